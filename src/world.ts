@@ -1,0 +1,64 @@
+// The only door to time, chance and the network. Rooms of rank 3 and up receive a World as an
+// argument; the real one is world-node.ts, the tests' one has a clock that the test moves.
+
+import type { Socket } from 'node:net';
+import type { Dispatcher } from 'undici';
+
+export type Cancel = () => void;
+
+export interface Logger {
+  debug(message: string, fields?: Record<string, unknown>): void;
+  info(message: string, fields?: Record<string, unknown>): void;
+  warn(message: string, fields?: Record<string, unknown>): void;
+  error(message: string, fields?: Record<string, unknown>): void;
+}
+
+export interface ConnectTarget {
+  readonly host: string;
+  readonly port: number;
+  readonly tls: boolean;
+}
+
+/** What the peer's TLS certificate is worth; the caller decides whether that is enough. */
+export interface PeerCertificate {
+  /** The chain leads to a trusted root and the name and dates fit. */
+  readonly valid: boolean;
+  /** Why it does not, in the TLS library's words. */
+  readonly fault?: string;
+  /** SHA-256 over the DER certificate, lower-case hex. */
+  readonly sha256: string;
+}
+
+export interface Connection {
+  readonly socket: Socket;
+  /** Set on a TLS connection. */
+  readonly certificate?: PeerCertificate;
+}
+
+/** Resolves a host name to the addresses that may be dialled, or throws to refuse them all. */
+export type Resolver = (hostname: string) => Promise<readonly string[]>;
+
+export interface World {
+  /** Wall clock, epoch milliseconds. It may jump. */
+  now(): number;
+  /** Milliseconds of a clock that never runs backwards; only differences mean something. */
+  monotonic(): number;
+  /** Runs once after the delay, which may be longer than a platform timer can hold. */
+  after(delayMs: number, run: () => void): Cancel;
+  /** Runs at each match of a cron expression of six fields (seconds first). */
+  schedule(cron: string, run: () => void): Cancel;
+  /** A fraction in [0, 1), for jitter; never for secrets. */
+  random(): number;
+  /** Bytes fit for secrets. */
+  randomBytes(length: number): Uint8Array;
+  /** Opens a TCP or TLS connection; rejects when it cannot or when the signal aborts first. */
+  connect(target: ConnectTarget, signal: AbortSignal): Promise<Connection>;
+  /** The system's resolver: every address of the name. */
+  resolve: Resolver;
+  /**
+   * A keep-alive HTTP client whose new connections dial only what `resolver` answers.
+   * A literal address never passes through the resolver: the caller checks it.
+   */
+  http(resolver: Resolver, connectTimeoutMs: number): Dispatcher;
+  readonly log: Logger;
+}

@@ -1,0 +1,14 @@
+import { defineConfig } from 'vitest/config';
+
+export default defineConfig({
+  test: {
+    include: ['test/**/*.test.ts'],
+    // A unit test is never held to a time; this only ends a run that hangs.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    // Two cores are the smallest machine paygate is built for.
+    maxWorkers: 2,
+    // No test changes a global, so files can share a worker.
+    isolate: false,
+  },
+});
