@@ -1,0 +1,130 @@
+// BIP32 extended public keys: from their text to a point with its chain code, and on to a child.
+// Every way in which such a text can be wrong is refused in its own words. No message holds more
+// of a key than the four letters that it starts with.
+// Sources: BIP32 (format, derivation, invalid vectors), SLIP-132 (version bytes).
+
+import { createView } from '@noble/hashes/utils.js';
+import { base58 } from '@scure/base';
+import { HARDENED_OFFSET, HDKey } from '@scure/bip32';
+import { equalBytes, sha256x2 } from '@scure/btc-signer/utils.js';
+import type { ScriptType } from './address.ts';
+import type { NetworkName } from './network.ts';
+import { refuse } from './refuse.ts';
+
+/** A public key that has children. */
+export interface ExtendedKey {
+  readonly publicKey: Uint8Array;
+  readonly chainCode: Uint8Array;
+  /** First 4 bytes of the key's HASH160, 8 hex digits. */
+  readonly fingerprint: string;
+  /** @returns undefined for an index without a valid child, which BIP32 says to skip */
+  child(index: number): ExtendedKey | undefined;
+}
+
+/** What the four letters say. */
+interface KeyKind {
+  readonly prefix: string;
+  readonly networks: readonly NetworkName[];
+  /** What the wallet makes of the key; xpub and tpub leave it open. */
+  readonly scriptType?: ScriptType;
+  /** The key of one signer among several. */
+  readonly multisig?: true;
+}
+
+export interface DecodedKey {
+  readonly kind: KeyKind;
+  /** Steps down from the wallet's master key. */
+  readonly depth: number;
+  readonly key: ExtendedKey;
+}
+
+const main: readonly NetworkName[] = ['mainnet'];
+const test: readonly NetworkName[] = ['testnet3', 'testnet4', 'signet', 'regtest'];
+
+const kinds = new Map<number, KeyKind>([
+  [0x0488b21e, { prefix: 'xpub', networks: main }],
+  [0x049d7cb2, { prefix: 'ypub', networks: main, scriptType: 'p2sh-p2wpkh' }],
+  [0x04b24746, { prefix: 'zpub', networks: main, scriptType: 'p2wpkh' }],
+  [0x0295b43f, { prefix: 'Ypub', networks: main, multisig: true }],
+  [0x02aa7ed3, { prefix: 'Zpub', networks: main, multisig: true }],
+  [0x043587cf, { prefix: 'tpub', networks: test }],
+  [0x044a5262, { prefix: 'upub', networks: test, scriptType: 'p2sh-p2wpkh' }],
+  [0x045f1cf6, { prefix: 'vpub', networks: test, scriptType: 'p2wpkh' }],
+  [0x024289ef, { prefix: 'Upub', networks: test, multisig: true }],
+  [0x02575483, { prefix: 'Vpub', networks: test, multisig: true }],
+]);
+
+const textLength = 111;
+/** More than any text of that many bytes, and little enough to decode. */
+const maxTextLength = 120;
+const payloadSize = 78;
+const checksumSize = 4;
+
+function fromNode(node: HDKey): ExtendedKey {
+  const { publicKey, chainCode } = node;
+  if (publicKey === null || chainCode === null) throw new Error('a node without key or chain code');
+  return {
+    publicKey,
+    chainCode,
+    fingerprint: node.fingerprint.toString(16).padStart(8, '0'),
+    child(index) {
+      if (!Number.isInteger(index) || index < 0 || index >= HARDENED_OFFSET) {
+        refuse('a derivation index must be a whole number below 2^31');
+      }
+      const child = node.deriveChild(index);
+      // The library goes on to the next index by itself, which is for the caller to do.
+      return child.index === index ? fromNode(child) : undefined;
+    },
+  };
+}
+
+/**
+ * @param publicKey 33 bytes, compressed
+ * @param chainCode 32 bytes
+ * @throws PaygateError invalid when the key is not a point of the curve
+ */
+export function extendedKey(publicKey: Uint8Array, chainCode: Uint8Array): ExtendedKey {
+  let node: HDKey;
+  try {
+    // Without depth and parent, which change nothing in what is derived.
+    node = new HDKey({ publicKey, chainCode });
+  } catch {
+    return refuse('this extended key holds no valid public key (not a point of the curve)');
+  }
+  return fromNode(node);
+}
+
+/** The 78 bytes of an extended key. */
+function decodePayload(text: string): Uint8Array {
+  if (!/^[1-9A-HJ-NP-Za-km-z]+$/.test(text)) {
+    refuse('not an extended public key: it has characters that no such key has');
+  }
+  const decoded = text.length <= maxTextLength ? base58.decode(text) : new Uint8Array();
+  if (decoded.length !== payloadSize + checksumSize) {
+    refuse(`not an extended public key: wrong length (${textLength} characters expected)`);
+  }
+  const payload = decoded.slice(0, payloadSize);
+  if (!equalBytes(sha256x2(payload).slice(0, checksumSize), decoded.slice(payloadSize))) {
+    refuse('this extended key is mistyped: its checksum is wrong; copy it again');
+  }
+  return payload;
+}
+
+/**
+ * @param text Base58Check, with nothing around it
+ * @throws PaygateError invalid
+ */
+export function decodeExtendedKey(text: string): DecodedKey {
+  const payload = decodePayload(text);
+  const view = createView(payload);
+  const kind = kinds.get(view.getUint32(0));
+  if (kind === undefined) {
+    return refuse('an extended key of a kind that paygate does not know, perhaps of another coin');
+  }
+  const depth = view.getUint8(4);
+  const isRoot = view.getUint32(5) === 0 && view.getUint32(9) === 0;
+  if (depth === 0 && !isRoot) {
+    refuse(`this ${kind.prefix} contradicts itself: a master key that says it has a parent`);
+  }
+  return { kind, depth, key: extendedKey(payload.slice(45), payload.slice(13, 45)) };
+}

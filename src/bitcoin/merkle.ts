@@ -1,0 +1,79 @@
+// Merkle trees of blocks: a branch of hashes up to the root in its header proves that a transaction
+// stands in a block. It owns the guards against branches that lead to the right root and yet
+// prove nothing; comparing the root with a verified header is the caller's part.
+// Source: https://electrum-protocol.readthedocs.io, blockchain.transaction.get_merkle
+
+import { concatBytes } from '@noble/hashes/utils.js';
+import { equalBytes, sha256x2 } from '@scure/btc-signer/utils.js';
+import { display, isHash, type Txid, undisplay } from './ids.ts';
+import { refuse } from './refuse.ts';
+import { isTransaction } from './transaction.ts';
+
+/** 2^16 transactions of the smallest size weigh far more than a block may. */
+const maxBranchLength = 16;
+
+/** One step up from a node and its sibling. */
+function parent(node: Uint8Array, sibling: Uint8Array, nodeIsRight: boolean): Uint8Array {
+  // Only the last node of an odd level is paired with itself, and it stands on the left. On the
+  // right it would be a copy, at a place where the block has no transaction (CVE-2012-2459).
+  if (nodeIsRight && equalBytes(node, sibling)) refuse('no merkle proof: a duplicate at its place');
+  const pair = nodeIsRight ? concatBytes(sibling, node) : concatBytes(node, sibling);
+  // A transaction of 64 bytes in the block could pass as the parent of one that is not
+  // in it (CVE-2017-12842).
+  if (isTransaction(pair)) refuse('no merkle proof: an inner node is a transaction');
+  return sha256x2(pair);
+}
+
+/**
+ * The root that a branch leads to.
+ * @param branch siblings from the leaf upwards in display order, as Electrum servers send them;
+ *   empty for a block that holds the coinbase alone
+ * @param pos place of the transaction in the block, from 0
+ * @returns 32 bytes as hashed, to compare with `Header.merkleRoot`
+ * @throws PaygateError invalid, naming the guard
+ */
+export function rootFromBranch(txid: Txid, branch: readonly string[], pos: number): Uint8Array {
+  if (branch.length > maxBranchLength) refuse('no merkle proof: the branch is too long');
+  if (!branch.every(isHash)) refuse('no merkle proof: the branch has an item that is not a hash');
+  if (!Number.isInteger(pos) || pos < 0 || pos >= 2 ** branch.length) {
+    refuse('no merkle proof: the place lies outside the tree');
+  }
+  return branch.reduce(
+    (node, sibling, level) => parent(node, undisplay(sibling), ((pos >> level) & 1) === 1),
+    undisplay(txid),
+  );
+}
+
+/** The next level of a whole tree: an odd one pairs its last node with itself. */
+function levelAbove(level: readonly Uint8Array[]): Uint8Array[] {
+  return Array.from({ length: Math.ceil(level.length / 2) }, (_, index) => {
+    const left = level[2 * index] as Uint8Array;
+    return sha256x2(left, level[2 * index + 1] ?? left);
+  });
+}
+
+/**
+ * Root of a block's transactions, 32 bytes as hashed.
+ * @throws PaygateError invalid without any transaction
+ */
+export function merkleRoot(txids: readonly Txid[]): Uint8Array {
+  let level = txids.map(undisplay);
+  while (level.length > 1) level = levelAbove(level);
+  return level[0] ?? refuse('a block has at least one transaction');
+}
+
+/**
+ * The branch for the transaction at a place, in the form that `rootFromBranch` takes.
+ * @throws PaygateError invalid when there is none at that place
+ */
+export function merkleBranch(txids: readonly Txid[], pos: number): string[] {
+  if (txids[pos] === undefined) refuse('the block has no transaction there');
+  const branch: string[] = [];
+  let level = txids.map(undisplay);
+  for (let place = pos; level.length > 1; place >>= 1) {
+    const sibling = level[place ^ 1] ?? level[place];
+    branch.push(display(sibling as Uint8Array));
+    level = levelAbove(level);
+  }
+  return branch;
+}

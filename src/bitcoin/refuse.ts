@@ -1,0 +1,8 @@
+// How this room says no: everything that comes from outside and is not what it should be ends here.
+
+import { PaygateError } from '../errors.ts';
+
+/** @throws PaygateError invalid, always */
+export function refuse(why: string): never {
+  throw new PaygateError('invalid', why);
+}

@@ -1,0 +1,193 @@
+// Reads a serialised transaction, strictly: what Bitcoin Core would not deserialise or would not
+// let into a block for its shape is refused. It owns the id of a transaction (the hash without the
+// witness) and never checks scripts or signatures: that a block holds it is what paygate relies on.
+// Sources: BIP144 (serialisation), BIP141 (weight), BIP125 (replacement signal).
+
+import { concatBytes } from '@noble/hashes/utils.js';
+import { equalBytes, sha256x2 } from '@scure/btc-signer/utils.js';
+import { PaygateError } from '../errors.ts';
+import { display, type Txid } from './ids.ts';
+
+export interface TxInput {
+  /** The output that is spent: its transaction and its place there. */
+  readonly txid: Txid;
+  readonly vout: number;
+  readonly sequence: number;
+}
+
+export interface TxOutput {
+  readonly valueSat: number;
+  readonly script: Uint8Array;
+}
+
+export interface Transaction {
+  readonly txid: Txid;
+  readonly inputs: readonly TxInput[];
+  readonly outputs: readonly TxOutput[];
+  /** It creates new coins: the first transaction of a block. */
+  readonly coinbase: boolean;
+  /** Some input says that the transaction may be replaced (BIP125, without inherited signals). */
+  readonly signalsRbf: boolean;
+  /** Bytes without and with the witness. */
+  readonly strippedSize: number;
+  readonly size: number;
+}
+
+/** Consensus: a block weighs at most this much, and a transaction is lighter than its block. */
+const maxWeight = 4_000_000;
+/** Consensus: all the satoshis that there will ever be. */
+const maxMoneySat = 21e14;
+/** Two hashes of a merkle tree: a transaction of this size could be taken for an inner node. */
+const merkleNodeSize = 64;
+const noTxid = '00'.repeat(32);
+const noVout = 0xffffffff;
+
+function refuse(why: string): never {
+  throw new PaygateError('invalid', `not a transaction: ${why}`);
+}
+
+/** Walks over bytes; every step is checked against their end. */
+class Reader {
+  readonly #bytes: Uint8Array;
+  readonly #view: DataView;
+  offset = 0;
+
+  constructor(bytes: Uint8Array) {
+    // A plain view, because a Node Buffer's own slice() would share the caller's memory.
+    this.#bytes = new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  }
+
+  get remaining(): number {
+    return this.#bytes.length - this.offset;
+  }
+
+  /** Moves on and answers where it stood. */
+  skip(length: number): number {
+    if (length > this.remaining) refuse('it ends too early');
+    const from = this.offset;
+    this.offset += length;
+    return from;
+  }
+
+  take(length: number): Uint8Array {
+    const from = this.skip(length);
+    return this.#bytes.slice(from, this.offset);
+  }
+
+  uint8(): number {
+    return this.#view.getUint8(this.skip(1));
+  }
+
+  uint32(): number {
+    return this.#view.getUint32(this.skip(4), true);
+  }
+
+  uint64(): number {
+    return Number(this.#view.getBigUint64(this.skip(8), true));
+  }
+
+  /** Bitcoin's variable-length number, in its shortest form only. */
+  compactSize(): number {
+    const first = this.uint8();
+    if (first < 0xfd) return first;
+    if (first === 0xff) refuse('a length is too large');
+    const wide = first === 0xfe;
+    const value = wide ? this.uint32() : this.#view.getUint16(this.skip(2), true);
+    return value < (wide ? 0x10000 : 0xfd) ? refuse('a length is not in its shortest form') : value;
+  }
+
+  /** A counted list; a count beyond the bytes ends with them. */
+  list<T>(item: () => T): T[] {
+    const items: T[] = [];
+    for (let left = this.compactSize(); left > 0; left -= 1) items.push(item());
+    return items;
+  }
+}
+
+function readInput(reader: Reader): TxInput {
+  const txid = display<Txid>(reader.take(32));
+  const vout = reader.uint32();
+  reader.skip(reader.compactSize());
+  return { txid, vout, sequence: reader.uint32() };
+}
+
+function readOutput(reader: Reader): TxOutput {
+  const valueSat = reader.uint64();
+  return { valueSat, script: reader.take(reader.compactSize()) };
+}
+
+/** BIP144: one list of items an input, and not all of them empty. */
+function skipWitness(reader: Reader, inputCount: number): void {
+  let items = 0;
+  for (let input = 0; input < inputCount; input += 1) {
+    items += reader.list(() => reader.skip(reader.compactSize())).length;
+  }
+  if (items === 0) refuse('it has the form with a witness, but none');
+}
+
+function read(raw: Uint8Array): Transaction {
+  if (raw.length > maxWeight) refuse('it is larger than a block');
+  const reader = new Reader(raw);
+  const version = reader.take(4);
+  // No transaction is without inputs, so a count of zero is BIP144's marker.
+  const segwit = raw[reader.offset] === 0;
+  if (segwit && reader.take(2)[1] !== 1) refuse('it has an unknown form');
+
+  const bodyStart = reader.offset;
+  const inputs = reader.list(() => readInput(reader));
+  const outputs = reader.list(() => readOutput(reader));
+  const bodyEnd = reader.offset;
+  if (inputs.length === 0 || outputs.length === 0) refuse('it has no input or no output');
+  if (segwit) skipWitness(reader, inputs.length);
+  const lockTime = reader.take(4);
+
+  if (reader.remaining > 0) refuse('something follows its end');
+  const total = outputs.reduce((sum, output) => sum + output.valueSat, 0);
+  // Also of one value alone: none is negative, and what a float rounds is far above the limit.
+  if (total > maxMoneySat) refuse('its outputs have too much value');
+  const stripped = concatBytes(version, raw.subarray(bodyStart, bodyEnd), lockTime);
+  if (3 * stripped.length + raw.length > maxWeight) refuse('it is heavier than a block');
+
+  const [first] = inputs;
+  return {
+    txid: display<Txid>(sha256x2(stripped)),
+    inputs,
+    outputs,
+    coinbase: inputs.length === 1 && first?.txid === noTxid && first.vout === noVout,
+    signalsRbf: inputs.some((input) => input.sequence < 0xfffffffe),
+    strippedSize: stripped.length,
+    size: raw.length,
+  };
+}
+
+/**
+ * A transaction from its serialised bytes, with or without witness.
+ *
+ * One whose stripped form has 64 bytes is refused, though consensus allows it: its hash could be
+ * that of an inner node of a merkle tree, and a proof of it would prove nothing (CVE-2017-12842).
+ * @throws PaygateError invalid
+ */
+export function parseTransaction(raw: Uint8Array): Transaction {
+  const transaction = read(raw);
+  if (transaction.strippedSize === merkleNodeSize) refuse('it has the size of a merkle node');
+  return transaction;
+}
+
+/** Whether bytes read as a transaction of whatever size: the other side of the same guard. */
+export function isTransaction(raw: Uint8Array): boolean {
+  try {
+    read(raw);
+    return true;
+  } catch (thrown) {
+    if (thrown instanceof PaygateError) return false;
+    throw thrown;
+  }
+}
+
+/** Satoshis that the outputs with exactly this script add up to; 0 when there are none. */
+export function valuePaidTo(transaction: Transaction, script: Uint8Array): number {
+  return transaction.outputs
+    .filter((output) => equalBytes(output.script, script))
+    .reduce((sum, output) => sum + output.valueSat, 0);
+}

@@ -1,0 +1,157 @@
+import { createHash } from 'node:crypto';
+import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { parseHeader } from '../../../src/bitcoin/header.ts';
+import { display, parseTxid, type Txid, undisplay } from '../../../src/bitcoin/ids.ts';
+import { merkleBranch, merkleRoot, rootFromBranch } from '../../../src/bitcoin/merkle.ts';
+import { PaygateError } from '../../../src/errors.ts';
+import { block170, block100002, genesisCoinbase } from './vectors/blocks.ts';
+
+/** Double SHA-256 by other means than the code under test. */
+function sha256d(bytes: Uint8Array): Uint8Array {
+  const once = createHash('sha256').update(bytes).digest();
+  return Uint8Array.from(createHash('sha256').update(once).digest());
+}
+
+const rootOf = (headerHex: string) => parseHeader(hexToBytes(headerHex)).merkleRoot;
+const id = (hex: string) => parseTxid(hex);
+const txid = fc
+  .uint8Array({ minLength: 32, maxLength: 32 })
+  .map((bytes) => bytesToHex(bytes) as Txid);
+
+describe('real blocks', () => {
+  test('genesis: the coinbase alone', () => {
+    const coinbase = id(genesisCoinbase.txid);
+    const root = hexToBytes('3ba3edfd7a7b12b27ac72c3e67768f617fc81bc3888a51323a9fb8aa4b1e5e4a');
+    expect(rootFromBranch(coinbase, [], 0)).toEqual(root);
+    expect(merkleRoot([coinbase])).toEqual(root);
+    expect(merkleBranch([coinbase], 0)).toEqual([]);
+  });
+
+  test('block 170: two transactions', () => {
+    const [coinbase, payment] = block170.txids.map(id) as [Txid, Txid];
+    const root = rootOf(block170.header);
+    expect(rootFromBranch(payment, [coinbase], 1)).toEqual(root);
+    expect(rootFromBranch(coinbase, [payment], 0)).toEqual(root);
+    expect(rootFromBranch(payment, [coinbase], 0)).not.toEqual(root);
+  });
+
+  test('block 100002: nine transactions, three odd levels', () => {
+    const txids = block100002.txids.map(id);
+    const root = rootOf(block100002.header);
+    expect(merkleRoot(txids)).toEqual(root);
+    for (const [pos, txid] of txids.entries()) {
+      expect(rootFromBranch(txid, merkleBranch(txids, pos), pos)).toEqual(root);
+    }
+    // The last one is its own sibling as far up as it has none.
+    expect(merkleBranch(txids, 8)[0]).toBe(txids[8]);
+  });
+});
+
+describe('guards', () => {
+  const leaf = id('11'.repeat(32));
+  const sibling = '22'.repeat(32);
+
+  const cases: [string, readonly string[], number, string][] = [
+    ['17 items', Array.from({ length: 17 }, () => sibling), 0, 'too long'],
+    ['31 bytes', ['22'.repeat(31)], 0, 'not a hash'],
+    ['33 bytes', ['22'.repeat(33)], 0, 'not a hash'],
+    ['no hex', ['zz'.repeat(32)], 0, 'not a hash'],
+    ['a number', [1 as unknown as string], 0, 'not a hash'],
+    ['a place left of the tree', [sibling], -1, 'outside the tree'],
+    ['a place right of the tree', [sibling], 2, 'outside the tree'],
+    ['a place right of a tree of one', [], 1, 'outside the tree'],
+    ['a place beyond 32 bits', [sibling], 2 ** 32, 'outside the tree'],
+    ['half a place', [sibling, sibling], 1.5, 'outside the tree'],
+    ['no place', [sibling], Number.NaN, 'outside the tree'],
+  ];
+  test.each(cases)('%s', (_, branch, pos, refusal) => {
+    expect(() => rootFromBranch(leaf, branch, pos)).toThrow(PaygateError);
+    expect(() => rootFromBranch(leaf, branch, pos)).toThrow(refusal);
+  });
+
+  test('16 items are not too many', () => {
+    const branch = Array.from({ length: 16 }, (_, level) => level.toString(16).padStart(64, '0'));
+    expect(rootFromBranch(leaf, branch, 2 ** 16 - 1)).toHaveLength(32);
+  });
+
+  test('CVE-2012-2459: the same root, for a place where the block has nothing', () => {
+    const txids = block100002.txids.slice(0, 6).map(id);
+    const doubled = [...txids, ...txids.slice(4)];
+    expect(merkleRoot(doubled)).toEqual(merkleRoot(txids));
+    // Its first place is real, its second is a copy.
+    const fifth = txids[4] as Txid;
+    expect(rootFromBranch(fifth, merkleBranch(doubled, 4), 4)).toEqual(merkleRoot(txids));
+    expect(() => rootFromBranch(fifth, merkleBranch(doubled, 6), 6)).toThrow('a duplicate');
+  });
+
+  test('CVE-2017-12842: a transaction of 64 bytes is no inner node', () => {
+    // Its last 32 bytes are the id of a transaction that nobody ever made.
+    const inBlock = hexToBytes(
+      `0200000001${'aa'.repeat(32)}0000000000ffffffff010100000000000000045151515100000000`,
+    );
+    expect(inBlock).toHaveLength(64);
+    const other = id('33'.repeat(32));
+    const blockRoot = merkleRoot([display<Txid>(sha256d(inBlock)), other]);
+
+    const forged = display<Txid>(inBlock.slice(32));
+    const branch = [display(inBlock.slice(0, 32)), other];
+    const steps = sha256d(Uint8Array.of(...sha256d(inBlock), ...undisplay(other)));
+    expect(steps).toEqual(blockRoot);
+    expect(() => rootFromBranch(forged, branch, 1)).toThrow('an inner node is a transaction');
+  });
+
+  test('trees without that transaction', () => {
+    expect(() => merkleRoot([])).toThrow(PaygateError);
+    expect(() => merkleBranch([leaf], 1)).toThrow(PaygateError);
+    expect(() => merkleBranch([leaf], -1)).toThrow(PaygateError);
+    expect(() => merkleBranch([leaf], 0.5)).toThrow(PaygateError);
+  });
+});
+
+describe('laws', () => {
+  const tree = fc.uniqueArray(txid, { minLength: 1, maxLength: 40 });
+
+  test('the branch of every place leads to the root', () => {
+    fc.assert(
+      fc.property(tree, (txids) => {
+        const root = merkleRoot(txids);
+        for (const [pos, leaf] of txids.entries()) {
+          expect(rootFromBranch(leaf, merkleBranch(txids, pos), pos)).toEqual(root);
+        }
+      }),
+    );
+  });
+
+  /** Leads to the root, or is refused. */
+  function proves(root: Uint8Array, leaf: Txid, branch: readonly string[], pos: number): boolean {
+    try {
+      return bytesToHex(rootFromBranch(leaf, branch, pos)) === bytesToHex(root);
+    } catch (thrown) {
+      expect(thrown).toBeInstanceOf(PaygateError);
+      return false;
+    }
+  }
+
+  test('nothing of a proof can be changed', () => {
+    fc.assert(
+      fc.property(tree, txid, fc.nat(), fc.nat(), (txids, foreign, placeSeed, itemSeed) => {
+        fc.pre(!txids.includes(foreign));
+        const pos = placeSeed % txids.length;
+        const leaf = txids[pos] as Txid;
+        const root = merkleRoot(txids);
+        const branch = merkleBranch(txids, pos);
+        expect(proves(root, foreign, branch, pos)).toBe(false);
+        for (let other = -1; other <= 2 ** branch.length; other += 1) {
+          expect(proves(root, leaf, branch, other)).toBe(other === pos);
+        }
+        expect(proves(root, leaf, [...branch, foreign], pos)).toBe(false);
+        if (branch.length === 0) return;
+        const item = itemSeed % branch.length;
+        expect(proves(root, leaf, branch.with(item, foreign), pos)).toBe(false);
+        expect(proves(root, leaf, branch.toSpliced(item, 1), pos)).toBe(false);
+      }),
+    );
+  });
+});

@@ -1,0 +1,242 @@
+import { sha256 } from '@noble/hashes/sha2.js';
+import { createBase58check } from '@scure/base';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { parseWalletKey } from '../../../src/bitcoin/keychain.ts';
+import { containsPrivateMaterial } from '../../../src/bitcoin/private-material.ts';
+import { PaygateError } from '../../../src/errors.ts';
+import { bip44, bip49, bip49Testnet, bip84, bip86 } from './vectors/accounts.ts';
+import { invalidKeys, keyPairs } from './vectors/bip32.ts';
+
+const base58check = createBase58check(sha256);
+
+/** An account key under other version bytes: the private half of BIP84's with SLIP-132's list. */
+function withVersion(text: string, version: number): string {
+  const payload = base58check.decode(text);
+  new DataView(payload.buffer).setUint32(0, version);
+  return base58check.encode(payload);
+}
+
+const extendedPrivateKeys: readonly string[] = [
+  bip44.xprv,
+  bip49.yprv,
+  bip49Testnet.uprv,
+  bip84.zprv,
+  // tprv, vprv; Yprv, Zprv, Uprv, Vprv
+  ...[0x04358394, 0x045f18bc, 0x0295b005, 0x02aa7a99, 0x024285b5, 0x02575048].map((version) =>
+    withVersion(bip84.zprv, version),
+  ),
+  ...keyPairs.map((pair) => pair.xprv),
+  ...invalidKeys.filter((key) => key.refusal === 'private').map((key) => key.text),
+];
+
+/** Bitcoin Core's key_io_valid.json: compressed and not, of mainnet, testnet4, signet, regtest. */
+const singleKeys: readonly string[] = [
+  '5JuW2AMDYu4xVwRG9DZW18VbzQrGcd5RCgb99sS6ehJsNQXu5b9',
+  'L5nJeqKmpHp4P7F8ZYyjwc5a7P4d8EabuGAzfGJk7yC1BJyzNaEd',
+  '92ZdE5HoLafywnTBbzPxbvRmp75pSfzvdU3XaZGh1cToipgdHVh',
+  'cV83kKisF3RQSvXbUCm9ox3kaz5JjEUBWcx8tNydfGJcyeUxuH47',
+  'cND53Dhp8eCZqG2ghe8YhSCGesXZ8fE5PGD1khrqNvEi4RBoXhEK',
+  '91mn1wYKEB1zyof1VFm8tMtocZx1oBrKKRCu9GCpgZvPmBLEJjp',
+  'KwuVvu6hsuEMHrfFWJQV64tRrWX3QzqHH18JuAHYqYV6dqBvNKxd',
+  // BIP38
+  '6PRVWUbkzzsbcVac2qwfssoUJAN1Xhrg6bNk8J7Nzm5H7kxEbn2Nh2ZoGg',
+];
+
+const repeat = (word: string, last: string, count = 11, between = ' ') =>
+  [...Array<string>(count).fill(word), last].join(between);
+
+const recoveryWords: readonly string[] = [
+  repeat('abandon', 'about'),
+  repeat('zoo', 'vote', 23),
+  'legal winner thank year wave sausage worth useful legal winner thank yellow',
+  'ozone drill grab fiber curtain grace pudding thank cruise elder eight picnic',
+  repeat('ábaco', 'abierto'),
+  repeat('abaisser', 'abeille'),
+  repeat('abdikace', 'bidlo', 14),
+  repeat('あいこくしん', 'あおぞら', 11, '　'),
+  repeat('가격', '가능'),
+  repeat('的', '在'),
+  repeat('abandon', 'about').toUpperCase(),
+  repeat('abandon', 'about').normalize('NFKD'),
+  repeat('ábaco', 'abierto').normalize('NFKD'),
+  // The first four letters are enough for a wallet.
+  repeat('aban', 'abou'),
+];
+
+const numbered = (words: string, mark: (index: number) => string) =>
+  words
+    .split(' ')
+    .map((word, index) => mark(index + 1) + word)
+    .join(' ');
+
+/** How a secret arrives from a paper, a password manager, a chat. */
+function disguises(secret: string): string[] {
+  return [
+    secret,
+    `  ${secret}\n`,
+    `"${secret}"`,
+    `‘${secret}’`,
+    `my key: ${secret}`,
+    `--xpub ${secret} --name shop`,
+    `{"xpub":"${secret}"}`,
+    `wpkh([d34db33f/84h/0h/0h]${secret}/0/*)#qwlqgth7`,
+  ];
+}
+
+/** A key that was broken into pieces, which no longer has any piece to be known by. */
+function pieces(secret: string): string[] {
+  const broken = (length: number, between: string) =>
+    secret.match(new RegExp(`.{1,${length}}`, 'g'))?.join(between) ?? '';
+  return [
+    broken(4, ' '),
+    broken(10, '\n'),
+    broken(11, '\r\n  '),
+    broken(5, '\u00a0'),
+    broken(5, '\u3000'),
+    broken(7, '\u200b'),
+    broken(6, '\t'),
+    broken(9, '" "'),
+  ];
+}
+
+/** What the refusal must be, whatever was refused: so it can hold nothing of it. */
+const refusal = (() => {
+  try {
+    parseWalletKey(bip84.zprv, { network: 'mainnet' });
+    throw new Error('a private key was taken');
+  } catch (thrown) {
+    return (thrown as Error).message;
+  }
+})();
+
+function expectRefused(text: string): void {
+  const parse = () => parseWalletKey(text, { network: 'mainnet', scriptType: 'p2wpkh' });
+  expect(parse).toThrow(PaygateError);
+  expect(parse).toThrow(new PaygateError('invalid', refusal));
+}
+
+function expectFound(text: string): void {
+  expect(containsPrivateMaterial(text), text).toBe(true);
+  expectRefused(text);
+}
+
+describe('private material', () => {
+  test('the refusal says what it is', () => {
+    expect(refusal).toContain('looks like a private key or recovery words');
+  });
+
+  test.each([...extendedPrivateKeys, ...singleKeys])('%s', (secret) => {
+    for (const text of [...disguises(secret), ...pieces(secret)]) expectFound(text);
+  });
+
+  test.each(recoveryWords)('%s', (words) => {
+    const variants = [
+      words,
+      `\n${words}  `,
+      `"${words}"`,
+      `seed: ${words}`,
+      words.replaceAll(' ', '\n'),
+      words.replaceAll(' ', '  '),
+      words.replaceAll(' ', '\u00a0'),
+      words.replaceAll(' ', '\u3000'),
+      words.replaceAll(' ', '\u200b'),
+      words.replaceAll(' ', ', '),
+      words.replaceAll(' ', '-'),
+      numbered(words, (index) => `${index}. `),
+      numbered(words, (index) => `${index}.`),
+      numbered(words, (index) => `${index}) `),
+      numbered(words, (index) => `${index}: `),
+    ];
+    for (const text of variants) expectFound(text);
+  });
+
+  test('mistyped, cut and doubled keys are still private', () => {
+    const key = bip84.zprv;
+    for (const text of [
+      key.slice(0, 60),
+      key.slice(0, 20),
+      `${key}x`,
+      key.replace('T', 'U'),
+      key.toLowerCase(),
+      key.toUpperCase(),
+      `${key}${key}`,
+    ]) {
+      expectFound(text);
+    }
+    const wif = singleKeys[1] as string;
+    for (const text of [wif.slice(0, -1), `${wif}1`, wif.replace('J', 'K')]) expectFound(text);
+  });
+});
+
+describe('what is private only where a public key was asked for', () => {
+  const hexKey = 'e8f32e723decf4051aefac8e2c93c9c5b214313817cdb01a1494b917c8436b35';
+  test.each([
+    ['32 bytes in hex', hexKey],
+    ['in upper case', hexKey.toUpperCase()],
+    ['with 0x', `0x${hexKey}`],
+    ['in pieces', `${hexKey.slice(0, 32)}\n ${hexKey.slice(32)}`],
+    ['in quotes', `"${hexKey}"`],
+    ['a seed of 16 bytes', hexKey.slice(32)],
+    ['a seed of 64 bytes', hexKey.repeat(2)],
+    ['words of another list', `${'extraordinary '.repeat(12)}`],
+    ['Chinese without spaces', '的'.repeat(12)],
+  ])('%s', (_, text) => {
+    expect(containsPrivateMaterial(text)).toBe(false);
+    expectRefused(text);
+  });
+});
+
+describe('what is not private', () => {
+  test.each([
+    bip44.xpub,
+    bip49.ypub,
+    bip49Testnet.upub,
+    bip84.zpub,
+    bip86.xpub,
+    'wpkh([d34db33f/84h/0h/0h]xpub6BgBgsespWvERF3LHQu6CnqdvfEvtMcQjYrcRzx53QJjSxarj2afYWcLteoGVky7D3UKDP9QyrLprQ3VCECoY49yfdDEHGCtMMj92pReUsQ/0/*)#8zl0zxma',
+    'bc1p5cyxnuxmeuwuvkwfem96lqzszd02n6xdcjrs20cac6yqjjwudpxqkedrcr',
+    '1LqBGSKuX5yYUonjxT5qGfpUsXKYYWeabA',
+    'f4184fc596403b9d638783cf57adfe4c75c605f6356fbc91338530e9831e9e16',
+    'pgk_3kTMd9ZfK8vQx2LwYb5RhGcN7sJpA4uE6iWoBnXqVzDyFe1m0CtS',
+    'GET /api/v2/btc/address?url=https%3A%2F%2Fshop.example%2Fpaid%3Forder%3D1 HTTP/1.1',
+    '{"level":30,"time":1790000000000,"msg":"callback sent","store":1,"status":2,"attempt":1}',
+    'the server gave a history that is shorter than the one before it, so it is asked again',
+    'an xprv, a yprv or a zprv is never accepted: paste the xpub of the account',
+    'xprv',
+    'abandon '.repeat(11),
+    '',
+  ])('%s', (text) => {
+    expect(containsPrivateMaterial(text)).toBe(false);
+  });
+
+  test('law: an extended public key is never mistaken for a private one', () => {
+    const versions = [0x0488b21e, 0x049d7cb2, 0x04b24746, 0x043587cf, 0x044a5262, 0x045f1cf6];
+    const key = fc
+      .tuple(
+        fc.constantFrom(...versions),
+        fc.uint8Array({ minLength: 41, maxLength: 41 }),
+        fc.constantFrom(2, 3),
+        fc.uint8Array({ minLength: 32, maxLength: 32 }),
+      )
+      .map(([version, rest, sign, x]) => {
+        const payload = Uint8Array.of(0, 0, 0, 0, ...rest, sign, ...x);
+        new DataView(payload.buffer).setUint32(0, version);
+        return base58check.encode(payload);
+      });
+    fc.assert(
+      fc.property(key, (text) => {
+        expect(containsPrivateMaterial(text)).toBe(false);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  test('long text takes no long time', () => {
+    const started = performance.now();
+    for (const text of ['x', 'xprv', '5K', 'a ', 'abandon ', '的', '1', '\u200b', ' "', 'xpub ']) {
+      containsPrivateMaterial(text.repeat(200_000 / text.length));
+    }
+    expect(performance.now() - started).toBeLessThan(5000);
+  });
+});
