@@ -1,0 +1,85 @@
+// Which derivation index a wallet goes on with. Pure. An index is given out once: a counter only
+// rises, and a mark outside the database remembers how far it rose, so that a database that is a
+// copy of an older one (a restored backup) can be told from one that merely crashed.
+
+/** A wallet's counter as the database has it. */
+export interface Counter {
+  readonly walletId: number;
+  readonly nextIndex: number;
+  /** Whether an index of it was ever issued or skipped. */
+  readonly used: boolean;
+}
+
+/** The last raise of a counter that the mark remembers, written just before its commit. */
+export interface Raise {
+  readonly walletId: number;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** What the mark says, and how far it can be believed. */
+export interface MarkReading {
+  /** Why the mark itself can't be this database's own: it was copied, or the machine is another. */
+  readonly distrust?: string;
+  /** The mark is genuine and names this very database file. */
+  readonly sameDatabase: boolean;
+  readonly raises: readonly Raise[];
+}
+
+export type Resumption =
+  /** This is the database that issued last. `skips` end a commit that a crash cut off. */
+  | { readonly kind: 'continue'; readonly skips: readonly Raise[] }
+  /** This is a copy: others may hold addresses of the skipped indexes. */
+  | { readonly kind: 'copy'; readonly reason: string; readonly skips: readonly Raise[] };
+
+/** How far a copy skips where no mark says how much was issued since. */
+export const blindSkip = 100;
+
+/** Addresses in a row without any history after which a wallet's scan ends (BIP44's gap limit). */
+export const scanGap = 20;
+
+/** How many addresses beyond the last issued one are derived and watched in advance. */
+export const lookahead = 20;
+
+/** Decides, at a start, where each counter goes on. */
+export function resume(counters: readonly Counter[], mark: MarkReading | undefined): Resumption {
+  const used = counters.some((counter) => counter.used);
+  if (mark === undefined) {
+    if (!used) return { kind: 'continue', skips: [] };
+    return copy('no mark stands beside it', counters, []);
+  }
+  if (mark.distrust !== undefined) {
+    if (!used && mark.raises.length === 0) return { kind: 'continue', skips: [] };
+    return copy(mark.distrust, counters, mark.raises);
+  }
+  const skips = behind(counters, mark.raises);
+  if (!mark.sameDatabase) {
+    return { kind: 'copy', reason: 'the file beside its mark is not the one that issued', skips };
+  }
+  const older = skips.find((skip) => {
+    const raise = mark.raises.find((each) => each.walletId === skip.walletId);
+    return raise !== undefined && skip.from < raise.from;
+  });
+  if (older === undefined) return { kind: 'continue', skips };
+  return {
+    kind: 'copy',
+    reason: `wallet ${older.walletId} stands at index ${older.from}, its mark is further`,
+    skips,
+  };
+}
+
+/** Counters below the mark, each to be raised to it. */
+function behind(counters: readonly Counter[], raises: readonly Raise[]): Raise[] {
+  return counters.flatMap(({ walletId, nextIndex }) => {
+    const to = raises.find((raise) => raise.walletId === walletId)?.to ?? 0;
+    return nextIndex < to ? [{ walletId, from: nextIndex, to }] : [];
+  });
+}
+
+function copy(reason: string, counters: readonly Counter[], raises: readonly Raise[]): Resumption {
+  const skips = counters.map(({ walletId, nextIndex }) => {
+    const marked = raises.find((raise) => raise.walletId === walletId)?.to ?? 0;
+    return { walletId, from: nextIndex, to: Math.max(marked, nextIndex + blindSkip) };
+  });
+  return { kind: 'copy', reason, skips };
+}

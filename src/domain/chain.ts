@@ -1,0 +1,153 @@
+// How headers join the chain we hold: every header verified by the network's rules, most work
+// wins, forks kept to 144 deep. Pure: it reads known headers through a view and answers what to
+// store. Rules: https://developer.bitcoin.org/reference/block_chain.html and BIP94 for testnet4.
+
+import {
+  expectedBits,
+  type Header,
+  medianTimePast,
+  meetsTarget,
+  minimumTime,
+  workOf,
+} from '../bitcoin/header.ts';
+import type { BlockHash } from '../bitcoin/ids.ts';
+import type { Network } from '../bitcoin/network.ts';
+
+/** A verified header in its place. `work` is that of the whole chain since our first header. */
+export interface ChainHeader {
+  readonly header: Header;
+  readonly height: number;
+  readonly work: bigint;
+}
+
+/** What is known already: reads only. */
+export interface ChainView {
+  readonly network: Network;
+  readonly tip: ChainHeader;
+  /** Any stored header, on whichever branch. */
+  byHash(hash: BlockHash): ChainHeader | undefined;
+  /** The header of the best chain at a height; undefined below our first one. */
+  bestAt(height: number): ChainHeader | undefined;
+}
+
+export type Connected =
+  /** All of them were known already. */
+  | { readonly kind: 'known' }
+  /** The first header's parent is not among ours: ask for earlier ones. */
+  | { readonly kind: 'unlinked' }
+  /** Verified, but our best chain has as much work or more. */
+  | { readonly kind: 'side'; readonly added: readonly ChainHeader[] }
+  /** The best chain now ends in the last of them; `forkHeight` is the last height both share. */
+  | {
+      readonly kind: 'best';
+      readonly added: readonly ChainHeader[];
+      readonly forkHeight: number;
+    }
+  | { readonly kind: 'reject'; readonly reason: string };
+
+/** Forks deeper than this are not followed: something is wrong that a person must look at. */
+export const maximumReorganisation = 144;
+
+/** Median of how many timestamps a header must be later than. */
+const medianSpan = 11;
+
+/** Verifies headers that follow one another and says where they lead. */
+export function connectHeaders(view: ChainView, headers: readonly Header[]): Connected {
+  const fresh = dropKnown(view, headers);
+  const [first] = fresh;
+  if (first === undefined) return { kind: 'known' };
+  const parent = view.byHash(first.previous);
+  if (parent === undefined) return { kind: 'unlinked' };
+
+  const branch = openBranch(view, parent);
+  for (const header of fresh) {
+    const fault = faultOf(view.network, branch, header);
+    if (fault !== undefined) {
+      return { kind: 'reject', reason: `header ${branch.tip.height + 1}: ${fault}` };
+    }
+    branch.push(header);
+  }
+
+  const added = branch.added;
+  if (branch.tip.work <= view.tip.work) return { kind: 'side', added };
+  const depth = view.tip.height - branch.forkHeight;
+  if (depth > maximumReorganisation) {
+    return { kind: 'reject', reason: `a reorganisation ${depth} blocks deep is not followed` };
+  }
+  return { kind: 'best', added, forkHeight: branch.forkHeight };
+}
+
+function dropKnown(view: ChainView, headers: readonly Header[]): readonly Header[] {
+  const firstFresh = headers.findIndex((header) => view.byHash(header.hash) === undefined);
+  return firstFresh === -1 ? [] : headers.slice(firstFresh);
+}
+
+interface Branch {
+  readonly tip: ChainHeader;
+  readonly added: readonly ChainHeader[];
+  /** The height of the last header that this branch shares with the best chain. */
+  readonly forkHeight: number;
+  /** A header of this branch by its height. */
+  at(height: number): Header | undefined;
+  push(header: Header): void;
+}
+
+/** A branch that ends in a known header: the stored side headers below it, then the best chain. */
+function openBranch(view: ChainView, parent: ChainHeader): Branch {
+  const side = new Map<number, Header>();
+  let join = parent;
+  while (view.bestAt(join.height)?.header.hash !== join.header.hash) {
+    side.set(join.height, join.header);
+    const below = view.byHash(join.header.previous);
+    if (below === undefined) break;
+    join = below;
+  }
+  const added: ChainHeader[] = [];
+  let tip = parent;
+  return {
+    get tip() {
+      return tip;
+    },
+    added,
+    forkHeight: join.height,
+    at: (height) => side.get(height) ?? view.bestAt(height)?.header,
+    push(header) {
+      tip = { header, height: tip.height + 1, work: tip.work + workOf(header.bits) };
+      added.push(tip);
+      side.set(tip.height, header);
+    },
+  };
+}
+
+function faultOf(network: Network, branch: Branch, header: Header): string | undefined {
+  const parent = branch.tip;
+  const height = parent.height + 1;
+  if (header.previous !== parent.header.hash) return 'does not follow the one before it';
+  const at = (wanted: number): Header => {
+    const found = branch.at(wanted);
+    if (found === undefined) throw new Error(`header ${wanted} is needed but not stored`);
+    return found;
+  };
+  const bits = expectedBits(network, height, parent.header, header.time, at);
+  if (header.bits !== bits) return `bits ${hex(header.bits)} where ${hex(bits)} is due`;
+  if (!meetsTarget(header)) return 'its hash does not meet its target';
+  if (header.time <= medianTimePast(lastTimes(branch, parent.height))) {
+    return `its time is not after the median of the ${medianSpan} before it`;
+  }
+  if (header.time < minimumTime(network, height, parent.header)) {
+    return 'its time is too far before the end of the last difficulty period (BIP94)';
+  }
+  return undefined;
+}
+
+function lastTimes(branch: Branch, height: number): number[] {
+  const times: number[] = [];
+  for (let at = height; at > height - medianSpan; at -= 1) {
+    const header = branch.at(at);
+    if (header === undefined) break;
+    times.push(header.time);
+  }
+  return times;
+}
+
+const hex = (bits: number): string => bits.toString(16).padStart(8, '0');

@@ -1,0 +1,120 @@
+// What a payment is and how it changes: one total table from (state, fact) to what to do. Pure.
+// The unit of truth is (address, txid). Facts are proven before they come here, but for `mempool`,
+// which is a server's word by nature. The table stands in docs/architecture.md.
+
+import type { BlockHash } from '../bitcoin/ids.ts';
+
+/** `settled` is confirmed beyond the reach of any reorganisation that we follow. */
+export type PaymentState = 'unconfirmed' | 'confirming' | 'confirmed' | 'settled' | 'dropped';
+
+/** The numbers that a shop is told: 0 seen, 1 in a block, 2 deep enough. */
+export type CallbackStatus = 0 | 1 | 2;
+
+/** Depth at which a payment is no longer watched for its depth. */
+export const settledDepth = 144;
+
+/** Depth that consensus asks of a coinbase output before it can be spent. */
+export const coinbaseMaturity = 100;
+
+/** What the decision needs to know of a payment we have recorded. */
+export interface Payment {
+  readonly state: PaymentState;
+  /** The block it was proven in; null while it is in none. */
+  readonly block: Block | null;
+  /** The status last decided on; null when no callback was ever due. */
+  readonly status: CallbackStatus | null;
+  /** How often a decided status was taken back. */
+  readonly cycle: number;
+}
+
+export interface Block {
+  readonly height: number;
+  readonly hash: BlockHash;
+}
+
+export type Fact =
+  /** A server has it in its mempool. `blockLeft`: the block we knew is no longer on our best chain. */
+  | { readonly kind: 'mempool'; readonly blockLeft: boolean }
+  /** Proven in a block of our best chain, `depth` confirmations deep (the tip's own block is 1). */
+  | { readonly kind: 'proven'; readonly block: Block; readonly depth: number }
+  /** A history that should name it does not. Silence proves nothing. */
+  | { readonly kind: 'missing' };
+
+export interface Rules {
+  /** Depth from which the store takes a payment as final. */
+  readonly requiredConfirmations: number;
+  /** A coinbase output must mature whatever the store asks. */
+  readonly coinbase: boolean;
+}
+
+export interface Decision {
+  readonly next: Payment;
+  /** Set when the shop must hear of a status that it was not told, or must be told again. */
+  readonly callback?: CallbackStatus;
+}
+
+/**
+ * What becomes of a payment by one fact; the payment itself when nothing does.
+ * `current` is undefined for a transaction seen for the first time.
+ */
+export function decide(
+  current: Payment | undefined,
+  fact: Fact,
+  rules: Rules,
+): Decision | undefined {
+  switch (fact.kind) {
+    case 'missing':
+      return undefined;
+    case 'mempool':
+      return decideMempool(current, fact.blockLeft);
+    case 'proven':
+      return decideProven(current, fact.block, fact.depth, rules);
+  }
+}
+
+function decideMempool(current: Payment | undefined, blockLeft: boolean): Decision | undefined {
+  switch (current?.state) {
+    case 'unconfirmed':
+    case 'settled':
+      return undefined;
+    case 'confirming':
+    case 'confirmed':
+      // Its block still stands on our chain: this server lags behind, or it lies.
+      return blockLeft ? become(current, 'unconfirmed', null, 0) : undefined;
+    case 'dropped':
+    case undefined:
+      return become(current, 'unconfirmed', null, 0);
+  }
+}
+
+function decideProven(
+  current: Payment | undefined,
+  block: Block,
+  depth: number,
+  rules: Rules,
+): Decision | undefined {
+  const sameBlock = current?.block?.hash === block.hash;
+  const finalBefore = current?.state === 'confirmed' || current?.state === 'settled';
+  const required = Math.max(rules.requiredConfirmations, rules.coinbase ? coinbaseMaturity : 1);
+  // What was final in this very block stays final when the store raises its demands later.
+  const final = depth >= required || (sameBlock && finalBefore);
+  const state = !final ? 'confirming' : depth >= settledDepth ? 'settled' : 'confirmed';
+  if (sameBlock && current.state === state) return undefined;
+  if (sameBlock && current.state === 'settled') return undefined;
+  return become(current, state, block, final ? 2 : 1);
+}
+
+function become(
+  current: Payment | undefined,
+  state: PaymentState,
+  block: Block | null,
+  status: CallbackStatus,
+): Decision {
+  const told = current?.status ?? null;
+  const cycle = (current?.cycle ?? 0) + (told !== null && status < told ? 1 : 0);
+  const next = { state, block, status, cycle };
+  return told === status ? { next } : { next, callback: status };
+}
+
+/** Confirmations of a block under a tip: 1 for the tip's own block. */
+export const depthOf = (height: number, tipHeight: number): number => tipHeight - height + 1;

@@ -1,0 +1,119 @@
+// When a callback is tried again, and what to call the way a try ended (wire §4). Pure: time and
+// chance come in as values. It decides nothing about superseding; the outbox does.
+
+const secondMs = 1_000;
+const minuteMs = 60 * secondMs;
+const hourMs = 60 * minuteMs;
+
+/** The waits after the first, second, … failed attempt; after the last one there is no more. */
+export const retrySchedule: readonly number[] = [
+  4 * secondMs,
+  8 * secondMs,
+  16 * secondMs,
+  32 * secondMs,
+  64 * secondMs,
+  128 * secondMs,
+  256 * secondMs,
+  15 * minuteMs,
+  1 * hourMs,
+  3 * hourMs,
+  6 * hourMs,
+  12 * hourMs,
+  24 * hourMs,
+  24 * hourMs,
+];
+
+/** How far a wait may lie from the schedule's, as a fraction of it. */
+const jitterShare = 0.2;
+/** How many times its wait a shop may ask for by `Retry-After`. */
+const retryAfterReach = 2;
+
+export interface FailedAttempt {
+  /** How many attempts were made, this one included. */
+  readonly attemptCount: number;
+  readonly now: number;
+  /** A random fraction in [0, 1). */
+  readonly jitter: number;
+  readonly retryAfterSeconds?: number | undefined;
+}
+
+/** When the next attempt is due, epoch milliseconds; undefined when the schedule is exhausted. */
+export function nextAttempt(failed: FailedAttempt): number | undefined {
+  const scheduled = retrySchedule[failed.attemptCount - 1];
+  if (scheduled === undefined) return undefined;
+  const wait = scheduled * (1 - jitterShare + 2 * jitterShare * failed.jitter);
+  const asked = (failed.retryAfterSeconds ?? 0) * secondMs;
+  return failed.now + Math.round(Math.min(Math.max(wait, asked), retryAfterReach * wait));
+}
+
+const httpDate = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
+
+/**
+ * Seconds from now that a `Retry-After` header asks for, never below 0; undefined when it says
+ * nothing that can be understood. https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3
+ */
+export function parseRetryAfter(header: string | undefined, now: number): number | undefined {
+  const text = header?.trim() ?? '';
+  if (/^\d+$/.test(text)) return Number(text);
+  if (!httpDate.test(text)) return undefined;
+  const at = Date.parse(text);
+  return Number.isNaN(at) ? undefined : Math.max(0, Math.ceil((at - now) / secondMs));
+}
+
+/** How far an attempt came: what it was waiting for when it ended. */
+export type Phase = 'resolve' | 'connect' | 'response' | 'body';
+
+/** How an attempt ended, in classes that a merchant can act on. */
+export type Outcome =
+  | 'delivered'
+  /** The address is one that callbacks do not go to. */
+  | 'refused'
+  | 'dns'
+  | 'connect'
+  | 'tls'
+  | 'timeout'
+  /** What came back is no HTTP answer, or nothing came back. */
+  | 'response'
+  | 'redirect'
+  | 'status'
+  /** A 200 whose body broke off. */
+  | 'body'
+  /** A fault of paygate itself. */
+  | 'internal';
+
+export interface Ending {
+  readonly phase: Phase;
+  /** The status of the answer, if one came. */
+  readonly status?: number | undefined;
+  /** The network stack's code of what broke the attempt off, if something did. */
+  readonly fault?: string | undefined;
+}
+
+/** The code that stands for our own deadline among those of the network stack. */
+export const deadlineFault = 'PAYGATE_DEADLINE';
+
+const redirects = new Set([301, 302, 303, 307, 308]);
+const timeouts = new Set([deadlineFault, 'UND_ERR_CONNECT_TIMEOUT', 'ETIMEDOUT']);
+const tlsFault =
+  /^(ERR_(TLS|SSL)_|EPROTO$|CERT_|CRL_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|HOSTNAME_|INVALID_|PATH_LENGTH_)/;
+
+/** A status other than 200 is the answer, however its body ended; exactly 200 is success. */
+export function classify({
+  phase,
+  status,
+  fault,
+}: Ending): Exclude<Outcome, 'refused' | 'internal'> {
+  if (status !== undefined && status !== 200) return redirects.has(status) ? 'redirect' : 'status';
+  if (fault === undefined) return 'delivered';
+  if (timeouts.has(fault)) return 'timeout';
+  switch (phase) {
+    case 'resolve':
+      return 'dns';
+    case 'connect':
+      return tlsFault.test(fault) ? 'tls' : 'connect';
+    case 'response':
+      return 'response';
+    case 'body':
+      return 'body';
+  }
+}

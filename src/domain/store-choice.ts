@@ -1,0 +1,72 @@
+// Which store a request for an address means (wire §2). Pure.
+
+import { PaygateError } from '../errors.ts';
+
+export interface Candidate {
+  readonly id: number;
+  readonly name: string;
+  readonly callbackUrl: string;
+  /** The wallet's key as the merchant's own wallet shows it. */
+  readonly account: string;
+}
+
+export interface Wish {
+  /** A whole callback URL, or a part of it such as the secret inside. */
+  readonly callback?: string;
+  /** A part of the account's extended public key. */
+  readonly account?: string;
+}
+
+/**
+ * The one store that fits: the only one there is, or the one whose callback URL is the wish, or
+ * else the one whose URL contains it. Of several none is guessed: the money would go astray.
+ * @throws PaygateError invalid with the numbers that clients branch on: 1001, 1003, 1032
+ */
+export function chooseStore<T extends Candidate>(stores: readonly T[], wish: Wish): T {
+  if (stores.length === 0) {
+    throw new PaygateError(
+      'invalid',
+      'There is no store yet: add an xpub with `paygate store add`',
+      {
+        number: 1001,
+      },
+    );
+  }
+  const { account, callback } = wish;
+  const fitting = account ? stores.filter((store) => store.account.includes(account)) : stores;
+  const [only, second] = fitting;
+  if (only === undefined) throw noMatch(stores, 'match_account');
+  if (!callback) {
+    if (second === undefined) return only;
+    throw new PaygateError(
+      'invalid',
+      `There are several stores: name one by match_callback (${names(fitting)})`,
+      { number: 1032 },
+    );
+  }
+  return byCallback(fitting, callback);
+}
+
+function byCallback<T extends Candidate>(stores: readonly T[], wish: string): T {
+  const exact = stores.filter((store) => store.callbackUrl === wish);
+  const matches =
+    exact.length > 0 ? exact : stores.filter((each) => each.callbackUrl.includes(wish));
+  const [only, second] = matches;
+  if (only === undefined) throw noMatch(stores, 'match_callback');
+  if (second === undefined) return only;
+  throw new PaygateError(
+    'invalid',
+    `match_callback fits several stores, make it longer (${names(matches)})`,
+    { number: 1032 },
+  );
+}
+
+const noMatch = (stores: readonly Candidate[], parameter: string): PaygateError =>
+  new PaygateError(
+    'invalid',
+    `Could not find matching xpub: ${parameter} fits none of the stores (${names(stores)})`,
+    { number: 1003 },
+  );
+
+const names = (stores: readonly Candidate[]): string =>
+  stores.map((store) => `${store.id} ${JSON.stringify(store.name)}`).join(', ');

@@ -1,0 +1,57 @@
+// When to send a request whose only use is the size of its answer. ElectrumX (server/transport.py) holds
+// its output, after the first 1,024 bytes of a connection, until 1,024 bytes have gathered or 1 s has
+// passed since it last sent: one small request after another costs 1 s each. The answer to a filler behind
+// them carries theirs along. One that takes the server longer (a transaction comes from bitcoind) stays
+// behind, so a few more fillers follow, further and further apart, until the server's own second is over.
+// Measured against that transport: 1,000 ms a request without, 2-40 ms with. At most one is in flight.
+
+import type { Cancel, World } from '../world.ts';
+
+/** The waits before each filler that follows an answered one. */
+const followUpMs = [10, 20, 40, 80, 160, 320] as const;
+
+export interface Filler {
+  /** Tells that requests were put on the wire, all of whose answers may be small. */
+  smallSent(): void;
+  /** Tells that the filler in flight was answered. */
+  answered(): void;
+  stop(): void;
+}
+
+/** `send` puts one filler on the wire; `awaiting` says whether any other answer is still out. */
+export function createFiller(
+  world: Pick<World, 'after'>,
+  send: () => void,
+  awaiting: () => boolean,
+): Filler {
+  let inFlight = false;
+  /** Requests went out while a filler was in flight, perhaps too late to be carried by it. */
+  let owed = false;
+  let followUps = 0;
+  let cancel: Cancel = () => {};
+
+  const sendOne = (): void => {
+    cancel();
+    owed = false;
+    inFlight = true;
+    send();
+  };
+  const smallSent = (): void => {
+    followUps = 0;
+    if (inFlight) owed = true;
+    else sendOne();
+  };
+  const answered = (): void => {
+    inFlight = false;
+    if (!awaiting()) return;
+    const waitMs = followUpMs[followUps];
+    if (owed) sendOne();
+    else if (waitMs !== undefined) {
+      followUps++;
+      cancel = world.after(waitMs, () => {
+        if (awaiting()) sendOne();
+      });
+    }
+  };
+  return { smallSent, answered, stop: () => cancel() };
+}

@@ -1,0 +1,169 @@
+// The Electrum line protocol without its connection: bytes in, messages out, requests to text. Pure.
+// JSON-RPC, one message a line. Every bound on the form of what a server sends stands here; what breaks
+// one is an `invalid` error, which ends the connection.
+// https://electrum-protocol.readthedocs.io/en/latest/protocol-basics.html#message-stream
+
+import { PaygateError } from '../errors.ts';
+
+/** A history of 90,000 transactions, or a transaction of 4 MB in hex, still fits. */
+const maxLineBytes = 9_000_000;
+/** What the protocol needs is 5 deep. */
+const maxDepth = 16;
+const maxErrorText = 200;
+/** A buffer that a long line has grown is let go after it. */
+const keptBufferBytes = 64 * 1024;
+
+const newline = 0x0a;
+
+export type Message =
+  | { readonly kind: 'result'; readonly id: number; readonly result: unknown }
+  | { readonly kind: 'error'; readonly id: number; readonly code: number; readonly text: string }
+  | {
+      readonly kind: 'notification';
+      readonly method: string;
+      readonly params: readonly unknown[];
+    };
+
+/** A request that the server answered with an error; the connection goes on. */
+export class ServerError extends PaygateError {
+  /** The server's own number: https://www.jsonrpc.org/specification#error_object */
+  readonly serverCode: number;
+
+  /** The text is the server's, already made plain. */
+  constructor(serverCode: number, text: string) {
+    super('invalid', `the server refused: ${text} (${serverCode})`);
+    this.name = 'ServerError';
+    this.serverCode = serverCode;
+  }
+}
+
+/** Cuts a stream of bytes into lines of text; holds at most one unfinished line. */
+export class LineFramer {
+  #unfinished = new Uint8Array(0);
+  #used = 0;
+  readonly #decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+  /**
+   * Yields each line that these bytes complete, without its end; lines before a fault come out first.
+   * @throws PaygateError invalid on an over-long line, a NUL or invalid UTF-8
+   */
+  *push(chunk: Uint8Array): Generator<string, void> {
+    let start = 0;
+    for (let end = chunk.indexOf(newline); end !== -1; end = chunk.indexOf(newline, start)) {
+      yield this.#complete(chunk.subarray(start, end));
+      start = end + 1;
+    }
+    if (start < chunk.length) this.#keep(chunk.subarray(start));
+  }
+
+  #complete(end: Uint8Array): string {
+    // Nearly every line arrives whole: it is read where it lies.
+    if (this.#used === 0) {
+      this.#check(end);
+      return this.#decode(end);
+    }
+    this.#keep(end);
+    const line = this.#decode(this.#unfinished.subarray(0, this.#used));
+    this.#used = 0;
+    if (this.#unfinished.length > keptBufferBytes) this.#unfinished = new Uint8Array(0);
+    return line;
+  }
+
+  #keep(bytes: Uint8Array): void {
+    this.#check(bytes);
+    const needed = this.#used + bytes.length;
+    if (needed > this.#unfinished.length) {
+      const grown = new Uint8Array(Math.min(2 * needed, maxLineBytes));
+      grown.set(this.#unfinished.subarray(0, this.#used));
+      this.#unfinished = grown;
+    }
+    this.#unfinished.set(bytes, this.#used);
+    this.#used = needed;
+  }
+
+  #check(bytes: Uint8Array): void {
+    if (this.#used + bytes.length > maxLineBytes) throw invalid('a line of more than 9 MB');
+    if (bytes.includes(0)) throw invalid('a NUL byte');
+  }
+
+  #decode(line: Uint8Array): string {
+    try {
+      return this.#decoder.decode(line);
+    } catch (cause) {
+      throw new PaygateError('invalid', 'the server sent text that is not UTF-8', { cause });
+    }
+  }
+}
+
+/**
+ * Reads one line as a message.
+ * @throws PaygateError invalid when it is not a response or a notification of JSON-RPC
+ */
+export function parseMessage(line: string): Message {
+  checkDepth(line);
+  const message = parseJson(line);
+  if (!isRecord(message)) throw invalid('a message that is not an object');
+  const { id, method, params, error, result } = message;
+  if (method !== undefined) {
+    if (typeof method !== 'string' || !Array.isArray(params) || (id ?? null) !== null) {
+      throw invalid('a message that is neither a response nor a notification');
+    }
+    return { kind: 'notification', method, params };
+  }
+  if (typeof id !== 'number') throw invalid('a response without a number as its id');
+  // JSON-RPC 1.0 sends both members, the other one null.
+  if (error !== undefined && error !== null) return { kind: 'error', id, ...parseFault(error) };
+  if (result === undefined) throw invalid('a response with neither result nor error');
+  return { kind: 'result', id, result };
+}
+
+/** The text of one request, its line end included. */
+export function encodeRequest(id: number, method: string, params: readonly unknown[]): string {
+  return `${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`;
+}
+
+/** Text of a server made fit to show: no control or format characters, cut to a length. */
+export function plainText(text: string, maxLength: number): string {
+  // Cut first: the text can be as long as a line.
+  const printable = text.slice(0, 4 * maxLength).replace(/[\s\p{C}]+/gu, ' ');
+  return Array.from(printable.trim()).slice(0, maxLength).join('');
+}
+
+export const invalid = (what: string): PaygateError =>
+  new PaygateError('invalid', `the server sent ${what}`);
+
+export const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Some servers send the message alone. */
+function parseFault(error: unknown): { code: number; text: string } {
+  const { code, message } = isRecord(error) ? error : { code: 0, message: error };
+  return {
+    code: typeof code === 'number' ? code : 0,
+    text: plainText(typeof message === 'string' ? message : 'no message', maxErrorText),
+  };
+}
+
+function parseJson(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch (cause) {
+    throw new PaygateError('invalid', 'the server sent a line that is not JSON', { cause });
+  }
+}
+
+/** Before JSON.parse, whose stack and memory deep nesting would cost. */
+function checkDepth(line: string): void {
+  let depth = 0;
+  let quoted = false;
+  for (let at = 0; at < line.length; at++) {
+    const character = line[at];
+    if (quoted) {
+      if (character === '\\') at++;
+      else if (character === '"') quoted = false;
+    } else if (character === '"') quoted = true;
+    else if (character === '[' || character === '{') {
+      if (++depth > maxDepth) throw invalid('a message nested too deep');
+    } else if (character === ']' || character === '}') depth--;
+  }
+}

@@ -1,0 +1,270 @@
+// The servers of the list and the live session among them. It tries them in turn for ever, each with
+// its own backoff, until as many are live as are wanted, which today is one. A server that lied is left
+// alone for an hour; while no other can be reached it is tried each minute. It judges nothing by itself:
+// the watcher reports.
+
+import type { BlockHash } from '../bitcoin/ids.ts';
+import { PaygateError } from '../errors.ts';
+import type { Cancel, World } from '../world.ts';
+import { openSession, type Session, type SessionHandlers, type SessionOptions } from './session.ts';
+import type { ServerAddress, Trust } from './trust.ts';
+import type { ProtocolVersion } from './wire.ts';
+
+const wantedSessions = 1;
+const shortestBackoffMs = 1_000;
+const longestBackoffMs = 60_000;
+/** A session that lasted this long ends the count of failures before it. */
+const steadyMs = 60_000;
+const banMs = 3_600_000;
+/** How soon a banned server is tried again when there is no other. */
+const lastResortMs = 60_000;
+
+/** What is kept of servers between runs. */
+export interface TrustStore {
+  get(label: string): Trust | undefined;
+  learn(label: string, trust: Trust): Promise<void>;
+}
+
+export interface PoolHandlers extends Pick<SessionHandlers, 'onHeader' | 'onStatus'> {
+  /** A fresh session is live: nothing is subscribed yet. */
+  onSession(session: Session): void;
+  /** A session that was given to `onSession` has ended. */
+  onLost(session: Session, reason: string): void;
+}
+
+export interface PoolOptions {
+  readonly world: Pick<World, 'now' | 'monotonic' | 'after' | 'random' | 'connect' | 'log'>;
+  readonly servers: readonly ServerAddress[];
+  readonly genesisHash: BlockHash;
+  readonly trustStore: TrustStore;
+  readonly handlers: PoolHandlers;
+  readonly session?: SessionOptions;
+}
+
+export interface ServerStatus {
+  readonly label: string;
+  readonly state: 'idle' | 'connecting' | 'live' | 'waiting' | 'banned';
+  readonly lastError?: string;
+  readonly software?: string;
+  readonly protocol?: ProtocolVersion;
+  /** Epoch milliseconds. */
+  readonly connectedSince?: number;
+}
+
+export interface Pool {
+  start(): void;
+  /** The live session; its `generation` tells it from earlier ones. */
+  current(): Session | undefined;
+  status(): readonly ServerStatus[];
+  /** The watcher's word that a server lied: its session ends and it is left alone for an hour. */
+  report(session: Session, reason: string): void;
+  stop(): void;
+}
+
+interface Member {
+  readonly server: ServerAddress;
+  /** Whoever has the lowest is tried next. */
+  turn: number;
+  connecting: boolean;
+  live: Live | undefined;
+  /** Failures in a row. */
+  failures: number;
+  /** Monotonic times. */
+  notBefore: number;
+  bannedUntil: number;
+  lastError: string | undefined;
+}
+
+interface Live {
+  readonly session: Session;
+  /** Epoch milliseconds, for people. */
+  readonly since: number;
+  /** Monotonic. */
+  readonly startedAt: number;
+}
+
+export function createPool(options: PoolOptions): Pool {
+  return new RotatingPool(options);
+}
+
+class RotatingPool implements Pool {
+  readonly #options: PoolOptions;
+  readonly #members: readonly Member[];
+  readonly #stopping = new AbortController();
+  #generation = 0;
+  #cancelWake: Cancel = () => {};
+
+  constructor(options: PoolOptions) {
+    this.#options = options;
+    this.#members = options.servers.map((server) => ({
+      server,
+      // Not always the first of the list: many installations have the same list.
+      turn: options.world.random(),
+      connecting: false,
+      live: undefined,
+      failures: 0,
+      notBefore: 0,
+      bannedUntil: 0,
+      lastError: undefined,
+    }));
+  }
+
+  start(): void {
+    this.#seek();
+  }
+
+  stop(): void {
+    this.#cancelWake();
+    this.#stopping.abort();
+  }
+
+  current(): Session | undefined {
+    return this.#members.find(({ live }) => live !== undefined)?.live?.session;
+  }
+
+  status(): readonly ServerStatus[] {
+    return this.#members.map((member) => {
+      const { server, live, lastError } = member;
+      return {
+        label: server.label,
+        state: this.#stateOf(member),
+        ...(lastError === undefined ? {} : { lastError }),
+        ...(live === undefined
+          ? {}
+          : {
+              software: live.session.software,
+              protocol: live.session.version,
+              connectedSince: live.since,
+            }),
+      };
+    });
+  }
+
+  report(session: Session, reason: string): void {
+    const member = this.#memberOf(session);
+    if (member === undefined) return;
+    const { world } = this.#options;
+    member.bannedUntil = world.monotonic() + banMs;
+    world.log.error('electrum server banned', { server: member.server.label, reason });
+    session.close(reason);
+  }
+
+  /** Opens the next session that is wanted, or sleeps until a server may be tried. */
+  #seek(): void {
+    this.#cancelWake();
+    const idle = this.#members.filter(({ connecting, live }) => !connecting && live === undefined);
+    const missing = wantedSessions - (this.#members.length - idle.length);
+    if (this.#stopping.signal.aborted || idle.length === 0 || missing <= 0) return;
+    const now = this.#options.world.monotonic();
+    const [next] = idle
+      .filter((member) => this.#mayTryAt(member) <= now)
+      .sort((one, other) => one.turn - other.turn);
+    if (next === undefined) {
+      const at = Math.min(...idle.map((member) => this.#mayTryAt(member)));
+      this.#cancelWake = this.#options.world.after(at - now, () => this.#seek());
+    } else {
+      void this.#open(next);
+    }
+  }
+
+  #mayTryAt(member: Member): number {
+    if (!this.#isBanned(member)) return member.notBefore;
+    const noOther = this.#members.every((other) => this.#isBanned(other) || other.failures > 0);
+    return noOther ? member.notBefore : member.bannedUntil;
+  }
+
+  #isBanned({ bannedUntil }: Member): boolean {
+    return bannedUntil > this.#options.world.monotonic();
+  }
+
+  async #open(member: Member): Promise<void> {
+    member.connecting = true;
+    member.turn = ++this.#generation;
+    const outcome = await this.#dial(member, this.#generation);
+    member.connecting = false;
+    if (this.#stopping.signal.aborted) return;
+    if (typeof outcome === 'string') this.#failed(member, outcome);
+    else this.#opened(member, outcome);
+    this.#seek();
+  }
+
+  /** A session, or why there is none. */
+  async #dial({ server }: Member, generation: number): Promise<Session | string> {
+    const { world, genesisHash, trustStore, handlers, session: options = {} } = this.#options;
+    try {
+      const session = await openSession({
+        world,
+        server,
+        genesisHash,
+        generation,
+        known: trustStore.get(server.label),
+        onLearn: (trust) => trustStore.learn(server.label, trust),
+        options,
+        handlers: {
+          onHeader: (from, tip) => handlers.onHeader(from, tip),
+          onStatus: (from, scripthash, status) => handlers.onStatus(from, scripthash, status),
+          onClose: (ended, reason) => this.#lost(ended, reason),
+        },
+        signal: this.#stopping.signal,
+      });
+      return session.closed ? 'the connection has ended' : session;
+    } catch (error) {
+      // Anything else is a bug.
+      if (!(error instanceof PaygateError)) throw error;
+      return error.message;
+    }
+  }
+
+  #opened(member: Member, session: Session): void {
+    const { world, handlers } = this.#options;
+    member.live = { session, since: world.now(), startedAt: world.monotonic() };
+    world.log.info('electrum server connected', {
+      server: member.server.label,
+      software: session.software,
+      protocol: session.version,
+    });
+    handlers.onSession(session);
+  }
+
+  #lost(session: Session, reason: string): void {
+    const member = this.#memberOf(session);
+    if (member?.live === undefined) return;
+    const { world, handlers } = this.#options;
+    if (world.monotonic() - member.live.startedAt >= steadyMs) member.failures = 0;
+    member.live = undefined;
+    if (this.#stopping.signal.aborted) return;
+    this.#delay(member, reason);
+    world.log.warn('electrum server lost', { server: member.server.label, reason });
+    handlers.onLost(session, reason);
+    this.#seek();
+  }
+
+  /** Logged once, not at every try. */
+  #failed(member: Member, reason: string): void {
+    const { log } = this.#options.world;
+    if (member.lastError !== reason) {
+      log.warn('electrum server unreachable', { server: member.server.label, reason });
+    }
+    this.#delay(member, reason);
+  }
+
+  #delay(member: Member, reason: string): void {
+    const { world } = this.#options;
+    member.failures++;
+    member.lastError = reason;
+    const longestMs = Math.min(longestBackoffMs, shortestBackoffMs * 2 ** member.failures);
+    const waitMs = longestMs * (0.5 + world.random() / 2);
+    member.notBefore = world.monotonic() + (this.#isBanned(member) ? lastResortMs : waitMs);
+  }
+
+  #memberOf(session: Session): Member | undefined {
+    return this.#members.find(({ live }) => live?.session === session);
+  }
+
+  #stateOf(member: Member): ServerStatus['state'] {
+    if (member.live !== undefined) return 'live';
+    if (member.connecting) return 'connecting';
+    if (this.#isBanned(member)) return 'banned';
+    return member.failures > 0 ? 'waiting' : 'idle';
+  }
+}

@@ -1,0 +1,94 @@
+// Which server an address names and whether the certificate it shows is enough. Pure: what was learnt
+// of a server comes in as a value, what is learnt now goes out as one; the store keeps it.
+// A certificate that validates makes validation required from then on; a self-signed one is pinned by
+// its SHA-256 at first use, and a changed one refused. An explicit pin stands above both.
+
+import { PaygateError } from '../errors.ts';
+import type { PeerCertificate } from '../world.ts';
+
+export interface ServerAddress {
+  readonly host: string;
+  readonly port: number;
+  readonly tls: boolean;
+  /** The only certificate accepted: SHA-256 over its DER, lower-case hex. */
+  readonly pin?: string;
+  /** Any certificate is accepted; for tests. */
+  readonly insecure?: boolean;
+  /** What the server is called in logs, pages and the store: `ssl://host:port`. */
+  readonly label: string;
+}
+
+/** What an earlier connection has taught of a server. */
+export type Trust =
+  | { readonly kind: 'valid' }
+  | { readonly kind: 'pinned'; readonly sha256: string };
+
+export type Judgement =
+  | { readonly accept: true; readonly learn?: Trust }
+  | { readonly accept: false; readonly reason: string };
+
+/**
+ * Reads `tcp://host:port`, `ssl://host:port`, `ssl://host:port?pin=SHA256` or `…?insecure`.
+ * @throws PaygateError invalid, saying what to write instead
+ */
+export function parseServerAddress(text: string): ServerAddress {
+  const refuse = (why: string): PaygateError =>
+    new PaygateError('invalid', `Electrum server "${text}": ${why}`);
+  const parts = /^(tcp|ssl):\/\/(\[[^\]]*\]|[^:/?#[\]]*)(?::([0-9]*))?(?:\?(.*))?$/i.exec(text);
+  if (parts === null) throw refuse('write tcp://host:port or ssl://host:port');
+  const [, scheme = '', bracketed = '', portText = '', choice] = parts;
+  const host = parseHost(bracketed);
+  if (host === undefined) throw refuse('the host is not a name, an IPv4 or an [IPv6] address');
+  const port = Number(portText);
+  if (portText === '') throw refuse('the port is missing (there is no default)');
+  if (port < 1 || port > 65_535) throw refuse('the port is not between 1 and 65535');
+  const tls = scheme.toLowerCase() === 'ssl';
+  if (choice !== undefined && !tls) throw refuse(`?${choice} is for ssl:// only`);
+  const address = {
+    host,
+    port,
+    tls,
+    label: `${tls ? 'ssl' : 'tcp'}://${bracketed.toLowerCase()}:${port}`,
+  };
+  if (choice === undefined) return address;
+  if (choice === 'insecure') return { ...address, insecure: true };
+  const [, pin] = /^pin=([0-9a-f]{64})$/i.exec(choice.replaceAll(':', '')) ?? [];
+  if (pin === undefined) throw refuse('write ?pin= and the 64 hex digits of the SHA-256');
+  return { ...address, pin: pin.toLowerCase() };
+}
+
+/** Decides on the certificate of a connection; `known` is what was learnt of this server before. */
+export function judge(
+  certificate: PeerCertificate | undefined,
+  address: ServerAddress,
+  known: Trust | undefined,
+): Judgement {
+  if (!address.tls || address.insecure) return { accept: true };
+  if (certificate === undefined) return { accept: false, reason: 'it shows no certificate' };
+  const { valid, sha256, fault = 'it does not validate' } = certificate;
+  if (address.pin !== undefined) {
+    return sha256 === address.pin ? { accept: true } : changed(sha256, address.pin);
+  }
+  if (valid) return known?.kind === 'valid' ? { accept: true } : learn({ kind: 'valid' });
+  if (known === undefined) return learn({ kind: 'pinned', sha256 });
+  if (known.kind === 'valid') {
+    const reason = `its certificate validated before and no longer does (${fault})`;
+    return { accept: false, reason };
+  }
+  return sha256 === known.sha256 ? { accept: true } : changed(sha256, known.sha256);
+}
+
+const learn = (trust: Trust): Judgement => ({ accept: true, learn: trust });
+
+const changed = (shown: string, pinned: string): Judgement => ({
+  accept: false,
+  reason: `its certificate has the SHA-256 ${shown}, pinned is ${pinned}`,
+});
+
+function parseHost(bracketed: string): string | undefined {
+  if (bracketed.startsWith('[')) {
+    const host = bracketed.slice(1, -1).toLowerCase();
+    return host.includes(':') && URL.canParse(`tcp://${bracketed}`) ? host : undefined;
+  }
+  return /^[a-z0-9_][a-z0-9._-]{0,252}$/i.test(bracketed) ? bracketed.toLowerCase() : undefined;
+}

@@ -1,0 +1,200 @@
+// The Electrum methods that paygate uses, protocol 1.4 and 1.6: their names and what their answers
+// mean. Pure. Each parser returns a typed value or throws `invalid`; none trusts a type, a length or
+// a text. Heights that stand for the mempool (0 and -1) go no further than this file.
+// Every method: https://electrum-protocol.readthedocs.io/en/latest/protocol-methods.html
+
+import { hexToBytes } from '@noble/hashes/utils.js';
+import {
+  type BlockHash,
+  isHash,
+  parseBlockHash,
+  parseTxid,
+  type Scripthash,
+  type Txid,
+} from '../bitcoin/ids.ts';
+import type { HistoryItem, Position, StatusHash } from '../domain/history.ts';
+import { reasonOf } from '../errors.ts';
+import { invalid, isRecord, plainText } from './framing.ts';
+
+/** Lowest and highest version of the protocol that is spoken. */
+export const offeredVersions = ['1.4', '1.6'] as const;
+
+/** Which of the two forms of the protocol was agreed on; revisions (1.4.3) change nothing here. */
+export type ProtocolVersion = (typeof offeredVersions)[number];
+
+export const methods = {
+  version: 'server.version',
+  features: 'server.features',
+  ping: 'server.ping',
+  subscribeHeaders: 'blockchain.headers.subscribe',
+  headers: 'blockchain.block.headers',
+  subscribe: 'blockchain.scripthash.subscribe',
+  unsubscribe: 'blockchain.scripthash.unsubscribe',
+  history: 'blockchain.scripthash.get_history',
+  transaction: 'blockchain.transaction.get',
+  merkle: 'blockchain.transaction.get_merkle',
+  broadcast: 'blockchain.transaction.broadcast',
+} as const;
+
+export type Method = (typeof methods)[keyof typeof methods];
+
+const headerBytes = 80;
+const maxHeight = 2 ** 31 - 1;
+const maxSoftwareText = 60;
+
+/** Null stands for the empty history. */
+export type Status = StatusHash | null;
+
+export interface ServerVersion {
+  readonly software: string;
+  readonly version: ProtocolVersion;
+}
+
+export interface Features {
+  readonly genesisHash: BlockHash;
+  readonly hashFunction: string;
+}
+
+export interface HeaderTip {
+  readonly height: number;
+  /** The header, 80 bytes. */
+  readonly raw: Uint8Array;
+}
+
+export interface MerkleBranch {
+  readonly blockHeight: number;
+  /** Sibling hashes from the leaf up, in display order. */
+  readonly branch: readonly string[];
+  /** Place of the transaction in the block. */
+  readonly pos: number;
+}
+
+/** https://electrum-protocol.readthedocs.io/en/latest/protocol-methods.html#server-version */
+export function parseServerVersion(result: unknown): ServerVersion {
+  const [software, version] = list(result, 'version');
+  if (typeof software !== 'string' || typeof version !== 'string') {
+    throw invalid('a version that is not text');
+  }
+  const [, minor] = /^1\.([0-9]+)(?:\.[0-9]+)?$/.exec(version) ?? [];
+  if (minor !== '4' && minor !== '6') throw invalid('a protocol version that was not offered');
+  return { software: plainText(software, maxSoftwareText), version: `1.${minor}` };
+}
+
+/** https://electrum-protocol.readthedocs.io/en/latest/protocol-methods.html#server-features */
+export function parseFeatures(result: unknown): Features {
+  const { genesis_hash, hash_function } = record(result, 'features');
+  if (typeof hash_function !== 'string') throw invalid('a hash function that is not text');
+  return { genesisHash: parseBlockHash(genesis_hash), hashFunction: hash_function };
+}
+
+/** https://electrum-protocol.readthedocs.io/en/latest/protocol-methods.html#blockchain-headers-subscribe */
+export function parseHeaderTip(result: unknown): HeaderTip {
+  const { height, hex } = record(result, 'tip');
+  return { height: whole(height, 'height'), raw: parseHeader(hex) };
+}
+
+/** https://electrum-protocol.readthedocs.io/en/latest/protocol-methods.html#blockchain-block-headers */
+export function parseHeaders(
+  result: unknown,
+  version: ProtocolVersion,
+  asked: number,
+): readonly Uint8Array[] {
+  const { count, hex, headers } = record(result, 'chunk of headers');
+  const found = version === '1.4' ? splitHeaders(hex) : list(headers, 'headers').map(parseHeader);
+  if (found.length > asked || found.length !== count) throw invalid('a wrong count of headers');
+  return found;
+}
+
+/** https://electrum-protocol.readthedocs.io/en/latest/protocol-basics.html#status */
+export function parseStatus(result: unknown): Status {
+  if (result !== null && !isHash(result)) throw invalid('a status that is not a hash');
+  return result as Status;
+}
+
+/** https://electrum-protocol.readthedocs.io/en/latest/protocol-methods.html#blockchain-scripthash-get-history */
+export function parseHistory(result: unknown): readonly HistoryItem[] {
+  return list(result, 'history').map((item) => {
+    const { tx_hash, height } = record(item, 'history item');
+    return { txid: parseTxid(tx_hash), position: parsePosition(height) };
+  });
+}
+
+/** https://electrum-protocol.readthedocs.io/en/latest/protocol-methods.html#blockchain-transaction-get */
+export function parseRawTransaction(result: unknown): Uint8Array {
+  return bytes(result, 'transaction');
+}
+
+/** https://electrum-protocol.readthedocs.io/en/latest/protocol-methods.html#blockchain-transaction-get-merkle */
+export function parseMerkle(result: unknown): MerkleBranch {
+  const { block_height, merkle, pos } = record(result, 'merkle branch');
+  const branch = list(merkle, 'merkle branch').map((hash) => {
+    if (!isHash(hash)) throw invalid('a merkle branch of something else than hashes');
+    return hash;
+  });
+  return {
+    blockHeight: whole(block_height, 'height'),
+    branch,
+    pos: whole(pos, 'place in the block'),
+  };
+}
+
+/** https://electrum-protocol.readthedocs.io/en/latest/protocol-methods.html#blockchain-transaction-broadcast */
+export function parseBroadcast(result: unknown): Txid {
+  return parseTxid(result);
+}
+
+/** The parameters of a `blockchain.scripthash.subscribe` notification. */
+export function parseStatusNotice(params: readonly unknown[]): {
+  readonly scripthash: Scripthash;
+  readonly status: Status;
+} {
+  const [scripthash, status] = params;
+  if (!isHash(scripthash)) throw invalid('a scripthash that is not a hash');
+  return { scripthash: scripthash as Scripthash, status: parseStatus(status) };
+}
+
+/** The page of `get_mempool`: 0 when all inputs are confirmed, -1 when some are not. */
+function parsePosition(height: unknown): Position {
+  if (height === 0 || height === -1) return { kind: 'mempool', unconfirmedParents: height === -1 };
+  return { kind: 'mined', height: whole(height, 'height') };
+}
+
+function parseHeader(hex: unknown): Uint8Array {
+  const header = bytes(hex, 'header');
+  if (header.length !== headerBytes) throw invalid('a header that is not 80 bytes long');
+  return header;
+}
+
+function splitHeaders(hex: unknown): Uint8Array[] {
+  const joined = bytes(hex, 'run of headers');
+  if (joined.length % headerBytes !== 0) throw invalid('a header that is not 80 bytes long');
+  return Array.from({ length: joined.length / headerBytes }, (_, index) =>
+    joined.slice(index * headerBytes, (index + 1) * headerBytes),
+  );
+}
+
+function bytes(value: unknown, what: string): Uint8Array {
+  if (typeof value !== 'string') throw invalid(`a ${what} that is not text`);
+  try {
+    return hexToBytes(value);
+  } catch (cause) {
+    throw invalid(`a ${what} that is not hex: ${plainText(reasonOf(cause), 80)}`);
+  }
+}
+
+function list(value: unknown, what: string): readonly unknown[] {
+  if (!Array.isArray(value)) throw invalid(`a ${what} that is not a list`);
+  return value;
+}
+
+function record(value: unknown, what: string): Readonly<Record<string, unknown>> {
+  if (!isRecord(value)) throw invalid(`a ${what} that is not an object`);
+  return value;
+}
+
+function whole(value: unknown, what: string): number {
+  if (!Number.isInteger(value) || (value as number) < 0 || (value as number) > maxHeight) {
+    throw invalid(`a ${what} that is not a whole number`);
+  }
+  return value as number;
+}

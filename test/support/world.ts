@@ -1,0 +1,178 @@
+// A World for tests: sockets, DNS and HTTP are the real ones, the clock stands still until the test
+// moves it, and chance comes from a seed. Nothing here sleeps: waiting is turning the event loop.
+
+import { parse } from 'node-cron';
+import type { Cancel, Logger, World } from '../../src/world.ts';
+import { createNodeWorld } from '../../src/world-node.ts';
+
+/** Turns of the event loop after each step of the clock, for socket input and output to land. */
+const turnsPerStep = 10;
+/** How long `until` turns the loop before it calls the test failed. */
+const untilLimitMs = 20_000;
+const dayMs = 86_400_000;
+
+export interface LogEntry {
+  readonly level: keyof Logger;
+  readonly message: string;
+  readonly fields: Record<string, unknown>;
+}
+
+export interface TestWorldOptions {
+  readonly startAt?: number;
+  readonly seed?: number;
+  /** Also receives every log line, for a look at a failing test. */
+  readonly log?: Logger;
+}
+
+export interface TestWorld extends World {
+  /** Moves the clock, running what falls due in order of time, with turns of the loop between. */
+  advance(ms: number): Promise<void>;
+  /** Sets the wall clock forward or back, as an operator or NTP would; timers do not move. */
+  jumpWallClock(ms: number): void;
+  /** Turns the event loop, the clock standing still, until the condition holds. */
+  until(condition: () => boolean, what?: string): Promise<void>;
+  /** Turns the event loop a few times, for what is under way to land. */
+  turn(): Promise<void>;
+  readonly logs: LogEntry[];
+}
+
+export function createTestWorld(options: TestWorldOptions = {}): TestWorld {
+  const { connect, resolve, http } = createNodeWorld({ logLevel: 'silent' });
+  const clock = createClock(options.startAt ?? 1_763_650_000_000);
+  const random = createRandom(options.seed ?? 1);
+  const logs: LogEntry[] = [];
+  const logAt =
+    (level: keyof Logger) =>
+    (message: string, fields: Record<string, unknown> = {}): void => {
+      logs.push({ level, message, fields });
+      options.log?.[level](message, fields);
+    };
+  return {
+    ...clock,
+    random,
+    randomBytes: (length) => Uint8Array.from({ length }, () => Math.floor(random() * 256)),
+    connect,
+    resolve,
+    http,
+    log: { debug: logAt('debug'), info: logAt('info'), warn: logAt('warn'), error: logAt('error') },
+    until,
+    turn,
+    logs,
+  };
+}
+
+type Clock = Pick<
+  TestWorld,
+  'now' | 'monotonic' | 'after' | 'schedule' | 'advance' | 'jumpWallClock'
+>;
+
+interface Timer {
+  readonly dueMs: number;
+  readonly run: () => void;
+}
+
+function createClock(startAt: number): Clock {
+  let elapsedMs = 0;
+  let wallStart = startAt;
+  // In order of insertion, so timers due at the same time run in the order they were set.
+  const timers = new Set<Timer>();
+  const ticks = new Set<{ rearm: () => void }>();
+
+  const now = (): number => wallStart + elapsedMs;
+  const after = (delayMs: number, run: () => void): Cancel => {
+    const timer = { dueMs: elapsedMs + Math.max(0, delayMs), run };
+    timers.add(timer);
+    return () => timers.delete(timer);
+  };
+  const schedule = (expression: string, run: () => void): Cancel => {
+    const next = nextMatch(expression);
+    let cancel: Cancel = () => {};
+    const arm = (): void => {
+      cancel = after(next(now()) - now(), () => {
+        arm();
+        run();
+      });
+    };
+    const tick = {
+      rearm: () => {
+        cancel();
+        arm();
+      },
+    };
+    ticks.add(tick);
+    arm();
+    return () => {
+      ticks.delete(tick);
+      cancel();
+    };
+  };
+  const advance = async (ms: number): Promise<void> => {
+    const untilMs = elapsedMs + ms;
+    await turn();
+    for (let timer = earliest(timers); timer.dueMs <= untilMs; timer = earliest(timers)) {
+      elapsedMs = Math.max(elapsedMs, timer.dueMs);
+      timers.delete(timer);
+      timer.run();
+      await turn();
+    }
+    elapsedMs = untilMs;
+  };
+  const jumpWallClock = (ms: number): void => {
+    wallStart += ms;
+    for (const tick of ticks) tick.rearm();
+  };
+  return { now, monotonic: () => elapsedMs, after, schedule, advance, jumpWallClock };
+}
+
+const never: Timer = { dueMs: Number.POSITIVE_INFINITY, run: () => {} };
+
+function earliest(timers: Iterable<Timer>): Timer {
+  let found = never;
+  for (const timer of timers) if (timer.dueMs < found.dueMs) found = timer;
+  return found;
+}
+
+/** The first match of a six-field cron expression, in UTC, after a time. */
+function nextMatch(expression: string): (afterMs: number) => number {
+  const { second, minute, hour, dayOfMonth, month, dayOfWeek } = parse(expression);
+  return (afterMs) => {
+    let at = Math.floor(afterMs / 1000) * 1000 + 1000;
+    for (;;) {
+      const date = new Date(at);
+      const today =
+        month.includes(date.getUTCMonth() + 1) &&
+        dayOfMonth.includes(date.getUTCDate()) &&
+        dayOfWeek.includes(date.getUTCDay());
+      if (!today) at = Math.floor(at / dayMs) * dayMs + dayMs;
+      else if (!hour.includes(date.getUTCHours())) at += 3_600_000 - (at % 3_600_000);
+      else if (!minute.includes(date.getUTCMinutes())) at += 60_000 - (at % 60_000);
+      else if (!second.includes(date.getUTCSeconds())) at += 1000;
+      else return at;
+    }
+  };
+}
+
+/** mulberry32: small, and the same on every machine. */
+function createRandom(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+async function turn(): Promise<void> {
+  for (let turns = 0; turns < turnsPerStep; turns++) {
+    await new Promise<void>((done) => setImmediate(done));
+  }
+}
+
+async function until(condition: () => boolean, what = 'condition'): Promise<void> {
+  const startedAt = performance.now();
+  while (!condition()) {
+    if (performance.now() - startedAt > untilLimitMs) throw new Error(`waited in vain: ${what}`);
+    await new Promise<void>((done) => setImmediate(done));
+  }
+}
