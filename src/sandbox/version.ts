@@ -1,0 +1,44 @@
+// Electrum protocol versions and their negotiation.
+// https://electrum-protocol.readthedocs.io/en/latest/protocol-methods.html#server-version
+
+/** "1.4" or "1.4.2": numbers between dots. */
+export type Version = string;
+
+const parts = (version: Version): number[] => version.split('.').map(Number);
+
+/** Negative, zero or positive as the first is older, equal or newer; "1.4" equals "1.4.0". */
+function compareVersions(a: Version, b: Version): number {
+  const [left, right] = [parts(a), parts(b)];
+  for (let at = 0; at < Math.max(left.length, right.length); at++) {
+    const difference = (left[at] ?? 0) - (right[at] ?? 0);
+    if (difference !== 0) return difference;
+  }
+  return 0;
+}
+
+export const isAtLeast = (version: Version, other: Version): boolean =>
+  compareVersions(version, other) >= 0;
+
+const isVersion = (value: unknown): value is Version =>
+  typeof value === 'string' && /^\d+(\.\d+)+$/.test(value);
+
+/** The range that a client's second argument of server.version means; undefined for nonsense. */
+function clientRange(argument: unknown): readonly [Version, Version] | undefined {
+  const [min, max] = Array.isArray(argument) ? argument : [argument, argument];
+  return isVersion(min) && isVersion(max) ? [min, max] : undefined;
+}
+
+/**
+ * The highest version that both speak, or undefined when there is none.
+ * @param server the oldest and the newest version of the server
+ * @param client second argument of server.version: a version or an array of two
+ */
+export function negotiate(
+  server: readonly [Version, Version],
+  client: unknown,
+): Version | undefined {
+  const range = clientRange(client);
+  if (range === undefined) return undefined;
+  const highest = compareVersions(range[1], server[1]) < 0 ? range[1] : server[1];
+  return isAtLeast(highest, range[0]) && isAtLeast(highest, server[0]) ? highest : undefined;
+}
