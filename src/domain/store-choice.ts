@@ -18,8 +18,8 @@ export interface Wish {
 }
 
 /**
- * The one store that fits: the only one there is, or the one whose callback URL is the wish, or
- * else the one whose URL contains it. Of several none is guessed: the money would go astray.
+ * The only store there is; else the one whose callback URL is the wish, or whose URL contains it.
+ * Of several none is guessed: the money would go astray.
  * @throws PaygateError invalid with the numbers that clients branch on: 1001, 1003, 1032
  */
 export function chooseStore<T extends Candidate>(stores: readonly T[], wish: Wish): T {
@@ -36,8 +36,8 @@ export function chooseStore<T extends Candidate>(stores: readonly T[], wish: Wis
   const fitting = account ? stores.filter((store) => store.account.includes(account)) : stores;
   const [only, second] = fitting;
   if (only === undefined) throw noMatch(stores, 'match_account');
+  if (stores.length === 1 || (second === undefined && !callback)) return only;
   if (!callback) {
-    if (second === undefined) return only;
     throw new PaygateError(
       'invalid',
       `There are several stores: name one by match_callback (${names(fitting)})`,

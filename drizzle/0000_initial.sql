@@ -1,0 +1,131 @@
+CREATE TABLE `addresses` (
+	`id` integer PRIMARY KEY NOT NULL,
+	`wallet_id` integer NOT NULL,
+	`branch` integer NOT NULL,
+	`derivation_index` integer NOT NULL,
+	`address` text NOT NULL,
+	`script` blob NOT NULL,
+	`scripthash` text NOT NULL,
+	`origin` text NOT NULL,
+	`store_id` integer,
+	`issued_at` integer,
+	`status_hash` text,
+	FOREIGN KEY (`wallet_id`) REFERENCES `wallets`(`id`) ON UPDATE no action ON DELETE no action,
+	FOREIGN KEY (`store_id`) REFERENCES `stores`(`id`) ON UPDATE no action ON DELETE no action
+) STRICT;
+--> statement-breakpoint
+CREATE UNIQUE INDEX `addresses_scripthash_unique` ON `addresses` (`scripthash`);--> statement-breakpoint
+CREATE INDEX `addresses_origin` ON `addresses` (`wallet_id`,`origin`,`derivation_index`);--> statement-breakpoint
+CREATE UNIQUE INDEX `addresses_place` ON `addresses` (`wallet_id`,`branch`,`derivation_index`);--> statement-breakpoint
+CREATE TABLE `api_keys` (
+	`id` integer PRIMARY KEY NOT NULL,
+	`hash` blob NOT NULL,
+	`secret` text NOT NULL,
+	`created_at` integer NOT NULL,
+	`expires_at` integer
+) STRICT;
+--> statement-breakpoint
+CREATE UNIQUE INDEX `api_keys_hash_unique` ON `api_keys` (`hash`);--> statement-breakpoint
+CREATE TABLE `attempts` (
+	`id` integer PRIMARY KEY NOT NULL,
+	`callback_id` integer NOT NULL,
+	`started_at` integer NOT NULL,
+	`duration_ms` integer NOT NULL,
+	`outcome` text NOT NULL,
+	`http_status` integer,
+	`reason` text,
+	`body` text,
+	FOREIGN KEY (`callback_id`) REFERENCES `callbacks`(`id`) ON UPDATE no action ON DELETE no action
+) STRICT;
+--> statement-breakpoint
+CREATE INDEX `attempts_callback` ON `attempts` (`callback_id`);--> statement-breakpoint
+CREATE TABLE `callbacks` (
+	`id` integer PRIMARY KEY NOT NULL,
+	`payment_id` integer NOT NULL,
+	`store_id` integer NOT NULL,
+	`version` integer NOT NULL,
+	`event_id` text NOT NULL,
+	`status` integer NOT NULL,
+	`query` text NOT NULL,
+	`state` text NOT NULL,
+	`attempt_count` integer DEFAULT 0 NOT NULL,
+	`next_attempt_at` integer NOT NULL,
+	`leased_until` integer,
+	`created_at` integer NOT NULL,
+	`settled_at` integer,
+	FOREIGN KEY (`payment_id`) REFERENCES `payments`(`id`) ON UPDATE no action ON DELETE no action,
+	FOREIGN KEY (`store_id`) REFERENCES `stores`(`id`) ON UPDATE no action ON DELETE no action
+) STRICT;
+--> statement-breakpoint
+CREATE UNIQUE INDEX `callbacks_event_id_unique` ON `callbacks` (`event_id`);--> statement-breakpoint
+CREATE INDEX `callbacks_due` ON `callbacks` (`store_id`,`next_attempt_at`) WHERE state = 'owed';--> statement-breakpoint
+CREATE INDEX `callbacks_exhausted` ON `callbacks` (`store_id`,`id`) WHERE state = 'exhausted';--> statement-breakpoint
+CREATE INDEX `callbacks_leased` ON `callbacks` (`store_id`) WHERE leased_until is not null;--> statement-breakpoint
+CREATE INDEX `callbacks_store` ON `callbacks` (`store_id`,`id`);--> statement-breakpoint
+CREATE UNIQUE INDEX `callbacks_order` ON `callbacks` (`payment_id`,`version`);--> statement-breakpoint
+CREATE TABLE `headers` (
+	`hash` text PRIMARY KEY NOT NULL,
+	`height` integer NOT NULL,
+	`raw` blob NOT NULL,
+	`work` blob NOT NULL,
+	`on_best` integer DEFAULT false NOT NULL
+) STRICT;
+--> statement-breakpoint
+CREATE UNIQUE INDEX `headers_best` ON `headers` (`height`) WHERE on_best = 1;--> statement-breakpoint
+CREATE TABLE `payments` (
+	`id` integer PRIMARY KEY NOT NULL,
+	`address_id` integer NOT NULL,
+	`txid` text NOT NULL,
+	`value_sat` integer NOT NULL,
+	`state` text NOT NULL,
+	`height` integer,
+	`block_hash` text,
+	`coinbase` integer DEFAULT false NOT NULL,
+	`signals_rbf` integer DEFAULT false NOT NULL,
+	`status` integer,
+	`cycle` integer DEFAULT 0 NOT NULL,
+	`first_seen_at` integer NOT NULL,
+	`changed_at` integer NOT NULL,
+	FOREIGN KEY (`address_id`) REFERENCES `addresses`(`id`) ON UPDATE no action ON DELETE no action
+) STRICT;
+--> statement-breakpoint
+CREATE INDEX `payments_state` ON `payments` (`state`,`height`);--> statement-breakpoint
+CREATE UNIQUE INDEX `payments_identity` ON `payments` (`address_id`,`txid`);--> statement-breakpoint
+CREATE TABLE `servers` (
+	`label` text PRIMARY KEY NOT NULL,
+	`trust` text NOT NULL,
+	`pin_sha256` text,
+	`learned_at` integer NOT NULL
+) STRICT;
+--> statement-breakpoint
+CREATE TABLE `settings` (
+	`name` text PRIMARY KEY NOT NULL,
+	`value` text NOT NULL
+) STRICT;
+--> statement-breakpoint
+CREATE TABLE `stores` (
+	`id` integer PRIMARY KEY NOT NULL,
+	`name` text NOT NULL,
+	`wallet_id` integer NOT NULL,
+	`callback_url` text NOT NULL,
+	`required_confirmations` integer NOT NULL,
+	`allow_private_callback` integer DEFAULT false NOT NULL,
+	`allow_http_callback` integer DEFAULT false NOT NULL,
+	`webhook_secret` text NOT NULL,
+	`created_at` integer NOT NULL,
+	`archived_at` integer,
+	`callbacks_stopped` integer DEFAULT false NOT NULL,
+	FOREIGN KEY (`wallet_id`) REFERENCES `wallets`(`id`) ON UPDATE no action ON DELETE no action
+) STRICT;
+--> statement-breakpoint
+CREATE TABLE `wallets` (
+	`id` integer PRIMARY KEY NOT NULL,
+	`descriptor` text NOT NULL,
+	`account` text NOT NULL,
+	`script_type` text NOT NULL,
+	`next_index` integer NOT NULL,
+	`scanned_at` integer,
+	`created_at` integer NOT NULL
+) STRICT;
+--> statement-breakpoint
+CREATE UNIQUE INDEX `wallets_descriptor_unique` ON `wallets` (`descriptor`);

@@ -1,0 +1,227 @@
+// Addresses of the wallets' external branches: derived ahead, issued once, never recycled.
+// Every rise of a wallet's counter goes through `advance`, which announces it to the mark.
+
+import { and, count, desc, eq, lt, max, sql } from 'drizzle-orm';
+import type { Scripthash } from '../bitcoin/ids.ts';
+import { deriveAddress, type WalletKey } from '../bitcoin/keychain.ts';
+import type { StatusHash } from '../domain/history.ts';
+import { PaygateError } from '../errors.ts';
+import type { Catalog, WalletRow } from './catalog.ts';
+import type { Orm, Tx } from './database.ts';
+import { type AddressOrigin, addresses, stores, wallets } from './schema.ts';
+
+export type AddressRow = typeof addresses.$inferSelect;
+
+export interface Issued {
+  readonly address: string;
+  readonly scripthash: Scripthash;
+  readonly derivationIndex: number;
+  /** Epoch milliseconds. */
+  readonly issuedAt: number;
+}
+
+export interface Watched {
+  readonly id: number;
+  readonly scripthash: Scripthash;
+  readonly statusHash: StatusHash | null;
+}
+
+export interface Addresses {
+  /** Hands out the wallet's next unused address. @throws PaygateError unavailable before the first scan */
+  issue(tx: Tx, now: number, walletId: number, storeId: number): Issued;
+  /** Derives addresses in advance up to (not including) the index; answers the new ones. */
+  deriveAhead(tx: Tx, walletId: number, until: number): Scripthash[];
+  /** How far addresses are derived: the first index without one. */
+  derivedUntil(walletId: number): number;
+  /** Takes indexes as issued by a file that this one is a copy of: watched, never handed out. */
+  skip(tx: Tx, now: number, walletId: number, to: number): void;
+  /** Ends a wallet's first scan: addresses may be issued, from this index on. */
+  finishScan(tx: Tx, now: number, walletId: number, nextIndex: number): void;
+  /** Whether an index of the wallet was ever given out. */
+  isUsed(walletId: number): boolean;
+  byScripthash(scripthash: Scripthash): AddressRow | undefined;
+  /** Those that are watched, newest first, below an id: to be read page by page. */
+  watched(beforeId: number, limit: number): Watched[];
+  countIssued(): number;
+}
+
+/** The branch that BIP44 gives to addresses which are shown to others. */
+const external = 0;
+
+export function createAddresses(orm: Orm, catalog: Catalog): Addresses {
+  const statements = prepare(orm);
+
+  /** The row of an index, derived now if need be; undefined where no such child exists. */
+  function rowAt(walletId: number, index: number): AddressRow | undefined {
+    const found = statements.atIndex.get({ walletId, index });
+    if (found !== undefined) return found;
+    insertDerived(orm, catalog.walletKey(walletId), walletId, index);
+    return statements.atIndex.get({ walletId, index });
+  }
+
+  function advance(tx: Tx, wallet: WalletRow, to: number): void {
+    if (to <= wallet.nextIndex) return;
+    tx.raise(wallet.id, wallet.nextIndex, to);
+    statements.setNextIndex.run({ walletId: wallet.id, nextIndex: to });
+  }
+
+  return {
+    issue(tx, now, walletId, storeId) {
+      const wallet = catalog.wallet(walletId);
+      if (wallet.scannedAt === null) throw notScanned();
+      let index = wallet.nextIndex;
+      let row = rowAt(walletId, index);
+      while (row?.origin !== 'ahead' || row.statusHash !== null) {
+        index += 1;
+        row = rowAt(walletId, index);
+      }
+      advance(tx, wallet, index + 1);
+      statements.issue.run({ id: row.id, storeId, now });
+      return {
+        address: row.address,
+        scripthash: row.scripthash,
+        derivationIndex: index,
+        issuedAt: now,
+      };
+    },
+    deriveAhead(_tx, walletId, until) {
+      const key = catalog.walletKey(walletId);
+      const derived: Scripthash[] = [];
+      for (let index = derivedUntil(statements, catalog, walletId); index < until; index += 1) {
+        const scripthash = insertDerived(orm, key, walletId, index);
+        if (scripthash !== undefined) derived.push(scripthash);
+      }
+      return derived;
+    },
+    derivedUntil: (walletId) => derivedUntil(statements, catalog, walletId),
+    skip(tx, now, walletId, to) {
+      const wallet = catalog.wallet(walletId);
+      const storeId = onlyStoreOf(orm, walletId);
+      for (let index = wallet.nextIndex; index < to; index += 1) {
+        const row = rowAt(walletId, index);
+        if (row?.origin === 'ahead') statements.skip.run({ id: row.id, storeId, now });
+      }
+      advance(tx, wallet, to);
+    },
+    finishScan(_tx, now, walletId, nextIndex) {
+      orm.update(wallets).set({ scannedAt: now, nextIndex }).where(eq(wallets.id, walletId)).run();
+    },
+    isUsed: (walletId) => statements.firstUsed.get({ walletId }) !== undefined,
+    byScripthash: (scripthash) => statements.byScripthash.get({ scripthash }),
+    watched: (beforeId, limit) => statements.watched.all({ beforeId, limit }),
+    countIssued: () => statements.countIssued.get()?.count ?? 0,
+  };
+}
+
+function prepare(orm: Orm) {
+  const inWallet = eq(addresses.walletId, sql.placeholder('walletId'));
+  return {
+    atIndex: orm
+      .select()
+      .from(addresses)
+      .where(
+        and(
+          inWallet,
+          eq(addresses.branch, external),
+          eq(addresses.derivationIndex, sql.placeholder('index')),
+        ),
+      )
+      .prepare(),
+    byScripthash: orm
+      .select()
+      .from(addresses)
+      .where(eq(addresses.scripthash, sql.placeholder('scripthash')))
+      .prepare(),
+    watched: orm
+      .select({
+        id: addresses.id,
+        scripthash: addresses.scripthash,
+        statusHash: addresses.statusHash,
+      })
+      .from(addresses)
+      .where(lt(addresses.id, sql.placeholder('beforeId')))
+      .orderBy(desc(addresses.id))
+      .limit(sql.placeholder('limit'))
+      .prepare(),
+    lastIndex: orm
+      .select({ last: max(addresses.derivationIndex) })
+      .from(addresses)
+      .where(and(inWallet, eq(addresses.branch, external)))
+      .prepare(),
+    firstUsed: orm
+      .select({ id: addresses.id })
+      .from(addresses)
+      .where(and(inWallet, sql`${addresses.origin} in ('issued', 'skipped')`))
+      .limit(1)
+      .prepare(),
+    countIssued: orm
+      .select({ count: count() })
+      .from(addresses)
+      .where(eq(addresses.origin, 'issued'))
+      .prepare(),
+    issue: orm.update(addresses).set(takenAs('issued')).where(rowId()).prepare(),
+    skip: orm.update(addresses).set(takenAs('skipped')).where(rowId()).prepare(),
+    setNextIndex: orm
+      .update(wallets)
+      .set({ nextIndex: sql`${sql.placeholder('nextIndex')}` })
+      .where(eq(wallets.id, sql.placeholder('walletId')))
+      .prepare(),
+  };
+}
+
+const rowId = () => eq(addresses.id, sql.placeholder('id'));
+
+const takenAs = (origin: AddressOrigin) => ({
+  origin,
+  storeId: sql`${sql.placeholder('storeId')}`,
+  issuedAt: sql`${sql.placeholder('now')}`,
+});
+
+function derivedUntil(
+  statements: ReturnType<typeof prepare>,
+  catalog: Catalog,
+  walletId: number,
+): number {
+  const last = statements.lastIndex.get({ walletId })?.last ?? -1;
+  return Math.max(last + 1, catalog.wallet(walletId).nextIndex);
+}
+
+function insertDerived(
+  orm: Orm,
+  key: WalletKey,
+  walletId: number,
+  index: number,
+): Scripthash | undefined {
+  const derived = deriveAddress(key, external, index);
+  if (derived === undefined) return undefined;
+  orm
+    .insert(addresses)
+    .values({
+      walletId,
+      branch: external,
+      derivationIndex: index,
+      address: derived.address,
+      script: Buffer.from(derived.script),
+      scripthash: derived.scripthash,
+      origin: 'ahead',
+    })
+    .run();
+  return derived.scripthash;
+}
+
+function onlyStoreOf(orm: Orm, walletId: number): number | null {
+  const [only, second] = orm
+    .select({ id: stores.id })
+    .from(stores)
+    .where(eq(stores.walletId, walletId))
+    .limit(2)
+    .all();
+  return only !== undefined && second === undefined ? only.id : null;
+}
+
+const notScanned = () =>
+  new PaygateError(
+    'unavailable',
+    'This wallet is being scanned for used addresses; ask again in a moment',
+    { retryAfterSeconds: 5 },
+  );

@@ -1,0 +1,217 @@
+// What the merchant edits: stores, wallets, API keys, settings. Nothing here is ever deleted but
+// keys' validity: a wallet's counter and a store's addresses outlive both.
+
+import { and, eq, gt, isNull, or, sql } from 'drizzle-orm';
+import type { ScriptType } from '../bitcoin/address.ts';
+import { parseWalletKey, type WalletKey } from '../bitcoin/keychain.ts';
+import { type NetworkName, parseNetworkName } from '../bitcoin/network.ts';
+import { apiKeyHash, formatApiKey } from '../domain/api-key.ts';
+import { PaygateError } from '../errors.ts';
+import type { Orm, Tx } from './database.ts';
+import { apiKeys, settings, stores, wallets } from './schema.ts';
+
+export type WalletRow = typeof wallets.$inferSelect;
+export type StoreRow = typeof stores.$inferSelect;
+
+export interface NewStore {
+  readonly name: string;
+  readonly walletId: number;
+  readonly callbackUrl: string;
+  readonly requiredConfirmations: number;
+  readonly allowPrivateCallback: boolean;
+  readonly allowHttpCallback: boolean;
+  readonly webhookSecret: string;
+}
+
+export interface Catalog {
+  setting(name: string): string | undefined;
+  putSetting(tx: Tx, name: string, value: string): void;
+  wallets(): WalletRow[];
+  wallet(id: number): WalletRow;
+  /** The key that a wallet derives from; the same object each time, so that it may be cached on. */
+  walletKey(id: number): WalletKey;
+  /** The wallet of this key: the one there is, or a new one. `startIndex` skips the first scan. */
+  ensureWallet(tx: Tx, now: number, key: WalletKey, startIndex?: number): WalletRow;
+  addStore(tx: Tx, now: number, store: NewStore): StoreRow;
+  stores(options?: { archived?: boolean }): StoreRow[];
+  /** @throws PaygateError not_found */
+  store(id: number): StoreRow;
+  archiveStore(tx: Tx, now: number, id: number, stopCallbacks: boolean): StoreRow;
+  /** Whether this is the text of a key that is valid now. */
+  isValidKey(text: string, now: number): boolean;
+  /** The merchant key: valid for all stores, without an end. */
+  merchantKey(): string | undefined;
+  /** Makes a merchant key from 32 random bytes; older ones end after the overlap. */
+  rotateMerchantKey(tx: Tx, now: number, secret: Uint8Array, overlapMs: number): string;
+}
+
+export const createCatalog = (orm: Orm): Catalog => new SqlCatalog(orm);
+
+class SqlCatalog implements Catalog {
+  readonly #orm: Orm;
+  readonly #statements: Statements;
+  readonly #keys = new Map<number, WalletKey>();
+
+  constructor(orm: Orm) {
+    this.#orm = orm;
+    this.#statements = prepare(orm);
+  }
+
+  setting(name: string): string | undefined {
+    return this.#statements.settingByName.get({ name })?.value;
+  }
+
+  putSetting(_tx: Tx, name: string, value: string): void {
+    this.#orm
+      .insert(settings)
+      .values({ name, value })
+      .onConflictDoUpdate({ target: settings.name, set: { value } })
+      .run();
+  }
+
+  wallets(): WalletRow[] {
+    return this.#statements.wallets.all();
+  }
+
+  wallet(id: number): WalletRow {
+    const row = this.#statements.walletById.get({ id });
+    if (row === undefined) throw new PaygateError('not_found', `there is no wallet ${id}`);
+    return row;
+  }
+
+  walletKey(id: number): WalletKey {
+    const known = this.#keys.get(id);
+    if (known !== undefined) return known;
+    const { account, scriptType } = this.wallet(id);
+    const key = parseWalletKey(account, {
+      network: networkOf(this.setting('network')),
+      scriptType: scriptType as ScriptType,
+      allowDepth: true,
+    });
+    this.#keys.set(id, key);
+    return key;
+  }
+
+  ensureWallet(_tx: Tx, now: number, key: WalletKey, startIndex?: number): WalletRow {
+    const isSame = eq(wallets.descriptor, key.descriptor);
+    const found = this.#orm.select().from(wallets).where(isSame).get();
+    if (found === undefined) return insertWallet(this.#orm, now, key, startIndex);
+    if (startIndex === undefined) return found;
+    throw new PaygateError(
+      'conflict',
+      `this key is wallet ${found.id} already, which goes on at index ${found.nextIndex}; ` +
+        'leave --start-index out',
+    );
+  }
+
+  addStore(_tx: Tx, now: number, fields: NewStore): StoreRow {
+    return this.#orm
+      .insert(stores)
+      .values({ ...fields, createdAt: now })
+      .returning()
+      .get();
+  }
+
+  stores({ archived = false } = {}): StoreRow[] {
+    return archived ? this.#orm.select().from(stores).all() : this.#statements.activeStores.all();
+  }
+
+  store(id: number): StoreRow {
+    const row = this.#orm.select().from(stores).where(eq(stores.id, id)).get();
+    if (row === undefined) throw new PaygateError('not_found', `there is no store ${id}`);
+    return row;
+  }
+
+  archiveStore(_tx: Tx, now: number, id: number, stopCallbacks: boolean): StoreRow {
+    const before = this.store(id);
+    return this.#orm
+      .update(stores)
+      .set({ archivedAt: before.archivedAt ?? now, callbacksStopped: stopCallbacks })
+      .where(eq(stores.id, id))
+      .returning()
+      .get();
+  }
+
+  isValidKey(text: string, now: number): boolean {
+    return this.#statements.keyByHash.get({ hash: hashOf(text), now }) !== undefined;
+  }
+
+  merchantKey(): string | undefined {
+    return this.#orm
+      .select({ secret: apiKeys.secret })
+      .from(apiKeys)
+      .where(isNull(apiKeys.expiresAt))
+      .get()?.secret;
+  }
+
+  rotateMerchantKey(_tx: Tx, now: number, secret: Uint8Array, overlapMs: number): string {
+    const text = formatApiKey(secret);
+    this.#orm
+      .update(apiKeys)
+      .set({ expiresAt: now + overlapMs })
+      .where(isNull(apiKeys.expiresAt))
+      .run();
+    this.#orm
+      .insert(apiKeys)
+      .values({ hash: hashOf(text), secret: text, createdAt: now })
+      .run();
+    return text;
+  }
+}
+
+function prepare(orm: Orm) {
+  return {
+    settingByName: orm
+      .select({ value: settings.value })
+      .from(settings)
+      .where(eq(settings.name, sql.placeholder('name')))
+      .prepare(),
+    keyByHash: orm
+      .select({ id: apiKeys.id })
+      .from(apiKeys)
+      .where(
+        and(
+          eq(apiKeys.hash, sql.placeholder('hash')),
+          or(isNull(apiKeys.expiresAt), gt(apiKeys.expiresAt, sql.placeholder('now'))),
+        ),
+      )
+      .prepare(),
+    activeStores: orm.select().from(stores).where(isNull(stores.archivedAt)).prepare(),
+    wallets: orm.select().from(wallets).prepare(),
+    walletById: orm
+      .select()
+      .from(wallets)
+      .where(eq(wallets.id, sql.placeholder('id')))
+      .prepare(),
+  };
+}
+
+type Statements = ReturnType<typeof prepare>;
+
+const hashOf = (text: string): Buffer => Buffer.from(apiKeyHash(text));
+
+/** The network that the file was made for. */
+export function networkOf(setting: string | undefined): NetworkName {
+  if (setting === undefined) throw new PaygateError('internal', 'the file names no network');
+  return parseNetworkName(setting);
+}
+
+function insertWallet(
+  orm: Orm,
+  now: number,
+  key: WalletKey,
+  startIndex: number | undefined,
+): WalletRow {
+  return orm
+    .insert(wallets)
+    .values({
+      descriptor: key.descriptor,
+      account: key.account,
+      scriptType: key.scriptType,
+      nextIndex: startIndex ?? 0,
+      scannedAt: startIndex === undefined ? null : now,
+      createdAt: now,
+    })
+    .returning()
+    .get();
+}

@@ -1,0 +1,268 @@
+// The one SQLite file: opened with the pragmas that make a commit durable, written through one
+// queue. Writes that arrive in the same turn of the event loop share one BEGIN IMMEDIATE and one
+// fsync, each in a savepoint of its own; every caller hears back after the commit, never before.
+// It knows no table but `settings`; the rooms beside it do.
+
+import { statfsSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import SqliteDatabase from 'better-sqlite3';
+import { type BetterSQLite3Database, drizzle } from 'drizzle-orm/better-sqlite3';
+import { PaygateError, reasonOf } from '../errors.ts';
+import { applicationId, inspectFile } from './file.ts';
+import { migrate } from './migrate.ts';
+import * as schema from './schema.ts';
+
+export type Orm = BetterSQLite3Database<typeof schema>;
+export type Sqlite = SqliteDatabase.Database;
+
+/** Proof of being inside `write`, and the place where a counter's raise is announced. */
+export interface Tx {
+  /**
+   * Announces that a wallet's counter rises in this transaction. The mark is made durable
+   * before the commit, so that no restored database can issue these indexes again.
+   */
+  raise(walletId: number, from: number, to: number): void;
+}
+
+export interface RaisedRange {
+  readonly walletId: number;
+  readonly from: number;
+  readonly to: number;
+}
+
+export interface DatabaseOptions {
+  readonly path: string;
+  /** Whether a file that does not exist is made. */
+  readonly create: boolean;
+  /** Called before a commit with the counters that it raises; throws to prevent the commit. */
+  readonly beforeCommit?: (raises: readonly RaisedRange[]) => void;
+  /** An fsync failed: nothing about the file is certain any more, the process must end. */
+  readonly onFatal?: (error: Error) => void;
+}
+
+export interface Database {
+  readonly path: string;
+  /** Reads at any time; statements prepared on it run inside `write` as well. */
+  readonly orm: Orm;
+  /** Synchronous work in a group commit; resolves with its result after the commit. */
+  write<T>(work: (tx: Tx) => T): Promise<T>;
+  /** Whether another process has committed to the file since the last call. */
+  changedElsewhere(): boolean;
+  /** Moves the write-ahead log into the main file. False while a reader is in the way. */
+  checkpoint(): boolean;
+  walBytes(): number;
+  freeBytes(): number;
+  /** Finishes what is queued, then closes. */
+  close(): Promise<void>;
+}
+
+interface Job {
+  readonly work: (tx: Tx) => unknown;
+  readonly resolve: (result: unknown) => void;
+  readonly reject: (reason: unknown) => void;
+}
+
+/** How many writes may share a commit, so that the event loop is never held for long. */
+const groupLimit = 500;
+/** How long a write waits for another process's transaction. */
+const busyTimeoutMs = 5_000;
+
+/** Opens (or makes) the file and brings its schema up to date. @throws PaygateError */
+export function openDatabase(options: DatabaseOptions): Database {
+  const found = inspectFile(options.path);
+  if (found === 'absent' && !options.create) {
+    throw new PaygateError(
+      'not_found',
+      `${options.path}: there is no such database; \`paygate serve\` or \`paygate store add\` makes one`,
+    );
+  }
+  const sqlite = open(options.path, found === 'absent');
+  try {
+    migrate(sqlite);
+  } catch (error) {
+    sqlite.close();
+    throw damaged(options.path, error);
+  }
+  return wrap(sqlite, options);
+}
+
+function open(path: string, fresh: boolean): Sqlite {
+  try {
+    const sqlite = new SqliteDatabase(path, { timeout: busyTimeoutMs });
+    if (fresh) sqlite.pragma(`application_id = ${applicationId}`);
+    setPragmas(sqlite);
+    return sqlite;
+  } catch (error) {
+    throw damaged(path, error);
+  }
+}
+
+/** `synchronous` must follow `journal_mode`: the driver's WAL default is NORMAL, which loses commits. */
+function setPragmas(sqlite: Sqlite): void {
+  sqlite.pragma('journal_mode = WAL');
+  sqlite.pragma('synchronous = FULL');
+  sqlite.pragma('wal_autocheckpoint = 0');
+  sqlite.pragma('foreign_keys = ON');
+  sqlite.pragma('trusted_schema = OFF');
+}
+
+function damaged(path: string, error: unknown): unknown {
+  if (error instanceof PaygateError) return error;
+  const code = sqliteCode(error);
+  if (code === 'SQLITE_CANTOPEN' || code === 'SQLITE_READONLY') {
+    return new PaygateError(
+      'unavailable',
+      `${path}: cannot be opened for writing; check that the folder exists and is yours`,
+    );
+  }
+  if (code === 'SQLITE_CORRUPT' || code === 'SQLITE_NOTADB') {
+    return new PaygateError(
+      'unavailable',
+      `${path}: the database is damaged (${reasonOf(error)}); put a backup in its place`,
+    );
+  }
+  return error;
+}
+
+const sqliteCode = (error: unknown): string =>
+  error instanceof SqliteDatabase.SqliteError ? error.code : '';
+
+function wrap(sqlite: Sqlite, options: DatabaseOptions): Database {
+  const writer = createWriter(sqlite, options);
+  let seenVersion = dataVersion(sqlite);
+  return {
+    path: options.path,
+    orm: drizzle(sqlite, { schema }),
+    write: writer.write,
+    changedElsewhere() {
+      const version = dataVersion(sqlite);
+      const changed = version !== seenVersion;
+      seenVersion = version;
+      return changed;
+    },
+    checkpoint() {
+      const [result] = sqlite.pragma('wal_checkpoint(TRUNCATE)') as { busy: number }[];
+      return result?.busy === 0;
+    },
+    walBytes: () => statSync(`${options.path}-wal`, { throwIfNoEntry: false })?.size ?? 0,
+    freeBytes() {
+      const { bavail, bsize } = statfsSync(dirname(options.path));
+      return bavail * bsize;
+    },
+    async close() {
+      await writer.drain();
+      sqlite.close();
+    },
+  };
+}
+
+const dataVersion = (sqlite: Sqlite): number =>
+  sqlite.pragma('data_version', { simple: true }) as number;
+
+interface Writer {
+  write<T>(work: (tx: Tx) => T): Promise<T>;
+  drain(): Promise<void>;
+}
+
+function createWriter(sqlite: Sqlite, options: DatabaseOptions): Writer {
+  const begin = sqlite.prepare('BEGIN IMMEDIATE');
+  const commit = sqlite.prepare('COMMIT');
+  const rollback = sqlite.prepare('ROLLBACK');
+  const savepoint = sqlite.prepare('SAVEPOINT job');
+  const release = sqlite.prepare('RELEASE job');
+  const undo = sqlite.prepare('ROLLBACK TO job');
+  let queue: Job[] = [];
+  let scheduled = false;
+
+  function runJob(job: Job, raises: RaisedRange[]): () => void {
+    const own: RaisedRange[] = [];
+    savepoint.run();
+    try {
+      const result = job.work({ raise: (walletId, from, to) => own.push({ walletId, from, to }) });
+      release.run();
+      raises.push(...own);
+      return () => job.resolve(result);
+    } catch (error) {
+      // A full disk may have rolled the whole transaction back: then no savepoint is left.
+      if (!sqlite.inTransaction) throw error;
+      undo.run();
+      release.run();
+      return () => job.reject(error);
+    }
+  }
+
+  function runGroup(jobs: readonly Job[]): void {
+    try {
+      begin.run();
+      const raises: RaisedRange[] = [];
+      const answers = jobs.map((job) => runJob(job, raises));
+      if (raises.length > 0) options.beforeCommit?.(merge(raises));
+      commit.run();
+      for (const answer of answers) answer();
+    } catch (error) {
+      if (sqlite.inTransaction) rollback.run();
+      if (isLostSync(error)) options.onFatal?.(error as Error);
+      const failure = writeFailure(error);
+      for (const job of jobs) job.reject(failure);
+    }
+  }
+
+  function flush(): void {
+    const jobs = queue.slice(0, groupLimit);
+    queue = queue.slice(groupLimit);
+    scheduled = queue.length > 0;
+    if (scheduled) setImmediate(flush);
+    runGroup(jobs);
+  }
+
+  function write<T>(work: (tx: Tx) => T): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      queue.push({ work, resolve: resolve as (result: unknown) => void, reject });
+      if (scheduled) return;
+      scheduled = true;
+      setImmediate(flush);
+    });
+  }
+
+  return {
+    write,
+    async drain() {
+      while (queue.length > 0) await new Promise((resolve) => setImmediate(resolve));
+    },
+  };
+}
+
+/** One range a wallet: from the lowest start to the highest end. */
+function merge(raises: readonly RaisedRange[]): RaisedRange[] {
+  const merged = new Map<number, RaisedRange>();
+  for (const { walletId, from, to } of raises) {
+    const known = merged.get(walletId) ?? { walletId, from, to };
+    merged.set(walletId, {
+      walletId,
+      from: Math.min(known.from, from),
+      to: Math.max(known.to, to),
+    });
+  }
+  return [...merged.values()];
+}
+
+/** An fsync that failed may have dropped what it should have kept: nothing can be taken back. */
+const isLostSync = (error: unknown): boolean =>
+  /^SQLITE_IOERR.*FSYNC/.test(sqliteCode(error)) || (error as NodeJS.ErrnoException).code === 'EIO';
+
+function writeFailure(error: unknown): unknown {
+  const code = sqliteCode(error);
+  if (code === 'SQLITE_FULL' || code.startsWith('SQLITE_IOERR')) {
+    return new PaygateError('unavailable', `the database cannot be written (${code})`, {
+      retryAfterSeconds: 30,
+      cause: error,
+    });
+  }
+  if (code === 'SQLITE_BUSY') {
+    return new PaygateError('unavailable', 'another process keeps the database locked', {
+      retryAfterSeconds: 5,
+      cause: error,
+    });
+  }
+  return error;
+}

@@ -1,0 +1,189 @@
+// The mark: a small file beside the database that remembers how far each wallet's counter rose.
+// It is written and synced before the commit that raises a counter, and no copy of `paygate.db*`
+// takes it along, so that a restored database can be told from the one that issued last.
+//
+// Layout: 64 KiB of text padded with zeros, so that a raise overwrites bytes that exist already and
+// one fdatasync makes it durable. Line 1 is JSON: whose mark it is. Each line after it is a raise,
+// `wallet from to checksum`; the last of a wallet counts; the first line that is torn ends the list,
+// for then its commit did not happen. A full file is rewritten under a new name and renamed.
+
+import {
+  closeSync,
+  existsSync,
+  fdatasyncSync,
+  fstatSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { sha256 } from '@noble/hashes/sha2.js';
+import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
+import type { MarkReading, Raise } from '../domain/allocation.ts';
+
+const markBytes = 65_536;
+const machineIdFile = '/etc/machine-id';
+
+/** Where the mark of a database lies: outside every glob that copies `paygate.db*`. */
+export const markPath = (databasePath: string): string =>
+  join(dirname(databasePath), '.paygate-mark', basename(databasePath));
+
+/** Whose mark it is. Each field tells one way in which a file can be a copy. */
+interface Identity {
+  readonly version: 1;
+  /** A random name given to the database when it was made. */
+  readonly instance: string;
+  /** The machine's own id, or '' where it has none. */
+  readonly machine: string;
+  readonly databaseInode: string;
+  /** The mark's own inode: a copied folder has a copied mark, which must not be believed. */
+  readonly markInode: string;
+}
+
+export interface Highwater {
+  /** What the mark said when it was opened; undefined when there was none. */
+  readonly reading: MarkReading | undefined;
+  /** Makes raises durable. Throws when it can't: then they must not be committed. */
+  raise(raises: readonly Raise[]): void;
+  close(): void;
+}
+
+/** Opens the mark of a database. The first raise (or `adopt`) makes it ours. */
+export function openHighwater(databasePath: string, instance: string): Highwater {
+  const path = markPath(databasePath);
+  const identity = {
+    version: 1,
+    instance,
+    machine: machineId(),
+    databaseInode: inodeOf(databasePath),
+  } as const;
+  const found = existsSync(path) ? parseMark(readFileSync(path, 'utf8')) : undefined;
+  const latest = new Map((found?.raises ?? []).map((raise) => [raise.walletId, raise]));
+  let file: MarkFile | undefined;
+
+  function raise(raises: readonly Raise[]): void {
+    for (const each of raises) latest.set(each.walletId, each);
+    const lines = raises.map(raiseLine).join('');
+    if (file === undefined || !file.append(lines)) {
+      file?.close();
+      file = createMark(path, identity, [...latest.values()].map(raiseLine).join(''));
+    }
+  }
+
+  return {
+    reading: found && judge(found, identity, path),
+    raise,
+    close: () => file?.close(),
+  };
+}
+
+function judge(found: ParsedMark, own: Omit<Identity, 'markInode'>, path: string): MarkReading {
+  return {
+    ...distrustOf(found.identity, own, path),
+    sameDatabase: found.identity?.databaseInode === own.databaseInode,
+    raises: found.raises,
+  };
+}
+
+function distrustOf(
+  marked: Identity | undefined,
+  own: Omit<Identity, 'markInode'>,
+  path: string,
+): { distrust?: string } {
+  if (marked === undefined) return { distrust: 'its mark cannot be read' };
+  if (marked.instance !== own.instance) return { distrust: 'its mark is of another database' };
+  if (marked.machine !== own.machine) return { distrust: 'its mark was made on another machine' };
+  if (marked.markInode !== inodeOf(path)) return { distrust: 'its mark is a copy as well' };
+  return {};
+}
+
+interface ParsedMark {
+  /** Undefined when the first line is not what we write. */
+  readonly identity: Identity | undefined;
+  /** The last raise of each wallet. */
+  readonly raises: readonly Raise[];
+}
+
+function parseMark(text: string): ParsedMark {
+  const lines = text.split('\n');
+  const raises = new Map<number, Raise>();
+  for (const line of lines.slice(1)) {
+    const raise = parseRaise(line);
+    if (raise === undefined) break;
+    raises.set(raise.walletId, raise);
+  }
+  return { identity: parseIdentity(lines[0] ?? ''), raises: [...raises.values()] };
+}
+
+function parseIdentity(line: string): Identity | undefined {
+  try {
+    const parsed = JSON.parse(line) as Identity;
+    return parsed.version === 1 ? parsed : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const checksum = (text: string): string => bytesToHex(sha256(utf8ToBytes(text))).slice(0, 8);
+
+function raiseLine({ walletId, from, to }: Raise): string {
+  const text = `${walletId} ${from} ${to}`;
+  return `${text} ${checksum(text)}\n`;
+}
+
+function parseRaise(line: string): Raise | undefined {
+  const match = /^((\d+) (\d+) (\d+)) ([0-9a-f]{8})$/.exec(line);
+  if (match?.[1] === undefined || checksum(match[1]) !== match[5]) return undefined;
+  return { walletId: Number(match[2]), from: Number(match[3]), to: Number(match[4]) };
+}
+
+interface MarkFile {
+  /** Writes and syncs; false when the file is full and must be rewritten. */
+  append(lines: string): boolean;
+  close(): void;
+}
+
+function createMark(path: string, identity: Omit<Identity, 'markInode'>, lines: string): MarkFile {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  const fresh = `${path}.new`;
+  const descriptor = openSync(fresh, 'w', 0o600);
+  const markInode = String(fstatSync(descriptor, { bigint: true }).ino);
+  const text = `${JSON.stringify({ ...identity, markInode } satisfies Identity)}\n${lines}`;
+  const bytes = Buffer.alloc(Math.max(markBytes, 2 * text.length));
+  let end = bytes.write(text);
+  writeSync(descriptor, bytes, 0, bytes.length, 0);
+  fsyncSync(descriptor);
+  renameSync(fresh, path);
+  syncFolder(dirname(path));
+  syncFolder(dirname(dirname(path)));
+
+  return {
+    append(more) {
+      const chunk = Buffer.from(more);
+      if (end + chunk.length > bytes.length) return false;
+      writeSync(descriptor, chunk, 0, chunk.length, end);
+      fdatasyncSync(descriptor);
+      end += chunk.length;
+      return true;
+    },
+    close: () => closeSync(descriptor),
+  };
+}
+
+function syncFolder(path: string): void {
+  const folder = openSync(path, 'r');
+  try {
+    fsyncSync(folder);
+  } finally {
+    closeSync(folder);
+  }
+}
+
+const inodeOf = (path: string): string => String(statSync(path, { bigint: true }).ino);
+
+const machineId = (): string =>
+  existsSync(machineIdFile) ? readFileSync(machineIdFile, 'utf8').trim() : '';

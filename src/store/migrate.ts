@@ -1,0 +1,58 @@
+// Brings a file's schema up to date: the embedded migrations, each once, each in a transaction of
+// its own, known by name and hash. `user_version` counts them. A file that holds a migration we do
+// not know, or another text under a known name, is refused.
+
+import { sha256 } from '@noble/hashes/sha2.js';
+import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
+import type { Database as Sqlite } from 'better-sqlite3';
+import { PaygateError } from '../errors.ts';
+import { type Migration, migrations } from './migrations.ts';
+
+const ledgerTable = `CREATE TABLE IF NOT EXISTS migrations (
+  name TEXT PRIMARY KEY, hash TEXT NOT NULL
+) STRICT`;
+
+export function migrate(sqlite: Sqlite, list: readonly Migration[] = migrations): void {
+  if (list.length < userVersion(sqlite)) {
+    throw refusal(sqlite, 'was written by a newer paygate; start that version');
+  }
+  if (list.length === userVersion(sqlite) && isRecorded(sqlite, list)) return;
+  sqlite.exec(ledgerTable);
+  for (const [index, migration] of list.entries()) applyOnce(sqlite, migration, index + 1);
+}
+
+const userVersion = (sqlite: Sqlite): number =>
+  sqlite.pragma('user_version', { simple: true }) as number;
+
+function isRecorded(sqlite: Sqlite, list: readonly Migration[]): boolean {
+  if (list.length === 0) return true;
+  for (const migration of list) {
+    if (recordedHash(sqlite, migration.name) !== hashOf(migration)) return false;
+  }
+  return true;
+}
+
+function recordedHash(sqlite: Sqlite, name: string): string | undefined {
+  const row = sqlite.prepare('SELECT hash FROM migrations WHERE name = ?').get(name);
+  return (row as { hash: string } | undefined)?.hash;
+}
+
+function applyOnce(sqlite: Sqlite, migration: Migration, version: number): void {
+  const hash = hashOf(migration);
+  const run = sqlite.transaction(() => {
+    const recorded = recordedHash(sqlite, migration.name);
+    if (recorded === hash) return;
+    if (recorded !== undefined) {
+      throw refusal(sqlite, `holds another migration ${migration.name} than this paygate`);
+    }
+    sqlite.exec(migration.sql);
+    sqlite.prepare('INSERT INTO migrations (name, hash) VALUES (?, ?)').run(migration.name, hash);
+    sqlite.pragma(`user_version = ${version}`);
+  });
+  run.immediate();
+}
+
+const hashOf = (migration: Migration): string => bytesToHex(sha256(utf8ToBytes(migration.sql)));
+
+const refusal = (sqlite: Sqlite, text: string): PaygateError =>
+  new PaygateError('unavailable', `${sqlite.name}: ${text}`);

@@ -1,0 +1,74 @@
+// Opens the file with every room of it, and claims it for one network.
+
+import { type NetworkName, networks } from '../bitcoin/network.ts';
+import { PaygateError } from '../errors.ts';
+import { type Addresses, createAddresses } from './addresses.ts';
+import { type Catalog, createCatalog, networkOf } from './catalog.ts';
+import { type Database, type DatabaseOptions, openDatabase } from './database.ts';
+import { createHeaders, type Headers } from './headers.ts';
+import { createLedger, type Ledger } from './ledger.ts';
+import { createOutbox, type Outbox } from './outbox.ts';
+import { createPins, type Pins } from './pins.ts';
+
+export interface Store {
+  readonly database: Database;
+  readonly network: NetworkName;
+  /** A random name given to the database when it was made; a copy keeps it. */
+  readonly instance: string;
+  readonly catalog: Catalog;
+  readonly addresses: Addresses;
+  readonly headers: Headers;
+  readonly ledger: Ledger;
+  readonly outbox: Outbox;
+  readonly pins: Pins;
+}
+
+export interface OpenOptions extends DatabaseOptions {
+  /** The network asked for; undefined takes the file's own, or mainnet for a new one. */
+  readonly network: NetworkName | undefined;
+  /** Names a new file. */
+  readonly newInstance: () => string;
+}
+
+/** @throws PaygateError when the file is not ours, damaged, or of another network */
+export async function openStore(options: OpenOptions): Promise<Store> {
+  const database = openDatabase(options);
+  try {
+    const catalog = createCatalog(database.orm);
+    await claim(database, catalog, options);
+    const addresses = createAddresses(database.orm, catalog);
+    const headers = createHeaders(database.orm);
+    const outbox = createOutbox(database);
+    return {
+      database,
+      network: networkOf(catalog.setting('network')),
+      instance: catalog.setting('instance') ?? '',
+      catalog,
+      addresses,
+      headers,
+      outbox,
+      ledger: createLedger({ orm: database.orm, addresses, headers, outbox }),
+      pins: createPins(database),
+    };
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+/** The network is fixed when a file is made; another one later is an error. */
+async function claim(database: Database, catalog: Catalog, options: OpenOptions): Promise<void> {
+  const network = catalog.setting('network');
+  if (network === undefined) {
+    await database.write((tx) => {
+      catalog.putSetting(tx, 'network', options.network ?? networks.mainnet.name);
+      catalog.putSetting(tx, 'instance', options.newInstance());
+    });
+  } else if (options.network !== undefined && options.network !== network) {
+    throw new PaygateError(
+      'conflict',
+      `${options.path}: this database is for ${network}, not ${options.network}; ` +
+        'leave --network out or use another file',
+    );
+  }
+}

@@ -1,0 +1,206 @@
+// The tables, as drizzle sees them; `npm run db:generate` turns a change here into a migration.
+// Money is integer satoshis, time is integer epoch milliseconds, hashes are display-order hex text.
+// What a row means is told in the room file that owns it: catalog, ledger, headers, outbox.
+
+import { sql } from 'drizzle-orm';
+import {
+  blob,
+  index,
+  integer,
+  sqliteTable,
+  text,
+  unique,
+  uniqueIndex,
+} from 'drizzle-orm/sqlite-core';
+import type { BlockHash, Scripthash, Txid } from '../bitcoin/ids.ts';
+import type { StatusHash } from '../domain/history.ts';
+import type { CallbackStatus, PaymentState } from '../domain/payment.ts';
+
+const id = () => integer('id').primaryKey();
+const flag = (name: string) => integer(name, { mode: 'boolean' }).notNull().default(false);
+
+export const settings = sqliteTable('settings', {
+  name: text('name').primaryKey(),
+  value: text('value').notNull(),
+});
+
+/** One row a normalised descriptor. Never deleted: its counter must outlive every store. */
+export const wallets = sqliteTable('wallets', {
+  id: id(),
+  descriptor: text('descriptor').notNull().unique(),
+  /** The key as the merchant gave it, which is how their own wallet shows it. */
+  account: text('account').notNull(),
+  scriptType: text('script_type').notNull(),
+  /** The next index to issue on the external branch. It only ever rises. */
+  nextIndex: integer('next_index').notNull(),
+  /** Null until the first scan of the chain has ended; no address is issued before. */
+  scannedAt: integer('scanned_at'),
+  createdAt: integer('created_at').notNull(),
+});
+
+export const stores = sqliteTable('stores', {
+  id: id(),
+  name: text('name').notNull(),
+  walletId: integer('wallet_id')
+    .notNull()
+    .references(() => wallets.id),
+  callbackUrl: text('callback_url').notNull(),
+  requiredConfirmations: integer('required_confirmations').notNull(),
+  allowPrivateCallback: flag('allow_private_callback'),
+  allowHttpCallback: flag('allow_http_callback'),
+  webhookSecret: text('webhook_secret').notNull(),
+  createdAt: integer('created_at').notNull(),
+  /** Set by `store remove`: no more addresses, but what was issued stays watched. */
+  archivedAt: integer('archived_at'),
+  callbacksStopped: flag('callbacks_stopped'),
+});
+
+export const apiKeys = sqliteTable('api_keys', {
+  id: id(),
+  /** SHA-256 of the key's text: how a request finds it. */
+  hash: blob('hash', { mode: 'buffer' }).notNull().unique(),
+  /** The text itself, which the merchant may look up again: the file is a secret. */
+  secret: text('secret').notNull(),
+  createdAt: integer('created_at').notNull(),
+  /** Set by a rotation; the key is dead from then on. */
+  expiresAt: integer('expires_at'),
+});
+
+/**
+ * An address of a wallet's external branch. `origin` says how it came here:
+ * `ahead` derived in advance and watched, `issued` handed out by the API to a store,
+ * `skipped` perhaps handed out by a file that this one is a copy of, `foreign` used by another
+ * program before we could issue it.
+ */
+export const addresses = sqliteTable(
+  'addresses',
+  {
+    id: id(),
+    walletId: integer('wallet_id')
+      .notNull()
+      .references(() => wallets.id),
+    branch: integer('branch').notNull(),
+    derivationIndex: integer('derivation_index').notNull(),
+    address: text('address').notNull(),
+    script: blob('script', { mode: 'buffer' }).notNull(),
+    scripthash: text('scripthash').$type<Scripthash>().notNull().unique(),
+    origin: text('origin').$type<AddressOrigin>().notNull(),
+    storeId: integer('store_id').references(() => stores.id),
+    issuedAt: integer('issued_at'),
+    /** Electrum's status of the history we have worked up; null for an empty one. */
+    statusHash: text('status_hash').$type<StatusHash>(),
+  },
+  (table) => [
+    unique('addresses_place').on(table.walletId, table.branch, table.derivationIndex),
+    index('addresses_origin').on(table.walletId, table.origin, table.derivationIndex),
+  ],
+);
+
+export type AddressOrigin = 'ahead' | 'issued' | 'skipped' | 'foreign';
+
+/** One row an (address, transaction). Confirmations are derived from `height`, never stored. */
+export const payments = sqliteTable(
+  'payments',
+  {
+    id: id(),
+    addressId: integer('address_id')
+      .notNull()
+      .references(() => addresses.id),
+    txid: text('txid').$type<Txid>().notNull(),
+    valueSat: integer('value_sat').notNull(),
+    state: text('state').$type<PaymentState>().notNull(),
+    /** Where the transaction was proven to be; both null while it is in no block. */
+    height: integer('height'),
+    blockHash: text('block_hash').$type<BlockHash>(),
+    coinbase: flag('coinbase'),
+    signalsRbf: flag('signals_rbf'),
+    /** The callback status last decided on, sent or not; null when none was. */
+    status: integer('status').$type<CallbackStatus>(),
+    /** How often a reorganisation took a sent status back: told apart in the event id. */
+    cycle: integer('cycle').notNull().default(0),
+    firstSeenAt: integer('first_seen_at').notNull(),
+    changedAt: integer('changed_at').notNull(),
+  },
+  (table) => [
+    unique('payments_identity').on(table.addressId, table.txid),
+    index('payments_state').on(table.state, table.height),
+  ],
+);
+
+/** The outbox: one row a callback owed. `version` counts the callbacks of one payment. */
+export const callbacks = sqliteTable(
+  'callbacks',
+  {
+    id: id(),
+    paymentId: integer('payment_id')
+      .notNull()
+      .references(() => payments.id),
+    storeId: integer('store_id')
+      .notNull()
+      .references(() => stores.id),
+    version: integer('version').notNull(),
+    eventId: text('event_id').notNull().unique(),
+    status: integer('status').$type<CallbackStatus>().notNull(),
+    /** What is appended to the callback URL, exactly as it will be sent. */
+    query: text('query').notNull(),
+    state: text('state').$type<CallbackState>().notNull(),
+    attemptCount: integer('attempt_count').notNull().default(0),
+    nextAttemptAt: integer('next_attempt_at').notNull(),
+    leasedUntil: integer('leased_until'),
+    createdAt: integer('created_at').notNull(),
+    settledAt: integer('settled_at'),
+  },
+  (table) => [
+    unique('callbacks_order').on(table.paymentId, table.version),
+    index('callbacks_due').on(table.storeId, table.nextAttemptAt).where(sql`state = 'owed'`),
+    index('callbacks_exhausted').on(table.storeId, table.id).where(sql`state = 'exhausted'`),
+    index('callbacks_leased').on(table.storeId).where(sql`leased_until is not null`),
+    index('callbacks_store').on(table.storeId, table.id),
+  ],
+);
+
+export type CallbackState = 'owed' | 'delivered' | 'superseded' | 'exhausted';
+
+/** Every HTTP try, append-only. */
+export const attempts = sqliteTable(
+  'attempts',
+  {
+    id: id(),
+    callbackId: integer('callback_id')
+      .notNull()
+      .references(() => callbacks.id),
+    startedAt: integer('started_at').notNull(),
+    durationMs: integer('duration_ms').notNull(),
+    /** `delivered`, or the class of what went wrong. */
+    outcome: text('outcome').notNull(),
+    httpStatus: integer('http_status'),
+    /** What went wrong, in words, without the URL's secrets. */
+    reason: text('reason'),
+    /** The first 1 KiB of the answer, control characters stripped. */
+    body: text('body'),
+  },
+  (table) => [index('attempts_callback').on(table.callbackId)],
+);
+
+/** Verified headers, forks included; `onBest` marks the chain of most work. */
+export const headers = sqliteTable(
+  'headers',
+  {
+    hash: text('hash').$type<BlockHash>().primaryKey(),
+    height: integer('height').notNull(),
+    raw: blob('raw', { mode: 'buffer' }).notNull(),
+    /** Work of the whole chain up to here, 32 bytes big-endian. */
+    work: blob('work', { mode: 'buffer' }).notNull(),
+    onBest: flag('on_best'),
+  },
+  (table) => [uniqueIndex('headers_best').on(table.height).where(sql`on_best = 1`)],
+);
+
+/** What was learnt about the TLS identity of an Electrum server. */
+export const servers = sqliteTable('servers', {
+  label: text('label').primaryKey(),
+  /** `valid`: its certificate once validated, so it must from then on; `pinned`: `pinSha256` must match. */
+  trust: text('trust').$type<'valid' | 'pinned'>().notNull(),
+  pinSha256: text('pin_sha256'),
+  learnedAt: integer('learned_at').notNull(),
+});

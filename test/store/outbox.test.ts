@@ -1,0 +1,318 @@
+import SqliteDatabase from 'better-sqlite3';
+import fc from 'fast-check';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { eventId } from '../../src/domain/callback.ts';
+import type { Outcome } from '../../src/domain/retry.ts';
+import { type AttemptRecord, type Claimed, createOutbox } from '../../src/store/outbox.ts';
+import { type Owed, openOwed, webhookSecret, withStatus } from '../unit/delivery/owed.ts';
+
+const now = 1_763_650_000_000;
+const leaseMs = 30_000;
+const opened: Owed[] = [];
+
+afterEach(async () => {
+  for (const owed of opened.splice(0)) await owed.close();
+});
+
+function open(): Owed {
+  const owed = openOwed();
+  opened.push(owed);
+  return owed;
+}
+
+const attemptOf = (outcome: Outcome): AttemptRecord => ({
+  ...{ startedAt: now, durationMs: 5, outcome, httpStatus: 500, reason: 'no', body: 'sorry' },
+});
+
+const claim = ({ database, outbox }: Owed, at = now, limit = 64, afterStoreId = 0) =>
+  database.write((tx) => outbox.claim(tx, at, { limit, perStore: 2, leaseMs, afterStoreId }));
+
+const record = (
+  { database, outbox }: Owed,
+  claimed: Claimed | undefined,
+  outcome: Outcome,
+  nextAttemptAt?: number,
+  at = now,
+) =>
+  database.write((tx) =>
+    outbox.record(tx, at, claimed?.callbackId ?? 0, attemptOf(outcome), nextAttemptAt),
+  );
+
+const states = ({ outbox }: Owed) =>
+  outbox
+    .list({ limit: 1000 })
+    .reverse()
+    .map((row) => row.state);
+
+describe('claiming', () => {
+  it('gives all that sending takes', async () => {
+    const owed = open();
+    const storeId = owed.addStore({
+      callbackUrl: 'https://shop.example/cb',
+      allowHttpCallback: true,
+    });
+    const callback = { ...owed.addPayment(storeId), rbf: true };
+    await owed.enqueue(now, callback);
+    const { address, txid, valueSat, paymentId } = callback;
+    expect(await claim(owed)).toEqual([
+      {
+        callbackId: 1,
+        paymentId,
+        storeId,
+        eventId: eventId(callback),
+        query: `status=0&addr=${address}&value=${valueSat}&txid=${txid}&rbf=1`,
+        attemptCount: 0,
+        callbackUrl: 'https://shop.example/cb',
+        webhookSecret,
+        allowPrivate: true,
+        allowHttp: true,
+      },
+    ]);
+  });
+
+  it('leases: nobody else gets the row before the lease ends', async () => {
+    const owed = open();
+    await owed.enqueue(now, owed.addPayment(owed.addStore()));
+    const [first] = await claim(owed);
+    expect(await claim(owed, now + leaseMs - 1)).toEqual([]);
+    expect(owed.outbox.nextDueAt(now + leaseMs - 1)).toBeUndefined();
+    expect(await claim(owed, now + leaseMs)).toEqual([first]);
+  });
+
+  it('after a crash starts with free leases and the same event ids', async () => {
+    const owed = open();
+    await owed.enqueue(now, owed.addPayment(owed.addStore()));
+    const [before] = await claim(owed);
+    const again = owed.reopen();
+    expect(await claim(again)).toEqual([]);
+    await again.database.write((tx) => again.outbox.releaseLeases(tx));
+    expect(await claim(again)).toEqual([before]);
+    await again.database.close();
+  });
+
+  it('waits until a callback is due', async () => {
+    const owed = open();
+    await owed.enqueue(now, owed.addPayment(owed.addStore()));
+    const [claimed] = await claim(owed);
+    expect(await record(owed, claimed, 'status', now + 4000)).toBe('owed');
+    expect(owed.outbox.nextDueAt(now)).toBe(now + 4000);
+    expect(await claim(owed, now + 3999)).toEqual([]);
+    expect(await claim(owed, now + 4000)).toMatchObject([{ attemptCount: 1 }]);
+  });
+
+  it('leaves a store alone whose callbacks were stopped', async () => {
+    const owed = open();
+    await owed.enqueue(now, owed.addPayment(owed.addStore({ callbacksStopped: true })));
+    expect(await claim(owed)).toEqual([]);
+    expect(owed.outbox.nextDueAt(now)).toBeUndefined();
+  });
+
+  it('goes on for an archived store', async () => {
+    const owed = open();
+    await owed.enqueue(now, owed.addPayment(owed.addStore({ archivedAt: now })));
+    expect(await claim(owed)).toHaveLength(1);
+  });
+});
+
+describe('fairness between stores', () => {
+  async function backlog(storeCount: number, each: number): Promise<Owed> {
+    const owed = open();
+    const ids = Array.from({ length: storeCount }, () => owed.addStore());
+    const callbacks = ids.flatMap((id) => Array.from({ length: each }, () => owed.addPayment(id)));
+    await owed.enqueue(now, ...callbacks);
+    return owed;
+  }
+  const storesOf = (claimed: Claimed[]) => claimed.map((each) => each.storeId);
+
+  it('gives none more than two at a time, over several claims', async () => {
+    const owed = await backlog(2, 5);
+    const first = await claim(owed);
+    expect(storesOf(first)).toEqual([1, 1, 2, 2]);
+    expect(await claim(owed)).toEqual([]);
+    await record(owed, first[1], 'delivered');
+    expect(storesOf(await claim(owed))).toEqual([1]);
+  });
+
+  it('takes turns when there is not room for all', async () => {
+    const owed = await backlog(3, 5);
+    expect(storesOf(await claim(owed, now, 3))).toEqual([1, 1, 2]);
+    expect(storesOf(await claim(owed, now, 2, 2))).toEqual([3, 3]);
+    expect(storesOf(await claim(owed, now, 9, 3))).toEqual([2]);
+  });
+
+  it('serves the longest due first within a store', async () => {
+    const owed = open();
+    const storeId = owed.addStore();
+    const [late, early] = [owed.addPayment(storeId), owed.addPayment(storeId)];
+    await owed.enqueue(now, late);
+    await owed.enqueue(now - 1, early);
+    expect(await claim(owed, now, 1)).toMatchObject([{ paymentId: early.paymentId }]);
+  });
+});
+
+describe('the order of one payment', () => {
+  async function overtaken(claimFirst: boolean) {
+    const owed = open();
+    const first = owed.addPayment(owed.addStore());
+    await owed.enqueue(now, first);
+    const claimed = claimFirst ? (await claim(owed))[0] : undefined;
+    await owed.enqueue(now, withStatus(first, 1));
+    return { owed, first, claimed };
+  }
+
+  it('drops what was not sent when a newer status comes', async () => {
+    const { owed, first } = await overtaken(false);
+    expect(states(owed)).toEqual(['superseded', 'owed']);
+    expect(await claim(owed)).toMatchObject([{ eventId: eventId(withStatus(first, 1)) }]);
+  });
+
+  it('never has two requests under way', async () => {
+    const { owed, first, claimed } = await overtaken(true);
+    expect(await claim(owed)).toEqual([]);
+    expect(owed.outbox.nextDueAt(now)).toBeUndefined();
+    await record(owed, claimed, 'delivered');
+    expect(states(owed)).toEqual(['delivered', 'owed']);
+    expect(await claim(owed)).toMatchObject([{ eventId: eventId(withStatus(first, 1)) }]);
+  });
+
+  it('does not retry what was overtaken under way', async () => {
+    const { owed, claimed } = await overtaken(true);
+    expect(await record(owed, claimed, 'timeout', now + 4000)).toBe('superseded');
+    expect(await claim(owed)).toMatchObject([{ callbackId: 2 }]);
+    expect(await claim(owed, now + 9000)).toEqual([]);
+  });
+
+  it('sends only the newest after a crash', async () => {
+    const { owed } = await overtaken(true);
+    await owed.database.write((tx) => owed.outbox.releaseLeases(tx));
+    expect(await claim(owed)).toMatchObject([{ callbackId: 2 }]);
+  });
+
+  it('forgets what was given up on when there is something newer to say', async () => {
+    const owed = open();
+    const first = owed.addPayment(owed.addStore());
+    await owed.enqueue(now, first);
+    const [claimed] = await claim(owed);
+    expect(await record(owed, claimed, 'status')).toBe('exhausted');
+    expect(owed.outbox.counts()).toEqual({ owed: 0, exhausted: 1 });
+    await owed.enqueue(now, withStatus(first, 1));
+    expect(owed.outbox.counts()).toEqual({ owed: 1, exhausted: 0 });
+  });
+
+  it('holds for every course of events', async () => {
+    const step = fc.oneof(
+      fc.record({ do: fc.constant('enqueue'), payment: fc.nat(2) }),
+      fc.record({ do: fc.constant('claim'), limit: fc.integer({ min: 1, max: 4 }) }),
+      fc.record({ do: fc.constant('answer'), ok: fc.boolean(), next: fc.boolean() }),
+      fc.record({ do: fc.constant('wait'), ms: fc.integer({ min: 1, max: 2 * leaseMs }) }),
+      fc.record({ do: fc.constant('crash') }),
+    );
+    const course = fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
+      const owed = open();
+      const stores = [owed.addStore(), owed.addStore()] as const;
+      const payments = [0, 0, 1].map((store) => owed.addPayment(stores[store] ?? 0));
+      const sent = new Map<number, number>();
+      let underWay: Claimed[] = [];
+      let [at, cycle] = [now, 0];
+      for (const each of steps) {
+        if ('payment' in each) {
+          const payment = payments[each.payment];
+          if (payment) await owed.enqueue(at, withStatus(payment, 0, cycle++));
+        } else if ('limit' in each) {
+          const claimed = await claim(owed, at, each.limit);
+          for (const { paymentId, callbackId } of claimed) {
+            expect(callbackId).toBeGreaterThanOrEqual(sent.get(paymentId) ?? 0);
+            sent.set(paymentId, callbackId);
+          }
+          underWay = [
+            ...underWay.filter((old) => !claimed.some((c) => c.callbackId === old.callbackId)),
+            ...claimed,
+          ];
+        } else if ('ok' in each) {
+          const next = each.next ? at + 4000 : undefined;
+          await record(
+            owed,
+            underWay.shift() ?? undefined,
+            each.ok ? 'delivered' : 'status',
+            next,
+            at,
+          ).catch(() => {});
+        } else if ('ms' in each) {
+          at += each.ms;
+        } else {
+          underWay = [];
+          await owed.database.write((tx) => owed.outbox.releaseLeases(tx));
+        }
+      }
+      expectOneOpenRowAPayment(owed);
+    });
+    await fc.assert(course, { numRuns: 60 });
+  });
+});
+
+function expectOneOpenRowAPayment({ outbox }: Owed): void {
+  const newest = new Set<number>();
+  for (const { paymentId, state } of outbox.list({ limit: 1000 })) {
+    if (newest.has(paymentId)) expect(['superseded', 'delivered']).toContain(state);
+    newest.add(paymentId);
+  }
+}
+
+describe('what people see', () => {
+  it('lists newest first, by store, by state, page by page, with the last attempt', async () => {
+    const owed = open();
+    const [one, two] = [owed.addStore(), owed.addStore()];
+    const first = owed.addPayment(one);
+    await owed.enqueue(now, first, owed.addPayment(two), owed.addPayment(one));
+    const [claimed] = await claim(owed);
+    await record(owed, claimed, 'timeout', now + 1);
+    await claim(owed, now + 1);
+    await record(owed, claimed, 'status', undefined, now + 2);
+    const { list } = owed.outbox;
+    expect(list({ limit: 10 }).map((row) => row.id)).toEqual([3, 2, 1]);
+    expect(list({ limit: 1, beforeId: 3 }).map((row) => row.id)).toEqual([2]);
+    expect(list({ limit: 10, storeId: one }).map((row) => row.id)).toEqual([3, 1]);
+    expect(list({ limit: 10, state: 'superseded' })).toEqual([]);
+    expect(list({ limit: 10, storeId: one, state: 'owed' }).map((row) => row.id)).toEqual([3]);
+    expect(list({ limit: 10, state: 'exhausted' })).toMatchObject([
+      {
+        ...{ id: 1, storeId: one, status: 0, state: 'exhausted', eventId: eventId(first) },
+        ...{ address: first.address, txid: first.txid, valueSat: first.valueSat },
+        ...{ attemptCount: 2, createdAt: now, settledAt: now + 2 },
+        ...{ outcome: 'status', reason: 'no' },
+      },
+    ]);
+    expect(owed.outbox.counts()).toEqual({ owed: 2, exhausted: 1 });
+  });
+});
+
+/** One row, the rows of one payment or callback, or an index that holds open rows alone. */
+const cheap = /PRIMARY KEY|callbacks_(order|due|exhausted|leased)|attempts_callback/;
+
+describe('the cost', () => {
+  it('never includes walking through what was delivered', async () => {
+    const owed = open();
+    const { $client } = owed.database.orm as unknown as { $client: SqliteDatabase.Database };
+    const prepare = vi.spyOn($client, 'prepare');
+    const outbox = createOutbox(owed.database);
+    for (const state of ['owed', 'exhausted'] as const)
+      outbox.list({ state, limit: 9, storeId: 1 });
+    const statements = prepare.mock.calls.map(([text]) => text);
+    prepare.mockRestore();
+    expect(statements.length).toBeGreaterThan(12);
+
+    const reader = new SqliteDatabase(owed.path, { readonly: true });
+    for (const text of statements) {
+      const count = text.split('?').length - 1;
+      const plan = reader
+        .prepare(`EXPLAIN QUERY PLAN ${text}`)
+        .all(...Array.from({ length: count }, () => 0)) as { detail: string }[];
+      const steps = plan.map((step) => step.detail);
+      const large = steps.filter((each) =>
+        /(SCAN|SEARCH) (callbacks|attempts|[abdf])\b/.test(each),
+      );
+      expect(large.filter((each) => !cheap.test(each))).toEqual([]);
+    }
+    reader.close();
+  });
+});
