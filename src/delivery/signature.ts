@@ -1,0 +1,43 @@
+// Standard Webhooks headers over a callback's query string (wire §4): HMAC-SHA256 of
+// `id.timestamp.query`, one signature for each secret, so that a rotated one can still be checked.
+// https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
+
+import { hmac } from '@noble/hashes/hmac.js';
+import { sha256 } from '@noble/hashes/sha2.js';
+import { utf8ToBytes } from '@noble/hashes/utils.js';
+import { base64 } from '@scure/base';
+
+const secretPrefix = 'whsec_';
+const secretBytes = 32;
+
+export interface Signable {
+  readonly eventId: string;
+  /** Epoch seconds. */
+  readonly timestamp: number;
+  /** The raw query string, exactly as sent. */
+  readonly query: string;
+}
+
+export interface SignatureHeaders {
+  readonly 'webhook-id': string;
+  readonly 'webhook-timestamp': string;
+  readonly 'webhook-signature': string;
+}
+
+/** @param secrets `whsec_…`, the current one first */
+export function signatureHeaders(signable: Signable, secrets: readonly string[]): SignatureHeaders {
+  const { eventId, timestamp, query } = signable;
+  const message = utf8ToBytes(`${eventId}.${timestamp}.${query}`);
+  const sign = (secret: string): string =>
+    `v1,${base64.encode(hmac(sha256, secretKey(secret), message))}`;
+  return {
+    'webhook-id': eventId,
+    'webhook-timestamp': String(timestamp),
+    'webhook-signature': secrets.map(sign).join(' '),
+  };
+}
+
+const secretKey = (secret: string): Uint8Array => base64.decode(secret.slice(secretPrefix.length));
+
+export const newWebhookSecret = (randomBytes: (length: number) => Uint8Array): string =>
+  secretPrefix + base64.encode(randomBytes(secretBytes));

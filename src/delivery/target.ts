@@ -1,0 +1,43 @@
+// The guard in front of every connection of a callback: which addresses it may dial. A name is looked
+// up once per attempt, every answer must pass, and only these answers are dialled; a literal address,
+// which no resolver ever sees, is checked by itself. The rules are in domain/callback.ts.
+
+import {
+  type CallbackFlags,
+  type Listener,
+  literalAddress,
+  permitOf,
+  portOf,
+  refusalOf,
+} from '../domain/callback.ts';
+import { PaygateError } from '../errors.ts';
+import type { Resolver } from '../world.ts';
+
+/**
+ * @param origin scheme, host and port of the callback URL
+ * @param resolve looks a name up
+ * @returns a resolver that answers only what may be dialled, for this origin alone
+ * @throws PaygateError forbidden, here for a literal address and in the resolver for a name
+ */
+export function guardTarget(
+  origin: string,
+  flags: CallbackFlags,
+  listeners: readonly Listener[],
+  resolve: Resolver,
+): Resolver {
+  const { protocol, hostname } = new URL(origin);
+  const permit = permitOf(protocol.slice(0, -1), flags);
+  const rules = { permit, port: portOf(origin), listeners };
+  const check = (address: string): void => {
+    const refusal = refusalOf(hostname, address, rules);
+    if (refusal !== undefined) throw new PaygateError('forbidden', refusal);
+  };
+  const literal = literalAddress(hostname);
+  if (literal !== undefined) check(literal);
+  return async (name) => {
+    const addresses = await resolve(name);
+    if (addresses.length === 0) throw Object.assign(new Error('no address'), { code: 'ENODATA' });
+    for (const address of addresses) check(address);
+    return addresses;
+  };
+}

@@ -1,0 +1,419 @@
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import {
+  createDispatcher,
+  type DeliveryLimits,
+  type DispatcherParts,
+  deliveryLimits,
+} from '../../../src/delivery/dispatcher.ts';
+import { createSender, deadlineMs } from '../../../src/delivery/sender.ts';
+import { eventId } from '../../../src/domain/callback.ts';
+import { retrySchedule } from '../../../src/domain/retry.ts';
+import { type Receiver, type ReceiverOptions, startReceiver } from '../../support/receiver.ts';
+import { createTestWorld } from '../../support/world.ts';
+import { type Owed, openOwed, withStatus } from './owed.ts';
+
+const closing: (() => Promise<unknown>)[] = [];
+
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+});
+
+async function receiver(options?: ReceiverOptions): Promise<Receiver> {
+  const shop = await startReceiver(options);
+  closing.push(shop.close);
+  return shop;
+}
+
+interface SetUp {
+  readonly owed?: Owed;
+  readonly world?: ReturnType<typeof createTestWorld>;
+  readonly limits?: Partial<DeliveryLimits>;
+  /** In place of the real parts. */
+  readonly parts?: (parts: DispatcherParts) => Partial<DispatcherParts>;
+}
+
+function setUp({ owed = openOwed(), world = createTestWorld(), limits, parts }: SetUp = {}) {
+  if (!closing.includes(owed.close)) closing.push(owed.close);
+  const { database, outbox } = owed;
+  const sender = createSender(world, { version: '0.1', listeners: () => [] });
+  const real = { world, database, outbox, sender, limits: { ...deliveryLimits, ...limits } };
+  const dispatcher = createDispatcher({ ...real, ...parts?.(real) });
+  closing.push(async () => {
+    const stopped = dispatcher.stop();
+    await world.advance(60_000);
+    await stopped;
+  });
+  const states = () =>
+    outbox
+      .list({ limit: 1000 })
+      .reverse()
+      .map((row) => row.state);
+  return { owed, world, outbox, dispatcher, states };
+}
+
+describe('delivering', () => {
+  it('sends what is enqueued at a wake, once, and says so without secrets', async () => {
+    const shop = await receiver();
+    const { owed, world, dispatcher, states } = setUp();
+    await dispatcher.start();
+    const callback = owed.addPayment(owed.addStore({ callbackUrl: `${shop.origin}/?secret=s` }));
+    await owed.enqueue(world.now(), callback);
+    dispatcher.wake();
+    await dispatcher.idle();
+    expect(shop.requests.map((request) => request.url)).toEqual([
+      `/?secret=s&status=0&addr=${callback.address}&value=1000&txid=${callback.txid}`,
+    ]);
+    expect(states()).toEqual(['delivered']);
+    expect(world.logs).toEqual([
+      {
+        level: 'info',
+        message: 'callback attempted',
+        fields: {
+          ...{ callbackId: 1, storeId: 1, eventId: eventId(callback), attempt: 1 },
+          ...{ outcome: 'delivered', httpStatus: 200, durationMs: 0 },
+        },
+      },
+    ]);
+    await world.advance(10_000);
+    expect(shop.requests).toHaveLength(1);
+  });
+
+  it('finds what no wake told of within a second', async () => {
+    const shop = await receiver();
+    const { owed, world, dispatcher } = setUp();
+    await dispatcher.start();
+    await owed.enqueue(world.now(), owed.addPayment(owed.addStore({ callbackUrl: shop.origin })));
+    await world.advance(1000);
+    await dispatcher.idle();
+    expect(shop.requests).toHaveLength(1);
+  });
+
+  it('makes one claim of a thousand wakes', async () => {
+    const { world, dispatcher, outbox } = setUp();
+    const claim = vi.spyOn(outbox, 'claim');
+    await dispatcher.start();
+    for (let wakes = 0; wakes < 1000; wakes++) dispatcher.wake();
+    await dispatcher.idle();
+    const claims = claim.mock.calls.length;
+    expect(claims).toBeLessThanOrEqual(2);
+    await world.advance(10_000);
+    expect(claim.mock.calls.length).toBe(claims);
+  });
+
+  it('is idle at once when nothing is owed', async () => {
+    const { dispatcher } = setUp();
+    await dispatcher.idle();
+  });
+
+  it('counts a fault of paygate itself as a failed attempt', async () => {
+    const shop = await receiver();
+    const { owed, world, dispatcher, outbox } = setUp();
+    const storeId = owed.addStore({ callbackUrl: shop.origin, webhookSecret: 'whsec_?' });
+    await owed.enqueue(world.now(), owed.addPayment(storeId));
+    await dispatcher.start();
+    await dispatcher.idle();
+    expect(outbox.list({ limit: 1 })).toMatchObject([
+      { state: 'owed', outcome: 'internal', attemptCount: 1 },
+    ]);
+    expect(world.logs.map((entry) => entry.level)).toEqual(['error', 'info']);
+  });
+});
+
+describe('a failed attempt', () => {
+  async function failing(answer: ReceiverOptions['answer']) {
+    const shop = await receiver(answer && { answer });
+    const set = setUp();
+    const storeId = set.owed.addStore({ callbackUrl: shop.origin });
+    const callback = set.owed.addPayment(storeId);
+    await set.owed.enqueue(set.world.now(), callback);
+    await set.dispatcher.start();
+    await set.dispatcher.idle();
+    /** Moves the clock to a moment, as an operator would: no ticks between. */
+    const jumpTo = async (at: number) => {
+      set.world.jumpWallClock(at - set.world.now());
+      await set.world.advance(1000);
+      await set.dispatcher.idle();
+    };
+    const dueAt = () => set.outbox.list({ limit: 1 })[0]?.nextAttemptAt ?? 0;
+    return { ...set, shop, callback, jumpTo, dueAt };
+  }
+
+  it('is tried again when it is due, and not before', async () => {
+    const { shop, world, dispatcher, dueAt, states } = await failing(() => ({ status: 500 }));
+    const due = dueAt();
+    expect(due - world.now()).toBeGreaterThanOrEqual(3200);
+    expect(due - world.now()).toBeLessThanOrEqual(4800);
+    await world.advance(due - world.now() - 1);
+    await dispatcher.idle();
+    expect(shop.requests).toHaveLength(1);
+    shop.script({ status: 200 });
+    await world.advance(1000);
+    await dispatcher.idle();
+    expect(shop.requests).toHaveLength(2);
+    expect(states()).toEqual(['delivered']);
+    const [first, second] = shop.requests.map((request) => request.headers['webhook-id']);
+    expect(second).toBe(first);
+  });
+
+  it('waits longer where the shop asks for it', async () => {
+    const headers = { 'retry-after': '3600' };
+    const { world, dueAt } = await failing(() => ({ status: 429, headers }));
+    expect(dueAt() - world.now()).toBeGreaterThanOrEqual(2 * 3200);
+    expect(dueAt() - world.now()).toBeLessThanOrEqual(2 * 4800);
+  });
+
+  it('follows the schedule to its end, and then warns', async () => {
+    const { shop, world, jumpTo, dueAt, states, outbox } = await failing(() => ({ status: 404 }));
+    for (const wait of retrySchedule) {
+      const left = dueAt() - world.now();
+      expect(left).toBeGreaterThanOrEqual(wait * 0.8 - 1000);
+      expect(left).toBeLessThanOrEqual(wait * 1.2);
+      await jumpTo(dueAt());
+    }
+    expect(shop.requests).toHaveLength(15);
+    expect(states()).toEqual(['exhausted']);
+    expect(outbox.counts()).toEqual({ owed: 0, exhausted: 1 });
+    expect(world.logs.filter((entry) => entry.level === 'warn')).toMatchObject([
+      { message: 'callback exhausted', fields: { callbackId: 1 } },
+    ]);
+    await jumpTo(world.now() + 1e9);
+    expect(shop.requests).toHaveLength(15);
+  });
+
+  it('is not tried again when a newer status came', async () => {
+    const { owed, shop, world, dispatcher, callback, jumpTo, states } = await failing(() => ({
+      status: 500,
+    }));
+    shop.script({ status: 200 });
+    await owed.enqueue(world.now(), withStatus(callback, 1));
+    dispatcher.wake();
+    await jumpTo(world.now() + 60_000);
+    expect(shop.requests.map((request) => request.url[9])).toEqual(['0', '1']);
+    expect(states()).toEqual(['superseded', 'delivered']);
+  });
+});
+
+describe('bounds', () => {
+  it('hold one flight a payment; the newer status follows the older one', async () => {
+    const shop = await receiver();
+    const { owed, world, dispatcher, states } = setUp();
+    const callback = owed.addPayment(owed.addStore({ callbackUrl: shop.origin }));
+    shop.script('hang');
+    await owed.enqueue(world.now(), callback);
+    await dispatcher.start();
+    await shop.waitFor(1);
+    await owed.enqueue(world.now(), withStatus(callback, 1));
+    dispatcher.wake();
+    await world.advance(5000);
+    expect(shop.requests).toHaveLength(1);
+    await world.advance(deadlineMs);
+    await dispatcher.idle();
+    expect(shop.requests.map((request) => request.url[9])).toEqual(['0', '1']);
+    expect(states()).toEqual(['superseded', 'delivered']);
+  });
+
+  it('keep a shop that hangs from holding up the others', async () => {
+    const hanging = await receiver({ answer: () => 'hang' });
+    const healthy = await receiver();
+    const { owed, world, dispatcher } = setUp({ limits: { inFlight: 4 } });
+    const stores = [hanging, healthy].map(({ origin }) => owed.addStore({ callbackUrl: origin }));
+    const each = Array.from({ length: 10 }, () => stores.map((id) => owed.addPayment(id)));
+    await owed.enqueue(world.now(), ...each.flat());
+    await dispatcher.start();
+    await healthy.waitFor(10);
+    await world.turn();
+    expect(hanging.requests).toHaveLength(2);
+    expect(healthy.peak).toBeLessThanOrEqual(2);
+  });
+
+  it('hold for all stores together', async () => {
+    const held: (() => void)[] = [];
+    const answer = () =>
+      new Promise<{ status: number }>((resolve) => held.push(() => resolve({ status: 200 })));
+    const shop = await receiver({ answer });
+    const { owed, world, dispatcher, states } = setUp({ limits: { inFlight: 3 } });
+    const stores = Array.from({ length: 5 }, () => owed.addStore({ callbackUrl: shop.origin }));
+    const each = Array.from({ length: 3 }, () => stores.map((id) => owed.addPayment(id)));
+    await owed.enqueue(world.now(), ...each.flat());
+    await dispatcher.start();
+    for (let answered = 0; answered < 15; answered++) {
+      await shop.waitFor(Math.min(15, answered + 3));
+      dispatcher.wake();
+      await world.turn();
+      expect(shop.requests.length).toBeLessThanOrEqual(answered + 3);
+      held.shift()?.();
+    }
+    await dispatcher.idle();
+    expect(shop.peak).toBe(3);
+    expect(new Set(states())).toEqual(new Set(['delivered']));
+  });
+
+  it('are shared: stores take turns', async () => {
+    const shop = await receiver();
+    const { owed, world, dispatcher } = setUp({ limits: { inFlight: 1 } });
+    const stores = ['/1', '/2', '/3'].map((path) =>
+      owed.addStore({ callbackUrl: shop.origin + path }),
+    );
+    const each = stores.flatMap((id) => [owed.addPayment(id), owed.addPayment(id)]);
+    await owed.enqueue(world.now(), ...each);
+    await dispatcher.start();
+    await dispatcher.idle();
+    expect(shop.requests.map((request) => request.url[1]).join('')).toBe('123123');
+  });
+
+  it('outlast an attempt: the lease is longer than the deadline', () => {
+    expect(deliveryLimits.leaseMs).toBeGreaterThan(deadlineMs);
+  });
+
+  it('hold while the wall clock jumps over a lease', async () => {
+    const shop = await receiver();
+    const { owed, world, dispatcher } = setUp();
+    shop.script('hang');
+    const callback = owed.addPayment(owed.addStore({ callbackUrl: shop.origin }));
+    await owed.enqueue(world.now(), callback);
+    await dispatcher.start();
+    await shop.waitFor(1);
+    world.jumpWallClock(3_600_000);
+    await world.advance(3000);
+    expect(shop.requests).toHaveLength(1);
+    await world.advance(deadlineMs);
+    await dispatcher.idle();
+    expect(world.logs.filter((entry) => entry.fields.outcome === 'timeout')).toHaveLength(1);
+  });
+});
+
+describe('after a crash', () => {
+  it('between the answer and its record, the same event is sent again', async () => {
+    const shop = await receiver();
+    const { owed, world, dispatcher } = setUp({
+      parts: ({ outbox }) => ({
+        outbox: {
+          ...outbox,
+          record: () => {
+            throw new Error('the power failed');
+          },
+        },
+      }),
+    });
+    await owed.enqueue(world.now(), owed.addPayment(owed.addStore({ callbackUrl: shop.origin })));
+    await dispatcher.start();
+    await dispatcher.idle();
+    expect(shop.requests).toHaveLength(1);
+    expect(world.logs.map((entry) => entry.message)).toEqual(['callback attempt not recorded']);
+
+    const reopened = owed.reopen();
+    const after = setUp({ owed: { ...reopened, close: reopened.database.close } });
+    await after.dispatcher.start();
+    await after.dispatcher.idle();
+    const [first, second] = shop.requests;
+    expect(second?.headers['webhook-id']).toBe(first?.headers['webhook-id']);
+    expect(second?.url).toBe(first?.url);
+    expect(after.states()).toEqual(['delivered']);
+  });
+
+  it('or without one, an attempt that was not recorded is made again when its lease ends', async () => {
+    const shop = await receiver();
+    let broken = true;
+    const { owed, world, dispatcher, states } = setUp({
+      parts: ({ outbox }) => ({
+        outbox: {
+          ...outbox,
+          record: (...what) => {
+            if (broken) throw new Error('the disk is full');
+            return outbox.record(...what);
+          },
+        },
+      }),
+    });
+    await owed.enqueue(world.now(), owed.addPayment(owed.addStore({ callbackUrl: shop.origin })));
+    await dispatcher.start();
+    await dispatcher.idle();
+    broken = false;
+    await world.advance(deliveryLimits.leaseMs - 1000);
+    expect(shop.requests).toHaveLength(1);
+    await world.advance(2000);
+    await dispatcher.idle();
+    expect(shop.requests).toHaveLength(2);
+    expect(states()).toEqual(['delivered']);
+  });
+
+  it('of a claim, the next tick goes on', async () => {
+    const shop = await receiver();
+    let failures = 1;
+    const { owed, world, dispatcher, states } = setUp({
+      parts: ({ outbox }) => ({
+        outbox: {
+          ...outbox,
+          claim: (...what) => {
+            if (failures-- > 0) throw new Error('the disk is full');
+            return outbox.claim(...what);
+          },
+        },
+      }),
+    });
+    await owed.enqueue(world.now(), owed.addPayment(owed.addStore({ callbackUrl: shop.origin })));
+    await dispatcher.start();
+    const idle = dispatcher.idle();
+    await world.until(() => world.logs.length > 0);
+    expect(world.logs).toMatchObject([
+      { level: 'error', message: 'callbacks could not be claimed' },
+    ]);
+    await world.advance(1000);
+    await idle;
+    expect(states()).toEqual(['delivered']);
+  });
+});
+
+describe('stopping', () => {
+  it('waits for what is under way and takes on nothing more', async () => {
+    let answer = (_: { status: number }): void => {};
+    const shop = await receiver({
+      answer: () =>
+        new Promise((resolve) => {
+          answer = resolve;
+        }),
+    });
+    const { owed, world, dispatcher, states } = setUp({ limits: { inFlight: 1 } });
+    const storeId = owed.addStore({ callbackUrl: shop.origin });
+    await owed.enqueue(world.now(), owed.addPayment(storeId), owed.addPayment(storeId));
+    await dispatcher.start();
+    await shop.waitFor(1);
+    const stopped = dispatcher.stop();
+    answer({ status: 200 });
+    await stopped;
+    expect(states()).toEqual(['delivered', 'owed']);
+    dispatcher.wake();
+    await world.advance(10_000);
+    expect(shop.requests).toHaveLength(1);
+    await dispatcher.idle();
+  });
+
+  it('sends nothing that was only claimed', async () => {
+    const shop = await receiver();
+    const { owed, world, outbox, dispatcher } = setUp();
+    await owed.enqueue(world.now(), owed.addPayment(owed.addStore({ callbackUrl: shop.origin })));
+    dispatcher.wake();
+    await dispatcher.stop();
+    expect(outbox.nextDueAt(world.now())).toBeUndefined();
+    await world.turn();
+    expect(shop.requests).toEqual([]);
+  });
+
+  it('cuts off what takes too long, which is sent again at the next start', async () => {
+    const shop = await receiver();
+    const { owed, world, dispatcher, states } = setUp();
+    shop.script('hang');
+    await owed.enqueue(world.now(), owed.addPayment(owed.addStore({ callbackUrl: shop.origin })));
+    await dispatcher.start();
+    await shop.waitFor(1);
+    const stopped = dispatcher.stop();
+    await world.advance(deliveryLimits.drainMs);
+    await stopped;
+    expect(states()).toEqual(['owed']);
+    const next = setUp({ owed, world });
+    await next.dispatcher.start();
+    await next.dispatcher.idle();
+    expect(shop.requests).toHaveLength(2);
+    expect(states()).toEqual(['delivered']);
+  });
+});

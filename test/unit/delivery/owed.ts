@@ -1,0 +1,98 @@
+// A database file with stores, addresses and payments to owe callbacks for.
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { count } from 'drizzle-orm';
+import type { Scripthash, Txid } from '../../../src/bitcoin/ids.ts';
+import type { CallbackStatus } from '../../../src/domain/payment.ts';
+import { type Database, openDatabase } from '../../../src/store/database.ts';
+import { createOutbox, type NewCallback, type Outbox } from '../../../src/store/outbox.ts';
+import { addresses, payments, stores, wallets } from '../../../src/store/schema.ts';
+
+export interface Owed {
+  readonly path: string;
+  readonly database: Database;
+  readonly outbox: Outbox;
+  /** Adds a store; answers its id. */
+  addStore(changes?: Partial<typeof stores.$inferInsert>): number;
+  /** Adds an address of the store with a payment to it, and answers the payment's first callback. */
+  addPayment(storeId: number): NewCallback;
+  /** Enqueues callbacks, each in the order given. */
+  enqueue(now: number, ...owed: NewCallback[]): Promise<void>;
+  /** Opens the same file again, as after a crash. */
+  reopen(): Owed;
+  close(): Promise<void>;
+}
+
+export const webhookSecret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
+
+export const withStatus = (callback: NewCallback, status: CallbackStatus, cycle = 0) => ({
+  ...callback,
+  status,
+  cycle,
+});
+
+export function openOwed(): Owed {
+  return open(join(mkdtempSync(join(tmpdir(), 'paygate-')), 'paygate.db'));
+}
+
+function open(path: string): Owed {
+  const database = openDatabase({ path, create: true });
+  const { orm } = database;
+  const outbox = createOutbox(database);
+  const createdAt = 0;
+  orm
+    .insert(wallets)
+    .values({ id: 1, descriptor: 'd', account: 'a', scriptType: 'p2wpkh', nextIndex: 0, createdAt })
+    .onConflictDoNothing()
+    .run();
+
+  function addPayment(storeId: number): NewCallback {
+    const derivationIndex = orm.select({ count: count() }).from(addresses).get()?.count ?? 0;
+    const hash = derivationIndex.toString(16).padStart(64, '0');
+    const address = `bcrt1q${derivationIndex}`;
+    orm
+      .insert(addresses)
+      .values({
+        ...{ id: derivationIndex + 1, walletId: 1, branch: 0, derivationIndex, address, storeId },
+        ...{ script: Buffer.alloc(0), scripthash: hash as Scripthash, origin: 'issued' },
+      })
+      .run();
+    const place = { state: 'unconfirmed', firstSeenAt: 0, changedAt: 0 } as const;
+    const txid = hash as Txid;
+    const valueSat = 1000 + derivationIndex;
+    const { id } = orm
+      .insert(payments)
+      .values({ ...place, addressId: derivationIndex + 1, txid, valueSat })
+      .returning()
+      .get();
+    return { paymentId: id, storeId, status: 0, cycle: 0, address, txid, valueSat, rbf: false };
+  }
+
+  return {
+    path,
+    database,
+    outbox,
+    addPayment,
+    addStore: (changes = {}) =>
+      orm
+        .insert(stores)
+        .values({
+          ...{ name: 'Shop', walletId: 1, callbackUrl: 'http://127.0.0.1:1/', webhookSecret },
+          ...{ requiredConfirmations: 2, allowPrivateCallback: true, createdAt },
+          ...changes,
+        })
+        .returning()
+        .get().id,
+    enqueue: (now, ...owed) =>
+      database.write((tx) => {
+        for (const callback of owed) outbox.enqueue(tx, now, callback);
+      }),
+    reopen: () => open(path),
+    async close() {
+      await database.close();
+      rmSync(join(path, '..'), { recursive: true, force: true });
+    },
+  };
+}
