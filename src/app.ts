@@ -1,0 +1,204 @@
+// The composition root: every room is made and joined here, and nowhere else. The same one runs
+// under `paygate serve` and in the tests, which bring a World whose clock they move.
+
+import { type Network, type NetworkName, networks } from './bitcoin/network.ts';
+import type { Config } from './config.ts';
+import { createDispatcher } from './delivery/dispatcher.ts';
+import { createSender } from './delivery/sender.ts';
+import { resume } from './domain/allocation.ts';
+import { builtInServers } from './electrum/servers.ts';
+import type { ServerAddress } from './electrum/trust.ts';
+import { PaygateError } from './errors.ts';
+import { createHealth, type HealthReport } from './http/health.ts';
+import { createHttp, type Fetch, type Listening, listen } from './http/server.ts';
+import { inspectFile, lockForServer } from './store/file.ts';
+import { type Highwater, openHighwater } from './store/highwater.ts';
+import { openStore, type Store } from './store/open.ts';
+import { version } from './version.ts';
+import { createWatcher } from './watcher/watcher.ts';
+import type { World } from './world.ts';
+
+export interface App {
+  readonly fetch: Fetch;
+  readonly network: Network;
+  /** Listens, connects, delivers. Resolves with the port once the API answers. */
+  start(): Promise<{ readonly port: number }>;
+  stop(): Promise<void>;
+  /** Resolves when all that was said to us until now is worked up and no callback is due. */
+  idle(): Promise<void>;
+  health(): HealthReport;
+}
+
+export interface AppOptions {
+  /** The file is no longer certain (a failed fsync): the process must end at once. */
+  readonly onFatal: (error: Error) => void;
+}
+
+/** Below this much free disk no address is issued: what is owed must still find room. */
+const diskFloorBytes = 64 * 1024 * 1024;
+const checkpointWalBytes = 16 * 1024 * 1024;
+const everySecond = '* * * * * *';
+const everyHour = '0 0 * * * *';
+/** The networks whose chains this version can verify. */
+const servedNetworks: ReadonlySet<NetworkName> = new Set(['mainnet', 'regtest']);
+
+/** Opens the file. @throws PaygateError with one line for the person who starts paygate */
+export async function buildApp(config: Config, world: World, options: AppOptions): Promise<App> {
+  inspectFile(config.db);
+  // Before a file is made for a network that could not be served.
+  if (config.network !== undefined) serversFor(config.network, config);
+  const lock = lockForServer(config.db);
+  let store: Store | undefined;
+  let mark: Highwater | undefined;
+  async function release(): Promise<void> {
+    await store?.database.close();
+    mark?.close();
+    lock.release();
+  }
+  try {
+    store = await openStore({
+      path: config.db,
+      create: true,
+      network: config.network,
+      newInstance: () => Buffer.from(world.randomBytes(16)).toString('hex'),
+      beforeCommit: (raises) => mark?.raise(raises),
+      onFatal: options.onFatal,
+    });
+    mark = openHighwater(config.db, store.instance);
+    const copied = await resumeCounters(store, mark, world);
+    return join({ config, world, store, copied }, release);
+  } catch (error) {
+    await release();
+    throw error;
+  }
+}
+
+/** @throws PaygateError invalid when there is nothing to watch the network with */
+function serversFor(network: NetworkName, { electrum }: Config): readonly ServerAddress[] {
+  if (!servedNetworks.has(network)) {
+    throw new PaygateError('invalid', `serve on ${network} comes with a later version`);
+  }
+  const servers = electrum.length > 0 ? electrum : builtInServers(network);
+  if (servers.length === 0) {
+    throw new PaygateError('invalid', `--electrum: name a server, ${network} has no built-in list`);
+  }
+  return servers;
+}
+
+/**
+ * Goes on where the counters must go on, and says so when the file is a copy of another.
+ * @returns the warning for the operator, if there is one
+ */
+async function resumeCounters(
+  store: Store,
+  mark: Highwater,
+  world: World,
+): Promise<string | undefined> {
+  const { catalog, addresses, database } = store;
+  const counters = catalog.wallets().map(({ id, nextIndex }) => ({
+    walletId: id,
+    nextIndex,
+    used: addresses.isUsed(id),
+  }));
+  const resumption = resume(counters, mark.reading);
+  await database.write((tx) => {
+    for (const { walletId, to } of resumption.skips) {
+      addresses.skip(tx, world.now(), walletId, to);
+    }
+  });
+  // From now on the mark is that of this very file.
+  mark.raise([]);
+  if (resumption.kind === 'continue') return undefined;
+  const skips = resumption.skips.map(({ walletId, from, to }) => ({ walletId, from, to }));
+  world.log.warn('this database is a copy, indexes were skipped', {
+    reason: resumption.reason,
+    skips,
+  });
+  const gap = Math.max(0, ...skips.map(({ from, to }) => to - from));
+  return (
+    `this database is a copy (${resumption.reason}): ${gap} addresses were skipped, ` +
+    `set the gap limit of the merchant's wallet to ${gap + 20} or more`
+  );
+}
+
+interface Parts {
+  readonly config: Config;
+  readonly world: World;
+  readonly store: Store;
+  readonly copied: string | undefined;
+}
+
+function join({ config, world, store, copied }: Parts, release: () => Promise<void>): App {
+  const network = networks[store.network];
+  const servers = serversFor(network.name, config);
+  let listening: Listening | undefined;
+  const sender = createSender(world, {
+    version: version.split('.').slice(0, 2).join('.'),
+    listeners: () => (listening ? [{ host: config.listen.host, port: listening.port }] : []),
+  });
+  const dispatcher = createDispatcher({
+    world,
+    database: store.database,
+    outbox: store.outbox,
+    sender,
+  });
+  const watcher = createWatcher({
+    world,
+    store,
+    network,
+    servers,
+    onCallbacks: () => dispatcher.wake(),
+  });
+  const hasRoom = () => store.database.freeBytes() >= diskFloorBytes;
+  const health = createHealth({ store, watcher, copied, hasRoom });
+  const fetch = createHttp({
+    store,
+    log: world.log,
+    health,
+    now: () => world.now(),
+    checkIssuing: () => checkRoom(hasRoom),
+    onIssued: ({ scripthash }) => watcher.issued(scripthash),
+  });
+  const cancels: (() => void)[] = [];
+
+  /** Once a second: what other processes wrote, and the log's size. */
+  function lookAround(): void {
+    if (store.database.changedElsewhere()) {
+      watcher.catalogChanged();
+      dispatcher.wake();
+    }
+    if (store.database.walBytes() >= checkpointWalBytes) store.database.checkpoint();
+  }
+
+  return {
+    fetch,
+    network,
+    health,
+    async start() {
+      listening = await listen(fetch, config.listen, (delayMs, run) => world.after(delayMs, run));
+      cancels.push(world.schedule(everySecond, lookAround));
+      cancels.push(world.schedule(everyHour, () => void store.database.checkpoint()));
+      await dispatcher.start();
+      watcher.start();
+      return { port: listening.port };
+    },
+    async stop() {
+      await listening?.close();
+      for (const cancel of cancels) cancel();
+      await watcher.stop();
+      await dispatcher.stop();
+      await release();
+    },
+    async idle() {
+      await watcher.idle();
+      await dispatcher.idle();
+    },
+  };
+}
+
+function checkRoom(hasRoom: () => boolean): void {
+  if (hasRoom()) return;
+  throw new PaygateError('unavailable', 'The disk is almost full: free some room for paygate', {
+    retryAfterSeconds: 60,
+  });
+}

@@ -1,0 +1,36 @@
+// `paygate address check`: shows what addresses a key makes, before any money depends on it.
+
+import { Command } from 'commander';
+import { parseNetworkName } from '../bitcoin/network.ts';
+import { options } from '../config.ts';
+import { print, wholeNumber } from './command.ts';
+import { firstAddresses, type KeyOptions, readWalletKey, scriptOption } from './wallet-key.ts';
+
+interface CheckOptions extends KeyOptions {
+  readonly network: string;
+  readonly count: number;
+  readonly json?: boolean;
+}
+
+export function addressCommand(): Command {
+  const check = new Command('check')
+    .description("print a key's first receive addresses, to compare with the merchant's wallet")
+    .requiredOption(
+      '--xpub <key>',
+      'xpub, ypub, zpub (or tpub, upub, vpub); - reads standard input',
+    )
+    .addOption(scriptOption())
+    .option('--count <n>', 'how many', wholeNumber(1, 1000), 5)
+    .option('--network <name>', options.network.help, 'mainnet')
+    .option('--allow-depth', 'accept a key from below the account level')
+    .option('--json', 'answer as JSON')
+    .action(async (given: CheckOptions) => {
+      const key = await readWalletKey(given, parseNetworkName(given.network));
+      const addresses = firstAddresses(key, given.count);
+      const { scriptType: script, network } = key;
+      print(given, { network, script, addresses }, () =>
+        addresses.map((address, index) => `${index}  ${address}`).join('\n'),
+      );
+    });
+  return new Command('address').description('addresses of a key').addCommand(check);
+}

@@ -1,0 +1,93 @@
+// What every command shares: options that come back, how an answer and an error are printed, and how
+// a file is opened beside a running server.
+
+import { Command, InvalidArgumentError } from 'commander';
+import { options, readConfig } from '../config.ts';
+import { PaygateError, reasonOf } from '../errors.ts';
+import { openStore, type Store } from '../store/open.ts';
+import type { World } from '../world.ts';
+import { createNodeWorld } from '../world-node.ts';
+
+/** What a command that works on the file takes. */
+export interface FileOptions {
+  readonly db?: string;
+  readonly network?: string;
+  readonly json?: boolean;
+}
+
+/** A command that works on the file: `--db`, `--network`, `--json`. */
+export function fileCommand(name: string, description: string): Command {
+  return new Command(name)
+    .description(description)
+    .option(`${options.db.flag} <file>`, `${options.db.help} (default: ${options.db.default})`)
+    .option(`${options.network.flag} <name>`, options.network.help)
+    .option('--json', 'answer as JSON');
+}
+
+export const world: World = createNodeWorld({ logLevel: 'warn' });
+
+/** Opens the file, works, and closes it again. A new file is made only where `create` says so. */
+export async function withStore<T>(
+  { db, network }: FileOptions,
+  create: boolean,
+  work: (store: Store) => Promise<T>,
+): Promise<T> {
+  const config = readConfig(
+    { ...(db === undefined ? {} : { db: [db] }), ...(network && { network: [network] }) },
+    process.env,
+  );
+  const store = await openStore({
+    path: config.db,
+    create,
+    network: config.network,
+    newInstance: () => Buffer.from(world.randomBytes(16)).toString('hex'),
+  });
+  try {
+    return await work(store);
+  } finally {
+    await store.database.close();
+  }
+}
+
+/** Prints the answer: as JSON where asked for, else as text for a person. */
+export function print({ json }: FileOptions, answer: unknown, text: () => string): void {
+  process.stdout.write(`${json ? JSON.stringify(answer, null, 2) : text()}\n`);
+}
+
+/** Exit codes: 2 for what the caller must write differently, 1 for everything else. */
+export function fail(error: unknown): void {
+  const invalid = error instanceof PaygateError && error.code === 'invalid';
+  process.stderr.write(`paygate: ${reasonOf(error)}\n`);
+  if (!(error instanceof PaygateError) && error instanceof Error) {
+    process.stderr.write(`${error.stack}\n`);
+  }
+  process.exitCode = invalid ? 2 : 1;
+}
+
+/** A parser of a whole number for commander, which prints the fault and exits with 2. */
+export const wholeNumber =
+  (least: number, most: number) =>
+  (text: string): number => {
+    const value = Number(text);
+    if (/^\d+$/.test(text) && value >= least && value <= most) return value;
+    throw new InvalidArgumentError(`A whole number from ${least} to ${most} is expected.`);
+  };
+
+/** Text in columns, for a terminal. */
+export function table(rows: readonly (readonly string[])[]): string {
+  const widths = (rows[0] ?? []).map((_, column) =>
+    Math.max(...rows.map((row) => row[column]?.length ?? 0)),
+  );
+  return rows
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}
+
+/** Times are shown to people in UTC, to the second. */
+export const showTime = (epochMs: number): string =>
+  `${new Date(epochMs).toISOString().slice(0, 19).replace('T', ' ')} UTC`;

@@ -1,0 +1,89 @@
+// `paygate serve`: runs until it is told to stop.
+
+import { Command, Option } from 'commander';
+import { type App, buildApp } from '../app.ts';
+import {
+  type Config,
+  type Given,
+  type OptionName,
+  optionNames,
+  options,
+  readConfig,
+} from '../config.ts';
+import { version } from '../version.ts';
+import type { World } from '../world.ts';
+import { createNodeWorld } from '../world-node.ts';
+
+/** A wedged shutdown is cut off after this long. */
+const stopTimeoutMs = 10_000;
+
+export function serveCommand(): Command {
+  const command = new Command('serve').description('run the payment gateway');
+  for (const name of optionNames) command.addOption(flagOf(name));
+  return command.action((flags: Partial<Record<OptionName, string | string[]>>) =>
+    serve(readConfig(given(flags), process.env)),
+  );
+}
+
+function flagOf(name: OptionName): Option {
+  const { flag, value, help, env, default: fallback, repeatable } = options[name];
+  const stated = fallback === undefined ? '' : `, default: ${fallback}`;
+  const option = new Option(`${flag} <${value}>`, `${help} (env: ${env}${stated})`);
+  if (repeatable) option.argParser((text: string, before?: string[]) => [...(before ?? []), text]);
+  return option;
+}
+
+/** For the person at the terminal: where it answers, and what to do next. */
+function greeting({ db, listen, publicUrl }: Config, app: App, port: number): string {
+  const host = listen.host.includes(':') ? `[${listen.host}]` : listen.host;
+  const base = publicUrl ?? `http://${host}:${port}`;
+  const file = db === options.db.default ? '' : ` --db ${db}`;
+  const up = `paygate ${version} is up on ${app.network.name}: ${base}/api (health: ${base}/healthz)\n`;
+  if (app.health().wallets.total > 0) return up;
+  return `${up}
+There is no store yet. Add one in another terminal, with the xpub that your wallet shows:
+
+  ./paygate store add${file} --name "My shop" --xpub zpub… --callback-url https://shop.example/callback
+
+It prints the API key with which your shop asks for an address:
+
+  curl -H "Authorization: Bearer $KEY" ${base}/api/new_address
+
+`;
+}
+
+const given = (flags: Partial<Record<OptionName, string | string[]>>): Given =>
+  Object.fromEntries(Object.entries(flags).map(([name, value]) => [name, [value].flat()]));
+
+async function serve(config: Config): Promise<void> {
+  const world = createNodeWorld({ logLevel: config.logLevel });
+  const app = await buildApp(config, world, {
+    onFatal(error) {
+      world.log.error('the disk lost a write, paygate ends at once', { reason: error.message });
+      process.exit(74);
+    },
+  });
+  const stopped = stopOnSignal(app, world);
+  try {
+    const { port } = await app.start();
+    world.log.info('paygate is up', { version, network: app.network.name, port });
+    process.stdout.write(greeting(config, app, port));
+  } catch (error) {
+    await app.stop();
+    throw error;
+  }
+  await stopped;
+  // All is written and closed; a timer that still waits would only hold the process.
+  process.exit(0);
+}
+
+function stopOnSignal(app: App, world: World): Promise<void> {
+  return new Promise((resolve, reject) => {
+    function stop(signal: string): void {
+      world.log.info('paygate is stopping', { signal });
+      world.after(stopTimeoutMs, () => process.exit(1));
+      app.stop().then(resolve, reject);
+    }
+    process.once('SIGTERM', stop).once('SIGINT', stop);
+  });
+}

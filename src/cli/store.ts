@@ -1,0 +1,205 @@
+// `paygate store add|list|show|remove`: the merchant's stores.
+
+import { Command } from 'commander';
+import { newWebhookSecret } from '../delivery/signature.ts';
+import { checkCallbackUrl } from '../domain/callback.ts';
+import { PaygateError } from '../errors.ts';
+import type { StoreRow, WalletRow } from '../store/catalog.ts';
+import type { Tx } from '../store/database.ts';
+import type { Store } from '../store/open.ts';
+import {
+  type FileOptions,
+  fileCommand,
+  print,
+  showTime,
+  table,
+  wholeNumber,
+  withStore,
+  world,
+} from './command.ts';
+import { firstAddresses, type KeyOptions, readWalletKey, scriptOption } from './wallet-key.ts';
+
+interface AddOptions extends FileOptions, KeyOptions {
+  readonly name: string;
+  readonly startIndex?: number;
+  readonly callbackUrl: string;
+  readonly confirmations: number;
+  readonly allowPrivateCallback?: boolean;
+  readonly allowHttpCallback?: boolean;
+}
+
+const highestIndex = 2 ** 31 - 1;
+const shownAddresses = 3;
+
+export function storeCommand(): Command {
+  return new Command('store')
+    .description('stores: a wallet and a callback URL')
+    .addCommand(addCommand())
+    .addCommand(listCommand())
+    .addCommand(showCommand())
+    .addCommand(removeCommand());
+}
+
+function addCommand(): Command {
+  return fileCommand('add', 'add a store')
+    .requiredOption('--name <text>', 'its name, for people')
+    .requiredOption(
+      '--xpub <key>',
+      'xpub, ypub, zpub (or tpub, upub, vpub); - reads standard input',
+    )
+    .addOption(scriptOption())
+    .requiredOption('--callback-url <url>', 'where payments are told to')
+    .option(
+      '--start-index <n>',
+      'first index to issue, without a scan of the chain; beyond the last one used elsewhere',
+      wholeNumber(0, highestIndex),
+    )
+    .option('--confirmations <n>', 'depth from which a payment is final', wholeNumber(1, 100), 2)
+    .option(
+      '--allow-private-callback',
+      'the callback URL may lead to a private or loopback address',
+    )
+    .option('--allow-http-callback', 'the callback URL may be plain http on the public internet')
+    .option('--allow-depth', 'accept a key from below the account level')
+    .action((given: AddOptions) => withStore(given, true, (store) => add(given, store)));
+}
+
+async function add(given: AddOptions, store: Store): Promise<void> {
+  const key = await readWalletKey(given, store.network);
+  const allowPrivate = given.allowPrivateCallback ?? false;
+  const allowHttp = given.allowHttpCallback ?? false;
+  checkCallbackUrl(given.callbackUrl, { allowPrivate, allowHttp });
+  const fields = {
+    name: parseName(given.name),
+    callbackUrl: given.callbackUrl,
+    requiredConfirmations: given.confirmations,
+    allowPrivateCallback: allowPrivate,
+    allowHttpCallback: allowHttp,
+    webhookSecret: newWebhookSecret(world.randomBytes),
+  };
+  const { catalog, database } = store;
+  const { row, wallet, apiKey } = await database.write((tx) => {
+    const now = world.now();
+    const wallet = catalog.ensureWallet(tx, now, key, given.startIndex);
+    const row = catalog.addStore(tx, now, { ...fields, walletId: wallet.id });
+    return { row, wallet, apiKey: ensureKey(store, tx, now) };
+  });
+  const answer = {
+    ...describe(row, wallet),
+    first_addresses: firstAddresses(key, shownAddresses),
+    api_key: apiKey,
+    webhook_secret: row.webhookSecret,
+  };
+  print(given, answer, () => {
+    const addresses = answer.first_addresses.map((each, index) => `  ${index}  ${each}`).join('\n');
+    return `Store ${row.id} "${row.name}" is set up.
+
+Compare its first receive addresses with those that your own wallet shows:
+${addresses}
+If they differ, remove the store (paygate store remove ${row.id}) and choose another --script.
+
+API key         ${apiKey}
+Webhook secret  ${row.webhookSecret}`;
+  });
+}
+
+/** *The* merchant key is made with the first store and is the same for every later one. */
+const ensureKey = ({ catalog }: Store, tx: Tx, now: number): string =>
+  catalog.merchantKey() ?? catalog.rotateMerchantKey(tx, now, world.randomBytes(32), 0);
+
+function parseName(text: string): string {
+  const name = text.trim();
+  const isPlain = /^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}]{1,100}$/u.test(name);
+  if (isPlain) return name;
+  throw new PaygateError(
+    'invalid',
+    '--name: 1 to 100 characters without control characters expected',
+  );
+}
+
+function describe(row: StoreRow, wallet: WalletRow) {
+  return {
+    id: row.id,
+    name: row.name,
+    http_callback: row.callbackUrl,
+    wallet: { id: wallet.id, script: wallet.scriptType, account: wallet.account },
+  };
+}
+
+function detail(store: Store, row: StoreRow) {
+  const wallet = store.catalog.wallet(row.walletId);
+  return {
+    ...describe(row, wallet),
+    confirmations: row.requiredConfirmations,
+    allow_private_callback: row.allowPrivateCallback,
+    allow_http_callback: row.allowHttpCallback,
+    next_index: wallet.nextIndex,
+    scanned: wallet.scannedAt !== null,
+    created_at: Math.floor(row.createdAt / 1000),
+    archived_at: row.archivedAt === null ? null : Math.floor(row.archivedAt / 1000),
+    callbacks_stopped: row.callbacksStopped,
+  };
+}
+
+function listCommand(): Command {
+  return fileCommand('list', 'list the stores')
+    .option('--archived', 'also those that were removed')
+    .action((given: FileOptions & { archived?: boolean }) =>
+      withStore(given, false, async (store) => {
+        const rows = store.catalog.stores({ archived: given.archived ?? false });
+        const stores = rows.map((row) => detail(store, row));
+        print(given, stores, () => {
+          if (stores.length === 0) return 'There is no store yet: paygate store add';
+          const lines = stores.map((each) => [
+            String(each.id),
+            each.name,
+            each.wallet.script,
+            each.http_callback,
+          ]);
+          return table([['id', 'name', 'script', 'callback URL'], ...lines]);
+        });
+      }),
+    );
+}
+
+function showCommand(): Command {
+  return fileCommand('show', 'show a store, with its webhook secret')
+    .argument('<id>', 'of the store', wholeNumber(1, highestIndex))
+    .action((id: number, given: FileOptions) =>
+      withStore(given, false, async (store) => {
+        const row = store.catalog.store(id);
+        const answer = { ...detail(store, row), webhook_secret: row.webhookSecret };
+        print(given, answer, () =>
+          table([
+            ['name', answer.name],
+            ['callback URL', answer.http_callback],
+            ['confirmations', String(answer.confirmations)],
+            ['wallet', `${answer.wallet.id} (${answer.wallet.script}) ${answer.wallet.account}`],
+            ['next index', answer.scanned ? String(answer.next_index) : 'not scanned yet'],
+            ['webhook secret', answer.webhook_secret],
+            ['created', showTime(row.createdAt)],
+            ...(row.archivedAt === null ? [] : [['removed', showTime(row.archivedAt)]]),
+          ]),
+        );
+      }),
+    );
+}
+
+function removeCommand(): Command {
+  return fileCommand('remove', 'archive a store: no more addresses, what was issued stays watched')
+    .argument('<id>', 'of the store', wholeNumber(1, highestIndex))
+    .option('--stop-callbacks', 'send no more callbacks for it either')
+    .action((id: number, given: FileOptions & { stopCallbacks?: boolean }) =>
+      withStore(given, false, async (store) => {
+        const stop = given.stopCallbacks ?? false;
+        const row = await store.database.write((tx) =>
+          store.catalog.archiveStore(tx, world.now(), id, stop),
+        );
+        print(given, detail(store, row), () =>
+          stop
+            ? `Store ${row.id} "${row.name}" is removed; its callbacks have ended.`
+            : `Store ${row.id} "${row.name}" is removed; payments to its addresses still call back.`,
+        );
+      }),
+    );
+}

@@ -1,0 +1,49 @@
+// Reads a merchant's key from the command line: from the argument, or from standard input where it
+// says `-`, so that it need not stand in the shell's history.
+
+import { Option } from 'commander';
+import type { ScriptType } from '../bitcoin/address.ts';
+import { deriveAddress, parseWalletKey, type WalletKey } from '../bitcoin/keychain.ts';
+import type { NetworkName } from '../bitcoin/network.ts';
+
+export interface KeyOptions {
+  readonly xpub: string;
+  readonly script?: ScriptType;
+  readonly allowDepth?: boolean;
+}
+
+const scriptTypes: readonly ScriptType[] = ['p2pkh', 'p2sh-p2wpkh', 'p2wpkh', 'p2tr'];
+
+export const scriptOption = (): Option =>
+  new Option('--script <type>', 'how addresses are made of an xpub or tpub').choices(scriptTypes);
+
+export async function readWalletKey(
+  { xpub, script, allowDepth = false }: KeyOptions,
+  network: NetworkName,
+): Promise<WalletKey> {
+  return parseWalletKey(xpub === '-' ? (await readInput()).trim() : xpub, {
+    network,
+    allowDepth,
+    ...(script && { scriptType: script }),
+  });
+}
+
+async function readInput(): Promise<string> {
+  let text = '';
+  for await (const chunk of process.stdin.setEncoding('utf8')) {
+    text += chunk;
+    // No key is that long: a file was piped in by mistake.
+    if (text.length > 16_384) break;
+  }
+  return text;
+}
+
+/** The wallet's first receive addresses, for comparison with what the merchant's own wallet shows. */
+export function firstAddresses(key: WalletKey, count: number): string[] {
+  const found: string[] = [];
+  for (let index = 0; found.length < count; index += 1) {
+    const derived = deriveAddress(key, 0, index);
+    if (derived !== undefined) found.push(derived.address);
+  }
+  return found;
+}

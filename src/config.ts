@@ -1,0 +1,181 @@
+// The one option table of `paygate serve`: name, environment, default, parser, whether it is a
+// secret. Flags win over the environment, the environment over defaults. Values come in as
+// arguments; nothing here reads the process.
+
+import { type NetworkName, parseNetworkName } from './bitcoin/network.ts';
+import { parseServerAddress, type ServerAddress } from './electrum/trust.ts';
+import { PaygateError, reasonOf } from './errors.ts';
+
+export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
+export type LogLevel = (typeof logLevels)[number];
+
+export interface Listen {
+  readonly host: string;
+  readonly port: number;
+}
+
+export interface Config {
+  readonly db: string;
+  readonly listen: Listen;
+  /** Undefined: what the file says, or mainnet for a new file. */
+  readonly network: NetworkName | undefined;
+  /** Empty: the network's built-in list. */
+  readonly electrum: readonly ServerAddress[];
+  /** How the outside reaches us; undefined until the merchant says so. */
+  readonly publicUrl: string | undefined;
+  readonly logLevel: LogLevel;
+}
+
+interface Option<T> {
+  readonly flag: string;
+  readonly env: string;
+  /** How a value is written, for the help. */
+  readonly value: string;
+  readonly help: string;
+  readonly default?: string;
+  /** May be given more than once; in the environment separated by spaces. */
+  readonly repeatable?: true;
+  /** Never shown in a dump of the settings. */
+  readonly secret?: true;
+  readonly parse: (texts: readonly string[]) => T;
+}
+
+type OptionTable = { readonly [K in keyof Config]: Option<Config[K]> };
+
+/** A parser of an option that is given at most once. */
+const one =
+  <T>(parse: (text: string) => T) =>
+  (texts: readonly string[]): T =>
+    parse(texts.at(-1) ?? '');
+
+const optional =
+  <T>(parse: (text: string) => T) =>
+  (texts: readonly string[]): T | undefined => {
+    const text = texts.at(-1);
+    return text === undefined ? undefined : parse(text);
+  };
+
+export const options: OptionTable = {
+  db: {
+    flag: '--db',
+    env: 'PAYGATE_DB',
+    value: 'file',
+    help: 'the database file',
+    default: 'paygate.db',
+    parse: one(parsePath),
+  },
+  listen: {
+    flag: '--listen',
+    env: 'PAYGATE_LISTEN',
+    value: 'host:port',
+    help: 'where the API answers; loopback only, so put an HTTPS proxy in front',
+    default: '127.0.0.1:8080',
+    parse: one(parseListen),
+  },
+  network: {
+    flag: '--network',
+    env: 'PAYGATE_NETWORK',
+    value: 'name',
+    help: 'mainnet, testnet3, testnet4, signet or regtest; fixed when the file is made (default: mainnet)',
+    parse: optional(parseNetworkName),
+  },
+  electrum: {
+    flag: '--electrum',
+    env: 'PAYGATE_ELECTRUM',
+    value: 'url',
+    help: 'tcp://host:port or ssl://host:port[?pin=SHA256|?insecure]; repeatable (default: public servers)',
+    repeatable: true,
+    parse: (texts) => texts.map((text) => parseServerAddress(text)),
+  },
+  publicUrl: {
+    flag: '--public-url',
+    env: 'PAYGATE_PUBLIC_URL',
+    value: 'url',
+    help: 'the URL under which shops reach this paygate',
+    parse: optional(parsePublicUrl),
+  },
+  logLevel: {
+    flag: '--log-level',
+    env: 'PAYGATE_LOG_LEVEL',
+    value: 'level',
+    help: logLevels.join(', '),
+    default: 'info',
+    parse: one(parseLogLevel),
+  },
+};
+
+export type OptionName = keyof Config;
+export const optionNames = Object.keys(options) as OptionName[];
+
+/** What the command line gave, by option; absent means not given. */
+export type Given = Partial<Record<OptionName, readonly string[]>>;
+
+/**
+ * @param flags values of the command line
+ * @param env the process's environment
+ * @throws PaygateError invalid: one line that names the option, where it came from and the fault
+ */
+export function readConfig(flags: Given, env: Record<string, string | undefined>): Config {
+  const entries = optionNames.map((name) => [name, readOption(options[name], flags[name], env)]);
+  return Object.freeze(Object.fromEntries(entries)) as Config;
+}
+
+function readOption(
+  option: Option<unknown>,
+  flag: readonly string[] | undefined,
+  env: Record<string, string | undefined>,
+): unknown {
+  const fromEnv = env[option.env] || undefined;
+  const texts = flag ?? (fromEnv === undefined ? undefined : splitEnv(option, fromEnv));
+  try {
+    return option.parse(texts ?? (option.default === undefined ? [] : [option.default]));
+  } catch (error) {
+    const source = flag === undefined ? option.env : option.flag;
+    throw new PaygateError('invalid', `${source}: ${reasonOf(error)}`);
+  }
+}
+
+const splitEnv = (option: Option<unknown>, text: string): string[] =>
+  option.repeatable ? text.split(/\s+/).filter(Boolean) : [text];
+
+function parsePath(text: string): string {
+  if (text === '' || text.includes('\0')) throw new PaygateError('invalid', 'a file name expected');
+  return text;
+}
+
+const loopback = /^(127(\.\d{1,3}){3}|\[::1\]|localhost)$/;
+
+function parseListen(text: string): Listen {
+  const match = /^(.+):(\d{1,5})$/.exec(text);
+  const port = Number(match?.[2]);
+  if (match?.[1] === undefined || port > 65_535) {
+    throw new PaygateError('invalid', `host:port expected, such as 127.0.0.1:8080, not "${text}"`);
+  }
+  if (!loopback.test(match[1])) {
+    throw new PaygateError(
+      'invalid',
+      `${match[1]} is not a loopback address; paygate speaks plain HTTP there only, ` +
+        'let a proxy on this machine serve HTTPS to the outside',
+    );
+  }
+  return { host: match[1].replace(/^\[|\]$/g, ''), port };
+}
+
+function parsePublicUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol) || url.search || url.hash) {
+    throw new PaygateError(
+      'invalid',
+      `a URL such as https://pay.example.com expected, not "${text}"`,
+    );
+  }
+  return url.href.replace(/\/$/, '');
+}
+
+function parseLogLevel(text: string): LogLevel {
+  const level = logLevels.find((each) => each === text);
+  if (level === undefined) {
+    throw new PaygateError('invalid', `one of ${logLevels.join(', ')} expected, not "${text}"`);
+  }
+  return level;
+}

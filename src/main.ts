@@ -1,0 +1,33 @@
+#!/usr/bin/env node
+// argv → command.
+
+import { Command } from 'commander';
+import { addressCommand } from './cli/address.ts';
+import { callbacksCommand } from './cli/callbacks.ts';
+import { fail } from './cli/command.ts';
+import { keyCommand } from './cli/key.ts';
+import { serveCommand } from './cli/serve.ts';
+import { storeCommand } from './cli/store.ts';
+import { version } from './version.ts';
+
+const program = new Command('paygate')
+  .description('Self-hosted Bitcoin payment gateway: one process, one file, no key that can spend')
+  .version(version)
+  .addCommand(serveCommand())
+  .addCommand(storeCommand())
+  .addCommand(keyCommand())
+  .addCommand(addressCommand())
+  .addCommand(callbacksCommand());
+
+/** A wrong command line ends with 2, as a wrong value does; `--help` and `--version` with 0. */
+function exitWithTwo(command: Command): void {
+  command.exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : 2));
+  command.commands.forEach(exitWithTwo);
+}
+
+exitWithTwo(program);
+
+// What paygate writes (database, mark, lock) is for its own user alone.
+process.umask(0o077);
+
+program.parseAsync(process.argv).catch(fail);

@@ -1,0 +1,173 @@
+// The dirty set and the loop that empties it: fetch a history, gather its proofs, commit. Whatever
+// makes a script dirty (a notification, a start, a reconnect, a reorganisation) comes down this one
+// road; there is no other. Repeats coalesce, and no script is worked on twice at once.
+
+import type { Scripthash } from '../bitcoin/ids.ts';
+import { statusHash } from '../domain/history.ts';
+import { ServerError } from '../electrum/framing.ts';
+import type { Session } from '../electrum/session.ts';
+import { PaygateError, reasonOf } from '../errors.ts';
+import type { Store } from '../store/open.ts';
+import type { World } from '../world.ts';
+import { gather } from './gather.ts';
+import type { Tasks } from './tasks.ts';
+import { Lie, type Verifier } from './verifier.ts';
+
+/** Scripts worked on at once. */
+const scriptsAtOnce = 16;
+/** When a script is tried again of which a server did not tell all. */
+const retryMs = 60_000;
+
+export interface DrainParts {
+  readonly world: World;
+  readonly store: Store;
+  readonly verifier: Verifier;
+  readonly tasks: Tasks;
+  /** Callbacks were enqueued. */
+  readonly onCallbacks: () => void;
+  /** A server's proof failed twice: fetch its headers anew, or be rid of it. */
+  readonly onLie: (session: Session, reason: string) => void;
+  /** Fetches the session's tip anew, before a failed proof is believed to be a lie. */
+  readonly refreshTip: (session: Session) => Promise<void>;
+}
+
+export interface Drain {
+  /** Has a script looked at; `force` also where its status is the one we worked up. */
+  mark(scripthash: Scripthash, force?: boolean): void;
+  /** Works with this session from now on, or waits with none. */
+  use(session: Session | undefined): void;
+  /** Our tip moved: what waited for a header goes on. */
+  tipMoved(): void;
+  size(): number;
+}
+
+export function createDrain(parts: DrainParts): Drain {
+  return new DirtySet(parts);
+}
+
+class DirtySet implements Drain {
+  readonly #parts: DrainParts;
+  readonly #dirty = new Set<Scripthash>();
+  readonly #forced = new Set<Scripthash>();
+  readonly #underWay = new Set<Scripthash>();
+  /** Named a block above our tip, or a transaction that was not shown. */
+  readonly #waitingForTip = new Set<Scripthash>();
+  /** Will be looked at again in a while. */
+  readonly #retrying = new Set<Scripthash>();
+  /** A proof failed once. */
+  readonly #suspect = new Set<Scripthash>();
+  #session: Session | undefined;
+
+  constructor(parts: DrainParts) {
+    this.#parts = parts;
+  }
+
+  mark(scripthash: Scripthash, force = false): void {
+    this.#dirty.add(scripthash);
+    if (force) this.#forced.add(scripthash);
+    this.#pump();
+  }
+
+  use(session: Session | undefined): void {
+    this.#session = session;
+    this.#suspect.clear();
+    this.#pump();
+  }
+
+  tipMoved(): void {
+    for (const scripthash of this.#waitingForTip) this.#dirty.add(scripthash);
+    this.#waitingForTip.clear();
+    this.#pump();
+  }
+
+  size(): number {
+    return this.#dirty.size + this.#underWay.size;
+  }
+
+  #pump(): void {
+    const session = this.#session;
+    if (session === undefined) return;
+    for (const scripthash of this.#dirty) {
+      if (this.#underWay.size >= scriptsAtOnce) return;
+      if (this.#underWay.has(scripthash)) continue;
+      this.#dirty.delete(scripthash);
+      this.#underWay.add(scripthash);
+      this.#parts.tasks.run(() => this.#work(session, scripthash));
+    }
+  }
+
+  async #work(session: Session, scripthash: Scripthash): Promise<void> {
+    const forced = this.#forced.delete(scripthash);
+    try {
+      await this.#observe(session, scripthash, forced);
+      this.#suspect.delete(scripthash);
+    } catch (error) {
+      await this.#failed(session, scripthash, error);
+    } finally {
+      this.#underWay.delete(scripthash);
+      this.#pump();
+    }
+  }
+
+  async #observe(session: Session, scripthash: Scripthash, forced: boolean): Promise<void> {
+    const { store, verifier, world } = this.#parts;
+    const history = await session.history(scripthash);
+    const address = store.addresses.byScripthash(scripthash);
+    if (address === undefined) return;
+    if (!forced && statusHash(history) === address.statusHash) return;
+    await verifier.synced();
+    const observation = await gather({ session, verifier, store }, address, history);
+    // What a session said before it ended is no longer worth writing down.
+    if (session.closed) throw new PaygateError('unavailable', 'the session has ended');
+    const applied = await store.database.write((tx) =>
+      store.ledger.apply(tx, world.now(), observation),
+    );
+    if (observation.statusHash === undefined) {
+      this.#waitingForTip.add(scripthash);
+      this.#later(scripthash);
+    }
+    if (applied.callbacks > 0) this.#parts.onCallbacks();
+    for (const txid of observation.missing) {
+      world.log.warn('a payment is missing from its history', {
+        txid,
+        server: session.server.label,
+      });
+    }
+    if (applied.foreignUse !== undefined) {
+      world.log.warn('an address was paid that was not issued yet', { ...applied.foreignUse });
+    }
+  }
+
+  async #failed(session: Session, scripthash: Scripthash, error: unknown): Promise<void> {
+    this.#forced.add(scripthash);
+    if (session.closed) {
+      this.#dirty.add(scripthash);
+    } else if (!(error instanceof Lie)) {
+      const known = error instanceof ServerError || error instanceof PaygateError;
+      this.#parts.world.log[known ? 'warn' : 'error']('a history could not be worked up', {
+        scripthash,
+        server: session.server.label,
+        reason: reasonOf(error),
+      });
+      this.#later(scripthash);
+    } else if (this.#suspect.has(scripthash)) {
+      this.#dirty.add(scripthash);
+      this.#parts.onLie(session, error.message);
+    } else {
+      // A reorganisation may have fallen between the history and the proof.
+      this.#suspect.add(scripthash);
+      this.#dirty.add(scripthash);
+      await this.#parts.refreshTip(session);
+    }
+  }
+
+  /** Looks at a script again in a while, whatever else happens. */
+  #later(scripthash: Scripthash): void {
+    if (this.#retrying.has(scripthash)) return;
+    this.#retrying.add(scripthash);
+    this.#parts.world.after(retryMs, () => {
+      this.#retrying.delete(scripthash);
+      this.mark(scripthash);
+    });
+  }
+}

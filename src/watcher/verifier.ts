@@ -1,0 +1,258 @@
+// Header sync and proofs: what leaves this room is true as far as proof of work can say it, and
+// nothing else of a server's word does. A header joins the chain only through connectHeaders; a
+// transaction is in a block only by its branch to the root in *our* header of that height; raw bytes
+// are the transaction only if they hash to its id.
+//
+// Syncs run one after another. New headers and the payments that they make deep enough commit in
+// one transaction; a payment whose block left the best chain is not touched here, it is only named
+// by `offChain`, because what became of it stands in the histories and not in the headers.
+// A `Lie` is thrown for what no honest server can say; the caller decides when to act on it.
+
+import { type Header, parseHeader, workOf } from '../bitcoin/header.ts';
+import type { Txid } from '../bitcoin/ids.ts';
+import { rootFromBranch } from '../bitcoin/merkle.ts';
+import type { Network } from '../bitcoin/network.ts';
+import { parseTransaction, type Transaction, valuePaidTo } from '../bitcoin/transaction.ts';
+import {
+  type ChainHeader,
+  type Connected,
+  connectHeaders,
+  maximumReorganisation,
+} from '../domain/chain.ts';
+import type { Block } from '../domain/payment.ts';
+import type { Session } from '../electrum/session.ts';
+import type { HeaderTip } from '../electrum/wire.ts';
+import { PaygateError, reasonOf } from '../errors.ts';
+import type { Output } from '../store/ledger.ts';
+import type { Store } from '../store/open.ts';
+import type { World } from '../world.ts';
+
+/** Something that contradicts a proof: said of a server, never of ourselves. */
+export class Lie extends Error {
+  override readonly name = 'Lie';
+}
+
+export type Inclusion =
+  | { readonly kind: 'proven'; readonly block: Block }
+  /** The block is above our tip: its header has not come yet. */
+  | { readonly kind: 'ahead' }
+  /** The block is below our first header: believed for nothing but "used". */
+  | { readonly kind: 'unproven' };
+
+export interface Verifier {
+  /** Follows a server to the tip it announced. @throws Lie */
+  sync(session: Session, announced: HeaderTip): Promise<void>;
+  /** Resolves when no sync is under way. */
+  synced(): Promise<void>;
+  /** @throws Lie */
+  prove(session: Session, txid: Txid, height: number): Promise<Inclusion>;
+  /** What a transaction pays to a script; undefined when nothing. @throws Lie */
+  output(session: Session, txid: Txid, script: Uint8Array): Promise<Output | undefined>;
+}
+
+export interface VerifierOptions {
+  readonly world: World;
+  readonly store: Store;
+  readonly network: Network;
+  /** Called after the best chain has grown or changed; `callbacks` were enqueued by it. */
+  readonly onTip: (tip: ChainHeader, reorganised: boolean, callbacks: number) => void;
+}
+
+/** Headers asked for at once: the protocol's own limit, one difficulty period. */
+const chunkHeaders = 2016;
+/** How far back a fork is looked for, step by step. */
+const stepsBack = [10, maximumReorganisation + 1];
+/** Parsed transactions kept, because one often pays several of our addresses. */
+const keptTransactions = 500;
+
+export function createVerifier(options: VerifierOptions): Verifier {
+  const { store } = options;
+  const transactions = new Map<Txid, Promise<Transaction>>();
+  let queue: Promise<void> = Promise.resolve();
+
+  function commit(result: Connected): Promise<void> {
+    if (result.kind === 'best') return extend(options, result.added, result.forkHeight);
+    if (result.kind !== 'side') return Promise.resolve();
+    return store.database.write((tx) => store.headers.addSide(tx, result.added));
+  }
+
+  async function follow(session: Session, announced: HeaderTip): Promise<void> {
+    const top = headerOf(announced.raw);
+    if (store.headers.byHash(top.hash) !== undefined) return;
+    const ours = store.headers.tip() ?? (await storeBase(options, session));
+    if (top.previous === ours.header.hash && announced.height === ours.height + 1) {
+      await commit(connect(options.network, store, [top], announced.height));
+      return;
+    }
+    await followFrom(session, announced.height, Math.min(ours.height + 1, announced.height));
+  }
+
+  /** Fetches and connects chunk by chunk, stepping back where the first one does not link. */
+  async function followFrom(session: Session, height: number, from: number): Promise<void> {
+    let start = from;
+    const back = [...stepsBack];
+    while (start <= height) {
+      const count = Math.min(chunkHeaders, height - start + 1);
+      const chunk = (await session.headers(start, count)).map(headerOf);
+      if (chunk.length === 0) return;
+      const result = connect(options.network, store, chunk, start);
+      if (result.kind === 'unlinked') {
+        const step = back.shift();
+        if (step === undefined) throw new Lie('its chain forks from ours too deep to follow');
+        start = Math.max(0, from - step);
+      } else {
+        await commit(result);
+        start += chunk.length;
+      }
+    }
+  }
+
+  function transaction(session: Session, txid: Txid): Promise<Transaction> {
+    const known = transactions.get(txid);
+    if (known !== undefined) return known;
+    const fetched = session.transaction(txid).then((raw) => parsed(raw, txid));
+    if (transactions.size >= keptTransactions) {
+      for (const oldest of transactions.keys()) {
+        transactions.delete(oldest);
+        break;
+      }
+    }
+    transactions.set(txid, fetched);
+    fetched.catch(() => transactions.delete(txid));
+    return fetched;
+  }
+
+  return {
+    sync(session, announced) {
+      const run = queue.then(() => follow(session, announced));
+      queue = run.catch(() => {});
+      return run;
+    },
+    synced: () => queue,
+    async prove(session, txid, height) {
+      const before = store.headers.bestHashAt(height);
+      if (before === undefined) {
+        const tip = store.headers.tip();
+        return { kind: tip === undefined || height > tip.height ? 'ahead' : 'unproven' };
+      }
+      if (height < firstProvable(options.network)) return { kind: 'unproven' };
+      const { branch, pos } = await session.merkle(txid, height);
+      const ours = store.headers.bestAt(height);
+      if (ours === undefined) return { kind: 'ahead' };
+      if (!matches(txid, branch, pos, ours.header)) {
+        throw new Lie(`its branch for a transaction in block ${height} does not reach our header`);
+      }
+      return { kind: 'proven', block: { height, hash: ours.header.hash } };
+    },
+    async output(session, txid, script) {
+      const found = await transaction(session, txid);
+      const valueSat = valuePaidTo(found, script);
+      if (valueSat === 0) return undefined;
+      return { valueSat, signalsRbf: found.signalsRbf, coinbase: found.coinbase };
+    },
+  };
+}
+
+/** Where the chain that we verify begins to count: what is older is believed for nothing. */
+export const firstProvable = (network: Network): number => network.checkpoint?.height ?? 0;
+
+function connect(
+  network: Network,
+  store: Store,
+  headers: readonly Header[],
+  startHeight: number,
+): Connected {
+  const tip = store.headers.tip();
+  if (tip === undefined) throw new PaygateError('internal', 'no header is stored to connect to');
+  const result = connectHeaders(store.headers.view(network, tip), headers);
+  if (result.kind === 'reject') throw new Lie(result.reason);
+  if (result.kind === 'best' || result.kind === 'side') {
+    const last = result.added.at(-1)?.height;
+    if (last !== startHeight + headers.length - 1)
+      throw new Lie('its headers are not where it says');
+  }
+  return result;
+}
+
+async function extend(
+  { world, store, onTip }: VerifierOptions,
+  added: readonly ChainHeader[],
+  forkHeight: number,
+): Promise<void> {
+  const before = store.headers.tip();
+  const callbacks = await store.database.write((tx) => {
+    store.headers.setBest(tx, added, forkHeight);
+    return store.ledger.promote(tx, world.now());
+  });
+  const tip = added.at(-1);
+  if (tip === undefined) return;
+  const reorganised = before !== undefined && forkHeight < before.height;
+  world.log[reorganised ? 'warn' : 'debug'](
+    reorganised ? 'the best chain was reorganised' : 'the best chain grew',
+    { height: tip.height, hash: tip.header.hash, forkHeight },
+  );
+  onTip(tip, reorganised, callbacks);
+}
+
+/**
+ * Stores the headers that our chain begins with: the genesis block where there is no checkpoint,
+ * else the checkpoint's difficulty period up to it, which must end in its hash.
+ */
+async function storeBase(options: VerifierOptions, session: Session): Promise<ChainHeader> {
+  const { network, store } = options;
+  const { checkpoint } = network;
+  const start =
+    checkpoint === undefined ? 0 : checkpoint.height - (checkpoint.height % chunkHeaders);
+  const base =
+    checkpoint === undefined
+      ? [parseHeader(network.genesisHeader)]
+      : (await session.headers(start, checkpoint.height - start + 1)).map(headerOf);
+  const wanted = checkpoint?.hash ?? network.genesisHash;
+  for (const [index, header] of base.entries()) {
+    const before = base[index - 1];
+    if (before !== undefined && header.previous !== before.hash) {
+      throw new Lie('its headers up to the checkpoint do not link');
+    }
+  }
+  if (base.at(-1)?.hash !== wanted) throw new Lie('its headers do not end in the checkpoint');
+  const added = withWork(base, start);
+  await store.database.write((tx) => store.headers.setBest(tx, added, start - 1));
+  const tip = added.at(-1);
+  if (tip === undefined) throw new PaygateError('internal', 'a chain without a first header');
+  return tip;
+}
+
+function withWork(base: readonly Header[], start: number): ChainHeader[] {
+  let work = 0n;
+  return base.map((header, index) => {
+    work += workOf(header.bits);
+    return { header, height: start + index, work };
+  });
+}
+
+function headerOf(raw: Uint8Array): Header {
+  try {
+    return parseHeader(raw);
+  } catch (error) {
+    throw new Lie(`not a header: ${reasonOf(error)}`);
+  }
+}
+
+function parsed(raw: Uint8Array, txid: Txid): Transaction {
+  let transaction: Transaction;
+  try {
+    transaction = parseTransaction(raw);
+  } catch (error) {
+    throw new Lie(`not a transaction: ${reasonOf(error)}`);
+  }
+  if (transaction.txid !== txid) throw new Lie('its transaction hashes to another id');
+  return transaction;
+}
+
+function matches(txid: Txid, branch: readonly string[], pos: number, header: Header): boolean {
+  try {
+    return Buffer.compare(rootFromBranch(txid, branch, pos), header.merkleRoot) === 0;
+  } catch (error) {
+    throw new Lie(reasonOf(error));
+  }
+}

@@ -1,0 +1,73 @@
+// A wallet's care: the first scan, which finds where its used addresses end, and the addresses that
+// are derived ahead so that issuing one finds it ready and watched.
+
+import type { Scripthash } from '../bitcoin/ids.ts';
+import { deriveAddress } from '../bitcoin/keychain.ts';
+import { lookahead, scanGap } from '../domain/allocation.ts';
+import type { Session } from '../electrum/session.ts';
+import type { WalletRow } from '../store/catalog.ts';
+import type { Store } from '../store/open.ts';
+import type { World } from '../world.ts';
+
+export interface WalletCareParts {
+  readonly world: World;
+  readonly store: Store;
+  /** Has new addresses subscribed. */
+  readonly watch: (scripthashes: readonly Scripthash[]) => Promise<void>;
+}
+
+const external = 0;
+/** Addresses derived in one go: a derivation holds the event loop for up to 1.3 ms. */
+const derivedAtOnce = 5;
+/** How often a long scan says how far it is. */
+const progressEvery = 200;
+
+/** Scans what was not scanned yet (with a session) and derives ahead (also without). */
+export async function tendWallets(
+  parts: WalletCareParts,
+  session: Session | undefined,
+): Promise<void> {
+  for (const wallet of parts.store.catalog.wallets()) {
+    if (wallet.scannedAt === null && session !== undefined) await scan(parts, session, wallet);
+    await topUp(parts, wallet.id);
+  }
+}
+
+async function scan(
+  { world, store }: WalletCareParts,
+  session: Session,
+  wallet: WalletRow,
+): Promise<void> {
+  const key = store.catalog.walletKey(wallet.id);
+  world.log.info('wallet scan started', { walletId: wallet.id });
+  let nextIndex = 0;
+  for (let index = 0; index < nextIndex + scanGap; index += scanGap) {
+    const indexes = Array.from({ length: scanGap }, (_, offset) => index + offset);
+    const used = await Promise.all(indexes.map((each) => isUsed(each)));
+    if (used.includes(true)) nextIndex = index + used.lastIndexOf(true) + 1;
+    if (index > 0 && index % progressEvery === 0) {
+      world.log.info('wallet scan goes on', { walletId: wallet.id, scanned: index });
+    }
+  }
+  await store.database.write((tx) =>
+    store.addresses.finishScan(tx, world.now(), wallet.id, nextIndex),
+  );
+  world.log.info('wallet scan done', { walletId: wallet.id, nextIndex });
+
+  async function isUsed(index: number): Promise<boolean> {
+    const derived = deriveAddress(key, external, index);
+    return derived !== undefined && (await session.subscribe(derived.scripthash)) !== null;
+  }
+}
+
+async function topUp({ store, watch }: WalletCareParts, walletId: number): Promise<void> {
+  const { scannedAt, nextIndex } = store.catalog.wallet(walletId);
+  let until = store.addresses.derivedUntil(walletId);
+  if (scannedAt === null || until >= nextIndex + lookahead) return;
+  const enough = nextIndex + 2 * lookahead;
+  while (until < enough) {
+    until = Math.min(until + derivedAtOnce, enough);
+    const to = until;
+    await watch(await store.database.write((tx) => store.addresses.deriveAhead(tx, walletId, to)));
+  }
+}

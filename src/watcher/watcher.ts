@@ -1,0 +1,278 @@
+// Watches every address of the file on an Electrum server. It decides what is looked at and when;
+// verifier and drain decide what is believed. A start, a reconnect and a notification all end in the
+// same comparison: the server's status of a script against the one that we worked up last.
+
+import type { Scripthash } from '../bitcoin/ids.ts';
+import type { Network } from '../bitcoin/network.ts';
+import { ServerError } from '../electrum/framing.ts';
+import { createPool, type Pool, type ServerStatus } from '../electrum/pool.ts';
+import type { Session } from '../electrum/session.ts';
+import type { ServerAddress } from '../electrum/trust.ts';
+import type { HeaderTip } from '../electrum/wire.ts';
+import { reasonOf } from '../errors.ts';
+import type { Store } from '../store/open.ts';
+import type { Cancel, World } from '../world.ts';
+import { createDrain, type Drain } from './drain.ts';
+import { createTasks, type Tasks } from './tasks.ts';
+import { createVerifier, Lie, type Verifier } from './verifier.ts';
+import { tendWallets } from './wallets.ts';
+
+export interface WatcherParts {
+  readonly world: World;
+  readonly store: Store;
+  readonly network: Network;
+  readonly servers: readonly ServerAddress[];
+  /** Callbacks were enqueued by something that the chain told us. */
+  readonly onCallbacks: () => void;
+}
+
+export interface WatcherStatus {
+  readonly servers: readonly ServerStatus[];
+  /** The server in use; undefined while there is none. */
+  readonly server: string | undefined;
+  /** Whether every address has been compared with that server since it was connected. */
+  readonly caughtUp: boolean;
+  readonly tipHeight: number | undefined;
+  readonly dirty: number;
+}
+
+export interface Watcher {
+  start(): void;
+  /** An address was issued: see that it is watched, and that more are derived ahead. */
+  issued(scripthash: Scripthash): void;
+  /** The catalog changed: there may be a new wallet. */
+  catalogChanged(): void;
+  status(): WatcherStatus;
+  /** Resolves when all that the server has said until now is worked up. */
+  idle(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Addresses read from the file at once while all are compared with a fresh server. */
+const pageSize = 500;
+/** How long after an address was issued more are derived ahead. */
+const tendDelayMs = 100;
+
+export function createWatcher(parts: WatcherParts): Watcher {
+  return new ElectrumWatcher(parts);
+}
+
+class ElectrumWatcher implements Watcher {
+  readonly #parts: WatcherParts;
+  readonly #tasks: Tasks;
+  readonly #verifier: Verifier;
+  readonly #drain: Drain;
+  readonly #pool: Pool;
+  #session: Session | undefined;
+  /** Subscribed in this session, or about to be. */
+  #subscribed = new Set<Scripthash>();
+  #caughtUp = false;
+  #tending = false;
+  #tendAgain = false;
+  #cancelTend: Cancel | undefined;
+
+  constructor(parts: WatcherParts) {
+    const { world, store, network } = parts;
+    this.#parts = parts;
+    this.#tasks = createTasks((error) =>
+      world.log.error('background work failed', { reason: reasonOf(error) }),
+    );
+    this.#verifier = createVerifier({
+      world,
+      store,
+      network,
+      onTip: (_tip, reorganised, callbacks) => this.#tipMoved(reorganised, callbacks),
+    });
+    this.#drain = createDrain({
+      world,
+      store,
+      verifier: this.#verifier,
+      tasks: this.#tasks,
+      onCallbacks: parts.onCallbacks,
+      onLie: (session, reason) => this.#pool.report(session, reason),
+      refreshTip: (session) => this.#refreshTip(session),
+    });
+    this.#pool = createPool({
+      world,
+      servers: parts.servers,
+      genesisHash: network.genesisHash,
+      trustStore: {
+        get: (label) => store.pins.get(label),
+        learn: (label, trust) => store.pins.learn(label, trust, world.now()),
+      },
+      handlers: {
+        onSession: (session) => this.#begin(session),
+        onLost: (session) => this.#end(session),
+        onHeader: (session, tip) => this.#tasks.run(() => this.#follow(session, tip)),
+        onStatus: (_session, scripthash) => this.#drain.mark(scripthash),
+      },
+    });
+  }
+
+  start(): void {
+    this.#pool.start();
+    this.#tend();
+  }
+
+  issued(scripthash: Scripthash): void {
+    if (this.#session !== undefined && !this.#subscribed.has(scripthash)) {
+      this.#tasks.run(() => this.#watch([scripthash]));
+    }
+    // Not at once: a shop that asks for many in a row is answered first.
+    this.#cancelTend ??= this.#parts.world.after(tendDelayMs, () => this.#tend());
+  }
+
+  catalogChanged(): void {
+    this.#tend();
+  }
+
+  status(): WatcherStatus {
+    return {
+      servers: this.#pool.status(),
+      server: this.#session?.server.label,
+      caughtUp: this.#caughtUp,
+      tipHeight: this.#parts.store.headers.tip()?.height,
+      dirty: this.#drain.size(),
+    };
+  }
+
+  async idle(): Promise<void> {
+    await this.#tasks.idle();
+    // The answer to a ping comes behind every notification that was sent before it.
+    await this.#session?.ping().catch(() => {});
+    await this.#tasks.idle();
+  }
+
+  async stop(): Promise<void> {
+    this.#cancelTend?.();
+    this.#drain.use(undefined);
+    this.#pool.current()?.close('paygate is stopping');
+    this.#pool.stop();
+    await this.#tasks.idle();
+  }
+
+  #begin(session: Session): void {
+    this.#session = session;
+    this.#subscribed = new Set();
+    this.#caughtUp = false;
+    this.#tasks.run(() => this.#catchUp(session));
+  }
+
+  #end(session: Session): void {
+    if (this.#session !== session) return;
+    this.#session = undefined;
+    this.#caughtUp = false;
+    this.#drain.use(undefined);
+  }
+
+  /** Follows the server to its tip, then compares every address with it. */
+  async #catchUp(session: Session): Promise<void> {
+    try {
+      await this.#follow(session, await session.subscribeHeaders());
+      if (session.closed) return;
+      this.#drain.use(session);
+      for (const scripthash of this.#parts.store.ledger.offChain()) {
+        this.#drain.mark(scripthash, true);
+      }
+      await this.#subscribeAll(session);
+      this.#caughtUp = !session.closed;
+      this.#tend();
+    } catch (error) {
+      session.close(`catching up failed: ${reasonOf(error)}`);
+    }
+  }
+
+  async #subscribeAll(session: Session): Promise<void> {
+    const { addresses } = this.#parts.store;
+    let before = Number.MAX_SAFE_INTEGER;
+    for (;;) {
+      const page = addresses.watched(before, pageSize);
+      const last = page.at(-1);
+      if (last === undefined) return;
+      await Promise.all(
+        page.map(({ scripthash, statusHash }) => this.#compare(session, scripthash, statusHash)),
+      );
+      before = last.id;
+    }
+  }
+
+  async #compare(session: Session, scripthash: Scripthash, ours: string | null): Promise<void> {
+    this.#subscribed.add(scripthash);
+    const status = await session.subscribe(scripthash);
+    if (status !== ours) this.#drain.mark(scripthash);
+  }
+
+  /** Subscribes addresses that are new since the session began. */
+  async #watch(scripthashes: readonly Scripthash[]): Promise<void> {
+    const session = this.#session;
+    if (session === undefined) return;
+    try {
+      await Promise.all(scripthashes.map((each) => this.#compare(session, each, null)));
+    } catch (error) {
+      // An address that nobody watches must not be: the next session subscribes it.
+      session.close(`subscribing failed: ${reasonOf(error)}`);
+    }
+  }
+
+  /** Connects what a server announced. A lie is one only when its newest word is one as well. */
+  async #follow(session: Session, tip: HeaderTip): Promise<void> {
+    try {
+      await this.#verifier.sync(session, tip);
+    } catch (error) {
+      if (session.closed) return;
+      if (!(error instanceof Lie)) session.close(`headers failed: ${reasonOf(error)}`);
+      else await this.#refreshTip(session);
+    }
+  }
+
+  async #refreshTip(session: Session): Promise<void> {
+    try {
+      await this.#verifier.sync(session, await session.subscribeHeaders());
+    } catch (error) {
+      if (session.closed) return;
+      if (error instanceof Lie) this.#pool.report(session, error.message);
+      else session.close(`headers failed: ${reasonOf(error)}`);
+    }
+  }
+
+  #tipMoved(reorganised: boolean, callbacks: number): void {
+    if (callbacks > 0) this.#parts.onCallbacks();
+    if (reorganised) {
+      for (const scripthash of this.#parts.store.ledger.offChain()) {
+        this.#drain.mark(scripthash, true);
+      }
+    }
+    this.#drain.tipMoved();
+  }
+
+  /** One care of the wallets at a time; what asks for it meanwhile gets one more. */
+  #tend(): void {
+    this.#cancelTend?.();
+    this.#cancelTend = undefined;
+    this.#tendAgain = true;
+    if (this.#tending) return;
+    this.#tending = true;
+    this.#tasks.run(async () => {
+      try {
+        while (this.#tendAgain) {
+          this.#tendAgain = false;
+          await this.#tendOnce();
+        }
+      } finally {
+        this.#tending = false;
+      }
+    });
+  }
+
+  async #tendOnce(): Promise<void> {
+    const { world, store } = this.#parts;
+    const session = this.#caughtUp ? this.#session : undefined;
+    try {
+      await tendWallets({ world, store, watch: (each) => this.#watch(each) }, session);
+    } catch (error) {
+      world.log.warn('wallets could not be tended', { reason: reasonOf(error) });
+      // Another server may know what this one refuses to say.
+      if (error instanceof ServerError) session?.close(`the wallet scan failed: ${error.message}`);
+    }
+  }
+}

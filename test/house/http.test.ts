@@ -1,0 +1,165 @@
+// The door as a stranger, a client with a bug and a shop find it (wire §1).
+
+import { connect } from 'node:net';
+import { afterEach, expect, test } from 'vitest';
+import { formatApiKey } from '../../src/domain/api-key.ts';
+import { closeHouses, type House, openHouse, type Reply, untilReady } from '../support/house.ts';
+
+afterEach(closeHouses);
+
+async function openReady(): Promise<House> {
+  const house = await openHouse();
+  await untilReady(house);
+  return house;
+}
+
+/** Every error has the same shape: the status twice, the message twice. */
+function expectError({ status, body, headers }: Reply, wanted: number, code = wanted): void {
+  expect(status).toBe(wanted);
+  expect(body).toEqual({
+    status: wanted,
+    message: body.message,
+    error: { code, message: body.message },
+  });
+  expect(body.message).toMatch(/\w/);
+  expect(body.message).not.toMatch(/^Currency/);
+  expect(headers.get('Cache-Control')).toBe('no-store');
+}
+
+test('an address comes with its time, its coin and its account', async () => {
+  const house = await openReady();
+  const { status, headers, body } = await house.ask('/api/new_address');
+  expect(status).toBe(200);
+  expect(headers.get('Content-Type')).toMatch(/^application\/json/);
+  expect(headers.get('Cache-Control')).toBe('no-store');
+  expect(body).toEqual({
+    address: expect.stringMatching(/^bcrt1q/),
+    time: Math.floor(house.world.now() / 1000),
+    crypto: 'BTC',
+    account: expect.stringMatching(/^tpub/),
+  });
+});
+
+test.each([
+  ['no key', ''],
+  ['a wrong scheme', 'Basic abc'],
+  ['a key that is none', 'Bearer abc'],
+  ['a key that was never made', `Bearer ${formatApiKey(new Uint8Array(32).fill(9))}`],
+  ['an empty key', 'Bearer '],
+])('%s is refused', async (_name, authorization) => {
+  const house = await openReady();
+  const answer = await house.ask('/api/new_address', { headers: { Authorization: authorization } });
+  expectError(answer, 401);
+  expect(answer.body.message).toBe('This function requires you to login');
+});
+
+test('a rotated key ends at once, or after its overlap', async () => {
+  const house = await openReady();
+  const rotate = (overlapMs: number) =>
+    house.withStore(({ catalog, database }) =>
+      database.write((tx) =>
+        catalog.rotateMerchantKey(tx, house.world.now(), house.world.randomBytes(32), overlapMs),
+      ),
+    );
+  const second = await rotate(3_600_000);
+  const withSecond = { headers: { Authorization: `Bearer ${second}` } };
+  expect((await house.ask('/api/new_address')).status).toBe(200);
+  expect((await house.ask('/api/new_address', withSecond)).status).toBe(200);
+  house.world.jumpWallClock(3_600_001);
+  expect((await house.ask('/api/new_address')).status).toBe(401);
+  await rotate(0);
+  expect((await house.ask('/api/new_address', withSecond)).status).toBe(401);
+});
+
+test.each([
+  ['POST without a body', { method: 'POST' }],
+  ['POST with JSON', { method: 'POST', body: '{"a":1}' }],
+  [
+    'POST with a body that is not what its type says',
+    { method: 'POST', body: 'dummy', headers: { 'Content-Type': 'application/json' } },
+  ],
+])('%s issues an address', async (_name, init) => {
+  const house = await openReady();
+  expect((await house.ask('/api/new_address?&', init)).status).toBe(200);
+});
+
+test.each(['PUT', 'DELETE', 'PATCH'])('%s is not a way to ask', async (method) => {
+  const house = await openReady();
+  expectError(await house.ask('/api/new_address', { method }), 405);
+});
+
+test('HEAD burns no address', async () => {
+  const house = await openReady();
+  expect((await house.ask('/api/new_address', { method: 'HEAD' })).status).toBe(405);
+  const issued = await house.withStore(async ({ addresses }) => addresses.countIssued());
+  expect(issued).toBe(0);
+});
+
+test('what is too large or said twice is refused', async () => {
+  const house = await openReady();
+  expectError(await house.ask('/api/new_address?crypto=BTC&crypto=BTC'), 400);
+  expectError(await house.ask(`/api/new_address?x=${'a'.repeat(8_300)}`), 414);
+  const body = 'a'.repeat(16_385);
+  expectError(await house.ask('/api/new_address', { method: 'POST', body }), 413);
+  expectError(await house.ask('/api/new_address?crypto=ETH'), 400);
+  expectError(await house.ask('/nothing/here'), 404);
+  expectError(await house.ask('/api/nothing'), 404);
+});
+
+test('the only store is meant whatever callback is named; of several none is guessed', async () => {
+  const house = await openReady();
+  expect((await house.ask('/api/new_address?match_callback=elsewhere')).status).toBe(200);
+  expectError(await house.ask('/api/new_address?match_account=tpubNone'), 400, 1003);
+
+  await house.addStore({ name: 'Second', callbackUrl: `${house.receiver.origin}/second` });
+  const none = await house.ask('/api/new_address?match_callback=elsewhere');
+  expectError(none, 400, 1003);
+  expect(none.body.message).toContain('Could not find matching xpub');
+  expect(none.body.message).toContain('"Shop"');
+  const several = await house.ask('/api/new_address');
+  expectError(several, 400, 1032);
+  expect(several.body.message).toContain('"Second"');
+});
+
+test('an answer never shows a stack, whatever is sent', async () => {
+  const house = await openReady();
+  for (const path of ['/api/%', '/api/new_address?%=%', '/%00', '//', '/api//new_address']) {
+    const { status, body } = await house.ask(path);
+    expect(status).toBeLessThan(500);
+    expect(JSON.stringify(body)).not.toMatch(/\.ts|node_modules/);
+  }
+});
+
+test('health needs no key and tells no secret', async () => {
+  const house = await openReady();
+  const answer = await house.ask('/healthz', { headers: { Authorization: '' } });
+  expect(answer.status).toBe(200);
+  expect(answer.body).toMatchObject({
+    status: 'ok',
+    warnings: [],
+    network: 'regtest',
+    electrum: { caught_up: true, height: 110 },
+    wallets: { total: 1, scanning: 0 },
+  });
+  const text = JSON.stringify(answer.body);
+  expect(text).not.toContain('tpub');
+  expect(text).not.toContain('s3cr3t');
+});
+
+test('a bare request of one byte at a time holds nobody else up', async () => {
+  const house = await openReady();
+  const slow = connect(house.port, '127.0.0.1');
+  slow.write('GET /api/new_address HTTP/1.1\r\nHost');
+  expect((await house.ask('/api/new_address')).status).toBe(200);
+  slow.destroy();
+});
+
+test('the log holds no key, no callback query, no extended key', async () => {
+  const house = await openReady();
+  house.pay(await house.newAddress(), 1_000);
+  await house.settle();
+  const log = JSON.stringify(house.world.logs);
+  for (const secret of [house.apiKey, 's3cr3t', 'tpub', 'whsec_'])
+    expect(log).not.toContain(secret);
+  expect(log).toContain('callback attempted');
+});

@@ -1,0 +1,134 @@
+// The main job, end to end within the house: an address, a payment, the callbacks.
+
+import { createHmac } from 'node:crypto';
+import { afterEach, expect, test } from 'vitest';
+import { firstAddresses } from '../../src/cli/wallet-key.ts';
+import { closeHouses, merchantKey, openHouse, untilReady } from '../support/house.ts';
+
+afterEach(closeHouses);
+
+test('a payment is told as 0, 1 and 2, each once, with its address, value and txid', async () => {
+  const house = await openHouse();
+  await untilReady(house);
+  const address = await house.newAddress();
+  const txid = house.pay(address, 25_000);
+  await house.settle();
+  const facts = { addr: address, value: '25000', txid };
+  expect(house.told()).toEqual([{ ...facts, status: '0' }]);
+
+  house.chain.mine();
+  await house.settle();
+  expect(house.statuses(address)).toEqual(['0', '1']);
+
+  house.chain.mine(3);
+  await house.settle();
+  expect(house.told()).toEqual(['0', '1', '2'].map((status) => ({ ...facts, status })));
+});
+
+test('addresses come in the order of derivation and never twice', async () => {
+  const house = await openHouse();
+  await untilReady(house);
+  const issued = await Promise.all(Array.from({ length: 60 }, () => house.newAddress()));
+  expect(new Set(issued)).toEqual(new Set(firstAddresses(merchantKey(), 60)));
+});
+
+test('every address of a burst larger than the pool is watched', async () => {
+  const house = await openHouse();
+  await untilReady(house);
+  const issued = await Promise.all(Array.from({ length: 60 }, () => house.newAddress()));
+  await house.settle();
+  house.chain.pay(issued.map((address, index) => ({ address, valueSat: 10_000 + index })));
+  await house.settle();
+  expect(
+    house
+      .told()
+      .map(({ addr }) => addr)
+      .sort(),
+  ).toEqual([...issued].sort());
+});
+
+test('one transaction to two addresses and two outputs to one are told as sums', async () => {
+  const house = await openHouse();
+  await untilReady(house);
+  const [one, two] = [await house.newAddress(), await house.newAddress()];
+  house.chain.pay([
+    { address: one, valueSat: 1_000 },
+    { address: one, valueSat: 2_000 },
+    { address: two, valueSat: 5_000 },
+  ]);
+  await house.settle();
+  const values = house.told().map(({ addr, value }) => [addr, value]);
+  expect(new Map(values as [string, string][])).toEqual(
+    new Map([
+      [one, '3000'],
+      [two, '5000'],
+    ]),
+  );
+  expect(values).toHaveLength(2);
+});
+
+test('a callback keeps the URL byte for byte and is signed over its raw query', async () => {
+  const house = await openHouse();
+  await untilReady(house);
+  const address = await house.newAddress();
+  const txid = house.pay(address, 7_000);
+  await house.settle();
+  const [request] = house.receiver.requests;
+  const query = `secret=s3cr3t&status=0&addr=${address}&value=7000&txid=${txid}&rbf=1`;
+  expect(request?.url).toBe(`/cb?${query}`);
+  const { 'webhook-id': id, 'webhook-timestamp': time, ...headers } = request?.headers ?? {};
+  const signed = createHmac('sha256', Buffer.alloc(32, 7)).update(`${id}.${time}.${query}`);
+  expect(headers['webhook-signature']).toBe(`v1,${signed.digest('base64')}`);
+  expect(headers['user-agent']).toBe('paygate/0.1');
+});
+
+test('a shop that answers 500 is asked again after 4 and 8 seconds, with the same id', async () => {
+  const house = await openHouse();
+  await untilReady(house);
+  house.receiver.script({ status: 500 }, { status: 500 });
+  const address = await house.newAddress();
+  house.pay(address, 9_000);
+  await house.settle();
+  expect(house.statuses(address)).toEqual(['0']);
+  await house.world.advance(6_000);
+  await house.settle();
+  expect(house.statuses(address)).toEqual(['0', '0']);
+  await house.world.advance(11_000);
+  await house.settle();
+  expect(house.statuses(address)).toEqual(['0', '0', '0']);
+  const ids = house.receiver.requests.map(({ headers }) => headers['webhook-id']);
+  expect(new Set(ids).size).toBe(1);
+  await house.world.advance(60_000);
+  await house.settle();
+  expect(house.statuses(address)).toHaveLength(3);
+});
+
+test('a status that is overtaken while the shop is down is not sent', async () => {
+  const house = await openHouse({ receiver: { answer: () => ({ status: 503 }) } });
+  await untilReady(house);
+  const address = await house.newAddress();
+  house.pay(address, 9_000);
+  await house.settle();
+  house.chain.mine(2);
+  await house.settle();
+  await house.world.advance(60_000);
+  await house.settle();
+  const statuses = house.statuses(address);
+  expect(statuses[0]).toBe('0');
+  expect(new Set(statuses.slice(1))).toEqual(new Set(['2']));
+});
+
+test('two stores on one wallet share the counter; match_callback chooses', async () => {
+  const house = await openHouse();
+  await house.addStore({ name: 'Second', callbackUrl: `${house.receiver.origin}/second?k=2` });
+  await house.world.advance(1_000);
+  await untilReady(house);
+  const first = await house.newAddress('?match_callback=s3cr3t');
+  const second = await house.newAddress(
+    `?match_callback=${encodeURIComponent(`${house.receiver.origin}/second?k=2`)}`,
+  );
+  expect([first, second]).toEqual(firstAddresses(merchantKey(), 2));
+  house.pay(second, 4_000);
+  await house.settle();
+  expect(house.receiver.requests.map(({ url }) => url.split('&')[0])).toEqual(['/second?k=2']);
+});

@@ -1,0 +1,184 @@
+// What must survive: restarts, downtime, copies of the file, a second server, changes from the CLI.
+
+import { copyFileSync, existsSync, renameSync, rmSync } from 'node:fs';
+import { afterEach, expect, test } from 'vitest';
+import { firstAddresses } from '../../src/cli/wallet-key.ts';
+import { closeHouses, merchantKey, openHouse, untilReady } from '../support/house.ts';
+
+afterEach(closeHouses);
+
+test('a payment made and confirmed while paygate is down is told once, as it is now', async () => {
+  const house = await openHouse();
+  await untilReady(house);
+  const [early, late] = [await house.newAddress(), await house.newAddress()];
+  house.pay(early, 1_000);
+  await house.settle();
+  await house.stop();
+  house.chain.mine();
+  house.pay(late, 2_000);
+  house.chain.mine(4);
+  await house.start();
+  await untilReady(house);
+  expect(house.statuses(early)).toEqual(['0', '2']);
+  expect(house.statuses(late)).toEqual(['2']);
+});
+
+test('a callback that was owed when paygate stopped is sent after the start, same id', async () => {
+  const house = await openHouse();
+  await untilReady(house);
+  house.receiver.script('reset');
+  const address = await house.newAddress();
+  house.pay(address, 1_000);
+  await house.settle();
+  await house.stop();
+  await house.start();
+  await untilReady(house);
+  await house.world.advance(10_000);
+  await house.settle();
+  const ids = house.receiver.requests.map(({ headers }) => headers['webhook-id']);
+  expect(ids).toHaveLength(2);
+  expect(new Set(ids).size).toBe(1);
+});
+
+test('a clean stop leaves one complete file', async () => {
+  const house = await openHouse();
+  await untilReady(house);
+  await house.newAddress();
+  expect(existsSync(`${house.path}-wal`)).toBe(true);
+  await house.stop();
+  expect(existsSync(`${house.path}-wal`)).toBe(false);
+});
+
+test('a restored older copy of the file never issues an address again', async () => {
+  const house = await openHouse();
+  await untilReady(house);
+  const before = [await house.newAddress()];
+  await house.stop();
+  copyFileSync(house.path, `${house.path}.bak`);
+  await house.start();
+  await untilReady(house);
+  const after = [await house.newAddress(), await house.newAddress()];
+  await house.stop();
+
+  renameSync(`${house.path}.bak`, house.path);
+  await house.start();
+  await untilReady(house);
+  expect(house.app.health().warnings.join()).toContain('this database is a copy');
+  const restored = await house.newAddress();
+  expect([...before, ...after, restored]).toEqual(firstAddresses(merchantKey(), 4));
+});
+
+test('a payment to an address that only the lost file had issued calls back', async () => {
+  const house = await openHouse();
+  await untilReady(house);
+  await house.stop();
+  copyFileSync(house.path, `${house.path}.bak`);
+  await house.start();
+  await untilReady(house);
+  const lost = await house.newAddress();
+  await house.stop();
+  renameSync(`${house.path}.bak`, house.path);
+  house.pay(lost, 3_000);
+  await house.start();
+  await untilReady(house);
+  expect(house.told()).toMatchObject([{ addr: lost, status: '0', value: '3000' }]);
+});
+
+test('without its mark a file that has issued skips 100 indexes', async () => {
+  const house = await openHouse();
+  await untilReady(house);
+  await house.newAddress();
+  await house.stop();
+  rmSync(house.path.replace(/paygate\.db$/, '.paygate-mark'), { recursive: true });
+  await house.start();
+  await untilReady(house);
+  const [expected] = firstAddresses(merchantKey(), 102).slice(101);
+  expect(await house.newAddress()).toBe(expected);
+  await house.stop();
+  await house.start();
+  expect(house.app.health().warnings).toEqual([expect.stringContaining('no Electrum server')]);
+});
+
+test('a plain restart skips nothing and warns of nothing', async () => {
+  const house = await openHouse();
+  await untilReady(house);
+  const issued = [await house.newAddress()];
+  await house.stop();
+  await house.start();
+  await untilReady(house);
+  issued.push(await house.newAddress());
+  expect(issued).toEqual(firstAddresses(merchantKey(), 2));
+  expect(house.app.health()).toMatchObject({ status: 'ok', warnings: [] });
+});
+
+test('a wallet that was used before goes on after its last used index', async () => {
+  const house = await openHouse({
+    before: (chain) => {
+      const used = firstAddresses(merchantKey(), 18);
+      chain.pay([{ address: used[2] ?? '', valueSat: 1_000 }]);
+      chain.pay([{ address: used[17] ?? '', valueSat: 1_000 }]);
+      chain.mine();
+    },
+  });
+  await untilReady(house);
+  const [expected] = firstAddresses(merchantKey(), 19).slice(18);
+  expect(await house.newAddress()).toBe(expected);
+});
+
+test('a wallet waits for its first scan, and says so', async () => {
+  const house = await openHouse();
+  const { status, headers, body } = await house.ask('/api/new_address');
+  expect(status).toBe(503);
+  expect(Number(headers.get('Retry-After'))).toBeGreaterThan(0);
+  expect(body.message).toContain('scanned');
+  await untilReady(house);
+  expect((await house.ask('/api/new_address')).status).toBe(200);
+});
+
+test('a store added while paygate runs is taken up within a second', async () => {
+  const house = await openHouse();
+  await untilReady(house);
+  const key = merchantKey(2, 'p2tr');
+  await house.addStore({ name: 'Second', key, callbackUrl: `${house.receiver.origin}/second` });
+  await house.world.advance(1_000);
+  await untilReady(house);
+  const address = await house.newAddress('?match_callback=/second');
+  expect([address]).toEqual(firstAddresses(key, 1));
+  house.pay(address, 6_000);
+  await house.settle();
+  expect(house.statuses(address)).toEqual(['0']);
+});
+
+test('with no server at the start the API issues, says so, and catches up', async () => {
+  const house = await openHouse({ store: { startIndex: 0 } });
+  await untilReady(house);
+  await house.stop();
+  const refusal = house.server.inject({ kind: 'refuse' });
+  await house.start();
+  const address = await house.newAddress();
+  const txid = house.pay(address, 5_000);
+  house.chain.mine();
+  await house.world.until(() => house.app.health().electrum.servers[0]?.error !== undefined);
+  expect(house.app.health()).toMatchObject({
+    status: 'degraded',
+    warnings: [expect.stringContaining('no Electrum server is connected')],
+  });
+  refusal();
+  await house.world.advance(60_000);
+  await untilReady(house);
+  expect(house.told()).toEqual([{ status: '1', addr: address, value: '5000', txid }]);
+});
+
+test('a removed store issues no more, but payments to its addresses call back', async () => {
+  const house = await openHouse();
+  await untilReady(house);
+  const address = await house.newAddress();
+  await house.withStore(({ catalog, database }) =>
+    database.write((tx) => catalog.archiveStore(tx, house.world.now(), 1, false)),
+  );
+  const { status, body } = await house.ask('/api/new_address');
+  expect([status, body.error.code]).toEqual([400, 1001]);
+  house.pay(address, 5_000);
+  await house.settle();
+  expect(house.statuses(address)).toEqual(['0']);
+});

@@ -1,0 +1,246 @@
+// The whole house for a test: paygate as `serve` runs it, on a simulated chain behind a real Electrum
+// server, with a shop's receiver. Sockets and the file are real; the clock is the test's.
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { HDKey } from '@scure/bip32';
+import { type App, buildApp } from '../../src/app.ts';
+import type { ScriptType } from '../../src/bitcoin/address.ts';
+import { parseWalletKey, type WalletKey } from '../../src/bitcoin/keychain.ts';
+import type { Config } from '../../src/config.ts';
+import { parseServerAddress } from '../../src/electrum/trust.ts';
+import { SimulatedChain } from '../../src/sandbox/chain.ts';
+import { type ServerOptions, SimulatedServer } from '../../src/sandbox/server.ts';
+import type { StoreRow } from '../../src/store/catalog.ts';
+import { openStore, type Store } from '../../src/store/open.ts';
+import { type Receiver, type ReceiverOptions, startReceiver } from './receiver.ts';
+import { createTestWorld, type TestWorld } from './world.ts';
+
+/** What a callback said, read back from the request line. */
+export interface Told {
+  readonly status: string;
+  readonly addr: string;
+  readonly value: string;
+  readonly txid: string;
+}
+
+export interface Reply {
+  readonly status: number;
+  readonly headers: Headers;
+  // biome-ignore lint/suspicious/noExplicitAny: an answer's shape is what the test looks at.
+  readonly body: any;
+}
+
+export interface House {
+  readonly world: TestWorld;
+  readonly chain: SimulatedChain;
+  readonly servers: readonly SimulatedServer[];
+  readonly server: SimulatedServer;
+  readonly receiver: Receiver;
+  readonly path: string;
+  readonly apiKey: string;
+  /** Where the API listens. */
+  readonly port: number;
+  app: App;
+  /** Asks the API as a shop does. */
+  ask(path: string, init?: RequestInit): Promise<Reply>;
+  newAddress(query?: string): Promise<string>;
+  /** Pays an address from the faucet. */
+  pay(address: string, valueSat: number): string;
+  /** Until everything said so far is worked up and delivered. */
+  settle(): Promise<void>;
+  /** The callbacks that the shop received so far, in order. */
+  told(): Told[];
+  statuses(address: string): string[];
+  start(): Promise<void>;
+  stop(): Promise<void>;
+  /** Another connection to the file, as a command of the CLI opens it. */
+  withStore<T>(work: (store: Store) => Promise<T>): Promise<T>;
+  addStore(options?: StoreOptions): Promise<StoreRow>;
+}
+
+export interface StoreOptions {
+  readonly name?: string;
+  readonly key?: WalletKey;
+  readonly startIndex?: number;
+  readonly callbackUrl?: string;
+  readonly confirmations?: number;
+}
+
+export interface HouseOptions {
+  /** How many servers stand before the chain; the first is `server`. */
+  readonly servers?: number;
+  readonly server?: Partial<ServerOptions>;
+  readonly receiver?: ReceiverOptions;
+  readonly store?: StoreOptions;
+  /** Blocks of the chain before anything else. */
+  readonly blocks?: number;
+  /** Called before paygate starts, with a chain that has coins. */
+  readonly before?: (chain: SimulatedChain) => void;
+}
+
+/** A merchant's account key; another number is another wallet. */
+export function merchantKey(number = 1, scriptType: ScriptType = 'p2wpkh'): WalletKey {
+  const root = HDKey.fromMasterSeed(new Uint8Array(32).fill(number), {
+    private: 0x04358394,
+    public: 0x043587cf,
+  });
+  const account = root.derive("m/84'/1'/0'").publicExtendedKey;
+  return parseWalletKey(account, { network: 'regtest', scriptType });
+}
+
+const cleanups: (() => Promise<void>)[] = [];
+
+/** Ends every house of the test; for `afterEach`. */
+export async function closeHouses(): Promise<void> {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+}
+
+export async function openHouse(options: HouseOptions = {}): Promise<House> {
+  const world = createTestWorld();
+  const folder = mkdtempSync(join(tmpdir(), 'paygate-house-'));
+  cleanups.push(async () => rmSync(folder, { recursive: true }));
+  const chain = new SimulatedChain({ seed: 'house', now: () => world.now() / 1000 });
+  chain.mine(options.blocks ?? 110);
+  options.before?.(chain);
+
+  const receiver = await startReceiver(options.receiver);
+  cleanups.push(() => receiver.close());
+  const servers: SimulatedServer[] = [];
+  const addresses: string[] = [];
+  for (let count = 0; count < (options.servers ?? 1); count += 1) {
+    const server = new SimulatedServer({ chain, timer: world, ...options.server });
+    const listening = await server.listen({ host: '127.0.0.1', port: 0 });
+    cleanups.push(() => listening.close());
+    servers.push(server);
+    addresses.push(`tcp://127.0.0.1:${listening.port}`);
+  }
+  const path = join(folder, 'paygate.db');
+  const house = createHouse({ world, chain, servers, addresses, receiver, path });
+  cleanups.push(() => house.stop());
+  await house.addStore(options.store);
+  await house.start();
+  return house;
+}
+
+interface Built {
+  readonly world: TestWorld;
+  readonly chain: SimulatedChain;
+  readonly servers: readonly SimulatedServer[];
+  readonly addresses: readonly string[];
+  readonly receiver: Receiver;
+  readonly path: string;
+}
+
+function createHouse({ world, chain, servers, addresses, receiver, path }: Built): House {
+  const config: Config = {
+    db: path,
+    listen: { host: '127.0.0.1', port: 0 },
+    network: 'regtest',
+    electrum: addresses.map((address) => parseServerAddress(address)),
+    publicUrl: undefined,
+    logLevel: 'info',
+  };
+  let app: App | undefined;
+  let port = 0;
+  let apiKey = '';
+  const [server] = servers;
+  if (server === undefined) throw new Error('a house needs a server');
+
+  async function withStore<T>(work: (store: Store) => Promise<T>): Promise<T> {
+    const newInstance = () => 'house';
+    const store = await openStore({ path, create: true, network: 'regtest', newInstance });
+    try {
+      return await work(store);
+    } finally {
+      await store.database.close();
+    }
+  }
+
+  const house: House = {
+    world,
+    chain,
+    servers,
+    server,
+    receiver,
+    path,
+    get apiKey() {
+      return apiKey;
+    },
+    get port() {
+      return port;
+    },
+    get app() {
+      if (app === undefined) throw new Error('paygate is not running');
+      return app;
+    },
+    async ask(asked, init = {}) {
+      const headers = { Authorization: `Bearer ${apiKey}`, ...init.headers };
+      const response = await fetch(`http://127.0.0.1:${port}${asked}`, { ...init, headers });
+      const text = await response.text();
+      const body = text === '' ? undefined : JSON.parse(text);
+      return { status: response.status, headers: response.headers, body };
+    },
+    async newAddress(query = '') {
+      const { status, body } = await house.ask(`/api/new_address${query}`);
+      if (status !== 200) throw new Error(`no address: ${JSON.stringify(body)}`);
+      return body.address;
+    },
+    pay: (address, valueSat) => chain.pay([{ address, valueSat }]),
+    settle: () => house.app.idle(),
+    told: () => receiver.requests.map(({ url }) => toldBy(url)),
+    statuses: (address) =>
+      house.told().flatMap(({ addr, status }) => (addr === address ? [status] : [])),
+    async start() {
+      app = await buildApp(config, world, {
+        onFatal: (error) => {
+          throw error;
+        },
+      });
+      ({ port } = await app.start());
+    },
+    async stop() {
+      const running = app;
+      app = undefined;
+      await running?.stop();
+    },
+    withStore,
+    addStore: (options = {}) =>
+      withStore(async ({ catalog, database }) => {
+        const { key = merchantKey(), startIndex, name = 'Shop' } = options;
+        const callbackUrl = options.callbackUrl ?? `${receiver.origin}/cb?secret=s3cr3t`;
+        return database.write((tx) => {
+          const wallet = catalog.ensureWallet(tx, world.now(), key, startIndex);
+          apiKey =
+            catalog.merchantKey() ??
+            catalog.rotateMerchantKey(tx, world.now(), world.randomBytes(32), 0);
+          return catalog.addStore(tx, world.now(), {
+            name,
+            walletId: wallet.id,
+            callbackUrl,
+            requiredConfirmations: options.confirmations ?? 2,
+            allowPrivateCallback: true,
+            allowHttpCallback: true,
+            webhookSecret: `whsec_${Buffer.alloc(32, 7).toString('base64')}`,
+          });
+        });
+      }),
+  };
+  return house;
+}
+
+function toldBy(url: string): Told {
+  const query = new URL(url, 'http://shop.invalid').searchParams;
+  const read = (name: string) => query.get(name) ?? '';
+  return { status: read('status'), addr: read('addr'), value: read('value'), txid: read('txid') };
+}
+
+/** Waits until paygate has compared every address with a server and scanned its wallets. */
+export async function untilReady({ app, world }: House): Promise<void> {
+  await world.until(() => {
+    const { electrum, wallets } = app.health();
+    return electrum.caught_up && wallets.scanning === 0;
+  }, 'paygate to catch up');
+  await app.idle();
+}

@@ -1,0 +1,149 @@
+// The rank table of docs/architecture.md, held against the code: an arrow that runs the wrong way, a
+// cycle, a barrel, a door to time or chance beside World, a file that is too long. Functions are held
+// to 70 lines by the linter.
+
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import { expect, test } from 'vitest';
+
+/** A room is a folder, or a file that lies in `src` itself. Lower ranks know nothing of higher ones. */
+const ranks: Readonly<Record<string, number>> = {
+  'errors.ts': 0,
+  'version.ts': 0,
+  bitcoin: 1,
+  domain: 2,
+  'world.ts': 2.5,
+  store: 3,
+  electrum: 3,
+  watcher: 4,
+  delivery: 4,
+  http: 5,
+  sandbox: 6,
+  'config.ts': 6,
+  'app.ts': 7,
+  'world-node.ts': 7.5,
+  cli: 8,
+  'main.ts': 9,
+};
+
+/** Who may read the process, the clock, chance and the console. */
+const worldly = new Set(['world-node.ts', 'cli', 'main.ts']);
+const worldlyWords =
+  /\b(Date\.now|new Date\(\)|Math\.random|performance\.now|setTimeout|setInterval|process\.(env|argv|stdout|stderr|exit)|console\.)/;
+
+/** Ranks 0 to 2 are pure: nothing of Node, and no packages but these. */
+const purePackages = /^(@scure\/|@noble\/|ipaddr\.js$)/;
+
+const longestFile = 400;
+/** Made by a program, not read by people. */
+const generated = new Set(['store/migrations.ts']);
+
+interface SourceFile {
+  readonly path: string;
+  readonly room: string;
+  readonly text: string;
+  /** Paths of our own that it imports. */
+  readonly own: readonly string[];
+  readonly packages: readonly string[];
+}
+
+const files = readdirSync('src', { recursive: true, encoding: 'utf8' })
+  .filter((path) => /\.tsx?$/.test(path))
+  .map(read);
+
+function read(path: string): SourceFile {
+  const text = readFileSync(join('src', path), 'utf8');
+  const imports = [...text.matchAll(/^(?:import|export)\b[^;]*?\bfrom '([^']+)'/gms)].map(
+    ([, from = '']) => from,
+  );
+  return {
+    path,
+    room: path.split('/')[0] ?? path,
+    text,
+    own: imports
+      .filter((from) => from.startsWith('.'))
+      .map((from) => normalize(join(dirname(path), from)))
+      .filter((target) => !target.startsWith('..')),
+    packages: imports.filter((from) => !from.startsWith('.')),
+  };
+}
+
+const roomOf = (path: string): string => path.split('/')[0] ?? path;
+const rankOf = (room: string): number => ranks[room] ?? Number.NaN;
+
+test('every room has a rank', () => {
+  expect(files.map(({ room }) => room).filter((room) => ranks[room] === undefined)).toEqual([]);
+  expect(files.length).toBeGreaterThan(50);
+});
+
+test('imports run from higher ranks to lower ones, and never between siblings', () => {
+  const wrong = files.flatMap(({ path, room, own }) =>
+    own
+      .filter((target) => roomOf(target) !== room && rankOf(roomOf(target)) >= rankOf(room))
+      .map((target) => `${path} → ${target}`),
+  );
+  expect(wrong).toEqual([]);
+});
+
+test('no file imports itself, by whatever way', () => {
+  const graph = new Map(files.map(({ path, own }) => [path, own]));
+  const done = new Set<string>();
+  const cycles: string[] = [];
+  function visit(path: string, way: readonly string[]): void {
+    if (way.includes(path)) cycles.push([...way.slice(way.indexOf(path)), path].join(' → '));
+    if (done.has(path) || way.includes(path)) return;
+    for (const target of graph.get(path) ?? []) visit(target, [...way, path]);
+    done.add(path);
+  }
+  for (const { path } of files) visit(path, []);
+  expect(cycles).toEqual([]);
+});
+
+test('ranks 0 to 2 are pure', () => {
+  const impure = files
+    .filter(({ room }) => rankOf(room) <= 2)
+    .flatMap(({ path, packages }) =>
+      packages.filter((name) => !purePackages.test(name)).map((name) => `${path} → ${name}`),
+    );
+  expect(impure).toEqual([]);
+});
+
+test('World is the only door to time, chance, the process and the console', () => {
+  const found = files
+    .filter(({ room }) => !worldly.has(room))
+    .flatMap(({ path, text }) => {
+      const [word] = worldlyWords.exec(withoutComments(text)) ?? [];
+      return word === undefined ? [] : [`${path}: ${word}`];
+    });
+  expect(found).toEqual([]);
+});
+
+test('no barrels: nothing is exported from elsewhere', () => {
+  const barrels = files.filter(({ text }) => /^export\b[^;]*?\bfrom '/ms.test(withoutBodies(text)));
+  expect(barrels.map(({ path }) => path)).toEqual([]);
+});
+
+test(`no file is longer than ${longestFile} lines`, () => {
+  const long = files
+    .filter(({ path }) => !generated.has(path))
+    .map(({ path, text }) => ({ path, lines: text.split('\n').length - 1 }))
+    .filter(({ lines }) => lines > longestFile);
+  expect(long).toEqual([]);
+});
+
+test('every file says at its top what it is, in 8 lines or in one long comment', () => {
+  const silent = files.filter(({ text }) => !/^(#!.*\n)?\/\/ /.test(text));
+  expect(silent.map(({ path }) => path)).toEqual([]);
+});
+
+function withoutComments(text: string): string {
+  return text.replaceAll(/\/\*[\s\S]*?\*\//g, '').replaceAll(/(^|\s)\/\/.*$/gm, '');
+}
+
+/** Only lines that begin a statement at the top level, so that no string in a body is misread. */
+function withoutBodies(text: string): string {
+  return withoutComments(text)
+    .split('\n')
+    .filter((line) => /^(export (\*|\{|type \{)|\} from)/.test(line))
+    .join('\n');
+}
