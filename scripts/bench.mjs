@@ -1,0 +1,110 @@
+#!/usr/bin/env node
+// `npm run bench [-- --only NAME] [-- --json]`: how fast paygate is, each number beside its floor, which
+// is what the library, the disk or the Electrum server costs alone, measured in the same run. Absolute
+// numbers are those of this machine at this moment; the ratios are what can be compared. Progress goes to
+// standard error, the table (or JSON) to standard output; the exit code is 1 when a bench failed.
+
+import { execFile } from 'node:child_process';
+import { availableParallelism, cpus } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { parseArgs, promisify } from 'node:util';
+import { endAll } from './bench/ending.mjs';
+import { chooseFolder } from './bench/folder.mjs';
+import { asJson, asText } from './bench/table.mjs';
+
+const checkout = fileURLToPath(new URL('..', import.meta.url));
+/** The Node that npm installs for the project; earlier ones do not run TypeScript. */
+const LEAST_NODE = 24;
+
+/**
+ * @typedef {object} Context
+ * @property {string} folder for databases, on a real disk; removed in the end
+ * @property {string} checkout
+ * @property {(message: string) => void} progress
+ *
+ * @typedef {(context: Context) => Promise<import('./bench/table.mjs').Row>} Bench
+ */
+
+/**
+ * Loaded when it is their turn.
+ * @type {Record<string, () => Promise<Bench>>}
+ */
+const benches = {
+  derive: async () => (await import('./bench/derive.mjs')).benchDerive,
+  'new_address-1': async () => (await import('./bench/new-address.mjs')).benchNewAddress(1),
+  'new_address-64': async () => (await import('./bench/new-address.mjs')).benchNewAddress(64),
+  notify: async () => (await import('./bench/notify.mjs')).benchNotify,
+};
+
+/** @param {string} message */
+const progress = (message) => process.stderr.write(`bench: ${message}\n`);
+
+function readArguments() {
+  const { values } = parseArgs({
+    options: {
+      only: { type: 'string', multiple: true, default: [] },
+      json: { type: 'boolean', default: false },
+    },
+  });
+  const names = Object.keys(benches);
+  const unknown = values.only.find((name) => !names.includes(name));
+  if (unknown !== undefined) {
+    throw new Error(`there is no bench "${unknown}", but ${names.join(', ')}`);
+  }
+  return { json: values.json, chosen: values.only.length > 0 ? values.only : names };
+}
+
+/**
+ * One bench after the other: they would disturb each other. One that fails does not stop the rest.
+ * @param {string[]} chosen
+ * @param {Context} context
+ */
+async function runAll(chosen, context) {
+  const rows = [];
+  for (const name of chosen) {
+    progress(`${name}…`);
+    try {
+      const bench = await benches[name]?.();
+      if (bench !== undefined) rows.push(await bench(context));
+    } catch (error) {
+      progress(`${name} FAILED: ${error instanceof Error ? error.stack : error}`);
+      process.exitCode = 1;
+    } finally {
+      await endAll();
+    }
+  }
+  return rows;
+}
+
+async function main() {
+  if (Number.parseInt(process.versions.node, 10) < LEAST_NODE) {
+    throw new Error(`this is Node ${process.versions.node}; start it as: npm run bench`);
+  }
+  const { json, chosen } = readArguments();
+  const { folder, fileSystem } = chooseFolder(checkout);
+  progress('building paygate…');
+  await promisify(execFile)(process.execPath, ['build.mjs'], { cwd: checkout });
+  const rows = await runAll(chosen, { folder, checkout, progress });
+  const machine = {
+    cores: availableParallelism(),
+    cpu: cpus()[0]?.model.trim() ?? 'unknown',
+    node: process.version,
+    folder,
+    fileSystem,
+  };
+  process.stdout.write(json ? asJson(machine, rows) : asText(machine, rows));
+}
+
+/** An interrupted run leaves no node, no server and no folder behind. */
+for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM'])) {
+  process.once(signal, () => {
+    progress(`stopped by ${signal}, tidying up…`);
+    process.exitCode = 1;
+    endAll().finally(() => process.exit());
+  });
+}
+
+main().catch((error) => {
+  progress(error.message);
+  process.exitCode = 1;
+});

@@ -1,0 +1,31 @@
+// `node constant-server.mjs DATABASE`: the same kind of server (hono on node:http) behind the same key
+// check (the key's own checksum, its SHA-256 looked up in the file), which answers constant JSON.
+
+import { serve } from '@hono/node-server';
+import { Hono } from 'hono';
+import { isApiKey } from '../../src/domain/api-key.ts';
+import { openStore } from '../../src/store/open.ts';
+
+const [path = ''] = process.argv.slice(2);
+const { catalog } = await openStore({
+  path,
+  create: false,
+  network: undefined,
+  newInstance: () => '',
+});
+const answer = {
+  address: 'bcrt1q0000000000000000000000000000000000000',
+  time: 1_700_000_000,
+  crypto: 'BTC',
+  account: 'x'.repeat(111),
+};
+const app = new Hono();
+app.get('/constant', (context) => {
+  const [, key = ''] = /^Bearer (\S+)$/.exec(context.req.header('Authorization') ?? '') ?? [];
+  if (!isApiKey(key) || !catalog.isValidKey(key, Date.now())) return context.text('no', 401);
+  return context.json(answer);
+});
+const server = serve({ fetch: app.fetch, hostname: '127.0.0.1', port: 0 }, ({ port }) =>
+  console.log(`http://127.0.0.1:${port}`),
+);
+process.once('SIGTERM', () => server.close());

@@ -1,0 +1,208 @@
+// Method: payments on a real node (Bitcoin Knots) and a real Electrum server (ElectrumX), a network of
+// the bench's own. The clock of a payment starts at the call of `sendrawtransaction`. Ours stops when the
+// callback with status 0 arrives at a shop's server in this process; the floor, on the very same payment,
+// when a bare subscriber (a socket of its own, all addresses subscribed beforehand) reads the Electrum
+// server's notification. The transactions are signed beforehand, one at a time is sent, after a random
+// pause of more than the second for which ElectrumX may hold back a line on a connection in use.
+
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { connect } from 'node:net';
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { addressToScript, scripthash } from '../../src/bitcoin/address.ts';
+import { networks } from '../../src/bitcoin/network.ts';
+import { down, up } from '../regtest.mjs';
+import { atEnd } from './ending.mjs';
+import { addStore, serve, untilCaughtUp } from './paygate.mjs';
+import { median, pairedRatio } from './stats.mjs';
+
+const PAYMENTS = 24;
+/** Not counted: code that runs for the first time. */
+const WARM_UP_PAYMENTS = 2;
+const PAUSE_MS = { least: 1_200, more: 800 };
+const QUIET_MS = 2_000;
+const ARRIVAL_TIMEOUT_MS = 20_000;
+const PAID_BTC = 0.01;
+const FEE_BTC = 0.0001;
+const SATS = 1e8;
+
+/**
+ * When something was heard of first, by name, in milliseconds of `performance.now()`.
+ * @typedef {object} Arrivals
+ * @property {(name: string) => void} note
+ * @property {(name: string) => Promise<number>} of
+ */
+
+/** @type {import('../bench.mjs').Bench} */
+export async function benchNotify(context) {
+  const name = `bench-${process.pid}`;
+  atEnd(() => down({ name }));
+  const regtest = await up({ name });
+  const { tcpPort } = regtest.electrum;
+  const told = createArrivals();
+  const shop = await addStore(context, 'notify', await startReceiver(told));
+  const origin = await serve(context, shop.path, `tcp://127.0.0.1:${tcpPort}`);
+  await untilCaughtUp(origin);
+  const addresses = await issue(origin, shop.apiKey, PAYMENTS + WARM_UP_PAYMENTS);
+  const transactions = await signPayments(regtest.rpc, addresses);
+  const notified = createArrivals();
+  await subscribe(tcpPort, addresses, notified);
+  await sleep(QUIET_MS);
+
+  /** @type {{ ours: number, floor: number }[]} */
+  const payments = [];
+  for (const [index, address] of addresses.entries()) {
+    await sleep(PAUSE_MS.least + Math.random() * PAUSE_MS.more);
+    const sentAt = performance.now();
+    await regtest.rpc('sendrawtransaction', transactions[index]);
+    const [ours, floor] = await Promise.all([told.of(address), notified.of(address)]);
+    payments.push({ ours: ours - sentAt, floor: floor - sentAt });
+    if (index % 8 === 7) context.progress(`notify: ${index + 1} payments`);
+  }
+  return describe(payments.slice(WARM_UP_PAYMENTS));
+}
+
+/** @returns {Arrivals} */
+function createArrivals() {
+  /** @type {Map<string, PromiseWithResolvers<number>>} */
+  const arrivals = new Map();
+  /** @param {string} name */
+  function arrivalOf(name) {
+    const known = arrivals.get(name) ?? Promise.withResolvers();
+    arrivals.set(name, known);
+    return known;
+  }
+  return {
+    note: (name) => arrivalOf(name).resolve(performance.now()),
+    async of(name) {
+      const limit = new AbortController();
+      const late = sleep(ARRIVAL_TIMEOUT_MS, undefined, { signal: limit.signal, ref: false });
+      late.catch(() => {});
+      try {
+        return await Promise.race([
+          arrivalOf(name).promise,
+          late.then(() => {
+            throw new Error(`nothing was heard of ${name} within ${ARRIVAL_TIMEOUT_MS / 1000} s`);
+          }),
+        ]);
+      } finally {
+        limit.abort();
+      }
+    },
+  };
+}
+
+/**
+ * A shop's server, which notes the first callback of each address.
+ * @param {Arrivals} arrivals
+ * @returns {Promise<string>} its callback URL
+ */
+async function startReceiver(arrivals) {
+  const server = createServer((request, response) => {
+    const query = new URL(request.url ?? '', 'http://shop.invalid').searchParams;
+    if (query.get('status') === '0') arrivals.note(query.get('addr') ?? '');
+    response.end();
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  atEnd(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address());
+  return `http://127.0.0.1:${port}/callback`;
+}
+
+/**
+ * @param {string} origin
+ * @param {string} apiKey
+ * @param {number} count
+ */
+async function issue(origin, apiKey, count) {
+  /** @type {string[]} */
+  const addresses = [];
+  while (addresses.length < count) {
+    const response = await fetch(`${origin}/api/new_address`, {
+      headers: { authorization: `Bearer ${apiKey}` },
+    });
+    if (!response.ok) throw new Error(`new_address answered ${response.status}`);
+    addresses.push(/** @type {any} */ (await response.json()).address);
+  }
+  return addresses;
+}
+
+/**
+ * A transaction for each address, each from a confirmed coin of its own: none waits for another.
+ * @param {import('../regtest/servers.mjs').Rpc} rpc
+ * @param {string[]} addresses
+ * @returns {Promise<string[]>} raw, in hex
+ */
+async function signPayments(rpc, addresses) {
+  const coins = await rpc('listunspent', 1);
+  const change = await rpc('getnewaddress');
+  const transactions = [];
+  for (const [index, address] of addresses.entries()) {
+    const { txid, vout, amount } = coins[index];
+    const rest = Math.round((amount - PAID_BTC - FEE_BTC) * SATS) / SATS;
+    const outputs = [{ [address]: PAID_BTC }, { [change]: rest }];
+    const raw = await rpc('createrawtransaction', [{ txid, vout }], outputs);
+    const { hex, complete } = await rpc('signrawtransactionwithwallet', raw);
+    if (!complete) throw new Error('the node could not sign');
+    transactions.push(hex);
+  }
+  return transactions;
+}
+
+/**
+ * The bare subscriber: resolves once all are subscribed, notes the first notification of each.
+ * @param {number} port
+ * @param {string[]} addresses
+ * @param {Arrivals} arrivals
+ */
+async function subscribe(port, addresses, arrivals) {
+  const socket = connect(port, '127.0.0.1').setNoDelay(true);
+  atEnd(() => socket.destroy());
+  const hashes = addresses.map((each) => scripthash(addressToScript(each, networks.regtest)));
+  const addressOf = new Map(hashes.map((hash, index) => [hash, addresses[index] ?? '']));
+  const method = 'blockchain.scripthash.subscribe';
+  const requests = [
+    { id: 0, method: 'server.version', params: ['paygate-bench', ['1.4', '1.6']] },
+    ...hashes.map((hash, index) => ({ id: index + 1, method, params: [hash] })),
+  ];
+  socket.write(requests.map((each) => `${JSON.stringify(each)}\n`).join(''));
+  await new Promise((resolve, reject) => {
+    socket.once('error', reject);
+    let answers = 0;
+    createInterface(socket).on('line', (line) => {
+      const message = JSON.parse(line);
+      if (message.error) reject(new Error(`the Electrum server: ${message.error.message}`));
+      if (message.method === method) arrivals.note(addressOf.get(message.params[0]) ?? '');
+      if (message.id !== undefined) answers += 1;
+      if (answers === requests.length) resolve(undefined);
+    });
+  });
+}
+
+/**
+ * @param {{ ours: number, floor: number }[]} payments
+ * @returns {import('./table.mjs').Row}
+ */
+function describe(payments) {
+  const ours = payments.map((payment) => payment.ours);
+  const floor = payments.map((payment) => payment.floor);
+  const added = payments.map((payment) => payment.ours - payment.floor);
+  return {
+    name: 'notify',
+    unit: 'ms',
+    ours: median(ours),
+    floor: median(floor),
+    ratio: pairedRatio(ours, floor),
+    pairs: payments.length,
+    notes: [
+      `${payments.length} payments; from sendrawtransaction to the callback; floor: to the Electrum ` +
+        'server’s own notification, same payments. After the notification paygate took ' +
+        `${median(added).toFixed(1)} ms (median), ${Math.max(...added).toFixed(1)} ms at most.`,
+    ],
+  };
+}

@@ -1,0 +1,84 @@
+// A paygate as a merchant runs it: the built `./paygate`, a process of its own, a file of its own.
+
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { atEnd } from './ending.mjs';
+import { accountKey } from './keys.mjs';
+
+const READY_TIMEOUT_MS = 30_000;
+const POLL_MS = 50;
+
+/**
+ * Makes a database with one store, which issues from index 0 without a scan.
+ * @param {import('../bench.mjs').Context} context
+ * @param {string} name of the file
+ * @param {string} [callbackUrl]
+ * @returns {Promise<{ path: string, apiKey: string }>}
+ */
+export async function addStore({ folder, checkout }, name, callbackUrl = 'http://127.0.0.1:9/') {
+  const path = join(folder, `${name}.db`);
+  const { stdout } = await promisify(execFile)(join(checkout, 'paygate'), [
+    ...['store', 'add', '--db', path, '--network', 'regtest', '--name', 'Bench', '--json'],
+    ...['--xpub', accountKey('regtest'), '--script', 'p2wpkh', '--start-index', '0'],
+    ...['--callback-url', callbackUrl, '--allow-private-callback'],
+  ]);
+  return { path, apiKey: JSON.parse(stdout).api_key };
+}
+
+/**
+ * Runs `paygate serve` until the bench is over.
+ * @param {import('../bench.mjs').Context} context
+ * @param {string} path the database
+ * @param {string} electrum URL of the Electrum server
+ * @returns {Promise<string>} its origin
+ */
+export async function serve({ checkout }, path, electrum) {
+  return startServer(join(checkout, 'paygate'), [
+    ...['serve', '--db', path, '--network', 'regtest', '--listen', '127.0.0.1:0'],
+    ...['--electrum', electrum, '--log-level', 'error'],
+  ]);
+}
+
+/**
+ * Starts a server that prints where it listens, and ends it when the bench is over.
+ * @param {string} command
+ * @param {string[]} args
+ * @returns {Promise<string>} its origin
+ */
+export async function startServer(command, args) {
+  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const exited = once(child, 'exit');
+  exited.catch(() => {}); // one that could not be started is told below, as one that ended
+  atEnd(async () => {
+    child.kill('SIGTERM');
+    await exited;
+  });
+  for await (const line of createInterface(child.stdout)) {
+    const [origin] = /http:\/\/127\.0\.0\.1:\d+/.exec(line) ?? [];
+    if (origin !== undefined) {
+      child.stdout.resume();
+      return origin;
+    }
+  }
+  throw new Error(`${command} ended before it listened`);
+}
+
+/**
+ * Waits until paygate has compared every address with its Electrum server.
+ * @param {string} origin
+ */
+export async function untilCaughtUp(origin) {
+  const deadline = performance.now() + READY_TIMEOUT_MS;
+  for (;;) {
+    const response = await fetch(`${origin}/healthz`);
+    const { electrum, warnings } = /** @type {any} */ (await response.json());
+    if (electrum.caught_up) return;
+    if (performance.now() > deadline)
+      throw new Error(`paygate is not ready: ${warnings.join('; ')}`);
+    await sleep(POLL_MS);
+  }
+}
