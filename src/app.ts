@@ -12,6 +12,7 @@ import { PaygateError } from './errors.ts';
 import { createHealth, type HealthReport } from './http/health.ts';
 import { createHttp, type Fetch, type Listening, listen } from './http/server.ts';
 import { inspectFile, lockForServer } from './store/file.ts';
+import { beginAt, followedNetwork } from './store/headers.ts';
 import { type Highwater, openHighwater } from './store/highwater.ts';
 import { openStore, type Store } from './store/open.ts';
 import { version } from './version.ts';
@@ -39,14 +40,14 @@ const diskFloorBytes = 64 * 1024 * 1024;
 const checkpointWalBytes = 16 * 1024 * 1024;
 const everySecond = '* * * * * *';
 const everyHour = '0 0 * * * *';
-/** The networks whose chains this version can verify. */
-const servedNetworks: ReadonlySet<NetworkName> = new Set(['mainnet', 'regtest']);
 
 /** Opens the file. @throws PaygateError with one line for the person who starts paygate */
 export async function buildApp(config: Config, world: World, options: AppOptions): Promise<App> {
-  inspectFile(config.db);
   // Before a file is made for a network that could not be served.
-  if (config.network !== undefined) serversFor(config.network, config);
+  if (inspectFile(config.db) === 'absent') {
+    const network = beginAt(networks[config.network ?? 'mainnet'], config.checkpoint);
+    serversFor(network.name, config);
+  }
   const lock = lockForServer(config.db);
   let store: Store | undefined;
   let mark: Highwater | undefined;
@@ -64,9 +65,11 @@ export async function buildApp(config: Config, world: World, options: AppOptions
       beforeCommit: (raises) => mark?.raise(raises),
       onFatal: options.onFatal,
     });
+    const network = followedNetwork(store, config.checkpoint);
+    const servers = serversFor(network.name, config);
     mark = openHighwater(config.db, store.instance);
     const copied = await resumeCounters(store, mark, world);
-    return join({ config, world, store, copied }, release);
+    return join({ config, world, store, network, servers, copied }, release);
   } catch (error) {
     await release();
     throw error;
@@ -75,9 +78,6 @@ export async function buildApp(config: Config, world: World, options: AppOptions
 
 /** @throws PaygateError invalid when there is nothing to watch the network with */
 function serversFor(network: NetworkName, { electrum }: Config): readonly ServerAddress[] {
-  if (!servedNetworks.has(network)) {
-    throw new PaygateError('invalid', `serve on ${network} comes with a later version`);
-  }
   const servers = electrum.length > 0 ? electrum : builtInServers(network);
   if (servers.length === 0) {
     throw new PaygateError('invalid', `--electrum: name a server, ${network} has no built-in list`);
@@ -125,12 +125,13 @@ interface Parts {
   readonly config: Config;
   readonly world: World;
   readonly store: Store;
+  readonly network: Network;
+  readonly servers: readonly ServerAddress[];
   readonly copied: string | undefined;
 }
 
-function join({ config, world, store, copied }: Parts, release: () => Promise<void>): App {
-  const network = networks[store.network];
-  const servers = serversFor(network.name, config);
+function join(parts: Parts, release: () => Promise<void>): App {
+  const { config, world, store, network, servers, copied } = parts;
   let listening: Listening | undefined;
   const sender = createSender(world, {
     version: version.split('.').slice(0, 2).join('.'),
@@ -183,10 +184,13 @@ function join({ config, world, store, copied }: Parts, release: () => Promise<vo
       return { port: listening.port };
     },
     async stop() {
-      await listening?.close();
       for (const cancel of cancels) cancel();
-      await watcher.stop();
-      await dispatcher.stop();
+      // At the same time: a client and a shop that hang must not hold us up one after the other.
+      const quiet = async (): Promise<void> => {
+        await listening?.close();
+        await watcher.stop();
+      };
+      await Promise.all([quiet(), dispatcher.stop()]);
       await release();
     },
     async idle() {

@@ -2,7 +2,12 @@
 // secret. Flags win over the environment, the environment over defaults. Values come in as
 // arguments; nothing here reads the process.
 
-import { type NetworkName, parseNetworkName } from './bitcoin/network.ts';
+import {
+  type Checkpoint,
+  type NetworkName,
+  parseCheckpoint,
+  parseNetworkName,
+} from './bitcoin/network.ts';
 import { parseServerAddress, type ServerAddress } from './electrum/trust.ts';
 import { PaygateError, reasonOf } from './errors.ts';
 
@@ -19,6 +24,8 @@ export interface Config {
   readonly listen: Listen;
   /** Undefined: what the file says, or mainnet for a new file. */
   readonly network: NetworkName | undefined;
+  /** Undefined: the file's own, or the built-in one for a new file. */
+  readonly checkpoint?: Checkpoint | undefined;
   /** Empty: the network's built-in list. */
   readonly electrum: readonly ServerAddress[];
   /** How the outside reaches us; undefined until the merchant says so. */
@@ -40,7 +47,7 @@ interface Option<T> {
   readonly parse: (texts: readonly string[]) => T;
 }
 
-type OptionTable = { readonly [K in keyof Config]: Option<Config[K]> };
+type OptionTable = { readonly [K in keyof Config]-?: Option<Config[K]> };
 
 /** A parser of an option that is given at most once. */
 const one =
@@ -78,6 +85,13 @@ export const options: OptionTable = {
     value: 'name',
     help: 'mainnet, testnet3, testnet4, signet or regtest; fixed when the file is made (default: mainnet)',
     parse: optional(parseNetworkName),
+  },
+  checkpoint: {
+    flag: '--checkpoint',
+    env: 'PAYGATE_CHECKPOINT',
+    value: 'height:hash',
+    help: 'a block, 144 deep or more, that is trusted and from where headers are verified (default: built in; testnet3 has none)',
+    parse: optional(parseCheckpoint),
   },
   electrum: {
     flag: '--electrum',

@@ -26,7 +26,8 @@ export interface Header {
 type Ancestor = (height: number) => Header;
 
 const headerSize = 80;
-const period = 2016;
+/** Blocks between two changes of difficulty. */
+export const period = 2016;
 const periodSeconds = 14 * 24 * 60 * 60;
 /** On testnets, a block this late after the one before may have the least work. */
 const lateSeconds = 20 * 60;

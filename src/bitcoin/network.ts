@@ -8,6 +8,12 @@ import { type BlockHash, parseBlockHash } from './ids.ts';
 
 export type NetworkName = 'mainnet' | 'testnet3' | 'testnet4' | 'signet' | 'regtest';
 
+/** A block that is taken as given, where verification starts. */
+export interface Checkpoint {
+  readonly height: number;
+  readonly hash: BlockHash;
+}
+
 export interface Network {
   readonly name: NetworkName;
   /** Human-readable part of segwit addresses (BIP173). */
@@ -21,8 +27,8 @@ export interface Network {
   readonly genesisHash: BlockHash;
   /** The 80 bytes that hash to `genesisHash`. */
   readonly genesisHeader: Uint8Array;
-  /** A block that is taken as given, where verification starts; else the operator names one. */
-  readonly checkpoint?: { readonly height: number; readonly hash: BlockHash };
+  /** The built-in one; without it the operator names one. */
+  readonly checkpoint?: Checkpoint;
   /** The easiest target that the network allows, as compact bits. */
   readonly powLimitBits: number;
   /** Which difficulty rule holds: see `expectedBits`. */
@@ -40,7 +46,10 @@ const genesisHeader = (root: string, rest: string) =>
 const theTimes = '3ba3edfd7a7b12b27ac72c3e67768f617fc81bc3888a51323a9fb8aa4b1e5e4a';
 const testnet4Root = '4e7b2b9128fe0291db0693af2ae418b767e657cd407e80cb1434221eaea7a07a';
 
-const checkpoint = (height: number, hash: string) => ({ height, hash: parseBlockHash(hash) });
+const checkpoint = (height: number, hash: string): Checkpoint => ({
+  height,
+  hash: parseBlockHash(hash),
+});
 
 const regtestGenesis = '0f9188f13cb7b2c71f2a335e3a4fc328bf5beb436012afca590b1a11466e2206';
 
@@ -87,6 +96,8 @@ export const networks: Readonly<Record<NetworkName, Network>> = {
       '00000008e8fedfedb4370fd91bd5e9003b72224da9565ddce09149a7d253fc4a',
     ),
     powLimitBits: 0x1e0377ae,
+    // A signet block also carries a signature (BIP325), in its coinbase: a header does not show it,
+    // so only the proof of work is checked here, and that of signet is light.
     retarget: 'bitcoin',
   },
   regtest: {
@@ -113,3 +124,20 @@ export function parseNetworkName(text: string): NetworkName {
   const known = Object.keys(networks).join(', ');
   throw new PaygateError('invalid', `unknown network: it must be one of ${known}`);
 }
+
+/**
+ * @param text `HEIGHT:HASH`, the hash as block explorers and Bitcoin Core show it
+ * @throws PaygateError invalid
+ */
+export function parseCheckpoint(text: string): Checkpoint {
+  const [, height = '', hash = ''] = /^(\d{1,8}):([0-9a-f]{64})$/i.exec(text) ?? [];
+  if (hash === '') {
+    throw new PaygateError(
+      'invalid',
+      `HEIGHT:HASH expected, a block's height and its hash of 64 hex digits, not "${text}"`,
+    );
+  }
+  return checkpoint(Number(height), hash.toLowerCase());
+}
+
+export const showCheckpoint = ({ height, hash }: Checkpoint): string => `${height}:${hash}`;

@@ -8,6 +8,7 @@ import {
   medianTimePast,
   meetsTarget,
   minimumTime,
+  period,
   workOf,
 } from '../bitcoin/header.ts';
 import type { BlockHash } from '../bitcoin/ids.ts';
@@ -51,6 +52,13 @@ export const maximumReorganisation = 144;
 /** Median of how many timestamps a header must be later than. */
 const medianSpan = 11;
 
+/**
+ * The lowest header that the rules may ask for when something is built on a block: the first of its
+ * difficulty period, or the last of the times that the next one's must be later than.
+ */
+export const lowestAncestor = (height: number): number =>
+  Math.max(0, Math.min(height - (height % period), height - medianSpan + 1));
+
 /** Verifies headers that follow one another and says where they lead. */
 export function connectHeaders(view: ChainView, headers: readonly Header[]): Connected {
   const fresh = dropKnown(view, headers);
@@ -60,6 +68,9 @@ export function connectHeaders(view: ChainView, headers: readonly Header[]): Con
   if (parent === undefined) return { kind: 'unlinked' };
 
   const branch = openBranch(view, parent);
+  if (branch.forkHeight < (view.network.checkpoint?.height ?? 0)) {
+    return { kind: 'reject', reason: 'its chain parts from ours below the checkpoint' };
+  }
   for (const header of fresh) {
     const fault = faultOf(view.network, branch, header);
     if (fault !== undefined) {

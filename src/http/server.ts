@@ -38,11 +38,13 @@ export function createHttp(options: ServerOptions): Fetch {
     }
     return next();
   });
-  app.use(
-    bodyLimit({
-      maxSize: bodyLimitBytes,
-      onError: (context) => errorResponse(context, 413, 'The body is larger than 16 KiB'),
-    }),
+  const limited = bodyLimit({
+    maxSize: bodyLimitBytes,
+    onError: (context) => errorResponse(context, 413, 'The body is larger than 16 KiB'),
+  });
+  // A GET has no body, and looking for one costs as much as the rest of the request.
+  app.use((context, next) =>
+    context.req.method === 'GET' || context.req.method === 'HEAD' ? next() : limited(context, next),
   );
   app.get('/healthz', (context) => {
     context.header('Cache-Control', 'no-store');

@@ -1,7 +1,7 @@
 // Addresses of the wallets' external branches: derived ahead, issued once, never recycled.
 // Every rise of a wallet's counter goes through `advance`, which announces it to the mark.
 
-import { and, count, desc, eq, lt, max, sql } from 'drizzle-orm';
+import { and, count, desc, eq, lt, max, type SQL, sql } from 'drizzle-orm';
 import type { Scripthash } from '../bitcoin/ids.ts';
 import { deriveAddress, type WalletKey } from '../bitcoin/keychain.ts';
 import type { StatusHash } from '../domain/history.ts';
@@ -55,7 +55,7 @@ export function createAddresses(orm: Orm, catalog: Catalog): Addresses {
   function rowAt(walletId: number, index: number): AddressRow | undefined {
     const found = statements.atIndex.get({ walletId, index });
     if (found !== undefined) return found;
-    insertDerived(orm, catalog.walletKey(walletId), walletId, index);
+    insertDerived(statements, catalog.walletKey(walletId), walletId, index);
     return statements.atIndex.get({ walletId, index });
   }
 
@@ -88,7 +88,7 @@ export function createAddresses(orm: Orm, catalog: Catalog): Addresses {
       const key = catalog.walletKey(walletId);
       const derived: Scripthash[] = [];
       for (let index = derivedUntil(statements, catalog, walletId); index < until; index += 1) {
-        const scripthash = insertDerived(orm, key, walletId, index);
+        const scripthash = insertDerived(statements, key, walletId, index);
         if (scripthash !== undefined) derived.push(scripthash);
       }
       return derived;
@@ -104,7 +104,10 @@ export function createAddresses(orm: Orm, catalog: Catalog): Addresses {
       advance(tx, wallet, to);
     },
     finishScan(_tx, now, walletId, nextIndex) {
-      orm.update(wallets).set({ scannedAt: now, nextIndex }).where(eq(wallets.id, walletId)).run();
+      // A copy may have skipped further meanwhile, and a counter never falls.
+      const furthest = sql`max(${wallets.nextIndex}, ${nextIndex})`;
+      const scanned = { scannedAt: now, nextIndex: furthest };
+      orm.update(wallets).set(scanned).where(eq(wallets.id, walletId)).run();
     },
     isUsed: (walletId) => statements.firstUsed.get({ walletId }) !== undefined,
     byScripthash: (scripthash) => statements.byScripthash.get({ scripthash }),
@@ -159,6 +162,18 @@ function prepare(orm: Orm) {
       .from(addresses)
       .where(eq(addresses.origin, 'issued'))
       .prepare(),
+    insert: orm
+      .insert(addresses)
+      .values({
+        walletId: value('walletId'),
+        branch: external,
+        derivationIndex: value('index'),
+        address: value('address'),
+        script: value('script'),
+        scripthash: value('scripthash'),
+        origin: 'ahead',
+      })
+      .prepare(),
     issue: orm.update(addresses).set(takenAs('issued')).where(rowId()).prepare(),
     skip: orm.update(addresses).set(takenAs('skipped')).where(rowId()).prepare(),
     setNextIndex: orm
@@ -169,6 +184,10 @@ function prepare(orm: Orm) {
   };
 }
 
+type Statements = ReturnType<typeof prepare>;
+
+const value = (name: string): SQL => sql`${sql.placeholder(name)}`;
+
 const rowId = () => eq(addresses.id, sql.placeholder('id'));
 
 const takenAs = (origin: AddressOrigin) => ({
@@ -177,36 +196,22 @@ const takenAs = (origin: AddressOrigin) => ({
   issuedAt: sql`${sql.placeholder('now')}`,
 });
 
-function derivedUntil(
-  statements: ReturnType<typeof prepare>,
-  catalog: Catalog,
-  walletId: number,
-): number {
+function derivedUntil(statements: Statements, catalog: Catalog, walletId: number): number {
   const last = statements.lastIndex.get({ walletId })?.last ?? -1;
   return Math.max(last + 1, catalog.wallet(walletId).nextIndex);
 }
 
 function insertDerived(
-  orm: Orm,
+  statements: Statements,
   key: WalletKey,
   walletId: number,
   index: number,
 ): Scripthash | undefined {
   const derived = deriveAddress(key, external, index);
   if (derived === undefined) return undefined;
-  orm
-    .insert(addresses)
-    .values({
-      walletId,
-      branch: external,
-      derivationIndex: index,
-      address: derived.address,
-      script: Buffer.from(derived.script),
-      scripthash: derived.scripthash,
-      origin: 'ahead',
-    })
-    .run();
-  return derived.scripthash;
+  const { address, script, scripthash } = derived;
+  statements.insert.run({ walletId, index, address, script: Buffer.from(script), scripthash });
+  return scripthash;
 }
 
 function onlyStoreOf(orm: Orm, walletId: number): number | null {

@@ -50,7 +50,8 @@ export const createCatalog = (orm: Orm): Catalog => new SqlCatalog(orm);
 class SqlCatalog implements Catalog {
   readonly #orm: Orm;
   readonly #statements: Statements;
-  readonly #keys = new Map<number, WalletKey>();
+  /** By descriptor: a number may be given again when its wallet was rolled back. */
+  readonly #keys = new Map<string, WalletKey>();
 
   constructor(orm: Orm) {
     this.#orm = orm;
@@ -80,15 +81,15 @@ class SqlCatalog implements Catalog {
   }
 
   walletKey(id: number): WalletKey {
-    const known = this.#keys.get(id);
+    const { account, scriptType, descriptor } = this.wallet(id);
+    const known = this.#keys.get(descriptor);
     if (known !== undefined) return known;
-    const { account, scriptType } = this.wallet(id);
     const key = parseWalletKey(account, {
       network: networkOf(this.setting('network')),
       scriptType: scriptType as ScriptType,
       allowDepth: true,
     });
-    this.#keys.set(id, key);
+    this.#keys.set(descriptor, key);
     return key;
   }
 
@@ -149,7 +150,7 @@ class SqlCatalog implements Catalog {
     this.#orm
       .update(apiKeys)
       .set({ expiresAt: now + overlapMs })
-      .where(isNull(apiKeys.expiresAt))
+      .where(or(isNull(apiKeys.expiresAt), gt(apiKeys.expiresAt, now + overlapMs)))
       .run();
     this.#orm
       .insert(apiKeys)

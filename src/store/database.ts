@@ -3,8 +3,8 @@
 // fsync, each in a savepoint of its own; every caller hears back after the commit, never before.
 // It knows no table but `settings`; the rooms beside it do.
 
-import { statfsSync, statSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { linkSync, mkdtempSync, rmSync, statfsSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import SqliteDatabase from 'better-sqlite3';
 import { type BetterSQLite3Database, drizzle } from 'drizzle-orm/better-sqlite3';
 import { PaygateError, reasonOf } from '../errors.ts';
@@ -76,24 +76,44 @@ export function openDatabase(options: DatabaseOptions): Database {
       `${options.path}: there is no such database; \`paygate serve\` or \`paygate store add\` makes one`,
     );
   }
-  const sqlite = open(options.path, found === 'absent');
   try {
-    migrate(sqlite);
+    if (found === 'absent') make(options.path);
+    return wrap(open(options.path), options);
   } catch (error) {
-    sqlite.close();
-    throw damaged(options.path, error);
+    throw openFailure(options.path, error);
   }
-  return wrap(sqlite, options);
 }
 
-function open(path: string, fresh: boolean): Sqlite {
+/**
+ * A new file appears under its name with all its tables or not at all: who opens it meanwhile finds
+ * none or a whole one, and a crash leaves nothing that looks like a damaged database.
+ */
+function make(path: string): void {
+  const folder = mkdtempSync(join(dirname(path), '.paygate-new-'));
+  const fresh = join(folder, 'paygate.db');
   try {
-    const sqlite = new SqliteDatabase(path, { timeout: busyTimeoutMs });
-    if (fresh) sqlite.pragma(`application_id = ${applicationId}`);
+    const sqlite = new SqliteDatabase(fresh);
+    sqlite.pragma(`application_id = ${applicationId}`);
+    sqlite.close();
+    open(fresh).close();
+    linkSync(fresh, path);
+  } catch (error) {
+    // Another process was first: its file is as good.
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+function open(path: string): Sqlite {
+  const sqlite = new SqliteDatabase(path, { timeout: busyTimeoutMs });
+  try {
     setPragmas(sqlite);
+    migrate(sqlite);
     return sqlite;
   } catch (error) {
-    throw damaged(path, error);
+    sqlite.close();
+    throw error;
   }
 }
 
@@ -106,22 +126,23 @@ function setPragmas(sqlite: Sqlite): void {
   sqlite.pragma('trusted_schema = OFF');
 }
 
-function damaged(path: string, error: unknown): unknown {
+/** What to say of a file that could not be opened, or not be read while it was. */
+export function openFailure(path: string, error: unknown): unknown {
   if (error instanceof PaygateError) return error;
-  const code = sqliteCode(error);
-  if (code === 'SQLITE_CANTOPEN' || code === 'SQLITE_READONLY') {
+  const { code = '' } = error as NodeJS.ErrnoException;
+  if (/^(SQLITE_CANTOPEN|SQLITE_READONLY|EACCES|EPERM|EROFS)/.test(code)) {
     return new PaygateError(
       'unavailable',
       `${path}: cannot be opened for writing; check that the folder exists and is yours`,
     );
   }
-  if (code === 'SQLITE_CORRUPT' || code === 'SQLITE_NOTADB') {
+  if (/^SQLITE_(CORRUPT|NOTADB)/.test(code)) {
     return new PaygateError(
       'unavailable',
       `${path}: the database is damaged (${reasonOf(error)}); put a backup in its place`,
     );
   }
-  return error;
+  return writeFailure(error);
 }
 
 const sqliteCode = (error: unknown): string =>

@@ -2,7 +2,7 @@
 // file is refused with one clear line and stays as it is. And the lock that lets one server run.
 // https://www.sqlite.org/fileformat.html#the_database_header
 
-import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import SqliteDatabase from 'better-sqlite3';
 import { PaygateError, reasonOf } from '../errors.ts';
@@ -22,23 +22,21 @@ const magic = 'SQLite format 3\0';
 export function inspectFile(path: string): 'absent' | 'ours' {
   const refuse = (text: string) => new PaygateError('unavailable', `${path}: ${text}`);
   if (!existsSync(dirname(path))) throw refuse(`the folder ${dirname(path)} does not exist`);
-  const stat = statSync(path, { throwIfNoEntry: false });
-  if (stat === undefined) {
+  const found = lookAt(path, refuse);
+  if (found === undefined) {
     const trace = [`${path}-wal`, markPath(path)].find((each) => existsSync(each));
     if (trace === undefined) return 'absent';
     throw refuse(
       `is missing, but ${trace} shows that it was here; put the database or a backup back`,
     );
   }
-  if (!stat.isFile()) throw refuse('is not a file');
-  if (stat.size === 0) throw refuse('is empty (0 bytes); put a backup in its place or delete it');
-
-  const header = readHeader(path);
+  const { size, header } = found;
+  if (size === 0) throw refuse('is empty (0 bytes); put a backup in its place or delete it');
   if (header.toString('latin1', 0, 16) !== magic) throw refuse('is not a paygate database');
   if (header.readUInt32BE(68) !== applicationId) {
     throw refuse('is the database of another program');
   }
-  if (stat.size < declaredBytes(header)) {
+  if (isTruncated(path, size, header)) {
     throw refuse('is truncated; put a backup in its place');
   }
   if (header.readUInt32BE(60) > migrations.length) {
@@ -47,22 +45,62 @@ export function inspectFile(path: string): 'absent' | 'ours' {
   return 'ours';
 }
 
-function readHeader(path: string): Buffer {
-  const header = Buffer.alloc(headerBytes);
-  const file = openSync(path, 'r');
+/** Size and first bytes of a file; undefined where there is none. */
+function lookAt(
+  path: string,
+  refuse: (text: string) => PaygateError,
+): { size: number; header: Buffer } | undefined {
+  let file: number | undefined;
   try {
+    const stat = statSync(path, { throwIfNoEntry: false });
+    if (stat === undefined) return undefined;
+    if (!stat.isFile()) throw refuse('is not a file');
+    const header = Buffer.alloc(headerBytes);
+    file = openSync(path, 'r');
     readSync(file, header, 0, headerBytes, 0);
+    return { size: stat.size, header };
+  } catch (error) {
+    if (error instanceof PaygateError) throw error;
+    const { code } = error as NodeJS.ErrnoException;
+    throw refuse(`cannot be read (${code ?? reasonOf(error)}); check that it is yours`);
   } finally {
-    closeSync(file);
+    if (file !== undefined) closeSync(file);
   }
-  return header;
 }
 
-/** The size that the header speaks of: pages × page size; 0 where it does not say. */
-function declaredBytes(header: Buffer): number {
-  const pageSize = header.readUInt16BE(16);
+/**
+ * Whether pages are lost that the header speaks of. A checkpoint writes the header first, so that one
+ * which was cut off leaves a short file too, but then the log has the rest, and SQLite goes on.
+ */
+function isTruncated(path: string, size: number, header: Buffer): boolean {
+  const written = header.readUInt16BE(16);
+  const pageSize = written === 1 ? 65_536 : written;
   const countIsValid = header.readUInt32BE(24) === header.readUInt32BE(92);
-  return countIsValid ? header.readUInt32BE(28) * (pageSize === 1 ? 65_536 : pageSize) : 0;
+  const pageCount = header.readUInt32BE(28);
+  if (!countIsValid || size >= pageCount * pageSize) return false;
+  const inLog = pagesInLog(`${path}-wal`, pageSize);
+  for (let page = Math.floor(size / pageSize) + 1; page <= pageCount; page += 1) {
+    if (!inLog.has(page)) return true;
+  }
+  return false;
+}
+
+/** The pages that a write-ahead log has committed. https://www.sqlite.org/fileformat.html#walformat */
+function pagesInLog(path: string, pageSize: number): Set<number> {
+  const pages = new Set<number>();
+  const log = existsSync(path) ? readFileSync(path) : Buffer.alloc(0);
+  const salts = log.subarray(16, 24);
+  const frameBytes = 24 + pageSize;
+  let open: number[] = [];
+  for (let at = 32; at + frameBytes <= log.length; at += frameBytes) {
+    // Frames with other salts are left over from before the log was begun anew.
+    if (!log.subarray(at + 8, at + 16).equals(salts)) break;
+    open.push(log.readUInt32BE(at));
+    if (log.readUInt32BE(at + 4) === 0) continue;
+    for (const page of open) pages.add(page);
+    open = [];
+  }
+  return pages;
 }
 
 /**
@@ -70,14 +108,16 @@ function declaredBytes(header: Buffer): number {
  * gives the lock back. @throws PaygateError conflict while another one runs
  */
 export function lockForServer(path: string): { release(): void } {
-  const lock = new SqliteDatabase(`${path}.lock`, { timeout: 0 });
+  let lock: SqliteDatabase.Database | undefined;
   try {
+    lock = new SqliteDatabase(`${path}.lock`, { timeout: 0 });
     lock.exec('BEGIN EXCLUSIVE');
   } catch (error) {
-    lock.close();
+    lock?.close();
     const taken = error instanceof SqliteDatabase.SqliteError && error.code === 'SQLITE_BUSY';
     if (!taken) throw new PaygateError('unavailable', `${path}.lock: ${reasonOf(error)}`);
     throw new PaygateError('conflict', `${path}: another \`paygate serve\` uses this database`);
   }
-  return { release: () => lock.close() };
+  const held = lock;
+  return { release: () => held.close() };
 }

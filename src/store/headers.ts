@@ -2,10 +2,19 @@
 // work; exactly one header of each height may carry it, which the file itself enforces.
 
 import { and, desc, eq, gt, sql } from 'drizzle-orm';
-import { parseHeader } from '../bitcoin/header.ts';
+import { bitsToTarget, parseHeader } from '../bitcoin/header.ts';
 import type { BlockHash } from '../bitcoin/ids.ts';
-import type { Network } from '../bitcoin/network.ts';
+import {
+  type Checkpoint,
+  type Network,
+  type NetworkName,
+  networks,
+  parseCheckpoint,
+  showCheckpoint,
+} from '../bitcoin/network.ts';
 import type { ChainHeader, ChainView } from '../domain/chain.ts';
+import { PaygateError } from '../errors.ts';
+import type { Catalog } from './catalog.ts';
 import type { Orm, Tx } from './database.ts';
 import { headers } from './schema.ts';
 
@@ -97,6 +106,71 @@ function read(row: HeaderRow | undefined): ChainHeader | undefined {
     height: row.height,
     work: BigInt(`0x${row.work.toString('hex')}`),
   };
+}
+
+/** Keeps the checkpoint that the stored headers begin with: it belongs to them from now on. */
+export const keepCheckpoint = (tx: Tx, catalog: Catalog, checkpoint: Checkpoint): void =>
+  catalog.putSetting(tx, 'checkpoint', showCheckpoint(checkpoint));
+
+export interface ChainFile {
+  readonly network: NetworkName;
+  readonly headers: Headers;
+  readonly catalog: Catalog;
+}
+
+/**
+ * The network of a file, with the checkpoint that its chain is verified from: before the first
+ * header the one given or else the built-in one, then for ever the one that it began with. A
+ * checkpoint given later changes nothing; it must be a block of the stored chain.
+ * @throws PaygateError invalid without any, conflict when the stored chain does not have it
+ */
+export function followedNetwork(file: ChainFile, given: Checkpoint | undefined): Network {
+  const network = networks[file.network];
+  if (file.headers.tip() === undefined) return beginAt(network, given);
+  if (given !== undefined) compareWithStored(file.headers, given);
+  const kept = file.catalog.setting('checkpoint');
+  return kept === undefined ? network : { ...network, checkpoint: parseCheckpoint(kept) };
+}
+
+/**
+ * The network, verified from the checkpoint given or else from its own.
+ * @throws PaygateError invalid without any, or when no block of the network can be that one
+ */
+export function beginAt(network: Network, given: Checkpoint | undefined): Network {
+  const checkpoint = given ?? network.checkpoint;
+  if (checkpoint === undefined) {
+    throw new PaygateError(
+      'invalid',
+      `--checkpoint HEIGHT:HASH is needed, ${network.name} has none built in: take a block that is ` +
+        '144 deep or more, from your own node (bitcoin-cli getblockhash HEIGHT) or an explorer',
+    );
+  }
+  const { height, hash } = checkpoint;
+  const possible =
+    height === 0
+      ? hash === network.genesisHash
+      : BigInt(`0x${hash}`) <= bitsToTarget(network.powLimitBits);
+  if (possible) return { ...network, checkpoint };
+  throw new PaygateError(
+    'invalid',
+    `--checkpoint ${showCheckpoint(checkpoint)}: not a block of ${network.name}, ` +
+      (height === 0 ? 'which begins with another one' : 'its hash shows no proof of work'),
+  );
+}
+
+function compareWithStored(headers: Headers, given: Checkpoint): void {
+  const ours = headers.bestHashAt(given.height);
+  if (ours === given.hash) return;
+  const tip = headers.tip();
+  const above = tip !== undefined && given.height > tip.height;
+  const why =
+    ours === undefined
+      ? `this file's headers ${above ? `end at height ${tip.height}, below it` : 'begin above it'}`
+      : `this file's chain has the block ${ours} at that height`;
+  throw new PaygateError(
+    'conflict',
+    `--checkpoint ${showCheckpoint(given)}: ${why}; leave --checkpoint out or use another file`,
+  );
 }
 
 const workBytes = (work: bigint): Buffer => Buffer.from(work.toString(16).padStart(64, '0'), 'hex');

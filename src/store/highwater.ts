@@ -24,6 +24,7 @@ import { basename, dirname, join } from 'node:path';
 import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
 import type { MarkReading, Raise } from '../domain/allocation.ts';
+import { PaygateError } from '../errors.ts';
 
 const markBytes = 65_536;
 const machineIdFile = '/etc/machine-id';
@@ -62,16 +63,21 @@ export function openHighwater(databasePath: string, instance: string): Highwater
     databaseInode: inodeOf(databasePath),
   } as const;
   const found = existsSync(path) ? parseMark(readFileSync(path, 'utf8')) : undefined;
-  const latest = new Map((found?.raises ?? []).map((raise) => [raise.walletId, raise]));
+  let latest = byWallet(found?.raises ?? []);
   let file: MarkFile | undefined;
 
   function raise(raises: readonly Raise[]): void {
-    for (const each of raises) latest.set(each.walletId, each);
-    const lines = raises.map(raiseLine).join('');
-    if (file === undefined || !file.append(lines)) {
-      file?.close();
-      file = createMark(path, identity, [...latest.values()].map(raiseLine).join(''));
+    const known = byWallet([...latest.values(), ...raises]);
+    try {
+      if (file === undefined || !file.append(linesOf(raises))) {
+        const fresh = createMark(path, identity, linesOf([...known.values()]));
+        file?.close();
+        file = fresh;
+      }
+    } catch (error) {
+      throw raiseFailure(path, error);
     }
+    latest = known;
   }
 
   return {
@@ -79,6 +85,21 @@ export function openHighwater(databasePath: string, instance: string): Highwater
     raise,
     close: () => file?.close(),
   };
+}
+
+const byWallet = (raises: readonly Raise[]): Map<number, Raise> =>
+  new Map(raises.map((raise) => [raise.walletId, raise]));
+
+const linesOf = (raises: readonly Raise[]): string => raises.map(raiseLine).join('');
+
+/** A lost write ends the process, for which the caller must see it as it is. */
+function raiseFailure(path: string, error: unknown): unknown {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === 'EIO') return error;
+  return new PaygateError('unavailable', `${path}: cannot be written (${code})`, {
+    retryAfterSeconds: 30,
+    cause: error,
+  });
 }
 
 function judge(found: ParsedMark, own: Omit<Identity, 'markInode'>, path: string): MarkReading {
@@ -155,23 +176,35 @@ function createMark(path: string, identity: Omit<Identity, 'markInode'>, lines: 
   const text = `${JSON.stringify({ ...identity, markInode } satisfies Identity)}\n${lines}`;
   const bytes = Buffer.alloc(Math.max(markBytes, 2 * text.length));
   let end = bytes.write(text);
-  writeSync(descriptor, bytes, 0, bytes.length, 0);
-  fsyncSync(descriptor);
-  renameSync(fresh, path);
-  syncFolder(dirname(path));
-  syncFolder(dirname(dirname(path)));
+  try {
+    writeAll(descriptor, bytes, 0);
+    fsyncSync(descriptor);
+    renameSync(fresh, path);
+    syncFolder(dirname(path));
+    syncFolder(dirname(dirname(path)));
+  } catch (error) {
+    closeSync(descriptor);
+    throw error;
+  }
 
   return {
     append(more) {
       const chunk = Buffer.from(more);
       if (end + chunk.length > bytes.length) return false;
-      writeSync(descriptor, chunk, 0, chunk.length, end);
+      writeAll(descriptor, chunk, end);
       fdatasyncSync(descriptor);
       end += chunk.length;
       return true;
     },
     close: () => closeSync(descriptor),
   };
+}
+
+/** A disk that is almost full takes a part and says so only when it is asked again. */
+function writeAll(descriptor: number, bytes: Uint8Array, position: number): void {
+  for (let done = 0; done < bytes.length; ) {
+    done += writeSync(descriptor, bytes, done, bytes.length - done, position + done);
+  }
 }
 
 function syncFolder(path: string): void {

@@ -18,6 +18,7 @@ export function migrate(sqlite: Sqlite, list: readonly Migration[] = migrations)
   }
   if (list.length === userVersion(sqlite) && isRecorded(sqlite, list)) return;
   sqlite.exec(ledgerTable);
+  refuseUnknown(sqlite, list);
   for (const [index, migration] of list.entries()) applyOnce(sqlite, migration, index + 1);
 }
 
@@ -30,6 +31,15 @@ function isRecorded(sqlite: Sqlite, list: readonly Migration[]): boolean {
     if (recordedHash(sqlite, migration.name) !== hashOf(migration)) return false;
   }
   return true;
+}
+
+function refuseUnknown(sqlite: Sqlite, list: readonly Migration[]): void {
+  const known = new Set(list.map(({ name }) => name));
+  const names = sqlite.prepare('SELECT name FROM migrations').pluck().all() as string[];
+  const unknown = names.find((name) => !known.has(name));
+  if (unknown !== undefined) {
+    throw refusal(sqlite, `holds the migration ${unknown}, which this paygate does not know`);
+  }
 }
 
 function recordedHash(sqlite: Sqlite, name: string): string | undefined {

@@ -4,7 +4,7 @@ import { type NetworkName, networks } from '../bitcoin/network.ts';
 import { PaygateError } from '../errors.ts';
 import { type Addresses, createAddresses } from './addresses.ts';
 import { type Catalog, createCatalog, networkOf } from './catalog.ts';
-import { type Database, type DatabaseOptions, openDatabase } from './database.ts';
+import { type Database, type DatabaseOptions, openDatabase, openFailure } from './database.ts';
 import { createHeaders, type Headers } from './headers.ts';
 import { createLedger, type Ledger } from './ledger.ts';
 import { createOutbox, type Outbox } from './outbox.ts';
@@ -52,19 +52,22 @@ export async function openStore(options: OpenOptions): Promise<Store> {
     };
   } catch (error) {
     await database.close();
-    throw error;
+    throw openFailure(options.path, error);
   }
 }
 
 /** The network is fixed when a file is made; another one later is an error. */
 async function claim(database: Database, catalog: Catalog, options: OpenOptions): Promise<void> {
-  const network = catalog.setting('network');
-  if (network === undefined) {
+  if (catalog.setting('network') === undefined) {
     await database.write((tx) => {
+      // Another process may have been first.
+      if (catalog.setting('network') !== undefined) return;
       catalog.putSetting(tx, 'network', options.network ?? networks.mainnet.name);
       catalog.putSetting(tx, 'instance', options.newInstance());
     });
-  } else if (options.network !== undefined && options.network !== network) {
+  }
+  const network = catalog.setting('network');
+  if (options.network !== undefined && options.network !== network) {
     throw new PaygateError(
       'conflict',
       `${options.path}: this database is for ${network}, not ${options.network}; ` +

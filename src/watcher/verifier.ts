@@ -11,18 +11,20 @@
 import { type Header, parseHeader, workOf } from '../bitcoin/header.ts';
 import type { Txid } from '../bitcoin/ids.ts';
 import { rootFromBranch } from '../bitcoin/merkle.ts';
-import type { Network } from '../bitcoin/network.ts';
+import type { Checkpoint, Network } from '../bitcoin/network.ts';
 import { parseTransaction, type Transaction, valuePaidTo } from '../bitcoin/transaction.ts';
 import {
   type ChainHeader,
   type Connected,
   connectHeaders,
+  lowestAncestor,
   maximumReorganisation,
 } from '../domain/chain.ts';
 import type { Block } from '../domain/payment.ts';
 import type { Session } from '../electrum/session.ts';
 import type { HeaderTip } from '../electrum/wire.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
+import { keepCheckpoint } from '../store/headers.ts';
 import type { Output } from '../store/ledger.ts';
 import type { Store } from '../store/open.ts';
 import type { World } from '../world.ts';
@@ -67,7 +69,9 @@ const keptTransactions = 500;
 
 export function createVerifier(options: VerifierOptions): Verifier {
   const { store } = options;
-  const transactions = new Map<Txid, Promise<Transaction>>();
+  const checkpoint = checkpointOf(options.network);
+  const firstHeight = lowestAncestor(checkpoint.height);
+  const transaction = keepTransactions();
   let queue: Promise<void> = Promise.resolve();
 
   function commit(result: Connected): Promise<void> {
@@ -79,6 +83,9 @@ export function createVerifier(options: VerifierOptions): Verifier {
   async function follow(session: Session, announced: HeaderTip): Promise<void> {
     const top = headerOf(announced.raw);
     if (store.headers.byHash(top.hash) !== undefined) return;
+    if (announced.height < checkpoint.height) {
+      throw new PaygateError('unavailable', `its chain ends below ${checkpoint.height}`);
+    }
     const ours = store.headers.tip() ?? (await storeBase(options, session));
     if (top.previous === ours.header.hash && announced.height === ours.height + 1) {
       await commit(connect(options.network, store, [top], announced.height));
@@ -99,27 +106,12 @@ export function createVerifier(options: VerifierOptions): Verifier {
       if (result.kind === 'unlinked') {
         const step = back.shift();
         if (step === undefined) throw new Lie('its chain forks from ours too deep to follow');
-        start = Math.max(0, from - step);
+        start = Math.max(firstHeight, from - step);
       } else {
         await commit(result);
         start += chunk.length;
       }
     }
-  }
-
-  function transaction(session: Session, txid: Txid): Promise<Transaction> {
-    const known = transactions.get(txid);
-    if (known !== undefined) return known;
-    const fetched = session.transaction(txid).then((raw) => parsed(raw, txid));
-    if (transactions.size >= keptTransactions) {
-      for (const oldest of transactions.keys()) {
-        transactions.delete(oldest);
-        break;
-      }
-    }
-    transactions.set(txid, fetched);
-    fetched.catch(() => transactions.delete(txid));
-    return fetched;
   }
 
   return {
@@ -135,7 +127,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
         const tip = store.headers.tip();
         return { kind: tip === undefined || height > tip.height ? 'ahead' : 'unproven' };
       }
-      if (height < firstProvable(options.network)) return { kind: 'unproven' };
+      if (height < checkpoint.height) return { kind: 'unproven' };
       const { branch, pos } = await session.merkle(txid, height);
       const ours = store.headers.bestAt(height);
       if (ours === undefined) return { kind: 'ahead' };
@@ -153,8 +145,28 @@ export function createVerifier(options: VerifierOptions): Verifier {
   };
 }
 
+/** Asks a server for a transaction, unless it was asked for lately. */
+function keepTransactions(): (session: Session, txid: Txid) => Promise<Transaction> {
+  const transactions = new Map<Txid, Promise<Transaction>>();
+  return (session, txid) => {
+    const known = transactions.get(txid);
+    if (known !== undefined) return known;
+    const fetched = session.transaction(txid).then((raw) => parsed(raw, txid));
+    if (transactions.size >= keptTransactions) {
+      for (const oldest of transactions.keys()) {
+        transactions.delete(oldest);
+        break;
+      }
+    }
+    transactions.set(txid, fetched);
+    fetched.catch(() => transactions.delete(txid));
+    return fetched;
+  };
+}
+
 /** Where the chain that we verify begins to count: what is older is believed for nothing. */
-export const firstProvable = (network: Network): number => network.checkpoint?.height ?? 0;
+const checkpointOf = ({ checkpoint, genesisHash }: Network): Checkpoint =>
+  checkpoint ?? { height: 0, hash: genesisHash };
 
 function connect(
   network: Network,
@@ -195,31 +207,44 @@ async function extend(
 }
 
 /**
- * Stores the headers that our chain begins with: the genesis block where there is no checkpoint,
- * else the checkpoint's difficulty period up to it, which must end in its hash.
+ * Stores the headers that our chain begins with: up to the checkpoint, which they must end in, from
+ * as far below it as the rules over those that follow will look back.
  */
-async function storeBase(options: VerifierOptions, session: Session): Promise<ChainHeader> {
-  const { network, store } = options;
-  const { checkpoint } = network;
-  const start =
-    checkpoint === undefined ? 0 : checkpoint.height - (checkpoint.height % chunkHeaders);
-  const base =
-    checkpoint === undefined
-      ? [parseHeader(network.genesisHeader)]
-      : (await session.headers(start, checkpoint.height - start + 1)).map(headerOf);
-  const wanted = checkpoint?.hash ?? network.genesisHash;
+async function storeBase(
+  { network, store }: VerifierOptions,
+  session: Session,
+): Promise<ChainHeader> {
+  const checkpoint = checkpointOf(network);
+  const start = lowestAncestor(checkpoint.height);
+  const base = await fetchRun(session, start, checkpoint.height);
   for (const [index, header] of base.entries()) {
     const before = base[index - 1];
     if (before !== undefined && header.previous !== before.hash) {
       throw new Lie('its headers up to the checkpoint do not link');
     }
   }
-  if (base.at(-1)?.hash !== wanted) throw new Lie('its headers do not end in the checkpoint');
+  const { height, hash } = checkpoint;
+  const last = base.at(-1)?.hash;
+  if (last !== hash) throw new Lie(`its block ${height} is ${last}, the checkpoint says ${hash}`);
   const added = withWork(base, start);
-  await store.database.write((tx) => store.headers.setBest(tx, added, start - 1));
+  await store.database.write((tx) => {
+    store.headers.setBest(tx, added, start - 1);
+    keepCheckpoint(tx, store.catalog, checkpoint);
+  });
   const tip = added.at(-1);
   if (tip === undefined) throw new PaygateError('internal', 'a chain without a first header');
   return tip;
+}
+
+/** The headers of a server from one height to another, in as many answers as it likes. */
+async function fetchRun(session: Session, from: number, to: number): Promise<Header[]> {
+  const run: Header[] = [];
+  while (run.length < to - from + 1) {
+    const chunk = await session.headers(from + run.length, to - from + 1 - run.length);
+    if (chunk.length === 0) throw new Lie('it does not have the headers below its own tip');
+    run.push(...chunk.map(headerOf));
+  }
+  return run;
 }
 
 function withWork(base: readonly Header[], start: number): ChainHeader[] {

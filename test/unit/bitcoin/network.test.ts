@@ -1,6 +1,12 @@
 import { expect, test } from 'vitest';
 import { bitsToTarget, meetsTarget, parseHeader } from '../../../src/bitcoin/header.ts';
-import { networks, parseNetworkName } from '../../../src/bitcoin/network.ts';
+import {
+  networks,
+  parseCheckpoint,
+  parseNetworkName,
+  showCheckpoint,
+} from '../../../src/bitcoin/network.ts';
+import { builtInServers } from '../../../src/electrum/servers.ts';
 import { PaygateError } from '../../../src/errors.ts';
 
 test.each(Object.entries(networks))('%s begins with its genesis block', (name, network) => {
@@ -44,4 +50,23 @@ test('names', () => {
   }
   expect(() => parseNetworkName('testnet')).toThrow(PaygateError);
   expect(() => parseNetworkName('testnet')).toThrow('testnet3 or testnet4');
+});
+
+test.each(Object.values(networks))('$name: a checkpoint is written as it is read', (network) => {
+  const checkpoint = network.checkpoint ?? { height: 0, hash: network.genesisHash };
+  expect(parseCheckpoint(showCheckpoint(checkpoint))).toEqual(checkpoint);
+});
+
+test('the built-in checkpoints end a difficulty period', () => {
+  for (const name of ['mainnet', 'testnet4', 'signet'] as const) {
+    expect((networks[name].checkpoint?.height ?? 0) % 2016).toBe(2015);
+  }
+});
+
+test.each(Object.values(networks))('$name: public servers, by TLS alone', ({ name }) => {
+  const servers = builtInServers(name);
+  if (name === 'regtest') expect(servers).toEqual([]);
+  else expect(servers.length).toBeGreaterThanOrEqual(3);
+  expect(new Set(servers.map(({ label }) => label)).size).toBe(servers.length);
+  expect(servers.filter(({ tls, insecure }) => !tls || insecure)).toEqual([]);
 });

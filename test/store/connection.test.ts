@@ -1,0 +1,248 @@
+// What the connection promises: pragmas, locks, and when the main file changes.
+
+import { copyFileSync, existsSync, readFileSync, statSync } from 'node:fs';
+import { afterEach, describe, expect, it } from 'vitest';
+import { type Database, openDatabase } from '../../src/store/database.ts';
+import { applicationId } from '../../src/store/file.ts';
+import { migrations } from '../../src/store/migrations.ts';
+import { settings } from '../../src/store/schema.ts';
+import {
+  cleanUp,
+  commitsIn,
+  connectionOf,
+  look,
+  pragma,
+  tempFolder,
+  whenOver,
+} from '../support/files.ts';
+
+afterEach(cleanUp);
+
+function open(path = `${tempFolder()}/paygate.db`): Database {
+  const database = openDatabase({ path, create: true });
+  whenOver(() => database.close());
+  return database;
+}
+
+const put = (database: Database, name: string, value = '') =>
+  database.write(() => void database.orm.insert(settings).values({ name, value }).run());
+
+/** The names in a file that is looked at as a backup would be: this one file alone. */
+function namesIn(path: string): unknown[] {
+  const copy = `${tempFolder()}/copy.db`;
+  copyFileSync(path, copy);
+  return look(copy).prepare('SELECT name FROM settings').pluck().all();
+}
+
+const full = 2;
+
+describe('every connection', () => {
+  it('is durable and strict: a fresh file, the same one again, and a second one beside it', () => {
+    const first = open();
+    const beside = open(first.path);
+    const again = open(first.path);
+    for (const database of [first, beside, again]) {
+      const sqlite = connectionOf(database);
+      expect({
+        journal: pragma(sqlite, 'journal_mode'),
+        synchronous: pragma(sqlite, 'synchronous'),
+        autocheckpoint: pragma(sqlite, 'wal_autocheckpoint'),
+        foreignKeys: pragma(sqlite, 'foreign_keys'),
+        trustedSchema: pragma(sqlite, 'trusted_schema'),
+        busyTimeout: pragma(sqlite, 'busy_timeout'),
+      }).toEqual({
+        journal: 'wal',
+        synchronous: full,
+        autocheckpoint: 0,
+        foreignKeys: 1,
+        trustedSchema: 0,
+        busyTimeout: 5000,
+      });
+    }
+  });
+
+  it('is durable on a file that was not in WAL mode, as a backup is', async () => {
+    const first = open();
+    await put(first, 'a');
+    const copy = `${tempFolder()}/paygate.db`;
+    connectionOf(first).exec(`VACUUM INTO '${copy}'`);
+    expect(pragma(look(copy, { readonly: true }), 'journal_mode')).toBe('delete');
+    const restored = connectionOf(open(copy));
+    expect(pragma(restored, 'journal_mode')).toBe('wal');
+    expect(pragma(restored, 'synchronous')).toBe(full);
+  });
+
+  it('signs the file as paygate’s, and with the number of its migrations', () => {
+    const sqlite = connectionOf(open());
+    expect(pragma(sqlite, 'application_id')).toBe(applicationId);
+    expect(applicationId).toBe(Buffer.from('PAYG').readUInt32BE());
+    expect(pragma(sqlite, 'user_version')).toBe(migrations.length);
+  });
+});
+
+describe('the tables', () => {
+  it('are all strict', () => {
+    const sqlite = connectionOf(open());
+    const tables = sqlite.pragma('table_list') as {
+      schema: string;
+      name: string;
+      strict: number;
+    }[];
+    const ours = tables.filter(
+      ({ schema, name }) => schema === 'main' && !name.startsWith('sqlite_'),
+    );
+    expect(ours.length).toBeGreaterThan(9);
+    expect(ours.filter(({ strict }) => strict !== 1)).toEqual([]);
+  });
+
+  it('refuse text where a number is meant', () => {
+    const sqlite = connectionOf(open());
+    const insert = sqlite.prepare(
+      `INSERT INTO wallets (descriptor, account, script_type, next_index, created_at)
+       VALUES ('d', 'a', 'p2wpkh', ?, 0)`,
+    );
+    expect(() => insert.run('a few')).toThrow('cannot store TEXT value in INTEGER column');
+    expect(() => insert.run(1.5)).toThrow('cannot store REAL value in INTEGER column');
+    expect(() => insert.run(0)).not.toThrow();
+  });
+
+  it('refuse rows that point nowhere', () => {
+    const sqlite = connectionOf(open());
+    const insert = sqlite.prepare(
+      `INSERT INTO stores (name, wallet_id, callback_url, required_confirmations, webhook_secret,
+       created_at) VALUES ('s', 99, 'u', 2, 'w', 0)`,
+    );
+    expect(() => insert.run()).toThrow('FOREIGN KEY');
+  });
+});
+
+describe('the main file', () => {
+  it('changes only at a checkpoint, however much is written', async () => {
+    const database = open();
+    database.checkpoint();
+    const before = readFileSync(database.path);
+    // SQLite's own limit for a checkpoint on the side is 1,000 pages.
+    for (let at = 0; at < 3; at += 1) await put(database, `${at}`, 'x'.repeat(2_000_000));
+    expect(database.walBytes()).toBeGreaterThan(1000 * 4096);
+    expect(readFileSync(database.path).equals(before)).toBe(true);
+    expect(namesIn(database.path)).toEqual([]);
+  });
+
+  it('is complete by itself after a checkpoint, and the log is empty', async () => {
+    const database = open();
+    await put(database, 'a');
+    expect(commitsIn(database.path)).toBeGreaterThan(0);
+    expect(database.checkpoint()).toBe(true);
+    expect(database.walBytes()).toBe(0);
+    expect(namesIn(database.path)).toEqual(['a']);
+    await put(database, 'b');
+    expect(namesIn(database.path)).toEqual(['a']);
+  });
+
+  it('is whole but for the log while a reader is in the way, which is told', async () => {
+    const database = open();
+    pragma(connectionOf(database), 'busy_timeout = 10');
+    await put(database, 'a');
+    const reader = look(database.path, { readonly: true });
+    reader.exec('BEGIN; SELECT * FROM settings');
+    await put(database, 'b');
+    expect(database.checkpoint()).toBe(false);
+    expect(database.walBytes()).toBeGreaterThan(0);
+    reader.exec('COMMIT');
+    expect(database.checkpoint()).toBe(true);
+    expect(namesIn(database.path)).toEqual(['a', 'b']);
+  });
+
+  it('is the only file after a clean stop', async () => {
+    const database = open();
+    const last = put(database, 'last');
+    await database.close();
+    await last;
+    for (const suffix of ['-wal', '-shm', '-journal']) {
+      expect(existsSync(`${database.path}${suffix}`)).toBe(false);
+    }
+    expect(namesIn(database.path)).toEqual(['last']);
+  });
+
+  it('keeps its log when one of two stops', async () => {
+    const database = open();
+    const beside = open(database.path);
+    await put(database, 'a');
+    await database.close();
+    expect(namesIn(beside.path)).toEqual([]);
+    await put(beside, 'b');
+    await beside.close();
+    expect(namesIn(beside.path)).toEqual(['a', 'b']);
+  });
+
+  it('is closed only when all that was asked for is written', async () => {
+    const database = open();
+    const writes = Array.from({ length: 1300 }, (_, at) => put(database, `${at}`));
+    const closed = database.close();
+    const results = await Promise.allSettled(writes);
+    await closed;
+    expect(results.filter(({ status }) => status === 'rejected')).toEqual([]);
+    expect(namesIn(database.path)).toHaveLength(1300);
+    await expect(put(database, 'too late')).rejects.toThrow('not open');
+  });
+});
+
+describe('beside another process', () => {
+  it('hears of its commits once, and not of its own', async () => {
+    const server = open();
+    const command = open(server.path);
+    expect(server.changedElsewhere()).toBe(false);
+    await put(server, 'own');
+    expect(server.changedElsewhere()).toBe(false);
+    await put(command, 'a');
+    await put(command, 'b');
+    expect(server.changedElsewhere()).toBe(true);
+    expect(server.changedElsewhere()).toBe(false);
+    expect(command.changedElsewhere()).toBe(true);
+  });
+
+  it('hears nothing of what was rolled back, nor of a checkpoint', async () => {
+    const server = open();
+    await put(server, 'own');
+    const other = look(server.path);
+    other.exec(`BEGIN IMMEDIATE; INSERT INTO settings VALUES ('x', ''); ROLLBACK`);
+    expect(server.changedElsewhere()).toBe(false);
+    other.pragma('wal_checkpoint(PASSIVE)');
+    expect(server.changedElsewhere()).toBe(false);
+  });
+
+  it('that keeps the file locked, a write waits and then says so, without having run', async () => {
+    const database = open();
+    pragma(connectionOf(database), 'busy_timeout = 10');
+    const other = look(database.path);
+    other.exec('BEGIN IMMEDIATE');
+    let ran = false;
+    const write = database.write(() => {
+      ran = true;
+    });
+    await expect(write).rejects.toMatchObject({
+      code: 'unavailable',
+      message: 'another process keeps the database locked',
+      retryAfterSeconds: 5,
+    });
+    expect(ran).toBe(false);
+    other.exec('ROLLBACK');
+    await put(database, 'after');
+    expect(database.orm.select().from(settings).all()).toHaveLength(1);
+  });
+
+  it('reads while the other one writes', async () => {
+    const database = open();
+    await put(database, 'a');
+    const other = look(database.path);
+    other.exec(`BEGIN IMMEDIATE; INSERT INTO settings VALUES ('b', '')`);
+    expect(database.orm.select().from(settings).all()).toMatchObject([{ name: 'a' }]);
+    other.exec('COMMIT');
+    expect(database.orm.select().from(settings).all()).toHaveLength(2);
+  });
+});
+
+it('says how much room there is, for the folder of the file', () => {
+  const database = open();
+  expect(database.freeBytes()).toBeGreaterThan(statSync(database.path).size);
+});

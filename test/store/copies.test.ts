@@ -1,0 +1,356 @@
+// A whole paygate on a file, its mark and copies of both: no address is given out twice, a crash is
+// passed over in silence, and a copy is told from the file that issued last.
+
+import {
+  closeSync,
+  copyFileSync,
+  cpSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { type App, buildApp } from '../../src/app.ts';
+import { readConfig } from '../../src/config.ts';
+import { blindSkip } from '../../src/domain/allocation.ts';
+import { type Highwater, markPath, openHighwater } from '../../src/store/highwater.ts';
+import { cleanUp, connectionOf, look, tempFolder, whenOver } from '../support/files.ts';
+import { accountKey, now, openTestStore } from '../support/store.ts';
+import { createTestWorld } from '../support/world.ts';
+
+afterEach(cleanUp);
+
+interface Running {
+  readonly app: App;
+  /** Asks the API for addresses, one after another; answers their indexes. */
+  issue(count: number): Promise<number[]>;
+  /** What it said of the file at its start. */
+  readonly warnings: { readonly reason: unknown; readonly skips: unknown }[];
+  stop(): Promise<void>;
+}
+
+/** Paygate on a file, before it listens or connects to anything. */
+async function run(path: string): Promise<Running> {
+  const world = createTestWorld();
+  const given = { db: [path], network: ['regtest'], electrum: ['tcp://127.0.0.1:1'] };
+  const app = await buildApp(readConfig(given, {}), world, {
+    onFatal: (error) => {
+      throw error;
+    },
+  });
+  let stopping: Promise<void> | undefined;
+  const stop = () => {
+    stopping ??= app.stop();
+    return stopping;
+  };
+  whenOver(stop);
+  const found = look(path, { readonly: true });
+  const apiKey = found.prepare('SELECT secret FROM api_keys').pluck().get();
+  const indexOf = found.prepare('SELECT derivation_index FROM addresses WHERE address = ?').pluck();
+  return {
+    app,
+    async issue(count) {
+      const indexes: number[] = [];
+      while (indexes.length < count) {
+        const headers = { Authorization: `Bearer ${apiKey}` };
+        const answer = await app.fetch(new Request('http://x/api/new_address', { headers }));
+        const body = (await answer.json()) as { address?: string };
+        expect(answer.status, JSON.stringify(body)).toBe(200);
+        indexes.push(indexOf.get(body.address) as number);
+      }
+      return indexes;
+    },
+    warnings: world.logs
+      .filter(({ message }) => message.includes('is a copy'))
+      .map(({ fields }) => ({ reason: fields.reason, skips: fields.skips })),
+    async stop() {
+      found.close();
+      await stop();
+    },
+  };
+}
+
+/** A shop's file that was stopped after it had issued so many addresses. */
+async function stoppedAfter(count: number): Promise<string> {
+  const { path, ...store } = await openTestStore();
+  await store.addWallet();
+  await store.addStore();
+  await store.write((tx) =>
+    store.catalog.rotateMerchantKey(tx, now, new Uint8Array(32).fill(count + 1), 0),
+  );
+  await store.database.close();
+  await goOn(path, count);
+  return path;
+}
+
+async function goOn(path: string, count: number): Promise<number[]> {
+  const paygate = await run(path);
+  expect(paygate.warnings).toEqual([]);
+  const indexes = await paygate.issue(count);
+  await paygate.stop();
+  return indexes;
+}
+
+/** Starts on a copy: the reason that is given and how far wallet 1 skips. */
+async function startCopy(path: string) {
+  const paygate = await run(path);
+  const [warning] = paygate.warnings;
+  expect(paygate.warnings).toHaveLength(1);
+  const [next] = await paygate.issue(1);
+  const told = paygate.app.health().warnings.filter((each) => each.includes('is a copy'));
+  expect(told).toHaveLength(1);
+  await paygate.stop();
+  return { reason: warning?.reason, skips: warning?.skips, next, told: told[0] };
+}
+
+const skip = (from: number, to: number, walletId = 1) => ({ walletId, from, to });
+
+describe('the same file', () => {
+  it('goes on where it stopped, time after time', async () => {
+    const path = await stoppedAfter(3);
+    expect(await goOn(path, 2)).toEqual([3, 4]);
+    expect(await goOn(path, 2)).toEqual([5, 6]);
+  });
+
+  it('that never issued needs no mark', async () => {
+    const path = await stoppedAfter(0);
+    rmSync(dirname(markPath(path)), { recursive: true });
+    expect(await goOn(path, 1)).toEqual([0]);
+  });
+
+  it('in a folder that was renamed goes on as well', async () => {
+    const path = await stoppedAfter(3);
+    const folder = tempFolder();
+    rmSync(folder, { recursive: true });
+    renameSync(dirname(path), folder);
+    mkdirSync(dirname(path));
+    expect(await goOn(join(folder, 'paygate.db'), 1)).toEqual([3]);
+  });
+
+  it('raises the mark before it commits, and never further than it commits', async () => {
+    const path = await stoppedAfter(2);
+    const beside = look(path, { readonly: true });
+    const next = beside.prepare('SELECT next_index FROM wallets').pluck();
+    let mark: Highwater | undefined;
+    const seen: unknown[] = [];
+    const store = await openTestStore({
+      path,
+      beforeCommit(raises) {
+        mark?.raise(raises);
+        seen.push([openHighwater(path, 'test').reading?.raises, next.get()]);
+      },
+    });
+    mark = openHighwater(path, store.instance);
+    await Promise.all([store.issue(), store.issue()]);
+    expect(seen).toEqual([[[skip(2, 4)], 2]]);
+    expect(next.get()).toBe(4);
+    mark.close();
+  });
+
+  it('issues nothing that the mark cannot remember, and goes on when it can', async () => {
+    const path = await stoppedAfter(2);
+    let mark: Highwater | undefined;
+    const store = await openTestStore({ path, beforeCommit: (raises) => mark?.raise(raises) });
+    mark = openHighwater(path, store.instance);
+    renameSync(dirname(markPath(path)), `${path}-away`);
+    writeFileSync(dirname(markPath(path)), 'in the way');
+    const tries = await Promise.allSettled([store.issue(), store.issue()]);
+    for (const each of tries) {
+      expect(each).toMatchObject({ reason: { code: 'unavailable', retryAfterSeconds: 30 } });
+    }
+    expect(store.catalog.wallet(1).nextIndex).toBe(2);
+    expect(store.addresses.countIssued()).toBe(2);
+    rmSync(dirname(markPath(path)));
+    expect((await store.issue()).derivationIndex).toBe(2);
+    mark.close();
+  });
+});
+
+describe('a crash', () => {
+  /** Leaves a mark as if the process had died between it and its commit. */
+  function crashBeforeCommit(path: string, from: number, to: number): void {
+    const mark = openHighwater(path, 'test');
+    mark.raise([skip(from, to)]);
+    mark.close();
+  }
+
+  it('between the mark and its commit goes on behind the mark, silently', async () => {
+    const path = await stoppedAfter(3);
+    crashBeforeCommit(path, 3, 6);
+    expect(await goOn(path, 1)).toEqual([6]);
+    const store = await openTestStore({ path });
+    const rows = connectionOf(store.database)
+      .prepare('SELECT origin, store_id FROM addresses WHERE derivation_index IN (3, 4, 5)')
+      .raw()
+      .all();
+    expect(rows).toEqual([
+      ['skipped', 1],
+      ['skipped', 1],
+      ['skipped', 1],
+    ]);
+  });
+
+  it('again and again at the same place never goes back', async () => {
+    const path = await stoppedAfter(3);
+    crashBeforeCommit(path, 3, 4);
+    crashBeforeCommit(path, 3, 7);
+    crashBeforeCommit(path, 3, 5);
+    expect(await goOn(path, 1)).toEqual([5]);
+  });
+
+  it('in the middle of a raise, which no commit can have followed', async () => {
+    const path = await stoppedAfter(3);
+    crashBeforeCommit(path, 3, 6);
+    const bytes = readFileSync(markPath(path));
+    // The last line, without its end.
+    const end = bytes.indexOf(0);
+    bytes.fill(0, end - 4, end);
+    writeFileSync(markPath(path), bytes);
+    expect(await goOn(path, 1)).toEqual([3]);
+  });
+});
+
+describe('a copy', () => {
+  it('of the file alone, elsewhere', async () => {
+    const path = await stoppedAfter(3);
+    const copy = join(tempFolder(), 'paygate.db');
+    copyFileSync(path, copy);
+    expect(await startCopy(copy)).toMatchObject({
+      reason: 'no mark stands beside it',
+      skips: [skip(3, 3 + blindSkip)],
+      next: 3 + blindSkip,
+      told: expect.stringContaining(`${blindSkip} addresses were skipped`),
+    });
+    // The original knows nothing of it.
+    expect(await goOn(path, 1)).toEqual([3]);
+  });
+
+  it('of the whole folder, with its mark', async () => {
+    const path = await stoppedAfter(3);
+    const folder = tempFolder();
+    cpSync(dirname(path), folder, { recursive: true });
+    expect(await startCopy(join(folder, 'paygate.db'))).toMatchObject({
+      reason: 'its mark is a copy as well',
+      next: 3 + blindSkip,
+    });
+  });
+
+  it('of the whole folder, put back in the place of the first one', async () => {
+    const path = await stoppedAfter(3);
+    const backup = join(tempFolder(), 'backup');
+    cpSync(dirname(path), backup, { recursive: true });
+    await goOn(path, 50);
+    // Held open, so that the file system gives their inodes to nobody else.
+    for (const file of [path, markPath(path)].map((each) => openSync(each, 'r'))) {
+      whenOver(() => closeSync(file));
+    }
+    rmSync(dirname(path), { recursive: true });
+    cpSync(backup, dirname(path), { recursive: true });
+    expect(await startCopy(path)).toMatchObject({
+      reason: 'its mark is a copy as well',
+      next: 3 + blindSkip,
+    });
+  });
+
+  it.each<[string, (backup: string, path: string) => void, string]>([
+    [
+      'written over the file, whose inode stays',
+      (backup, path) => writeFileSync(path, readFileSync(backup)),
+      'wallet 1 stands at index 3, its mark is further',
+    ],
+    [
+      'put in its place under another inode',
+      (backup, path) => {
+        renameSync(path, `${path}.old`);
+        copyFileSync(backup, path);
+      },
+      'the file beside its mark is not the one that issued',
+    ],
+  ])('that is older, %s, goes to the mark', async (_what, restore, reason) => {
+    const path = await stoppedAfter(3);
+    const backup = join(tempFolder(), 'backup.db');
+    copyFileSync(path, backup);
+    await goOn(path, 7);
+    restore(backup, path);
+    expect(await startCopy(path)).toMatchObject({ reason, skips: [skip(3, 10)], next: 10 });
+  });
+
+  it('whose mark is lost', async () => {
+    const path = await stoppedAfter(3);
+    rmSync(dirname(markPath(path)), { recursive: true });
+    expect(await startCopy(path)).toMatchObject({
+      reason: 'no mark stands beside it',
+      next: 3 + blindSkip,
+    });
+  });
+
+  it('whose mark is damaged', async () => {
+    const path = await stoppedAfter(3);
+    writeFileSync(markPath(path), 'noise');
+    expect(await startCopy(path)).toMatchObject({
+      reason: 'its mark cannot be read',
+      next: 3 + blindSkip,
+    });
+  });
+
+  it('beside the mark of another database', async () => {
+    const path = await stoppedAfter(3);
+    const bytes = readFileSync(markPath(path), 'utf8');
+    writeFileSync(markPath(path), bytes.replace('"instance":"test"', '"instance":"tset"'));
+    expect(await startCopy(path)).toMatchObject({
+      reason: 'its mark is of another database',
+      next: 3 + blindSkip,
+    });
+  });
+
+  it('skips once: from then on the mark is its own', async () => {
+    const path = await stoppedAfter(3);
+    const copy = join(tempFolder(), 'paygate.db');
+    copyFileSync(path, copy);
+    const { next } = await startCopy(copy);
+    expect(await goOn(copy, 2)).toEqual([(next ?? 0) + 1, (next ?? 0) + 2]);
+  });
+
+  it('that crashes while it skips goes on behind what it skipped', async () => {
+    const path = await stoppedAfter(3);
+    const copy = join(tempFolder(), 'paygate.db');
+    copyFileSync(path, copy);
+    // The mark is made durable first, and the commit never came.
+    const mark = openHighwater(copy, 'test');
+    mark.raise([skip(3, 3 + blindSkip)]);
+    mark.close();
+    expect(await goOn(copy, 1)).toEqual([3 + blindSkip]);
+  });
+
+  it('skips with every wallet, also with one that has not been scanned', async () => {
+    const path = await stoppedAfter(3);
+    const store = await openTestStore({ path });
+    await store.addWallet({ key: accountKey(2), startIndex: undefined });
+    await store.addWallet({ key: accountKey(3), startIndex: 40 });
+    await store.database.close();
+    rmSync(dirname(markPath(path)), { recursive: true });
+    const paygate = await run(path);
+    expect(paygate.warnings).toMatchObject([
+      { skips: [skip(3, 103), skip(0, 100, 2), skip(40, 140, 3)] },
+    ]);
+    await paygate.stop();
+    const again = await openTestStore({ path });
+    expect(again.catalog.wallets().map(({ nextIndex }) => nextIndex)).toEqual([103, 100, 140]);
+  });
+});
+
+it('a second paygate on the same file is refused, and the first one goes on', async () => {
+  const path = await stoppedAfter(1);
+  const paygate = await run(path);
+  await expect(run(path)).rejects.toMatchObject({
+    code: 'conflict',
+    message: `${path}: another \`paygate serve\` uses this database`,
+  });
+  expect(await paygate.issue(1)).toEqual([1]);
+  await paygate.stop();
+  expect(await goOn(path, 1)).toEqual([2]);
+});

@@ -1,0 +1,333 @@
+// Group commit: who shares a transaction, who hears what, and when.
+
+import { afterEach, describe, expect, it } from 'vitest';
+import { PaygateError } from '../../src/errors.ts';
+import {
+  type Database,
+  type DatabaseOptions,
+  openDatabase,
+  type RaisedRange,
+} from '../../src/store/database.ts';
+import { settings } from '../../src/store/schema.ts';
+import {
+  cleanUp,
+  commitsIn,
+  connectionOf,
+  look,
+  pragma,
+  type Sqlite,
+  tempFolder,
+  whenOver,
+} from '../support/files.ts';
+
+afterEach(cleanUp);
+
+interface Opened {
+  readonly database: Database;
+  readonly sqlite: Sqlite;
+  readonly path: string;
+  /** Writes a row; the work of a job. */
+  put(name: string): void;
+  /** The rows that another connection sees. */
+  seen(): string[];
+}
+
+function open(options: Partial<DatabaseOptions> = {}): Opened {
+  const path = `${tempFolder()}/paygate.db`;
+  const database = openDatabase({ path, create: true, ...options });
+  whenOver(() => database.close());
+  const other = look(path, { readonly: true });
+  const names = other.prepare('SELECT name FROM settings ORDER BY rowid').pluck();
+  return {
+    database,
+    sqlite: connectionOf(database),
+    path,
+    put: (name) => void database.orm.insert(settings).values({ name, value: '' }).run(),
+    seen: () => names.all() as string[],
+  };
+}
+
+const settle = (results: Promise<unknown>[]) => Promise.allSettled(results);
+const outcomes = async (results: Promise<unknown>[]) =>
+  (await settle(results)).map((result) =>
+    result.status === 'fulfilled' ? result.value : result.reason,
+  );
+
+describe('writes of one turn', () => {
+  it('share one commit', async () => {
+    const { database, path, put, seen } = open();
+    const before = commitsIn(path);
+    const names = Array.from({ length: 100 }, (_, at) => `${at}`);
+    await Promise.all(names.map((name) => database.write(() => put(name))));
+    expect(commitsIn(path) - before).toBe(1);
+    expect(seen()).toEqual(names);
+  });
+
+  it('of later turns have a commit of their own', async () => {
+    const { database, path, put } = open();
+    const before = commitsIn(path);
+    for (const name of ['a', 'b', 'c']) await database.write(() => put(name));
+    expect(commitsIn(path) - before).toBe(3);
+  });
+
+  it('beyond 500 go on in the next group, in order, and none is lost', async () => {
+    const { database, path, put, seen } = open();
+    const before = commitsIn(path);
+    const names = Array.from({ length: 1201 }, (_, at) => `${at}`);
+    const answers = names.map((name, at) =>
+      database.write(() => {
+        put(name);
+        return at;
+      }),
+    );
+    expect(await Promise.all(answers)).toEqual(names.map(Number));
+    expect(commitsIn(path) - before).toBe(3);
+    expect(seen()).toEqual(names);
+  });
+
+  it('that only read cost no commit', async () => {
+    const { database, path } = open();
+    const before = commitsIn(path);
+    const count = await database.write(() => database.orm.select().from(settings).all().length);
+    expect(count).toBe(0);
+    expect(commitsIn(path)).toBe(before);
+  });
+
+  it('see what those before them wrote', async () => {
+    const { database, put } = open();
+    const [, rows] = await Promise.all([
+      database.write(() => put('a')),
+      database.write(() => database.orm.select().from(settings).all()),
+    ]);
+    expect(rows).toMatchObject([{ name: 'a' }]);
+  });
+
+  it('from within a write come after it', async () => {
+    const { database, put, seen } = open();
+    let inner: Promise<void> | undefined;
+    await database.write(() => {
+      inner = database.write(() => put('inner'));
+      put('outer');
+    });
+    expect(seen()).toEqual(['outer']);
+    await inner;
+    expect(seen()).toEqual(['outer', 'inner']);
+  });
+});
+
+describe('an answer', () => {
+  it('leaves only after the commit of its whole group', async () => {
+    const { database, put, seen } = open();
+    const heard: string[][] = [];
+    const listen = () => void heard.push(seen());
+    const during: string[][] = [];
+    await Promise.all(
+      ['a', 'b', 'c'].map((name) =>
+        database
+          .write(() => {
+            put(name);
+            during.push(seen());
+          })
+          .then(listen),
+      ),
+    );
+    expect(during).toEqual([[], [], []]);
+    expect(heard).toEqual([
+      ['a', 'b', 'c'],
+      ['a', 'b', 'c'],
+      ['a', 'b', 'c'],
+    ]);
+  });
+
+  it('is whatever the work returned', async () => {
+    const { database } = open();
+    const result = { deep: [1] };
+    expect(await database.write(() => result)).toBe(result);
+    expect(await database.write(() => undefined)).toBeUndefined();
+  });
+});
+
+describe('work that throws', () => {
+  it('is undone alone, and only its caller hears of it', async () => {
+    const { database, path, put, seen } = open();
+    const before = commitsIn(path);
+    const fault = new Error('no');
+    const bad = database.write(() => {
+      put('bad');
+      throw fault;
+    });
+    const answers = [
+      database.write(() => put('first')),
+      bad,
+      database.write(() => {
+        put('last');
+        return 'done';
+      }),
+    ];
+    expect(await outcomes(answers)).toEqual([undefined, fault, 'done']);
+    expect(seen()).toEqual(['first', 'last']);
+    expect(commitsIn(path) - before).toBe(1);
+  });
+
+  it('by the file itself is undone alone as well', async () => {
+    const { database, put, seen } = open();
+    const answers = [
+      database.write(() => put('a')),
+      database.write(() => {
+        put('b');
+        put('a');
+      }),
+      database.write(() => put('c')),
+    ];
+    const [, refused] = await outcomes(answers);
+    expect(refused).toMatchObject({ code: 'SQLITE_CONSTRAINT_PRIMARYKEY' });
+    expect(seen()).toEqual(['a', 'c']);
+  });
+
+  it('hands on what it threw, whatever that is', async () => {
+    const { database } = open();
+    for (const thrown of ['text', undefined, 0]) {
+      const write = database.write(() => {
+        throw thrown;
+      });
+      expect(await outcomes([write])).toEqual([thrown]);
+    }
+  });
+
+  it('in all of a group leaves nothing behind', async () => {
+    const { database, put, seen } = open();
+    const fail = () =>
+      database.write(() => {
+        put('x');
+        throw new Error('no');
+      });
+    await settle([fail(), fail()]);
+    expect(seen()).toEqual([]);
+    await database.write(() => put('after'));
+    expect(seen()).toEqual(['after']);
+  });
+});
+
+describe('raises of counters', () => {
+  function recording(fail?: () => void) {
+    const told: { raises: readonly RaisedRange[]; committed: string[] }[] = [];
+    const opened: Opened = open({
+      beforeCommit: (raises) => {
+        told.push({ raises, committed: opened.seen() });
+        fail?.();
+      },
+    });
+    return { ...opened, told };
+  }
+
+  it('are told before the commit, one range a wallet', async () => {
+    const { database, put, told } = recording();
+    const raise = (name: string, ...ranges: [number, number, number][]) =>
+      database.write((tx) => {
+        put(name);
+        for (const range of ranges) tx.raise(...range);
+      });
+    await Promise.all([
+      raise('a', [1, 5, 6]),
+      raise('b', [2, 0, 1], [1, 6, 7]),
+      raise('c', [1, 7, 27], [2, 1, 2]),
+    ]);
+    expect(told).toEqual([
+      {
+        raises: [
+          { walletId: 1, from: 5, to: 27 },
+          { walletId: 2, from: 0, to: 2 },
+        ],
+        committed: [],
+      },
+    ]);
+  });
+
+  it('of work that failed are not told', async () => {
+    const { database, told } = recording();
+    await settle([
+      database.write((tx) => tx.raise(1, 5, 6)),
+      database.write((tx) => {
+        tx.raise(1, 6, 900);
+        tx.raise(2, 0, 900);
+        throw new Error('no');
+      }),
+    ]);
+    expect(told.map(({ raises }) => raises)).toEqual([[{ walletId: 1, from: 5, to: 6 }]]);
+  });
+
+  it('are not asked after where there are none', async () => {
+    const { database, put, told } = recording();
+    await database.write(() => put('a'));
+    expect(told).toEqual([]);
+  });
+
+  it('that the mark refuses prevent the commit, and everyone hears of it', async () => {
+    const fault = new Error('the mark is full');
+    let refuse = true;
+    const { database, put, seen, sqlite } = recording(() => {
+      if (refuse) throw fault;
+    });
+    const answers = [
+      database.write(() => put('a')),
+      database.write((tx) => {
+        put('b');
+        tx.raise(1, 0, 1);
+      }),
+    ];
+    expect(await outcomes(answers)).toEqual([fault, fault]);
+    expect(seen()).toEqual([]);
+    expect(sqlite.inTransaction).toBe(false);
+    refuse = false;
+    await database.write((tx) => tx.raise(1, 0, 1));
+    await database.write(() => put('after'));
+    expect(seen()).toEqual(['after']);
+  });
+});
+
+describe('a disk', () => {
+  it('that is full changes nothing, says so to everyone, and is used again when there is room', async () => {
+    const { database, sqlite, put, seen } = open();
+    await database.write(() => put('before'));
+    const pages = pragma(sqlite, 'page_count') as number;
+    pragma(sqlite, `max_page_count = ${pages}`);
+    const fill = (name: string) => () => {
+      for (let at = 0; at < 400; at += 1) put(`${name} ${at} ${'x'.repeat(100)}`);
+    };
+    const answers = [database.write(() => put('small')), database.write(fill('large'))];
+    for (const refused of await outcomes(answers)) {
+      expect(refused).toBeInstanceOf(PaygateError);
+      expect(refused).toMatchObject({ code: 'unavailable', retryAfterSeconds: 30 });
+      expect((refused as PaygateError).message).toContain('SQLITE_FULL');
+    }
+    expect(seen()).toEqual(['before']);
+    pragma(sqlite, `max_page_count = ${pages + 1000}`);
+    await Promise.all([database.write(() => put('small')), database.write(fill('large'))]);
+    expect(seen()).toHaveLength(402);
+  });
+
+  it('that lost a write ends the process: nothing is certain any more', async () => {
+    const fatal: Error[] = [];
+    const lost = Object.assign(new Error('i/o error, fdatasync'), { code: 'EIO' });
+    const { database } = open({
+      beforeCommit: () => {
+        throw lost;
+      },
+      onFatal: (error) => void fatal.push(error),
+    });
+    await settle([database.write((tx) => tx.raise(1, 0, 1))]);
+    expect(fatal).toEqual([lost]);
+  });
+
+  it('that only refuses a write does not', async () => {
+    const fatal: Error[] = [];
+    const { database, sqlite, put } = open({ onFatal: (error) => void fatal.push(error) });
+    pragma(sqlite, `max_page_count = ${pragma(sqlite, 'page_count')}`);
+    await settle([
+      database.write(() => {
+        for (let at = 0; at < 400; at += 1) put(`${at} ${'x'.repeat(100)}`);
+      }),
+    ]);
+    expect(fatal).toEqual([]);
+  });
+});

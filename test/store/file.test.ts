@@ -1,0 +1,294 @@
+// A file that is not a sound database of ours is refused with one line, and stays as it is.
+
+import {
+  chmodSync,
+  closeSync,
+  copyFileSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { PaygateError } from '../../src/errors.ts';
+import { openDatabase } from '../../src/store/database.ts';
+import { inspectFile, lockForServer } from '../../src/store/file.ts';
+import { migrations } from '../../src/store/migrations.ts';
+import { openStore } from '../../src/store/open.ts';
+import { settings } from '../../src/store/schema.ts';
+import { asOrdinaryUser, cleanUp, contentOf, look, tempFolder } from '../support/files.ts';
+
+afterEach(cleanUp);
+
+const freshPath = (): string => join(tempFolder(), 'paygate.db');
+
+const openAt = (path: string, create = true) =>
+  openStore({ path, create, network: undefined, newInstance: () => 'test' });
+
+/** A sound file, stopped cleanly. */
+async function soundFile(): Promise<string> {
+  const path = freshPath();
+  const { database } = await openAt(path);
+  for (let at = 0; at < 20; at += 1) {
+    const value = 'x'.repeat(1000);
+    await database.write(() =>
+      database.orm
+        .insert(settings)
+        .values({ name: `${at}`, value })
+        .run(),
+    );
+  }
+  await database.close();
+  return path;
+}
+
+const pageBytes = 4096;
+
+/** Overwrites bytes of a file. */
+function scribble(path: string, position: number, bytes: Uint8Array): void {
+  const file = openSync(path, 'r+');
+  writeSync(file, bytes, 0, bytes.length, position);
+  closeSync(file);
+}
+
+const noise = (length: number): Uint8Array =>
+  Uint8Array.from({ length }, (_, at) => (at * 131 + 7) % 256);
+
+/** The page on which a table begins. */
+function rootPage(path: string, table: string): number {
+  const sqlite = look(path);
+  const page = sqlite
+    .prepare('SELECT rootpage FROM sqlite_schema WHERE name = ?')
+    .pluck()
+    .get(table) as number;
+  sqlite.close();
+  return page;
+}
+
+async function refusalOf(path: string, create = true): Promise<PaygateError> {
+  const opened = openAt(path, create).then(
+    async (store) => {
+      await store.database.close();
+      return 'it was opened';
+    },
+    (error: unknown) => error,
+  );
+  const error = await opened;
+  expect(error).toBeInstanceOf(PaygateError);
+  return error as PaygateError;
+}
+
+/** What stands where the database should be, and what is said of it. */
+const unsound: Record<string, [(path: string) => Promise<void> | void, RegExp]> = {
+  'no bytes at all': [(path) => writeFileSync(path, ''), /is empty \(0 bytes\)/],
+  'a short text': [(path) => writeFileSync(path, 'hello'), /is not a paygate database/],
+  'a long text': [
+    (path) => writeFileSync(path, 'hello world\n'.repeat(5000)),
+    /is not a paygate database/,
+  ],
+  'the database of another program': [
+    (path) => {
+      const other = look(path);
+      other.exec('CREATE TABLE settings (name TEXT, value TEXT)');
+      other.close();
+    },
+    /is the database of another program/,
+  ],
+  'a database that another program has signed': [
+    (path) => {
+      const other = look(path);
+      other.exec('PRAGMA journal_mode = WAL; PRAGMA application_id = 7; CREATE TABLE t (x)');
+      other.close();
+    },
+    /is the database of another program/,
+  ],
+  'a database of a newer paygate': [
+    async (path) => {
+      copyFileSync(await soundFile(), path);
+      const sqlite = look(path);
+      sqlite.pragma(`user_version = ${migrations.length + 1}`);
+      sqlite.close();
+    },
+    /was written by a newer paygate/,
+  ],
+  'a database that ends in the middle': [
+    async (path) => {
+      copyFileSync(await soundFile(), path);
+      truncateSync(path, Math.floor(statSync(path).size / pageBytes / 2) * pageBytes);
+    },
+    /is truncated/,
+  ],
+  'a database without its last byte': [
+    async (path) => {
+      copyFileSync(await soundFile(), path);
+      truncateSync(path, statSync(path).size - 1);
+    },
+    /is truncated/,
+  ],
+  'a database of which only the header is left': [
+    async (path) => {
+      copyFileSync(await soundFile(), path);
+      truncateSync(path, 100);
+    },
+    /is truncated/,
+  ],
+  'a database whose first page is noise behind its header': [
+    async (path) => {
+      copyFileSync(await soundFile(), path);
+      scribble(path, 100, noise(pageBytes - 100));
+    },
+    /is damaged/,
+  ],
+  'a database whose settings are noise': [
+    async (path) => {
+      copyFileSync(await soundFile(), path);
+      scribble(path, (rootPage(path, 'settings') - 1) * pageBytes, noise(pageBytes));
+    },
+    /is damaged/,
+  ],
+  'a database whose list of migrations is noise': [
+    async (path) => {
+      copyFileSync(await soundFile(), path);
+      scribble(path, (rootPage(path, 'migrations') - 1) * pageBytes, noise(pageBytes));
+    },
+    /is damaged/,
+  ],
+  'a folder': [(path) => void mkdirSync(path), /is not a file/],
+  'nothing, but a log of what was here': [
+    (path) => writeFileSync(`${path}-wal`, 'log'),
+    /is missing, but .*-wal shows that it was here/,
+  ],
+  'nothing, but its mark': [
+    (path) => {
+      mkdirSync(join(dirname(path), '.paygate-mark'));
+      writeFileSync(join(dirname(path), '.paygate-mark', 'paygate.db'), 'mark');
+    },
+    /is missing, but .*\.paygate-mark\/paygate\.db shows that it was here/,
+  ],
+};
+
+describe('where the database should be', () => {
+  it.each(Object.entries(unsound))('%s: refused and left alone', async (_what, [make, message]) => {
+    const path = freshPath();
+    await make(path);
+    const before = contentOf(dirname(path));
+    for (const create of [true, false]) {
+      const error = await refusalOf(path, create);
+      expect(error.code).toBe('unavailable');
+      expect(error.message).toMatch(message);
+      expect(error.message.startsWith(`${path}: `)).toBe(true);
+      expect(error.message).not.toContain('\n');
+      expect(contentOf(dirname(path))).toEqual(before);
+    }
+  });
+
+  it('no folder: refused, and none is made', async () => {
+    const path = join(tempFolder(), 'missing', 'paygate.db');
+    const error = await refusalOf(path);
+    expect(error.message).toBe(`${path}: the folder ${dirname(path)} does not exist`);
+    expect(contentOf(dirname(dirname(path)))).toEqual({});
+  });
+
+  it('nothing: made where that is wanted, and only there', async () => {
+    const path = freshPath();
+    expect(inspectFile(path)).toBe('absent');
+    const error = await refusalOf(path, false);
+    expect(error).toMatchObject({ code: 'not_found', message: expect.stringContaining(path) });
+    expect(contentOf(dirname(path))).toEqual({});
+    await (await openAt(path)).database.close();
+    expect(Object.keys(contentOf(dirname(path)))).toEqual(['paygate.db']);
+    expect(inspectFile(path)).toBe('ours');
+  });
+
+  it('a file that cannot be read: refused with its name', async () => {
+    const path = await soundFile();
+    chmodSync(dirname(path), 0o755);
+    chmodSync(path, 0o000);
+    expect(() => asOrdinaryUser(() => inspectFile(path))).toThrow(PaygateError);
+    expect(() => asOrdinaryUser(() => inspectFile(path))).toThrow(`${path}: `);
+  });
+
+  it.each([
+    ['a file that cannot be written', 0o755],
+    ['a folder that cannot be written', 0o555],
+  ])('%s: refused with its name', async (_what, mode) => {
+    const path = await soundFile();
+    chmodSync(path, 0o444);
+    chmodSync(dirname(path), mode);
+    const open = () => asOrdinaryUser(() => openDatabase({ path, create: true }));
+    expect(open).toThrow(PaygateError);
+    expect(open).toThrow(`${path}: cannot be opened for writing`);
+  });
+
+  it('nothing, in a folder that cannot be written: refused with its name', () => {
+    const path = freshPath();
+    chmodSync(dirname(path), 0o555);
+    const attempts: (() => unknown)[] = [
+      () => openDatabase({ path, create: true }),
+      () => lockForServer(path),
+    ];
+    for (const attempt of attempts) {
+      expect(() => asOrdinaryUser(attempt)).toThrow(PaygateError);
+      expect(() => asOrdinaryUser(attempt)).toThrow(path);
+    }
+    expect(contentOf(dirname(path))).toEqual({});
+  });
+});
+
+describe('a file that was cut off in its work', () => {
+  /**
+   * A checkpoint writes page by page, the first one first, which already says how many there will
+   * be: a process that is killed leaves a file shorter than it says, and the rest is in the log.
+   */
+  async function midCheckpoint(): Promise<string> {
+    const path = freshPath();
+    const { database } = await openAt(path);
+    database.checkpoint();
+    const value = 'x'.repeat(100_000);
+    await database.write(() => database.orm.insert(settings).values({ name: 'big', value }).run());
+    const cut = freshPath();
+    copyFileSync(path, cut);
+    copyFileSync(`${path}-wal`, `${cut}-wal`);
+    database.checkpoint();
+    scribble(cut, 0, readFileSync(path).subarray(0, pageBytes));
+    expect(statSync(cut).size).toBeLessThan(statSync(path).size);
+    await database.close();
+    return cut;
+  }
+
+  it('is opened after a kill in the middle of a checkpoint, with all that was committed', async () => {
+    const path = await midCheckpoint();
+    const { database } = await openAt(path, false);
+    const rows = database.orm.select().from(settings).all();
+    expect(rows.find(({ name }) => name === 'big')?.value).toHaveLength(100_000);
+    await database.close();
+    expect(look(path).pragma('integrity_check', { simple: true })).toBe('ok');
+  });
+
+  it('is refused when the log does not hold what the file lacks', async () => {
+    const path = await midCheckpoint();
+    truncateSync(`${path}-wal`, 32 + 3 * (24 + pageBytes));
+    const before = contentOf(dirname(path));
+    expect((await refusalOf(path)).message).toMatch(/is truncated/);
+    expect(contentOf(dirname(path))).toEqual(before);
+  });
+
+  it('is refused when the log is of another time', async () => {
+    const path = await midCheckpoint();
+    const wal = readFileSync(`${path}-wal`);
+    wal.writeUInt32BE(wal.readUInt32BE(16) + 1, 16);
+    writeFileSync(`${path}-wal`, wal);
+    expect((await refusalOf(path)).message).toMatch(/is truncated/);
+  });
+
+  it('is refused when the log is gone', async () => {
+    const path = await midCheckpoint();
+    rmSync(`${path}-wal`);
+    expect((await refusalOf(path)).message).toMatch(/is truncated/);
+  });
+});

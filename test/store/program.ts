@@ -1,0 +1,137 @@
+// What a second process does in the tests of the store: `open`, `visit`, `lock` or `issue` files.
+
+import { writeSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import type { NetworkName } from '../../src/bitcoin/network.ts';
+import { resume } from '../../src/domain/allocation.ts';
+import { reasonOf } from '../../src/errors.ts';
+import { lockForServer } from '../../src/store/file.ts';
+import { type Highwater, openHighwater } from '../../src/store/highwater.ts';
+import { openStore, type Store } from '../../src/store/open.ts';
+import { settings } from '../../src/store/schema.ts';
+
+const [command = '', path = '', extra = ''] = process.argv.slice(2);
+
+/** One system call, so that a kill never leaves half a line. */
+const print = (text: string): void => void writeSync(1, `${text}\n`);
+const said = createInterface(process.stdin)[Symbol.asyncIterator]();
+const told = async (): Promise<string> => (await said.next()).value ?? '';
+
+/** Opens each file that it is told, says as what, and again after all others have opened it too. */
+async function open(): Promise<void> {
+  const newInstance = () => `instance ${process.pid}`;
+  const network = path as NetworkName;
+  for (;;) {
+    print('ready');
+    const asked = await told();
+    if (asked === '') process.exit(0);
+    try {
+      const store = await openStore({ path: asked, create: true, network, newInstance });
+      print(`${store.network} ${store.instance}`);
+      await told();
+      const { catalog, database } = store;
+      print(`${catalog.setting('network')} ${catalog.setting('instance')}`);
+      await database.close();
+    } catch (error) {
+      print(`error: ${reasonOf(error)}`);
+      await told();
+      print('no second look');
+    }
+  }
+}
+
+/** Comes and goes, as commands do, and leaves a row each time. */
+async function visit(): Promise<void> {
+  print('ready');
+  await told();
+  for (let visits = 0; visits < Number(extra); visits += 1) {
+    const store = await openStore({
+      path,
+      create: true,
+      network: undefined,
+      newInstance: () => '',
+    });
+    const name = `${process.pid} ${visits}`;
+    await store.database.write((tx) => store.catalog.putSetting(tx, name, ''));
+    await store.database.close();
+  }
+  print('done');
+  process.exit(0);
+}
+
+async function lock(): Promise<void> {
+  lockForServer(path);
+  print('locked');
+  await told();
+}
+
+/** Mulberry32: the same course for the same seed. */
+function createRandom(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/**
+ * Issues addresses of wallet 1 as fast as it can, in groups, with a mark and with checkpoints, until
+ * it kills itself somewhere. Prints each index after its commit. With each index goes a row of the
+ * settings that names it, so that half a job could be told.
+ */
+async function issue(): Promise<void> {
+  const random = createRandom(Number(extra));
+  const dieIn = (among: number): void => {
+    if (random() < 1 / among) process.kill(process.pid, 'SIGKILL');
+  };
+  let mark: Highwater | undefined;
+  const store = await openStore({
+    path,
+    create: false,
+    network: undefined,
+    newInstance: () => '',
+    beforeCommit(raises) {
+      dieIn(15);
+      mark?.raise(raises);
+      dieIn(15);
+    },
+  });
+  mark = openHighwater(path, store.instance);
+  await goOn(store, mark);
+  for (;;) {
+    const jobs = Array.from({ length: 1 + Math.floor(random() * 6) }, () =>
+      store.database
+        .write((tx) => {
+          const { derivationIndex } = store.addresses.issue(tx, 1, 1, 1);
+          dieIn(60);
+          const name = `issued ${derivationIndex}`;
+          store.database.orm.insert(settings).values({ name, value: '' }).run();
+          return derivationIndex;
+        })
+        .then((index) => print(`${index}`)),
+    );
+    await Promise.all(jobs);
+    dieIn(15);
+    if (random() < 0.1) store.database.checkpoint();
+  }
+}
+
+/** As the server does at its start. */
+async function goOn({ catalog, addresses, database }: Store, mark: Highwater): Promise<void> {
+  const [{ nextIndex } = { nextIndex: 0 }] = catalog.wallets();
+  const counters = [{ walletId: 1, nextIndex, used: addresses.isUsed(1) }];
+  const resumption = resume(counters, mark.reading);
+  print(resumption.kind);
+  await database.write((tx) => {
+    for (const { walletId, to } of resumption.skips) addresses.skip(tx, 1, walletId, to);
+  });
+  mark.raise([]);
+}
+
+const commands: Record<string, () => Promise<void>> = { open, visit, lock, issue };
+commands[command]?.().catch((error: unknown) => {
+  print(`error: ${reasonOf(error)}`);
+  process.exit(1);
+});

@@ -1,0 +1,149 @@
+// A shop's file beside a simulated chain: headers are connected and histories observed as the
+// watcher does it, without servers and sockets in between.
+
+import { parseHeader, workOf } from '../../src/bitcoin/header.ts';
+import type { Scripthash, Txid } from '../../src/bitcoin/ids.ts';
+import { networks } from '../../src/bitcoin/network.ts';
+import { parseTransaction, valuePaidTo } from '../../src/bitcoin/transaction.ts';
+import { type Connected, connectHeaders } from '../../src/domain/chain.ts';
+import { type HistoryItem, statusHash } from '../../src/domain/history.ts';
+import type { Block } from '../../src/domain/payment.ts';
+import type { Block as SimulatedBlock } from '../../src/sandbox/block.ts';
+import type { SimulatedChain } from '../../src/sandbox/chain.ts';
+import type { AddressRow, Issued } from '../../src/store/addresses.ts';
+import type { NewStore } from '../../src/store/catalog.ts';
+import type { Applied, Observation, PaymentRow, Seen } from '../../src/store/ledger.ts';
+import { chainOf } from '../unit/sandbox/support.ts';
+import { now, openTestStore, type TestStore } from './store.ts';
+
+export interface Shop extends TestStore {
+  readonly chain: SimulatedChain;
+  /** What the chain's headers come to. */
+  connect(): Connected;
+  /** Takes in the chain's headers; answers how many callbacks that was worth. */
+  follow(): Promise<number>;
+  /** Mines, with whatever waits, and follows. */
+  mine(count?: number): Promise<number>;
+  /** What a server would show of the address now, proven. */
+  observation(issued: Issued): Observation;
+  /** Observes an address and applies that. */
+  observe(issued: Issued, changes?: Partial<Observation>): Promise<Applied>;
+  /** The callbacks of an address (or all), oldest first: their statuses. */
+  told(issued?: Issued): number[];
+  row(issued: Issued): AddressRow;
+  payments(issued: Issued): PaymentRow[];
+  payment(issued: Issued): PaymentRow;
+}
+
+/** Blocks before anything happens: the faucet's coins are mature then. */
+const firstBlocks = 110;
+
+export async function openShop(changes: Partial<NewStore> = {}): Promise<Shop> {
+  const store = await openTestStore();
+  await store.addWallet();
+  await store.addStore(changes);
+  const shop = shopOn(store, chainOf(firstBlocks));
+  await shop.follow();
+  return shop;
+}
+
+export function shopOn(store: TestStore, chain: SimulatedChain): Shop {
+  const { headers, ledger, addresses, outbox, write } = store;
+
+  function connect(): Connected {
+    const tip = headers.tip();
+    if (tip === undefined) return { kind: 'unlinked' };
+    let fork = Math.min(tip.height, chain.tipHeight);
+    while (chain.block(fork)?.hash !== headers.bestHashAt(fork)) fork -= 1;
+    const fresh = Array.from({ length: chain.tipHeight - fork }, (_, at) =>
+      parseHeader(chain.header(fork + 1 + at) ?? new Uint8Array()),
+    );
+    return connectHeaders(headers.view(networks.regtest, tip), fresh);
+  }
+
+  async function follow(): Promise<number> {
+    if (headers.tip() === undefined) {
+      const header = parseHeader(networks.regtest.genesisHeader);
+      const first = { header, height: 0, work: workOf(header.bits) };
+      await write((tx) => headers.setBest(tx, [first], -1));
+    }
+    const result = connect();
+    if (result.kind === 'side') await write((tx) => headers.addSide(tx, result.added));
+    if (result.kind !== 'best') return 0;
+    return write((tx) => {
+      headers.setBest(tx, result.added, result.forkHeight);
+      return ledger.promote(tx, now);
+    });
+  }
+
+  function row({ scripthash }: Issued): AddressRow {
+    const found = addresses.byScripthash(scripthash);
+    if (found === undefined) throw new Error(`no address ${scripthash}`);
+    return found;
+  }
+
+  function observation(issued: Issued): Observation {
+    const history = chain.history(issued.scripthash);
+    const { script, id } = row(issued);
+    const named = new Set(history.map(({ txid }) => txid));
+    return {
+      scripthash: issued.scripthash,
+      seen: history.flatMap(({ txid, height }) => seenIn(chain, script, txid, height)),
+      missing: ledger.paymentsOf(id).flatMap(({ txid }) => (named.has(txid) ? [] : [txid])),
+      statusHash: statusHash(history.map(({ txid, height }) => itemOf(txid, height))),
+    };
+  }
+
+  const payments = (issued: Issued) => ledger.paymentsOf(row(issued).id);
+  return {
+    ...store,
+    chain,
+    connect,
+    follow,
+    mine(count = 1) {
+      chain.mine(count);
+      return follow();
+    },
+    observation,
+    observe: (issued, changes = {}) =>
+      write((tx) => ledger.apply(tx, now, { ...observation(issued), ...changes })),
+    told: (issued) =>
+      outbox
+        .list({ limit: 1000 })
+        .filter(({ address }) => issued === undefined || address === issued.address)
+        .map(({ status }) => status)
+        .reverse(),
+    row,
+    payments,
+    payment(issued) {
+      const [only, second] = payments(issued);
+      if (only === undefined || second !== undefined) throw new Error('not one payment');
+      return only;
+    },
+  };
+}
+
+/** The block of a height, as a proof names it. */
+export function blockAt(chain: SimulatedChain, height: number): Block {
+  const { hash }: Pick<SimulatedBlock, 'hash'> = chain.block(height) ?? {
+    hash: '' as Block['hash'],
+  };
+  return { height, hash };
+}
+
+function seenIn(chain: SimulatedChain, script: Uint8Array, txid: Txid, height: number): Seen[] {
+  const transaction = parseTransaction(chain.transaction(txid)?.raw ?? new Uint8Array());
+  const valueSat = valuePaidTo(transaction, script);
+  if (valueSat === 0) return [];
+  const { signalsRbf, coinbase } = transaction;
+  const block = height > 0 ? blockAt(chain, height) : null;
+  return [{ txid, block, output: { valueSat, signalsRbf, coinbase } }];
+}
+
+const itemOf = (txid: Txid, height: number): HistoryItem => ({
+  txid,
+  position:
+    height > 0 ? { kind: 'mined', height } : { kind: 'mempool', unconfirmedParents: height < 0 },
+});
+
+export const nobody = 'ff'.repeat(32) as Scripthash;

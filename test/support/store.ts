@@ -1,0 +1,75 @@
+// A store's file for a test: opened with its mark as the server does, with a merchant's wallet.
+
+import { join } from 'node:path';
+import { HDKey } from '@scure/bip32';
+import type { ScriptType } from '../../src/bitcoin/address.ts';
+import { parseWalletKey, type WalletKey } from '../../src/bitcoin/keychain.ts';
+import type { NetworkName } from '../../src/bitcoin/network.ts';
+import type { Issued } from '../../src/store/addresses.ts';
+import type { NewStore, StoreRow, WalletRow } from '../../src/store/catalog.ts';
+import type { RaisedRange, Tx } from '../../src/store/database.ts';
+import { openStore, type Store } from '../../src/store/open.ts';
+import { tempFolder, whenOver } from './files.ts';
+
+/** What the tests take as the present. */
+export const now = 1_763_650_000_000;
+
+export interface TestStore extends Store {
+  readonly path: string;
+  /** Runs in one commit. */
+  write<T>(work: (tx: Tx) => T): Promise<T>;
+  /** A wallet whose addresses may be issued at once, unless it waits for its scan. */
+  addWallet(options?: { key?: WalletKey; startIndex?: number | undefined }): Promise<WalletRow>;
+  addStore(changes?: Partial<NewStore>): Promise<StoreRow>;
+  issue(walletId?: number, storeId?: number): Promise<Issued>;
+}
+
+/** A merchant's account key of regtest; another number is another wallet. */
+export function accountKey(number = 1, scriptType: ScriptType = 'p2wpkh'): WalletKey {
+  const seed = new Uint8Array(32).fill(number);
+  const root = HDKey.fromMasterSeed(seed, { private: 0x04358394, public: 0x043587cf });
+  const account = root.derive("m/84'/1'/0'").publicExtendedKey;
+  return parseWalletKey(account, { network: 'regtest', scriptType });
+}
+
+export interface TestStoreOptions {
+  readonly path?: string;
+  readonly network?: NetworkName | undefined;
+  readonly beforeCommit?: (raises: readonly RaisedRange[]) => void;
+}
+
+/** Opens a file, a new one unless a path is given; it is closed when the test is over. */
+export async function openTestStore(options: TestStoreOptions = {}): Promise<TestStore> {
+  const { path = join(tempFolder(), 'paygate.db') } = options;
+  const network = 'network' in options ? options.network : 'regtest';
+  const store = await openStore({
+    ...options,
+    path,
+    create: true,
+    network,
+    newInstance: () => 'test',
+  });
+  const { database, catalog, addresses } = store;
+  whenOver(() => database.close());
+  return {
+    ...store,
+    path,
+    write: (work) => database.write(work),
+    addWallet: ({ key = accountKey(), startIndex } = { startIndex: 0 }) =>
+      database.write((tx) => catalog.ensureWallet(tx, now, key, startIndex)),
+    addStore: (changes = {}) =>
+      database.write((tx) => catalog.addStore(tx, now, { ...aStore, ...changes })),
+    issue: (walletId = 1, storeId = 1) =>
+      database.write((tx) => addresses.issue(tx, now, walletId, storeId)),
+  };
+}
+
+const aStore: NewStore = {
+  name: 'Shop',
+  walletId: 1,
+  callbackUrl: 'https://shop.example/callback',
+  requiredConfirmations: 2,
+  allowPrivateCallback: false,
+  allowHttpCallback: false,
+  webhookSecret: `whsec_${Buffer.alloc(32, 7).toString('base64')}`,
+};

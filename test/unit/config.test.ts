@@ -1,0 +1,68 @@
+import { describe, expect, test } from 'vitest';
+import { optionNames, options, readConfig } from '../../src/config.ts';
+import { PaygateError } from '../../src/errors.ts';
+
+const hash = '00000000007899e1a91526d0258948b023f565a35fe0b0d2f9c898a39906495b';
+
+test('without anything: the defaults', () => {
+  expect(readConfig({}, {})).toMatchObject({
+    db: 'paygate.db',
+    listen: { host: '127.0.0.1', port: 8080 },
+    network: undefined,
+    checkpoint: undefined,
+    electrum: [],
+    logLevel: 'info',
+  });
+});
+
+test('a flag wins over the environment, the environment over the default', () => {
+  const env = { PAYGATE_DB: 'env.db', PAYGATE_NETWORK: 'signet' };
+  expect(readConfig({ db: ['flag.db'] }, env)).toMatchObject({ db: 'flag.db', network: 'signet' });
+  expect(readConfig({}, { PAYGATE_DB: '' }).db).toBe('paygate.db');
+});
+
+test('no two options share a flag or a variable', () => {
+  const all = optionNames.map((name) => options[name]);
+  expect(new Set(all.map(({ flag }) => flag)).size).toBe(all.length);
+  expect(new Set(all.map(({ env }) => env)).size).toBe(all.length);
+  // Commander hands a value over under the flag's own name.
+  for (const name of optionNames) {
+    const flag = name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+    expect(options[name].flag).toBe(`--${flag}`);
+  }
+});
+
+describe('the checkpoint', () => {
+  test.each([
+    ['149183', 149_183],
+    ['0', 0],
+    ['00000042', 42],
+  ])('%s', (height, number) => {
+    const read = { height: number, hash };
+    expect(readConfig({ checkpoint: [`${height}:${hash}`] }, {}).checkpoint).toEqual(read);
+    const env = { PAYGATE_CHECKPOINT: `${height}:${hash.toUpperCase()}` };
+    expect(readConfig({}, env).checkpoint).toEqual(read);
+  });
+
+  test.each([
+    '',
+    hash,
+    '149183',
+    `149183:${hash.slice(1)}`,
+    `149183:${hash}0`,
+    `149183 ${hash}`,
+    `-1:${hash}`,
+    `1.5:${hash}`,
+    `1e3:${hash}`,
+    `100000000:${hash}`,
+    `149183:0x${hash.slice(2)}`,
+    ` 149183:${hash}`,
+    `149183:${hash}\n`,
+  ])('not %j', (text) => {
+    const read = () => readConfig({ checkpoint: [text] }, {});
+    expect(read).toThrow(PaygateError);
+    expect(read).toThrow(/^--checkpoint: HEIGHT:HASH expected/);
+    if (text === '') return;
+    expect(() => readConfig({}, { PAYGATE_CHECKPOINT: text })).toThrow(/^PAYGATE_CHECKPOINT: /);
+  });
+});

@@ -1,0 +1,151 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  blindSkip,
+  type Counter,
+  type MarkReading,
+  type Raise,
+  type Resumption,
+  resume,
+} from '../../../src/domain/allocation.ts';
+
+const at = (nextIndex: number, used = nextIndex > 0, walletId = 1): Counter => ({
+  walletId,
+  nextIndex,
+  used,
+});
+const raise = (from: number, to: number, walletId = 1): Raise => ({ walletId, from, to });
+const own = (...raises: Raise[]): MarkReading => ({ sameDatabase: true, raises });
+const otherFile = (...raises: Raise[]): MarkReading => ({ sameDatabase: false, raises });
+const distrusted = (...raises: Raise[]): MarkReading => ({
+  distrust: 'its mark was made on another machine',
+  sameDatabase: false,
+  raises,
+});
+
+type Row = [string, readonly Counter[], MarkReading | undefined, Resumption['kind'], Raise[]];
+
+/** Rules §5, the mark: what the file says, what the mark says, how it goes on. */
+const rows: Row[] = [
+  ['a file without wallets, no mark', [], undefined, 'continue', []],
+  ['nothing issued, no mark', [at(0)], undefined, 'continue', []],
+  ['a start index and nothing issued, no mark', [at(500, false)], undefined, 'continue', []],
+  ['issued, no mark', [at(7)], undefined, 'copy', [raise(7, 7 + blindSkip)]],
+  [
+    'one of two wallets issued, no mark: both skip',
+    [at(7), at(0, false, 2)],
+    undefined,
+    'copy',
+    [raise(7, 7 + blindSkip), raise(0, blindSkip, 2)],
+  ],
+
+  ['a clean stop', [at(7)], own(raise(6, 7)), 'continue', []],
+  ['a mark that says nothing yet', [at(7)], own(), 'continue', []],
+  ['a crash between mark and commit', [at(6)], own(raise(6, 9)), 'continue', [raise(6, 9)]],
+  ['a crash in the very first commit', [at(0)], own(raise(0, 1)), 'continue', [raise(0, 1)]],
+  [
+    'the file further than the mark, which a command without a mark may cause',
+    [at(12)],
+    own(raise(6, 9)),
+    'continue',
+    [],
+  ],
+  ['the file inside the last raise', [at(8)], own(raise(6, 9)), 'continue', [raise(8, 9)]],
+  ['the file one below the last raise', [at(5)], own(raise(6, 9)), 'copy', [raise(5, 9)]],
+  ['the file far below', [at(5)], own(raise(600, 601)), 'copy', [raise(5, 601)]],
+  ['never issued by the file, but marked', [at(0)], own(raise(600, 601)), 'copy', [raise(0, 601)]],
+  [
+    'one wallet crashed, another stands',
+    [at(6), at(40, true, 2)],
+    own(raise(6, 7), raise(39, 40, 2)),
+    'continue',
+    [raise(6, 7)],
+  ],
+  [
+    'one wallet is older: both that are behind go to their mark',
+    [at(6), at(3, true, 2), at(9, true, 3)],
+    own(raise(6, 7), raise(39, 40, 2), raise(8, 9, 3)),
+    'copy',
+    [raise(6, 7), raise(3, 40, 2)],
+  ],
+  ['a wallet that the mark does not know', [at(7)], own(raise(1, 2, 9)), 'continue', []],
+
+  ['another inode, up to date', [at(7)], otherFile(raise(6, 7)), 'copy', []],
+  ['another inode, at `from`', [at(6)], otherFile(raise(6, 7)), 'copy', [raise(6, 7)]],
+  ['another inode, older', [at(2)], otherFile(raise(6, 7)), 'copy', [raise(2, 7)]],
+
+  ['another machine, nothing issued by either', [at(0)], distrusted(), 'continue', []],
+  [
+    'another machine: the mark is a lower bound at most',
+    [at(6)],
+    distrusted(raise(6, 7)),
+    'copy',
+    [raise(6, 6 + blindSkip)],
+  ],
+  [
+    'another machine, and the mark further than a blind skip',
+    [at(6)],
+    distrusted(raise(900, 901)),
+    'copy',
+    [raise(6, 901)],
+  ],
+  [
+    'another machine, nothing issued by the file, but marked',
+    [at(0)],
+    distrusted(raise(3, 4)),
+    'copy',
+    [raise(0, blindSkip)],
+  ],
+];
+
+describe('where a counter goes on', () => {
+  it.each(rows)('%s', (_what, counters, mark, kind, skips) => {
+    const resumption = resume(counters, mark);
+    expect(resumption.kind).toBe(kind);
+    expect(resumption.skips).toEqual(skips);
+  });
+
+  it('a copy says why', () => {
+    const reasons = [
+      [resume([at(7)], undefined), /no mark/],
+      [resume([at(5)], own(raise(6, 9))), /wallet 1 stands at index 5/],
+      [resume([at(7)], otherFile()), /not the one that issued/],
+      [resume([at(7)], distrusted()), /another machine/],
+    ] as const;
+    for (const [resumption, text] of reasons) {
+      expect(resumption.kind === 'copy' && resumption.reason).toMatch(text);
+    }
+  });
+
+  it('never goes back, and never stays below an index that a mark names', () => {
+    const index = fc.nat(300);
+    const counters = fc.uniqueArray(
+      fc.record({ walletId: fc.integer({ min: 1, max: 3 }), nextIndex: index, used: fc.boolean() }),
+      { selector: (counter) => counter.walletId },
+    );
+    const raises = fc.uniqueArray(
+      fc
+        .tuple(fc.integer({ min: 1, max: 3 }), index, fc.integer({ min: 1, max: 50 }))
+        .map(([walletId, from, count]) => raise(from, from + count, walletId)),
+      { selector: (each) => each.walletId },
+    );
+    const mark = fc.option(
+      fc.tuple(raises, fc.constantFrom(own, otherFile, distrusted)).map(([all, of]) => of(...all)),
+      { nil: undefined },
+    );
+    fc.assert(
+      fc.property(counters, mark, (counters, mark) => {
+        const { skips } = resume(counters, mark);
+        for (const { walletId, nextIndex } of counters) {
+          const skip = skips.find((each) => each.walletId === walletId);
+          if (skip !== undefined) expect(skip.from).toBe(nextIndex);
+          const next = skip?.to ?? nextIndex;
+          expect(next).toBeGreaterThanOrEqual(nextIndex);
+          const marked = mark?.raises.find((each) => each.walletId === walletId)?.to ?? 0;
+          expect(next).toBeGreaterThanOrEqual(marked);
+        }
+      }),
+      { numRuns: 2000 },
+    );
+  });
+});
