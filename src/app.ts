@@ -151,7 +151,7 @@ function join(parts: Parts, release: () => Promise<void>): App {
     onCallbacks: () => dispatcher.wake(),
   });
   const hasRoom = () => store.database.freeBytes() >= diskFloorBytes;
-  const health = createHealth({ store, watcher, copied, hasRoom });
+  const health = createHealth({ store, watcher, copied, hasRoom, now: () => world.now() });
   const fetch = createHttp({
     store,
     log: world.log,

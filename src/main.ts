@@ -7,6 +7,7 @@ import { callbacksCommand } from './cli/callbacks.ts';
 import { fail } from './cli/command.ts';
 import { keyCommand } from './cli/key.ts';
 import { serveCommand } from './cli/serve.ts';
+import { serversCommand } from './cli/servers.ts';
 import { storeCommand } from './cli/store.ts';
 import { version } from './version.ts';
 
@@ -17,7 +18,8 @@ const program = new Command('paygate')
   .addCommand(storeCommand())
   .addCommand(keyCommand())
   .addCommand(addressCommand())
-  .addCommand(callbacksCommand());
+  .addCommand(callbacksCommand())
+  .addCommand(serversCommand());
 
 /** A wrong command line ends with 2, as a wrong value does; `--help` and `--version` with 0. */
 function exitWithTwo(command: Command): void {

@@ -8,6 +8,7 @@ import { connect as dialTcp, isIP, type LookupFunction, type Socket } from 'node
 import { connect as dialTls, type TLSSocket } from 'node:tls';
 import { createTask } from 'node-cron';
 import { type DestinationStream, destination, pino, stdTimeFunctions } from 'pino';
+import { SocksClient } from 'socks';
 import { Agent } from 'undici';
 import { PaygateError, reasonOf } from './errors.ts';
 import type {
@@ -17,6 +18,7 @@ import type {
   Logger,
   PeerCertificate,
   Resolver,
+  SocksProxy,
   World,
 } from './world.ts';
 
@@ -25,6 +27,8 @@ const longestTimerMs = 2 ** 31 - 1;
 /** How soon a schedule notices that the wall clock was set. */
 const clockCheckMs = 60_000;
 const socketKeepAliveMs = 60_000;
+/** Longer than any caller waits: the signal comes first. */
+const proxyHandshakeMs = 60_000;
 const responseHeaderBytes = 16 * 1024;
 
 export interface NodeWorldOptions {
@@ -101,49 +105,93 @@ function schedule(expression: string, run: () => void): Cancel {
 }
 
 /**
- * Settles once, on the first of: connected, failed, aborted. The socket keeps a listener for errors, so
- * one that comes before the caller listens does not end the process: it then finds it destroyed.
+ * Rejects on the first of: failed, closed, aborted; no socket is left then. The socket keeps a listener
+ * for errors, so one that comes before the caller listens does not end the process: it then finds it
+ * destroyed.
  */
-function connect(target: ConnectTarget, signal: AbortSignal): Promise<Connection> {
+async function connect(target: ConnectTarget, signal: AbortSignal): Promise<Connection> {
+  try {
+    signal.throwIfAborted();
+    const { proxy, tls } = target;
+    if (proxy === undefined && /\.onion\.?$/i.test(target.host)) {
+      throw new Error('a .onion name can be reached only through a proxy (Tor)');
+    }
+    const tunnel = proxy && (await openTunnel(target, proxy, signal));
+    const socket = tls ? dialSecurely(target, tunnel) : (tunnel ?? dialPlainly(target));
+    if (tls) await happened(socket, 'secureConnect', signal);
+    else if (tunnel === undefined) await happened(socket, 'connect', signal);
+    socket.setNoDelay(true).setKeepAlive(true, socketKeepAliveMs);
+    return 'authorized' in socket ? { socket, certificate: certificateOf(socket) } : { socket };
+  } catch (cause) {
+    const message = `cannot connect to ${target.host}:${target.port}: ${connectFault(cause)}`;
+    throw new PaygateError('unavailable', message, { cause });
+  }
+}
+
+/** Waits for the event; destroys the socket when it fails, closes or is aborted before. */
+function happened(socket: Socket, event: string, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
-    const refuse = (cause: unknown): void => {
-      const message = `cannot connect to ${target.host}:${target.port}: ${connectFault(cause)}`;
-      reject(new PaygateError('unavailable', message, { cause }));
-    };
-    if (signal.aborted) return refuse(signal.reason);
-    const socket = (target.tls ? dialSecurely : dialPlainly)(target);
     const settle = (outcome: () => void): void => {
       signal.removeEventListener('abort', abort);
-      socket.off(connected, succeed).off('error', fail).off('close', closed);
+      socket.off(event, succeed).off('error', fail).off('close', closed);
       outcome();
     };
     const fail = (cause: unknown): void =>
       settle(() => {
         socket.destroy();
-        refuse(cause);
+        reject(cause);
       });
     const abort = (): void => fail(signal.reason);
     const closed = (): void => fail(new Error('the connection was closed'));
-    const succeed = (): void =>
-      settle(() => {
-        socket.setNoDelay(true).setKeepAlive(true, socketKeepAliveMs);
-        const certificate = 'authorized' in socket ? certificateOf(socket) : undefined;
-        resolve(certificate === undefined ? { socket } : { socket, certificate });
-      });
-    const connected = target.tls ? 'secureConnect' : 'connect';
+    const succeed = (): void => settle(resolve);
     signal.addEventListener('abort', abort);
     socket.on('error', () => {});
-    socket.on(connected, succeed).on('error', fail).on('close', closed);
+    socket.on(event, succeed).on('error', fail).on('close', closed);
   });
 }
 
-const dialPlainly = ({ host, port }: ConnectTarget): Socket => dialTcp({ host, port });
+/** A socket at whose other end the target is. A name goes to the proxy as it is, never to a resolver. */
+async function openTunnel(
+  { host, port }: ConnectTarget,
+  { credentials, ...proxy }: SocksProxy,
+  signal: AbortSignal,
+): Promise<Socket> {
+  const socket = dialPlainly(proxy);
+  const abort = (): void => void socket.destroy();
+  const login = credentials && { userId: credentials.user, password: credentials.password };
+  try {
+    await happened(socket, 'connect', signal);
+    signal.addEventListener('abort', abort);
+    await SocksClient.createConnection({
+      command: 'connect',
+      proxy: { ...proxy, ...login, type: 5 },
+      destination: { host, port },
+      existing_socket: socket,
+      timeout: proxyHandshakeMs,
+    });
+    signal.throwIfAborted();
+    return socket;
+  } catch (cause) {
+    socket.destroy();
+    // Not as the cause: the library's error carries the password.
+    if (!signal.aborted)
+      throw new Error(`through ${proxy.host}:${proxy.port}: ${connectFault(cause)}`);
+    throw signal.reason;
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
+}
+
+const dialPlainly = ({ host, port }: { host: string; port: number }): Socket =>
+  dialTcp({ host, port });
 
 /** The handshake is let through whatever the certificate is: the caller judges it. */
-function dialSecurely({ host, port }: ConnectTarget): TLSSocket {
+function dialSecurely({ host, port }: ConnectTarget, tunnel: Socket | undefined): TLSSocket {
   // TLS names hosts, never addresses: RFC 6066 section 3.
   const name = isIP(host) === 0 ? { servername: host } : {};
-  return dialTls({ host, port, rejectUnauthorized: false, ...name });
+  // `host` is also what the certificate is checked against.
+  const way = tunnel === undefined ? { host, port } : { host, port, socket: tunnel };
+  return dialTls({ ...way, rejectUnauthorized: false, ...name });
 }
 
 function certificateOf(socket: TLSSocket): PeerCertificate {

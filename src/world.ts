@@ -13,10 +13,20 @@ export interface Logger {
   error(message: string, fields?: Record<string, unknown>): void;
 }
 
+/** A SOCKS5 proxy, RFC 1928. */
+export interface SocksProxy {
+  readonly host: string;
+  readonly port: number;
+  /** RFC 1929. */
+  readonly credentials?: { readonly user: string; readonly password: string };
+}
+
 export interface ConnectTarget {
   readonly host: string;
   readonly port: number;
   readonly tls: boolean;
+  /** The only way there: it is given the name of the host, which is never looked up here. */
+  readonly proxy?: SocksProxy;
 }
 
 /** What the peer's TLS certificate is worth; the caller decides whether that is enough. */

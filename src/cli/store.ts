@@ -3,8 +3,15 @@
 import { Command } from 'commander';
 import { newWebhookSecret } from '../delivery/signature.ts';
 import { checkCallbackUrl } from '../domain/callback.ts';
+import {
+  type Band,
+  mostConfirmations,
+  parseBand,
+  readBands,
+  writeBands,
+} from '../domain/policy.ts';
 import { PaygateError } from '../errors.ts';
-import type { StoreRow, WalletRow } from '../store/catalog.ts';
+import type { StoreChange, StoreRow, WalletRow } from '../store/catalog.ts';
 import type { Tx } from '../store/database.ts';
 import type { Store } from '../store/open.ts';
 import {
@@ -30,12 +37,14 @@ interface AddOptions extends FileOptions, KeyOptions {
 
 const highestIndex = 2 ** 31 - 1;
 const shownAddresses = 3;
+const confirmations = wholeNumber(1, mostConfirmations);
 
 export function storeCommand(): Command {
   return new Command('store')
     .description('stores: a wallet and a callback URL')
     .addCommand(addCommand())
     .addCommand(listCommand())
+    .addCommand(setCommand())
     .addCommand(showCommand())
     .addCommand(removeCommand());
 }
@@ -54,7 +63,7 @@ function addCommand(): Command {
       'first index to issue, without a scan of the chain; beyond the last one used elsewhere',
       wholeNumber(0, highestIndex),
     )
-    .option('--confirmations <n>', 'depth from which a payment is final', wholeNumber(1, 100), 2)
+    .option('--confirmations <n>', 'depth from which a payment is final', confirmations, 2)
     .option(
       '--allow-private-callback',
       'the callback URL may lead to a private or loopback address',
@@ -131,6 +140,11 @@ function detail(store: Store, row: StoreRow) {
   return {
     ...describe(row, wallet),
     confirmations: row.requiredConfirmations,
+    confirmations_above: readBands(row.confirmationBands).map(({ aboveSat, confirmations }) => ({
+      above: aboveSat,
+      confirmations,
+    })),
+    reversal_callback: row.reversalCallback,
     allow_private_callback: row.allowPrivateCallback,
     allow_http_callback: row.allowHttpCallback,
     next_index: wallet.nextIndex,
@@ -138,6 +152,61 @@ function detail(store: Store, row: StoreRow) {
     created_at: Math.floor(row.createdAt / 1000),
     archived_at: row.archivedAt === null ? null : Math.floor(row.archivedAt / 1000),
     callbacks_stopped: row.callbacksStopped,
+  };
+}
+
+interface SetOptions extends FileOptions {
+  readonly name?: string;
+  readonly callbackUrl?: string;
+  readonly confirmations?: number;
+  readonly confirmationsAbove?: readonly Band[] | false;
+  readonly reversalCallback?: boolean;
+  readonly allowPrivateCallback?: boolean;
+  readonly allowHttpCallback?: boolean;
+}
+
+function setCommand(): Command {
+  return fileCommand('set', 'change a store; what was told already is not taken back')
+    .argument('<id>', 'of the store', wholeNumber(1, highestIndex))
+    .option('--name <text>', 'its name, for people')
+    .option('--callback-url <url>', 'where payments are told to')
+    .option('--confirmations <n>', 'depth from which a payment is final', confirmations)
+    .option(
+      '--confirmations-above <sat:n>',
+      'more of them above an amount, such as 5000000:6; repeatable',
+      (text: string, before: readonly Band[] | undefined) => [...(before ?? []), parseBand(text)],
+    )
+    .option('--no-confirmations-above', 'the same depth for every amount')
+    .option('--reversal-callback', 'tell status -1 of a payment that vanished after 1 or 2')
+    .option('--no-reversal-callback', 'never tell -1')
+    .option('--allow-private-callback', 'the callback URL may lead to a private address')
+    .option('--no-allow-private-callback', 'it may not')
+    .option('--allow-http-callback', 'the callback URL may be plain http on the public internet')
+    .option('--no-allow-http-callback', 'it may not')
+    .action((id: number, given: SetOptions) =>
+      withStore(given, false, async (store) => {
+        const row = await store.database.write((tx) =>
+          store.catalog.changeStore(tx, id, changeOf(given, store.catalog.store(id))),
+        );
+        print(given, detail(store, row), () => `Store ${row.id} "${row.name}" is changed.`);
+      }),
+    );
+}
+
+function changeOf(given: SetOptions, before: StoreRow): StoreChange {
+  const callbackUrl = given.callbackUrl ?? before.callbackUrl;
+  const allowPrivate = given.allowPrivateCallback ?? before.allowPrivateCallback;
+  const allowHttp = given.allowHttpCallback ?? before.allowHttpCallback;
+  checkCallbackUrl(callbackUrl, { allowPrivate, allowHttp });
+  const { confirmationsAbove: bands } = given;
+  return {
+    callbackUrl,
+    allowPrivateCallback: allowPrivate,
+    allowHttpCallback: allowHttp,
+    ...(given.name !== undefined && { name: parseName(given.name) }),
+    ...(given.confirmations !== undefined && { requiredConfirmations: given.confirmations }),
+    ...(bands !== undefined && { confirmationBands: writeBands(bands === false ? [] : bands) }),
+    ...(given.reversalCallback !== undefined && { reversalCallback: given.reversalCallback }),
   };
 }
 
@@ -173,7 +242,7 @@ function showCommand(): Command {
           table([
             ['name', answer.name],
             ['callback URL', answer.http_callback],
-            ['confirmations', String(answer.confirmations)],
+            ['confirmations', showPolicy(row)],
             ['wallet', `${answer.wallet.id} (${answer.wallet.script}) ${answer.wallet.account}`],
             ['next index', answer.scanned ? String(answer.next_index) : 'not scanned yet'],
             ['webhook secret', answer.webhook_secret],
@@ -184,6 +253,14 @@ function showCommand(): Command {
       }),
     );
 }
+
+const showPolicy = (row: StoreRow): string =>
+  [
+    String(row.requiredConfirmations),
+    ...readBands(row.confirmationBands).map(
+      ({ aboveSat, confirmations }) => `${confirmations} above ${aboveSat} sat`,
+    ),
+  ].join(', ');
 
 function removeCommand(): Command {
   return fileCommand('remove', 'archive a store: no more addresses, what was issued stays watched')

@@ -3,12 +3,8 @@
 // verifies TLS, reads a bounded answer, and logs nothing: the URL and its query are secrets.
 
 import type { Dispatcher } from 'undici';
-import {
-  type CallbackFlags,
-  type CallbackTarget,
-  callbackTarget,
-  type Listener,
-} from '../domain/callback.ts';
+import { type CallbackTarget, callbackTarget } from '../domain/callback.ts';
+import type { CallbackFlags, Listener } from '../domain/reach.ts';
 import { classify, deadlineFault, type Phase, parseRetryAfter } from '../domain/retry.ts';
 import { PaygateError } from '../errors.ts';
 import type { AttemptRecord } from '../store/outbox.ts';

@@ -9,7 +9,7 @@ import {
   permitOf,
   portOf,
   refusalOf,
-} from '../domain/callback.ts';
+} from '../domain/reach.ts';
 import { PaygateError } from '../errors.ts';
 import type { Resolver } from '../world.ts';
 

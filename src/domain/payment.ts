@@ -7,8 +7,8 @@ import type { BlockHash } from '../bitcoin/ids.ts';
 /** `settled` is confirmed beyond the reach of any reorganisation that we follow. */
 export type PaymentState = 'unconfirmed' | 'confirming' | 'confirmed' | 'settled' | 'dropped';
 
-/** The numbers that a shop is told: 0 seen, 1 in a block, 2 deep enough. */
-export type CallbackStatus = 0 | 1 | 2;
+/** The numbers that a shop is told: 0 seen, 1 in a block, 2 deep enough, -1 taken back for good. */
+export type CallbackStatus = -1 | 0 | 1 | 2;
 
 /** Depth at which a payment is no longer watched for its depth. */
 export const settledDepth = 144;
@@ -37,14 +37,16 @@ export type Fact =
   | { readonly kind: 'mempool'; readonly blockLeft: boolean }
   /** Proven in a block of our best chain, `depth` confirmations deep (the tip's own block is 1). */
   | { readonly kind: 'proven'; readonly block: Block; readonly depth: number }
-  /** A history that should name it does not. Silence proves nothing. */
-  | { readonly kind: 'missing' };
+  /** Two servers, or two connections, agree that it is in no mempool and in no block: silence is no fact. */
+  | { readonly kind: 'gone' };
 
 export interface Rules {
   /** Depth from which the store takes a payment as final. */
   readonly requiredConfirmations: number;
   /** A coinbase output must mature whatever the store asks. */
   readonly coinbase: boolean;
+  /** The store wants to hear -1 of a payment that vanished after 1 or 2. */
+  readonly tellReversal: boolean;
 }
 
 export interface Decision {
@@ -63,13 +65,22 @@ export function decide(
   rules: Rules,
 ): Decision | undefined {
   switch (fact.kind) {
-    case 'missing':
-      return undefined;
     case 'mempool':
       return decideMempool(current, fact.blockLeft);
     case 'proven':
       return decideProven(current, fact.block, fact.depth, rules);
+    case 'gone':
+      return decideGone(current, rules);
   }
+}
+
+function decideGone(current: Payment | undefined, rules: Rules): Decision | undefined {
+  if (current === undefined || current.state === 'dropped') return undefined;
+  if (current.state === 'settled') return undefined;
+  // A cycle above 0 tells that 1 or 2 was told before it was taken back.
+  const wasInBlock = (current.status ?? 0) > 0 || current.cycle > 0;
+  if (rules.tellReversal && wasInBlock) return become(current, 'dropped', null, -1);
+  return { next: { ...current, state: 'dropped', block: null } };
 }
 
 function decideMempool(current: Payment | undefined, blockLeft: boolean): Decision | undefined {

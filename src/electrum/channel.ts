@@ -1,26 +1,22 @@
-// Requests and answers over one socket: ids, a bounded window of requests in flight (first in, first
-// out beyond it), a deadline for each, a ping into silence, one write for each turn of the event loop.
-// It ends once, with a reason, on: the socket's end, anything the protocol does not allow, silence after
-// a ping, or as many overdue requests as there are places. From then on nothing is delivered.
+// Requests and answers over one socket: ids, a bounded window of requests in flight (the others wait in
+// queue.ts), a deadline for each, one write for each turn of the event loop. It ends once, with a reason,
+// on: the socket's end, anything the protocol does not allow, a server that no longer answers
+// (pulse.ts), or as many overdue requests as there are places. From then on nothing is delivered.
 
 import type { Socket } from 'node:net';
 import { PaygateError, reasonOf } from '../errors.ts';
 import type { Cancel, World } from '../world.ts';
+import type { Budget, Priced } from './budget.ts';
 import { createFiller, type Filler } from './filler.ts';
-import {
-  encodeRequest,
-  invalid,
-  LineFramer,
-  type Message,
-  parseMessage,
-  ServerError,
-} from './framing.ts';
+import { encodeRequest, invalid, type Message, ServerError } from './framing.ts';
+import { Inflow } from './inflow.ts';
+import { Pulse } from './pulse.ts';
+import { SendQueue } from './queue.ts';
 import { type Method, methods } from './wire.ts';
 
-const pingAfterMs = 30_000;
-const deadAfterMs = 15_000;
-/** Two of the largest transactions, in hex. */
-const maxUnsentCharacters = 16_000_000;
+const longAnswers = new Set<Method>([methods.history, methods.transaction, methods.headers]);
+/** Places that mass requests leave free, so that no urgent one waits for them. */
+const urgentPlaces = 2;
 
 export interface ChannelOptions {
   readonly world: Pick<World, 'monotonic' | 'after'>;
@@ -41,32 +37,37 @@ export interface Call<T> {
   readonly parse: (result: unknown) => T;
   /** The answer is surely too long to be held back (see filler.ts). */
   readonly large?: boolean;
+  /** One of very many: it goes out after all others, and no faster than the server likes. */
+  readonly bulk?: boolean;
+  /** How many headers are asked for. */
+  readonly headers?: number;
 }
 
-interface Request {
+interface Request extends Priced {
   readonly id: number;
-  readonly text: string;
   readonly large: boolean;
   /** Reads the answer and returns its delivery. */
   readonly read: (result: unknown) => () => void;
   readonly reject: (error: PaygateError) => void;
+  /** Monotonic; of what has been sent. */
+  sentAt: number;
   overdue: boolean;
   cancelDeadline: Cancel;
 }
 
 export class Channel {
   readonly #options: ChannelOptions;
-  #framer = new LineFramer();
-  readonly #waiting: Request[] = [];
+  readonly #inflow: Inflow;
+  readonly #waiting = new SendQueue<Request>();
   readonly #inFlight = new Map<number, Request>();
   #outgoing: string[] = [];
-  #unsentCharacters = 0;
+  #cancelPace: Cancel = () => {};
   #flushing = false;
   #places: number;
   #lastId = 0;
   #overdue = 0;
-  #heardAt: number;
-  #cancelSilence: Cancel = () => {};
+  #bulkInFlight = 0;
+  readonly #pulse: Pulse;
   #filler: Filler | undefined;
   #fillerId = 0;
   #fillersSent = 0;
@@ -76,13 +77,17 @@ export class Channel {
     const { socket, world, window } = options;
     this.#options = options;
     this.#places = window;
-    this.#heardAt = world.monotonic();
+    this.#inflow = new Inflow(world, () => this.#expectsLong());
+    this.#pulse = new Pulse({
+      world,
+      ping: () => this.#ping(),
+      dead: () => this.end('the server is silent'),
+    });
     socket.on('data', (chunk: Uint8Array) => this.#receive(chunk));
     socket.on('error', (error) => this.end(`the connection failed: ${reasonOf(error)}`));
     socket.on('close', () => this.end('the server closed the connection'));
     // It may have been lost between its opening and now.
     if (socket.destroyed) this.end('the server closed the connection');
-    else this.#listen();
   }
 
   /** Why it has ended; undefined while it lives. */
@@ -94,18 +99,31 @@ export class Channel {
     return this.#fillersSent;
   }
 
+  /** How long the server takes for a small request, smoothed; undefined before the first answer. */
+  get latencyMs(): number | undefined {
+    return this.#pulse.latencyMs;
+  }
+
+  /** Mass requests that are not yet sent. */
+  get bulkWaiting(): number {
+    return this.#waiting.bulkLength;
+  }
+
   /** Rejects with `unavailable` when overdue or when the channel ends, with ServerError when refused. */
   request<T>(call: Call<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       if (this.#endReason !== undefined) return reject(unavailable(this.#endReason));
       const request = this.#build(call, resolve, reject);
-      if (this.#unsentCharacters + request.text.length > maxUnsentCharacters) {
+      if (!this.#waiting.add(request)) {
         return reject(unavailable('too many requests wait for this server'));
       }
-      this.#unsentCharacters += request.text.length;
-      this.#waiting.push(request);
       this.#wake();
     });
+  }
+
+  /** From now on requests are paced; without one a server is asked as fast as it answers. */
+  useBudget(budget: Budget): void {
+    this.#waiting.budget = budget;
   }
 
   /** From now on fillers follow small requests; one place of the window is theirs. */
@@ -118,6 +136,7 @@ export class Channel {
         const filler = this.#build(makeCall(), answered, () => {});
         this.#fillerId = filler.id;
         this.#fillersSent++;
+        this.#waiting.budget?.sent(filler);
         this.#put(filler);
         this.#wake();
       },
@@ -128,36 +147,39 @@ export class Channel {
   end(reason: string): void {
     if (this.#endReason !== undefined) return;
     this.#endReason = reason;
-    this.#cancelSilence();
+    this.#pulse.stop();
+    this.#cancelPace();
     this.#filler?.stop();
     this.#options.socket.destroy();
-    // The old one may hold megabytes of an unfinished line.
-    this.#framer = new LineFramer();
+    this.#inflow.clear();
     const error = unavailable(reason);
-    for (const request of [...this.#inFlight.values(), ...this.#waiting]) {
+    for (const request of [...this.#inFlight.values(), ...this.#waiting.drain()]) {
       request.cancelDeadline();
       request.reject(error);
     }
     this.#inFlight.clear();
-    this.#waiting.length = 0;
     this.#options.onEnd(reason);
   }
 
   #build<T>(
-    { method, params, parse, large = false }: Call<T>,
+    { method, params, parse, large = false, bulk = false, headers = 0 }: Call<T>,
     resolve: (value: T) => void,
     reject: (error: PaygateError) => void,
   ): Request {
     const id = ++this.#lastId;
     return {
       id,
+      method,
       text: encodeRequest(id, method, params),
       large,
+      bulk,
+      headers,
       read: (result) => {
         const value = parse(result);
         return () => resolve(value);
       },
       reject,
+      sentAt: 0,
       overdue: false,
       cancelDeadline: () => {},
     };
@@ -172,15 +194,21 @@ export class Channel {
   #flush(): void {
     this.#flushing = false;
     if (this.#endReason !== undefined) return;
-    const batch = this.#waiting.splice(0, Math.max(0, this.#places - this.#asked()));
-    for (const request of batch) {
-      this.#unsentCharacters -= request.text.length;
-      this.#put(request);
-    }
+    const bulkPlaces = Math.max(1, this.#places - urgentPlaces);
+    const free = this.#places - this.#asked();
+    const batch = this.#waiting.take(free, bulkPlaces - this.#bulkInFlight, bulkPlaces);
+    for (const request of batch) this.#put(request);
+    this.#pace(bulkPlaces);
     if (batch.length > 0 && !batch.some(({ large }) => large)) this.#filler?.smallSent();
-    if (this.#outgoing.length === 0) return;
-    this.#options.socket.write(this.#outgoing.join(''));
+    if (this.#outgoing.length > 0) this.#options.socket.write(this.#outgoing.join(''));
     this.#outgoing = [];
+  }
+
+  /** Comes back when the budget allows more. */
+  #pace(batch: number): void {
+    this.#cancelPace();
+    const waitMs = this.#waiting.waitMs(batch);
+    if (waitMs > 0) this.#cancelPace = this.#options.world.after(waitMs, () => this.#wake());
   }
 
   /** Requests in flight, a filler aside. */
@@ -190,6 +218,8 @@ export class Channel {
 
   #put(request: Request): void {
     this.#inFlight.set(request.id, request);
+    if (request.bulk) this.#bulkInFlight++;
+    request.sentAt = this.#options.world.monotonic();
     this.#outgoing.push(request.text);
     request.cancelDeadline = this.#options.world.after(this.#options.requestTimeoutMs, () =>
       this.#expire(request),
@@ -205,20 +235,20 @@ export class Channel {
   }
 
   #receive(chunk: Uint8Array): void {
-    this.#heardAt = this.#options.world.monotonic();
-    const lines = this.#framer.push(chunk);
+    this.#waiting.budget?.received(chunk.length);
+    const messages = this.#inflow.push(chunk);
     while (this.#endReason === undefined) {
-      const deliver = this.#next(lines);
+      const deliver = this.#next(messages);
       if (deliver === undefined) return;
       deliver();
     }
   }
 
-  /** Reads one line and returns its delivery. Only reading may fail: a fault in a delivery is a bug. */
-  #next(lines: Iterator<string, void>): (() => void) | undefined {
+  /** Reads one message and returns its delivery. Only reading may fail: a fault in a delivery is a bug. */
+  #next(messages: Iterator<Message, void>): (() => void) | undefined {
     try {
-      const line = lines.next();
-      return line.done ? undefined : this.#read(parseMessage(line.value));
+      const message = messages.next();
+      return message.done ? undefined : this.#read(message.value);
     } catch (error) {
       if (!(error instanceof PaygateError)) throw error;
       this.end(error.message);
@@ -233,34 +263,37 @@ export class Channel {
     const request = this.#inFlight.get(message.id);
     if (request === undefined) throw invalid('an answer to a request that was not made');
     const deliver = this.#answer(request, message);
-    this.#inFlight.delete(message.id);
-    request.cancelDeadline();
-    if (request.overdue) this.#overdue--;
+    this.#settle(request);
     if (this.#waiting.length > 0) this.#wake();
     return deliver;
   }
 
+  #expectsLong(): boolean {
+    return [...this.#inFlight.values()].some(({ method }) => longAnswers.has(method));
+  }
+
+  #settle(request: Request): void {
+    this.#inFlight.delete(request.id);
+    request.cancelDeadline();
+    if (request.overdue) this.#overdue--;
+    if (request.bulk) this.#bulkInFlight--;
+    this.#pulse.answered(request.sentAt, !request.large);
+  }
+
   #answer(request: Request, answer: Exclude<Message, { kind: 'notification' }>): () => void {
+    if (answer.kind === 'error') this.#waiting.budget?.refused();
     // Its caller was told long ago.
     if (request.overdue) return () => {};
     if (answer.kind === 'result') return request.read(answer.result);
     return () => request.reject(new ServerError(answer.code, answer.text));
   }
 
-  #listen(): void {
-    const { world } = this.#options;
-    const silentMs = world.monotonic() - this.#heardAt;
-    if (silentMs < pingAfterMs) {
-      this.#cancelSilence = world.after(pingAfterMs - silentMs, () => this.#listen());
-      return;
-    }
-    const pingedAt = world.monotonic();
-    // Whether anything is heard decides, not this answer.
-    this.request({ method: methods.ping, params: [], parse: () => undefined }).catch(() => {});
-    this.#cancelSilence = world.after(deadAfterMs, () => {
-      if (this.#heardAt < pingedAt) this.end('the server is silent');
-      else this.#listen();
-    });
+  /** Past the queue and its budget: it must not wait for what it asks about. */
+  #ping(): void {
+    const nobody = (): void => {};
+    this.#put(this.#build({ method: methods.ping, params: [], parse: nobody }, nobody, nobody));
+    this.#filler?.smallSent();
+    this.#wake();
   }
 }
 

@@ -1,16 +1,17 @@
 // The servers of the list and the live session among them. It tries them in turn for ever, each with
-// its own backoff, until as many are live as are wanted, which today is one. A server that lied is left
+// its own backoff, until as many are live as are wanted. A server that lied is left
 // alone for an hour; while no other can be reached it is tried each minute. It judges nothing by itself:
 // the watcher reports.
 
 import type { BlockHash } from '../bitcoin/ids.ts';
-import { PaygateError } from '../errors.ts';
+import { PaygateError, reasonOf } from '../errors.ts';
 import type { Cancel, World } from '../world.ts';
 import { openSession, type Session, type SessionHandlers, type SessionOptions } from './session.ts';
 import type { ServerAddress, Trust } from './trust.ts';
 import type { ProtocolVersion } from './wire.ts';
 
-const wantedSessions = 1;
+/** Two servers keep an eye on each other. */
+const defaultSessions = 2;
 const shortestBackoffMs = 1_000;
 const longestBackoffMs = 60_000;
 /** A session that lasted this long ends the count of failures before it. */
@@ -20,9 +21,17 @@ const banMs = 3_600_000;
 const lastResortMs = 60_000;
 
 /** What is kept of servers between runs. */
-export interface TrustStore {
-  get(label: string): Trust | undefined;
+export interface ServerMemory {
+  trust(label: string): Trust | undefined;
   learn(label: string, trust: Trust): Promise<void>;
+  ban(label: string): Ban | undefined;
+  setBan(label: string, ban: Ban): Promise<void>;
+}
+
+export interface Ban {
+  /** Epoch milliseconds. */
+  readonly until: number;
+  readonly reason: string;
 }
 
 export interface PoolHandlers extends Pick<SessionHandlers, 'onHeader' | 'onStatus'> {
@@ -36,9 +45,11 @@ export interface PoolOptions {
   readonly world: Pick<World, 'now' | 'monotonic' | 'after' | 'random' | 'connect' | 'log'>;
   readonly servers: readonly ServerAddress[];
   readonly genesisHash: BlockHash;
-  readonly trustStore: TrustStore;
+  readonly memory: ServerMemory;
   readonly handlers: PoolHandlers;
   readonly session?: SessionOptions;
+  /** How many servers are kept connected, where there are as many; 2 without it. */
+  readonly sessions?: number;
 }
 
 export interface ServerStatus {
@@ -49,12 +60,18 @@ export interface ServerStatus {
   readonly protocol?: ProtocolVersion;
   /** Epoch milliseconds. */
   readonly connectedSince?: number;
+  /** The newest block it told of. */
+  readonly height?: number;
+  readonly trust?: Trust;
+  readonly ban?: Ban;
 }
 
 export interface Pool {
   start(): void;
-  /** The live session; its `generation` tells it from earlier ones. */
-  current(): Session | undefined;
+  /** The live sessions, the oldest first; `generation` tells each from earlier ones. */
+  live(): readonly Session[];
+  /** Another connection to the same server, which the caller closes; undefined when there is none. */
+  reopen(session: Session): Promise<Session | undefined>;
   status(): readonly ServerStatus[];
   /** The watcher's word that a server lied: its session ends and it is left alone for an hour. */
   report(session: Session, reason: string): void;
@@ -77,11 +94,16 @@ interface Member {
 
 interface Live {
   readonly session: Session;
+  /** Which was live first. */
+  readonly order: number;
   /** Epoch milliseconds, for people. */
   readonly since: number;
   /** Monotonic. */
   readonly startedAt: number;
 }
+
+/** For a connection that is only asked. */
+const ignoring: SessionHandlers = { onHeader: () => {}, onStatus: () => {}, onClose: () => {} };
 
 export function createPool(options: PoolOptions): Pool {
   return new RotatingPool(options);
@@ -92,6 +114,7 @@ class RotatingPool implements Pool {
   readonly #members: readonly Member[];
   readonly #stopping = new AbortController();
   #generation = 0;
+  #order = 0;
   #cancelWake: Cancel = () => {};
 
   constructor(options: PoolOptions) {
@@ -104,9 +127,17 @@ class RotatingPool implements Pool {
       live: undefined,
       failures: 0,
       notBefore: 0,
-      bannedUntil: 0,
+      bannedUntil: this.#rememberedBan(server),
       lastError: undefined,
     }));
+  }
+
+  /** The end of a ban from before, on the monotonic clock; never further off than a fresh one. */
+  #rememberedBan({ label }: ServerAddress): number {
+    const { world, memory } = this.#options;
+    const ban = memory.ban(label);
+    const leftMs = ban === undefined ? 0 : Math.min(ban.until - world.now(), banMs);
+    return leftMs > 0 ? world.monotonic() + leftMs : 0;
   }
 
   start(): void {
@@ -118,16 +149,30 @@ class RotatingPool implements Pool {
     this.#stopping.abort();
   }
 
-  current(): Session | undefined {
-    return this.#members.find(({ live }) => live !== undefined)?.live?.session;
+  live(): readonly Session[] {
+    const sessions = this.#members.flatMap(({ live }) =>
+      live === undefined ? [] : [live.session],
+    );
+    return sessions.sort((one, other) => one.generation - other.generation);
+  }
+
+  async reopen({ server }: Session): Promise<Session | undefined> {
+    this.#generation += 1;
+    const outcome = await this.#dial(server, this.#generation, ignoring);
+    return typeof outcome === 'string' ? undefined : outcome;
   }
 
   status(): readonly ServerStatus[] {
+    const { memory } = this.#options;
     return this.#members.map((member) => {
       const { server, live, lastError } = member;
+      const trust = memory.trust(server.label);
+      const ban = this.#isBanned(member) ? memory.ban(server.label) : undefined;
       return {
         label: server.label,
         state: this.#stateOf(member),
+        ...(trust === undefined ? {} : { trust }),
+        ...(ban === undefined ? {} : { ban }),
         ...(lastError === undefined ? {} : { lastError }),
         ...(live === undefined
           ? {}
@@ -143,9 +188,13 @@ class RotatingPool implements Pool {
   report(session: Session, reason: string): void {
     const member = this.#memberOf(session);
     if (member === undefined) return;
-    const { world } = this.#options;
+    const { world, memory } = this.#options;
+    const { label } = member.server;
     member.bannedUntil = world.monotonic() + banMs;
-    world.log.error('electrum server banned', { server: member.server.label, reason });
+    world.log.error('electrum server banned', { server: label, reason });
+    memory.setBan(label, { until: world.now() + banMs, reason }).catch((error: unknown) => {
+      world.log.warn('a ban could not be remembered', { server: label, reason: reasonOf(error) });
+    });
     session.close(reason);
   }
 
@@ -153,7 +202,8 @@ class RotatingPool implements Pool {
   #seek(): void {
     this.#cancelWake();
     const idle = this.#members.filter(({ connecting, live }) => !connecting && live === undefined);
-    const missing = wantedSessions - (this.#members.length - idle.length);
+    const wanted = this.#options.sessions ?? defaultSessions;
+    const missing = wanted - (this.#members.length - idle.length);
     if (this.#stopping.signal.aborted || idle.length === 0 || missing <= 0) return;
     const now = this.#options.world.monotonic();
     const [next] = idle
@@ -164,6 +214,7 @@ class RotatingPool implements Pool {
       this.#cancelWake = this.#options.world.after(at - now, () => this.#seek());
     } else {
       void this.#open(next);
+      if (missing > 1) this.#seek();
     }
   }
 
@@ -180,7 +231,12 @@ class RotatingPool implements Pool {
   async #open(member: Member): Promise<void> {
     member.connecting = true;
     member.turn = ++this.#generation;
-    const outcome = await this.#dial(member, this.#generation);
+    const { handlers } = this.#options;
+    const outcome = await this.#dial(member.server, this.#generation, {
+      onHeader: (from, tip) => handlers.onHeader(from, tip),
+      onStatus: (from, scripthash, status) => handlers.onStatus(from, scripthash, status),
+      onClose: (ended, reason) => this.#lost(ended, reason),
+    });
     member.connecting = false;
     if (this.#stopping.signal.aborted) return;
     if (typeof outcome === 'string') this.#failed(member, outcome);
@@ -189,22 +245,22 @@ class RotatingPool implements Pool {
   }
 
   /** A session, or why there is none. */
-  async #dial({ server }: Member, generation: number): Promise<Session | string> {
-    const { world, genesisHash, trustStore, handlers, session: options = {} } = this.#options;
+  async #dial(
+    server: ServerAddress,
+    generation: number,
+    handlers: SessionHandlers,
+  ): Promise<Session | string> {
+    const { world, genesisHash, memory, session: options = {} } = this.#options;
     try {
       const session = await openSession({
         world,
         server,
         genesisHash,
         generation,
-        known: trustStore.get(server.label),
-        onLearn: (trust) => trustStore.learn(server.label, trust),
+        known: memory.trust(server.label),
+        onLearn: (trust) => memory.learn(server.label, trust),
         options,
-        handlers: {
-          onHeader: (from, tip) => handlers.onHeader(from, tip),
-          onStatus: (from, scripthash, status) => handlers.onStatus(from, scripthash, status),
-          onClose: (ended, reason) => this.#lost(ended, reason),
-        },
+        handlers,
         signal: this.#stopping.signal,
       });
       return session.closed ? 'the connection has ended' : session;
@@ -217,7 +273,13 @@ class RotatingPool implements Pool {
 
   #opened(member: Member, session: Session): void {
     const { world, handlers } = this.#options;
-    member.live = { session, since: world.now(), startedAt: world.monotonic() };
+    this.#order += 1;
+    member.live = {
+      session,
+      order: this.#order,
+      since: world.now(),
+      startedAt: world.monotonic(),
+    };
     world.log.info('electrum server connected', {
       server: member.server.label,
       software: session.software,

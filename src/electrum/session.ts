@@ -5,44 +5,45 @@
 
 import type { Socket } from 'node:net';
 import { bytesToHex } from '@noble/hashes/utils.js';
-import { parseHeader } from '../bitcoin/header.ts';
 import type { BlockHash, Scripthash, Txid } from '../bitcoin/ids.ts';
 import type { HistoryItem } from '../domain/history.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
-import type { Connection, World } from '../world.ts';
-import { type Call, Channel } from './channel.ts';
-import { invalid, ServerError } from './framing.ts';
+import type { Connection, SocksProxy, World } from '../world.ts';
+import { Budget } from './budget.ts';
+import { Channel } from './channel.ts';
+import { ServerError } from './framing.ts';
+import { headersCall, shakeHands } from './handshake.ts';
 import { Subscriptions } from './subscriptions.ts';
 import { judge, type ServerAddress, type Trust } from './trust.ts';
 import {
   type HeaderTip,
   type MerkleBranch,
   methods,
-  offeredVersions,
   type ProtocolVersion,
   parseBroadcast,
-  parseFeatures,
-  parseHeaders,
   parseHistory,
   parseMerkle,
   parseRawTransaction,
-  parseServerVersion,
   type ServerVersion,
   type Status,
 } from './wire.ts';
 
-const clientName = 'paygate';
 const defaultWindow = 10;
+const ownWindow = 100;
 const defaultTimeoutMs = 10_000;
-/** A filler asks for this many; 7 headers make an answer of more than 1,024 bytes. */
-const fillerHeaders = 20;
-const largeFromHeaders = 7;
+const proxyTimeoutMs = 20_000;
+/** A filler asks for this many; 7 headers make an answer of more than 1,024 bytes. Each is billed. */
+const fillerHeaders = 8;
 
 export interface SessionOptions {
   /** Requests in flight at once; 10 without it. */
   readonly maxInFlight?: number;
-  /** For the connection, and from the sending of a request to its answer; 10 s without it. */
+  /** The same at an own server; 100 without it. */
+  readonly ownMaxInFlight?: number;
+  /** For the connection, and from the sending of a request to its answer; 10 s, 20 s by proxy. */
   readonly requestTimeoutMs?: number;
+  /** The only way to the server, where there is one. */
+  readonly proxy?: SocksProxy;
   /** Against an ElectrumX that holds back small answers (see filler.ts); automatic without it. */
   readonly fillers?: 'auto' | 'never';
 }
@@ -64,9 +65,17 @@ export interface SessionOpening {
   /** Keeps what the certificate has taught; awaited before the session is live. */
   readonly onLearn: (trust: Trust) => Promise<void>;
   readonly options: SessionOptions;
+  /** What is known of this server's patience, from one session to the next; new without it. */
+  readonly budget?: Budget;
   readonly handlers: SessionHandlers;
   /** Ends the opening, and the session. */
   readonly signal: AbortSignal;
+}
+
+/** How a request is queued. */
+export interface Priority {
+  /** One of very many: after all others, and no faster than a public server likes. */
+  readonly bulk?: boolean;
 }
 
 /**
@@ -106,6 +115,21 @@ export class Session {
     return this.#channel.fillersSent;
   }
 
+  /** The round trip of small requests, smoothed; undefined before the first. */
+  get latencyMs(): number | undefined {
+    return this.#channel.latencyMs;
+  }
+
+  /** Mass requests that are not yet sent. */
+  get bulkWaiting(): number {
+    return this.#channel.bulkWaiting;
+  }
+
+  /** The newest tip that the server told; undefined before `subscribeHeaders` is answered. */
+  get tip(): HeaderTip | undefined {
+    return this.#subscriptions.tip;
+  }
+
   /** The newest tip known. */
   subscribeHeaders(): Promise<HeaderTip> {
     const parse = this.#subscriptions.addHeaders();
@@ -118,26 +142,27 @@ export class Session {
   }
 
   /** The newest status known: a notification that overtakes the answer wins. */
-  subscribe(scripthash: Scripthash): Promise<Status> {
+  subscribe(scripthash: Scripthash, priority: Priority = {}): Promise<Status> {
     const parse = this.#subscriptions.add(scripthash);
-    return this.#channel.request({ method: methods.subscribe, params: [scripthash], parse });
+    const params = [scripthash];
+    return this.#channel.request({ method: methods.subscribe, params, parse, ...priority });
   }
 
   /** From the call on, no status of it is delivered. */
-  async unsubscribe(scripthash: Scripthash): Promise<void> {
+  async unsubscribe(scripthash: Scripthash, priority: Priority = {}): Promise<void> {
     this.#subscriptions.remove(scripthash);
-    const parse = (): void => undefined;
+    const call = { method: methods.unsubscribe, params: [scripthash], parse: () => undefined };
     try {
-      await this.#channel.request({ method: methods.unsubscribe, params: [scripthash], parse });
+      await this.#channel.request({ ...call, ...priority });
     } catch (error) {
       // Protocol 1.4.0 and 1.4.1 do not have it.
       if (!(error instanceof ServerError)) throw error;
     }
   }
 
-  history(scripthash: Scripthash): Promise<readonly HistoryItem[]> {
-    const params = [scripthash];
-    return this.#channel.request({ method: methods.history, params, parse: parseHistory });
+  history(scripthash: Scripthash, priority: Priority = {}): Promise<readonly HistoryItem[]> {
+    const call = { method: methods.history, params: [scripthash], parse: parseHistory };
+    return this.#channel.request({ ...call, ...priority });
   }
 
   /** The raw transaction, whatever the server says it is: the caller hashes it. */
@@ -182,16 +207,18 @@ export async function openSession(opening: SessionOpening): Promise<Session> {
   throw new PaygateError('unavailable', judgement.reason);
 }
 
-async function dial({ world, server, options, signal }: SessionOpening): Promise<Connection> {
+async function dial(opening: SessionOpening): Promise<Connection> {
+  const { world, server, options, signal } = opening;
   const giveUp = new AbortController();
   const stop = (): void => giveUp.abort(signal.reason);
   if (signal.aborted) stop();
   signal.addEventListener('abort', stop);
-  const cancelDeadline = world.after(options.requestTimeoutMs ?? defaultTimeoutMs, () =>
+  const cancelDeadline = world.after(timeoutOf(opening), () =>
     giveUp.abort(new Error('it did not answer in time')),
   );
   try {
-    return await world.connect(server, giveUp.signal);
+    const { proxy } = options;
+    return await world.connect(proxy ? { ...server, proxy } : server, giveUp.signal);
   } finally {
     cancelDeadline();
     signal.removeEventListener('abort', stop);
@@ -203,7 +230,7 @@ async function converse(
   socket: Socket,
   learn: Trust | undefined,
 ): Promise<Session> {
-  const { world, options, handlers, signal, genesisHash } = opening;
+  const { world, server, options, handlers, signal, genesisHash } = opening;
   let session: Session | undefined;
   const subscriptions = new Subscriptions(
     (tip) => session && handlers.onHeader(session, tip),
@@ -213,8 +240,8 @@ async function converse(
   const channel: Channel = new Channel({
     world,
     socket,
-    window: options.maxInFlight ?? defaultWindow,
-    requestTimeoutMs: options.requestTimeoutMs ?? defaultTimeoutMs,
+    window: windowOf(opening),
+    requestTimeoutMs: timeoutOf(opening),
     onNotice: (method, params) => subscriptions.notice(method, params),
     onEnd: (reason) => {
       signal.removeEventListener('abort', stop);
@@ -230,41 +257,11 @@ async function converse(
     if (channel.endReason !== undefined) throw new PaygateError('unavailable', channel.endReason);
     session = new Session(opening, greeting, channel, subscriptions);
     useFillers(channel, greeting, subscriptions, options);
+    if (!server.own) useBudget(channel, greeting, opening.budget ?? new Budget(world));
     return session;
   } catch (error) {
     channel.end(reasonOf(error));
     throw error;
-  }
-}
-
-/** The version first, as protocol 1.6 demands; then whether the server serves our network. */
-async function shakeHands(channel: Channel, genesisHash: BlockHash): Promise<ServerVersion> {
-  const greeting = await channel.request({
-    method: methods.version,
-    params: [clientName, offeredVersions],
-    parse: parseServerVersion,
-  });
-  if ((await genesisOf(channel, greeting.version)) !== genesisHash) {
-    throw invalid('the genesis block of another network');
-  }
-  return greeting;
-}
-
-/** By `server.features`, or by the first header where a server keeps those to itself (esplora). */
-async function genesisOf(channel: Channel, version: ProtocolVersion): Promise<BlockHash> {
-  try {
-    const features = await channel.request({
-      method: methods.features,
-      params: [],
-      parse: parseFeatures,
-    });
-    if (features.hashFunction !== 'sha256') throw invalid('another hash function than SHA-256');
-    return features.genesisHash;
-  } catch (error) {
-    if (!(error instanceof ServerError)) throw error;
-    const [first] = await channel.request(headersCall(0, 1, version));
-    if (first === undefined) throw invalid('a chain without a first header');
-    return parseHeader(first).hash;
   }
 }
 
@@ -274,19 +271,21 @@ function useFillers(
   subscriptions: Subscriptions,
   { fillers = 'auto' }: SessionOptions,
 ): void {
-  if (fillers === 'never' || !software.startsWith('ElectrumX')) return;
+  if (fillers === 'never' || !isElectrumX(software)) return;
   // The newest headers lie in every server's memory.
   const start = (): number => Math.max(0, (subscriptions.tip?.height ?? 0) - fillerHeaders);
   channel.useFiller(() => headersCall(start(), fillerHeaders, version));
 }
 
-const headersCall = (
-  start: number,
-  count: number,
-  version: ProtocolVersion,
-): Call<readonly Uint8Array[]> => ({
-  method: methods.headers,
-  params: [start, count],
-  parse: (answer) => parseHeaders(answer, version, count),
-  large: count >= largeFromHeaders,
-});
+function useBudget(channel: Channel, { software }: ServerVersion, budget: Budget): void {
+  budget.opened(isElectrumX(software));
+  channel.useBudget(budget);
+}
+
+const isElectrumX = (software: string): boolean => software.startsWith('ElectrumX');
+
+const windowOf = ({ server, options }: SessionOpening): number =>
+  server.own ? (options.ownMaxInFlight ?? ownWindow) : (options.maxInFlight ?? defaultWindow);
+
+const timeoutOf = ({ options: { requestTimeoutMs, proxy } }: SessionOpening): number =>
+  requestTimeoutMs ?? (proxy === undefined ? defaultTimeoutMs : proxyTimeoutMs);

@@ -3,6 +3,7 @@
 // A certificate that validates makes validation required from then on; a self-signed one is pinned by
 // its SHA-256 at first use, and a changed one refused. An explicit pin stands above both.
 
+import ipaddr from 'ipaddr.js';
 import { PaygateError } from '../errors.ts';
 import type { PeerCertificate } from '../world.ts';
 
@@ -14,6 +15,8 @@ export interface ServerAddress {
   readonly pin?: string;
   /** Any certificate is accepted; for tests. */
   readonly insecure?: boolean;
+  /** The operator's own, which may be asked as fast as it answers; a public one is spared. */
+  readonly own: boolean;
   /** What the server is called in logs, pages and the store: `ssl://host:port`. */
   readonly label: string;
 }
@@ -27,8 +30,19 @@ export type Judgement =
   | { readonly accept: true; readonly learn?: Trust }
   | { readonly accept: false; readonly reason: string };
 
+/** Names that never lead to the public Internet: RFC 6761, 6762, 8375, and what ICANN reserved in 2024. */
+const ownNames = /(^|\.)(localhost|local|internal|home\.arpa)$/;
+const ownRanges = new Set(['loopback', 'private', 'linkLocal', 'uniqueLocal']);
+
+interface Choices {
+  pin?: string;
+  insecure?: boolean;
+  own?: boolean;
+}
+
 /**
- * Reads `tcp://host:port`, `ssl://host:port`, `ssl://host:port?pin=SHA256` or `…?insecure`.
+ * Reads `tcp://host:port` or `ssl://host:port`, and behind a `?`, joined by `&`: `own`, and for ssl
+ * either `pin=SHA256` or `insecure`. A private address and a local name are the operator's own anyway.
  * @throws PaygateError invalid, saying what to write instead
  */
 export function parseServerAddress(text: string): ServerAddress {
@@ -43,18 +57,34 @@ export function parseServerAddress(text: string): ServerAddress {
   if (portText === '') throw refuse('the port is missing (there is no default)');
   if (port < 1 || port > 65_535) throw refuse('the port is not between 1 and 65535');
   const tls = scheme.toLowerCase() === 'ssl';
-  if (choice !== undefined && !tls) throw refuse(`?${choice} is for ssl:// only`);
-  const address = {
+  const choices = choice === undefined ? {} : parseChoices(choice, tls, refuse);
+  return {
     host,
     port,
     tls,
+    own: isOwn(host),
     label: `${tls ? 'ssl' : 'tcp'}://${bracketed.toLowerCase()}:${port}`,
+    ...choices,
   };
-  if (choice === undefined) return address;
-  if (choice === 'insecure') return { ...address, insecure: true };
-  const [, pin] = /^pin=([0-9a-f]{64})$/i.exec(choice.replaceAll(':', '')) ?? [];
-  if (pin === undefined) throw refuse('write ?pin= and the 64 hex digits of the SHA-256');
-  return { ...address, pin: pin.toLowerCase() };
+}
+
+function parseChoices(text: string, tls: boolean, refuse: (why: string) => PaygateError): Choices {
+  const choices: Choices = {};
+  for (const choice of text.split('&')) {
+    if (choice !== 'own' && !tls) throw refuse(`?${choice} is for ssl:// only`);
+    const [, pin] = /^pin=([0-9a-f]{64})$/i.exec(choice.replaceAll(':', '')) ?? [];
+    if (choice === 'own' && !choices.own) choices.own = true;
+    else if (choices.pin !== undefined || choices.insecure) throw refuse('one choice too many');
+    else if (choice === 'insecure') choices.insecure = true;
+    else if (pin !== undefined) choices.pin = pin.toLowerCase();
+    else throw refuse('write ?pin= and the 64 hex digits of the SHA-256, ?insecure or ?own');
+  }
+  return choices;
+}
+
+function isOwn(host: string): boolean {
+  if (ipaddr.isValid(host)) return ownRanges.has(ipaddr.process(host).range());
+  return ownNames.test(host) || !host.includes('.');
 }
 
 /** Decides on the certificate of a connection; `known` is what was learnt of this server before. */
@@ -85,7 +115,8 @@ const changed = (shown: string, pinned: string): Judgement => ({
   reason: `its certificate has the SHA-256 ${shown}, pinned is ${pinned}`,
 });
 
-function parseHost(bracketed: string): string | undefined {
+/** A name, an IPv4 or an [IPv6] address, as Node takes it; undefined when it is none of them. */
+export function parseHost(bracketed: string): string | undefined {
   if (bracketed.startsWith('[')) {
     const host = bracketed.slice(1, -1).toLowerCase();
     return host.includes(':') && URL.canParse(`tcp://${bracketed}`) ? host : undefined;

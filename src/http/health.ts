@@ -5,6 +5,20 @@ import type { Store } from '../store/open.ts';
 import { version } from '../version.ts';
 import type { Watcher } from '../watcher/watcher.ts';
 
+/** One Electrum server; times are Unix seconds. */
+export interface ServerHealth {
+  readonly server: string;
+  readonly state: string;
+  readonly software?: string;
+  readonly protocol?: string;
+  readonly height?: number;
+  readonly connected_since?: number;
+  readonly certificate?: 'valid' | 'pinned';
+  readonly banned_until?: number;
+  readonly ban_reason?: string;
+  readonly error?: string;
+}
+
 export interface HealthReport {
   readonly status: 'ok' | 'degraded';
   readonly warnings: readonly string[];
@@ -14,11 +28,7 @@ export interface HealthReport {
     readonly server: string | null;
     readonly caught_up: boolean;
     readonly height: number | null;
-    readonly servers: readonly {
-      readonly server: string;
-      readonly state: string;
-      readonly error?: string;
-    }[];
+    readonly servers: readonly ServerHealth[];
   };
   readonly wallets: { readonly total: number; readonly scanning: number };
   readonly callbacks: { readonly owed: number; readonly exhausted: number };
@@ -30,19 +40,38 @@ export interface HealthParts {
   /** Said at every look when the file was found to be a copy at this start. */
   readonly copied: string | undefined;
   readonly hasRoom: () => boolean;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
 }
 
-export function createHealth({ store, watcher, copied, hasRoom }: HealthParts): () => HealthReport {
+/** How long a payment that was taken back is spoken of. */
+const reversedShownMs = 7 * 86_400_000;
+
+export function createHealth({
+  store,
+  watcher,
+  copied,
+  hasRoom,
+  now,
+}: HealthParts): () => HealthReport {
   return () => {
     const { servers, server, caughtUp, tipHeight } = watcher.status();
     const wallets = store.catalog.wallets();
     const scanning = wallets.filter(({ scannedAt }) => scannedAt === null).length;
     const callbacks = store.outbox.counts();
+    const live = servers.filter(({ state }) => state === 'live').length;
+    const reversed = store.ledger.countReversed(now() - reversedShownMs);
     const warnings = [
       ...(copied === undefined ? [] : [copied]),
       ...(hasRoom() ? [] : ['the disk is almost full: no address is issued until there is room']),
       ...(server === undefined ? [`no Electrum server is connected: ${faults(servers)}`] : []),
       ...(server !== undefined && !caughtUp ? ['catching up with the Electrum server'] : []),
+      ...(server !== undefined && servers.length > 1 && live < 2
+        ? ['only one Electrum server is connected: nobody checks what it leaves out']
+        : []),
+      ...(reversed > 0
+        ? [`${reversed} payment(s) were taken back in the last 7 days after 1 or 2 was told`]
+        : []),
       ...(scanning > 0 ? [`${scanning} wallet(s) wait for their first scan: no address yet`] : []),
       ...(callbacks.exhausted > 0 ? [`${callbacks.exhausted} callback(s) were given up`] : []),
     ];
@@ -55,17 +84,30 @@ export function createHealth({ store, watcher, copied, hasRoom }: HealthParts): 
         server: server ?? null,
         caught_up: caughtUp,
         height: tipHeight ?? null,
-        servers: servers.map(({ label, state, lastError }) => ({
-          server: label,
-          state,
-          ...(lastError === undefined ? {} : { error: lastError }),
-        })),
+        servers: servers.map(serverHealth),
       },
       wallets: { total: wallets.length, scanning },
       callbacks,
     };
   };
 }
+
+const seconds = (epochMs: number): number => Math.floor(epochMs / 1000);
+
+const serverHealth = (status: ServerStatus): ServerHealth => ({
+  server: status.label,
+  state: status.state,
+  ...(status.software !== undefined && { software: status.software }),
+  ...(status.protocol !== undefined && { protocol: status.protocol }),
+  ...(status.height !== undefined && { height: status.height }),
+  ...(status.connectedSince !== undefined && { connected_since: seconds(status.connectedSince) }),
+  ...(status.trust !== undefined && { certificate: status.trust.kind }),
+  ...(status.ban !== undefined && {
+    banned_until: seconds(status.ban.until),
+    ban_reason: status.ban.reason,
+  }),
+  ...(status.lastError !== undefined && { error: status.lastError }),
+});
 
 function faults(servers: readonly ServerStatus[]): string {
   const told = servers.flatMap(({ label, lastError }) =>

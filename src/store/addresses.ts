@@ -1,14 +1,14 @@
 // Addresses of the wallets' external branches: derived ahead, issued once, never recycled.
 // Every rise of a wallet's counter goes through `advance`, which announces it to the mark.
 
-import { and, count, desc, eq, lt, max, type SQL, sql } from 'drizzle-orm';
+import { and, asc, count, desc, eq, gt, lt, max, type SQL, sql } from 'drizzle-orm';
 import type { Scripthash } from '../bitcoin/ids.ts';
 import { deriveAddress, type WalletKey } from '../bitcoin/keychain.ts';
 import type { StatusHash } from '../domain/history.ts';
 import { PaygateError } from '../errors.ts';
 import type { Catalog, WalletRow } from './catalog.ts';
 import type { Orm, Tx } from './database.ts';
-import { type AddressOrigin, addresses, stores, wallets } from './schema.ts';
+import { type AddressOrigin, addresses, payments, stores, wallets } from './schema.ts';
 
 export type AddressRow = typeof addresses.$inferSelect;
 
@@ -43,6 +43,12 @@ export interface Addresses {
   /** Those that are watched, newest first, below an id: to be read page by page. */
   watched(beforeId: number, limit: number): Watched[];
   countIssued(): number;
+  /** Issued since a time, or with a payment that may still change; by id, above one. */
+  hot(since: number, afterId: number, limit: number): Watched[];
+  countHot(since: number): number;
+  /** Everything that customers may hold, by id, above one. */
+  given(afterId: number, limit: number): Watched[];
+  countGiven(): number;
 }
 
 /** The branch that BIP44 gives to addresses which are shown to others. */
@@ -113,6 +119,10 @@ export function createAddresses(orm: Orm, catalog: Catalog): Addresses {
     byScripthash: (scripthash) => statements.byScripthash.get({ scripthash }),
     watched: (beforeId, limit) => statements.watched.all({ beforeId, limit }),
     countIssued: () => statements.countIssued.get()?.count ?? 0,
+    hot: (since, afterId, limit) => statements.hot.all({ since, afterId, limit }),
+    countHot: (since) => statements.countHot.get({ since })?.count ?? 0,
+    given: (afterId, limit) => statements.given.all({ afterId, limit }),
+    countGiven: () => statements.countGiven.get()?.count ?? 0,
   };
 }
 
@@ -174,6 +184,7 @@ function prepare(orm: Orm) {
         origin: 'ahead',
       })
       .prepare(),
+    ...prepareSweeps(orm),
     issue: orm.update(addresses).set(takenAs('issued')).where(rowId()).prepare(),
     skip: orm.update(addresses).set(takenAs('skipped')).where(rowId()).prepare(),
     setNextIndex: orm
@@ -187,6 +198,35 @@ function prepare(orm: Orm) {
 type Statements = ReturnType<typeof prepare>;
 
 const value = (name: string): SQL => sql`${sql.placeholder(name)}`;
+
+function prepareSweeps(orm: Orm) {
+  const fields = {
+    id: addresses.id,
+    scripthash: addresses.scripthash,
+    statusHash: addresses.statusHash,
+  };
+  const isGiven = sql`${addresses.origin} in ('issued', 'skipped')`;
+  const isHot = sql`${isGiven} and (${addresses.issuedAt} > ${sql.placeholder('since')}
+    or exists (select 1 from ${payments} where ${payments.addressId} = ${addresses.id}
+      and ${payments.state} in ('unconfirmed', 'confirming', 'confirmed')))`;
+  const isAfter = gt(addresses.id, sql.placeholder('afterId'));
+  const page = (condition: SQL | undefined) =>
+    orm
+      .select(fields)
+      .from(addresses)
+      .where(condition)
+      .orderBy(asc(addresses.id))
+      .limit(sql.placeholder('limit'))
+      .prepare();
+  const counted = (condition: SQL) =>
+    orm.select({ count: count() }).from(addresses).where(condition).prepare();
+  return {
+    hot: page(and(isAfter, isHot)),
+    countHot: counted(isHot),
+    given: page(and(isAfter, isGiven)),
+    countGiven: counted(isGiven),
+  };
+}
 
 const rowId = () => eq(addresses.id, sql.placeholder('id'));
 

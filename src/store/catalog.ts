@@ -23,6 +23,20 @@ export interface NewStore {
   readonly webhookSecret: string;
 }
 
+/** What of a store may change while it runs; its wallet may not. */
+export type StoreChange = Partial<
+  Pick<
+    StoreRow,
+    | 'name'
+    | 'callbackUrl'
+    | 'requiredConfirmations'
+    | 'confirmationBands'
+    | 'reversalCallback'
+    | 'allowPrivateCallback'
+    | 'allowHttpCallback'
+  >
+>;
+
 export interface Catalog {
   setting(name: string): string | undefined;
   putSetting(tx: Tx, name: string, value: string): void;
@@ -36,6 +50,8 @@ export interface Catalog {
   stores(options?: { archived?: boolean }): StoreRow[];
   /** @throws PaygateError not_found */
   store(id: number): StoreRow;
+  /** @throws PaygateError not_found */
+  changeStore(tx: Tx, id: number, change: StoreChange): StoreRow;
   archiveStore(tx: Tx, now: number, id: number, stopCallbacks: boolean): StoreRow;
   /** Whether this is the text of a key that is valid now. */
   isValidKey(text: string, now: number): boolean;
@@ -121,6 +137,12 @@ class SqlCatalog implements Catalog {
     const row = this.#orm.select().from(stores).where(eq(stores.id, id)).get();
     if (row === undefined) throw new PaygateError('not_found', `there is no store ${id}`);
     return row;
+  }
+
+  changeStore(_tx: Tx, id: number, change: StoreChange): StoreRow {
+    const before = this.store(id);
+    if (Object.keys(change).length === 0) return before;
+    return this.#orm.update(stores).set(change).where(eq(stores.id, id)).returning().get();
   }
 
   archiveStore(_tx: Tx, now: number, id: number, stopCallbacks: boolean): StoreRow {

@@ -7,7 +7,6 @@
 // tip, never stored; `status` is the number last decided on and changes with the callback's row;
 // the status hash is saved only when every item of the history it stands for was worked up.
 
-import { and, eq, sql } from 'drizzle-orm';
 import type { Scripthash, Txid } from '../bitcoin/ids.ts';
 import type { StatusHash } from '../domain/history.ts';
 import {
@@ -18,15 +17,16 @@ import {
   depthOf,
   type Fact,
   type Payment,
+  type Rules,
   settledDepth,
 } from '../domain/payment.ts';
+import { type Policy, readBands, requiredFor } from '../domain/policy.ts';
 import type { Addresses, AddressRow } from './addresses.ts';
+import type { StoreRow } from './catalog.ts';
 import type { Orm, Tx } from './database.ts';
 import type { Headers } from './headers.ts';
+import { type LedgerStatements, type PaymentRow, prepareLedger } from './ledger-statements.ts';
 import type { Outbox } from './outbox.ts';
-import { addresses, headers, payments, stores } from './schema.ts';
-
-export type PaymentRow = typeof payments.$inferSelect;
 
 /** What a transaction pays to the observed script. */
 export interface Output {
@@ -41,14 +41,22 @@ export interface Seen {
   /** Null in a mempool; else the block of our best chain that it was proven to be in. */
   readonly block: Block | null;
   readonly output: Output;
+  /** The transaction itself; absent when we have it already. */
+  readonly raw?: Uint8Array;
+}
+
+/** A payment that a second voice agrees is nowhere any more. */
+export interface Gone {
+  readonly txid: Txid;
+  /** A transaction known to have taken its inputs. */
+  readonly replacedBy: Txid | null;
 }
 
 /** All that was learnt of one script in one go. */
 export interface Observation {
   readonly scripthash: Scripthash;
   readonly seen: readonly Seen[];
-  /** Transactions that we recorded and this history does not name. */
-  readonly missing: readonly Txid[];
+  readonly gone: readonly Gone[];
   /** The status of the history, or undefined while some item of it could not be worked up. */
   readonly statusHash: StatusHash | null | undefined;
 }
@@ -56,17 +64,26 @@ export interface Observation {
 export interface Applied {
   /** How many callbacks were enqueued. */
   readonly callbacks: number;
+  /** Payments whose shop was told 1 or 2, and that are in no block any more. */
+  readonly reversed: readonly Txid[];
   /** Set when somebody paid an address that we had not given out yet. */
   readonly foreignUse?: { readonly walletId: number; readonly derivationIndex: number };
 }
 
 export interface Ledger {
   apply(tx: Tx, now: number, observation: Observation): Applied;
-  /** Our tip moved: payments that are deep enough now. Answers how many callbacks were enqueued. */
+  /** Our tip or a store's demands moved: payments that are deep enough now. Answers how many callbacks. */
   promote(tx: Tx, now: number): number;
   /** Scripts with a payment in a block that is not on our best chain: to be observed again. */
   offChain(): Scripthash[];
   paymentsOf(addressId: number): PaymentRow[];
+  /** The raw transaction of a payment that is not final. */
+  rawOf(txid: Txid): Uint8Array | undefined;
+  /** Transactions of unconfirmed payments: first seen after, last broadcast before. */
+  toBroadcast(seenAfter: number, broadcastBefore: number, limit: number): Txid[];
+  noteBroadcast(tx: Tx, now: number, txid: Txid): void;
+  /** How many payments were taken back since a time, after the shop was told 1 or 2. */
+  countReversed(since: number): number;
 }
 
 interface Parts {
@@ -78,33 +95,42 @@ interface Parts {
 
 export const createLedger = (parts: Parts): Ledger => new SqlLedger(parts);
 
+/** An address with the store that its payments are told to. */
+interface Place {
+  readonly address: AddressRow;
+  /** Null for an index that a restore skipped and that several stores might have issued. */
+  readonly store: StoreRow | null;
+}
+
 class SqlLedger implements Ledger {
   readonly #parts: Parts;
-  readonly #statements: Statements;
+  readonly #statements: LedgerStatements;
 
   constructor(parts: Parts) {
     this.#parts = parts;
-    this.#statements = prepare(parts.orm);
+    this.#statements = prepareLedger(parts.orm);
   }
 
   apply(tx: Tx, now: number, observation: Observation): Applied {
     const address = this.#parts.addresses.byScripthash(observation.scripthash);
-    if (address === undefined) return { callbacks: 0 };
+    if (address === undefined) return { callbacks: 0, reversed: [] };
     if (address.origin === 'ahead' || address.origin === 'foreign') {
       return noteForeignUse(this.#statements, address, observation);
     }
-    const required = requiredOf(this.#statements, address.storeId);
+    const place = { address, store: this.#storeOf(address) };
+    const before = this.paymentsOf(address.id);
     let callbacks = 0;
     let stale = false;
     for (const seen of observation.seen) {
-      callbacks += this.#applySeen(tx, now, address, seen, required);
+      callbacks += this.#applySeen(tx, now, place, seen);
       stale ||= seen.block !== null && !this.#isOnBest(seen.block);
     }
+    for (const gone of observation.gone) callbacks += this.#applyGone(tx, now, place, gone);
     const { statusHash } = observation;
     if (statusHash !== undefined && !stale) {
       this.#statements.setStatus.run({ id: address.id, statusHash });
     }
-    return { callbacks };
+    return { callbacks, reversed: reversedSince(before, this.paymentsOf(address.id)) };
   }
 
   promote(tx: Tx, now: number): number {
@@ -112,8 +138,8 @@ class SqlLedger implements Ledger {
     if (tip === undefined) return 0;
     let callbacks = 0;
     const settledBelow = tip.height - settledDepth + 1;
-    for (const { payment, address, required } of this.#statements.maturing.all({ settledBelow })) {
-      callbacks += this.#applySeen(tx, now, address, seenOf(payment), required ?? 1);
+    for (const { payment, ...place } of this.#statements.maturing.all({ settledBelow })) {
+      callbacks += this.#applySeen(tx, now, place, seenOf(payment));
     }
     return callbacks;
   }
@@ -126,22 +152,67 @@ class SqlLedger implements Ledger {
     return this.#statements.ofAddress.all({ addressId });
   }
 
+  rawOf(txid: Txid): Uint8Array | undefined {
+    return this.#statements.rawOf.get({ txid })?.raw;
+  }
+
+  toBroadcast(seenAfter: number, broadcastBefore: number, limit: number): Txid[] {
+    const rows = this.#statements.toBroadcast.all({ seenAfter, broadcastBefore, limit });
+    return rows.map(({ txid }) => txid);
+  }
+
+  noteBroadcast(_tx: Tx, now: number, txid: Txid): void {
+    this.#statements.setBroadcast.run({ txid, now });
+  }
+
+  countReversed(since: number): number {
+    return this.#statements.countReversed.get({ since })?.count ?? 0;
+  }
+
+  #storeOf({ storeId }: AddressRow): StoreRow | null {
+    return storeId === null ? null : (this.#statements.storeById.get({ storeId }) ?? null);
+  }
+
   /** Decides on one transaction and records what follows. Answers the number of callbacks. */
-  #applySeen(tx: Tx, now: number, address: AddressRow, seen: Seen, required: number): number {
-    const row = this.#statements.find.get({ addressId: address.id, txid: seen.txid });
+  #applySeen(tx: Tx, now: number, place: Place, seen: Seen): number {
+    const row = this.#statements.find.get({ addressId: place.address.id, txid: seen.txid });
     const current = row && paymentOf(row);
     const fact = this.#factOf(seen.block, current);
     if (fact === undefined) return 0;
-    const rules = { requiredConfirmations: required, coinbase: seen.output.coinbase };
-    const decision = decide(current, fact, rules);
+    const decision = decide(current, fact, rulesOf(place.store, seen.output));
     if (decision === undefined) return 0;
-    const paymentId = this.#save(address, seen, row, decision, now);
-    if (decision.callback === undefined || address.storeId === null) return 0;
+    const paymentId = this.#save(place.address, seen, row, decision, now);
+    this.#keepRaw(seen, decision, now);
+    return this.#owe(tx, now, place, paymentId, seen, decision);
+  }
+
+  #applyGone(tx: Tx, now: number, place: Place, { txid, replacedBy }: Gone): number {
+    const row = this.#statements.find.get({ addressId: place.address.id, txid });
+    if (row === undefined) return 0;
+    const seen = seenOf(row);
+    // No silence outweighs a proof that still stands.
+    if (seen.block !== null && this.#isOnBest(seen.block)) return 0;
+    const decision = decide(paymentOf(row), { kind: 'gone' }, rulesOf(place.store, seen.output));
+    if (decision === undefined) return 0;
+    const paymentId = this.#save(place.address, seen, row, decision, now);
+    this.#statements.setReplacedBy.run({ id: paymentId, replacedBy });
+    return this.#owe(tx, now, place, paymentId, seen, decision);
+  }
+
+  #owe(
+    tx: Tx,
+    now: number,
+    { address, store }: Place,
+    paymentId: number,
+    seen: Seen,
+    { next, callback }: Decision,
+  ): number {
+    if (callback === undefined || store === null) return 0;
     this.#parts.outbox.enqueue(tx, now, {
       paymentId,
-      storeId: address.storeId,
-      status: decision.callback,
-      cycle: decision.next.cycle,
+      storeId: store.id,
+      status: callback,
+      cycle: next.cycle,
       address: address.address,
       txid: seen.txid,
       valueSat: seen.output.valueSat,
@@ -195,95 +266,43 @@ class SqlLedger implements Ledger {
       coinbase: Number(coinbase),
     }).id;
   }
+
+  /** Raw bytes are of use until the payment is beyond any reorganisation. */
+  #keepRaw({ txid, raw }: Seen, { next }: Decision, now: number): void {
+    if (next.state === 'settled') this.#statements.forgetRaw.run({ txid });
+    else if (raw !== undefined) this.#statements.keepRaw.run({ txid, raw: Buffer.from(raw), now });
+  }
 }
 
-function prepare(orm: Orm) {
-  const value = (name: string) => sql`${sql.placeholder(name)}`;
-  const place = {
-    state: value('state'),
-    height: value('height'),
-    blockHash: value('blockHash'),
-    status: value('status'),
-    cycle: value('cycle'),
-    changedAt: value('now'),
-  };
-  const ofAddress = eq(payments.addressId, sql.placeholder('addressId'));
-  return {
-    ofAddress: orm.select().from(payments).where(ofAddress).prepare(),
-    find: orm
-      .select()
-      .from(payments)
-      .where(and(ofAddress, eq(payments.txid, sql.placeholder('txid'))))
-      .prepare(),
-    insert: orm
-      .insert(payments)
-      .values({
-        ...place,
-        addressId: value('addressId'),
-        txid: value('txid'),
-        valueSat: value('valueSat'),
-        coinbase: value('coinbase'),
-        signalsRbf: value('signalsRbf'),
-        firstSeenAt: value('now'),
-      })
-      .returning({ id: payments.id })
-      .prepare(),
-    update: orm
-      .update(payments)
-      .set(place)
-      .where(eq(payments.id, sql.placeholder('id')))
-      .prepare(),
-    setStatus: orm
-      .update(addresses)
-      .set({ statusHash: value('statusHash') })
-      .where(eq(addresses.id, sql.placeholder('id')))
-      .prepare(),
-    setForeign: orm
-      .update(addresses)
-      .set({ origin: 'foreign', statusHash: value('statusHash') })
-      .where(eq(addresses.id, sql.placeholder('id')))
-      .prepare(),
-    requiredOf: orm
-      .select({ required: stores.requiredConfirmations })
-      .from(stores)
-      .where(eq(stores.id, sql.placeholder('storeId')))
-      .prepare(),
-    maturing: orm
-      .select({ payment: payments, address: addresses, required: stores.requiredConfirmations })
-      .from(payments)
-      .innerJoin(addresses, eq(addresses.id, payments.addressId))
-      .leftJoin(stores, eq(stores.id, addresses.storeId))
-      .where(
-        sql`${payments.state} = 'confirming' or (${payments.state} = 'confirmed'
-          and ${payments.height} <= ${sql.placeholder('settledBelow')})`,
-      )
-      .prepare(),
-    offChain: orm
-      .selectDistinct({ scripthash: addresses.scripthash })
-      .from(payments)
-      .innerJoin(addresses, eq(addresses.id, payments.addressId))
-      .leftJoin(headers, and(eq(headers.hash, payments.blockHash), sql`${headers.onBest} = 1`))
-      .where(sql`${payments.state} in ('confirming', 'confirmed') and ${headers.hash} is null`)
-      .prepare(),
-  };
+const rulesOf = (store: StoreRow | null, { valueSat, coinbase }: Output): Rules => ({
+  requiredConfirmations: store === null ? 1 : requiredFor(policyOf(store), valueSat),
+  coinbase,
+  tellReversal: store?.reversalCallback ?? false,
+});
+
+const policyOf = ({ requiredConfirmations, confirmationBands }: StoreRow): Policy => ({
+  confirmations: requiredConfirmations,
+  bands: readBands(confirmationBands),
+});
+
+const isInBlock = ({ height }: PaymentRow): boolean => height !== null;
+
+function reversedSince(before: readonly PaymentRow[], after: readonly PaymentRow[]): Txid[] {
+  const wereInBlock = new Set(before.filter(isInBlock).map(({ id }) => id));
+  return after.filter((row) => wereInBlock.has(row.id) && !isInBlock(row)).map(({ txid }) => txid);
 }
-
-type Statements = ReturnType<typeof prepare>;
-
-/** Without a store (an index skipped after a restore) no callback leaves; 1 is as good as any. */
-const requiredOf = (statements: Statements, storeId: number | null): number =>
-  storeId === null ? 1 : (statements.requiredOf.get({ storeId })?.required ?? 1);
 
 function noteForeignUse(
-  statements: Statements,
+  statements: LedgerStatements,
   address: AddressRow,
   { statusHash }: Observation,
 ): Applied {
-  if (statusHash === undefined || statusHash === address.statusHash) return { callbacks: 0 };
+  const nothing = { callbacks: 0, reversed: [] };
+  if (statusHash === undefined || statusHash === address.statusHash) return nothing;
   statements.setForeign.run({ id: address.id, statusHash });
-  if (address.origin === 'foreign') return { callbacks: 0 };
+  if (address.origin === 'foreign') return nothing;
   const { walletId, derivationIndex } = address;
-  return { callbacks: 0, foreignUse: { walletId, derivationIndex } };
+  return { ...nothing, foreignUse: { walletId, derivationIndex } };
 }
 
 function paymentOf(row: PaymentRow): Payment {

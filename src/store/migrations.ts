@@ -90,6 +90,7 @@ CREATE TABLE \`payments\` (
 	\`state\` text NOT NULL,
 	\`height\` integer,
 	\`block_hash\` text,
+	\`replaced_by\` text,
 	\`coinbase\` integer DEFAULT false NOT NULL,
 	\`signals_rbf\` integer DEFAULT false NOT NULL,
 	\`status\` integer,
@@ -103,9 +104,11 @@ CREATE INDEX \`payments_state\` ON \`payments\` (\`state\`,\`height\`);--> state
 CREATE UNIQUE INDEX \`payments_identity\` ON \`payments\` (\`address_id\`,\`txid\`);--> statement-breakpoint
 CREATE TABLE \`servers\` (
 	\`label\` text PRIMARY KEY NOT NULL,
-	\`trust\` text NOT NULL,
+	\`trust\` text,
 	\`pin_sha256\` text,
-	\`learned_at\` integer NOT NULL
+	\`learned_at\` integer NOT NULL,
+	\`banned_until\` integer,
+	\`ban_reason\` text
 ) STRICT;
 --> statement-breakpoint
 CREATE TABLE \`settings\` (
@@ -119,6 +122,8 @@ CREATE TABLE \`stores\` (
 	\`wallet_id\` integer NOT NULL,
 	\`callback_url\` text NOT NULL,
 	\`required_confirmations\` integer NOT NULL,
+	\`confirmation_bands\` text DEFAULT '[]' NOT NULL,
+	\`reversal_callback\` integer DEFAULT false NOT NULL,
 	\`allow_private_callback\` integer DEFAULT false NOT NULL,
 	\`allow_http_callback\` integer DEFAULT false NOT NULL,
 	\`webhook_secret\` text NOT NULL,
@@ -128,6 +133,14 @@ CREATE TABLE \`stores\` (
 	FOREIGN KEY (\`wallet_id\`) REFERENCES \`wallets\`(\`id\`) ON UPDATE no action ON DELETE no action
 ) STRICT;
 --> statement-breakpoint
+CREATE TABLE \`transactions\` (
+	\`txid\` text PRIMARY KEY NOT NULL,
+	\`raw\` blob NOT NULL,
+	\`first_seen_at\` integer NOT NULL,
+	\`broadcast_at\` integer NOT NULL
+) STRICT;
+--> statement-breakpoint
+CREATE INDEX \`transactions_broadcast\` ON \`transactions\` (\`broadcast_at\`);--> statement-breakpoint
 CREATE TABLE \`wallets\` (
 	\`id\` integer PRIMARY KEY NOT NULL,
 	\`descriptor\` text NOT NULL,

@@ -8,7 +8,7 @@ import { type Database, type DatabaseOptions, openDatabase, openFailure } from '
 import { createHeaders, type Headers } from './headers.ts';
 import { createLedger, type Ledger } from './ledger.ts';
 import { createOutbox, type Outbox } from './outbox.ts';
-import { createPins, type Pins } from './pins.ts';
+import { createServers, type Servers } from './servers.ts';
 
 export interface Store {
   readonly database: Database;
@@ -20,7 +20,7 @@ export interface Store {
   readonly headers: Headers;
   readonly ledger: Ledger;
   readonly outbox: Outbox;
-  readonly pins: Pins;
+  readonly servers: Servers;
 }
 
 export interface OpenOptions extends DatabaseOptions {
@@ -48,7 +48,7 @@ export async function openStore(options: OpenOptions): Promise<Store> {
       headers,
       outbox,
       ledger: createLedger({ orm: database.orm, addresses, headers, outbox }),
-      pins: createPins(database),
+      servers: createServers(database),
     };
   } catch (error) {
     await database.close();

@@ -46,6 +46,10 @@ export const stores = sqliteTable('stores', {
     .references(() => wallets.id),
   callbackUrl: text('callback_url').notNull(),
   requiredConfirmations: integer('required_confirmations').notNull(),
+  /** JSON: from which amount on a payment must be deeper (domain/policy.ts). */
+  confirmationBands: text('confirmation_bands').notNull().default('[]'),
+  /** Whether a payment that vanished after 1 or 2 is told as -1. */
+  reversalCallback: flag('reversal_callback'),
   allowPrivateCallback: flag('allow_private_callback'),
   allowHttpCallback: flag('allow_http_callback'),
   webhookSecret: text('webhook_secret').notNull(),
@@ -112,6 +116,8 @@ export const payments = sqliteTable(
     /** Where the transaction was proven to be; both null while it is in no block. */
     height: integer('height'),
     blockHash: text('block_hash').$type<BlockHash>(),
+    /** The transaction that took its inputs, where one is known. */
+    replacedBy: text('replaced_by').$type<Txid>(),
     coinbase: flag('coinbase'),
     signalsRbf: flag('signals_rbf'),
     /** The callback status last decided on, sent or not; null when none was. */
@@ -125,6 +131,19 @@ export const payments = sqliteTable(
     unique('payments_identity').on(table.addressId, table.txid),
     index('payments_state').on(table.state, table.height),
   ],
+);
+
+/** Raw transactions of payments that are not final: to be broadcast again, and to find conflicts. */
+export const transactions = sqliteTable(
+  'transactions',
+  {
+    txid: text('txid').$type<Txid>().primaryKey(),
+    raw: blob('raw', { mode: 'buffer' }).notNull(),
+    firstSeenAt: integer('first_seen_at').notNull(),
+    /** When it was last broadcast by us, or first seen. */
+    broadcastAt: integer('broadcast_at').notNull(),
+  },
+  (table) => [index('transactions_broadcast').on(table.broadcastAt)],
 );
 
 /** The outbox: one row a callback owed. `version` counts the callbacks of one payment. */
@@ -196,11 +215,13 @@ export const headers = sqliteTable(
   (table) => [uniqueIndex('headers_best').on(table.height).where(sql`on_best = 1`)],
 );
 
-/** What was learnt about the TLS identity of an Electrum server. */
+/** What was learnt of Electrum servers: their TLS identity, and which of them lied. */
 export const servers = sqliteTable('servers', {
   label: text('label').primaryKey(),
   /** `valid`: its certificate once validated, so it must from then on; `pinned`: `pinSha256` must match. */
-  trust: text('trust').$type<'valid' | 'pinned'>().notNull(),
+  trust: text('trust').$type<'valid' | 'pinned'>(),
   pinSha256: text('pin_sha256'),
   learnedAt: integer('learned_at').notNull(),
+  bannedUntil: integer('banned_until'),
+  banReason: text('ban_reason'),
 });

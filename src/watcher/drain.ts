@@ -12,6 +12,7 @@ import type { World } from '../world.ts';
 import { gather } from './gather.ts';
 import type { Tasks } from './tasks.ts';
 import { Lie, type Verifier } from './verifier.ts';
+import type { CallWitness } from './witness.ts';
 
 /** Scripts worked on at once. */
 const scriptsAtOnce = 16;
@@ -23,6 +24,7 @@ export interface DrainParts {
   readonly store: Store;
   readonly verifier: Verifier;
   readonly tasks: Tasks;
+  readonly callWitness: CallWitness;
   /** Callbacks were enqueued. */
   readonly onCallbacks: () => void;
   /** A server's proof failed twice: fetch its headers anew, or be rid of it. */
@@ -31,9 +33,14 @@ export interface DrainParts {
   readonly refreshTip: (session: Session) => Promise<void>;
 }
 
+/**
+ * How a script is looked at: when its status is another than the one we worked up (`changed`), in any
+ * case (`again`), or in any case and with a second voice (`cross`).
+ */
+export type Look = 'changed' | 'again' | 'cross';
+
 export interface Drain {
-  /** Has a script looked at; `force` also where its status is the one we worked up. */
-  mark(scripthash: Scripthash, force?: boolean): void;
+  mark(scripthash: Scripthash, look?: Look): void;
   /** Works with this session from now on, or waits with none. */
   use(session: Session | undefined): void;
   /** Our tip moved: what waited for a header goes on. */
@@ -48,7 +55,8 @@ export function createDrain(parts: DrainParts): Drain {
 class DirtySet implements Drain {
   readonly #parts: DrainParts;
   readonly #dirty = new Set<Scripthash>();
-  readonly #forced = new Set<Scripthash>();
+  /** What must be looked at in any case. */
+  readonly #forced = new Map<Scripthash, 'again' | 'cross'>();
   readonly #underWay = new Set<Scripthash>();
   /** Named a block above our tip, or a transaction that was not shown. */
   readonly #waitingForTip = new Set<Scripthash>();
@@ -62,10 +70,15 @@ class DirtySet implements Drain {
     this.#parts = parts;
   }
 
-  mark(scripthash: Scripthash, force = false): void {
+  mark(scripthash: Scripthash, look: Look = 'changed'): void {
     this.#dirty.add(scripthash);
-    if (force) this.#forced.add(scripthash);
+    this.#force(scripthash, look);
     this.#pump();
+  }
+
+  #force(scripthash: Scripthash, look: Look): void {
+    if (look === 'changed' || this.#forced.get(scripthash) === 'cross') return;
+    this.#forced.set(scripthash, look);
   }
 
   use(session: Session | undefined): void {
@@ -97,26 +110,30 @@ class DirtySet implements Drain {
   }
 
   async #work(session: Session, scripthash: Scripthash): Promise<void> {
-    const forced = this.#forced.delete(scripthash);
+    const look = this.#forced.get(scripthash) ?? 'changed';
+    this.#forced.delete(scripthash);
     try {
-      await this.#observe(session, scripthash, forced);
+      await this.#observe(session, scripthash, look);
       this.#suspect.delete(scripthash);
     } catch (error) {
-      await this.#failed(session, scripthash, error);
+      await this.#failed(session, scripthash, look, error);
     } finally {
       this.#underWay.delete(scripthash);
       this.#pump();
     }
   }
 
-  async #observe(session: Session, scripthash: Scripthash, forced: boolean): Promise<void> {
-    const { store, verifier, world } = this.#parts;
+  async #observe(session: Session, scripthash: Scripthash, look: Look): Promise<void> {
+    const { store, verifier, world, callWitness } = this.#parts;
     const history = await session.history(scripthash);
     const address = store.addresses.byScripthash(scripthash);
     if (address === undefined) return;
-    if (!forced && statusHash(history) === address.statusHash) return;
+    if (look === 'changed' && statusHash(history) === address.statusHash) return;
     await verifier.synced();
-    const observation = await gather({ session, verifier, store }, address, history);
+    const observation = await gather(
+      { session, verifier, store, callWitness },
+      { address, history, cross: look === 'cross' },
+    );
     // What a session said before it ended is no longer worth writing down.
     if (session.closed) throw new PaygateError('unavailable', 'the session has ended');
     const applied = await store.database.write((tx) =>
@@ -127,19 +144,24 @@ class DirtySet implements Drain {
       this.#later(scripthash);
     }
     if (applied.callbacks > 0) this.#parts.onCallbacks();
-    for (const txid of observation.missing) {
-      world.log.warn('a payment is missing from its history', {
-        txid,
-        server: session.server.label,
-      });
+    for (const txid of applied.reversed) {
+      world.log.warn('a payment was taken back by the chain', { txid });
+    }
+    for (const { txid, replacedBy } of observation.gone) {
+      world.log.warn('a payment is gone', { txid, replacedBy });
     }
     if (applied.foreignUse !== undefined) {
       world.log.warn('an address was paid that was not issued yet', { ...applied.foreignUse });
     }
   }
 
-  async #failed(session: Session, scripthash: Scripthash, error: unknown): Promise<void> {
-    this.#forced.add(scripthash);
+  async #failed(
+    session: Session,
+    scripthash: Scripthash,
+    look: Look,
+    error: unknown,
+  ): Promise<void> {
+    this.#force(scripthash, look === 'changed' ? 'again' : look);
     if (session.closed) {
       this.#dirty.add(scripthash);
     } else if (!(error instanceof Lie)) {

@@ -1,20 +1,33 @@
 // One script's history turned into an observation: every transaction that pays us, with its place
-// proven. No transaction of the database is open while this waits for the network.
+// proven, and every payment that is certain to be gone. No transaction of the database is open while
+// this waits for the network.
 
 import type { Txid } from '../bitcoin/ids.ts';
+import { parseTransaction } from '../bitcoin/transaction.ts';
 import { type HistoryItem, type Position, statusHash } from '../domain/history.ts';
 import type { Block } from '../domain/payment.ts';
 import { ServerError } from '../electrum/framing.ts';
 import type { Session } from '../electrum/session.ts';
 import type { AddressRow } from '../store/addresses.ts';
-import type { Observation, Output, PaymentRow, Seen } from '../store/ledger.ts';
+import type { Gone, Observation, Seen } from '../store/ledger.ts';
+import type { PaymentRow } from '../store/ledger-statements.ts';
 import type { Store } from '../store/open.ts';
 import type { Inclusion, Verifier } from './verifier.ts';
+import { type CallWitness, testify } from './witness.ts';
+
+/** One script, and what the watched server says of it. */
+export interface Subject {
+  readonly address: AddressRow;
+  readonly history: readonly HistoryItem[];
+  /** Whether a second voice is asked also when nothing is missing. */
+  readonly cross: boolean;
+}
 
 export interface GatherParts {
   readonly session: Session;
   readonly verifier: Verifier;
   readonly store: Store;
+  readonly callWitness: CallWitness;
 }
 
 /** Items worked on at once, so that one flooded address leaves room for the others. */
@@ -28,38 +41,77 @@ type Gathered =
   | { readonly kind: 'nothing' }
   | { readonly kind: 'open' };
 
+type Known = ReadonlyMap<Txid, PaymentRow>;
+
 /** @throws Lie when a proof fails; PaygateError unavailable when the session ends */
-export async function gather(
-  parts: GatherParts,
-  address: AddressRow,
-  history: readonly HistoryItem[],
-): Promise<Observation> {
+export async function gather(parts: GatherParts, subject: Subject): Promise<Observation> {
+  const { address, history } = subject;
   const { scripthash } = address;
   const status = statusHash(history);
   // Nobody was given these: that they are used at all is all that counts.
   if (address.origin === 'ahead' || address.origin === 'foreign') {
-    return { scripthash, seen: [], missing: [], statusHash: status };
+    return { scripthash, seen: [], gone: [], statusHash: status };
   }
   const known = new Map(parts.store.ledger.paymentsOf(address.id).map((row) => [row.txid, row]));
-  const gathered: Gathered[] = [];
-  for (let start = 0; start < history.length; start += itemsAtOnce) {
-    const items = history.slice(start, start + itemsAtOnce);
-    const work = items.map((item) => gatherItem(parts, address.script, item, known.get(item.txid)));
-    gathered.push(...(await Promise.all(work)));
-  }
-  const isOpen = gathered.some(({ kind }) => kind === 'open');
+  const gathered = await gatherAll(parts, address.script, history, known);
+  const testified = await hearWitness(parts, subject, known);
+  const all = [...gathered, ...testified.gathered];
+  const seen = all.flatMap((each) => (each.kind === 'seen' ? [each.seen] : []));
+  const isOpen = testified.isOpen || all.some(({ kind }) => kind === 'open');
   return {
     scripthash,
-    seen: gathered.flatMap((each) => (each.kind === 'seen' ? [each.seen] : [])),
-    missing: missingFrom(history, [...known.values()]),
+    seen,
+    gone: testified.gone.map((txid) => ({ txid, replacedBy: conflictOf(parts.store, txid, seen) })),
     statusHash: isOpen ? undefined : status,
   };
 }
 
-function missingFrom(history: readonly HistoryItem[], known: readonly PaymentRow[]): Txid[] {
+async function gatherAll(
+  parts: GatherParts,
+  script: Uint8Array,
+  history: readonly HistoryItem[],
+  known: Known,
+): Promise<Gathered[]> {
+  const gathered: Gathered[] = [];
+  for (let start = 0; start < history.length; start += itemsAtOnce) {
+    const items = history.slice(start, start + itemsAtOnce);
+    const work = items.map((item) => gatherItem(parts, script, item, known.get(item.txid)));
+    gathered.push(...(await Promise.all(work)));
+  }
+  return gathered;
+}
+
+/** What a second voice adds to a history, or takes from what we know. */
+interface Testified {
+  readonly gathered: readonly Gathered[];
+  readonly gone: readonly Txid[];
+  /** Silence that nobody could explain yet: to be looked at again. */
+  readonly isOpen: boolean;
+}
+
+/** Never cancels on silence: what a history leaves out is asked of a second voice. */
+async function hearWitness(
+  parts: GatherParts,
+  { address, history, cross }: Subject,
+  known: Known,
+): Promise<Testified> {
   const named = new Set(history.map(({ txid }) => txid));
-  const expected = known.filter(({ state }) => state !== 'dropped');
-  return expected.map(({ txid }) => txid).filter((txid) => !named.has(txid));
+  const missing = [...known.values()]
+    .filter((row) => row.state !== 'dropped' && !named.has(row.txid))
+    .filter((row) => !standsOn(parts.store, provenBlock(row)))
+    .map(({ txid }) => txid);
+  const nothing = { gathered: [], gone: [], isOpen: missing.length > 0 };
+  if (missing.length === 0 && !cross) return nothing;
+  const witness = await parts.callWitness(parts.session);
+  if (witness === undefined) return nothing;
+  try {
+    const { gone, omitted } = await testify(witness, address.scripthash, named, missing);
+    const told = { ...parts, session: witness.session };
+    const gathered = await gatherAll(told, address.script, omitted, known);
+    return { gathered, gone: [...gone], isOpen: gone.size < missing.length };
+  } finally {
+    witness.release();
+  }
 }
 
 async function gatherItem(
@@ -68,7 +120,7 @@ async function gatherItem(
   { txid, position }: HistoryItem,
   row: PaymentRow | undefined,
 ): Promise<Gathered> {
-  let found: [Output | undefined, Place];
+  let found: [Omit<Seen, 'txid' | 'block'> | undefined, Place];
   try {
     found = await Promise.all([
       row === undefined ? parts.verifier.output(parts.session, txid, script) : outputOf(row),
@@ -79,17 +131,15 @@ async function gatherItem(
     if (error instanceof ServerError) return { kind: 'open' };
     throw error;
   }
-  const [output, place] = found;
-  if (output === undefined || place.kind === 'unproven') return { kind: 'nothing' };
+  const [paid, place] = found;
+  if (paid === undefined || place.kind === 'unproven') return { kind: 'nothing' };
   if (place.kind === 'ahead') return { kind: 'open' };
   const block = place.kind === 'proven' ? place.block : null;
-  return { kind: 'seen', seen: { txid, block, output } };
+  return { kind: 'seen', seen: { txid, block, ...paid } };
 }
 
-const outputOf = ({ valueSat, signalsRbf, coinbase }: PaymentRow): Output => ({
-  valueSat,
-  signalsRbf,
-  coinbase,
+const outputOf = ({ valueSat, signalsRbf, coinbase }: PaymentRow): Pick<Seen, 'output'> => ({
+  output: { valueSat, signalsRbf, coinbase },
 });
 
 async function placeOf(
@@ -100,13 +150,31 @@ async function placeOf(
 ): Promise<Place> {
   if (position.kind === 'mempool') return { kind: 'mempool' };
   const known = provenBlock(row);
-  if (known?.height === position.height && store.headers.bestHashAt(known.height) === known.hash) {
+  if (known?.height === position.height && standsOn(store, known)) {
     return { kind: 'proven', block: known };
   }
   return verifier.prove(session, txid, position.height);
 }
 
+/** Whether a block is part of our best chain: a proof in it outweighs any silence. */
+const standsOn = ({ headers }: Store, block: Block | undefined): boolean =>
+  block !== undefined && headers.bestHashAt(block.height) === block.hash;
+
 function provenBlock(row: PaymentRow | undefined): Block | undefined {
   if (row === undefined || row.height === null || row.blockHash === null) return undefined;
   return { height: row.height, hash: row.blockHash };
+}
+
+/** Which of the transactions that are there took an input of the one that is gone. */
+function conflictOf({ ledger }: Store, txid: Txid, seen: readonly Seen[]): Gone['replacedBy'] {
+  const spent = inputsOf(ledger.rawOf(txid));
+  const rival = seen.find((each) =>
+    inputsOf(each.raw ?? ledger.rawOf(each.txid)).some((input) => spent.includes(input)),
+  );
+  return rival?.txid ?? null;
+}
+
+function inputsOf(raw: Uint8Array | undefined): string[] {
+  if (raw === undefined) return [];
+  return parseTransaction(raw).inputs.map(({ txid, vout }) => `${txid}:${vout}`);
 }

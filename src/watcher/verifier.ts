@@ -41,6 +41,11 @@ export type Inclusion =
   /** The block is below our first header: believed for nothing but "used". */
   | { readonly kind: 'unproven' };
 
+export interface PaidOutput {
+  readonly output: Output;
+  readonly raw: Uint8Array;
+}
+
 export interface Verifier {
   /** Follows a server to the tip it announced. @throws Lie */
   sync(session: Session, announced: HeaderTip): Promise<void>;
@@ -48,8 +53,13 @@ export interface Verifier {
   synced(): Promise<void>;
   /** @throws Lie */
   prove(session: Session, txid: Txid, height: number): Promise<Inclusion>;
-  /** What a transaction pays to a script; undefined when nothing. @throws Lie */
-  output(session: Session, txid: Txid, script: Uint8Array): Promise<Output | undefined>;
+  /** The transaction itself, and what it pays to a script; undefined when nothing. @throws Lie */
+  output(session: Session, txid: Txid, script: Uint8Array): Promise<PaidOutput | undefined>;
+}
+
+interface Known {
+  readonly raw: Uint8Array;
+  readonly parsed: Transaction;
 }
 
 export interface VerifierOptions {
@@ -137,21 +147,22 @@ export function createVerifier(options: VerifierOptions): Verifier {
       return { kind: 'proven', block: { height, hash: ours.header.hash } };
     },
     async output(session, txid, script) {
-      const found = await transaction(session, txid);
-      const valueSat = valuePaidTo(found, script);
+      const { raw, parsed } = await transaction(session, txid);
+      const valueSat = valuePaidTo(parsed, script);
       if (valueSat === 0) return undefined;
-      return { valueSat, signalsRbf: found.signalsRbf, coinbase: found.coinbase };
+      const { signalsRbf, coinbase } = parsed;
+      return { output: { valueSat, signalsRbf, coinbase }, raw };
     },
   };
 }
 
 /** Asks a server for a transaction, unless it was asked for lately. */
-function keepTransactions(): (session: Session, txid: Txid) => Promise<Transaction> {
-  const transactions = new Map<Txid, Promise<Transaction>>();
+function keepTransactions(): (session: Session, txid: Txid) => Promise<Known> {
+  const transactions = new Map<Txid, Promise<Known>>();
   return (session, txid) => {
     const known = transactions.get(txid);
     if (known !== undefined) return known;
-    const fetched = session.transaction(txid).then((raw) => parsed(raw, txid));
+    const fetched = session.transaction(txid).then((raw) => ({ raw, parsed: parsed(raw, txid) }));
     if (transactions.size >= keptTransactions) {
       for (const oldest of transactions.keys()) {
         transactions.delete(oldest);

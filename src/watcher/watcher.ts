@@ -13,9 +13,11 @@ import { reasonOf } from '../errors.ts';
 import type { Store } from '../store/open.ts';
 import type { Cancel, World } from '../world.ts';
 import { createDrain, type Drain } from './drain.ts';
+import { createSweeper, type Sweeper } from './sweeper.ts';
 import { createTasks, type Tasks } from './tasks.ts';
 import { createVerifier, Lie, type Verifier } from './verifier.ts';
 import { tendWallets } from './wallets.ts';
+import { createWitness } from './witness.ts';
 
 export interface WatcherParts {
   readonly world: World;
@@ -50,6 +52,9 @@ export interface Watcher {
 
 /** Addresses read from the file at once while all are compared with a fresh server. */
 const pageSize = 500;
+const everyMinute = '0 * * * * *';
+/** How many addresses are subscribed at a server; the sweeps reach the others. */
+const mostSubscribed = 10_000;
 /** How long after an address was issued more are derived ahead. */
 const tendDelayMs = 100;
 
@@ -63,6 +68,8 @@ class ElectrumWatcher implements Watcher {
   readonly #verifier: Verifier;
   readonly #drain: Drain;
   readonly #pool: Pool;
+  readonly #sweeper: Sweeper;
+  #cancelSweep: Cancel = () => {};
   #session: Session | undefined;
   /** Subscribed in this session, or about to be. */
   #subscribed = new Set<Scripthash>();
@@ -88,23 +95,34 @@ class ElectrumWatcher implements Watcher {
       store,
       verifier: this.#verifier,
       tasks: this.#tasks,
+      callWitness: (session) => createWitness(this.#pool, parts.servers.length)(session),
       onCallbacks: parts.onCallbacks,
       onLie: (session, reason) => this.#pool.report(session, reason),
       refreshTip: (session) => this.#refreshTip(session),
+    });
+    this.#sweeper = createSweeper({
+      world,
+      store,
+      watched: () => this.#session,
+      live: () => this.#pool.live(),
+      isSubscribed: (scripthash) => this.#subscribed.has(scripthash),
+      mark: (scripthash) => this.#drain.mark(scripthash, 'cross'),
     });
     this.#pool = createPool({
       world,
       servers: parts.servers,
       genesisHash: network.genesisHash,
-      trustStore: {
-        get: (label) => store.pins.get(label),
-        learn: (label, trust) => store.pins.learn(label, trust, world.now()),
+      memory: {
+        trust: (label) => store.servers.trust(label),
+        learn: (label, trust) => store.servers.learn(label, trust, world.now()),
+        ban: (label) => store.servers.ban(label),
+        setBan: (label, ban) => store.servers.setBan(label, ban, world.now()),
       },
       handlers: {
-        onSession: (session) => this.#begin(session),
-        onLost: (session) => this.#end(session),
+        onSession: (session) => this.#joined(session),
+        onLost: (session) => this.#lost(session),
         onHeader: (session, tip) => this.#tasks.run(() => this.#follow(session, tip)),
-        onStatus: (_session, scripthash) => this.#drain.mark(scripthash),
+        onStatus: (session, scripthash) => this.#statusChanged(session, scripthash),
       },
     });
   }
@@ -112,6 +130,9 @@ class ElectrumWatcher implements Watcher {
   start(): void {
     this.#pool.start();
     this.#tend();
+    this.#cancelSweep = this.#parts.world.schedule(everyMinute, () => {
+      if (this.#caughtUp) this.#tasks.run(() => this.#sweeper.sweep());
+    });
   }
 
   issued(scripthash: Scripthash): void {
@@ -124,6 +145,7 @@ class ElectrumWatcher implements Watcher {
 
   catalogChanged(): void {
     this.#tend();
+    this.#tasks.run(() => this.#promote());
   }
 
   status(): WatcherStatus {
@@ -139,16 +161,22 @@ class ElectrumWatcher implements Watcher {
   async idle(): Promise<void> {
     await this.#tasks.idle();
     // The answer to a ping comes behind every notification that was sent before it.
-    await this.#session?.ping().catch(() => {});
+    await Promise.all(this.#pool.live().map((session) => session.ping().catch(() => {})));
     await this.#tasks.idle();
   }
 
   async stop(): Promise<void> {
     this.#cancelTend?.();
+    this.#cancelSweep();
     this.#drain.use(undefined);
-    this.#pool.current()?.close('paygate is stopping');
     this.#pool.stop();
     await this.#tasks.idle();
+  }
+
+  /** The first session is the one that addresses are watched on; another one is a second voice. */
+  #joined(session: Session): void {
+    if (this.#session === undefined) this.#begin(session);
+    else this.#tasks.run(() => this.#refreshTip(session));
   }
 
   #begin(session: Session): void {
@@ -158,11 +186,17 @@ class ElectrumWatcher implements Watcher {
     this.#tasks.run(() => this.#catchUp(session));
   }
 
-  #end(session: Session): void {
+  #lost(session: Session): void {
     if (this.#session !== session) return;
     this.#session = undefined;
     this.#caughtUp = false;
     this.#drain.use(undefined);
+    const [next] = this.#pool.live();
+    if (next !== undefined) this.#begin(next);
+  }
+
+  #statusChanged(session: Session, scripthash: Scripthash): void {
+    if (session === this.#session) this.#drain.mark(scripthash);
   }
 
   /** Follows the server to its tip, then compares every address with it. */
@@ -172,7 +206,7 @@ class ElectrumWatcher implements Watcher {
       if (session.closed) return;
       this.#drain.use(session);
       for (const scripthash of this.#parts.store.ledger.offChain()) {
-        this.#drain.mark(scripthash, true);
+        this.#drain.mark(scripthash, 'again');
       }
       await this.#subscribeAll(session);
       this.#caughtUp = !session.closed;
@@ -185,7 +219,7 @@ class ElectrumWatcher implements Watcher {
   async #subscribeAll(session: Session): Promise<void> {
     const { addresses } = this.#parts.store;
     let before = Number.MAX_SAFE_INTEGER;
-    for (;;) {
+    while (this.#subscribed.size < mostSubscribed) {
       const page = addresses.watched(before, pageSize);
       const last = page.at(-1);
       if (last === undefined) return;
@@ -235,11 +269,18 @@ class ElectrumWatcher implements Watcher {
     }
   }
 
+  /** A store may ask for fewer confirmations than before. */
+  async #promote(): Promise<void> {
+    const { world, store, onCallbacks } = this.#parts;
+    const callbacks = await store.database.write((tx) => store.ledger.promote(tx, world.now()));
+    if (callbacks > 0) onCallbacks();
+  }
+
   #tipMoved(reorganised: boolean, callbacks: number): void {
     if (callbacks > 0) this.#parts.onCallbacks();
     if (reorganised) {
       for (const scripthash of this.#parts.store.ledger.offChain()) {
-        this.#drain.mark(scripthash, true);
+        this.#drain.mark(scripthash, 'again');
       }
     }
     this.#drain.tipMoved();

@@ -70,8 +70,7 @@ test('a false proof promotes nothing; the liar is banned and another server is a
   const house = await openHouse({ servers: 2 });
   await untilReady(house);
   const { server: inUse } = house.app.health().electrum;
-  const liar = house.servers.find(({ connections }) => connections > 0);
-  liar?.inject({ kind: 'lie', about: 'merkle' });
+  house.inUse().inject({ kind: 'lie', about: 'merkle' });
   const { address } = await paid(house, 1);
   await house.world.until(() => house.app.health().electrum.server !== inUse, 'another server');
   await untilReady(house);
@@ -175,8 +174,7 @@ test('a server that does not answer is left after its deadline', async () => {
   const house = await openHouse({ servers: 2 });
   await untilReady(house);
   const address = await house.newAddress();
-  const hung = house.servers.find(({ connections }) => connections > 0);
-  hung?.inject({ kind: 'hang' });
+  house.inUse().inject({ kind: 'hang' });
   house.pay(address, 10_000);
   await house.world.turn();
   await house.world.advance(60_000);

@@ -208,6 +208,27 @@ describe('work that throws', () => {
   });
 });
 
+describe('a commit that fails', () => {
+  it('is nobody’s success: all of the group hear of it, and nothing is left', async () => {
+    const { database, sqlite, put, seen } = open();
+    const answers = [
+      database.write(() => put('a')),
+      database.write(() => {
+        // Noticed by the commit alone.
+        sqlite.pragma('defer_foreign_keys = ON');
+        sqlite.exec(`INSERT INTO addresses (wallet_id, branch, derivation_index, address, script,
+          scripthash, origin) VALUES (99, 0, 0, '', x'', '', 'ahead')`);
+      }),
+    ];
+    const failure = expect.objectContaining({ code: 'SQLITE_CONSTRAINT_FOREIGNKEY' });
+    expect(await outcomes(answers)).toEqual([failure, failure]);
+    expect(seen()).toEqual([]);
+    expect(sqlite.inTransaction).toBe(false);
+    await database.write(() => put('after'));
+    expect(seen()).toEqual(['after']);
+  });
+});
+
 describe('raises of counters', () => {
   function recording(fail?: () => void) {
     const told: { raises: readonly RaisedRange[]; committed: string[] }[] = [];
@@ -231,11 +252,12 @@ describe('raises of counters', () => {
       raise('a', [1, 5, 6]),
       raise('b', [2, 0, 1], [1, 6, 7]),
       raise('c', [1, 7, 27], [2, 1, 2]),
+      raise('d', [1, 4, 6]),
     ]);
     expect(told).toEqual([
       {
         raises: [
-          { walletId: 1, from: 5, to: 27 },
+          { walletId: 1, from: 4, to: 27 },
           { walletId: 2, from: 0, to: 2 },
         ],
         committed: [],

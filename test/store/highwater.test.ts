@@ -7,6 +7,7 @@ import {
   existsSync,
   mkdirSync,
   openSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -172,6 +173,15 @@ describe('a full mark', () => {
     }
     expect(inodes.size).toBeGreaterThan(1);
     expect(existsSync(`${markPath(path)}.new`)).toBe(false);
+  });
+
+  it.skipIf(!existsSync('/proc/self/fd'))('leaves no file open that it has replaced', () => {
+    const mark = open(freshDatabase());
+    const all = wallets.map((walletId) => raise(walletId, 0, 1));
+    mark.raise(all);
+    const before = readdirSync('/proc/self/fd').length;
+    for (let round = 0; round < 12; round += 1) mark.raise(all);
+    expect(readdirSync('/proc/self/fd').length).toBe(before);
   });
 
   it('with more wallets than fit becomes a larger one', () => {

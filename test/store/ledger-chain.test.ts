@@ -102,14 +102,14 @@ describe('a reorganisation', () => {
     expect(shop.ledger.offChain()).toEqual([]);
     expect(shop.payment(issued)).toMatchObject({ state: 'confirmed' });
     // A server that follows the other branch has it in its mempool: its word against a proof.
-    expect(await shop.observe(issued)).toEqual({ callbacks: 0 });
+    expect(await shop.observe(issued)).toEqual({ callbacks: 0, reversed: [] });
   });
 
   it('above the payment’s block leaves it alone', async () => {
     const { shop, issued } = await confirmed(3);
     await reorganise(shop, 2, 'mempool');
     expect(shop.ledger.offChain()).toEqual([]);
-    expect(await shop.observe(issued)).toEqual({ callbacks: 0 });
+    expect(await shop.observe(issued)).toEqual({ callbacks: 0, reversed: [] });
   });
 
   it('there and back again leaves the payment where it was', async () => {
@@ -124,7 +124,7 @@ describe('a reorganisation', () => {
     await shop.mine(2);
     expect(shop.headers.tip()?.header.hash).toBe(shop.chain.tip.hash);
     expect(shop.ledger.offChain()).toEqual([]);
-    expect(await shop.observe(issued)).toEqual({ callbacks: 0 });
+    expect(await shop.observe(issued)).toEqual({ callbacks: 0, reversed: [] });
     expect(shop.payment(issued)).toEqual(before);
     expect(shop.told()).toEqual([1, 2]);
   });
@@ -133,10 +133,10 @@ describe('a reorganisation', () => {
 describe('what a server does not say', () => {
   it('leaves the payment as it is', async () => {
     for (const confirmations of [1, 2]) {
-      const { shop, issued, txid } = await confirmed(confirmations);
+      const { shop, issued } = await confirmed(confirmations);
       const before = shop.payment(issued);
-      const silent = { seen: [], missing: [txid], statusHash: null };
-      expect(await shop.observe(issued, silent)).toEqual({ callbacks: 0 });
+      const silent = { seen: [], statusHash: null };
+      expect(await shop.observe(issued, silent)).toEqual({ callbacks: 0, reversed: [] });
       expect(shop.payment(issued)).toEqual(before);
     }
   });
@@ -158,7 +158,7 @@ describe('what a server does not say', () => {
     const { shop, issued, txid } = await confirmed(1);
     const output = { valueSat, signalsRbf: true, coinbase: false };
     const late = { seen: [{ txid, block: null, output }] };
-    expect(await shop.observe(issued, late)).toEqual({ callbacks: 0 });
+    expect(await shop.observe(issued, late)).toEqual({ callbacks: 0, reversed: [] });
     expect(shop.payment(issued)).toMatchObject({ state: 'confirming' });
   });
 

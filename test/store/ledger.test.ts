@@ -30,9 +30,9 @@ const queries = ({ outbox }: Shop) =>
 describe('a payment', () => {
   it('is told as 0, 1 and 2', async () => {
     const { shop, issued, txid } = await paid({ requiredConfirmations: 3 });
-    expect(await shop.observe(issued)).toEqual({ callbacks: 1 });
+    expect(await shop.observe(issued)).toEqual({ callbacks: 1, reversed: [] });
     expect(await shop.mine()).toBe(0);
-    expect(await shop.observe(issued)).toEqual({ callbacks: 1 });
+    expect(await shop.observe(issued)).toEqual({ callbacks: 1, reversed: [] });
     expect(await shop.mine()).toBe(0);
     expect(await shop.mine()).toBe(1);
     expect(await shop.mine()).toBe(0);
@@ -68,7 +68,7 @@ describe('a payment', () => {
     for (let times = 0; times < 3; times += 1) await shop.observe(issued);
     await shop.database.close();
     const again = shopOn(await openTestStore({ path: shop.path }), shop.chain);
-    expect(await again.observe(issued)).toEqual({ callbacks: 0 });
+    expect(await again.observe(issued)).toEqual({ callbacks: 0, reversed: [] });
     expect(await again.mine()).toBe(0);
     for (let times = 0; times < 3; times += 1) await again.observe(issued);
     expect(again.told()).toEqual([0, 1]);
@@ -93,7 +93,7 @@ describe('a payment', () => {
       { address: issued.address, valueSat: 600 },
       { address: issued.address, valueSat: 700 },
     ]);
-    expect(await shop.observe(issued)).toEqual({ callbacks: 2 });
+    expect(await shop.observe(issued)).toEqual({ callbacks: 2, reversed: [] });
     const values = shop.payments(issued).map((row) => row.valueSat);
     expect(new Set(values)).toEqual(new Set([valueSat, 1_300]));
     expect(shop.told()).toEqual([0, 0]);
@@ -250,16 +250,17 @@ describe('an address', () => {
   it('that was not issued is foreign when it is used: told once, no payment, never issued', async () => {
     const shop = await openShop();
     const foreign = await ahead(shop);
-    expect(await shop.observe(foreign)).toEqual({ callbacks: 0 });
+    expect(await shop.observe(foreign)).toEqual({ callbacks: 0, reversed: [] });
     expect(shop.row(foreign).origin).toBe('ahead');
     shop.chain.pay([{ address: foreign.address, valueSat }]);
     expect(await shop.observe(foreign)).toEqual({
       callbacks: 0,
+      reversed: [],
       foreignUse: { walletId: 1, derivationIndex: 0 },
     });
     expect(shop.row(foreign).origin).toBe('foreign');
     await shop.mine();
-    expect(await shop.observe(foreign)).toEqual({ callbacks: 0 });
+    expect(await shop.observe(foreign)).toEqual({ callbacks: 0, reversed: [] });
     expect(shop.row(foreign).statusHash).toBe(shop.observation(foreign).statusHash);
     expect(shop.payments(foreign)).toEqual([]);
     expect(shop.told()).toEqual([]);
@@ -270,7 +271,10 @@ describe('an address', () => {
     const shop = await openShop();
     const foreign = await ahead(shop);
     shop.chain.pay([{ address: foreign.address, valueSat }]);
-    expect(await shop.observe(foreign, { statusHash: undefined })).toEqual({ callbacks: 0 });
+    expect(await shop.observe(foreign, { statusHash: undefined })).toEqual({
+      callbacks: 0,
+      reversed: [],
+    });
     expect(shop.row(foreign).origin).toBe('ahead');
   });
 
@@ -291,9 +295,9 @@ describe('an address', () => {
     const skipped = await ahead(shop);
     await shop.write((tx) => shop.addresses.skip(tx, now, 1, 1));
     shop.chain.pay([{ address: skipped.address, valueSat }]);
-    expect(await shop.observe(skipped)).toEqual({ callbacks: 0 });
+    expect(await shop.observe(skipped)).toEqual({ callbacks: 0, reversed: [] });
     await shop.mine(3);
-    expect(await shop.observe(skipped)).toEqual({ callbacks: 0 });
+    expect(await shop.observe(skipped)).toEqual({ callbacks: 0, reversed: [] });
     expect(shop.payment(skipped)).toMatchObject({ state: 'confirmed', valueSat });
     expect(shop.told()).toEqual([]);
   });
@@ -303,6 +307,7 @@ describe('an address', () => {
     const observation = { ...shop.observation(issued), scripthash: nobody };
     expect(await shop.write((tx) => shop.ledger.apply(tx, now, observation))).toEqual({
       callbacks: 0,
+      reversed: [],
     });
     expect(shop.told()).toEqual([]);
   });

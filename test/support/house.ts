@@ -37,6 +37,8 @@ export interface House {
   readonly chain: SimulatedChain;
   readonly servers: readonly SimulatedServer[];
   readonly server: SimulatedServer;
+  /** The server that addresses are watched on. */
+  inUse(): SimulatedServer;
   readonly receiver: Receiver;
   readonly path: string;
   readonly apiKey: string;
@@ -165,6 +167,12 @@ function createHouse({ world, chain, servers, addresses, receiver, path }: Built
     server,
     receiver,
     path,
+    inUse() {
+      const place = addresses.indexOf(house.app.health().electrum.server ?? '');
+      const found = servers[place];
+      if (found === undefined) throw new Error('no server is in use');
+      return found;
+    },
     get apiKey() {
       return apiKey;
     },

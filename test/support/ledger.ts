@@ -12,7 +12,8 @@ import type { Block as SimulatedBlock } from '../../src/sandbox/block.ts';
 import type { SimulatedChain } from '../../src/sandbox/chain.ts';
 import type { AddressRow, Issued } from '../../src/store/addresses.ts';
 import type { NewStore } from '../../src/store/catalog.ts';
-import type { Applied, Observation, PaymentRow, Seen } from '../../src/store/ledger.ts';
+import type { Applied, Observation, Seen } from '../../src/store/ledger.ts';
+import type { PaymentRow } from '../../src/store/ledger-statements.ts';
 import { chainOf } from '../unit/sandbox/support.ts';
 import { now, openTestStore, type TestStore } from './store.ts';
 
@@ -84,12 +85,11 @@ export function shopOn(store: TestStore, chain: SimulatedChain): Shop {
 
   function observation(issued: Issued): Observation {
     const history = chain.history(issued.scripthash);
-    const { script, id } = row(issued);
-    const named = new Set(history.map(({ txid }) => txid));
+    const { script } = row(issued);
     return {
       scripthash: issued.scripthash,
       seen: history.flatMap(({ txid, height }) => seenIn(chain, script, txid, height)),
-      missing: ledger.paymentsOf(id).flatMap(({ txid }) => (named.has(txid) ? [] : [txid])),
+      gone: [],
       statusHash: statusHash(history.map(({ txid, height }) => itemOf(txid, height))),
     };
   }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { guardTarget } from '../../../src/delivery/target.ts';
-import type { CallbackFlags } from '../../../src/domain/callback.ts';
+import type { CallbackFlags } from '../../../src/domain/reach.ts';
 
 const strict = { allowPrivate: false, allowHttp: false };
 const open = { allowPrivate: true, allowHttp: true };

@@ -5,9 +5,9 @@ import {
   callbackTarget,
   checkCallbackUrl,
   eventId,
-  reachOf,
   redactUrl,
 } from '../../../src/domain/callback.ts';
+import { reachOf } from '../../../src/domain/reach.ts';
 
 const txid = 'ab'.repeat(32);
 const facts = { status: 0, address: 'bc1qexample', valueSat: 12_345, txid, rbf: false } as const;

@@ -45,11 +45,11 @@ const facts = {
   'B 1 deep': proven(blockB, 1),
   'B 3 deep': proven(blockB, 3),
   'B 144 deep': proven(blockB, 144),
-  missing: { kind: 'missing' },
+  gone: { kind: 'gone' },
 } satisfies Record<string, Fact>;
 
 const required = 3;
-const rules: Rules = { requiredConfirmations: required, coinbase: false };
+const rules: Rules = { requiredConfirmations: required, coinbase: false, tellReversal: false };
 
 type From = keyof typeof current;
 type What = keyof typeof facts;
@@ -69,7 +69,7 @@ const table: Record<From, Record<What, Outcome>> = {
     'B 1 deep': 'confirming, 1',
     'B 3 deep': 'confirmed, 2',
     'B 144 deep': 'settled, 2',
-    missing: '-',
+    gone: '-',
   },
   unconfirmed: {
     mempool: '-',
@@ -82,7 +82,7 @@ const table: Record<From, Record<What, Outcome>> = {
     'B 1 deep': 'confirming, 1',
     'B 3 deep': 'confirmed, 2',
     'B 144 deep': 'settled, 2',
-    missing: '-',
+    gone: 'dropped',
   },
   confirming: {
     mempool: '-',
@@ -95,7 +95,7 @@ const table: Record<From, Record<What, Outcome>> = {
     'B 1 deep': 'confirming',
     'B 3 deep': 'confirmed, 2',
     'B 144 deep': 'settled, 2',
-    missing: '-',
+    gone: 'dropped',
   },
   confirmed: {
     mempool: '-',
@@ -108,7 +108,7 @@ const table: Record<From, Record<What, Outcome>> = {
     'B 1 deep': 'confirming, 1',
     'B 3 deep': 'confirmed',
     'B 144 deep': 'settled',
-    missing: '-',
+    gone: 'dropped',
   },
   settled: {
     mempool: '-',
@@ -121,7 +121,7 @@ const table: Record<From, Record<What, Outcome>> = {
     'B 1 deep': 'confirming, 1',
     'B 3 deep': 'confirmed',
     'B 144 deep': 'settled',
-    missing: '-',
+    gone: '-',
   },
   'dropped after 0': {
     mempool: 'unconfirmed',
@@ -134,7 +134,7 @@ const table: Record<From, Record<What, Outcome>> = {
     'B 1 deep': 'confirming, 1',
     'B 3 deep': 'confirmed, 2',
     'B 144 deep': 'settled, 2',
-    missing: '-',
+    gone: '-',
   },
   'dropped after 1': {
     mempool: 'unconfirmed, 0',
@@ -147,7 +147,7 @@ const table: Record<From, Record<What, Outcome>> = {
     'B 1 deep': 'confirming',
     'B 3 deep': 'confirmed, 2',
     'B 144 deep': 'settled, 2',
-    missing: '-',
+    gone: '-',
   },
   'dropped after 2': {
     mempool: 'unconfirmed, 0',
@@ -160,7 +160,7 @@ const table: Record<From, Record<What, Outcome>> = {
     'B 1 deep': 'confirming, 1',
     'B 3 deep': 'confirmed',
     'B 144 deep': 'settled',
-    missing: '-',
+    gone: '-',
   },
   'dropped, never told': {
     mempool: 'unconfirmed, 0',
@@ -173,7 +173,7 @@ const table: Record<From, Record<What, Outcome>> = {
     'B 1 deep': 'confirming, 1',
     'B 3 deep': 'confirmed, 2',
     'B 144 deep': 'settled, 2',
-    missing: '-',
+    gone: '-',
   },
 };
 
@@ -202,7 +202,8 @@ describe('the table of payments', () => {
     if (decision === undefined) return;
     const fact: Fact = facts[what];
     expect(decision.next.block).toEqual(fact.kind === 'proven' ? fact.block : null);
-    expect(decision.next.status).toBe(statusOf[decision.next.state]);
+    const kept = current[from]?.status ?? null;
+    expect(decision.next.status).toBe(fact.kind === 'gone' ? kept : statusOf[decision.next.state]);
     const told = current[from]?.status ?? null;
     const taken = told !== null && (decision.next.status ?? 0) < told;
     expect(decision.next.cycle).toBe((current[from]?.cycle ?? 0) + (taken ? 1 : 0));
@@ -212,6 +213,23 @@ describe('the table of payments', () => {
     expect(blockA.height).toBe(blockB.height);
     const moved = decide(current.confirmed, proven(blockB, 3), rules);
     expect(moved).toEqual({ next: { ...current.confirmed, block: blockB } });
+  });
+});
+
+describe('a payment that is gone', () => {
+  const wanted = { ...rules, tellReversal: true };
+
+  it.each(['confirming', 'confirmed'] as const)('is told as -1 after %s, once', (from) => {
+    const decision = decide(current[from], { kind: 'gone' }, wanted);
+    expect(decision).toMatchObject({ callback: -1, next: { state: 'dropped', cycle: cycle + 1 } });
+    expect(decide(decision?.next, { kind: 'gone' }, wanted)).toBeUndefined();
+  });
+
+  it('is not told where it never was in a block', () => {
+    const fresh = { ...current.unconfirmed, cycle: 0 };
+    expect(decide(fresh, { kind: 'gone' }, wanted)).toEqual({
+      next: { ...fresh, state: 'dropped' },
+    });
   });
 });
 
@@ -230,6 +248,7 @@ describe('depth', () => {
     const decision = decide(undefined, proven(blockA, depth), {
       requiredConfirmations,
       coinbase: false,
+      tellReversal: false,
     });
     expect(decision?.callback).toBe(status);
   });
@@ -239,7 +258,7 @@ describe('depth', () => {
     [1, 100, 2],
     [2, 144, 2],
   ])('a coinbase, %i required, %i deep: %i', (requiredConfirmations, depth, status) => {
-    const coinbase = { requiredConfirmations, coinbase: true };
+    const coinbase = { requiredConfirmations, coinbase: true, tellReversal: false };
     expect(decide(undefined, proven(blockA, depth), coinbase)?.callback).toBe(status);
   });
 });
@@ -266,11 +285,12 @@ const anyDepth = fc.oneof(fc.integer({ min: -2, max: 6 }), fc.integer({ min: 95,
 const anyFact: fc.Arbitrary<Fact> = fc.oneof(
   fc.boolean().map(mempool),
   fc.tuple(anyBlock, anyDepth).map(([block, depth]) => proven(block, depth)),
-  fc.constant<Fact>({ kind: 'missing' }),
+  fc.constant<Fact>({ kind: 'gone' }),
 );
 const anyRules: fc.Arbitrary<Rules> = fc.record({
   requiredConfirmations: fc.integer({ min: 1, max: 100 }),
   coinbase: fc.boolean(),
+  tellReversal: fc.boolean(),
 });
 
 describe('laws of every decision', () => {
@@ -295,8 +315,8 @@ describe('laws of every decision', () => {
         const decision = decide(payment, fact, rules);
         if (decision === undefined) return;
         const { state, block, status } = decision.next;
-        expect(status).toBe(statusOf[state]);
-        expect(block === null).toBe(state === 'unconfirmed');
+        if (state !== 'dropped') expect(status).toBe(statusOf[state]);
+        expect(block === null).toBe(state === 'unconfirmed' || state === 'dropped');
       }),
       { numRuns: 2000 },
     );
@@ -309,7 +329,7 @@ describe('laws of every decision', () => {
         anyBlock,
         fc.integer({ min: -2, max: 99 }),
         (payment, block, depth) => {
-          const coinbase = { requiredConfirmations: 1, coinbase: true };
+          const coinbase = { requiredConfirmations: 1, coinbase: true, tellReversal: false };
           expect(decide(payment, proven(block, depth), coinbase)?.callback).not.toBe(2);
         },
       ),
@@ -335,10 +355,14 @@ describe('laws of every decision', () => {
     );
   });
 
-  it('silence changes nothing', () => {
+  it('-1 is told only of what was told as 1 or 2, and only where it is wanted', () => {
     fc.assert(
       fc.property(anyPayment, anyRules, (payment, rules) => {
-        expect(decide(payment, { kind: 'missing' }, rules)).toBeUndefined();
+        const decision = decide(payment, { kind: 'gone' }, rules);
+        if (decision?.callback === undefined) return;
+        expect(decision.callback).toBe(-1);
+        expect(rules.tellReversal).toBe(true);
+        expect((payment?.status ?? 0) > 0 || (payment?.cycle ?? 0) > 0).toBe(true);
       }),
     );
   });

@@ -3,6 +3,7 @@
 
 import { afterEach } from 'vitest';
 import type { BlockHash, Scripthash } from '../../../src/bitcoin/ids.ts';
+import type { Budget } from '../../../src/electrum/budget.ts';
 import {
   openSession,
   type Session,
@@ -49,6 +50,7 @@ export interface Setting {
   readonly signal?: AbortSignal;
   readonly server?: ScriptedServer;
   readonly learnt?: Trust[];
+  readonly budget?: Budget;
   readonly genesisHash?: BlockHash;
 }
 
@@ -73,6 +75,7 @@ export async function open(script: Script, setting: Setting = {}): Promise<Conne
     known: setting.known,
     onLearn: async (trust) => void setting.learnt?.push(trust),
     options: setting.options ?? {},
+    ...(setting.budget ? { budget: setting.budget } : {}),
     handlers: {
       onHeader: (_, tip) => told.push(['header', tip.height]),
       onStatus: (_, scripthash, status) => told.push(['status', scripthash, status]),

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { Ban } from '../../../src/electrum/pool.ts';
 import type { Trust } from '../../../src/electrum/trust.ts';
 import { makeCertificate } from './certificates.ts';
 import { hour, messages, nobody, run, start } from './running-pool.ts';
@@ -24,8 +25,28 @@ describe('a server that lied', () => {
     expect(again.server).toBe(honest.server);
 
     await world.advance(hour);
-    await world.until(() => pool.current() !== undefined);
+    await world.until(() => pool.live()[0] !== undefined);
     expect(statusOf()).not.toBe('banned');
+  });
+
+  it('stays banned over a restart, but for no longer than an hour', async () => {
+    const servers = [await start(), await start()];
+    const addresses = servers.map(({ address }) => address);
+    const bans = new Map<string, Ban>();
+    const before = run(addresses, new Map(), { bans });
+    const liar = await before.live(1);
+    before.pool.report(liar, 'lied');
+    before.pool.stop();
+    expect(bans.get(liar.server.label)).toMatchObject({ reason: 'lied' });
+
+    // A clock that was set back must not make a ban last for years.
+    const startAt = before.world.now() - 365 * 24 * hour;
+    const after = run(addresses, new Map(), { bans, startAt, wanted: 2 });
+    expect((await after.live(1)).server).not.toEqual(liar.server);
+    const liarNow = () => after.pool.status().find(({ label }) => label === liar.server.label);
+    expect(liarNow()).toMatchObject({ state: 'banned', ban: { reason: 'lied' } });
+    await after.world.advance(hour + 1_000);
+    await after.world.until(() => liarNow()?.state === 'live');
   });
 
   it('is tried each minute when it is the only one', async () => {
@@ -58,7 +79,7 @@ describe('a server that lied', () => {
     await world.advance(2_000);
     const second = await live(2);
     pool.report(first, 'lied');
-    expect(pool.current()).toBe(second);
+    expect(pool.live()[0]).toBe(second);
     expect(second.closed).toBe(false);
   });
 });
@@ -77,7 +98,7 @@ describe('TLS trust', () => {
     await world.until(() => pool.status()[0]?.state === 'waiting');
     await world.advance(2_000);
     await world.until(() => pool.status()[0]?.lastError?.includes(other.sha256) === true);
-    expect(pool.current()).toBeUndefined();
+    expect(pool.live()[0]).toBeUndefined();
     expect(trust.get(label)).toEqual({ kind: 'pinned', sha256: one.sha256 });
     expect(messages(world)).toEqual([
       'electrum server connected',
@@ -95,7 +116,7 @@ describe('a stopped pool', () => {
     pool.stop();
     expect(session.closed).toBe(true);
     await world.advance(hour);
-    expect([lost, sessions.length, pool.current()]).toEqual([[], 1, undefined]);
+    expect([lost, sessions.length, pool.live()[0]]).toEqual([[], 1, undefined]);
   });
 
   it('gives up a connection in the making', async () => {
@@ -112,6 +133,6 @@ describe('a stopped pool', () => {
   it('with no servers does nothing', async () => {
     const { world, pool } = run([]);
     await world.advance(hour);
-    expect([pool.status(), pool.current()]).toEqual([[], undefined]);
+    expect([pool.status(), pool.live()[0]]).toEqual([[], undefined]);
   });
 });

@@ -7,7 +7,7 @@ describe('a pool', () => {
     const servers = [await start(), await start()];
     const { world, pool, live } = run(servers.map(({ address }) => address));
     const session = await live(1);
-    expect(pool.current()).toBe(session);
+    expect(pool.live()[0]).toBe(session);
     expect(session.generation).toBe(1);
     const [states, { label }] = [
       pool
@@ -56,7 +56,7 @@ describe('a pool', () => {
     const second = await live(2);
     expect(second.server.port).not.toBe(first.server.port);
     expect(second.generation).toBe(2);
-    expect(pool.current()).toBe(second);
+    expect(pool.live()[0]).toBe(second);
     expect(lost).toEqual([`${first.server.label} the server closed the connection`]);
     expect(
       pool

@@ -1,7 +1,7 @@
 // A running pool and its servers, for the tests of what a pool does. All are stopped after the test.
 
 import { afterEach } from 'vitest';
-import { createPool, type Pool } from '../../../src/electrum/pool.ts';
+import { type Ban, createPool, type Pool } from '../../../src/electrum/pool.ts';
 import type { Session } from '../../../src/electrum/session.ts';
 import type { ServerAddress, Trust } from '../../../src/electrum/trust.ts';
 import { createTestWorld, type TestWorld, type TestWorldOptions } from '../../support/world.ts';
@@ -45,9 +45,13 @@ export interface Running {
 export function run(
   servers: readonly ServerAddress[],
   trust: Map<string, Trust> = new Map(),
-  options: TestWorldOptions = {},
+  options: TestWorldOptions & {
+    readonly wanted?: number;
+    readonly bans?: Map<string, Ban>;
+  } = {},
 ): Running {
   const world = createTestWorld(options);
+  const { bans = new Map<string, Ban>() } = options;
   const sessions: Session[] = [];
   const lost: string[] = [];
   const told: unknown[][] = [];
@@ -55,9 +59,12 @@ export function run(
     world,
     servers,
     genesisHash,
-    trustStore: {
-      get: (label) => trust.get(label),
+    sessions: options.wanted ?? 1,
+    memory: {
+      trust: (label) => trust.get(label),
       learn: async (label, learnt) => void trust.set(label, learnt),
+      ban: (label) => bans.get(label),
+      setBan: async (label, ban) => void bans.set(label, ban),
     },
     handlers: {
       onSession: (session) => sessions.push(session),

@@ -52,7 +52,13 @@ export const electrumX: Script = {
 
 export async function startServer(
   script: Script = {},
-  options: { readonly port?: number; readonly tls?: TlsOptions; readonly choice?: string } = {},
+  options: {
+    readonly port?: number;
+    readonly tls?: TlsOptions;
+    readonly choice?: string;
+    /** As if the client's operator ran it; otherwise it passes for a public one. */
+    readonly own?: boolean;
+  } = {},
 ): Promise<ScriptedServer> {
   const peers: Peer[] = [];
   const accept = (socket: Socket): void => {
@@ -68,7 +74,10 @@ export async function startServer(
   const port = portOf(server);
   const scheme = options.tls ? 'ssl' : 'tcp';
   return {
-    address: parseServerAddress(`${scheme}://127.0.0.1:${port}${options.choice ?? ''}`),
+    address: {
+      ...parseServerAddress(`${scheme}://127.0.0.1:${port}${options.choice ?? ''}`),
+      own: options.own ?? false,
+    },
     peers,
     port,
     close: () => {

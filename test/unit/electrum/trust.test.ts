@@ -17,6 +17,43 @@ describe('a server address', () => {
     expect(parseServerAddress(text)).toMatchObject(address);
   });
 
+  it.each([
+    [`ssl://h.org:2?own&pin=${sha256}`, { own: true, pin: sha256 }],
+    [`ssl://h.org:2?pin=${sha256}&own`, { own: true, pin: sha256 }],
+    ['ssl://h.org:2?insecure&own', { own: true, insecure: true }],
+    ['tcp://h.org:2?own', { own: true }],
+  ])('%s combines choices', (text, address) => {
+    expect(parseServerAddress(text)).toMatchObject(address);
+  });
+
+  it.each([
+    ['tcp://127.0.0.1:1', true],
+    ['tcp://127.9.9.9:1', true],
+    ['tcp://10.1.2.3:1', true],
+    ['tcp://172.16.0.1:1', true],
+    ['tcp://192.168.1.1:1', true],
+    ['tcp://169.254.1.1:1', true],
+    ['tcp://[::1]:1', true],
+    ['tcp://[fd00::1]:1', true],
+    ['tcp://[fe80::1]:1', true],
+    ['tcp://[::ffff:10.0.0.1]:1', true],
+    ['tcp://localhost:1', true],
+    ['tcp://electrs:1', true],
+    ['tcp://umbrel.local:1', true],
+    ['tcp://node.home.arpa:1', true],
+    ['tcp://8.8.8.8:1', false],
+    ['tcp://172.32.0.1:1', false],
+    ['tcp://100.64.0.1:1', false],
+    ['tcp://[2001:db8::1]:1', false],
+    ['tcp://[::ffff:8.8.8.8]:1', false],
+    ['ssl://electrum.blockstream.info:50002', false],
+    ['ssl://local.example.org:50002', false],
+    ['ssl://notlocalhost.org:1', false],
+    [`tcp://${'a'.repeat(56)}.onion:1`, false],
+  ])('%s is the operator’s own: %s', (text, own) => {
+    expect(parseServerAddress(text).own).toBe(own);
+  });
+
   it('takes the digits of a pin in the pairs that openssl prints', () => {
     const pairs = Array.from({ length: 32 }, () => 'AB').join(':');
     expect(parseServerAddress(`ssl://h:2?pin=${pairs}`).pin).toBe(sha256);
@@ -49,6 +86,11 @@ describe('a server address', () => {
     ['ssl://h:1?Insecure', /64 hex digits/],
     [`tcp://h:1?pin=${sha256}`, /ssl:\/\/ only/],
     ['tcp://h:1?insecure', /ssl:\/\/ only/],
+    ['tcp://h:1?own&insecure', /ssl:\/\/ only/],
+    [`ssl://h:1?insecure&pin=${sha256}`, /one choice too many/],
+    [`ssl://h:1?pin=${sha256}&pin=${sha256}`, /one choice too many/],
+    ['ssl://h:1?own&', /64 hex digits/],
+    ['ssl://h:1?Own', /64 hex digits/],
   ])('%s is refused', (text, why) => {
     expect(() => parseServerAddress(text)).toThrow(why);
   });

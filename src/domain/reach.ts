@@ -1,0 +1,109 @@
+// Where a callback may go: which addresses are public, private or never called, and what a store has
+// to allow for each (wire §4). Pure: a name's addresses are looked up by delivery/, which asks
+// `refusalOf` about every one of them.
+
+import ipaddr from 'ipaddr.js';
+
+/** What a merchant has allowed for a store. */
+export interface CallbackFlags {
+  readonly allowPrivate: boolean;
+  readonly allowHttp: boolean;
+}
+
+/** Where paygate itself listens: an IP address, or a name that stands for this machine. */
+export interface Listener {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** The address in a URL's host, if it is one; WHATWG has brought every spelling of IPv4 to this one. */
+export function literalAddress(hostname: string): string | undefined {
+  const bare = hostname.replace(/^\[(.*)\]$/, '$1');
+  return ipaddr.isValid(bare) ? bare : undefined;
+}
+
+export function portOf(origin: string): number {
+  const { port, protocol } = new URL(origin);
+  return port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port);
+}
+
+/** Which addresses a callback may go to. */
+export interface Permit {
+  readonly public: boolean;
+  readonly private: boolean;
+}
+
+/** Private targets may speak plain HTTP; a public one only where the store allows it. */
+export const permitOf = (scheme: string, { allowPrivate, allowHttp }: CallbackFlags): Permit => ({
+  public: scheme === 'https' || allowHttp,
+  private: allowPrivate,
+});
+
+export interface TargetRules {
+  readonly permit: Permit;
+  readonly port: number;
+  readonly listeners: readonly Listener[];
+}
+
+const refusals = {
+  never: (host: string) => `${host} is an address that callbacks never go to`,
+  listener: (host: string) => `${host} is paygate itself`,
+  private: (host: string) =>
+    `${host} is a private address; the store needs --allow-private-callback for it`,
+};
+
+export const httpRefusal = (host: string): string =>
+  `plain http to ${host} can be read and forged on the way; use https, ` +
+  'or give the store --allow-http-callback';
+
+/** Why a callback to this host must not go to this address of it; undefined when it may. */
+export function refusalOf(host: string, address: string, rules: TargetRules): string | undefined {
+  const shown = host === address ? host : `${host} (${address})`;
+  const reach = reachOf(address);
+  if (reach === 'never') return refusals.never(shown);
+  if (isListener(address, rules)) return refusals.listener(shown);
+  if (rules.permit[reach]) return undefined;
+  return reach === 'private' ? refusals.private(shown) : httpRefusal(shown);
+}
+
+function isListener(address: string, { port, listeners }: TargetRules): boolean {
+  const ip = ipaddr.process(address);
+  return listeners.some((listener) => {
+    if (listener.port !== port) return false;
+    const own = ipaddr.isValid(listener.host) ? ipaddr.process(listener.host) : undefined;
+    // A name and an unspecified address stand for this machine: all of its loopback.
+    if (own === undefined || own.range() === 'unspecified') return ip.range() === 'loopback';
+    return own.toString() === ip.toString();
+  });
+}
+
+export type Reach = 'public' | 'private' | 'never';
+
+/** Where clouds keep their machines' credentials, outside the link-local range. */
+const metadata = new Set(['100.100.100.200', 'fd00:ec2::254', 'fd20:ce::254']);
+/** Long deprecated, and read by ipaddr.js as if it were ::ffff:a.b.c.d. */
+const ipv4Compatible = /^::\d+\.\d/;
+const privateRanges = new Set(['private', 'loopback', 'carrierGradeNat', 'uniqueLocal']);
+
+/**
+ * Public is only what the registries hand out to hosts. Link-local, reserved, multicast and tunnelled
+ * addresses (6to4, Teredo, translated ones that hide an IPv4 that isn't public) are never called.
+ * https://www.iana.org/assignments/iana-ipv6-special-registry/
+ */
+export function reachOf(address: string): Reach {
+  if (!ipaddr.isValid(address) || ipv4Compatible.test(address)) return 'never';
+  const ip = ipaddr.process(address);
+  if (metadata.has(ip.toString())) return 'never';
+  const range = ip.range();
+  if (privateRanges.has(range)) return 'private';
+  if (ip instanceof ipaddr.IPv4) return range === 'unicast' ? 'public' : 'never';
+  const [first = 0, , third] = ip.parts;
+  // 2000::/3; ipaddr.js also calls unicast what was never handed out, such as ::127.0.0.1.
+  if (range === 'unicast') return first >> 13 === 1 && !ip.zoneId ? 'public' : 'never';
+  // 64:ff9b::/96, the way to a public IPv4 from a network that has none (RFC 6052).
+  if (range === 'rfc6052' && third === 0) {
+    const inner = ipaddr.fromByteArray(ip.toByteArray().slice(12));
+    return inner.range() === 'unicast' ? 'public' : 'never';
+  }
+  return 'never';
+}

@@ -1,0 +1,77 @@
+// What a server sends, cut into messages, and the bounds on what it sends unasked: a hostile one must
+// cost neither memory nor time. Only an answer that may be long by nature may be; a line that grows long
+// while none is awaited is a fault before it is read, and so is a stream of notifications without end.
+
+import type { World } from '../world.ts';
+import { invalid, LineFramer, type Message, parseMessage } from './framing.ts';
+
+/** The longest that any notification or ordinary answer needs is 2 kB. */
+const longestUnasked = 65_536;
+/** A history has at most a comma for each 33 characters; more parts than this cost memory to no end. */
+const charactersPerComma = 25;
+/** Every one of 40,000 subscribed addresses changes at once. */
+const noticeBurst = 10_000_000;
+/** Then some 80 changes a second, ten times what fits in blocks. */
+const noticesPerSecond = 16_000;
+const newline = 0x0a;
+
+export class Inflow {
+  readonly #world: Pick<World, 'monotonic'>;
+  readonly #expectsLong: () => boolean;
+  #framer = new LineFramer();
+  #unfinished = 0;
+  #allowance = noticeBurst;
+  #at: number;
+
+  /** `expectsLong` says whether an answer is out that may be long. */
+  constructor(world: Pick<World, 'monotonic'>, expectsLong: () => boolean) {
+    this.#world = world;
+    this.#expectsLong = expectsLong;
+    this.#at = world.monotonic();
+  }
+
+  /**
+   * Yields each message that these bytes complete; those before a fault come out first.
+   * @throws PaygateError invalid
+   */
+  *push(chunk: Uint8Array): Generator<Message, void> {
+    for (const line of this.#framer.push(chunk)) {
+      if (line.length > longestUnasked) {
+        this.#checkLong();
+        checkDensity(line);
+      }
+      const message = parseMessage(line);
+      if (message.kind === 'notification') this.#checkNotice(line.length);
+      yield message;
+    }
+    const end = chunk.lastIndexOf(newline);
+    this.#unfinished = chunk.length - end - 1 + (end === -1 ? this.#unfinished : 0);
+    if (this.#unfinished > longestUnasked) this.#checkLong();
+  }
+
+  /** Lets go of an unfinished line, which may hold megabytes. */
+  clear(): void {
+    this.#framer = new LineFramer();
+  }
+
+  #checkLong(): void {
+    if (!this.#expectsLong()) throw invalid('a long line that was not asked for');
+  }
+
+  #checkNotice(length: number): void {
+    if (length > longestUnasked) throw invalid('a notification of more than 64 kB');
+    const now = this.#world.monotonic();
+    const earned = ((now - this.#at) / 1_000) * noticesPerSecond;
+    this.#at = now;
+    this.#allowance = Math.min(noticeBurst, this.#allowance + earned) - length;
+    if (this.#allowance < 0) throw invalid('more notifications than can be true');
+  }
+}
+
+/** Before JSON.parse, which makes a hundred bytes of each two that are `1,` or `[]`. */
+function checkDensity(line: string): void {
+  let left = line.length / charactersPerComma;
+  for (let at = line.indexOf(','); at !== -1; at = line.indexOf(',', at + 1)) {
+    if (--left < 0) throw invalid('a long answer of too many parts');
+  }
+}

@@ -1,0 +1,107 @@
+// Requests that wait to be sent, in order within two classes: urgent ones go first, mass requests in the
+// places that are left to them, neither faster than the server's budget allows. Nothing is ever dropped:
+// what does not fit is refused when it comes.
+
+import type { Budget, Priced } from './budget.ts';
+
+/** Two of the largest transactions, in hex. */
+const maxUnsentCharacters = 16_000_000;
+/** The longest prefix that was sent and is still kept in front of a list. */
+const maxSentKept = 1_024;
+
+/** An array whose front is taken off without moving the rest each time. */
+class Line<T> {
+  #items: T[] = [];
+  #taken = 0;
+
+  get length(): number {
+    return this.#items.length - this.#taken;
+  }
+
+  get first(): T | undefined {
+    return this.#items[this.#taken];
+  }
+
+  push(item: T): void {
+    this.#items.push(item);
+  }
+
+  shift(): T | undefined {
+    const item = this.first;
+    if (item !== undefined) this.#taken++;
+    if (this.#taken > maxSentKept || this.length === 0) {
+      this.#items = this.#items.slice(this.#taken);
+      this.#taken = 0;
+    }
+    return item;
+  }
+}
+
+export class SendQueue<T extends Priced> {
+  readonly #urgent = new Line<T>();
+  readonly #bulk = new Line<T>();
+  /** Nothing goes out faster than this allows. */
+  budget: Budget | undefined;
+  #unsentCharacters = 0;
+
+  get length(): number {
+    return this.#urgent.length + this.#bulk.length;
+  }
+
+  get bulkLength(): number {
+    return this.#bulk.length;
+  }
+
+  /** False, and not taken, when too much waits already. */
+  add(request: T): boolean {
+    if (this.#unsentCharacters + request.text.length > maxUnsentCharacters) return false;
+    this.#unsentCharacters += request.text.length;
+    (request.bulk ? this.#bulk : this.#urgent).push(request);
+    return true;
+  }
+
+  /** Takes what may go out now, the budget told, of mass requests at most `bulkPlaces`. */
+  take(places: number, bulkPlaces: number, batch: number): T[] {
+    const taken: T[] = [];
+    for (let next = this.#urgent.first; next && taken.length < places; next = this.#urgent.first) {
+      if (this.#waitMs(next, batch) > 0) return taken;
+      taken.push(this.#send(this.#urgent));
+    }
+    const most = Math.min(places - taken.length, bulkPlaces, batch);
+    const first = this.#bulk.first;
+    if (first === undefined || most <= 0 || this.#waitMs(first, batch) > 0) return taken;
+    const count = Math.min(most, this.#bulk.length);
+    for (let left = count; left > 0; left--) taken.push(this.#send(this.#bulk));
+    return taken;
+  }
+
+  /** Milliseconds until the budget allows the next one; 0 when it does now or nothing waits. */
+  waitMs(batch: number): number {
+    const request = this.#urgent.first ?? this.#bulk.first;
+    return request === undefined ? 0 : this.#waitMs(request, batch);
+  }
+
+  /** Empties it. */
+  *drain(): Generator<T, void> {
+    for (;;) {
+      const request = this.#urgent.shift() ?? this.#bulk.shift();
+      if (request === undefined) return;
+      this.#unsentCharacters -= request.text.length;
+      yield request;
+    }
+  }
+
+  #send(line: Line<T>): T {
+    const request = line.shift() as T;
+    this.#unsentCharacters -= request.text.length;
+    this.budget?.sent(request);
+    return request;
+  }
+
+  /** Mass requests go out by the batch: each write to an ElectrumX takes a filler (see filler.ts). */
+  #waitMs(request: T, batch: number): number {
+    if (this.budget === undefined) return 0;
+    if (!request.bulk) return this.budget.urgentWaitMs(request);
+    return this.budget.bulkWaitMs(request, Math.min(batch, this.#bulk.length));
+  }
+}

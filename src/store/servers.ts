@@ -1,0 +1,79 @@
+// What was learnt of Electrum servers, across restarts: their TLS identity (rules §2), and the lies
+// that they are left alone for.
+
+import { asc, eq } from 'drizzle-orm';
+import type { Database } from './database.ts';
+import { servers } from './schema.ts';
+
+/** `valid`: it once had a certificate that validates, so it needs one; else the pinned one. */
+export type ServerTrust =
+  | { readonly kind: 'valid' }
+  | { readonly kind: 'pinned'; readonly sha256: string };
+
+export interface Ban {
+  /** Epoch milliseconds. */
+  readonly until: number;
+  readonly reason: string;
+}
+
+export interface RememberedServer {
+  readonly label: string;
+  readonly trust: ServerTrust | undefined;
+  readonly ban: Ban | undefined;
+}
+
+export interface Servers {
+  all(): RememberedServer[];
+  trust(label: string): ServerTrust | undefined;
+  learn(label: string, trust: ServerTrust, now: number): Promise<void>;
+  ban(label: string): Ban | undefined;
+  setBan(label: string, ban: Ban, now: number): Promise<void>;
+  /** Forgets a server's certificate and ban: the next connection learns anew. */
+  forget(label: string): Promise<boolean>;
+}
+
+type ServerRow = typeof servers.$inferSelect;
+
+export function createServers({ orm, write }: Pick<Database, 'orm' | 'write'>): Servers {
+  const find = (label: string): ServerRow | undefined =>
+    orm.select().from(servers).where(eq(servers.label, label)).get();
+  const put = (row: Partial<ServerRow> & Pick<ServerRow, 'label' | 'learnedAt'>): Promise<void> =>
+    write(() => {
+      const { label, ...set } = row;
+      orm.insert(servers).values(row).onConflictDoUpdate({ target: servers.label, set }).run();
+    });
+  return {
+    all: () => orm.select().from(servers).orderBy(asc(servers.label)).all().map(remembered),
+    trust: (label) => trustOf(find(label)),
+    learn: (label, trust, now) =>
+      put({
+        label,
+        trust: trust.kind,
+        pinSha256: trust.kind === 'pinned' ? trust.sha256 : null,
+        learnedAt: now,
+      }),
+    ban: (label) => banOf(find(label)),
+    setBan: (label, { until, reason }, now) =>
+      put({ label, bannedUntil: until, banReason: reason, learnedAt: now }),
+    forget: (label) =>
+      write(() => orm.delete(servers).where(eq(servers.label, label)).run().changes > 0),
+  };
+}
+
+const remembered = (row: ServerRow): RememberedServer => ({
+  label: row.label,
+  trust: trustOf(row),
+  ban: banOf(row),
+});
+
+function trustOf(row: ServerRow | undefined): ServerTrust | undefined {
+  if (row === undefined || row.trust === null) return undefined;
+  return row.trust === 'pinned' && row.pinSha256 !== null
+    ? { kind: 'pinned', sha256: row.pinSha256 }
+    : { kind: 'valid' };
+}
+
+function banOf(row: ServerRow | undefined): Ban | undefined {
+  if (row === undefined || row.bannedUntil === null) return undefined;
+  return { until: row.bannedUntil, reason: row.banReason ?? '' };
+}

@@ -1,0 +1,67 @@
+// A second voice: asked before anything is taken back, and for what the first one leaves out.
+// It is another server where there is one; with a single server in the list, a fresh connection to it.
+
+import type { Scripthash, Txid } from '../bitcoin/ids.ts';
+import type { HistoryItem } from '../domain/history.ts';
+import { ServerError } from '../electrum/framing.ts';
+import type { Pool } from '../electrum/pool.ts';
+import type { Session } from '../electrum/session.ts';
+
+export interface Witness {
+  readonly session: Session;
+  /** Whether it is another server, and not only another connection to the same one. */
+  readonly independent: boolean;
+  /** To be called when it was heard. */
+  release(): void;
+}
+
+export type CallWitness = (session: Session) => Promise<Witness | undefined>;
+
+/** @param servers how many servers the operator has named */
+export const createWitness =
+  (pool: Pool, servers: number): CallWitness =>
+  async (session) => {
+    const other = pool.live().find((each) => each !== session);
+    if (other !== undefined) return { session: other, independent: true, release: () => {} };
+    // One that is named but not connected may come back: it is waited for.
+    if (servers > 1) return undefined;
+    const again = await pool.reopen(session);
+    if (again === undefined) return undefined;
+    return { session: again, independent: false, release: () => again.close('heard') };
+  };
+
+export interface Testimony {
+  /** In no mempool and in no block, as far as both can tell. */
+  readonly gone: ReadonlySet<Txid>;
+  /** What the witness has and the first server left out. */
+  readonly omitted: readonly HistoryItem[];
+}
+
+/**
+ * @param named what the first server's history names
+ * @param missing payments of ours that it does not name
+ */
+export async function testify(
+  { session, independent }: Witness,
+  scripthash: Scripthash,
+  named: ReadonlySet<Txid>,
+  missing: readonly Txid[],
+): Promise<Testimony> {
+  const history = await session.history(scripthash);
+  const omitted = history.filter(({ txid }) => !named.has(txid));
+  const there = new Set(omitted.map(({ txid }) => txid));
+  const absent = missing.filter((txid) => !there.has(txid));
+  if (independent) return { gone: new Set(absent), omitted };
+  const unknown = await Promise.all(absent.map((txid) => isUnknown(session, txid)));
+  return { gone: new Set(absent.filter((_, index) => unknown[index])), omitted };
+}
+
+async function isUnknown(session: Session, txid: Txid): Promise<boolean> {
+  try {
+    await session.transaction(txid);
+    return false;
+  } catch (error) {
+    if (error instanceof ServerError) return true;
+    throw error;
+  }
+}

@@ -1,0 +1,54 @@
+import { describe, expect, it } from 'vitest';
+import { nobody, run, start } from './running-pool.ts';
+
+describe('a pool that keeps two servers', () => {
+  it('connects two of three, and lists them in the order in which they came', async () => {
+    const servers = [await start(), await start(), await start()];
+    const { pool, live } = run(
+      servers.map(({ address }) => address),
+      new Map(),
+      { wanted: 2 },
+    );
+    const sessions = [await live(1), await live(2)];
+    expect(pool.live()).toEqual(sessions);
+    expect(new Set(sessions.map(({ server }) => server.port)).size).toBe(2);
+    const states = pool.status().map(({ state }) => state);
+    expect(states.sort()).toEqual(['idle', 'live', 'live']);
+  });
+
+  it('replaces the one that fails by the third, and keeps the other', async () => {
+    const servers = [await start(), await start(), await start()];
+    const { world, pool, live } = run(
+      servers.map(({ address }) => address),
+      new Map(),
+      { wanted: 2 },
+    );
+    const [first, second] = [await live(1), await live(2)];
+    const failing = servers.find(({ port }) => port === first.server.port);
+    for (const { socket } of failing?.peers ?? []) socket.destroy();
+    await world.until(() => first.closed);
+    const third = await live(3);
+    expect(pool.live()).toEqual([second, third]);
+    expect(third.server.port).not.toBe(first.server.port);
+  });
+
+  it('is content with one where the other cannot be reached', async () => {
+    const server = await start();
+    const { world, pool, live } = run([server.address, await nobody()], new Map(), { wanted: 2 });
+    await live(1);
+    await world.advance(300_000);
+    expect(pool.live()).toHaveLength(1);
+  });
+
+  it('opens another connection to a server when asked, which is none of the pool', async () => {
+    const server = await start();
+    const { pool, lost, live } = run([server.address], new Map(), { wanted: 2 });
+    const session = await live(1);
+    const again = await pool.reopen(session);
+    expect(again?.server).toEqual(session.server);
+    expect(again).not.toBe(session);
+    expect(pool.live()).toEqual([session]);
+    again?.close('heard');
+    expect(lost).toEqual([]);
+  });
+});
