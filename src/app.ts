@@ -148,6 +148,7 @@ function join(parts: Parts, release: () => Promise<void>): App {
     store,
     network,
     servers,
+    proxy: config.proxy,
     onCallbacks: () => dispatcher.wake(),
   });
   const hasRoom = () => store.database.freeBytes() >= diskFloorBytes;

@@ -8,8 +8,10 @@ import {
   parseCheckpoint,
   parseNetworkName,
 } from './bitcoin/network.ts';
+import { parseProxy } from './electrum/proxy.ts';
 import { parseServerAddress, type ServerAddress } from './electrum/trust.ts';
 import { PaygateError, reasonOf } from './errors.ts';
+import type { SocksProxy } from './world.ts';
 
 export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 export type LogLevel = (typeof logLevels)[number];
@@ -28,6 +30,8 @@ export interface Config {
   readonly checkpoint?: Checkpoint | undefined;
   /** Empty: the network's built-in list. */
   readonly electrum: readonly ServerAddress[];
+  /** Every Electrum server is reached through it, and never beside it. */
+  readonly proxy?: SocksProxy | undefined;
   /** How the outside reaches us; undefined until the merchant says so. */
   readonly publicUrl: string | undefined;
   readonly logLevel: LogLevel;
@@ -100,6 +104,14 @@ export const options: OptionTable = {
     help: 'tcp://host:port or ssl://host:port[?pin=SHA256|?insecure]; repeatable (default: public servers)',
     repeatable: true,
     parse: (texts) => texts.map((text) => parseServerAddress(text)),
+  },
+  proxy: {
+    flag: '--proxy',
+    env: 'PAYGATE_PROXY',
+    value: 'url',
+    help: 'socks5://[user:password@]host:port for all Electrum servers (Tor); names are resolved there',
+    secret: true,
+    parse: optional(parseProxy),
   },
   publicUrl: {
     flag: '--public-url',

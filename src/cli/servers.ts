@@ -51,11 +51,15 @@ function render(servers: readonly ServerHealth[]): string {
     each.server,
     each.state,
     each.height === undefined ? '' : String(each.height),
+    each.latency_ms === undefined ? '' : `${each.latency_ms} ms`,
     each.protocol ?? '',
     each.certificate ?? '',
     each.banned_until === undefined
       ? (each.error ?? '')
       : `until ${showTime(each.banned_until * 1000)}: ${each.ban_reason}`,
   ]);
-  return table([['server', 'state', 'height', 'protocol', 'certificate', 'trouble'], ...lines]);
+  return table([
+    ['server', 'state', 'height', 'latency', 'protocol', 'certificate', 'trouble'],
+    ...lines,
+  ]);
 }

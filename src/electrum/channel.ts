@@ -275,9 +275,9 @@ export class Channel {
   #settle(request: Request): void {
     this.#inFlight.delete(request.id);
     request.cancelDeadline();
-    if (request.overdue) this.#overdue--;
     if (request.bulk) this.#bulkInFlight--;
-    this.#pulse.answered(request.sentAt, !request.large);
+    if (request.overdue) this.#overdue--;
+    else this.#pulse.answered(request.sentAt, !request.large);
   }
 
   #answer(request: Request, answer: Exclude<Message, { kind: 'notification' }>): () => void {

@@ -6,6 +6,7 @@
 import type { BlockHash } from '../bitcoin/ids.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
 import type { Cancel, World } from '../world.ts';
+import { Budget } from './budget.ts';
 import { openSession, type Session, type SessionHandlers, type SessionOptions } from './session.ts';
 import type { ServerAddress, Trust } from './trust.ts';
 import type { ProtocolVersion } from './wire.ts';
@@ -62,6 +63,8 @@ export interface ServerStatus {
   readonly connectedSince?: number;
   /** The newest block it told of. */
   readonly height?: number;
+  /** How long an answer takes, smoothed. */
+  readonly latencyMs?: number;
   readonly trust?: Trust;
   readonly ban?: Ban;
 }
@@ -80,6 +83,8 @@ export interface Pool {
 
 interface Member {
   readonly server: ServerAddress;
+  /** What it may be asked: it remembers what we spent over a reconnect. */
+  readonly budget: Budget;
   /** Whoever has the lowest is tried next. */
   turn: number;
   connecting: boolean;
@@ -121,6 +126,7 @@ class RotatingPool implements Pool {
     this.#options = options;
     this.#members = options.servers.map((server) => ({
       server,
+      budget: new Budget(options.world),
       // Not always the first of the list: many installations have the same list.
       turn: options.world.random(),
       connecting: false,
@@ -180,6 +186,10 @@ class RotatingPool implements Pool {
               software: live.session.software,
               protocol: live.session.version,
               connectedSince: live.since,
+              ...(live.session.tip !== undefined && { height: live.session.tip.height }),
+              ...(live.session.latencyMs !== undefined && {
+                latencyMs: Math.round(live.session.latencyMs),
+              }),
             }),
       };
     });
@@ -251,10 +261,12 @@ class RotatingPool implements Pool {
     handlers: SessionHandlers,
   ): Promise<Session | string> {
     const { world, genesisHash, memory, session: options = {} } = this.#options;
+    const budget = this.#members.find((member) => member.server === server)?.budget;
     try {
       const session = await openSession({
         world,
         server,
+        ...(budget !== undefined && { budget }),
         genesisHash,
         generation,
         known: memory.trust(server.label),

@@ -1,6 +1,7 @@
-// Whether a server still answers, and how fast. Only answers count: what it sends unasked, or a line
-// that never ends, may come from a server that has long stopped listening. 30 s after the last answer it
-// is pinged, and 15 s later, when nothing at all was answered since, it is dead.
+// Whether a server still answers, and how fast. Only answers in time count: what it sends unasked, or a
+// line that never ends, may come from a server that has long stopped listening, and an ElectrumX over its
+// limit refuses each request 30 s late. 30 s after the last answer it is pinged, and 15 s later, when
+// nothing at all was answered in time since, it is dead.
 
 import type { Cancel, World } from '../world.ts';
 
@@ -34,7 +35,7 @@ export class Pulse {
     return this.#latencyMs;
   }
 
-  /** Tells that a request of that time was answered; `small` when its answer is no matter of size. */
+  /** Tells that a request of that time was answered in time; `small` when its answer is no matter of size. */
   answered(sentAt: number, small: boolean): void {
     this.#answeredAt = this.#options.world.monotonic();
     if (!small) return;

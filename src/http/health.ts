@@ -12,6 +12,7 @@ export interface ServerHealth {
   readonly software?: string;
   readonly protocol?: string;
   readonly height?: number;
+  readonly latency_ms?: number;
   readonly connected_since?: number;
   readonly certificate?: 'valid' | 'pinned';
   readonly banned_until?: number;
@@ -100,6 +101,7 @@ const serverHealth = (status: ServerStatus): ServerHealth => ({
   ...(status.software !== undefined && { software: status.software }),
   ...(status.protocol !== undefined && { protocol: status.protocol }),
   ...(status.height !== undefined && { height: status.height }),
+  ...(status.latencyMs !== undefined && { latency_ms: status.latencyMs }),
   ...(status.connectedSince !== undefined && { connected_since: seconds(status.connectedSince) }),
   ...(status.trust !== undefined && { certificate: status.trust.kind }),
   ...(status.ban !== undefined && {

@@ -22,9 +22,10 @@ const magic = 'SQLite format 3\0';
 export function inspectFile(path: string): 'absent' | 'ours' {
   const refuse = (text: string) => new PaygateError('unavailable', `${path}: ${text}`);
   if (!existsSync(dirname(path))) throw refuse(`the folder ${dirname(path)} does not exist`);
+  // Before the file itself: a process that makes one at this moment makes these after it.
+  const trace = [`${path}-wal`, markPath(path)].find((each) => existsSync(each));
   const found = lookAt(path, refuse);
   if (found === undefined) {
-    const trace = [`${path}-wal`, markPath(path)].find((each) => existsSync(each));
     if (trace === undefined) return 'absent';
     throw refuse(
       `is missing, but ${trace} shows that it was here; put the database or a backup back`,
@@ -77,10 +78,12 @@ function isTruncated(path: string, size: number, header: Buffer): boolean {
   const pageSize = written === 1 ? 65_536 : written;
   const countIsValid = header.readUInt32BE(24) === header.readUInt32BE(92);
   const pageCount = header.readUInt32BE(28);
-  if (!countIsValid || size >= pageCount * pageSize) return false;
+  const whole = pageCount * pageSize;
+  if (!countIsValid || size >= whole) return false;
   const inLog = pagesInLog(`${path}-wal`, pageSize);
   for (let page = Math.floor(size / pageSize) + 1; page <= pageCount; page += 1) {
-    if (!inLog.has(page)) return true;
+    // A checkpoint of a running server may have ended between the looks at file and log.
+    if (!inLog.has(page)) return statSync(path).size < whole;
   }
   return false;
 }

@@ -5,7 +5,8 @@
 //
 // Invariants: a payment's block is one that was proven; confirmations are derived from it and our
 // tip, never stored; `status` is the number last decided on and changes with the callback's row;
-// the status hash is saved only when every item of the history it stands for was worked up.
+// the status hash is saved only when every item of the history it stands for was worked up; until
+// then the address has a status that no server can name, and so is looked at again after any restart.
 
 import type { Scripthash, Txid } from '../bitcoin/ids.ts';
 import type { StatusHash } from '../domain/history.ts';
@@ -60,6 +61,12 @@ export interface Observation {
   /** The status of the history, or undefined while some item of it could not be worked up. */
   readonly statusHash: StatusHash | null | undefined;
 }
+
+/**
+ * Stands for the status of a history that was worked up in part. No history has it: rows were written
+ * by what it said, so even a return to the status from before must be looked at.
+ */
+const unfinished = 'unfinished' as StatusHash;
 
 export interface Applied {
   /** How many callbacks were enqueued. */
@@ -126,10 +133,8 @@ class SqlLedger implements Ledger {
       stale ||= seen.block !== null && !this.#isOnBest(seen.block);
     }
     for (const gone of observation.gone) callbacks += this.#applyGone(tx, now, place, gone);
-    const { statusHash } = observation;
-    if (statusHash !== undefined && !stale) {
-      this.#statements.setStatus.run({ id: address.id, statusHash });
-    }
+    const { statusHash = unfinished } = observation;
+    this.#statements.setStatus.run({ id: address.id, statusHash: stale ? unfinished : statusHash });
     return { callbacks, reversed: reversedSince(before, this.paymentsOf(address.id)) };
   }
 

@@ -62,8 +62,8 @@ class DirtySet implements Drain {
   readonly #waitingForTip = new Set<Scripthash>();
   /** Will be looked at again in a while. */
   readonly #retrying = new Set<Scripthash>();
-  /** A proof failed once. */
-  readonly #suspect = new Set<Scripthash>();
+  /** A proof failed once, and whose it was. */
+  readonly #suspect = new Map<Scripthash, Session>();
   #session: Session | undefined;
 
   constructor(parts: DrainParts) {
@@ -172,14 +172,14 @@ class DirtySet implements Drain {
         reason: reasonOf(error),
       });
       this.#later(scripthash);
-    } else if (this.#suspect.has(scripthash)) {
-      this.#dirty.add(scripthash);
-      this.#parts.onLie(session, error.message);
     } else {
-      // A reorganisation may have fallen between the history and the proof.
-      this.#suspect.add(scripthash);
+      const liar = error.by ?? session;
+      const isSecondTime = this.#suspect.get(scripthash) === liar;
+      this.#suspect.set(scripthash, liar);
       this.#dirty.add(scripthash);
-      await this.#parts.refreshTip(session);
+      // The first time, a reorganisation may have fallen between the history and the proof.
+      if (isSecondTime) this.#parts.onLie(liar, error.message);
+      else await this.#parts.refreshTip(liar);
     }
   }
 

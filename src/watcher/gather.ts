@@ -12,8 +12,8 @@ import type { AddressRow } from '../store/addresses.ts';
 import type { Gone, Observation, Seen } from '../store/ledger.ts';
 import type { PaymentRow } from '../store/ledger-statements.ts';
 import type { Store } from '../store/open.ts';
-import type { Inclusion, Verifier } from './verifier.ts';
-import { type CallWitness, testify } from './witness.ts';
+import { type Inclusion, Lie, type Verifier } from './verifier.ts';
+import { type CallWitness, testify, type Witness } from './witness.ts';
 
 /** One script, and what the watched server says of it. */
 export interface Subject {
@@ -109,9 +109,17 @@ async function hearWitness(
     const told = { ...parts, session: witness.session };
     const gathered = await gatherAll(told, address.script, omitted, known);
     return { gathered, gone: [...gone], isOpen: gone.size < missing.length };
+  } catch (error) {
+    throw laidTo(witness, error);
   } finally {
     witness.release();
   }
+}
+
+/** The second voice answers for itself: the watched server must not be banned for what it did not say. */
+function laidTo({ session, independent }: Witness, error: unknown): unknown {
+  if (error instanceof Lie && independent) error.by = session;
+  return error;
 }
 
 async function gatherItem(

@@ -44,10 +44,10 @@ export function createSweeper(parts: SweeperParts): Sweeper {
     if (session === undefined) return;
     await Promise.all(
       rows.map(async ({ scripthash, statusHash }) => {
-        const status = await session.subscribe(scripthash);
+        const status = await session.subscribe(scripthash, { bulk: true });
         if (status !== statusHash) parts.mark(scripthash);
         if (session === watched && parts.isSubscribed(scripthash)) return;
-        await session.unsubscribe(scripthash);
+        await session.unsubscribe(scripthash, { bulk: true });
       }),
     );
   }

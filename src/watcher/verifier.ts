@@ -32,6 +32,8 @@ import type { World } from '../world.ts';
 /** Something that contradicts a proof: said of a server, never of ourselves. */
 export class Lie extends Error {
   override readonly name = 'Lie';
+  /** Whose it is, where it is not that of the server that is watched. */
+  by: Session | undefined;
 }
 
 export type Inclusion =

@@ -11,7 +11,7 @@ import type { ServerAddress } from '../electrum/trust.ts';
 import type { HeaderTip } from '../electrum/wire.ts';
 import { reasonOf } from '../errors.ts';
 import type { Store } from '../store/open.ts';
-import type { Cancel, World } from '../world.ts';
+import type { Cancel, SocksProxy, World } from '../world.ts';
 import { createDrain, type Drain } from './drain.ts';
 import { createSweeper, type Sweeper } from './sweeper.ts';
 import { createTasks, type Tasks } from './tasks.ts';
@@ -24,6 +24,8 @@ export interface WatcherParts {
   readonly store: Store;
   readonly network: Network;
   readonly servers: readonly ServerAddress[];
+  /** All servers are reached through it. */
+  readonly proxy: SocksProxy | undefined;
   /** Callbacks were enqueued by something that the chain told us. */
   readonly onCallbacks: () => void;
 }
@@ -111,6 +113,7 @@ class ElectrumWatcher implements Watcher {
     this.#pool = createPool({
       world,
       servers: parts.servers,
+      session: parts.proxy === undefined ? {} : { proxy: parts.proxy },
       genesisHash: network.genesisHash,
       memory: {
         trust: (label) => store.servers.trust(label),
@@ -224,15 +227,22 @@ class ElectrumWatcher implements Watcher {
       const last = page.at(-1);
       if (last === undefined) return;
       await Promise.all(
-        page.map(({ scripthash, statusHash }) => this.#compare(session, scripthash, statusHash)),
+        page.map(({ scripthash, statusHash }) =>
+          this.#compare(session, scripthash, statusHash, true),
+        ),
       );
       before = last.id;
     }
   }
 
-  async #compare(session: Session, scripthash: Scripthash, ours: string | null): Promise<void> {
+  async #compare(
+    session: Session,
+    scripthash: Scripthash,
+    ours: string | null,
+    bulk: boolean,
+  ): Promise<void> {
     this.#subscribed.add(scripthash);
-    const status = await session.subscribe(scripthash);
+    const status = await session.subscribe(scripthash, { bulk });
     if (status !== ours) this.#drain.mark(scripthash);
   }
 
@@ -241,7 +251,7 @@ class ElectrumWatcher implements Watcher {
     const session = this.#session;
     if (session === undefined) return;
     try {
-      await Promise.all(scripthashes.map((each) => this.#compare(session, each, null)));
+      await Promise.all(scripthashes.map((each) => this.#compare(session, each, null, false)));
     } catch (error) {
       // An address that nobody watches must not be: the next session subscribes it.
       session.close(`subscribing failed: ${reasonOf(error)}`);

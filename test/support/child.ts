@@ -2,11 +2,9 @@
 // are bundled first: to load a bundle takes a tenth of the time that the sources take.
 
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buildSync } from 'esbuild';
-import { whenOver } from './files.ts';
+import { tempFolder, whenOver } from './files.ts';
 
 const modules = join(import.meta.dirname, '../../node_modules');
 const programs = new Map<string, string>();
@@ -86,9 +84,8 @@ function readLines(child: ChildProcess) {
 function bundled(program: string): string {
   const known = programs.get(program);
   if (known !== undefined) return known;
-  const folder = mkdtempSync(join(tmpdir(), 'paygate-program-'));
-  const outfile = join(folder, 'program.cjs');
-  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+  const outfile = join(tempFolder(), 'program.cjs');
+  whenOver(() => void programs.delete(program));
   buildSync({
     entryPoints: [program],
     outfile,

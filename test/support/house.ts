@@ -1,7 +1,7 @@
 // The whole house for a test: paygate as `serve` runs it, on a simulated chain behind a real Electrum
 // server, with a shop's receiver. Sockets and the file are real; the clock is the test's.
 
-import { mkdtempSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { HDKey } from '@scure/bip32';
@@ -37,6 +37,8 @@ export interface House {
   readonly chain: SimulatedChain;
   readonly servers: readonly SimulatedServer[];
   readonly server: SimulatedServer;
+  /** What paygate calls the servers, in the same order. */
+  readonly labels: readonly string[];
   /** The server that addresses are watched on. */
   inUse(): SimulatedServer;
   readonly receiver: Receiver;
@@ -78,6 +80,9 @@ export interface HouseOptions {
   readonly store?: StoreOptions;
   /** Blocks of the chain before anything else. */
   readonly blocks?: number;
+  readonly world?: TestWorld;
+  /** A database to begin with a copy of, instead of a new one with a store. */
+  readonly file?: { readonly path: string; readonly apiKey: string };
   /** Called before paygate starts, with a chain that has coins. */
   readonly before?: (chain: SimulatedChain) => void;
 }
@@ -100,7 +105,7 @@ export async function closeHouses(): Promise<void> {
 }
 
 export async function openHouse(options: HouseOptions = {}): Promise<House> {
-  const world = createTestWorld();
+  const { world = createTestWorld() } = options;
   const folder = mkdtempSync(join(tmpdir(), 'paygate-house-'));
   cleanups.push(async () => rmSync(folder, { recursive: true }));
   const chain = new SimulatedChain({ seed: 'house', now: () => world.now() / 1000 });
@@ -119,9 +124,19 @@ export async function openHouse(options: HouseOptions = {}): Promise<House> {
     addresses.push(`tcp://127.0.0.1:${listening.port}`);
   }
   const path = join(folder, 'paygate.db');
-  const house = createHouse({ world, chain, servers, addresses, receiver, path });
+  const { file } = options;
+  const house = createHouse({
+    world,
+    chain,
+    servers,
+    addresses,
+    receiver,
+    path,
+    ...(file === undefined ? {} : { apiKey: file.apiKey }),
+  });
   cleanups.push(() => house.stop());
-  await house.addStore(options.store);
+  if (file === undefined) await house.addStore(options.store);
+  else copyFileSync(file.path, path);
   await house.start();
   return house;
 }
@@ -133,9 +148,11 @@ interface Built {
   readonly addresses: readonly string[];
   readonly receiver: Receiver;
   readonly path: string;
+  readonly apiKey?: string;
 }
 
-function createHouse({ world, chain, servers, addresses, receiver, path }: Built): House {
+function createHouse(built: Built): House {
+  const { world, chain, servers, addresses, receiver, path } = built;
   const config: Config = {
     db: path,
     listen: { host: '127.0.0.1', port: 0 },
@@ -146,7 +163,7 @@ function createHouse({ world, chain, servers, addresses, receiver, path }: Built
   };
   let app: App | undefined;
   let port = 0;
-  let apiKey = '';
+  let { apiKey = '' } = built;
   const [server] = servers;
   if (server === undefined) throw new Error('a house needs a server');
 
@@ -165,6 +182,7 @@ function createHouse({ world, chain, servers, addresses, receiver, path }: Built
     chain,
     servers,
     server,
+    labels: addresses,
     receiver,
     path,
     inUse() {

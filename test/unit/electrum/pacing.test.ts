@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { Scripthash } from '../../../src/bitcoin/ids.ts';
+import type { Scripthash, Txid } from '../../../src/bitcoin/ids.ts';
 import { Budget } from '../../../src/electrum/budget.ts';
 import { SendQueue } from '../../../src/electrum/queue.ts';
 import { methods } from '../../../src/electrum/wire.ts';
-import { type Connected, first, headerHex, open, start } from './open-session.ts';
+import { type Connected, first, open, start } from './open-session.ts';
 import { electrumX, type Script } from './scripted-server.ts';
 
 const scripthash = (index: number): Scripthash =>
@@ -149,36 +149,27 @@ describe('an own server', () => {
 });
 
 describe('the bill of an ElectrumX', () => {
-  const headers: Script = {
-    'blockchain.block.headers': (to, request) => {
-      const count = Number(request.params[1]);
-      const list = Array.from({ length: count }, () => headerHex);
-      to.answer(request, { count, headers: list, max: 2016 });
-    },
-  };
-
   it('holds back even urgent requests near its limit, and forgives one a second', async () => {
-    const connected = await open({ ...electrumX, ...answers, ...headers });
+    const connected = await open({
+      ...electrumX,
+      ...answers,
+      'blockchain.transaction.get': (to, request) => to.refuse(request, 2, 'no such transaction'),
+    });
     const { session, world, peer, told } = connected;
-    let answered = 0;
-    for (let chunk = 0; chunk < 100; chunk++) {
-      void session.headers(chunk * 2_016, 2_016).then(
-        () => answered++,
-        () => {},
-      );
+    const served = (): number => peer.asked('blockchain.transaction.get').length;
+    let refused = 0;
+    for (let request = 0; request < 150; request++) {
+      session.transaction(scripthash(request) as string as Txid).catch(() => refused++);
     }
-    await world.until(() => answered > 70, 'most of the headers');
-    for (let turns = 0; turns < 20; turns++) await world.turn();
-    // 40 for the headers and 66 for their 330 kB.
-    const served = peer.asked('blockchain.block.headers').length;
-    expect(served).toBeGreaterThan(74);
-    expect(served).toBeLessThan(84);
-    const before = answered;
-    await world.advance(1_060_000);
-    // The bytes of what was in flight when the ceiling was reached are paid off first.
-    expect(answered - before).toBeGreaterThan(3);
-    expect(answered - before).toBeLessThan(12);
-    // Nothing was asked for minutes; the pings were, and answered.
+    // Each is billed at 1, and its refusal at 100; those in flight go beyond the ceiling.
+    await world.until(() => refused > 78 && refused === served());
+    for (let turns = 0; turns < 10; turns++) await world.turn();
+    const before = served();
+    expect(before).toBeLessThan(90);
+    for (let second = 0; second < 3_000; second++) await world.advance(1_000);
+    expect(served() - before).toBeGreaterThan(18);
+    expect(served() - before).toBeLessThan(31);
+    // The pings were sent and answered all the while.
     expect(told).toEqual([]);
   });
 

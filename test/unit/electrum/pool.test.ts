@@ -23,6 +23,7 @@ describe('a pool', () => {
       software: 'Scripted 1.0',
       protocol: '1.4',
       connectedSince: world.now(),
+      latencyMs: 0,
     });
     expect(world.logs).toEqual([
       {

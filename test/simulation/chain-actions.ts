@@ -1,0 +1,166 @@
+// What people, miners and nodes do: payments, blocks, reorganisations, replacements, evictions.
+
+import { HDKey } from '@scure/bip32';
+import type { Txid } from '../../src/bitcoin/ids.ts';
+import { PaygateError } from '../../src/errors.ts';
+import type { Fate } from '../../src/sandbox/reorganise.ts';
+import type { Payment } from '../../src/sandbox/spender.ts';
+import type { Outpoint } from '../../src/sandbox/transaction.ts';
+import type { Random } from './random.ts';
+import type { Given } from './recount.ts';
+import { type Action, floorHeight, type Run } from './run.ts';
+
+/** What the chain's rules refuse is no failure: it just does not happen. */
+function unlessRefused(what: string, run: () => string): string {
+  try {
+    return `${what}: ${run()}`;
+  } catch (error) {
+    if (error instanceof PaygateError) return `${what}: refused, ${error.message}`;
+    throw error;
+  }
+}
+
+const short = (txid: string): string => txid.slice(0, 8);
+
+/** Most payments go to addresses that were asked for a short while ago. */
+function someOutputs(run: Run, random: Random): Payment[] {
+  const count = random.weighted({ 1: 6, 2: 2, 3: 1 });
+  return Array.from({ length: Number(count) }, () => {
+    const to = random.recent(run.given);
+    const valueSat = random.chance(0.1) ? random.int(330, 999) : random.int(1_000, 5_000_000);
+    return { script: to?.script ?? run.house.chain.faucet.script, valueSat };
+  });
+}
+
+const pay: Action = (run, random) =>
+  unlessRefused('pay', () => {
+    const outputs = someOutputs(run, random);
+    const inputs = random.weighted({ confirmed: 4, unconfirmed: 2, any: 4 });
+    const options = { rbf: random.chance(0.8), ...(inputs === 'any' ? {} : { inputs }) };
+    const txid = run.house.chain.pay(outputs, options);
+    return `${short(txid)} ${outputs.map(({ valueSat }) => valueSat).join('+')} from ${inputs}`;
+  });
+
+/** The merchant spends what a payment brought, perhaps to an address of the same wallet. */
+const spend: Action = (run, random) =>
+  unlessRefused('spend', () => {
+    const { chain } = run.house;
+    const from = random.recent(run.given);
+    if (from === undefined) return 'nothing was given out';
+    const coins = outputsTo(run, from);
+    if (coins.length === 0) return 'no coins';
+    const outputs = random.chance(0.5) ? someOutputs(run, random).slice(0, 1) : [];
+    const small = outputs.map((output) => ({ ...output, valueSat: 600 }));
+    const txid = chain.spend(coins, { privateKey: keyOf(from), outputs: small });
+    return `${short(txid)} of ${coins.length} coins`;
+  });
+
+function outputsTo({ house: { chain } }: Run, { script }: Given): Outpoint[] {
+  const blocks = Array.from(
+    { length: chain.tipHeight - floorHeight },
+    (_, at) => chain.block(floorHeight + 1 + at)?.transactions ?? [],
+  );
+  const all = [...blocks.flat(), ...chain.mempool()];
+  const spent = new Set(all.flatMap(({ inputs }) => inputs.map((each) => key(each))));
+  return all
+    .filter(({ coinbase }) => !coinbase)
+    .flatMap(({ txid, outputs }) =>
+      outputs.flatMap((output, vout) =>
+        Buffer.compare(output.script, script) === 0 ? [{ txid, vout }] : [],
+      ),
+    )
+    .filter((outpoint) => !spent.has(key(outpoint)));
+}
+
+const key = ({ txid, vout }: Outpoint): string => `${txid}:${vout}`;
+
+function keyOf({ index, shop }: Given): Uint8Array {
+  const root = HDKey.fromMasterSeed(new Uint8Array(32).fill(shop.wallet));
+  const { privateKey } = root.derive(`m/84'/1'/0'/0/${index}`);
+  if (privateKey === null) throw new Error('a key that is none');
+  return privateKey;
+}
+
+const mine: Action = (run, random) =>
+  unlessRefused('mine', () => {
+    const { chain } = run.house;
+    const blocks = Number(random.weighted({ 1: 6, 2: 2, 3: 2 }));
+    const which = random.weighted({ all: 7, none: 2, some: 3 });
+    const to = random.chance(0.08) ? random.recent(run.given)?.script : undefined;
+    const include =
+      which === 'some' ? withParents(run, (_) => random.chance(0.5)) : (which as 'all' | 'none');
+    chain.mine(blocks, { include, ...(to === undefined ? {} : { to }) });
+    const coinbase = to === undefined ? '' : ', coinbase to a shop';
+    return `${blocks} with ${which} up to ${chain.tipHeight}${coinbase}`;
+  });
+
+/** Some of the mempool, each with all that it needs. */
+function withParents({ house: { chain } }: Run, isChosen: (txid: Txid) => boolean): Txid[] {
+  const waiting = chain.mempool();
+  const unconfirmed = new Set(waiting.map(({ txid }) => txid));
+  const chosen = new Set<Txid>();
+  for (const { txid, inputs } of waiting) {
+    const ready = inputs.every((input) => !unconfirmed.has(input.txid) || chosen.has(input.txid));
+    if (isChosen(txid) && ready) chosen.add(txid);
+  }
+  return [...chosen];
+}
+
+const reorganise: Action = (run, random) => {
+  const { chain } = run.house;
+  const depth = Math.min(random.int(1, 6), chain.tipHeight - floorHeight);
+  if (depth < 1) return 'reorganise: too early';
+  const blocks = depth + random.int(1, 2);
+  const fork = chain.tipHeight - depth;
+  const one = someFate(random, fork, blocks);
+  const mixed = random.chance(0.5);
+  const transactions = () => (mixed ? someFate(random, fork, blocks) : one);
+  const { dropped } = chain.reorganise(depth, { transactions, blocks });
+  run.lost.push(...dropped.keys());
+  const fate = mixed ? 'mixed fates' : JSON.stringify(one);
+  return `reorganise: ${depth} replaced by ${blocks}, ${fate}, ${dropped.size} dropped`;
+};
+
+const someFate = (random: Random, fork: number, blocks: number): Fate => {
+  const fate = random.weighted({ mempool: 3, drop: 2, 'remine-same-height': 3, height: 2 });
+  return fate === 'height' ? { height: fork + random.int(1, blocks) } : fate;
+};
+
+const replace: Action = (run, random) =>
+  unlessRefused('replace', () => {
+    const old = random.recent(run.house.chain.mempool());
+    if (old === undefined) return 'nothing waits';
+    const how = random.weighted({ same: 4, nothing: 3, other: 2 });
+    const outputs = how === 'same' ? undefined : how === 'nothing' ? [] : someOutputs(run, random);
+    const txid = run.house.chain.replace(old.txid, outputs);
+    run.lost.push(old.txid);
+    return `${short(old.txid)} by ${short(txid)}, paying ${how}`;
+  });
+
+const evict: Action = (run, random) => {
+  const victim = random.recent(run.house.chain.mempool());
+  if (victim === undefined) return 'evict: nothing waits';
+  run.house.chain.evict(victim.txid);
+  run.lost.push(victim.txid);
+  return `evict: ${short(victim.txid)}`;
+};
+
+const rebroadcast: Action = (run, random) =>
+  unlessRefused('rebroadcast', () => {
+    const txid = random.recent(run.lost);
+    if (txid === undefined) return 'nothing was lost';
+    run.house.chain.rebroadcast(txid);
+    return short(txid);
+  });
+
+export const chainActions = { pay, spend, mine, reorganise, replace, evict, rebroadcast };
+
+export const chainWeights: Readonly<Record<keyof typeof chainActions, number>> = {
+  pay: 20,
+  spend: 3,
+  mine: 16,
+  reorganise: 9,
+  replace: 6,
+  evict: 4,
+  rebroadcast: 5,
+};

@@ -1,0 +1,182 @@
+// What must hold once nothing is wrong any more and nothing is under way. The file is read as it is, by
+// SQL of our own; the shops' side is what came over the wire.
+
+import SqliteDatabase from 'better-sqlite3';
+import { type Expected, paymentKey, recount } from './recount.ts';
+import type { Heard, Run } from './run.ts';
+
+export interface Row {
+  readonly id: number;
+  readonly address: string;
+  readonly txid: string;
+  readonly state: string;
+  readonly height: number | null;
+  readonly blockHash: string | null;
+  readonly valueSat: number;
+  readonly status: number | null;
+}
+
+export interface Callback {
+  readonly eventId: string;
+  readonly paymentId: number;
+  readonly version: number;
+  readonly status: number;
+  readonly state: string;
+  readonly attemptCount: number;
+}
+
+export interface Books {
+  readonly payments: readonly Row[];
+  readonly callbacks: readonly Callback[];
+}
+
+export function readBooks(path: string): Books {
+  const file = new SqliteDatabase(path, { readonly: true });
+  try {
+    const payments = file.prepare<[], Row>(
+      `select p.id, a.address, p.txid, p.state, p.height, p.block_hash as blockHash,
+        p.value_sat as valueSat, p.status
+      from payments p join addresses a on a.id = p.address_id order by p.id`,
+    );
+    const callbacks = file.prepare<[], Callback>(
+      `select event_id as eventId, payment_id as paymentId, version, status, state,
+        attempt_count as attemptCount
+      from callbacks order by id`,
+    );
+    return { payments: payments.all(), callbacks: callbacks.all() };
+  } finally {
+    file.close();
+  }
+}
+
+/** Everything that is not as it must be, in words. */
+export function violations(run: Run): string[] {
+  const books = readBooks(run.house.path);
+  const expected = recount(run.house.chain, run.given);
+  return [
+    ...wrongPayments(run, books, expected),
+    ...wrongCallbacks(run, books, expected),
+    ...wrongOrder(run, books),
+    ...wrongEvents(run, books),
+    ...wrongIndexes(run),
+    ...wrongBans(run),
+  ];
+}
+
+function wrongPayments(run: Run, { payments }: Books, expected: Map<string, Expected>): string[] {
+  const wrong: string[] = [];
+  const recorded = new Map(payments.map((row) => [paymentKey(row.address, row.txid), row]));
+  for (const [key, want] of expected) {
+    const row = recorded.get(key);
+    if (row === undefined) wrong.push(`missing: ${shown(want)}`);
+    else if (!isAs(run, row, want))
+      wrong.push(`differs: ${shown(row)}\n  should be ${shown(want)}`);
+  }
+  for (const [key, row] of recorded) {
+    if (!expected.has(key) && row.state !== 'dropped') wrong.push(`should be gone: ${shown(row)}`);
+  }
+  return wrong;
+}
+
+function isAs(run: Run, row: Row, want: Expected): boolean {
+  const { height, blockHash, valueSat } = want;
+  const isSame = (name: 'height' | 'blockHash' | 'valueSat', value: unknown) => row[name] === value;
+  return (
+    isSame('height', height) &&
+    isSame('blockHash', blockHash) &&
+    isSame('valueSat', valueSat) &&
+    statusesOf(run, want).some((status) => stateOf(want.depth, status) === row.state)
+  );
+}
+
+/** More than one where a shop has raised its demands since. */
+function statusesOf({ mayBeFinal }: Run, { status, txid, blockHash }: Expected): number[] {
+  return status === 1 && mayBeFinal.has(`${txid} ${blockHash}`) ? [1, 2] : [status];
+}
+
+function stateOf(depth: number, status: number): string {
+  if (status === 0) return 'unconfirmed';
+  if (status === 1) return 'confirming';
+  return depth >= 144 ? 'settled' : 'confirmed';
+}
+
+function wrongCallbacks(run: Run, { payments }: Books, expected: Map<string, Expected>): string[] {
+  const told = new Map<string, number[]>();
+  for (const { url, accepted } of run.heard) {
+    if (!accepted) continue;
+    const { searchParams } = new URL(url, 'http://shop.invalid');
+    const key = paymentKey(searchParams.get('addr') ?? '', searchParams.get('txid') ?? '');
+    told.set(key, [...(told.get(key) ?? []), Number(searchParams.get('status'))]);
+  }
+  const wrong: string[] = [];
+  for (const [key, want] of expected) {
+    const last = told.get(key)?.at(-1);
+    const row = payments.find((each) => paymentKey(each.address, each.txid) === key);
+    if (last === undefined || !statusesOf(run, want).includes(last) || last !== row?.status) {
+      wrong.push(`told ${told.get(key) ?? 'nothing'}: ${shown(want)}`);
+    }
+  }
+  for (const row of payments) {
+    const key = paymentKey(row.address, row.txid);
+    const heard = told.get(key) ?? [];
+    const shop = run.given.find(({ address }) => address === row.address)?.shop;
+    if (expected.has(key) || !shop?.tellsReversal || !heard.some((each) => each > 0)) continue;
+    if (heard.at(-1) !== -1) wrong.push(`told ${heard}, and never -1: ${shown(row)}`);
+  }
+  return wrong;
+}
+
+/** Within a payment, a callback is never heard after one that was enqueued later. */
+function wrongOrder(run: Run, { callbacks }: Books): string[] {
+  const byId = new Map(callbacks.map((callback) => [callback.eventId, callback]));
+  const newest = new Map<number, number>();
+  const wrong: string[] = [];
+  for (const { id, url } of run.heard) {
+    const callback = byId.get(id);
+    if (callback === undefined) {
+      wrong.push(`heard of an event that nobody enqueued: ${id} ${url}`);
+      continue;
+    }
+    const { paymentId, version } = callback;
+    if (version < (newest.get(paymentId) ?? 0)) wrong.push(`heard too late: ${id} ${url}`);
+    newest.set(paymentId, Math.max(version, newest.get(paymentId) ?? 0));
+  }
+  return wrong;
+}
+
+function wrongEvents(run: Run, { callbacks }: Books): string[] {
+  const heard = Map.groupBy(run.heard, ({ id }: Heard) => id);
+  const wrong: string[] = [];
+  for (const [id, requests] of heard) {
+    const contents = new Set(requests.map(({ url }) => url));
+    if (contents.size > 1) wrong.push(`two contents of ${id}: ${[...contents].join(' and ')}`);
+  }
+  for (const callback of callbacks) {
+    const accepted = heard.get(callback.eventId)?.some((each) => each.accepted) ?? false;
+    const isOver = callback.state === 'superseded' || callback.state === 'exhausted';
+    if (!isOver && !(callback.state === 'delivered' && accepted)) {
+      wrong.push(`never delivered: ${shown(callback)}`);
+    }
+  }
+  return wrong;
+}
+
+function wrongIndexes({ given }: Run): string[] {
+  const wrong: string[] = [];
+  const last = new Map<number, number>();
+  for (const { address, index, shop } of given) {
+    if (index <= (last.get(shop.wallet) ?? -1)) wrong.push(`index ${index} again: ${address}`);
+    last.set(shop.wallet, index);
+  }
+  return wrong;
+}
+
+/** A server that never lied is never banned, whatever the other one said. */
+function wrongBans({ house, liars, world }: Run): string[] {
+  return world.logs
+    .filter(({ message }) => message === 'electrum server banned')
+    .filter(({ fields }) => !liars.has(house.labels.indexOf(String(fields.server))))
+    .map(({ fields }) => `banned without a lie: ${shown(fields)}`);
+}
+
+const shown = (value: object): string => JSON.stringify(value);

@@ -1,0 +1,78 @@
+// The naive recount: what every payment should be, read off the blocks and the mempool of the simulated
+// chain from scratch. It shares no code with paygate's rules, and must not.
+
+import type { SimulatedChain } from '../../src/sandbox/chain.ts';
+
+/** An address that a shop was given. */
+export interface Given {
+  readonly address: string;
+  readonly script: Uint8Array;
+  readonly index: number;
+  readonly shop: Shop;
+}
+
+export interface Shop {
+  readonly id: number;
+  readonly name: string;
+  /** Which merchant's wallet it receives to. */
+  readonly wallet: number;
+  readonly tellsReversal: boolean;
+  required: number;
+}
+
+export interface Expected {
+  readonly address: string;
+  readonly txid: string;
+  readonly valueSat: number;
+  readonly height: number | null;
+  readonly blockHash: string | null;
+  readonly coinbase: boolean;
+  /** Confirmations; 0 in the mempool. */
+  readonly depth: number;
+  /** What the shop's rule makes of it. */
+  readonly status: 0 | 1 | 2;
+  readonly shop: Shop;
+}
+
+export const paymentKey = (address: string, txid: string): string => `${address} ${txid}`;
+
+export function recount(chain: SimulatedChain, given: readonly Given[]): Map<string, Expected> {
+  const byScript = new Map(given.map((each) => [Buffer.from(each.script).toString('hex'), each]));
+  const found = new Map<string, Expected>();
+  const tip = chain.tipHeight;
+  for (let height = 1; height <= tip; height += 1) {
+    const block = chain.block(height);
+    if (block === undefined) throw new Error(`no block ${height}`);
+    const place = { height, blockHash: block.hash, depth: tip - height + 1 };
+    for (const transaction of block.transactions) count(transaction, place);
+  }
+  for (const transaction of chain.mempool()) {
+    count(transaction, { height: null, blockHash: null, depth: 0 });
+  }
+  return found;
+
+  function count(
+    transaction: NonNullable<ReturnType<SimulatedChain['transaction']>>,
+    place: Pick<Expected, 'height' | 'blockHash' | 'depth'>,
+  ): void {
+    const { txid, coinbase } = transaction;
+    const paid = new Map<Given, number>();
+    for (const { script, valueSat } of transaction.outputs) {
+      const to = byScript.get(Buffer.from(script).toString('hex'));
+      if (to !== undefined) paid.set(to, (paid.get(to) ?? 0) + valueSat);
+    }
+    for (const [{ address, shop }, valueSat] of paid) {
+      const needed = coinbase ? Math.max(100, shop.required) : shop.required;
+      const status = place.depth === 0 ? 0 : place.depth >= needed ? 2 : 1;
+      found.set(paymentKey(address, txid), {
+        address,
+        txid,
+        valueSat,
+        coinbase,
+        shop,
+        status,
+        ...place,
+      });
+    }
+  }
+}

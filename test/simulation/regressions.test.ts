@@ -1,0 +1,81 @@
+// What the simulation (or a look at why it passed) has found, each as small as it gets.
+
+import { afterEach, expect, test } from 'vitest';
+import type { Txid } from '../../src/bitcoin/ids.ts';
+import { closeHouses, type House, openHouse, untilReady } from '../support/house.ts';
+import { readBooks } from './invariants.ts';
+
+afterEach(closeHouses);
+
+test('a false proof of the second voice bans that server, not the one that is watched', async () => {
+  const house = await openHouse({ servers: 2 });
+  await untilReady(house);
+  const watched = house.inUse();
+  const second = house.servers.findIndex((server) => server !== watched);
+  const address = await house.newAddress();
+  house.chain.pay([{ address, valueSat: 9_000 }]);
+  const [{ txid } = { txid: '' as Txid }] = house.chain.mempool();
+  watched.inject({ kind: 'omit', txids: [txid], deny: true });
+  house.servers[second]?.inject({ kind: 'lie', about: 'merkle' });
+  house.chain.mine();
+  await house.settle();
+  // The sweep finds what the watched server keeps to itself.
+  for (let minute = 0; minute < 11; minute += 1) {
+    await house.world.advance(60_000);
+    await house.settle();
+  }
+  const banned = house.world.logs.flatMap(({ message, fields }) =>
+    message === 'electrum server banned' ? [house.labels.indexOf(String(fields.server))] : [],
+  );
+  expect(banned).toContain(second);
+  expect(banned).not.toContain(house.servers.indexOf(watched));
+  expect(house.inUse()).toBe(watched);
+  expect(house.told()).toEqual([]);
+});
+
+const stateOf = (house: House, wanted: Txid): string | undefined =>
+  readBooks(house.path).payments.find(({ txid }) => txid === wanted)?.state;
+
+test('a payment seen in a half-told history is not forgotten when the old status comes back', async () => {
+  const house = await openHouse();
+  await untilReady(house);
+  const address = await house.newAddress();
+  const early = house.pay(address, 10_000) as Txid;
+  await house.settle();
+  const truth = house.server.inject({ kind: 'omit', txids: [early] });
+  const late = house.pay(address, 20_000) as Txid;
+  await house.settle();
+  expect(stateOf(house, late)).toBe('unconfirmed');
+  truth();
+  house.chain.evict(late);
+  await house.settle();
+  await house.world.advance(61_000);
+  await house.settle();
+  expect([stateOf(house, early), stateOf(house, late)]).toEqual(['unconfirmed', 'dropped']);
+});
+
+test('silence that nobody could explain is asked about until somebody can', async () => {
+  const house = await openHouse({ servers: 2 });
+  await untilReady(house);
+  const watched = house.inUse();
+  const second = house.servers.find((server) => server !== watched);
+  const txid = house.pay(await house.newAddress(), 10_000) as Txid;
+  house.chain.mine();
+  await house.settle();
+  const refusal = second?.inject({ kind: 'refuse' });
+  second?.disconnectAll();
+  await house.world.turn();
+  // The history without the payment comes before the headers that explain it.
+  watched.inject({ kind: 'lag', blocks: 2 });
+  house.chain.reorganise(1, { transactions: 'drop' });
+  await house.settle();
+  house.chain.mine(2);
+  await house.settle();
+  expect(stateOf(house, txid)).toBe('confirming');
+  refusal?.();
+  for (let minute = 0; minute < 3; minute += 1) {
+    await house.world.advance(60_000);
+    await house.settle();
+  }
+  expect(stateOf(house, txid)).toBe('dropped');
+});

@@ -1,0 +1,91 @@
+// The state of one simulation: the house, what the shops were given and told, what is wrong just now.
+
+import type { Txid } from '../../src/bitcoin/ids.ts';
+import type { House } from '../support/house.ts';
+import type { Answer } from '../support/receiver.ts';
+import type { Random } from './random.ts';
+import { type Given, recount, type Shop } from './recount.ts';
+import type { SimulationWorld } from './world.ts';
+
+/** Height of the chain before anything happens: a few of its coinbases can be spent. */
+export const baseHeight = 110;
+/** No reorganisation goes below it. */
+export const floorHeight = 104;
+
+/** A request that came to a shop. */
+export interface Heard {
+  readonly id: string;
+  readonly url: string;
+  /** Whether it was answered with 200. */
+  readonly accepted: boolean;
+}
+
+/** Something that is wrong until a step. */
+export interface Trouble {
+  readonly untilStep: number;
+  readonly end: () => void;
+}
+
+export interface Run {
+  readonly seed: number;
+  readonly world: SimulationWorld;
+  readonly house: House;
+  readonly shops: Shop[];
+  /** In the order in which they were handed out. */
+  readonly given: Given[];
+  readonly heard: Heard[];
+  /** Transactions that left the mempool or the chain, to be broadcast again. */
+  readonly lost: Txid[];
+  /** `txid blockHash` of what was final before a shop raised its demands: it may stay so. */
+  readonly mayBeFinal: Set<string>;
+  readonly troubles: Trouble[];
+  /** How often each action is taken. */
+  readonly weights: Readonly<Record<string, number>>;
+  readonly steps: string[];
+  /** Which servers said something false at some time. */
+  readonly liars: Set<number>;
+  /** How the merchants answer. */
+  merchant: { answer: Answer };
+  step: number;
+  /** A server kept something to itself that only the next block or sweep brings to light. */
+  muted: boolean;
+}
+
+export type Action = (run: Run, random: Random) => string | Promise<string>;
+
+/** How many times the loop is turned for work that needs no clock. */
+const patienceTurns = 60;
+
+/** Awaits something; when that alone does not end, deadlines must: the clock is moved on. */
+export async function through<T>(run: Run, work: Promise<T>): Promise<T> {
+  let done = false;
+  const finished = work.finally(() => {
+    done = true;
+  });
+  // It is awaited below.
+  finished.catch(() => {});
+  for (let turns = 0; !done; turns += 1) {
+    if (turns < patienceTurns) await run.world.turn();
+    else await run.world.advance(5_000);
+    if (turns > patienceTurns + 2_000) throw new Error('work that never ends');
+  }
+  return finished;
+}
+
+/** Until all that was said so far is worked up and delivered. */
+export const settle = (run: Run): Promise<void> => through(run, run.house.settle());
+
+/** What is final now may stay so when its shop asks for more from now on. */
+export function noteFinals(run: Run): void {
+  for (const { txid, blockHash, status } of recount(run.house.chain, run.given).values()) {
+    if (status === 2) run.mayBeFinal.add(`${txid} ${blockHash}`);
+  }
+}
+
+/** Ends what is wrong, all of it or what has lasted long enough. */
+export function endTroubles(run: Run, all: boolean): void {
+  for (const trouble of run.troubles.splice(0)) {
+    if (all || trouble.untilStep <= run.step) trouble.end();
+    else run.troubles.push(trouble);
+  }
+}

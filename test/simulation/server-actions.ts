@@ -1,0 +1,127 @@
+// What the Electrum servers do wrong: they end connections, omit, lie, lag, hang, send nonsense.
+
+import type { Fault, Garbage, Lie } from '../../src/sandbox/faults.ts';
+import type { SimulatedServer } from '../../src/sandbox/server.ts';
+import type { Random } from './random.ts';
+import type { Action, Run } from './run.ts';
+
+/** One that is 10 MB long is left to the tests of the framing. */
+const garbages: readonly Garbage[] = [
+  'nonsense',
+  'invalid-utf8',
+  'nul',
+  'deep-json',
+  'unknown-id',
+  'wrong-types',
+];
+
+const lies: readonly Lie[] = [
+  'merkle',
+  'transaction',
+  'status',
+  'genesis',
+  'invented-transaction',
+  'wrong-height',
+  'header-work',
+  'header-bits',
+  'header-link',
+];
+
+const disconnect: Action = (run, random) => {
+  const server = random.pick(run.house.servers);
+  server.disconnectAll();
+  return `disconnect: server ${place(run, server)}`;
+};
+
+const fault: Action = (run, random) => {
+  const server = random.pick(run.house.servers);
+  const wrong = someFault(run, random);
+  const end = server.inject(wrong);
+  const lasts = random.int(1, 6);
+  run.troubles.push({
+    untilStep: run.step + lasts,
+    end: () => {
+      end();
+      server.announce();
+    },
+  });
+  if (wrong.kind === 'lie') run.liars.add(place(run, server));
+  if (wrong.kind === 'stopNotifications') run.muted = true;
+  if (random.chance(0.6)) server.announce();
+  return `fault: server ${place(run, server)} for ${lasts} steps, ${shown(wrong)}`;
+};
+
+const pause: Action = (run, random) => {
+  const server = random.pick(run.house.servers);
+  const lasts = random.int(1, 3);
+  server.pause();
+  run.troubles.push({ untilStep: run.step + lasts, end: () => server.resume() });
+  return `pause: server ${place(run, server)} for ${lasts} steps`;
+};
+
+const heal: Action = (run) => {
+  for (const { end } of run.troubles.splice(0)) end();
+  return 'heal: everything';
+};
+
+const place = ({ house }: Run, server: SimulatedServer): number => house.servers.indexOf(server);
+
+const shown = (fault: Fault): string =>
+  JSON.stringify(fault, (name, value) => (name === 'txids' ? value.length : value));
+
+function someFault(run: Run, random: Random): Fault {
+  const kind = random.weighted({
+    omit: 5,
+    lie: 7,
+    lag: 4,
+    hang: 2,
+    delay: 2,
+    error: 2,
+    closeMidLine: 2,
+    garbage: 3,
+    refuse: 2,
+    stopNotifications: 2,
+  });
+  switch (kind) {
+    case 'omit':
+      return someOmission(run, random);
+    case 'lie':
+      return { kind, about: random.pick(lies) };
+    case 'lag':
+      return { kind, blocks: random.int(1, 4) };
+    case 'delay':
+      return { kind, ms: random.pick([200, 3_000, 9_000, 30_000]) };
+    case 'error':
+      return { kind, code: 1, message: 'busy', when: () => true, ...fewTimes(random) };
+    case 'closeMidLine':
+      return { kind, ...fewTimes(random) };
+    case 'garbage':
+      return { kind, as: random.pick(garbages), ...fewTimes(random) };
+    case 'hang':
+    case 'refuse':
+    case 'stopNotifications':
+      return { kind };
+  }
+}
+
+const fewTimes = (random: Random): { times?: number } =>
+  random.chance(0.5) ? { times: random.int(1, 3) } : {};
+
+function someOmission({ house: { chain } }: Run, random: Random): Fault {
+  const blocks = [0, 1, 2].map((back) => chain.block(chain.tipHeight - back)?.txids ?? []);
+  const txids = [...chain.mempool().map(({ txid }) => txid), ...blocks.flat()];
+  return {
+    kind: 'omit',
+    txids: txids.filter(() => random.chance(0.6)),
+    deny: random.chance(0.5),
+  };
+}
+
+export const serverActions = { disconnect, fault, pause, heal };
+
+export const serverWeights: Readonly<Record<keyof typeof serverActions, number>> = {
+  disconnect: 4,
+  fault: 12,
+  pause: 1,
+  heal: 4,
+};

@@ -1,0 +1,69 @@
+// A database with one shop, whose wallet was scanned already and whose headers are those of the simulation's first
+// blocks: what every house would do first, and what takes most of the time, done once a process.
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { buildApp } from '../../src/app.ts';
+import { parseServerAddress } from '../../src/electrum/trust.ts';
+import { SimulatedChain } from '../../src/sandbox/chain.ts';
+import { SimulatedServer } from '../../src/sandbox/server.ts';
+import { openStore } from '../../src/store/open.ts';
+import { merchantKey } from '../support/house.ts';
+import { baseHeight } from './run.ts';
+import { createSimulationWorld } from './world.ts';
+
+export interface Template {
+  readonly path: string;
+  readonly apiKey: string;
+  remove(): void;
+}
+
+export async function makeTemplate(): Promise<Template> {
+  const world = createSimulationWorld(0);
+  const folder = mkdtempSync(join(tmpdir(), 'paygate-template-'));
+  const path = join(folder, 'paygate.db');
+  const chain = new SimulatedChain({ seed: 'house', now: () => world.now() / 1000 });
+  chain.mine(baseHeight);
+  const server = new SimulatedServer({ chain, timer: world });
+  const { port, close } = await server.listen({ host: '127.0.0.1', port: 0 });
+
+  const opening = { path, create: true, network: 'regtest', newInstance: () => 'house' } as const;
+  const { database, catalog } = await openStore(opening);
+  const apiKey = await database.write((tx) => {
+    const now = world.now();
+    const { id: walletId } = catalog.ensureWallet(tx, now, merchantKey());
+    catalog.addStore(tx, now, {
+      name: 'shop1',
+      walletId,
+      callbackUrl: 'http://127.0.0.1:1/shop1',
+      requiredConfirmations: 1,
+      allowPrivateCallback: true,
+      allowHttpCallback: true,
+      webhookSecret: `whsec_${Buffer.alloc(32, 7).toString('base64')}`,
+    });
+    return catalog.rotateMerchantKey(tx, now, world.randomBytes(32), 0);
+  });
+  await database.close();
+  const config = {
+    db: path,
+    listen: { host: '127.0.0.1', port: 0 },
+    network: 'regtest',
+    electrum: [parseServerAddress(`tcp://127.0.0.1:${port}`)],
+    publicUrl: undefined,
+    logLevel: 'info',
+  } as const;
+  const app = await buildApp(config, world, {
+    onFatal: (error) => {
+      throw error;
+    },
+  });
+  await app.start();
+  await world.until(() => app.health().electrum.caught_up && app.health().wallets.scanning === 0);
+  await app.idle();
+  await app.stop();
+  await close();
+  // Beside a mark a copy would be taken for what it is.
+  rmSync(join(folder, '.paygate-mark'), { recursive: true, force: true });
+  return { path, apiKey, remove: () => rmSync(folder, { recursive: true }) };
+}

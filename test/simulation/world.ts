@@ -1,0 +1,143 @@
+// The test world with two differences. Its clock leaps from one timer to the next instead of ticking
+// through every second (what is due each second runs once a leap), so that hours cost little. And its
+// power can be cut: sockets end, nothing can be dialled, as for a process that was killed.
+
+import type { Socket } from 'node:net';
+import type { Dispatcher } from 'undici';
+import { PaygateError } from '../../src/errors.ts';
+import type { Cancel } from '../../src/world.ts';
+import { createTestWorld, type TestWorld } from '../support/world.ts';
+
+export interface SimulationWorld extends TestWorld {
+  /** From now on whatever runs on this world reaches nobody. */
+  cutPower(): void;
+  restorePower(): void;
+}
+
+const startAt = 1_763_650_000_000;
+/** Turns of the event loop after each leap: a few exchanges over a socket fit in. */
+const turnsPerLeap = 40;
+const secondMs = 1_000;
+/** The schedules that paygate has, by how often they are due. */
+const periods: Readonly<Record<string, number>> = {
+  '* * * * * *': secondMs,
+  '0 * * * * *': 60_000,
+  '0 0 * * * *': 3_600_000,
+};
+
+export function createSimulationWorld(seed: number): SimulationWorld {
+  const base = createTestWorld({ seed });
+  const clock = createClock();
+  const sockets = new Set<Socket>();
+  const clients = new Set<Dispatcher>();
+  let hasPower = true;
+  return {
+    ...base,
+    ...clock,
+    turn: () => turn(turnsPerLeap),
+    async connect(target, signal) {
+      if (!hasPower) throw new PaygateError('unavailable', 'the power is cut');
+      const connection = await base.connect(target, signal);
+      sockets.add(connection.socket);
+      connection.socket.once('close', () => sockets.delete(connection.socket));
+      if (!hasPower) connection.socket.destroy();
+      return connection;
+    },
+    http(resolver, connectTimeoutMs) {
+      const client = base.http(resolver, connectTimeoutMs);
+      if (hasPower) clients.add(client);
+      else void client.destroy();
+      return client;
+    },
+    cutPower() {
+      hasPower = false;
+      for (const socket of sockets) socket.destroy();
+      for (const client of clients) void client.destroy(new Error('the power is cut'));
+      clients.clear();
+    },
+    restorePower() {
+      hasPower = true;
+    },
+  };
+}
+
+interface Timer {
+  readonly dueMs: number;
+  readonly run: () => void;
+}
+
+/** Due whenever the wall clock has passed a multiple of the period. */
+interface Round {
+  readonly periodMs: number;
+  dueAt: number;
+  readonly run: () => void;
+}
+
+type Clock = Pick<
+  TestWorld,
+  'now' | 'monotonic' | 'after' | 'schedule' | 'advance' | 'jumpWallClock'
+>;
+
+function createClock(): Clock {
+  let elapsedMs = 0;
+  let wallStart = startAt;
+  const timers = new Set<Timer>();
+  const rounds = new Set<Round>();
+
+  // Timers may be due between two milliseconds; a wall clock shows whole ones.
+  const now = (): number => Math.floor(wallStart + elapsedMs);
+  const following = (periodMs: number) => Math.floor(now() / periodMs) * periodMs + periodMs;
+  const after = (delayMs: number, run: () => void): Cancel => {
+    const timer = { dueMs: elapsedMs + Math.max(0, delayMs), run };
+    timers.add(timer);
+    return () => timers.delete(timer);
+  };
+  const schedule = (expression: string, run: () => void): Cancel => {
+    const periodMs = periods[expression];
+    if (periodMs === undefined) throw new Error(`a schedule that is new here: ${expression}`);
+    const round = { periodMs, dueAt: following(periodMs), run };
+    rounds.add(round);
+    return () => rounds.delete(round);
+  };
+  /** Where the clock stops next; seconds alone do not stop it. */
+  const nextStop = (untilMs: number): number => {
+    let stop = untilMs;
+    for (const { dueMs } of timers) stop = Math.min(stop, dueMs);
+    for (const { periodMs, dueAt } of rounds) {
+      if (periodMs > secondMs) stop = Math.min(stop, dueAt - wallStart);
+    }
+    return Math.max(stop, elapsedMs);
+  };
+  const runDue = (): boolean => {
+    const due = [...timers].filter(({ dueMs }) => dueMs <= elapsedMs);
+    for (const timer of due.sort((one, other) => one.dueMs - other.dueMs)) {
+      if (timers.delete(timer)) timer.run();
+    }
+    const turns = [...rounds].filter(({ dueAt }) => dueAt <= now());
+    for (const round of turns) {
+      round.dueAt = following(round.periodMs);
+      round.run();
+    }
+    return due.length + turns.length > 0;
+  };
+  const advance = async (ms: number): Promise<void> => {
+    const untilMs = elapsedMs + ms;
+    await turn(turnsPerLeap);
+    for (let ran = true; ran || elapsedMs < untilMs; ) {
+      elapsedMs = nextStop(untilMs);
+      ran = runDue();
+      if (ran) await turn(turnsPerLeap);
+    }
+  };
+  const jumpWallClock = (ms: number): void => {
+    wallStart += ms;
+    for (const round of rounds) round.dueAt = following(round.periodMs);
+  };
+  return { now, monotonic: () => elapsedMs, after, schedule, advance, jumpWallClock };
+}
+
+async function turn(turns: number): Promise<void> {
+  for (let count = 0; count < turns; count += 1) {
+    await new Promise<void>((done) => setImmediate(done));
+  }
+}
