@@ -47,7 +47,8 @@ function preparePayments(orm: Orm) {
       .prepare(),
     update: orm
       .update(payments)
-      .set(place)
+      // Whatever becomes of it now, what took its place is told anew.
+      .set({ ...place, replacedBy: null })
       .where(eq(payments.id, sql.placeholder('id')))
       .prepare(),
     setReplacedBy: orm

@@ -28,6 +28,7 @@ import type { Orm, Tx } from './database.ts';
 import type { Headers } from './headers.ts';
 import { type LedgerStatements, type PaymentRow, prepareLedger } from './ledger-statements.ts';
 import type { Outbox } from './outbox.ts';
+import type { AddressOrigin } from './schema.ts';
 
 /** What a transaction pays to the observed script. */
 export interface Output {
@@ -56,6 +57,8 @@ export interface Gone {
 /** All that was learnt of one script in one go. */
 export interface Observation {
   readonly scripthash: Scripthash;
+  /** What the address was when its history was gathered: of one not issued, nothing is. */
+  readonly origin: AddressOrigin;
   readonly seen: readonly Seen[];
   readonly gone: readonly Gone[];
   /** The status of the history, or undefined while some item of it could not be worked up. */
@@ -73,6 +76,8 @@ export interface Applied {
   readonly callbacks: number;
   /** Payments whose shop was told 1 or 2, and that are in no block any more. */
   readonly reversed: readonly Txid[];
+  /** The address was issued while its history was on the way: it must be gathered anew. */
+  readonly again?: true;
   /** Set when somebody paid an address that we had not given out yet. */
   readonly foreignUse?: { readonly walletId: number; readonly derivationIndex: number };
 }
@@ -121,6 +126,10 @@ class SqlLedger implements Ledger {
   apply(tx: Tx, now: number, observation: Observation): Applied {
     const address = this.#parts.addresses.byScripthash(observation.scripthash);
     if (address === undefined) return { callbacks: 0, reversed: [] };
+    if (address.origin !== observation.origin) {
+      this.#statements.setStatus.run({ id: address.id, statusHash: unfinished });
+      return { callbacks: 0, reversed: [], again: true };
+    }
     if (address.origin === 'ahead' || address.origin === 'foreign') {
       return noteForeignUse(this.#statements, address, observation);
     }

@@ -143,6 +143,7 @@ class DirtySet implements Drain {
       this.#waitingForTip.add(scripthash);
       this.#later(scripthash);
     }
+    if (applied.again) this.mark(scripthash, 'again');
     if (applied.callbacks > 0) this.#parts.onCallbacks();
     for (const txid of applied.reversed) {
       world.log.warn('a payment was taken back by the chain', { txid });

@@ -46,11 +46,11 @@ type Known = ReadonlyMap<Txid, PaymentRow>;
 /** @throws Lie when a proof fails; PaygateError unavailable when the session ends */
 export async function gather(parts: GatherParts, subject: Subject): Promise<Observation> {
   const { address, history } = subject;
-  const { scripthash } = address;
+  const { scripthash, origin } = address;
   const status = statusHash(history);
   // Nobody was given these: that they are used at all is all that counts.
-  if (address.origin === 'ahead' || address.origin === 'foreign') {
-    return { scripthash, seen: [], gone: [], statusHash: status };
+  if (origin === 'ahead' || origin === 'foreign') {
+    return { scripthash, origin, seen: [], gone: [], statusHash: status };
   }
   const known = new Map(parts.store.ledger.paymentsOf(address.id).map((row) => [row.txid, row]));
   const gathered = await gatherAll(parts, address.script, history, known);
@@ -60,6 +60,7 @@ export async function gather(parts: GatherParts, subject: Subject): Promise<Obse
   const isOpen = testified.isOpen || all.some(({ kind }) => kind === 'open');
   return {
     scripthash,
+    origin,
     seen,
     gone: testified.gone.map((txid) => ({ txid, replacedBy: conflictOf(parts.store, txid, seen) })),
     statusHash: isOpen ? undefined : status,

@@ -384,3 +384,13 @@ describe('a store', () => {
     expect([shop.told(issued), shop.told(second)]).toEqual([[2], [1, 2]]);
   });
 });
+
+it('what was gathered before an address was issued is gathered anew after it', async () => {
+  const shop = await openShop();
+  const issued = await shop.issue();
+  shop.chain.pay([{ address: issued.address, valueSat }]);
+  const early = await shop.observe(issued, { origin: 'ahead', seen: [] });
+  expect(early).toEqual({ callbacks: 0, reversed: [], again: true });
+  expect(shop.row(issued).statusHash).toBe('unfinished');
+  expect(await shop.observe(issued)).toMatchObject({ callbacks: 1 });
+});

@@ -85,9 +85,10 @@ export function shopOn(store: TestStore, chain: SimulatedChain): Shop {
 
   function observation(issued: Issued): Observation {
     const history = chain.history(issued.scripthash);
-    const { script } = row(issued);
+    const { script, origin } = row(issued);
     return {
       scripthash: issued.scripthash,
+      origin,
       seen: history.flatMap(({ txid, height }) => seenIn(chain, script, txid, height)),
       gone: [],
       statusHash: statusHash(history.map(({ txid, height }) => itemOf(txid, height))),
