@@ -1,0 +1,137 @@
+#!/usr/bin/env node
+// `npm run e2e`: the end-to-end test on a real node and a real Electrum server. Builds paygate, starts a
+// regtest network of its own, runs test/e2e with vitest (arguments go to it: `npm run e2e -- storm`), and
+// takes the network down again, whatever happens. PAYGATE_E2E_NETWORK names the network, so that two
+// can run at once. When a test fails, the logs are kept.
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { cp, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { cacheDir } from './regtest/install.mjs';
+import { down, up } from './regtest.mjs';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const bin = join(root, 'node_modules/.bin');
+const ownNode = join(bin, 'node');
+const node = existsSync(ownNode) ? ownNode : process.execPath;
+const vitest = join(root, 'node_modules/vitest/vitest.mjs');
+const network = process.env.PAYGATE_E2E_NETWORK || 'e2e';
+
+/** @type {NodeJS.Signals | undefined} */
+let interruptedBy;
+/** @type {import('node:child_process').ChildProcess | undefined} */
+let running;
+
+for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
+  process.on(signal, () => {
+    interruptedBy ??= signal;
+    signalGroup('SIGTERM');
+  });
+}
+
+/** @param {string} message */
+function progress(message) {
+  process.stdout.write(`e2e: ${message}\n`);
+}
+
+/**
+ * Runs a script to its end, in a process group of its own, of which nothing is left afterwards.
+ * @param {string[]} args
+ * @param {Record<string, string>} [env]
+ * @returns {Promise<boolean>} whether it went well
+ */
+async function run(args, env = {}) {
+  if (interruptedBy) return false;
+  const child = spawn(node, args, {
+    cwd: root,
+    detached: true,
+    stdio: ['ignore', 'inherit', 'inherit'],
+    env: { ...process.env, ...env, PATH: `${bin}${delimiter}${process.env.PATH}` },
+  });
+  running = child;
+  const [code] = await once(child, 'exit');
+  signalGroup('SIGKILL');
+  running = undefined;
+  return code === 0 && !interruptedBy;
+}
+
+/** @param {NodeJS.Signals} signal */
+function signalGroup(signal) {
+  if (running?.pid === undefined) return;
+  try {
+    process.kill(-running.pid, signal);
+  } catch {
+    // nobody is left in it
+  }
+}
+
+/**
+ * @param {string} logs folder for what paygate prints and for vitest's report
+ * @returns {Promise<boolean>}
+ */
+async function test(logs) {
+  progress('building paygate…');
+  if (!(await run(['build.mjs']))) return false;
+  progress(`starting the regtest network "${network}"…`);
+  await down({ name: network });
+  await up({ name: network });
+  progress('testing…');
+  const options = ['--config', 'test/e2e/vitest.config.ts', ...process.argv.slice(2)];
+  return run([vitest, 'run', ...options], {
+    PAYGATE_E2E_NETWORK: network,
+    PAYGATE_E2E_DIR: logs,
+    PAYGATE_E2E_RESULT: resultFile(logs),
+  });
+}
+
+/** @param {string} logs */
+const resultFile = (logs) => join(logs, 'result.json');
+
+/**
+ * What vitest has counted; nothing where it did not come to that.
+ * @param {string} logs
+ * @returns {Promise<{ passed: number, failed: number }>}
+ */
+async function readResult(logs) {
+  const text = await readFile(resultFile(logs), 'utf8').catch(() => '{}');
+  const { numPassedTests: passed = 0, numFailedTests: failed = 0 } = JSON.parse(text);
+  return { passed, failed };
+}
+
+/** @param {string} logs */
+async function keepServerLogs(logs) {
+  for (const file of ['bitcoind.log', 'electrum-first/electrumx.log']) {
+    const from = join(cacheDir(), `run-${network}`, file);
+    if (existsSync(from)) await cp(from, join(logs, file));
+  }
+}
+
+async function main() {
+  const startedAt = Date.now();
+  const logs = await mkdtemp(join(tmpdir(), 'paygate-e2e-'));
+  let passed = false;
+  try {
+    passed = await test(logs);
+  } catch (error) {
+    progress(/** @type {Error} */ (error).message);
+  } finally {
+    if (!passed) await keepServerLogs(logs);
+    progress(`taking the regtest network "${network}" down…`);
+    await down({ name: network });
+  }
+  const result = await readResult(logs);
+  if (interruptedBy) progress(`interrupted by ${interruptedBy}`);
+  if (passed) await rm(logs, { recursive: true });
+  else progress(`the logs of paygate, the node and the Electrum server are in ${logs}`);
+  progress(`took ${Math.round((Date.now() - startedAt) / 1000)} s`);
+  // What failed outside of a test counts as well.
+  const failed = passed ? 0 : Math.max(1, result.failed);
+  process.stdout.write(`${result.passed} passed, ${failed} failed\n`);
+  process.exitCode = passed ? 0 : 1;
+}
+
+await main();

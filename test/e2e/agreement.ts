@@ -1,0 +1,96 @@
+// The last word of a test: after a clean stop, the database and the node say the same of every payment,
+// the merchant's own wallet knows of no other, and nothing is owed to the shop.
+
+import { existsSync } from 'node:fs';
+import SqliteDatabase from 'better-sqlite3';
+import { expect } from 'vitest';
+import { sat } from './network.ts';
+import type { Stage } from './stage.ts';
+
+interface PaymentFacts {
+  readonly address: string;
+  readonly txid: string;
+  readonly valueSat: number;
+  readonly height: number | null;
+  readonly blockHash: string | null;
+}
+
+interface PaymentRow extends PaymentFacts {
+  readonly state: string;
+  readonly status: number;
+}
+
+/** What the node's wallet says of one output to it. */
+interface WalletOutput {
+  readonly category: string;
+  readonly address: string;
+  readonly txid: string;
+  readonly amount: number;
+  readonly blockhash?: string;
+  readonly blockheight?: number;
+}
+
+/** @param required the store's confirmations */
+export async function expectAgreement(stage: Stage, required = 2): Promise<void> {
+  const { db, network } = stage;
+  expect(existsSync(`${db}-wal`)).toBe(false);
+  const { payments, tip } = readDatabase(db);
+  const facts = payments.map(({ state: _, status: __, ...each }) => each);
+  expect(sorted(facts)).toEqual(sorted(await walletPayments(stage)));
+
+  const tipHeight = await network.rpc('getblockcount');
+  expect(tip).toEqual({ height: tipHeight, hash: await network.rpc('getbestblockhash') });
+  for (const { txid, height, blockHash, state, status } of payments) {
+    const depth = height === null ? 0 : tipHeight - height + 1;
+    const expected = depth >= required ? 'confirmed' : depth > 0 ? 'confirming' : 'unconfirmed';
+    expect({ state, status }).toEqual({ state: expected, status: statuses[expected] });
+    if (blockHash === null) continue;
+    const block = await network.rpc('getblock', blockHash);
+    expect(block).toMatchObject({ height, confirmations: depth });
+    expect(block.tx).toContain(txid);
+  }
+
+  const callbacks = await stage.callbacks();
+  const open = callbacks.filter(({ state }) => state === 'owed' || state === 'exhausted');
+  expect(open).toEqual([]);
+}
+
+const statuses: Readonly<Record<string, number>> = { unconfirmed: 0, confirming: 1, confirmed: 2 };
+
+function readDatabase(path: string) {
+  const sqlite = new SqliteDatabase(path, { readonly: true, fileMustExist: true });
+  try {
+    expect(sqlite.pragma('integrity_check', { simple: true })).toBe('ok');
+    const payments = sqlite
+      .prepare(
+        `select a.address, p.txid, p.value_sat as valueSat, p.height, p.block_hash as blockHash,
+          p.state, p.status from payments p join addresses a on a.id = p.address_id`,
+      )
+      .all() as PaymentRow[];
+    const tip = sqlite
+      .prepare('select height, hash from headers where on_best = 1 order by height desc limit 1')
+      .get();
+    return { payments, tip };
+  } finally {
+    sqlite.close();
+  }
+}
+
+/** A payment is all that one transaction pays to one address. */
+async function walletPayments({ merchant }: Stage): Promise<PaymentFacts[]> {
+  const { transactions } = await merchant.rpc('listsinceblock');
+  const found = new Map<string, PaymentFacts>();
+  for (const output of transactions as WalletOutput[]) {
+    const { address, txid, amount, blockhash = null, blockheight = null } = output;
+    expect(output.category).toBe('receive');
+    const valueSat = (found.get(`${address} ${txid}`)?.valueSat ?? 0) + sat(amount);
+    const place = { height: blockheight, blockHash: blockhash };
+    found.set(`${address} ${txid}`, { address, txid, valueSat, ...place });
+  }
+  return [...found.values()];
+}
+
+const sorted = (payments: readonly PaymentFacts[]): PaymentFacts[] =>
+  payments.toSorted((one, other) =>
+    `${one.address} ${one.txid}` < `${other.address} ${other.txid}` ? -1 : 1,
+  );

@@ -1,0 +1,223 @@
+// The real chain that scripts/e2e.mjs has started: the node, its Electrum server, the wallets on it,
+// and the payments that a customer makes. Amounts are satoshis; the node's decimals stay in here.
+
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import type { ScriptType } from '../../src/bitcoin/address.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: the node's answers have the shape that the caller reads.
+type Rpc = (method: string, ...params: unknown[]) => Promise<any>;
+
+/** What of scripts/regtest.mjs is used here; its own documentation says more. */
+interface Regtest {
+  readonly rpc: Rpc;
+  walletRpc(wallet: string): Rpc;
+  mine(blocks?: number): Promise<string[]>;
+  readonly nodePid: number | null;
+  startNode(): Promise<void>;
+  stopNode(signal?: NodeJS.Signals): Promise<void>;
+  readonly electrum: {
+    readonly tcpPort: number;
+    readonly sslPort: number;
+    readonly certFile: string;
+    caughtUp(): Promise<void>;
+  };
+  readonly electrumPid: number | null;
+  startElectrum(): Promise<void>;
+  stopElectrum(signal?: NodeJS.Signals): Promise<void>;
+}
+
+export interface Payment {
+  readonly address: string;
+  readonly valueSat: number;
+}
+
+/** A descriptor wallet of the node that stands for the merchant's own. */
+export interface MerchantWallet {
+  readonly rpc: Rpc;
+  /** The account of a script type, as the node gives it. */
+  account(scriptType: ScriptType): Promise<Account>;
+  /** The private counterpart of an account's key, which paygate must never take. */
+  privateKey(scriptType: ScriptType): Promise<string>;
+  /** Each wallet that is loaded makes a later start of the node half a second slower. */
+  unload(): Promise<void>;
+}
+
+export interface Account {
+  readonly tpub: string;
+  /** The first receive addresses by the node's own derivation. */
+  addresses(count: number): Promise<string[]>;
+}
+
+export interface Network {
+  readonly rpc: Rpc;
+  mine(blocks?: number): Promise<string[]>;
+  /** Takes back the newest blocks and mines one more than that, with or without what was in them. */
+  reorganise(depth: number, transactions: 'kept' | 'left out'): Promise<void>;
+  /** One transaction that pays these, which must be different addresses. Answers its txid. */
+  pay(...payments: readonly Payment[]): Promise<string>;
+  /** One transaction with several outputs to one address. */
+  payInParts(address: string, valuesSat: readonly number[]): Promise<string>;
+  createMerchantWallet(): MerchantWallet;
+  /** Values for `--electrum`. */
+  readonly tcp: string;
+  readonly ssl: string;
+  /** SHA-256 of the Electrum server's certificate, hex. */
+  readonly certificateSha256: string;
+  stopElectrum(): Promise<void>;
+  startElectrum(): Promise<void>;
+  /** Whether the Electrum server has the transaction of this address in its mempool. */
+  electrumShows(address: string, txid: string): Promise<boolean>;
+  /** As a crash does; the blocks stay, what is in the mempool comes back with the wallets. */
+  killNode(): Promise<void>;
+  /** Starts what a test has left stopped, and waits until the Electrum server is at the tip. */
+  mend(): Promise<void>;
+}
+
+const regtestModule = fileURLToPath(new URL('../../scripts/regtest.mjs', import.meta.url));
+const { attach } = (await import(regtestModule)) as {
+  attach(options: { name: string }): Regtest;
+};
+
+/** Descriptors by script type: `pkh(…)`, `sh(wpkh(…))`, `wpkh(…)`, `tr(…)`. */
+const descriptorStarts: Readonly<Record<ScriptType, string>> = {
+  p2pkh: 'pkh(',
+  'p2sh-p2wpkh': 'sh(wpkh(',
+  p2wpkh: 'wpkh(',
+  p2tr: 'tr(',
+};
+/** createwallet: private keys, not blank, no passphrase, reuse allowed, descriptors, on startup. */
+const loadedAtStartup = [false, false, '', false, true, true];
+const electrumTimeoutMs = 5_000;
+
+export const btc = (valueSat: number): string => (valueSat / 1e8).toFixed(8);
+export const sat = (amount: number): number => Math.round(amount * 1e8);
+
+export function connectNetwork(): Network {
+  const regtest = attach({ name: process.env.PAYGATE_E2E_NETWORK ?? '' });
+  const { rpc, electrum } = regtest;
+  const certificate = readFileSync(electrum.certFile, 'utf8').replace(/-----.*?-----|\s/g, '');
+  return {
+    rpc,
+    mine: (blocks) => regtest.mine(blocks),
+    async reorganise(depth, transactions) {
+      const first = (await rpc('getblockcount')) - depth + 1;
+      await rpc('invalidateblock', await rpc('getblockhash', first));
+      if (transactions === 'kept') await regtest.mine(depth + 1);
+      else {
+        const address = await rpc('getnewaddress');
+        for (let mined = 0; mined <= depth; mined += 1) await rpc('generateblock', address, []);
+      }
+    },
+    pay(...payments) {
+      const amounts = payments.map(({ address, valueSat }) => [address, btc(valueSat)]);
+      return rpc('sendmany', '', Object.fromEntries(amounts));
+    },
+    payInParts: (address, valuesSat) => payInParts(rpc, address, valuesSat),
+    createMerchantWallet: () => createMerchantWallet(regtest),
+    tcp: `tcp://127.0.0.1:${electrum.tcpPort}`,
+    ssl: `ssl://127.0.0.1:${electrum.sslPort}`,
+    certificateSha256: createHash('sha256')
+      .update(Buffer.from(certificate, 'base64'))
+      .digest('hex'),
+    stopElectrum: () => regtest.stopElectrum(),
+    startElectrum: () => regtest.startElectrum(),
+    async electrumShows(address, txid) {
+      const { scriptPubKey } = await rpc('validateaddress', address);
+      const scripthash = createHash('sha256').update(scriptPubKey, 'hex').digest().reverse();
+      const method = 'blockchain.scripthash.get_mempool';
+      const shown = await askElectrum(electrum.tcpPort, method, scripthash.toString('hex'));
+      return (shown as { tx_hash: string }[]).some(({ tx_hash }) => tx_hash === txid);
+    },
+    async killNode() {
+      await rpc('gettxoutsetinfo'); // writes the blocks to disk
+      await regtest.stopNode('SIGKILL');
+    },
+    async mend() {
+      if (regtest.nodePid === null) await regtest.startNode();
+      if (regtest.electrumPid === null) await regtest.startElectrum();
+      await electrum.caughtUp();
+    },
+  };
+}
+
+/**
+ * The node's commands refuse to name an address twice, so stand-ins of the same script size are paid
+ * and replaced before the transaction is signed.
+ */
+async function payInParts(rpc: Rpc, address: string, valuesSat: readonly number[]) {
+  const standIns = await Promise.all(valuesSat.map(() => rpc('getnewaddress')));
+  const outputs = standIns.map((standIn, index) => ({ [standIn]: btc(valuesSat[index] ?? 0) }));
+  const script = await scriptOf(rpc, address);
+  let { hex } = await rpc('fundrawtransaction', await rpc('createrawtransaction', [], outputs));
+  for (const standIn of standIns) hex = hex.replace(await scriptOf(rpc, standIn), script);
+  const signed = await rpc('signrawtransactionwithwallet', hex);
+  return rpc('sendrawtransaction', signed.hex);
+}
+
+const scriptOf = async (rpc: Rpc, address: string): Promise<string> =>
+  (await rpc('validateaddress', address)).scriptPubKey;
+
+let wallets = 0;
+
+/** It is made when it is first used: that takes the node a second. */
+function createMerchantWallet({ rpc, walletRpc }: Regtest): MerchantWallet {
+  wallets += 1;
+  const name = `merchant-${process.pid}-${wallets}`;
+  const named = walletRpc(name);
+  let made: Promise<unknown> | undefined;
+  const wallet: Rpc = async (method, ...params) => {
+    made ??= rpc('createwallet', name, ...loadedAtStartup);
+    await made;
+    return named(method, ...params);
+  };
+
+  async function descriptor(scriptType: ScriptType, withPrivate = false): Promise<string> {
+    const { descriptors } = await wallet('listdescriptors', withPrivate);
+    const start = descriptorStarts[scriptType];
+    const found = (descriptors as { desc: string; internal: boolean }[]).find(
+      ({ desc, internal }) => desc.startsWith(start) && !internal,
+    );
+    if (found === undefined) throw new Error(`the node has no ${start}…) descriptor`);
+    return found.desc;
+  }
+
+  return {
+    rpc: wallet,
+    async account(scriptType) {
+      const desc = await descriptor(scriptType);
+      return {
+        tpub: keyOf(desc),
+        addresses: (count) => rpc('deriveaddresses', desc, [0, count - 1]),
+      };
+    },
+    privateKey: async (scriptType) => keyOf(await descriptor(scriptType, true)),
+    async unload() {
+      if (made !== undefined) await wallet('unloadwallet', name, false);
+    },
+  };
+}
+
+function keyOf(descriptor: string): string {
+  const [key] = /\bt(?:pub|prv)\w+/.exec(descriptor) ?? [];
+  if (key === undefined) throw new Error('a descriptor without an extended key');
+  return key;
+}
+
+/** One question over a connection of its own. */
+async function askElectrum(port: number, method: string, ...params: unknown[]): Promise<unknown> {
+  const socket = connect(port, '127.0.0.1').setEncoding('utf8');
+  socket.setTimeout(electrumTimeoutMs, () => socket.destroy(new Error('no answer')));
+  const hello = { id: 0, method: 'server.version', params: ['paygate-e2e', ['1.4', '1.6']] };
+  socket.write(`${JSON.stringify(hello)}\n${JSON.stringify({ id: 1, method, params })}\n`);
+  let received = '';
+  for await (const chunk of socket) {
+    received += chunk;
+    const complete = received.split('\n').slice(0, -1);
+    const reply = complete.map((line) => JSON.parse(line)).find(({ id }) => id === 1);
+    if (reply) return reply.result;
+  }
+  throw new Error(`the Electrum server hung up after ${JSON.stringify(received)}`);
+}

@@ -1,0 +1,148 @@
+// What breaks around paygate: it was down, its Electrum server is away, the node behind that server
+// dies. Nothing is lost, and what is told is the truth of the moment.
+
+import { expect } from 'vitest';
+import { expectAgreement } from './agreement.ts';
+import { test } from './stage.ts';
+
+/** A server that is away is tried again at least each minute. */
+const untilReconnected = { timeout: 75_000 };
+
+test('what was paid while paygate was down is told once, as it is now', async ({ stage }) => {
+  const { network } = stage;
+  const shop = await stage.openShop();
+  const store = await stage.addStore('p2tr', shop.callbackUrl);
+  let server = await stage.serve();
+  await server.settled();
+  const addresses = await stage.newAddresses(server, 3);
+  const [deep = '', shallow = '', fresh = ''] = addresses;
+  expect(addresses).toEqual(await (await stage.merchant.account('p2tr')).addresses(3));
+  await server.stop();
+
+  await network.pay({ address: deep, valueSat: 11_000 });
+  await network.mine();
+  await network.pay({ address: shallow, valueSat: 12_000 });
+  await network.mine();
+  await network.pay({ address: fresh, valueSat: 13_000 });
+
+  server = await stage.serve();
+  const stories = () => addresses.map((address) => shop.story(address).join(' '));
+  await expect.poll(stories).toEqual(['2:200', '1:200', '0:200']);
+  await server.settled();
+  await network.mine();
+  await expect.poll(stories).toEqual(['2:200', '1:200 2:200', '0:200 1:200']);
+  await server.settled();
+  await server.stop();
+  expect(stories()).toEqual(['2:200', '1:200 2:200', '0:200 1:200']);
+  shop.verify(store.webhook_secret);
+  await expectAgreement(stage);
+});
+
+test('without an Electrum server at its start it issues, says so, and catches up', async ({
+  stage,
+}) => {
+  const { network } = stage;
+  const shop = await stage.openShop();
+  const first = await stage.addStore('p2pkh', shop.callbackUrl);
+  let server = await stage.serve();
+  await server.settled();
+  await server.stop();
+
+  await network.stopElectrum();
+  const store = await stage.addStore('p2sh-p2wpkh', `${shop.callbackUrl}&never=scanned`);
+  expect(store.api_key).toBe(first.api_key);
+  server = await stage.serve();
+  const [address = ''] = await stage.newAddresses(
+    server,
+    1,
+    `?match_account=${first.wallet.account}`,
+  );
+  await network.pay({ address, valueSat: 21_000 });
+  await network.mine();
+  await expect
+    .poll(() => server.health())
+    .toMatchObject({
+      status: 'degraded',
+      warnings: [
+        expect.stringMatching(/^no Electrum server is connected: tcp:.*ECONNREFUSED/),
+        '1 wallet(s) wait for their first scan: no address yet',
+      ],
+      electrum: { server: null, caught_up: false },
+    });
+  expect(server.output()).toContain('"message":"electrum server unreachable"');
+  const refused = await stage.askAddress(server, '?match_callback=never');
+  expect(refused).toMatchObject({ status: 503, body: { status: 503 } });
+  expect(Number(refused.headers.get('Retry-After'))).toBeGreaterThan(0);
+
+  await network.startElectrum();
+  await expect.poll(() => shop.story(address), untilReconnected).toEqual(['1:200']);
+  await server.settled();
+  const [scanned = ''] = await stage.newAddresses(server, 1, '?match_callback=never');
+  expect([scanned]).toEqual(store.first_addresses.slice(0, 1));
+  await server.stop();
+  expect(shop.story(address)).toEqual(['1:200']);
+  await expectAgreement(stage);
+});
+
+test('a lost Electrum server is found again, and a certificate that is not the pinned one refused', async ({
+  stage,
+}) => {
+  const { network } = stage;
+  const shop = await stage.openShop();
+  await stage.addStore('p2wpkh', shop.callbackUrl);
+  const wrongPin = `${network.ssl}?pin=${'0'.repeat(64)}`;
+  let server = await stage.serve('--electrum', wrongPin);
+  const reason = `its certificate has the SHA-256 ${network.certificateSha256}, pinned is 0`;
+  await expect.poll(async () => (await server.health()).warnings.join('\n')).toContain(reason);
+  await server.stop();
+
+  server = await stage.serve('--electrum', network.ssl); // pinned at first use
+  await server.settled();
+  const [address = ''] = await stage.newAddresses(server, 1);
+  await network.stopElectrum();
+  await expect.poll(() => server.health()).toMatchObject({ electrum: { server: null } });
+  await network.pay({ address, valueSat: 22_000 });
+  await network.startElectrum();
+  await expect.poll(() => shop.story(address), untilReconnected).toEqual(['0:200']);
+  await server.settled();
+  await server.stop();
+  await expectAgreement(stage);
+});
+
+test('the node dies while its Electrum server lives', async ({ stage }) => {
+  const { network } = stage;
+  const shop = await stage.openShop();
+  const store = await stage.addStore('p2wpkh', shop.callbackUrl);
+  let server = await stage.serve();
+  await server.settled();
+  const [before = '', after = ''] = await stage.newAddresses(server, 2);
+  await server.stop();
+
+  // The Electrum server knows of the payment, but the transaction itself only the node has.
+  const txid = await network.pay({ address: before, valueSat: 31_000 });
+  await expect.poll(() => network.electrumShows(before, txid)).toBe(true);
+  await network.killNode();
+  server = await stage.serve();
+  await expect
+    .poll(() => server.output())
+    .toMatch(/"reason":"the server did not answer in time","message":"a history could not/);
+  expect(shop.told).toEqual([]);
+  const [third = ''] = await stage.newAddresses(server, 1);
+
+  await network.mend();
+  await network.mine();
+  await expect.poll(() => shop.story(before).at(-1)).toBe('1:200');
+  await network.pay({ address: after, valueSat: 32_000 }, { address: third, valueSat: 33_000 });
+  await expect.poll(() => [shop.story(after), shop.story(third)]).toEqual([['0:200'], ['0:200']]);
+  await network.mine();
+  await expect
+    .poll(() => [before, after, third].map((address) => shop.story(address).at(-1)))
+    .toEqual(['2:200', '1:200', '1:200']);
+  await server.settled();
+  await server.stop();
+  // Whether 0 was told of the first depends on who is back first, the node's mempool or the block.
+  expect(shop.story(before).filter((each) => each !== '0:200')).toEqual(['1:200', '2:200']);
+  expect(shop.story(after)).toEqual(['0:200', '1:200']);
+  shop.verify(store.webhook_secret);
+  await expectAgreement(stage);
+});

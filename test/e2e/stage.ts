@@ -1,0 +1,149 @@
+// What one end-to-end test works with: the shared network, a merchant wallet and a database folder of
+// its own, and paygate. It is cleared away after the test; when that has failed, paygate's log is shown.
+
+import { mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test as base, expect } from 'vitest';
+import type { ScriptType } from '../../src/bitcoin/address.ts';
+import { connectNetwork, type MerchantWallet, type Network } from './network.ts';
+import { type Outcome, type Reply, runPaygate, type Server, servePaygate } from './paygate.ts';
+import { openShop, type Shop } from './shop.ts';
+
+const shownLogLines = 40;
+
+export interface StoreAnswer {
+  readonly id: number;
+  readonly http_callback: string;
+  readonly wallet: { readonly id: number; readonly script: string; readonly account: string };
+  readonly first_addresses: readonly string[];
+  readonly api_key: string;
+  readonly webhook_secret: string;
+}
+
+export interface CallbackAnswer {
+  readonly event_id: string;
+  readonly addr: string;
+  readonly txid: string;
+  readonly value: number;
+  readonly status: number;
+  readonly state: string;
+  readonly attempts: number;
+  readonly next_attempt_at: number | null;
+}
+
+export interface Stage {
+  readonly network: Network;
+  readonly merchant: MerchantWallet;
+  /** Holds the database and nothing else. */
+  readonly folder: string;
+  readonly db: string;
+  openShop(...args: Parameters<typeof openShop>): Promise<Shop>;
+  /** Runs a command that does not serve. */
+  run(args: readonly string[], input?: string): Promise<Outcome>;
+  /** `store add` with the merchant wallet's account of this script type. */
+  addStore(script: ScriptType, callbackUrl: string): Promise<StoreAnswer>;
+  callbacks(): Promise<CallbackAnswer[]>;
+  /** `serve` on the database; over `tcp` where no `--electrum` is given. */
+  serve(...args: readonly string[]): Promise<Server>;
+  /** Asks for a new address, which may be refused. */
+  askAddress(server: Server, query?: string, method?: 'GET' | 'POST'): Promise<Reply>;
+  /** Asks for new addresses, one after another. */
+  newAddresses(server: Server, count: number, query?: string): Promise<string[]>;
+}
+
+export const test = base.extend<{ stage: Stage }>({
+  stage: async ({ task, onTestFailed }, use) => {
+    const name = task.name.replace(/\W+/g, '-');
+    const folder = join(process.env.PAYGATE_E2E_DIR ?? '', name);
+    const logFile = join(process.env.PAYGATE_E2E_DIR ?? '', `${name}.log`);
+    mkdirSync(folder);
+    onTestFailed(() => showLog(logFile));
+
+    const network = connectNetwork();
+    const merchant = network.createMerchantWallet();
+    const servers: Server[] = [];
+    const shops: Shop[] = [];
+    await use(createStage({ network, merchant, folder, logFile, servers, shops }));
+    for (const server of servers) await server.kill();
+    for (const shop of shops) await shop.close();
+    await network.mend();
+    await merchant.unload();
+  },
+});
+
+interface Parts extends Pick<Stage, 'network' | 'merchant' | 'folder'> {
+  readonly logFile: string;
+  readonly servers: Server[];
+  readonly shops: Shop[];
+}
+
+function createStage({ network, merchant, folder, logFile, servers, shops }: Parts): Stage {
+  const db = join(folder, 'paygate.db');
+  let apiKey = '';
+
+  /** Runs a command that must succeed, and reads its answer. */
+  async function ask(...args: string[]) {
+    const { code, stdout, stderr } = await runPaygate([...args, '--db', db, '--json']);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    return JSON.parse(stdout);
+  }
+
+  const askAddress: Stage['askAddress'] = (server, query = '', method = 'GET') => {
+    const headers = { Authorization: `Bearer ${apiKey}` };
+    return server.ask(`/api/new_address${query}`, { method, headers });
+  };
+
+  return {
+    network,
+    merchant,
+    folder,
+    db,
+    async openShop(...args) {
+      const shop = await openShop(...args);
+      shops.push(shop);
+      return shop;
+    },
+    run: runPaygate,
+    async addStore(script, callbackUrl) {
+      const { tpub } = await merchant.account(script);
+      const key = ['--xpub', tpub, '--script', script];
+      const url = ['--callback-url', callbackUrl, '--allow-private-callback'];
+      const added = await ask(
+        ...['store', 'add', '--network', 'regtest', '--name', script, ...key, ...url],
+      );
+      apiKey = added.api_key;
+      return added;
+    },
+    callbacks: () => ask('callbacks', 'list', '--limit', '10000'),
+    async serve(...args) {
+      const electrum = args.includes('--electrum') ? [] : ['--electrum', network.tcp];
+      const listen = ['--listen', '127.0.0.1:0'];
+      const server = await servePaygate(['--db', db, ...listen, ...electrum, ...args], logFile);
+      servers.push(server);
+      return server;
+    },
+    askAddress,
+    async newAddresses(server, count, query = '') {
+      const addresses: string[] = [];
+      for (let asked = 0; asked < count; asked += 1) {
+        const reply = await askAddress(server, query, asked % 2 === 0 ? 'GET' : 'POST');
+        expect(reply).toMatchObject({ status: 200, body: { crypto: 'BTC' } });
+        addresses.push(reply.body.address);
+      }
+      return addresses;
+    },
+  };
+}
+
+function showLog(logFile: string): void {
+  const lines = readLog(logFile).trimEnd().split('\n').slice(-shownLogLines);
+  process.stderr.write(`\nThe end of ${logFile}:\n${lines.join('\n')}\n\n`);
+}
+
+function readLog(logFile: string): string {
+  try {
+    return readFileSync(logFile, 'utf8');
+  } catch {
+    return 'paygate has printed nothing';
+  }
+}
