@@ -208,9 +208,7 @@ class ElectrumWatcher implements Watcher {
       await this.#follow(session, await session.subscribeHeaders());
       if (session.closed) return;
       this.#drain.use(session);
-      for (const scripthash of this.#parts.store.ledger.offChain()) {
-        this.#drain.mark(scripthash, 'again');
-      }
+      this.#markOffChain();
       await this.#subscribeAll(session);
       this.#caughtUp = !session.closed;
       this.#tend();
@@ -288,12 +286,15 @@ class ElectrumWatcher implements Watcher {
 
   #tipMoved(reorganised: boolean, callbacks: number): void {
     if (callbacks > 0) this.#parts.onCallbacks();
-    if (reorganised) {
-      for (const scripthash of this.#parts.store.ledger.offChain()) {
-        this.#drain.mark(scripthash, 'again');
-      }
-    }
+    if (reorganised) this.#markOffChain();
     this.#drain.tipMoved();
+  }
+
+  /** Payments whose block left the chain: what became of them stands in their histories. */
+  #markOffChain(): void {
+    for (const scripthash of this.#parts.store.ledger.offChain()) {
+      this.#drain.mark(scripthash, 'again');
+    }
   }
 
   /** One care of the wallets at a time; what asks for it meanwhile gets one more. */
