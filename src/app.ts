@@ -1,7 +1,7 @@
 // The composition root: every room is made and joined here, and nowhere else. The same one runs
 // under `paygate serve` and in the tests, which bring a World whose clock they move.
 
-import { type Network, type NetworkName, networks } from './bitcoin/network.ts';
+import { defaultNetwork, type Network, type NetworkName, networks } from './bitcoin/network.ts';
 import type { Config } from './config.ts';
 import { createDispatcher } from './delivery/dispatcher.ts';
 import { createSender } from './delivery/sender.ts';
@@ -45,7 +45,7 @@ const everyHour = '0 0 * * * *';
 export async function buildApp(config: Config, world: World, options: AppOptions): Promise<App> {
   // Before a file is made for a network that could not be served.
   if (inspectFile(config.db) === 'absent') {
-    const network = beginAt(networks[config.network ?? 'mainnet'], config.checkpoint);
+    const network = beginAt(networks[config.network ?? defaultNetwork], config.checkpoint);
     serversFor(network.name, config);
   }
   const lock = lockForServer(config.db);

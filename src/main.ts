@@ -6,6 +6,7 @@ import { addressCommand } from './cli/address.ts';
 import { callbacksCommand } from './cli/callbacks.ts';
 import { fail } from './cli/command.ts';
 import { keyCommand } from './cli/key.ts';
+import { refusePrivateInput } from './cli/private-input.ts';
 import { serveCommand } from './cli/serve.ts';
 import { serversCommand } from './cli/servers.ts';
 import { storeCommand } from './cli/store.ts';
@@ -32,4 +33,9 @@ exitWithTwo(program);
 // What paygate writes (database, mark, lock) is for its own user alone.
 process.umask(0o077);
 
-program.parseAsync(process.argv).catch(fail);
+async function run(): Promise<void> {
+  refusePrivateInput(process.argv.slice(2), process.env);
+  await program.parseAsync(process.argv);
+}
+
+run().catch(fail);

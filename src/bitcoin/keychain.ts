@@ -13,7 +13,7 @@ import {
 } from './extended-key.ts';
 import type { Scripthash } from './ids.ts';
 import { type NetworkName, networks } from './network.ts';
-import { containsPrivateMaterial, resemblesSecret } from './private-material.ts';
+import { containsPrivateMaterial, refusePrivate, resemblesSecret } from './private-material.ts';
 import { refuse } from './refuse.ts';
 
 export interface WalletKey {
@@ -60,14 +60,6 @@ const descriptorOf: Readonly<Record<ScriptType, (key: string) => string>> = {
 };
 
 const scriptTypes = Object.keys(descriptorOf) as ScriptType[];
-
-function refusePrivate(): never {
-  refuse(
-    'this looks like a private key or recovery words, which can spend your money. paygate only ' +
-      'takes the public key of an account (xpub, ypub or zpub) and has kept nothing of this. If ' +
-      'it was real, move the money to a new wallet: this machine may remember what was typed',
-  );
-}
 
 /** Refuses by its looks what is not one bare key, secrets before all else. */
 function requireBareKey(text: string): void {

@@ -53,6 +53,9 @@ const checkpoint = (height: number, hash: string): Checkpoint => ({
 
 const regtestGenesis = '0f9188f13cb7b2c71f2a335e3a4fc328bf5beb436012afca590b1a11466e2206';
 
+/** Of a new file for which no other was named. */
+export const defaultNetwork: NetworkName = 'mainnet';
+
 export const networks: Readonly<Record<NetworkName, Network>> = {
   mainnet: {
     name: 'mainnet',

@@ -5,6 +5,7 @@
 
 import { sha256 } from '@noble/hashes/sha2.js';
 import { createBase58check } from '@scure/base';
+import { refuse } from './refuse.ts';
 
 const base58check = createBase58check(sha256);
 
@@ -102,4 +103,13 @@ export function resemblesSecret(text: string): boolean {
   if (/^(0x)?([0-9a-f]{32}|[0-9a-f]{64}|[0-9a-f]{128})$/i.test(joined(plain))) return true;
   if (/\p{Script=Han}{12}/u.test(plain)) return true;
   return words(plain).filter((word) => anyWord.test(word)).length >= minWords;
+}
+
+/** @throws PaygateError invalid: the same words wherever a secret was given, and nothing of it */
+export function refusePrivate(): never {
+  refuse(
+    'this looks like a private key or recovery words, which can spend your money. paygate only ' +
+      'takes the public key of an account (xpub, ypub or zpub) and has kept nothing of this. If ' +
+      'it was real, move the money to a new wallet: this machine may remember what was typed',
+  );
 }

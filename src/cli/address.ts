@@ -1,7 +1,7 @@
 // `paygate address check`: shows what addresses a key makes, before any money depends on it.
 
 import { Command } from 'commander';
-import { parseNetworkName } from '../bitcoin/network.ts';
+import { defaultNetwork, parseNetworkName } from '../bitcoin/network.ts';
 import { options } from '../config.ts';
 import { print, wholeNumber } from './command.ts';
 import { firstAddresses, type KeyOptions, readWalletKey, scriptOption } from './wallet-key.ts';
@@ -21,7 +21,7 @@ export function addressCommand(): Command {
     )
     .addOption(scriptOption())
     .option('--count <n>', 'how many', wholeNumber(1, 1000), 5)
-    .option('--network <name>', options.network.help, 'mainnet')
+    .option('--network <name>', options.network.help, defaultNetwork)
     .option('--allow-depth', 'accept a key from below the account level')
     .option('--json', 'answer as JSON')
     .action(async (given: CheckOptions) => {

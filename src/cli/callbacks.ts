@@ -27,7 +27,7 @@ export function callbacksCommand(): Command {
     .addOption(new Option('--state <state>', 'in one state').choices(states))
     .option('--limit <n>', 'how many at most', wholeNumber(1, 10_000), 100)
     .action((given: ListOptions) =>
-      withStore(given, false, async ({ outbox }) => {
+      withStore(given, async ({ outbox }) => {
         const { store: storeId, state, limit } = given;
         const rows = outbox.list({ storeId, state, limit });
         print(given, rows.map(describe), () => render(rows));

@@ -2,8 +2,10 @@
 // a file is opened beside a running server.
 
 import { Command, InvalidArgumentError } from 'commander';
-import { options, readConfig } from '../config.ts';
+import { defaultNetwork, type NetworkName } from '../bitcoin/network.ts';
+import { type Config, options, readConfig } from '../config.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
+import { inspectFile } from '../store/file.ts';
 import { openStore, type Store } from '../store/open.ts';
 import type { World } from '../world.ts';
 import { createNodeWorld } from '../world-node.ts';
@@ -26,20 +28,46 @@ export function fileCommand(name: string, description: string): Command {
 
 export const world: World = createNodeWorld({ logLevel: 'warn' });
 
-/** Opens the file, works, and closes it again. A new file is made only where `create` says so. */
-export async function withStore<T>(
-  { db, network }: FileOptions,
+/** Opens the file, which must be there, works, and closes it again. */
+export const withStore = <T>(given: FileOptions, work: (store: Store) => Promise<T>): Promise<T> =>
+  inFile(configOf(given), false, work);
+
+/**
+ * The same, and makes the file where there is none. What was given is checked against the network
+ * first: a command that is refused leaves no file behind, which would have fixed the network.
+ */
+export async function withNewStore<P, T>(
+  given: FileOptions,
+  check: (network: NetworkName) => Promise<P>,
+  work: (store: Store, checked: P) => Promise<T>,
+): Promise<T> {
+  const config = configOf(given);
+  if (inspectFile(config.db) === 'ours') {
+    return inFile(config, false, async (store) => work(store, await check(store.network)));
+  }
+  const network = config.network ?? defaultNetwork;
+  const checked = await check(network);
+  return inFile({ ...config, network }, true, (store) => work(store, checked));
+}
+
+const configOf = ({ db, network }: FileOptions): Config =>
+  readConfig(
+    {
+      ...(db !== undefined && { db: [db] }),
+      ...(network !== undefined && { network: [network] }),
+    },
+    process.env,
+  );
+
+async function inFile<T>(
+  { db, network }: Config,
   create: boolean,
   work: (store: Store) => Promise<T>,
 ): Promise<T> {
-  const config = readConfig(
-    { ...(db === undefined ? {} : { db: [db] }), ...(network && { network: [network] }) },
-    process.env,
-  );
   const store = await openStore({
-    path: config.db,
+    path: db,
     create,
-    network: config.network,
+    network,
     newInstance: () => Buffer.from(world.randomBytes(16)).toString('hex'),
   });
   try {

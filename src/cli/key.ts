@@ -21,7 +21,7 @@ function parseDuration(text: string): number {
 
 export function keyCommand(): Command {
   const show = fileCommand('show', 'print the API key').action((given: FileOptions) =>
-    withStore(given, false, async ({ catalog }) => {
+    withStore(given, async ({ catalog }) => {
       const apiKey = catalog.merchantKey();
       if (apiKey === undefined) {
         throw new PaygateError('not_found', 'there is no key yet: it is made with the first store');
@@ -32,7 +32,7 @@ export function keyCommand(): Command {
   const rotate = fileCommand('rotate', 'make a new API key')
     .option('--overlap <time>', 'how long the old one stays valid, such as 24h', parseDuration, 0)
     .action((given: FileOptions & { overlap: number }) =>
-      withStore(given, false, async ({ catalog, database }) => {
+      withStore(given, async ({ catalog, database }) => {
         if (catalog.merchantKey() === undefined) {
           throw new PaygateError(
             'not_found',

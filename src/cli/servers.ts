@@ -22,7 +22,7 @@ export function serversCommand(): Command {
   const forget = fileCommand('forget', "forget a server's certificate and ban, to begin anew")
     .argument('<server>', 'as it is listed, such as ssl://host:port')
     .action((label: string, given: FileOptions) =>
-      withStore(given, false, async ({ servers }) => {
+      withStore(given, async ({ servers }) => {
         if (!(await servers.forget(label))) {
           throw new PaygateError('not_found', `nothing is remembered of ${label}`);
         }

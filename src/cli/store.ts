@@ -1,6 +1,7 @@
 // `paygate store add|list|show|remove`: the merchant's stores.
 
 import { Command } from 'commander';
+import type { WalletKey } from '../bitcoin/keychain.ts';
 import { newWebhookSecret } from '../delivery/signature.ts';
 import { checkCallbackUrl } from '../domain/callback.ts';
 import {
@@ -11,7 +12,7 @@ import {
   writeBands,
 } from '../domain/policy.ts';
 import { PaygateError } from '../errors.ts';
-import type { StoreChange, StoreRow, WalletRow } from '../store/catalog.ts';
+import type { NewStore, StoreChange, StoreRow, WalletRow } from '../store/catalog.ts';
 import type { Tx } from '../store/database.ts';
 import type { Store } from '../store/open.ts';
 import {
@@ -21,6 +22,7 @@ import {
   showTime,
   table,
   wholeNumber,
+  withNewStore,
   withStore,
   world,
 } from './command.ts';
@@ -70,15 +72,23 @@ function addCommand(): Command {
     )
     .option('--allow-http-callback', 'the callback URL may be plain http on the public internet')
     .option('--allow-depth', 'accept a key from below the account level')
-    .action((given: AddOptions) => withStore(given, true, (store) => add(given, store)));
+    .action((given: AddOptions) => add(given));
 }
 
-async function add(given: AddOptions, store: Store): Promise<void> {
-  const key = await readWalletKey(given, store.network);
+function add(given: AddOptions): Promise<void> {
+  const fields = fieldsOf(given);
+  return withNewStore(
+    given,
+    (network) => readWalletKey(given, network),
+    (store, key) => addTo(store, given, key, fields),
+  );
+}
+
+function fieldsOf(given: AddOptions): Omit<NewStore, 'walletId'> {
   const allowPrivate = given.allowPrivateCallback ?? false;
   const allowHttp = given.allowHttpCallback ?? false;
   checkCallbackUrl(given.callbackUrl, { allowPrivate, allowHttp });
-  const fields = {
+  return {
     name: parseName(given.name),
     callbackUrl: given.callbackUrl,
     requiredConfirmations: given.confirmations,
@@ -86,6 +96,14 @@ async function add(given: AddOptions, store: Store): Promise<void> {
     allowHttpCallback: allowHttp,
     webhookSecret: newWebhookSecret(world.randomBytes),
   };
+}
+
+async function addTo(
+  store: Store,
+  given: AddOptions,
+  key: WalletKey,
+  fields: Omit<NewStore, 'walletId'>,
+): Promise<void> {
   const { catalog, database } = store;
   const { row, wallet, apiKey } = await database.write((tx) => {
     const now = world.now();
@@ -184,7 +202,7 @@ function setCommand(): Command {
     .option('--allow-http-callback', 'the callback URL may be plain http on the public internet')
     .option('--no-allow-http-callback', 'it may not')
     .action((id: number, given: SetOptions) =>
-      withStore(given, false, async (store) => {
+      withStore(given, async (store) => {
         const row = await store.database.write((tx) =>
           store.catalog.changeStore(tx, id, changeOf(given, store.catalog.store(id))),
         );
@@ -214,7 +232,7 @@ function listCommand(): Command {
   return fileCommand('list', 'list the stores')
     .option('--archived', 'also those that were removed')
     .action((given: FileOptions & { archived?: boolean }) =>
-      withStore(given, false, async (store) => {
+      withStore(given, async (store) => {
         const rows = store.catalog.stores({ archived: given.archived ?? false });
         const stores = rows.map((row) => detail(store, row));
         print(given, stores, () => {
@@ -235,7 +253,7 @@ function showCommand(): Command {
   return fileCommand('show', 'show a store, with its webhook secret')
     .argument('<id>', 'of the store', wholeNumber(1, highestIndex))
     .action((id: number, given: FileOptions) =>
-      withStore(given, false, async (store) => {
+      withStore(given, async (store) => {
         const row = store.catalog.store(id);
         const answer = { ...detail(store, row), webhook_secret: row.webhookSecret };
         print(given, answer, () =>
@@ -267,7 +285,7 @@ function removeCommand(): Command {
     .argument('<id>', 'of the store', wholeNumber(1, highestIndex))
     .option('--stop-callbacks', 'send no more callbacks for it either')
     .action((id: number, given: FileOptions & { stopCallbacks?: boolean }) =>
-      withStore(given, false, async (store) => {
+      withStore(given, async (store) => {
         const stop = given.stopCallbacks ?? false;
         const row = await store.database.write((tx) =>
           store.catalog.archiveStore(tx, world.now(), id, stop),

@@ -1,0 +1,127 @@
+// The commands as a person types them, in a process of their own: what is written wrong changes
+// nothing, and a secret in the wrong place is shown nowhere.
+
+import { existsSync, readdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { refusePrivateInput } from '../../src/cli/private-input.ts';
+import { startChild } from '../support/child.ts';
+import { cleanUp, tempFolder } from '../support/files.ts';
+import { accountKey } from '../support/store.ts';
+
+afterEach(async () => {
+  vi.unstubAllEnvs();
+  await cleanUp();
+});
+
+const program = join(import.meta.dirname, '../../src/main.ts');
+const regtest = accountKey();
+// BIP32, test vector 1: the key of the seed 000102…0f.
+const xprv =
+  'xprv9s21ZrQH143K3QTDL4LXw2F7HEK3wJUD2nW2nRk4stbPy6cq3jPPqjiChkVvvNKmPGJxWUtg6LnF5kejMRNNU3TGtRBeJgk33yuGBxrMPHi';
+const words = Array.from({ length: 12 }, (_, index) => (index < 11 ? 'abandon' : 'about'));
+
+interface Outcome {
+  readonly code: string | number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+async function run(...args: readonly string[]): Promise<Outcome> {
+  const child = startChild(program, ...args);
+  const stdout = (await child.rest()).join('\n');
+  const { by: code, errors: stderr } = await child.ended;
+  return { code, stdout, stderr };
+}
+
+const freshPath = (): string => join(tempFolder(), 'paygate.db');
+
+describe('store add', () => {
+  const given = {
+    '--name': 'Shop',
+    '--xpub': regtest.account,
+    '--script': 'p2wpkh',
+    '--callback-url': 'https://shop.example/callback',
+  };
+  const add = (path: string, change: Record<string, string> = {}) =>
+    run('store', 'add', '--db', path, ...Object.entries({ ...given, ...change }).flat());
+
+  it.each([
+    ['a key of another network', {}, 'paygate runs on mainnet'],
+    [
+      'a key with a fault',
+      { '--network': 'regtest', '--xpub': 'tpubD6NzVbkrYhZ4' },
+      'wrong length',
+    ],
+    ['no whole URL', { '--network': 'regtest', '--callback-url': 'shop.example' }, 'whole URL'],
+    ['a name that does not show', { '--network': 'regtest', '--name': '\u200b' }, '--name'],
+  ])('refuses %s before a file is made', async (_, change, reason) => {
+    const path = freshPath();
+    const refused = await add(path, change);
+    expect(refused).toMatchObject({ code: 2, stdout: '' });
+    expect(refused.stderr).toContain(reason);
+    expect(readdirSync(dirname(path))).toEqual([]);
+  });
+
+  it('goes well once the command is put right', async () => {
+    const path = freshPath();
+    await add(path);
+    const added = await add(path, { '--network': 'regtest' });
+    expect(added).toMatchObject({ code: 0, stderr: '' });
+    // From here on the file knows its network.
+    expect(await add(path, { '--name': 'Other shop' })).toMatchObject({ code: 0 });
+    const foreign = await add(path, { '--network': 'mainnet' });
+    expect(foreign).toMatchObject({ code: 1, stdout: '' });
+    expect(foreign.stderr).toContain('is for regtest, not mainnet');
+  });
+});
+
+describe('a secret in the wrong place', () => {
+  const shown = /xprv|abandon/;
+
+  it.each<[name: string, args: readonly string[]]>([
+    ['in a value', ['serve', '--electrum', `ssl://${xprv}:50002`]],
+    ['behind =', ['serve', `--checkpoint=${xprv}`]],
+    ['as an option', ['serve', `--${xprv}`]],
+    ['as a choice', ['store', 'add', '--script', xprv]],
+    ['as a name, which is kept', [...['store', 'add', '--name', xprv], '--xpub', regtest.account]],
+    ['as a number', ['store', 'show', words.join(' ')]],
+    ['as words without quotes', ['store', 'add', '--xpub', ...words, '--json']],
+    ['as a command', [xprv]],
+    ['as words alone', words],
+  ])('is refused %s', (_, args) => {
+    expect(() => refusePrivateInput(args, {})).toThrow(/private key or recovery words/);
+    expect(() => refusePrivateInput(args, {})).not.toThrow(shown);
+  });
+
+  it.each(['PAYGATE_ELECTRUM', 'PAYGATE_DB'])('is refused in %s', (name) => {
+    expect(() => refusePrivateInput([], { [name]: xprv })).toThrow(/private key/);
+  });
+
+  it('is no business of ours in what belongs to others', () => {
+    expect(() => refusePrivateInput([], { WALLET_KEY: xprv })).not.toThrow();
+  });
+
+  it('is not seen in a command that says much', () => {
+    const flags = ['--allow-private-callback', '--allow-http-callback', '--allow-depth', '--json'];
+    const texts = [
+      ...['--name', 'the shop with books and bread', '--xpub', regtest.account],
+      ...['--callback-url', 'http://shop.example/order/paid/callback?secret=any'],
+    ];
+    expect(() => refusePrivateInput(['store', 'add', ...flags, ...texts], {})).not.toThrow();
+  });
+
+  it.each<[name: string, args: readonly string[]]>([
+    ['an unknown option', ['serve', `--${xprv}`]],
+    ['a wrong value', ['serve', '--log-level', xprv]],
+    ['an unknown command', words],
+  ])('ends the process as %s, before anything is shown or made', async (_, args) => {
+    const path = freshPath();
+    vi.stubEnv('PAYGATE_DB', path);
+    const refused = await run(...args);
+    expect(refused).toMatchObject({ code: 2, stdout: '' });
+    expect(refused.stderr).toMatch(/^paygate: .*private key or recovery words.*\n$/);
+    expect(refused.stderr).not.toMatch(shown);
+    expect(existsSync(path)).toBe(false);
+  });
+});
