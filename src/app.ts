@@ -149,6 +149,7 @@ function join(parts: Parts, release: () => Promise<void>): App {
     network,
     servers,
     proxy: config.proxy,
+    proveDepthAboveSat: config.proveDepthAbove,
     onCallbacks: () => dispatcher.wake(),
   });
   const hasRoom = () => store.database.freeBytes() >= diskFloorBytes;

@@ -32,10 +32,15 @@ export interface Config {
   readonly electrum: readonly ServerAddress[];
   /** Every Electrum server is reached through it, and never beside it. */
   readonly proxy?: SocksProxy | undefined;
+  /** Satoshi: above it the depth of a block's tree is proven as well. */
+  readonly proveDepthAbove: number;
   /** How the outside reaches us; undefined until the merchant says so. */
   readonly publicUrl: string | undefined;
   readonly logLevel: LogLevel;
 }
+
+/** All the satoshis that there will ever be. */
+const maxMoneySat = 21e14;
 
 interface Option<T> {
   readonly flag: string;
@@ -113,6 +118,14 @@ export const options: OptionTable = {
     secret: true,
     parse: optional(parseProxy),
   },
+  proveDepthAbove: {
+    flag: '--prove-depth-above',
+    env: 'PAYGATE_PROVE_DEPTH_ABOVE',
+    value: 'sat',
+    help: 'amount above which a block must also prove, by its coinbase, how deep its tree is',
+    default: '10000000',
+    parse: one(parseAmount),
+  },
   publicUrl: {
     flag: '--public-url',
     env: 'PAYGATE_PUBLIC_URL',
@@ -167,6 +180,15 @@ const splitEnv = (option: Option<unknown>, text: string): string[] =>
 function parsePath(text: string): string {
   if (text === '' || text.includes('\0')) throw new PaygateError('invalid', 'a file name expected');
   return text;
+}
+
+function parseAmount(text: string): number {
+  const valueSat = Number(text);
+  if (/^\d{1,16}$/.test(text) && valueSat <= maxMoneySat) return valueSat;
+  throw new PaygateError(
+    'invalid',
+    `whole satoshis from 0 to ${maxMoneySat} expected, not "${text}"`,
+  );
 }
 
 const loopback = /^(127(\.\d{1,3}){3}|\[::1\]|localhost)$/;

@@ -40,6 +40,7 @@ const prices: Readonly<Record<Method, number>> = {
   [methods.history]: 0.45,
   [methods.transaction]: 1,
   [methods.merkle]: 1,
+  [methods.coinbase]: 1,
   [methods.broadcast]: 0.25,
 };
 

@@ -16,11 +16,13 @@ import { headersCall, shakeHands } from './handshake.ts';
 import { Subscriptions } from './subscriptions.ts';
 import { judge, type ServerAddress, type Trust } from './trust.ts';
 import {
+  type CoinbaseBranch,
   type HeaderTip,
   type MerkleBranch,
   methods,
   type ProtocolVersion,
   parseBroadcast,
+  parseCoinbase,
   parseHistory,
   parseMerkle,
   parseRawTransaction,
@@ -178,6 +180,12 @@ export class Session {
   merkle(txid: Txid, height: number): Promise<MerkleBranch> {
     const params = [txid, height];
     return this.#channel.request({ method: methods.merkle, params, parse: parseMerkle });
+  }
+
+  /** The first transaction of a block, with its branch. */
+  coinbase(height: number): Promise<CoinbaseBranch> {
+    const params = [height, 0, true];
+    return this.#channel.request({ method: methods.coinbase, params, parse: parseCoinbase });
   }
 
   broadcast(raw: Uint8Array): Promise<Txid> {

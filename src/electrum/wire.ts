@@ -33,6 +33,7 @@ export const methods = {
   history: 'blockchain.scripthash.get_history',
   transaction: 'blockchain.transaction.get',
   merkle: 'blockchain.transaction.get_merkle',
+  coinbase: 'blockchain.transaction.id_from_pos',
   broadcast: 'blockchain.transaction.broadcast',
 } as const;
 
@@ -59,6 +60,13 @@ export interface HeaderTip {
   readonly height: number;
   /** The header, 80 bytes. */
   readonly raw: Uint8Array;
+}
+
+/** The first transaction of a block, by its place. */
+export interface CoinbaseBranch {
+  readonly txid: Txid;
+  /** As of a merkle branch. */
+  readonly branch: readonly string[];
 }
 
 export interface MerkleBranch {
@@ -127,15 +135,24 @@ export function parseRawTransaction(result: unknown): Uint8Array {
 /** https://electrum-protocol.readthedocs.io/en/latest/protocol-methods.html#blockchain-transaction-get-merkle */
 export function parseMerkle(result: unknown): MerkleBranch {
   const { block_height, merkle, pos } = record(result, 'merkle branch');
-  const branch = list(merkle, 'merkle branch').map((hash) => {
+  return {
+    blockHeight: whole(block_height, 'height'),
+    branch: parseBranch(merkle),
+    pos: whole(pos, 'place in the block'),
+  };
+}
+
+/** https://electrum-protocol.readthedocs.io/en/latest/protocol-methods.html#blockchain-transaction-id-from-pos */
+export function parseCoinbase(result: unknown): CoinbaseBranch {
+  const { tx_hash, merkle } = record(result, 'transaction at its place');
+  return { txid: parseTxid(tx_hash), branch: parseBranch(merkle) };
+}
+
+function parseBranch(merkle: unknown): string[] {
+  return list(merkle, 'merkle branch').map((hash) => {
     if (!isHash(hash)) throw invalid('a merkle branch of something else than hashes');
     return hash;
   });
-  return {
-    blockHeight: whole(block_height, 'height'),
-    branch,
-    pos: whole(pos, 'place in the block'),
-  };
 }
 
 /** https://electrum-protocol.readthedocs.io/en/latest/protocol-methods.html#blockchain-transaction-broadcast */

@@ -123,18 +123,34 @@ function laidTo({ session, independent }: Witness, error: unknown): unknown {
   return error;
 }
 
-async function gatherItem(
+type Found = readonly [paid: Omit<Seen, 'txid' | 'block'> | undefined, place: Place];
+
+async function lookAt(
   parts: GatherParts,
   script: Uint8Array,
   { txid, position }: HistoryItem,
   row: PaymentRow | undefined,
+): Promise<Found> {
+  const { session, verifier } = parts;
+  const [paid, place] = await Promise.all([
+    row === undefined ? verifier.output(session, txid, script) : outputOf(row),
+    placeOf(parts, txid, position, row),
+  ]);
+  if (paid !== undefined && place.kind === 'proven') {
+    await verifier.checkDepth(session, place, paid.output.valueSat);
+  }
+  return [paid, place];
+}
+
+async function gatherItem(
+  parts: GatherParts,
+  script: Uint8Array,
+  item: HistoryItem,
+  row: PaymentRow | undefined,
 ): Promise<Gathered> {
-  let found: [Omit<Seen, 'txid' | 'block'> | undefined, Place];
+  let found: Found;
   try {
-    found = await Promise.all([
-      row === undefined ? parts.verifier.output(parts.session, txid, script) : outputOf(row),
-      placeOf(parts, txid, position, row),
-    ]);
+    found = await lookAt(parts, script, item, row);
   } catch (error) {
     // It names a transaction and will not show it: the others must not wait for that.
     if (error instanceof ServerError) return { kind: 'open' };
@@ -144,7 +160,7 @@ async function gatherItem(
   if (paid === undefined || place.kind === 'unproven') return { kind: 'nothing' };
   if (place.kind === 'ahead') return { kind: 'open' };
   const block = place.kind === 'proven' ? place.block : null;
-  return { kind: 'seen', seen: { txid, block, ...paid } };
+  return { kind: 'seen', seen: { txid: item.txid, block, ...paid } };
 }
 
 const outputOf = ({ valueSat, signalsRbf, coinbase }: PaymentRow): Pick<Seen, 'output'> => ({

@@ -28,6 +28,7 @@ import { keepCheckpoint } from '../store/headers.ts';
 import type { Output } from '../store/ledger.ts';
 import type { Store } from '../store/open.ts';
 import type { World } from '../world.ts';
+import { createTreeDepth } from './tree-depth.ts';
 
 /** Something that contradicts a proof: said of a server, never of ourselves. */
 export class Lie extends Error {
@@ -36,8 +37,15 @@ export class Lie extends Error {
   by: Session | undefined;
 }
 
+export interface Proven {
+  readonly kind: 'proven';
+  readonly block: Block;
+  /** How long its branch was; absent for what was proven earlier. */
+  readonly depth?: number;
+}
+
 export type Inclusion =
-  | { readonly kind: 'proven'; readonly block: Block }
+  | Proven
   /** The block is above our tip: its header has not come yet. */
   | { readonly kind: 'ahead' }
   /** The block is below our first header: believed for nothing but "used". */
@@ -55,6 +63,11 @@ export interface Verifier {
   synced(): Promise<void>;
   /** @throws Lie */
   prove(session: Session, txid: Txid, height: number): Promise<Inclusion>;
+  /**
+   * For an amount above the limit: whether the block's coinbase stands as deep as the branch that was
+   * just proven. @throws Lie
+   */
+  checkDepth(session: Session, place: Proven, valueSat: number): Promise<void>;
   /** The transaction itself, and what it pays to a script; undefined when nothing. @throws Lie */
   output(session: Session, txid: Txid, script: Uint8Array): Promise<PaidOutput | undefined>;
 }
@@ -68,6 +81,8 @@ export interface VerifierOptions {
   readonly world: World;
   readonly store: Store;
   readonly network: Network;
+  /** Above this, the depth of the block's tree is proven as well. */
+  readonly proveDepthAboveSat: number;
   /** Called after the best chain has grown or changed; `callbacks` were enqueued by it. */
   readonly onTip: (tip: ChainHeader, reorganised: boolean, callbacks: number) => void;
 }
@@ -84,6 +99,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
   const checkpoint = checkpointOf(options.network);
   const firstHeight = lowestAncestor(checkpoint.height);
   const transaction = keepTransactions();
+  const standsAt = createTreeDepth(store.headers, transaction);
   let queue: Promise<void> = Promise.resolve();
 
   function commit(result: Connected): Promise<void> {
@@ -146,7 +162,12 @@ export function createVerifier(options: VerifierOptions): Verifier {
       if (!matches(txid, branch, pos, ours.header)) {
         throw new Lie(`its branch for a transaction in block ${height} does not reach our header`);
       }
-      return { kind: 'proven', block: { height, hash: ours.header.hash } };
+      return { kind: 'proven', block: { height, hash: ours.header.hash }, depth: branch.length };
+    },
+    async checkDepth(session, { block, depth }, valueSat) {
+      if (depth === undefined || valueSat <= options.proveDepthAboveSat) return;
+      if (await standsAt(session, block, depth)) return;
+      throw new Lie(`block ${block.height}: its coinbase does not prove how deep its tree is`);
     },
     async output(session, txid, script) {
       const { raw, parsed } = await transaction(session, txid);

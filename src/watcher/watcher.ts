@@ -26,6 +26,8 @@ export interface WatcherParts {
   readonly servers: readonly ServerAddress[];
   /** All servers are reached through it. */
   readonly proxy: SocksProxy | undefined;
+  /** Payments above it are believed only with the depth of their block's tree. */
+  readonly proveDepthAboveSat: number;
   /** Callbacks were enqueued by something that the chain told us. */
   readonly onCallbacks: () => void;
 }
@@ -90,6 +92,7 @@ class ElectrumWatcher implements Watcher {
       world,
       store,
       network,
+      proveDepthAboveSat: parts.proveDepthAboveSat,
       onTip: (_tip, reorganised, callbacks) => this.#tipMoved(reorganised, callbacks),
     });
     this.#drain = createDrain({

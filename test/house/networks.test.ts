@@ -83,7 +83,11 @@ async function follow(network: Network, headers: readonly Header[]): Promise<Fol
   const path = newFile();
   const store = await openFile(path, network.name);
   const world = createTestWorld();
-  const verifier = createVerifier({ world, store, network, onTip: () => {} });
+  const verifier = createVerifier({
+    ...{ world, store, network },
+    proveDepthAboveSat: 0,
+    onTip: () => {},
+  });
   const sync = () => {
     const tip = { height: source.headers.length - 1, raw: last(source.headers).raw };
     return verifier.sync(session, tip);

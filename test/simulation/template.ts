@@ -50,6 +50,8 @@ export async function makeTemplate(): Promise<Template> {
     listen: { host: '127.0.0.1', port: 0 },
     network: 'regtest',
     electrum: [parseServerAddress(`tcp://127.0.0.1:${port}`)],
+    // Every payment is large enough.
+    proveDepthAbove: 0,
     publicUrl: undefined,
     logLevel: 'info',
   } as const;

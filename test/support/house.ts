@@ -97,6 +97,9 @@ export function merchantKey(number = 1, scriptType: ScriptType = 'p2wpkh'): Wall
   return parseWalletKey(account, { network: 'regtest', scriptType });
 }
 
+/** More is believed only with the depth of its block's tree. */
+export const largeSat = 1_000_000;
+
 const cleanups: (() => Promise<void>)[] = [];
 
 /** Ends every house of the test; for `afterEach`. */
@@ -158,6 +161,7 @@ function createHouse(built: Built): House {
     listen: { host: '127.0.0.1', port: 0 },
     network: 'regtest',
     electrum: addresses.map((address) => parseServerAddress(address)),
+    proveDepthAbove: largeSat,
     publicUrl: undefined,
     logLevel: 'info',
   };

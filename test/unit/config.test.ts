@@ -66,3 +66,12 @@ describe('the checkpoint', () => {
     expect(() => readConfig({}, { PAYGATE_CHECKPOINT: text })).toThrow(/^PAYGATE_CHECKPOINT: /);
   });
 });
+
+test('takes an amount of whole satoshis that there can be', () => {
+  const read = (text: string) => readConfig({ proveDepthAbove: [text] }, {}).proveDepthAbove;
+  expect(readConfig({}, {}).proveDepthAbove).toBe(10_000_000);
+  expect([read('0'), read('2100000000000000')]).toEqual([0, 21e14]);
+  for (const text of ['', '-1', '1.5', '1e3', '2100000000000001', '0x10']) {
+    expect(() => read(text), text).toThrow(/^--prove-depth-above: whole satoshis/);
+  }
+});

@@ -1,0 +1,60 @@
+// How deep a block's tree of transactions is, proven by its coinbase. A branch may reach the root of a
+// header from one level too low or too high and prove nothing, where a miner has dressed a node of
+// the tree as a transaction (CVE-2017-12842). The coinbase is a transaction for certain and stands on
+// the lowest level, as all the others do: their branches are as long as its own.
+
+import type { Header } from '../bitcoin/header.ts';
+import type { BlockHash, Txid } from '../bitcoin/ids.ts';
+import { rootFromBranch } from '../bitcoin/merkle.ts';
+import type { Transaction } from '../bitcoin/transaction.ts';
+import type { Block } from '../domain/payment.ts';
+import type { Session } from '../electrum/session.ts';
+import { PaygateError } from '../errors.ts';
+import type { Headers } from '../store/headers.ts';
+
+/** The transaction itself, verified against its id. */
+type Fetch = (session: Session, txid: Txid) => Promise<{ readonly parsed: Transaction }>;
+
+/** Blocks whose depth is remembered. */
+const keptBlocks = 100;
+
+/**
+ * @returns asks a server whether transactions of a block stand so deep as a branch was long. It throws
+ *   what the session and `fetch` throw
+ */
+export function createTreeDepth(headers: Headers, fetch: Fetch) {
+  const depths = new Map<BlockHash, number>();
+
+  async function depthOf(session: Session, { height, hash }: Block): Promise<number | undefined> {
+    const known =
+      depths.get(hash) ?? (await provenDepth(session, height, headers.byHash(hash)?.header));
+    if (known === undefined) return undefined;
+    const [oldest] = depths.keys();
+    if (depths.size >= keptBlocks && oldest !== undefined) depths.delete(oldest);
+    depths.set(hash, known);
+    return known;
+  }
+
+  async function provenDepth(
+    session: Session,
+    height: number,
+    header: Header | undefined,
+  ): Promise<number | undefined> {
+    const { txid, branch } = await session.coinbase(height);
+    const { parsed } = await fetch(session, txid);
+    if (header === undefined || !parsed.coinbase) return undefined;
+    return reaches(txid, branch, header) ? branch.length : undefined;
+  }
+
+  return async (session: Session, block: Block, depth: number): Promise<boolean> =>
+    (await depthOf(session, block)) === depth;
+}
+
+function reaches(txid: Txid, branch: readonly string[], { merkleRoot }: Header): boolean {
+  try {
+    return Buffer.compare(rootFromBranch(txid, branch, 0), merkleRoot) === 0;
+  } catch (error) {
+    if (error instanceof PaygateError) return false;
+    throw error;
+  }
+}
