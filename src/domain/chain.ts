@@ -44,6 +44,8 @@ export type Connected =
       readonly added: readonly ChainHeader[];
       readonly forkHeight: number;
     }
+  /** Verified and heavier than our best chain, from which it forks deeper than is followed. */
+  | { readonly kind: 'deep'; readonly added: readonly ChainHeader[]; readonly depth: number }
   | { readonly kind: 'reject'; readonly reason: string };
 
 /** Forks deeper than this are not followed: something is wrong that a person must look at. */
@@ -82,10 +84,19 @@ export function connectHeaders(view: ChainView, headers: readonly Header[]): Con
   const added = branch.added;
   if (branch.tip.work <= view.tip.work) return { kind: 'side', added };
   const depth = view.tip.height - branch.forkHeight;
-  if (depth > maximumReorganisation) {
-    return { kind: 'reject', reason: `a reorganisation ${depth} blocks deep is not followed` };
-  }
+  if (depth > maximumReorganisation) return { kind: 'deep', added, depth };
   return { kind: 'best', added, forkHeight: branch.forkHeight };
+}
+
+/** The height of the last block that a known header's chain shares with the best one. */
+export function forkHeightOf(view: Pick<ChainView, 'byHash' | 'bestAt'>, end: ChainHeader): number {
+  let join = end;
+  while (view.bestAt(join.height)?.header.hash !== join.header.hash) {
+    const below = view.byHash(join.header.previous);
+    if (below === undefined) break;
+    join = below;
+  }
+  return join.height;
 }
 
 function dropKnown(view: ChainView, headers: readonly Header[]): readonly Header[] {

@@ -1,7 +1,7 @@
 // Addresses of the wallets' external branches: derived ahead, issued once, never recycled.
 // Every rise of a wallet's counter goes through `advance`, which announces it to the mark.
 
-import { and, asc, count, desc, eq, gt, lt, max, type SQL, sql } from 'drizzle-orm';
+import { and, count, desc, eq, lt, max, type SQL, sql } from 'drizzle-orm';
 import type { Scripthash } from '../bitcoin/ids.ts';
 import { deriveAddress, type WalletKey } from '../bitcoin/keychain.ts';
 import type { StatusHash } from '../domain/history.ts';
@@ -43,11 +43,11 @@ export interface Addresses {
   /** Those that are watched, newest first, below an id: to be read page by page. */
   watched(beforeId: number, limit: number): Watched[];
   countIssued(): number;
-  /** Issued since a time, or with a payment that may still change; by id, above one. */
-  hot(since: number, afterId: number, limit: number): Watched[];
+  /** Issued since a time, or with a payment that may still change; newest first, below an id. */
+  hot(since: number, beforeId: number, limit: number): Watched[];
   countHot(since: number): number;
-  /** Everything that customers may hold, by id, above one. */
-  given(afterId: number, limit: number): Watched[];
+  /** Everything that customers may hold, newest first, below an id. */
+  given(beforeId: number, limit: number): Watched[];
   countGiven(): number;
 }
 
@@ -119,9 +119,9 @@ export function createAddresses(orm: Orm, catalog: Catalog): Addresses {
     byScripthash: (scripthash) => statements.byScripthash.get({ scripthash }),
     watched: (beforeId, limit) => statements.watched.all({ beforeId, limit }),
     countIssued: () => statements.countIssued.get()?.count ?? 0,
-    hot: (since, afterId, limit) => statements.hot.all({ since, afterId, limit }),
+    hot: (since, beforeId, limit) => statements.hot.all({ since, beforeId, limit }),
     countHot: (since) => statements.countHot.get({ since })?.count ?? 0,
-    given: (afterId, limit) => statements.given.all({ afterId, limit }),
+    given: (beforeId, limit) => statements.given.all({ beforeId, limit }),
     countGiven: () => statements.countGiven.get()?.count ?? 0,
   };
 }
@@ -144,17 +144,6 @@ function prepare(orm: Orm) {
       .select()
       .from(addresses)
       .where(eq(addresses.scripthash, sql.placeholder('scripthash')))
-      .prepare(),
-    watched: orm
-      .select({
-        id: addresses.id,
-        scripthash: addresses.scripthash,
-        statusHash: addresses.statusHash,
-      })
-      .from(addresses)
-      .where(lt(addresses.id, sql.placeholder('beforeId')))
-      .orderBy(desc(addresses.id))
-      .limit(sql.placeholder('limit'))
       .prepare(),
     lastIndex: orm
       .select({ last: max(addresses.derivationIndex) })
@@ -184,7 +173,7 @@ function prepare(orm: Orm) {
         origin: 'ahead',
       })
       .prepare(),
-    ...prepareSweeps(orm),
+    ...preparePages(orm),
     issue: orm.update(addresses).set(takenAs('issued')).where(rowId()).prepare(),
     skip: orm.update(addresses).set(takenAs('skipped')).where(rowId()).prepare(),
     setNextIndex: orm
@@ -199,7 +188,7 @@ type Statements = ReturnType<typeof prepare>;
 
 const value = (name: string): SQL => sql`${sql.placeholder(name)}`;
 
-function prepareSweeps(orm: Orm) {
+function preparePages(orm: Orm) {
   const fields = {
     id: addresses.id,
     scripthash: addresses.scripthash,
@@ -209,21 +198,22 @@ function prepareSweeps(orm: Orm) {
   const isHot = sql`${isGiven} and (${addresses.issuedAt} > ${sql.placeholder('since')}
     or exists (select 1 from ${payments} where ${payments.addressId} = ${addresses.id}
       and ${payments.state} in ('unconfirmed', 'confirming', 'confirmed')))`;
-  const isAfter = gt(addresses.id, sql.placeholder('afterId'));
-  const page = (condition: SQL | undefined) =>
+  const isBefore = lt(addresses.id, sql.placeholder('beforeId'));
+  const page = (condition?: SQL) =>
     orm
       .select(fields)
       .from(addresses)
-      .where(condition)
-      .orderBy(asc(addresses.id))
+      .where(and(isBefore, condition))
+      .orderBy(desc(addresses.id))
       .limit(sql.placeholder('limit'))
       .prepare();
   const counted = (condition: SQL) =>
     orm.select({ count: count() }).from(addresses).where(condition).prepare();
   return {
-    hot: page(and(isAfter, isHot)),
+    watched: page(),
+    hot: page(isHot),
     countHot: counted(isHot),
-    given: page(and(isAfter, isGiven)),
+    given: page(isGiven),
     countGiven: counted(isGiven),
   };
 }

@@ -1,10 +1,13 @@
 // The slow rounds: every address is compared anew now and then, at a second server where there is one,
 // so that neither an address beyond the subscribed ones nor a server's silence hides a payment for
-// long. And the raw transactions of unconfirmed payments are broadcast again.
+// long. A few at a time: a server is never asked faster than it answers and forgives (see budget.ts),
+// and a round that takes longer than it should goes on where it stopped. And the raw transactions of
+// unconfirmed payments are broadcast again.
 
 import type { Scripthash } from '../bitcoin/ids.ts';
 import { ServerError } from '../electrum/framing.ts';
 import type { Session } from '../electrum/session.ts';
+import { PaygateError, reasonOf } from '../errors.ts';
 import type { Watched } from '../store/addresses.ts';
 import type { Store } from '../store/open.ts';
 import type { World } from '../world.ts';
@@ -15,33 +18,51 @@ export interface SweeperParts {
   /** The session that addresses are subscribed on. */
   readonly watched: () => Session | undefined;
   readonly live: () => readonly Session[];
+  /** Of those, the ones whose word counts. */
+  readonly sound: () => readonly Session[];
   readonly isSubscribed: (scripthash: Scripthash) => boolean;
   /** A script must be looked at with both servers. */
   readonly mark: (scripthash: Scripthash) => void;
 }
 
 export interface Sweeper {
-  /** One minute's share of every round. */
+  /** One minute's share of every round; nothing while the one before is under way. */
   sweep(): Promise<void>;
 }
 
+/** Above every id. */
+const newest = Number.MAX_SAFE_INTEGER;
+const minuteMs = 60_000;
 const dayMs = 86_400_000;
-const hotForMs = 7 * dayMs;
+/** How long after it was issued an address is hot. */
+export const hotForMs = 7 * dayMs;
 const hotRoundMinutes = 10;
 const roundMinutes = 24 * 60;
+/** Addresses asked about at once. */
+const batchSize = 50;
 const broadcastEveryMs = 6 * 3_600_000;
 const broadcastForMs = 14 * dayMs;
 const broadcastsAtOnce = 20;
 
 export function createSweeper(parts: SweeperParts): Sweeper {
   const { world, store } = parts;
-  let hotAfter = 0;
-  let after = 0;
+  const hotSince = () => world.now() - hotForMs;
+  const rounds = [
+    createRound({
+      minutes: hotRoundMinutes,
+      count: () => store.addresses.countHot(hotSince()),
+      page: (before, limit) => store.addresses.hot(hotSince(), before, limit),
+    }),
+    createRound({
+      minutes: roundMinutes,
+      count: () => store.addresses.countGiven(),
+      page: (before, limit) => store.addresses.given(before, limit),
+    }),
+  ];
+  let sweeping = false;
 
-  async function compare(rows: readonly Watched[]): Promise<void> {
+  async function compare(session: Session, rows: readonly Watched[]): Promise<void> {
     const watched = parts.watched();
-    const session = parts.live().find((each) => each !== watched) ?? watched;
-    if (session === undefined) return;
     await Promise.all(
       rows.map(async ({ scripthash, statusHash }) => {
         const status = await session.subscribe(scripthash, { bulk: true });
@@ -52,52 +73,101 @@ export function createSweeper(parts: SweeperParts): Sweeper {
     );
   }
 
-  async function sweepHot(): Promise<void> {
-    const since = world.now() - hotForMs;
-    const share = Math.ceil(store.addresses.countHot(since) / hotRoundMinutes);
-    const rows = store.addresses.hot(since, hotAfter, share);
-    hotAfter = rows.length < share ? 0 : (rows.at(-1)?.id ?? 0);
-    await compare(rows);
-  }
-
-  async function sweepAll(): Promise<void> {
-    const share = Math.ceil(store.addresses.countGiven() / roundMinutes);
-    const rows = store.addresses.given(after, share);
-    after = rows.length < share ? 0 : (rows.at(-1)?.id ?? 0);
-    await compare(rows);
-  }
-
-  async function broadcast(): Promise<void> {
-    const now = world.now();
-    const due = store.ledger.toBroadcast(
-      now - broadcastForMs,
-      now - broadcastEveryMs,
-      broadcastsAtOnce,
-    );
-    for (const txid of due) {
-      const raw = store.ledger.rawOf(txid);
-      if (raw === undefined) continue;
-      await broadcastOne(raw);
-      await store.database.write((tx) => store.ledger.noteBroadcast(tx, now, txid));
-    }
-  }
-
-  /** A server refuses what it has already, and what conflicts with what it has. */
-  async function broadcastOne(raw: Uint8Array): Promise<void> {
-    for (const session of parts.live()) {
-      try {
-        await session.broadcast(raw);
-      } catch (error) {
-        if (!(error instanceof ServerError)) throw error;
+  /** The rounds in turns, so that neither waits for the other's end. */
+  async function compareShares(): Promise<void> {
+    const until = world.monotonic() + minuteMs;
+    for (const round of rounds) round.beginMinute();
+    for (let left = rounds; left.length > 0; ) {
+      const unfinished: typeof rounds = [];
+      for (const round of left) {
+        const session = secondVoice();
+        // It has more to do already than its budget lets out.
+        if (session === undefined || session.bulkWaiting > 0 || world.monotonic() > until) return;
+        if (await round.step((rows) => compare(session, rows))) unfinished.push(round);
       }
+      left = unfinished;
     }
+  }
+
+  function secondVoice(): Session | undefined {
+    const watched = parts.watched();
+    return parts.sound().find((each) => each !== watched) ?? watched;
   }
 
   return {
     async sweep() {
-      await sweepHot();
-      await sweepAll();
-      await broadcast();
+      if (sweeping) return;
+      sweeping = true;
+      try {
+        await broadcast(parts);
+        await compareShares();
+      } catch (error) {
+        // A server that was lost meanwhile: the next minute goes on with what is left.
+        if (!(error instanceof PaygateError)) throw error;
+        world.log.debug('a sweep was cut short', { reason: reasonOf(error) });
+      } finally {
+        sweeping = false;
+      }
+    },
+  };
+}
+
+async function broadcast({ world, store, live }: SweeperParts): Promise<void> {
+  const now = world.now();
+  const due = store.ledger.toBroadcast(
+    now - broadcastForMs,
+    now - broadcastEveryMs,
+    broadcastsAtOnce,
+  );
+  for (const txid of due) {
+    const raw = store.ledger.rawOf(txid);
+    if (raw === undefined) continue;
+    for (const session of live()) await broadcastOne(session, raw);
+    await store.database.write((tx) => store.ledger.noteBroadcast(tx, now, txid));
+  }
+}
+
+/** A server refuses what it has already, and what conflicts with what it has. */
+async function broadcastOne(session: Session, raw: Uint8Array): Promise<void> {
+  try {
+    await session.broadcast(raw);
+  } catch (error) {
+    if (!(error instanceof ServerError)) throw error;
+  }
+}
+
+interface RoundParts {
+  /** How long one way through should take. */
+  readonly minutes: number;
+  readonly count: () => number;
+  /** Newest first, below an id. */
+  readonly page: (beforeId: number, limit: number) => readonly Watched[];
+}
+
+interface Round {
+  /** A new minute's share is due; what is left of the last one is part of the round still. */
+  beginMinute(): void;
+  /** Compares some of the share; false when it is done. */
+  step(compare: (rows: readonly Watched[]) => Promise<void>): Promise<boolean>;
+}
+
+/** A way through a set of addresses, over and over. */
+function createRound({ minutes, count, page }: RoundParts): Round {
+  let before = newest;
+  let due = 0;
+  return {
+    beginMinute() {
+      due = Math.ceil(count() / minutes);
+    },
+    async step(compare) {
+      const limit = Math.min(due, batchSize);
+      const rows = page(before, limit);
+      await compare(rows);
+      // Only now: what was not answered is asked again.
+      const isThrough = rows.length < limit;
+      before = isThrough ? newest : (rows.at(-1)?.id ?? before);
+      due = isThrough ? 0 : due - rows.length;
+      return due > 0;
     },
   };
 }

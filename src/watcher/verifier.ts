@@ -179,22 +179,34 @@ export function createVerifier(options: VerifierOptions): Verifier {
   };
 }
 
-/** Asks a server for a transaction, unless it was asked for lately. */
+interface Fetched {
+  readonly by: Session;
+  readonly known: Promise<Known>;
+}
+
+/** Asks a server for a transaction, unless it is known; what another server tells of it is waited for. */
 function keepTransactions(): (session: Session, txid: Txid) => Promise<Known> {
-  const transactions = new Map<Txid, Promise<Known>>();
-  return (session, txid) => {
-    const known = transactions.get(txid);
-    if (known !== undefined) return known;
-    const fetched = session.transaction(txid).then((raw) => ({ raw, parsed: parsed(raw, txid) }));
+  const transactions = new Map<Txid, Fetched>();
+
+  function fetch(session: Session, txid: Txid): Promise<Known> {
+    const known = session.transaction(txid).then((raw) => ({ raw, parsed: parsed(raw, txid) }));
     if (transactions.size >= keptTransactions) {
       for (const oldest of transactions.keys()) {
         transactions.delete(oldest);
         break;
       }
     }
+    const fetched = { by: session, known };
     transactions.set(txid, fetched);
-    fetched.catch(() => transactions.delete(txid));
-    return fetched;
+    known.catch(() => transactions.get(txid) === fetched && transactions.delete(txid));
+    return known;
+  }
+
+  return (session, txid) => {
+    const fetched = transactions.get(txid);
+    if (fetched === undefined) return fetch(session, txid);
+    // Bytes that hash to their id are true whoever sent them; a lie is only its teller's.
+    return fetched.by === session ? fetched.known : fetched.known.catch(() => fetch(session, txid));
   };
 }
 

@@ -10,10 +10,11 @@ import type { Session } from '../electrum/session.ts';
 import type { ServerAddress } from '../electrum/trust.ts';
 import type { HeaderTip } from '../electrum/wire.ts';
 import { reasonOf } from '../errors.ts';
+import type { Watched } from '../store/addresses.ts';
 import type { Store } from '../store/open.ts';
 import type { Cancel, SocksProxy, World } from '../world.ts';
 import { createDrain, type Drain } from './drain.ts';
-import { createSweeper, type Sweeper } from './sweeper.ts';
+import { createSweeper, hotForMs, type Sweeper } from './sweeper.ts';
 import { createTasks, type Tasks } from './tasks.ts';
 import { createVerifier, Lie, type Verifier } from './verifier.ts';
 import { tendWallets } from './wallets.ts';
@@ -28,6 +29,8 @@ export interface WatcherParts {
   readonly proxy: SocksProxy | undefined;
   /** Payments above it are believed only with the depth of their block's tree. */
   readonly proveDepthAboveSat: number;
+  /** How many addresses are subscribed at a server; 10,000 without it. */
+  readonly mostSubscribed?: number;
   /** Callbacks were enqueued by something that the chain told us. */
   readonly onCallbacks: () => void;
 }
@@ -57,8 +60,8 @@ export interface Watcher {
 /** Addresses read from the file at once while all are compared with a fresh server. */
 const pageSize = 500;
 const everyMinute = '0 * * * * *';
-/** How many addresses are subscribed at a server; the sweeps reach the others. */
-const mostSubscribed = 10_000;
+/** How many addresses are subscribed at a server, unless told otherwise; sweeps reach the others. */
+const defaultMostSubscribed = 10_000;
 /** How long after an address was issued more are derived ahead. */
 const tendDelayMs = 100;
 
@@ -110,6 +113,7 @@ class ElectrumWatcher implements Watcher {
       store,
       watched: () => this.#session,
       live: () => this.#pool.live(),
+      sound: () => this.#pool.live(),
       isSubscribed: (scripthash) => this.#subscribed.has(scripthash),
       mark: (scripthash) => this.#drain.mark(scripthash, 'cross'),
     });
@@ -220,19 +224,28 @@ class ElectrumWatcher implements Watcher {
     }
   }
 
+  /** The hot ones first, then the others, each newest first, as many as a server should bear. */
   async #subscribeAll(session: Session): Promise<void> {
     const { addresses } = this.#parts.store;
-    let before = Number.MAX_SAFE_INTEGER;
-    while (this.#subscribed.size < mostSubscribed) {
-      const page = addresses.watched(before, pageSize);
-      const last = page.at(-1);
-      if (last === undefined) return;
+    const since = this.#parts.world.now() - hotForMs;
+    await this.#subscribePages(session, (before) => addresses.hot(since, before, pageSize));
+    await this.#subscribePages(session, (before) => addresses.watched(before, pageSize));
+  }
+
+  async #subscribePages(session: Session, read: (before: number) => Watched[]): Promise<void> {
+    let page = read(Number.MAX_SAFE_INTEGER);
+    for (let last = page.at(-1); last !== undefined; last = page.at(-1)) {
+      const room = (this.#parts.mostSubscribed ?? defaultMostSubscribed) - this.#subscribed.size;
+      const fresh = page.filter(({ scripthash }) => !this.#subscribed.has(scripthash));
       await Promise.all(
-        page.map(({ scripthash, statusHash }) =>
-          this.#compare(session, scripthash, statusHash, true),
-        ),
+        fresh
+          .slice(0, Math.max(0, room))
+          .map(({ scripthash, statusHash }) =>
+            this.#compare(session, scripthash, statusHash, true),
+          ),
       );
-      before = last.id;
+      if (room <= fresh.length) return;
+      page = read(last.id);
     }
   }
 

@@ -90,7 +90,7 @@ export function hold(network: Network, given: readonly Header[], firstHeight = 0
 
   function feed(headers: readonly Header[]): Connected {
     const result = connectHeaders(view, headers);
-    if (result.kind !== 'best' && result.kind !== 'side') return result;
+    if (!('added' in result)) return result;
     for (const each of result.added) all.set(each.header.hash, each);
     if (result.kind === 'best') {
       const joining: ChainHeader[] = [];

@@ -1,0 +1,64 @@
+// How a server's tip stands to our best chain, and whether the server may be used. Pure. An ancestor of
+// our tip is lag, never disagreement; a valid branch beside ours is disagreement, never a lie.
+
+import type { NetworkName } from '../bitcoin/network.ts';
+import { type ChainHeader, type ChainView, forkHeightOf, maximumReorganisation } from './chain.ts';
+
+/** Blocks behind our tip from which on a server is not used. */
+const lagBlocks = 2;
+/** A branch that leaves ours no deeper is what every race between miners looks like. */
+const raceBlocks = 2;
+/** Age of a tip, by its own time, from which on its server is not used. */
+const staleMs = 8 * 3_600_000;
+
+/** Why a server is not used while another one can be. */
+export type Doubt =
+  | { readonly kind: 'lag'; readonly blocks: number }
+  | { readonly kind: 'stale'; readonly ageMs: number }
+  /** On another branch, that leaves ours so many blocks below our tip. */
+  | { readonly kind: 'branch'; readonly depth: number }
+  /** The same, deeper than is ever followed, and with more work than ours. */
+  | { readonly kind: 'deep'; readonly depth: number };
+
+export interface Standing {
+  readonly view: Pick<ChainView, 'byHash' | 'bestAt'>;
+  readonly network: NetworkName;
+  /** Of the server, verified. */
+  readonly tip: ChainHeader;
+  /** The end of our best chain. */
+  readonly best: ChainHeader;
+  /** Epoch milliseconds. */
+  readonly now: number;
+}
+
+export function doubtOf({ view, network, tip, best, now }: Standing): Doubt | undefined {
+  const forkHeight = forkHeightOf(view, tip);
+  const depth = best.height - forkHeight;
+  const isBranch = forkHeight < tip.height;
+  if (isBranch && depth > raceBlocks) {
+    const isHeavier = tip.work > best.work;
+    return { kind: isHeavier && depth > maximumReorganisation ? 'deep' : 'branch', depth };
+  }
+  const blocks = best.height - tip.height;
+  if (blocks >= lagBlocks) return { kind: 'lag', blocks };
+  const ageMs = now - tip.header.time * 1000;
+  if (ageMs > staleMs && network !== 'regtest') return { kind: 'stale', ageMs };
+  return undefined;
+}
+
+/** In words for the operator. */
+export function describeDoubt(doubt: Doubt): string {
+  switch (doubt.kind) {
+    case 'lag':
+      return `it is ${doubt.blocks} blocks behind`;
+    case 'stale':
+      return `its newest block is ${Math.floor(doubt.ageMs / 3_600_000)} hours old`;
+    case 'branch':
+      return `it follows another branch, which leaves ours ${doubt.depth} blocks back`;
+    case 'deep':
+      return (
+        `it follows a branch with more work than ours, which leaves ours ${doubt.depth} blocks back: ` +
+        `deeper than ${maximumReorganisation}, so it is not followed`
+      );
+  }
+}

@@ -1,0 +1,122 @@
+// What is subscribed, and the rounds that reach everything else.
+
+import { afterEach, expect, test } from 'vitest';
+import type { Scripthash } from '../../src/bitcoin/ids.ts';
+import type { SimulatedServer } from '../../src/sandbox/server.ts';
+import { cleanUp } from '../support/files.ts';
+import { now, type TestStore } from '../support/store.ts';
+import { prepareWatching, type Watching } from '../support/watching.ts';
+
+afterEach(cleanUp);
+
+const day = 86_400_000;
+const method = 'blockchain.scripthash.subscribe';
+
+const asked = (server: SimulatedServer | undefined): Scripthash[] =>
+  (server?.requests ?? [])
+    .filter((request) => request.method === method)
+    .map(({ params }) => params[0] as Scripthash);
+
+/** Issues addresses at a time, the oldest first. */
+const issue = (store: TestStore, count: number, at: number): Promise<Scripthash[]> =>
+  store.write((tx) =>
+    Array.from({ length: count }, () => store.addresses.issue(tx, at, 1, 1).scripthash),
+  );
+
+const other = ({ servers, inUse }: Watching): SimulatedServer => {
+  const found = servers.find((server) => server !== inUse());
+  if (found === undefined) throw new Error('there is no second server');
+  return found;
+};
+
+async function minutes({ world, watcher }: Watching, count: number): Promise<void> {
+  for (let minute = 0; minute < count; minute += 1) {
+    // Up to the very tick: what it starts ends before the clock goes on.
+    await world.advance(60_000 - (world.now() % 60_000));
+    await watcher.idle();
+  }
+}
+
+test('hot addresses are subscribed first, the newest of them before all, up to the limit', async () => {
+  const watching = await prepareWatching({ mostSubscribed: 5 });
+  const { store, watcher, servers } = watching;
+  const hot = await issue(store, 3, now - 6 * day);
+  const cold = await issue(store, 40, now - 8 * day);
+  const ahead = await store.write((tx) => store.addresses.deriveAhead(tx, 1, 100));
+  await watching.start();
+  expect(asked(servers[0])).toEqual([...hot.toReversed(), ...ahead.slice(-2).toReversed()]);
+  expect(asked(servers[0]).filter((each) => cold.includes(each))).toEqual([]);
+  expect(watcher.status().caughtUp).toBe(true);
+});
+
+test('an address with a payment that is not settled is hot however old it is', async () => {
+  const watching = await prepareWatching({ mostSubscribed: 1 });
+  const { store, chain, servers } = watching;
+  const [oldest] = await issue(store, 1, now - 100 * day);
+  const row = store.addresses.byScripthash(oldest as Scripthash);
+  chain.pay([{ address: row?.address ?? '', valueSat: 5_000 }]);
+  await issue(store, 10, now - 50 * day);
+  await watching.start();
+  expect(asked(servers[0])).not.toContain(oldest);
+  // The sweep finds the payment; the next session begins with its address.
+  for (let minute = 0; minute < 11; minute += 1) await minutes(watching, 1);
+  expect(store.ledger.paymentsOf(row?.id ?? 0)).toMatchObject([{ state: 'unconfirmed' }]);
+  servers[0]?.clearLog();
+  servers[0]?.disconnectAll();
+  await watching.world.until(() => !watching.watcher.status().caughtUp);
+  await watching.world.advance(5_000);
+  await watching.world.until(() => watching.watcher.status().caughtUp);
+  expect(asked(servers[0])[0]).toBe(oldest);
+});
+
+test('every hot address is asked about at the second server in ten minutes, once', async () => {
+  const watching = await prepareWatching({ servers: 2 });
+  const hot = await issue(watching.store, 95, now - day);
+  await watching.start();
+  const second = other(watching);
+  second.clearLog();
+  await minutes(watching, 10);
+  // The daily round asks about one of them each minute as well.
+  expect(asked(second)).toHaveLength(95 + 10);
+  expect(new Set(asked(second))).toEqual(new Set(hot));
+});
+
+test('a round that a server holds up does not pile up, and goes on where it stopped', async () => {
+  const watching = await prepareWatching({ servers: 2 });
+  const { world, store } = watching;
+  const hot = await issue(store, 1_200, now - day);
+  const newest = hot.slice(-50).toReversed();
+  await watching.start();
+  const second = other(watching);
+  await minutes(watching, 1);
+  expect(asked(second).slice(0, 50)).toEqual(newest);
+  const reached = new Set(asked(second));
+  second.clearLog();
+  watching.inUse()?.clearLog();
+  // The share of a minute is 120; of those that are not answered, a batch at a time is asked about.
+  const silence = second.inject({ kind: 'hang', when: (name) => name === method });
+  await world.advance(60_000);
+  const unanswered = asked(second).filter((each) => each !== hot.at(-1));
+  expect(unanswered).toHaveLength(50);
+  expect(unanswered.filter((each) => reached.has(each))).toEqual([]);
+  silence();
+  await minutes(watching, 12);
+  // The same ones again, then what is left; the daily round alone goes over the newest meanwhile.
+  const again = asked(second).slice(50);
+  expect(again.filter((each) => !reached.has(each)).slice(0, 50)).toEqual(unanswered);
+  const missing = hot.filter((each) => !reached.has(each) && !again.includes(each));
+  expect(missing).toEqual([]);
+});
+
+test('what a public server forgives sets the pace, and the rounds go on', async () => {
+  const watching = await prepareWatching({ servers: 2, own: false });
+  const { store } = watching;
+  const hot = await issue(store, 700, now - day);
+  await watching.start();
+  const second = other(watching);
+  second.clearLog();
+  await watching.world.advance(30 * 60_000);
+  // Ten mass requests a second, of which every other one unsubscribes.
+  expect(asked(second).length).toBeLessThan(30 * 60 * 5 + 1_000);
+  expect(hot.filter((each) => !asked(second).includes(each))).toEqual([]);
+});

@@ -1,0 +1,78 @@
+// A watcher on a store's file before simulated servers, without the rest of the house: for what a house
+// cannot be set to (another network's rule, a lower limit, servers that are not the operator's own).
+
+import type { Network } from '../../src/bitcoin/network.ts';
+import { networks } from '../../src/bitcoin/network.ts';
+import { parseServerAddress } from '../../src/electrum/trust.ts';
+import { SimulatedChain } from '../../src/sandbox/chain.ts';
+import { SimulatedServer } from '../../src/sandbox/server.ts';
+import { createWatcher, type Watcher } from '../../src/watcher/watcher.ts';
+import { whenOver } from './files.ts';
+import { openTestStore, type TestStore } from './store.ts';
+import { createTestWorld, type TestWorld } from './world.ts';
+
+export interface Watching {
+  readonly world: TestWorld;
+  readonly chain: SimulatedChain;
+  readonly store: TestStore;
+  readonly servers: readonly SimulatedServer[];
+  readonly labels: readonly string[];
+  readonly watcher: Watcher;
+  /** The server in use. */
+  inUse(): SimulatedServer | undefined;
+  start(): Promise<void>;
+}
+
+export interface WatchingOptions {
+  readonly servers?: number;
+  /** Regtest's rules, changed. */
+  readonly network?: Partial<Network>;
+  readonly mostSubscribed?: number;
+  /** Whether the servers are the operator's own; they are unless told otherwise. */
+  readonly own?: boolean;
+}
+
+/** A file with one wallet and one store; nothing is started yet. */
+export async function prepareWatching(options: WatchingOptions = {}): Promise<Watching> {
+  const { own = true } = options;
+  const world = createTestWorld();
+  const store = await openTestStore();
+  await store.addWallet();
+  await store.addStore();
+  const chain = new SimulatedChain({ seed: 'watching', now: () => world.now() / 1000 });
+  chain.mine(110);
+  const servers: SimulatedServer[] = [];
+  const labels: string[] = [];
+  for (let count = 0; count < (options.servers ?? 1); count += 1) {
+    const server = new SimulatedServer({ chain, timer: world });
+    const listening = await server.listen({ host: '127.0.0.1', port: 0 });
+    whenOver(() => listening.close());
+    servers.push(server);
+    labels.push(`tcp://127.0.0.1:${listening.port}`);
+  }
+  const watcher = createWatcher({
+    world,
+    store,
+    network: { ...networks.regtest, ...options.network },
+    servers: labels.map((label) => ({ ...parseServerAddress(label), own })),
+    proxy: undefined,
+    proveDepthAboveSat: 0,
+    ...(options.mostSubscribed !== undefined && { mostSubscribed: options.mostSubscribed }),
+    onCallbacks: () => {},
+  });
+  whenOver(() => watcher.stop());
+  return {
+    world,
+    chain,
+    store,
+    servers,
+    labels,
+    watcher,
+    inUse: () => servers[labels.indexOf(watcher.status().server ?? '')],
+    async start() {
+      watcher.start();
+      await world.until(() => watcher.status().caughtUp, 'the watcher to catch up');
+      await watcher.idle();
+    },
+  };
+}
