@@ -20,9 +20,13 @@ CREATE UNIQUE INDEX `addresses_place` ON `addresses` (`wallet_id`,`branch`,`deri
 CREATE TABLE `api_keys` (
 	`id` integer PRIMARY KEY NOT NULL,
 	`hash` blob NOT NULL,
-	`secret` text NOT NULL,
+	`secret` text,
+	`scope` text DEFAULT 'payments' NOT NULL,
+	`store_id` integer,
 	`created_at` integer NOT NULL,
-	`expires_at` integer
+	`expires_at` integer,
+	`plugin_until` integer,
+	FOREIGN KEY (`store_id`) REFERENCES `stores`(`id`) ON UPDATE no action ON DELETE no action
 ) STRICT;
 --> statement-breakpoint
 CREATE UNIQUE INDEX `api_keys_hash_unique` ON `api_keys` (`hash`);--> statement-breakpoint
@@ -39,6 +43,17 @@ CREATE TABLE `attempts` (
 ) STRICT;
 --> statement-breakpoint
 CREATE INDEX `attempts_callback` ON `attempts` (`callback_id`);--> statement-breakpoint
+CREATE TABLE `audit` (
+	`id` integer PRIMARY KEY NOT NULL,
+	`at` integer NOT NULL,
+	`key_id` integer NOT NULL,
+	`action` text NOT NULL,
+	`store_id` integer,
+	`detail` text NOT NULL,
+	FOREIGN KEY (`key_id`) REFERENCES `api_keys`(`id`) ON UPDATE no action ON DELETE no action,
+	FOREIGN KEY (`store_id`) REFERENCES `stores`(`id`) ON UPDATE no action ON DELETE no action
+) STRICT;
+--> statement-breakpoint
 CREATE TABLE `callbacks` (
 	`id` integer PRIMARY KEY NOT NULL,
 	`payment_id` integer NOT NULL,
@@ -72,6 +87,18 @@ CREATE TABLE `headers` (
 ) STRICT;
 --> statement-breakpoint
 CREATE UNIQUE INDEX `headers_best` ON `headers` (`height`) WHERE on_best = 1;--> statement-breakpoint
+CREATE TABLE `idempotency_keys` (
+	`id` integer PRIMARY KEY NOT NULL,
+	`store_id` integer NOT NULL,
+	`key` text NOT NULL,
+	`address_id` integer NOT NULL,
+	`created_at` integer NOT NULL,
+	FOREIGN KEY (`store_id`) REFERENCES `stores`(`id`) ON UPDATE no action ON DELETE no action,
+	FOREIGN KEY (`address_id`) REFERENCES `addresses`(`id`) ON UPDATE no action ON DELETE no action
+) STRICT;
+--> statement-breakpoint
+CREATE INDEX `idempotency_keys_age` ON `idempotency_keys` (`created_at`);--> statement-breakpoint
+CREATE UNIQUE INDEX `idempotency_keys_identity` ON `idempotency_keys` (`store_id`,`key`);--> statement-breakpoint
 CREATE TABLE `payments` (
 	`id` integer PRIMARY KEY NOT NULL,
 	`address_id` integer NOT NULL,
@@ -91,6 +118,7 @@ CREATE TABLE `payments` (
 ) STRICT;
 --> statement-breakpoint
 CREATE INDEX `payments_state` ON `payments` (`state`,`height`);--> statement-breakpoint
+CREATE INDEX `payments_txid` ON `payments` (`txid`);--> statement-breakpoint
 CREATE UNIQUE INDEX `payments_identity` ON `payments` (`address_id`,`txid`);--> statement-breakpoint
 CREATE TABLE `servers` (
 	`label` text PRIMARY KEY NOT NULL,
@@ -109,7 +137,7 @@ CREATE TABLE `settings` (
 CREATE TABLE `stores` (
 	`id` integer PRIMARY KEY NOT NULL,
 	`name` text NOT NULL,
-	`wallet_id` integer NOT NULL,
+	`wallet_id` integer,
 	`callback_url` text NOT NULL,
 	`required_confirmations` integer NOT NULL,
 	`confirmation_bands` text DEFAULT '[]' NOT NULL,

@@ -15,6 +15,7 @@ import { inspectFile, lockForServer } from './store/file.ts';
 import { beginAt, followedNetwork } from './store/headers.ts';
 import { type Highwater, openHighwater } from './store/highwater.ts';
 import { openStore, type Store } from './store/open.ts';
+import { noteCopied } from './store/settings.ts';
 import { version } from './version.ts';
 import { createWatcher } from './watcher/watcher.ts';
 import type { World } from './world.ts';
@@ -105,6 +106,7 @@ async function resumeCounters(
     for (const { walletId, to } of resumption.skips) {
       addresses.skip(tx, world.now(), walletId, to);
     }
+    if (resumption.kind === 'copy') noteCopied(tx, catalog, world.now());
   });
   // From now on the mark is that of this very file.
   mark.raise([]);
@@ -159,6 +161,16 @@ function join(parts: Parts, release: () => Promise<void>): App {
     log: world.log,
     health,
     now: () => world.now(),
+    monotonic: () => world.monotonic(),
+    rates: {
+      newAddress: config.limitNewAddress,
+      balance: config.limitBalance,
+      searchHistory: config.limitSearchHistory,
+      unknownKey: config.limitUnknownKey,
+    },
+    proxies: config.trustedProxy,
+    refuseGap: config.refuseGap,
+    isCaughtUp: () => watcher.status().caughtUp,
     checkIssuing: () => checkRoom(hasRoom),
     onIssued: ({ scripthash }) => watcher.issued(scripthash),
   });

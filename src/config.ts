@@ -8,6 +8,8 @@ import {
   parseCheckpoint,
   parseNetworkName,
 } from './bitcoin/network.ts';
+import { type Proxies, parseProxyNetwork } from './domain/client-address.ts';
+import type { Rate } from './domain/rate.ts';
 import { parseProxy } from './electrum/proxy.ts';
 import { parseServerAddress, type ServerAddress } from './electrum/trust.ts';
 import { PaygateError, reasonOf } from './errors.ts';
@@ -36,6 +38,16 @@ export interface Config {
   readonly proveDepthAbove: number;
   /** How the outside reaches us; undefined until the merchant says so. */
   readonly publicUrl: string | undefined;
+  /** Whose `X-Forwarded-For` is believed. */
+  readonly trustedProxy: Proxies;
+  /** Unpaid addresses in a row after which a wallet's next one is refused; undefined: never. */
+  readonly refuseGap: number | undefined;
+  /** How often a key may ask; undefined: as often as it likes. */
+  readonly limitNewAddress: Rate | undefined;
+  readonly limitBalance: Rate | undefined;
+  readonly limitSearchHistory: Rate | undefined;
+  /** How often one address may come with a key that is none. */
+  readonly limitUnknownKey: Rate | undefined;
   readonly logLevel: LogLevel;
 }
 
@@ -70,6 +82,17 @@ const optional =
     const text = texts.at(-1);
     return text === undefined ? undefined : parse(text);
   };
+
+function rate(name: string, fallback: string, what: string): Option<Rate | undefined> {
+  return {
+    flag: `--limit-${name}`,
+    env: `PAYGATE_LIMIT_${name.replaceAll('-', '_').toUpperCase()}`,
+    value: 'n[:burst]',
+    help: `${what}; off for no limit`,
+    default: fallback,
+    parse: one(parseRate),
+  };
+}
 
 export const options: OptionTable = {
   db: {
@@ -133,6 +156,29 @@ export const options: OptionTable = {
     help: 'the URL under which shops reach this paygate',
     parse: optional(parsePublicUrl),
   },
+  trustedProxy: {
+    flag: '--trusted-proxy',
+    env: 'PAYGATE_TRUSTED_PROXY',
+    value: 'address',
+    help: 'a proxy, or a network of them, whose X-Forwarded-For is believed; repeatable (default: none)',
+    repeatable: true,
+    parse: (texts) => texts.map(parseProxyNetwork),
+  },
+  refuseGap: {
+    flag: '--refuse-gap',
+    env: 'PAYGATE_REFUSE_GAP',
+    value: 'n',
+    help: 'refuse an address after so many unpaid ones in a row (default: never)',
+    parse: optional(parseGap),
+  },
+  limitNewAddress: rate(
+    'new-address',
+    '300:100',
+    'new_address requests a minute, and at once, of a key',
+  ),
+  limitBalance: rate('balance', '30', 'balance requests a minute of a key'),
+  limitSearchHistory: rate('search-history', '30', 'searchhistory requests a minute of a key'),
+  limitUnknownKey: rate('unknown-key', '10', 'requests a minute with a wrong key from one address'),
   logLevel: {
     flag: '--log-level',
     env: 'PAYGATE_LOG_LEVEL',
@@ -207,6 +253,25 @@ function parseListen(text: string): Listen {
     );
   }
   return { host: match[1].replace(/^\[|\]$/g, ''), port };
+}
+
+const mostPerMinute = 1_000_000;
+
+function parseRate(text: string): Rate | undefined {
+  if (text === 'off') return undefined;
+  const [, perMinute, burst = perMinute] = /^(\d{1,7})(?::(\d{1,7}))?$/.exec(text) ?? [];
+  const rate = { perMinute: Number(perMinute), burst: Number(burst) };
+  const isPossible = (count: number): boolean => count >= 1 && count <= mostPerMinute;
+  if (isPossible(rate.perMinute) && isPossible(rate.burst)) return rate;
+  throw new PaygateError(
+    'invalid',
+    `a number a minute such as 30 or 300:100, or off, not "${text}"`,
+  );
+}
+
+function parseGap(text: string): number {
+  if (/^[1-9]\d{0,3}$/.test(text)) return Number(text);
+  throw new PaygateError('invalid', `a number from 1 to 9999 expected, not "${text}"`);
 }
 
 function parsePublicUrl(text: string): string {

@@ -7,7 +7,7 @@ import { isApiKey } from '../../src/domain/api-key.ts';
 import { openStore } from '../../src/store/open.ts';
 
 const [path = ''] = process.argv.slice(2);
-const { catalog } = await openStore({
+const { keys } = await openStore({
   path,
   create: false,
   network: undefined,
@@ -22,7 +22,7 @@ const answer = {
 const app = new Hono();
 app.get('/constant', (context) => {
   const [, key = ''] = /^Bearer (\S+)$/.exec(context.req.header('Authorization') ?? '') ?? [];
-  if (!isApiKey(key) || !catalog.isValidKey(key, Date.now())) return context.text('no', 401);
+  if (!isApiKey(key) || keys.find(key, Date.now()) === undefined) return context.text('no', 401);
   return context.json(answer);
 });
 const server = serve({ fetch: app.fetch, hostname: '127.0.0.1', port: 0 }, ({ port }) =>

@@ -1,8 +1,19 @@
-// `paygate key show|rotate`: the merchant's API key.
+// `paygate key show|rotate|add|list|revoke`: the merchant's API key, and keys that may do less.
 
-import { Command, InvalidArgumentError } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { type KeyScope, keyScopes } from '../domain/scope.ts';
 import { PaygateError } from '../errors.ts';
-import { type FileOptions, fileCommand, print, showTime, withStore, world } from './command.ts';
+import type { Key } from '../store/keys.ts';
+import {
+  type FileOptions,
+  fileCommand,
+  print,
+  showTime,
+  table,
+  wholeNumber,
+  withStore,
+  world,
+} from './command.ts';
 
 const unitMs: Readonly<Record<string, number>> = {
   s: 1_000,
@@ -51,5 +62,76 @@ export function keyCommand(): Command {
         );
       }),
     );
-  return new Command('key').description('the API key').addCommand(show).addCommand(rotate);
+  return new Command('key')
+    .description('API keys')
+    .addCommand(show)
+    .addCommand(rotate)
+    .addCommand(addCommand())
+    .addCommand(listCommand())
+    .addCommand(revokeCommand());
+}
+
+const keyId = wholeNumber(1, Number.MAX_SAFE_INTEGER);
+
+function addCommand(): Command {
+  return fileCommand('add', 'make a key for one store; it is shown this once')
+    .requiredOption('--store <id>', 'the only store that it is for', keyId)
+    .addOption(
+      new Option('--scope <scope>', 'what it may do').choices(keyScopes).makeOptionMandatory(),
+    )
+    .action((given: FileOptions & { store: number; scope: KeyScope }) =>
+      withStore(given, async ({ catalog, keys, database }) => {
+        const row = catalog.store(given.store);
+        if (row.archivedAt !== null) {
+          throw new PaygateError('conflict', `store ${row.id} was removed`);
+        }
+        const { scope } = given;
+        const apiKey = await database.write((tx) =>
+          keys.add(tx, world.now(), { storeId: row.id, scope, secret: world.randomBytes(32) }),
+        );
+        print(given, { api_key: apiKey, store_id: row.id, scope }, () => apiKey);
+      }),
+    );
+}
+
+const seconds = (epochMs: number | null): number | null =>
+  epochMs === null ? null : Math.floor(epochMs / 1000);
+
+const describe = (key: Key) => ({
+  id: key.id,
+  store_id: key.storeId,
+  scope: key.scope,
+  created_at: seconds(key.createdAt),
+  ends_at: seconds(key.expiresAt),
+  plugin_until: seconds(key.pluginUntil),
+});
+
+function listCommand(): Command {
+  return fileCommand('list', 'list the keys that are valid').action((given: FileOptions) =>
+    withStore(given, async ({ keys }) => {
+      const rows = keys.list(world.now());
+      print(given, rows.map(describe), () =>
+        table([
+          ['id', 'store', 'scope', 'made'],
+          ...rows.map(({ id, storeId, scope, createdAt }) => [
+            String(id),
+            storeId === null ? 'all' : String(storeId),
+            scope,
+            showTime(createdAt),
+          ]),
+        ]),
+      );
+    }),
+  );
+}
+
+function revokeCommand(): Command {
+  return fileCommand('revoke', 'end a key at once')
+    .argument('<id>', 'of the key', keyId)
+    .action((id: number, given: FileOptions) =>
+      withStore(given, async ({ keys, database }) => {
+        await database.write((tx) => keys.revoke(tx, world.now(), id));
+        print(given, { id, revoked: true }, () => `Key ${id} is not valid any more.`);
+      }),
+    );
 }

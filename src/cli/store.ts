@@ -144,17 +144,17 @@ function parseName(text: string): string {
   );
 }
 
-function describe(row: StoreRow, wallet: WalletRow) {
+function describe(row: StoreRow, wallet: WalletRow | null) {
   return {
     id: row.id,
     name: row.name,
     http_callback: row.callbackUrl,
-    wallet: { id: wallet.id, script: wallet.scriptType, account: wallet.account },
+    wallet: wallet && { id: wallet.id, script: wallet.scriptType, account: wallet.account },
   };
 }
 
 function detail(store: Store, row: StoreRow) {
-  const wallet = store.catalog.wallet(row.walletId);
+  const wallet = row.walletId === null ? null : store.catalog.wallet(row.walletId);
   return {
     ...describe(row, wallet),
     confirmations: row.requiredConfirmations,
@@ -165,8 +165,8 @@ function detail(store: Store, row: StoreRow) {
     reversal_callback: row.reversalCallback,
     allow_private_callback: row.allowPrivateCallback,
     allow_http_callback: row.allowHttpCallback,
-    next_index: wallet.nextIndex,
-    scanned: wallet.scannedAt !== null,
+    next_index: wallet?.nextIndex ?? null,
+    scanned: wallet !== null && wallet.scannedAt !== null,
     created_at: Math.floor(row.createdAt / 1000),
     archived_at: row.archivedAt === null ? null : Math.floor(row.archivedAt / 1000),
     callbacks_stopped: row.callbacksStopped,
@@ -240,7 +240,7 @@ function listCommand(): Command {
           const lines = stores.map((each) => [
             String(each.id),
             each.name,
-            each.wallet.script,
+            each.wallet?.script ?? '-',
             each.http_callback,
           ]);
           return table([['id', 'name', 'script', 'callback URL'], ...lines]);
@@ -261,7 +261,7 @@ function showCommand(): Command {
             ['name', answer.name],
             ['callback URL', answer.http_callback],
             ['confirmations', showPolicy(row)],
-            ['wallet', `${answer.wallet.id} (${answer.wallet.script}) ${answer.wallet.account}`],
+            ['wallet', showWallet(answer)],
             ['next index', answer.scanned ? String(answer.next_index) : 'not scanned yet'],
             ['webhook secret', answer.webhook_secret],
             ['created', showTime(row.createdAt)],
@@ -271,6 +271,9 @@ function showCommand(): Command {
       }),
     );
 }
+
+const showWallet = ({ wallet }: ReturnType<typeof detail>): string =>
+  wallet === null ? 'none' : `${wallet.id} (${wallet.script}) ${wallet.account}`;
 
 const showPolicy = (row: StoreRow): string =>
   [

@@ -6,8 +6,8 @@ export interface Candidate {
   readonly id: number;
   readonly name: string;
   readonly callbackUrl: string;
-  /** The wallet's key as the merchant's own wallet shows it. */
-  readonly account: string;
+  /** The wallet's key as the merchant's own wallet shows it; null while there is no wallet. */
+  readonly account: string | null;
 }
 
 export interface Wish {
@@ -33,7 +33,7 @@ export function chooseStore<T extends Candidate>(stores: readonly T[], wish: Wis
     );
   }
   const { account, callback } = wish;
-  const fitting = account ? stores.filter((store) => store.account.includes(account)) : stores;
+  const fitting = account ? stores.filter((store) => store.account?.includes(account)) : stores;
   const [only, second] = fitting;
   if (only === undefined) throw noMatch(stores, 'match_account');
   if (stores.length === 1 || (second === undefined && !callback)) return only;
@@ -60,6 +60,14 @@ function byCallback<T extends Candidate>(stores: readonly T[], wish: string): T 
     { number: 1032 },
   );
 }
+
+/** What a store without a wallet answers. */
+export const noWallet = ({ id, name }: Pick<Candidate, 'id' | 'name'>): PaygateError =>
+  new PaygateError(
+    'invalid',
+    `Store ${id} ${JSON.stringify(name)} has no wallet yet: add an xpub with \`paygate store add\`, or attach a wallet to it`,
+    { number: 1001 },
+  );
 
 const noMatch = (stores: readonly Candidate[], parameter: string): PaygateError =>
   new PaygateError(

@@ -1,32 +1,40 @@
-// The merchant API: who asks, which store is meant, and the answer's frozen shape (wire §§1-2).
+// The merchant API: the door of every operation (wire §§1-3). It asks who asks, reads what is asked by
+// the operation's own schemas, and maps errors; the operations know nothing of HTTP.
 
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
-import { isApiKey } from '../domain/api-key.ts';
-import { chooseStore } from '../domain/store-choice.ts';
 import { PaygateError } from '../errors.ts';
-import type { Issued } from '../store/addresses.ts';
-import type { Store } from '../store/open.ts';
+import { type AuthParts, authorise } from './auth.ts';
 import { errorResponse } from './errors.ts';
+import { createLimits } from './limits.ts';
+import { newAddress } from './new-address.ts';
+import { ask, type Operation } from './operation.ts';
+import type { ApiOptions } from './options.ts';
 
-export interface ApiOptions {
-  readonly store: Store;
-  /** Epoch milliseconds. */
-  readonly now: () => number;
-  /** Throws when no address may be issued now. */
-  readonly checkIssuing: () => void;
-  /** After the commit of an address that was issued. */
-  readonly onIssued: (issued: Issued) => void;
-}
+/** Every operation there is, in the order of the documentation. */
+export const operationsOf = (options: ApiOptions): readonly Operation[] => [newAddress(options)];
 
 export function createApi(options: ApiOptions): Hono {
+  const limits = createLimits(options.rates, options.monotonic);
+  const auth: AuthParts = { ...options, limits, keys: options.store.keys };
   const api = new Hono();
-  api.use(noStore, refuseRepeated, requireKey(options));
-  // Hono answers HEAD by a GET route, which would burn an address for nothing.
-  api.on(['GET', 'POST'], '/new_address', (context) =>
-    context.req.method === 'HEAD' ? notAllowed(context) : newAddress(options, context),
-  );
-  api.all('/new_address', notAllowed);
+  api.use(noStore, refuseRepeated);
+  const methods = new Map<string, string[]>();
+  for (const operation of operationsOf(options)) {
+    const path = operation.path.replaceAll(/\{(\w+)\}/g, ':$1');
+    methods.set(path, [...(methods.get(path) ?? []), ...operation.methods]);
+    api.on([...operation.methods], path, (context) => serve(auth, operation, context));
+  }
+  for (const [path, allowed] of methods) {
+    api.all(path, (context) => notAllowed(context, allowed));
+  }
   return api;
+}
+
+async function serve(auth: AuthParts, operation: Operation, context: Context): Promise<Response> {
+  // Hono answers HEAD by a GET route, which would burn an address for nothing.
+  if (context.req.method === 'HEAD') return notAllowed(context, operation.methods);
+  const key = authorise(auth, operation, context);
+  return context.json(await operation.run(await ask(operation, key, context)));
 }
 
 const noStore: MiddlewareHandler = async (context, next) => {
@@ -44,46 +52,7 @@ const refuseRepeated: MiddlewareHandler = async (context, next) => {
   await next();
 };
 
-const requireKey =
-  ({ store, now }: ApiOptions): MiddlewareHandler =>
-  async (context, next) => {
-    const header = context.req.header('Authorization') ?? '';
-    const [, key] = /^Bearer +(\S+) *$/i.exec(header) ?? [];
-    if (key === undefined || !isApiKey(key) || !store.catalog.isValidKey(key, now())) {
-      context.header('WWW-Authenticate', 'Bearer');
-      throw new PaygateError('unauthorized', 'This function requires you to login');
-    }
-    await next();
-  };
-
-function notAllowed(context: Context): Response {
-  context.header('Allow', 'GET, POST');
-  return errorResponse(context, 405, 'Use GET or POST here');
+function notAllowed(context: Context, allowed: readonly string[]): Response {
+  context.header('Allow', allowed.join(', '));
+  return errorResponse(context, 405, `Use ${allowed.join(' or ')} here`);
 }
-
-async function newAddress(options: ApiOptions, context: Context): Promise<Response> {
-  const { store, now, checkIssuing, onIssued } = options;
-  const { crypto, match_callback, match_account } = context.req.query();
-  if (crypto !== undefined && crypto.toUpperCase() !== 'BTC') {
-    throw new PaygateError('invalid', 'Only crypto=BTC is served here');
-  }
-  checkIssuing();
-  const { issued, account } = await store.database.write((tx) => {
-    const chosen = chooseStore(candidates(store), {
-      ...(match_callback ? { callback: match_callback } : {}),
-      ...(match_account ? { account: match_account } : {}),
-    });
-    const issued = store.addresses.issue(tx, now(), chosen.walletId, chosen.id);
-    return { issued, account: chosen.account };
-  });
-  onIssued(issued);
-  return context.json({
-    address: issued.address,
-    time: Math.floor(issued.issuedAt / 1000),
-    crypto: 'BTC',
-    account,
-  });
-}
-
-const candidates = ({ catalog }: Store) =>
-  catalog.stores().map((each) => ({ ...each, account: catalog.wallet(each.walletId).account }));

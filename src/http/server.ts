@@ -7,8 +7,9 @@ import { Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { PaygateError, reasonOf } from '../errors.ts';
 import type { Logger } from '../world.ts';
-import { type ApiOptions, createApi } from './api.ts';
+import { createApi } from './api.ts';
 import { errorResponse, respondTo } from './errors.ts';
+import type { ApiOptions } from './options.ts';
 
 const urlLimitBytes = 8 * 1024;
 const bodyLimitBytes = 16 * 1024;
@@ -28,7 +29,8 @@ export interface ServerOptions extends ApiOptions {
   readonly health: () => Health;
 }
 
-export type Fetch = (request: Request) => Response | Promise<Response>;
+/** `env` is what the Node server knows of the connection. */
+export type Fetch = (request: Request, env?: object) => Response | Promise<Response>;
 
 export function createHttp(options: ServerOptions): Fetch {
   const app = new Hono();
@@ -58,7 +60,7 @@ export function createHttp(options: ServerOptions): Fetch {
     }
     return respondTo(context, error);
   });
-  return (request) => app.fetch(request);
+  return (request, env) => app.fetch(request, env);
 }
 
 export interface Listening {

@@ -13,6 +13,8 @@ import { type AddressOrigin, addresses, payments, stores, wallets } from './sche
 export type AddressRow = typeof addresses.$inferSelect;
 
 export interface Issued {
+  readonly id: number;
+  readonly walletId: number;
   readonly address: string;
   readonly scripthash: Scripthash;
   readonly derivationIndex: number;
@@ -29,6 +31,12 @@ export interface Watched {
 export interface Addresses {
   /** Hands out the wallet's next unused address. @throws PaygateError unavailable before the first scan */
   issue(tx: Tx, now: number, walletId: number, storeId: number): Issued;
+  /** The last one issued to the store, where nobody has paid it and it was issued after a time. */
+  unpaidSince(walletId: number, storeId: number, since: number): Issued | undefined;
+  /** Whether the wallet's last so many addresses are all unpaid. */
+  isUnpaidFor(walletId: number, count: number): boolean;
+  /** An address that was issued, by its row. */
+  issuedAs(id: number): Issued | undefined;
   /** Derives addresses in advance up to (not including) the index; answers the new ones. */
   deriveAhead(tx: Tx, walletId: number, until: number): Scripthash[];
   /** How far addresses are derived: the first index without one. */
@@ -53,6 +61,8 @@ export interface Addresses {
 
 /** The branch that BIP44 gives to addresses which are shown to others. */
 const external = 0;
+/** How far back a store's last address is looked for: other stores may share its wallet. */
+const reusedWithin = 100;
 
 export function createAddresses(orm: Orm, catalog: Catalog): Addresses {
   const statements = prepare(orm);
@@ -83,12 +93,22 @@ export function createAddresses(orm: Orm, catalog: Catalog): Addresses {
       }
       advance(tx, wallet, index + 1);
       statements.issue.run({ id: row.id, storeId, now });
-      return {
-        address: row.address,
-        scripthash: row.scripthash,
-        derivationIndex: index,
-        issuedAt: now,
-      };
+      return issuedOf({ ...row, issuedAt: now });
+    },
+    unpaidSince(walletId, storeId, since) {
+      const last = statements.newest
+        .all({ walletId, limit: reusedWithin })
+        .find((row) => row.origin === 'issued' && row.storeId === storeId);
+      const isFresh = last?.statusHash === null && (last.issuedAt ?? 0) > since;
+      return isFresh ? issuedOf(last) : undefined;
+    },
+    isUnpaidFor(walletId, count) {
+      const rows = statements.newest.all({ walletId, limit: count });
+      return rows.length === count && rows.every(({ statusHash }) => statusHash === null);
+    },
+    issuedAs(id) {
+      const row = statements.byId.get({ id });
+      return row && issuedOf(row);
     },
     deriveAhead(_tx, walletId, until) {
       const key = catalog.walletKey(walletId);
@@ -140,6 +160,7 @@ function prepare(orm: Orm) {
         ),
       )
       .prepare(),
+    byId: orm.select().from(addresses).where(rowId()).prepare(),
     byScripthash: orm
       .select()
       .from(addresses)
@@ -173,6 +194,7 @@ function prepare(orm: Orm) {
         origin: 'ahead',
       })
       .prepare(),
+    newest: prepareNewest(orm),
     ...preparePages(orm),
     issue: orm.update(addresses).set(takenAs('issued')).where(rowId()).prepare(),
     skip: orm.update(addresses).set(takenAs('skipped')).where(rowId()).prepare(),
@@ -185,6 +207,23 @@ function prepare(orm: Orm) {
 }
 
 type Statements = ReturnType<typeof prepare>;
+
+/** A wallet's addresses below its counter, the newest first. */
+const prepareNewest = (orm: Orm) =>
+  orm
+    .select()
+    .from(addresses)
+    .where(
+      and(
+        eq(addresses.walletId, sql.placeholder('walletId')),
+        eq(addresses.branch, external),
+        sql`${addresses.derivationIndex} < (select ${wallets.nextIndex} from ${wallets}
+            where ${wallets.id} = ${sql.placeholder('walletId')})`,
+      ),
+    )
+    .orderBy(desc(addresses.derivationIndex))
+    .limit(sql.placeholder('limit'))
+    .prepare();
 
 const value = (name: string): SQL => sql`${sql.placeholder(name)}`;
 
@@ -224,6 +263,15 @@ const takenAs = (origin: AddressOrigin) => ({
   origin,
   storeId: sql`${sql.placeholder('storeId')}`,
   issuedAt: sql`${sql.placeholder('now')}`,
+});
+
+const issuedOf = (row: AddressRow): Issued => ({
+  id: row.id,
+  walletId: row.walletId,
+  address: row.address,
+  scripthash: row.scripthash,
+  derivationIndex: row.derivationIndex,
+  issuedAt: row.issuedAt ?? 0,
 });
 
 function derivedUntil(statements: Statements, catalog: Catalog, walletId: number): number {

@@ -1,7 +1,8 @@
-// What the merchant edits: stores, wallets, API keys, settings. Nothing here is ever deleted but
-// keys' validity: a wallet's counter and a store's addresses outlive both.
+// What the merchant edits: stores, wallets, *the* merchant key, settings; other keys stand in keys.ts.
+// Nothing here is ever deleted but keys' validity: a wallet's counter and a store's addresses
+// outlive both.
 
-import { and, eq, gt, isNull, or, sql } from 'drizzle-orm';
+import { and, eq, gt, isNotNull, isNull, or, sql } from 'drizzle-orm';
 import type { ScriptType } from '../bitcoin/address.ts';
 import { parseWalletKey, type WalletKey } from '../bitcoin/keychain.ts';
 import { type NetworkName, parseNetworkName } from '../bitcoin/network.ts';
@@ -15,7 +16,8 @@ export type StoreRow = typeof stores.$inferSelect;
 
 export interface NewStore {
   readonly name: string;
-  readonly walletId: number;
+  /** Null: attached later. */
+  readonly walletId: number | null;
   readonly callbackUrl: string;
   readonly requiredConfirmations: number;
   readonly allowPrivateCallback: boolean;
@@ -23,11 +25,12 @@ export interface NewStore {
   readonly webhookSecret: string;
 }
 
-/** What of a store may change while it runs; its wallet may not. */
+/** What of a store may change while it runs. */
 export type StoreChange = Partial<
   Pick<
     StoreRow,
     | 'name'
+    | 'walletId'
     | 'callbackUrl'
     | 'requiredConfirmations'
     | 'confirmationBands'
@@ -52,9 +55,8 @@ export interface Catalog {
   store(id: number): StoreRow;
   /** @throws PaygateError not_found */
   changeStore(tx: Tx, id: number, change: StoreChange): StoreRow;
+  /** Ends the store's own keys as well. */
   archiveStore(tx: Tx, now: number, id: number, stopCallbacks: boolean): StoreRow;
-  /** Whether this is the text of a key that is valid now. */
-  isValidKey(text: string, now: number): boolean;
   /** The merchant key: valid for all stores, without an end. */
   merchantKey(): string | undefined;
   /** Makes a merchant key from 32 random bytes; older ones end after the overlap. */
@@ -147,6 +149,11 @@ class SqlCatalog implements Catalog {
 
   archiveStore(_tx: Tx, now: number, id: number, stopCallbacks: boolean): StoreRow {
     const before = this.store(id);
+    this.#orm
+      .update(apiKeys)
+      .set({ expiresAt: now })
+      .where(and(eq(apiKeys.storeId, id), isAlive(now)))
+      .run();
     return this.#orm
       .update(stores)
       .set({ archivedAt: before.archivedAt ?? now, callbacksStopped: stopCallbacks })
@@ -155,16 +162,13 @@ class SqlCatalog implements Catalog {
       .get();
   }
 
-  isValidKey(text: string, now: number): boolean {
-    return this.#statements.keyByHash.get({ hash: hashOf(text), now }) !== undefined;
-  }
-
   merchantKey(): string | undefined {
-    return this.#orm
+    const row = this.#orm
       .select({ secret: apiKeys.secret })
       .from(apiKeys)
-      .where(isNull(apiKeys.expiresAt))
-      .get()?.secret;
+      .where(and(isMerchantKey, isNull(apiKeys.expiresAt)))
+      .get();
+    return row?.secret ?? undefined;
   }
 
   rotateMerchantKey(_tx: Tx, now: number, secret: Uint8Array, overlapMs: number): string {
@@ -172,7 +176,7 @@ class SqlCatalog implements Catalog {
     this.#orm
       .update(apiKeys)
       .set({ expiresAt: now + overlapMs })
-      .where(or(isNull(apiKeys.expiresAt), gt(apiKeys.expiresAt, now + overlapMs)))
+      .where(and(isMerchantKey, isAlive(now + overlapMs)))
       .run();
     this.#orm
       .insert(apiKeys)
@@ -189,16 +193,6 @@ function prepare(orm: Orm) {
       .from(settings)
       .where(eq(settings.name, sql.placeholder('name')))
       .prepare(),
-    keyByHash: orm
-      .select({ id: apiKeys.id })
-      .from(apiKeys)
-      .where(
-        and(
-          eq(apiKeys.hash, sql.placeholder('hash')),
-          or(isNull(apiKeys.expiresAt), gt(apiKeys.expiresAt, sql.placeholder('now'))),
-        ),
-      )
-      .prepare(),
     activeStores: orm.select().from(stores).where(isNull(stores.archivedAt)).prepare(),
     wallets: orm.select().from(wallets).prepare(),
     walletById: orm
@@ -210,6 +204,9 @@ function prepare(orm: Orm) {
 }
 
 type Statements = ReturnType<typeof prepare>;
+
+const isMerchantKey = isNotNull(apiKeys.secret);
+const isAlive = (at: number) => or(isNull(apiKeys.expiresAt), gt(apiKeys.expiresAt, at));
 
 const hashOf = (text: string): Buffer => Buffer.from(apiKeyHash(text));
 

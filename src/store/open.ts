@@ -3,9 +3,12 @@
 import { type NetworkName, networks } from '../bitcoin/network.ts';
 import { PaygateError } from '../errors.ts';
 import { type Addresses, createAddresses } from './addresses.ts';
+import { type Audit, createAudit } from './audit.ts';
 import { type Catalog, createCatalog, networkOf } from './catalog.ts';
 import { type Database, type DatabaseOptions, openDatabase, openFailure } from './database.ts';
 import { createHeaders, type Headers } from './headers.ts';
+import { createIdempotency, type Idempotency } from './idempotency.ts';
+import { createKeys, type Keys } from './keys.ts';
 import { createLedger, type Ledger } from './ledger.ts';
 import { createOutbox, type Outbox } from './outbox.ts';
 import { createServers, type Servers } from './servers.ts';
@@ -16,6 +19,9 @@ export interface Store {
   /** A random name given to the database when it was made; a copy keeps it. */
   readonly instance: string;
   readonly catalog: Catalog;
+  readonly keys: Keys;
+  readonly audit: Audit;
+  readonly idempotency: Idempotency;
   readonly addresses: Addresses;
   readonly headers: Headers;
   readonly ledger: Ledger;
@@ -44,6 +50,9 @@ export async function openStore(options: OpenOptions): Promise<Store> {
       network: networkOf(catalog.setting('network')),
       instance: catalog.setting('instance') ?? '',
       catalog,
+      keys: createKeys(database.orm),
+      audit: createAudit(database.orm),
+      idempotency: createIdempotency(database.orm),
       addresses,
       headers,
       outbox,

@@ -15,6 +15,7 @@ import {
 import type { BlockHash, Scripthash, Txid } from '../bitcoin/ids.ts';
 import type { StatusHash } from '../domain/history.ts';
 import type { CallbackStatus, PaymentState } from '../domain/payment.ts';
+import type { KeyScope } from '../domain/scope.ts';
 
 const id = () => integer('id').primaryKey();
 const flag = (name: string) => integer(name, { mode: 'boolean' }).notNull().default(false);
@@ -41,9 +42,8 @@ export const wallets = sqliteTable('wallets', {
 export const stores = sqliteTable('stores', {
   id: id(),
   name: text('name').notNull(),
-  walletId: integer('wallet_id')
-    .notNull()
-    .references(() => wallets.id),
+  /** Null until a wallet is attached: no address is issued before. */
+  walletId: integer('wallet_id').references(() => wallets.id),
   callbackUrl: text('callback_url').notNull(),
   requiredConfirmations: integer('required_confirmations').notNull(),
   /** JSON: from which amount on a payment must be deeper (domain/policy.ts). */
@@ -63,11 +63,29 @@ export const apiKeys = sqliteTable('api_keys', {
   id: id(),
   /** SHA-256 of the key's text: how a request finds it. */
   hash: blob('hash', { mode: 'buffer' }).notNull().unique(),
-  /** The text itself, which the merchant may look up again: the file is a secret. */
-  secret: text('secret').notNull(),
+  /** The text of a merchant key, which may be looked up again: the file is a secret. Null for others. */
+  secret: text('secret'),
+  scope: text('scope').$type<KeyScope>().notNull().default('payments'),
+  /** The only store that it is for; null for the merchant key, which is for all. */
+  storeId: integer('store_id').references(() => stores.id),
   createdAt: integer('created_at').notNull(),
-  /** Set by a rotation; the key is dead from then on. */
+  /** Set by a rotation, a revocation, the removal of its store; the key is dead from then on. */
   expiresAt: integer('expires_at'),
+  /** "Connect a plugin": until then the key may write stores. */
+  pluginUntil: integer('plugin_until'),
+});
+
+/** What was changed through the API, by which key. Append-only. */
+export const audit = sqliteTable('audit', {
+  id: id(),
+  at: integer('at').notNull(),
+  keyId: integer('key_id')
+    .notNull()
+    .references(() => apiKeys.id),
+  action: text('action').notNull(),
+  storeId: integer('store_id').references(() => stores.id),
+  /** JSON: the values that were set. */
+  detail: text('detail').notNull(),
 });
 
 /**
@@ -102,6 +120,26 @@ export const addresses = sqliteTable(
 
 export type AddressOrigin = 'ahead' | 'issued' | 'skipped' | 'foreign';
 
+/** A shop's word that two requests are one: the same address for both, for a day. */
+export const idempotencyKeys = sqliteTable(
+  'idempotency_keys',
+  {
+    id: id(),
+    storeId: integer('store_id')
+      .notNull()
+      .references(() => stores.id),
+    key: text('key').notNull(),
+    addressId: integer('address_id')
+      .notNull()
+      .references(() => addresses.id),
+    createdAt: integer('created_at').notNull(),
+  },
+  (table) => [
+    unique('idempotency_keys_identity').on(table.storeId, table.key),
+    index('idempotency_keys_age').on(table.createdAt),
+  ],
+);
+
 /** One row an (address, transaction). Confirmations are derived from `height`, never stored. */
 export const payments = sqliteTable(
   'payments',
@@ -130,6 +168,7 @@ export const payments = sqliteTable(
   (table) => [
     unique('payments_identity').on(table.addressId, table.txid),
     index('payments_state').on(table.state, table.height),
+    index('payments_txid').on(table.txid),
   ],
 );
 

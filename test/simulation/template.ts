@@ -9,7 +9,7 @@ import { parseServerAddress } from '../../src/electrum/trust.ts';
 import { SimulatedChain } from '../../src/sandbox/chain.ts';
 import { SimulatedServer } from '../../src/sandbox/server.ts';
 import { openStore } from '../../src/store/open.ts';
-import { merchantKey } from '../support/house.ts';
+import { merchantKey, unguarded } from '../support/house.ts';
 import { baseHeight } from './run.ts';
 import { createSimulationWorld } from './world.ts';
 
@@ -53,6 +53,7 @@ export async function makeTemplate(): Promise<Template> {
     // Every payment is large enough.
     proveDepthAbove: 0,
     publicUrl: undefined,
+    ...unguarded,
     logLevel: 'info',
   } as const;
   const app = await buildApp(config, world, {

@@ -75,6 +75,8 @@ describe('the addresses', () => {
     const issued = await store.issue();
     const derived = deriveAddress(accountKey(), 0, 0);
     expect(issued).toEqual({
+      id: 1,
+      walletId: 1,
       address: derived?.address,
       scripthash: derived?.scripthash,
       derivationIndex: 0,

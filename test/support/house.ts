@@ -83,9 +83,21 @@ export interface HouseOptions {
   readonly world?: TestWorld;
   /** A database to begin with a copy of, instead of a new one with a store. */
   readonly file?: { readonly path: string; readonly apiKey: string };
+  /** Settings that differ from those of a test: no limits, no trusted proxy. */
+  readonly config?: Partial<Config>;
   /** Called before paygate starts, with a chain that has coins. */
   readonly before?: (chain: SimulatedChain) => void;
 }
+
+/** Settings without limits: the clock of a test stands still. */
+export const unguarded = {
+  trustedProxy: [],
+  refuseGap: undefined,
+  limitNewAddress: undefined,
+  limitBalance: undefined,
+  limitSearchHistory: undefined,
+  limitUnknownKey: undefined,
+} satisfies Partial<Config>;
 
 /** A merchant's account key; another number is another wallet. */
 export function merchantKey(number = 1, scriptType: ScriptType = 'p2wpkh'): WalletKey {
@@ -135,6 +147,7 @@ export async function openHouse(options: HouseOptions = {}): Promise<House> {
     addresses,
     receiver,
     path,
+    config: options.config,
     ...(file === undefined ? {} : { apiKey: file.apiKey }),
   });
   cleanups.push(() => house.stop());
@@ -152,6 +165,7 @@ interface Built {
   readonly receiver: Receiver;
   readonly path: string;
   readonly apiKey?: string;
+  readonly config?: Partial<Config> | undefined;
 }
 
 function createHouse(built: Built): House {
@@ -163,7 +177,9 @@ function createHouse(built: Built): House {
     electrum: addresses.map((address) => parseServerAddress(address)),
     proveDepthAbove: largeSat,
     publicUrl: undefined,
+    ...unguarded,
     logLevel: 'info',
+    ...built.config,
   };
   let app: App | undefined;
   let port = 0;

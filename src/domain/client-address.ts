@@ -1,0 +1,56 @@
+// Whose request this is, where a proxy stands between. Pure. `X-Forwarded-For` is a stranger's text but
+// for what a proxy of ours wrote at its end: it is read from there, and only as far as proxies of
+// ours reach.
+
+import ipaddr from 'ipaddr.js';
+import { PaygateError } from '../errors.ts';
+
+/** A network of proxies, as ipaddr.js reads it. */
+export type Proxies = readonly (readonly [ipaddr.IPv4 | ipaddr.IPv6, number])[];
+
+/** Reads `192.0.2.7` or `10.0.0.0/8`. @throws PaygateError invalid */
+export function parseProxyNetwork(text: string): Proxies[number] {
+  if (ipaddr.isValidCIDR(text)) return ipaddr.parseCIDR(text);
+  if (!ipaddr.isValid(text)) {
+    throw new PaygateError('invalid', `an address or network expected, not "${text}"`);
+  }
+  const address = ipaddr.process(text);
+  return [address, address.kind() === 'ipv4' ? 32 : 128];
+}
+
+/**
+ * @param socketAddress who is connected
+ * @param forwardedFor the header's text, of which each proxy appends whom it heard
+ */
+export function clientAddress(
+  socketAddress: string,
+  forwardedFor: string | undefined,
+  proxies: Proxies,
+): string {
+  const hops = [...(forwardedFor ?? '').split(','), socketAddress].map((hop) => hop.trim());
+  let client = socketAddress;
+  for (const hop of hops.reverse()) {
+    if (!ipaddr.isValid(hop)) return client;
+    client = ipaddr.process(hop).toString();
+    if (!isOf(client, proxies)) return client;
+  }
+  return client;
+}
+
+/** One household has a /64 of IPv6: whoever is limited, is limited as a whole. */
+export function householdOf(address: string): string {
+  if (!ipaddr.isValid(address)) return address;
+  const ip = ipaddr.process(address);
+  if (!(ip instanceof ipaddr.IPv6)) return ip.toString();
+  return `${ip.parts
+    .slice(0, 4)
+    .map((part) => part.toString(16))
+    .join(':')}::/64`;
+}
+
+function isOf(address: string, proxies: Proxies): boolean {
+  const ip = ipaddr.process(address);
+  return proxies.some(([network, bits]) => {
+    return ip.kind() === network.kind() && ip.match(network as ipaddr.IPv4 & ipaddr.IPv6, bits);
+  });
+}

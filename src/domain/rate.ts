@@ -1,0 +1,42 @@
+// Rate limits as token buckets. Pure: a bucket is a value, time comes in. Full at first, it gives one
+// token a request and fills up again evenly.
+
+export interface Rate {
+  readonly perMinute: number;
+  /** How many at once, after a rest. */
+  readonly burst: number;
+}
+
+export interface Bucket {
+  readonly tokens: number;
+  /** Milliseconds of a clock that never runs backwards. */
+  readonly at: number;
+}
+
+export interface Taken {
+  readonly bucket: Bucket;
+  /** Milliseconds until there is a token; 0 when one was taken. */
+  readonly waitMs: number;
+}
+
+const minuteMs = 60_000;
+
+/** @param bucket undefined for the first request */
+export function takeToken(rate: Rate, bucket: Bucket | undefined, now: number): Taken {
+  const tokens = tokensAt(rate, bucket, now);
+  if (tokens >= 1) return { bucket: { tokens: tokens - 1, at: now }, waitMs: 0 };
+  // Not brought up to now: whoever asks again and again must not gather errors of rounding.
+  return {
+    bucket: bucket ?? { tokens, at: now },
+    waitMs: ((1 - tokens) * minuteMs) / rate.perMinute,
+  };
+}
+
+/** Whether a bucket is as good as none: it may be forgotten. */
+export const isFull = (rate: Rate, bucket: Bucket, now: number): boolean =>
+  tokensAt(rate, bucket, now) >= rate.burst;
+
+function tokensAt({ perMinute, burst }: Rate, bucket: Bucket | undefined, now: number): number {
+  if (bucket === undefined) return burst;
+  return Math.min(burst, bucket.tokens + ((now - bucket.at) * perMinute) / minuteMs);
+}

@@ -1,0 +1,55 @@
+// Who asks: the key of a request, and what it may do. A right key is always found, however many wrong
+// ones came from the same address before it.
+
+import type { HttpBindings } from '@hono/node-server';
+import type { Context } from 'hono';
+import { isApiKey } from '../domain/api-key.ts';
+import { clientAddress, householdOf, type Proxies } from '../domain/client-address.ts';
+import { requireScope } from '../domain/scope.ts';
+import { PaygateError } from '../errors.ts';
+import type { Key, Keys } from '../store/keys.ts';
+import type { Limits } from './limits.ts';
+import type { Operation } from './operation.ts';
+
+export interface AuthParts {
+  readonly keys: Keys;
+  readonly limits: Limits;
+  readonly proxies: Proxies;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+}
+
+/** The key of a request, which may do this. @throws PaygateError unauthorized, forbidden, limited */
+export function authorise(parts: AuthParts, operation: Operation, context: Context): Key {
+  const key = authenticate(parts, context);
+  requireScope(key.scope, { method: context.req.method, issues: operation.issues ?? false });
+  if (operation.writes) requirePluginWindow(key, parts.now());
+  if (operation.limit !== undefined) parts.limits.take(operation.limit, key.id);
+  return key;
+}
+
+function authenticate({ keys, limits, proxies, now }: AuthParts, context: Context): Key {
+  const header = context.req.header('Authorization') ?? '';
+  const [, text] = /^Bearer +(\S+) *$/i.exec(header) ?? [];
+  const key = text !== undefined && isApiKey(text) ? keys.find(text, now()) : undefined;
+  if (key !== undefined) return key;
+  if (text !== undefined) limits.take('unknownKey', householdOf(addressOf(context, proxies)));
+  context.header('WWW-Authenticate', 'Bearer');
+  throw new PaygateError('unauthorized', 'This function requires you to login');
+}
+
+/** The client's address: the socket's, or what a proxy of ours says. */
+export function addressOf(context: Context, proxies: Proxies): string {
+  const { incoming } = (context.env ?? {}) as Partial<HttpBindings>;
+  const socketAddress = incoming?.socket?.remoteAddress ?? 'unknown';
+  return clientAddress(socketAddress, context.req.header('X-Forwarded-For'), proxies);
+}
+
+function requirePluginWindow({ id, pluginUntil }: Key, now: number): void {
+  if (pluginUntil !== null && pluginUntil > now) return;
+  throw new PaygateError(
+    'forbidden',
+    'Changing stores through the API is shut. Open "Connect a plugin" for this key, on the machine ' +
+      `of paygate: paygate plugin allow --minutes 15 --key ${id}`,
+  );
+}

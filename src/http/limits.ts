@@ -1,0 +1,59 @@
+// How often a key or an address may ask: one bucket each, in memory, forgotten when it is full.
+
+import { type Bucket, isFull, type Rate, takeToken } from '../domain/rate.ts';
+import { PaygateError } from '../errors.ts';
+
+/** Undefined means no limit. */
+export interface Rates {
+  /** Of one key. */
+  readonly newAddress: Rate | undefined;
+  /** Of one key. */
+  readonly balance: Rate | undefined;
+  /** Of one key. */
+  readonly searchHistory: Rate | undefined;
+  /** Of one address, for requests with a key that is none. */
+  readonly unknownKey: Rate | undefined;
+}
+
+export interface Limits {
+  /** @throws PaygateError limited, saying how long to wait */
+  take(rate: keyof Rates, who: string | number): void;
+}
+
+/** Buckets kept of one limit; beyond them the full ones go, and then the oldest. */
+const mostBuckets = 10_000;
+
+/** @param monotonic milliseconds */
+export function createLimits(rates: Rates, monotonic: () => number): Limits {
+  const buckets = new Map<keyof Rates, Map<string | number, Bucket>>();
+  return {
+    take(name, who) {
+      const rate = rates[name];
+      if (rate === undefined) return;
+      const known = buckets.get(name) ?? new Map<string | number, Bucket>();
+      buckets.set(name, known);
+      const now = monotonic();
+      const { bucket, waitMs } = takeToken(rate, known.get(who), now);
+      known.set(who, bucket);
+      if (known.size > mostBuckets) makeRoom(rate, known, now);
+      if (waitMs > 0) throw limited(rate, waitMs);
+    },
+  };
+}
+
+function makeRoom(rate: Rate, buckets: Map<string | number, Bucket>, now: number): void {
+  for (const [who, bucket] of buckets) if (isFull(rate, bucket, now)) buckets.delete(who);
+  for (const who of buckets.keys()) {
+    if (buckets.size <= mostBuckets / 2) return;
+    buckets.delete(who);
+  }
+}
+
+const limited = ({ perMinute }: Rate, waitMs: number): PaygateError =>
+  new PaygateError(
+    'limited',
+    `Too many requests: ${perMinute} a minute are allowed, wait a little`,
+    {
+      retryAfterSeconds: Math.ceil(waitMs / 1000),
+    },
+  );

@@ -1,0 +1,93 @@
+// One operation of the API as a value: what it takes, what it answers, who may call it. The router, the
+// documentation and the tests read the same value, so that none of them can differ from the others.
+
+import type { Context } from 'hono';
+import { z } from 'zod';
+import { PaygateError } from '../errors.ts';
+import type { Key } from '../store/keys.ts';
+import type { Rates } from './limits.ts';
+
+const none = z.object({});
+
+/** What was asked, read by the operation's own schemas. */
+export interface Asked<Params, Query, Body> {
+  readonly params: Params;
+  readonly query: Query;
+  readonly body: Body;
+  readonly key: Key;
+  readonly context: Context;
+}
+
+interface Description<
+  Params extends z.ZodObject,
+  Query extends z.ZodObject,
+  Body extends z.ZodObject,
+  Answer extends z.ZodType,
+> {
+  readonly methods: readonly ('GET' | 'POST' | 'DELETE')[];
+  /** Below `/api`, with `{name}` for a parameter. */
+  readonly path: string;
+  readonly summary: string;
+  /** It hands out an address. */
+  readonly issues?: true;
+  /** It changes a store: only in the "Connect a plugin" window. */
+  readonly writes?: true;
+  readonly limit?: keyof Rates;
+  readonly params?: Params;
+  readonly query?: Query;
+  /** JSON, whatever its Content-Type says. */
+  readonly body?: Body;
+  /** An answer of 200. */
+  readonly answer: Answer;
+  run(
+    asked: Asked<z.infer<Params>, z.infer<Query>, z.infer<Body>>,
+  ): z.infer<Answer> | Promise<z.infer<Answer>>;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: which schemas an operation has is its own affair.
+export type Operation = Description<any, any, any, any>;
+
+/** Makes an operation; its `run` is typed by its schemas. */
+export const operation = <
+  Answer extends z.ZodType,
+  Params extends z.ZodObject = typeof none,
+  Query extends z.ZodObject = typeof none,
+  Body extends z.ZodObject = typeof none,
+>(
+  description: Description<Params, Query, Body, Answer>,
+): Operation => description;
+
+/** Reads a request by the operation's schemas. @throws PaygateError invalid */
+export async function ask(
+  { params, query, body }: Operation,
+  key: Key,
+  context: Context,
+): Promise<Parameters<Operation['run']>[0]> {
+  const isRead = body === undefined || context.req.method === 'GET';
+  return {
+    params: read(params, context.req.param()),
+    query: read(query, context.req.query()),
+    body: isRead ? {} : read(body, jsonOf(await context.req.text())),
+    key,
+    context,
+  };
+}
+
+function read(schema: z.ZodObject | undefined, given: unknown): unknown {
+  if (schema === undefined) return {};
+  const parsed = schema.safeParse(given);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  const where = issue?.path.join('.');
+  throw new PaygateError('invalid', `${where ? `${where}: ` : ''}${issue?.message}`);
+}
+
+/** A body that is none is an empty one: clients post without any. */
+function jsonOf(text: string): unknown {
+  if (text.trim() === '') return {};
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new PaygateError('invalid', 'The body is not JSON');
+  }
+}

@@ -1,0 +1,25 @@
+// What the API is given by the composition root.
+
+import type { Proxies } from '../domain/client-address.ts';
+import type { Issued } from '../store/addresses.ts';
+import type { Store } from '../store/open.ts';
+import type { Rates } from './limits.ts';
+
+export interface ApiOptions {
+  readonly store: Store;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+  /** Milliseconds of a clock that never runs backwards. */
+  readonly monotonic: () => number;
+  readonly rates: Rates;
+  /** Whose `X-Forwarded-For` is believed. */
+  readonly proxies: Proxies;
+  /** Unpaid addresses in a row after which a wallet's next one is refused; undefined: never. */
+  readonly refuseGap: number | undefined;
+  /** Throws when no address may be issued now. */
+  readonly checkIssuing: () => void;
+  /** After the commit of an address that was issued. */
+  readonly onIssued: (issued: Issued) => void;
+  /** Whether all addresses have been compared with a server: then an empty history is a fact. */
+  readonly isCaughtUp: () => boolean;
+}

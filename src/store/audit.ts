@@ -1,0 +1,32 @@
+// What was changed through the API, by which key, and when. It is only ever added to.
+
+import { desc } from 'drizzle-orm';
+import type { Orm, Tx } from './database.ts';
+import { audit } from './schema.ts';
+
+export type AuditRow = typeof audit.$inferSelect;
+
+export interface AuditEntry {
+  readonly keyId: number;
+  /** What was done, such as `store.change`. */
+  readonly action: string;
+  readonly storeId: number | null;
+  /** The values that were set. */
+  readonly detail: Readonly<Record<string, unknown>>;
+}
+
+export interface Audit {
+  note(tx: Tx, now: number, entry: AuditEntry): void;
+  /** Newest first. */
+  list(limit: number): AuditRow[];
+}
+
+export const createAudit = (orm: Orm): Audit => ({
+  note(_tx, now, { detail, ...entry }) {
+    orm
+      .insert(audit)
+      .values({ ...entry, at: now, detail: JSON.stringify(detail) })
+      .run();
+  },
+  list: (limit) => orm.select().from(audit).orderBy(desc(audit.id)).limit(limit).all(),
+});

@@ -1,0 +1,55 @@
+// The shops' idempotency keys: which address a request with this key was answered with (wire §2).
+
+import { and, eq, lte, type SQL, sql } from 'drizzle-orm';
+import type { Orm, Tx } from './database.ts';
+import { idempotencyKeys } from './schema.ts';
+
+/** How long two requests with the same key are one. */
+const keptMs = 24 * 3_600_000;
+
+export interface Idempotency {
+  /** The address that this key of a store was given within the last day. */
+  addressOf(now: number, storeId: number, key: string): number | undefined;
+  keep(tx: Tx, now: number, storeId: number, key: string, addressId: number): void;
+}
+
+export function createIdempotency(orm: Orm): Idempotency {
+  const statements = prepare(orm);
+  return {
+    addressOf: (now, storeId, key) =>
+      statements.find.get({ storeId, key, since: now - keptMs })?.addressId,
+    keep(_tx, now, storeId, key, addressId) {
+      statements.forget.run({ before: now - keptMs });
+      statements.insert.run({ storeId, key, addressId, now });
+    },
+  };
+}
+
+const value = (name: string): SQL => sql`${sql.placeholder(name)}`;
+
+const prepare = (orm: Orm) => ({
+  find: orm
+    .select({ addressId: idempotencyKeys.addressId })
+    .from(idempotencyKeys)
+    .where(
+      and(
+        eq(idempotencyKeys.storeId, sql.placeholder('storeId')),
+        eq(idempotencyKeys.key, sql.placeholder('key')),
+        sql`${idempotencyKeys.createdAt} > ${value('since')}`,
+      ),
+    )
+    .prepare(),
+  forget: orm
+    .delete(idempotencyKeys)
+    .where(lte(idempotencyKeys.createdAt, sql.placeholder('before')))
+    .prepare(),
+  insert: orm
+    .insert(idempotencyKeys)
+    .values({
+      storeId: value('storeId'),
+      key: value('key'),
+      addressId: value('addressId'),
+      createdAt: value('now'),
+    })
+    .prepare(),
+});

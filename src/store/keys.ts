@@ -1,0 +1,92 @@
+// API keys as requests find them, and those that are bound to one store. *The* merchant key is made
+// in catalog.ts. Of all other keys the file holds a hash alone: they are shown once.
+
+import { and, asc, eq, gt, isNull, or, sql } from 'drizzle-orm';
+import { apiKeyHash, formatApiKey } from '../domain/api-key.ts';
+import type { KeyScope } from '../domain/scope.ts';
+import { PaygateError } from '../errors.ts';
+import type { Orm, Tx } from './database.ts';
+import { apiKeys } from './schema.ts';
+
+/** A key without its text. */
+export type Key = ReturnType<Keys['list']>[number];
+
+export interface NewKey {
+  readonly storeId: number;
+  readonly scope: KeyScope;
+  /** 32 random bytes. */
+  readonly secret: Uint8Array;
+}
+
+export type Keys = ReturnType<typeof createKeys>;
+
+export function createKeys(orm: Orm) {
+  const statements = prepare(orm);
+
+  /** @throws PaygateError not_found for a key that has ended as well */
+  function alive(id: number, now: number) {
+    const row = statements.byId.get({ id, now });
+    if (row === undefined) throw new PaygateError('not_found', `there is no valid key ${id}`);
+    return row;
+  }
+
+  return {
+    /** The key of this text that is valid now. */
+    find: (text: string, now: number) =>
+      statements.byHash.get({ hash: Buffer.from(apiKeyHash(text)), now }),
+    alive,
+    /** Those that are valid, the merchant key first. */
+    list: (now: number) => statements.list.all({ now }),
+    /** Makes a key and answers its text, which is nowhere afterwards. */
+    add(_tx: Tx, now: number, { storeId, scope, secret }: NewKey): string {
+      const text = formatApiKey(secret);
+      const hash = Buffer.from(apiKeyHash(text));
+      orm.insert(apiKeys).values({ hash, storeId, scope, createdAt: now }).run();
+      return text;
+    },
+    /** @throws PaygateError conflict for the merchant key, which is rotated instead */
+    revoke(_tx: Tx, now: number, id: number): void {
+      if (alive(id, now).storeId === null) {
+        throw new PaygateError(
+          'conflict',
+          `key ${id} is the merchant key: \`paygate key rotate\` ends it and makes another`,
+        );
+      }
+      orm.update(apiKeys).set({ expiresAt: now }).where(eq(apiKeys.id, id)).run();
+    },
+    /** Opens "Connect a plugin" for one key, and shuts it for every other one. */
+    allowPlugin(_tx: Tx, now: number, id: number, until: number): void {
+      const { scope } = alive(id, now);
+      if (scope !== 'payments') {
+        throw new PaygateError('conflict', `key ${id} is for ${scope} alone and cannot write`);
+      }
+      orm.update(apiKeys).set({ pluginUntil: null }).run();
+      orm.update(apiKeys).set({ pluginUntil: until }).where(eq(apiKeys.id, id)).run();
+    },
+  };
+}
+
+function prepare(orm: Orm) {
+  const fields = {
+    id: apiKeys.id,
+    scope: apiKeys.scope,
+    storeId: apiKeys.storeId,
+    createdAt: apiKeys.createdAt,
+    expiresAt: apiKeys.expiresAt,
+    pluginUntil: apiKeys.pluginUntil,
+  };
+  const isAlive = or(isNull(apiKeys.expiresAt), gt(apiKeys.expiresAt, sql.placeholder('now')));
+  return {
+    byHash: orm
+      .select(fields)
+      .from(apiKeys)
+      .where(and(eq(apiKeys.hash, sql.placeholder('hash')), isAlive))
+      .prepare(),
+    byId: orm
+      .select(fields)
+      .from(apiKeys)
+      .where(and(eq(apiKeys.id, sql.placeholder('id')), isAlive))
+      .prepare(),
+    list: orm.select(fields).from(apiKeys).where(isAlive).orderBy(asc(apiKeys.id)).prepare(),
+  };
+}

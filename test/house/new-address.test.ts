@@ -1,0 +1,184 @@
+// `new_address` as wire §2 has it, beyond what every request has in common: the same address again where
+// that is asked for and safe, the store that a key is for, limits.
+
+import { afterEach, expect, test } from 'vitest';
+import { formatApiKey } from '../../src/domain/api-key.ts';
+import { parseProxyNetwork } from '../../src/domain/client-address.ts';
+import type { KeyScope } from '../../src/domain/scope.ts';
+import {
+  closeHouses,
+  type House,
+  type HouseOptions,
+  merchantKey,
+  openHouse,
+  untilReady,
+} from '../support/house.ts';
+
+afterEach(closeHouses);
+
+async function openReady(options: HouseOptions = {}): Promise<House> {
+  const house = await openHouse(options);
+  await untilReady(house);
+  return house;
+}
+
+const addKey = (house: House, storeId: number, scope: KeyScope): Promise<string> =>
+  house.withStore(({ keys, database }) =>
+    database.write((tx) =>
+      keys.add(tx, house.world.now(), { storeId, scope, secret: house.world.randomBytes(32) }),
+    ),
+  );
+
+const as = (key: string) => ({ headers: { Authorization: `Bearer ${key}` } });
+const repeat = (key: string) => ({ headers: { 'Idempotency-Key': key } });
+
+test('reset=1 gives the last address again while nobody has paid it', async () => {
+  const house = await openReady();
+  const first = await house.ask('/api/new_address?reset=1');
+  await house.world.advance(60_000);
+  const again = await house.ask('/api/new_address?reset=1');
+  expect(again.body).toEqual({ ...first.body, reset: 1 });
+  expect(await house.newAddress()).not.toBe(first.body.address);
+  const last = await house.newAddress('?reset=1');
+  house.pay(last, 1_000);
+  await house.settle();
+  expect(await house.newAddress('?reset=1')).not.toBe(last);
+});
+
+test('reset=1 never gives the address of another store', async () => {
+  const house = await openReady();
+  const other = await house.addStore({ callbackUrl: `${house.receiver.origin}/second` });
+  const key = await addKey(house, other.id, 'payments');
+  const first = await house.newAddress('?match_callback=s3cr3t');
+  const { body } = await house.ask('/api/new_address?reset=1', as(key));
+  expect(body.address).not.toBe(first);
+  const again = await house.ask('/api/new_address?match_callback=s3cr3t&reset=1');
+  expect(again.body.address).toBe(first);
+});
+
+test('reset=1 gives a new one where no server has said that it is unpaid', async () => {
+  const house = await openReady();
+  const first = await house.newAddress();
+  for (const server of house.servers) server.disconnectAll();
+  await house.world.until(() => !house.app.health().electrum.caught_up, 'the servers to be gone');
+  expect(await house.newAddress('?reset=1')).not.toBe(first);
+});
+
+test('reset=1 gives a new one in a restored copy, which may have handed out the last', async () => {
+  const house = await openReady();
+  const first = await house.newAddress();
+  await house.withStore(({ catalog, database }) =>
+    database.write((tx) => catalog.putSetting(tx, 'copied_at', String(house.world.now()))),
+  );
+  expect(await house.newAddress('?reset=1')).not.toBe(first);
+});
+
+test('an idempotency key means the same address for a day, in its own store', async () => {
+  const house = await openReady();
+  const ask = (key: string, query = '') => house.ask(`/api/new_address${query}`, repeat(key));
+  const both = await Promise.all([ask('order 1'), ask('order 1')]);
+  expect(both[0]?.body).toEqual(both[1]?.body);
+  const first = both[0]?.body.address;
+  expect((await ask('order 2')).body.address).not.toBe(first);
+  await house.addStore({ callbackUrl: `${house.receiver.origin}/second` });
+  expect((await ask('order 1', '?match_callback=second')).body.address).not.toBe(first);
+  house.world.jumpWallClock(24 * 3_600_000 - 1);
+  expect((await ask('order 1', '?match_callback=s3cr3t')).body.address).toBe(first);
+  house.world.jumpWallClock(1);
+  expect((await ask('order 1', '?match_callback=s3cr3t')).body.address).not.toBe(first);
+});
+
+test('an idempotency key has 1 to 255 bytes', async () => {
+  const house = await openReady();
+  expect((await house.ask('/api/new_address', repeat('k'.repeat(255)))).status).toBe(200);
+  const refused = await house.ask('/api/new_address', repeat('k'.repeat(256)));
+  expect(refused).toMatchObject({ status: 400, body: { error: { code: 400 } } });
+});
+
+test('a key of one store means its store, whatever callback is named, until the store is removed', async () => {
+  const house = await openReady();
+  const callbackUrl = `${house.receiver.origin}/second`;
+  const second = await house.addStore({ key: merchantKey(2), startIndex: 0, callbackUrl });
+  const key = await addKey(house, second.id, 'address-only');
+  const { status, body } = await house.ask('/api/new_address?match_callback=s3cr3t', as(key));
+  expect(status).toBe(200);
+  expect(body.account).toBe(merchantKey(2).account);
+  await house.withStore(({ catalog, database }) =>
+    database.write((tx) => catalog.archiveStore(tx, house.world.now(), second.id, false)),
+  );
+  expect((await house.ask('/api/new_address', as(key))).status).toBe(401);
+});
+
+test('a store without a wallet says what is missing', async () => {
+  const house = await openReady();
+  await house.withStore(({ catalog, database }) =>
+    database.write((tx) => catalog.changeStore(tx, 1, { walletId: null })),
+  );
+  const { status, body } = await house.ask('/api/new_address');
+  expect(status).toBe(400);
+  expect(body.error.code).toBe(1001);
+  expect(body.message).toContain('add an xpub');
+});
+
+test('a wallet whose first scan has not ended asks for patience', async () => {
+  const house = await openReady();
+  await house.withStore(({ database }) =>
+    database.write(() => void database.orm.run('update wallets set scanned_at = null')),
+  );
+  const { status, headers } = await house.ask('/api/new_address');
+  expect(status).toBe(503);
+  expect(Number(headers.get('Retry-After'))).toBeGreaterThan(0);
+});
+
+test('the gap limit refuses where the setting says so, and a payment opens it again', async () => {
+  const house = await openReady({ config: { refuseGap: 3 } });
+  const issued = [await house.newAddress(), await house.newAddress(), await house.newAddress()];
+  const refused = await house.ask('/api/new_address');
+  expect(refused).toMatchObject({ status: 409, body: { error: { code: 1008 } } });
+  expect(await house.newAddress('?reset=1')).toBe(issued[2]);
+  house.pay(issued[1] ?? '', 5_000);
+  await house.settle();
+  expect((await house.ask('/api/new_address')).status).toBe(200);
+});
+
+test('a key that asks too often is told when to come back; others are not held up', async () => {
+  const house = await openReady({ config: { limitNewAddress: { perMinute: 60, burst: 2 } } });
+  const other = await addKey(house, 1, 'address-only');
+  await house.newAddress();
+  await house.newAddress();
+  const refused = await house.ask('/api/new_address');
+  expect(refused).toMatchObject({ status: 429, body: { error: { code: 429 } } });
+  expect(refused.headers.get('Retry-After')).toBe('1');
+  expect((await house.ask('/api/new_address', as(other))).status).toBe(200);
+  await house.world.advance(1_000);
+  expect((await house.ask('/api/new_address')).status).toBe(200);
+});
+
+test('wrong keys are slowed down by their address; the right key from there is not', async () => {
+  const house = await openReady({ config: { limitUnknownKey: { perMinute: 10, burst: 2 } } });
+  const wrong = as(formatApiKey(new Uint8Array(32).fill(9)));
+  const statuses = [];
+  for (let count = 0; count < 3; count += 1) {
+    statuses.push((await house.ask('/api/new_address', wrong)).status);
+  }
+  expect(statuses).toEqual([401, 401, 429]);
+  const forwarded = { headers: { ...wrong.headers, 'X-Forwarded-For': '198.51.100.7' } };
+  expect((await house.ask('/api/new_address', forwarded)).status).toBe(429);
+  expect((await house.ask('/api/new_address')).status).toBe(200);
+});
+
+test('behind a listed proxy each client has a limit of its own', async () => {
+  const house = await openReady({
+    config: {
+      limitUnknownKey: { perMinute: 10, burst: 1 },
+      trustedProxy: [parseProxyNetwork('127.0.0.1')],
+    },
+  });
+  const from = (client: string) =>
+    house.ask('/api/new_address', {
+      headers: { Authorization: 'Bearer wrong', 'X-Forwarded-For': client },
+    });
+  expect((await from('198.51.100.7')).status).toBe(401);
+  expect((await from('198.51.100.7')).status).toBe(429);
+  expect((await from('198.51.100.8')).status).toBe(401);
+});
