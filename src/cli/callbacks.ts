@@ -1,7 +1,7 @@
 // `paygate callbacks list`: what is owed to shops, what was delivered, what was given up.
 
 import { Command, Option } from 'commander';
-import type { CallbackRow } from '../store/outbox.ts';
+import type { CallbackRow } from '../store/callback-desk.ts';
 import type { CallbackState } from '../store/schema.ts';
 import {
   type FileOptions,

@@ -37,6 +37,20 @@ export function signatureHeaders(signable: Signable, secrets: readonly string[])
   };
 }
 
+export interface SigningSecrets {
+  readonly webhookSecret: string;
+  readonly previousWebhookSecret: string | null;
+  /** Epoch milliseconds. */
+  readonly previousSecretUntil: number | null;
+}
+
+/** What signs at a time: the current secret, and the one before for a while after a rotation. */
+export function signingSecrets(secrets: SigningSecrets, now: number): string[] {
+  const { webhookSecret, previousWebhookSecret, previousSecretUntil } = secrets;
+  const isKept = previousWebhookSecret !== null && now < (previousSecretUntil ?? 0);
+  return isKept ? [webhookSecret, previousWebhookSecret] : [webhookSecret];
+}
+
 const secretKey = (secret: string): Uint8Array => base64.decode(secret.slice(secretPrefix.length));
 
 export const newWebhookSecret = (randomBytes: (length: number) => Uint8Array): string =>

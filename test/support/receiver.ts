@@ -28,6 +28,8 @@ export type Answer =
   | { readonly bytes: string; readonly end: 'close' | 'reset' | 'hang' };
 
 export interface ReceiverOptions {
+  /** Any free one without it. */
+  readonly port?: number;
   /** Speaks TLS with a certificate that it signed itself. */
   readonly tls?: boolean;
   /** Answers what no script is left for, perhaps later; 200 without it. */
@@ -73,7 +75,7 @@ export async function startReceiver(options: ReceiverOptions = {}): Promise<Rece
   const server = options.tls
     ? createTlsServer({ key: selfSignedKey, cert: selfSignedCertificate }, take)
     : createPlainServer(take);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => server.listen(options.port ?? 0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   return {
     port,
