@@ -1,23 +1,16 @@
 // `paygate key show|rotate`: the merchant's API key.
 
-import { Command, InvalidArgumentError } from 'commander';
+import { Command } from 'commander';
 import { PaygateError } from '../errors.ts';
-import { type FileOptions, fileCommand, print, showTime, withStore, world } from './command.ts';
-
-const unitMs: Readonly<Record<string, number>> = {
-  s: 1_000,
-  m: 60_000,
-  h: 3_600_000,
-  d: 86_400_000,
-};
-
-/** `90s`, `15m`, `24h`, `7d` in milliseconds. */
-function parseDuration(text: string): number {
-  const [, count, unit = ''] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
-  if (count === undefined)
-    throw new InvalidArgumentError('A time such as 15m, 24h or 7d expected.');
-  return Number(count) * (unitMs[unit] ?? 0);
-}
+import {
+  type FileOptions,
+  fileCommand,
+  parseDuration,
+  print,
+  showTime,
+  withStore,
+  world,
+} from './command.ts';
 
 export function keyCommand(): Command {
   const show = fileCommand('show', 'print the API key').action((given: FileOptions) =>

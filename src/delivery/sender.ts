@@ -35,6 +35,14 @@ export interface Attempt extends AttemptRecord {
   readonly retryAfterSeconds?: number | undefined;
   /** The host could not be reached: no other callback to it has a chance either. */
   readonly unreachable: boolean;
+  /** What went out, or would have; null where the URL was refused before. */
+  readonly request: SentRequest | null;
+}
+
+export interface SentRequest {
+  /** Raw path and query: a secret. */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
 }
 
 export interface Sender {
@@ -109,6 +117,7 @@ export const unsent = {
   phases: {},
   doubt: null,
   unreachable: false,
+  request: null,
 } as const;
 
 async function attempt(
@@ -119,8 +128,10 @@ async function attempt(
 ): Promise<Result> {
   try {
     const target = callbackTarget(order.callbackUrl, order.query);
-    const course = await travel(world, options, order, target, signal);
-    return resultOf(course, order, target, world.now());
+    const headers = requestHeaders(options.version, order, target, world.now());
+    const course = await travel(world, options, order, target, headers, signal);
+    const request = { path: target.path, headers };
+    return { ...resultOf(course, order, target, world.now()), request };
   } catch (error) {
     if (!(error instanceof PaygateError)) throw error;
     return { ...unsent, outcome: 'refused', reason: error.message };
@@ -132,6 +143,7 @@ async function travel(
   options: SenderOptions,
   order: Order,
   target: CallbackTarget,
+  headers: Record<string, string>,
   signal: AbortSignal,
 ): Promise<Course> {
   const { origin } = target;
@@ -159,7 +171,6 @@ async function travel(
   signal.addEventListener('abort', abort);
   try {
     signal.throwIfAborted();
-    const headers = requestHeaders(options.version, order, target, world.now());
     await exchange(client, target, headers, course);
   } catch (error) {
     signal.throwIfAborted();
@@ -236,7 +247,12 @@ async function exchange(
 const single = (header: string | string[] | undefined): string | undefined =>
   Array.isArray(header) ? header[0] : header;
 
-function resultOf(course: Course, order: Order, target: CallbackTarget, now: number): Result {
+function resultOf(
+  course: Course,
+  order: Order,
+  target: CallbackTarget,
+  now: number,
+): Omit<Result, 'request'> {
   const { status, address, phases, phase } = course;
   const outcome = classify(course);
   const { host } = new URL(target.origin);

@@ -51,6 +51,20 @@ export function signingSecrets(secrets: SigningSecrets, now: number): string[] {
   return isKept ? [webhookSecret, previousWebhookSecret] : [webhookSecret];
 }
 
+/** How long an old secret goes on signing. */
+export const overlapMs = 7 * 86_400_000;
+
+/** A fresh secret takes over; the one before signs beside it for a while, an earlier one no more. */
+export const rotated = (
+  { webhookSecret }: Pick<SigningSecrets, 'webhookSecret'>,
+  fresh: string,
+  now: number,
+): SigningSecrets => ({
+  webhookSecret: fresh,
+  previousWebhookSecret: webhookSecret,
+  previousSecretUntil: now + overlapMs,
+});
+
 const secretKey = (secret: string): Uint8Array => base64.decode(secret.slice(secretPrefix.length));
 
 export const newWebhookSecret = (randomBytes: (length: number) => Uint8Array): string =>

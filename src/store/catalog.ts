@@ -34,6 +34,10 @@ export type StoreChange = Partial<
     | 'reversalCallback'
     | 'allowPrivateCallback'
     | 'allowHttpCallback'
+    | 'callbackCa'
+    | 'webhookSecret'
+    | 'previousWebhookSecret'
+    | 'previousSecretUntil'
   >
 >;
 
