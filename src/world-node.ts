@@ -9,12 +9,13 @@ import { connect as dialTls, type TLSSocket } from 'node:tls';
 import { createTask } from 'node-cron';
 import { type DestinationStream, destination, pino, stdTimeFunctions } from 'pino';
 import { SocksClient } from 'socks';
-import { Agent } from 'undici';
+import { buildConnector, Client } from 'undici';
 import { PaygateError, reasonOf } from './errors.ts';
 import type {
   Cancel,
   Connection,
   ConnectTarget,
+  HttpTarget,
   Logger,
   PeerCertificate,
   Resolver,
@@ -212,13 +213,30 @@ const resolve: Resolver = async (hostname) => {
 };
 
 /** Follows no redirects (undici does not by itself) and always verifies TLS. */
-function createHttpClient(resolver: Resolver, connectTimeoutMs: number): Agent {
-  return new Agent({
+function createHttpClient(target: HttpTarget): Client {
+  const { origin, resolver, connectTimeoutMs, ca, onConnected, onReady } = target;
+  const dial = buildConnector({
+    allowH2: false,
+    timeout: connectTimeoutMs,
+    lookup: lookupThrough(resolver),
+    // Said aloud because the environment can change the default.
+    rejectUnauthorized: true,
+    autoSelectFamily: true,
+    // Node gives each address but the last 250 ms, which a far host needs for itself.
+    autoSelectFamilyAttemptTimeout: Math.ceil(connectTimeoutMs / 4),
+    ...(ca === undefined ? {} : { ca }),
+  });
+  return new Client(origin, {
     allowH2: false,
     maxHeaderSize: responseHeaderBytes,
-    connectTimeout: connectTimeoutMs,
-    // Said aloud because the environment can change the default.
-    connect: { lookup: lookupThrough(resolver), rejectUnauthorized: true },
+    connect(options, callback) {
+      // The types leave out that the connector returns its socket.
+      const socket = dial(options, (...outcome) => {
+        if (outcome[0] === null) onReady?.();
+        callback(...outcome);
+      }) as unknown as Socket;
+      socket.once('connect', () => onConnected?.(socket.remoteAddress ?? ''));
+    },
   });
 }
 

@@ -48,6 +48,24 @@ export interface Connection {
 /** Resolves a host name to the addresses that may be dialled, or throws to refuse them all. */
 export type Resolver = (hostname: string) => Promise<readonly string[]>;
 
+export interface HttpTarget {
+  /** Scheme, host and port. */
+  readonly origin: string;
+  /**
+   * New connections dial only what it answers. A literal address never passes through it: the
+   * caller checks that.
+   */
+  readonly resolver: Resolver;
+  /** For the look-up, TCP and TLS together. */
+  readonly connectTimeoutMs: number;
+  /** PEM: the only authorities that may vouch for the host; the usual ones without it. */
+  readonly ca?: string | undefined;
+  /** TCP is connected to this IP address; TLS comes next, where the origin asks for it. */
+  readonly onConnected?: (address: string) => void;
+  /** The request goes out now. */
+  readonly onReady?: () => void;
+}
+
 export interface World {
   /** Wall clock, epoch milliseconds. It may jump. */
   now(): number;
@@ -65,10 +83,7 @@ export interface World {
   connect(target: ConnectTarget, signal: AbortSignal): Promise<Connection>;
   /** The system's resolver: every address of the name. */
   resolve: Resolver;
-  /**
-   * A keep-alive HTTP client whose new connections dial only what `resolver` answers.
-   * A literal address never passes through the resolver: the caller checks it.
-   */
-  http(resolver: Resolver, connectTimeoutMs: number): Dispatcher;
+  /** An HTTP client of one host, with one connection at a time. */
+  http(target: HttpTarget): Dispatcher;
   readonly log: Logger;
 }

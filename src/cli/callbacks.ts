@@ -1,74 +1,160 @@
-// `paygate callbacks list`: what is owed to shops, what was delivered, what was given up.
+// `paygate callbacks list|show|resend|resend-failed|test`: what is owed to shops, what was delivered,
+// what was given up, and what a shop makes of a callback.
 
 import { Command, Option } from 'commander';
-import type { CallbackRow } from '../store/outbox.ts';
+import { networks } from '../bitcoin/network.ts';
+import { readConfig } from '../config.ts';
+import { exampleCallback } from '../delivery/example.ts';
+import { createSender } from '../delivery/sender.ts';
+import { signingSecrets } from '../delivery/signature.ts';
+import type { CallbackStatus } from '../domain/payment.ts';
 import type { CallbackState } from '../store/schema.ts';
+import { version } from '../version.ts';
+import * as text from './callback-text.ts';
 import {
   type FileOptions,
   fileCommand,
+  parseDuration,
   print,
-  showTime,
-  table,
   wholeNumber,
   withStore,
+  world,
 } from './command.ts';
+
+const states: readonly CallbackState[] = ['owed', 'delivered', 'superseded', 'exhausted'];
+const anyId = wholeNumber(1, Number.MAX_SAFE_INTEGER);
+const mostSat = 21e14;
+
+export function callbacksCommand(): Command {
+  return new Command('callbacks')
+    .description('callbacks to shops')
+    .addCommand(listCommand())
+    .addCommand(showCommand())
+    .addCommand(resendCommand())
+    .addCommand(resendFailedCommand())
+    .addCommand(testCommand());
+}
 
 interface ListOptions extends FileOptions {
   readonly store?: number;
   readonly state?: CallbackState;
+  readonly newerThan?: number;
+  readonly olderThan?: number;
+  readonly before?: number;
   readonly limit: number;
 }
 
-const states: readonly CallbackState[] = ['owed', 'delivered', 'superseded', 'exhausted'];
-
-export function callbacksCommand(): Command {
-  const list = fileCommand('list', 'list callbacks, newest first')
-    .option('--store <id>', 'of one store', wholeNumber(1, Number.MAX_SAFE_INTEGER))
+function listCommand(): Command {
+  return fileCommand('list', 'list callbacks, newest first')
+    .option('--store <id>', 'of one store', anyId)
     .addOption(new Option('--state <state>', 'in one state').choices(states))
+    .option('--newer-than <time>', 'enqueued within this time, such as 24h', parseDuration)
+    .option('--older-than <time>', 'enqueued longer ago than this', parseDuration)
+    .option('--before <id>', 'only those before this one: the next page', anyId)
     .option('--limit <n>', 'how many at most', wholeNumber(1, 10_000), 100)
     .action((given: ListOptions) =>
       withStore(given, async ({ outbox }) => {
-        const { store: storeId, state, limit } = given;
-        const rows = outbox.list({ storeId, state, limit });
-        print(given, rows.map(describe), () => render(rows));
+        const { store: storeId, state, before: beforeId, limit, newerThan, olderThan } = given;
+        const since = newerThan === undefined ? undefined : world.now() - newerThan;
+        const until = olderThan === undefined ? undefined : world.now() - olderThan;
+        const rows = outbox.list({ storeId, state, beforeId, limit, since, until });
+        print(given, rows.map(text.describe), () => text.renderList(rows));
       }),
     );
-  return new Command('callbacks').description('callbacks to shops').addCommand(list);
 }
 
-const seconds = (epochMs: number | null): number | null =>
-  epochMs === null ? null : Math.floor(epochMs / 1000);
+interface SecretsOption extends FileOptions {
+  readonly secrets?: boolean;
+}
 
-const describe = (row: CallbackRow) => ({
-  id: row.id,
-  event_id: row.eventId,
-  store_id: row.storeId,
-  addr: row.address,
-  txid: row.txid,
-  value: row.valueSat,
-  status: row.status,
-  state: row.state,
-  attempts: row.attemptCount,
-  created_at: seconds(row.createdAt),
-  next_attempt_at: row.state === 'owed' ? seconds(row.nextAttemptAt) : null,
-  settled_at: seconds(row.settledAt),
-  last_outcome: row.outcome,
-  last_reason: row.reason,
-});
+function showCommand(): Command {
+  return fileCommand('show', 'show a callback with every attempt')
+    .argument('<id>', 'of the callback', anyId)
+    .option('--secrets', 'show the callback URL as it is')
+    .action((id: number, given: SecretsOption) =>
+      withStore(given, async ({ outbox, catalog }) => {
+        const row = outbox.callback(id);
+        const attempts = outbox.attempts(id);
+        const { callbackUrl } = catalog.store(row.storeId);
+        const url = text.requestUrl(callbackUrl, row.query, given.secrets ?? false);
+        print(given, { ...text.describe(row), url, log: attempts.map(text.describeAttempt) }, () =>
+          text.renderCallback(row, url, attempts),
+        );
+      }),
+    );
+}
 
-function render(rows: readonly CallbackRow[]): string {
-  if (rows.length === 0) return 'There is no such callback.';
-  const lines = rows.map((row) => [
-    String(row.id),
-    showTime(row.createdAt),
-    String(row.storeId),
-    row.address,
-    String(row.valueSat),
-    String(row.status),
-    row.state,
-    String(row.attemptCount),
-    row.reason ?? '',
-  ]);
-  const head = ['id', 'created', 'store', 'address', 'sat', 'status', 'state', 'tries', 'last'];
-  return table([head, ...lines]);
+function resendCommand(): Command {
+  return fileCommand('resend', 'owe a callback again, now, with a schedule that begins anew')
+    .argument('<id>', 'of the callback', anyId)
+    .action((id: number, given: FileOptions) =>
+      withStore(given, async ({ outbox, database }) => {
+        await database.write((tx) => outbox.resend(tx, world.now(), id));
+        print(given, text.describe(outbox.callback(id)), () => text.promised(1));
+      }),
+    );
+}
+
+interface ResendFailedOptions extends FileOptions {
+  readonly store: number;
+  readonly newerThan?: number;
+}
+
+function resendFailedCommand(): Command {
+  return fileCommand('resend-failed', 'resend what was given up or waits after a failure')
+    .requiredOption('--store <id>', 'of this store', anyId)
+    .option('--newer-than <time>', 'enqueued within this time, such as 7d', parseDuration)
+    .action((given: ResendFailedOptions) =>
+      withStore(given, async ({ outbox, database }) => {
+        const now = world.now();
+        const since = given.newerThan === undefined ? 0 : now - given.newerThan;
+        const resent = await database.write((tx) =>
+          outbox.resendFailed(tx, now, given.store, since),
+        );
+        print(given, { resent }, () => text.promised(resent));
+      }),
+    );
+}
+
+interface TestOptions extends SecretsOption {
+  readonly store: number;
+  readonly status: string;
+  readonly value: number;
+}
+
+function testCommand(): Command {
+  return fileCommand('test', 'send a test callback of no payment, and show the exchange')
+    .requiredOption('--store <id>', 'to the callback URL of this store', anyId)
+    .addOption(
+      new Option('--status <status>', 'what it says').choices(['0', '1', '2']).default('0'),
+    )
+    .option('--value <sat>', 'the amount that it says', wholeNumber(1, mostSat), 10_000)
+    .option('--secrets', 'show the callback URL as it is')
+    .action((given: TestOptions) =>
+      withStore(given, async ({ catalog, network }) => {
+        const row = catalog.store(given.store);
+        const example = exampleCallback({
+          network: networks[network],
+          status: Number(given.status) as CallbackStatus,
+          valueSat: given.value,
+          randomBytes: world.randomBytes,
+        });
+        const order = {
+          ...{ callbackUrl: row.callbackUrl, query: example.query, eventId: example.eventId },
+          ...{ allowPrivate: row.allowPrivateCallback, allowHttp: row.allowHttpCallback },
+          webhookSecrets: signingSecrets(row, world.now()),
+          ca: row.callbackCa ?? undefined,
+        };
+        // Where a server with the same environment would listen.
+        const { listen } = readConfig({}, process.env);
+        const sender = createSender(world, {
+          version: version.split('.').slice(0, 2).join('.'),
+          listeners: () => [listen],
+        });
+        const attempt = await sender.send(order, new AbortController().signal);
+        const url = text.requestUrl(row.callbackUrl, example.query, given.secrets ?? false);
+        print(given, text.describeTest(attempt, url), () => text.renderTest(attempt, url));
+        if (attempt.outcome !== 'delivered') process.exitCode = 1;
+      }),
+    );
 }

@@ -101,6 +101,21 @@ export const wholeNumber =
     throw new InvalidArgumentError(`A whole number from ${least} to ${most} is expected.`);
   };
 
+const unitMs: Readonly<Record<string, number>> = {
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+};
+
+/** `90s`, `15m`, `24h`, `7d` in milliseconds. */
+export function parseDuration(text: string): number {
+  const [, count, unit = ''] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
+  if (count === undefined)
+    throw new InvalidArgumentError('A time such as 15m, 24h or 7d expected.');
+  return Number(count) * (unitMs[unit] ?? 0);
+}
+
 /** Text in columns, for a terminal. */
 export function table(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, column) =>

@@ -1,12 +1,13 @@
 // `paygate key show|rotate|add|list|revoke`: the merchant's API key, and keys that may do less.
 
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Command, Option } from 'commander';
 import { type KeyScope, keyScopes } from '../domain/scope.ts';
 import { PaygateError } from '../errors.ts';
 import type { Key } from '../store/keys.ts';
 import {
   type FileOptions,
   fileCommand,
+  parseDuration,
   print,
   showTime,
   table,
@@ -14,21 +15,6 @@ import {
   withStore,
   world,
 } from './command.ts';
-
-const unitMs: Readonly<Record<string, number>> = {
-  s: 1_000,
-  m: 60_000,
-  h: 3_600_000,
-  d: 86_400_000,
-};
-
-/** `90s`, `15m`, `24h`, `7d` in milliseconds. */
-function parseDuration(text: string): number {
-  const [, count, unit = ''] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
-  if (count === undefined)
-    throw new InvalidArgumentError('A time such as 15m, 24h or 7d expected.');
-  return Number(count) * (unitMs[unit] ?? 0);
-}
 
 export function keyCommand(): Command {
   const show = fileCommand('show', 'print the API key').action((given: FileOptions) =>

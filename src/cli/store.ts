@@ -1,9 +1,9 @@
-// `paygate store add|list|show|remove`: the merchant's stores.
+// `paygate store add|list|set|show|rotate-secret|remove`: the merchant's stores.
 
 import { Command } from 'commander';
 import type { WalletKey } from '../bitcoin/keychain.ts';
-import { newWebhookSecret } from '../delivery/signature.ts';
-import { checkCallbackUrl } from '../domain/callback.ts';
+import { newWebhookSecret, rotated, signingSecrets } from '../delivery/signature.ts';
+import { checkCallbackUrl, redactUrl } from '../domain/callback.ts';
 import {
   type Band,
   mostConfirmations,
@@ -15,6 +15,7 @@ import { PaygateError } from '../errors.ts';
 import type { NewStore, StoreChange, StoreRow, WalletRow } from '../store/catalog.ts';
 import type { Tx } from '../store/database.ts';
 import type { Store } from '../store/open.ts';
+import { readAuthorities } from './authorities.ts';
 import {
   type FileOptions,
   fileCommand,
@@ -48,6 +49,7 @@ export function storeCommand(): Command {
     .addCommand(listCommand())
     .addCommand(setCommand())
     .addCommand(showCommand())
+    .addCommand(rotateSecretCommand())
     .addCommand(removeCommand());
 }
 
@@ -165,6 +167,7 @@ function detail(store: Store, row: StoreRow) {
     reversal_callback: row.reversalCallback,
     allow_private_callback: row.allowPrivateCallback,
     allow_http_callback: row.allowHttpCallback,
+    own_callback_ca: row.callbackCa !== null,
     next_index: wallet?.nextIndex ?? null,
     scanned: wallet !== null && wallet.scannedAt !== null,
     created_at: Math.floor(row.createdAt / 1000),
@@ -181,6 +184,7 @@ interface SetOptions extends FileOptions {
   readonly reversalCallback?: boolean;
   readonly allowPrivateCallback?: boolean;
   readonly allowHttpCallback?: boolean;
+  readonly callbackCa?: string | false;
 }
 
 function setCommand(): Command {
@@ -201,10 +205,19 @@ function setCommand(): Command {
     .option('--no-allow-private-callback', 'it may not')
     .option('--allow-http-callback', 'the callback URL may be plain http on the public internet')
     .option('--no-allow-http-callback', 'it may not')
+    .option(
+      '--callback-ca <file>',
+      'PEM: the only authorities that may vouch for the callback URL; - reads standard input',
+    )
+    .option('--no-callback-ca', 'those that are trusted everywhere')
     .action((id: number, given: SetOptions) =>
       withStore(given, async (store) => {
+        const authorities = readAuthorities(given.callbackCa);
         const row = await store.database.write((tx) =>
-          store.catalog.changeStore(tx, id, changeOf(given, store.catalog.store(id))),
+          store.catalog.changeStore(tx, id, {
+            ...changeOf(given, store.catalog.store(id)),
+            ...(authorities !== undefined && { callbackCa: authorities }),
+          }),
         );
         print(given, detail(store, row), () => `Store ${row.id} "${row.name}" is changed.`);
       }),
@@ -241,7 +254,7 @@ function listCommand(): Command {
             String(each.id),
             each.name,
             each.wallet?.script ?? '-',
-            each.http_callback,
+            redactUrl(each.http_callback),
           ]);
           return table([['id', 'name', 'script', 'callback URL'], ...lines]);
         });
@@ -255,7 +268,9 @@ function showCommand(): Command {
     .action((id: number, given: FileOptions) =>
       withStore(given, async (store) => {
         const row = store.catalog.store(id);
-        const answer = { ...detail(store, row), webhook_secret: row.webhookSecret };
+        const [webhookSecret, previous] = signingSecrets(row, world.now());
+        const until = showTime(row.previousSecretUntil ?? 0);
+        const answer = { ...detail(store, row), webhook_secret: webhookSecret };
         print(given, answer, () =>
           table([
             ['name', answer.name],
@@ -263,7 +278,9 @@ function showCommand(): Command {
             ['confirmations', showPolicy(row)],
             ['wallet', showWallet(answer)],
             ['next index', answer.scanned ? String(answer.next_index) : 'not scanned yet'],
-            ['webhook secret', answer.webhook_secret],
+            ['webhook secret', row.webhookSecret],
+            ...(previous === undefined ? [] : [['the one before', `${previous} until ${until}`]]),
+            ...(row.callbackCa === null ? [] : [['authorities', 'its own (--callback-ca)']]),
             ['created', showTime(row.createdAt)],
             ...(row.archivedAt === null ? [] : [['removed', showTime(row.archivedAt)]]),
           ]),
@@ -274,6 +291,21 @@ function showCommand(): Command {
 
 const showWallet = ({ wallet }: ReturnType<typeof detail>): string =>
   wallet === null ? 'none' : `${wallet.id} (${wallet.script}) ${wallet.account}`;
+function rotateSecretCommand(): Command {
+  return fileCommand('rotate-secret', 'make a new webhook secret; the old one signs 7 days more')
+    .argument('<id>', 'of the store', wholeNumber(1, highestIndex))
+    .action((id: number, given: FileOptions) =>
+      withStore(given, async ({ catalog, database }) => {
+        const fresh = newWebhookSecret(world.randomBytes);
+        const row = await database.write((tx) =>
+          catalog.changeStore(tx, id, rotated(catalog.store(id), fresh, world.now())),
+        );
+        const until = row.previousSecretUntil ?? 0;
+        const answer = { webhook_secret: fresh, old_secret_ends_at: Math.floor(until / 1000) };
+        print(given, answer, () => `${fresh}\nThe old secret signs too until ${showTime(until)}.`);
+      }),
+    );
+}
 
 const showPolicy = (row: StoreRow): string =>
   [

@@ -17,14 +17,18 @@
 // - At most one flight a payment: the outbox claims none while a lease lasts, the lease is longer than
 //   an attempt can take, and `inFlight` holds even when the wall clock jumps over a lease.
 // - Bounded: `inFlight` flights in all, `perStore` of one store, so a shop that hangs delays itself.
+// - A host that can't be reached costs its waiting callbacks no attempt (breaker.ts): they stay due,
+//   held back, and one a minute goes out to see.
 // - A failed attempt never ends the pump, and the pump never spins: it goes round only for a wake.
 
-import { nextAttempt } from '../domain/retry.ts';
+import { isWaitOver, nextAttempt } from '../domain/retry.ts';
 import { reasonOf } from '../errors.ts';
 import type { Database } from '../store/database.ts';
-import type { Claimed, Outbox } from '../store/outbox.ts';
+import type { Claimed, Next, Outbox } from '../store/outbox.ts';
 import type { Cancel, World } from '../world.ts';
-import type { Attempt, Sender } from './sender.ts';
+import { Breaker, hostOf } from './breaker.ts';
+import { type Attempt, type Sender, unsent } from './sender.ts';
+import { signingSecrets } from './signature.ts';
 
 export interface DeliveryLimits {
   /** Requests under way in all. */
@@ -66,6 +70,9 @@ export interface DispatcherParts {
 }
 
 const everySecond = '* * * * * *';
+const everyHour = '0 0 * * * *';
+/** Attempts older than this are only counted. */
+const attemptsKeptMs = 90 * 86_400_000;
 
 export const createDispatcher = (parts: DispatcherParts): CallbackDispatcher => new Engine(parts);
 
@@ -78,7 +85,8 @@ class Engine implements CallbackDispatcher {
   readonly #open = new Set<Promise<void>>();
   readonly #waiting: (() => void)[] = [];
   readonly #cutOff = new AbortController();
-  #cancelTick: Cancel = () => {};
+  readonly #breaker = new Breaker();
+  #cancels: Cancel[] = [];
   #pump: Promise<void> | undefined;
   #again = false;
   #stopping = false;
@@ -92,7 +100,11 @@ class Engine implements CallbackDispatcher {
   async start(): Promise<void> {
     const { database, outbox, world } = this.#parts;
     await database.write((tx) => outbox.releaseLeases(tx));
-    this.#cancelTick = world.schedule(everySecond, () => this.tick());
+    this.#cancels = [
+      world.schedule(everySecond, () => this.tick()),
+      world.schedule(everyHour, () => this.#track(this.#fold())),
+    ];
+    this.#track(this.#fold());
     this.wake();
   }
 
@@ -116,7 +128,7 @@ class Engine implements CallbackDispatcher {
 
   async stop(): Promise<void> {
     this.#stopping = true;
-    this.#cancelTick();
+    for (const cancel of this.#cancels) cancel();
     const reason = new Error('paygate is stopping');
     const cancel = this.#parts.world.after(this.#limits.drainMs, () => this.#cutOff.abort(reason));
     await this.#pump;
@@ -138,7 +150,9 @@ class Engine implements CallbackDispatcher {
     const limit = this.#limits.inFlight - this.#inFlight.size;
     if (limit <= 0) return;
     try {
-      const limits = { ...this.#limits, limit, afterStoreId: this.#lastStoreId };
+      const monotonic = world.monotonic();
+      const allow = (url: string, wanted: number) => this.#breaker.allow(url, wanted, monotonic);
+      const limits = { ...this.#limits, limit, afterStoreId: this.#lastStoreId, allow };
       const claimed = await database.write((tx) => outbox.claim(tx, world.now(), limits));
       this.#lastStoreId = claimed.at(-1)?.storeId ?? this.#lastStoreId;
       for (const callback of claimed) this.#launch(callback);
@@ -150,25 +164,69 @@ class Engine implements CallbackDispatcher {
   #launch(callback: Claimed): void {
     if (this.#stopping || this.#inFlight.has(callback.paymentId)) return;
     this.#inFlight.add(callback.paymentId);
-    const flight = this.#fly(callback).finally(() => {
-      this.#open.delete(flight);
+    this.#track(this.#fly(callback));
+  }
+
+  /** What `idle` and `stop` wait for. */
+  #track(work: Promise<void>): void {
+    const open = work.finally(() => {
+      this.#open.delete(open);
       this.#settleIdle();
     });
-    this.#open.add(flight);
+    this.#open.add(open);
   }
 
   async #fly(callback: Claimed): Promise<void> {
     const attempt = await attemptOf(this.#parts, callback, this.#cutOff.signal);
     this.#inFlight.delete(callback.paymentId);
     if (attempt === undefined) return;
-    const recorded = record(this.#parts, callback, attempt);
+    const next = this.#nextOf(callback, attempt);
+    const recorded = record(this.#parts, callback, attempt, next);
     this.wake();
     await recorded;
   }
 
+  /** When to try again; a host that is down is not charged to those that wait for it. */
+  #nextOf(callback: Claimed, attempt: Attempt): Next {
+    const { world } = this.#parts;
+    const { callbackUrl, step, dueAt } = callback;
+    const now = world.now();
+    const wasDown = this.#breaker.isDown(callbackUrl);
+    this.#noteHost(callbackUrl, attempt);
+    if (wasDown && attempt.unreachable) {
+      return { step, at: isWaitOver(dueAt, now) ? undefined : dueAt };
+    }
+    const { retryAfterSeconds } = attempt;
+    const failed = { attemptCount: step + 1, now, jitter: world.random(), retryAfterSeconds };
+    return { step: step + 1, at: nextAttempt(failed) };
+  }
+
+  #noteHost(callbackUrl: string, { unreachable, outcome }: Attempt): void {
+    const { world } = this.#parts;
+    if (outcome === 'refused' || outcome === 'internal') return;
+    const change = unreachable
+      ? this.#breaker.failed(callbackUrl, world.monotonic())
+      : this.#breaker.reached(callbackUrl);
+    const host = hostOf(callbackUrl);
+    if (change === 'down') world.log.warn('host cannot be reached, tried once a minute', { host });
+    if (change === 'up') world.log.info('host can be reached again', { host });
+  }
+
+  async #fold(): Promise<void> {
+    const { database, outbox, world } = this.#parts;
+    const before = world.now() - attemptsKeptMs;
+    try {
+      while (!this.#stopping && (await database.write((tx) => outbox.fold(tx, before)))) {}
+    } catch (error) {
+      world.log.error('old attempts could not be folded', { reason: reasonOf(error) });
+    }
+  }
+
   #isDue(): boolean {
-    const now = this.#parts.world.now();
-    return (this.#parts.outbox.nextDueAt(now) ?? Number.POSITIVE_INFINITY) <= now;
+    const { world, outbox } = this.#parts;
+    const [now, monotonic] = [world.now(), world.monotonic()];
+    const dueAt = outbox.nextDueAt(now, (url) => this.#breaker.isHeld(url, monotonic));
+    return dueAt !== undefined && dueAt <= now;
   }
 
   #settleIdle(): void {
@@ -186,13 +244,15 @@ async function attemptOf(
 ): Promise<Attempt | undefined> {
   const startedAt = world.now();
   try {
-    const { webhookSecret, ...order } = callback;
-    return await sender.send({ ...order, webhookSecrets: [webhookSecret] }, signal);
+    const { callbackCa, ...order } = callback;
+    const ca = callbackCa ?? undefined;
+    const webhookSecrets = signingSecrets(callback, startedAt);
+    return await sender.send({ ...order, ca, webhookSecrets }, signal);
   } catch (error) {
     if (signal.aborted) return undefined;
     const reason = 'an internal error of paygate; its log says more';
     world.log.error('callback attempt broke', { ...idsOf(callback), reason: reasonOf(error) });
-    return { startedAt, durationMs: 0, outcome: 'internal', httpStatus: null, reason, body: null };
+    return { ...unsent, startedAt, durationMs: 0, outcome: 'internal', reason };
   }
 }
 
@@ -201,20 +261,19 @@ async function record(
   { world, database, outbox }: DispatcherParts,
   callback: Claimed,
   attempt: Attempt,
+  next: Next,
 ): Promise<void> {
-  const now = world.now();
-  const attemptCount = callback.attemptCount + 1;
-  const { retryAfterSeconds, outcome, httpStatus, durationMs } = attempt;
-  const nextAttemptAt = nextAttempt({
-    attemptCount,
-    now,
-    jitter: world.random(),
-    retryAfterSeconds,
-  });
-  const fields = { ...idsOf(callback), attempt: attemptCount, outcome, httpStatus, durationMs };
+  const { outcome, httpStatus, durationMs, doubt } = attempt;
+  const fields = {
+    ...idsOf(callback),
+    attempt: callback.attemptCount + 1,
+    ...{ outcome, httpStatus, durationMs },
+    ...(doubt === null ? {} : { doubt }),
+  };
   try {
+    const now = world.now();
     const state = await database.write((tx) =>
-      outbox.record(tx, now, callback.callbackId, attempt, nextAttemptAt),
+      outbox.record(tx, now, callback.callbackId, attempt, next),
     );
     world.log.info('callback attempted', fields);
     if (state === 'exhausted') world.log.warn('callback exhausted', idsOf(callback));

@@ -2,7 +2,7 @@
 // sent is shown redacted, cut and without control characters; the callback's own URL never.
 
 import { redactUrl } from '../domain/callback.ts';
-import { type classify, deadlineFault, type Ending } from '../domain/retry.ts';
+import type { classify, Ending } from '../domain/retry.ts';
 
 /** How much of an answer's body is kept for the log. */
 const keptBytes = 1024;
@@ -30,7 +30,13 @@ const tlsFaults: Readonly<Record<string, string>> = {
     'its certificate is from an authority that is not trusted here, or its chain is incomplete',
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'it does not send the intermediate certificate',
   ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another name',
+  CERT_SIGNATURE_FAILURE: 'its certificate is not signed by the authority that it names',
+  CERT_REVOKED: 'its certificate was revoked',
   ERR_SSL_WRONG_VERSION_NUMBER: 'it does not speak TLS on this port',
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: 'it does not speak TLS on this port',
+  EPROTO: 'it does not speak TLS as it is used today',
+  ECONNRESET: 'it closed the connection during the TLS handshake',
+  UND_ERR_SOCKET: 'it closed the connection during the TLS handshake',
 };
 
 /** undici's name for what it gives no code. */
@@ -46,6 +52,7 @@ const responseFaults: Readonly<Record<string, string>> = {
 const waitedFor: Readonly<Record<Ending['phase'], string>> = {
   resolve: 'its name to be resolved',
   connect: 'a connection',
+  tls: 'the TLS handshake',
   response: 'an answer',
   body: 'the end of its answer',
 };
@@ -72,9 +79,7 @@ export function reasonFor(told: Told): string | null {
     case 'tls':
       return `${host} could not be trusted: ${tlsFaults[fault] ?? fault}`;
     case 'timeout':
-      return `${host} took too long: waited in vain for ${waitedFor[phase]}${
-        fault === deadlineFault ? '' : ` (${fault})`
-      }`;
+      return `${host} took too long: waited in vain for ${waitedFor[phase]}`;
     case 'response':
       return `${host} gave no HTTP answer: ${responseFaults[fault] ?? fault}`;
     case 'redirect':
@@ -93,8 +98,43 @@ const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu;
 
 const printable = (text: string): string => text.replace(unprintable, ' ').trim();
 
-/** The beginning of a body as text that is safe to show; bytes cut in half are left out. */
-export function excerpt(body: Uint8Array): string {
-  const text = new TextDecoder().decode(body.subarray(0, keptBytes), { stream: true });
-  return printable(text);
+/**
+ * The beginning of a body as text that is safe to show; bytes cut in half are left out.
+ * @param secrets what an answer may echo and must not be shown
+ */
+export function excerpt(body: Uint8Array, secrets: readonly string[] = []): string {
+  const whole = printable(new TextDecoder().decode(body, { stream: true }));
+  const text = secrets.reduce((shown, secret) => shown.replaceAll(secret, '…'), whole);
+  const kept = new TextEncoder().encode(text).subarray(0, keptBytes);
+  return new TextDecoder().decode(kept, { stream: true });
+}
+
+/** Shorter ones would blacken half of a text that has nothing to do with them. */
+const leastSecret = 4;
+
+/** What of a callback URL may be a secret, as it stands there and decoded; the longest first. */
+export function secretsOf(callbackUrl: string): string[] {
+  const [path = '', query = ''] = callbackUrl.replace(/^[^:]*:\/\/[^/?]*/, '').split(/\?(.*)/s);
+  const segments = path.split('/').filter((segment) => redactUrl(segment) !== segment);
+  const values = query.split('&').map((pair) => pair.slice(pair.indexOf('=') + 1));
+  const raw = [query, ...values, ...segments];
+  return [...new Set([...raw, ...raw.map(decoded)])]
+    .filter((secret) => secret.length >= leastSecret)
+    .sort((one, other) => other.length - one.length);
+}
+
+function decoded(text: string): string {
+  return new URLSearchParams(`text=${text.replaceAll('&', '%26')}`).get('text') ?? '';
+}
+
+const emptyFault =
+  /["']?\b(error|errors|exception)\b["']?\s*[:=]\s*(null|false|0|""|''|\[\]|\{\})/gi;
+const refusal =
+  /\b(errors?|invalid|secrets?|not found|mismatch(ed)?|denied|forbidden|unauthori[sz]ed|unknown|fail(ed|ure)?|exception|missing|incorrect|wrong|no such)\b/i;
+const webPage = /^(<!doctype html|<html)\b/i;
+
+/** What in the body of a 200 reads like a refusal: the word, or `a web page`; null for nothing. */
+export function doubtOf(body: string): string | null {
+  if (webPage.test(body)) return 'a web page';
+  return refusal.exec(body.replace(emptyFault, ''))?.[0].toLowerCase() ?? null;
 }

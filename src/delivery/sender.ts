@@ -1,15 +1,22 @@
 // One HTTP attempt of a callback (wire §4): a GET on a connection of its own, from the look-up of
 // the name to the last byte under one deadline. It follows no redirect, keeps no cookie, always
 // verifies TLS, reads a bounded answer, and logs nothing: the URL and its query are secrets.
+// No connection is kept: each attempt dials what its own look-up gave and the guard let through.
 
 import type { Dispatcher } from 'undici';
 import { type CallbackTarget, callbackTarget } from '../domain/callback.ts';
-import type { CallbackFlags, Listener } from '../domain/reach.ts';
-import { classify, deadlineFault, type Phase, parseRetryAfter } from '../domain/retry.ts';
+import { type CallbackFlags, type Listener, literalAddress } from '../domain/reach.ts';
+import {
+  classify,
+  deadlineFault,
+  isUnreachable,
+  type Phase,
+  parseRetryAfter,
+} from '../domain/retry.ts';
 import { PaygateError } from '../errors.ts';
 import type { AttemptRecord } from '../store/outbox.ts';
 import type { World } from '../world.ts';
-import { excerpt, parserFault, reasonFor } from './reason.ts';
+import { doubtOf, excerpt, parserFault, reasonFor, secretsOf } from './reason.ts';
 import { signatureHeaders } from './signature.ts';
 import { guardTarget } from './target.ts';
 
@@ -20,10 +27,22 @@ export interface Order extends CallbackFlags {
   readonly eventId: string;
   /** The store's signing secrets, the current one first. */
   readonly webhookSecrets: readonly string[];
+  /** PEM: the only authorities that may vouch for the host. */
+  readonly ca?: string | undefined;
 }
 
 export interface Attempt extends AttemptRecord {
   readonly retryAfterSeconds?: number | undefined;
+  /** The host could not be reached: no other callback to it has a chance either. */
+  readonly unreachable: boolean;
+  /** What went out, or would have; null where the URL was refused before. */
+  readonly request: SentRequest | null;
+}
+
+export interface SentRequest {
+  /** Raw path and query: a secret. */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
 }
 
 export interface Sender {
@@ -49,13 +68,32 @@ const defaultConnectTimeoutMs = 5_000;
 const bodyLimitBytes = 16 * 1024;
 
 /** How far an attempt came, and what came back. */
-interface Course {
+class Course {
   phase: Phase;
+  /** How long each phase took, until the one that is under way. */
+  readonly phases: Partial<Record<Phase, number>> = {};
+  address: string | null = null;
   status?: number;
   location?: string | undefined;
   retryAfter?: string | undefined;
-  readonly body: Buffer[];
+  readonly body: Buffer[] = [];
   fault?: string;
+  readonly #monotonic: () => number;
+  #enteredAt: number;
+
+  constructor(phase: Phase, monotonic: () => number) {
+    this.phase = phase;
+    this.#monotonic = monotonic;
+    this.#enteredAt = monotonic();
+  }
+
+  /** @param phase what is waited for from now on; itself at the end */
+  enter(phase: Phase): void {
+    const at = this.#monotonic();
+    this.phases[this.phase] = Math.round(10 * (at - this.#enteredAt)) / 10;
+    this.#enteredAt = at;
+    this.phase = phase;
+  }
 }
 
 export function createSender(world: World, options: SenderOptions): Sender {
@@ -71,6 +109,17 @@ export function createSender(world: World, options: SenderOptions): Sender {
 
 type Result = Omit<Attempt, 'startedAt' | 'durationMs'>;
 
+/** What is known of an attempt that never came to the network. */
+export const unsent = {
+  httpStatus: null,
+  body: null,
+  address: null,
+  phases: {},
+  doubt: null,
+  unreachable: false,
+  request: null,
+} as const;
+
 async function attempt(
   world: World,
   options: SenderOptions,
@@ -79,11 +128,13 @@ async function attempt(
 ): Promise<Result> {
   try {
     const target = callbackTarget(order.callbackUrl, order.query);
-    const course = await travel(world, options, order, target, signal);
-    return resultOf(course, target, world.now());
+    const headers = requestHeaders(options.version, order, target, world.now());
+    const course = await travel(world, options, order, target, headers, signal);
+    const request = { path: target.path, headers };
+    return { ...resultOf(course, order, target, world.now()), request };
   } catch (error) {
     if (!(error instanceof PaygateError)) throw error;
-    return { outcome: 'refused', httpStatus: null, reason: error.message, body: null };
+    return { ...unsent, outcome: 'refused', reason: error.message };
   }
 }
 
@@ -92,18 +143,27 @@ async function travel(
   options: SenderOptions,
   order: Order,
   target: CallbackTarget,
+  headers: Record<string, string>,
   signal: AbortSignal,
 ): Promise<Course> {
-  const resolve = guardTarget(target.origin, order, options.listeners(), world.resolve);
-  const course: Course = { phase: 'connect', body: [] };
-  const client = world.http(async (name) => {
-    course.phase = 'resolve';
-    const addresses = await resolve(name);
-    course.phase = 'connect';
-    return addresses;
-  }, options.connectTimeoutMs ?? defaultConnectTimeoutMs);
-  client.once('connect', () => {
-    course.phase = 'response';
+  const { origin } = target;
+  const resolve = guardTarget(origin, order, options.listeners(), world.resolve);
+  const isLiteral = literalAddress(new URL(origin).hostname) !== undefined;
+  const course = new Course(isLiteral ? 'connect' : 'resolve', () => world.monotonic());
+  const client = world.http({
+    origin,
+    connectTimeoutMs: options.connectTimeoutMs ?? defaultConnectTimeoutMs,
+    ca: order.ca,
+    async resolver(name) {
+      const addresses = await resolve(name);
+      course.enter('connect');
+      return addresses;
+    },
+    onConnected(address) {
+      course.address = address;
+      if (/^https:/i.test(origin)) course.enter('tls');
+    },
+    onReady: () => course.enter('response'),
   });
   const cut = (reason: Error): void => void client.destroy(reason);
   const abort = (): void => cut(signal.reason);
@@ -111,12 +171,13 @@ async function travel(
   signal.addEventListener('abort', abort);
   try {
     signal.throwIfAborted();
-    const headers = requestHeaders(options.version, order, target, world.now());
     await exchange(client, target, headers, course);
   } catch (error) {
     signal.throwIfAborted();
     course.fault = networkFault(error);
+    course.address ??= dialledAddress(error);
   } finally {
+    course.enter(course.phase);
     cancel();
     signal.removeEventListener('abort', abort);
     // Nothing of an attempt outlives it.
@@ -133,6 +194,14 @@ function networkFault(error: unknown): string {
   if (name === parserFault) return parserFault;
   if (typeof code !== 'string' || error instanceof PaygateError) throw error;
   return code;
+}
+
+/** The last address that a connection was tried to in vain; several failures come gathered in one. */
+function dialledAddress(error: unknown): string | null {
+  const { errors, address } = error as { errors?: readonly unknown[]; address?: unknown };
+  if (typeof address === 'string') return address;
+  const last = errors?.at(-1);
+  return last === undefined ? null : dialledAddress(last);
 }
 
 const requestHeaders = (
@@ -163,7 +232,7 @@ async function exchange(
     headersTimeout: 0,
     bodyTimeout: 0,
   });
-  course.phase = 'body';
+  course.enter('body');
   course.status = response.statusCode;
   course.location = single(response.headers.location);
   course.retryAfter = single(response.headers['retry-after']);
@@ -178,14 +247,26 @@ async function exchange(
 const single = (header: string | string[] | undefined): string | undefined =>
   Array.isArray(header) ? header[0] : header;
 
-function resultOf(course: Course, target: CallbackTarget, now: number): Result {
+function resultOf(
+  course: Course,
+  order: Order,
+  target: CallbackTarget,
+  now: number,
+): Omit<Result, 'request'> {
+  const { status, address, phases, phase } = course;
   const outcome = classify(course);
   const { host } = new URL(target.origin);
+  const body =
+    status === undefined ? null : excerpt(Buffer.concat(course.body), secretsOf(order.callbackUrl));
   return {
     outcome,
-    httpStatus: course.status ?? null,
+    httpStatus: status ?? null,
     reason: reasonFor({ ...course, outcome, host }),
-    body: course.status === undefined ? null : excerpt(Buffer.concat(course.body)),
+    body,
+    address,
+    phases,
+    doubt: outcome === 'delivered' && body !== null ? doubtOf(body) : null,
+    unreachable: isUnreachable(outcome, phase),
     retryAfterSeconds:
       outcome === 'delivered' ? undefined : parseRetryAfter(course.retryAfter, now),
   };

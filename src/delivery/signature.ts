@@ -37,6 +37,34 @@ export function signatureHeaders(signable: Signable, secrets: readonly string[])
   };
 }
 
+export interface SigningSecrets {
+  readonly webhookSecret: string;
+  readonly previousWebhookSecret: string | null;
+  /** Epoch milliseconds. */
+  readonly previousSecretUntil: number | null;
+}
+
+/** What signs at a time: the current secret, and the one before for a while after a rotation. */
+export function signingSecrets(secrets: SigningSecrets, now: number): string[] {
+  const { webhookSecret, previousWebhookSecret, previousSecretUntil } = secrets;
+  const isKept = previousWebhookSecret !== null && now < (previousSecretUntil ?? 0);
+  return isKept ? [webhookSecret, previousWebhookSecret] : [webhookSecret];
+}
+
+/** How long an old secret goes on signing. */
+export const overlapMs = 7 * 86_400_000;
+
+/** A fresh secret takes over; the one before signs beside it for a while, an earlier one no more. */
+export const rotated = (
+  { webhookSecret }: Pick<SigningSecrets, 'webhookSecret'>,
+  fresh: string,
+  now: number,
+): SigningSecrets => ({
+  webhookSecret: fresh,
+  previousWebhookSecret: webhookSecret,
+  previousSecretUntil: now + overlapMs,
+});
+
 const secretKey = (secret: string): Uint8Array => base64.decode(secret.slice(secretPrefix.length));
 
 export const newWebhookSecret = (randomBytes: (length: number) => Uint8Array): string =>

@@ -163,4 +163,10 @@ export function redactUrl(url: string): string {
   return `${origin.replace(/\/\/.*@/s, '//')}${segments.join('/')}${query && '?…'}`;
 }
 
+/** The whole request as people may see it: what paygate appended stays readable. */
+export function redactedTarget(callbackUrl: string, appended: string): string {
+  const shown = redactUrl(callbackUrl);
+  return `${shown}${shown.includes('?') ? '&' : '?'}${appended}`;
+}
+
 const plainWords = /^(?=.{0,20}$)([a-z0-9]{1,3}|[a-z]+([._-][a-z]+)*)?$/i;

@@ -29,7 +29,7 @@ const jitterShare = 0.2;
 const retryAfterReach = 2;
 
 export interface FailedAttempt {
-  /** How many attempts were made, this one included. */
+  /** How many attempts were charged, this one included. */
   readonly attemptCount: number;
   readonly now: number;
   /** A random fraction in [0, 1). */
@@ -46,6 +46,15 @@ export function nextAttempt(failed: FailedAttempt): number | undefined {
   return failed.now + Math.round(Math.min(Math.max(wait, asked), retryAfterReach * wait));
 }
 
+/** How long the whole schedule takes, without jitter. */
+const scheduleMs = retrySchedule.reduce((sum, wait) => sum + wait, 0);
+
+/**
+ * Whether a callback that waits for a host which can't be reached is given up: once it has been due
+ * for as long as the whole schedule takes. Until then such failures are not charged to it.
+ */
+export const isWaitOver = (dueAt: number, now: number): boolean => now - dueAt >= scheduleMs;
+
 const httpDate = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
 
 /**
@@ -61,7 +70,7 @@ export function parseRetryAfter(header: string | undefined, now: number): number
 }
 
 /** How far an attempt came: what it was waiting for when it ended. */
-export type Phase = 'resolve' | 'connect' | 'response' | 'body';
+export type Phase = 'resolve' | 'connect' | 'tls' | 'response' | 'body';
 
 /** How an attempt ended, in classes that a merchant can act on. */
 export type Outcome =
@@ -111,9 +120,21 @@ export function classify({
       return 'dns';
     case 'connect':
       return tlsFault.test(fault) ? 'tls' : 'connect';
+    case 'tls':
+      return 'tls';
     case 'response':
       return 'response';
     case 'body':
       return 'body';
   }
 }
+
+/** The phases before a request can be written. */
+const approach: ReadonlySet<Phase> = new Set(['resolve', 'connect', 'tls']);
+
+/**
+ * Whether the host could not be reached at all, so that no other callback to it has a chance either.
+ * A certificate that is not trusted is no such case: another store may trust it.
+ */
+export const isUnreachable = (outcome: Outcome, phase: Phase): boolean =>
+  outcome === 'dns' || outcome === 'connect' || (outcome === 'timeout' && approach.has(phase));

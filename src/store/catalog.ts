@@ -37,6 +37,10 @@ export type StoreChange = Partial<
     | 'reversalCallback'
     | 'allowPrivateCallback'
     | 'allowHttpCallback'
+    | 'callbackCa'
+    | 'webhookSecret'
+    | 'previousWebhookSecret'
+    | 'previousSecretUntil'
   >
 >;
 

@@ -45,10 +45,13 @@ CREATE TABLE \`attempts\` (
 	\`callback_id\` integer NOT NULL,
 	\`started_at\` integer NOT NULL,
 	\`duration_ms\` integer NOT NULL,
+	\`phases\` text DEFAULT '{}' NOT NULL,
+	\`address\` text,
 	\`outcome\` text NOT NULL,
 	\`http_status\` integer,
 	\`reason\` text,
 	\`body\` text,
+	\`doubt\` text,
 	FOREIGN KEY (\`callback_id\`) REFERENCES \`callbacks\`(\`id\`) ON UPDATE no action ON DELETE no action
 ) STRICT;
 --> statement-breakpoint
@@ -74,6 +77,7 @@ CREATE TABLE \`callbacks\` (
 	\`query\` text NOT NULL,
 	\`state\` text NOT NULL,
 	\`attempt_count\` integer DEFAULT 0 NOT NULL,
+	\`step\` integer DEFAULT 0 NOT NULL,
 	\`next_attempt_at\` integer NOT NULL,
 	\`leased_until\` integer,
 	\`created_at\` integer NOT NULL,
@@ -154,7 +158,10 @@ CREATE TABLE \`stores\` (
 	\`reversal_callback\` integer DEFAULT false NOT NULL,
 	\`allow_private_callback\` integer DEFAULT false NOT NULL,
 	\`allow_http_callback\` integer DEFAULT false NOT NULL,
+	\`callback_ca\` text,
 	\`webhook_secret\` text NOT NULL,
+	\`previous_webhook_secret\` text,
+	\`previous_secret_until\` integer,
 	\`created_at\` integer NOT NULL,
 	\`archived_at\` integer,
 	\`callbacks_stopped\` integer DEFAULT false NOT NULL,

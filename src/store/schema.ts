@@ -52,7 +52,12 @@ export const stores = sqliteTable('stores', {
   reversalCallback: flag('reversal_callback'),
   allowPrivateCallback: flag('allow_private_callback'),
   allowHttpCallback: flag('allow_http_callback'),
+  /** PEM: the only authorities that may vouch for the callback's host; null for the usual ones. */
+  callbackCa: text('callback_ca'),
   webhookSecret: text('webhook_secret').notNull(),
+  /** The secret before the last rotation, which signs beside the new one until then. */
+  previousWebhookSecret: text('previous_webhook_secret'),
+  previousSecretUntil: integer('previous_secret_until'),
   createdAt: integer('created_at').notNull(),
   /** Set by `store remove`: no more addresses, but what was issued stays watched. */
   archivedAt: integer('archived_at'),
@@ -202,7 +207,10 @@ export const callbacks = sqliteTable(
     /** What is appended to the callback URL, exactly as it will be sent. */
     query: text('query').notNull(),
     state: text('state').$type<CallbackState>().notNull(),
+    /** All that were ever made, also those whose rows are gone. */
     attemptCount: integer('attempt_count').notNull().default(0),
+    /** How many of them were charged to the schedule since it began. */
+    step: integer('step').notNull().default(0),
     nextAttemptAt: integer('next_attempt_at').notNull(),
     leasedUntil: integer('leased_until'),
     createdAt: integer('created_at').notNull(),
@@ -219,7 +227,7 @@ export const callbacks = sqliteTable(
 
 export type CallbackState = 'owed' | 'delivered' | 'superseded' | 'exhausted';
 
-/** Every HTTP try, append-only. */
+/** Every HTTP try, append-only; the rows of old ones go, their number stays (`attempt_count`). */
 export const attempts = sqliteTable(
   'attempts',
   {
@@ -229,6 +237,10 @@ export const attempts = sqliteTable(
       .references(() => callbacks.id),
     startedAt: integer('started_at').notNull(),
     durationMs: integer('duration_ms').notNull(),
+    /** JSON: how long each phase took, in milliseconds (delivery/sender.ts). */
+    phases: text('phases').notNull().default('{}'),
+    /** The IP address that was dialled; null where none was reached. */
+    address: text('address'),
     /** `delivered`, or the class of what went wrong. */
     outcome: text('outcome').notNull(),
     httpStatus: integer('http_status'),
@@ -236,6 +248,8 @@ export const attempts = sqliteTable(
     reason: text('reason'),
     /** The first 1 KiB of the answer, control characters stripped. */
     body: text('body'),
+    /** The word in the body of a 200 that reads like a refusal. */
+    doubt: text('doubt'),
   },
   (table) => [index('attempts_callback').on(table.callbackId)],
 );

@@ -43,8 +43,8 @@ export function createSimulationWorld(seed: number): SimulationWorld {
       if (!hasPower) connection.socket.destroy();
       return connection;
     },
-    http(resolver, connectTimeoutMs) {
-      const client = base.http(resolver, connectTimeoutMs);
+    http(target) {
+      const client = base.http(target);
       if (hasPower) clients.add(client);
       else void client.destroy();
       return client;

@@ -22,6 +22,7 @@ function open(): Owed {
 
 const attemptOf = (outcome: Outcome): AttemptRecord => ({
   ...{ startedAt: now, durationMs: 5, outcome, httpStatus: 500, reason: 'no', body: 'sorry' },
+  ...{ address: '127.0.0.1', phases: { connect: 1.5 }, doubt: null },
 });
 
 const claim = ({ database, outbox }: Owed, at = now, limit = 64, afterStoreId = 0) =>
@@ -35,7 +36,10 @@ const record = (
   at = now,
 ) =>
   database.write((tx) =>
-    outbox.record(tx, at, claimed?.callbackId ?? 0, attemptOf(outcome), nextAttemptAt),
+    outbox.record(tx, at, claimed?.callbackId ?? 0, attemptOf(outcome), {
+      step: (claimed?.step ?? 0) + 1,
+      at: nextAttemptAt,
+    }),
   );
 
 const states = ({ outbox }: Owed) =>
@@ -62,8 +66,13 @@ describe('claiming', () => {
         eventId: eventId(callback),
         query: `status=0&addr=${address}&value=${valueSat}&txid=${txid}&rbf=1`,
         attemptCount: 0,
+        step: 0,
+        dueAt: now,
         callbackUrl: 'https://shop.example/cb',
+        callbackCa: null,
         webhookSecret,
+        previousWebhookSecret: null,
+        previousSecretUntil: null,
         allowPrivate: true,
         allowHttp: true,
       },

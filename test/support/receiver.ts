@@ -28,8 +28,10 @@ export type Answer =
   | { readonly bytes: string; readonly end: 'close' | 'reset' | 'hang' };
 
 export interface ReceiverOptions {
-  /** Speaks TLS with a certificate that it signed itself. */
-  readonly tls?: boolean;
+  /** Any free one without it. */
+  readonly port?: number;
+  /** Speaks TLS: with a certificate that it signed itself, or with this one. */
+  readonly tls?: boolean | { readonly key: string; readonly cert: string };
   /** Answers what no script is left for, perhaps later; 200 without it. */
   readonly answer?: (request: ReceivedRequest) => Answer | Promise<Answer>;
 }
@@ -70,10 +72,12 @@ export async function startReceiver(options: ReceiverOptions = {}): Promise<Rece
     reply((scripted.shift() ?? (await options.answer?.(request))) || { status: 200 }, response);
   }
 
-  const server = options.tls
-    ? createTlsServer({ key: selfSignedKey, cert: selfSignedCertificate }, take)
+  const { tls } = options;
+  const selfSigned = { key: selfSignedKey, cert: selfSignedCertificate };
+  const server = tls
+    ? createTlsServer(tls === true ? selfSigned : { key: tls.key, cert: tls.cert }, take)
     : createPlainServer(take);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => server.listen(options.port ?? 0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   return {
     port,

@@ -1,55 +1,13 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import {
-  createDispatcher,
-  type DeliveryLimits,
-  type DispatcherParts,
-  deliveryLimits,
-} from '../../../src/delivery/dispatcher.ts';
-import { createSender, deadlineMs } from '../../../src/delivery/sender.ts';
+import { deliveryLimits } from '../../../src/delivery/dispatcher.ts';
+import { deadlineMs } from '../../../src/delivery/sender.ts';
 import { eventId } from '../../../src/domain/callback.ts';
 import { retrySchedule } from '../../../src/domain/retry.ts';
-import { type Receiver, type ReceiverOptions, startReceiver } from '../../support/receiver.ts';
-import { createTestWorld } from '../../support/world.ts';
-import { type Owed, openOwed, withStatus } from './owed.ts';
+import type { ReceiverOptions } from '../../support/receiver.ts';
+import { closeAll, receiver, setUp } from './engine.ts';
+import { withStatus } from './owed.ts';
 
-const closing: (() => Promise<unknown>)[] = [];
-
-afterEach(async () => {
-  for (const close of closing.splice(0).reverse()) await close();
-});
-
-async function receiver(options?: ReceiverOptions): Promise<Receiver> {
-  const shop = await startReceiver(options);
-  closing.push(shop.close);
-  return shop;
-}
-
-interface SetUp {
-  readonly owed?: Owed;
-  readonly world?: ReturnType<typeof createTestWorld>;
-  readonly limits?: Partial<DeliveryLimits>;
-  /** In place of the real parts. */
-  readonly parts?: (parts: DispatcherParts) => Partial<DispatcherParts>;
-}
-
-function setUp({ owed = openOwed(), world = createTestWorld(), limits, parts }: SetUp = {}) {
-  if (!closing.includes(owed.close)) closing.push(owed.close);
-  const { database, outbox } = owed;
-  const sender = createSender(world, { version: '0.1', listeners: () => [] });
-  const real = { world, database, outbox, sender, limits: { ...deliveryLimits, ...limits } };
-  const dispatcher = createDispatcher({ ...real, ...parts?.(real) });
-  closing.push(async () => {
-    const stopped = dispatcher.stop();
-    await world.advance(60_000);
-    await stopped;
-  });
-  const states = () =>
-    outbox
-      .list({ limit: 1000 })
-      .reverse()
-      .map((row) => row.state);
-  return { owed, world, outbox, dispatcher, states };
-}
+afterEach(closeAll);
 
 describe('delivering', () => {
   it('sends what is enqueued at a wake, once, and says so without secrets', async () => {
@@ -98,6 +56,17 @@ describe('delivering', () => {
     expect(claims).toBeLessThanOrEqual(2);
     await world.advance(10_000);
     expect(claim.mock.calls.length).toBe(claims);
+  });
+
+  it('waits without spinning for what is due further off than a timer can hold', async () => {
+    const { owed, world, dispatcher, outbox } = setUp();
+    const claim = vi.spyOn(outbox, 'claim');
+    await owed.enqueue(world.now() + 60 * 86_400_000, owed.addPayment(owed.addStore()));
+    await dispatcher.start();
+    await dispatcher.idle();
+    const before = claim.mock.calls.length;
+    await world.advance(30_000);
+    expect(claim.mock.calls.length).toBe(before);
   });
 
   it('is idle at once when nothing is owed', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { excerpt, reasonFor } from '../../../src/delivery/reason.ts';
+import { doubtOf, excerpt, reasonFor, secretsOf } from '../../../src/delivery/reason.ts';
 import { classify, deadlineFault, type Ending } from '../../../src/domain/retry.ts';
 
 const told = (ending: Ending, location?: string) =>
@@ -13,7 +13,12 @@ describe('a reason', () => {
     [{ phase: 'connect', fault: 'EWHATEVER' }, 'could not be reached: EWHATEVER'],
     [{ phase: 'connect', fault: 'CERT_HAS_EXPIRED' }, 'its certificate has expired'],
     [{ phase: 'connect', fault: 'UND_ERR_CONNECT_TIMEOUT' }, 'waited in vain for a connection'],
+    [{ phase: 'tls', fault: 'CERT_HAS_EXPIRED' }, 'its certificate has expired'],
+    [{ phase: 'tls', fault: 'ERR_TLS_CERT_ALTNAME_INVALID' }, 'is for another name'],
+    [{ phase: 'tls', fault: 'UND_ERR_SOCKET' }, 'during the TLS handshake'],
+    [{ phase: 'tls', fault: deadlineFault }, 'waited in vain for the TLS handshake'],
     [{ phase: 'response', fault: deadlineFault }, 'waited in vain for an answer'],
+    [{ phase: 'body', status: 200, fault: deadlineFault }, 'for the end of its answer'],
     [{ phase: 'response', fault: 'UND_ERR_SOCKET' }, 'closed the connection without an answer'],
     [{ phase: 'body', status: 201 }, 'answered 201; only 200 counts'],
     [{ phase: 'body', status: 301 }, 'answered 301, pointing to nowhere'],
@@ -39,5 +44,48 @@ describe('an excerpt', () => {
 
   it('replaces what is not UTF-8', () => {
     expect(excerpt(Uint8Array.of(0x61, 0xff, 0x62))).toBe('a\ufffdb');
+  });
+});
+
+describe('what an answer echoes of the callback URL', () => {
+  const url = 'https://shop.example/hook/s3cr3tPath99/cb?secret=gar%64en%20gate&id=7';
+
+  it('is not kept: neither as it stands there nor decoded', () => {
+    const echo = `GET ${url}&status=0: wrong secret "garden gate" for s3cr3tPath99, id 7`;
+    const shown = excerpt(new TextEncoder().encode(echo), secretsOf(url));
+    expect(shown).toBe(
+      'GET https://shop.example/hook/…/cb?…&status=0: wrong secret "…" for …, id 7',
+    );
+  });
+
+  it('is taken out before the text is cut, so that no half of it is left', () => {
+    const long = `${'x'.repeat(1018)}gar%64en%20gate`;
+    expect(excerpt(new TextEncoder().encode(long), secretsOf(url))).toMatch(/^x+…$/);
+  });
+
+  it('is nothing where the URL holds nothing', () => {
+    expect(secretsOf('https://shop.example/callback')).toEqual([]);
+    expect(secretsOf('https://shop.example')).toEqual([]);
+    expect(secretsOf('https://shop.example/?a=b%zz-wxyz')).toContain('b%zz-wxyz');
+  });
+});
+
+describe('a doubt', () => {
+  it.each([
+    ['Error: order not found', 'error'],
+    ['{"status":"error"}', 'error'],
+    ['secret mismatch', 'secret'],
+    ['Invalid Secret', 'invalid'],
+    ['Order not found', 'not found'],
+    ['Unauthorized', 'unauthorized'],
+    ['<!DOCTYPE html><title>Log in</title>', 'a web page'],
+    ['{"error":null,"ok":true}', null],
+    ['{"errors":[]}', null],
+    ['error=0', null],
+    ['ok', null],
+    ['', null],
+    ['terrorbyte, invalidated', null],
+  ])('about %j is %j', (body, doubt) => {
+    expect(doubtOf(body)).toBe(doubt);
   });
 });

@@ -1,7 +1,15 @@
 import { createHmac } from 'node:crypto';
 import { base64 } from '@scure/base';
+import fc from 'fast-check';
+import { Webhook } from 'standardwebhooks';
 import { describe, expect, it } from 'vitest';
-import { newWebhookSecret, signatureHeaders } from '../../../src/delivery/signature.ts';
+import {
+  newWebhookSecret,
+  overlapMs,
+  rotated,
+  signatureHeaders,
+  signingSecrets,
+} from '../../../src/delivery/signature.ts';
 
 const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 const signable = {
@@ -43,6 +51,69 @@ describe('signature headers', () => {
     const message = `${signable.eventId}.${signable.timestamp}.${signable.query}`;
     const expected = createHmac('sha256', key).update(message).digest('base64');
     expect(signatureHeaders(signable, [secret])['webhook-signature']).toBe(`v1,${expected}`);
+  });
+});
+
+describe('the npm package standardwebhooks', () => {
+  const anySecret = fc
+    .uint8Array({ minLength: 24, maxLength: 64 })
+    .map((key) => `whsec_${base64.encode(key)}`);
+  const anySignable = fc.record({
+    eventId: fc.stringMatching(/^msg_[A-Za-z0-9]{10,30}$/),
+    timestamp: fc.integer({ min: 1_500_000_000, max: 4_000_000_000 }),
+    query: fc.stringMatching(/^[\x21-\x7e]{1,200}$/),
+  });
+  const signedBy = (secret: string, { eventId, timestamp, query }: typeof signable) =>
+    new Webhook(secret).sign(eventId, new Date(timestamp * 1000), query);
+  const ours = (secret: string, what: typeof signable) =>
+    signatureHeaders(what, [secret])['webhook-signature'];
+
+  it('signs the same', () => {
+    fc.assert(
+      fc.property(anySecret, anySignable, (secret, what) => {
+        expect(ours(secret, what)).toBe(signedBy(secret, what));
+      }),
+    );
+  });
+
+  it('signs something else after one changed bit, wherever it is', () => {
+    const flip = (text: string, bit: number): string => {
+      const bytes = Buffer.from(text, 'latin1');
+      const at = bit % (7 * bytes.length);
+      bytes[Math.floor(at / 7)] = (bytes[Math.floor(at / 7)] ?? 0) ^ (1 << (at % 7));
+      return bytes.toString('latin1');
+    };
+    fc.assert(
+      fc.property(anySecret, anySignable, fc.nat(), (secret, what, bit) => {
+        const signature = signedBy(secret, what);
+        expect(ours(secret, { ...what, query: flip(what.query, bit) })).not.toBe(signature);
+        expect(ours(secret, { ...what, eventId: flip(what.eventId, bit) })).not.toBe(signature);
+        const timestamp = what.timestamp ^ (1 << (bit % 30));
+        expect(ours(secret, { ...what, timestamp })).not.toBe(signature);
+        const key = base64.decode(secret.slice(6));
+        key[bit % key.length] = (key[bit % key.length] ?? 0) ^ (1 << (bit % 8));
+        expect(ours(`whsec_${base64.encode(key)}`, what)).not.toBe(signature);
+      }),
+    );
+  });
+});
+
+describe('a rotation', () => {
+  const now = 1_763_650_000_000;
+  const never = { previousWebhookSecret: null, previousSecretUntil: null };
+
+  it('lets both secrets sign for 7 days, the new one first, and then the new one alone', () => {
+    expect(signingSecrets({ webhookSecret: 'old', ...never }, now)).toEqual(['old']);
+    const after = rotated({ webhookSecret: 'old' }, 'new', now);
+    expect(overlapMs).toBe(7 * 24 * 3_600_000);
+    expect(signingSecrets(after, now)).toEqual(['new', 'old']);
+    expect(signingSecrets(after, now + overlapMs - 1)).toEqual(['new', 'old']);
+    expect(signingSecrets(after, now + overlapMs)).toEqual(['new']);
+  });
+
+  it('that follows soon ends the oldest at once', () => {
+    const twice = rotated(rotated({ webhookSecret: 'a' }, 'b', now), 'c', now + 1);
+    expect(signingSecrets(twice, now + 1)).toEqual(['c', 'b']);
   });
 });
 

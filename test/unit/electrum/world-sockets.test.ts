@@ -177,8 +177,8 @@ describe('names', () => {
 });
 
 describe('HTTP', () => {
-  const client = (resolver: World['resolve'], timeoutMs = 5_000): ReturnType<World['http']> => {
-    const dispatcher = world.http(resolver, timeoutMs);
+  const client = (origin: string, resolver: World['resolve']): ReturnType<World['http']> => {
+    const dispatcher = world.http({ origin, resolver, connectTimeoutMs: 5_000 });
     closing.push(() => dispatcher.close());
     return dispatcher;
   };
@@ -188,12 +188,13 @@ describe('HTTP', () => {
     const server = createHttpServer((asked, answer) => answer.end(asked.headers.host));
     const port = await listen(server, sockets);
     const asked: string[] = [];
-    const dispatcher = client(async (name) => {
+    const origin = `http://shop.example:${port}`;
+    const dispatcher = client(origin, async (name) => {
       asked.push(name);
       return [host];
     });
     for (let round = 0; round < 3; round++) {
-      const { body } = await request(`http://shop.example:${port}/`, { dispatcher });
+      const { body } = await request(`${origin}/`, { dispatcher });
       expect(await body.text()).toBe(`shop.example:${port}`);
       await turn();
     }
@@ -204,14 +205,15 @@ describe('HTTP', () => {
   it('dials nothing when the resolver refuses or has nothing', async () => {
     const sockets: Socket[] = [];
     const port = await listen(createHttpServer(), sockets);
+    const origin = `http://localhost:${port}`;
     for (const resolver of [
       () => Promise.reject(new Error('a private address')),
       () => Promise.reject('a private address'),
     ]) {
-      const asking = request(`http://localhost:${port}/`, { dispatcher: client(resolver) });
+      const asking = request(`${origin}/`, { dispatcher: client(origin, resolver) });
       await expect(asking).rejects.toThrow('a private address');
     }
-    const none = request(`http://localhost:${port}/`, { dispatcher: client(async () => []) });
+    const none = request(`${origin}/`, { dispatcher: client(origin, async () => []) });
     await expect(none).rejects.toThrow('localhost has no address');
     expect(sockets).toEqual([]);
   });
@@ -221,7 +223,7 @@ describe('HTTP', () => {
       answer.writeHead(302, { location: 'http://169.254.169.254/' }).end();
     });
     const port = await listen(server);
-    const dispatcher = client(async () => [host]);
+    const dispatcher = client(`http://${host}:${port}`, async () => [host]);
     const { statusCode, body } = await request(`http://${host}:${port}/`, { dispatcher });
     await body.dump();
     expect(statusCode).toBe(302);
@@ -232,7 +234,7 @@ describe('HTTP', () => {
       answer.writeHead(200, { 'x-long': 'x'.repeat(17_000) }).end();
     });
     const port = await listen(server);
-    const dispatcher = client(async () => [host]);
+    const dispatcher = client(`http://${host}:${port}`, async () => [host]);
     await expect(request(`http://${host}:${port}/`, { dispatcher })).rejects.toThrow(/[Hh]eader/);
   });
 
@@ -244,7 +246,7 @@ describe('HTTP', () => {
       () => warning.mockRestore(),
     );
     const port = await listen(createHttpsServer(makeCertificate(), (_, answer) => answer.end()));
-    const dispatcher = client(async () => [host]);
+    const dispatcher = client(`https://localhost:${port}`, async () => [host]);
     await expect(request(`https://localhost:${port}/`, { dispatcher })).rejects.toThrow(
       /self-signed/,
     );

@@ -1,0 +1,140 @@
+// Callbacks and their attempts as JSON and as text for a terminal. What a URL holds is redacted unless
+// it was asked for.
+
+import type { Attempt } from '../delivery/sender.ts';
+import { callbackTarget, redactedTarget } from '../domain/callback.ts';
+import type { AttemptRow, CallbackRow } from '../store/callback-desk.ts';
+import type { AttemptRecord } from '../store/outbox.ts';
+import { showTime, table } from './command.ts';
+
+const seconds = (epochMs: number | null): number | null =>
+  epochMs === null ? null : Math.floor(epochMs / 1000);
+
+export const describe = (row: CallbackRow) => ({
+  id: row.id,
+  event_id: row.eventId,
+  store_id: row.storeId,
+  addr: row.address,
+  txid: row.txid,
+  value: row.valueSat,
+  status: row.status,
+  state: row.state,
+  attempts: row.attemptCount,
+  created_at: seconds(row.createdAt),
+  next_attempt_at: row.state === 'owed' ? seconds(row.nextAttemptAt) : null,
+  settled_at: seconds(row.settledAt),
+  last_outcome: row.outcome,
+  last_reason: row.reason,
+  last_doubt: row.doubt,
+});
+
+type Outcome = Omit<AttemptRecord, 'outcome'> & { readonly outcome: string };
+
+const readAttempt = (row: AttemptRow): Outcome => ({
+  ...row,
+  phases: JSON.parse(row.phases) as AttemptRecord['phases'],
+});
+
+export const describeAttempt = (row: AttemptRow) => describeOutcome(readAttempt(row));
+
+const describeOutcome = (made: Outcome) => ({
+  at: made.startedAt / 1000,
+  outcome: made.outcome,
+  http_status: made.httpStatus,
+  reason: made.reason,
+  doubt: made.doubt,
+  address: made.address,
+  duration_ms: made.durationMs,
+  phases_ms: made.phases,
+  body: made.body,
+});
+
+export function requestUrl(callbackUrl: string, query: string, secrets: boolean): string {
+  if (!secrets) return redactedTarget(callbackUrl, query);
+  const { origin, path } = callbackTarget(callbackUrl, query);
+  return `${origin}${path}`;
+}
+
+export const describeTest = (attempt: Attempt, url: string) => ({
+  url,
+  headers: attempt.request?.headers ?? null,
+  ...describeOutcome(attempt),
+});
+
+export function renderList(rows: readonly CallbackRow[]): string {
+  if (rows.length === 0) return 'There is no such callback.';
+  const lines = rows.map((row) => [
+    String(row.id),
+    showTime(row.createdAt),
+    String(row.storeId),
+    row.address,
+    String(row.valueSat),
+    String(row.status),
+    row.state,
+    String(row.attemptCount),
+    row.reason ?? doubted(row.doubt),
+  ]);
+  const head = ['id', 'created', 'store', 'address', 'sat', 'status', 'state', 'tries', 'last'];
+  return table([head, ...lines]);
+}
+
+const doubted = (doubt: string | null): string =>
+  doubt === null ? '' : `delivered, but the answer says "${doubt}"`;
+
+export function renderCallback(
+  row: CallbackRow,
+  url: string,
+  attempts: readonly AttemptRow[],
+): string {
+  const facts = table([
+    ['state', row.state],
+    ['request', `GET ${url}`],
+    ['event', row.eventId],
+    ['store', String(row.storeId)],
+    ['transaction', row.txid],
+    ['created', showTime(row.createdAt)],
+    ...(row.state === 'owed' ? [['next attempt', showTime(row.nextAttemptAt)]] : []),
+    ...(row.settledAt === null ? [] : [['settled', showTime(row.settledAt)]]),
+    ['attempts', attemptsMade(row.attemptCount, attempts.length)],
+  ]);
+  const log = attempts.map(
+    (made) => `\n${showTime(made.startedAt)}\n${renderOutcome(readAttempt(made))}`,
+  );
+  return [facts, ...log].join('\n');
+}
+
+const attemptsMade = (made: number, kept: number): string =>
+  made === kept ? String(made) : `${made}, of which ${made - kept} are too old to be shown`;
+
+/** The lines below an attempt's time. */
+function renderOutcome(made: Outcome): string {
+  const phases = Object.entries(made.phases).map(([name, ms]) => `${name} ${ms}`);
+  const took = phases.length === 0 ? '' : ` (${phases.join(', ')})`;
+  const lines = [
+    ['', 'to', made.address ?? 'nowhere'],
+    ['', 'took', `${made.durationMs} ms${took}`],
+    ['', 'answer', made.httpStatus === null ? 'none' : String(made.httpStatus)],
+    ...(made.body ? [['', 'body', made.body]] : []),
+    ['', 'result', made.reason ?? (doubted(made.doubt) || 'delivered')],
+  ];
+  return table(lines);
+}
+
+export function renderTest(attempt: Attempt, url: string): string {
+  const headers = Object.entries(attempt.request?.headers ?? {}).map(([name, value]) => [
+    '',
+    name,
+    value,
+  ]);
+  return [
+    `GET ${url}`,
+    ...(headers.length > 0 ? [table(headers)] : []),
+    renderOutcome(attempt),
+  ].join('\n');
+}
+
+/** A running server takes it up within a second. */
+export const promised = (count: number): string =>
+  count === 1
+    ? 'It is sent as soon as paygate serves.'
+    : `${count} are sent as soon as paygate serves.`;

@@ -1,0 +1,30 @@
+// A callback of no payment, with which a merchant tries a Callback URL. It looks like any other, but its
+// address is nobody's (a random hash, never one of the merchant's), its txid is the mark that receivers
+// of this kind of callback know test callbacks by, and its id begins with msg_test_.
+
+import { base58 } from '@scure/base';
+import { scriptToAddress } from '../bitcoin/address.ts';
+import type { Network } from '../bitcoin/network.ts';
+import { callbackQuery } from '../domain/callback.ts';
+import type { CallbackStatus } from '../domain/payment.ts';
+
+/** Shop plugins have a branch for it. */
+export const testTxid = 'WarningThisIsAGeneratedTestPaymentAndNotARealBitcoinTransaction';
+
+const hashBytes = 20;
+const eventBytes = 20;
+
+export interface ExampleOptions {
+  readonly network: Network;
+  readonly status: CallbackStatus;
+  readonly valueSat: number;
+  readonly randomBytes: (length: number) => Uint8Array;
+}
+
+export function exampleCallback({ network, status, valueSat, randomBytes }: ExampleOptions) {
+  const script = Uint8Array.of(0, hashBytes, ...randomBytes(hashBytes));
+  const address = scriptToAddress(script, network);
+  const facts = { status, address, valueSat, txid: testTxid, rbf: false };
+  const eventId = `msg_test_${base58.encode(randomBytes(eventBytes))}`;
+  return { address, eventId, query: callbackQuery(facts) };
+}

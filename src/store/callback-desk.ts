@@ -1,0 +1,155 @@
+// What people see of callbacks, and what they do by hand: list, show with every attempt, send again.
+// It never lets an older status follow a newer one: only the newest callback of a payment is resent.
+
+import { and, asc, eq, getTableColumns, type SQL, sql } from 'drizzle-orm';
+import type { Outcome } from '../domain/retry.ts';
+import { PaygateError } from '../errors.ts';
+import type { Orm, Tx } from './database.ts';
+import { isExhausted, isOwed } from './outbox-statements.ts';
+import { addresses, attempts, type CallbackState, callbacks, payments, stores } from './schema.ts';
+
+export interface CallbackFilter {
+  readonly storeId?: number | undefined;
+  readonly state?: CallbackState | undefined;
+  /** Only older ones than this id: the next page. */
+  readonly beforeId?: number | undefined;
+  /** Enqueued at this time or later, epoch milliseconds. */
+  readonly since?: number | undefined;
+  /** Enqueued before this time. */
+  readonly until?: number | undefined;
+  readonly limit: number;
+}
+
+/** A callback as it is listed, with the outcome of its last attempt. */
+export type CallbackRow = ReturnType<typeof list>[number];
+/** An attempt as it was recorded. */
+export type AttemptRow = typeof attempts.$inferSelect;
+
+export interface CallbackDesk {
+  /** Newest first. */
+  list(filter: CallbackFilter): CallbackRow[];
+  /** @throws PaygateError not_found */
+  callback(id: number): CallbackRow;
+  /** Oldest first; those that were folded are missing. */
+  attempts(callbackId: number): AttemptRow[];
+  /**
+   * Owes a callback again, now, with a schedule that begins anew and the same event id.
+   * @throws PaygateError not_found, or conflict where a newer status of the payment was decided on
+   */
+  resend(tx: Tx, now: number, id: number): void;
+  /**
+   * Resends what of a store was given up on or waits after a failure, if it was enqueued at `since`
+   * or later. Answers how many.
+   */
+  resendFailed(tx: Tx, now: number, storeId: number, since: number): number;
+}
+
+export function createCallbackDesk(orm: Orm): CallbackDesk {
+  function callback(id: number): CallbackRow {
+    const [row] = list(orm, { limit: 1, id });
+    if (row === undefined) throw new PaygateError('not_found', `there is no callback ${id}`);
+    return row;
+  }
+  return {
+    list: (filter) => list(orm, filter),
+    callback,
+    attempts: (callbackId) =>
+      orm
+        .select()
+        .from(attempts)
+        .where(eq(attempts.callbackId, callbackId))
+        .orderBy(asc(attempts.id))
+        .all(),
+    resend(_tx, now, id) {
+      checkResend(orm, callback(id));
+      orm.update(callbacks).set(owedAnew(now)).where(eq(callbacks.id, id)).run();
+    },
+    resendFailed(_tx, now, storeId, since) {
+      checkCalled(orm, storeId);
+      const failed = [isExhausted, sql`${isOwed} and ${callbacks.step} > 0`];
+      return failed
+        .map((which) =>
+          orm
+            .update(callbacks)
+            .set(owedAnew(now))
+            .where(
+              sql`${which} and ${callbacks.storeId} = ${storeId} and ${callbacks.createdAt} >= ${since}`,
+            )
+            .run(),
+        )
+        .reduce((sum, { changes }) => sum + changes, 0);
+    },
+  };
+}
+
+const owedAnew = (now: number) =>
+  ({ state: 'owed', step: 0, nextAttemptAt: now, settledAt: null }) as const;
+
+function checkResend(orm: Orm, { id, paymentId, storeId, version }: CallbackRow): void {
+  checkCalled(orm, storeId);
+  const newest = orm
+    .select({ id: callbacks.id, version: callbacks.version })
+    .from(callbacks)
+    .where(eq(callbacks.paymentId, paymentId))
+    .orderBy(sql`version desc`)
+    .limit(1)
+    .get();
+  if (newest === undefined || newest.version === version) return;
+  throw new PaygateError(
+    'conflict',
+    `callback ${id} tells a status that was overtaken; resend ${newest.id}, the newest of its payment`,
+  );
+}
+
+/** @throws PaygateError not_found, or conflict for a store that is not called any more */
+function checkCalled(orm: Orm, storeId: number): void {
+  const store = orm
+    .select({ stopped: stores.callbacksStopped })
+    .from(stores)
+    .where(eq(stores.id, storeId))
+    .get();
+  if (store === undefined) throw new PaygateError('not_found', `there is no store ${storeId}`);
+  if (store.stopped) {
+    throw new PaygateError('conflict', `the callbacks of store ${storeId} were stopped`);
+  }
+}
+
+function list(
+  orm: Orm,
+  { id, storeId, state, beforeId, since, until, limit }: CallbackFilter & { id?: number },
+) {
+  // Open ones are few and have an index of their own; a plus keeps SQLite from the larger ones.
+  const hold = sql.raw(state === 'owed' || state === 'exhausted' ? '+' : '');
+  const ofLastAttempt = <T>(column: string): SQL<T | null> =>
+    sql`(select a.${sql.raw(column)} from attempts a where a.callback_id = callbacks.id
+      order by a.id desc limit 1)`;
+  return orm
+    .select({
+      ...getTableColumns(callbacks),
+      address: addresses.address,
+      txid: payments.txid,
+      valueSat: payments.valueSat,
+      outcome: ofLastAttempt<Outcome>('outcome'),
+      reason: ofLastAttempt<string>('reason'),
+      doubt: ofLastAttempt<string>('doubt'),
+    })
+    .from(callbacks)
+    .innerJoin(payments, eq(payments.id, callbacks.paymentId))
+    .innerJoin(addresses, eq(addresses.id, payments.addressId))
+    .where(
+      and(
+        id === undefined ? undefined : eq(callbacks.id, id),
+        state === undefined ? undefined : stateIs(state),
+        storeId === undefined ? undefined : sql`${hold}${callbacks.storeId} = ${storeId}`,
+        beforeId === undefined ? undefined : sql`${hold}${callbacks.id} < ${beforeId}`,
+        since === undefined ? undefined : sql`${callbacks.createdAt} >= ${since}`,
+        until === undefined ? undefined : sql`${callbacks.createdAt} < ${until}`,
+      ),
+    )
+    .orderBy(sql`${hold}${callbacks.id} desc`)
+    .limit(limit)
+    .all();
+}
+
+const stateIs = (state: CallbackState): SQL =>
+  state === 'owed' ? isOwed : state === 'exhausted' ? isExhausted : eq(callbacks.state, state);

@@ -1,0 +1,157 @@
+// The SQL of the outbox, prepared once. What a statement costs never depends on what was delivered.
+
+import { asc, count, eq, type SQL, sql } from 'drizzle-orm';
+import type { Orm } from './database.ts';
+import { attempts, callbacks, stores } from './schema.ts';
+
+const given = (name: string): SQL => sql`${sql.placeholder(name)}`;
+
+// SQLite uses a partial index only where the condition stands as in the index, not as a parameter.
+export const isOwed = sql`${callbacks.state} = 'owed'`;
+export const isExhausted = sql`${callbacks.state} = 'exhausted'`;
+
+/** No request of the payment is under way. */
+const isFree = (paymentId: SQL): SQL =>
+  sql`not exists (select 1 from callbacks f where f.payment_id = ${paymentId} and f.leased_until > ${given('now')})`;
+
+export type OutboxStatements = ReturnType<typeof prepareOutbox>;
+
+export const prepareOutbox = (orm: Orm) => ({ ...prepareWrites(orm), ...prepareReads(orm) });
+
+function prepareWrites(orm: Orm) {
+  const byId = eq(callbacks.id, sql.placeholder('id'));
+  return {
+    supersede: orm
+      .update(callbacks)
+      .set({ state: 'superseded', settledAt: given('now') })
+      .where(
+        sql`${callbacks.paymentId} = ${given('paymentId')} and ${callbacks.state} in ('owed', 'exhausted')`,
+      )
+      .prepare(),
+    insert: orm
+      .insert(callbacks)
+      .values({
+        paymentId: given('paymentId'),
+        storeId: given('storeId'),
+        version: sql`(select coalesce(max(version), 0) + 1 from callbacks
+          where payment_id = ${given('paymentId')})`,
+        eventId: given('eventId'),
+        status: given('status'),
+        query: given('query'),
+        state: 'owed',
+        nextAttemptAt: given('now'),
+        createdAt: given('now'),
+      })
+      .prepare(),
+    lease: orm
+      .update(callbacks)
+      .set({ leasedUntil: given('leasedUntil') })
+      .where(byId)
+      .prepare(),
+    stateOf: orm.select({ state: callbacks.state }).from(callbacks).where(byId).prepare(),
+    settle: orm
+      .update(callbacks)
+      .set({
+        state: given('state'),
+        attemptCount: sql`attempt_count + 1`,
+        step: given('step'),
+        nextAttemptAt: sql`coalesce(${given('nextAttemptAt')}, next_attempt_at)`,
+        settledAt: given('settledAt'),
+        leasedUntil: null,
+      })
+      .where(byId)
+      .prepare(),
+    insertAttempt: orm
+      .insert(attempts)
+      .values({
+        callbackId: given('callbackId'),
+        startedAt: given('startedAt'),
+        durationMs: given('durationMs'),
+        phases: given('phases'),
+        address: given('address'),
+        outcome: given('outcome'),
+        httpStatus: given('httpStatus'),
+        reason: given('reason'),
+        body: given('body'),
+        doubt: given('doubt'),
+      })
+      .prepare(),
+    releaseLeases: orm
+      .update(callbacks)
+      .set({ leasedUntil: null })
+      .where(sql`${callbacks.leasedUntil} is not null`)
+      .prepare(),
+    /** Rows are in order of time: only the first ones are looked at, by their key (`id > 0`). */
+    foldAttempts: orm
+      .delete(attempts)
+      .where(
+        sql`${attempts.id} in (select id from attempts where id > 0 order by id limit ${given('limit')})
+          and ${attempts.startedAt} < ${given('before')}`,
+      )
+      .prepare(),
+  };
+}
+
+function prepareReads(orm: Orm) {
+  const isCalled = sql`${stores.callbacksStopped} = 0`;
+  return {
+    /** Stores with something due, in turn, and how many requests each has under way. */
+    storesDue: orm
+      .select({
+        storeId: stores.id,
+        callbackUrl: stores.callbackUrl,
+        underWay: sql<number>`(select count(*) from callbacks b
+          where b.store_id = stores.id and b.leased_until > ${given('now')})`,
+      })
+      .from(stores)
+      .where(
+        sql`${isCalled} and exists (select 1 from callbacks d where d.store_id = stores.id
+          and d.state = 'owed' and d.next_attempt_at <= ${given('now')})`,
+      )
+      .orderBy(sql`stores.id <= ${given('afterStoreId')}`, asc(stores.id))
+      .prepare(),
+    dueOfStore: orm
+      .select({
+        callbackId: callbacks.id,
+        paymentId: callbacks.paymentId,
+        storeId: callbacks.storeId,
+        eventId: callbacks.eventId,
+        query: callbacks.query,
+        /** How many attempts were made before this one. */
+        attemptCount: callbacks.attemptCount,
+        /** How many of them were charged to the schedule. */
+        step: callbacks.step,
+        /** Since when it waits. */
+        dueAt: callbacks.nextAttemptAt,
+        callbackUrl: stores.callbackUrl,
+        callbackCa: stores.callbackCa,
+        webhookSecret: stores.webhookSecret,
+        previousWebhookSecret: stores.previousWebhookSecret,
+        previousSecretUntil: stores.previousSecretUntil,
+        allowPrivate: stores.allowPrivateCallback,
+        allowHttp: stores.allowHttpCallback,
+      })
+      .from(callbacks)
+      .innerJoin(stores, eq(stores.id, callbacks.storeId))
+      .where(
+        sql`${callbacks.storeId} = ${given('storeId')} and ${isOwed}
+          and ${callbacks.nextAttemptAt} <= ${given('now')} and ${isFree(sql`${callbacks.paymentId}`)}`,
+      )
+      .orderBy(asc(callbacks.nextAttemptAt), asc(callbacks.id))
+      .limit(sql.placeholder('room'))
+      .prepare(),
+    /** Of each store the first that no lease holds back. */
+    nextDue: orm
+      .select({
+        callbackUrl: stores.callbackUrl,
+        at: sql<number | null>`(select d.next_attempt_at from callbacks d
+          where d.store_id = stores.id and d.state = 'owed' and ${isFree(sql`d.payment_id`)}
+          order by d.next_attempt_at limit 1)`,
+      })
+      .from(stores)
+      .where(isCalled)
+      .prepare(),
+    countOwed: orm.select({ count: count() }).from(callbacks).where(isOwed).prepare(),
+    countExhausted: orm.select({ count: count() }).from(callbacks).where(isExhausted).prepare(),
+  };
+}

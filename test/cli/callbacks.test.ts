@@ -1,0 +1,265 @@
+// `paygate callbacks …` and what of `paygate store …` concerns callbacks, each a process of its own
+// beside an open file.
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { addressToScript } from '../../src/bitcoin/address.ts';
+import { networks } from '../../src/bitcoin/network.ts';
+import { testTxid } from '../../src/delivery/example.ts';
+import { overlapMs, signatureHeaders } from '../../src/delivery/signature.ts';
+import { eventId } from '../../src/domain/callback.ts';
+import type { Outcome } from '../../src/domain/retry.ts';
+import type { NewCallback } from '../../src/store/outbox.ts';
+import { runCli } from '../support/cli.ts';
+import { type Receiver, type ReceiverOptions, startReceiver } from '../support/receiver.ts';
+import { type Owed, openOwed, webhookSecret, withStatus } from '../unit/delivery/owed.ts';
+import { makeCertificate } from '../unit/electrum/certificates.ts';
+
+const closing: (() => unknown)[] = [];
+
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+});
+
+const now = Date.now();
+const hour = 3_600_000;
+
+function open(): Owed {
+  const owed = openOwed();
+  closing.push(owed.close);
+  return owed;
+}
+
+async function receiver(options?: ReceiverOptions): Promise<Receiver> {
+  const shop = await startReceiver(options);
+  closing.push(shop.close);
+  return shop;
+}
+
+const run = (owed: Owed, command: string, env?: Record<string, string>) =>
+  runCli([...command.split(' '), '--db', owed.path], env);
+
+/** Its answer as JSON; it must succeed and complain of nothing. */
+// biome-ignore lint/suspicious/noExplicitAny: an answer's shape is what the test looks at.
+async function ask(owed: Owed, command: string): Promise<any> {
+  const { code, stdout, stderr } = await run(owed, `${command} --json`);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  return JSON.parse(stdout);
+}
+
+/** Records an attempt of the callback that was enqueued so many-th. */
+const attempt = (owed: Owed, id: number, outcome: Outcome, at?: number) =>
+  owed.database.write((tx) => {
+    const made = { startedAt: now, durationMs: 12, outcome, httpStatus: 200, reason: 'no way' };
+    const seen = { address: '192.0.2.7', phases: { connect: 1.5, response: 10 }, body: 'sorry' };
+    const doubt = outcome === 'delivered' ? 'error' : null;
+    const reason = outcome === 'delivered' ? null : made.reason;
+    owed.outbox.record(tx, now, id, { ...made, ...seen, reason, doubt }, { step: 1, at });
+  });
+
+const rowsOf = (owed: Owed) =>
+  owed.outbox
+    .list({ limit: 100 })
+    .reverse()
+    .map(({ state, step }) => `${state} ${step}`);
+
+describe('callbacks list', () => {
+  it('filters by store, state and age, page by page', async () => {
+    const owed = open();
+    const [one, two] = [owed.addStore(), owed.addStore()];
+    await owed.enqueue(now - 5 * hour, owed.addPayment(one));
+    await owed.enqueue(now - hour, owed.addPayment(one), owed.addPayment(two));
+    await attempt(owed, 2, 'status');
+    const ids = async (filter: string) =>
+      // biome-ignore lint/suspicious/noExplicitAny: as above.
+      (await ask(owed, `callbacks list${filter}`)).map(({ id }: any) => id);
+    expect(await ids('')).toEqual([3, 2, 1]);
+    expect(await ids(` --store ${one}`)).toEqual([2, 1]);
+    expect(await ids(' --state exhausted')).toEqual([2]);
+    expect(await ids(' --newer-than 2h')).toEqual([3, 2]);
+    expect(await ids(' --older-than 2h')).toEqual([1]);
+    expect(await ids(' --older-than 30m --newer-than 2h --state owed')).toEqual([3]);
+    expect(await ids(' --before 3 --limit 1')).toEqual([2]);
+    expect((await run(owed, 'callbacks list --newer-than soon')).code).toBe(2);
+  });
+});
+
+describe('callbacks show', () => {
+  it('tells every attempt, and the URL only where it is asked for', async () => {
+    const owed = open();
+    const callbackUrl = 'https://shop.example/cb?secret=s3cr3t';
+    await owed.enqueue(now, owed.addPayment(owed.addStore({ callbackUrl })));
+    await attempt(owed, 1, 'timeout', now + hour);
+    await attempt(owed, 1, 'delivered');
+    const shown = await ask(owed, 'callbacks show 1');
+    expect(shown).toMatchObject({ id: 1, state: 'delivered', attempts: 2, last_doubt: 'error' });
+    expect(shown.url).toMatch(/^https:\/\/shop\.example\/cb\?…&status=0&addr=/);
+    expect(shown.log).toEqual([
+      {
+        ...{ at: now / 1000, outcome: 'timeout', http_status: 200, reason: 'no way', doubt: null },
+        ...{ address: '192.0.2.7', duration_ms: 12, body: 'sorry' },
+        phases_ms: { connect: 1.5, response: 10 },
+      },
+      expect.objectContaining({ outcome: 'delivered', doubt: 'error' }),
+    ]);
+    const { stdout } = await run(owed, 'callbacks show 1');
+    expect(stdout).not.toContain('s3cr3t');
+    expect(stdout).toContain('12 ms (connect 1.5, response 10)');
+    expect(stdout).toContain('delivered, but the answer says "error"');
+    expect((await run(owed, 'callbacks show 1 --secrets')).stdout).toContain('secret=s3cr3t&');
+    expect(await run(owed, 'callbacks show 2')).toMatchObject({
+      ...{ code: 1, stderr: 'paygate: there is no callback 2\n' },
+    });
+  });
+});
+
+describe('callbacks resend', () => {
+  it('owes a callback anew, under the same event id', async () => {
+    const owed = open();
+    const callback = owed.addPayment(owed.addStore());
+    await owed.enqueue(now, callback);
+    for (const outcome of ['status', 'delivered'] as const) {
+      await attempt(owed, 1, outcome);
+      expect(await ask(owed, 'callbacks resend 1')).toMatchObject({ id: 1, state: 'owed' });
+      expect(owed.outbox.list({ limit: 9 })).toMatchObject([
+        { state: 'owed', step: 0, settledAt: null, eventId: eventId(callback) },
+      ]);
+    }
+    expect(owed.outbox.callback(1).attemptCount).toBe(2);
+  });
+
+  it('refuses what was overtaken, naming the newest, and a store that was stopped', async () => {
+    const owed = open();
+    const callback = owed.addPayment(owed.addStore());
+    const stopped = owed.addPayment(owed.addStore({ callbacksStopped: true }));
+    await owed.enqueue(now, callback, withStatus(callback, 1), stopped);
+    const outcome = await run(owed, 'callbacks resend 1');
+    expect(outcome).toMatchObject({ code: 1, stderr: expect.stringContaining('resend 2') });
+    expect((await run(owed, 'callbacks resend 3')).stderr).toContain('were stopped');
+    expect(rowsOf(owed)).toEqual(['superseded 0', 'owed 0', 'owed 0']);
+  });
+
+  it('in bulk takes what failed of one store, within an age', async () => {
+    const owed = open();
+    const [one, two] = [owed.addStore(), owed.addStore()];
+    const each: [NewCallback, number][] = [
+      [owed.addPayment(one), now - 9 * hour],
+      [owed.addPayment(one), now],
+      [owed.addPayment(one), now],
+      [owed.addPayment(one), now],
+      [owed.addPayment(two), now],
+    ];
+    for (const [callback, at] of each) await owed.enqueue(at, callback);
+    await attempt(owed, 1, 'status');
+    await attempt(owed, 2, 'status');
+    await attempt(owed, 3, 'status', now + hour);
+    await attempt(owed, 5, 'status');
+    expect(await ask(owed, `callbacks resend-failed --store ${one} --newer-than 2h`)).toEqual({
+      resent: 2,
+    });
+    expect(rowsOf(owed)).toEqual(['exhausted 1', 'owed 0', 'owed 0', 'owed 0', 'exhausted 1']);
+    expect(await ask(owed, `callbacks resend-failed --store ${one}`)).toEqual({ resent: 1 });
+    expect((await run(owed, 'callbacks resend-failed --store 9')).stderr).toContain('no store 9');
+  });
+});
+
+describe('callbacks test', () => {
+  it('sends a marked callback of nobody’s address, signed, and shows the exchange', async () => {
+    const owed = open();
+    const shop = await receiver({ answer: () => ({ status: 200, body: 'wrong secret s3cr3t' }) });
+    owed.addStore({ callbackUrl: `${shop.origin}/cb?secret=s3cr3t` });
+    const test = () => ask(owed, 'callbacks test --store 1 --status 2 --value 777');
+    const shown = await test();
+    const [request] = shop.requests;
+    const query = request?.url.split('?')[1] ?? '';
+    const told = new URLSearchParams(query);
+    expect(query).toBe(
+      `secret=s3cr3t&status=2&addr=${told.get('addr')}&value=777&txid=${testTxid}`,
+    );
+    expect(addressToScript(told.get('addr') ?? '', networks.mainnet)).toHaveLength(22);
+    const { 'webhook-id': id = '', 'webhook-timestamp': timestamp } = request?.headers ?? {};
+    expect(id).toMatch(/^msg_test_/);
+    const signed = { eventId: id, timestamp: Number(timestamp), query };
+    expect(request?.headers).toMatchObject({ ...signatureHeaders(signed, [webhookSecret]) });
+    expect(shown).toMatchObject({
+      ...{ outcome: 'delivered', http_status: 200, doubt: 'wrong', address: '127.0.0.1' },
+      ...{ body: 'wrong secret …', headers: { 'webhook-id': id } },
+    });
+    expect(JSON.stringify(shown)).not.toContain('s3cr3t');
+    // Another address each time, and nothing is left behind.
+    expect((await test()).url).not.toBe(shown.url);
+    expect(owed.outbox.list({ limit: 1 })).toEqual([]);
+    const { stdout } = await run(owed, 'callbacks test --store 1 --secrets');
+    expect(stdout).toContain(`GET ${shop.origin}/cb?secret=s3cr3t&status=0&addr=`);
+    expect(stdout).toContain('delivered, but the answer says "wrong"');
+  });
+
+  it('says why a shop was not reached, and ends with 1', async () => {
+    const owed = open();
+    const shop = await receiver({ answer: () => ({ status: 404 }) });
+    owed.addStore({ callbackUrl: shop.origin });
+    const outcome = await run(owed, 'callbacks test --store 1');
+    expect(outcome).toMatchObject({ code: 1, stdout: expect.stringContaining('answered 404') });
+    const own = { PAYGATE_LISTEN: `127.0.0.1:${shop.port}` };
+    const refused = await run(owed, 'callbacks test --store 1', own);
+    expect(refused).toMatchObject({ code: 1, stdout: expect.stringContaining('paygate itself') });
+    expect(shop.requests).toHaveLength(1);
+  });
+});
+
+describe('store', () => {
+  it('list keeps the secrets of callback URLs to itself', async () => {
+    const owed = open();
+    owed.addStore({ callbackUrl: 'https://shop.example/cb?secret=s3cr3t' });
+    const { stdout } = await run(owed, 'store list');
+    expect(stdout).toContain('https://shop.example/cb?…');
+    expect(stdout).not.toContain('s3cr3t');
+  });
+
+  it('rotate-secret lets both secrets sign for 7 days', async () => {
+    const owed = open();
+    const shop = await receiver();
+    owed.addStore({ callbackUrl: shop.origin });
+    const { webhook_secret: fresh, old_secret_ends_at: endsAt } = await ask(
+      owed,
+      'store rotate-secret 1',
+    );
+    expect(Math.abs(endsAt * 1000 - now - overlapMs)).toBeLessThan(hour);
+    await ask(owed, 'callbacks test --store 1');
+    const { url = '', headers } = shop.requests[0] ?? {};
+    const { 'webhook-id': id = '', 'webhook-timestamp': timestamp } = headers ?? {};
+    const signed = { eventId: id, timestamp: Number(timestamp), query: url.split('?')[1] ?? '' };
+    expect(headers).toMatchObject({ ...signatureHeaders(signed, [fresh, webhookSecret]) });
+    expect((await run(owed, 'store show 1')).stdout).toContain(`${webhookSecret} until `);
+  });
+
+  it('set --callback-ca trusts an authority of the store’s own', async () => {
+    const owed = open();
+    const certificate = makeCertificate();
+    const shop = await receiver({ tls: certificate });
+    owed.addStore({ callbackUrl: shop.origin });
+    const folder = mkdtempSync(join(tmpdir(), 'paygate-ca-'));
+    closing.push(() => rmSync(folder, { recursive: true }));
+    const file = (text: string) => {
+      writeFileSync(join(folder, 'ca.pem'), text);
+      return join(folder, 'ca.pem');
+    };
+    const test = async () => (await run(owed, 'callbacks test --store 1')).code;
+    expect(await test()).toBe(1);
+    for (const [text, fault] of [
+      ['nothing', 'holds no PEM certificate'],
+      [certificate.cert + certificate.key, 'holds a private key'],
+      ['-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n', 'cannot be read'],
+    ] as const) {
+      const outcome = await run(owed, `store set 1 --callback-ca ${file(text)}`);
+      expect(outcome).toMatchObject({ code: 2, stderr: expect.stringContaining(fault) });
+    }
+    const set = await ask(owed, `store set 1 --callback-ca ${file(`a note\n${certificate.cert}`)}`);
+    expect(set).toMatchObject({ own_callback_ca: true });
+    expect(await test()).toBe(0);
+    await ask(owed, 'store set 1 --no-callback-ca');
+    expect(await test()).toBe(1);
+  });
+});

@@ -1,0 +1,153 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { Breaker, failuresToOpen, probeEveryMs } from '../../../src/delivery/breaker.ts';
+import { retrySchedule } from '../../../src/domain/retry.ts';
+import { startReceiver } from '../../support/receiver.ts';
+import { createTestWorld } from '../../support/world.ts';
+import { closeAll, receiver, setUp } from './engine.ts';
+
+afterEach(closeAll);
+
+const url = 'https://shop.example/cb?secret=s';
+
+describe('a breaker', () => {
+  const failTimes = (breaker: Breaker, times: number, at = 0) =>
+    Array.from({ length: times }, () => breaker.failed(url, at)).at(-1);
+
+  it('opens at the fifth failure in a row, and not before', () => {
+    const breaker = new Breaker();
+    expect(failTimes(breaker, failuresToOpen - 1)).toBeUndefined();
+    expect(breaker.allow(url, 2, 0)).toBe(2);
+    expect(failTimes(breaker, 1)).toBe('down');
+    expect(breaker.allow(url, 2, 0)).toBe(0);
+  });
+
+  it('counts anew after the host was reached', () => {
+    const breaker = new Breaker();
+    failTimes(breaker, failuresToOpen - 1);
+    expect(breaker.reached(url)).toBeUndefined();
+    expect(failTimes(breaker, failuresToOpen - 1)).toBeUndefined();
+    expect(failTimes(breaker, 1)).toBe('down');
+    expect(breaker.reached(url)).toBe('up');
+    expect(breaker.allow(url, 2, 0)).toBe(2);
+  });
+
+  it('lets one request through a minute, and takes it', () => {
+    const breaker = new Breaker();
+    failTimes(breaker, failuresToOpen);
+    expect(breaker.isHeld(url, probeEveryMs - 1)).toBe(true);
+    expect(breaker.isHeld(url, probeEveryMs)).toBe(false);
+    expect(breaker.allow(url, 2, probeEveryMs)).toBe(1);
+    expect(breaker.allow(url, 2, probeEveryMs)).toBe(0);
+    expect(breaker.allow(url, 2, 2 * probeEveryMs)).toBe(1);
+  });
+
+  it('is one for all paths of a host and port, and for no other port', () => {
+    const breaker = new Breaker();
+    failTimes(breaker, failuresToOpen);
+    expect(breaker.allow('https://SHOP.example:443/other', 2, 0)).toBe(0);
+    expect(breaker.allow('https://shop.example:8443/cb', 2, 0)).toBe(2);
+    expect(breaker.allow('http://shop.example/cb', 2, 0)).toBe(2);
+  });
+});
+
+describe('a host that cannot be reached', () => {
+  /** A port that nothing listens on, callbacks owed to it, and five failures. */
+  async function down(owedCount: number, world = createTestWorld()) {
+    const gone = await startReceiver();
+    await gone.close();
+    const set = setUp({ world });
+    const { owed, dispatcher } = set;
+    const storeId = owed.addStore({ callbackUrl: gone.origin });
+    const payments = Array.from({ length: owedCount }, () => owed.addPayment(storeId));
+    await owed.enqueue(world.now(), ...payments);
+    await dispatcher.start();
+    await dispatcher.idle();
+    const rows = () => set.outbox.list({ limit: 100 }).reverse();
+    const steps = () => rows().map(({ step }) => step);
+    const attempts = () => rows().reduce((sum, row) => sum + row.attemptCount, 0);
+    return { ...set, gone, storeId, rows, steps, attempts };
+  }
+  const sum = (values: number[]) => values.reduce((one, other) => one + other, 0);
+
+  it('is tried by one callback a minute, and charges none of them', async () => {
+    const { world, dispatcher, steps, attempts, states } = await down(20);
+    // Two at a time: the sixth was under way when the fifth failed.
+    expect(sum(steps())).toBe(failuresToOpen);
+    const before = attempts();
+    expect(before).toBeLessThanOrEqual(failuresToOpen + 1);
+    await world.advance(10 * probeEveryMs);
+    await dispatcher.idle();
+    expect(attempts()).toBe(before + 10);
+    expect(sum(steps())).toBe(failuresToOpen);
+    expect(new Set(states())).toEqual(new Set(['owed']));
+    expect(world.logs.filter(({ level }) => level === 'warn')).toMatchObject([
+      { message: 'host cannot be reached, tried once a minute' },
+    ]);
+  });
+
+  it('gets all that waits within a minute once it is back', async () => {
+    const { world, dispatcher, gone, states } = await down(20);
+    await world.advance(3 * probeEveryMs);
+    const back = await startReceiver({ port: gone.port });
+    await world.advance(probeEveryMs);
+    await dispatcher.idle();
+    expect(new Set(states())).toEqual(new Set(['delivered']));
+    expect(back.requests).toHaveLength(20);
+    expect(back.peak).toBeLessThanOrEqual(2);
+    expect(world.logs.map(({ message }) => message)).toContain('host can be reached again');
+    await back.close();
+  });
+
+  it('holds up no other host', async () => {
+    const { owed, world, dispatcher } = await down(5);
+    const shop = await receiver();
+    const other = owed.addStore({ callbackUrl: shop.origin });
+    await owed.enqueue(world.now(), owed.addPayment(other));
+    dispatcher.wake();
+    await dispatcher.idle();
+    expect(shop.requests).toHaveLength(1);
+  });
+
+  it('is probed once a minute for all its stores together', async () => {
+    const { owed, world, dispatcher, gone, attempts } = await down(5);
+    const other = owed.addStore({ callbackUrl: `${gone.origin}/other` });
+    await owed.enqueue(world.now(), owed.addPayment(other), owed.addPayment(other));
+    const before = attempts();
+    await world.advance(4 * probeEveryMs);
+    await dispatcher.idle();
+    expect(attempts()).toBe(before + 4);
+  });
+
+  it('ends a callback that waited for it as long as the whole schedule takes', async () => {
+    const { world, dispatcher, states, steps } = await down(6);
+    const before = sum(steps());
+    world.jumpWallClock(sum([...retrySchedule]) + 86_400_000);
+    await world.advance(probeEveryMs);
+    await dispatcher.idle();
+    expect(states().filter((state) => state === 'exhausted')).toHaveLength(1);
+    expect(sum(steps())).toBe(before);
+    expect(world.logs.map(({ message }) => message)).toContain('callback exhausted');
+  });
+
+  it('is not one that hangs or answers badly: those are charged', async () => {
+    const shop = await receiver({ answer: () => ({ status: 500 }) });
+    const { owed, world, dispatcher, outbox } = setUp();
+    const storeId = owed.addStore({ callbackUrl: shop.origin });
+    await owed.enqueue(world.now(), ...Array.from({ length: 20 }, () => owed.addPayment(storeId)));
+    await dispatcher.start();
+    await dispatcher.idle();
+    expect(shop.requests).toHaveLength(20);
+    expect(new Set(outbox.list({ limit: 100 }).map(({ step }) => step))).toEqual(new Set([1]));
+  });
+
+  it('keeps each due time through a restart', async () => {
+    const { owed, dispatcher, rows } = await down(4);
+    const dueTimes = () => rows().map(({ nextAttemptAt }) => nextAttemptAt);
+    const before = dueTimes();
+    await dispatcher.stop();
+    const again = owed.reopen();
+    const after = again.outbox.list({ limit: 100 }).reverse();
+    expect(after.map(({ nextAttemptAt }) => nextAttemptAt)).toEqual(before);
+    await again.database.close();
+  });
+});
