@@ -69,7 +69,7 @@ const value = String.raw`(?:\((?:[^()\n]|\([^()\n]{0,100}\)){1,200}\)|[$\w][\w.$
 
 /** `"wss://" + subdomain + ".blockonomics.co/payment/"`, also in the manner of PHP. */
 const joined = new RegExp(
-  String.raw`(?<open>["'\x60])(?<scheme>${scheme})(?<slashes>${slashes})\k<open>\s*[+.]\s*${value}\s*[+.]\s*(?<quote>["'\x60])\.${domain}(?<rest>${rest})`,
+  String.raw`(?<scheme>${scheme})(?<slashes>${slashes})(?<join>["'\x60]\s*[+.]\s*)${value}\s*[+.]\s*(?<quote>["'\x60])\.${domain}(?<rest>${rest})`,
   'gi',
 );
 
@@ -195,11 +195,11 @@ function urlOf({ scheme = '', slashes = '', rest }: Parts, { origin, host }: Tar
   return `${own}${slashes}${host}${rest.replace(/^:\d+/, '')}`;
 }
 
-/** Of a host whose first part is put in while the plugin runs: the whole of it is replaced. */
+/** Of a host whose first part is put in while the plugin runs: that part is left out. */
 function computedVerdict(groups: Record<string, string> | undefined, target: Target): Verdict {
-  const { scheme, slashes, rest = '', quote = '' } = groups ?? {};
+  const { scheme, slashes, rest = '', join = '', quote = '' } = groups ?? {};
   if (!isServed(rest)) return { why: reasons.page };
-  return { after: `${quote}${urlOf({ scheme, slashes, rest }, target)}` };
+  return { after: urlOf({ scheme, slashes: `${slashes}${join}${quote}`, rest }, target) };
 }
 
 function writtenVerdict(parts: Parts, place: Place, target: Target): Verdict {

@@ -52,7 +52,7 @@ test('says what it changed, what it left, and what needs a look', async () => {
   expect(stdout).toBe(`Changed:
   pay/pay.php:3  https://www.blockonomics.co → https://pay.example.com
   pay/pay.php:4  https://www.blockonomics.co/api/price → https://pay.example.com/api/price
-  pay/checkout.js:2  "wss://" + (c == 'btc' ? 'www' : c) + ".blockonomics.co/payment/ → "wss://pay.example.com/payment/
+  pay/checkout.js:2  wss://" + (c == 'btc' ? 'www' : c) + ".blockonomics.co/payment/ → wss://" + "pay.example.com/payment/
 
 Left as it is:
   pay/pay.php:2  https://www.blockonomics.co  (mentioned in text, a comment or a link)

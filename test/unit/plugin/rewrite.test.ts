@@ -47,9 +47,14 @@ const changes: [name: string, before: string, after: string][] = [
   [
     'a.php',
     "'https://'.$sub.'.blockonomics.co/api/new_address'",
-    "'https://pay.example.com/api/new_address'",
+    "'https://'.'pay.example.com/api/new_address'",
   ],
   ['a.php', '"https://{$sub}.blockonomics.co/api/price"', '"https://pay.example.com/api/price"'],
+  [
+    'a.php',
+    '$a = \'<a href="https://\' . $sub . ".blockonomics.co/api/tx?txid=$txid\\">";',
+    '$a = \'<a href="https://\' . "pay.example.com/api/tx?txid=$txid\\">";',
+  ],
   // the browser's part
   [
     'a.js',
@@ -59,12 +64,12 @@ const changes: [name: string, before: string, after: string][] = [
   [
     'a.js',
     'new Socket("wss://" + sub + \'.blockonomics.co/payment/\' + addr)',
-    "new Socket('wss://pay.example.com/payment/' + addr)",
+    'new Socket("wss://" + \'pay.example.com/payment/\' + addr)',
   ],
   [
     'a.js',
     'new Socket("wss://" + (this.data.coin.code == \'btc\' ? \'www\' : this.data.coin.code) + ".blockonomics.co/payment/" + a)',
-    'new Socket("wss://pay.example.com/payment/" + a)',
+    'new Socket("wss://" + "pay.example.com/payment/" + a)',
   ],
   [
     'a.js',
