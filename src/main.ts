@@ -6,6 +6,7 @@ import { addressCommand } from './cli/address.ts';
 import { callbacksCommand } from './cli/callbacks.ts';
 import { fail } from './cli/command.ts';
 import { keyCommand } from './cli/key.ts';
+import { pluginCommand } from './cli/plugin.ts';
 import { refusePrivateInput } from './cli/private-input.ts';
 import { serveCommand } from './cli/serve.ts';
 import { serversCommand } from './cli/servers.ts';
@@ -20,7 +21,8 @@ const program = new Command('paygate')
   .addCommand(keyCommand())
   .addCommand(addressCommand())
   .addCommand(callbacksCommand())
-  .addCommand(serversCommand());
+  .addCommand(serversCommand())
+  .addCommand(pluginCommand());
 
 /** A wrong command line ends with 2, as a wrong value does; `--help` and `--version` with 0. */
 function exitWithTwo(command: Command): void {

@@ -15,6 +15,7 @@ const ranks: Readonly<Record<string, number>> = {
   'world.ts': 2.5,
   store: 3,
   electrum: 3,
+  plugin: 3,
   watcher: 4,
   delivery: 4,
   http: 5,

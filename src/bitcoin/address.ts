@@ -13,6 +13,9 @@ import { refuse } from './refuse.ts';
 /** The kinds of output that a single key is paid with. */
 export type ScriptType = 'p2pkh' | 'p2sh-p2wpkh' | 'p2wpkh' | 'p2tr';
 
+/** The kinds of output that a script of its own is paid with. */
+export type WitnessType = 'p2wsh' | 'p2sh-p2wsh';
+
 const base58check = createBase58check(sha256);
 
 const op = { dup: 0x76, hash160: 0xa9, equal: 0x87, equalVerify: 0x88, checkSig: 0xac, one: 0x51 };
@@ -49,6 +52,12 @@ export function scriptForKey(publicKey: Uint8Array, type: ScriptType): Uint8Arra
     case 'p2tr':
       return witnessScript(1, taprootTweakPubkey(publicKey.slice(1), bytes())[0]);
   }
+}
+
+/** The output script that stands for another one, which only the spender shows. */
+export function scriptForWitness(witness: Uint8Array, type: WitnessType): Uint8Array {
+  const script = witnessScript(0, sha256(witness));
+  return type === 'p2wsh' ? script : p2shScript(hash160(script));
 }
 
 /** Electrum's name of a script: its SHA-256, reversed, in hex. */

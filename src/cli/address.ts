@@ -17,7 +17,7 @@ export function addressCommand(): Command {
     .description("print a key's first receive addresses, to compare with the merchant's wallet")
     .requiredOption(
       '--xpub <key>',
-      'xpub, ypub, zpub (or tpub, upub, vpub); - reads standard input',
+      'xpub, ypub, zpub (or tpub, upub, vpub), or an output descriptor with checksum; - reads it from standard input',
     )
     .addOption(scriptOption())
     .option('--count <n>', 'how many', wholeNumber(1, 1000), 5)

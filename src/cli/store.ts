@@ -58,7 +58,7 @@ function addCommand(): Command {
     .requiredOption('--name <text>', 'its name, for people')
     .requiredOption(
       '--xpub <key>',
-      'xpub, ypub, zpub (or tpub, upub, vpub); - reads standard input',
+      'xpub, ypub, zpub (or tpub, upub, vpub), or an output descriptor with checksum; - reads it from standard input',
     )
     .addOption(scriptOption())
     .requiredOption('--callback-url <url>', 'where payments are told to')

@@ -3,7 +3,7 @@
 // outlive both.
 
 import { and, eq, gt, isNotNull, isNull, or, sql } from 'drizzle-orm';
-import type { ScriptType } from '../bitcoin/address.ts';
+import type { WalletType } from '../bitcoin/descriptor.ts';
 import { parseWalletKey, type WalletKey } from '../bitcoin/keychain.ts';
 import { type NetworkName, parseNetworkName } from '../bitcoin/network.ts';
 import { apiKeyHash, formatApiKey } from '../domain/api-key.ts';
@@ -108,7 +108,7 @@ class SqlCatalog implements Catalog {
     if (known !== undefined) return known;
     const key = parseWalletKey(account, {
       network: networkOf(this.setting('network')),
-      scriptType: scriptType as ScriptType,
+      scriptType: scriptType as WalletType,
       allowDepth: true,
     });
     this.#keys.set(descriptor, key);

@@ -29,7 +29,7 @@ export const settings = sqliteTable('settings', {
 export const wallets = sqliteTable('wallets', {
   id: id(),
   descriptor: text('descriptor').notNull().unique(),
-  /** The key as the merchant gave it, which is how their own wallet shows it. */
+  /** The key or descriptor as the merchant gave it, which is how their own wallet shows it. */
   account: text('account').notNull(),
   scriptType: text('script_type').notNull(),
   /** The next index to issue on the external branch. It only ever rises. */

@@ -2,6 +2,8 @@ import { sha256 } from '@noble/hashes/sha2.js';
 import { createBase58check } from '@scure/base';
 import { HDKey } from '@scure/bip32';
 import { afterEach, describe, expect, it } from 'vitest';
+import { descriptorChecksum } from '../../src/bitcoin/descriptor.ts';
+import { decodeExtendedKey } from '../../src/bitcoin/extended-key.ts';
 import { deriveAddress, parseWalletKey } from '../../src/bitcoin/keychain.ts';
 import { formatApiKey } from '../../src/domain/api-key.ts';
 import { cleanUp, look } from '../support/files.ts';
@@ -115,15 +117,41 @@ describe('a wallet', () => {
   it('is one, whatever depth and parent its key names', async () => {
     const store = await openTestStore();
     const key = accountKey();
-    const bare = new HDKey({
-      versions: { private: 0x04358394, public: 0x043587cf },
-      publicKey: key.publicKey,
-      chainCode: key.chainCode,
-    }).publicExtendedKey;
+    const { publicKey, chainCode } = decodeExtendedKey(key.account).key;
+    const versions = { private: 0x04358394, public: 0x043587cf };
+    const bare = new HDKey({ versions, publicKey, chainCode }).publicExtendedKey;
     expect(bare).not.toBe(key.account);
     await store.addWallet({ key });
     const other = parseWalletKey(bare, { network: 'regtest', scriptType: 'p2wpkh' });
     expect((await store.addWallet({ key: other, startIndex: undefined })).id).toBe(1);
+  });
+
+  it('is one, given as a key or as a descriptor', async () => {
+    const store = await openTestStore();
+    const key = accountKey(1, 'p2wpkh');
+    const body = `wpkh([d34db33f/84h/1h/0h]${key.account}/<0;1>/*)`;
+    const descriptor = `${body}#${descriptorChecksum(body)}`;
+    await store.addWallet({ key: parseWalletKey(descriptor, { network: 'regtest' }) });
+    const second = await store.addWallet({ key, startIndex: undefined });
+    expect(second).toMatchObject({ id: 1, account: descriptor });
+    // The key comes from the descriptor, which is what the row holds.
+    expect(store.catalog.walletKey(1)).toMatchObject({ account: descriptor, network: 'regtest' });
+    expect(deriveAddress(store.catalog.walletKey(1), 0, 7)).toEqual(deriveAddress(key, 0, 7));
+  });
+
+  it('is one, in whatever order its signers are named', async () => {
+    const store = await openTestStore();
+    const accounts = [1, 2, 3].map((number) => accountKey(number).account);
+    const wallet = (...order: number[]) => {
+      const body = `wsh(sortedmulti(2,${order.map((at) => `${accounts[at]}/0/*`).join(',')}))`;
+      const text = `${body}#${descriptorChecksum(body)}`;
+      return parseWalletKey(text, { network: 'regtest', allowDepth: true });
+    };
+    await store.addWallet({ key: wallet(0, 1, 2) });
+    const second = await store.addWallet({ key: wallet(2, 0, 1), startIndex: undefined });
+    expect(second).toMatchObject({ id: 1, scriptType: 'p2wsh' });
+    expect(store.catalog.walletKey(1).keys).toHaveLength(3);
+    expect((await store.addWallet({ key: wallet(2, 0) })).id).toBe(2);
   });
 
   it('is another one with another kind of addresses', async () => {

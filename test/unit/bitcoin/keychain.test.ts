@@ -18,6 +18,7 @@ afterEach(() => {
 });
 
 const mainnet: WalletKeyOptions = { network: 'mainnet' };
+const none = { publicKey: new Uint8Array(), chainCode: new Uint8Array(), fingerprint: '' };
 
 function addresses(text: string, options: WalletKeyOptions, branch: 0 | 1, count: number) {
   const key = parseWalletKey(text, options);
@@ -50,9 +51,10 @@ describe('BIP32 vectors', () => {
   test.each(keyPairs)('$xpub at depth $depth', ({ depth, xpub, xprv }) => {
     const key = parseWalletKey(xpub, { ...mainnet, scriptType: 'p2wpkh', allowDepth: true });
     const node = HDKey.fromExtendedKey(xprv);
-    expect(key.publicKey).toEqual(node.publicKey);
-    expect(key.chainCode).toEqual(node.chainCode);
-    expect(Number.parseInt(key.fingerprint, 16)).toBe(node.fingerprint);
+    const [{ publicKey, chainCode, fingerprint } = none] = key.keys;
+    expect(publicKey).toEqual(node.publicKey);
+    expect(chainCode).toEqual(node.chainCode);
+    expect(Number.parseInt(fingerprint, 16)).toBe(node.fingerprint);
     expect(decodeExtendedKey(xpub).depth).toBe(depth);
   });
 
@@ -99,17 +101,18 @@ describe('accounts of the BIPs', () => {
 
 describe('identity', () => {
   const zpub = parseWalletKey(bip84.zpub, mainnet);
+  const [{ publicKey, chainCode } = none] = zpub.keys;
   /** The same key in other clothes: BIP32's version bytes, another depth and parent. */
   const disguised = new HDKey({
-    publicKey: zpub.publicKey,
-    chainCode: zpub.chainCode,
+    publicKey,
+    chainCode,
     depth: 2,
     index: 7,
     parentFingerprint: 99,
   }).publicExtendedKey;
 
   test('is the template, the public key and the chain code', () => {
-    const body = `${bytesToHex(zpub.publicKey)}:${bytesToHex(zpub.chainCode)}/0/*`;
+    const body = `${bytesToHex(publicKey)}:${bytesToHex(chainCode)}/0/*`;
     const of = (scriptType: ScriptType) =>
       parseWalletKey(disguised, { ...mainnet, scriptType }).descriptor;
     expect(zpub.descriptor).toBe(`wpkh(${body})`);
@@ -125,7 +128,8 @@ describe('identity', () => {
     expect(key).toMatchObject({
       scriptType: 'p2wpkh',
       network: 'mainnet',
-      fingerprint: 'fd13aac9',
+      threshold: 1,
+      keys: [{ fingerprint: 'fd13aac9' }],
     });
   });
 });
@@ -150,6 +154,11 @@ describe('script type', () => {
       versions: { private: 0x04358394, public: 0x043587cf },
     }).publicExtendedKey;
     expect(refusalOf(tpub, { network: 'regtest' })).toContain(' bcrt1p');
+  });
+
+  test('one key of several', () => {
+    const said = 'one key alone is no multisig wallet';
+    expect(refusalOf(bip44.xpub, { ...mainnet, scriptType: 'p2wsh' })).toContain(said);
   });
 
   test('a contradiction', () => {
@@ -212,9 +221,8 @@ describe('refusals', () => {
     ['a line break within', `${xpub.slice(0, 50)}\n${xpub.slice(50)}`, 'white space'],
     ['spaces all over', xpub.replace(/.{4}/g, '$& '), 'white space'],
     ['a space that does not show', `${xpub.slice(0, 50)}\u200b${xpub.slice(50)}`, 'white space'],
-    ['a descriptor', `wpkh(${xpub}/0/*)#8zl0zxma`, 'descriptors'],
-    ['an origin', `[d34db33f/84h/0h/0h]${xpub}`, 'not supported by this version'],
-    ['a path', `${xpub}/0`, 'not supported by this version'],
+    ['an origin', `[d34db33f/84h/0h/0h]${xpub}`, 'part of an output descriptor'],
+    ['a path', `${xpub}/0`, 'part of an output descriptor'],
     ['an address', bip44.receive[0] as string, 'wrong length'],
     ['a single public key', bytesToHex(publicKey), 'has characters'],
     ['a key of Litecoin', encode(0x019da462), 'of a kind that paygate does not know'],

@@ -1,0 +1,173 @@
+// Output descriptors: from their text to a template and the extended keys in it, and back. It reads
+// the six templates that paygate takes, with their checksum, and refuses every other. The keys stay
+// text here; keychain.ts decodes them. No message repeats a part of what was given.
+// Sources: BIP380 (grammar, checksum), BIP381-383, BIP386 (templates), BIP389 (`<0;1>`).
+
+import type { ScriptType, WitnessType } from './address.ts';
+import { mostKeys } from './multisig.ts';
+import { refuse } from './refuse.ts';
+
+/** What a wallet makes its addresses of. */
+export type WalletType = ScriptType | WitnessType;
+
+export interface Descriptor {
+  readonly type: WalletType;
+  /** How many of the keys must sign; 1 where there is one. */
+  readonly threshold: number;
+  /** Extended keys in Base58, whose child 0 is the receive branch. */
+  readonly keys: readonly string[];
+}
+
+/** What stands before and after the keys. */
+const templates: Readonly<Record<WalletType, readonly [before: string, after: string]>> = {
+  p2pkh: ['pkh(', ')'],
+  'p2sh-p2wpkh': ['sh(wpkh(', '))'],
+  p2wpkh: ['wpkh(', ')'],
+  p2tr: ['tr(', ')'],
+  p2wsh: ['wsh(sortedmulti(', '))'],
+  'p2sh-p2wsh': ['sh(wsh(sortedmulti(', ')))'],
+};
+
+const types = Object.keys(templates) as WalletType[];
+
+export const isMultisig = (type: WalletType): type is WitnessType =>
+  type === 'p2wsh' || type === 'p2sh-p2wsh';
+
+/** 20 keys with long origins take less than half of it. */
+const maxLength = 8192;
+const checksumLength = 8;
+
+const inputCharset =
+  '0123456789()[],\'/*abcdefgh@:$%{}IJKLMNOPQRSTUVWXYZ&+-.;<=>?!^_|~ijklmnopqrstuvwxyzABCDEFGH`#"\\ ';
+const checksumCharset = 'qpzry9x8gf2tvdw0s3jn54khce6mua7l';
+/** 40 bits each: more than the bit operators of numbers hold. */
+const generator = [0xf5dee51989n, 0xa9fdca3312n, 0x1bab10e32dn, 0x3706b1677an, 0x644d626ffdn];
+
+function polymod(symbols: readonly number[]): bigint {
+  let sum = 1n;
+  for (const symbol of symbols) {
+    const top = sum >> 35n;
+    sum = ((sum & 0x7ffffffffn) << 5n) ^ BigInt(symbol);
+    for (const [bit, term] of generator.entries()) if ((top >> BigInt(bit)) & 1n) sum ^= term;
+  }
+  return sum;
+}
+
+/** Each character as its place in its group of 32, and after every third one the three groups. */
+function symbolsOf(text: string): number[] {
+  const places = Array.from(text, (character) => inputCharset.indexOf(character));
+  if (places.includes(-1)) refuse('this output descriptor has characters that none has');
+  const symbols: number[] = [];
+  for (let at = 0; at < places.length; at += 3) {
+    const three = places.slice(at, at + 3);
+    symbols.push(...three.map((place) => place & 31));
+    symbols.push(three.reduce((groups, place) => groups * 3 + (place >> 5), 0));
+  }
+  return symbols;
+}
+
+/**
+ * BIP380's checksum, 8 characters.
+ * @param body the descriptor without `#` and what follows it
+ * @throws PaygateError invalid for characters outside of BIP380's set
+ */
+export function descriptorChecksum(body: string): string {
+  const padding = new Array<number>(checksumLength).fill(0);
+  const sum = polymod([...symbolsOf(body), ...padding]) ^ 1n;
+  return padding
+    .map((_, at) => checksumCharset[Number((sum >> BigInt(5 * (7 - at))) & 31n)])
+    .join('');
+}
+
+/**
+ * The descriptor without its checksum, once that fits. A wrong one is not told the right one: it is
+ * a sign of a mistake in the text, which the right one would only cover up.
+ */
+function checkedBody(text: string): string {
+  if (text.length > maxLength) refuse('this output descriptor is too long');
+  const [body = '', checksum, ...more] = text.split('#');
+  const expected = descriptorChecksum(body);
+  if (checksum === undefined) {
+    refuse(
+      'this output descriptor has no checksum. Copy it whole, with the # and the 8 characters ' +
+        `after it; for exactly this text they are #${expected}`,
+    );
+  }
+  if (more.length > 0 || checksum !== expected) {
+    refuse(
+      'the checksum of this output descriptor is wrong: it was mistyped or cut; copy it again, ' +
+        'whole, up to the 8 characters after the #',
+    );
+  }
+  return body;
+}
+
+/** Which template it is, and what stands in it. */
+function openTemplate(body: string): { type: WalletType; inside: string } {
+  if (/^tr\(.*[,{]/.test(body)) {
+    refuse('of tr(…) only the key path is supported: one key and no script tree');
+  }
+  for (const type of types) {
+    const [before, after] = templates[type];
+    const inside = body.slice(before.length, -after.length);
+    if (!body.startsWith(before) || !body.endsWith(after) || /[()]/.test(inside)) continue;
+    return { type, inside };
+  }
+  const known = types.map((type) => templates[type].join('…')).join(', ');
+  return refuse(`not an output descriptor that paygate knows, which are ${known}`);
+}
+
+/** BIP380: the master key's fingerprint and the steps down from it, both of them only hints. */
+const keyOrigin = /^\[[0-9a-f]{8}(?:\/\d{1,10}['h]?)*\]/i;
+const receivePaths = new Set(['', '/0/*', '/<0;1>/*']);
+
+/** The extended key of a key expression. */
+function keyOf(expression: string): string {
+  const [, key, path = ''] =
+    /^([0-9A-Za-z]+)(\/.*)?$/.exec(expression.replace(keyOrigin, '')) ?? [];
+  if (key === undefined) {
+    refuse(
+      'a key in this output descriptor is malformed: [fingerprint/path]xpub…/0/* is expected, ' +
+        'where the part in brackets may be missing',
+    );
+  }
+  if (!receivePaths.has(path)) {
+    refuse(
+      'a key in this output descriptor has another path than /0/* or /<0;1>/*: paygate gives ' +
+        'out addresses of the receive branch of an account, m/0',
+    );
+  }
+  if (/^0[234][0-9a-f]{64}/i.test(key)) {
+    refuse('a single public key makes one address only: an output descriptor needs an xpub in it');
+  }
+  return key;
+}
+
+function thresholdOf(text: string, keyCount: number): number {
+  if (keyCount < 1 || keyCount > mostKeys) refuse(`sortedmulti needs 1 to ${mostKeys} keys`);
+  const threshold = Number(text);
+  if (/^[1-9]\d?$/.test(text) && threshold <= keyCount) return threshold;
+  return refuse(
+    `sortedmulti begins with the number of keys that must sign, here from 1 to ${keyCount}`,
+  );
+}
+
+/** Whether a text was meant as a descriptor: no key alone has such characters. */
+export const resemblesDescriptor = (text: string): boolean => /[(#]/.test(text);
+
+/**
+ * @param text with checksum, nothing around it
+ * @throws PaygateError invalid
+ */
+export function parseDescriptor(text: string): Descriptor {
+  const { type, inside } = openTemplate(checkedBody(text));
+  if (!isMultisig(type)) return { type, threshold: 1, keys: [keyOf(inside)] };
+  const [threshold = '', ...keys] = inside.split(',');
+  return { type, threshold: thresholdOf(threshold, keys.length), keys: keys.map(keyOf) };
+}
+
+/** The descriptor of these key expressions, without checksum. */
+export function writeDescriptor({ type, threshold, keys }: Descriptor): string {
+  const inside = isMultisig(type) ? [threshold, ...keys] : keys;
+  return templates[type].join(inside.join(','));
+}

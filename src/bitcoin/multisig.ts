@@ -1,0 +1,36 @@
+// The script that several keys are paid with, and the one order of keys by which every signer comes
+// to the same script. Never more keys than a witness script may ask for.
+// Sources: BIP11, BIP67 (order of the keys), BIP383 (`sortedmulti`, up to 20 keys).
+
+import { bytesToHex, concatBytes } from '@noble/hashes/utils.js';
+
+/** BIP383: inside `wsh`. */
+export const mostKeys = 20;
+
+const opcode = { one: 0x51, checkMultisig: 0xae };
+const keySize = 33;
+
+/** What `sortedmulti` sorts by: the bytes of each key, which hex keeps in order. */
+export function inKeyOrder<T extends { readonly publicKey: Uint8Array }>(keys: readonly T[]): T[] {
+  return keys
+    .map((key) => ({ key, hex: bytesToHex(key.publicKey) }))
+    .sort((one, other) => (one.hex < other.hex ? -1 : 1))
+    .map(({ key }) => key);
+}
+
+/** The shortest way to put a number from 1 to 20 on the stack; there are opcodes up to 16. */
+const pushNumber = (number: number): number[] =>
+  number <= 16 ? [opcode.one + number - 1] : [1, number];
+
+/**
+ * @param threshold how many of them must sign
+ * @param publicKeys compressed, 33 bytes each, in the order they stand in the script
+ */
+export function multisigScript(threshold: number, publicKeys: readonly Uint8Array[]): Uint8Array {
+  return concatBytes(
+    Uint8Array.from(pushNumber(threshold)),
+    ...publicKeys.flatMap((key) => [Uint8Array.of(keySize), key]),
+    Uint8Array.from(pushNumber(publicKeys.length)),
+    Uint8Array.of(opcode.checkMultisig),
+  );
+}

@@ -1,0 +1,56 @@
+// Which names the entries of an archive may have. Pure. An archive is refused whole when one of them
+// would be unpacked somewhere else than inside its own folder, or over another entry.
+
+import { PaygateError } from '../errors.ts';
+
+const maxNameLength = 1024;
+
+/** @throws PaygateError invalid */
+export function refuseArchive(why: string): never {
+  throw new PaygateError('invalid', `this archive is refused: ${why}`);
+}
+
+/** A name as it is shown: what a terminal would act on, and most of a long one, left out. */
+const shown = (name: string): string => JSON.stringify(name.slice(0, 100));
+
+/**
+ * @param raw the name's bytes
+ * @returns it as text; a folder's ends with a slash
+ * @throws PaygateError invalid for a name that is not UTF-8, or leads out of the folder
+ */
+export function parseEntryName(raw: Uint8Array): string {
+  let name: string;
+  try {
+    name = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(raw);
+  } catch {
+    return refuseArchive('an entry has a name that is not UTF-8');
+  }
+  if (raw.length > maxNameLength) refuseArchive(`an entry has a name of ${raw.length} bytes`);
+  if (/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\\]/u.test(name)) {
+    refuseArchive(`${shown(name)} has a backslash or characters that do not show`);
+  }
+  if (/^(\/|[a-z]:)/i.test(name)) refuseArchive(`${shown(name)} is an absolute path`);
+  const parts = name.replace(/\/$/, '').split('/');
+  if (parts.some((part) => part === '' || part === '.' || part === '..')) {
+    refuseArchive(`${shown(name)} leads out of its folder`);
+  }
+  return name;
+}
+
+/** @throws PaygateError invalid when two names stand for one place */
+export function refuseClashes(names: readonly string[]): void {
+  const places = new Set<string>();
+  const files = new Set<string>();
+  for (const name of names) {
+    const place = name.replace(/\/$/, '').normalize('NFC');
+    if (places.has(place)) refuseArchive(`it has two entries named ${shown(place)}`);
+    places.add(place);
+    if (!name.endsWith('/')) files.add(place);
+  }
+  for (const place of places) {
+    for (let at = place.indexOf('/'); at !== -1; at = place.indexOf('/', at + 1)) {
+      const parent = place.slice(0, at);
+      if (files.has(parent)) refuseArchive(`${shown(parent)} is a file and a folder in it`);
+    }
+  }
+}

@@ -1,0 +1,105 @@
+// Output descriptors: paygate's addresses are those that the node derives from the same text, for all
+// six templates and each way in which the receive branch is written.
+
+import { expect } from 'vitest';
+import type { MerchantWallet } from './network.ts';
+import { type Stage, test } from './stage.ts';
+
+const count = 50;
+const signers = ['p2pkh', 'p2sh-p2wpkh', 'p2wpkh', 'p2tr'] as const;
+const single = {
+  p2pkh: (key: string) => `pkh(${key})`,
+  'p2sh-p2wpkh': (key: string) => `sh(wpkh(${key}))`,
+  p2wpkh: (key: string) => `wpkh(${key})`,
+  p2tr: (key: string) => `tr(${key})`,
+};
+
+/** The text with the node's checksum, whatever the node thinks of it otherwise. */
+async function signed({ network }: Stage, body: string): Promise<string> {
+  const { checksum } = await network.rpc('getdescriptorinfo', body);
+  return `${body}#${checksum}`;
+}
+
+/** The node gives one list a branch for `<0;1>`. */
+async function nodeAddresses({ network }: Stage, descriptor: string): Promise<string[]> {
+  const found = await network.rpc('deriveaddresses', descriptor, [0, count - 1]);
+  return Array.isArray(found[0]) ? found[0] : found;
+}
+
+async function expectSame(stage: Stage, script: string, descriptor: string, asGiven = descriptor) {
+  const { code, stdout, stderr } = await stage.run(
+    [
+      ...['address', 'check', '--network', 'regtest'],
+      '--count',
+      `${count}`,
+      '--json',
+      '--xpub',
+      '-',
+    ],
+    `${asGiven}\n`,
+  );
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  const addresses = await nodeAddresses(stage, descriptor);
+  expect(addresses).toHaveLength(count);
+  expect(JSON.parse(stdout)).toEqual({ network: 'regtest', script, addresses });
+}
+
+const keysOf = (merchant: MerchantWallet): Promise<string[]> =>
+  Promise.all(signers.map(async (each) => (await merchant.account(each)).tpub));
+
+test('one key: the node’s own descriptors, and every way to write the branch', async ({
+  stage,
+}) => {
+  const { descriptors } = await stage.merchant.rpc('listdescriptors');
+  for (const script of signers) {
+    const { tpub } = await stage.merchant.account(script);
+    const own = (descriptors as { desc: string; internal: boolean }[]).find(
+      ({ desc, internal }) => desc.includes(tpub) && !internal,
+    );
+    await expectSame(stage, script, own?.desc ?? '');
+    const fixed = await signed(stage, single[script](`${tpub}/0/*`));
+    await expectSame(stage, script, await signed(stage, single[script](`${tpub}/<0;1>/*`)));
+    await expectSame(stage, script, fixed, await signed(stage, single[script](tpub)));
+  }
+});
+
+test('several keys, however they are ordered and written', async ({ stage }) => {
+  const keys = await keysOf(stage.merchant);
+  const [a = '', b = '', c = ''] = keys;
+  const cases = [
+    ['p2wsh', `wsh(sortedmulti(2,${a}/0/*,${b}/0/*,${c}/0/*))`],
+    ['p2wsh', `wsh(sortedmulti(1,[d34db33f/48h/1h/0h/2h]${c}/<0;1>/*,${a}/<0;1>/*))`],
+    ['p2wsh', `wsh(sortedmulti(4,${keys.map((key) => `${key}/0/*`)}))`],
+    ['p2sh-p2wsh', `sh(wsh(sortedmulti(2,${b}/0/*,${a}/0/*)))`],
+    ['p2sh-p2wsh', `sh(wsh(sortedmulti(3,${b}/<0;1>/*,${c}/<0;1>/*,${a}/<0;1>/*)))`],
+  ] as const;
+  for (const [script, body] of cases) await expectSame(stage, script, await signed(stage, body));
+});
+
+test('a payment to a multisig store calls back', async ({ stage }) => {
+  const [a = '', b = ''] = await keysOf(stage.merchant);
+  const descriptor = await signed(stage, `wsh(sortedmulti(2,${a}/0/*,${b}/0/*))`);
+  const added = await stage.run(
+    [
+      ...['store', 'add', '--db', stage.db, '--network', 'regtest', '--name', 'Shop', '--json'],
+      ...['--callback-url', 'http://127.0.0.1:9/callback', '--allow-private-callback'],
+      ...['--xpub', '-'],
+    ],
+    descriptor,
+  );
+  expect(added).toMatchObject({ code: 0, stderr: '' });
+  const { api_key, wallet } = JSON.parse(added.stdout);
+  expect(wallet).toEqual({ id: 1, script: 'p2wsh', account: descriptor });
+  const server = await stage.serve();
+  await server.settled();
+  const headers = { Authorization: `Bearer ${api_key}` };
+  const { body } = await server.ask('/api/new_address', { headers });
+  const [first] = await nodeAddresses(stage, descriptor);
+  expect(body).toMatchObject({ address: first, account: descriptor });
+
+  const txid = await stage.network.pay({ address: body.address, valueSat: 70_000 });
+  await stage.network.mine();
+  await expect
+    .poll(() => stage.callbacks(), { timeout: 20_000 })
+    .toContainEqual(expect.objectContaining({ txid, value: 70_000, status: 1 }));
+});

@@ -1,0 +1,112 @@
+// `paygate plugin FILE.zip --url … -o …` as an operator runs it, with a plugin in the manner of those
+// that shops have.
+
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, expect, test } from 'vitest';
+import { readArchive } from '../../src/plugin/archive.ts';
+import { cleanUp, tempFolder } from '../support/files.ts';
+import { type Member, zipOf } from '../unit/plugin/zip.ts';
+
+afterEach(cleanUp);
+
+const plugin: Member[] = [
+  { name: 'pay/' },
+  {
+    name: 'pay/pay.php',
+    content: `<?php
+/* Author URI: https://www.blockonomics.co */
+const BASE_URL = 'https://www.blockonomics.co';
+const PRICE_URL = 'https://www.blockonomics.co/api/price';
+const OTHER_URL = 'https://bch.blockonomics.co/api/price';
+`,
+  },
+  {
+    name: 'pay/checkout.js',
+    content: `if (apiKey.length != 43) alert("\u001b[2J");
+let ws = new WebSocket("wss://" + (c == 'btc' ? 'www' : c) + ".blockonomics.co/payment/" + addr)
+`,
+  },
+  { name: 'pay/readme.txt', content: 'Get a key at https://www.blockonomics.co' },
+];
+
+function paygate(...args: string[]) {
+  const options = { encoding: 'utf8' } as const;
+  const { status, stdout, stderr } = spawnSync(process.execPath, ['src/main.ts', ...args], options);
+  return { status, stdout, stderr };
+}
+
+/** Runs it in a folder with `pay.zip`. */
+function run(members: readonly Member[], ...args: string[]) {
+  const folder = tempFolder();
+  const [input, output] = [join(folder, 'pay.zip'), join(folder, 'out.zip')];
+  writeFileSync(input, zipOf(members));
+  const url = ['--url', 'https://pay.example.com'];
+  return { ...paygate('plugin', ...args, input, ...url, '-o', output), input, output };
+}
+
+test('says what it changed, what it left, and what needs a look', async () => {
+  const { status, stdout, stderr, output } = run(plugin);
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+  expect(stdout).toBe(`Changed:
+  pay/pay.php:3  https://www.blockonomics.co → https://pay.example.com
+  pay/pay.php:4  https://www.blockonomics.co/api/price → https://pay.example.com/api/price
+  pay/checkout.js:2  wss://" + (c == 'btc' ? 'www' : c) + ".blockonomics.co/payment/ → wss://" + "pay.example.com/payment/
+
+Left as it is:
+  pay/pay.php:2  https://www.blockonomics.co  (mentioned in text, a comment or a link)
+  pay/pay.php:5  https://bch.blockonomics.co/api/price  (the same for another coin, which paygate does not serve)
+
+Documents that name the service, left as they are:
+  pay/readme.txt
+
+LOOK AT THIS, the plugin may not work before:
+  pay/checkout.js:1  Key.length != 43  (the plugin takes API keys of 43 characters only; those of paygate are longer)
+
+3 places changed, written to ${output}.
+`);
+  const written = await readArchive(readFileSync(output));
+  expect(written.map(({ name }) => name)).toEqual(plugin.map(({ name }) => name));
+  expect(String(written[1]?.content)).toContain("BASE_URL = 'https://pay.example.com'");
+});
+
+test('as JSON, by its full name', () => {
+  const { status, stdout, input, output } = run(plugin, 'rewrite', '--json');
+  expect(status).toBe(0);
+  const answer = JSON.parse(stdout);
+  expect(answer).toMatchObject({ file: input, output, url: 'https://pay.example.com' });
+  expect(answer.changed).toHaveLength(3);
+  expect(answer.left.map(({ look }: { look: boolean }) => look)).toEqual([false, false, true]);
+  expect(answer.untouched).toEqual(['pay/readme.txt']);
+});
+
+test('refuses in one line, and writes nothing', () => {
+  const evil = run([...plugin, { name: '../../evil.php' }]);
+  const stderr = 'paygate: this archive is refused: "../../evil.php" leads out of its folder\n';
+  expect(evil).toMatchObject({ status: 2, stdout: '', stderr });
+  const other = run([{ name: 'a.php', content: '<?php' }]);
+  expect(other).toMatchObject({ status: 2, stdout: '' });
+  expect(other.stderr).toMatch(/^paygate: nothing in this archive .+\n$/);
+  for (const { output } of [evil, other]) expect(existsSync(output)).toBe(false);
+});
+
+test('never writes over a file, and asks for a URL without a path', () => {
+  const folder = tempFolder();
+  const [input, output] = [join(folder, 'pay.zip'), join(folder, 'out.zip')];
+  writeFileSync(input, zipOf(plugin));
+  const url = ['--url', 'https://pay.example.com'];
+  const refusal = (...args: string[]) => {
+    const { status, stderr } = paygate('plugin', ...args);
+    expect(status).toBe(2);
+    return stderr;
+  };
+  expect(refusal(input, ...url, '-o', input)).toBe(`paygate: ${input}: exists already\n`);
+  expect(readFileSync(input)).toEqual(zipOf(plugin));
+  expect(refusal(input, '--url', 'https://a.example/btc', '-o', output)).toContain(
+    'without a path',
+  );
+  expect(refusal(join(folder, 'no.zip'), ...url, '-o', output)).toContain('is not there');
+  expect(refusal(input, ...url)).toContain("required option '-o");
+  expect(existsSync(output)).toBe(false);
+});
