@@ -1,5 +1,5 @@
 // The last word of a test: after a clean stop, the database and the node say the same of every payment,
-// the merchant's own wallet knows of no other, and nothing is owed to the shop.
+// the merchant's own wallet knows of no other, nothing is owed to the shop, and no honest server was banned.
 
 import { existsSync } from 'node:fs';
 import SqliteDatabase from 'better-sqlite3';
@@ -33,6 +33,8 @@ interface WalletOutput {
 /** @param required the store's confirmations */
 export async function expectAgreement(stage: Stage, required = 2): Promise<void> {
   const { db, network } = stage;
+  // Of that rank are broken work, and the ban of a server.
+  expect(stage.log().filter((line) => line.includes('"level":"error"'))).toEqual([]);
   expect(existsSync(`${db}-wal`)).toBe(false);
   const { payments, tip } = readDatabase(db);
   const standing = payments.filter(({ state }) => state !== 'dropped');

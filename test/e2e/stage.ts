@@ -43,6 +43,8 @@ export interface Stage {
   /** `store add` with the merchant wallet's account of this script type. */
   addStore(script: ScriptType, callbackUrl: string): Promise<StoreAnswer>;
   callbacks(): Promise<CallbackAnswer[]>;
+  /** The lines that every `serve` of this test has logged. */
+  log(): string[];
   /** `serve` on the database; on the first Electrum server where no `--electrum` is given. */
   serve(...args: readonly string[]): Promise<Server>;
   /** `serve` on both Electrum servers, settled; addresses are watched on this one. */
@@ -126,6 +128,7 @@ function createStage({ network, merchant, folder, logFile, servers, shops }: Par
       return added;
     },
     callbacks: () => ask('callbacks', 'list', '--limit', '10000'),
+    log: () => readLog(logFile).split('\n'),
     serve,
     async serveOnBoth(watched) {
       const other = network.electrum(watched === 'first' ? 'second' : 'first');
