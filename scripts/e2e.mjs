@@ -1,8 +1,9 @@
 #!/usr/bin/env node
-// `npm run e2e`: the end-to-end test on a real node and a real Electrum server. Builds paygate, starts a
-// regtest network of its own, runs test/e2e with vitest (arguments go to it: `npm run e2e -- storm`), and
-// takes the network down again, whatever happens. PAYGATE_E2E_NETWORK names the network, so that two
-// can run at once. When a test fails, the logs are kept.
+// `npm run e2e`: the end-to-end test on a real node and two real Electrum servers, ElectrumX and electrs.
+// While electrs is not built (or with PAYGATE_E2E_SECOND=electrumx), the second one is another ElectrumX.
+// Builds paygate, starts a regtest network of its own (PAYGATE_E2E_NETWORK names it), runs test/e2e with
+// vitest (arguments go to it: `npm run e2e -- storm`), and takes the network down again, whatever happens.
+// When a test fails, the logs are kept.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -11,15 +12,16 @@ import { cp, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { cacheDir } from './regtest/install.mjs';
-import { down, up } from './regtest.mjs';
+import { hasElectrs } from './regtest/electrs.mjs';
+import { down, names, runDir, up } from './regtest/network.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const bin = join(root, 'node_modules/.bin');
 const ownNode = join(bin, 'node');
 const node = existsSync(ownNode) ? ownNode : process.execPath;
 const vitest = join(root, 'node_modules/vitest/vitest.mjs');
-const network = process.env.PAYGATE_E2E_NETWORK || 'e2e';
+const network = process.env.PAYGATE_E2E_NETWORK || `e2e-${process.pid}`;
+const howToBuild = 'node scripts/regtest.mjs install-electrs';
 
 /** @type {NodeJS.Signals | undefined} */
 let interruptedBy;
@@ -69,6 +71,33 @@ function signalGroup(signal) {
   }
 }
 
+/** Takes down what was left by runs that were killed. */
+async function removeAbandoned() {
+  for (const name of names()) {
+    const pid = /^e2e-(\d+)$/.exec(name)?.[1];
+    if (pid === undefined || existsSync(`/proc/${pid}`)) continue;
+    progress(`taking down "${name}", whose run has ended…`);
+    await down({ name });
+  }
+}
+
+/** Says which it is: a run on two servers of one kind shows less. */
+function chooseSecond() {
+  const asked = process.env.PAYGATE_E2E_SECOND || (hasElectrs() ? 'electrs' : 'electrumx');
+  if (asked !== 'electrs' && asked !== 'electrumx') {
+    throw new Error(`PAYGATE_E2E_SECOND is electrs or electrumx, not "${asked}"`);
+  }
+  if (asked === 'electrs' && !hasElectrs()) throw new Error(`electrs is not built: ${howToBuild}`);
+  if (asked === 'electrs') progress('the Electrum servers are ElectrumX and electrs');
+  else if (hasElectrs()) progress('the second Electrum server is another ElectrumX, as asked');
+  else {
+    progress(
+      `ELECTRS IS NOT BUILT: the second Electrum server is another ElectrumX (${howToBuild})`,
+    );
+  }
+  return asked;
+}
+
 /**
  * @param {string} logs folder for what paygate prints and for vitest's report
  * @returns {Promise<boolean>}
@@ -76,9 +105,12 @@ function signalGroup(signal) {
 async function test(logs) {
   progress('building paygate…');
   if (!(await run(['build.mjs']))) return false;
+  await removeAbandoned();
+  const kind = chooseSecond();
   progress(`starting the regtest network "${network}"…`);
   await down({ name: network });
-  await up({ name: network });
+  const { addElectrum } = await up({ name: network });
+  await addElectrum('second', kind);
   progress('testing…');
   const options = ['--config', 'test/e2e/vitest.config.ts', ...process.argv.slice(2)];
   return run([vitest, 'run', ...options], {
@@ -104,11 +136,15 @@ async function readResult(logs) {
 
 /** @param {string} logs */
 async function keepServerLogs(logs) {
-  for (const file of ['bitcoind.log', 'electrum-first/electrumx.log']) {
-    const from = join(cacheDir(), `run-${network}`, file);
+  const files = ['bitcoind.log', ...['electrumx', 'electrs'].flatMap(logsOf)];
+  for (const file of files) {
+    const from = join(runDir(network), file);
     if (existsSync(from)) await cp(from, join(logs, file));
   }
 }
+
+/** @param {string} program */
+const logsOf = (program) => ['first', 'second'].map((name) => `electrum-${name}/${program}.log`);
 
 async function main() {
   const startedAt = Date.now();
@@ -126,7 +162,7 @@ async function main() {
   const result = await readResult(logs);
   if (interruptedBy) progress(`interrupted by ${interruptedBy}`);
   if (passed) await rm(logs, { recursive: true });
-  else progress(`the logs of paygate, the node and the Electrum server are in ${logs}`);
+  else progress(`the logs of paygate, the node and the Electrum servers are in ${logs}`);
   progress(`took ${Math.round((Date.now() - startedAt) / 1000)} s`);
   // What failed outside of a test counts as well.
   const failed = passed ? 0 : Math.max(1, result.failed);

@@ -12,7 +12,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { addressToScript, scripthash } from '../../src/bitcoin/address.ts';
 import { networks } from '../../src/bitcoin/network.ts';
-import { down, up } from '../regtest.mjs';
+import { down, up } from '../regtest/network.mjs';
 import { atEnd } from './ending.mjs';
 import { addStore, serve, untilCaughtUp } from './paygate.mjs';
 import { median, pairedRatio } from './stats.mjs';

@@ -73,7 +73,7 @@ export async function installElectrumX() {
  * @param {string} proof a file inside the target, without which it is no good
  * @param {(dir: string) => Promise<void>} build
  */
-async function installOnce(what, target, proof, build) {
+export async function installOnce(what, target, proof, build) {
   const isInstalled = () => existsSync(join(target, proof));
   if (isInstalled()) return;
   await mkdir(dirname(target), { recursive: true });
@@ -107,7 +107,7 @@ async function removeAbandoned(target) {
  * Removes a folder, but never what a killed debootstrap may have left mounted in it.
  * @param {string} dir
  */
-async function removeTree(dir) {
+export async function removeTree(dir) {
   await run('rm', ['-rf', '--one-file-system', dir]);
 }
 
@@ -115,7 +115,7 @@ async function removeTree(dir) {
  * Installs the system packages whose check fails.
  * @param {Record<string, () => Promise<unknown>>} checks a check for each package
  */
-async function requireTools(checks) {
+export async function requireTools(checks) {
   /** @type {string[]} */
   const missing = [];
   for (const [name, check] of Object.entries(checks)) {

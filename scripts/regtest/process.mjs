@@ -117,6 +117,26 @@ export async function untilReady(program, probe) {
 }
 
 /**
+ * Waits until the program has logged this, now or in an earlier run.
+ * @param {Program} program
+ * @param {string} text
+ */
+export function untilLogged(program, text) {
+  return untilReady(program, async () => {
+    if (!readFileSync(program.logFile, 'utf8').includes(text)) throw new Error(`no "${text}" yet`);
+  });
+}
+
+/**
+ * Sends it a signal that does not end it.
+ * @param {Program} program
+ * @param {'SIGSTOP' | 'SIGCONT'} signal
+ */
+export function signal(program, signal) {
+  if (program.process !== null && isRunning(program)) process.kill(program.process.pid, signal);
+}
+
+/**
  * Stops the program and waits until it is gone; kills it when that takes too long.
  * @param {Program} program
  * @param {NodeJS.Signals} signal SIGKILL for a crash
@@ -139,6 +159,7 @@ async function signalUntilGone(program, signal, timeoutMs) {
   if (program.process === null || !isRunning(program)) return true;
   try {
     process.kill(program.process.pid, signal);
+    process.kill(program.process.pid, 'SIGCONT'); // one that is paused does not hear
   } catch {
     // it has just ended by itself
   }

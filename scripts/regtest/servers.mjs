@@ -1,4 +1,4 @@
-// The two servers: their settings, and how to ask them. Nothing here starts or stops one.
+// The node and ElectrumX: their settings, and how to ask them. Nothing here starts or stops one.
 // ElectrumX: https://electrumx-spesmilo.readthedocs.io/en/latest/environment.html
 
 import { randomBytes } from 'node:crypto';
@@ -8,7 +8,7 @@ import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { run } from './process.mjs';
 
-const LOOPBACK = '127.0.0.1';
+export const LOOPBACK = '127.0.0.1';
 const RPC_USER = 'paygate';
 const RPC_TIMEOUT_MS = 60_000;
 const ELECTRUM_TIMEOUT_MS = 5_000;
@@ -27,9 +27,11 @@ const ELECTRUM_TIMEOUT_MS = 5_000;
  *
  * @typedef {object} ElectrumRecord
  * @property {Program} program
+ * @property {Program | null} helper what must run beside it; it is never stopped before the end
+ * @property {string} bornWith what it must have logged once before it is asked for anything
  * @property {number} tcpPort
- * @property {number} sslPort
- * @property {string} certFile
+ * @property {number | null} sslPort
+ * @property {string | null} certFile
  */
 
 /**
@@ -51,6 +53,7 @@ export async function newNode({ root, dirName, logFile, p2p }) {
     'nodebuglogfile=1',
     '[regtest]',
     'server=1',
+    'rest=1',
     'txindex=1',
     'dnsseed=0',
     'fallbackfee=0.0001',
@@ -86,10 +89,9 @@ export async function newNode({ root, dirName, logFile, p2p }) {
  * @param {string} options.venv
  * @param {string} options.dir
  * @param {NodeRecord} options.node
- * @param {Record<string, string>} options.env further settings
  * @returns {Promise<ElectrumRecord>}
  */
-export async function newElectrum({ name, venv, dir, node, env }) {
+export async function newElectrumX({ name, venv, dir, node }) {
   const [tcpPort, sslPort, adminPort] = /** @type {[number, number, number]} */ (
     await freePorts(3)
   );
@@ -121,12 +123,11 @@ export async function newElectrum({ name, venv, dir, node, env }) {
       ALLOW_ROOT: '1',
       DAEMON_POLL_INTERVAL_BLOCKS: '100',
       DAEMON_POLL_INTERVAL_MEMPOOL: '100',
-      ...env,
     },
     logFile: join(dir, 'electrumx.log'),
     process: null,
   };
-  return { program, tcpPort, sslPort, certFile };
+  return { program, helper: null, bornWith: '', tcpPort, sslPort, certFile };
 }
 
 /**
@@ -195,7 +196,7 @@ async function selfSign(certFile, keyFile) {
  * @param {number} count
  * @returns {Promise<number[]>}
  */
-async function freePorts(count) {
+export async function freePorts(count) {
   const servers = Array.from({ length: count }, () => createServer().listen(0, LOOPBACK));
   await Promise.all(servers.map((server) => once(server, 'listening')));
   const ports = servers.map((server) => {

@@ -56,12 +56,15 @@ export async function testify(
   return { gone: new Set(absent.filter((_, index) => unknown[index])), omitted };
 }
 
+/** What nodes and servers say of a transaction that they do not have; they may refuse for other reasons. */
+const unknownTransaction = /no such|not found|missing/i;
+
 async function isUnknown(session: Session, txid: Txid): Promise<boolean> {
   try {
     await session.transaction(txid);
     return false;
   } catch (error) {
-    if (error instanceof ServerError) return true;
-    throw error;
+    if (!(error instanceof ServerError)) throw error;
+    return unknownTransaction.test(error.message);
   }
 }

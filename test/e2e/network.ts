@@ -1,4 +1,4 @@
-// The real chain that scripts/e2e.mjs has started: the node, its Electrum server, the wallets on it,
+// The real chain that scripts/e2e.mjs has started: the node, its two Electrum servers, the wallets on it,
 // and the payments that a customer makes. Amounts are satoshis; the node's decimals stay in here.
 
 import { createHash } from 'node:crypto';
@@ -10,7 +10,7 @@ import type { ScriptType } from '../../src/bitcoin/address.ts';
 // biome-ignore lint/suspicious/noExplicitAny: the node's answers have the shape that the caller reads.
 type Rpc = (method: string, ...params: unknown[]) => Promise<any>;
 
-/** What of scripts/regtest.mjs is used here; its own documentation says more. */
+/** What of scripts/regtest/network.mjs is used here; its own documentation says more. */
 interface Regtest {
   readonly rpc: Rpc;
   walletRpc(wallet: string): Rpc;
@@ -18,15 +18,37 @@ interface Regtest {
   readonly nodePid: number | null;
   startNode(): Promise<void>;
   stopNode(signal?: NodeJS.Signals): Promise<void>;
-  readonly electrum: {
-    readonly tcpPort: number;
-    readonly sslPort: number;
-    readonly certFile: string;
-    caughtUp(): Promise<void>;
-  };
-  readonly electrumPid: number | null;
-  startElectrum(): Promise<void>;
-  stopElectrum(signal?: NodeJS.Signals): Promise<void>;
+  electrumOf(name: ElectrumName): RegtestElectrum;
+}
+
+interface RegtestElectrum {
+  readonly tcpPort: number;
+  readonly sslPort: number | null;
+  readonly certFile: string | null;
+  readonly pid: number | null;
+  start(): Promise<void>;
+  stop(signal?: NodeJS.Signals): Promise<void>;
+  pause(): void;
+  resume(): void;
+  caughtUp(): Promise<void>;
+}
+
+/** The first is an ElectrumX; the second an electrs, where that was built. */
+export type ElectrumName = 'first' | 'second';
+
+/** One of the two Electrum servers on the node. */
+export interface Electrum {
+  /** Value for `--electrum`. */
+  readonly tcp: string;
+  start(): Promise<void>;
+  stop(): Promise<void>;
+  /** As a crash does. */
+  kill(): Promise<void>;
+  /** It keeps its connections, takes new ones, and answers nothing. */
+  pause(): void;
+  resume(): void;
+  /** Whether its history of the address has the transaction. */
+  shows(address: string, txid: string): Promise<boolean>;
 }
 
 export interface Payment {
@@ -61,22 +83,23 @@ export interface Network {
   /** One transaction with several outputs to one address. */
   payInParts(address: string, valuesSat: readonly number[]): Promise<string>;
   createMerchantWallet(): MerchantWallet;
-  /** Values for `--electrum`. */
-  readonly tcp: string;
+  electrum(name: ElectrumName): Electrum;
+  /** The first Electrum server's, over TLS: value for `--electrum`, and SHA-256 of the certificate, hex. */
   readonly ssl: string;
-  /** SHA-256 of the Electrum server's certificate, hex. */
   readonly certificateSha256: string;
-  stopElectrum(): Promise<void>;
-  startElectrum(): Promise<void>;
-  /** Whether the Electrum server has the transaction of this address in its mempool. */
-  electrumShows(address: string, txid: string): Promise<boolean>;
+  /** Pays a higher fee for one's own unconfirmed transaction. Answers the txid of its replacement. */
+  bumpFee(txid: string): Promise<string>;
+  /** Spends what an unconfirmed transaction spends, to another address and for a higher fee. */
+  doubleSpend(txid: string): Promise<string>;
+  /** As an operator does: what is in its mempool is kept. */
+  restartNode(): Promise<void>;
   /** As a crash does; the blocks stay, what is in the mempool comes back with the wallets. */
   killNode(): Promise<void>;
-  /** Starts what a test has left stopped, and waits until the Electrum server is at the tip. */
+  /** Starts what a test has left stopped, and waits until the Electrum servers are at the tip. */
   mend(): Promise<void>;
 }
 
-const regtestModule = fileURLToPath(new URL('../../scripts/regtest.mjs', import.meta.url));
+const regtestModule = fileURLToPath(new URL('../../scripts/regtest/network.mjs', import.meta.url));
 const { attach } = (await import(regtestModule)) as {
   attach(options: { name: string }): Regtest;
 };
@@ -90,15 +113,19 @@ const descriptorStarts: Readonly<Record<ScriptType, string>> = {
 };
 /** createwallet: private keys, not blank, no passphrase, reuse allowed, descriptors, on startup. */
 const loadedAtStartup = [false, false, '', false, true, true];
+const electrumNames: readonly ElectrumName[] = ['first', 'second'];
 const electrumTimeoutMs = 5_000;
+/** More than the node's own fees, and than what it asks of a replacement. */
+const doubleSpendFeeSat = 20_000;
 
 export const btc = (valueSat: number): string => (valueSat / 1e8).toFixed(8);
 export const sat = (amount: number): number => Math.round(amount * 1e8);
 
 export function connectNetwork(): Network {
   const regtest = attach({ name: process.env.PAYGATE_E2E_NETWORK ?? '' });
-  const { rpc, electrum } = regtest;
-  const certificate = readFileSync(electrum.certFile, 'utf8').replace(/-----.*?-----|\s/g, '');
+  const { rpc } = regtest;
+  const { sslPort, certFile } = regtest.electrumOf('first');
+  const certificate = readFileSync(certFile ?? '', 'utf8').replace(/-----.*?-----|\s/g, '');
   return {
     rpc,
     mine: (blocks) => regtest.mine(blocks),
@@ -117,19 +144,16 @@ export function connectNetwork(): Network {
     },
     payInParts: (address, valuesSat) => payInParts(rpc, address, valuesSat),
     createMerchantWallet: () => createMerchantWallet(regtest),
-    tcp: `tcp://127.0.0.1:${electrum.tcpPort}`,
-    ssl: `ssl://127.0.0.1:${electrum.sslPort}`,
+    electrum: (name) => electrumOf(regtest, name),
+    ssl: `ssl://127.0.0.1:${sslPort}`,
     certificateSha256: createHash('sha256')
       .update(Buffer.from(certificate, 'base64'))
       .digest('hex'),
-    stopElectrum: () => regtest.stopElectrum(),
-    startElectrum: () => regtest.startElectrum(),
-    async electrumShows(address, txid) {
-      const { scriptPubKey } = await rpc('validateaddress', address);
-      const scripthash = createHash('sha256').update(scriptPubKey, 'hex').digest().reverse();
-      const method = 'blockchain.scripthash.get_mempool';
-      const shown = await askElectrum(electrum.tcpPort, method, scripthash.toString('hex'));
-      return (shown as { tx_hash: string }[]).some(({ tx_hash }) => tx_hash === txid);
+    bumpFee: async (txid) => (await rpc('bumpfee', txid)).txid,
+    doubleSpend: (txid) => doubleSpend(rpc, txid),
+    async restartNode() {
+      await regtest.stopNode();
+      await regtest.startNode();
     },
     async killNode() {
       await rpc('gettxoutsetinfo'); // writes the blocks to disk
@@ -137,10 +161,45 @@ export function connectNetwork(): Network {
     },
     async mend() {
       if (regtest.nodePid === null) await regtest.startNode();
-      if (regtest.electrumPid === null) await regtest.startElectrum();
-      await electrum.caughtUp();
+      for (const name of electrumNames) {
+        const electrum = regtest.electrumOf(name);
+        electrum.resume();
+        if (electrum.pid === null) await electrum.start();
+        await electrum.caughtUp();
+      }
     },
   };
+}
+
+function electrumOf(regtest: Regtest, name: ElectrumName): Electrum {
+  const { tcpPort, start, stop, pause, resume } = regtest.electrumOf(name);
+  return {
+    tcp: `tcp://127.0.0.1:${tcpPort}`,
+    start,
+    stop: () => stop(),
+    kill: () => stop('SIGKILL'),
+    pause,
+    resume,
+    async shows(address, txid) {
+      const script = Buffer.from(await scriptOf(regtest.rpc, address), 'hex');
+      const scripthash = createHash('sha256').update(script).digest().reverse().toString('hex');
+      const shown = await askElectrum(tcpPort, 'blockchain.scripthash.get_history', scripthash);
+      return (shown as { tx_hash: string }[]).some(({ tx_hash }) => tx_hash === txid);
+    },
+  };
+}
+
+async function doubleSpend(rpc: Rpc, txid: string): Promise<string> {
+  const { vin, vout } = await rpc('getrawtransaction', txid, true);
+  const valueSat = (vout as { value: number }[]).reduce((sum, { value }) => sum + sat(value), 0);
+  const inputs = (vin as { txid: string; vout: number }[]).map((input) => ({
+    txid: input.txid,
+    vout: input.vout,
+  }));
+  const output = { [await rpc('getnewaddress')]: btc(valueSat - doubleSpendFeeSat) };
+  const raw = await rpc('createrawtransaction', inputs, output);
+  const { hex } = await rpc('signrawtransactionwithwallet', raw);
+  return rpc('sendrawtransaction', hex);
 }
 
 /**

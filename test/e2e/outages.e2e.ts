@@ -3,10 +3,8 @@
 
 import { expect } from 'vitest';
 import { expectAgreement } from './agreement.ts';
+import { untilReconnected } from './paygate.ts';
 import { test } from './stage.ts';
-
-/** A server that is away is tried again at least each minute. */
-const untilReconnected = { timeout: 75_000 };
 
 test('what was paid while paygate was down is told once, as it is now', async ({ stage }) => {
   const { network } = stage;
@@ -48,7 +46,7 @@ test('without an Electrum server at its start it issues, says so, and catches up
   await server.settled();
   await server.stop();
 
-  await network.stopElectrum();
+  await network.electrum('first').stop();
   const store = await stage.addStore('p2sh-p2wpkh', `${shop.callbackUrl}&never=scanned`);
   expect(store.api_key).toBe(first.api_key);
   server = await stage.serve();
@@ -74,7 +72,7 @@ test('without an Electrum server at its start it issues, says so, and catches up
   expect(refused).toMatchObject({ status: 503, body: { status: 503 } });
   expect(Number(refused.headers.get('Retry-After'))).toBeGreaterThan(0);
 
-  await network.startElectrum();
+  await network.electrum('first').start();
   await expect.poll(() => shop.story(address), untilReconnected).toEqual(['1:200']);
   await server.settled();
   const [scanned = ''] = await stage.newAddresses(server, 1, '?match_callback=never');
@@ -99,10 +97,10 @@ test('a lost Electrum server is found again, and a certificate that is not the p
   server = await stage.serve('--electrum', network.ssl); // pinned at first use
   await server.settled();
   const [address = ''] = await stage.newAddresses(server, 1);
-  await network.stopElectrum();
+  await network.electrum('first').stop();
   await expect.poll(() => server.health()).toMatchObject({ electrum: { server: null } });
   await network.pay({ address, valueSat: 22_000 });
-  await network.startElectrum();
+  await network.electrum('first').start();
   await expect.poll(() => shop.story(address), untilReconnected).toEqual(['0:200']);
   await server.settled();
   await server.stop();
@@ -120,7 +118,7 @@ test('the node dies while its Electrum server lives', async ({ stage }) => {
 
   // The Electrum server knows of the payment, but the transaction itself only the node has.
   const txid = await network.pay({ address: before, valueSat: 31_000 });
-  await expect.poll(() => network.electrumShows(before, txid)).toBe(true);
+  await expect.poll(() => network.electrum('first').shows(before, txid)).toBe(true);
   await network.killNode();
   server = await stage.serve();
   await expect

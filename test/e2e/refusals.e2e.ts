@@ -61,7 +61,7 @@ test('another network is refused, of the file and of the server', async ({ stage
       warnings: [expect.stringContaining('the genesis block of another network')],
       electrum: { server: null, height: null },
     });
-  expect(mainnet.output()).toContain(network.tcp);
+  expect(mainnet.output()).toContain(network.electrum('first').tcp);
   await mainnet.stop();
 });
 
@@ -137,6 +137,6 @@ test('SIGTERM ends it in time, also while a shop hangs and a client stalls', asy
 /** `serve` that is expected to end by itself. */
 function serve({ run, network }: Stage, ...args: readonly string[]): Promise<Outcome> {
   const listen = args.includes('--listen') ? [] : ['--listen', '127.0.0.1:0'];
-  const electrum = args.includes('--electrum') ? [] : ['--electrum', network.tcp];
+  const electrum = args.includes('--electrum') ? [] : ['--electrum', network.electrum('first').tcp];
   return run(['serve', ...listen, ...electrum, ...args]);
 }

@@ -29,6 +29,8 @@ export interface Shop {
   readonly told: readonly Told[];
   /** What was said of an address: `status:answer`, in the order of arrival. */
   story(address: string): string[];
+  /** What was said of each payment: its statuses, `0 1 2`, in the order of arrival, by `paymentKey`. */
+  payments(): Record<string, string>;
   /**
    * Checks of every request what does not depend on the payment, and that each event has one id.
    * @param events how many of them there must be; without it, one for each status of a payment
@@ -36,6 +38,9 @@ export interface Shop {
   verify(webhookSecret: string, events?: number): void;
   close(): Promise<void>;
 }
+
+export const paymentKey = (address: string, valueSat: number, txid: string): string =>
+  `${address} ${valueSat} ${txid}`;
 
 /** @param answer what it answers, by what it is told and how often it has been told that before */
 export async function openShop(
@@ -61,6 +66,14 @@ export async function openShop(
       told.flatMap(({ addr, status }, index) =>
         addr === address ? [`${status}:${answers[index]}`] : [],
       ),
+    payments() {
+      const statuses: Record<string, string> = {};
+      for (const { addr, value, txid, status } of told) {
+        const key = paymentKey(addr, value, txid);
+        statuses[key] = statuses[key] === undefined ? status : `${statuses[key]} ${status}`;
+      }
+      return statuses;
+    },
     verify(webhookSecret, events) {
       for (const callback of told) verifyOne(callback, webhookSecret);
       const ids = new Set(told.map(({ eventId }) => eventId)).size;

@@ -5,7 +5,7 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test as base, expect } from 'vitest';
 import type { ScriptType } from '../../src/bitcoin/address.ts';
-import { connectNetwork, type MerchantWallet, type Network } from './network.ts';
+import { connectNetwork, type ElectrumName, type MerchantWallet, type Network } from './network.ts';
 import { type Outcome, type Reply, runPaygate, type Server, servePaygate } from './paygate.ts';
 import { openShop, type Shop } from './shop.ts';
 
@@ -43,8 +43,12 @@ export interface Stage {
   /** `store add` with the merchant wallet's account of this script type. */
   addStore(script: ScriptType, callbackUrl: string): Promise<StoreAnswer>;
   callbacks(): Promise<CallbackAnswer[]>;
-  /** `serve` on the database; over `tcp` where no `--electrum` is given. */
+  /** The lines that every `serve` of this test has logged. */
+  log(): string[];
+  /** `serve` on the database; on the first Electrum server where no `--electrum` is given. */
   serve(...args: readonly string[]): Promise<Server>;
+  /** `serve` on both Electrum servers, settled; addresses are watched on this one. */
+  serveOnBoth(watched: ElectrumName): Promise<Server>;
   /** Asks for a new address, which may be refused. */
   askAddress(server: Server, query?: string, method?: 'GET' | 'POST'): Promise<Reply>;
   /** Asks for new addresses, one after another. */
@@ -88,6 +92,15 @@ function createStage({ network, merchant, folder, logFile, servers, shops }: Par
     return JSON.parse(stdout);
   }
 
+  async function serve(...args: readonly string[]): Promise<Server> {
+    const { tcp } = network.electrum('first');
+    const electrum = args.includes('--electrum') ? [] : ['--electrum', tcp];
+    const listen = ['--listen', '127.0.0.1:0'];
+    const server = await servePaygate(['--db', db, ...listen, ...electrum, ...args], logFile);
+    servers.push(server);
+    return server;
+  }
+
   const askAddress: Stage['askAddress'] = (server, query = '', method = 'GET') => {
     const headers = { Authorization: `Bearer ${apiKey}` };
     return server.ask(`/api/new_address${query}`, { method, headers });
@@ -115,11 +128,16 @@ function createStage({ network, merchant, folder, logFile, servers, shops }: Par
       return added;
     },
     callbacks: () => ask('callbacks', 'list', '--limit', '10000'),
-    async serve(...args) {
-      const electrum = args.includes('--electrum') ? [] : ['--electrum', network.tcp];
-      const listen = ['--listen', '127.0.0.1:0'];
-      const server = await servePaygate(['--db', db, ...listen, ...electrum, ...args], logFile);
-      servers.push(server);
+    log: () => readLog(logFile).split('\n'),
+    serve,
+    async serveOnBoth(watched) {
+      const other = network.electrum(watched === 'first' ? 'second' : 'first');
+      const { tcp } = network.electrum(watched);
+      other.pause(); // the one that is connected first is watched
+      const server = await serve('--electrum', tcp, '--electrum', other.tcp);
+      await expect.poll(async () => (await server.health()).electrum.server).toBe(tcp);
+      other.resume();
+      await server.settled();
       return server;
     },
     askAddress,

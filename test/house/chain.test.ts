@@ -66,6 +66,32 @@ test('a server that hides a payment takes nothing back', async () => {
   expect(house.statuses(address)).toEqual(['0', '1', '2']);
 });
 
+test('the only server hides a payment and cannot ask its node: that is no word that it is gone', async () => {
+  const house = await openHouse();
+  await untilReady(house);
+  const { address, txid } = await paid(house, 0);
+  house.server.inject({ kind: 'omit', txids: [txid] });
+  // What electrs says while its node is away.
+  const away = house.server.inject({
+    kind: 'error',
+    code: 1,
+    message: 'failed to get transaction',
+    when: (method) => method === 'blockchain.transaction.get',
+  });
+  house.server.announce();
+  await house.settle();
+  const gone = () => house.world.logs.filter(({ message }) => message === 'a payment is gone');
+  expect(gone()).toEqual([]);
+
+  // The node is back, and does not know it either.
+  away();
+  house.server.inject({ kind: 'omit', txids: [txid], deny: true });
+  await house.world.advance(120_000);
+  await house.settle();
+  expect(gone()).toHaveLength(1);
+  expect(house.statuses(address)).toEqual(['0']);
+});
+
 test('a false proof promotes nothing; the liar is banned and another server is asked', async () => {
   const house = await openHouse({ servers: 2 });
   await untilReady(house);

@@ -162,6 +162,17 @@ describe('what a server does not say', () => {
     expect(shop.payment(issued)).toMatchObject({ state: 'confirming' });
   });
 
+  it('or says at once: in a block and still in a mempool, as electrs does for a moment', async () => {
+    const shop = await openShop();
+    const issued = await shop.issue();
+    shop.chain.pay([{ address: issued.address, valueSat }]);
+    await shop.mine();
+    const seen = shop.observation(issued).seen.flatMap((each) => [each, { ...each, block: null }]);
+    expect(await shop.observe(issued, { seen })).toEqual({ callbacks: 1, reversed: [] });
+    expect(shop.told(issued)).toEqual([1]);
+    expect(shop.payment(issued)).toMatchObject({ state: 'confirming', height: 111 });
+  });
+
   it('no tip at all: nothing is promoted, and nothing fails', async () => {
     const store = await openTestStore();
     expect(await store.write((tx) => store.ledger.promote(tx, 0))).toBe(0);
