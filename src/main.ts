@@ -3,9 +3,11 @@
 
 import { Command } from 'commander';
 import { addressCommand } from './cli/address.ts';
+import { auditCommand } from './cli/audit.ts';
 import { callbacksCommand } from './cli/callbacks.ts';
 import { fail } from './cli/command.ts';
 import { keyCommand } from './cli/key.ts';
+import { pluginCommand } from './cli/plugin-allow.ts';
 import { serveCommand } from './cli/serve.ts';
 import { serversCommand } from './cli/servers.ts';
 import { storeCommand } from './cli/store.ts';
@@ -19,7 +21,9 @@ const program = new Command('paygate')
   .addCommand(keyCommand())
   .addCommand(addressCommand())
   .addCommand(callbacksCommand())
-  .addCommand(serversCommand());
+  .addCommand(serversCommand())
+  .addCommand(pluginCommand())
+  .addCommand(auditCommand());
 
 /** A wrong command line ends with 2, as a wrong value does; `--help` and `--version` with 0. */
 function exitWithTwo(command: Command): void {

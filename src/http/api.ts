@@ -4,14 +4,22 @@
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { PaygateError } from '../errors.ts';
 import { type AuthParts, authorise } from './auth.ts';
+import { catalogOperations } from './catalog.ts';
+import { connectOperations } from './connect.ts';
 import { errorResponse } from './errors.ts';
 import { createLimits } from './limits.ts';
+import { merchantTx } from './merchant-tx.ts';
 import { newAddress } from './new-address.ts';
 import { ask, type Operation } from './operation.ts';
 import type { ApiOptions } from './options.ts';
 
 /** Every operation there is, in the order of the documentation. */
-export const operationsOf = (options: ApiOptions): readonly Operation[] => [newAddress(options)];
+export const operationsOf = (options: ApiOptions): readonly Operation[] => [
+  newAddress(options),
+  merchantTx(options),
+  ...catalogOperations(options),
+  ...connectOperations(options),
+];
 
 export function createApi(options: ApiOptions): Hono {
   const limits = createLimits(options.rates, options.monotonic);

@@ -16,6 +16,8 @@ export interface ApiOptions {
   readonly proxies: Proxies;
   /** Unpaid addresses in a row after which a wallet's next one is refused; undefined: never. */
   readonly refuseGap: number | undefined;
+  /** For a store that a plugin adds. */
+  readonly newWebhookSecret: () => string;
   /** Throws when no address may be issued now. */
   readonly checkIssuing: () => void;
   /** After the commit of an address that was issued. */
