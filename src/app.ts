@@ -12,6 +12,7 @@ import type { ServerAddress } from './electrum/trust.ts';
 import { PaygateError } from './errors.ts';
 import { createFeed, type Feed } from './http/feed.ts';
 import { createHealth, type HealthReport } from './http/health.ts';
+import type { Rates } from './http/limits.ts';
 import { createHttp, type Fetch, type Listening, listen } from './http/server.ts';
 import { inspectFile, lockForServer } from './store/file.ts';
 import { beginAt, followedNetwork } from './store/headers.ts';
@@ -168,14 +169,12 @@ function join(parts: Parts, release: () => Promise<void>): App {
     health,
     now: () => world.now(),
     monotonic: () => world.monotonic(),
-    rates: {
-      newAddress: config.limitNewAddress,
-      balance: config.limitBalance,
-      searchHistory: config.limitSearchHistory,
-      unknownKey: config.limitUnknownKey,
-    },
+    rates: ratesOf(config),
     proxies: config.trustedProxy,
     refuseGap: config.refuseGap,
+    reader: watcher.reader,
+    foreignBalances: config.foreignBalances,
+    after: (delayMs, run) => world.after(delayMs, run),
     newWebhookSecret: () => newWebhookSecret((length) => world.randomBytes(length)),
     isCaughtUp: () => watcher.status().caughtUp,
     checkIssuing: () => checkRoom(hasRoom),
@@ -221,6 +220,13 @@ function join(parts: Parts, release: () => Promise<void>): App {
     },
   };
 }
+
+const ratesOf = (config: Config): Rates => ({
+  newAddress: config.limitNewAddress,
+  balance: config.limitBalance,
+  searchHistory: config.limitSearchHistory,
+  unknownKey: config.limitUnknownKey,
+});
 
 function checkRoom(hasRoom: () => boolean): void {
   if (hasRoom()) return;

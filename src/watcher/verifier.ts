@@ -12,7 +12,7 @@ import { type Header, parseHeader, workOf } from '../bitcoin/header.ts';
 import type { Txid } from '../bitcoin/ids.ts';
 import { rootFromBranch } from '../bitcoin/merkle.ts';
 import type { Checkpoint, Network } from '../bitcoin/network.ts';
-import { parseTransaction, type Transaction, valuePaidTo } from '../bitcoin/transaction.ts';
+import { valuePaidTo } from '../bitcoin/transaction.ts';
 import {
   type ChainHeader,
   type Connected,
@@ -28,13 +28,8 @@ import { keepCheckpoint } from '../store/headers.ts';
 import type { Output } from '../store/ledger.ts';
 import type { Store } from '../store/open.ts';
 import type { World } from '../world.ts';
-
-/** Something that contradicts a proof: said of a server, never of ourselves. */
-export class Lie extends Error {
-  override readonly name = 'Lie';
-  /** Whose it is, where it is not that of the server that is watched. */
-  by: Session | undefined;
-}
+import { Lie } from './lie.ts';
+import { keepTransactions } from './transactions.ts';
 
 export type Inclusion =
   | { readonly kind: 'proven'; readonly block: Block }
@@ -59,11 +54,6 @@ export interface Verifier {
   output(session: Session, txid: Txid, script: Uint8Array): Promise<PaidOutput | undefined>;
 }
 
-interface Known {
-  readonly raw: Uint8Array;
-  readonly parsed: Transaction;
-}
-
 export interface VerifierOptions {
   readonly world: World;
   readonly store: Store;
@@ -83,7 +73,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
   const { store } = options;
   const checkpoint = checkpointOf(options.network);
   const firstHeight = lowestAncestor(checkpoint.height);
-  const transaction = keepTransactions();
+  const transaction = keepTransactions(keptTransactions);
   let queue: Promise<void> = Promise.resolve();
 
   function commit(result: Connected): Promise<void> {
@@ -155,25 +145,6 @@ export function createVerifier(options: VerifierOptions): Verifier {
       const { signalsRbf, coinbase } = parsed;
       return { output: { valueSat, signalsRbf, coinbase }, raw };
     },
-  };
-}
-
-/** Asks a server for a transaction, unless it was asked for lately. */
-function keepTransactions(): (session: Session, txid: Txid) => Promise<Known> {
-  const transactions = new Map<Txid, Promise<Known>>();
-  return (session, txid) => {
-    const known = transactions.get(txid);
-    if (known !== undefined) return known;
-    const fetched = session.transaction(txid).then((raw) => ({ raw, parsed: parsed(raw, txid) }));
-    if (transactions.size >= keptTransactions) {
-      for (const oldest of transactions.keys()) {
-        transactions.delete(oldest);
-        break;
-      }
-    }
-    transactions.set(txid, fetched);
-    fetched.catch(() => transactions.delete(txid));
-    return fetched;
   };
 }
 
@@ -274,17 +245,6 @@ function headerOf(raw: Uint8Array): Header {
   } catch (error) {
     throw new Lie(`not a header: ${reasonOf(error)}`);
   }
-}
-
-function parsed(raw: Uint8Array, txid: Txid): Transaction {
-  let transaction: Transaction;
-  try {
-    transaction = parseTransaction(raw);
-  } catch (error) {
-    throw new Lie(`not a transaction: ${reasonOf(error)}`);
-  }
-  if (transaction.txid !== txid) throw new Lie('its transaction hashes to another id');
-  return transaction;
 }
 
 function matches(txid: Txid, branch: readonly string[], pos: number, header: Header): boolean {

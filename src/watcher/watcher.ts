@@ -13,9 +13,11 @@ import { reasonOf } from '../errors.ts';
 import type { Store } from '../store/open.ts';
 import type { Cancel, SocksProxy, World } from '../world.ts';
 import { createDrain, type Drain } from './drain.ts';
+import { Lie } from './lie.ts';
+import { createReader, type Reader } from './reader.ts';
 import { createSweeper, type Sweeper } from './sweeper.ts';
 import { createTasks, type Tasks } from './tasks.ts';
-import { createVerifier, Lie, type Verifier } from './verifier.ts';
+import { createVerifier, type Verifier } from './verifier.ts';
 import { tendWallets } from './wallets.ts';
 import { createWitness } from './witness.ts';
 
@@ -47,6 +49,8 @@ export interface Watcher {
   /** The catalog changed: there may be a new wallet. */
   catalogChanged(): void;
   status(): WatcherStatus;
+  /** Asks the server in use for what we do not keep. */
+  readonly reader: Reader;
   /** Resolves when all that the server has said until now is worked up. */
   idle(): Promise<void>;
   stop(): Promise<void>;
@@ -71,6 +75,7 @@ class ElectrumWatcher implements Watcher {
   readonly #drain: Drain;
   readonly #pool: Pool;
   readonly #sweeper: Sweeper;
+  readonly reader: Reader;
   #cancelSweep: Cancel = () => {};
   #session: Session | undefined;
   /** Subscribed in this session, or about to be. */
@@ -109,6 +114,11 @@ class ElectrumWatcher implements Watcher {
       live: () => this.#pool.live(),
       isSubscribed: (scripthash) => this.#subscribed.has(scripthash),
       mark: (scripthash) => this.#drain.mark(scripthash, 'cross'),
+    });
+    this.reader = createReader({
+      store,
+      session: () => (this.#caughtUp ? this.#session : undefined),
+      onLie: (session, reason) => this.#pool.report(session, reason),
     });
     this.#pool = createPool({
       world,
