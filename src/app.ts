@@ -5,11 +5,14 @@ import { defaultNetwork, type Network, type NetworkName, networks } from './bitc
 import type { Config } from './config.ts';
 import { createDispatcher } from './delivery/dispatcher.ts';
 import { createSender } from './delivery/sender.ts';
+import { newWebhookSecret } from './delivery/signature.ts';
 import { resume } from './domain/allocation.ts';
 import { builtInServers } from './electrum/servers.ts';
 import type { ServerAddress } from './electrum/trust.ts';
 import { PaygateError } from './errors.ts';
+import { createFeed, type Feed } from './http/feed.ts';
 import { createHealth, type HealthReport } from './http/health.ts';
+import type { Rates } from './http/limits.ts';
 import { createHttp, type Fetch, type Listening, listen } from './http/server.ts';
 import { inspectFile, lockForServer } from './store/file.ts';
 import { beginAt, followedNetwork } from './store/headers.ts';
@@ -40,6 +43,7 @@ export interface AppOptions {
 const diskFloorBytes = 64 * 1024 * 1024;
 const checkpointWalBytes = 16 * 1024 * 1024;
 const everySecond = '* * * * * *';
+const everyMinute = '0 * * * * *';
 const everyHour = '0 0 * * * *';
 
 /** Opens the file. @throws PaygateError with one line for the person who starts paygate */
@@ -52,6 +56,7 @@ export async function buildApp(config: Config, world: World, options: AppOptions
   const lock = lockForServer(config.db);
   let store: Store | undefined;
   let mark: Highwater | undefined;
+  const feed = createFeed((paymentId) => store?.receipts.byId(paymentId));
   async function release(): Promise<void> {
     await store?.database.close();
     mark?.close();
@@ -64,13 +69,14 @@ export async function buildApp(config: Config, world: World, options: AppOptions
       network: config.network,
       newInstance: () => Buffer.from(world.randomBytes(16)).toString('hex'),
       beforeCommit: (raises) => mark?.raise(raises),
+      onPayment: (paymentId) => feed.changed(paymentId),
       onFatal: options.onFatal,
     });
     const network = followedNetwork(store, config.checkpoint);
     const servers = serversFor(network.name, config);
     mark = openHighwater(config.db, store.instance);
     const copied = await resumeCounters(store, mark, world);
-    return join({ config, world, store, network, servers, copied }, release);
+    return join({ config, world, store, network, servers, copied, feed }, release);
   } catch (error) {
     await release();
     throw error;
@@ -130,10 +136,11 @@ interface Parts {
   readonly network: Network;
   readonly servers: readonly ServerAddress[];
   readonly copied: string | undefined;
+  readonly feed: Feed;
 }
 
 function join(parts: Parts, release: () => Promise<void>): App {
-  const { config, world, store, network, servers, copied } = parts;
+  const { config, world, store, network, servers, copied, feed } = parts;
   let listening: Listening | undefined;
   const sender = createSender(world, {
     version: version.split('.').slice(0, 2).join('.'),
@@ -158,18 +165,18 @@ function join(parts: Parts, release: () => Promise<void>): App {
   const health = createHealth({ store, watcher, copied, hasRoom, now: () => world.now() });
   const fetch = createHttp({
     store,
+    feed,
     log: world.log,
     health,
     now: () => world.now(),
     monotonic: () => world.monotonic(),
-    rates: {
-      newAddress: config.limitNewAddress,
-      balance: config.limitBalance,
-      searchHistory: config.limitSearchHistory,
-      unknownKey: config.limitUnknownKey,
-    },
+    rates: ratesOf(config),
     proxies: config.trustedProxy,
     refuseGap: config.refuseGap,
+    reader: watcher.reader,
+    foreignBalances: config.foreignBalances,
+    after: (delayMs, run) => world.after(delayMs, run),
+    newWebhookSecret: () => newWebhookSecret((length) => world.randomBytes(length)),
     isCaughtUp: () => watcher.status().caughtUp,
     checkIssuing: () => checkRoom(hasRoom),
     onIssued: ({ scripthash }) => watcher.issued(scripthash),
@@ -192,6 +199,7 @@ function join(parts: Parts, release: () => Promise<void>): App {
     async start() {
       listening = await listen(fetch, config.listen, (delayMs, run) => world.after(delayMs, run));
       cancels.push(world.schedule(everySecond, lookAround));
+      cancels.push(world.schedule(everyMinute, () => listening?.beat()));
       cancels.push(world.schedule(everyHour, () => void store.database.checkpoint()));
       await dispatcher.start();
       watcher.start();
@@ -213,6 +221,13 @@ function join(parts: Parts, release: () => Promise<void>): App {
     },
   };
 }
+
+const ratesOf = (config: Config): Rates => ({
+  newAddress: config.limitNewAddress,
+  balance: config.limitBalance,
+  searchHistory: config.limitSearchHistory,
+  unknownKey: config.limitUnknownKey,
+});
 
 function checkRoom(hasRoom: () => boolean): void {
   if (hasRoom()) return;

@@ -42,6 +42,8 @@ export interface Config {
   readonly trustedProxy: Proxies;
   /** Unpaid addresses in a row after which a wallet's next one is refused; undefined: never. */
   readonly refuseGap: number | undefined;
+  /** Whether balances of addresses that are not ours may be asked for. */
+  readonly foreignBalances: boolean;
   /** How often a key may ask; undefined: as often as it likes. */
   readonly limitNewAddress: Rate | undefined;
   readonly limitBalance: Rate | undefined;
@@ -171,6 +173,14 @@ export const options: OptionTable = {
     help: 'refuse an address after so many unpaid ones in a row (default: never)',
     parse: optional(parseGap),
   },
+  foreignBalances: {
+    flag: '--foreign-balances',
+    env: 'PAYGATE_FOREIGN_BALANCES',
+    value: 'choice',
+    help: 'allow or refuse balances and histories of addresses that are not ours',
+    default: 'refuse',
+    parse: one(parseChoice),
+  },
   limitNewAddress: rate(
     'new-address',
     '300:100',
@@ -267,6 +277,11 @@ function parseRate(text: string): Rate | undefined {
     'invalid',
     `a number a minute such as 30 or 300:100, or off, not "${text}"`,
   );
+}
+
+function parseChoice(text: string): boolean {
+  if (text === 'allow' || text === 'refuse') return text === 'allow';
+  throw new PaygateError('invalid', `allow or refuse expected, not "${text}"`);
 }
 
 function parseGap(text: string): number {

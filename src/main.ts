@@ -3,6 +3,7 @@
 
 import { Command } from 'commander';
 import { addressCommand } from './cli/address.ts';
+import { auditCommand } from './cli/audit.ts';
 import { callbacksCommand } from './cli/callbacks.ts';
 import { fail } from './cli/command.ts';
 import { keyCommand } from './cli/key.ts';
@@ -22,7 +23,8 @@ const program = new Command('paygate')
   .addCommand(addressCommand())
   .addCommand(callbacksCommand())
   .addCommand(serversCommand())
-  .addCommand(pluginCommand());
+  .addCommand(pluginCommand())
+  .addCommand(auditCommand());
 
 /** A wrong command line ends with 2, as a wrong value does; `--help` and `--version` with 0. */
 function exitWithTwo(command: Command): void {

@@ -11,7 +11,7 @@ import {
   readBands,
   writeBands,
 } from '../domain/policy.ts';
-import { PaygateError } from '../errors.ts';
+import { parseStoreName } from '../domain/store-name.ts';
 import type { NewStore, StoreChange, StoreRow, WalletRow } from '../store/catalog.ts';
 import type { Tx } from '../store/database.ts';
 import type { Store } from '../store/open.ts';
@@ -91,7 +91,7 @@ function fieldsOf(given: AddOptions): Omit<NewStore, 'walletId'> {
   const allowHttp = given.allowHttpCallback ?? false;
   checkCallbackUrl(given.callbackUrl, { allowPrivate, allowHttp });
   return {
-    name: parseName(given.name),
+    name: parseStoreName(given.name),
     callbackUrl: given.callbackUrl,
     requiredConfirmations: given.confirmations,
     allowPrivateCallback: allowPrivate,
@@ -135,16 +135,6 @@ Webhook secret  ${row.webhookSecret}`;
 /** *The* merchant key is made with the first store and is the same for every later one. */
 const ensureKey = ({ catalog }: Store, tx: Tx, now: number): string =>
   catalog.merchantKey() ?? catalog.rotateMerchantKey(tx, now, world.randomBytes(32), 0);
-
-function parseName(text: string): string {
-  const name = text.trim();
-  const isPlain = /^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}]{1,100}$/u.test(name);
-  if (isPlain) return name;
-  throw new PaygateError(
-    'invalid',
-    '--name: 1 to 100 characters without control characters expected',
-  );
-}
 
 function describe(row: StoreRow, wallet: WalletRow | null) {
   return {
@@ -234,7 +224,7 @@ function changeOf(given: SetOptions, before: StoreRow): StoreChange {
     callbackUrl,
     allowPrivateCallback: allowPrivate,
     allowHttpCallback: allowHttp,
-    ...(given.name !== undefined && { name: parseName(given.name) }),
+    ...(given.name !== undefined && { name: parseStoreName(given.name) }),
     ...(given.confirmations !== undefined && { requiredConfirmations: given.confirmations }),
     ...(bands !== undefined && { confirmationBands: writeBands(bands === false ? [] : bands) }),
     ...(given.reversalCallback !== undefined && { reversalCallback: given.reversalCallback }),

@@ -168,13 +168,9 @@ export class Session {
   }
 
   /** The raw transaction, whatever the server says it is: the caller hashes it. */
-  transaction(txid: Txid): Promise<Uint8Array> {
-    const params = [txid];
-    return this.#channel.request({
-      method: methods.transaction,
-      params,
-      parse: parseRawTransaction,
-    });
+  transaction(txid: Txid, priority: Priority = {}): Promise<Uint8Array> {
+    const call = { method: methods.transaction, params: [txid], parse: parseRawTransaction };
+    return this.#channel.request({ ...call, ...priority });
   }
 
   merkle(txid: Txid, height: number): Promise<MerkleBranch> {

@@ -4,14 +4,26 @@
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { PaygateError } from '../errors.ts';
 import { type AuthParts, authorise } from './auth.ts';
+import { balanceOperations } from './balance.ts';
+import { catalogOperations } from './catalog.ts';
+import { connectOperations } from './connect.ts';
 import { errorResponse } from './errors.ts';
 import { createLimits } from './limits.ts';
+import { merchantTx } from './merchant-tx.ts';
 import { newAddress } from './new-address.ts';
 import { ask, type Operation } from './operation.ts';
 import type { ApiOptions } from './options.ts';
+import { txDetail } from './tx-detail.ts';
 
 /** Every operation there is, in the order of the documentation. */
-export const operationsOf = (options: ApiOptions): readonly Operation[] => [newAddress(options)];
+export const operationsOf = (options: ApiOptions): readonly Operation[] => [
+  newAddress(options),
+  merchantTx(options),
+  ...balanceOperations(options),
+  txDetail(options),
+  ...catalogOperations(options),
+  ...connectOperations(options),
+];
 
 export function createApi(options: ApiOptions): Hono {
   const limits = createLimits(options.rates, options.monotonic);

@@ -9,6 +9,7 @@ import type { Tx } from '../store/database.ts';
 import type { Key } from '../store/keys.ts';
 import type { Store } from '../store/open.ts';
 import { copiedAt } from '../store/settings.ts';
+import { storesOf } from './catalog.ts';
 import { type Operation, operation } from './operation.ts';
 import type { ApiOptions } from './options.ts';
 import { bitcoin, unixTime } from './schemas.ts';
@@ -83,10 +84,6 @@ function idempotencyKeyOf(context: Context): string | undefined {
   if (key !== '' && Buffer.byteLength(key) <= longestIdempotencyKey) return key;
   throw new PaygateError('invalid', `An Idempotency-Key has 1 to ${longestIdempotencyKey} bytes`);
 }
-
-/** The stores that a key is for. */
-export const storesOf = ({ catalog }: Store, { storeId }: Pick<Key, 'storeId'>) =>
-  catalog.stores().filter(({ id }) => storeId === null || id === storeId);
 
 function storeFor(
   store: Store,

@@ -3,6 +3,7 @@
 import type { Proxies } from '../domain/client-address.ts';
 import type { Issued } from '../store/addresses.ts';
 import type { Store } from '../store/open.ts';
+import type { Reader } from '../watcher/reader.ts';
 import type { Rates } from './limits.ts';
 
 export interface ApiOptions {
@@ -16,6 +17,14 @@ export interface ApiOptions {
   readonly proxies: Proxies;
   /** Unpaid addresses in a row after which a wallet's next one is refused; undefined: never. */
   readonly refuseGap: number | undefined;
+  /** Asks Electrum servers for what the file does not have. */
+  readonly reader: Reader;
+  /** Whether balances of addresses that are not ours may be asked for. */
+  readonly foreignBalances: boolean;
+  /** Runs once after a delay; the answer takes it back. */
+  readonly after: (delayMs: number, run: () => void) => () => void;
+  /** For a store that a plugin adds. */
+  readonly newWebhookSecret: () => string;
   /** Throws when no address may be issued now. */
   readonly checkIssuing: () => void;
   /** After the commit of an address that was issued. */

@@ -2,17 +2,21 @@
 // It bounds what a stranger can send before any route sees it (rules §6).
 
 import type { Server } from 'node:http';
-import { createAdaptorServer } from '@hono/node-server';
+import { createAdaptorServer, type WebSocketServerLike } from '@hono/node-server';
 import { Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
+import { type WebSocket, WebSocketServer } from 'ws';
 import { PaygateError, reasonOf } from '../errors.ts';
 import type { Logger } from '../world.ts';
 import { createApi } from './api.ts';
 import { errorResponse, respondTo } from './errors.ts';
+import { createLive, type LiveOptions } from './live.ts';
 import type { ApiOptions } from './options.ts';
 
 const urlLimitBytes = 8 * 1024;
 const bodyLimitBytes = 16 * 1024;
+/** Clients of the live socket have nothing to say. */
+const socketMessageBytes = 1024;
 const headersTimeoutMs = 10_000;
 const requestTimeoutMs = 15_000;
 const connectionLimit = 512;
@@ -24,7 +28,7 @@ export interface Health {
   readonly warnings: readonly string[];
 }
 
-export interface ServerOptions extends ApiOptions {
+export interface ServerOptions extends ApiOptions, LiveOptions {
   readonly log: Logger;
   readonly health: () => Health;
 }
@@ -53,6 +57,7 @@ export function createHttp(options: ServerOptions): Fetch {
     return context.json(options.health());
   });
   app.route('/api', createApi(options));
+  app.route('/', createLive(options));
   app.notFound((context) => errorResponse(context, 404, 'There is nothing at this path'));
   app.onError((error, context) => {
     if (!(error instanceof PaygateError)) {
@@ -65,6 +70,8 @@ export function createHttp(options: ServerOptions): Fetch {
 
 export interface Listening {
   readonly port: number;
+  /** Once a minute: ends live sockets whose client has not answered since the last time. */
+  beat(): void;
   /** Takes no more connections, finishes the requests under way. */
   close(): Promise<void>;
 }
@@ -75,8 +82,10 @@ export async function listen(
   { host, port }: { readonly host: string; readonly port: number },
   after: (delayMs: number, run: () => void) => () => void,
 ): Promise<Listening> {
+  const sockets = new WebSocketServer({ noServer: true, maxPayload: socketMessageBytes });
   const server = createAdaptorServer({
     fetch,
+    websocket: { server: sockets as WebSocketServerLike },
     serverOptions: { headersTimeout: headersTimeoutMs, requestTimeout: requestTimeoutMs },
   }) as Server;
   server.maxConnections = connectionLimit;
@@ -91,15 +100,36 @@ export async function listen(
   const bound = server.address();
   return {
     port: typeof bound === 'object' && bound !== null ? bound.port : port,
+    beat: createBeat(sockets),
     close: () =>
       new Promise((resolve) => {
-        const cancel = after(stopGraceMs, () => server.closeAllConnections());
+        for (const socket of sockets.clients) socket.close(1001, 'paygate stops');
+        const cancel = after(stopGraceMs, () => {
+          for (const socket of sockets.clients) socket.terminate();
+          server.closeAllConnections();
+        });
         server.close(() => {
           cancel();
           resolve();
         });
         server.closeIdleConnections();
       }),
+  };
+}
+
+/** Of each socket a pong is expected between two beats. */
+function createBeat({ clients }: WebSocketServer): () => void {
+  const awaited = new WeakSet<WebSocket>();
+  return () => {
+    for (const socket of clients) {
+      if (awaited.has(socket)) {
+        socket.terminate();
+        continue;
+      }
+      awaited.add(socket);
+      socket.once('pong', () => awaited.delete(socket));
+      socket.ping();
+    }
   };
 }
 

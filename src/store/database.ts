@@ -22,6 +22,8 @@ export interface Tx {
    * before the commit, so that no restored database can issue these indexes again.
    */
   raise(walletId: number, from: number, to: number): void;
+  /** Runs when this write is on the disk, before its caller hears of it; never when it is undone. */
+  afterCommit(run: () => void): void;
 }
 
 export interface RaisedRange {
@@ -197,12 +199,19 @@ function createWriter(sqlite: Sqlite, options: DatabaseOptions): Writer {
 
   function runJob(job: Job, raises: RaisedRange[]): () => void {
     const own: RaisedRange[] = [];
+    const after: (() => void)[] = [];
     savepoint.run();
     try {
-      const result = job.work({ raise: (walletId, from, to) => own.push({ walletId, from, to }) });
+      const result = job.work({
+        raise: (walletId, from, to) => own.push({ walletId, from, to }),
+        afterCommit: (run) => after.push(run),
+      });
       release.run();
       raises.push(...own);
-      return () => job.resolve(result);
+      return () => {
+        for (const run of after) run();
+        job.resolve(result);
+      };
     } catch (error) {
       // A full disk may have rolled the whole transaction back: then no savepoint is left.
       if (!sqlite.inTransaction) throw error;

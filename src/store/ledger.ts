@@ -103,6 +103,8 @@ interface Parts {
   readonly addresses: Addresses;
   readonly headers: Headers;
   readonly outbox: Outbox;
+  /** A payment is another than before; after the commit. */
+  readonly onPayment?: ((paymentId: number) => void) | undefined;
 }
 
 export const createLedger = (parts: Parts): Ledger => new SqlLedger(parts);
@@ -195,7 +197,7 @@ class SqlLedger implements Ledger {
     if (fact === undefined) return 0;
     const decision = decide(current, fact, rulesOf(place.store, seen.output));
     if (decision === undefined) return 0;
-    const paymentId = this.#save(place.address, seen, row, decision, now);
+    const paymentId = this.#save(tx, place.address, seen, row, decision, now);
     this.#keepRaw(seen, decision, now);
     return this.#owe(tx, now, place, paymentId, seen, decision);
   }
@@ -208,7 +210,7 @@ class SqlLedger implements Ledger {
     if (seen.block !== null && this.#isOnBest(seen.block)) return 0;
     const decision = decide(paymentOf(row), { kind: 'gone' }, rulesOf(place.store, seen.output));
     if (decision === undefined) return 0;
-    const paymentId = this.#save(place.address, seen, row, decision, now);
+    const paymentId = this.#save(tx, place.address, seen, row, decision, now);
     this.#statements.setReplacedBy.run({ id: paymentId, replacedBy });
     return this.#owe(tx, now, place, paymentId, seen, decision);
   }
@@ -251,6 +253,7 @@ class SqlLedger implements Ledger {
   }
 
   #save(
+    tx: Tx,
     address: AddressRow,
     seen: Seen,
     row: PaymentRow | undefined,
@@ -268,17 +271,24 @@ class SqlLedger implements Ledger {
     };
     if (row !== undefined) {
       this.#statements.update.run({ ...change, id: row.id });
-      return row.id;
+      return this.#tell(tx, row.id);
     }
     const { valueSat, signalsRbf, coinbase } = seen.output;
-    return this.#statements.insert.get({
+    const { id } = this.#statements.insert.get({
       ...change,
       addressId: address.id,
       txid: seen.txid,
       valueSat,
       signalsRbf: Number(signalsRbf),
       coinbase: Number(coinbase),
-    }).id;
+    });
+    return this.#tell(tx, id);
+  }
+
+  #tell(tx: Tx, paymentId: number): number {
+    const { onPayment } = this.#parts;
+    if (onPayment !== undefined) tx.afterCommit(() => onPayment(paymentId));
+    return paymentId;
   }
 
   /** Raw bytes are of use until the payment is beyond any reorganisation. */

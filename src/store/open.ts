@@ -11,6 +11,7 @@ import { createIdempotency, type Idempotency } from './idempotency.ts';
 import { createKeys, type Keys } from './keys.ts';
 import { createLedger, type Ledger } from './ledger.ts';
 import { createOutbox, type Outbox } from './outbox.ts';
+import { createReceipts, type Receipts } from './receipts.ts';
 import { createServers, type Servers } from './servers.ts';
 
 export interface Store {
@@ -25,6 +26,7 @@ export interface Store {
   readonly addresses: Addresses;
   readonly headers: Headers;
   readonly ledger: Ledger;
+  readonly receipts: Receipts;
   readonly outbox: Outbox;
   readonly servers: Servers;
 }
@@ -32,6 +34,8 @@ export interface Store {
 export interface OpenOptions extends DatabaseOptions {
   /** The network asked for; undefined takes the file's own, or mainnet for a new one. */
   readonly network: NetworkName | undefined;
+  /** A payment is another than before; after the commit. */
+  readonly onPayment?: (paymentId: number) => void;
   /** Names a new file. */
   readonly newInstance: () => string;
 }
@@ -55,8 +59,15 @@ export async function openStore(options: OpenOptions): Promise<Store> {
       idempotency: createIdempotency(database.orm),
       addresses,
       headers,
+      receipts: createReceipts(database.orm),
       outbox,
-      ledger: createLedger({ orm: database.orm, addresses, headers, outbox }),
+      ledger: createLedger({
+        orm: database.orm,
+        addresses,
+        headers,
+        outbox,
+        onPayment: options.onPayment,
+      }),
       servers: createServers(database),
     };
   } catch (error) {

@@ -10,8 +10,9 @@ import { PaygateError, reasonOf } from '../errors.ts';
 import type { Store } from '../store/open.ts';
 import type { World } from '../world.ts';
 import { gather } from './gather.ts';
+import { Lie } from './lie.ts';
 import type { Tasks } from './tasks.ts';
-import { Lie, type Verifier } from './verifier.ts';
+import type { Verifier } from './verifier.ts';
 import type { CallWitness } from './witness.ts';
 
 /** Scripts worked on at once. */

@@ -12,7 +12,8 @@ import type { AddressRow } from '../store/addresses.ts';
 import type { Gone, Observation, Seen } from '../store/ledger.ts';
 import type { PaymentRow } from '../store/ledger-statements.ts';
 import type { Store } from '../store/open.ts';
-import { type Inclusion, Lie, type Verifier } from './verifier.ts';
+import { Lie } from './lie.ts';
+import type { Inclusion, Verifier } from './verifier.ts';
 import { type CallWitness, testify, type Witness } from './witness.ts';
 
 /** One script, and what the watched server says of it. */

@@ -12,7 +12,7 @@ import { type Header, parseHeader, workOf } from '../bitcoin/header.ts';
 import type { Txid } from '../bitcoin/ids.ts';
 import { rootFromBranch } from '../bitcoin/merkle.ts';
 import type { Checkpoint, Network } from '../bitcoin/network.ts';
-import { parseTransaction, type Transaction, valuePaidTo } from '../bitcoin/transaction.ts';
+import { valuePaidTo } from '../bitcoin/transaction.ts';
 import {
   type ChainHeader,
   type Connected,
@@ -28,14 +28,9 @@ import { keepCheckpoint } from '../store/headers.ts';
 import type { Output } from '../store/ledger.ts';
 import type { Store } from '../store/open.ts';
 import type { World } from '../world.ts';
+import { Lie } from './lie.ts';
+import { keepTransactions } from './transactions.ts';
 import { createTreeDepth } from './tree-depth.ts';
-
-/** Something that contradicts a proof: said of a server, never of ourselves. */
-export class Lie extends Error {
-  override readonly name = 'Lie';
-  /** Whose it is, where it is not that of the server that is watched. */
-  by: Session | undefined;
-}
 
 export interface Proven {
   readonly kind: 'proven';
@@ -72,11 +67,6 @@ export interface Verifier {
   output(session: Session, txid: Txid, script: Uint8Array): Promise<PaidOutput | undefined>;
 }
 
-interface Known {
-  readonly raw: Uint8Array;
-  readonly parsed: Transaction;
-}
-
 export interface VerifierOptions {
   readonly world: World;
   readonly store: Store;
@@ -98,7 +88,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
   const { store } = options;
   const checkpoint = checkpointOf(options.network);
   const firstHeight = lowestAncestor(checkpoint.height);
-  const transaction = keepTransactions();
+  const transaction = keepTransactions(keptTransactions);
   const standsAt = createTreeDepth(store.headers, transaction);
   let queue: Promise<void> = Promise.resolve();
 
@@ -176,37 +166,6 @@ export function createVerifier(options: VerifierOptions): Verifier {
       const { signalsRbf, coinbase } = parsed;
       return { output: { valueSat, signalsRbf, coinbase }, raw };
     },
-  };
-}
-
-interface Fetched {
-  readonly by: Session;
-  readonly known: Promise<Known>;
-}
-
-/** Asks a server for a transaction, unless it is known; what another server tells of it is waited for. */
-function keepTransactions(): (session: Session, txid: Txid) => Promise<Known> {
-  const transactions = new Map<Txid, Fetched>();
-
-  function fetch(session: Session, txid: Txid): Promise<Known> {
-    const known = session.transaction(txid).then((raw) => ({ raw, parsed: parsed(raw, txid) }));
-    if (transactions.size >= keptTransactions) {
-      for (const oldest of transactions.keys()) {
-        transactions.delete(oldest);
-        break;
-      }
-    }
-    const fetched = { by: session, known };
-    transactions.set(txid, fetched);
-    known.catch(() => transactions.get(txid) === fetched && transactions.delete(txid));
-    return known;
-  }
-
-  return (session, txid) => {
-    const fetched = transactions.get(txid);
-    if (fetched === undefined) return fetch(session, txid);
-    // Bytes that hash to their id are true whoever sent them; a lie is only its teller's.
-    return fetched.by === session ? fetched.known : fetched.known.catch(() => fetch(session, txid));
   };
 }
 
@@ -307,17 +266,6 @@ function headerOf(raw: Uint8Array): Header {
   } catch (error) {
     throw new Lie(`not a header: ${reasonOf(error)}`);
   }
-}
-
-function parsed(raw: Uint8Array, txid: Txid): Transaction {
-  let transaction: Transaction;
-  try {
-    transaction = parseTransaction(raw);
-  } catch (error) {
-    throw new Lie(`not a transaction: ${reasonOf(error)}`);
-  }
-  if (transaction.txid !== txid) throw new Lie('its transaction hashes to another id');
-  return transaction;
 }
 
 function matches(txid: Txid, branch: readonly string[], pos: number, header: Header): boolean {

@@ -14,9 +14,11 @@ import type { Watched } from '../store/addresses.ts';
 import type { Store } from '../store/open.ts';
 import type { Cancel, SocksProxy, World } from '../world.ts';
 import { createDrain, type Drain } from './drain.ts';
+import { Lie } from './lie.ts';
+import { createReader, type Reader } from './reader.ts';
 import { createSweeper, hotForMs, type Sweeper } from './sweeper.ts';
 import { createTasks, type Tasks } from './tasks.ts';
-import { createVerifier, Lie, type Verifier } from './verifier.ts';
+import { createVerifier, type Verifier } from './verifier.ts';
 import { tendWallets } from './wallets.ts';
 import { createWitness } from './witness.ts';
 
@@ -52,6 +54,8 @@ export interface Watcher {
   /** The catalog changed: there may be a new wallet. */
   catalogChanged(): void;
   status(): WatcherStatus;
+  /** Asks the server in use for what we do not keep. */
+  readonly reader: Reader;
   /** Resolves when all that the server has said until now is worked up. */
   idle(): Promise<void>;
   stop(): Promise<void>;
@@ -76,6 +80,7 @@ class ElectrumWatcher implements Watcher {
   readonly #drain: Drain;
   readonly #pool: Pool;
   readonly #sweeper: Sweeper;
+  readonly reader: Reader;
   #cancelSweep: Cancel = () => {};
   #session: Session | undefined;
   /** Subscribed in this session, or about to be. */
@@ -116,6 +121,11 @@ class ElectrumWatcher implements Watcher {
       sound: () => this.#pool.live(),
       isSubscribed: (scripthash) => this.#subscribed.has(scripthash),
       mark: (scripthash) => this.#drain.mark(scripthash, 'cross'),
+    });
+    this.reader = createReader({
+      store,
+      session: () => (this.#caughtUp ? this.#session : undefined),
+      onLie: (session, reason) => this.#pool.report(session, reason),
     });
     this.#pool = createPool({
       world,

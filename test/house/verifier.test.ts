@@ -3,7 +3,8 @@
 import { afterEach, expect, test } from 'vitest';
 import type { Txid } from '../../src/bitcoin/ids.ts';
 import { networks } from '../../src/bitcoin/network.ts';
-import { createVerifier, Lie } from '../../src/watcher/verifier.ts';
+import { Lie } from '../../src/watcher/lie.ts';
+import { createVerifier } from '../../src/watcher/verifier.ts';
 import { cleanUp } from '../support/files.ts';
 import { openTestStore } from '../support/store.ts';
 import { createTestWorld } from '../support/world.ts';

@@ -93,6 +93,7 @@ export interface HouseOptions {
 export const unguarded = {
   trustedProxy: [],
   refuseGap: undefined,
+  foreignBalances: false,
   limitNewAddress: undefined,
   limitBalance: undefined,
   limitSearchHistory: undefined,

@@ -1,0 +1,40 @@
+// `paygate audit list`: what was changed through the API.
+
+import { Command } from 'commander';
+import {
+  type FileOptions,
+  fileCommand,
+  print,
+  showTime,
+  table,
+  wholeNumber,
+  withStore,
+} from './command.ts';
+
+export function auditCommand(): Command {
+  const list = fileCommand('list', 'list the changes, newest first')
+    .option('--limit <n>', 'how many at most', wholeNumber(1, 10_000), 100)
+    .action((given: FileOptions & { limit: number }) =>
+      withStore(given, async ({ audit }) => {
+        const entries = audit.list(given.limit).map((row) => ({
+          at: Math.floor(row.at / 1000),
+          key: row.keyId,
+          action: row.action,
+          store: row.storeId,
+          detail: JSON.parse(row.detail) as unknown,
+        }));
+        print(given, entries, () => {
+          if (entries.length === 0) return 'Nothing was changed through the API.';
+          const lines = entries.map(({ at, key, action, store, detail }) => [
+            showTime(at * 1000),
+            `key ${key}`,
+            action,
+            `store ${store}`,
+            JSON.stringify(detail),
+          ]);
+          return table([['when', 'who', 'what', 'where', 'values'], ...lines]);
+        });
+      }),
+    );
+  return new Command('audit').description('changes through the API').addCommand(list);
+}

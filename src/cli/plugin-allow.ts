@@ -1,0 +1,47 @@
+// `paygate plugin allow`: opens "Connect a plugin" for one key, for some minutes.
+
+import type { Command } from 'commander';
+import { PaygateError } from '../errors.ts';
+import type { Store } from '../store/open.ts';
+import {
+  type FileOptions,
+  fileCommand,
+  print,
+  showTime,
+  wholeNumber,
+  withStore,
+  world,
+} from './command.ts';
+
+interface AllowOptions extends FileOptions {
+  readonly minutes: number;
+  readonly key?: number;
+}
+
+const mostMinutes = 60;
+
+export function pluginAllowCommand(): Command {
+  return fileCommand('allow', 'let one key change stores through the API for some minutes')
+    .option('--minutes <n>', 'how long', wholeNumber(0, mostMinutes), 15)
+    .option('--key <id>', 'which key (default: the merchant key)', wholeNumber(1, 2 ** 53 - 1))
+    .action((given: AllowOptions) =>
+      withStore(given, async (store) => {
+        const now = world.now();
+        const keyId = given.key ?? merchantKeyId(store, now);
+        const until = now + given.minutes * 60_000;
+        await store.database.write((tx) => store.keys.allowPlugin(tx, now, keyId, until));
+        print(given, { key: keyId, until: Math.floor(until / 1000) }, () =>
+          given.minutes === 0
+            ? `Key ${keyId} may not change stores any more.`
+            : `Key ${keyId} may change stores until ${showTime(until)}; what it does is in \`paygate audit list\`.`,
+        );
+      }),
+    );
+}
+
+function merchantKeyId({ keys, catalog }: Store, now: number): number {
+  const text = catalog.merchantKey();
+  const key = text === undefined ? undefined : keys.find(text, now);
+  if (key !== undefined) return key.id;
+  throw new PaygateError('not_found', 'there is no key yet: it is made with the first store');
+}

@@ -1,0 +1,141 @@
+// `balance` and `searchhistory` (wire §§2-3): sums and lists over whole histories.
+
+import { z } from 'zod';
+import { type Balance, balanceOf, isConfirmed, type Movement } from '../domain/movement.ts';
+import { PaygateError } from '../errors.ts';
+import type { ScriptMovements } from '../watcher/reader.ts';
+import { type Operation, operation } from './operation.ts';
+import type { ApiOptions } from './options.ts';
+import { satoshis, unixTime } from './schemas.ts';
+import { createTargets, splitTargets, type Targets } from './targets.ts';
+
+const mostListed = 200;
+
+const addr = z
+  .string()
+  .optional()
+  .describe('Addresses and extended public keys, split by white space, +, or commas; at most 100');
+const asked = z.object({ addr });
+
+const balanceAnswer = z.object({
+  response: z.array(
+    z.object({
+      addr: z.string(),
+      confirmed: satoshis,
+      unconfirmed: satoshis.describe('Below 2 confirmations; negative when it is spent'),
+    }),
+  ),
+});
+
+const entry = z.object({
+  time: unixTime,
+  addr: z.array(z.string()),
+  value: satoshis.describe('What came in less what went out'),
+  txid: z.string(),
+});
+
+const historyAnswer = z.object({
+  pending: z.array(entry.extend({ status: z.literal([0, 1]) })),
+  history: z.array(entry).describe('2 confirmations and more, newest first, at most 200'),
+});
+
+const textOf = (query: z.infer<typeof asked>, body: z.infer<typeof asked>): string => {
+  const text = body.addr ?? query.addr;
+  if (text === undefined) throw new PaygateError('invalid', 'addr: name an address or an xpub');
+  return text;
+};
+
+const tipHeightOf = ({ store }: ApiOptions): number => store.headers.tip()?.height ?? 0;
+
+const balance = (options: ApiOptions, targets: Targets): Operation =>
+  operation({
+    methods: ['GET', 'POST'],
+    path: '/balance',
+    summary: 'The balances of addresses and extended public keys, in the order asked',
+    limit: 'balance',
+    query: asked,
+    body: asked,
+    answer: balanceAnswer,
+    async run({ query, body, key }) {
+      const text = textOf(query, body);
+      const found = await targets.read(text, key);
+      const tipHeight = tipHeightOf(options);
+      return {
+        response: splitTargets(text).map((target, index) => {
+          const { confirmedSat, unconfirmedSat } = sumOf(found[index] ?? [], tipHeight);
+          return { addr: target, confirmed: confirmedSat, unconfirmed: unconfirmedSat };
+        }),
+      };
+    },
+  });
+
+const sumOf = (scripts: readonly ScriptMovements[], tipHeight: number): Balance =>
+  balanceOf(
+    scripts.flatMap(({ movements }) => movements),
+    tipHeight,
+  );
+
+/** What one transaction did to all that was asked for. */
+interface Merged extends Movement {
+  readonly addresses: ReadonlySet<string>;
+}
+
+function merge(scripts: Iterable<ScriptMovements>): Merged[] {
+  const merged = new Map<string, Merged>();
+  for (const { address, movements } of scripts) {
+    for (const movement of movements) {
+      const known = merged.get(movement.txid);
+      merged.set(movement.txid, {
+        ...movement,
+        deltaSat: movement.deltaSat + (known?.deltaSat ?? 0),
+        addresses: new Set([...(known?.addresses ?? []), address]),
+      });
+    }
+  }
+  return [...merged.values()].sort((one, other) => placeOf(other) - placeOf(one));
+}
+
+const placeOf = ({ height }: Movement): number => height ?? Number.MAX_SAFE_INTEGER;
+
+const searchHistory = (options: ApiOptions, targets: Targets): Operation =>
+  operation({
+    methods: ['GET', 'POST'],
+    path: '/searchhistory',
+    summary: 'The transactions of addresses and extended public keys',
+    limit: 'searchHistory',
+    query: asked,
+    body: asked,
+    answer: historyAnswer,
+    async run({ query, body, key }) {
+      const found = await targets.read(textOf(query, body), key);
+      const tipHeight = tipHeightOf(options);
+      const all = merge(new Set(found.flat()));
+      const pending = all.filter((each) => !isConfirmed(each, tipHeight)).slice(0, mostListed);
+      const history = all.filter((each) => isConfirmed(each, tipHeight)).slice(0, mostListed);
+      return {
+        pending: await Promise.all(
+          pending.map(async (each) => ({
+            status: each.height === null ? (0 as const) : (1 as const),
+            ...(await describe(options, each)),
+          })),
+        ),
+        history: await Promise.all(history.map((each) => describe(options, each))),
+      };
+    },
+  });
+
+async function describe(options: ApiOptions, { txid, height, deltaSat, addresses }: Merged) {
+  const { reader, store, now } = options;
+  const seenAt = store.receipts.byTxid(txid).at(-1)?.firstSeenAt ?? now();
+  return {
+    time: height === null ? Math.floor(seenAt / 1000) : await reader.timeOf(height),
+    addr: [...addresses],
+    value: deltaSat,
+    txid,
+  };
+}
+
+export function balanceOperations(options: ApiOptions): Operation[] {
+  const targets = createTargets(options);
+  return [balance(options, targets), searchHistory(options, targets)];
+}

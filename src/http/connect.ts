@@ -1,0 +1,217 @@
+// What a plugin may change while "Connect a plugin" is open for its key (wire §3): stores, their callback
+// URL, which of the wallets they use. Never a key of a wallet, never a setting. Each change is in the
+// audit log, in the same transaction.
+
+import { z } from 'zod';
+import { checkCallbackUrl } from '../domain/callback.ts';
+import { parseStoreName } from '../domain/store-name.ts';
+import { PaygateError } from '../errors.ts';
+import type { StoreChange, StoreRow } from '../store/catalog.ts';
+import type { Tx } from '../store/database.ts';
+import type { Key } from '../store/keys.ts';
+import { describeStore, id, storeAnswer, storeOf, storesOf, walletOf } from './catalog.ts';
+import { type Operation, operation } from './operation.ts';
+import type { ApiOptions } from './options.ts';
+
+const fields = z.object({ name: z.string().optional(), http_callback: z.string().optional() });
+const params = z.object({ id });
+const answer = z.object({ data: storeAnswer });
+const defaultConfirmations = 2;
+
+/** One change of one store, with what the audit log says of it. */
+interface Change {
+  readonly action: string;
+  readonly detail: Readonly<Record<string, unknown>>;
+  readonly apply: (tx: Tx) => StoreRow;
+}
+
+function write({ store, now }: ApiOptions, key: Key, change: Change): Promise<StoreRow> {
+  return store.database.write((tx) => {
+    const row = change.apply(tx);
+    const { action, detail } = change;
+    store.audit.note(tx, now(), { keyId: key.id, action, storeId: row.id, detail });
+    return row;
+  });
+}
+
+function changeOf(given: z.infer<typeof fields>, before: StoreRow): StoreChange {
+  const { name, http_callback: callbackUrl } = given;
+  if (callbackUrl !== undefined) {
+    const { allowPrivateCallback: allowPrivate, allowHttpCallback: allowHttp } = before;
+    checkCallbackUrl(callbackUrl, { allowPrivate, allowHttp });
+  }
+  return {
+    ...(name !== undefined && { name: parseStoreName(name) }),
+    ...(callbackUrl !== undefined && { callbackUrl }),
+  };
+}
+
+const changeStore = async (
+  options: ApiOptions,
+  key: Key,
+  storeId: number,
+  given: z.infer<typeof fields>,
+): Promise<StoreRow> =>
+  write(options, key, {
+    action: 'store.change',
+    detail: given,
+    apply: (tx) => {
+      const change = changeOf(given, storeOf(options.store, key, storeId));
+      return options.store.catalog.changeStore(tx, storeId, change);
+    },
+  });
+
+const addStore = (options: ApiOptions): Operation =>
+  operation({
+    methods: ['POST'],
+    path: '/v2/stores',
+    summary: 'Adds a store, without a wallet',
+    writes: true,
+    body: fields,
+    answer,
+    async run({ key, body }) {
+      if (key.storeId !== null) {
+        throw new PaygateError('forbidden', 'A key of one store cannot add another store');
+      }
+      const { http_callback: callbackUrl } = body;
+      if (callbackUrl === undefined) {
+        throw new PaygateError(
+          'invalid',
+          'http_callback: the callback URL of the store is missing',
+        );
+      }
+      checkCallbackUrl(callbackUrl, { allowPrivate: false, allowHttp: false });
+      const name = parseStoreName(body.name ?? new URL(callbackUrl).host);
+      const row = await write(options, key, {
+        action: 'store.add',
+        detail: { name, http_callback: callbackUrl },
+        apply: (tx) =>
+          options.store.catalog.addStore(tx, options.now(), {
+            name,
+            callbackUrl,
+            walletId: null,
+            requiredConfirmations: defaultConfirmations,
+            allowPrivateCallback: false,
+            allowHttpCallback: false,
+            webhookSecret: options.newWebhookSecret(),
+          }),
+      });
+      return { data: describeStore(options, row) };
+    },
+  });
+
+const editStore = (options: ApiOptions): Operation =>
+  operation({
+    methods: ['POST'],
+    path: '/v2/stores/{id}',
+    summary: 'Changes the name or the callback URL of a store',
+    writes: true,
+    params,
+    body: fields,
+    answer,
+    run: async ({ key, params, body }) => ({
+      data: describeStore(options, await changeStore(options, key, params.id, body)),
+    }),
+  });
+
+const removeStore = (options: ApiOptions): Operation =>
+  operation({
+    methods: ['DELETE'],
+    path: '/v2/stores/{id}',
+    summary: 'Removes a store: no more addresses, what was issued stays watched',
+    writes: true,
+    params,
+    answer,
+    async run({ key, params }) {
+      const row = await write(options, key, {
+        action: 'store.remove',
+        detail: {},
+        apply: (tx) => {
+          const { id } = storeOf(options.store, key, params.id);
+          return options.store.catalog.archiveStore(tx, options.now(), id, false);
+        },
+      });
+      return { data: describeStore(options, row) };
+    },
+  });
+
+const attachWallet = (options: ApiOptions): Operation =>
+  operation({
+    methods: ['POST'],
+    path: '/v2/stores/{id}/wallets',
+    summary: 'Gives a store one of the wallets',
+    writes: true,
+    params,
+    body: z.object({ wallet_id: id }),
+    answer,
+    async run({ key, params, body }) {
+      const row = await write(options, key, {
+        action: 'store.attach',
+        detail: body,
+        apply: (tx) => {
+          const { id: storeId } = storeOf(options.store, key, params.id);
+          const { id: walletId } = walletOf(options.store, key, body.wallet_id);
+          return options.store.catalog.changeStore(tx, storeId, { walletId });
+        },
+      });
+      return { data: describeStore(options, row) };
+    },
+  });
+
+const detachWallet = (options: ApiOptions): Operation =>
+  operation({
+    methods: ['DELETE'],
+    path: '/v2/stores/{id}/wallets/{wid}',
+    summary: 'Takes the wallet from a store; the wallet and its addresses stay',
+    writes: true,
+    params: params.extend({ wid: id }),
+    answer,
+    async run({ key, params }) {
+      const row = await write(options, key, {
+        action: 'store.detach',
+        detail: { wallet_id: params.wid },
+        apply: (tx) => {
+          const { id: storeId, walletId } = storeOf(options.store, key, params.id);
+          if (walletId !== params.wid) {
+            throw new PaygateError('not_found', `Store ${storeId} has no wallet ${params.wid}`);
+          }
+          return options.store.catalog.changeStore(tx, storeId, { walletId: null });
+        },
+      });
+      return { data: describeStore(options, row) };
+    },
+  });
+
+const updateCallback = (options: ApiOptions): Operation =>
+  operation({
+    methods: ['POST'],
+    path: '/update_callback',
+    summary: 'Changes the callback URL of the store that uses an extended public key',
+    writes: true,
+    body: z.object({ callback: z.string(), xpub: z.string() }),
+    answer: z.object({ data: storeAnswer }),
+    async run({ key, body }) {
+      const { store } = options;
+      const wallet = store.catalog.wallets().find(({ account }) => account === body.xpub.trim());
+      const users = storesOf(store, key).filter(
+        ({ walletId }) => wallet !== undefined && walletId === wallet.id,
+      );
+      const [only, second] = users;
+      if (only === undefined) throw new PaygateError('not_found', 'No store uses this xpub');
+      if (second !== undefined) {
+        const names = users.map(({ id, name }) => `${id} ${JSON.stringify(name)}`).join(', ');
+        throw new PaygateError('invalid', `Several stores use this xpub: change one of ${names}`);
+      }
+      const row = await changeStore(options, key, only.id, { http_callback: body.callback });
+      return { data: describeStore(options, row) };
+    },
+  });
+
+export const connectOperations = (options: ApiOptions): Operation[] => [
+  addStore(options),
+  editStore(options),
+  removeStore(options),
+  attachWallet(options),
+  detachWallet(options),
+  updateCallback(options),
+];

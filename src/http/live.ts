@@ -1,0 +1,120 @@
+// The live socket `/payment/{addr}` (wire §3): a customer's page hears of the payment to the address it
+// shows. Any page may open it, since whoever knows an address may see what the chain says of it; only
+// addresses that customers hold are answered for, and one client has a bounded number of sockets.
+
+import { upgradeWebSocket } from '@hono/node-server';
+import { type Context, Hono, type MiddlewareHandler } from 'hono';
+import type { WSContext } from 'hono/ws';
+import { addressToScript, scripthash } from '../bitcoin/address.ts';
+import { networks } from '../bitcoin/network.ts';
+import { householdOf } from '../domain/client-address.ts';
+import { PaygateError } from '../errors.ts';
+import type { AddressRow } from '../store/addresses.ts';
+import type { Store } from '../store/open.ts';
+import type { Receipt } from '../store/receipts.ts';
+import { addressOf } from './auth.ts';
+import type { Feed } from './feed.ts';
+import { statusOf } from './merchant-tx.ts';
+import type { ApiOptions } from './options.ts';
+
+export interface LiveOptions extends Pick<ApiOptions, 'store' | 'proxies'> {
+  readonly feed: Feed;
+}
+
+/** Sockets of one client, and of all together. */
+const mostOfOne = 20;
+const mostOfAll = 300;
+/** Bytes that may wait for a client that does not read. */
+const mostWaiting = 64 * 1024;
+
+export function createLive(options: LiveOptions): Hono {
+  const live = new Hono();
+  const open = new Map<string, number>();
+  let total = 0;
+
+  const isFull = (client: string): boolean =>
+    total >= mostOfAll || (open.get(client) ?? 0) >= mostOfOne;
+  /** Counts a socket from its opening to its end. */
+  function enter(client: string): void {
+    open.set(client, (open.get(client) ?? 0) + 1);
+    total += 1;
+  }
+  function leave(client: string): void {
+    const left = (open.get(client) ?? 1) - 1;
+    if (left === 0) open.delete(client);
+    else open.set(client, left);
+    total -= 1;
+  }
+
+  const check: MiddlewareHandler = async (context, next) => {
+    if (context.req.header('Upgrade')?.toLowerCase() !== 'websocket') {
+      throw new PaygateError('invalid', 'This is a WebSocket: connect with wss://');
+    }
+    issuedAddress(options.store, context.req.param('addr') ?? '');
+    if (isFull(clientOf(options, context))) {
+      throw new PaygateError('limited', 'Too many live connections', { retryAfterSeconds: 30 });
+    }
+    return next();
+  };
+  const upgrade = upgradeWebSocket((context) => {
+    const { store, feed } = options;
+    const row = issuedAddress(store, context.req.param('addr') ?? '');
+    const client = clientOf(options, context);
+    const sinceMs = Number(context.req.query('timestamp') ?? 0) * 1000 || 0;
+    let end = (): void => {};
+    return {
+      onOpen(_event, socket) {
+        // Others may have come in since the door was passed.
+        if (isFull(client)) {
+          socket.close(1013, 'too many connections');
+          return;
+        }
+        enter(client);
+        const tell = (receipt: Receipt): void => send(socket, receipt, sinceMs);
+        const stop = feed.listen(row.address, tell);
+        end = () => {
+          end = () => {};
+          stop();
+          leave(client);
+        };
+        const latest = store.receipts
+          .byScripthash(row.scripthash)
+          .find(({ firstSeenAt }) => firstSeenAt >= sinceMs);
+        if (latest !== undefined) tell(latest);
+      },
+      onClose: () => end(),
+      onError: () => end(),
+    };
+  });
+  live.get('/payment/:addr', check, upgrade);
+  return live;
+}
+
+const clientOf = ({ proxies }: LiveOptions, context: Context): string =>
+  householdOf(addressOf(context, proxies));
+
+/** @throws PaygateError not_found for what customers do not hold */
+export function issuedAddress({ addresses, network }: Store, text: string): AddressRow {
+  const script = addressToScript(text, networks[network]);
+  const row = addresses.byScripthash(scripthash(script));
+  if (row?.origin === 'issued' || row?.origin === 'skipped') return row;
+  throw new PaygateError('not_found', 'This address was not issued here');
+}
+
+/** @param sinceMs payments seen before are those of another order */
+function send(socket: WSContext, receipt: Receipt, sinceMs: number): void {
+  if (receipt.firstSeenAt < sinceMs || receipt.state === 'dropped') return;
+  const { bufferedAmount = 0 } = (socket.raw ?? {}) as { bufferedAmount?: number };
+  if (bufferedAmount > mostWaiting) {
+    socket.close(1008, 'too slow');
+    return;
+  }
+  socket.send(
+    JSON.stringify({
+      status: statusOf(receipt),
+      timestamp: Math.floor(receipt.changedAt / 1000),
+      value: receipt.valueSat,
+      txid: receipt.txid,
+    }),
+  );
+}

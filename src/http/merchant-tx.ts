@@ -1,0 +1,92 @@
+// `merchant/tx` (wire §2): what became of a payment, out of the file alone.
+
+import { z } from 'zod';
+import { addressToScript, scripthash } from '../bitcoin/address.ts';
+import type { Txid } from '../bitcoin/ids.ts';
+import { networks } from '../bitcoin/network.ts';
+import { depthOf } from '../domain/payment.ts';
+import { PaygateError } from '../errors.ts';
+import type { Key } from '../store/keys.ts';
+import type { Store } from '../store/open.ts';
+import type { Receipt } from '../store/receipts.ts';
+import { type Operation, operation } from './operation.ts';
+import type { ApiOptions } from './options.ts';
+import { satoshis, txid, unixTime } from './schemas.ts';
+
+const payment = z.object({
+  txid: z.string(),
+  addr: z.string(),
+  status: z.literal([0, 1, 2]).describe('0 unconfirmed, 1 partially confirmed, 2 confirmed'),
+  value: satoshis.describe('What the transaction pays to the address, in satoshis'),
+  confirmations: z.int().nonnegative(),
+  time: unixTime.describe('When paygate saw it first'),
+  rbf: z.literal(1).optional().describe('It can still be replaced'),
+  replaced_by: z.string().optional().describe('The transaction that took its inputs'),
+  dropped: z.literal(true).optional().describe('It is in no mempool and in no block any more'),
+});
+
+export type PaymentAnswer = z.infer<typeof payment>;
+
+export const merchantTx = ({ store }: Pick<ApiOptions, 'store'>): Operation =>
+  operation({
+    methods: ['GET'],
+    path: '/merchant/tx',
+    summary: 'The payments of a transaction, of an address, or of both',
+    query: z.object({
+      txid: txid.optional(),
+      addr: z.string().optional().describe('An address that was issued'),
+    }),
+    answer: payment.extend({ txs: z.array(payment).describe('All that match, newest first') }),
+    run({ query, key }) {
+      const all = receiptsOf(store, query).filter((each) => isFor(key, each));
+      const txs = all.map((each) => describe(store, each));
+      const [newest] = txs;
+      if (newest === undefined) throw unknown();
+      return { ...newest, txs };
+    },
+  });
+
+/** @throws PaygateError invalid when neither is given */
+function receiptsOf(
+  { receipts, network }: Store,
+  { txid, addr }: { readonly txid?: string | undefined; readonly addr?: string | undefined },
+): readonly Receipt[] {
+  if (addr !== undefined) {
+    const script = addressToScript(addr, networks[network]);
+    const found = receipts.byScripthash(scripthash(script));
+    return txid === undefined ? found : found.filter((each) => each.txid === txid);
+  }
+  if (txid !== undefined) return receipts.byTxid(txid as Txid);
+  throw new PaygateError('invalid', 'Name a txid, an addr, or both');
+}
+
+export const isFor = (key: Pick<Key, 'storeId'>, { storeId }: Receipt): boolean =>
+  key.storeId === null || key.storeId === storeId;
+
+const unknown = (): PaygateError =>
+  new PaygateError('not_found', 'No payment is known yet; ask again in a moment');
+
+export function confirmationsOf({ headers }: Store, height: number | null): number {
+  const tip = headers.tip();
+  return height === null || tip === undefined ? 0 : Math.max(0, depthOf(height, tip.height));
+}
+
+/** The status of a payment that counts; what was dropped is worth nothing. */
+export const statusOf = ({ state, status }: Receipt): 0 | 1 | 2 =>
+  state === 'dropped' || status === null || status === -1 ? 0 : status;
+
+function describe(store: Store, receipt: Receipt): PaymentAnswer {
+  const status = statusOf(receipt);
+  const isDropped = receipt.state === 'dropped';
+  return {
+    txid: receipt.txid,
+    addr: receipt.address,
+    status,
+    value: receipt.valueSat,
+    confirmations: confirmationsOf(store, receipt.height),
+    time: Math.floor(receipt.firstSeenAt / 1000),
+    ...(status === 0 && receipt.signalsRbf && !isDropped && { rbf: 1 as const }),
+    ...(receipt.replacedBy !== null && { replaced_by: receipt.replacedBy }),
+    ...(isDropped && { dropped: true as const }),
+  };
+}

@@ -1,0 +1,91 @@
+// `tx_detail` (wire §3): a transaction that paid one of the key's stores, with what it spends and pays.
+
+import { z } from 'zod';
+import { scriptToAddress } from '../bitcoin/address.ts';
+import type { Txid } from '../bitcoin/ids.ts';
+import { networks } from '../bitcoin/network.ts';
+import { parseTransaction, type Transaction, type TxOutput } from '../bitcoin/transaction.ts';
+import { PaygateError } from '../errors.ts';
+import type { Store } from '../store/open.ts';
+import type { Reader } from '../watcher/reader.ts';
+import { isFor, statusOf } from './merchant-tx.ts';
+import { type Operation, operation } from './operation.ts';
+import type { ApiOptions } from './options.ts';
+import { satoshis, txid, unixTime } from './schemas.ts';
+
+const statuses = ['Unconfirmed', 'Partially Confirmed', 'Confirmed'] as const;
+/** Transactions that are fetched for what one spends. */
+const mostParents = 300;
+
+const side = z.object({
+  address: z.string().nullable().describe('null for a script that no address stands for'),
+  value: satoshis,
+});
+
+const answer = z.object({
+  status: z.enum(statuses),
+  time: unixTime,
+  size: z.int().describe('Bytes, with the witness'),
+  fee: satoshis,
+  vin: z.array(side),
+  vout: z.array(side),
+  rbf: z.literal([0, 1]),
+});
+
+export const txDetail = ({ store, reader }: ApiOptions): Operation =>
+  operation({
+    methods: ['GET'],
+    path: '/tx_detail',
+    summary: 'A transaction that paid one of the stores',
+    query: z.object({ txid }),
+    answer,
+    async run({ query, key }) {
+      const id = query.txid as Txid;
+      const receipts = store.receipts.byTxid(id).filter((each) => isFor(key, each));
+      const [newest] = receipts;
+      if (newest === undefined) throw new PaygateError('not_found', 'No such payment is known');
+      const raw = store.ledger.rawOf(id);
+      const transaction = raw === undefined ? await reader.transaction(id) : parseTransaction(raw);
+      const spent = transaction.coinbase ? [] : await spentBy(reader, transaction);
+      const total = (outputs: readonly TxOutput[]): number =>
+        outputs.reduce((sum, { valueSat }) => sum + valueSat, 0);
+      const status = Math.max(...receipts.map(statusOf)) as 0 | 1 | 2;
+      return {
+        status: statuses[status],
+        time: Math.floor(newest.firstSeenAt / 1000),
+        size: transaction.size,
+        fee: transaction.coinbase ? 0 : total(spent) - total(transaction.outputs),
+        vin: spent.map((each) => describe(store, each)),
+        vout: transaction.outputs.map((each) => describe(store, each)),
+        rbf: status === 0 && transaction.signalsRbf ? (1 as const) : (0 as const),
+      };
+    },
+  });
+
+/** The outputs that a transaction spends, in the order of its inputs. */
+async function spentBy(reader: Reader, { inputs }: Transaction): Promise<TxOutput[]> {
+  const ids = [...new Set(inputs.map(({ txid }) => txid))];
+  if (ids.length > mostParents) {
+    throw new PaygateError('invalid', 'This transaction spends from too many others to be shown');
+  }
+  const parents = new Map(
+    await Promise.all(ids.map(async (id) => [id, await reader.transaction(id)] as const)),
+  );
+  return inputs.map(({ txid, vout }) => {
+    const output = parents.get(txid)?.outputs[vout];
+    if (output === undefined) {
+      throw new PaygateError('unavailable', 'The server knows no such output; ask again later');
+    }
+    return output;
+  });
+}
+
+function describe({ network }: Store, { script, valueSat }: TxOutput) {
+  let address: string | null = null;
+  try {
+    address = scriptToAddress(script, networks[network]);
+  } catch (error) {
+    if (!(error instanceof PaygateError)) throw error;
+  }
+  return { address, value: valueSat };
+}

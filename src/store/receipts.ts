@@ -1,0 +1,45 @@
+// What the API and the live socket tell of payments: reads alone, newest first. Only addresses that
+// customers may hold are in it.
+
+import { and, desc, eq, getTableColumns, sql } from 'drizzle-orm';
+import type { Scripthash, Txid } from '../bitcoin/ids.ts';
+import type { Orm } from './database.ts';
+import { addresses, payments } from './schema.ts';
+
+/** A payment with its address, and the store that the address was issued to. */
+export type Receipt = ReturnType<Receipts['byTxid']>[number];
+
+export type Receipts = ReturnType<typeof createReceipts>;
+
+/** Payments of one address or transaction that are looked at. */
+const mostReceipts = 200;
+
+export function createReceipts(orm: Orm) {
+  const statements = prepare(orm);
+  return {
+    byTxid: (txid: Txid) => statements.byTxid.all({ txid }),
+    byScripthash: (scripthash: Scripthash) => statements.byScripthash.all({ scripthash }),
+    byId: (paymentId: number) => statements.byId.get({ paymentId }),
+  };
+}
+
+function prepare(orm: Orm) {
+  const receipts = (condition: ReturnType<typeof eq>) =>
+    orm
+      .select({
+        ...getTableColumns(payments),
+        address: addresses.address,
+        storeId: addresses.storeId,
+      })
+      .from(payments)
+      .innerJoin(addresses, eq(addresses.id, payments.addressId))
+      .where(and(condition, sql`${addresses.origin} in ('issued', 'skipped')`))
+      .orderBy(desc(payments.id))
+      .limit(mostReceipts)
+      .prepare();
+  return {
+    byTxid: receipts(eq(payments.txid, sql.placeholder('txid'))),
+    byScripthash: receipts(eq(addresses.scripthash, sql.placeholder('scripthash'))),
+    byId: receipts(eq(payments.id, sql.placeholder('paymentId'))),
+  };
+}

@@ -1,0 +1,10 @@
+// What no honest server can say: thrown where it is found, acted on by whoever called.
+
+import type { Session } from '../electrum/session.ts';
+
+/** Something that contradicts a proof: said of a server, never of ourselves. */
+export class Lie extends Error {
+  override readonly name = 'Lie';
+  /** Whose it is, where it is not that of the server that is watched. */
+  by: Session | undefined;
+}

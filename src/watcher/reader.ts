@@ -1,0 +1,215 @@
+// Asks the server in use for what we do not keep: whole histories of scripts and wallets, single
+// transactions, times of blocks. What it says is not proven but for the transactions, which hash to
+// their ids. Of our own addresses it trusts the status that the watcher keeps, and asks only for what
+// changed; of others an answer holds for a block. Everything is bounded, and lets others go first.
+
+import { parseHeader } from '../bitcoin/header.ts';
+import type { BlockHash, Scripthash, Txid } from '../bitcoin/ids.ts';
+import { type DerivedAddress, deriveAddress, type WalletKey } from '../bitcoin/keychain.ts';
+import type { Transaction } from '../bitcoin/transaction.ts';
+import { scanGap } from '../domain/allocation.ts';
+import { type HistoryItem, type StatusHash, statusHash } from '../domain/history.ts';
+import { type Movement, movementsOf, type Part } from '../domain/movement.ts';
+import { ServerError } from '../electrum/framing.ts';
+import type { Session } from '../electrum/session.ts';
+import { PaygateError } from '../errors.ts';
+import type { Store } from '../store/open.ts';
+import { Lie } from './lie.ts';
+import { keepTransactions } from './transactions.ts';
+
+export interface ReaderParts {
+  readonly store: Store;
+  /** One that every address has been compared with. */
+  readonly session: () => Session | undefined;
+  readonly onLie: (session: Session, reason: string) => void;
+}
+
+export type Script = Pick<DerivedAddress, 'address' | 'script' | 'scripthash'>;
+
+export interface ScriptMovements {
+  readonly address: string;
+  readonly movements: readonly Movement[];
+}
+
+/** Every method throws PaygateError unavailable while no server answers. */
+export interface Reader {
+  transaction(txid: Txid): Promise<Transaction>;
+  movements(script: Script): Promise<ScriptMovements>;
+  /** Of both branches, as far as the gap beyond the last used index; `nextIndex` is at least looked at. */
+  walletMovements(key: WalletKey, nextIndex: number): Promise<readonly ScriptMovements[]>;
+  /** Unix seconds, as the block's header has it. */
+  timeOf(height: number): Promise<number>;
+}
+
+interface Remembered {
+  readonly status: StatusHash | null;
+  readonly movements: readonly Movement[];
+  /** Our tip when it was asked for. */
+  readonly tip: BlockHash | undefined;
+}
+
+const bulk = { bulk: true };
+/** Parts of one history that are fetched at once. */
+const itemsAtOnce = 25;
+/** Transactions of one script; what has more is nobody's address for payments. */
+const mostItems = 5_000;
+const mostIndex = 20_000;
+const derivedAtOnce = 5;
+const keptTransactions = 500;
+const keptScripts = 50_000;
+const keptDerivations = 20;
+const keptTimes = 10_000;
+
+export const createReader = (parts: ReaderParts): Reader => new ServerReader(parts);
+
+class ServerReader implements Reader {
+  readonly #parts: ReaderParts;
+  readonly #fetch = keepTransactions(keptTransactions);
+  readonly #scripts = new Map<Scripthash, Remembered>();
+  readonly #derived = new Map<string, (Script | undefined)[]>();
+  readonly #times = new Map<number, number>();
+
+  constructor(parts: ReaderParts) {
+    this.#parts = parts;
+  }
+
+  transaction(txid: Txid): Promise<Transaction> {
+    return this.#ask(async (session) => (await this.#fetch(session, txid)).parsed);
+  }
+
+  movements(script: Script): Promise<ScriptMovements> {
+    return this.#ask(async (session) => {
+      return { address: script.address, movements: await this.#movementsOf(session, script) };
+    });
+  }
+
+  walletMovements(key: WalletKey, nextIndex: number): Promise<readonly ScriptMovements[]> {
+    return this.#ask(async (session) => [
+      ...(await this.#walk(session, key, 0, nextIndex)),
+      ...(await this.#walk(session, key, 1, 0)),
+    ]);
+  }
+
+  async timeOf(height: number): Promise<number> {
+    const known = this.#parts.store.headers.bestAt(height)?.header.time ?? this.#times.get(height);
+    if (known !== undefined) return known;
+    return this.#ask(async (session) => {
+      const [raw] = await session.headers(height, 1);
+      if (raw === undefined)
+        throw new PaygateError('unavailable', `There is no block ${height} yet`);
+      const { time } = parseHeader(raw);
+      keep(this.#times, keptTimes, height, time);
+      return time;
+    });
+  }
+
+  async #ask<T>(work: (session: Session) => Promise<T>): Promise<T> {
+    const session = this.#parts.session();
+    if (session === undefined) throw noServer();
+    try {
+      return await work(session);
+    } catch (error) {
+      if (error instanceof Lie) this.#parts.onLie(session, error.message);
+      if (error instanceof PaygateError && !session.closed) throw error;
+      if (error instanceof Lie || error instanceof ServerError || session.closed) throw noServer();
+      throw error;
+    }
+  }
+
+  /** The used scripts of a branch. */
+  async #walk(
+    session: Session,
+    key: WalletKey,
+    branch: 0 | 1,
+    nextIndex: number,
+  ): Promise<ScriptMovements[]> {
+    const used: ScriptMovements[] = [];
+    for (let start = 0, end = nextIndex; start < end + scanGap; start += derivedAtOnce) {
+      if (start > mostIndex) throw tooMuch('This wallet has too many addresses to be looked at');
+      const indexes = Array.from({ length: derivedAtOnce }, (_, offset) => start + offset);
+      const scripts = indexes.map((index) => this.#derive(key, branch, index));
+      const found = await Promise.all(
+        scripts.map((script) => (script ? this.#movementsOf(session, script) : [])),
+      );
+      for (const [offset, movements] of found.entries()) {
+        const address = scripts[offset]?.address;
+        if (address === undefined || movements.length === 0) continue;
+        used.push({ address, movements });
+        end = Math.max(end, start + offset + 1);
+      }
+      // What is remembered needs no server: still others must get their turn.
+      await new Promise<void>((resolve) => setImmediate(resolve));
+    }
+    return used;
+  }
+
+  #derive(key: WalletKey, branch: 0 | 1, index: number): Script | undefined {
+    const name = `${key.descriptor} ${branch}`;
+    const known = this.#derived.get(name) ?? [];
+    if (!this.#derived.has(name)) keep(this.#derived, keptDerivations, name, known);
+    if (!(index in known)) known[index] = deriveAddress(key, branch, index);
+    return known[index];
+  }
+
+  async #movementsOf(session: Session, script: Script): Promise<readonly Movement[]> {
+    const { scripthash } = script;
+    const { addresses, headers } = this.#parts.store;
+    const known = this.#scripts.get(scripthash);
+    const watched = addresses.byScripthash(scripthash);
+    if (watched?.statusHash === null) return [];
+    if (known !== undefined && watched?.statusHash === known.status) return known.movements;
+    const tip = headers.tip()?.header.hash;
+    if (known !== undefined && watched === undefined && known.tip === tip) return known.movements;
+    const history = await session.history(scripthash, bulk);
+    const status = statusHash(history);
+    const movements =
+      known?.status === status ? known.movements : await this.#read(session, script, history);
+    keep(this.#scripts, keptScripts, scripthash, { status, movements, tip });
+    return movements;
+  }
+
+  async #read(
+    session: Session,
+    { script }: Script,
+    history: readonly HistoryItem[],
+  ): Promise<readonly Movement[]> {
+    if (history.length > mostItems) throw tooMuch('This address has too many transactions');
+    const parts: Part[] = [];
+    for (let start = 0; start < history.length; start += itemsAtOnce) {
+      const items = history.slice(start, start + itemsAtOnce);
+      parts.push(...(await Promise.all(items.map((item) => this.#part(session, script, item)))));
+    }
+    return movementsOf(parts);
+  }
+
+  async #part(session: Session, script: Uint8Array, item: HistoryItem): Promise<Part> {
+    const { txid, position } = item;
+    const { parsed } = await this.#fetch(session, txid, bulk);
+    return {
+      txid,
+      height: position.kind === 'mined' ? position.height : null,
+      received: parsed.outputs.flatMap(({ script: paid, valueSat }, vout) =>
+        Buffer.compare(paid, script) === 0 ? [{ vout, valueSat }] : [],
+      ),
+      spent: parsed.inputs.map(({ txid, vout }) => ({ txid, vout })),
+    };
+  }
+}
+
+/** Remembers, and forgets what was remembered first. */
+function keep<K, V>(map: Map<K, V>, most: number, key: K, value: V): void {
+  map.delete(key);
+  map.set(key, value);
+  if (map.size <= most) return;
+  for (const oldest of map.keys()) {
+    map.delete(oldest);
+    return;
+  }
+}
+
+const noServer = (): PaygateError =>
+  new PaygateError('unavailable', 'No Electrum server answers now; ask again in a moment', {
+    retryAfterSeconds: 10,
+  });
+
+const tooMuch = (message: string): PaygateError => new PaygateError('invalid', message);

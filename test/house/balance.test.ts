@@ -1,0 +1,232 @@
+// `balance`, `searchhistory` and `tx_detail` (wire §§2-3), against a chain on which the wallet also spends.
+
+import { HDKey } from '@scure/bip32';
+import { afterEach, expect, test } from 'vitest';
+import type { Txid } from '../../src/bitcoin/ids.ts';
+import { deriveAddress } from '../../src/bitcoin/keychain.ts';
+import {
+  closeHouses,
+  type House,
+  type HouseOptions,
+  merchantKey,
+  openHouse,
+  type Reply,
+  untilReady,
+} from '../support/house.ts';
+
+afterEach(closeHouses);
+
+async function openReady(options: HouseOptions = {}): Promise<House> {
+  const house = await openHouse(options);
+  await untilReady(house);
+  return house;
+}
+
+const key = merchantKey();
+
+function at(branch: 0 | 1, index: number, of = key) {
+  const derived = deriveAddress(of, branch, index);
+  if (derived === undefined) throw new Error('no such address');
+  return derived;
+}
+
+function privateKey(path: string): Uint8Array {
+  const root = HDKey.fromMasterSeed(new Uint8Array(32).fill(1), {
+    private: 0x04358394,
+    public: 0x043587cf,
+  });
+  const { privateKey } = root.derive(`m/84'/1'/0'/${path}`);
+  if (privateKey === null) throw new Error('no private key');
+  return privateKey;
+}
+
+const balances = async (house: House, text: string) => {
+  const { status, body } = await house.ask(`/api/balance?addr=${text}`);
+  expect(status).toBe(200);
+  return body.response.map(
+    (each: { confirmed: number; unconfirmed: number }) =>
+      [each.confirmed, each.unconfirmed] as const,
+  );
+};
+
+/** Spends the first output of a payment, with change to the wallet's own branch. */
+function spend(house: House, txid: string, script: Uint8Array, path: string): void {
+  const outputs = house.chain.transaction(txid as Txid)?.outputs ?? [];
+  const vout = outputs.findIndex((each) => Buffer.compare(each.script, script) === 0);
+  house.chain.spend([{ txid: txid as Txid, vout }], {
+    privateKey: privateKey(path),
+    outputs: [{ address: at(0, 0, merchantKey(9)).address, valueSat: 10_000 }],
+    change: at(1, 0).script,
+  });
+}
+
+test('an address: unconfirmed below 2 confirmations, confirmed from there on', async () => {
+  const house = await openReady();
+  const address = await house.newAddress();
+  expect(await balances(house, address)).toEqual([[0, 0]]);
+  house.pay(address, 50_000);
+  await house.settle();
+  expect(await balances(house, address)).toEqual([[0, 50_000]]);
+  house.chain.mine();
+  await house.settle();
+  expect(await balances(house, address)).toEqual([[0, 50_000]]);
+  house.chain.mine();
+  await house.settle();
+  expect(await balances(house, address)).toEqual([[50_000, 0]]);
+});
+
+test('a wallet: both branches, what is being spent is negative', async () => {
+  const house = await openReady();
+  const address = await house.newAddress();
+  const txid = house.pay(address, 50_000);
+  house.chain.mine(2);
+  await house.settle();
+  expect(await balances(house, key.account)).toEqual([[50_000, 0]]);
+  spend(house, txid, at(0, 0).script, '0/0');
+  await house.settle();
+  house.chain.mine();
+  await house.settle();
+  const [[confirmed, unconfirmed]] = await balances(house, key.account);
+  expect(confirmed).toBe(50_000);
+  expect(unconfirmed).toBeLessThan(-10_000);
+  expect(unconfirmed).toBeGreaterThan(-15_000);
+  house.chain.mine();
+  await house.settle();
+  expect(await balances(house, key.account)).toEqual([[confirmed + unconfirmed, 0]]);
+  expect(await balances(house, address)).toEqual([[0, 0]]);
+});
+
+test('used addresses from before paygate and beyond its own are found up to the gap', async () => {
+  const before = [at(0, 3), at(1, 19), at(1, 39)];
+  const house = await openReady({
+    before: (chain) => {
+      for (const [index, { address }] of before.entries()) {
+        chain.pay([{ address, valueSat: 1_000 * 10 ** index }]);
+      }
+      chain.mine(2);
+    },
+  });
+  expect(await balances(house, key.account)).toEqual([[111_000, 0]]);
+});
+
+test('several in one request come in the order asked, however they are split', async () => {
+  const house = await openReady();
+  const [one, two] = [await house.newAddress(), await house.newAddress()];
+  house.pay(two, 2_000);
+  await house.settle();
+  const text = `${two} ${one}%2B${two},${one}`;
+  expect(await balances(house, text)).toEqual([
+    [0, 2_000],
+    [0, 0],
+    [0, 2_000],
+    [0, 0],
+  ]);
+  const posted = await house.ask('/api/balance', {
+    method: 'POST',
+    body: JSON.stringify({ addr: `${one}\n${two}%20${key.account}` }),
+    headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
+  });
+  expect(posted.body.response.map((each: { addr: string }) => each.addr)).toEqual([
+    one,
+    two,
+    key.account,
+  ]);
+  expect(posted.body.response[2]).toEqual({ addr: key.account, confirmed: 0, unconfirmed: 2_000 });
+});
+
+test.each([
+  ['nothing', '', 400],
+  ['what is no address', '?addr=abc', 400],
+  ['more than 100', `?addr=${'a,'.repeat(101)}`, 400],
+  ['an address of somebody else', `?addr=${at(0, 0, merchantKey(9)).address}`, 403],
+  ['an xpub of somebody else', `?addr=${merchantKey(9).account}`, 403],
+])('%s is refused', async (_name, query, status) => {
+  const house = await openReady();
+  expect((await house.ask(`/api/balance${query}`)).status).toBe(status);
+});
+
+test('others are answered for where a setting allows it', async () => {
+  const house = await openReady({ config: { foreignBalances: true } });
+  const stranger = at(0, 0, merchantKey(9)).address;
+  house.pay(stranger, 7_000);
+  house.chain.mine(2);
+  await house.settle();
+  expect(await balances(house, stranger)).toEqual([[7_000, 0]]);
+});
+
+test('without a server the answer is to come back', async () => {
+  const house = await openReady();
+  house.server.disconnectAll();
+  await house.world.until(() => !house.app.health().electrum.caught_up, 'the server to be gone');
+  const { status, headers } = await house.ask(`/api/balance?addr=${key.account}`);
+  expect(status).toBe(503);
+  expect(Number(headers.get('Retry-After'))).toBeGreaterThan(0);
+});
+
+test('a slow server: the client is told to come back, and then gets its answer', async () => {
+  const house = await openReady();
+  house.pay(await house.newAddress(), 4_000);
+  await house.settle();
+  const end = house.server.inject({ kind: 'delay', ms: 8_000 });
+  let refused: Reply | undefined;
+  house.ask(`/api/balance?addr=${key.account}`).then((reply) => {
+    refused = reply;
+  });
+  while (refused === undefined) await house.world.advance(1_000);
+  expect(refused.status).toBe(503);
+  expect(refused.headers.get('Retry-After')).toBe('5');
+  end();
+  await house.world.advance(8_000);
+  expect(await balances(house, key.account)).toEqual([[0, 4_000]]);
+});
+
+test('searchhistory: what is pending and what is confirmed, newest first, spends below 0', async () => {
+  const house = await openReady();
+  const address = await house.newAddress();
+  const first = house.pay(address, 50_000);
+  house.chain.mine(2);
+  await house.settle();
+  spend(house, first, at(0, 0).script, '0/0');
+  house.chain.mine();
+  const third = house.pay(address, 3_000);
+  await house.settle();
+  const { body } = await house.ask(`/api/searchhistory?addr=${key.account}`);
+  const time = Math.floor(house.world.now() / 1000);
+  expect(body.pending).toEqual([
+    { status: 0, addr: [address], time, value: 3_000, txid: third },
+    {
+      status: 1,
+      addr: expect.arrayContaining([address, at(1, 0).address]),
+      time: expect.any(Number),
+      value: expect.any(Number),
+      txid: expect.stringMatching(/^[0-9a-f]{64}$/),
+    },
+  ]);
+  expect(body.pending[1].value).toBeLessThan(-10_000);
+  expect(body.history).toEqual([
+    { addr: [address], time: expect.any(Number), value: 50_000, txid: first },
+  ]);
+  const posted = await house.ask('/api/searchhistory', {
+    method: 'POST',
+    body: JSON.stringify({ addr: address }),
+  });
+  expect(posted.body.history).toEqual(body.history);
+});
+
+test('tx_detail: what a known transaction spends and pays; unknown ones are not looked up', async () => {
+  const house = await openReady();
+  const address = await house.newAddress();
+  const txid = house.pay(address, 50_000);
+  expect((await house.ask(`/api/tx_detail?txid=${txid}`)).status).toBe(404);
+  await house.settle();
+  const { body } = await house.ask(`/api/tx_detail?txid=${txid}`);
+  const sum = (sides: { value: number }[]) => sides.reduce((total, { value }) => total + value, 0);
+  expect(body).toMatchObject({ status: 'Unconfirmed', rbf: 1 });
+  expect(body.vout).toContainEqual({ address, value: 50_000 });
+  expect(body.fee).toBe(sum(body.vin) - sum(body.vout));
+  expect(body.fee).toBeGreaterThan(0);
+  house.chain.mine(1);
+  await house.settle();
+  const later = await house.ask(`/api/tx_detail?txid=${txid}`);
+  expect(later.body).toMatchObject({ status: 'Partially Confirmed', rbf: 0, size: body.size });
+});

@@ -1,0 +1,162 @@
+// Stores and wallets as plugins read and write them (wire §3), each flow as its client calls it.
+
+import { afterEach, expect, test } from 'vitest';
+import type { KeyScope } from '../../src/domain/scope.ts';
+import { closeHouses, type House, merchantKey, openHouse, untilReady } from '../support/house.ts';
+
+afterEach(closeHouses);
+
+async function openReady(): Promise<House> {
+  const house = await openHouse();
+  await untilReady(house);
+  return house;
+}
+
+const addKey = (house: House, storeId: number, scope: KeyScope): Promise<string> =>
+  house.withStore(({ keys, database }) =>
+    database.write((tx) =>
+      keys.add(tx, house.world.now(), { storeId, scope, secret: house.world.randomBytes(32) }),
+    ),
+  );
+
+const allowPlugin = (house: House, keyId = 1): Promise<void> =>
+  house.withStore(({ keys, database }) =>
+    database.write((tx) =>
+      keys.allowPlugin(tx, house.world.now(), keyId, house.world.now() + 15 * 60_000),
+    ),
+  );
+
+const as = (key: string) => ({ headers: { Authorization: `Bearer ${key}` } });
+const post = (body: unknown, headers = {}) => ({
+  method: 'POST',
+  body: JSON.stringify(body),
+  headers,
+});
+
+test('the set-up wizard finds its store: wallets, stores, then an address', async () => {
+  const house = await openReady();
+  const wallets = await house.ask('/api/v2/wallets');
+  const account = merchantKey().account;
+  const wallet = {
+    id: 1,
+    name: 'Wallet 1',
+    crypto: 'BTC',
+    address: account,
+    xpub_index: 0,
+    gap_limit: 20,
+  };
+  const created_at = Math.floor(house.world.now() / 1000);
+  expect(wallets.body).toEqual({ data: [{ ...wallet, created_at }] });
+  const one = await house.ask('/api/v2/wallets/1?balance=false');
+  expect(one.body).toEqual({ data: { ...wallet, created_at } });
+  const stores = await house.ask('/api/v2/stores?wallets=true');
+  const http_callback = `${house.receiver.origin}/cb?secret=s3cr3t`;
+  expect(stores.body).toEqual({
+    data: [{ id: 1, name: 'Shop', http_callback, wallets: [wallet] }],
+  });
+  expect((await house.ask('/api/v2/stores')).body.data[0]).not.toHaveProperty('wallets');
+  expect((await house.ask('/api/v2/stores/1/wallets')).body).toEqual({ data: [wallet] });
+  const matched = await house.ask(
+    `/api/new_address?match_callback=${encodeURIComponent(http_callback)}`,
+  );
+  expect(matched.status).toBe(200);
+});
+
+test('the set-up wizard finds no store: it makes one, attaches a wallet, asks for an address', async () => {
+  const house = await openReady();
+  await allowPlugin(house);
+  const http_callback = 'https://shop.example/?wc-api=WC_Gateway&secret=t0ken%20x';
+  const made = await house.ask('/api/v2/stores', post({ name: 'New shop', http_callback }));
+  expect(made.status).toBe(200);
+  expect(made.body.data).toEqual({ id: 2, name: 'New shop', http_callback, wallets: [] });
+  const early = await house.ask('/api/new_address?match_callback=t0ken%2520x');
+  expect(early.body.error).toMatchObject({ code: 1001 });
+  const attached = await house.ask('/api/v2/stores/2/wallets', post({ wallet_id: 1 }));
+  expect(attached.body.data.wallets).toMatchObject([{ id: 1, crypto: 'BTC' }]);
+  expect((await house.ask('/api/new_address?match_callback=t0ken%2520x')).status).toBe(200);
+  const detached = await house.ask('/api/v2/stores/2/wallets/1', { method: 'DELETE' });
+  expect(detached.body.data.wallets).toEqual([]);
+  expect((await house.ask('/api/v2/stores/2', { method: 'DELETE' })).status).toBe(200);
+  expect((await house.ask('/api/v2/stores/2')).status).toBe(404);
+  const actions = await house.withStore(async ({ audit }) =>
+    audit.list(10).map(({ keyId, action, storeId }) => [keyId, action, storeId]),
+  );
+  expect(actions).toEqual([
+    [1, 'store.remove', 2],
+    [1, 'store.detach', 2],
+    [1, 'store.attach', 2],
+    [1, 'store.add', 2],
+  ]);
+});
+
+test('an older plugin compares the callback with === and sets it with a form type', async () => {
+  const house = await openReady();
+  const path = '/api/address?&no_balance=true&only_xpub=true&get_callback=true';
+  const before = await house.ask(path);
+  const callback = `${house.receiver.origin}/cb?secret=s3cr3t`;
+  expect(before.body).toEqual([{ address: merchantKey().account, callback, tag: 'Shop' }]);
+  await allowPlugin(house);
+  const fresh = 'https://shop.example/callback?secret=%7Bab%7D&x=';
+  const form = { 'Content-Type': 'application/x-www-form-urlencoded' };
+  const changed = await house.ask(
+    '/api/update_callback',
+    post({ callback: fresh, xpub: merchantKey().account }, form),
+  );
+  expect(changed.status).toBe(200);
+  expect((await house.ask(path)).body[0].callback).toBe(fresh);
+});
+
+test('writing is shut until it is opened for this key, and shut again after its time', async () => {
+  const house = await openReady();
+  const body = post({ name: 'Renamed' });
+  const refused = await house.ask('/api/v2/stores/1', body);
+  expect(refused.status).toBe(403);
+  expect(refused.body.message).toContain('Connect a plugin');
+  expect(refused.body.message).toContain('paygate plugin allow --minutes 15 --key 1');
+  const other = await addKey(house, 1, 'payments');
+  await allowPlugin(house, 2);
+  expect((await house.ask('/api/v2/stores/1', body)).status).toBe(403);
+  const allowed = await house.ask('/api/v2/stores/1', { ...body, headers: as(other).headers });
+  expect(allowed.body.data.name).toBe('Renamed');
+  house.world.jumpWallClock(15 * 60_000);
+  const late = await house.ask('/api/v2/stores/1', { ...body, headers: as(other).headers });
+  expect(late.status).toBe(403);
+});
+
+test('what a plugin writes is judged as what the merchant writes', async () => {
+  const house = await openReady();
+  await allowPlugin(house);
+  const refused = async (path: string, body: unknown): Promise<number> =>
+    (await house.ask(path, post(body))).status;
+  expect(await refused('/api/v2/stores', { name: 'x' })).toBe(400);
+  expect(await refused('/api/v2/stores', { http_callback: 'http://shop.example/' })).toBe(400);
+  expect(await refused('/api/v2/stores', { http_callback: 'https://127.0.0.1/' })).toBe(400);
+  expect(await refused('/api/v2/stores/1', { name: 'a\u0007b' })).toBe(400);
+  expect(await refused('/api/v2/stores/1', { name: 7 })).toBe(400);
+  expect(await refused('/api/v2/stores/1/wallets', { wallet_id: 9 })).toBe(404);
+  expect(await refused('/api/v2/stores/9', { name: 'x' })).toBe(404);
+  expect(await refused('/api/v2/stores/abc', { name: 'x' })).toBe(400);
+  const text = await house.ask('/api/v2/stores/1', { method: 'POST', body: 'dummy' });
+  expect(text.status).toBe(400);
+  expect(await house.withStore(async ({ audit }) => audit.list(10))).toEqual([]);
+});
+
+test('a key of one store sees and changes that one alone', async () => {
+  const house = await openReady();
+  const callbackUrl = `${house.receiver.origin}/second`;
+  await house.addStore({ key: merchantKey(2), startIndex: 0, callbackUrl, name: 'Second' });
+  const key = as(await addKey(house, 2, 'payments'));
+  await allowPlugin(house, 2);
+  const stores = await house.ask('/api/v2/stores?wallets=true', key);
+  expect(stores.body.data.map((each: { id: number }) => each.id)).toEqual([2]);
+  expect((await house.ask('/api/v2/wallets', key)).body.data).toHaveLength(1);
+  expect((await house.ask('/api/v2/wallets/1', key)).status).toBe(404);
+  expect((await house.ask('/api/v2/stores/1', key)).status).toBe(404);
+  const write = { ...post({ name: 'Mine' }), headers: key.headers };
+  expect((await house.ask('/api/v2/stores/1', write)).status).toBe(404);
+  expect((await house.ask('/api/v2/stores/2', write)).status).toBe(200);
+  const attach = { ...post({ wallet_id: 1 }), headers: key.headers };
+  expect((await house.ask('/api/v2/stores/2/wallets', attach)).status).toBe(404);
+  const add = { ...post({ http_callback: 'https://shop.example/' }), headers: key.headers };
+  expect((await house.ask('/api/v2/stores', add)).status).toBe(403);
+});

@@ -1,0 +1,129 @@
+// The live socket as a shop's page uses it (wire §3).
+
+import { afterEach, expect, test } from 'vitest';
+import { WebSocket } from 'ws';
+import { firstAddresses } from '../../src/cli/wallet-key.ts';
+import { closeHouses, type House, merchantKey, openHouse, untilReady } from '../support/house.ts';
+
+afterEach(closeHouses);
+
+async function openReady(): Promise<House> {
+  const house = await openHouse();
+  await untilReady(house);
+  return house;
+}
+
+interface Page {
+  readonly messages: { status: number; timestamp: number; value: number; txid: string }[];
+  readonly socket: WebSocket;
+}
+
+async function openPage(
+  house: House,
+  path: string,
+  origin = 'https://shop.example',
+): Promise<Page> {
+  const socket = new WebSocket(`ws://127.0.0.1:${house.port}/payment/${path}`, { origin });
+  const messages: Page['messages'] = [];
+  socket.on('message', (data) => messages.push(JSON.parse(String(data))));
+  await new Promise((resolve, reject) => {
+    socket.once('open', resolve).once('error', reject);
+  });
+  return { messages, socket };
+}
+
+const refusal = (house: House, path: string): Promise<number> =>
+  new Promise((resolve) => {
+    const socket = new WebSocket(`ws://127.0.0.1:${house.port}/payment/${path}`);
+    socket.on('error', () => {});
+    socket.on('unexpected-response', (request, response) => {
+      resolve(response.statusCode ?? 0);
+      request.destroy();
+    });
+  });
+
+test('a page hears of each change, once it is committed', async () => {
+  const house = await openReady();
+  const address = await house.newAddress();
+  const page = await openPage(house, address);
+  const txid = house.pay(address, 12_000);
+  await house.world.until(() => page.messages.length === 1, 'status 0');
+  house.chain.mine();
+  await house.world.until(() => page.messages.length === 2, 'status 1');
+  house.chain.mine();
+  await house.world.until(() => page.messages.length === 3, 'status 2');
+  const timestamp = Math.floor(house.world.now() / 1000);
+  expect(page.messages).toEqual(
+    [0, 1, 2].map((status) => ({ status, timestamp, value: 12_000, txid })),
+  );
+  page.socket.close();
+});
+
+test('a page that comes late is told the latest state at once', async () => {
+  const house = await openReady();
+  const address = await house.newAddress();
+  house.pay(address, 12_000);
+  house.chain.mine();
+  await house.settle();
+  const page = await openPage(house, address);
+  await house.world.until(() => page.messages.length === 1, 'the latest state');
+  expect(page.messages[0]).toMatchObject({ status: 1, value: 12_000 });
+  page.socket.close();
+});
+
+test('with a timestamp, payments from before it are those of another order', async () => {
+  const house = await openReady();
+  const address = await house.newAddress();
+  house.pay(address, 1_000);
+  await house.settle();
+  await house.world.advance(5_000);
+  const page = await openPage(
+    house,
+    `${address}?timestamp=${Math.floor(house.world.now() / 1000)}`,
+  );
+  house.pay(address, 2_000);
+  await house.world.until(() => page.messages.length === 1, 'the new payment');
+  expect(page.messages[0]?.value).toBe(2_000);
+  page.socket.close();
+});
+
+test('only addresses that were issued are answered for', async () => {
+  const house = await openReady();
+  expect(await refusal(house, 'nonsense')).toBe(400);
+  const [stranger = ''] = firstAddresses(merchantKey(2), 1);
+  expect(await refusal(house, stranger)).toBe(404);
+  expect((await house.ask(`/payment/${await house.newAddress()}`)).status).toBe(400);
+});
+
+test('one client has a bounded number of sockets, and gets them back', async () => {
+  const house = await openReady();
+  const address = await house.newAddress();
+  const pages: Page[] = [];
+  for (let count = 0; count < 20; count += 1) pages.push(await openPage(house, address));
+  expect(await refusal(house, address)).toBe(429);
+  const closed = new Promise((resolve) => pages[0]?.socket.once('close', resolve));
+  pages[0]?.socket.close();
+  await closed;
+  await house.world.turn();
+  pages.push(await openPage(house, address));
+  for (const { socket } of pages) socket.close();
+});
+
+test('a stop ends the sockets', async () => {
+  const house = await openReady();
+  const page = await openPage(house, await house.newAddress());
+  const code = new Promise((resolve) => page.socket.once('close', resolve));
+  await house.stop();
+  expect(await code).toBe(1001);
+});
+
+test('a client that does not answer is dropped after two beats', async () => {
+  const house = await openReady();
+  const page = await openPage(house, await house.newAddress());
+  page.socket.pause();
+  const gone = new Promise((resolve) => page.socket.once('close', resolve));
+  await house.world.advance(60_000);
+  await house.world.advance(60_000);
+  page.socket.resume();
+  expect(await gone).toBe(1006);
+});

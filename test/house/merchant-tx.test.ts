@@ -1,0 +1,71 @@
+// `merchant/tx` (wire §2).
+
+import { afterEach, expect, test } from 'vitest';
+import type { Txid } from '../../src/bitcoin/ids.ts';
+import { closeHouses, type House, openHouse, untilReady } from '../support/house.ts';
+
+afterEach(closeHouses);
+
+async function openReady(): Promise<House> {
+  const house = await openHouse();
+  await untilReady(house);
+  return house;
+}
+
+test('a client asks until the payment is known, and then follows it', async () => {
+  const house = await openReady();
+  const address = await house.newAddress();
+  const path = `/api/merchant/tx?addr=${address}`;
+  expect(await house.ask(path)).toMatchObject({ status: 404, body: { status: 404 } });
+  const txid = house.pay(address, 30_000);
+  await house.settle();
+  const time = Math.floor(house.world.now() / 1000);
+  const facts = { txid, addr: address, value: 30_000, time };
+  const seen = { ...facts, status: 0, confirmations: 0, rbf: 1 };
+  expect((await house.ask(path)).body).toEqual({ ...seen, txs: [seen] });
+  house.chain.mine();
+  await house.settle();
+  const mined = { ...facts, status: 1, confirmations: 1 };
+  expect((await house.ask(path)).body).toEqual({ ...mined, txs: [mined] });
+  house.chain.mine();
+  await house.settle();
+  const byTxid = await house.ask(`/api/merchant/tx?txid=${txid.toUpperCase()}`);
+  expect(byTxid.body).toMatchObject({ ...facts, status: 2, confirmations: 2 });
+});
+
+test('several payments to one address: the newest on top, all in the list', async () => {
+  const house = await openReady();
+  const address = await house.newAddress();
+  const first = house.pay(address, 1_000);
+  await house.settle();
+  const second = house.pay(address, 2_000);
+  await house.settle();
+  const { body } = await house.ask(`/api/merchant/tx?addr=${address}`);
+  expect(body.txid).toBe(second);
+  expect(body.txs.map((each: { txid: string }) => each.txid)).toEqual([second, first]);
+  const both = await house.ask(`/api/merchant/tx?addr=${address}&txid=${first}`);
+  expect(both.body.txs).toHaveLength(1);
+  expect(both.body.value).toBe(1_000);
+});
+
+test('a payment that was replaced says so', async () => {
+  const house = await openReady();
+  const address = await house.newAddress();
+  const old = house.pay(address, 1_000);
+  await house.settle();
+  const fresh = house.chain.replace(old as Txid, [{ address, valueSat: 2_000 }]);
+  await house.settle();
+  const { body } = await house.ask(`/api/merchant/tx?txid=${old}`);
+  expect(body).toMatchObject({ status: 0, dropped: true, replaced_by: fresh });
+  expect(body).not.toHaveProperty('rbf');
+});
+
+test.each([
+  ['neither', '', 400],
+  ['a txid that is none', '?txid=abc', 400],
+  ['an address that is none', '?addr=abc', 400],
+  ['an unknown txid', `?txid=${'a'.repeat(64)}`, 404],
+])('%s', async (_name, query, status) => {
+  const house = await openReady();
+  expect((await house.ask(`/api/merchant/tx${query}`)).status).toBe(status);
+});
