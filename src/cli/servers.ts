@@ -53,10 +53,10 @@ function render(servers: readonly ServerHealth[]): string {
     each.height === undefined ? '' : String(each.height),
     each.latency_ms === undefined ? '' : `${each.latency_ms} ms`,
     each.protocol ?? '',
-    each.certificate ?? '',
+    each.pin === undefined ? (each.certificate ?? '') : `pin ${each.pin}`,
     each.banned_until === undefined
-      ? (each.error ?? '')
-      : `until ${showTime(each.banned_until * 1000)}: ${each.ban_reason}`,
+      ? (each.doubt ?? each.error ?? '')
+      : `banned until ${showTime(each.banned_until * 1000)}: ${each.ban_reason}`,
   ]);
   return table([
     ['server', 'state', 'height', 'latency', 'protocol', 'certificate', 'trouble'],

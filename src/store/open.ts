@@ -47,7 +47,7 @@ export async function openStore(options: OpenOptions): Promise<Store> {
       addresses,
       headers,
       outbox,
-      ledger: createLedger({ orm: database.orm, addresses, headers, outbox }),
+      ledger: createLedger({ orm: database.orm, addresses, headers, outbox, catalog }),
       servers: createServers(database),
     };
   } catch (error) {

@@ -18,7 +18,6 @@ import {
   type Connected,
   connectHeaders,
   lowestAncestor,
-  maximumReorganisation,
 } from '../domain/chain.ts';
 import type { Block } from '../domain/payment.ts';
 import type { Session } from '../electrum/session.ts';
@@ -74,8 +73,9 @@ export interface VerifierOptions {
 
 /** Headers asked for at once: the protocol's own limit, one difficulty period. */
 const chunkHeaders = 2016;
-/** How far back a fork is looked for, step by step. */
-const stepsBack = [10, maximumReorganisation + 1];
+/** How far back a fork is looked for: 10, 150, 2,250 blocks, and so on to the first one. */
+const firstStepBack = 10;
+const stepFactor = 15;
 /** Parsed transactions kept, because one often pays several of our addresses. */
 const keptTransactions = 500;
 
@@ -88,13 +88,18 @@ export function createVerifier(options: VerifierOptions): Verifier {
 
   function commit(result: Connected): Promise<void> {
     if (result.kind === 'best') return extend(options, result.added, result.forkHeight);
-    if (result.kind !== 'side') return Promise.resolve();
+    // One that is too deep to follow is kept as well: whether it is, is seen from its work.
+    if (result.kind !== 'side' && result.kind !== 'deep') return Promise.resolve();
     return store.database.write((tx) => store.headers.addSide(tx, result.added));
   }
 
   async function follow(session: Session, announced: HeaderTip): Promise<void> {
     const top = headerOf(announced.raw);
-    if (store.headers.byHash(top.hash) !== undefined) return;
+    const known = store.headers.byHash(top.hash);
+    if (known !== undefined) {
+      if (known.height === announced.height) return;
+      throw new Lie(`its tip ${top.hash} is not at height ${announced.height}`);
+    }
     if (announced.height < checkpoint.height) {
       throw new PaygateError('unavailable', `its chain ends below ${checkpoint.height}`);
     }
@@ -109,16 +114,16 @@ export function createVerifier(options: VerifierOptions): Verifier {
   /** Fetches and connects chunk by chunk, stepping back where the first one does not link. */
   async function followFrom(session: Session, height: number, from: number): Promise<void> {
     let start = from;
-    const back = [...stepsBack];
+    let back = firstStepBack;
     while (start <= height) {
       const count = Math.min(chunkHeaders, height - start + 1);
       const chunk = (await session.headers(start, count)).map(headerOf);
       if (chunk.length === 0) return;
       const result = connect(options.network, store, chunk, start);
       if (result.kind === 'unlinked') {
-        const step = back.shift();
-        if (step === undefined) throw new Lie('its chain forks from ours too deep to follow');
-        start = Math.max(firstHeight, from - step);
+        if (start === firstHeight) throw new Lie('its chain shares no block with ours');
+        start = Math.max(firstHeight, from - back);
+        back *= stepFactor;
       } else {
         await commit(result);
         start += chunk.length;
@@ -203,7 +208,7 @@ function connect(
   if (tip === undefined) throw new PaygateError('internal', 'no header is stored to connect to');
   const result = connectHeaders(store.headers.view(network, tip), headers);
   if (result.kind === 'reject') throw new Lie(result.reason);
-  if (result.kind === 'best' || result.kind === 'side') {
+  if ('added' in result) {
     const last = result.added.at(-1)?.height;
     if (last !== startHeight + headers.length - 1)
       throw new Lie('its headers are not where it says');
