@@ -230,11 +230,11 @@ class ElectrumWatcher implements Watcher {
   /** Where the servers stand to our chain: which one is watched, and whether anything is promoted. */
   #look(): void {
     this.#roster.look();
-    const next = this.#roster.choose(this.#session);
-    if (next !== this.#session) this.#move(next);
     const live = this.#pool.live().map((session) => {
       return { session, standing: this.#roster.standing(session) };
     });
+    const next = this.#roster.choose(this.#session);
+    if (next !== this.#session) this.#move(next);
     this.#tasks.run(async () => this.#owe(await this.#hold.look(live, this.#isBeyondLies())));
   }
 
@@ -246,7 +246,8 @@ class ElectrumWatcher implements Watcher {
     this.#caughtUp = false;
     this.#drain.use(undefined);
     // It comes back without the subscriptions, to be looked at.
-    before?.close('another server is used while this one is in doubt');
+    const doubt = this.#pool.status().find(({ label }) => label === before?.server.label)?.doubt;
+    before?.close(`left in doubt: ${doubt}`);
     if (this.#session === undefined && next !== undefined) this.#begin(next);
   }
 
