@@ -274,7 +274,7 @@ describe('a heavier branch that forks deeper than 144', () => {
     ours?.mine(150);
     await watcher.idle();
     // To anyone: so that no block is the same.
-    theirs?.mine(151, { to: Uint8Array.of(0x51) });
+    theirs?.mine(160, { to: Uint8Array.of(0x51) });
     await minutes(watching, 1);
     expect(watcher.status().tipHeight).toBe(260);
     expect(place(watching)).toBe(used);
@@ -283,11 +283,13 @@ describe('a heavier branch that forks deeper than 144', () => {
     watcher.issued(issued.scripthash);
     ours?.pay([{ address: issued.address, valueSat: 6_000 }]);
     ours?.mine(1);
+    await watcher.idle();
+    ours?.mine(3);
     await minutes(watching, 1);
     expect(rowOf(watching, issued)).toMatchObject({ state: 'confirming' });
     // Ours leads again; the other one comes back to it.
-    ours?.mine(3);
-    watching.servers[1 - used]?.inject({ kind: 'lag', blocks: 151 });
+    ours?.mine(8);
+    watching.servers[1 - used]?.inject({ kind: 'lag', blocks: 160 });
     watching.servers[1 - used]?.announce();
     await minutes(watching, 2);
     expect(watcher.status().held).toEqual([]);
