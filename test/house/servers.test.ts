@@ -1,11 +1,20 @@
 // Which servers are used, what holds back a promotion to 2, and what an operator is told of it.
 
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { afterEach, describe, expect, test } from 'vitest';
+import { networks } from '../../src/bitcoin/network.ts';
+import { createHealth } from '../../src/http/health.ts';
 import type { Issued } from '../../src/store/addresses.ts';
 import type { PaymentRow } from '../../src/store/ledger-statements.ts';
-import { cleanUp } from '../support/files.ts';
+import { createWatcher } from '../../src/watcher/watcher.ts';
+import { cleanUp, whenOver } from '../support/files.ts';
 import { closeHouses, type House, openHouse, untilReady } from '../support/house.ts';
+import { openTestStore } from '../support/store.ts';
 import { prepareWatching, type Watching, type WatchingOptions } from '../support/watching.ts';
+import { createTestWorld } from '../support/world.ts';
+import { makeCertificate } from '../unit/electrum/certificates.ts';
+import { startServer } from '../unit/electrum/scripted-server.ts';
 
 afterEach(closeHouses);
 afterEach(cleanUp);
@@ -345,6 +354,79 @@ test('a node that is dead behind its server is told of', async () => {
   await house.settle();
   expect(house.statuses(address)).toEqual(['0']);
   expect(house.app.health().warnings).toEqual([]);
+});
+
+test('a changed certificate is told of, with the command that accepts it', async () => {
+  const store = await openTestStore();
+  const server = await startServer({}, { tls: makeCertificate() });
+  whenOver(() => server.close());
+  const { address } = server;
+  const sha256 = 'ab'.repeat(32);
+  const world = createTestWorld();
+  await store.servers.learn(address.label, { kind: 'pinned', sha256 }, world.now());
+  const watcher = createWatcher({
+    world,
+    store,
+    network: networks.regtest,
+    servers: [address],
+    proxy: undefined,
+    onCallbacks: () => {},
+  });
+  whenOver(() => watcher.stop());
+  const health = createHealth({
+    store,
+    watcher,
+    copied: undefined,
+    hasRoom: () => true,
+    now: () => world.now(),
+  });
+  watcher.start();
+  await world.until(() => watcher.status().servers[0]?.lastError !== undefined, 'the refusal');
+  const { warnings, electrum } = health();
+  expect(warnings.join('\n')).toContain(`pinned is ${sha256}`);
+  expect(warnings.join('\n')).toContain(`paygate servers forget ${address.label}`);
+  expect(electrum.servers[0]).toMatchObject({ certificate: 'pinned', pin: sha256 });
+});
+
+describe('paygate servers list', () => {
+  const list = async (house: House, ...more: string[]): Promise<string> => {
+    const command = ['src/main.ts', 'servers', 'list', '--db', house.path, ...more];
+    const { stdout } = await promisify(execFile)(process.execPath, command);
+    return stdout;
+  };
+
+  test('shows height, latency, protocol and ban of each while serve runs', async () => {
+    const house = await openHouse({ servers: 2 });
+    await untilReady(house);
+    const [used, liar] = [house.app.health().electrum.server, house.inUse()];
+    liar.inject({ kind: 'lie', about: 'header-work' });
+    house.chain.mine(1);
+    await house.world.until(() => house.app.health().electrum.server !== used, 'the ban');
+    await untilReady(house);
+    const listen = `127.0.0.1:${house.port}`;
+    const lines = (await list(house, '--listen', listen)).split('\n');
+    expect(lines[0]).toMatch(/server +state +height +latency +protocol +certificate +trouble/);
+    const lineOf = (label: string) => lines.find((line) => line.startsWith(`${label} `));
+    expect(lineOf(used ?? '')).toMatch(/banned .*banned until .*meet its target/);
+    const other = house.labels.find((label) => label !== used) ?? '';
+    expect(lineOf(other)).toMatch(/live +111 +\d+ ms +1\.6/);
+  });
+
+  test('shows what the file remembers where no serve runs', async () => {
+    const house = await openHouse();
+    const sha256 = 'cd'.repeat(32);
+    await house.withStore(async ({ servers }) => {
+      await servers.learn('ssl://one.example:50002', { kind: 'pinned', sha256 }, 0);
+      const until = Date.now() + hourMs;
+      await servers.setBan('ssl://two.example:50002', { until, reason: 'it lied' }, 0);
+    });
+    await house.stop();
+    const { servers } = JSON.parse(await list(house, '--json', '--listen', '127.0.0.1:1'));
+    expect(servers).toMatchObject([
+      { server: 'ssl://one.example:50002', state: 'remembered', pin: sha256 },
+      { server: 'ssl://two.example:50002', ban_reason: 'it lied' },
+    ]);
+  });
 });
 
 test('a clean stop is no loss of servers: nothing is warned of', async () => {

@@ -221,6 +221,20 @@ describe('the table of payments', () => {
   });
 });
 
+describe('while the servers disagree', () => {
+  const held = { ...rules, held: true };
+
+  it('nothing becomes final, and what is stays so', () => {
+    expect(decide(undefined, proven(blockA, 200), held)).toMatchObject({
+      next: { state: 'confirming' },
+      callback: 1,
+    });
+    expect(decide(current.confirming, proven(blockA, 200), held)).toBeUndefined();
+    expect(decide(current.confirmed, proven(blockA, 4), held)).toBeUndefined();
+    expect(decide(current.confirming, proven(blockA, 200), rules)).toMatchObject({ callback: 2 });
+  });
+});
+
 describe('a payment that is gone', () => {
   const wanted = { ...rules, tellReversal: true };
 
