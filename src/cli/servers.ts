@@ -1,10 +1,11 @@
 // `paygate servers`: the Electrum servers, as the running gateway sees them, or, where none runs, what
-// the file remembers of them. `forget` accepts a changed certificate and ends a ban.
+// the file remembers of them. `forget` accepts a changed certificate and ends a ban, `follow` accepts a deep branch.
 
 import { Command } from 'commander';
 import { options, readConfig } from '../config.ts';
 import { PaygateError } from '../errors.ts';
 import type { HealthReport, ServerHealth } from '../http/health.ts';
+import { acceptBranch, readHold } from '../store/hold.ts';
 import {
   type FileOptions,
   fileCommand,
@@ -38,7 +39,25 @@ export function serversCommand(): Command {
         print(given, { forgotten: label }, () => `${label} is forgotten; restart serve for it.`);
       }),
     );
-  return new Command('servers').description('Electrum servers').addCommand(list).addCommand(forget);
+  const follow = fileCommand('follow', 'follow the branch of a server that forks deeper than 144')
+    .argument('<server>', 'as it is listed: the one that you know to be right')
+    .action((label: string, given: FileOptions) =>
+      withStore(given, false, async ({ database, catalog }) => {
+        const { deepTip } = readHold(catalog).find(({ server }) => server === label) ?? {};
+        if (deepTip === undefined) {
+          throw new PaygateError('not_found', `${label} follows no branch deeper than 144 blocks`);
+        }
+        await database.write((tx) => acceptBranch(tx, catalog, deepTip));
+        print(given, { followed: deepTip }, () => {
+          return `The branch with block ${deepTip} is followed from its next block on.`;
+        });
+      }),
+    );
+  return new Command('servers')
+    .description('Electrum servers')
+    .addCommand(list)
+    .addCommand(forget)
+    .addCommand(follow);
 }
 
 /** Undefined, with a word to the person who asks, where no gateway answers. */

@@ -103,7 +103,8 @@ export function createHealth({
 }
 
 const heldAdvice =
-  'see which chain is right (your own node, an explorer) and take a server that is wrong off --electrum';
+  'see which chain is right (your own node, an explorer) and take a server that is wrong off --electrum; ' +
+  '`paygate servers follow` accepts a deep branch';
 
 /** Who checks the server in use. */
 function trustWarnings(servers: readonly ServerStatus[], server: string): string[] {

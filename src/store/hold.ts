@@ -1,4 +1,5 @@
-// What holds back every promotion to 2, kept in the settings: the ledger reads it, the watcher writes it.
+// What holds back every promotion to 2, kept in the settings: the ledger reads it, the watcher writes it;
+// and the branch that the operator accepted, which ends it.
 
 import type { BlockHash } from '../bitcoin/ids.ts';
 import type { Catalog } from './catalog.ts';
@@ -15,12 +16,23 @@ export interface HoldReason {
 }
 
 const name = 'promotion_held';
+const acceptedName = 'accepted_branch';
 
 /** Empty when payments are promoted. */
 export function readHold(catalog: Pick<Catalog, 'setting'>): readonly HoldReason[] {
   const text = catalog.setting(name);
   return text === undefined ? [] : (JSON.parse(text) as HoldReason[]);
 }
+
+/** A block of the branch that the operator told us to follow however deep it forks. */
+export const acceptedBranch = (catalog: Pick<Catalog, 'setting'>): BlockHash | undefined =>
+  catalog.setting(acceptedName) as BlockHash | undefined;
+
+export const acceptBranch = (
+  tx: Tx,
+  catalog: Pick<Catalog, 'putSetting'>,
+  block: BlockHash,
+): void => catalog.putSetting(tx, acceptedName, block);
 
 export const writeHold = (
   tx: Tx,

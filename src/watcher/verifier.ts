@@ -24,6 +24,7 @@ import type { Session } from '../electrum/session.ts';
 import type { HeaderTip } from '../electrum/wire.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
 import { keepCheckpoint } from '../store/headers.ts';
+import { acceptedBranch } from '../store/hold.ts';
 import type { Output } from '../store/ledger.ts';
 import type { Store } from '../store/open.ts';
 import type { World } from '../world.ts';
@@ -213,7 +214,22 @@ function connect(
     if (last !== startHeight + headers.length - 1)
       throw new Lie('its headers are not where it says');
   }
-  return result;
+  if (result.kind !== 'deep' || !isAccepted(store, result.added)) return result;
+  return { kind: 'best', added: result.added, forkHeight: tip.height - result.depth };
+}
+
+/** Whether the operator named a block of that branch as one to follow. */
+function isAccepted(store: Store, added: readonly ChainHeader[]): boolean {
+  const wanted = acceptedBranch(store.catalog);
+  const height = wanted && store.headers.byHash(wanted)?.height;
+  if (height === undefined) return false;
+  let block = added.at(-1);
+  const fresh = new Map(added.map((each) => [each.header.hash, each]));
+  while (block !== undefined && block.height > height) {
+    const { previous } = block.header;
+    block = fresh.get(previous) ?? store.headers.byHash(previous);
+  }
+  return block?.header.hash === wanted;
 }
 
 async function extend(

@@ -275,6 +275,26 @@ describe('a heavier branch that forks deeper than 144', () => {
     expect(house.told().map(({ status }) => status)).toEqual(['0', '2', '1']);
   });
 
+  test('is followed from its next block on when the operator says so', async () => {
+    const house = await openHouse();
+    await untilReady(house);
+    const { late, height } = await deep(house);
+    await house.world.turn();
+    const label = house.labels[0] ?? '';
+    const command = ['src/main.ts', 'servers', 'follow', label, '--db', house.path];
+    const { stdout } = await promisify(execFile)(process.execPath, command);
+    expect(stdout).toContain('is followed');
+    await house.world.advance(2 * minuteMs);
+    expect(house.app.health().electrum.height).toBe(height);
+    house.chain.mine(2);
+    await house.world.advance(3 * minuteMs);
+    await untilReady(house);
+    const { electrum, warnings } = house.app.health();
+    expect(electrum.height).toBe(house.chain.tipHeight);
+    expect(warnings).toEqual([]);
+    expect(house.statuses(late)).toEqual(['1', '2']);
+  });
+
   test('goes on with another server on our chain, which ends the alarm once it leads', async () => {
     const watching = await begin({ ownChains: true });
     const { chains, watcher, store } = watching;
