@@ -239,41 +239,47 @@ describe('a server on another branch', () => {
 });
 
 describe('a heavier branch that forks deeper than 144', () => {
-  async function deep(house: House): Promise<{ address: string; late: string; height: unknown }> {
+  async function deep(
+    house: House,
+    depth = 150,
+  ): Promise<{ address: string; late: string; height: unknown }> {
     const [address, late] = [await house.newAddress(), await house.newAddress()];
     house.pay(address, 50_000);
     await house.settle();
-    house.chain.mine(149);
+    house.chain.mine(depth - 1);
     await house.settle();
     house.pay(late, 20_000);
     house.chain.mine(1);
     await house.settle();
     const { height } = house.app.health().electrum;
-    house.chain.reorganise(150, { transactions: 'mempool' });
+    house.chain.reorganise(depth, { transactions: 'mempool' });
     await house.world.until(() => house.app.health().electrum.server === null, 'the halt');
     return { address, late, height };
   }
 
-  test('is not followed and no lie: nothing is promoted or taken back, and the operator is told', async () => {
-    const house = await openHouse();
-    await untilReady(house);
-    const { address, late, height } = await deep(house);
-    await house.world.advance(5 * minuteMs);
-    const { electrum, warnings } = house.app.health();
-    expect(electrum.height).toBe(height);
-    expect(electrum.servers[0]).not.toHaveProperty('banned_until');
-    expect(warnings.join('\n')).toContain('deeper than 144');
-    expect(warnings.join('\n')).toContain('see which chain is right');
-    expect(house.statuses(address)).toEqual(['0', '2']);
-    expect(house.statuses(late)).toEqual(['1']);
-    // The same after a restart.
-    await house.stop();
-    await house.start();
-    await house.world.advance(5 * minuteMs);
-    expect(house.app.health().electrum.server).toBeNull();
-    expect(house.app.health().warnings.join('\n')).toContain('deeper than 144');
-    expect(house.told().map(({ status }) => status)).toEqual(['0', '2', '1']);
-  });
+  test.each([150, 400])(
+    '(%i) is not followed and no lie: nothing is promoted or taken back, and the operator is told',
+    async (depth) => {
+      const house = await openHouse();
+      await untilReady(house);
+      const { address, late, height } = await deep(house, depth);
+      await house.world.advance(5 * minuteMs);
+      const { electrum, warnings } = house.app.health();
+      expect(electrum.height).toBe(height);
+      expect(electrum.servers[0]).not.toHaveProperty('banned_until');
+      expect(warnings.join('\n')).toContain('deeper than 144');
+      expect(warnings.join('\n')).toContain('see which chain is right');
+      expect(house.statuses(address)).toEqual(['0', '2']);
+      expect(house.statuses(late)).toEqual(['1']);
+      // The same after a restart.
+      await house.stop();
+      await house.start();
+      await house.world.advance(5 * minuteMs);
+      expect(house.app.health().electrum.server).toBeNull();
+      expect(house.app.health().warnings.join('\n')).toContain('deeper than 144');
+      expect(house.told().map(({ status }) => status)).toEqual(['0', '2', '1']);
+    },
+  );
 
   test('is followed from its next block on when the operator says so', async () => {
     const house = await openHouse();
