@@ -29,6 +29,8 @@ export interface DrainParts {
   readonly onCallbacks: () => void;
   /** A server's proof failed twice. False when that was no lie: it speaks of another branch. */
   readonly onLie: (session: Session, reason: string) => boolean;
+  /** A server did not answer what a script needs, twice in a row: another one may. */
+  readonly onMute: (session: Session, reason: string) => void;
   /** Fetches the session's tip anew, before a failed proof is believed to be a lie. */
   readonly refreshTip: (session: Session) => Promise<void>;
 }
@@ -70,8 +72,8 @@ class DirtySet implements Drain {
   readonly #waitingForTip = new Set<Scripthash>();
   /** Will be looked at again in a while. */
   readonly #retrying = new Set<Scripthash>();
-  /** Could not be worked up at the last try, and why. */
-  readonly #failing = new Map<Scripthash, string>();
+  /** Could not be worked up at the last try: with which session, and why. */
+  readonly #failing = new Map<Scripthash, { readonly by: Session; readonly reason: string }>();
   /** A proof failed once, and whose it was. */
   readonly #suspect = new Map<Scripthash, Session>();
   #session: Session | undefined;
@@ -108,8 +110,8 @@ class DirtySet implements Drain {
   }
 
   trouble(): Trouble | undefined {
-    const reason = [...this.#failing.values()].at(-1);
-    return reason === undefined ? undefined : { scripts: this.#failing.size, reason };
+    const newest = [...this.#failing.values()].at(-1);
+    return newest && { scripts: this.#failing.size, reason: newest.reason };
   }
 
   #pump(): void {
@@ -193,9 +195,13 @@ class DirtySet implements Drain {
         server: session.server.label,
         reason: reasonOf(error),
       });
+      const isSecondTime = this.#failing.get(scripthash)?.by === session;
       this.#failing.delete(scripthash);
-      this.#failing.set(scripthash, reasonOf(error));
+      this.#failing.set(scripthash, { by: session, reason: reasonOf(error) });
       this.#later(scripthash);
+      if (isSecondTime && !(error instanceof ServerError)) {
+        this.#parts.onMute(session, reasonOf(error));
+      }
     } else {
       const liar = error.by ?? session;
       const isSecondTime = this.#suspect.get(scripthash) === liar;

@@ -64,6 +64,8 @@ export interface Watcher {
 const everyMinute = '0 * * * * *';
 /** How many addresses are subscribed at a server, unless told otherwise; sweeps reach the others. */
 const defaultMostSubscribed = 10_000;
+/** How seldom a server is left because it does not answer what a history needs. */
+const muteLeaveMs = 3_600_000;
 /** How long after an address was issued more are derived ahead. */
 const tendDelayMs = 100;
 
@@ -84,6 +86,7 @@ class ElectrumWatcher implements Watcher {
   #session: Session | undefined;
   #subscriber: Subscriber | undefined;
   #caughtUp = false;
+  #mayLeaveMuteAt = 0;
   #tending = false;
   #tendAgain = false;
   #cancelTend: Cancel | undefined;
@@ -116,6 +119,7 @@ class ElectrumWatcher implements Watcher {
         createWitness(this.#pool, () => this.#roster.sound(), parts.servers.length)(session),
       onCallbacks: parts.onCallbacks,
       onLie: (session, reason) => this.#lied(session, reason),
+      onMute: (session, reason) => this.#leaveMute(session, reason),
       refreshTip: (session) => this.#refreshTip(session),
     });
     this.#sweeper = createSweeper({
@@ -265,6 +269,15 @@ class ElectrumWatcher implements Watcher {
     if (this.#roster.isBeside(session)) return false;
     this.#report(session, reason);
     return true;
+  }
+
+  /** A live server whose node may be dead; not in turns with another one that is no better. */
+  #leaveMute(session: Session, reason: string): void {
+    const now = this.#parts.world.monotonic();
+    if (now < this.#mayLeaveMuteAt || session !== this.#session) return;
+    if (!this.#roster.sound().some((each) => each !== session)) return;
+    this.#mayLeaveMuteAt = now + muteLeaveMs;
+    session.close(`its histories cannot be worked up: ${reason}`);
   }
 
   #report(session: Session, reason: string): void {

@@ -382,6 +382,20 @@ test('a node that is dead behind its server is told of', async () => {
   expect(house.app.health().warnings).toEqual([]);
 });
 
+test('a server whose node is dead is left for another one after the second try', async () => {
+  const house = await openHouse({ servers: 2 });
+  await untilReady(house);
+  const first = house.app.health().electrum.server;
+  const address = await house.newAddress();
+  house.inUse().inject({ kind: 'hang', when: (method) => method === 'blockchain.transaction.get' });
+  house.pay(address, 5_000);
+  await house.world.turn();
+  await house.world.advance(90_000);
+  await house.world.until(() => house.statuses(address).length > 0, 'the other server');
+  expect(house.statuses(address)).toEqual(['0']);
+  expect(house.app.health().electrum.server).not.toBe(first);
+});
+
 test('a changed certificate is told of, with the command that accepts it', async () => {
   const store = await openTestStore();
   const server = await startServer({}, { tls: makeCertificate() });
