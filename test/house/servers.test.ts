@@ -476,6 +476,12 @@ test('a clean stop is no loss of servers: nothing is warned of', async () => {
   await house.settle();
   house.pay(await house.newAddress(), 5_000);
   await house.stop();
+  // Nor in the middle of connecting, following the chain and subscribing.
+  for (let turns = 0; turns < 8; turns += 1) {
+    await house.start();
+    for (let turn = 0; turn < turns; turn += 1) await house.world.turn();
+    await house.stop();
+  }
   const troubles = house.world.logs.filter(({ level }) => level === 'warn' || level === 'error');
   expect(troubles).toEqual([]);
 });
