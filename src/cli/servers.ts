@@ -1,23 +1,33 @@
-// `paygate servers`: the Electrum servers, as the running gateway sees them, and what is remembered of
-// them. `forget` accepts a changed certificate and ends a ban.
+// `paygate servers`: the Electrum servers, as the running gateway sees them, or, where none runs, what
+// the file remembers of them. `forget` accepts a changed certificate and ends a ban, `follow` accepts a deep branch.
 
 import { Command } from 'commander';
 import { options, readConfig } from '../config.ts';
 import { PaygateError } from '../errors.ts';
 import type { HealthReport, ServerHealth } from '../http/health.ts';
-import { type FileOptions, fileCommand, print, showTime, table, withStore } from './command.ts';
+import { acceptBranch, readHold } from '../store/hold.ts';
+import {
+  type FileOptions,
+  fileCommand,
+  print,
+  showTime,
+  table,
+  withStore,
+  world,
+} from './command.ts';
 
 interface ListOptions extends FileOptions {
   readonly listen?: string;
 }
 
 export function serversCommand(): Command {
-  const list = fileCommand('list', 'what the running gateway says of its servers')
+  const list = fileCommand('list', 'height, latency, protocol, pin and ban of each server')
     .option(`${options.listen.flag} <host:port>`, 'where it answers')
     .action(async (given: ListOptions) => {
       const { listen } = readConfig(given.listen ? { listen: [given.listen] } : {}, process.env);
-      const { electrum } = await askHealth(listen.host, listen.port);
-      print(given, electrum, () => render(electrum.servers));
+      const report = await askHealth(listen.host, listen.port);
+      const servers = report?.electrum.servers ?? (await remembered(given));
+      print(given, report?.electrum ?? { servers }, () => render(servers));
     });
   const forget = fileCommand('forget', "forget a server's certificate and ban, to begin anew")
     .argument('<server>', 'as it is listed, such as ssl://host:port')
@@ -29,22 +39,57 @@ export function serversCommand(): Command {
         print(given, { forgotten: label }, () => `${label} is forgotten; restart serve for it.`);
       }),
     );
-  return new Command('servers').description('Electrum servers').addCommand(list).addCommand(forget);
+  const follow = fileCommand('follow', 'follow the branch of a server that forks deeper than 144')
+    .argument('<server>', 'as it is listed: the one that you know to be right')
+    .action((label: string, given: FileOptions) =>
+      withStore(given, async ({ database, catalog }) => {
+        const { deepTip } = readHold(catalog).find(({ server }) => server === label) ?? {};
+        if (deepTip === undefined) {
+          throw new PaygateError('not_found', `${label} follows no branch deeper than 144 blocks`);
+        }
+        await database.write((tx) => acceptBranch(tx, catalog, deepTip));
+        print(given, { followed: deepTip }, () => {
+          return `The branch with block ${deepTip} is followed from its next block on.`;
+        });
+      }),
+    );
+  return new Command('servers')
+    .description('Electrum servers')
+    .addCommand(list)
+    .addCommand(forget)
+    .addCommand(follow);
 }
 
-async function askHealth(host: string, port: number): Promise<HealthReport> {
+/** Undefined, with a word to the person who asks, where no gateway answers. */
+async function askHealth(host: string, port: number): Promise<HealthReport | undefined> {
   const name = host.includes(':') ? `[${host}]` : host;
   try {
     const response = await fetch(`http://${name}:${port}/healthz`);
     return (await response.json()) as HealthReport;
-  } catch (cause) {
-    throw new PaygateError(
-      'unavailable',
-      `no paygate answers at ${name}:${port}; start it, or name its --listen`,
-      { cause },
+  } catch {
+    process.stderr.write(
+      `no paygate answers at ${name}:${port} (start it, or name its --listen): ` +
+        'this is what the file remembers\n',
     );
+    return undefined;
   }
 }
+
+/** What an earlier run has learnt: certificates, and bans that have not ended. */
+const remembered = (given: FileOptions): Promise<readonly ServerHealth[]> =>
+  withStore(given, async ({ servers }) =>
+    servers.all().map(({ label, trust, ban }) => ({
+      server: label,
+      state: 'remembered',
+      ...(trust !== undefined && { certificate: trust.kind }),
+      ...(trust?.kind === 'pinned' && { pin: trust.sha256 }),
+      ...(ban !== undefined &&
+        ban.until > world.now() && {
+          banned_until: Math.floor(ban.until / 1000),
+          ban_reason: ban.reason,
+        }),
+    })),
+  );
 
 function render(servers: readonly ServerHealth[]): string {
   const lines = servers.map((each) => [
@@ -53,10 +98,10 @@ function render(servers: readonly ServerHealth[]): string {
     each.height === undefined ? '' : String(each.height),
     each.latency_ms === undefined ? '' : `${each.latency_ms} ms`,
     each.protocol ?? '',
-    each.certificate ?? '',
+    each.pin === undefined ? (each.certificate ?? '') : `pin ${each.pin}`,
     each.banned_until === undefined
-      ? (each.error ?? '')
-      : `until ${showTime(each.banned_until * 1000)}: ${each.ban_reason}`,
+      ? (each.doubt ?? each.error ?? '')
+      : `banned until ${showTime(each.banned_until * 1000)}: ${each.ban_reason}`,
   ]);
   return table([
     ['server', 'state', 'height', 'latency', 'protocol', 'certificate', 'trouble'],

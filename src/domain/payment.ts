@@ -47,6 +47,8 @@ export interface Rules {
   readonly coinbase: boolean;
   /** The store wants to hear -1 of a payment that vanished after 1 or 2. */
   readonly tellReversal: boolean;
+  /** Nothing becomes final for now: the servers disagree about the chain. */
+  readonly held: boolean;
 }
 
 export interface Decision {
@@ -108,7 +110,7 @@ function decideProven(
   const finalBefore = current?.state === 'confirmed' || current?.state === 'settled';
   const required = Math.max(rules.requiredConfirmations, rules.coinbase ? coinbaseMaturity : 1);
   // What was final in this very block stays final when the store raises its demands later.
-  const final = depth >= required || (sameBlock && finalBefore);
+  const final = (depth >= required && !rules.held) || (sameBlock && finalBefore);
   const state = !final ? 'confirming' : depth >= settledDepth ? 'settled' : 'confirmed';
   if (sameBlock && current.state === state) return undefined;
   if (sameBlock && current.state === 'settled') return undefined;

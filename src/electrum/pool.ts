@@ -67,6 +67,10 @@ export interface ServerStatus {
   readonly latencyMs?: number;
   readonly trust?: Trust;
   readonly ban?: Ban;
+  /** Why it is not counted on though it is live. */
+  readonly doubt?: string;
+  /** Its certificate is not the one that is known: only a person can accept it. */
+  readonly certificateRefused?: boolean;
 }
 
 export interface Pool {
@@ -76,6 +80,8 @@ export interface Pool {
   /** Another connection to the same server, which the caller closes; undefined when there is none. */
   reopen(session: Session): Promise<Session | undefined>;
   status(): readonly ServerStatus[];
+  /** The watcher's word that a server is not to be counted on, and why; undefined when it is again. */
+  setAside(session: Session, reason: string | undefined): void;
   /** The watcher's word that a server lied: its session ends and it is left alone for an hour. */
   report(session: Session, reason: string): void;
   stop(): void;
@@ -95,6 +101,7 @@ interface Member {
   notBefore: number;
   bannedUntil: number;
   lastError: string | undefined;
+  certificateRefused: boolean;
 }
 
 interface Live {
@@ -105,6 +112,8 @@ interface Live {
   readonly since: number;
   /** Monotonic. */
   readonly startedAt: number;
+  /** Why it is not counted on. */
+  doubt: string | undefined;
 }
 
 /** For a connection that is only asked. */
@@ -135,6 +144,7 @@ class RotatingPool implements Pool {
       notBefore: 0,
       bannedUntil: this.#rememberedBan(server),
       lastError: undefined,
+      certificateRefused: false,
     }));
   }
 
@@ -165,7 +175,7 @@ class RotatingPool implements Pool {
   async reopen({ server }: Session): Promise<Session | undefined> {
     this.#generation += 1;
     const outcome = await this.#dial(server, this.#generation, ignoring);
-    return typeof outcome === 'string' ? undefined : outcome;
+    return outcome instanceof PaygateError ? undefined : outcome;
   }
 
   status(): readonly ServerStatus[] {
@@ -180,6 +190,8 @@ class RotatingPool implements Pool {
         ...(trust === undefined ? {} : { trust }),
         ...(ban === undefined ? {} : { ban }),
         ...(lastError === undefined ? {} : { lastError }),
+        ...(member.certificateRefused && { certificateRefused: true }),
+        ...(live?.doubt !== undefined && { doubt: live.doubt }),
         ...(live === undefined
           ? {}
           : {
@@ -193,6 +205,13 @@ class RotatingPool implements Pool {
             }),
       };
     });
+  }
+
+  setAside(session: Session, reason: string | undefined): void {
+    const live = this.#memberOf(session)?.live;
+    if (live === undefined || live.doubt === reason) return;
+    live.doubt = reason;
+    this.#seek();
   }
 
   report(session: Session, reason: string): void {
@@ -213,7 +232,10 @@ class RotatingPool implements Pool {
     this.#cancelWake();
     const idle = this.#members.filter(({ connecting, live }) => !connecting && live === undefined);
     const wanted = this.#options.sessions ?? defaultSessions;
-    const missing = wanted - (this.#members.length - idle.length);
+    const counted = this.#members.filter(
+      ({ connecting, live }) => connecting || (live !== undefined && live.doubt === undefined),
+    );
+    const missing = wanted - counted.length;
     if (this.#stopping.signal.aborted || idle.length === 0 || missing <= 0) return;
     const now = this.#options.world.monotonic();
     const [next] = idle
@@ -230,7 +252,9 @@ class RotatingPool implements Pool {
 
   #mayTryAt(member: Member): number {
     if (!this.#isBanned(member)) return member.notBefore;
-    const noOther = this.#members.every((other) => this.#isBanned(other) || other.failures > 0);
+    const noOther = this.#members.every(
+      (other) => other.live === undefined && (this.#isBanned(other) || other.failures > 0),
+    );
     return noOther ? member.notBefore : member.bannedUntil;
   }
 
@@ -249,7 +273,7 @@ class RotatingPool implements Pool {
     });
     member.connecting = false;
     if (this.#stopping.signal.aborted) return;
-    if (typeof outcome === 'string') this.#failed(member, outcome);
+    if (outcome instanceof PaygateError) this.#failed(member, outcome);
     else this.#opened(member, outcome);
     this.#seek();
   }
@@ -259,7 +283,7 @@ class RotatingPool implements Pool {
     server: ServerAddress,
     generation: number,
     handlers: SessionHandlers,
-  ): Promise<Session | string> {
+  ): Promise<Session | PaygateError> {
     const { world, genesisHash, memory, session: options = {} } = this.#options;
     const budget = this.#members.find((member) => member.server === server)?.budget;
     try {
@@ -275,11 +299,11 @@ class RotatingPool implements Pool {
         handlers,
         signal: this.#stopping.signal,
       });
-      return session.closed ? 'the connection has ended' : session;
+      return session.closed ? new PaygateError('unavailable', 'the connection has ended') : session;
     } catch (error) {
       // Anything else is a bug.
       if (!(error instanceof PaygateError)) throw error;
-      return error.message;
+      return error;
     }
   }
 
@@ -291,7 +315,9 @@ class RotatingPool implements Pool {
       order: this.#order,
       since: world.now(),
       startedAt: world.monotonic(),
+      doubt: undefined,
     };
+    member.certificateRefused = false;
     world.log.info('electrum server connected', {
       server: member.server.label,
       software: session.software,
@@ -314,7 +340,8 @@ class RotatingPool implements Pool {
   }
 
   /** Logged once, not at every try. */
-  #failed(member: Member, reason: string): void {
+  #failed(member: Member, { code, message: reason }: PaygateError): void {
+    member.certificateRefused = code === 'forbidden';
     const { log } = this.#options.world;
     if (member.lastError !== reason) {
       log.warn('electrum server unreachable', { server: member.server.label, reason });

@@ -200,15 +200,15 @@ export class Session {
 }
 
 /**
- * @throws PaygateError saying why there is no session: `unavailable`, or `invalid` for a server that
- *   breaks the protocol or serves another network
+ * @throws PaygateError saying why there is no session: `unavailable`, `forbidden` for a certificate
+ *   that is not the one known, or `invalid` for a server that breaks the protocol or serves another network
  */
 export async function openSession(opening: SessionOpening): Promise<Session> {
   const { socket, certificate } = await dial(opening);
   const judgement = judge(certificate, opening.server, opening.known);
   if (judgement.accept) return converse(opening, socket, judgement.learn);
   socket.destroy();
-  throw new PaygateError('unavailable', judgement.reason);
+  throw new PaygateError('forbidden', judgement.reason);
 }
 
 async function dial(opening: SessionOpening): Promise<Connection> {

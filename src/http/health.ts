@@ -15,6 +15,10 @@ export interface ServerHealth {
   readonly latency_ms?: number;
   readonly connected_since?: number;
   readonly certificate?: 'valid' | 'pinned';
+  /** SHA-256 of the pinned certificate. */
+  readonly pin?: string;
+  /** Why it is not counted on though it is connected. */
+  readonly doubt?: string;
   readonly banned_until?: number;
   readonly ban_reason?: string;
   readonly error?: string;
@@ -56,20 +60,25 @@ export function createHealth({
   now,
 }: HealthParts): () => HealthReport {
   return () => {
-    const { servers, server, caughtUp, tipHeight } = watcher.status();
+    const { servers, server, caughtUp, tipHeight, held, trouble } = watcher.status();
     const wallets = store.catalog.wallets();
     const scanning = wallets.filter(({ scannedAt }) => scannedAt === null).length;
     const callbacks = store.outbox.counts();
-    const live = servers.filter(({ state }) => state === 'live').length;
     const reversed = store.ledger.countReversed(now() - reversedShownMs);
     const warnings = [
       ...(copied === undefined ? [] : [copied]),
       ...(hasRoom() ? [] : ['the disk is almost full: no address is issued until there is room']),
       ...(server === undefined ? [`no Electrum server is connected: ${faults(servers)}`] : []),
       ...(server !== undefined && !caughtUp ? ['catching up with the Electrum server'] : []),
-      ...(server !== undefined && servers.length > 1 && live < 2
-        ? ['only one Electrum server is connected: nobody checks what it leaves out']
-        : []),
+      ...(server === undefined ? [] : trustWarnings(servers, server)),
+      ...servers.flatMap(serverWarnings),
+      ...held.map((reason) => `no payment is promoted to 2, ${reason}; ${heldAdvice}`),
+      ...(trouble === undefined
+        ? []
+        : [
+            `${trouble.scripts} address(es) could not be worked up and are tried again each minute: ` +
+              trouble.reason,
+          ]),
       ...(reversed > 0
         ? [`${reversed} payment(s) were taken back in the last 7 days after 1 or 2 was told`]
         : []),
@@ -93,6 +102,43 @@ export function createHealth({
   };
 }
 
+const heldAdvice =
+  'see which chain is right (your own node, an explorer) and take a server that is wrong off --electrum; ' +
+  '`paygate servers follow` accepts a deep branch';
+
+/** Who checks the server in use. */
+function trustWarnings(servers: readonly ServerStatus[], server: string): string[] {
+  const sound = servers.filter(({ state, doubt }) => state === 'live' && doubt === undefined);
+  const doubt = servers.find(({ label }) => label === server)?.doubt;
+  if (doubt !== undefined) {
+    return [`${server} is used for want of a better one, though ${doubt}: trust is reduced`];
+  }
+  return servers.length > 1 && sound.length < 2
+    ? ['only one Electrum server is in use: nobody checks what it leaves out']
+    : [];
+}
+
+function serverWarnings({
+  label,
+  doubt,
+  ban,
+  certificateRefused,
+  lastError,
+}: ServerStatus): string[] {
+  return [
+    ...(doubt === undefined ? [] : [`${label} is in doubt: ${doubt}`]),
+    ...(ban === undefined
+      ? []
+      : [`${label} lied and is banned until ${new Date(ban.until).toISOString()}: ${ban.reason}`]),
+    ...(certificateRefused
+      ? [
+          `${label} is refused: ${lastError}; if that is right, accept it with ` +
+            `\`paygate servers forget ${label}\` and start serve again`,
+        ]
+      : []),
+  ];
+}
+
 const seconds = (epochMs: number): number => Math.floor(epochMs / 1000);
 
 const serverHealth = (status: ServerStatus): ServerHealth => ({
@@ -104,6 +150,8 @@ const serverHealth = (status: ServerStatus): ServerHealth => ({
   ...(status.latencyMs !== undefined && { latency_ms: status.latencyMs }),
   ...(status.connectedSince !== undefined && { connected_since: seconds(status.connectedSince) }),
   ...(status.trust !== undefined && { certificate: status.trust.kind }),
+  ...(status.trust?.kind === 'pinned' && { pin: status.trust.sha256 }),
+  ...(status.doubt !== undefined && { doubt: status.doubt }),
   ...(status.ban !== undefined && {
     banned_until: seconds(status.ban.until),
     ban_reason: status.ban.reason,

@@ -23,9 +23,10 @@ import {
 } from '../domain/payment.ts';
 import { type Policy, readBands, requiredFor } from '../domain/policy.ts';
 import type { Addresses, AddressRow } from './addresses.ts';
-import type { StoreRow } from './catalog.ts';
+import type { Catalog, StoreRow } from './catalog.ts';
 import type { Orm, Tx } from './database.ts';
 import type { Headers } from './headers.ts';
+import { readHold } from './hold.ts';
 import { type LedgerStatements, type PaymentRow, prepareLedger } from './ledger-statements.ts';
 import type { Outbox } from './outbox.ts';
 import type { AddressOrigin } from './schema.ts';
@@ -103,6 +104,7 @@ interface Parts {
   readonly addresses: Addresses;
   readonly headers: Headers;
   readonly outbox: Outbox;
+  readonly catalog: Pick<Catalog, 'setting'>;
   /** A payment is another than before; after the commit. */
   readonly onPayment?: ((paymentId: number) => void) | undefined;
 }
@@ -195,7 +197,7 @@ class SqlLedger implements Ledger {
     const current = row && paymentOf(row);
     const fact = this.#factOf(seen.block, current);
     if (fact === undefined) return 0;
-    const decision = decide(current, fact, rulesOf(place.store, seen.output));
+    const decision = decide(current, fact, this.#rulesOf(place, seen));
     if (decision === undefined) return 0;
     const paymentId = this.#save(tx, place.address, seen, row, decision, now);
     this.#keepRaw(seen, decision, now);
@@ -208,7 +210,7 @@ class SqlLedger implements Ledger {
     const seen = seenOf(row);
     // No silence outweighs a proof that still stands.
     if (seen.block !== null && this.#isOnBest(seen.block)) return 0;
-    const decision = decide(paymentOf(row), { kind: 'gone' }, rulesOf(place.store, seen.output));
+    const decision = decide(paymentOf(row), { kind: 'gone' }, this.#rulesOf(place, seen));
     if (decision === undefined) return 0;
     const paymentId = this.#save(tx, place.address, seen, row, decision, now);
     this.#statements.setReplacedBy.run({ id: paymentId, replacedBy });
@@ -246,6 +248,15 @@ class SqlLedger implements Ledger {
     }
     const known = current?.block;
     return { kind: 'mempool', blockLeft: known ? !this.#isOnBest(known) : false };
+  }
+
+  #rulesOf({ store }: Place, { output: { valueSat, coinbase } }: Seen): Rules {
+    return {
+      requiredConfirmations: store === null ? 1 : requiredFor(policyOf(store), valueSat),
+      coinbase,
+      tellReversal: store?.reversalCallback ?? false,
+      held: readHold(this.#parts.catalog).length > 0,
+    };
   }
 
   #isOnBest(block: Block): boolean {
@@ -297,12 +308,6 @@ class SqlLedger implements Ledger {
     else if (raw !== undefined) this.#statements.keepRaw.run({ txid, raw: Buffer.from(raw), now });
   }
 }
-
-const rulesOf = (store: StoreRow | null, { valueSat, coinbase }: Output): Rules => ({
-  requiredConfirmations: store === null ? 1 : requiredFor(policyOf(store), valueSat),
-  coinbase,
-  tellReversal: store?.reversalCallback ?? false,
-});
 
 const policyOf = ({ requiredConfirmations, confirmationBands }: StoreRow): Policy => ({
   confirmations: requiredConfirmations,

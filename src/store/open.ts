@@ -66,6 +66,7 @@ export async function openStore(options: OpenOptions): Promise<Store> {
         addresses,
         headers,
         outbox,
+        catalog,
         onPayment: options.onPayment,
       }),
       servers: createServers(database),

@@ -28,8 +28,10 @@ export interface DrainParts {
   readonly callWitness: CallWitness;
   /** Callbacks were enqueued. */
   readonly onCallbacks: () => void;
-  /** A server's proof failed twice: fetch its headers anew, or be rid of it. */
-  readonly onLie: (session: Session, reason: string) => void;
+  /** A server's proof failed twice. False when that was no lie: it speaks of another branch. */
+  readonly onLie: (session: Session, reason: string) => boolean;
+  /** A server did not answer what a script needs, twice in a row: another one may. */
+  readonly onMute: (session: Session, reason: string) => void;
   /** Fetches the session's tip anew, before a failed proof is believed to be a lie. */
   readonly refreshTip: (session: Session) => Promise<void>;
 }
@@ -47,6 +49,14 @@ export interface Drain {
   /** Our tip moved: what waited for a header goes on. */
   tipMoved(): void;
   size(): number;
+  /** What could not be worked up and is tried again; undefined when there is nothing. */
+  trouble(): Trouble | undefined;
+}
+
+export interface Trouble {
+  readonly scripts: number;
+  /** The newest reason. */
+  readonly reason: string;
 }
 
 export function createDrain(parts: DrainParts): Drain {
@@ -63,6 +73,8 @@ class DirtySet implements Drain {
   readonly #waitingForTip = new Set<Scripthash>();
   /** Will be looked at again in a while. */
   readonly #retrying = new Set<Scripthash>();
+  /** Could not be worked up at the last try: with which session, and why. */
+  readonly #failing = new Map<Scripthash, { readonly by: Session; readonly reason: string }>();
   /** A proof failed once, and whose it was. */
   readonly #suspect = new Map<Scripthash, Session>();
   #session: Session | undefined;
@@ -98,6 +110,11 @@ class DirtySet implements Drain {
     return this.#dirty.size + this.#underWay.size;
   }
 
+  trouble(): Trouble | undefined {
+    const newest = [...this.#failing.values()].at(-1);
+    return newest && { scripts: this.#failing.size, reason: newest.reason };
+  }
+
   #pump(): void {
     const session = this.#session;
     if (session === undefined) return;
@@ -116,6 +133,7 @@ class DirtySet implements Drain {
     try {
       await this.#observe(session, scripthash, look);
       this.#suspect.delete(scripthash);
+      this.#failing.delete(scripthash);
     } catch (error) {
       await this.#failed(session, scripthash, look, error);
     } finally {
@@ -136,7 +154,7 @@ class DirtySet implements Drain {
       { address, history, cross: look === 'cross' },
     );
     // What a session said before it ended is no longer worth writing down.
-    if (session.closed) throw new PaygateError('unavailable', 'the session has ended');
+    if (this.#isOver(session)) throw new PaygateError('unavailable', 'the session has ended');
     const applied = await store.database.write((tx) =>
       store.ledger.apply(tx, world.now(), observation),
     );
@@ -157,6 +175,11 @@ class DirtySet implements Drain {
     }
   }
 
+  /** Whether it has ended, or is no longer the one in use. */
+  #isOver(session: Session): boolean {
+    return session.closed || session !== this.#session;
+  }
+
   async #failed(
     session: Session,
     scripthash: Scripthash,
@@ -164,7 +187,7 @@ class DirtySet implements Drain {
     error: unknown,
   ): Promise<void> {
     this.#force(scripthash, look === 'changed' ? 'again' : look);
-    if (session.closed) {
+    if (this.#isOver(session)) {
       this.#dirty.add(scripthash);
     } else if (!(error instanceof Lie)) {
       const known = error instanceof ServerError || error instanceof PaygateError;
@@ -173,15 +196,23 @@ class DirtySet implements Drain {
         server: session.server.label,
         reason: reasonOf(error),
       });
+      const isSecondTime = this.#failing.get(scripthash)?.by === session;
+      this.#failing.delete(scripthash);
+      this.#failing.set(scripthash, { by: session, reason: reasonOf(error) });
       this.#later(scripthash);
+      if (isSecondTime && !(error instanceof ServerError)) {
+        this.#parts.onMute(session, reasonOf(error));
+      }
     } else {
       const liar = error.by ?? session;
       const isSecondTime = this.#suspect.get(scripthash) === liar;
       this.#suspect.set(scripthash, liar);
-      this.#dirty.add(scripthash);
       // The first time, a reorganisation may have fallen between the history and the proof.
-      if (isSecondTime) this.#parts.onLie(liar, error.message);
-      else await this.#parts.refreshTip(liar);
+      if (!isSecondTime) {
+        this.#dirty.add(scripthash);
+        await this.#parts.refreshTip(liar);
+      } else if (this.#parts.onLie(liar, error.message)) this.#dirty.add(scripthash);
+      else this.#later(scripthash);
     }
   }
 

@@ -18,13 +18,13 @@ import {
   type Connected,
   connectHeaders,
   lowestAncestor,
-  maximumReorganisation,
 } from '../domain/chain.ts';
 import type { Block } from '../domain/payment.ts';
 import type { Session } from '../electrum/session.ts';
 import type { HeaderTip } from '../electrum/wire.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
 import { keepCheckpoint } from '../store/headers.ts';
+import { acceptedBranch } from '../store/hold.ts';
 import type { Output } from '../store/ledger.ts';
 import type { Store } from '../store/open.ts';
 import type { World } from '../world.ts';
@@ -79,28 +79,37 @@ export interface VerifierOptions {
 
 /** Headers asked for at once: the protocol's own limit, one difficulty period. */
 const chunkHeaders = 2016;
-/** How far back a fork is looked for, step by step. */
-const stepsBack = [10, maximumReorganisation + 1];
+/** How far back a fork is looked for: 10, 150, 2,250 blocks, and so on to the first one. */
+const firstStepBack = 10;
+const stepFactor = 15;
 /** Parsed transactions kept, because one often pays several of our addresses. */
 const keptTransactions = 500;
 
-export function createVerifier(options: VerifierOptions): Verifier {
+export const createVerifier = (options: VerifierOptions): Verifier => ({
+  ...createSync(options),
+  ...createProofs(options),
+});
+
+function createSync(options: VerifierOptions): Pick<Verifier, 'sync' | 'synced'> {
   const { store } = options;
   const checkpoint = checkpointOf(options.network);
   const firstHeight = lowestAncestor(checkpoint.height);
-  const transaction = keepTransactions(keptTransactions);
-  const standsAt = createTreeDepth(store.headers, transaction);
   let queue: Promise<void> = Promise.resolve();
 
   function commit(result: Connected): Promise<void> {
     if (result.kind === 'best') return extend(options, result.added, result.forkHeight);
-    if (result.kind !== 'side') return Promise.resolve();
+    // One that is too deep to follow is kept as well: whether it is, is seen from its work.
+    if (result.kind !== 'side' && result.kind !== 'deep') return Promise.resolve();
     return store.database.write((tx) => store.headers.addSide(tx, result.added));
   }
 
   async function follow(session: Session, announced: HeaderTip): Promise<void> {
     const top = headerOf(announced.raw);
-    if (store.headers.byHash(top.hash) !== undefined) return;
+    const known = store.headers.byHash(top.hash);
+    if (known !== undefined) {
+      if (known.height === announced.height) return;
+      throw new Lie(`its tip ${top.hash} is not at height ${announced.height}`);
+    }
     if (announced.height < checkpoint.height) {
       throw new PaygateError('unavailable', `its chain ends below ${checkpoint.height}`);
     }
@@ -115,16 +124,16 @@ export function createVerifier(options: VerifierOptions): Verifier {
   /** Fetches and connects chunk by chunk, stepping back where the first one does not link. */
   async function followFrom(session: Session, height: number, from: number): Promise<void> {
     let start = from;
-    const back = [...stepsBack];
+    let back = firstStepBack;
     while (start <= height) {
       const count = Math.min(chunkHeaders, height - start + 1);
       const chunk = (await session.headers(start, count)).map(headerOf);
       if (chunk.length === 0) return;
       const result = connect(options.network, store, chunk, start);
       if (result.kind === 'unlinked') {
-        const step = back.shift();
-        if (step === undefined) throw new Lie('its chain forks from ours too deep to follow');
-        start = Math.max(firstHeight, from - step);
+        if (start === firstHeight) throw new Lie('its chain shares no block with ours');
+        start = Math.max(firstHeight, from - back);
+        back *= stepFactor;
       } else {
         await commit(result);
         start += chunk.length;
@@ -139,6 +148,18 @@ export function createVerifier(options: VerifierOptions): Verifier {
       return run;
     },
     synced: () => queue,
+  };
+}
+
+function createProofs({
+  store,
+  network,
+  proveDepthAboveSat,
+}: VerifierOptions): Omit<Verifier, 'sync' | 'synced'> {
+  const checkpoint = checkpointOf(network);
+  const transaction = keepTransactions(keptTransactions);
+  const standsAt = createTreeDepth(store.headers, transaction);
+  return {
     async prove(session, txid, height) {
       const before = store.headers.bestHashAt(height);
       if (before === undefined) {
@@ -155,7 +176,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
       return { kind: 'proven', block: { height, hash: ours.header.hash }, depth: branch.length };
     },
     async checkDepth(session, { block, depth }, valueSat) {
-      if (depth === undefined || valueSat <= options.proveDepthAboveSat) return;
+      if (depth === undefined || valueSat <= proveDepthAboveSat) return;
       if (await standsAt(session, block, depth)) return;
       throw new Lie(`block ${block.height}: its coinbase does not prove how deep its tree is`);
     },
@@ -183,12 +204,27 @@ function connect(
   if (tip === undefined) throw new PaygateError('internal', 'no header is stored to connect to');
   const result = connectHeaders(store.headers.view(network, tip), headers);
   if (result.kind === 'reject') throw new Lie(result.reason);
-  if (result.kind === 'best' || result.kind === 'side') {
+  if ('added' in result) {
     const last = result.added.at(-1)?.height;
     if (last !== startHeight + headers.length - 1)
       throw new Lie('its headers are not where it says');
   }
-  return result;
+  if (result.kind !== 'deep' || !isAccepted(store, result.added)) return result;
+  return { kind: 'best', added: result.added, forkHeight: tip.height - result.depth };
+}
+
+/** Whether the operator named a block of that branch as one to follow. */
+function isAccepted(store: Store, added: readonly ChainHeader[]): boolean {
+  const wanted = acceptedBranch(store.catalog);
+  const height = wanted && store.headers.byHash(wanted)?.height;
+  if (height === undefined) return false;
+  let block = added.at(-1);
+  const fresh = new Map(added.map((each) => [each.header.hash, each]));
+  while (block !== undefined && block.height > height) {
+    const { previous } = block.header;
+    block = fresh.get(previous) ?? store.headers.byHash(previous);
+  }
+  return block?.header.hash === wanted;
 }
 
 async function extend(

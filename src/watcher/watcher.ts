@@ -10,13 +10,15 @@ import type { Session } from '../electrum/session.ts';
 import type { ServerAddress } from '../electrum/trust.ts';
 import type { HeaderTip } from '../electrum/wire.ts';
 import { reasonOf } from '../errors.ts';
-import type { Watched } from '../store/addresses.ts';
 import type { Store } from '../store/open.ts';
 import type { Cancel, SocksProxy, World } from '../world.ts';
-import { createDrain, type Drain } from './drain.ts';
+import { createDrain, type Drain, type Trouble } from './drain.ts';
+import { createHold, type Hold } from './hold.ts';
 import { Lie } from './lie.ts';
 import { createReader, type Reader } from './reader.ts';
-import { createSweeper, hotForMs, type Sweeper } from './sweeper.ts';
+import { createRoster, type Roster } from './roster.ts';
+import { createSubscriber, type Subscriber } from './subscriber.ts';
+import { createSweeper, type Sweeper } from './sweeper.ts';
 import { createTasks, type Tasks } from './tasks.ts';
 import { createVerifier, type Verifier } from './verifier.ts';
 import { tendWallets } from './wallets.ts';
@@ -45,6 +47,10 @@ export interface WatcherStatus {
   readonly caughtUp: boolean;
   readonly tipHeight: number | undefined;
   readonly dirty: number;
+  /** Why nothing is promoted to 2; empty when all is well. */
+  readonly held: readonly string[];
+  /** What could not be worked up and is tried again. */
+  readonly trouble: Trouble | undefined;
 }
 
 export interface Watcher {
@@ -61,11 +67,11 @@ export interface Watcher {
   stop(): Promise<void>;
 }
 
-/** Addresses read from the file at once while all are compared with a fresh server. */
-const pageSize = 500;
 const everyMinute = '0 * * * * *';
 /** How many addresses are subscribed at a server, unless told otherwise; sweeps reach the others. */
 const defaultMostSubscribed = 10_000;
+/** How seldom a server is left because it does not answer what a history needs. */
+const muteLeaveMs = 3_600_000;
 /** How long after an address was issued more are derived ahead. */
 const tendDelayMs = 100;
 
@@ -81,11 +87,13 @@ class ElectrumWatcher implements Watcher {
   readonly #pool: Pool;
   readonly #sweeper: Sweeper;
   readonly reader: Reader;
+  readonly #roster: Roster;
+  readonly #hold: Hold;
   #cancelSweep: Cancel = () => {};
   #session: Session | undefined;
-  /** Subscribed in this session, or about to be. */
-  #subscribed = new Set<Scripthash>();
+  #subscriber: Subscriber | undefined;
   #caughtUp = false;
+  #mayLeaveMuteAt = 0;
   #tending = false;
   #tendAgain = false;
   #cancelTend: Cancel | undefined;
@@ -103,14 +111,23 @@ class ElectrumWatcher implements Watcher {
       proveDepthAboveSat: parts.proveDepthAboveSat,
       onTip: (_tip, reorganised, callbacks) => this.#tipMoved(reorganised, callbacks),
     });
+    this.#roster = createRoster({
+      world,
+      store,
+      network: network.name,
+      pool: () => this.#pool,
+    });
+    this.#hold = createHold({ world, store, servers: parts.servers.map(({ label }) => label) });
     this.#drain = createDrain({
       world,
       store,
       verifier: this.#verifier,
       tasks: this.#tasks,
-      callWitness: (session) => createWitness(this.#pool, parts.servers.length)(session),
+      callWitness: (session) =>
+        createWitness(this.#pool, () => this.#roster.sound(), parts.servers.length)(session),
       onCallbacks: parts.onCallbacks,
-      onLie: (session, reason) => this.#pool.report(session, reason),
+      onLie: (session, reason) => this.#lied(session, reason),
+      onMute: (session, reason) => this.#leaveMute(session, reason),
       refreshTip: (session) => this.#refreshTip(session),
     });
     this.#sweeper = createSweeper({
@@ -118,8 +135,8 @@ class ElectrumWatcher implements Watcher {
       store,
       watched: () => this.#session,
       live: () => this.#pool.live(),
-      sound: () => this.#pool.live(),
-      isSubscribed: (scripthash) => this.#subscribed.has(scripthash),
+      sound: () => this.#roster.sound(),
+      isSubscribed: (scripthash) => this.#subscriber?.has(scripthash) === true,
       mark: (scripthash) => this.#drain.mark(scripthash, 'cross'),
     });
     this.reader = createReader({
@@ -151,12 +168,13 @@ class ElectrumWatcher implements Watcher {
     this.#pool.start();
     this.#tend();
     this.#cancelSweep = this.#parts.world.schedule(everyMinute, () => {
+      this.#look();
       if (this.#caughtUp) this.#tasks.run(() => this.#sweeper.sweep());
     });
   }
 
   issued(scripthash: Scripthash): void {
-    if (this.#session !== undefined && !this.#subscribed.has(scripthash)) {
+    if (this.#subscriber?.has(scripthash) === false) {
       this.#tasks.run(() => this.#watch([scripthash]));
     }
     // Not at once: a shop that asks for many in a row is answered first.
@@ -175,6 +193,8 @@ class ElectrumWatcher implements Watcher {
       caughtUp: this.#caughtUp,
       tipHeight: this.#parts.store.headers.tip()?.height,
       dirty: this.#drain.size(),
+      held: this.#hold.reasons(),
+      trouble: this.#drain.trouble(),
     };
   }
 
@@ -201,7 +221,15 @@ class ElectrumWatcher implements Watcher {
 
   #begin(session: Session): void {
     this.#session = session;
-    this.#subscribed = new Set();
+    this.#subscriber = createSubscriber(
+      {
+        world: this.#parts.world,
+        store: this.#parts.store,
+        most: this.#parts.mostSubscribed ?? defaultMostSubscribed,
+        differs: (scripthash) => this.#drain.mark(scripthash),
+      },
+      session,
+    );
     this.#caughtUp = false;
     this.#tasks.run(() => this.#catchUp(session));
   }
@@ -209,10 +237,71 @@ class ElectrumWatcher implements Watcher {
   #lost(session: Session): void {
     if (this.#session !== session) return;
     this.#session = undefined;
+    this.#subscriber = undefined;
     this.#caughtUp = false;
     this.#drain.use(undefined);
-    const [next] = this.#pool.live();
+    const next = this.#roster.choose(undefined);
     if (next !== undefined) this.#begin(next);
+  }
+
+  /** Where the servers stand to our chain: which one is watched, and whether anything is promoted. */
+  #look(): void {
+    this.#roster.look();
+    const live = this.#pool.live().map((session) => {
+      return { session, standing: this.#roster.standing(session) };
+    });
+    const next = this.#roster.choose(this.#session);
+    if (next !== this.#session) this.#move(next);
+    this.#tasks.run(async () => this.#owe(await this.#hold.look(live, this.#isBeyondLies())));
+  }
+
+  /** From a server in doubt to a better one, or to none. */
+  #move(next: Session | undefined): void {
+    const before = this.#session;
+    this.#session = undefined;
+    this.#subscriber = undefined;
+    this.#caughtUp = false;
+    this.#drain.use(undefined);
+    // It comes back without the subscriptions, to be looked at.
+    const doubt = this.#pool.status().find(({ label }) => label === before?.server.label)?.doubt;
+    before?.close(`left in doubt: ${doubt}`);
+    if (this.#session === undefined && next !== undefined) this.#begin(next);
+  }
+
+  /** A server is in use that told no lie of late, or that has gone through everything since. */
+  #isBeyondLies(): boolean {
+    const server = this.#session?.server.label;
+    if (server === undefined) return false;
+    const status = this.#pool.status().find(({ label }) => label === server);
+    return status?.ban === undefined || (this.#caughtUp && this.#drain.size() === 0);
+  }
+
+  /** @returns whether it was one: of another branch, other things are true */
+  #lied(session: Session, reason: string): boolean {
+    this.#look();
+    if (this.#roster.isBeside(session)) return false;
+    this.#report(session, reason);
+    return true;
+  }
+
+  /** A live server whose node may be dead; not in turns with another one that is no better. */
+  #leaveMute(session: Session, reason: string): void {
+    const now = this.#parts.world.monotonic();
+    if (now < this.#mayLeaveMuteAt || session !== this.#session) return;
+    if (!this.#roster.sound().some((each) => each !== session)) return;
+    this.#mayLeaveMuteAt = now + muteLeaveMs;
+    session.close(`its histories cannot be worked up: ${reason}`);
+  }
+
+  #report(session: Session, reason: string): void {
+    const { label } = session.server;
+    this.#pool.report(session, reason);
+    if (this.#pool.live().length > 0) return;
+    this.#tasks.run(async () => this.#owe(await this.#hold.lied(label)));
+  }
+
+  #owe(callbacks: number): void {
+    if (callbacks > 0) this.#parts.onCallbacks();
   }
 
   #statusChanged(session: Session, scripthash: Scripthash): void {
@@ -223,10 +312,10 @@ class ElectrumWatcher implements Watcher {
   async #catchUp(session: Session): Promise<void> {
     try {
       await this.#follow(session, await session.subscribeHeaders());
-      if (session.closed) return;
+      if (session.closed || session !== this.#session) return;
       this.#drain.use(session);
       this.#markOffChain();
-      await this.#subscribeAll(session);
+      await this.#subscriber?.all();
       this.#caughtUp = !session.closed;
       this.#tend();
     } catch (error) {
@@ -234,51 +323,14 @@ class ElectrumWatcher implements Watcher {
     }
   }
 
-  /** The hot ones first, then the others, each newest first, as many as a server should bear. */
-  async #subscribeAll(session: Session): Promise<void> {
-    const { addresses } = this.#parts.store;
-    const since = this.#parts.world.now() - hotForMs;
-    await this.#subscribePages(session, (before) => addresses.hot(since, before, pageSize));
-    await this.#subscribePages(session, (before) => addresses.watched(before, pageSize));
-  }
-
-  async #subscribePages(session: Session, read: (before: number) => Watched[]): Promise<void> {
-    let page = read(Number.MAX_SAFE_INTEGER);
-    for (let last = page.at(-1); last !== undefined; last = page.at(-1)) {
-      const room = (this.#parts.mostSubscribed ?? defaultMostSubscribed) - this.#subscribed.size;
-      const fresh = page.filter(({ scripthash }) => !this.#subscribed.has(scripthash));
-      await Promise.all(
-        fresh
-          .slice(0, Math.max(0, room))
-          .map(({ scripthash, statusHash }) =>
-            this.#compare(session, scripthash, statusHash, true),
-          ),
-      );
-      if (room <= fresh.length) return;
-      page = read(last.id);
-    }
-  }
-
-  async #compare(
-    session: Session,
-    scripthash: Scripthash,
-    ours: string | null,
-    bulk: boolean,
-  ): Promise<void> {
-    this.#subscribed.add(scripthash);
-    const status = await session.subscribe(scripthash, { bulk });
-    if (status !== ours) this.#drain.mark(scripthash);
-  }
-
   /** Subscribes addresses that are new since the session began. */
   async #watch(scripthashes: readonly Scripthash[]): Promise<void> {
     const session = this.#session;
-    if (session === undefined) return;
     try {
-      await Promise.all(scripthashes.map((each) => this.#compare(session, each, null, false)));
+      await this.#subscriber?.add(scripthashes);
     } catch (error) {
       // An address that nobody watches must not be: the next session subscribes it.
-      session.close(`subscribing failed: ${reasonOf(error)}`);
+      session?.close(`subscribing failed: ${reasonOf(error)}`);
     }
   }
 
@@ -286,6 +338,7 @@ class ElectrumWatcher implements Watcher {
   async #follow(session: Session, tip: HeaderTip): Promise<void> {
     try {
       await this.#verifier.sync(session, tip);
+      this.#look();
     } catch (error) {
       if (session.closed) return;
       if (!(error instanceof Lie)) session.close(`headers failed: ${reasonOf(error)}`);
@@ -296,22 +349,22 @@ class ElectrumWatcher implements Watcher {
   async #refreshTip(session: Session): Promise<void> {
     try {
       await this.#verifier.sync(session, await session.subscribeHeaders());
+      this.#look();
     } catch (error) {
       if (session.closed) return;
-      if (error instanceof Lie) this.#pool.report(session, error.message);
+      if (error instanceof Lie) this.#report(session, error.message);
       else session.close(`headers failed: ${reasonOf(error)}`);
     }
   }
 
   /** A store may ask for fewer confirmations than before. */
   async #promote(): Promise<void> {
-    const { world, store, onCallbacks } = this.#parts;
-    const callbacks = await store.database.write((tx) => store.ledger.promote(tx, world.now()));
-    if (callbacks > 0) onCallbacks();
+    const { world, store } = this.#parts;
+    this.#owe(await store.database.write((tx) => store.ledger.promote(tx, world.now())));
   }
 
   #tipMoved(reorganised: boolean, callbacks: number): void {
-    if (callbacks > 0) this.#parts.onCallbacks();
+    this.#owe(callbacks);
     if (reorganised) this.#markOffChain();
     this.#drain.tipMoved();
   }

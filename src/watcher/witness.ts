@@ -17,13 +17,16 @@ export interface Witness {
 
 export type CallWitness = (session: Session) => Promise<Witness | undefined>;
 
-/** @param servers how many servers the operator has named */
+/**
+ * @param sound the live servers whose word counts
+ * @param servers how many servers the operator has named
+ */
 export const createWitness =
-  (pool: Pool, servers: number): CallWitness =>
+  (pool: Pool, sound: () => readonly Session[], servers: number): CallWitness =>
   async (session) => {
-    const other = pool.live().find((each) => each !== session);
+    const other = sound().find((each) => each !== session);
     if (other !== undefined) return { session: other, independent: true, release: () => {} };
-    // One that is named but not connected may come back: it is waited for.
+    // One that is named but not connected, or in doubt, may come back: it is waited for.
     if (servers > 1) return undefined;
     const again = await pool.reopen(session);
     if (again === undefined) return undefined;

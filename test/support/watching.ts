@@ -14,6 +14,8 @@ import { createTestWorld, type TestWorld } from './world.ts';
 export interface Watching {
   readonly world: TestWorld;
   readonly chain: SimulatedChain;
+  /** What each server serves; all the same one unless told otherwise. */
+  readonly chains: readonly SimulatedChain[];
   readonly store: TestStore;
   readonly servers: readonly SimulatedServer[];
   readonly labels: readonly string[];
@@ -21,6 +23,8 @@ export interface Watching {
   /** The server in use. */
   inUse(): SimulatedServer | undefined;
   start(): Promise<void>;
+  /** The same file and servers after a restart; the watcher before must be stopped. */
+  again(): Watcher;
 }
 
 export interface WatchingOptions {
@@ -28,6 +32,8 @@ export interface WatchingOptions {
   /** Regtest's rules, changed. */
   readonly network?: Partial<Network>;
   readonly mostSubscribed?: number;
+  /** Each server has a chain of its own, all alike until a test changes one. */
+  readonly ownChains?: boolean;
   /** Whether the servers are the operator's own; they are unless told otherwise. */
   readonly own?: boolean;
 }
@@ -39,40 +45,58 @@ export async function prepareWatching(options: WatchingOptions = {}): Promise<Wa
   const store = await openTestStore();
   await store.addWallet();
   await store.addStore();
-  const chain = new SimulatedChain({ seed: 'watching', now: () => world.now() / 1000 });
-  chain.mine(110);
+  const makeChain = (): SimulatedChain => {
+    const made = new SimulatedChain({ seed: 'watching', now: () => world.now() / 1000 });
+    made.mine(110);
+    return made;
+  };
+  const chain = makeChain();
+  const chains: SimulatedChain[] = [];
   const servers: SimulatedServer[] = [];
   const labels: string[] = [];
   for (let count = 0; count < (options.servers ?? 1); count += 1) {
-    const server = new SimulatedServer({ chain, timer: world });
+    const served = options.ownChains && count > 0 ? makeChain() : chain;
+    chains.push(served);
+    const server = new SimulatedServer({ chain: served, timer: world });
     const listening = await server.listen({ host: '127.0.0.1', port: 0 });
     whenOver(() => listening.close());
     servers.push(server);
     labels.push(`tcp://127.0.0.1:${listening.port}`);
   }
-  const watcher = createWatcher({
-    world,
-    store,
-    network: { ...networks.regtest, ...options.network },
-    servers: labels.map((label) => ({ ...parseServerAddress(label), own })),
-    proxy: undefined,
-    proveDepthAboveSat: 0,
-    ...(options.mostSubscribed !== undefined && { mostSubscribed: options.mostSubscribed }),
-    onCallbacks: () => {},
-  });
-  whenOver(() => watcher.stop());
+  const makeWatcher = (): Watcher => {
+    const watcher = createWatcher({
+      world,
+      store,
+      network: { ...networks.regtest, ...options.network },
+      servers: labels.map((label) => ({ ...parseServerAddress(label), own })),
+      proxy: undefined,
+      proveDepthAboveSat: 0,
+      ...(options.mostSubscribed !== undefined && { mostSubscribed: options.mostSubscribed }),
+      onCallbacks: () => {},
+    });
+    whenOver(() => watcher.stop());
+    return watcher;
+  };
+  let watcher = makeWatcher();
   return {
     world,
     chain,
+    chains,
     store,
     servers,
     labels,
-    watcher,
+    get watcher() {
+      return watcher;
+    },
     inUse: () => servers[labels.indexOf(watcher.status().server ?? '')],
     async start() {
       watcher.start();
       await world.until(() => watcher.status().caughtUp, 'the watcher to catch up');
       await watcher.idle();
+    },
+    again() {
+      watcher = makeWatcher();
+      return watcher;
     },
   };
 }

@@ -49,7 +49,12 @@ const facts = {
 } satisfies Record<string, Fact>;
 
 const required = 3;
-const rules: Rules = { requiredConfirmations: required, coinbase: false, tellReversal: false };
+const rules: Rules = {
+  requiredConfirmations: required,
+  coinbase: false,
+  tellReversal: false,
+  held: false,
+};
 
 type From = keyof typeof current;
 type What = keyof typeof facts;
@@ -216,6 +221,20 @@ describe('the table of payments', () => {
   });
 });
 
+describe('while the servers disagree', () => {
+  const held = { ...rules, held: true };
+
+  it('nothing becomes final, and what is stays so', () => {
+    expect(decide(undefined, proven(blockA, 200), held)).toMatchObject({
+      next: { state: 'confirming' },
+      callback: 1,
+    });
+    expect(decide(current.confirming, proven(blockA, 200), held)).toBeUndefined();
+    expect(decide(current.confirmed, proven(blockA, 4), held)).toBeUndefined();
+    expect(decide(current.confirming, proven(blockA, 200), rules)).toMatchObject({ callback: 2 });
+  });
+});
+
 describe('a payment that is gone', () => {
   const wanted = { ...rules, tellReversal: true };
 
@@ -249,6 +268,7 @@ describe('depth', () => {
       requiredConfirmations,
       coinbase: false,
       tellReversal: false,
+      held: false,
     });
     expect(decision?.callback).toBe(status);
   });
@@ -258,7 +278,7 @@ describe('depth', () => {
     [1, 100, 2],
     [2, 144, 2],
   ])('a coinbase, %i required, %i deep: %i', (requiredConfirmations, depth, status) => {
-    const coinbase = { requiredConfirmations, coinbase: true, tellReversal: false };
+    const coinbase = { requiredConfirmations, coinbase: true, tellReversal: false, held: false };
     expect(decide(undefined, proven(blockA, depth), coinbase)?.callback).toBe(status);
   });
 });
@@ -291,6 +311,7 @@ const anyRules: fc.Arbitrary<Rules> = fc.record({
   requiredConfirmations: fc.integer({ min: 1, max: 100 }),
   coinbase: fc.boolean(),
   tellReversal: fc.boolean(),
+  held: fc.constant(false),
 });
 
 describe('laws of every decision', () => {
@@ -329,7 +350,12 @@ describe('laws of every decision', () => {
         anyBlock,
         fc.integer({ min: -2, max: 99 }),
         (payment, block, depth) => {
-          const coinbase = { requiredConfirmations: 1, coinbase: true, tellReversal: false };
+          const coinbase = {
+            requiredConfirmations: 1,
+            coinbase: true,
+            tellReversal: false,
+            held: false,
+          };
           expect(decide(payment, proven(block, depth), coinbase)?.callback).not.toBe(2);
         },
       ),

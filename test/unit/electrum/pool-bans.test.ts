@@ -71,6 +71,23 @@ describe('a server that lied', () => {
     expect((await live(2)).server).toBe(server.address);
   });
 
+  it('is left alone while another is connected that failed once before', async () => {
+    const servers = [await start(), await start()];
+    const { world, pool, live } = run(
+      servers.map(({ address }) => address),
+      new Map(),
+      { wanted: 2 },
+    );
+    const [liar, honest] = [await live(1), await live(2)];
+    honest.close('hung up');
+    await world.advance(2_000);
+    await live(3);
+    pool.report(liar, 'lied');
+    await world.advance(30 * 60_000);
+    const status = pool.status().find(({ label }) => label === liar.server.label);
+    expect(status?.state).toBe('banned');
+  });
+
   it('is not banned for an older session', async () => {
     const server = await start();
     const { world, pool, live } = run([server.address]);
@@ -99,6 +116,7 @@ describe('TLS trust', () => {
     await world.advance(2_000);
     await world.until(() => pool.status()[0]?.lastError?.includes(other.sha256) === true);
     expect(pool.live()[0]).toBeUndefined();
+    expect(pool.status()[0]?.certificateRefused).toBe(true);
     expect(trust.get(label)).toEqual({ kind: 'pinned', sha256: one.sha256 });
     expect(messages(world)).toEqual([
       'electrum server connected',

@@ -32,6 +32,23 @@ describe('a pool that keeps two servers', () => {
     expect(third.server.port).not.toBe(first.server.port);
   });
 
+  it('seeks another for one that is set aside, which stays connected', async () => {
+    const servers = [await start(), await start(), await start()];
+    const { pool, live } = run(
+      servers.map(({ address }) => address),
+      new Map(),
+      { wanted: 2 },
+    );
+    const [first, second] = [await live(1), await live(2)];
+    pool.setAside(first, 'it is 3 blocks behind');
+    const third = await live(3);
+    expect(pool.live()).toEqual([first, second, third]);
+    const told = pool.status().find(({ label }) => label === first.server.label);
+    expect(told).toMatchObject({ state: 'live', doubt: 'it is 3 blocks behind' });
+    pool.setAside(first, undefined);
+    expect(pool.status().map(({ doubt }) => doubt)).toEqual([undefined, undefined, undefined]);
+  });
+
   it('is content with one where the other cannot be reached', async () => {
     const server = await start();
     const { world, pool, live } = run([server.address, await nobody()], new Map(), { wanted: 2 });

@@ -1,0 +1,143 @@
+// Whether payments may be promoted to 2, and why not: a server whose valid headers leave our chain more
+// than two blocks back for half an hour; a heavier branch too deep to follow; the only server there is
+// has just lied. The file says whether it is so (the ledger reads it in the very transaction that would
+// promote), so a restart in the middle of it changes nothing. What ends, catches up in one commit.
+
+import { parseHeader } from '../bitcoin/header.ts';
+import type { BlockHash } from '../bitcoin/ids.ts';
+import { type Doubt, describeDoubt } from '../domain/standing.ts';
+import type { Session } from '../electrum/session.ts';
+import { type HoldReason, readHold, writeHold } from '../store/hold.ts';
+import type { Store } from '../store/open.ts';
+import type { World } from '../world.ts';
+
+export interface HoldParts {
+  readonly world: World;
+  readonly store: Store;
+  /** Labels of the configured servers: a server that was taken off the list holds nothing. */
+  readonly servers: readonly string[];
+}
+
+export interface HoldLook {
+  readonly session: Session;
+  readonly standing: Doubt | 'sound' | 'unknown';
+}
+
+export interface Hold {
+  /**
+   * Looks at what the live servers' tips say.
+   * @param isLiarRedeemed whether what is in use is beyond the doubt of a lie
+   * @returns how many callbacks were enqueued by the end of a hold
+   */
+  look(live: readonly HoldLook[], isLiarRedeemed: boolean): Promise<number>;
+  /** The only server that can be reached lied. */
+  lied(label: string): Promise<number>;
+  /** Why nothing is promoted, in words; empty when all is well. */
+  reasons(): readonly string[];
+}
+
+/** How long a branch beside ours is taken for a race, and the last word of a server that is gone. */
+const patienceMs = 30 * 60_000;
+
+interface Dispute {
+  readonly since: number;
+  seenAt: number;
+  /** In words. */
+  text: string;
+  /** The end of a branch that is too deep to follow. */
+  deepTip: BlockHash | undefined;
+}
+
+export const createHold = (parts: HoldParts): Hold => new PromotionHold(parts);
+
+class PromotionHold implements Hold {
+  readonly #parts: HoldParts;
+  readonly #disputes = new Map<string, Dispute>();
+  #liar: string | undefined;
+  /** As it stands in the file, or is about to. */
+  #kept: readonly HoldReason[];
+
+  constructor(parts: HoldParts) {
+    this.#parts = parts;
+    const now = parts.world.monotonic();
+    this.#kept = readHold(parts.store.catalog);
+    for (const { kind, server, text, deepTip } of this.#kept) {
+      if (!parts.servers.includes(server)) continue;
+      if (kind === 'lie') this.#liar = server;
+      else this.#disputes.set(server, { since: now - patienceMs, seenAt: now, text, deepTip });
+    }
+  }
+
+  look(live: readonly HoldLook[], isLiarRedeemed: boolean): Promise<number> {
+    const now = this.#parts.world.monotonic();
+    for (const each of live) this.#hear(each, now);
+    for (const [label, dispute] of this.#disputes) {
+      const isOver = dispute.deepTip
+        ? !this.#outweighsUs(dispute.deepTip)
+        : now - dispute.seenAt >= patienceMs;
+      if (isOver && now !== dispute.seenAt) this.#disputes.delete(label);
+    }
+    if (isLiarRedeemed) this.#liar = undefined;
+    return this.#keep();
+  }
+
+  lied(label: string): Promise<number> {
+    this.#liar = label;
+    return this.#keep();
+  }
+
+  reasons(): readonly string[] {
+    return this.#reasons().map(({ server, text }) => `${server}: ${text}`);
+  }
+
+  #hear({ session, standing }: HoldLook, now: number): void {
+    const { label } = session.server;
+    if (standing === 'unknown') return;
+    const known = this.#disputes.get(label);
+    if (typeof standing === 'string' || standing.kind === 'lag' || standing.kind === 'stale') {
+      // Below a branch that outweighs ours, on its way there: that is over when it is abreast.
+      if (known?.deepTip === undefined || standing === 'sound') this.#disputes.delete(label);
+      return;
+    }
+    const isDeep = standing.kind === 'deep' && session.tip !== undefined;
+    this.#disputes.set(label, {
+      since: known?.since ?? now,
+      seenAt: now,
+      text: describeDoubt(standing),
+      deepTip: isDeep && session.tip ? parseHeader(session.tip.raw).hash : undefined,
+    });
+  }
+
+  #outweighsUs(hash: BlockHash): boolean {
+    const { headers } = this.#parts.store;
+    return (headers.byHash(hash)?.work ?? 0n) > (headers.tip()?.work ?? 0n);
+  }
+
+  #reasons(): HoldReason[] {
+    const now = this.#parts.world.monotonic();
+    const disputes = [...this.#disputes]
+      .filter(([, { since, deepTip }]) => deepTip !== undefined || now - since >= patienceMs)
+      .map(([server, { text, deepTip }]): HoldReason => {
+        return { kind: 'branch', server, text, ...(deepTip !== undefined && { deepTip }) };
+      });
+    if (this.#liar === undefined) return disputes;
+    const text = 'the only server that can be reached has lied';
+    return [...disputes, { kind: 'lie', server: this.#liar, text }];
+  }
+
+  /** Writes down what changed; what was held back is promoted in the same commit. */
+  async #keep(): Promise<number> {
+    const { store, world } = this.#parts;
+    const reasons = this.#reasons();
+    const before = this.#kept;
+    if (JSON.stringify(before) === JSON.stringify(reasons)) return 0;
+    this.#kept = reasons;
+    if (before.length === 0) {
+      world.log.error('nothing is promoted to 2', { reasons: this.reasons() });
+    } else if (reasons.length === 0) world.log.info('payments are promoted to 2 again');
+    return store.database.write((tx) => {
+      writeHold(tx, store.catalog, reasons);
+      return reasons.length === 0 ? store.ledger.promote(tx, world.now()) : 0;
+    });
+  }
+}

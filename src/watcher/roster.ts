@@ -1,0 +1,131 @@
+// Which of the live servers are used: those whose tip is abreast of our best chain. A server in doubt
+// stays connected, so that it is seen to catch up, but is neither watched nor asked for a second voice
+// while another one is sound. It judges tips alone; what a server says of payments is the verifier's.
+
+import { parseHeader } from '../bitcoin/header.ts';
+import type { NetworkName } from '../bitcoin/network.ts';
+import type { ChainHeader } from '../domain/chain.ts';
+import { type Doubt, describeDoubt, doubtOf } from '../domain/standing.ts';
+import type { Pool } from '../electrum/pool.ts';
+import type { Session } from '../electrum/session.ts';
+import type { Store } from '../store/open.ts';
+import type { World } from '../world.ts';
+
+export interface RosterParts {
+  readonly world: World;
+  readonly store: Store;
+  readonly network: NetworkName;
+  readonly pool: () => Pool;
+}
+
+export interface Roster {
+  /** The live ones that may be used without reserve, the oldest first. */
+  sound(): Session[];
+  /** The one to watch addresses on; the current one as long as there is no better. */
+  choose(current: Session | undefined): Session | undefined;
+  /** What its tip says now, whatever it said a moment ago; `unknown` until its header is verified. */
+  standing(session: Session): Doubt | 'sound' | 'unknown';
+  /** Whether its tip is a verified header that is not on our best chain. */
+  isBeside(session: Session): boolean;
+  /** Judges every live server anew: the pool and the log are told. */
+  look(): void;
+}
+
+/** A block takes a while to travel: for so long, a server that was abreast before is not in doubt. */
+const graceMs = 60_000;
+
+export const createRoster = (parts: RosterParts): Roster => new TipRoster(parts);
+
+class TipRoster implements Roster {
+  readonly #parts: RosterParts;
+  /** When a session was last seen abreast, monotonic. */
+  readonly #abreastAt = new WeakMap<Session, number>();
+  /** The doubts that the log has told of, by server. */
+  readonly #told = new Map<string, Doubt['kind']>();
+
+  constructor(parts: RosterParts) {
+    this.#parts = parts;
+  }
+
+  sound(): Session[] {
+    return this.#live().filter((session) => this.#isSound(session));
+  }
+
+  choose(current: Session | undefined): Session | undefined {
+    const usable = this.#live().filter((session) => this.#doubt(session)?.kind !== 'deep');
+    const isUsable = current !== undefined && usable.includes(current);
+    if (isUsable && this.#doubt(current) === undefined) return current;
+    const [sound] = usable.filter((session) => this.#isSound(session));
+    if (sound !== undefined || isUsable) return sound ?? current;
+    const height = ({ tip }: Session): number => tip?.height ?? 0;
+    return usable.sort((one, other) => height(other) - height(one))[0];
+  }
+
+  standing(session: Session): Doubt | 'sound' | 'unknown' {
+    const { store, network, world } = this.#parts;
+    const { headers } = store;
+    const best = headers.tip();
+    const tip = this.#headerOf(session);
+    if (best === undefined || tip === undefined) return 'unknown';
+    const view = { byHash: headers.byHash, bestAt: headers.bestAt };
+    return doubtOf({ view, network, tip, best, now: world.now() }) ?? 'sound';
+  }
+
+  isBeside(session: Session): boolean {
+    const tip = this.#headerOf(session);
+    if (tip === undefined) return false;
+    return this.#parts.store.headers.bestHashAt(tip.height) !== tip.header.hash;
+  }
+
+  look(): void {
+    const { pool, world } = this.#parts;
+    for (const session of this.#live()) {
+      const { label } = session.server;
+      const doubt = this.#doubt(session);
+      pool().setAside(session, doubt && describeDoubt(doubt));
+      if (doubt?.kind === this.#told.get(label)) continue;
+      if (doubt !== undefined) {
+        this.#told.set(label, doubt.kind);
+        const level = doubt.kind === 'deep' ? 'error' : 'warn';
+        world.log[level]('electrum server in doubt', {
+          server: label,
+          reason: describeDoubt(doubt),
+        });
+      } else if (this.#isSound(session)) {
+        this.#told.delete(label);
+        world.log.info('electrum server no longer in doubt', { server: label });
+      }
+    }
+  }
+
+  #live(): Session[] {
+    return [...this.#parts.pool().live()];
+  }
+
+  #headerOf({ tip }: Session): ChainHeader | undefined {
+    if (tip === undefined) return undefined;
+    try {
+      return this.#parts.store.headers.byHash(parseHeader(tip.raw).hash);
+    } catch {
+      return undefined;
+    }
+  }
+
+  #isSound(session: Session): boolean {
+    if (this.#doubt(session) !== undefined) return false;
+    return this.standing(session) !== 'unknown' || this.#abreastAt.has(session);
+  }
+
+  #doubt(session: Session): Doubt | undefined {
+    const found = this.standing(session);
+    if (found === 'unknown') return undefined;
+    const now = this.#parts.world.monotonic();
+    if (found === 'sound') {
+      this.#abreastAt.set(session, now);
+      return undefined;
+    }
+    const abreastAt = this.#abreastAt.get(session);
+    const isLate = abreastAt === undefined || now - abreastAt >= graceMs;
+    return found.kind === 'deep' || isLate ? found : undefined;
+  }
+}

@@ -1,0 +1,488 @@
+// Which servers are used, what holds back a promotion to 2, and what an operator is told of it.
+
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { afterEach, describe, expect, test } from 'vitest';
+import { networks } from '../../src/bitcoin/network.ts';
+import { createHealth } from '../../src/http/health.ts';
+import type { Issued } from '../../src/store/addresses.ts';
+import type { PaymentRow } from '../../src/store/ledger-statements.ts';
+import { createWatcher } from '../../src/watcher/watcher.ts';
+import { cleanUp, whenOver } from '../support/files.ts';
+import { closeHouses, type House, openHouse, untilReady } from '../support/house.ts';
+import { openTestStore } from '../support/store.ts';
+import { prepareWatching, type Watching, type WatchingOptions } from '../support/watching.ts';
+import { createTestWorld } from '../support/world.ts';
+import { makeCertificate } from '../unit/electrum/certificates.ts';
+import { startServer } from '../unit/electrum/scripted-server.ts';
+
+afterEach(closeHouses);
+afterEach(cleanUp);
+
+const minuteMs = 60_000;
+const hourMs = 3_600_000;
+
+/** Up to the tick of the clock's next minutes, each worked up. */
+async function minutes(watching: Watching, count: number): Promise<void> {
+  for (let minute = 0; minute < count; minute += 1) {
+    await watching.world.advance(minuteMs - (watching.world.now() % minuteMs));
+    await watching.watcher.idle();
+  }
+}
+
+async function begin(options: WatchingOptions): Promise<Watching> {
+  const watching = await prepareWatching({ servers: 2, ...options });
+  await watching.start();
+  await watching.world.until(() => live(watching) === watching.servers.length, 'all servers');
+  await watching.watcher.idle();
+  return watching;
+}
+
+const live = ({ watcher }: Watching): number =>
+  watcher.status().servers.filter(({ state }) => state === 'live').length;
+
+/** Which of the servers is watched, by its place. */
+const place = ({ watcher, labels }: Watching): number =>
+  labels.indexOf(watcher.status().server ?? '');
+
+const doubts = ({ watcher }: Watching) => watcher.status().servers.map(({ doubt }) => doubt);
+
+const rowOf = ({ store }: Watching, issued: Issued): PaymentRow | undefined => {
+  const id = store.addresses.byScripthash(issued.scripthash)?.id ?? 0;
+  return store.ledger.paymentsOf(id)[0];
+};
+
+const logged = ({ world }: Watching): string[] => world.logs.map(({ message }) => message);
+
+describe('a server that lags', () => {
+  test('is left for the other one after a minute, and used again once it has caught up', async () => {
+    const watching = await begin({});
+    const first = place(watching);
+    const { chain, servers, watcher } = watching;
+    const caughtUp = servers[first]?.inject({ kind: 'lag', blocks: 2 });
+    const issued = await watching.store.issue();
+    watcher.issued(issued.scripthash);
+    chain.pay([{ address: issued.address, valueSat: 5_000 }]);
+    chain.mine(2);
+    await watcher.idle();
+    expect(place(watching)).toBe(first);
+    await minutes(watching, 3);
+    expect(place(watching)).toBe(1 - first);
+    expect(rowOf(watching, issued)).toMatchObject({ state: 'confirmed' });
+    expect(doubts(watching)[first]).toBe('it is 2 blocks behind');
+    expect(watching.world.logs).toContainEqual(
+      expect.objectContaining({ level: 'warn', message: 'electrum server in doubt' }),
+    );
+    expect(watcher.status().servers.map(({ ban }) => ban)).toEqual([undefined, undefined]);
+    caughtUp?.();
+    servers[first]?.announce();
+    await minutes(watching, 1);
+    expect(doubts(watching)).toEqual([undefined, undefined]);
+    expect(logged(watching)).toContain('electrum server no longer in doubt');
+  });
+
+  test('one block behind is no lag', async () => {
+    const watching = await begin({});
+    const first = place(watching);
+    watching.servers[first]?.inject({ kind: 'lag', blocks: 1 });
+    watching.chain.mine(1);
+    await minutes(watching, 3);
+    expect(place(watching)).toBe(first);
+    expect(doubts(watching)).toEqual([undefined, undefined]);
+  });
+
+  test('is no second voice: what it does not know is not gone', async () => {
+    const watching = await begin({});
+    const { chain, servers, watcher } = watching;
+    const issued = await watching.store.issue();
+    watcher.issued(issued.scripthash);
+    const txid = chain.pay([{ address: issued.address, valueSat: 5_000 }]);
+    await watcher.idle();
+    servers[1 - place(watching)]?.inject({ kind: 'lag', blocks: 3 });
+    chain.mine(3, { include: 'none' });
+    await minutes(watching, 2);
+    chain.evict(txid);
+    await minutes(watching, 2);
+    expect(rowOf(watching, issued)).toMatchObject({ state: 'unconfirmed' });
+    servers[1 - place(watching)]?.heal();
+    servers[1 - place(watching)]?.announce();
+    await minutes(watching, 3);
+    expect(rowOf(watching, issued)).toMatchObject({ state: 'dropped' });
+  });
+
+  test('is used where it is the only one, and that is said', async () => {
+    const house = await openHouse();
+    await untilReady(house);
+    house.chain.mine(5);
+    await house.settle();
+    house.server.inject({ kind: 'lag', blocks: 3 });
+    house.server.announce();
+    await house.settle();
+    await house.world.advance(2 * minuteMs);
+    const { electrum, warnings, status } = house.app.health();
+    expect(electrum.server).toBe(house.labels[0]);
+    expect([status, ...warnings].join()).toContain(
+      'though it is 3 blocks behind: trust is reduced',
+    );
+    const address = await house.newAddress();
+    house.pay(address, 5_000);
+    await house.settle();
+    expect(house.statuses(address)).toEqual(['0']);
+  });
+});
+
+describe('a server whose tip is stale', () => {
+  const signet = { name: 'signet' } as const;
+
+  test('is left for another one after eight hours, on every network but regtest', async () => {
+    const watching = await begin({ network: signet, ownChains: true });
+    const first = place(watching);
+    watching.world.jumpWallClock(8 * hourMs + minuteMs);
+    // Both of them: then the one in use is kept.
+    await minutes(watching, 2);
+    expect(place(watching)).toBe(first);
+    expect(doubts(watching)).toEqual([
+      expect.stringContaining('8 hours old'),
+      expect.stringContaining('8 hours old'),
+    ]);
+    watching.chains[1 - first]?.mine(1);
+    await minutes(watching, 2);
+    expect(place(watching)).toBe(1 - first);
+    expect(doubts(watching)[1 - first]).toBeUndefined();
+  });
+
+  test('is never in doubt on regtest', async () => {
+    const watching = await begin({});
+    watching.world.jumpWallClock(90 * hourMs);
+    await minutes(watching, 2);
+    expect(doubts(watching)).toEqual([undefined, undefined]);
+  });
+});
+
+describe('a server on another branch', () => {
+  /** Two chains that part: the one in use has the payment and more work. */
+  async function disagreeing(): Promise<{ watching: Watching; issued: Issued; other: number }> {
+    const watching = await begin({ ownChains: true });
+    const { chains, watcher, store } = watching;
+    const [used, other] = [place(watching), 1 - place(watching)];
+    const issued = await store.issue();
+    watcher.issued(issued.scripthash);
+    chains[used]?.pay([{ address: issued.address, valueSat: 5_000 }]);
+    chains[used]?.mine(1);
+    await watcher.idle();
+    expect(rowOf(watching, issued)).toMatchObject({ state: 'confirming' });
+    chains[other]?.mine(3);
+    chains[used]?.mine(3, { include: 'none' });
+    await watcher.idle();
+    return { watching, issued, other };
+  }
+
+  test('three blocks back for half an hour: nothing is promoted to 2 until it ends', async () => {
+    const { watching, issued, other } = await disagreeing();
+    const { watcher, store, chains } = watching;
+    // A race until then: what was deep enough is final.
+    expect(rowOf(watching, issued)).toMatchObject({ state: 'confirmed' });
+    await minutes(watching, 29);
+    expect(watcher.status().held).toEqual([]);
+    await minutes(watching, 3);
+    expect(watcher.status().held.join()).toContain('another branch');
+    expect(watching.world.logs).toContainEqual(
+      expect.objectContaining({ level: 'error', message: 'nothing is promoted to 2' }),
+    );
+    const late = await store.issue();
+    watcher.issued(late.scripthash);
+    const used = chains[1 - other];
+    used?.pay([{ address: late.address, valueSat: 6_000 }]);
+    used?.mine(1);
+    await watcher.idle();
+    used?.mine(3);
+    await watcher.idle();
+    expect(rowOf(watching, late)).toMatchObject({ state: 'confirming' });
+    expect(rowOf(watching, issued)).toMatchObject({ state: 'confirmed' });
+    // It comes over to our chain: then all that waited is promoted.
+    await follow(watching, other);
+    await minutes(watching, 2);
+    expect(watcher.status().held).toEqual([]);
+    expect(rowOf(watching, late)).toMatchObject({ state: 'confirmed' });
+  });
+
+  test('that is so after a restart as well', async () => {
+    const { watching } = await disagreeing();
+    await minutes(watching, 32);
+    await watching.watcher.stop();
+    const again = watching.again();
+    expect(again.status().held).toHaveLength(1);
+    const issued = await watching.store.issue();
+    const used = watching.chains[0]?.tipHeight === 114 ? watching.chains[0] : watching.chains[1];
+    used?.pay([{ address: issued.address, valueSat: 6_000 }]);
+    used?.mine(4);
+    await watching.start();
+    await minutes(watching, 3);
+    expect(again.status().held).toHaveLength(1);
+    expect(rowOf(watching, issued)?.state).not.toBe('confirmed');
+  });
+
+  test('is not banned for what is true on its branch', async () => {
+    const { watching } = await disagreeing();
+    await minutes(watching, 40);
+    expect(watching.watcher.status().servers.map(({ ban }) => ban)).toEqual([undefined, undefined]);
+  });
+
+  /** The server's chain becomes that of the other one: the first in the list that is longer. */
+  async function follow(watching: Watching, other: number): Promise<void> {
+    const { servers } = watching;
+    // Without its own blocks it is an ancestor of ours: that is lag, and no disagreement.
+    servers[other]?.inject({ kind: 'lag', blocks: 3 });
+    servers[other]?.announce();
+    await watching.watcher.idle();
+  }
+});
+
+describe('a heavier branch that forks deeper than 144', () => {
+  async function deep(
+    house: House,
+    depth = 150,
+  ): Promise<{ address: string; late: string; height: unknown }> {
+    const [address, late] = [await house.newAddress(), await house.newAddress()];
+    house.pay(address, 50_000);
+    await house.settle();
+    house.chain.mine(depth - 1);
+    await house.settle();
+    house.pay(late, 20_000);
+    house.chain.mine(1);
+    await house.settle();
+    const { height } = house.app.health().electrum;
+    house.chain.reorganise(depth, { transactions: 'mempool' });
+    await house.world.until(() => house.app.health().electrum.server === null, 'the halt');
+    return { address, late, height };
+  }
+
+  test.each([150, 400])(
+    '(%i) is not followed and no lie: nothing is promoted or taken back, and the operator is told',
+    async (depth) => {
+      const house = await openHouse();
+      await untilReady(house);
+      const { address, late, height } = await deep(house, depth);
+      await house.world.advance(5 * minuteMs);
+      const { electrum, warnings } = house.app.health();
+      expect(electrum.height).toBe(height);
+      expect(electrum.servers[0]).not.toHaveProperty('banned_until');
+      expect(warnings.join('\n')).toContain('deeper than 144');
+      expect(warnings.join('\n')).toContain('see which chain is right');
+      expect(house.statuses(address)).toEqual(['0', '2']);
+      expect(house.statuses(late)).toEqual(['1']);
+      // The same after a restart.
+      await house.stop();
+      await house.start();
+      await house.world.advance(5 * minuteMs);
+      expect(house.app.health().electrum.server).toBeNull();
+      expect(house.app.health().warnings.join('\n')).toContain('deeper than 144');
+      expect(house.told().map(({ status }) => status)).toEqual(['0', '2', '1']);
+    },
+  );
+
+  test('is followed from its next block on when the operator says so', async () => {
+    const house = await openHouse();
+    await untilReady(house);
+    const { late, height } = await deep(house);
+    await house.world.turn();
+    const label = house.labels[0] ?? '';
+    const command = ['src/main.ts', 'servers', 'follow', label, '--db', house.path];
+    const { stdout } = await promisify(execFile)(process.execPath, command);
+    expect(stdout).toContain('is followed');
+    await house.world.advance(2 * minuteMs);
+    expect(house.app.health().electrum.height).toBe(height);
+    house.chain.mine(2);
+    await house.world.advance(3 * minuteMs);
+    await untilReady(house);
+    const { electrum, warnings } = house.app.health();
+    expect(electrum.height).toBe(house.chain.tipHeight);
+    expect(warnings).toEqual([]);
+    expect(house.statuses(late)).toEqual(['1', '2']);
+  });
+
+  test('goes on with another server on our chain, which ends the alarm once it leads', async () => {
+    const watching = await begin({ ownChains: true });
+    const { chains, watcher, store } = watching;
+    const used = place(watching);
+    const [ours, theirs] = [chains[used], chains[1 - used]];
+    ours?.mine(150);
+    await watcher.idle();
+    // To anyone: so that no block is the same.
+    theirs?.mine(160, { to: Uint8Array.of(0x51) });
+    await minutes(watching, 1);
+    expect(watcher.status().tipHeight).toBe(260);
+    expect(place(watching)).toBe(used);
+    expect(watcher.status().held.join()).toContain('deeper than 144');
+    const issued = await store.issue();
+    watcher.issued(issued.scripthash);
+    ours?.pay([{ address: issued.address, valueSat: 6_000 }]);
+    ours?.mine(1);
+    await watcher.idle();
+    ours?.mine(3);
+    await minutes(watching, 1);
+    expect(rowOf(watching, issued)).toMatchObject({ state: 'confirming' });
+    // Ours leads again; the other one comes back to it.
+    ours?.mine(8);
+    watching.servers[1 - used]?.inject({ kind: 'lag', blocks: 160 });
+    watching.servers[1 - used]?.announce();
+    await minutes(watching, 2);
+    expect(watcher.status().held).toEqual([]);
+    expect(rowOf(watching, issued)).toMatchObject({ state: 'confirmed' });
+  });
+});
+
+test('the only server lied: nothing is promoted to 2 until its proofs hold, and it is not left', async () => {
+  const house = await openHouse({ store: { confirmations: 4 } });
+  await untilReady(house);
+  const [early, late] = [await house.newAddress(), await house.newAddress()];
+  house.pay(early, 10_000);
+  house.chain.mine(1);
+  await house.settle();
+  expect(house.statuses(early)).toEqual(['1']);
+  house.pay(late, 20_000);
+  await house.settle();
+  const truth = house.server.inject({ kind: 'lie', about: 'merkle' });
+  house.chain.mine(1);
+  await house.world.until(() => house.app.health().electrum.server === null, 'the ban');
+  // The headers alone would make the first one final.
+  house.chain.mine(4);
+  const before = house.server.count('server.version');
+  for (let minute = 0; minute < 5; minute += 1) await house.world.advance(minuteMs);
+  expect(house.server.count('server.version')).toBeGreaterThanOrEqual(before + 4);
+  expect(house.statuses(early)).toEqual(['1']);
+  expect(house.statuses(late)).toEqual(['0']);
+  expect(house.app.health().warnings.join('\n')).toContain('has lied');
+  truth();
+  await house.world.advance(3 * minuteMs);
+  await house.settle();
+  expect(house.statuses(early)).toEqual(['1', '2']);
+  expect(house.statuses(late)).toEqual(['0', '1', '2']);
+  // Held back until it was seen that its proofs hold, then told at once; the ban is spoken of still.
+  expect(house.app.health().warnings.join('\n')).not.toContain('has lied');
+  expect(house.app.health().warnings.join('\n')).toContain('is banned until');
+});
+
+test('a node that is dead behind its server is told of', async () => {
+  const house = await openHouse();
+  await untilReady(house);
+  const address = await house.newAddress();
+  const alive = house.server.inject({
+    kind: 'hang',
+    when: (method) => method === 'blockchain.transaction.get',
+  });
+  house.pay(address, 5_000);
+  await house.world.turn();
+  await house.world.advance(15_000);
+  expect(house.app.health().warnings.join('\n')).toContain('1 address(es) could not be worked up');
+  alive();
+  await house.world.advance(2 * minuteMs);
+  await house.settle();
+  expect(house.statuses(address)).toEqual(['0']);
+  expect(house.app.health().warnings).toEqual([]);
+});
+
+test('a server whose node is dead is left for another one after the second try', async () => {
+  const house = await openHouse({ servers: 2 });
+  await untilReady(house);
+  const first = house.app.health().electrum.server;
+  const address = await house.newAddress();
+  house.inUse().inject({ kind: 'hang', when: (method) => method === 'blockchain.transaction.get' });
+  house.pay(address, 5_000);
+  await house.world.turn();
+  await house.world.advance(90_000);
+  await house.world.until(() => house.statuses(address).length > 0, 'the other server');
+  expect(house.statuses(address)).toEqual(['0']);
+  expect(house.app.health().electrum.server).not.toBe(first);
+});
+
+test('a changed certificate is told of, with the command that accepts it', async () => {
+  const store = await openTestStore();
+  const server = await startServer({}, { tls: makeCertificate() });
+  whenOver(() => server.close());
+  const { address } = server;
+  const sha256 = 'ab'.repeat(32);
+  const world = createTestWorld();
+  await store.servers.learn(address.label, { kind: 'pinned', sha256 }, world.now());
+  const watcher = createWatcher({
+    world,
+    store,
+    network: networks.regtest,
+    servers: [address],
+    proxy: undefined,
+    proveDepthAboveSat: 0,
+    onCallbacks: () => {},
+  });
+  whenOver(() => watcher.stop());
+  const health = createHealth({
+    store,
+    watcher,
+    copied: undefined,
+    hasRoom: () => true,
+    now: () => world.now(),
+  });
+  watcher.start();
+  await world.until(() => watcher.status().servers[0]?.lastError !== undefined, 'the refusal');
+  const { warnings, electrum } = health();
+  expect(warnings.join('\n')).toContain(`pinned is ${sha256}`);
+  expect(warnings.join('\n')).toContain(`paygate servers forget ${address.label}`);
+  expect(electrum.servers[0]).toMatchObject({ certificate: 'pinned', pin: sha256 });
+});
+
+describe('paygate servers list', () => {
+  const list = async (house: House, ...more: string[]): Promise<string> => {
+    const command = ['src/main.ts', 'servers', 'list', '--db', house.path, ...more];
+    const { stdout } = await promisify(execFile)(process.execPath, command);
+    return stdout;
+  };
+
+  test('shows height, latency, protocol and ban of each while serve runs', async () => {
+    const house = await openHouse({ servers: 2 });
+    await untilReady(house);
+    const [used, liar] = [house.app.health().electrum.server, house.inUse()];
+    liar.inject({ kind: 'lie', about: 'header-work' });
+    house.chain.mine(1);
+    await house.world.until(() => house.app.health().electrum.server !== used, 'the ban');
+    await untilReady(house);
+    const listen = `127.0.0.1:${house.port}`;
+    const lines = (await list(house, '--listen', listen)).split('\n');
+    expect(lines[0]).toMatch(/server +state +height +latency +protocol +certificate +trouble/);
+    const lineOf = (label: string) => lines.find((line) => line.startsWith(`${label} `));
+    expect(lineOf(used ?? '')).toMatch(/banned .*banned until .*meet its target/);
+    const other = house.labels.find((label) => label !== used) ?? '';
+    expect(lineOf(other)).toMatch(/live +111 +\d+ ms +1\.6/);
+  });
+
+  test('shows what the file remembers where no serve runs', async () => {
+    const house = await openHouse();
+    const sha256 = 'cd'.repeat(32);
+    await house.withStore(async ({ servers }) => {
+      await servers.learn('ssl://one.example:50002', { kind: 'pinned', sha256 }, 0);
+      const until = Date.now() + hourMs;
+      await servers.setBan('ssl://two.example:50002', { until, reason: 'it lied' }, 0);
+    });
+    await house.stop();
+    const { servers } = JSON.parse(await list(house, '--json', '--listen', '127.0.0.1:1'));
+    expect(servers).toMatchObject([
+      { server: 'ssl://one.example:50002', state: 'remembered', pin: sha256 },
+      { server: 'ssl://two.example:50002', ban_reason: 'it lied' },
+    ]);
+  });
+});
+
+test('a clean stop is no loss of servers: nothing is warned of', async () => {
+  const house = await openHouse({ servers: 2 });
+  await untilReady(house);
+  house.pay(await house.newAddress(), 5_000);
+  await house.settle();
+  house.pay(await house.newAddress(), 5_000);
+  await house.stop();
+  // Nor in the middle of connecting, following the chain and subscribing.
+  for (let turns = 0; turns < 8; turns += 1) {
+    await house.start();
+    for (let turn = 0; turn < turns; turn += 1) await house.world.turn();
+    await house.stop();
+  }
+  const troubles = house.world.logs.filter(({ level }) => level === 'warn' || level === 'error');
+  expect(troubles).toEqual([]);
+});
