@@ -19,7 +19,7 @@ const USAGE = `usage: node scripts/regtest.mjs [--name NAME] COMMAND
   down                  stop them and remove the chain
   status                what runs, and how high its chain is
   cli ARGS…             bitcoin-cli on the node (--name goes before it)
-  install-electrs       build the second kind of Electrum server, once (about 10 min; needs cargo)
+  install-electrs       build the second kind of Electrum server, once (10 to 20 min; needs Rust)
 `;
 
 const DEFAULT_NAME = 'default';

@@ -16,6 +16,9 @@ const stopLimitMs = 10_000;
 /** A server that is away is tried again at least each minute. */
 export const untilReconnected = { timeout: 75_000 };
 
+/** A script whose servers disagree is looked at again each minute, or when the tip moves. */
+export const untilLookedAtAgain = { timeout: 75_000 };
+
 export interface Outcome {
   readonly code: number | null;
   readonly stdout: string;
@@ -34,6 +37,8 @@ export interface Server {
   readonly port: number;
   /** All that it has printed. */
   output(): string;
+  /** The payments that it says are gone, by txid, and what has replaced each. */
+  gone(): Record<string, string | null>;
   /** Asks its HTTP server. */
   ask(path: string, init?: RequestInit): Promise<Reply>;
   // biome-ignore lint/suspicious/noExplicitAny: as above.
@@ -96,6 +101,12 @@ export async function servePaygate(args: readonly string[], logFile: string): Pr
   const server: Server = {
     port,
     output: () => output,
+    gone() {
+      const lines = output.split('\n').filter((line) => line.includes('"a payment is gone"'));
+      return Object.fromEntries(
+        lines.map((line) => JSON.parse(line)).map(({ txid, replacedBy }) => [txid, replacedBy]),
+      );
+    },
     async ask(path, init) {
       const response = await fetch(`${origin}${path}`, init);
       return { status: response.status, headers: response.headers, body: await response.json() };

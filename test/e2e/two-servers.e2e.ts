@@ -5,12 +5,11 @@
 import { expect } from 'vitest';
 import { expectAgreement } from './agreement.ts';
 import type { ElectrumName } from './network.ts';
+import { untilLookedAtAgain } from './paygate.ts';
 import { paymentKey } from './shop.ts';
 import { test } from './stage.ts';
 
 const eachServer: readonly ElectrumName[] = ['first', 'second'];
-/** A script whose servers disagree is looked at again each minute, or when the tip moves. */
-const untilLookedAtAgain = { timeout: 75_000 };
 
 test.for(eachServer)(
   'a fee is bumped and a coin spent twice, watched on the %s server',
@@ -36,7 +35,7 @@ test.for(eachServer)(
       await expect.poll(() => shop.payments()).toEqual(told);
     }
     await expect
-      .poll(() => gone(server.output()), untilLookedAtAgain)
+      .poll(() => server.gone(), untilLookedAtAgain)
       .toEqual({ [original]: replacement, [doomed]: null });
     await server.settled();
     await server.stop();
@@ -94,9 +93,7 @@ test.for(eachServer)(
       if (statuses !== '0') await network.mine();
       await expectTold(paymentKey(address, 84_004, replacement), statuses);
     }
-    await expect
-      .poll(() => gone(server.output()), untilLookedAtAgain)
-      .toEqual({ [original]: replacement });
+    await expect.poll(() => server.gone(), untilLookedAtAgain).toEqual({ [original]: replacement });
     await server.settled(['1 payment(s) were taken back in the last 7 days after 1 or 2 was told']);
     await server.stop();
     expect(shop.payments()).toEqual(told);
@@ -136,11 +133,3 @@ test.for(eachServer)(
     await expectAgreement(stage);
   },
 );
-
-/** The payments that paygate says are gone, and what has replaced each. */
-function gone(output: string): Record<string, string | null> {
-  const lines = output.split('\n').filter((line) => line.includes('"a payment is gone"'));
-  return Object.fromEntries(
-    lines.map((line) => JSON.parse(line)).map(({ txid, replacedBy }) => [txid, replacedBy]),
-  );
-}
