@@ -11,8 +11,10 @@ import { errorResponse } from './errors.ts';
 import { createLimits } from './limits.ts';
 import { merchantTx } from './merchant-tx.ts';
 import { newAddress } from './new-address.ts';
+import { openapiOf } from './openapi.ts';
 import { ask, type Operation } from './operation.ts';
 import type { ApiOptions } from './options.ts';
+import { receiptPage } from './receipt.ts';
 import { txDetail } from './tx-detail.ts';
 
 /** Every operation there is, in the order of the documentation. */
@@ -25,13 +27,16 @@ export const operationsOf = (options: ApiOptions): readonly Operation[] => [
   ...connectOperations(options),
 ];
 
-export function createApi(options: ApiOptions): Hono {
+export function createApi(options: ApiOptions, operations: readonly Operation[]): Hono {
   const limits = createLimits(options.rates, options.monotonic);
   const auth: AuthParts = { ...options, limits, keys: options.store.keys };
   const api = new Hono();
   api.use(noStore, refuseRepeated);
   const methods = new Map<string, string[]>();
-  for (const operation of operationsOf(options)) {
+  const description = openapiOf(operations);
+  api.get('/openapi.json', (context) => context.json(description));
+  api.get('/tx', (context) => receiptPage(options.store, context));
+  for (const operation of operations) {
     const path = operation.path.replaceAll(/\{(\w+)\}/g, ':$1');
     methods.set(path, [...(methods.get(path) ?? []), ...operation.methods]);
     api.on([...operation.methods], path, (context) => serve(auth, operation, context));

@@ -21,7 +21,7 @@ const query = z.object({
   match_account: z.string().optional().describe('A part of the extended public key'),
   crypto: z
     .string()
-    .regex(/^btc$/i, 'Only crypto=BTC is served here')
+    .regex(/^[bB][tT][cC]$/, 'Only crypto=BTC is served here')
     .optional()
     .describe('BTC, and nothing else'),
   reset: z.string().optional().describe('1: the last address again, while nobody has paid it'),

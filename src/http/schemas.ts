@@ -7,5 +7,5 @@ export const satoshis = z.int().describe('Satoshis');
 export const bitcoin = z.literal('BTC');
 export const txid = z
   .string()
-  .regex(/^[0-9a-f]{64}$/i, '64 hex digits are expected')
+  .regex(/^[0-9a-fA-F]{64}$/, '64 hex digits are expected')
   .transform((text) => text.toLowerCase());

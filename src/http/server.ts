@@ -8,10 +8,12 @@ import { bodyLimit } from 'hono/body-limit';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { PaygateError, reasonOf } from '../errors.ts';
 import type { Logger } from '../world.ts';
-import { createApi } from './api.ts';
+import { createApi, operationsOf } from './api.ts';
 import { errorResponse, respondTo } from './errors.ts';
 import { createLive, type LiveOptions } from './live.ts';
+import { docsOf } from './openapi.ts';
 import type { ApiOptions } from './options.ts';
+import { page } from './page.ts';
 
 const urlLimitBytes = 8 * 1024;
 const bodyLimitBytes = 16 * 1024;
@@ -56,8 +58,10 @@ export function createHttp(options: ServerOptions): Fetch {
     context.header('Cache-Control', 'no-store');
     return context.json(options.health());
   });
-  app.route('/api', createApi(options));
+  const operations = operationsOf(options);
+  app.route('/api', createApi(options, operations));
   app.route('/', createLive(options));
+  app.get('/docs', (context) => page(context, 'The API of paygate', docsOf(operations)));
   app.notFound((context) => errorResponse(context, 404, 'There is nothing at this path'));
   app.onError((error, context) => {
     if (!(error instanceof PaygateError)) {

@@ -353,3 +353,23 @@ describe('a disk', () => {
     expect(fatal).toEqual([]);
   });
 });
+
+describe('what waits for a commit', () => {
+  it('runs after it and before the caller hears of it; never when the write is undone', async () => {
+    const { database, put, seen } = open();
+    const told: string[] = [];
+    const kept = database
+      .write((tx) => {
+        put('kept');
+        tx.afterCommit(() => told.push(`kept ${seen().includes('kept')}`));
+      })
+      .then(() => told.push('answered'));
+    const undone = database.write((tx) => {
+      tx.afterCommit(() => told.push('undone'));
+      throw new Error('no');
+    });
+    await expect(undone).rejects.toThrow('no');
+    await kept;
+    expect(told).toEqual(['kept true', 'answered']);
+  });
+});

@@ -1,0 +1,138 @@
+// The API described for programs (OpenAPI 3.1) and for people, out of the operations themselves: the
+// schemas here are those that read a request, so that neither description can fall behind.
+// https://spec.openapis.org/oas/v3.1.1
+
+import { html } from 'hono/html';
+import { z } from 'zod';
+import { isAllowed, keyScopes } from '../domain/scope.ts';
+import { version } from '../version.ts';
+import type { Operation } from './operation.ts';
+import type { Markup } from './page.ts';
+
+type Json = Record<string, unknown>;
+type Method = Operation['methods'][number];
+
+const error = z.object({
+  status: z.int().describe('The HTTP status again'),
+  message: z.string().describe('What is wrong, and what to do'),
+  error: z.object({
+    code: z.int().describe('1001, 1003, 1008, 1032, or the HTTP status'),
+    message: z.string().describe('The message again'),
+  }),
+});
+
+const refusals: Readonly<Record<string, string>> = {
+  400: 'What was asked cannot be',
+  401: 'No key, or one that is none',
+  403: 'The key may not do this',
+  404: 'Nothing is known of it',
+  409: 'Not now: the gap limit is reached',
+  429: 'Too often; Retry-After says how long to wait',
+  503: 'Not now; Retry-After says how long to wait',
+};
+
+const schemaOf = (schema: z.ZodType, io: 'input' | 'output'): Json => {
+  const { $schema, ...rest } = z.toJSONSchema(schema, { io });
+  return rest;
+};
+
+/** The scopes whose keys may call an operation by a method. */
+const scopesOf = ({ issues, writes }: Operation, method: Method): string[] =>
+  keyScopes.filter(
+    (scope) =>
+      isAllowed(scope, { method, issues: issues ?? false }) && (!writes || scope === 'payments'),
+  );
+
+interface Parameter {
+  readonly name: string;
+  readonly in: 'path' | 'query';
+  readonly required: boolean;
+  readonly description?: string;
+  readonly schema: Json;
+}
+
+function parameters(schema: z.ZodObject | undefined, place: Parameter['in']): Parameter[] {
+  if (schema === undefined) return [];
+  const { properties = {}, required = [] } = schemaOf(schema, 'input') as {
+    properties?: Record<string, Json & { description?: string }>;
+    required?: string[];
+  };
+  return Object.entries(properties).map(([name, { description, ...rest }]) => ({
+    name,
+    in: place,
+    required: place === 'path' || required.includes(name),
+    ...(description !== undefined && { description }),
+    schema: rest,
+  }));
+}
+
+const parametersOf = ({ params, query }: Operation): Parameter[] => [
+  ...parameters(params, 'path'),
+  ...parameters(query, 'query'),
+];
+
+const json = (schema: Json): Json => ({ 'application/json': { schema } });
+
+function describe(operation: Operation, method: Method): Json {
+  const { summary, body, answer, writes } = operation;
+  const scopes = `For keys of the scope ${scopesOf(operation, method).join(', ')}.`;
+  const window = ' Only while "Connect a plugin" is open for the key.';
+  const refused = Object.entries(refusals).map(([status, description]) => [
+    status,
+    { description, content: json({ $ref: '#/components/schemas/Error' }) },
+  ]);
+  return {
+    summary,
+    description: writes ? scopes + window : scopes,
+    parameters: parametersOf(operation),
+    ...(body !== undefined &&
+      method === 'POST' && { requestBody: { content: json(schemaOf(body, 'input')) } }),
+    responses: {
+      200: { description: 'Done', content: json(schemaOf(answer, 'output')) },
+      ...Object.fromEntries(refused),
+    },
+  };
+}
+
+export function openapiOf(operations: readonly Operation[]): Json {
+  const paths: Record<string, Json> = {};
+  for (const operation of operations) {
+    for (const method of operation.methods) {
+      paths[operation.path] = {
+        ...paths[operation.path],
+        [method.toLowerCase()]: describe(operation, method),
+      };
+    }
+  }
+  return {
+    openapi: '3.1.1',
+    info: { title: 'paygate', version, description: 'Bitcoin payments to your own wallet' },
+    servers: [{ url: '/api' }],
+    security: [{ key: [] }],
+    paths,
+    components: {
+      securitySchemes: { key: { type: 'http', scheme: 'bearer' } },
+      schemas: { Error: schemaOf(error, 'output') },
+    },
+  };
+}
+
+/** The body of the page for people. */
+export const docsOf = (operations: readonly Operation[]): Markup => html`<h1>paygate ${version}</h1>
+  <p>
+    Paths are below <code>/api</code>; send <code>Authorization: Bearer KEY</code>. Amounts are satoshis,
+    times Unix seconds. The same for programs: <a href="/api/openapi.json">openapi.json</a>.
+  </p>
+  ${operations.map(
+    (operation) => html`<h2><code>${operation.methods.join(' | ')} ${operation.path}</code></h2>
+      <p>${operation.summary}.${operation.writes ? ' Only while "Connect a plugin" is open for the key.' : ''}</p>
+      <table>
+        ${parametersOf(operation).map(
+          ({ name, required, description = '' }) => html`<tr>
+            <td><code>${name}</code></td>
+            <td>${required ? 'required' : 'optional'}</td>
+            <td>${description}</td>
+          </tr>`,
+        )}
+      </table>`,
+  )}`;

@@ -1,0 +1,39 @@
+// A page for people: plain HTML, everything escaped, one style that the policy names by its hash, nothing
+// from anywhere else, in no frame.
+
+import { createHash } from 'node:crypto';
+import type { Context } from 'hono';
+import { html, raw } from 'hono/html';
+
+const style =
+  'body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}' +
+  'table{border-collapse:collapse}td,th{text-align:left;vertical-align:top;padding:.25rem 1rem .25rem 0}' +
+  'code{overflow-wrap:anywhere}';
+
+const policy = [
+  "default-src 'none'",
+  `style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'`,
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+export type Markup = ReturnType<typeof html>;
+
+export function page(context: Context, title: string, body: Markup): Response | Promise<Response> {
+  context.header('Content-Security-Policy', policy);
+  context.header('X-Content-Type-Options', 'nosniff');
+  context.header('Referrer-Policy', 'no-referrer');
+  return context.html(html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width" />
+        <title>${title}</title>
+        <style>${raw(style)}</style>
+      </head>
+      <body>
+        ${body}
+      </body>
+    </html>`);
+}

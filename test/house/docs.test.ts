@@ -1,0 +1,78 @@
+// docs/api.md, run: each curl of it is sent to paygate, in order, and must be answered as is printed
+// there. A comment `<!-- … -->` beside an example says what happens before it. With
+// PAYGATE_WRITE_DOCS=1 the answers are written instead of compared.
+
+import { readFileSync, writeFileSync } from 'node:fs';
+import { afterEach, expect, test } from 'vitest';
+import { closeHouses, type House, openHouse, untilReady } from '../support/house.ts';
+
+afterEach(closeHouses);
+
+const file = new URL('../../docs/api.md', import.meta.url);
+const example = /(?:<!-- (.+) -->\n)?```console\n([\s\S]*?)```/g;
+
+/** What the examples speak of, under the names that they have in the text. */
+type Names = Map<string, string>;
+
+const steps: Readonly<Record<string, (house: House, names: Names) => Promise<void>>> = {
+  async 'the customer pays'(house, names) {
+    names.set('TXID', house.pay(names.get('ADDRESS') ?? '', 25_000));
+    await house.settle();
+  },
+  async 'two blocks follow'(house) {
+    house.chain.mine(2);
+    await house.settle();
+  },
+  async 'the window is open'(house) {
+    await house.withStore(({ keys, database }) =>
+      database.write((tx) => keys.allowPlugin(tx, house.world.now(), 1, house.world.now() + 9e5)),
+    );
+  },
+};
+
+const command =
+  /^\$ curl (?:-X (\w+) )?-H "Authorization: Bearer \$KEY" (?:-H "([^"]+)" )?(?:-d '([^']*)' )?"\$PAYGATE([^"]+)"$/;
+
+async function run(house: House, line: string, names: Names): Promise<string> {
+  const [, method, header, body, path] = command.exec(line) ?? [];
+  if (path === undefined) throw new Error(`not a command of this page: ${line}`);
+  const target = path.replaceAll(/\$([A-Z]+)/g, (_all, name: string) => names.get(name) ?? name);
+  const [name = '', value = ''] = header?.split(': ') ?? [];
+  const { body: answer } = await house.ask(target, {
+    method: method ?? (body === undefined ? 'GET' : 'POST'),
+    ...(body !== undefined && {
+      body,
+    }),
+    ...(name !== '' && { headers: { [name]: value } }),
+  });
+  if (path.startsWith('/api/new_address')) names.set('ADDRESS', answer.address);
+  return JSON.stringify(answer);
+}
+
+test('what docs/api.md prints is what paygate answers', async () => {
+  const house = await openHouse();
+  await untilReady(house);
+  await house.withStore(({ catalog, database }) =>
+    database.write((tx) =>
+      catalog.changeStore(tx, 1, { callbackUrl: 'https://shop.example/paid?secret=tulip' }),
+    ),
+  );
+  const text = readFileSync(file, 'utf8');
+  const names: Names = new Map();
+  let written = '';
+  let after = 0;
+  let count = 0;
+  for (const { 0: all, 1: step, 2: block = '', index } of text.matchAll(example)) {
+    if (step !== undefined) await steps[step]?.(house, names);
+    const [line = ''] = block.split('\n');
+    const answer = await run(house, line, names);
+    written += text.slice(after, index) + all.replace(block, () => `${line}\n${answer}\n`);
+    after = index + all.length;
+    count += 1;
+  }
+  written += text.slice(after);
+  expect(count).toBeGreaterThan(12);
+  if (process.env.PAYGATE_WRITE_DOCS === '1') writeFileSync(file, written);
+  else expect(written).toBe(text);
+  expect(names.get('TXID')).toMatch(/^[0-9a-f]{64}$/);
+});

@@ -1,0 +1,223 @@
+// The document and the code are one: every documented operation is called, and its answer must have the
+// documented shape; every key is tried on every operation; the pages for people hold nothing foreign.
+
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { deriveAddress } from '../../src/bitcoin/keychain.ts';
+import { formatApiKey } from '../../src/domain/api-key.ts';
+import type { KeyScope } from '../../src/domain/scope.ts';
+import { closeHouses, type House, merchantKey, openHouse, untilReady } from '../support/house.ts';
+
+afterEach(closeHouses);
+
+let house: House;
+/** Of store 1, paid. */
+let address: string;
+let txid: string;
+
+beforeEach(async () => {
+  house = await openHouse();
+  await untilReady(house);
+  address = await house.newAddress();
+  txid = house.pay(address, 9_000);
+  await house.settle();
+  await house.addStore({
+    name: 'Second',
+    key: merchantKey(2),
+    startIndex: 0,
+    callbackUrl: 'https://shop.example/second?secret=other',
+  });
+});
+
+interface Sample {
+  readonly path: string;
+  readonly body?: unknown;
+  /** What an unprivileged look at store 1 answers to a key of store 2. */
+  readonly other: number;
+}
+
+/** One call of each operation, for store 1, that answers 200 to the merchant key. */
+function samples(): Record<string, Sample> {
+  const named = `?addr=${address}`;
+  const body = { addr: address };
+  const account = merchantKey().account;
+  return {
+    'GET /new_address': { path: '/new_address?match_callback=s3cr3t', other: 200 },
+    'POST /new_address': { path: '/new_address?match_callback=s3cr3t', other: 200 },
+    'GET /merchant/tx': { path: `/merchant/tx${named}`, other: 404 },
+    'GET /balance': { path: `/balance${named}`, other: 403 },
+    'POST /balance': { path: '/balance', body, other: 403 },
+    'GET /searchhistory': { path: `/searchhistory${named}`, other: 403 },
+    'POST /searchhistory': { path: '/searchhistory', body, other: 403 },
+    'GET /tx_detail': { path: `/tx_detail?txid=${txid}`, other: 404 },
+    'GET /v2/wallets': { path: '/v2/wallets', other: 200 },
+    'GET /v2/wallets/{id}': { path: '/v2/wallets/1', other: 404 },
+    'GET /v2/stores': { path: '/v2/stores?wallets=true', other: 200 },
+    'GET /v2/stores/{id}': { path: '/v2/stores/1', other: 404 },
+    'GET /v2/stores/{id}/wallets': { path: '/v2/stores/1/wallets', other: 404 },
+    'GET /address': { path: '/address?&no_balance=true', other: 200 },
+    'POST /v2/stores': {
+      path: '/v2/stores',
+      body: { name: 'New', http_callback: 'https://shop.example/new' },
+      other: 403,
+    },
+    'POST /v2/stores/{id}': { path: '/v2/stores/1', body: { name: 'Renamed' }, other: 404 },
+    'POST /v2/stores/{id}/wallets': {
+      path: '/v2/stores/1/wallets',
+      body: { wallet_id: 1 },
+      other: 404,
+    },
+    'POST /update_callback': {
+      path: '/update_callback',
+      body: { callback: 'https://shop.example/cb', xpub: account },
+      other: 404,
+    },
+    'DELETE /v2/stores/{id}/wallets/{wid}': { path: '/v2/stores/1/wallets/1', other: 404 },
+    'DELETE /v2/stores/{id}': { path: '/v2/stores/1', other: 404 },
+  };
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a document is what the test looks at.
+type Document = any;
+
+const documented = (document: Document): string[] =>
+  Object.entries<object>(document.paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+  );
+
+const call = (name: string, { path, body }: Sample, key: string | undefined) =>
+  house.ask(`/api${path}`, {
+    method: name.split(' ')[0] ?? '',
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+    headers: { Authorization: key === undefined ? '' : `Bearer ${key}` },
+  });
+
+const addKey = (storeId: number, scope: KeyScope): Promise<string> =>
+  house.withStore(({ keys, database }) =>
+    database.write((tx) =>
+      keys.add(tx, house.world.now(), { storeId, scope, secret: house.world.randomBytes(32) }),
+    ),
+  );
+
+const openWindow = (keyId: number): Promise<void> =>
+  house.withStore(({ keys, database }) =>
+    database.write((tx) => keys.allowPlugin(tx, house.world.now(), keyId, house.world.now() + 9e5)),
+  );
+
+test('every documented operation answers as documented, and none is undocumented here', async () => {
+  const document = (await house.ask('/api/openapi.json')).body;
+  expect(document.openapi).toBe('3.1.1');
+  const calls = samples();
+  expect(documented(document).sort()).toEqual(Object.keys(calls).sort());
+  await openWindow(1);
+  for (const [name, sample] of Object.entries(calls)) {
+    const { status, body } = await call(name, sample, house.apiKey);
+    expect([name, status]).toEqual([name, 200]);
+    const [method = '', path = ''] = name.split(' ');
+    const { content } = document.paths[path][method.toLowerCase()].responses['200'];
+    const shape = z.fromJSONSchema(content['application/json'].schema);
+    expect([name, shape.safeParse(body).error]).toEqual([name, undefined]);
+  }
+});
+
+test('a parameter that is documented as required is required, and each error has the documented shape', async () => {
+  const document = (await house.ask('/api/openapi.json')).body;
+  const shape = z.fromJSONSchema(document.components.schemas.Error);
+  let refused = 0;
+  for (const [path, methods] of Object.entries<Document>(document.paths)) {
+    for (const { name, in: place, required } of methods.get?.parameters ?? []) {
+      if (place !== 'query' || !required) continue;
+      const { status, body } = await house.ask(`/api${path}`);
+      expect([name, status]).toEqual([name, 400]);
+      expect(shape.safeParse(body).success).toBe(true);
+      refused += 1;
+    }
+  }
+  expect(refused).toBeGreaterThan(0);
+});
+
+describe('each operation', () => {
+  test.each([
+    ['no key', async () => undefined, () => 401],
+    ['a wrong key', async () => formatApiKey(new Uint8Array(32).fill(9)), () => 401],
+    [
+      'a read key',
+      () => addKey(1, 'read'),
+      (name: string) => (name.startsWith('GET ') && name !== 'GET /new_address' ? 200 : 403),
+    ],
+    [
+      'an address-only key',
+      () => addKey(1, 'address-only'),
+      (name: string) => (name.endsWith('/new_address') ? 200 : 403),
+    ],
+    [
+      "another store's key, its plugin window open",
+      async () => {
+        const key = await addKey(2, 'payments');
+        await openWindow(2);
+        return key;
+      },
+      (_name: string, { other }: Sample) => other,
+    ],
+    [
+      'the merchant key, its plugin window shut',
+      async () => house.apiKey,
+      (name: string) => (writes.test(name) ? 403 : 200),
+    ],
+  ])('with %s', async (_who, keyOf, expected) => {
+    const key = await keyOf();
+    for (const [name, sample] of Object.entries(samples())) {
+      const { status } = await call(name, sample, key);
+      expect([name, status]).toEqual([name, expected(name, sample)]);
+    }
+  });
+  const writes = /^(DELETE|POST \/v2|POST \/update_callback)/;
+});
+
+test("another store's key learns nothing of the first store", async () => {
+  const key = await addKey(2, 'payments');
+  for (const [name, sample] of Object.entries(samples())) {
+    const { body } = await call(name, sample, key);
+    const text = JSON.stringify(body ?? '');
+    expect([name, text.includes(merchantKey().account), text.includes('s3cr3t')]).toEqual([
+      name,
+      false,
+      false,
+    ]);
+  }
+});
+
+async function pageOf(path: string): Promise<{ status: number; text: string; policy: string }> {
+  const response = await fetch(`http://127.0.0.1:${house.port}${path}`);
+  const policy = response.headers.get('Content-Security-Policy') ?? '';
+  return { status: response.status, text: await response.text(), policy };
+}
+
+test('the page of the API names every operation and loads nothing from anywhere', async () => {
+  const { status, text, policy } = await pageOf('/docs');
+  expect(status).toBe(200);
+  for (const name of Object.keys(samples())) expect(text).toContain(name.split(' ')[1]);
+  expect(text).not.toMatch(/<script|src=|https?:\/\//);
+  expect(policy).toContain("default-src 'none'");
+  expect(policy).toContain("frame-ancestors 'none'");
+});
+
+test('the receipt shows a payment to who has both, escaped, and nothing else', async () => {
+  const { status, text, policy } = await pageOf(`/api/tx?txid=${txid}&addr=${address}`);
+  expect(status).toBe(200);
+  expect(text).toContain('0.00009000 BTC');
+  expect(text).toContain(txid);
+  expect(policy).toContain("default-src 'none'");
+  const hostile = encodeURIComponent('<script>alert(1)</script>');
+  for (const query of [
+    '',
+    `?txid=${txid}`,
+    `?txid=${hostile}&addr=${address}`,
+    `?txid=${txid}&addr=${hostile}`,
+    `?txid=${txid}&addr=${deriveAddress(merchantKey(9), 0, 0)?.address}`,
+  ]) {
+    const refused = await pageOf(`/api/tx${query}`);
+    expect(refused.status).toBeGreaterThanOrEqual(400);
+    expect(refused.text).not.toContain('<script>');
+  }
+});
