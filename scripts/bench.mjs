@@ -33,6 +33,8 @@ const benches = {
   derive: async () => (await import('./bench/derive.mjs')).benchDerive,
   'new_address-1': async () => (await import('./bench/new-address.mjs')).benchNewAddress(1),
   'new_address-64': async () => (await import('./bench/new-address.mjs')).benchNewAddress(64),
+  'callback-wake': async () => (await import('./bench/callbacks.mjs')).benchCallbackWake,
+  callbacks: async () => (await import('./bench/callbacks.mjs')).benchCallbacks,
   notify: async () => (await import('./bench/notify.mjs')).benchNotify,
 };
 

@@ -16,7 +16,8 @@
 //   ends, and it is sent again with the same event id.
 // - At most one flight a payment: the outbox claims none while a lease lasts, the lease is longer than
 //   an attempt can take, and `inFlight` holds even when the wall clock jumps over a lease.
-// - Bounded: `inFlight` flights in all, `perStore` of one store, so a shop that hangs delays itself.
+// - Bounded: `inFlight` flights in all, `perStore` of one store, one where its host did not receive the
+//   last callback (breaker.ts), so a shop that hangs delays itself.
 // - A host that can't be reached costs its waiting callbacks no attempt (breaker.ts): they stay due,
 //   held back, and one a minute goes out to see.
 // - A failed attempt never ends the pump, and the pump never spins: it goes round only for a wake.
@@ -151,7 +152,8 @@ class Engine implements CallbackDispatcher {
     if (limit <= 0) return;
     try {
       const monotonic = world.monotonic();
-      const allow = (url: string, wanted: number) => this.#breaker.allow(url, wanted, monotonic);
+      const allow = (url: string, wanted: number, underWay: number) =>
+        this.#breaker.allow(url, wanted, underWay, monotonic);
       const limits = { ...this.#limits, limit, afterStoreId: this.#lastStoreId, allow };
       const claimed = await database.write((tx) => outbox.claim(tx, world.now(), limits));
       this.#lastStoreId = claimed.at(-1)?.storeId ?? this.#lastStoreId;
@@ -206,7 +208,7 @@ class Engine implements CallbackDispatcher {
     if (outcome === 'refused' || outcome === 'internal') return;
     const change = unreachable
       ? this.#breaker.failed(callbackUrl, world.monotonic())
-      : this.#breaker.reached(callbackUrl);
+      : this.#breaker.reached(callbackUrl, outcome === 'delivered');
     const host = hostOf(callbackUrl);
     if (change === 'down') world.log.warn('host cannot be reached, tried once a minute', { host });
     if (change === 'up') world.log.info('host can be reached again', { host });

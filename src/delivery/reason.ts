@@ -21,14 +21,17 @@ const connectFaults: Readonly<Record<string, string>> = {
   ENETUNREACH: 'there is no way to its network',
 };
 
+/** From outside a forgotten intermediate certificate and an authority of one's own look alike. */
+const unknownAuthority =
+  'it does not send its intermediate certificate, or its authority is not trusted here';
+
 const tlsFaults: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: 'its certificate has expired',
   CERT_NOT_YET_VALID: 'its certificate is not valid yet',
   DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is self-signed',
   SELF_SIGNED_CERT_IN_CHAIN: 'its certificate leads to an authority that is not trusted here',
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
-    'its certificate is from an authority that is not trusted here, or its chain is incomplete',
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'it does not send the intermediate certificate',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: unknownAuthority,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: unknownAuthority,
   ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another name',
   CERT_SIGNATURE_FAILURE: 'its certificate is not signed by the authority that it names',
   CERT_REVOKED: 'its certificate was revoked',

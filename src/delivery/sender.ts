@@ -181,10 +181,13 @@ async function travel(
     cancel();
     signal.removeEventListener('abort', abort);
     // Nothing of an attempt outlives it.
-    void client.destroy();
+    void client.destroy(over);
   }
   return course;
 }
+
+/** Made once: undici would make one for each client, with a stack. */
+const over = new Error('the attempt is over');
 
 const deadlineError = (): Error => Object.assign(new Error('deadline'), { code: deadlineFault });
 

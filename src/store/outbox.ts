@@ -25,8 +25,8 @@ export interface ClaimLimits {
   readonly leaseMs: number;
   /** The store that was served last: the turn goes on behind it. */
   readonly afterStoreId: number;
-  /** How many of those that could go to a callback URL now may. */
-  readonly allow?: (callbackUrl: string, wanted: number) => number;
+  /** How many of those wanted may go to a callback URL, where so many of the store are under way. */
+  readonly allow?: (callbackUrl: string, wanted: number, underWay: number) => number;
 }
 
 /** A callback to be sent now, with all that sending it takes. */
@@ -104,7 +104,7 @@ export function createOutbox({ orm }: Pick<Database, 'orm'>): Outbox {
       for (const store of statements.storesDue.all({ now, afterStoreId })) {
         const { storeId, callbackUrl, underWay } = store;
         const wanted = Math.min(perStore - underWay, limit - claimed.length);
-        const room = wanted > 0 ? (allow?.(callbackUrl, wanted) ?? wanted) : 0;
+        const room = wanted > 0 ? (allow?.(callbackUrl, wanted, underWay) ?? wanted) : 0;
         if (room > 0) claimed.push(...statements.dueOfStore.all({ storeId, now, room }));
       }
       for (const { callbackId } of claimed) {

@@ -191,7 +191,7 @@ describe('bounds', () => {
     await dispatcher.start();
     await healthy.waitFor(10);
     await world.turn();
-    expect(hanging.requests).toHaveLength(2);
+    expect(hanging.requests).toHaveLength(1);
     expect(healthy.peak).toBeLessThanOrEqual(2);
   });
 
