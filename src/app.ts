@@ -11,6 +11,8 @@ import type { ServerAddress } from './electrum/trust.ts';
 import { PaygateError } from './errors.ts';
 import { createHealth, type HealthReport } from './http/health.ts';
 import { createHttp, type Fetch, type Listening, listen } from './http/server.ts';
+import { createPrices, type Prices } from './price/prices.ts';
+import { builtInSources } from './price/sources.ts';
 import { inspectFile, lockForServer } from './store/file.ts';
 import { beginAt, followedNetwork } from './store/headers.ts';
 import { type Highwater, openHighwater } from './store/highwater.ts';
@@ -67,9 +69,10 @@ export async function buildApp(config: Config, world: World, options: AppOptions
     });
     const network = followedNetwork(store, config.checkpoint);
     const servers = serversFor(network.name, config);
+    const prices = pricesFor(config, world);
     mark = openHighwater(config.db, store.instance);
     const copied = await resumeCounters(store, mark, world);
-    return join({ config, world, store, network, servers, copied }, release);
+    return join({ config, world, store, network, servers, prices, copied }, release);
   } catch (error) {
     await release();
     throw error;
@@ -83,6 +86,16 @@ function serversFor(network: NetworkName, { electrum }: Config): readonly Server
     throw new PaygateError('invalid', `--electrum: name a server, ${network} has no built-in list`);
   }
   return servers;
+}
+
+/** Undefined where they are switched off. @throws PaygateError invalid when there is nothing to ask */
+function pricesFor({ price = 'off', priceSource = [] }: Config, world: World): Prices | undefined {
+  if (price === 'off') return undefined;
+  if (price === 'own' && priceSource.length === 0) {
+    throw new PaygateError('invalid', '--price own: name a source with --price-source');
+  }
+  const sources = price === 'own' ? priceSource : [...builtInSources, ...priceSource];
+  return createPrices({ world, sources });
 }
 
 /**
@@ -127,11 +140,12 @@ interface Parts {
   readonly store: Store;
   readonly network: Network;
   readonly servers: readonly ServerAddress[];
+  readonly prices: Prices | undefined;
   readonly copied: string | undefined;
 }
 
 function join(parts: Parts, release: () => Promise<void>): App {
-  const { config, world, store, network, servers, copied } = parts;
+  const { config, world, store, network, servers, prices, copied } = parts;
   let listening: Listening | undefined;
   const sender = createSender(world, {
     version: version.split('.').slice(0, 2).join('.'),
@@ -157,6 +171,7 @@ function join(parts: Parts, release: () => Promise<void>): App {
     store,
     log: world.log,
     health,
+    prices,
     now: () => world.now(),
     checkIssuing: () => checkRoom(hasRoom),
     onIssued: ({ scripthash }) => watcher.issued(scripthash),
@@ -186,6 +201,7 @@ function join(parts: Parts, release: () => Promise<void>): App {
     },
     async stop() {
       for (const cancel of cancels) cancel();
+      prices?.stop();
       // At the same time: a client and a shop that hang must not hold us up one after the other.
       const quiet = async (): Promise<void> => {
         await listening?.close();

@@ -35,7 +35,7 @@ const noStore: MiddlewareHandler = async (context, next) => {
 };
 
 /** A parameter given twice means two things: neither is guessed. */
-const refuseRepeated: MiddlewareHandler = async (context, next) => {
+export const refuseRepeated: MiddlewareHandler = async (context, next) => {
   for (const [name, values] of Object.entries(context.req.queries())) {
     if (values.length > 1) {
       throw new PaygateError('invalid', `The query parameter ${name} is given more than once`);

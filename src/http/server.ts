@@ -6,9 +6,11 @@ import { createAdaptorServer } from '@hono/node-server';
 import { Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { PaygateError, reasonOf } from '../errors.ts';
+import type { Prices } from '../price/prices.ts';
 import type { Logger } from '../world.ts';
 import { type ApiOptions, createApi } from './api.ts';
 import { errorResponse, respondTo } from './errors.ts';
+import { createPriceRoutes } from './price.ts';
 
 const urlLimitBytes = 8 * 1024;
 const bodyLimitBytes = 16 * 1024;
@@ -26,6 +28,8 @@ export interface Health {
 export interface ServerOptions extends ApiOptions {
   readonly log: Logger;
   readonly health: () => Health;
+  /** Undefined where they are switched off. */
+  readonly prices?: Prices | undefined;
 }
 
 export type Fetch = (request: Request) => Response | Promise<Response>;
@@ -50,6 +54,7 @@ export function createHttp(options: ServerOptions): Fetch {
     context.header('Cache-Control', 'no-store');
     return context.json(options.health());
   });
+  app.route('/api', createPriceRoutes(options.prices));
   app.route('/api', createApi(options));
   app.notFound((context) => errorResponse(context, 404, 'There is nothing at this path'));
   app.onError((error, context) => {

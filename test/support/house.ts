@@ -81,6 +81,8 @@ export interface HouseOptions {
   /** Blocks of the chain before anything else. */
   readonly blocks?: number;
   readonly world?: TestWorld;
+  /** Settings of `serve` beside those that the house needs itself. */
+  readonly settings?: Partial<Config>;
   /** A database to begin with a copy of, instead of a new one with a store. */
   readonly file?: { readonly path: string; readonly apiKey: string };
   /** Called before paygate starts, with a chain that has coins. */
@@ -132,6 +134,7 @@ export async function openHouse(options: HouseOptions = {}): Promise<House> {
     addresses,
     receiver,
     path,
+    settings: options.settings ?? {},
     ...(file === undefined ? {} : { apiKey: file.apiKey }),
   });
   cleanups.push(() => house.stop());
@@ -148,11 +151,12 @@ interface Built {
   readonly addresses: readonly string[];
   readonly receiver: Receiver;
   readonly path: string;
+  readonly settings: Partial<Config>;
   readonly apiKey?: string;
 }
 
 function createHouse(built: Built): House {
-  const { world, chain, servers, addresses, receiver, path } = built;
+  const { world, chain, servers, addresses, receiver, path, settings } = built;
   const config: Config = {
     db: path,
     listen: { host: '127.0.0.1', port: 0 },
@@ -160,6 +164,7 @@ function createHouse(built: Built): House {
     electrum: addresses.map((address) => parseServerAddress(address)),
     publicUrl: undefined,
     logLevel: 'info',
+    ...settings,
   };
   let app: App | undefined;
   let port = 0;
