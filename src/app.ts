@@ -14,6 +14,8 @@ import { createFeed, type Feed } from './http/feed.ts';
 import { createHealth, type HealthReport } from './http/health.ts';
 import type { Rates } from './http/limits.ts';
 import { createHttp, type Fetch, type Listening, listen } from './http/server.ts';
+import { createPrices, type Prices } from './price/prices.ts';
+import { builtInSources } from './price/sources.ts';
 import { inspectFile, lockForServer } from './store/file.ts';
 import { beginAt, followedNetwork } from './store/headers.ts';
 import { type Highwater, openHighwater } from './store/highwater.ts';
@@ -74,9 +76,10 @@ export async function buildApp(config: Config, world: World, options: AppOptions
     });
     const network = followedNetwork(store, config.checkpoint);
     const servers = serversFor(network.name, config);
+    const prices = pricesFor(config, world);
     mark = openHighwater(config.db, store.instance);
     const copied = await resumeCounters(store, mark, world);
-    return join({ config, world, store, network, servers, copied, feed }, release);
+    return join({ config, world, store, network, servers, prices, copied, feed }, release);
   } catch (error) {
     await release();
     throw error;
@@ -90,6 +93,16 @@ function serversFor(network: NetworkName, { electrum }: Config): readonly Server
     throw new PaygateError('invalid', `--electrum: name a server, ${network} has no built-in list`);
   }
   return servers;
+}
+
+/** Undefined where they are switched off. @throws PaygateError invalid when there is nothing to ask */
+function pricesFor({ price = 'off', priceSource = [] }: Config, world: World): Prices | undefined {
+  if (price === 'off') return undefined;
+  if (price === 'own' && priceSource.length === 0) {
+    throw new PaygateError('invalid', '--price own: name a source with --price-source');
+  }
+  const sources = price === 'own' ? priceSource : [...builtInSources, ...priceSource];
+  return createPrices({ world, sources });
 }
 
 /**
@@ -135,12 +148,13 @@ interface Parts {
   readonly store: Store;
   readonly network: Network;
   readonly servers: readonly ServerAddress[];
+  readonly prices: Prices | undefined;
   readonly copied: string | undefined;
   readonly feed: Feed;
 }
 
 function join(parts: Parts, release: () => Promise<void>): App {
-  const { config, world, store, network, servers, copied, feed } = parts;
+  const { config, world, store, network, servers, prices, copied, feed } = parts;
   let listening: Listening | undefined;
   const sender = createSender(world, {
     version: version.split('.').slice(0, 2).join('.'),
@@ -168,13 +182,11 @@ function join(parts: Parts, release: () => Promise<void>): App {
     feed,
     log: world.log,
     health,
+    prices,
     now: () => world.now(),
     monotonic: () => world.monotonic(),
-    rates: ratesOf(config),
-    proxies: config.trustedProxy,
-    refuseGap: config.refuseGap,
+    ...apiSettings(config),
     reader: watcher.reader,
-    foreignBalances: config.foreignBalances,
     after: (delayMs, run) => world.after(delayMs, run),
     newWebhookSecret: () => newWebhookSecret((length) => world.randomBytes(length)),
     isCaughtUp: () => watcher.status().caughtUp,
@@ -207,6 +219,7 @@ function join(parts: Parts, release: () => Promise<void>): App {
     },
     async stop() {
       for (const cancel of cancels) cancel();
+      prices?.stop();
       // At the same time: a client and a shop that hang must not hold us up one after the other.
       const quiet = async (): Promise<void> => {
         await listening?.close();
@@ -222,10 +235,18 @@ function join(parts: Parts, release: () => Promise<void>): App {
   };
 }
 
+const apiSettings = (config: Config) => ({
+  rates: ratesOf(config),
+  proxies: config.trustedProxy,
+  refuseGap: config.refuseGap,
+  foreignBalances: config.foreignBalances,
+});
+
 const ratesOf = (config: Config): Rates => ({
   newAddress: config.limitNewAddress,
   balance: config.limitBalance,
   searchHistory: config.limitSearchHistory,
+  price: config.limitPrice,
   unknownKey: config.limitUnknownKey,
 });
 

@@ -13,10 +13,15 @@ import type { Rate } from './domain/rate.ts';
 import { parseProxy } from './electrum/proxy.ts';
 import { parseServerAddress, type ServerAddress } from './electrum/trust.ts';
 import { PaygateError, reasonOf } from './errors.ts';
+import { type PriceSource, parsePriceSource } from './price/sources.ts';
 import type { SocksProxy } from './world.ts';
 
 export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 export type LogLevel = (typeof logLevels)[number];
+
+/** `own` asks none but the sources that the operator has named. */
+export const priceModes = ['on', 'off', 'own'] as const;
+export type PriceMode = (typeof priceModes)[number];
 
 export interface Listen {
   readonly host: string;
@@ -48,8 +53,13 @@ export interface Config {
   readonly limitNewAddress: Rate | undefined;
   readonly limitBalance: Rate | undefined;
   readonly limitSearchHistory: Rate | undefined;
+  readonly limitPrice: Rate | undefined;
   /** How often one address may come with a key that is none. */
   readonly limitUnknownKey: Rate | undefined;
+  /** Undefined: off. */
+  readonly price?: PriceMode | undefined;
+  /** Beside the built-in ones, or instead of them. */
+  readonly priceSource?: readonly PriceSource[] | undefined;
   readonly logLevel: LogLevel;
 }
 
@@ -95,6 +105,13 @@ function rate(name: string, fallback: string, what: string): Option<Rate | undef
     parse: one(parseRate),
   };
 }
+const oneOf =
+  <T extends string>(values: readonly T[]) =>
+  (text: string): T => {
+    const value = values.find((each) => each === text);
+    if (value !== undefined) return value;
+    throw new PaygateError('invalid', `one of ${values.join(', ')} expected, not "${text}"`);
+  };
 
 export const options: OptionTable = {
   db: {
@@ -188,14 +205,31 @@ export const options: OptionTable = {
   ),
   limitBalance: rate('balance', '30', 'balance requests a minute of a key'),
   limitSearchHistory: rate('search-history', '30', 'searchhistory requests a minute of a key'),
+  limitPrice: rate('price', '120', 'price requests a minute from one address'),
   limitUnknownKey: rate('unknown-key', '10', 'requests a minute with a wrong key from one address'),
+  price: {
+    flag: '--price',
+    env: 'PAYGATE_PRICE',
+    value: 'mode',
+    help: 'on, off, or own: /api/price from public sources, from none, or from --price-source alone; asked only when a shop asks',
+    default: 'on',
+    parse: one(oneOf(priceModes)),
+  },
+  priceSource: {
+    flag: '--price-source',
+    env: 'PAYGATE_PRICE_SOURCE',
+    value: 'url#path',
+    help: 'one more source of prices: its URL and the way to the number, {CODE} for the currency, such as https://www.bitstamp.net/api/v2/ticker/btc{code}#last; repeatable',
+    repeatable: true,
+    parse: (texts) => texts.map((text) => parsePriceSource(text)),
+  },
   logLevel: {
     flag: '--log-level',
     env: 'PAYGATE_LOG_LEVEL',
     value: 'level',
     help: logLevels.join(', '),
     default: 'info',
-    parse: one(parseLogLevel),
+    parse: one(oneOf(logLevels)),
   },
 };
 
@@ -298,12 +332,4 @@ function parsePublicUrl(text: string): string {
     );
   }
   return url.href.replace(/\/$/, '');
-}
-
-function parseLogLevel(text: string): LogLevel {
-  const level = logLevels.find((each) => each === text);
-  if (level === undefined) {
-    throw new PaygateError('invalid', `one of ${logLevels.join(', ')} expected, not "${text}"`);
-  }
-  return level;
 }

@@ -18,6 +18,7 @@ const ranks: Readonly<Record<string, number>> = {
   plugin: 3,
   watcher: 4,
   delivery: 4,
+  price: 4,
   http: 5,
   sandbox: 6,
   'config.ts': 6,

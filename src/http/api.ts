@@ -3,7 +3,7 @@
 
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { PaygateError } from '../errors.ts';
-import { type AuthParts, authorise } from './auth.ts';
+import { type AuthParts, admit, authorise } from './auth.ts';
 import { balanceOperations } from './balance.ts';
 import { catalogOperations } from './catalog.ts';
 import { connectOperations } from './connect.ts';
@@ -14,6 +14,7 @@ import { newAddress } from './new-address.ts';
 import { openapiOf } from './openapi.ts';
 import { ask, type Operation } from './operation.ts';
 import type { ApiOptions } from './options.ts';
+import { priceOperations } from './price.ts';
 import { receiptPage } from './receipt.ts';
 import { txDetail } from './tx-detail.ts';
 
@@ -25,6 +26,7 @@ export const operationsOf = (options: ApiOptions): readonly Operation[] => [
   txDetail(options),
   ...catalogOperations(options),
   ...connectOperations(options),
+  ...priceOperations(options),
 ];
 
 export function createApi(options: ApiOptions, operations: readonly Operation[]): Hono {
@@ -50,8 +52,12 @@ export function createApi(options: ApiOptions, operations: readonly Operation[])
 async function serve(auth: AuthParts, operation: Operation, context: Context): Promise<Response> {
   // Hono answers HEAD by a GET route, which would burn an address for nothing.
   if (context.req.method === 'HEAD') return notAllowed(context, operation.methods);
+  if (operation.open) {
+    admit(auth, operation, context);
+    return context.json(await operation.run(await ask(operation, context)));
+  }
   const key = authorise(auth, operation, context);
-  return context.json(await operation.run(await ask(operation, key, context)));
+  return context.json(await operation.run({ ...(await ask(operation, context)), key }));
 }
 
 const noStore: MiddlewareHandler = async (context, next) => {

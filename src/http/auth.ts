@@ -9,7 +9,7 @@ import { requireScope } from '../domain/scope.ts';
 import { PaygateError } from '../errors.ts';
 import type { Key, Keys } from '../store/keys.ts';
 import type { Limits } from './limits.ts';
-import type { Operation } from './operation.ts';
+import type { KeyedOperation, OpenOperation } from './operation.ts';
 
 export interface AuthParts {
   readonly keys: Keys;
@@ -20,12 +20,21 @@ export interface AuthParts {
 }
 
 /** The key of a request, which may do this. @throws PaygateError unauthorized, forbidden, limited */
-export function authorise(parts: AuthParts, operation: Operation, context: Context): Key {
+export function authorise(parts: AuthParts, operation: KeyedOperation, context: Context): Key {
   const key = authenticate(parts, context);
   requireScope(key.scope, { method: context.req.method, issues: operation.issues ?? false });
   if (operation.writes) requirePluginWindow(key, parts.now());
   if (operation.limit !== undefined) parts.limits.take(operation.limit, key.id);
   return key;
+}
+
+/** Anybody may ask, as often as an address may. @throws PaygateError limited */
+export function admit(
+  { limits, proxies }: AuthParts,
+  { limit }: OpenOperation,
+  context: Context,
+): void {
+  if (limit !== undefined) limits.take(limit, householdOf(addressOf(context, proxies)));
 }
 
 function authenticate({ keys, limits, proxies, now }: AuthParts, context: Context): Key {

@@ -11,6 +11,8 @@ export interface Rates {
   readonly balance: Rate | undefined;
   /** Of one key. */
   readonly searchHistory: Rate | undefined;
+  /** Of one address. */
+  readonly price: Rate | undefined;
   /** Of one address, for requests with a key that is none. */
   readonly unknownKey: Rate | undefined;
 }

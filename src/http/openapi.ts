@@ -6,7 +6,7 @@ import { html } from 'hono/html';
 import { z } from 'zod';
 import { isAllowed, keyScopes } from '../domain/scope.ts';
 import { version } from '../version.ts';
-import type { Operation } from './operation.ts';
+import type { KeyedOperation, Operation } from './operation.ts';
 import type { Markup } from './page.ts';
 
 type Json = Record<string, unknown>;
@@ -36,8 +36,10 @@ const schemaOf = (schema: z.ZodType, io: 'input' | 'output'): Json => {
   return rest;
 };
 
+const onlyInWindow = 'Only while "Connect a plugin" is open for the key.';
+
 /** The scopes whose keys may call an operation by a method. */
-const scopesOf = ({ issues, writes }: Operation, method: Method): string[] =>
+const scopesOf = ({ issues, writes }: KeyedOperation, method: Method): string[] =>
   keyScopes.filter(
     (scope) =>
       isAllowed(scope, { method, issues: issues ?? false }) && (!writes || scope === 'payments'),
@@ -73,17 +75,21 @@ const parametersOf = ({ params, query }: Operation): Parameter[] => [
 
 const json = (schema: Json): Json => ({ 'application/json': { schema } });
 
-function describe(operation: Operation, method: Method): Json {
-  const { summary, body, answer, writes } = operation;
+function callersOf(operation: KeyedOperation, method: Method): string {
   const scopes = `For keys of the scope ${scopesOf(operation, method).join(', ')}.`;
-  const window = ' Only while "Connect a plugin" is open for the key.';
+  return operation.writes ? `${scopes} ${onlyInWindow}` : scopes;
+}
+
+function describe(operation: Operation, method: Method): Json {
+  const { summary, body, answer, open } = operation;
   const refused = Object.entries(refusals).map(([status, description]) => [
     status,
     { description, content: json({ $ref: '#/components/schemas/Error' }) },
   ]);
   return {
     summary,
-    description: writes ? scopes + window : scopes,
+    description: open ? 'For everybody, without a key.' : callersOf(operation, method),
+    ...(open && { security: [] }),
     parameters: parametersOf(operation),
     ...(body !== undefined &&
       method === 'POST' && { requestBody: { content: json(schemaOf(body, 'input')) } }),
@@ -117,6 +123,11 @@ export function openapiOf(operations: readonly Operation[]): Json {
   };
 }
 
+function remarkOn(operation: Operation): string {
+  if (operation.open) return 'It needs no key.';
+  return operation.writes ? onlyInWindow : '';
+}
+
 /** The body of the page for people. */
 export const docsOf = (operations: readonly Operation[]): Markup => html`<h1>paygate ${version}</h1>
   <p>
@@ -125,7 +136,7 @@ export const docsOf = (operations: readonly Operation[]): Markup => html`<h1>pay
   </p>
   ${operations.map(
     (operation) => html`<h2><code>${operation.methods.join(' | ')} ${operation.path}</code></h2>
-      <p>${operation.summary}.${operation.writes ? ' Only while "Connect a plugin" is open for the key.' : ''}</p>
+      <p>${operation.summary}. ${remarkOn(operation)}</p>
       <table>
         ${parametersOf(operation).map(
           ({ name, required, description = '' }) => html`<tr>

@@ -18,6 +18,9 @@ export interface Asked<Params, Query, Body> {
   readonly context: Context;
 }
 
+/** Without a key, for everybody. */
+export type AskedOpenly<Params, Query, Body> = Omit<Asked<Params, Query, Body>, 'key'>;
+
 interface Description<
   Params extends z.ZodObject,
   Query extends z.ZodObject,
@@ -28,10 +31,7 @@ interface Description<
   /** Below `/api`, with `{name}` for a parameter. */
   readonly path: string;
   readonly summary: string;
-  /** It hands out an address. */
-  readonly issues?: true;
-  /** It changes a store: only in the "Connect a plugin" window. */
-  readonly writes?: true;
+  /** Counted by key, or by address where none is needed. */
   readonly limit?: keyof Rates;
   readonly params?: Params;
   readonly query?: Query;
@@ -39,13 +39,42 @@ interface Description<
   readonly body?: Body;
   /** An answer of 200. */
   readonly answer: Answer;
+}
+
+interface KeyedDescription<
+  Params extends z.ZodObject,
+  Query extends z.ZodObject,
+  Body extends z.ZodObject,
+  Answer extends z.ZodType,
+> extends Description<Params, Query, Body, Answer> {
+  readonly open?: undefined;
+  /** It hands out an address. */
+  readonly issues?: true;
+  /** It changes a store: only in the "Connect a plugin" window. */
+  readonly writes?: true;
   run(
     asked: Asked<z.infer<Params>, z.infer<Query>, z.infer<Body>>,
   ): z.infer<Answer> | Promise<z.infer<Answer>>;
 }
 
+interface OpenDescription<
+  Params extends z.ZodObject,
+  Query extends z.ZodObject,
+  Body extends z.ZodObject,
+  Answer extends z.ZodType,
+> extends Description<Params, Query, Body, Answer> {
+  /** It needs no key. */
+  readonly open: true;
+  run(
+    asked: AskedOpenly<z.infer<Params>, z.infer<Query>, z.infer<Body>>,
+  ): z.infer<Answer> | Promise<z.infer<Answer>>;
+}
+
 // biome-ignore lint/suspicious/noExplicitAny: which schemas an operation has is its own affair.
-export type Operation = Description<any, any, any, any>;
+export type KeyedOperation = KeyedDescription<any, any, any, any>;
+// biome-ignore lint/suspicious/noExplicitAny: the same.
+export type OpenOperation = OpenDescription<any, any, any, any>;
+export type Operation = KeyedOperation | OpenOperation;
 
 /** Makes an operation; its `run` is typed by its schemas. */
 export const operation = <
@@ -54,21 +83,29 @@ export const operation = <
   Query extends z.ZodObject = typeof none,
   Body extends z.ZodObject = typeof none,
 >(
-  description: Description<Params, Query, Body, Answer>,
-): Operation => description;
+  description: KeyedDescription<Params, Query, Body, Answer>,
+): KeyedOperation => description;
+
+/** The same for one that needs no key. */
+export const openOperation = <
+  Answer extends z.ZodType,
+  Params extends z.ZodObject = typeof none,
+  Query extends z.ZodObject = typeof none,
+  Body extends z.ZodObject = typeof none,
+>(
+  description: OpenDescription<Params, Query, Body, Answer>,
+): OpenOperation => description;
 
 /** Reads a request by the operation's schemas. @throws PaygateError invalid */
 export async function ask(
   { params, query, body }: Operation,
-  key: Key,
   context: Context,
-): Promise<Parameters<Operation['run']>[0]> {
+): Promise<Parameters<OpenOperation['run']>[0]> {
   const isRead = body === undefined || context.req.method === 'GET';
   return {
     params: read(params, context.req.param()),
     query: read(query, context.req.query()),
     body: isRead ? {} : read(body, jsonOf(await context.req.text())),
-    key,
     context,
   };
 }

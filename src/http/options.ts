@@ -1,6 +1,7 @@
 // What the API is given by the composition root.
 
 import type { Proxies } from '../domain/client-address.ts';
+import type { Prices } from '../price/prices.ts';
 import type { Issued } from '../store/addresses.ts';
 import type { Store } from '../store/open.ts';
 import type { Reader } from '../watcher/reader.ts';
@@ -19,6 +20,8 @@ export interface ApiOptions {
   readonly refuseGap: number | undefined;
   /** Asks Electrum servers for what the file does not have. */
   readonly reader: Reader;
+  /** Undefined where they are switched off. */
+  readonly prices: Prices | undefined;
   /** Whether balances of addresses that are not ours may be asked for. */
   readonly foreignBalances: boolean;
   /** Runs once after a delay; the answer takes it back. */

@@ -97,6 +97,7 @@ export const unguarded = {
   limitNewAddress: undefined,
   limitBalance: undefined,
   limitSearchHistory: undefined,
+  limitPrice: undefined,
   limitUnknownKey: undefined,
 } satisfies Partial<Config>;
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { optionNames, options, readConfig } from '../../src/config.ts';
+import { type Given, optionNames, options, readConfig } from '../../src/config.ts';
 import { PaygateError } from '../../src/errors.ts';
 
 const hash = '00000000007899e1a91526d0258948b023f565a35fe0b0d2f9c898a39906495b';
@@ -30,6 +30,32 @@ test('no two options share a flag or a variable', () => {
     const flag = name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
     expect(options[name].flag).toBe(`--${flag}`);
   }
+});
+
+describe('prices', () => {
+  const source = 'https://a.example/btc{code}#last';
+
+  test('are on, from the built-in sources, unless told otherwise', () => {
+    expect(readConfig({}, {})).toMatchObject({ price: 'on', priceSource: [] });
+    const env = {
+      PAYGATE_PRICE: 'own',
+      PAYGATE_PRICE_SOURCE: `${source}  https://b.example#{CODE}`,
+    };
+    expect(readConfig({}, env)).toMatchObject({
+      price: 'own',
+      priceSource: [{ label: 'a.example' }, { label: 'b.example' }],
+    });
+    expect(readConfig({ price: ['off'] }, env).price).toBe('off');
+  });
+
+  test('a wrong setting is named', () => {
+    const read = (flags: Given) => () => readConfig(flags, {});
+    expect(read({ price: ['yes'] })).toThrow('--price: one of on, off, own expected, not "yes"');
+    expect(read({ priceSource: [source, 'a.example'] })).toThrow(
+      /^--price-source: a URL and the way/,
+    );
+    expect(read({ logLevel: ['loud'] })).toThrow(/^--log-level: one of debug, info/);
+  });
 });
 
 describe('the checkpoint', () => {

@@ -1,0 +1,186 @@
+// What a bitcoin costs: asked of several sources when somebody asks, never before, and kept for a minute.
+// A source that is down, absurd or far from the others is left out, and said so in the log when that changes.
+// A price that can't be had anew is served until it is ten minutes old.
+
+import { PaygateError, reasonOf } from '../errors.ts';
+import type { World } from '../world.ts';
+import { agree, type Quote } from './consensus.ts';
+import { fetchJson, SourceFault } from './fetch.ts';
+import { isWhole, type PriceSource, readPrice, sourceUrl } from './sources.ts';
+
+export interface Currency {
+  /** ISO 4217. */
+  readonly code: string;
+  /** In English. */
+  readonly name: string;
+}
+
+export interface Prices {
+  /**
+   * Of one bitcoin, to the cent.
+   * @param currency ISO 4217 code in any case, or BTC
+   * @returns null for a currency that no two sources know
+   * @throws PaygateError unavailable when there is no price fresh enough
+   */
+  price(currency: string): Promise<number | null>;
+  /** The currencies that have a price now. @throws PaygateError unavailable */
+  currencies(): Promise<Currency[]>;
+  /** Ends what is under way. */
+  stop(): void;
+}
+
+export interface PricesOptions {
+  readonly world: World;
+  readonly sources: readonly PriceSource[];
+}
+
+const keptMs = 60_000;
+const staleMs = 10 * 60_000;
+/** How long a source that asks for it is left alone, at most. */
+const longestPauseMs = staleMs;
+/** One source alone could say anything; a merchant who names only one trusts it. */
+const quorum = 2;
+
+const knownCodes: readonly string[] = Intl.supportedValuesOf('currency');
+const known = new Set(knownCodes);
+const names = new Intl.DisplayNames('en', { type: 'currency' });
+
+/** What a source answered; the time is World's monotonic one. */
+interface Answer {
+  readonly until: number;
+  readonly json?: unknown;
+  readonly fault?: string;
+}
+
+interface Price {
+  readonly at: number;
+  readonly price: number | null;
+}
+
+export const createPrices = (options: PricesOptions): Prices => new SourcedPrices(options);
+
+class SourcedPrices implements Prices {
+  readonly #world: World;
+  readonly #sources: readonly PriceSource[];
+  readonly #quorum: number;
+  readonly #stopping = new AbortController();
+  /** By URL; asked once, however many wait for it. */
+  readonly #asked = new Map<string, { until: number; answer: Promise<Answer> }>();
+  /** By currency. */
+  readonly #prices = new Map<string, Price>();
+  /** Why a source was left out last, by source and currency. */
+  readonly #faults = new Map<string, string>();
+
+  constructor({ world, sources }: PricesOptions) {
+    this.#world = world;
+    this.#sources = sources;
+    this.#quorum = Math.min(quorum, sources.length);
+  }
+
+  async price(text: string): Promise<number | null> {
+    const currency = text.toUpperCase();
+    if (currency === 'BTC') return 1;
+    if (!known.has(currency)) return null;
+    const kept = this.#prices.get(currency);
+    if (kept !== undefined && this.#world.monotonic() - kept.at < keptMs) return kept.price;
+    const found = await this.#find(currency, this.#sources, true);
+    if (found !== undefined) {
+      this.#prices.set(currency, { at: this.#world.monotonic(), price: found });
+      return found;
+    }
+    if (kept !== undefined && this.#world.monotonic() - kept.at < staleMs) return kept.price;
+    throw unavailable();
+  }
+
+  async currencies(): Promise<Currency[]> {
+    const whole = this.#sources.filter(isWhole);
+    const found = await Promise.all(
+      knownCodes.map(async (code) => ({ code, price: await this.#find(code, whole, false) })),
+    );
+    const priced = found.filter(({ price }) => typeof price === 'number');
+    if (priced.length === 0) throw unavailable();
+    return priced.map(({ code }) => ({ code, name: names.of(code) ?? code }));
+  }
+
+  stop(): void {
+    this.#stopping.abort();
+  }
+
+  /**
+   * Null where too few sources know the currency; undefined where too few could be asked or agree.
+   * @param tell whether the log is told of sources that are off with this currency
+   */
+  async #find(
+    currency: string,
+    sources: readonly PriceSource[],
+    tell: boolean,
+  ): Promise<number | null | undefined> {
+    const answers = await Promise.all(
+      sources.map(async (source) => ({ source, ...(await this.#ask(source, currency)) })),
+    );
+    const faults = new Map<string, string>();
+    const quotes: Quote[] = [];
+    for (const { source, json, fault } of answers) {
+      const price = readPrice(source, currency, json);
+      if (fault !== undefined) faults.set(source.label, fault);
+      else if (Number.isNaN(price)) faults.set(source.label, 'what it has is no price');
+      else if (price !== undefined) quotes.push({ label: source.label, price });
+    }
+    const hasFailed = faults.size > 0;
+    const { price, leftOut } = agree(quotes, this.#quorum);
+    for (const label of leftOut) faults.set(label, 'more than 5 % off the median');
+    if (tell) for (const { label } of sources) this.#note(label, currency, faults.get(label));
+    if (price !== undefined) return price;
+    return hasFailed || quotes.length >= this.#quorum ? undefined : null;
+  }
+
+  #ask(source: PriceSource, currency: string): Promise<Answer> {
+    const url = sourceUrl(source, currency);
+    const now = this.#world.monotonic();
+    const asked = this.#asked.get(url);
+    if (asked !== undefined && now < asked.until) return asked.answer;
+    // Until the answer says when it ends.
+    const entry = { until: Number.POSITIVE_INFINITY, answer: this.#fetch(source, url) };
+    this.#asked.set(url, entry);
+    void entry.answer.then(({ until }) => {
+      entry.until = until;
+    });
+    return entry.answer;
+  }
+
+  async #fetch(source: PriceSource, url: string): Promise<Answer> {
+    const { monotonic } = this.#world;
+    try {
+      const json = await fetchJson(this.#world, url, this.#stopping.signal);
+      const until = monotonic() + keptMs;
+      // A page of errors can be JSON, too.
+      const isEmpty =
+        isWhole(source) && knownCodes.every((code) => readPrice(source, code, json) === undefined);
+      return isEmpty
+        ? { until, fault: 'its answer has no currency that we know' }
+        : { until, json };
+    } catch (error) {
+      const asked = error instanceof SourceFault ? (error.retryAfterSeconds ?? 0) * 1000 : 0;
+      const pauseMs = Math.min(Math.max(keptMs, asked), longestPauseMs);
+      return { until: monotonic() + pauseMs, fault: reasonOf(error) };
+    }
+  }
+
+  /** Says only what is new: a source that is down for a day is told once for each currency. */
+  #note(source: string, currency: string, reason: string | undefined): void {
+    const key = `${source} ${currency}`;
+    if (this.#faults.get(key) === reason) return;
+    if (reason === undefined) {
+      this.#faults.delete(key);
+      this.#world.log.info('price source is back', { source, currency });
+    } else {
+      this.#faults.set(key, reason);
+      this.#world.log.warn('price source left out', { source, currency, reason });
+    }
+  }
+}
+
+const unavailable = (): PaygateError =>
+  new PaygateError('unavailable', 'No fresh price: too few of its sources answer and agree', {
+    retryAfterSeconds: keptMs / 1000,
+  });

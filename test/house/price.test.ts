@@ -1,0 +1,79 @@
+// The prices that shops ask for (wire §3): no key, fixed shapes, and nothing asked of anybody before.
+
+import { afterEach, expect, test } from 'vitest';
+import { parsePriceSource } from '../../src/price/sources.ts';
+import { closeHouses, openHouse } from '../support/house.ts';
+import { type Answer, type Receiver, startReceiver } from '../support/receiver.ts';
+
+const sources: Receiver[] = [];
+afterEach(async () => {
+  await closeHouses();
+  for (const source of sources.splice(0)) await source.close();
+});
+
+/** A house whose prices come from three local sources alone. */
+async function openShop(answer: () => Answer) {
+  for (let count = 0; count < 3; count += 1) sources.push(await startReceiver({ answer }));
+  const priceSource = sources.map(({ origin }) => parsePriceSource(`${origin}/#{CODE}`));
+  return openHouse({ config: { price: 'own', priceSource } });
+}
+
+/** The house asks with its key where no other is given. */
+const withoutKey = { headers: { Authorization: '' } };
+const rates = { status: 200, body: JSON.stringify({ USD: 67866.85, CHF: '60000.125' }) };
+
+test('the shapes of the wire, without a key', async () => {
+  const house = await openShop(() => rates);
+  await house.world.advance(3_600_000);
+  expect(sources.map(({ requests }) => requests.length)).toEqual([0, 0, 0]);
+  const ask = async (path: string) => {
+    const { status, body } = await house.ask(path, withoutKey);
+    return { status, body };
+  };
+  expect(await ask('/api/price?currency=USD')).toEqual({ status: 200, body: { price: 67866.85 } });
+  expect((await ask('/api/price?currency=chf&crypto=btc')).body).toEqual({ price: 60000.13 });
+  expect((await ask('/api/price?currency=BTC')).body).toEqual({ price: 1 });
+  expect(await ask('/api/price?currency=ABC')).toEqual({ status: 200, body: { price: null } });
+  expect((await ask('/api/price?currency=XAF')).body).toEqual({ price: null });
+  expect((await ask('/api/price?currency=USD&crypto=BCH')).body).toEqual({ price: null });
+  expect(await ask('/api/currencies')).toEqual({
+    status: 200,
+    body: [
+      { code: 'CHF', name: 'Swiss Franc' },
+      { code: 'USD', name: 'US Dollar' },
+    ],
+  });
+  expect(await ask('/api/price')).toMatchObject({ status: 400, body: { status: 400 } });
+  expect((await ask('/api/price?currency=USD&currency=CHF')).status).toBe(400);
+  // What is not a price still asks for a key.
+  expect((await ask('/api/new_address')).status).toBe(401);
+});
+
+test('503 with Retry-After while there is no fresh price', async () => {
+  const house = await openShop(() => ({ status: 500 }));
+  for (const path of ['/api/price?currency=USD', '/api/currencies']) {
+    const { status, headers, body } = await house.ask(path, withoutKey);
+    expect(status).toBe(503);
+    expect(headers.get('retry-after')).toBe('60');
+    expect(body).toMatchObject({ status: 503, error: { code: 503, message: body.message } });
+    expect(body.message).not.toMatch(/^Currency/);
+  }
+});
+
+test('switched off: 404, and paygate ends at once while a source hangs', async () => {
+  const off = await openHouse({ config: { price: 'off' } });
+  for (const path of ['/api/price?currency=USD', '/api/currencies']) {
+    expect((await off.ask(path, withoutKey)).status).toBe(404);
+  }
+  const house = await openShop(() => 'hang');
+  const asked = house.ask('/api/price?currency=USD', withoutKey);
+  await Promise.all(sources.map((source) => source.waitFor(1)));
+  await house.stop();
+  expect((await asked).status).toBe(503);
+});
+
+test('only own sources, but none named: refused at the start', async () => {
+  await expect(openHouse({ config: { price: 'own' } })).rejects.toThrow(
+    '--price own: name a source with --price-source',
+  );
+});

@@ -1,0 +1,53 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { agree } from '../../../src/price/consensus.ts';
+
+const of = (...prices: number[]) =>
+  agree(
+    prices.map((price, at) => ({ label: String.fromCharCode(97 + at), price })),
+    2,
+  );
+
+describe('several sources', () => {
+  test('the median, to the cent', () => {
+    expect(of(67866.85, 67000, 68000).price).toBe(67866.85);
+    expect(of(0.1, 0.1, 0.1).price).toBe(0.1);
+    expect(of(100.01, 100.02).price).toBe(100.02); // 100.015 lies just above half a cent
+    expect(of(1.005, 1.005, 1.005).price).toBe(1); // 1.005 lies just below it
+    expect(of(2_900_000_000.12, 2_900_000_000.34, 2_900_000_000.56).price).toBe(2_900_000_000.34);
+  });
+
+  test('one that is more than 5 % off is left out', () => {
+    expect(of(100, 100, 105)).toEqual({ price: 100, leftOut: [] });
+    expect(of(100, 100, 105.01)).toEqual({ price: 100, leftOut: ['c'] });
+    expect(of(94.99, 100, 100)).toEqual({ price: 100, leftOut: ['a'] });
+    expect(of(100, 101, 102, 103, 1e12)).toEqual({ price: 101.5, leftOut: ['e'] });
+  });
+
+  test('two that disagree give no price, and neither does one alone', () => {
+    expect(of(100, 200)).toEqual({ price: undefined, leftOut: ['a', 'b'] });
+    expect(of(100, 104).price).toBe(102);
+    expect(of(100).price).toBeUndefined();
+    expect(of().price).toBeUndefined();
+  });
+
+  test('one alone, where it is the only one that was named', () => {
+    expect(agree([{ label: 'own', price: 12.345 }], 1).price).toBe(12.35);
+    expect(agree([], 1).price).toBeUndefined();
+  });
+
+  test('law: one liar among three or more moves the price no further than the honest ones lie apart', () => {
+    const honest = fc.array(fc.integer({ min: 9_800, max: 10_200 }), {
+      minLength: 2,
+      maxLength: 6,
+    });
+    const lie = fc.double({ min: 0.01, max: 1e12, noNaN: true });
+    fc.assert(
+      fc.property(honest, lie, (prices, liar) => {
+        const { price } = of(...prices, liar);
+        expect(price).toBeGreaterThanOrEqual(Math.min(...prices));
+        expect(price).toBeLessThanOrEqual(Math.max(...prices));
+      }),
+    );
+  });
+});
