@@ -47,13 +47,17 @@ const names = new Intl.DisplayNames('en', { type: 'currency' });
 
 /** What a source answered; the time is World's monotonic one. */
 interface Answer {
+  readonly at: number;
+  /** When it may be asked again. */
   readonly until: number;
   readonly json?: unknown;
   readonly fault?: string;
 }
 
 interface Price {
+  /** When the oldest answer came that it was read from. */
   readonly at: number;
+  /** Null where too few sources know the currency. */
   readonly price: number | null;
 }
 
@@ -85,8 +89,8 @@ class SourcedPrices implements Prices {
     if (kept !== undefined && this.#world.monotonic() - kept.at < keptMs) return kept.price;
     const found = await this.#find(currency, this.#sources, true);
     if (found !== undefined) {
-      this.#prices.set(currency, { at: this.#world.monotonic(), price: found });
-      return found;
+      this.#prices.set(currency, found);
+      return found.price;
     }
     if (kept !== undefined && this.#world.monotonic() - kept.at < staleMs) return kept.price;
     throw unavailable();
@@ -97,7 +101,7 @@ class SourcedPrices implements Prices {
     const found = await Promise.all(
       knownCodes.map(async (code) => ({ code, price: await this.#find(code, whole, false) })),
     );
-    const priced = found.filter(({ price }) => typeof price === 'number');
+    const priced = found.filter(({ price }) => typeof price?.price === 'number');
     if (priced.length === 0) throw unavailable();
     return priced.map(({ code }) => ({ code, name: names.of(code) ?? code }));
   }
@@ -107,14 +111,14 @@ class SourcedPrices implements Prices {
   }
 
   /**
-   * Null where too few sources know the currency; undefined where too few could be asked or agree.
+   * Undefined where too few sources could be asked or agree.
    * @param tell whether the log is told of sources that are off with this currency
    */
   async #find(
     currency: string,
     sources: readonly PriceSource[],
     tell: boolean,
-  ): Promise<number | null | undefined> {
+  ): Promise<Price | undefined> {
     const answers = await Promise.all(
       sources.map(async (source) => ({ source, ...(await this.#ask(source, currency)) })),
     );
@@ -130,8 +134,9 @@ class SourcedPrices implements Prices {
     const { price, leftOut } = agree(quotes, this.#quorum);
     for (const label of leftOut) faults.set(label, 'more than 5 % off the median');
     if (tell) for (const { label } of sources) this.#note(label, currency, faults.get(label));
-    if (price !== undefined) return price;
-    return hasFailed || quotes.length >= this.#quorum ? undefined : null;
+    const at = Math.min(...answers.map((answer) => answer.at));
+    if (price !== undefined) return { at, price };
+    return hasFailed || quotes.length >= this.#quorum ? undefined : { at, price: null };
   }
 
   #ask(source: PriceSource, currency: string): Promise<Answer> {
@@ -152,17 +157,20 @@ class SourcedPrices implements Prices {
     const { monotonic } = this.#world;
     try {
       const json = await fetchJson(this.#world, url, this.#stopping.signal);
-      const until = monotonic() + keptMs;
+      const at = monotonic();
+      const until = at + keptMs;
       // A page of errors can be JSON, too.
       const isEmpty =
         isWhole(source) && knownCodes.every((code) => readPrice(source, code, json) === undefined);
       return isEmpty
-        ? { until, fault: 'its answer has no currency that we know' }
-        : { until, json };
+        ? { at, until, fault: 'its answer has no currency that we know' }
+        : { at, until, json };
     } catch (error) {
       const asked = error instanceof SourceFault ? (error.retryAfterSeconds ?? 0) * 1000 : 0;
       const pauseMs = Math.min(Math.max(keptMs, asked), longestPauseMs);
-      return { until: monotonic() + pauseMs, fault: reasonOf(error) };
+      // It has said nothing that could grow old.
+      const at = Number.POSITIVE_INFINITY;
+      return { at, until: monotonic() + pauseMs, fault: reasonOf(error) };
     }
   }
 

@@ -87,6 +87,28 @@ describe('three honest sources', () => {
     expect(sources[0]?.requests[0]?.headers.authorization).toBeUndefined();
   });
 
+  test('a price is as old as what it was read from', async () => {
+    let answer: Answer = honest;
+    const { prices, world } = await setUp(
+      () => answer,
+      () => answer,
+    );
+    await prices.price('USD');
+    answer = json({ EUR: 1, USD: 1 });
+    await world.advance(50_000);
+    expect(await prices.price('EUR')).toBe(58000.5);
+    await world.advance(10_000);
+    expect(await prices.price('EUR')).toBe(1);
+    // And so it ends to be served ten minutes after that.
+    answer = { status: 500 };
+    await world.advance(50_000);
+    expect(await prices.price('USD')).toBe(1);
+    await world.advance(549_000);
+    expect(await prices.price('USD')).toBe(1);
+    await world.advance(1_000);
+    await expect(prices.price('USD')).rejects.toMatchObject({ code: 'unavailable' });
+  });
+
   test('name the currencies that have a price', async () => {
     const one = json({ USD: 1, EUR: 2, CHF: 3, XXY: 4, BTC: 1 });
     const other = json({ USD: 1, EUR: 3, CHF: 3, JPY: 5 });
