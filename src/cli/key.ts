@@ -1,6 +1,7 @@
 // `paygate key show|rotate|add|list|revoke`: the merchant's API key, and keys that may do less.
 
 import { Command, Option } from 'commander';
+import { shortApiKey } from '../domain/api-key.ts';
 import { type KeyScope, keyScopes } from '../domain/scope.ts';
 import { PaygateError } from '../errors.ts';
 import type { Key } from '../store/keys.ts';
@@ -17,15 +18,21 @@ import {
 } from './command.ts';
 
 export function keyCommand(): Command {
-  const show = fileCommand('show', 'print the API key').action((given: FileOptions) =>
-    withStore(given, async ({ catalog }) => {
-      const apiKey = catalog.merchantKey();
-      if (apiKey === undefined) {
-        throw new PaygateError('not_found', 'there is no key yet: it is made with the first store');
-      }
-      print(given, { api_key: apiKey }, () => apiKey);
-    }),
-  );
+  const show = fileCommand('show', 'print the API key')
+    .option('--short', 'in 43 characters, for plugins that take no longer key')
+    .action((given: FileOptions & { short?: boolean }) =>
+      withStore(given, async ({ catalog }) => {
+        const whole = catalog.merchantKey();
+        if (whole === undefined) {
+          throw new PaygateError(
+            'not_found',
+            'there is no key yet: it is made with the first store',
+          );
+        }
+        const apiKey = given.short ? shortApiKey(whole) : whole;
+        print(given, { api_key: apiKey }, () => apiKey);
+      }),
+    );
   const rotate = fileCommand('rotate', 'make a new API key')
     .option('--overlap <time>', 'how long the old one stays valid, such as 24h', parseDuration, 0)
     .action((given: FileOptions & { overlap: number }) =>

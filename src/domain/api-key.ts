@@ -1,5 +1,6 @@
 // The text of an API key: `pgk_`, 32 random bytes in base62, six digits that catch a typo. Pure.
-// The file finds a key by the SHA-256 of its text.
+// The file finds a key by the SHA-256 of its text. Some shop plugins take keys of 43 characters
+// alone: the random part by itself is the same key.
 
 import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
@@ -8,24 +9,28 @@ const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 /** 62^43 > 2^256 and 62^6 > 2^32: the text is as long whatever the bytes are. */
 const bodyDigits = 43;
 const checksumDigits = 6;
+const shortShape = /^[0-9A-Za-z]{43}$/;
 const shape = /^pgk_([0-9A-Za-z]{43})([0-9A-Za-z]{6})$/;
 
 /** @param secret 32 random bytes */
 export function formatApiKey(secret: Uint8Array): string {
-  const body = base62(secret, bodyDigits);
-  return `pgk_${body}${checksum(body)}`;
+  return whole(base62(secret, bodyDigits));
 }
 
-/** Whether the text can be a key at all; a wrong one costs no look-up. */
-export function isApiKey(text: string): boolean {
-  const match = shape.exec(text);
-  return match?.[1] !== undefined && checksum(match[1]) === match[2];
+/** The whole text of a key that was given whole or short; undefined for what can be none. */
+export function readApiKey(text: string): string | undefined {
+  if (shortShape.test(text)) return whole(text);
+  const body = shape.exec(text)?.[1];
+  return body !== undefined && whole(body) === text ? text : undefined;
 }
+
+/** Its 43 random digits alone, for plugins that take no longer key. */
+export const shortApiKey = (apiKey: string): string => shape.exec(apiKey)?.[1] ?? apiKey;
 
 export const apiKeyHash = (text: string): Uint8Array => sha256(utf8ToBytes(text));
 
-const checksum = (body: string): string =>
-  base62(sha256(utf8ToBytes(body)).slice(0, 4), checksumDigits);
+const whole = (body: string): string =>
+  `pgk_${body}${base62(sha256(utf8ToBytes(body)).slice(0, 4), checksumDigits)}`;
 
 function base62(bytes: Uint8Array, width: number): string {
   let rest = BigInt(`0x${bytesToHex(bytes)}`);

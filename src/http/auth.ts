@@ -3,7 +3,7 @@
 
 import type { HttpBindings } from '@hono/node-server';
 import type { Context } from 'hono';
-import { isApiKey } from '../domain/api-key.ts';
+import { readApiKey } from '../domain/api-key.ts';
 import { clientAddress, householdOf, type Proxies } from '../domain/client-address.ts';
 import { requireScope } from '../domain/scope.ts';
 import { PaygateError } from '../errors.ts';
@@ -40,7 +40,8 @@ export function admit(
 function authenticate({ keys, limits, proxies, now }: AuthParts, context: Context): Key {
   const header = context.req.header('Authorization') ?? '';
   const [, text] = /^Bearer +(\S+) *$/i.exec(header) ?? [];
-  const key = text !== undefined && isApiKey(text) ? keys.find(text, now()) : undefined;
+  const apiKey = text === undefined ? undefined : readApiKey(text);
+  const key = apiKey === undefined ? undefined : keys.find(apiKey, now());
   if (key !== undefined) return key;
   if (text !== undefined) limits.take('unknownKey', householdOf(addressOf(context, proxies)));
   context.header('WWW-Authenticate', 'Bearer');

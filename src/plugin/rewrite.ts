@@ -86,7 +86,7 @@ const reasons = {
   page: 'a page or file of that service, for people',
   prose: 'mentioned in text, a comment or a link',
   computed: 'the host is put together while the plugin runs: change it by hand',
-  keyLength: 'the plugin takes API keys of 43 characters only; those of paygate are longer',
+  keyLength: 'the plugin takes API keys of 43 characters only: paygate key show --short prints one',
 };
 
 /** A test that older plugins make before they save a key. */

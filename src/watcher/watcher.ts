@@ -12,6 +12,7 @@ import type { HeaderTip } from '../electrum/wire.ts';
 import { reasonOf } from '../errors.ts';
 import type { Store } from '../store/open.ts';
 import type { Cancel, SocksProxy, World } from '../world.ts';
+import { type Care, createCare } from './care.ts';
 import { createDrain, type Drain, type Trouble } from './drain.ts';
 import { createHold, type Hold } from './hold.ts';
 import { Lie } from './lie.ts';
@@ -21,7 +22,6 @@ import { createSubscriber, type Subscriber } from './subscriber.ts';
 import { createSweeper, type Sweeper } from './sweeper.ts';
 import { createTasks, type Tasks } from './tasks.ts';
 import { createVerifier, type Verifier } from './verifier.ts';
-import { tendWallets } from './wallets.ts';
 import { createWitness } from './witness.ts';
 
 export interface WatcherParts {
@@ -72,8 +72,6 @@ const everyMinute = '0 * * * * *';
 const defaultMostSubscribed = 10_000;
 /** How seldom a server is left because it does not answer what a history needs. */
 const muteLeaveMs = 3_600_000;
-/** How long after an address was issued more are derived ahead. */
-const tendDelayMs = 100;
 
 export function createWatcher(parts: WatcherParts): Watcher {
   return new ElectrumWatcher(parts);
@@ -89,14 +87,12 @@ class ElectrumWatcher implements Watcher {
   readonly reader: Reader;
   readonly #roster: Roster;
   readonly #hold: Hold;
+  readonly #care: Care;
   #cancelSweep: Cancel = () => {};
   #session: Session | undefined;
   #subscriber: Subscriber | undefined;
   #caughtUp = false;
   #mayLeaveMuteAt = 0;
-  #tending = false;
-  #tendAgain = false;
-  #cancelTend: Cancel | undefined;
 
   constructor(parts: WatcherParts) {
     const { world, store, network } = parts;
@@ -139,6 +135,13 @@ class ElectrumWatcher implements Watcher {
       isSubscribed: (scripthash) => this.#subscriber?.has(scripthash) === true,
       mark: (scripthash) => this.#drain.mark(scripthash, 'cross'),
     });
+    this.#care = createCare({
+      world,
+      store,
+      tasks: this.#tasks,
+      session: () => (this.#caughtUp ? this.#session : undefined),
+      watch: (scripthashes) => this.#watch(scripthashes),
+    });
     this.reader = createReader({
       store,
       session: () => (this.#caughtUp ? this.#session : undefined),
@@ -166,7 +169,7 @@ class ElectrumWatcher implements Watcher {
 
   start(): void {
     this.#pool.start();
-    this.#tend();
+    this.#care.now();
     this.#cancelSweep = this.#parts.world.schedule(everyMinute, () => {
       this.#look();
       if (this.#caughtUp) this.#tasks.run(() => this.#sweeper.sweep());
@@ -177,12 +180,11 @@ class ElectrumWatcher implements Watcher {
     if (this.#subscriber?.has(scripthash) === false) {
       this.#tasks.run(() => this.#watch([scripthash]));
     }
-    // Not at once: a shop that asks for many in a row is answered first.
-    this.#cancelTend ??= this.#parts.world.after(tendDelayMs, () => this.#tend());
+    this.#care.soon();
   }
 
   catalogChanged(): void {
-    this.#tend();
+    this.#care.now();
     this.#tasks.run(() => this.#promote());
   }
 
@@ -206,7 +208,7 @@ class ElectrumWatcher implements Watcher {
   }
 
   async stop(): Promise<void> {
-    this.#cancelTend?.();
+    this.#care.stop();
     this.#cancelSweep();
     this.#drain.use(undefined);
     this.#pool.stop();
@@ -317,7 +319,7 @@ class ElectrumWatcher implements Watcher {
       this.#markOffChain();
       await this.#subscriber?.all();
       this.#caughtUp = !session.closed;
-      this.#tend();
+      this.#care.now();
     } catch (error) {
       session.close(`catching up failed: ${reasonOf(error)}`);
     }
@@ -373,37 +375,6 @@ class ElectrumWatcher implements Watcher {
   #markOffChain(): void {
     for (const scripthash of this.#parts.store.ledger.offChain()) {
       this.#drain.mark(scripthash, 'again');
-    }
-  }
-
-  /** One care of the wallets at a time; what asks for it meanwhile gets one more. */
-  #tend(): void {
-    this.#cancelTend?.();
-    this.#cancelTend = undefined;
-    this.#tendAgain = true;
-    if (this.#tending) return;
-    this.#tending = true;
-    this.#tasks.run(async () => {
-      try {
-        while (this.#tendAgain) {
-          this.#tendAgain = false;
-          await this.#tendOnce();
-        }
-      } finally {
-        this.#tending = false;
-      }
-    });
-  }
-
-  async #tendOnce(): Promise<void> {
-    const { world, store } = this.#parts;
-    const session = this.#caughtUp ? this.#session : undefined;
-    try {
-      await tendWallets({ world, store, watch: (each) => this.#watch(each) }, session);
-    } catch (error) {
-      world.log.warn('wallets could not be tended', { reason: reasonOf(error) });
-      // Another server may know what this one refuses to say.
-      if (error instanceof ServerError) session?.close(`the wallet scan failed: ${error.message}`);
     }
   }
 }

@@ -54,7 +54,7 @@ describe('store add', () => {
       'wrong length',
     ],
     ['no whole URL', { '--network': 'regtest', '--callback-url': 'shop.example' }, 'whole URL'],
-    ['a name that does not show', { '--network': 'regtest', '--name': '\u200b' }, '--name'],
+    ['a name that does not show', { '--network': 'regtest', '--name': '\u200b' }, 'name: 1 to 100'],
   ])('refuses %s before a file is made', async (_, change, reason) => {
     const path = freshPath();
     const refused = await add(path, change);

@@ -6,9 +6,15 @@ import { z } from 'zod';
 import { deriveAddress } from '../../src/bitcoin/keychain.ts';
 import { formatApiKey } from '../../src/domain/api-key.ts';
 import type { KeyScope } from '../../src/domain/scope.ts';
+import { parsePriceSource } from '../../src/price/sources.ts';
 import { closeHouses, type House, merchantKey, openHouse, untilReady } from '../support/house.ts';
+import { type Receiver, startReceiver } from '../support/receiver.ts';
 
-afterEach(closeHouses);
+const sources: Receiver[] = [];
+afterEach(async () => {
+  await closeHouses();
+  for (const source of sources.splice(0)) await source.close();
+});
 
 let house: House;
 /** Of store 1, paid. */
@@ -16,7 +22,10 @@ let address: string;
 let txid: string;
 
 beforeEach(async () => {
-  house = await openHouse();
+  const answer = () => ({ status: 200, body: JSON.stringify({ USD: 67_000 }) });
+  sources.push(await startReceiver({ answer }), await startReceiver({ answer }));
+  const priceSource = sources.map(({ origin }) => parsePriceSource(`${origin}/#{CODE}`));
+  house = await openHouse({ config: { price: 'own', priceSource } });
   await untilReady(house);
   address = await house.newAddress();
   txid = house.pay(address, 9_000);
@@ -32,6 +41,8 @@ beforeEach(async () => {
 interface Sample {
   readonly path: string;
   readonly body?: unknown;
+  /** It needs no key. */
+  readonly open?: true;
   /** What an unprivileged look at store 1 answers to a key of store 2. */
   readonly other: number;
 }
@@ -72,6 +83,8 @@ function samples(): Record<string, Sample> {
       body: { callback: 'https://shop.example/cb', xpub: account },
       other: 404,
     },
+    'GET /price': { path: '/price?currency=USD', open: true, other: 200 },
+    'GET /currencies': { path: '/currencies', open: true, other: 200 },
     'DELETE /v2/stores/{id}/wallets/{wid}': { path: '/v2/stores/1/wallets/1', other: 404 },
     'DELETE /v2/stores/{id}': { path: '/v2/stores/1', other: 404 },
   };
@@ -168,7 +181,7 @@ describe('each operation', () => {
     const key = await keyOf();
     for (const [name, sample] of Object.entries(samples())) {
       const { status } = await call(name, sample, key);
-      expect([name, status]).toEqual([name, expected(name, sample)]);
+      expect([name, status]).toEqual([name, sample.open ? 200 : expected(name, sample)]);
     }
   });
   const writes = /^(DELETE|POST \/v2|POST \/update_callback)/;

@@ -62,7 +62,7 @@ Documents that name the service, left as they are:
   pay/readme.txt
 
 LOOK AT THIS, the plugin may not work before:
-  pay/checkout.js:1  Key.length != 43  (the plugin takes API keys of 43 characters only; those of paygate are longer)
+  pay/checkout.js:1  Key.length != 43  (the plugin takes API keys of 43 characters only: paygate key show --short prints one)
 
 3 places changed, written to ${output}.
 `);

@@ -3,7 +3,7 @@
 
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { apiKeyHash, isApiKey } from '../../src/domain/api-key.ts';
+import { apiKeyHash, readApiKey } from '../../src/domain/api-key.ts';
 import { startChild } from '../support/child.ts';
 import { cleanUp, tempFolder } from '../support/files.ts';
 import { accountKey, openTestStore } from '../support/store.ts';
@@ -41,7 +41,7 @@ test('a key of one store is shown once, listed without its text, and revoked', a
   const path = await fileWithStore();
   const { answer } = await run(path, 'key', 'add', '--store', '1', '--scope', 'read');
   expect(answer).toMatchObject({ store_id: 1, scope: 'read' });
-  expect(isApiKey(answer.api_key)).toBe(true);
+  expect(readApiKey(answer.api_key)).toBe(answer.api_key);
   const store = await openTestStore({ path });
   const rows = store.database.orm.query.apiKeys.findMany().sync();
   expect(rows[1]?.secret).toBeNull();

@@ -1,7 +1,7 @@
 import { bytesToHex } from '@noble/hashes/utils.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { apiKeyHash, formatApiKey, isApiKey } from '../../../src/domain/api-key.ts';
+import { apiKeyHash, formatApiKey, readApiKey, shortApiKey } from '../../../src/domain/api-key.ts';
 
 const secret = Uint8Array.from({ length: 32 }, (_, at) => at);
 const anySecret = fc.uint8Array({ minLength: 32, maxLength: 32 });
@@ -15,7 +15,7 @@ describe('an API key', () => {
     [new Uint8Array(32).fill(255), 'pgk_yhjskwdA6OZ1AL1YmHWZWm8LLG7HjnuCA2j5rOw8Xp114zifR'],
   ])('of %o', (bytes, text) => {
     expect(formatApiKey(bytes)).toBe(text);
-    expect(isApiKey(text)).toBe(true);
+    expect(readApiKey(text)).toBe(text);
   });
 
   it('is found by the SHA-256 of its text', () => {
@@ -30,12 +30,28 @@ describe('an API key', () => {
       fc.property(anySecret, (bytes) => {
         const text = formatApiKey(bytes);
         expect(text).toMatch(/^pgk_[0-9A-Za-z]{49}$/);
-        expect(isApiKey(text)).toBe(true);
+        expect(readApiKey(text)).toBe(text);
         const hex = bytesToHex(bytes);
         expect(seen.get(text) ?? hex).toBe(hex);
         seen.set(text, hex);
       }),
     );
+  });
+});
+
+describe('a key for plugins that take 43 characters', () => {
+  it('is its random part, and the same key', () => {
+    fc.assert(
+      fc.property(anySecret, (bytes) => {
+        const text = formatApiKey(bytes);
+        expect(shortApiKey(text)).toHaveLength(43);
+        expect(readApiKey(shortApiKey(text))).toBe(text);
+      }),
+    );
+  });
+
+  it.each(['A'.repeat(42), 'A'.repeat(44), `${'A'.repeat(42)}-`])('%j is none', (wrong) => {
+    expect(readApiKey(wrong)).toBeUndefined();
   });
 });
 
@@ -46,7 +62,7 @@ describe('a mistyped key costs no look-up', () => {
     for (let at = 4; at < text.length; at += 1) {
       for (const digit of digits) {
         if (digit === text[at]) continue;
-        expect(isApiKey(`${text.slice(0, at)}${digit}${text.slice(at + 1)}`)).toBe(false);
+        expect(readApiKey(`${text.slice(0, at)}${digit}${text.slice(at + 1)}`)).toBeUndefined();
       }
     }
   });
@@ -57,7 +73,7 @@ describe('a mistyped key costs no look-up', () => {
         const key = formatApiKey(bytes);
         const [one = '', two = ''] = [key[at], key[at + 1]];
         fc.pre(one !== two);
-        expect(isApiKey(`${key.slice(0, at)}${two}${one}${key.slice(at + 2)}`)).toBe(false);
+        expect(readApiKey(`${key.slice(0, at)}${two}${one}${key.slice(at + 2)}`)).toBeUndefined();
       }),
     );
   });
@@ -74,6 +90,6 @@ describe('a mistyped key costs no look-up', () => {
     text.toLowerCase(),
     `${text.slice(0, 20)}-${text.slice(21)}`,
   ])('%j', (wrong) => {
-    expect(isApiKey(wrong)).toBe(false);
+    expect(readApiKey(wrong)).toBeUndefined();
   });
 });

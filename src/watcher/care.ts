@@ -1,0 +1,81 @@
+// When wallets are cared for: one care at a time, and what asks for it meanwhile gets one more. What
+// the care is stands in wallets.ts.
+
+import type { Scripthash } from '../bitcoin/ids.ts';
+import { ServerError } from '../electrum/framing.ts';
+import type { Session } from '../electrum/session.ts';
+import { reasonOf } from '../errors.ts';
+import type { Store } from '../store/open.ts';
+import type { Cancel, World } from '../world.ts';
+import type { Tasks } from './tasks.ts';
+import { tendWallets } from './wallets.ts';
+
+export interface CareParts {
+  readonly world: World;
+  readonly store: Store;
+  readonly tasks: Tasks;
+  /** One that every address has been compared with. */
+  readonly session: () => Session | undefined;
+  /** Has new addresses subscribed. */
+  readonly watch: (scripthashes: readonly Scripthash[]) => Promise<void>;
+}
+
+export interface Care {
+  now(): void;
+  /** A little later: a shop that asks for many addresses in a row is answered first. */
+  soon(): void;
+  stop(): void;
+}
+
+const soonMs = 100;
+
+export const createCare = (parts: CareParts): Care => new WalletCare(parts);
+
+class WalletCare implements Care {
+  readonly #parts: CareParts;
+  #underWay = false;
+  #again = false;
+  #cancel: Cancel | undefined;
+
+  constructor(parts: CareParts) {
+    this.#parts = parts;
+  }
+
+  soon(): void {
+    this.#cancel ??= this.#parts.world.after(soonMs, () => this.now());
+  }
+
+  stop(): void {
+    this.#cancel?.();
+  }
+
+  now(): void {
+    this.#cancel?.();
+    this.#cancel = undefined;
+    this.#again = true;
+    if (this.#underWay) return;
+    this.#underWay = true;
+    this.#parts.tasks.run(async () => {
+      try {
+        while (this.#again) {
+          this.#again = false;
+          await this.#once();
+        }
+      } finally {
+        this.#underWay = false;
+      }
+    });
+  }
+
+  async #once(): Promise<void> {
+    const { world } = this.#parts;
+    const session = this.#parts.session();
+    try {
+      await tendWallets(this.#parts, session);
+    } catch (error) {
+      world.log.warn('wallets could not be tended', { reason: reasonOf(error) });
+      // Another server may know what this one refuses to say.
+      if (error instanceof ServerError) session?.close(`the wallet scan failed: ${error.message}`);
+    }
+  }
+}
