@@ -35,8 +35,17 @@ const benches = {
   'new_address-64': async () => (await import('./bench/new-address.mjs')).benchNewAddress(64),
   'callback-wake': async () => (await import('./bench/callbacks.mjs')).benchCallbackWake,
   callbacks: async () => (await import('./bench/callbacks.mjs')).benchCallbacks,
+  'merchant/tx': async () => endpoint('merchant/tx?addr=ADDRESS'),
+  tx_detail: async () => endpoint('tx_detail?txid=TXID'),
+  'balance-address': async () => endpoint('balance?addr=ADDRESS'),
+  'balance-wallet': async () => endpoint('balance?addr=XPUB'),
+  searchhistory: async () => endpoint('searchhistory?addr=XPUB'),
+  'v2/stores': async () => endpoint('v2/stores?wallets=true'),
   notify: async () => (await import('./bench/notify.mjs')).benchNotify,
 };
+
+/** @param {string} path */
+const endpoint = async (path) => (await import('./bench/endpoint.mjs')).benchEndpoint(path);
 
 /** @param {string} message */
 const progress = (message) => process.stderr.write(`bench: ${message}\n`);

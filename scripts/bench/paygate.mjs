@@ -38,17 +38,8 @@ export async function addStore({ folder, checkout }, name, callbackUrl = 'http:/
  */
 export async function serve({ checkout }, path, electrum) {
   return startServer(join(checkout, 'paygate'), [
-    ...[
-      'serve',
-      '--db',
-      path,
-      '--network',
-      'regtest',
-      '--listen',
-      '127.0.0.1:0',
-      '--limit-new-address',
-      'off',
-    ],
+    ...['serve', '--db', path, '--network', 'regtest', '--listen', '127.0.0.1:0'],
+    ...['--limit-new-address', 'off', '--limit-balance', 'off', '--limit-search-history', 'off'],
     ...['--electrum', electrum, '--log-level', 'error'],
   ]);
 }

@@ -54,7 +54,10 @@ const itemsAtOnce = 25;
 /** Transactions of one script; what has more is nobody's address for payments. */
 const mostItems = 5_000;
 const mostIndex = 20_000;
+/** A derivation holds the event loop for up to 1.3 ms. */
 const derivedAtOnce = 5;
+/** Scripts whose derivation is remembered. */
+const readAtOnce = 50;
 const keptTransactions = 500;
 const keptScripts = 50_000;
 const keptDerivations = 20;
@@ -124,10 +127,13 @@ class ServerReader implements Reader {
     nextIndex: number,
   ): Promise<ScriptMovements[]> {
     const used: ScriptMovements[] = [];
-    for (let start = 0, end = nextIndex; start < end + scanGap; start += derivedAtOnce) {
+    for (let start = 0, end = nextIndex; start < end + scanGap; ) {
       if (start > mostIndex) throw tooMuch('This wallet has too many addresses to be looked at');
-      const indexes = Array.from({ length: derivedAtOnce }, (_, offset) => start + offset);
-      const scripts = indexes.map((index) => this.#derive(key, branch, index));
+      const atOnce = this.#isDerived(key, branch, start + readAtOnce) ? readAtOnce : derivedAtOnce;
+      const count = Math.min(atOnce, end + scanGap - start);
+      const scripts = Array.from({ length: count }, (_, offset) =>
+        this.#derive(key, branch, start + offset),
+      );
       const found = await Promise.all(
         scripts.map((script) => (script ? this.#movementsOf(session, script) : [])),
       );
@@ -137,10 +143,15 @@ class ServerReader implements Reader {
         used.push({ address, movements });
         end = Math.max(end, start + offset + 1);
       }
+      start += count;
       // What is remembered needs no server: still others must get their turn.
       await new Promise<void>((resolve) => setImmediate(resolve));
     }
     return used;
+  }
+
+  #isDerived(key: WalletKey, branch: 0 | 1, index: number): boolean {
+    return (this.#derived.get(`${key.descriptor} ${branch}`)?.length ?? 0) > index;
   }
 
   #derive(key: WalletKey, branch: 0 | 1, index: number): Script | undefined {

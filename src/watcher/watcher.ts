@@ -4,7 +4,6 @@
 
 import type { Scripthash } from '../bitcoin/ids.ts';
 import type { Network } from '../bitcoin/network.ts';
-import { ServerError } from '../electrum/framing.ts';
 import { createPool, type Pool, type ServerStatus } from '../electrum/pool.ts';
 import type { Session } from '../electrum/session.ts';
 import type { ServerAddress } from '../electrum/trust.ts';

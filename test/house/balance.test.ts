@@ -230,3 +230,16 @@ test('tx_detail: what a known transaction spends and pays; unknown ones are not 
   const later = await house.ask(`/api/tx_detail?txid=${txid}`);
   expect(later.body).toMatchObject({ status: 'Partially Confirmed', rbf: 0, size: body.size });
 });
+
+test.each([
+  ['balance', 'limitBalance'],
+  ['searchhistory', 'limitSearchHistory'],
+])('%s has a limit of its own', async (path, setting) => {
+  const house = await openReady({ config: { [setting]: { perMinute: 30, burst: 1 } } });
+  const ask = () => house.ask(`/api/${path}?addr=${key.account}`);
+  expect((await ask()).status).toBe(200);
+  const refused = await ask();
+  expect(refused.status).toBe(429);
+  expect(refused.headers.get('Retry-After')).toBe('2');
+  expect((await house.ask('/api/new_address')).status).toBe(200);
+});

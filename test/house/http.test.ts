@@ -75,6 +75,18 @@ test.each([
   ['POST without a body', { method: 'POST' }],
   ['POST with JSON', { method: 'POST', body: '{"a":1}' }],
   [
+    'an empty POST with a JSON content type',
+    { method: 'POST', headers: { 'Content-Type': 'application/json' } },
+  ],
+  [
+    'POST of "dummy" as a form',
+    {
+      method: 'POST',
+      body: 'dummy',
+      headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
+    },
+  ],
+  [
     'POST with a body that is not what its type says',
     { method: 'POST', body: 'dummy', headers: { 'Content-Type': 'application/json' } },
   ],
