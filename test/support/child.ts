@@ -93,6 +93,9 @@ function bundled(program: string): string {
     platform: 'node',
     format: 'cjs',
     external: ['better-sqlite3'],
+    // As build.mjs does: a bundled library asks where it lies.
+    banner: { js: "const bundleUrl = require('node:url').pathToFileURL(__filename).href;" },
+    define: { 'import.meta.url': 'bundleUrl' },
     logLevel: 'error',
   });
   programs.set(program, outfile);
