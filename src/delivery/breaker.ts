@@ -1,78 +1,97 @@
-// How much may go to a host, by what it did last, so that a bad one holds up nobody. One that can't be
+// How much may go where, by what came of it last, so that a bad shop holds up nobody. A host that can't be
 // reached makes its callbacks wait together, instead of each finding out by itself: after some failures
-// in a row to connect it is down, and one callback a minute goes there to see. One whose last callback
-// was not received (it hangs, or answers badly), or that nothing is known of, gets one request of a
-// store at a time. Kept in memory: a restart finds out anew.
+// in a row to connect it is down, and one callback a minute goes there to see. A callback URL that was
+// reached and did not receive the last callbacks (it hangs, or answers badly) gets one a second after as
+// many; two at a time are for one that received the last one alone. Kept in memory: a restart finds out
+// anew.
 
 import { portOf } from '../domain/reach.ts';
 
-/** Failures in a row after which a host is down. */
+/** Failures in a row after which a host, or a callback URL, is held back. */
 export const failuresToOpen = 5;
 /** How often a host that is down is tried. */
 export const probeEveryMs = 60_000;
+/** How often a callback URL that receives nothing is tried. */
+export const slowEveryMs = 1_000;
 
-interface Host {
+/** Failures in a row. */
+interface Course {
   failures: number;
-  /** From when on one more request may go there, monotonic; 0 while the host is not down. */
-  probeAt: number;
+  /** From when on one more request may go out, monotonic. */
+  nextAt: number;
 }
 
 export type Change = 'down' | 'up' | undefined;
 
 export class Breaker {
-  readonly #hosts = new Map<string, Host>();
-  /** Hosts that received the last callback. */
+  /** By host and port: failures to connect. */
+  readonly #hosts = new Map<string, Course>();
+  /** By callback URL: callbacks that were not received though the host was reached. */
+  readonly #urls = new Map<string, Course>();
+  /** Callback URLs that received the last callback. */
   readonly #good = new Set<string>();
 
   /**
-   * How many of the requests wanted may go to a host, where so many of the store are under way; takes
-   * the one of this minute when it is down.
+   * How many of the requests wanted may go to a callback URL, where so many of the store are under way;
+   * takes the one of this minute or second where it is held back.
    */
   allow(callbackUrl: string, wanted: number, underWay: number, monotonic: number): number {
-    const name = hostOf(callbackUrl);
-    const host = this.#hosts.get(name);
-    if (host === undefined || !isDown(host)) {
-      return this.#good.has(name) ? wanted : Math.min(wanted, Math.max(0, 1 - underWay));
+    if (this.isHeld(callbackUrl, monotonic)) return 0;
+    if (this.#good.has(callbackUrl) && !this.isDown(callbackUrl)) return wanted;
+    const room = Math.min(wanted, Math.max(0, 1 - underWay));
+    if (room > 0) {
+      takeTurn(this.#hosts.get(hostOf(callbackUrl)), monotonic + probeEveryMs);
+      takeTurn(this.#urls.get(callbackUrl), monotonic + slowEveryMs);
     }
-    if (monotonic < host.probeAt) return 0;
-    host.probeAt = monotonic + probeEveryMs;
-    return Math.min(1, wanted);
+    return room;
   }
 
   isHeld(callbackUrl: string, monotonic: number): boolean {
-    const host = this.#hosts.get(hostOf(callbackUrl));
-    return host !== undefined && isDown(host) && monotonic < host.probeAt;
+    const [host, url] = [this.#hosts.get(hostOf(callbackUrl)), this.#urls.get(callbackUrl)];
+    return [host, url].some((course) => isOpen(course) && monotonic < course.nextAt);
   }
 
   isDown(callbackUrl: string): boolean {
-    const host = this.#hosts.get(hostOf(callbackUrl));
-    return host !== undefined && isDown(host);
+    return isOpen(this.#hosts.get(hostOf(callbackUrl)));
   }
 
   /** An attempt came to nothing before the host was reached. */
   failed(callbackUrl: string, monotonic: number): Change {
-    const name = hostOf(callbackUrl);
-    const host = this.#hosts.get(name) ?? { failures: 0, probeAt: 0 };
-    this.#hosts.set(name, host);
-    this.#good.delete(name);
-    host.failures += 1;
+    this.#good.delete(callbackUrl);
+    const host = oneMore(this.#hosts, hostOf(callbackUrl));
     if (host.failures !== failuresToOpen) return undefined;
-    host.probeAt = monotonic + probeEveryMs;
+    host.nextAt = monotonic + probeEveryMs;
     return 'down';
   }
 
   /** The host was reached, and received the callback or did not. */
-  reached(callbackUrl: string, received: boolean): Change {
-    const name = hostOf(callbackUrl);
+  reached(callbackUrl: string, received: boolean, monotonic: number): Change {
     const wasDown = this.isDown(callbackUrl);
-    this.#hosts.delete(name);
-    if (received) this.#good.add(name);
-    else this.#good.delete(name);
+    this.#hosts.delete(hostOf(callbackUrl));
+    if (received) {
+      this.#good.add(callbackUrl);
+      this.#urls.delete(callbackUrl);
+    } else {
+      this.#good.delete(callbackUrl);
+      oneMore(this.#urls, callbackUrl).nextAt = monotonic + slowEveryMs;
+    }
     return wasDown ? 'up' : undefined;
   }
 }
 
-const isDown = ({ failures }: Host): boolean => failures >= failuresToOpen;
+const isOpen = (course: Course | undefined): course is Course =>
+  course !== undefined && course.failures >= failuresToOpen;
+
+function takeTurn(course: Course | undefined, nextAt: number): void {
+  if (isOpen(course)) course.nextAt = nextAt;
+}
+
+function oneMore(courses: Map<string, Course>, name: string): Course {
+  const course = courses.get(name) ?? { failures: 0, nextAt: 0 };
+  course.failures += 1;
+  courses.set(name, course);
+  return course;
+}
 
 /** Host and port, as the log may show them. */
 export function hostOf(callbackUrl: string): string {

@@ -16,7 +16,7 @@
 //   ends, and it is sent again with the same event id.
 // - At most one flight a payment: the outbox claims none while a lease lasts, the lease is longer than
 //   an attempt can take, and `inFlight` holds even when the wall clock jumps over a lease.
-// - Bounded: `inFlight` flights in all, `perStore` of one store, one where its host did not receive the
+// - Bounded: `inFlight` flights in all, `perStore` of one store, one where it did not receive the
 //   last callback (breaker.ts), so a shop that hangs delays itself.
 // - A host that can't be reached costs its waiting callbacks no attempt (breaker.ts): they stay due,
 //   held back, and one a minute goes out to see.
@@ -208,7 +208,7 @@ class Engine implements CallbackDispatcher {
     if (outcome === 'refused' || outcome === 'internal') return;
     const change = unreachable
       ? this.#breaker.failed(callbackUrl, world.monotonic())
-      : this.#breaker.reached(callbackUrl, outcome === 'delivered');
+      : this.#breaker.reached(callbackUrl, outcome === 'delivered', world.monotonic());
     const host = hostOf(callbackUrl);
     if (change === 'down') world.log.warn('host cannot be reached, tried once a minute', { host });
     if (change === 'up') world.log.info('host can be reached again', { host });

@@ -13,6 +13,7 @@ import { eventId } from '../../src/domain/callback.ts';
 import type { Outcome } from '../../src/domain/retry.ts';
 import type { NewCallback } from '../../src/store/outbox.ts';
 import { runCli } from '../support/cli.ts';
+import { cleanUp } from '../support/files.ts';
 import { type Receiver, type ReceiverOptions, startReceiver } from '../support/receiver.ts';
 import { type Owed, openOwed, webhookSecret, withStatus } from '../unit/delivery/owed.ts';
 import { makeCertificate } from '../unit/electrum/certificates.ts';
@@ -21,6 +22,7 @@ const closing: (() => unknown)[] = [];
 
 afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close();
+  await cleanUp();
 });
 
 const now = Date.now();

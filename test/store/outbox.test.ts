@@ -295,6 +295,38 @@ describe('what people see', () => {
   });
 });
 
+describe('old attempts', () => {
+  it('are folded into their number, some at once, the newer ones stay', async () => {
+    const owed = open();
+    await owed.enqueue(now, owed.addPayment(owed.addStore()));
+    const days = [95, 91, 90, 10];
+    for (const age of days) {
+      const attempt = { ...attemptOf('status'), startedAt: now - age * 86_400_000 };
+      await owed.database.write((tx) =>
+        owed.outbox.record(tx, now, 1, attempt, { step: 1, at: now }),
+      );
+    }
+    const before = now - 90 * 86_400_000;
+    expect(await owed.database.write((tx) => owed.outbox.fold(tx, before))).toBe(false);
+    const kept = owed.outbox.attempts(1).map(({ startedAt }) => (now - startedAt) / 86_400_000);
+    expect(kept).toEqual([90, 10]);
+    expect(owed.outbox.callback(1).attemptCount).toBe(days.length);
+  });
+
+  it('say whether there are more', async () => {
+    const owed = open();
+    await owed.enqueue(now, owed.addPayment(owed.addStore()));
+    await owed.database.write((tx) => {
+      for (let made = 0; made < 2_001; made += 1) {
+        owed.outbox.record(tx, now, 1, attemptOf('status'), { step: 1, at: now });
+      }
+    });
+    const fold = () => owed.database.write((tx) => owed.outbox.fold(tx, now + 1));
+    expect([await fold(), await fold()]).toEqual([true, false]);
+    expect(owed.outbox.attempts(1)).toEqual([]);
+  });
+});
+
 /** One row, the rows of one payment or callback, or an index that holds open rows alone. */
 const cheap = /PRIMARY KEY|callbacks_(order|due|exhausted|leased)|attempts_callback/;
 

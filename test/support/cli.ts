@@ -1,10 +1,10 @@
-// `paygate` as a command line runs it: bundled once, each command a process of its own.
+// `paygate` as a command line runs it: bundled, each command a process of its own. The bundle goes with
+// the test: call `cleanUp` of files.ts after each.
 
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buildSync } from 'esbuild';
+import { tempFolder, whenOver } from './files.ts';
 
 const checkout = join(import.meta.dirname, '../..');
 
@@ -16,12 +16,13 @@ export interface Outcome {
 
 let bundle: string | undefined;
 
-/** Bundles as build.mjs does, once a process. */
+/** Bundles as build.mjs does, once a test. */
 function bundled(): string {
   if (bundle !== undefined) return bundle;
-  const folder = mkdtempSync(join(tmpdir(), 'paygate-cli-'));
-  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
-  bundle = join(folder, 'paygate.cjs');
+  bundle = join(tempFolder(), 'paygate.cjs');
+  whenOver(() => {
+    bundle = undefined;
+  });
   buildSync({
     entryPoints: [join(checkout, 'src/main.ts')],
     outfile: bundle,

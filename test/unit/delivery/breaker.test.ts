@@ -1,5 +1,10 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { Breaker, failuresToOpen, probeEveryMs } from '../../../src/delivery/breaker.ts';
+import {
+  Breaker,
+  failuresToOpen,
+  probeEveryMs,
+  slowEveryMs,
+} from '../../../src/delivery/breaker.ts';
 import { retrySchedule } from '../../../src/domain/retry.ts';
 import { startReceiver } from '../../support/receiver.ts';
 import { createTestWorld } from '../../support/world.ts';
@@ -24,23 +29,39 @@ describe('a breaker', () => {
   it('counts anew after the host was reached', () => {
     const breaker = new Breaker();
     failTimes(breaker, failuresToOpen - 1);
-    expect(breaker.reached(url, false)).toBeUndefined();
+    expect(breaker.reached(url, false, 0)).toBeUndefined();
     expect(failTimes(breaker, failuresToOpen - 1)).toBeUndefined();
     expect(failTimes(breaker, 1)).toBe('down');
-    expect(breaker.reached(url, true)).toBe('up');
+    expect(breaker.reached(url, true, 0)).toBe('up');
     expect(breaker.allow(url, 2, 0, 0)).toBe(2);
   });
 
-  it('lets two requests of a store at a time to a host that received the last one alone', () => {
+  it('lets two requests of a store at a time to a shop that received the last one alone', () => {
     const breaker = new Breaker();
     expect([breaker.allow(url, 2, 0, 0), breaker.allow(url, 1, 1, 0)]).toEqual([1, 0]);
-    breaker.reached(url, true);
+    breaker.reached(url, true, 0);
     expect([breaker.allow(url, 2, 0, 0), breaker.allow(url, 1, 1, 0)]).toEqual([2, 1]);
-    breaker.reached(url, false);
+    breaker.reached(url, false, 0);
     expect(breaker.allow(url, 1, 1, 0)).toBe(0);
-    breaker.reached(url, true);
+    breaker.reached(url, true, 0);
     breaker.failed(url, 0);
     expect(breaker.allow(url, 1, 1, 0)).toBe(0);
+  });
+
+  it('lets one request a second to a shop that received none of the last five', () => {
+    const breaker = new Breaker();
+    for (let misses = 1; misses < failuresToOpen; misses += 1) breaker.reached(url, false, 0);
+    expect([breaker.isHeld(url, 0), breaker.allow(url, 2, 0, 0)]).toEqual([false, 1]);
+    breaker.reached(url, false, 0);
+    expect([breaker.isHeld(url, 999), breaker.allow(url, 2, 0, 999)]).toEqual([true, 0]);
+    // One under way takes no turn, and another shop of the host does not suffer.
+    expect(breaker.allow(url, 1, 1, slowEveryMs)).toBe(0);
+    expect(breaker.allow('https://shop.example/other', 2, 0, 999)).toBe(1);
+    expect(breaker.allow(url, 2, 0, slowEveryMs)).toBe(1);
+    expect(breaker.allow(url, 2, 0, slowEveryMs)).toBe(0);
+    expect(breaker.isDown(url)).toBe(false);
+    breaker.reached(url, true, slowEveryMs);
+    expect(breaker.allow(url, 2, 0, slowEveryMs)).toBe(2);
   });
 
   it('lets one request through a minute, and takes it', () => {
@@ -51,6 +72,15 @@ describe('a breaker', () => {
     expect(breaker.allow(url, 2, 0, probeEveryMs)).toBe(1);
     expect(breaker.allow(url, 2, 0, probeEveryMs)).toBe(0);
     expect(breaker.allow(url, 2, 0, 2 * probeEveryMs)).toBe(1);
+  });
+
+  it('holds a shop back that received the last callback, once its host is down', () => {
+    const breaker = new Breaker();
+    breaker.reached('https://shop.example/other', true, 0);
+    failTimes(breaker, failuresToOpen);
+    expect(breaker.allow('https://shop.example/other', 2, 0, 0)).toBe(0);
+    expect(breaker.allow('https://shop.example/other', 2, 0, probeEveryMs)).toBe(1);
+    expect(breaker.allow(url, 2, 0, probeEveryMs)).toBe(0);
   });
 
   it('is one for all paths of a host and port, and for no other port', () => {
@@ -147,8 +177,19 @@ describe('a host that cannot be reached', () => {
     await owed.enqueue(world.now(), ...Array.from({ length: 20 }, () => owed.addPayment(storeId)));
     await dispatcher.start();
     await dispatcher.idle();
-    expect(shop.requests).toHaveLength(20);
-    expect(new Set(outbox.list({ limit: 100 }).map(({ step }) => step))).toEqual(new Set([1]));
+    // Five at once, and then one a second.
+    expect(shop.requests).toHaveLength(failuresToOpen);
+    await world.advance(10 * slowEveryMs);
+    await dispatcher.idle();
+    expect(shop.requests.length).toBe(failuresToOpen + 10);
+    const charged = outbox.list({ limit: 100 }).reduce((all, { step }) => all + step, 0);
+    expect(charged).toBe(shop.requests.length);
+    shop.script({ status: 200 });
+    const before = shop.requests.length;
+    await world.advance(slowEveryMs);
+    await dispatcher.idle();
+    // It received one: all the others go out as well, and five of them in vain.
+    expect(shop.requests.length).toBeGreaterThan(before + 1);
   });
 
   it('keeps each due time through a restart', async () => {

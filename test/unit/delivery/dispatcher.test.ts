@@ -58,6 +58,54 @@ describe('delivering', () => {
     expect(claim.mock.calls.length).toBe(claims);
   });
 
+  it('signs with the secret before a rotation too, until its time is over', async () => {
+    const shop = await receiver();
+    const { owed, world, dispatcher } = setUp();
+    const storeId = owed.addStore({
+      callbackUrl: shop.origin,
+      previousWebhookSecret: `whsec_${Buffer.alloc(32, 3).toString('base64')}`,
+      previousSecretUntil: world.now() + 5000,
+    });
+    await dispatcher.start();
+    for (const waitMs of [0, 5000]) {
+      await world.advance(waitMs);
+      await owed.enqueue(world.now(), owed.addPayment(storeId));
+      dispatcher.wake();
+      await dispatcher.idle();
+    }
+    const signatures = shop.requests.map(({ headers }) => headers['webhook-signature'] ?? '');
+    expect(signatures.map((each) => each.split(' ').length)).toEqual([2, 1]);
+  });
+
+  it('writes down where an attempt went, how long each phase took, and a doubtful answer', async () => {
+    const shop = await receiver({ answer: () => ({ status: 200, body: 'Invalid secret' }) });
+    const { owed, world, dispatcher, outbox, states } = setUp();
+    await owed.enqueue(world.now(), owed.addPayment(owed.addStore({ callbackUrl: shop.origin })));
+    await dispatcher.start();
+    await dispatcher.idle();
+    expect(states()).toEqual(['delivered']);
+    expect(outbox.attempts(1)).toMatchObject([
+      { outcome: 'delivered', address: '127.0.0.1', doubt: 'invalid', body: 'Invalid secret' },
+    ]);
+    const phases = JSON.parse(outbox.attempts(1)[0]?.phases ?? '{}');
+    expect(phases).toEqual({ connect: 0, response: 0, body: 0 });
+    expect(world.logs[0]?.fields).toMatchObject({ doubt: 'invalid' });
+  });
+
+  it('forgets attempts of more than 90 days ago, and not their number', async () => {
+    const shop = await receiver({ answer: () => ({ status: 500 }) });
+    const { owed, world, dispatcher, outbox } = setUp();
+    await owed.enqueue(world.now(), owed.addPayment(owed.addStore({ callbackUrl: shop.origin })));
+    await dispatcher.start();
+    await dispatcher.idle();
+    world.jumpWallClock(90 * 86_400_000);
+    await world.advance(3_600_000);
+    await dispatcher.idle();
+    const { attemptCount } = outbox.callback(1);
+    expect(attemptCount).toBeGreaterThan(1);
+    expect(outbox.attempts(1)).toHaveLength(attemptCount - 1);
+  });
+
   it('waits without spinning for what is due further off than a timer can hold', async () => {
     const { owed, world, dispatcher, outbox } = setUp();
     const claim = vi.spyOn(outbox, 'claim');
