@@ -3,23 +3,15 @@
 
 import { chmodSync, rmSync, writeFileSync } from 'node:fs';
 import { build } from 'esbuild';
+import { bundling } from './scripts/bundling.mjs';
 
 rmSync('dist', { recursive: true, force: true });
 
 await build({
+  ...bundling,
   entryPoints: ['src/main.ts'],
   outfile: 'dist/paygate.cjs',
-  bundle: true,
-  platform: 'node',
-  target: 'node24',
-  format: 'cjs',
-  // The only native code: it is loaded from node_modules.
-  external: ['better-sqlite3'],
-  // A bundled library (node-cron) asks where it lies, which CommonJS says in another way.
-  banner: { js: "const bundleUrl = require('node:url').pathToFileURL(__filename).href;" },
-  define: { 'import.meta.url': 'bundleUrl' },
   sourcemap: true,
-  logLevel: 'warning',
 });
 
 writeFileSync(
