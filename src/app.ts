@@ -3,7 +3,10 @@
 
 import { defaultNetwork, type Network, type NetworkName, networks } from './bitcoin/network.ts';
 import type { Config } from './config.ts';
-import { createDispatcher } from './delivery/dispatcher.ts';
+import { createDashboard, type Dashboard } from './dashboard/dashboard.ts';
+import { makeLink } from './dashboard/link.ts';
+import type { DashboardOptions } from './dashboard/visit.ts';
+import { type CallbackDispatcher, createDispatcher } from './delivery/dispatcher.ts';
 import { createSender } from './delivery/sender.ts';
 import { newWebhookSecret } from './delivery/signature.ts';
 import { resume } from './domain/allocation.ts';
@@ -13,7 +16,13 @@ import { PaygateError } from './errors.ts';
 import { createFeed, type Feed } from './http/feed.ts';
 import { createHealth, type HealthReport } from './http/health.ts';
 import type { Rates } from './http/limits.ts';
-import { createHttp, type Fetch, type Listening, listen } from './http/server.ts';
+import {
+  createHttp,
+  type Fetch,
+  type Listening,
+  listen,
+  type ServerOptions,
+} from './http/server.ts';
 import { createPrices, type Prices } from './price/prices.ts';
 import { builtInSources } from './price/sources.ts';
 import { inspectFile, lockForServer } from './store/file.ts';
@@ -22,7 +31,7 @@ import { type Highwater, openHighwater } from './store/highwater.ts';
 import { openStore, type Store } from './store/open.ts';
 import { noteCopied } from './store/settings.ts';
 import { version } from './version.ts';
-import { createWatcher } from './watcher/watcher.ts';
+import { createWatcher, type Watcher } from './watcher/watcher.ts';
 import type { World } from './world.ts';
 
 export interface App {
@@ -34,6 +43,8 @@ export interface App {
   /** Resolves when all that was said to us until now is worked up and no callback is due. */
   idle(): Promise<void>;
   health(): HealthReport;
+  /** A one-time link to the dashboard while nobody has set its password. */
+  firstLink(origin: string): Promise<string | undefined>;
 }
 
 export interface AppOptions {
@@ -154,7 +165,7 @@ interface Parts {
 }
 
 function join(parts: Parts, release: () => Promise<void>): App {
-  const { config, world, store, network, servers, prices, copied, feed } = parts;
+  const { config, world, store, network, servers, prices, copied } = parts;
   let listening: Listening | undefined;
   const sender = createSender(world, {
     version: version.split('.').slice(0, 2).join('.'),
@@ -177,22 +188,8 @@ function join(parts: Parts, release: () => Promise<void>): App {
   });
   const hasRoom = () => store.database.freeBytes() >= diskFloorBytes;
   const health = createHealth({ store, watcher, copied, hasRoom, now: () => world.now() });
-  const fetch = createHttp({
-    store,
-    feed,
-    log: world.log,
-    health,
-    prices,
-    now: () => world.now(),
-    monotonic: () => world.monotonic(),
-    ...apiSettings(config),
-    reader: watcher.reader,
-    after: (delayMs, run) => world.after(delayMs, run),
-    newWebhookSecret: () => newWebhookSecret((length) => world.randomBytes(length)),
-    isCaughtUp: () => watcher.status().caughtUp,
-    checkIssuing: () => checkRoom(hasRoom),
-    onIssued: ({ scripthash }) => watcher.issued(scripthash),
-  });
+  const dashboard = dashboardFor(parts, { health, sender, watcher, dispatcher });
+  const fetch = fetchFor(parts, { health, watcher, hasRoom, pages: dashboard.app });
   const cancels: (() => void)[] = [];
 
   /** Once a second: what other processes wrote, and the log's size. */
@@ -208,6 +205,7 @@ function join(parts: Parts, release: () => Promise<void>): App {
     fetch,
     network,
     health,
+    firstLink: (origin) => firstLink(store, world, origin),
     async start() {
       listening = await listen(fetch, config.listen, (delayMs, run) => world.after(delayMs, run));
       cancels.push(world.schedule(everySecond, lookAround));
@@ -220,6 +218,7 @@ function join(parts: Parts, release: () => Promise<void>): App {
     async stop() {
       for (const cancel of cancels) cancel();
       prices?.stop();
+      dashboard.stop();
       // At the same time: a client and a shop that hang must not hold us up one after the other.
       const quiet = async (): Promise<void> => {
         await listening?.close();
@@ -234,6 +233,54 @@ function join(parts: Parts, release: () => Promise<void>): App {
     },
   };
 }
+
+interface Served extends Pick<ServerOptions, 'health' | 'pages'> {
+  readonly watcher: Watcher;
+  readonly hasRoom: () => boolean;
+}
+
+const fetchFor = ({ config, world, ...parts }: Parts, served: Served): Fetch => {
+  const { health, pages, watcher, hasRoom } = served;
+  return createHttp({
+    ...parts,
+    ...{ health, pages },
+    log: world.log,
+    now: () => world.now(),
+    monotonic: () => world.monotonic(),
+    ...apiSettings(config),
+    reader: watcher.reader,
+    after: (delayMs, run) => world.after(delayMs, run),
+    newWebhookSecret: () => newWebhookSecret((length) => world.randomBytes(length)),
+    isCaughtUp: () => watcher.status().caughtUp,
+    checkIssuing: () => checkRoom(hasRoom),
+    onIssued: ({ scripthash }) => watcher.issued(scripthash),
+  });
+};
+
+const firstLink = async (
+  store: Store,
+  world: World,
+  origin: string,
+): Promise<string | undefined> =>
+  store.admin.operator() === undefined ? makeLink(store, world, origin) : undefined;
+
+interface Made extends Pick<DashboardOptions, 'health' | 'sender'> {
+  readonly watcher: Watcher;
+  readonly dispatcher: CallbackDispatcher;
+}
+
+const dashboardFor = (
+  { config, ...parts }: Parts,
+  { watcher, dispatcher, ...made }: Made,
+): Dashboard =>
+  createDashboard({
+    ...parts,
+    ...made,
+    proxies: config.trustedProxy,
+    publicUrl: config.publicUrl,
+    onCatalog: () => watcher.catalogChanged(),
+    onCallbacks: () => dispatcher.wake(),
+  });
 
 const apiSettings = (config: Config) => ({
   rates: ratesOf(config),

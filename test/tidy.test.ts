@@ -20,6 +20,7 @@ const ranks: Readonly<Record<string, number>> = {
   delivery: 4,
   price: 4,
   http: 5,
+  dashboard: 6,
   sandbox: 6,
   'config.ts': 6,
   'app.ts': 7,
