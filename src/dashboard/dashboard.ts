@@ -11,6 +11,10 @@ import { enterPage } from './pages/enter.tsx';
 import { overviewPage } from './pages/overview.tsx';
 import { settingsPage } from './pages/settings.tsx';
 import { signInPage, signOutPage } from './pages/sign-in.tsx';
+import { storePage } from './pages/store.tsx';
+import { newStorePage } from './pages/store-new.tsx';
+import { storeWalletPage } from './pages/store-wallet.tsx';
+import { storesPage } from './pages/stores.tsx';
 import { createPasswords } from './password.ts';
 import { base, type DashboardOptions, type Page } from './visit.ts';
 
@@ -26,6 +30,10 @@ export const pages: readonly Page[] = [
   signInPage,
   signOutPage,
   enterPage,
+  storesPage,
+  newStorePage,
+  storePage,
+  storeWalletPage,
   settingsPage,
   auditPage,
 ];

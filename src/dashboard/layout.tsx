@@ -8,6 +8,7 @@ import { base, formTokenOf, type Visit } from './visit.ts';
 
 const sections = [
   ['', 'Overview'],
+  ['/stores', 'Stores'],
   ['/settings', 'Settings'],
 ] as const;
 
@@ -89,6 +90,23 @@ export const Problem = ({ visit: { problem } }: { readonly visit: Visit }) =>
     </p>
   );
 
+const notes: Readonly<Record<string, string>> = {
+  added: 'The store is added. Send a test callback to see whether your shop understands it.',
+  saved: 'Saved.',
+  removed: 'The store is removed.',
+  opened: 'A plugin may set its store up now.',
+};
+
+/** What the form before has done. */
+export const Note = ({ visit: { context, problem } }: { readonly visit: Visit }) => {
+  const text = notes[context.req.query('done') ?? ''];
+  return text === undefined || problem !== undefined ? null : (
+    <p role="status" class="note">
+      {text}
+    </p>
+  );
+};
+
 interface FormProps {
   readonly visit: Visit;
   /** Which action of the page it asks for. */
@@ -150,17 +168,22 @@ export const Field = (props: FieldProps) => {
   );
 };
 
-export const Switch = ({
-  name,
-  label,
-  on,
-}: {
+interface SwitchProps {
+  readonly visit: Visit;
   readonly name: string;
   readonly label: string;
   readonly on: boolean;
-}) => (
+}
+
+/** After a refusal it stands as it was sent. */
+export const Switch = ({ visit: { form }, name, label, on }: SwitchProps) => (
   <label>
-    <input type="checkbox" name={name} value="on" checked={on} />
+    <input
+      type="checkbox"
+      name={name}
+      value="on"
+      checked={form.has('do') ? form.get(name) === 'on' : on}
+    />
     {label}
   </label>
 );

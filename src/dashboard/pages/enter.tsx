@@ -42,7 +42,12 @@ function newPassword(visit: Visit) {
         <input type="text" name="username" value="admin" autocomplete="username" hidden />
         <NewPasswordFields />
         {operator?.totpSecret ? (
-          <Switch name="no-totp" label="Also switch the authenticator app off" on={false} />
+          <Switch
+            visit={visit}
+            name="no-totp"
+            label="Also switch the authenticator app off"
+            on={false}
+          />
         ) : null}
       </Form>
     </Narrow>
