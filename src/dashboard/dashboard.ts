@@ -6,9 +6,17 @@ import { createLimits } from '../http/limits.ts';
 import { createAssets } from './assets.ts';
 import { createDoor } from './door.ts';
 import { createLive } from './live.ts';
+import { addressPage } from './pages/address.tsx';
+import { addressesPage } from './pages/addresses.tsx';
 import { auditPage } from './pages/audit.tsx';
+import { callbackPage } from './pages/callback.tsx';
+import { callbacksPage } from './pages/callbacks.tsx';
 import { enterPage } from './pages/enter.tsx';
 import { overviewPage } from './pages/overview.tsx';
+import { paymentPage } from './pages/payment.tsx';
+import { paymentsPage } from './pages/payments.tsx';
+import { paymentsExportPage } from './pages/payments-export.ts';
+import { serversPage } from './pages/servers.tsx';
 import { settingsPage } from './pages/settings.tsx';
 import { signInPage, signOutPage } from './pages/sign-in.tsx';
 import { storePage } from './pages/store.tsx';
@@ -30,6 +38,14 @@ export const pages: readonly Page[] = [
   signInPage,
   signOutPage,
   enterPage,
+  paymentsPage,
+  paymentsExportPage,
+  paymentPage,
+  callbacksPage,
+  callbackPage,
+  addressesPage,
+  addressPage,
+  serversPage,
   storesPage,
   newStorePage,
   storePage,

@@ -8,7 +8,11 @@ import { base, formTokenOf, type Visit } from './visit.ts';
 
 const sections = [
   ['', 'Overview'],
+  ['/payments', 'Payments'],
+  ['/callbacks', 'Callbacks'],
+  ['/addresses', 'Addresses'],
   ['/stores', 'Stores'],
+  ['/servers', 'Servers'],
   ['/settings', 'Settings'],
 ] as const;
 
@@ -94,6 +98,9 @@ const notes: Readonly<Record<string, string>> = {
   added: 'The store is added. Send a test callback to see whether your shop understands it.',
   saved: 'Saved.',
   removed: 'The store is removed.',
+  resent: 'They are sent again, now.',
+  accepted: 'The next connection learns its certificate anew, within a minute.',
+  followed: 'The branch is followed from its next block on.',
   opened: 'A plugin may set its store up now.',
 };
 
