@@ -25,6 +25,7 @@ export function ReceivedChart({ sums, now }: ChartProps) {
     <figure>
       <svg
         class="chart"
+        preserveAspectRatio="none"
         viewBox={`0 0 ${width} ${height}`}
         role="img"
         aria-label={`${bitcoinOf(total)} BTC were received in the last ${chartDays} days`}

@@ -23,6 +23,7 @@ import { storePage } from './pages/store.tsx';
 import { newStorePage } from './pages/store-new.tsx';
 import { storeWalletPage } from './pages/store-wallet.tsx';
 import { storesPage } from './pages/stores.tsx';
+import { welcomePage } from './pages/welcome.tsx';
 import { createPasswords } from './password.ts';
 import { base, type DashboardOptions, type Page } from './visit.ts';
 
@@ -35,6 +36,7 @@ export interface Dashboard {
 /** Those that are the same for every dashboard. */
 export const pages: readonly Page[] = [
   overviewPage,
+  welcomePage,
   signInPage,
   signOutPage,
   enterPage,

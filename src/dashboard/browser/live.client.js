@@ -30,6 +30,7 @@ function isInUse(main) {
 }
 
 function follow(main) {
+  const { live, poll } = main.dataset;
   let fetching = false;
   let again = false;
   async function refresh() {
@@ -55,11 +56,12 @@ function follow(main) {
       await refresh();
     }
   }
-  new EventSource(main.dataset.live).addEventListener('message', refresh);
+  if (live !== undefined) new EventSource(live).addEventListener('message', refresh);
+  if (poll !== undefined) setInterval(refresh, Number(poll));
 }
 
 enhance(document);
 countDown();
 setInterval(countDown, 1000);
-const main = document.querySelector('main[data-live]');
+const main = document.getElementById('main');
 if (main !== null) follow(main);

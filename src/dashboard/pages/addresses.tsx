@@ -1,7 +1,7 @@
 // The addresses that customers hold, newest first, and how wide each wallet's gap is.
 
 import type { AddressEntry } from '../../store/address-desk.ts';
-import { Layout, Time } from '../layout.tsx';
+import { Layout, Table, Time } from '../layout.tsx';
 import { base, type Page, type Visit } from '../visit.ts';
 import {
   askedChoice,
@@ -74,35 +74,33 @@ export const gapAlarms = ({ parts }: Visit): string[] =>
     );
 
 const AddressTable = ({ rows }: { readonly rows: readonly AddressEntry[] }) => (
-  <div class="scroll">
-    <table>
-      <thead>
+  <Table label="Addresses">
+    <thead>
+      <tr>
+        <th scope="col">Address</th>
+        <th scope="col">Paid</th>
+        <th scope="col">Given out</th>
+        <th scope="col">Store</th>
+        <th scope="col">Place</th>
+      </tr>
+    </thead>
+    <tbody>
+      {rows.map((row) => (
         <tr>
-          <th scope="col">Address</th>
-          <th scope="col">Paid</th>
-          <th scope="col">Given out</th>
-          <th scope="col">Store</th>
-          <th scope="col">Place</th>
+          <td>
+            <a href={`${here}/${row.id}`}>
+              <code>{row.address}</code>
+            </a>
+          </td>
+          <td>{row.isPaid ? 'paid' : 'unpaid'}</td>
+          <td>{row.issuedAt === null ? '' : <Time at={row.issuedAt} />}</td>
+          <td>{row.storeName}</td>
+          <td>
+            {row.origin === 'skipped' ? 'skipped, ' : ''}wallet {row.walletId}, index{' '}
+            {row.derivationIndex}
+          </td>
         </tr>
-      </thead>
-      <tbody>
-        {rows.map((row) => (
-          <tr>
-            <td>
-              <a href={`${here}/${row.id}`}>
-                <code>{row.address}</code>
-              </a>
-            </td>
-            <td>{row.isPaid ? 'paid' : 'unpaid'}</td>
-            <td>{row.issuedAt === null ? '' : <Time at={row.issuedAt} />}</td>
-            <td>{row.storeName}</td>
-            <td>
-              {row.origin === 'skipped' ? 'skipped, ' : ''}wallet {row.walletId}, index{' '}
-              {row.derivationIndex}
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  </div>
+      ))}
+    </tbody>
+  </Table>
 );

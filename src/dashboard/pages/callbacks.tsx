@@ -5,7 +5,7 @@ import type { CallbackFilter, CallbackRow } from '../../store/callback-desk.ts';
 import type { CallbackState } from '../../store/schema.ts';
 import { note } from '../audit.ts';
 import { wholeNumber } from '../form.ts';
-import { Form, Layout, Note, Time } from '../layout.tsx';
+import { Form, Layout, Note, Table, Time } from '../layout.tsx';
 import { base, type Outcome, type Page, type Visit } from '../visit.ts';
 import {
   askedChoice,
@@ -76,51 +76,47 @@ function filterOf(visit: Visit): CallbackFilter {
 }
 
 const CallbackTable = ({ rows }: { readonly rows: readonly CallbackRow[] }) => (
-  <div class="scroll">
-    <table>
-      <thead>
+  <Table label="Callbacks">
+    <thead>
+      <tr>
+        <th scope="col">
+          <span class="hidden">Choose</span>
+        </th>
+        <th scope="col">Made</th>
+        <th scope="col">Status</th>
+        <th scope="col">State</th>
+        <th scope="col">Attempts</th>
+        <th scope="col">Last answer</th>
+        <th scope="col">Address</th>
+      </tr>
+    </thead>
+    <tbody>
+      {rows.map((row) => (
         <tr>
-          <th scope="col">
-            <span class="hidden">Choose</span>
-          </th>
-          <th scope="col">Made</th>
-          <th scope="col">Status</th>
-          <th scope="col">State</th>
-          <th scope="col">Attempts</th>
-          <th scope="col">Last answer</th>
-          <th scope="col">Address</th>
+          <td>
+            <input
+              type="checkbox"
+              name="id"
+              value={row.id}
+              aria-label={`Choose callback ${row.id}`}
+            />
+          </td>
+          <td>
+            <a href={`${here}/${row.id}`}>
+              <Time at={row.createdAt} />
+            </a>
+          </td>
+          <td>{row.status}</td>
+          <td class={row.state === 'exhausted' ? 'bad' : undefined}>{callbackStates[row.state]}</td>
+          <td>{row.attemptCount}</td>
+          <td>{lastAnswer(row)}</td>
+          <td>
+            <code>{row.address}</code>
+          </td>
         </tr>
-      </thead>
-      <tbody>
-        {rows.map((row) => (
-          <tr>
-            <td>
-              <input
-                type="checkbox"
-                name="id"
-                value={row.id}
-                aria-label={`Choose callback ${row.id}`}
-              />
-            </td>
-            <td>
-              <a href={`${here}/${row.id}`}>
-                <Time at={row.createdAt} />
-              </a>
-            </td>
-            <td>{row.status}</td>
-            <td class={row.state === 'exhausted' ? 'bad' : undefined}>
-              {callbackStates[row.state]}
-            </td>
-            <td>{row.attemptCount}</td>
-            <td>{lastAnswer(row)}</td>
-            <td>
-              <code>{row.address}</code>
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  </div>
+      ))}
+    </tbody>
+  </Table>
 );
 
 function lastAnswer({ reason, doubt, outcome }: CallbackRow): string {

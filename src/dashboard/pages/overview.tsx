@@ -6,6 +6,7 @@ import { Layout } from '../layout.tsx';
 import type { Page, Visit } from '../visit.ts';
 import { gapAlarms } from './addresses.tsx';
 import { PaymentTable } from './payments.tsx';
+import { isUnfinished, welcomePath } from './welcome.tsx';
 
 const latest = 10;
 const dayMs = 86_400_000;
@@ -18,6 +19,11 @@ function overview(visit: Visit) {
   const rows = paymentDesk.list({ limit: latest });
   return (
     <Layout visit={visit} title="Overview" live>
+      {isUnfinished(visit) ? (
+        <p class="note">
+          <a href={welcomePath}>On with setting up</a>
+        </p>
+      ) : null}
       <Alarms warnings={[...health.warnings, ...foreignAlarms(visit), ...gapAlarms(visit)]} />
       <ReceivedChart
         sums={paymentDesk.receivedByDay(visit.now - chartDays * dayMs)}

@@ -6,7 +6,7 @@ import { networks } from '../../bitcoin/network.ts';
 import type { PaymentState } from '../../domain/payment.ts';
 import { confirmationsOf } from '../../http/merchant-tx.ts';
 import type { PaymentEntry, PaymentFilter } from '../../store/payment-desk.ts';
-import { Amount, Layout, Time } from '../layout.tsx';
+import { Amount, Layout, Table, Time } from '../layout.tsx';
 import { base, type Page, type Visit } from '../visit.ts';
 import {
   asked,
@@ -110,40 +110,38 @@ interface TableProps {
 }
 
 export const PaymentTable = ({ visit, rows }: TableProps) => (
-  <div class="scroll">
-    <table>
-      <thead>
+  <Table label="Payments">
+    <thead>
+      <tr>
+        <th scope="col">Seen</th>
+        <th scope="col">Amount</th>
+        <th scope="col">State</th>
+        <th scope="col">Confirmations</th>
+        <th scope="col">Store</th>
+        <th scope="col">Address</th>
+      </tr>
+    </thead>
+    <tbody>
+      {rows.map((row) => (
         <tr>
-          <th scope="col">Seen</th>
-          <th scope="col">Amount</th>
-          <th scope="col">State</th>
-          <th scope="col">Confirmations</th>
-          <th scope="col">Store</th>
-          <th scope="col">Address</th>
+          <td>
+            <a href={`${here}/${row.id}`}>
+              <Time at={row.firstSeenAt} />
+            </a>
+          </td>
+          <td>
+            <Amount sat={row.valueSat} />
+          </td>
+          <td class={classOf(row.state)}>{stateNames[row.state]}</td>
+          <td>{confirmationsOf(visit.parts.store, row.height)}</td>
+          <td>{row.storeName}</td>
+          <td>
+            <code>{row.address}</code>
+          </td>
         </tr>
-      </thead>
-      <tbody>
-        {rows.map((row) => (
-          <tr>
-            <td>
-              <a href={`${here}/${row.id}`}>
-                <Time at={row.firstSeenAt} />
-              </a>
-            </td>
-            <td>
-              <Amount sat={row.valueSat} />
-            </td>
-            <td class={classOf(row.state)}>{stateNames[row.state]}</td>
-            <td>{confirmationsOf(visit.parts.store, row.height)}</td>
-            <td>{row.storeName}</td>
-            <td>
-              <code>{row.address}</code>
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  </div>
+      ))}
+    </tbody>
+  </Table>
 );
 
 export function classOf(state: PaymentState): string | undefined {

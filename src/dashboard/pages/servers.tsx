@@ -19,7 +19,7 @@ export const serversPage: Page = {
 function serversMarkup(visit: Visit) {
   const { electrum } = visit.parts.health();
   return (
-    <Layout visit={visit} title="Servers" live>
+    <Layout visit={visit} title="Servers" poll>
       <Note visit={visit} />
       <p>
         {electrum.server === null ? 'No server is connected.' : `${electrum.server} is in use.`}{' '}

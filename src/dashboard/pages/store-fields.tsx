@@ -11,6 +11,7 @@ import { field, type Visit } from '../visit.ts';
 const defaultConfirmations = 2;
 /** How many bands the form offers; the command line takes more. */
 const leastBandRows = 2;
+const secretBytes = 18;
 
 interface Props {
   readonly visit: Visit;
@@ -31,7 +32,7 @@ export const StoreFields = ({ visit, row }: Props) => (
       name="callback-url"
       label="Callback URL"
       value={row?.callbackUrl}
-      help="Where your shop is told of payments, such as https://shop.example/callback?secret=…"
+      help={`Where your shop is told of payments, such as https://shop.example/callback?secret=${row === undefined ? secretFor(visit) : '…'}`}
       attributes={{ inputmode: 'url', spellcheck: 'false', autocomplete: 'off' }}
     />
     <Field
@@ -65,6 +66,10 @@ export const StoreFields = ({ visit, row }: Props) => (
     </details>
   </>
 );
+
+/** Ready to be used: whoever does not know it can't pretend to be paygate. */
+const secretFor = ({ parts }: Visit): string =>
+  Buffer.from(parts.world.randomBytes(secretBytes)).toString('base64url');
 
 const Bands = ({ row, visit }: { readonly visit: Visit; readonly row: StoreRow | undefined }) => {
   const bands = row === undefined ? [] : readBands(row.confirmationBands);
