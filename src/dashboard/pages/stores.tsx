@@ -87,7 +87,7 @@ const StoreList = ({ visit: { parts } }: { readonly visit: Visit }) => {
   const rows = parts.store.catalog.stores();
   if (rows.length === 0) return <p>There is none yet.</p>;
   return (
-    <Table label="Your stores">
+    <Table label="All stores">
       <thead>
         <tr>
           <th scope="col">Store</th>
