@@ -148,7 +148,7 @@ class DirtySet implements Drain {
     const address = store.addresses.byScripthash(scripthash);
     if (address === undefined) return;
     if (look === 'changed' && statusHash(history) === address.statusHash) return;
-    await verifier.synced();
+    await verifier.synced(session);
     const observation = await gather(
       { session, verifier, store, callWitness },
       { address, history, cross: look === 'cross' },
