@@ -77,7 +77,9 @@ it('a kill keeps each due time', async () => {
   expect(await first.line()).toBe('idle');
   first.kill();
   await first.ended;
-  expect(shop.requests).toHaveLength(20);
+  // The shop that received none of these gets one a second from here on: the rest is owed as before.
+  const attempts = shop.requests.length;
+  expect(attempts).toBeGreaterThan(0);
   // Far off, so that none becomes due while the test runs.
   const later = Date.now() + 3_600_000;
   owed.database.orm
@@ -90,5 +92,5 @@ it('a kill keeps each due time', async () => {
   second.kill();
   await second.ended;
   expect(dueTimes()).toEqual(before);
-  expect(shop.requests).toHaveLength(20);
+  expect(shop.requests).toHaveLength(attempts);
 });

@@ -3,36 +3,19 @@
 
 import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { refusePrivateInput } from '../../src/cli/private-input.ts';
-import { startChild } from '../support/child.ts';
+import { runCli } from '../support/cli.ts';
 import { cleanUp, tempFolder } from '../support/files.ts';
 import { accountKey } from '../support/store.ts';
 
-afterEach(async () => {
-  vi.unstubAllEnvs();
-  await cleanUp();
-});
+afterEach(cleanUp);
 
-const program = join(import.meta.dirname, '../../src/main.ts');
 const regtest = accountKey();
 // BIP32, test vector 1: the key of the seed 000102…0f.
 const xprv =
   'xprv9s21ZrQH143K3QTDL4LXw2F7HEK3wJUD2nW2nRk4stbPy6cq3jPPqjiChkVvvNKmPGJxWUtg6LnF5kejMRNNU3TGtRBeJgk33yuGBxrMPHi';
 const words = Array.from({ length: 12 }, (_, index) => (index < 11 ? 'abandon' : 'about'));
-
-interface Outcome {
-  readonly code: string | number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-async function run(...args: readonly string[]): Promise<Outcome> {
-  const child = startChild(program, ...args);
-  const stdout = (await child.rest()).join('\n');
-  const { by: code, errors: stderr } = await child.ended;
-  return { code, stdout, stderr };
-}
 
 const freshPath = (): string => join(tempFolder(), 'paygate.db');
 
@@ -44,7 +27,7 @@ describe('store add', () => {
     '--callback-url': 'https://shop.example/callback',
   };
   const add = (path: string, change: Record<string, string> = {}) =>
-    run('store', 'add', '--db', path, ...Object.entries({ ...given, ...change }).flat());
+    runCli(['store', 'add', '--db', path, ...Object.entries({ ...given, ...change }).flat()]);
 
   it.each([
     ['a key of another network', {}, 'paygate runs on mainnet'],
@@ -117,8 +100,7 @@ describe('a secret in the wrong place', () => {
     ['an unknown command', words],
   ])('ends the process as %s, before anything is shown or made', async (_, args) => {
     const path = freshPath();
-    vi.stubEnv('PAYGATE_DB', path);
-    const refused = await run(...args);
+    const refused = await runCli(args, { PAYGATE_DB: path });
     expect(refused).toMatchObject({ code: 2, stdout: '' });
     expect(refused.stderr).toMatch(/^paygate: .*private key or recovery words.*\n$/);
     expect(refused.stderr).not.toMatch(shown);

@@ -1,13 +1,8 @@
-// Programs of their own process, for what two processes do to one file and what a kill leaves. They
-// are bundled first: to load a bundle takes a tenth of the time that the sources take.
+// Programs of their own process, for what two processes do to one file and what a kill leaves.
 
 import { type ChildProcess, spawn } from 'node:child_process';
-import { join } from 'node:path';
-import { buildSync } from 'esbuild';
-import { tempFolder, whenOver } from './files.ts';
-
-const modules = join(import.meta.dirname, '../../node_modules');
-const programs = new Map<string, string>();
+import { bundleOf, modules } from './bundle.ts';
+import { whenOver } from './files.ts';
 
 export interface Child {
   /** The next line that it printed; undefined once it has ended. */
@@ -22,7 +17,7 @@ export interface Child {
 
 /** Starts a TypeScript program; it is killed when the test is over. */
 export function startChild(program: string, ...args: string[]): Child {
-  const child = spawn(process.execPath, [bundled(program), ...args], {
+  const child = spawn(process.execPath, [bundleOf(program), ...args], {
     env: { ...process.env, NODE_PATH: modules },
     stdio: ['pipe', 'pipe', 'pipe'],
   });
@@ -79,25 +74,4 @@ function readLines(child: ChildProcess) {
     }
   });
   return { lines, waiting };
-}
-
-function bundled(program: string): string {
-  const known = programs.get(program);
-  if (known !== undefined) return known;
-  const outfile = join(tempFolder(), 'program.cjs');
-  whenOver(() => void programs.delete(program));
-  buildSync({
-    entryPoints: [program],
-    outfile,
-    bundle: true,
-    platform: 'node',
-    format: 'cjs',
-    external: ['better-sqlite3'],
-    // node-cron asks where it lies.
-    banner: { js: "const bundleUrl = require('node:url').pathToFileURL(__filename).href;" },
-    define: { 'import.meta.url': 'bundleUrl' },
-    logLevel: 'error',
-  });
-  programs.set(program, outfile);
-  return outfile;
 }
