@@ -2,6 +2,7 @@
 
 import { afterEach, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
+import type { Txid } from '../../src/bitcoin/ids.ts';
 import { firstAddresses } from '../../src/cli/wallet-key.ts';
 import { closeHouses, type House, merchantKey, openHouse, untilReady } from '../support/house.ts';
 
@@ -68,6 +69,21 @@ test('a page that comes late is told the latest state at once', async () => {
   const page = await openPage(house, address);
   await house.world.until(() => page.messages.length === 1, 'the latest state');
   expect(page.messages[0]).toMatchObject({ status: 1, value: 12_000 });
+  page.socket.close();
+});
+
+test('a page that comes late is told of the payment that stands, not of one that is gone', async () => {
+  const house = await openReady();
+  const address = await house.newAddress();
+  house.pay(address, 12_000);
+  await house.settle();
+  const gone = house.pay(address, 13_000) as Txid;
+  await house.settle();
+  house.chain.evict(gone);
+  await house.settle();
+  const page = await openPage(house, address);
+  await house.world.until(() => page.messages.length === 1, 'the latest state');
+  expect(page.messages[0]).toMatchObject({ status: 0, value: 12_000 });
   page.socket.close();
 });
 
