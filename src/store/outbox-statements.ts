@@ -140,6 +140,12 @@ function prepareReads(orm: Orm) {
       .orderBy(asc(callbacks.nextAttemptAt), asc(callbacks.id))
       .limit(sql.placeholder('room'))
       .prepare(),
+    firstOfPayment: orm
+      .select({ id: callbacks.id })
+      .from(callbacks)
+      .where(eq(callbacks.paymentId, sql.placeholder('paymentId')))
+      .limit(1)
+      .prepare(),
     /** Of each store the first that no lease holds back. */
     nextDue: orm
       .select({

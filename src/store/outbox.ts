@@ -61,6 +61,8 @@ export interface Next {
 export interface Outbox extends CallbackDesk {
   /** Owes the shop a callback from now on; what it was owed before of this payment is superseded. */
   enqueue(tx: Tx, now: number, callback: NewCallback): void;
+  /** Whether a callback was ever owed for a payment. */
+  hasTold(paymentId: number): boolean;
   /** Leases what is due, fair between stores, in the order in which it should be served. */
   claim(tx: Tx, now: number, limits: ClaimLimits): Claimed[];
   /**
@@ -99,6 +101,7 @@ export function createOutbox({ orm }: Pick<Database, 'orm'>): Outbox {
       const facts = { eventId: eventId(callback), query: callbackQuery(callback) };
       statements.insert.run({ ...callback, ...facts, now });
     },
+    hasTold: (paymentId) => statements.firstOfPayment.get({ paymentId }) !== undefined,
     claim(_tx, now, { limit, perStore, leaseMs, afterStoreId, allow }) {
       const claimed: Claimed[] = [];
       for (const store of statements.storesDue.all({ now, afterStoreId })) {
