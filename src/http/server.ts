@@ -3,7 +3,7 @@
 
 import type { Server } from 'node:http';
 import { createAdaptorServer, type WebSocketServerLike } from '@hono/node-server';
-import { Hono } from 'hono';
+import { type Context, Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { PaygateError, reasonOf } from '../errors.ts';
@@ -44,6 +44,7 @@ export function createHttp(options: ServerOptions): Fetch {
     if (context.req.url.length > urlLimitBytes) {
       return errorResponse(context, 414, 'The URL is longer than 8 KiB');
     }
+    refuseRepeated(context);
     return next();
   });
   const limited = bodyLimit({
@@ -70,6 +71,15 @@ export function createHttp(options: ServerOptions): Fetch {
     return respondTo(context, error);
   });
   return (request, env) => app.fetch(request, env);
+}
+
+/** A parameter given twice means two things: neither is guessed. */
+function refuseRepeated({ req }: Context): void {
+  for (const [name, values] of Object.entries(req.queries())) {
+    if (values.length > 1) {
+      throw new PaygateError('invalid', `The query parameter ${name} is given more than once`);
+    }
+  }
 }
 
 export interface Listening {

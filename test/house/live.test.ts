@@ -108,6 +108,7 @@ test('only addresses that were issued are answered for', async () => {
   expect(await refusal(house, 'nonsense')).toBe(400);
   const [stranger = ''] = firstAddresses(merchantKey(2), 1);
   expect(await refusal(house, stranger)).toBe(404);
+  expect(await refusal(house, `${await house.newAddress()}?timestamp=1&timestamp=2`)).toBe(400);
   expect((await house.ask(`/payment/${await house.newAddress()}`)).status).toBe(400);
 });
 
