@@ -55,9 +55,14 @@ function authenticate({ keys, limits, proxies, now }: AuthParts, context: Contex
 
 /** The client's address: the socket's, or what a proxy of ours says. */
 export function addressOf(context: Context, proxies: Proxies): string {
+  const forwardedFor = context.req.header('X-Forwarded-For');
+  return clientAddress(socketAddressOf(context), forwardedFor, proxies);
+}
+
+/** Who is connected to us. */
+export function socketAddressOf(context: Context): string {
   const { incoming } = (context.env ?? {}) as Partial<HttpBindings>;
-  const socketAddress = incoming?.socket?.remoteAddress ?? 'unknown';
-  return clientAddress(socketAddress, context.req.header('X-Forwarded-For'), proxies);
+  return incoming?.socket?.remoteAddress ?? 'unknown';
 }
 
 function requirePluginWindow({ id, pluginUntil }: Key, now: number): void {

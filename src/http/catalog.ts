@@ -2,7 +2,6 @@
 
 import { z } from 'zod';
 import { parseWalletKey } from '../bitcoin/keychain.ts';
-import { scanGap } from '../domain/allocation.ts';
 import { PaygateError } from '../errors.ts';
 import type { StoreRow, WalletRow } from '../store/catalog.ts';
 import type { Key } from '../store/keys.ts';
@@ -30,7 +29,7 @@ export const storeAnswer = z.object({
   wallets: z.array(walletAnswer),
 });
 
-export type CatalogOptions = Pick<ApiOptions, 'store' | 'refuseGap'>;
+export type CatalogOptions = Pick<ApiOptions, 'store' | 'refuseGap' | 'walletGap'>;
 
 /** The stores that a key is for. */
 export const storesOf = ({ catalog }: Store, { storeId }: Pick<Key, 'storeId'>): StoreRow[] =>
@@ -71,13 +70,13 @@ export function walletOf(store: Store, key: Key, walletId: number): WalletRow {
   return row;
 }
 
-export const describeWallet = ({ refuseGap }: CatalogOptions, row: WalletRow) => ({
+export const describeWallet = ({ refuseGap, walletGap }: CatalogOptions, row: WalletRow) => ({
   id: row.id,
   name: `Wallet ${row.id}`,
   crypto: 'BTC' as const,
   address: row.account,
   xpub_index: row.nextIndex,
-  gap_limit: refuseGap ?? scanGap,
+  gap_limit: refuseGap ?? walletGap,
 });
 
 export function describeStore(options: CatalogOptions, row: StoreRow) {

@@ -14,6 +14,7 @@ import { createLive, type LiveOptions } from './live.ts';
 import { docsOf } from './openapi.ts';
 import type { ApiOptions } from './options.ts';
 import { page } from './page.ts';
+import type { Unlisted } from './unlisted.ts';
 
 const urlLimitBytes = 8 * 1024;
 const bodyLimitBytes = 16 * 1024;
@@ -33,6 +34,7 @@ export interface Health {
 export interface ServerOptions extends ApiOptions, LiveOptions {
   readonly log: Logger;
   readonly health: () => Health;
+  readonly unlisted: Unlisted;
 }
 
 /** `env` is what the Node server knows of the connection. */
@@ -41,6 +43,7 @@ export type Fetch = (request: Request, env?: object) => Response | Promise<Respo
 export function createHttp(options: ServerOptions): Fetch {
   const app = new Hono();
   app.use(async (context, next) => {
+    options.unlisted.note(context);
     if (context.req.url.length > urlLimitBytes) {
       return errorResponse(context, 414, 'The URL is longer than 8 KiB');
     }

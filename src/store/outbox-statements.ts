@@ -157,6 +157,16 @@ function prepareReads(orm: Orm) {
       .from(stores)
       .where(isCalled)
       .prepare(),
+    owedByStore: orm
+      .select({
+        callbackUrl: stores.callbackUrl,
+        owed: sql<number>`(select count(*) from callbacks d
+          where d.store_id = stores.id and d.state = 'owed')`,
+      })
+      .from(stores)
+      .where(isCalled)
+      .orderBy(asc(stores.id))
+      .prepare(),
     countOwed: orm.select({ count: count() }).from(callbacks).where(isOwed).prepare(),
     countExhausted: orm.select({ count: count() }).from(callbacks).where(isExhausted).prepare(),
   };

@@ -87,6 +87,8 @@ export interface Outbox extends CallbackDesk {
   fold(tx: Tx, before: number): boolean;
   /** How many wait, and how many were given up on. */
   counts(): { readonly owed: number; readonly exhausted: number };
+  /** How many wait for each store that is called back. */
+  owedByStore(): { readonly callbackUrl: string; readonly owed: number }[];
 }
 
 /** How many rows of old attempts go in one transaction. */
@@ -142,6 +144,7 @@ export function createOutbox({ orm }: Pick<Database, 'orm'>): Outbox {
       owed: statements.countOwed.get()?.count ?? 0,
       exhausted: statements.countExhausted.get()?.count ?? 0,
     }),
+    owedByStore: () => statements.owedByStore.all(),
   };
 }
 
