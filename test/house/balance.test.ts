@@ -157,6 +157,45 @@ test('others are answered for where a setting allows it', async () => {
   expect(await balances(house, stranger)).toEqual([[7_000, 0]]);
 });
 
+test('100 addresses in one request, by GET and by POST, each paid or not', async () => {
+  const house = await openReady();
+  const issued: string[] = [];
+  while (issued.length < 100) issued.push(await house.newAddress());
+  house.chain.pay(issued.slice(0, 50).map((address) => ({ address, valueSat: 1_000 })));
+  await house.settle();
+  const wanted = issued.map((addr, index) => ({
+    ...{ addr, confirmed: 0 },
+    unconfirmed: index < 50 ? 1_000 : 0,
+  }));
+  const got = await house.ask(`/api/balance?addr=${issued.join('+')}`);
+  expect(got).toMatchObject({ status: 200, body: { response: wanted } });
+  const body = JSON.stringify({ addr: issued.join('\n') });
+  expect((await house.ask('/api/balance', { method: 'POST', body })).body.response).toEqual(wanted);
+});
+
+test('more readings than are bearable are told to come back, and the rest of the API goes on', async () => {
+  const house = await openReady({ config: { foreignBalances: true } });
+  const strangers = Array.from({ length: 200 }, (_, index) => at(0, index, merchantKey(9)).address);
+  const end = house.server.inject({ kind: 'delay', ms: 60_000 });
+  const asked = house.server.count('blockchain.scripthash.get_history');
+  const hanging = [strangers.slice(0, 100), strangers.slice(100)].map((some) =>
+    house.ask(`/api/balance?addr=${some.join()}`),
+  );
+  await house.world.until(
+    () => house.server.count('blockchain.scripthash.get_history') > asked,
+    'the readings to be under way',
+  );
+  const more = await house.ask(`/api/balance?addr=${at(1, 0, merchantKey(9)).address}`);
+  expect(more.status).toBe(503);
+  expect(more.headers.get('Retry-After')).toBe('5');
+  expect((await house.ask('/api/new_address')).status).toBe(200);
+  await house.world.advance(5_000);
+  for (const { status, headers } of await Promise.all(hanging)) {
+    expect([status, headers.get('Retry-After')]).toEqual([503, '5']);
+  }
+  end();
+});
+
 const recovery =
   'abandon ability able about above absent absorb abstract absurd abuse access accident';
 
