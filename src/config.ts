@@ -8,6 +8,7 @@ import {
   parseCheckpoint,
   parseNetworkName,
 } from './bitcoin/network.ts';
+import { scanGap } from './domain/allocation.ts';
 import { type Proxies, parseProxyNetwork } from './domain/client-address.ts';
 import type { Rate } from './domain/rate.ts';
 import { parseProxy } from './electrum/proxy.ts';
@@ -45,6 +46,8 @@ export interface Config {
   readonly publicUrl: string | undefined;
   /** Whose `X-Forwarded-For` is believed. */
   readonly trustedProxy: Proxies;
+  /** What the merchant's own wallet is set to: after so many unpaid addresses it stops looking. */
+  readonly walletGap: number;
   /** Unpaid addresses in a row after which a wallet's next one is refused; undefined: never. */
   readonly refuseGap: number | undefined;
   /** Whether balances of addresses that are not ours may be asked for. */
@@ -182,6 +185,14 @@ export const options: OptionTable = {
     help: 'a proxy, or a network of them, whose X-Forwarded-For is believed; repeatable (default: none)',
     repeatable: true,
     parse: (texts) => texts.map(parseProxyNetwork),
+  },
+  walletGap: {
+    flag: '--wallet-gap',
+    env: 'PAYGATE_WALLET_GAP',
+    value: 'n',
+    help: "the gap limit that the merchant's own wallet is set to; /healthz warns before it is reached",
+    default: String(scanGap),
+    parse: one(parseGap),
   },
   refuseGap: {
     flag: '--refuse-gap',
