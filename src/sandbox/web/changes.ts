@@ -34,6 +34,8 @@ export class Changes {
     let wake = (): void => {};
     const onChange = (): void => wake();
     this.#wakes.add(onChange);
+    // So that the socket does not linger when the stream has ended.
+    context.header('Connection', 'close');
     const leave = (): void => {
       left = true;
       this.#wakes.delete(onChange);

@@ -47,7 +47,10 @@ export function createSite({ world, chain, server, paygate, webhookSecret }: Sit
   addDoor(app);
   app.route('/', createShop({ world, orders, paygate, webhookSecret, onChange }));
   app.route('/', createChainDesk(chain, outage));
-  app.get('/events', (context) => changes.stream(context));
+  app.get('/events', (context) =>
+    // A stream that nobody reads would never end.
+    context.req.method === 'GET' ? changes.stream(context) : context.body(null),
+  );
   addFiles(app);
   app.notFound((context) => failure(context, new PaygateError('not_found', 'No such page')));
   app.onError((error, context) => {
