@@ -4,10 +4,11 @@ import { html } from 'hono/html';
 import { scriptToAddress } from '../../bitcoin/address.ts';
 import { networks } from '../../bitcoin/network.ts';
 import type { Markup } from '../../http/page.ts';
+import type { Block } from '../block.ts';
 import type { SimulatedChain } from '../chain.ts';
 import type { SimulatedTransaction } from '../transaction.ts';
 import { fates, levers } from './levers.ts';
-import { showClock, showSat } from './page.ts';
+import { showClock, showSat, table } from './page.ts';
 
 const shownBlocks = 6;
 const shownTransactions = 20;
@@ -54,18 +55,12 @@ const mineForm = html`<section>
 
 function mempool(chain: SimulatedChain): Markup {
   const waiting = chain.mempool();
-  const table = html`<div class="wide"><table>
-    <thead><tr>
-      <th scope="col">Transaction</th><th scope="col">Pays</th><th scope="col">Fee</th><th scope="col">What the customer may do</th>
-    </tr></thead>
-    <tbody>${waiting
-      .slice(-shownTransactions)
-      .reverse()
-      .map((each) => mempoolRow(chain, each))}</tbody>
-  </table></div>`;
+  const headings = ['Transaction', 'Pays', 'Fee', 'What the customer may do'];
+  const newest = waiting.slice(-shownTransactions).reverse();
+  const rows = newest.map((each) => mempoolRow(chain, each));
   return html`<section id="mempool" data-live>
     <h2>Waiting for a block: ${waiting.length}</h2>
-    ${waiting.length > 0 ? table : html`<p>Nothing.</p>`}
+    ${rows.length > 0 ? table('Waiting for a block', headings, rows) : html`<p>Nothing.</p>`}
   </section>`;
 }
 
@@ -79,8 +74,8 @@ function mempoolRow(chain: SimulatedChain, transaction: SimulatedTransaction): M
     <td>
       <form class="row" method="post" action="/chain/replace">
         <input type="hidden" name="txid" value="${txid}" />
-        <button id="fee-${short}" name="by" value="fee" aria-label="Replace ${short} by a higher fee">Replace by fee</button>
-        <button id="spend-${short}" name="by" value="spend" class="secondary" aria-label="Double-spend ${short}">Double-spend</button>
+        <button id="fee-${short}" name="by" value="fee" aria-label="Replace by fee: ${short}">Replace by fee</button>
+        <button id="spend-${short}" name="by" value="spend" aria-label="Double-spend: ${short}">Double-spend</button>
       </form>
     </td>
   </tr>`;
@@ -101,23 +96,19 @@ function blocks(chain: SimulatedChain): Markup {
   const newest = Array.from({ length: shownBlocks }, (_, back) =>
     chain.block(chain.tipHeight - back),
   );
+  const rows = newest.flatMap((block) => (block === undefined ? [] : [blockRow(block)]));
   return html`<section id="blocks" data-live>
     <h2>Newest blocks</h2>
-    <div class="wide"><table>
-      <thead><tr><th scope="col">Height</th><th scope="col">Time</th><th scope="col">Payments</th><th scope="col">Hash</th></tr></thead>
-      <tbody>${newest.map(
-        (block) =>
-          block &&
-          html`<tr>
-            <td>${block.height}</td>
-            <td>${showClock(block.time * 1000)}</td>
-            <td>${block.transactions.length - 1}</td>
-            <td><code>…${block.hash.slice(-16)}</code></td>
-          </tr>`,
-      )}</tbody>
-    </table></div>
+    ${table('Newest blocks', ['Height', 'Time', 'Payments', 'Hash'], rows)}
   </section>`;
 }
+
+const blockRow = ({ height, time, transactions, hash }: Block): Markup => html`<tr>
+  <td>${height}</td>
+  <td>${showClock(time * 1000)}</td>
+  <td>${transactions.length - 1}</td>
+  <td><code>…${hash.slice(-16)}</code></td>
+</tr>`;
 
 const reorganiseForm = html`<section>
   <h2>Reorganise</h2>
@@ -144,7 +135,7 @@ function server({ outageEndsAt }: ChainView): Markup {
     <form class="row" method="post" action="/chain/server">
       <button name="seconds" value="10">Stop for 10 seconds</button>
       <button name="seconds" value="60">Stop for a minute</button>
-      <button name="seconds" value="0" class="secondary">Start again</button>
+      <button name="seconds" value="0">Start again</button>
     </form>
   </section>`;
 }

@@ -11,7 +11,7 @@ import {
   type Standing,
   standingOf,
 } from './orders.ts';
-import { showBitcoin, showSat } from './page.ts';
+import { showBitcoin, showSat, table } from './page.ts';
 
 /** Payments that a page shows; there may be more. */
 const shownPayments = 20;
@@ -51,16 +51,13 @@ function paymentRow({ txid, valueSat, status, gone }: OrderPayment): Markup {
 function liveState(order: Order): Markup {
   const standing = standingOf(order);
   const payments = [...order.payments.values()].slice(-shownPayments);
-  const table = html`<div class="wide"><table>
-    <thead><tr><th scope="col">Status</th><th scope="col">Value</th><th scope="col">Transaction</th></tr></thead>
-    <tbody>${payments.map(paymentRow)}</tbody>
-  </table></div>`;
+  const told = table('Payments', ['Status', 'Value', 'Transaction'], payments.map(paymentRow));
   return html`<section id="state" data-live aria-live="polite">
     <div class="state ${standing.state}">
       <h2>${titles[standing.state]}</h2>
       <p>${explain(standing, order.totalSat)}</p>
     </div>
-    ${payments.length > 0 ? table : ''}
+    ${payments.length > 0 ? told : ''}
   </section>`;
 }
 

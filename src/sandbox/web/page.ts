@@ -26,6 +26,7 @@ export function page(context: Context, options: PageOptions): Response | Promise
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
         <title>${title} · paygate sandbox</title>
+        <link rel="icon" href="data:," />
         <link rel="stylesheet" href="/style.css" />
         <script src="/live.js" defer></script>
         ${refresh}
@@ -45,6 +46,16 @@ export function page(context: Context, options: PageOptions): Response | Promise
       </body>
     </html>`);
 }
+
+/** A table that scrolls for itself where it is wider than the screen, by keyboard too. */
+export const table = (
+  name: string,
+  headings: readonly string[],
+  rows: readonly Markup[],
+): Markup => html`<div class="wide" role="region" aria-label="${name}" tabindex="0"><table>
+    <thead><tr>${headings.map((each) => html`<th scope="col">${each}</th>`)}</tr></thead>
+    <tbody>${rows}</tbody>
+  </table></div>`;
 
 const satPerBitcoin = 100_000_000;
 

@@ -8,7 +8,7 @@ import type { World } from '../../world.ts';
 import type { PaygateClient } from './client.ts';
 import { orderPage } from './order-page.ts';
 import { type Line, type Order, type Orders, standingOf, things } from './orders.ts';
-import { page, showSat } from './page.ts';
+import { page, showSat, table } from './page.ts';
 import { readCallback } from './receiver.ts';
 
 export interface ShopOptions {
@@ -86,13 +86,14 @@ const cartPage = (orders: readonly Order[]): Markup => html`<h1>A small shop</h1
   <section id="orders" data-live>${orders.length > 0 ? orderList(orders) : ''}</section>`;
 
 const orderList = (orders: readonly Order[]): Markup => html`<h2>Orders</h2>
-  <div class="wide"><table>
-    <thead><tr><th scope="col">Order</th><th scope="col">Total</th><th scope="col">State</th></tr></thead>
-    <tbody>${orders.map(
+  ${table(
+    'Orders',
+    ['Order', 'Total', 'State'],
+    orders.map(
       (order) => html`<tr>
         <td><a href="/orders/${order.id}">${order.id}</a></td>
         <td>${showSat(order.totalSat)}</td>
         <td>${standingOf(order).state}</td>
       </tr>`,
-    )}</tbody>
-  </table></div>`;
+    ),
+  )}`;
