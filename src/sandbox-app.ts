@@ -8,7 +8,7 @@ import { parseWalletKey, type WalletKey } from './bitcoin/keychain.ts';
 import { type Config, type Listen, readConfig } from './config.ts';
 import { newWebhookSecret } from './delivery/signature.ts';
 import { PaygateError } from './errors.ts';
-import { listen } from './http/server.ts';
+import { type Listening, listen } from './http/server.ts';
 import { SimulatedChain } from './sandbox/chain.ts';
 import { SimulatedServer } from './sandbox/server.ts';
 import { createPaygateClient, type PaygateClient } from './sandbox/web/client.ts';
@@ -87,11 +87,13 @@ async function start(
       throw new PaygateError('unavailable', 'paygate is starting: try again');
     },
   });
-  const shop = await listen(site.fetch, options.shop, world.after);
-  whenOver(() => {
+  let shop: Listening | undefined;
+  // Before it listens: where the port is taken, the site must end too.
+  whenOver(async () => {
     site.end();
-    return shop.close();
+    await shop?.close();
   });
+  shop = await listen(site.fetch, options.shop, world.after);
   const shopOrigin = originOf({ ...options.shop, port: shop.port });
 
   const callbackUrl = `${shopOrigin}${callbackPath}`;

@@ -2,7 +2,9 @@
 // prints.
 
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { bundleOf, modules } from '../support/bundle.ts';
@@ -93,6 +95,19 @@ test('a file that was named stays, and is not begun a second time', async () => 
   const again = await runCli(['sandbox', '--db', path, '--listen', free, '--shop', free]);
   expect(again).toMatchObject({ code: 1, stdout: '' });
   expect(again.stderr).toContain(`${path}: is there already`);
+});
+
+test.each([
+  ['--listen', '--shop'],
+  ['--shop', '--listen'],
+])('ends where the port of %s is taken', async (taken, other) => {
+  const server = createServer().listen(0, '127.0.0.1');
+  whenOver(() => void server.close());
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const refused = await runCli(['sandbox', taken, `127.0.0.1:${port}`, other, free]);
+  expect(refused).toMatchObject({ code: 1, stdout: '' });
+  expect(refused.stderr).toContain(`127.0.0.1:${port}: the port is taken`);
 });
 
 test('answers on loopback alone', async () => {
