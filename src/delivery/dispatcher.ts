@@ -50,6 +50,14 @@ export const deliveryLimits: DeliveryLimits = {
   drainMs: 5_000,
 };
 
+/** A host that cannot be reached, though something is owed to it. */
+export interface DownHost {
+  /** Host and port. */
+  readonly host: string;
+  /** Callbacks that are owed there. */
+  readonly waiting: number;
+}
+
 export interface CallbackDispatcher {
   /** Frees the leases of the process before, then delivers until `stop`. */
   start(): Promise<void>;
@@ -59,6 +67,8 @@ export interface CallbackDispatcher {
   tick(): void;
   /** Resolves when nothing is under way and nothing is due now. */
   idle(): Promise<void>;
+  /** In the order of the stores; a restart finds them out anew. */
+  downHosts(): DownHost[];
   /** Claims nothing more, and waits for what is under way, but not for longer than `drainMs`. */
   stop(): Promise<void>;
 }
@@ -126,6 +136,16 @@ class Engine implements CallbackDispatcher {
       this.tick();
       this.#settleIdle();
     });
+  }
+
+  downHosts(): DownHost[] {
+    const waiting = new Map<string, number>();
+    for (const { callbackUrl, owed } of this.#parts.outbox.owedByStore()) {
+      if (owed === 0 || !this.#breaker.isDown(callbackUrl)) continue;
+      const host = hostOf(callbackUrl);
+      waiting.set(host, (waiting.get(host) ?? 0) + owed);
+    }
+    return [...waiting].map(([host, count]) => ({ host, waiting: count }));
   }
 
   async stop(): Promise<void> {

@@ -63,6 +63,8 @@ export interface Next {
 export interface Outbox extends CallbackDesk {
   /** Owes the shop a callback from now on; what it was owed before of this payment is superseded. */
   enqueue(tx: Tx, now: number, callback: NewCallback): void;
+  /** Whether a callback was ever owed for a payment. */
+  hasTold(paymentId: number): boolean;
   /** Leases what is due, fair between stores, in the order in which it should be served. */
   claim(tx: Tx, now: number, limits: ClaimLimits): Claimed[];
   /**
@@ -87,6 +89,8 @@ export interface Outbox extends CallbackDesk {
   fold(tx: Tx, before: number): boolean;
   /** How many wait, and how many were given up on. */
   counts(): { readonly owed: number; readonly exhausted: number };
+  /** How many wait for each store that is called back. */
+  owedByStore(): { readonly callbackUrl: string; readonly owed: number }[];
 }
 
 /** How many rows of old attempts go in one transaction. */
@@ -101,6 +105,7 @@ export function createOutbox({ orm }: Pick<Database, 'orm'>): Outbox {
       const facts = { eventId: eventId(callback), query: callbackQuery(callback) };
       statements.insert.run({ ...callback, ...facts, now });
     },
+    hasTold: (paymentId) => statements.firstOfPayment.get({ paymentId }) !== undefined,
     claim(_tx, now, { limit, perStore, leaseMs, afterStoreId, flying, allow }) {
       const claimed: Claimed[] = [];
       for (const store of statements.storesDue.all({ now, afterStoreId })) {
@@ -142,6 +147,7 @@ export function createOutbox({ orm }: Pick<Database, 'orm'>): Outbox {
       owed: statements.countOwed.get()?.count ?? 0,
       exhausted: statements.countExhausted.get()?.count ?? 0,
     }),
+    owedByStore: () => statements.owedByStore.all(),
   };
 }
 
