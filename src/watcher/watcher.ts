@@ -30,6 +30,8 @@ export interface WatcherParts {
   readonly servers: readonly ServerAddress[];
   /** All servers are reached through it. */
   readonly proxy: SocksProxy | undefined;
+  /** Requests in flight at an own server, where the operator has set it. */
+  readonly ownMaxInFlight?: number | undefined;
   /** Payments above it are believed only with the depth of their block's tree. */
   readonly proveDepthAboveSat: number;
   /** How many addresses are subscribed at a server; 10,000 without it. */
@@ -150,7 +152,10 @@ class ElectrumWatcher implements Watcher {
     this.#pool = createPool({
       world,
       servers: parts.servers,
-      session: parts.proxy === undefined ? {} : { proxy: parts.proxy },
+      session: {
+        ...(parts.proxy !== undefined && { proxy: parts.proxy }),
+        ...(parts.ownMaxInFlight !== undefined && { ownMaxInFlight: parts.ownMaxInFlight }),
+      },
       genesisHash: network.genesisHash,
       memory: {
         trust: (label) => store.servers.trust(label),
