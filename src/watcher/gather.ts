@@ -72,7 +72,7 @@ export async function gather(all: GatherParts, subject: Subject): Promise<Observ
     scripthash,
     origin,
     seen,
-    gone: testified.gone.map((txid) => ({ txid, replacedBy: conflictOf(parts.store, txid, seen) })),
+    gone: withRivals(parts.store, testified.gone, seen),
     statusHash: isOpen ? undefined : status,
   };
 }
@@ -224,13 +224,19 @@ function provenBlock(row: PaymentRow | undefined): Block | undefined {
   return { height: row.height, hash: row.blockHash };
 }
 
-/** Which of the transactions that are there took an input of the one that is gone. */
-function conflictOf({ ledger }: Store, txid: Txid, seen: readonly Seen[]): Gone['replacedBy'] {
-  const spent = inputsOf(ledger.rawOf(txid));
-  const rival = seen.find((each) =>
-    inputsOf(each.raw ?? ledger.rawOf(each.txid)).some((input) => spent.includes(input)),
+/** For each that is gone, which of the transactions that are there took an input of it. */
+function withRivals({ ledger }: Store, gone: readonly Txid[], seen: readonly Seen[]): Gone[] {
+  if (gone.length === 0) return [];
+  // Each is read once, so that thousands that replace thousands are no more work than their number.
+  const takers = new Map(
+    seen.flatMap(({ txid, raw }) =>
+      inputsOf(raw ?? ledger.rawOf(txid)).map((input) => [input, txid] as const),
+    ),
   );
-  return rival?.txid ?? null;
+  return gone.map((txid) => {
+    const [rival] = inputsOf(ledger.rawOf(txid)).flatMap((input) => takers.get(input) ?? []);
+    return { txid, replacedBy: rival ?? null };
+  });
 }
 
 function inputsOf(raw: Uint8Array | undefined): string[] {

@@ -234,6 +234,19 @@ describe('amounts and addresses', () => {
     expect(place).toBeLessThan(60);
   });
 
+  test('a flood of replacements, too, is told of one by one', async () => {
+    const house = await openReady({ before: (chain) => chain.stock(120, 20_000) });
+    const address = await house.newAddress();
+    const first = Array.from({ length: 100 }, () => house.pay(address, 600) as Txid);
+    await house.settle();
+    const second = first.map((txid) => house.chain.replace(txid));
+    await house.settle();
+    const rows = await payments(house, address);
+    const replacedBy = new Map(rows.map((row) => [row.txid, row.replacedBy]));
+    expect(first.map((txid) => replacedBy.get(txid))).toEqual(second);
+    expect(house.statuses(address)).toHaveLength(200);
+  });
+
   test('a coinbase output waits for 100 blocks', async () => {
     const house = await openReady();
     const address = await house.newAddress();
