@@ -148,6 +148,25 @@ describe('an address of which a server tells nothing', () => {
     expect(await house.newAddress()).toBe(deriveAddress(merchantKey(), 0, 4)?.address);
   });
 
+  test('nor do very many of them, where there are more of the others', async () => {
+    const house = await openReady(1);
+    const all: string[] = [];
+    for (let count = 0; count < 260; count += 1) all.push(await house.newAddress());
+    await house.settle();
+    const refused = new Set(all.slice(0, 110).map(hashOf));
+    const when = (method: string, [first]: readonly unknown[]) =>
+      method === subscribe && refused.has(first as string);
+    house.server.inject({ kind: 'error', code: 1, message: 'history too large', when });
+    house.server.disconnectAll();
+    await house.world.until(() => !house.app.health().electrum.caught_up);
+    await house.world.advance(5_000);
+    await untilReady(house);
+    const other = all.at(-1) ?? '';
+    house.pay(other, 5_000);
+    await house.settle();
+    expect(house.statuses(other)).toEqual(['0']);
+  });
+
   test('a server that refuses them all is left', async () => {
     const house = await openReady(2);
     for (let count = 0; count < 150; count += 1) await house.newAddress();
