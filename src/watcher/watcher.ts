@@ -143,6 +143,7 @@ class ElectrumWatcher implements Watcher {
       tasks: this.#tasks,
       session: () => (this.#caughtUp ? this.#session : undefined),
       watch: (scripthashes) => this.#watch(scripthashes),
+      onRefusal: (session, reason) => this.#leaveMute(session, reason),
     });
     this.reader = createReader({
       store,
@@ -301,7 +302,7 @@ class ElectrumWatcher implements Watcher {
     if (now < this.#mayLeaveMuteAt || session !== this.#session) return;
     if (!this.#roster.sound().some((each) => each !== session)) return;
     this.#mayLeaveMuteAt = now + muteLeaveMs;
-    session.close(`its histories cannot be worked up: ${reason}`);
+    session.close(`it does not tell what is needed: ${reason}`);
   }
 
   #report(session: Session, reason: string): void {

@@ -148,6 +148,26 @@ describe('an address of which a server tells nothing', () => {
     expect(await house.newAddress()).toBe(deriveAddress(merchantKey(), 0, 4)?.address);
   });
 
+  test.each(['hang', 'error'] as const)(
+    'a wallet scan that fails (%s) is begun again',
+    async (kind) => {
+      const house = await openReady(1);
+      const when = (method: string) => method === getHistory;
+      const fault = kind === 'hang' ? { kind } : { kind, code: 1, message: 'busy' };
+      const end = house.server.inject({ ...fault, when });
+      const key = merchantKey(2);
+      await house.addStore({ name: 'Second', key, callbackUrl: `${house.receiver.origin}/second` });
+      const connections = house.server.count('server.version');
+      await house.world.advance(15_000);
+      expect(house.app.health().wallets.scanning).toBe(1);
+      end();
+      await house.world.advance(2 * minuteMs);
+      await house.settle();
+      expect(house.app.health().wallets.scanning).toBe(0);
+      expect(house.server.count('server.version')).toBe(connections);
+    },
+  );
+
   test('nor do very many of them, where there are more of the others', async () => {
     const house = await openReady(1);
     const all: string[] = [];
