@@ -147,8 +147,9 @@ class SessionSubscriber implements Subscriber {
     if (coldest === undefined) return;
     this.#subscribed.delete(coldest);
     this.#added.delete(coldest);
-    // Nothing more of it is delivered, whatever becomes of this.
-    this.#session.unsubscribe(coldest, { bulk: true }).catch(() => {});
+    // Nothing more of it is delivered, whatever becomes of this; not behind the mass requests, where a new
+    // subscription of it would overtake it.
+    this.#session.unsubscribe(coldest).catch(() => {});
   }
 
   #coldest(): Scripthash | undefined {
