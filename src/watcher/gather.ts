@@ -13,7 +13,7 @@ import type { AddressRow } from '../store/addresses.ts';
 import type { Gone, Observation, Seen } from '../store/ledger.ts';
 import type { PaymentRow } from '../store/ledger-statements.ts';
 import type { Store } from '../store/open.ts';
-import { laidTo } from './lie.ts';
+import { Lie, laidTo } from './lie.ts';
 import type { Inclusion, Verifier } from './verifier.ts';
 import { type CallWitness, testify } from './witness.ts';
 
@@ -176,8 +176,9 @@ async function lookAnywhere(
   try {
     return await lookAt({ ...parts, session }, ...item);
   } catch (error) {
-    if (isSilence(error)) return undefined;
-    throw laidTo(session, error);
+    // Nor a lie: it was asked about a place that another server named.
+    if (isSilence(error) || error instanceof Lie) return undefined;
+    throw error;
   }
 }
 

@@ -228,6 +228,28 @@ describe('an address of which a server tells nothing', () => {
   });
 });
 
+test('a server asked in place of another is not called a liar for what that one named', async () => {
+  const house = await openReady(2);
+  const address = await house.newAddress();
+  const [first, second] = [house.inUse(), secondOf(house)];
+  const when = (method: string) => method === 'blockchain.transaction.get_merkle';
+  const refusal = first.inject({ kind: 'error', code: 1, message: 'no', when });
+  // As of one that does not look at the height it is asked about.
+  second.inject({ kind: 'lie', about: 'merkle' });
+  house.pay(address, 5_000);
+  house.chain.mine();
+  await house.settle();
+  await minutes(house, 3);
+  expect(house.statuses(address)).not.toContain('1');
+  expect(house.app.health().electrum.servers.map(({ ban_reason }) => ban_reason)).toEqual([
+    undefined,
+    undefined,
+  ]);
+  refusal();
+  await minutes(house, 2);
+  expect(house.statuses(address).at(-1)).toBe('1');
+});
+
 describe('the sweeps go on', () => {
   /** A payment that the first server hides and the second one shows, found by the sweeps alone. */
   async function isFound(house: House, address: string): Promise<void> {
