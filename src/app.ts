@@ -180,6 +180,7 @@ function join(parts: Parts, release: () => Promise<void>): App {
     network,
     servers,
     proxy: config.proxy,
+    ownMaxInFlight: config.electrumInFlight,
     proveDepthAboveSat: config.proveDepthAbove,
     onCallbacks: () => dispatcher.wake(),
   });
