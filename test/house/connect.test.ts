@@ -71,7 +71,7 @@ test('the set-up wizard finds no store: it makes one, attaches a wallet, asks fo
   expect(made.body.data).toEqual({ id: 2, name: 'New shop', http_callback, wallets: [] });
   const early = await house.ask('/api/new_address?match_callback=t0ken%2520x');
   expect(early.body.error).toMatchObject({ code: 1001 });
-  const attached = await house.ask('/api/v2/stores/2/wallets', post({ wallet_id: 1 }));
+  const attached = await house.ask('/api/v2/stores/2/wallets', post({ wallet_id: '1' }));
   expect(attached.body.data.wallets).toMatchObject([{ id: 1, crypto: 'BTC' }]);
   expect((await house.ask('/api/new_address?match_callback=t0ken%2520x')).status).toBe(200);
   const detached = await house.ask('/api/v2/stores/2/wallets/1', { method: 'DELETE' });
@@ -134,6 +134,13 @@ test('what a plugin writes is judged as what the merchant writes', async () => {
   expect(await refused('/api/v2/stores/1', { name: 'a\u0007b' })).toBe(400);
   expect(await refused('/api/v2/stores/1', { name: 7 })).toBe(400);
   expect(await refused('/api/v2/stores/1/wallets', { wallet_id: 9 })).toBe(404);
+  for (const wallet_id of [true, [1], '1e0', '0x1', ' 1', 1.5, 0, -1, '', null]) {
+    expect([wallet_id, await refused('/api/v2/stores/1/wallets', { wallet_id })]).toEqual([
+      wallet_id,
+      400,
+    ]);
+  }
+  expect(await refused('/api/v2/stores/0x1', { name: 'x' })).toBe(400);
   expect(await refused('/api/v2/stores/9', { name: 'x' })).toBe(404);
   expect(await refused('/api/v2/stores/abc', { name: 'x' })).toBe(400);
   const text = await house.ask('/api/v2/stores/1', { method: 'POST', body: 'dummy' });

@@ -129,8 +129,10 @@ test('every documented operation answers as documented, and none is undocumented
   expect(documented(document).sort()).toEqual(Object.keys(calls).sort());
   await openWindow(1);
   for (const [name, sample] of Object.entries(calls)) {
-    const { status, body } = await call(name, sample, house.apiKey);
+    const { status, body, headers } = await call(name, sample, house.apiKey);
     expect([name, status]).toEqual([name, 200]);
+    expect([name, headers.get('Cache-Control')]).toEqual([name, 'no-store']);
+    expect([name, headers.get('X-Content-Type-Options')]).toEqual([name, 'nosniff']);
     const [method = '', path = ''] = name.split(' ');
     const { content } = document.paths[path][method.toLowerCase()].responses['200'];
     const shape = z.fromJSONSchema(content['application/json'].schema);
