@@ -81,7 +81,7 @@ const balance = (options: ApiOptions, targets: Targets): Operation =>
 
 /** What one transaction did to all that was asked for. */
 interface Merged extends Movement {
-  readonly addresses: ReadonlySet<string>;
+  readonly addresses: Set<string>;
 }
 
 function merge(scripts: Iterable<ScriptMovements>): Merged[] {
@@ -92,7 +92,7 @@ function merge(scripts: Iterable<ScriptMovements>): Merged[] {
       merged.set(movement.txid, {
         ...movement,
         deltaSat: movement.deltaSat + (known?.deltaSat ?? 0),
-        addresses: new Set([...(known?.addresses ?? []), address]),
+        addresses: (known?.addresses ?? new Set<string>()).add(address),
       });
     }
   }
