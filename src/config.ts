@@ -294,7 +294,8 @@ function parseAmount(text: string): number {
 
 const loopback = /^(127(\.\d{1,3}){3}|\[::1\]|localhost)$/;
 
-function parseListen(text: string): Listen {
+/** @throws PaygateError invalid, for an address that is not loopback too */
+export function parseListen(text: string): Listen {
   const match = /^(.+):(\d{1,5})$/.exec(text);
   const port = Number(match?.[2]);
   if (match?.[1] === undefined || port > 65_535) {

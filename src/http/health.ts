@@ -80,7 +80,7 @@ export function createHealth({
       ...(trouble === undefined
         ? []
         : [
-            `${trouble.scripts} address(es) could not be worked up and are tried again each minute: ` +
+            `${trouble.scripts} address(es) could not be worked up and are tried again, at least every ten minutes: ` +
               trouble.reason,
           ]),
       ...(reversed > 0

@@ -25,6 +25,8 @@ export interface ClaimLimits {
   readonly leaseMs: number;
   /** The store that was served last: the turn goes on behind it. */
   readonly afterStoreId: number;
+  /** How many requests of a store are on the wire, where a lease may have ended before its request. */
+  readonly flying?: (storeId: number) => number;
   /** How many of those wanted may go to a callback URL, where so many of the store are under way. */
   readonly allow?: (callbackUrl: string, wanted: number, underWay: number) => number;
 }
@@ -104,10 +106,11 @@ export function createOutbox({ orm }: Pick<Database, 'orm'>): Outbox {
       statements.insert.run({ ...callback, ...facts, now });
     },
     hasTold: (paymentId) => statements.firstOfPayment.get({ paymentId }) !== undefined,
-    claim(_tx, now, { limit, perStore, leaseMs, afterStoreId, allow }) {
+    claim(_tx, now, { limit, perStore, leaseMs, afterStoreId, flying, allow }) {
       const claimed: Claimed[] = [];
       for (const store of statements.storesDue.all({ now, afterStoreId })) {
-        const { storeId, callbackUrl, underWay } = store;
+        const { storeId, callbackUrl } = store;
+        const underWay = Math.max(store.underWay, flying?.(storeId) ?? 0);
         const wanted = Math.min(perStore - underWay, limit - claimed.length);
         const room = wanted > 0 ? (allow?.(callbackUrl, wanted, underWay) ?? wanted) : 0;
         if (room > 0) claimed.push(...statements.dueOfStore.all({ storeId, now, room }));
