@@ -9,6 +9,7 @@ import { auditCommand } from '../../src/cli/audit.ts';
 import { callbacksCommand } from '../../src/cli/callbacks.ts';
 import { keyCommand } from '../../src/cli/key.ts';
 import { pluginCommand } from '../../src/cli/plugin.ts';
+import { sandboxCommand } from '../../src/cli/sandbox.ts';
 import { serveCommand } from '../../src/cli/serve.ts';
 import { serversCommand } from '../../src/cli/servers.ts';
 import { storeCommand } from '../../src/cli/store.ts';
@@ -22,6 +23,7 @@ const commands: readonly Command[] = [
   serversCommand(),
   pluginCommand(),
   auditCommand(),
+  sandboxCommand(),
 ];
 const pages = ['README.md', ...readdirSync('docs').map((name) => `docs/${name}`)];
 const names = commands.map((command) => command.name()).join('|');
