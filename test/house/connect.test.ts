@@ -62,6 +62,25 @@ test('the set-up wizard finds its store: wallets, stores, then an address', asyn
   expect(matched.status).toBe(200);
 });
 
+test('the test of a set-up uses up one address at most, however often it is pressed', async () => {
+  const house = await openReady();
+  const http_callback = `${house.receiver.origin}/cb?secret=s3cr3t`;
+  const { data } = (await house.ask('/api/v2/stores?wallets=true')).body;
+  const own = data.find((each: { http_callback: string }) => each.http_callback === http_callback);
+  expect(own.wallets.map(({ crypto }: { crypto: string }) => crypto)).toEqual(['BTC']);
+  const form = { 'Content-Type': 'application/x-www-form-urlencoded' };
+  const press = async (match: string) => {
+    const query = `match_callback=${encodeURIComponent(match)}&reset=1&crypto=BTC`;
+    const init = { method: 'POST', body: 'dummy', headers: form };
+    return (await house.ask(`/api/new_address?${query}`, init)).body;
+  };
+  const first = await press(http_callback);
+  expect(first).toMatchObject({ reset: 1, account: own.wallets[0].address });
+  await house.settle();
+  expect([await press(http_callback), await press('s3cr3t')]).toEqual([first, first]);
+  expect((await house.ask('/api/v2/wallets/1')).body.data.xpub_index).toBe(1);
+});
+
 test('the set-up wizard finds no store: it makes one, attaches a wallet, asks for an address', async () => {
   const house = await openReady();
   await allowPlugin(house);
