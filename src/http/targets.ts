@@ -92,7 +92,7 @@ function workFor(options: ApiOptions, key: Key, target: string): Work {
   const isOwn = row !== undefined && (key.storeId === null || row.storeId === key.storeId);
   if (!isOwn) requireForeign(options, target);
   // As we write it, whatever the case in which it was asked for.
-  const address = scriptToAddress(script, networks[store.network]);
+  const address = row?.address ?? scriptToAddress(script, networks[store.network]);
   return {
     name: address,
     run: async () => [await reader.movements({ address, script, scripthash: hash })],
