@@ -10,5 +10,7 @@ export default defineConfig({
     maxWorkers: 2,
     // No test changes a global, so files can share a worker.
     isolate: false,
+    // Stylesheets are read as text, as the bundle reads them.
+    css: true,
   },
 });

@@ -18,6 +18,21 @@ CREATE UNIQUE INDEX `addresses_scripthash_unique` ON `addresses` (`scripthash`);
 CREATE INDEX `addresses_origin` ON `addresses` (`wallet_id`,`origin`,`derivation_index`);--> statement-breakpoint
 CREATE INDEX `addresses_issued` ON `addresses` (`issued_at`) WHERE issued_at is not null;--> statement-breakpoint
 CREATE UNIQUE INDEX `addresses_place` ON `addresses` (`wallet_id`,`branch`,`derivation_index`);--> statement-breakpoint
+CREATE TABLE `admin` (
+	`id` integer PRIMARY KEY NOT NULL,
+	`password_hash` text NOT NULL,
+	`password_at` integer NOT NULL,
+	`totp_secret` text,
+	`totp_step` integer DEFAULT 0 NOT NULL
+) STRICT;
+--> statement-breakpoint
+CREATE TABLE `admin_links` (
+	`id` integer PRIMARY KEY NOT NULL,
+	`hash` blob NOT NULL,
+	`expires_at` integer NOT NULL
+) STRICT;
+--> statement-breakpoint
+CREATE UNIQUE INDEX `admin_links_hash_unique` ON `admin_links` (`hash`);--> statement-breakpoint
 CREATE TABLE `api_keys` (
 	`id` integer PRIMARY KEY NOT NULL,
 	`hash` blob NOT NULL,
@@ -47,10 +62,11 @@ CREATE TABLE `attempts` (
 ) STRICT;
 --> statement-breakpoint
 CREATE INDEX `attempts_callback` ON `attempts` (`callback_id`);--> statement-breakpoint
+CREATE INDEX `attempts_doubted` ON `attempts` (`callback_id`) WHERE doubt is not null;--> statement-breakpoint
 CREATE TABLE `audit` (
 	`id` integer PRIMARY KEY NOT NULL,
 	`at` integer NOT NULL,
-	`key_id` integer NOT NULL,
+	`key_id` integer,
 	`action` text NOT NULL,
 	`store_id` integer,
 	`detail` text NOT NULL,
@@ -125,6 +141,7 @@ CREATE TABLE `payments` (
 CREATE INDEX `payments_state` ON `payments` (`state`,`height`);--> statement-breakpoint
 CREATE INDEX `payments_txid` ON `payments` (`txid`);--> statement-breakpoint
 CREATE INDEX `payments_unsettled` ON `payments` (`address_id`) WHERE state in ('unconfirmed', 'confirming', 'confirmed');--> statement-breakpoint
+CREATE INDEX `payments_seen` ON `payments` (`first_seen_at`);--> statement-breakpoint
 CREATE UNIQUE INDEX `payments_identity` ON `payments` (`address_id`,`txid`);--> statement-breakpoint
 CREATE TABLE `servers` (
 	`label` text PRIMARY KEY NOT NULL,
@@ -135,6 +152,17 @@ CREATE TABLE `servers` (
 	`ban_reason` text
 ) STRICT;
 --> statement-breakpoint
+CREATE TABLE `sessions` (
+	`id` integer PRIMARY KEY NOT NULL,
+	`hash` blob NOT NULL,
+	`created_at` integer NOT NULL,
+	`seen_at` integer NOT NULL,
+	`confirmed_at` integer NOT NULL,
+	`client` text NOT NULL,
+	`agent` text NOT NULL
+) STRICT;
+--> statement-breakpoint
+CREATE UNIQUE INDEX `sessions_hash_unique` ON `sessions` (`hash`);--> statement-breakpoint
 CREATE TABLE `settings` (
 	`name` text PRIMARY KEY NOT NULL,
 	`value` text NOT NULL

@@ -3,7 +3,10 @@
 
 import { defaultNetwork, type Network, type NetworkName, networks } from './bitcoin/network.ts';
 import type { Config } from './config.ts';
-import { createDispatcher } from './delivery/dispatcher.ts';
+import { createDashboard, type Dashboard } from './dashboard/dashboard.ts';
+import { makeLink } from './dashboard/link.ts';
+import type { DashboardOptions } from './dashboard/visit.ts';
+import { type CallbackDispatcher, createDispatcher } from './delivery/dispatcher.ts';
 import { createSender } from './delivery/sender.ts';
 import { newWebhookSecret } from './delivery/signature.ts';
 import { resume } from './domain/allocation.ts';
@@ -13,7 +16,13 @@ import { PaygateError } from './errors.ts';
 import { createFeed, type Feed } from './http/feed.ts';
 import { createHealth, type HealthReport, hostWarnings } from './http/health.ts';
 import type { Rates } from './http/limits.ts';
-import { createHttp, type Fetch, type Listening, listen } from './http/server.ts';
+import {
+  createHttp,
+  type Fetch,
+  type Listening,
+  listen,
+  type ServerOptions,
+} from './http/server.ts';
 import { createUnlisted } from './http/unlisted.ts';
 import { createGapWarnings } from './http/wallet-gaps.ts';
 import { createPrices, type Prices } from './price/prices.ts';
@@ -24,7 +33,7 @@ import { type Highwater, openHighwater } from './store/highwater.ts';
 import { openStore, type Store } from './store/open.ts';
 import { noteCopied } from './store/settings.ts';
 import { version } from './version.ts';
-import { createWatcher } from './watcher/watcher.ts';
+import { createWatcher, type Watcher } from './watcher/watcher.ts';
 import type { World } from './world.ts';
 
 export interface App {
@@ -36,6 +45,8 @@ export interface App {
   /** Resolves when all that was said to us until now is worked up and no callback is due. */
   idle(): Promise<void>;
   health(): HealthReport;
+  /** A one-time link to the dashboard while nobody has set its password. */
+  firstLink(origin: string): Promise<string | undefined>;
 }
 
 export interface AppOptions {
@@ -156,7 +167,7 @@ interface Parts {
 }
 
 function join(parts: Parts, release: () => Promise<void>): App {
-  const { config, world, store, network, servers, prices, copied, feed } = parts;
+  const { config, world, store, network, servers, prices, copied } = parts;
   let listening: Listening | undefined;
   const sender = createSender(world, {
     version: version.split('.').slice(0, 2).join('.'),
@@ -173,28 +184,13 @@ function join(parts: Parts, release: () => Promise<void>): App {
     onCallbacks: () => dispatcher.wake(),
   });
   const hasRoom = () => store.database.freeBytes() >= diskFloorBytes;
-  const clocks = { now: () => world.now(), monotonic: () => world.monotonic() };
-  const settings = apiSettings(config);
-  const unlisted = createUnlisted({ ...clocks, ...settings, log: world.log });
-  const gapWarnings = createGapWarnings({ ...clocks, ...settings, store });
+  const clocks = clocksOf(world);
+  const unlisted = createUnlisted({ ...clocks, ...apiSettings(config), log: world.log });
+  const gapWarnings = createGapWarnings({ ...clocks, ...apiSettings(config), store });
   const others = [gapWarnings, unlisted.warnings, () => hostWarnings(dispatcher.downHosts())];
   const health = createHealth({ ...clocks, store, watcher, copied, hasRoom, others });
-  const fetch = createHttp({
-    ...clocks,
-    ...settings,
-    store,
-    feed,
-    log: world.log,
-    health,
-    unlisted,
-    prices,
-    reader: watcher.reader,
-    after: (delayMs, run) => world.after(delayMs, run),
-    newWebhookSecret: () => newWebhookSecret((length) => world.randomBytes(length)),
-    isCaughtUp: () => watcher.status().caughtUp,
-    checkIssuing: () => checkRoom(hasRoom),
-    onIssued: ({ scripthash }) => watcher.issued(scripthash),
-  });
+  const dashboard = dashboardFor(parts, { health, sender, watcher, dispatcher });
+  const fetch = fetchFor(parts, { health, unlisted, watcher, hasRoom, pages: dashboard.app });
   const cancels: (() => void)[] = [];
 
   /** Once a second: what other processes wrote, and the log's size. */
@@ -210,6 +206,7 @@ function join(parts: Parts, release: () => Promise<void>): App {
     fetch,
     network,
     health,
+    firstLink: (origin) => firstLink(store, world, origin),
     async start() {
       listening = await listen(fetch, config.listen, (delayMs, run) => world.after(delayMs, run));
       cancels.push(world.schedule(everySecond, lookAround));
@@ -222,6 +219,7 @@ function join(parts: Parts, release: () => Promise<void>): App {
     async stop() {
       for (const cancel of cancels) cancel();
       prices?.stop();
+      dashboard.stop();
       // At the same time: a client and a shop that hang must not hold us up one after the other.
       const quiet = async (): Promise<void> => {
         await listening?.close();
@@ -236,6 +234,58 @@ function join(parts: Parts, release: () => Promise<void>): App {
     },
   };
 }
+
+interface Served extends Pick<ServerOptions, 'health' | 'unlisted' | 'pages'> {
+  readonly watcher: Watcher;
+  readonly hasRoom: () => boolean;
+}
+
+const fetchFor = ({ config, world, ...parts }: Parts, served: Served): Fetch => {
+  const { watcher, hasRoom, ...made } = served;
+  return createHttp({
+    ...parts,
+    ...made,
+    ...clocksOf(world),
+    ...apiSettings(config),
+    log: world.log,
+    reader: watcher.reader,
+    after: (delayMs, run) => world.after(delayMs, run),
+    newWebhookSecret: () => newWebhookSecret((length) => world.randomBytes(length)),
+    isCaughtUp: () => watcher.status().caughtUp,
+    checkIssuing: () => checkRoom(hasRoom),
+    onIssued: ({ scripthash }) => watcher.issued(scripthash),
+  });
+};
+
+const firstLink = async (
+  store: Store,
+  world: World,
+  origin: string,
+): Promise<string | undefined> =>
+  store.admin.operator() === undefined ? makeLink(store, world, origin) : undefined;
+
+interface Made extends Pick<DashboardOptions, 'health' | 'sender'> {
+  readonly watcher: Watcher;
+  readonly dispatcher: CallbackDispatcher;
+}
+
+const dashboardFor = (
+  { config, ...parts }: Parts,
+  { watcher, dispatcher, ...made }: Made,
+): Dashboard =>
+  createDashboard({
+    ...parts,
+    ...made,
+    proxies: config.trustedProxy,
+    publicUrl: config.publicUrl,
+    onCatalog: () => watcher.catalogChanged(),
+    onCallbacks: () => dispatcher.wake(),
+  });
+
+const clocksOf = (world: World) => ({
+  now: () => world.now(),
+  monotonic: () => world.monotonic(),
+});
 
 const apiSettings = (config: Config) => ({
   rates: ratesOf(config),

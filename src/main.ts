@@ -3,6 +3,7 @@
 
 import { Command } from 'commander';
 import { addressCommand } from './cli/address.ts';
+import { adminCommand } from './cli/admin.ts';
 import { auditCommand } from './cli/audit.ts';
 import { callbacksCommand } from './cli/callbacks.ts';
 import { fail } from './cli/command.ts';
@@ -26,7 +27,8 @@ const program = new Command('paygate')
   .addCommand(callbacksCommand())
   .addCommand(serversCommand())
   .addCommand(pluginCommand())
-  .addCommand(auditCommand());
+  .addCommand(auditCommand())
+  .addCommand(adminCommand());
 
 /** A wrong command line ends with 2, as a wrong value does; `--help` and `--version` with 0. */
 function exitWithTwo(command: Command): void {

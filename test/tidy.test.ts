@@ -20,6 +20,7 @@ const ranks: Readonly<Record<string, number>> = {
   delivery: 4,
   price: 4,
   http: 5,
+  dashboard: 6,
   sandbox: 6,
   'config.ts': 6,
   'app.ts': 7,
@@ -51,7 +52,7 @@ interface SourceFile {
 }
 
 const files = readdirSync('src', { recursive: true, encoding: 'utf8' })
-  .filter((path) => /\.tsx?$/.test(path))
+  .filter((path) => /(?<!\.d)\.tsx?$/.test(path))
   .map(read);
 
 function read(path: string): SourceFile {

@@ -244,3 +244,26 @@ export function deriveAddress(
   const address = scriptToAddress(script, networks[wallet.network]);
   return { address, script, scripthash: scripthash(script) };
 }
+
+/** The wallet's first receive addresses, for comparison with what the merchant's own wallet shows. */
+export function firstAddresses(key: WalletKey, count: number): string[] {
+  const found: string[] = [];
+  for (let index = 0; found.length < count; index += 1) {
+    const derived = deriveAddress(key, 0, index);
+    if (derived !== undefined) found.push(derived.address);
+  }
+  return found;
+}
+
+/**
+ * The wallets that a text may stand for: one, or where an xpub or tpub does not say its script type, one of each.
+ * @throws PaygateError invalid
+ */
+export function possibleWallets(
+  text: string,
+  options: Omit<WalletKeyOptions, 'scriptType'>,
+): readonly WalletKey[] {
+  const bare = /^[xt]pub/i.test(text.trim());
+  if (!bare) return [parseWalletKey(text, options)];
+  return scriptTypes.map((scriptType) => parseWalletKey(text, { ...options, scriptType }));
+}

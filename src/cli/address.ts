@@ -1,10 +1,11 @@
 // `paygate address check`: shows what addresses a key makes, before any money depends on it.
 
 import { Command } from 'commander';
+import { firstAddresses } from '../bitcoin/keychain.ts';
 import { defaultNetwork, parseNetworkName } from '../bitcoin/network.ts';
 import { options } from '../config.ts';
 import { print, wholeNumber } from './command.ts';
-import { firstAddresses, type KeyOptions, readWalletKey, scriptOption } from './wallet-key.ts';
+import { type KeyOptions, readWalletKey, scriptOption } from './wallet-key.ts';
 
 interface CheckOptions extends KeyOptions {
   readonly network: string;

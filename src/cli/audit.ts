@@ -27,9 +27,9 @@ export function auditCommand(): Command {
           if (entries.length === 0) return 'Nothing was changed through the API.';
           const lines = entries.map(({ at, key, action, store, detail }) => [
             showTime(at * 1000),
-            `key ${key}`,
+            key === null ? 'dashboard' : `key ${key}`,
             action,
-            `store ${store}`,
+            store === null ? '' : `store ${store}`,
             JSON.stringify(detail),
           ]);
           return table([['when', 'who', 'what', 'where', 'values'], ...lines]);

@@ -4,9 +4,8 @@
 import { Command, Option } from 'commander';
 import { networks } from '../bitcoin/network.ts';
 import { readConfig } from '../config.ts';
-import { exampleCallback } from '../delivery/example.ts';
+import { exampleOrder } from '../delivery/example.ts';
 import { createSender } from '../delivery/sender.ts';
-import { signingSecrets } from '../delivery/signature.ts';
 import type { CallbackStatus } from '../domain/payment.ts';
 import type { CallbackState } from '../store/schema.ts';
 import { version } from '../version.ts';
@@ -133,18 +132,12 @@ function testCommand(): Command {
     .action((given: TestOptions) =>
       withStore(given, async ({ catalog, network }) => {
         const row = catalog.store(given.store);
-        const example = exampleCallback({
+        const order = exampleOrder(row, world.now(), {
           network: networks[network],
           status: Number(given.status) as CallbackStatus,
           valueSat: given.value,
           randomBytes: world.randomBytes,
         });
-        const order = {
-          ...{ callbackUrl: row.callbackUrl, query: example.query, eventId: example.eventId },
-          ...{ allowPrivate: row.allowPrivateCallback, allowHttp: row.allowHttpCallback },
-          webhookSecrets: signingSecrets(row, world.now()),
-          ca: row.callbackCa ?? undefined,
-        };
         // Where a server with the same environment would listen.
         const { listen } = readConfig({}, process.env);
         const sender = createSender(world, {
@@ -152,7 +145,7 @@ function testCommand(): Command {
           listeners: () => [listen],
         });
         const attempt = await sender.send(order, new AbortController().signal);
-        const url = text.requestUrl(row.callbackUrl, example.query, given.secrets ?? false);
+        const url = text.requestUrl(row.callbackUrl, order.query, given.secrets ?? false);
         print(given, text.describeTest(attempt, url), () => text.renderTest(attempt, url));
         if (attempt.outcome !== 'delivered') process.exitCode = 1;
       }),

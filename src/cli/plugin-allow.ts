@@ -1,8 +1,7 @@
 // `paygate plugin allow`: opens "Connect a plugin" for one key, for some minutes.
 
 import type { Command } from 'commander';
-import { PaygateError } from '../errors.ts';
-import type { Store } from '../store/open.ts';
+import { requireMerchantKey } from '../store/keys.ts';
 import {
   type FileOptions,
   fileCommand,
@@ -37,7 +36,7 @@ export function pluginAllowCommand(): Command {
     .action((given: AllowOptions) =>
       withStore(given, async (store) => {
         const now = world.now();
-        const keyId = given.key ?? merchantKeyId(store, now);
+        const keyId = given.key ?? requireMerchantKey(store, now).id;
         const until = now + given.minutes * 60_000;
         await store.database.write((tx) => store.keys.allowPlugin(tx, now, keyId, until));
         print(given, { key: keyId, until: Math.floor(until / 1000) }, () =>
@@ -47,11 +46,4 @@ export function pluginAllowCommand(): Command {
         );
       }),
     );
-}
-
-function merchantKeyId({ keys, catalog }: Store, now: number): number {
-  const text = catalog.merchantKey();
-  const key = text === undefined ? undefined : keys.find(text, now);
-  if (key !== undefined) return key.id;
-  throw new PaygateError('not_found', 'there is no key yet: it is made with the first store');
 }

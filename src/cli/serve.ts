@@ -12,6 +12,7 @@ import {
 } from '../config.ts';
 import { version } from '../version.ts';
 import { createNodeWorld } from '../world-node.ts';
+import { hostOf, linkMinutes } from './admin.ts';
 import { endAtOnce, stopOnSignal } from './running.ts';
 
 export function serveCommand(): Command {
@@ -31,11 +32,16 @@ function flagOf(name: OptionName): Option {
 }
 
 /** For the person at the terminal: where it answers, and what to do next. */
-function greeting({ db, listen, publicUrl }: Config, app: App, port: number): string {
-  const host = listen.host.includes(':') ? `[${listen.host}]` : listen.host;
-  const base = publicUrl ?? `http://${host}:${port}`;
+async function greeting(
+  { db, listen, publicUrl }: Config,
+  app: App,
+  port: number,
+): Promise<string> {
+  const base = publicUrl ?? `http://${hostOf(listen.host)}:${port}`;
+  const link = await app.firstLink(base);
   const file = db === options.db.default ? '' : ` --db ${db}`;
-  const up = `paygate ${version} is up on ${app.network.name}: ${base}/api (health: ${base}/healthz)\n`;
+  const up = `paygate ${version} is up on ${app.network.name}: ${base}/api (health: ${base}/healthz)
+${link === undefined ? `Dashboard: ${base}/dashboard\n` : inviteTo(link)}`;
   if (app.health().wallets.total > 0) return up;
   return `${up}
 There is no store yet. Add one in another terminal, with the xpub that your wallet shows:
@@ -49,6 +55,14 @@ It prints the API key with which your shop asks for an address:
 `;
 }
 
+const inviteTo = (link: string): string => `
+Open this link, once and within ${linkMinutes} minutes, to set the password of the dashboard:
+
+  ${link}
+
+(\`paygate admin link\` prints another one.)
+`;
+
 const given = (flags: Partial<Record<OptionName, string | string[]>>): Given =>
   Object.fromEntries(Object.entries(flags).map(([name, value]) => [name, [value].flat()]));
 
@@ -59,7 +73,7 @@ async function serve(config: Config): Promise<void> {
   try {
     const { port } = await app.start();
     world.log.info('paygate is up', { version, network: app.network.name, port });
-    process.stdout.write(greeting(config, app, port));
+    process.stdout.write(await greeting(config, app, port));
   } catch (error) {
     await app.stop();
     throw error;

@@ -1,7 +1,7 @@
 // `paygate store add|list|set|show|rotate-secret|remove`: the merchant's stores.
 
 import { Command } from 'commander';
-import type { WalletKey } from '../bitcoin/keychain.ts';
+import { firstAddresses, type WalletKey } from '../bitcoin/keychain.ts';
 import { newWebhookSecret, rotated, signingSecrets } from '../delivery/signature.ts';
 import { checkCallbackUrl, redactUrl } from '../domain/callback.ts';
 import {
@@ -13,8 +13,8 @@ import {
 } from '../domain/policy.ts';
 import { parseStoreName } from '../domain/store-name.ts';
 import type { NewStore, StoreChange, StoreRow, WalletRow } from '../store/catalog.ts';
-import type { Tx } from '../store/database.ts';
 import type { Store } from '../store/open.ts';
+import { setUpShop } from '../store/setup.ts';
 import { readAuthorities } from './authorities.ts';
 import {
   type FileOptions,
@@ -27,7 +27,7 @@ import {
   withStore,
   world,
 } from './command.ts';
-import { firstAddresses, type KeyOptions, readWalletKey, scriptOption } from './wallet-key.ts';
+import { type KeyOptions, readWalletKey, scriptOption } from './wallet-key.ts';
 
 interface AddOptions extends FileOptions, KeyOptions {
   readonly name: string;
@@ -108,13 +108,11 @@ async function addTo(
   key: WalletKey,
   fields: Omit<NewStore, 'walletId'>,
 ): Promise<void> {
-  const { catalog, database } = store;
-  const { row, wallet, apiKey } = await database.write((tx) => {
-    const now = world.now();
-    const wallet = catalog.ensureWallet(tx, now, key, given.startIndex);
-    const row = catalog.addStore(tx, now, { ...fields, walletId: wallet.id });
-    return { row, wallet, apiKey: ensureKey(store, tx, now) };
-  });
+  const { startIndex } = given;
+  const secret = world.randomBytes(32);
+  const { row, wallet, apiKey } = await store.database.write((tx) =>
+    setUpShop(store, tx, world.now(), { key, startIndex, fields, secret }),
+  );
   const answer = {
     ...describe(row, wallet),
     first_addresses: firstAddresses(key, shownAddresses),
@@ -133,10 +131,6 @@ API key         ${apiKey}
 Webhook secret  ${row.webhookSecret}`;
   });
 }
-
-/** *The* merchant key is made with the first store and is the same for every later one. */
-const ensureKey = ({ catalog }: Store, tx: Tx, now: number): string =>
-  catalog.merchantKey() ?? catalog.rotateMerchantKey(tx, now, world.randomBytes(32), 0);
 
 function describe(row: StoreRow, wallet: WalletRow | null) {
   return {

@@ -3,7 +3,7 @@
 
 import { Option } from 'commander';
 import type { ScriptType } from '../bitcoin/address.ts';
-import { deriveAddress, parseWalletKey, type WalletKey } from '../bitcoin/keychain.ts';
+import { parseWalletKey, type WalletKey } from '../bitcoin/keychain.ts';
 import type { NetworkName } from '../bitcoin/network.ts';
 
 export interface KeyOptions {
@@ -36,14 +36,4 @@ async function readInput(): Promise<string> {
     if (text.length > 16_384) break;
   }
   return text;
-}
-
-/** The wallet's first receive addresses, for comparison with what the merchant's own wallet shows. */
-export function firstAddresses(key: WalletKey, count: number): string[] {
-  const found: string[] = [];
-  for (let index = 0; found.length < count; index += 1) {
-    const derived = deriveAddress(key, 0, index);
-    if (derived !== undefined) found.push(derived.address);
-  }
-  return found;
 }

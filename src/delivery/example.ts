@@ -7,6 +7,9 @@ import { scriptToAddress } from '../bitcoin/address.ts';
 import type { Network } from '../bitcoin/network.ts';
 import { callbackQuery } from '../domain/callback.ts';
 import type { CallbackStatus } from '../domain/payment.ts';
+import type { StoreRow } from '../store/catalog.ts';
+import type { Order } from './sender.ts';
+import { signingSecrets } from './signature.ts';
 
 /** Shop plugins have a branch for it. */
 export const testTxid = 'WarningThisIsAGeneratedTestPaymentAndNotARealBitcoinTransaction';
@@ -21,10 +24,21 @@ export interface ExampleOptions {
   readonly randomBytes: (length: number) => Uint8Array;
 }
 
-export function exampleCallback({ network, status, valueSat, randomBytes }: ExampleOptions) {
+function exampleCallback({ network, status, valueSat, randomBytes }: ExampleOptions) {
   const script = Uint8Array.of(0, hashBytes, ...randomBytes(hashBytes));
   const address = scriptToAddress(script, network);
   const facts = { status, address, valueSat, txid: testTxid, rbf: false };
   const eventId = `msg_test_${base58.encode(randomBytes(eventBytes))}`;
   return { address, eventId, query: callbackQuery(facts) };
+}
+
+/** A test callback to a store, ready to be sent. */
+export function exampleOrder(row: StoreRow, now: number, options: ExampleOptions): Order {
+  const { query, eventId } = exampleCallback(options);
+  return {
+    ...{ callbackUrl: row.callbackUrl, query, eventId },
+    ...{ allowPrivate: row.allowPrivateCallback, allowHttp: row.allowHttpCallback },
+    webhookSecrets: signingSecrets(row, now),
+    ca: row.callbackCa ?? undefined,
+  };
 }

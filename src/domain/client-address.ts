@@ -32,7 +32,7 @@ export function clientAddress(
   for (const hop of hops.reverse()) {
     if (!ipaddr.isValid(hop)) return client;
     client = ipaddr.process(hop).toString();
-    if (!isOf(client, proxies)) return client;
+    if (!isProxy(client, proxies)) return client;
   }
   return client;
 }
@@ -48,11 +48,9 @@ export function householdOf(address: string): string {
     .join(':')}::/64`;
 }
 
-/** Whether an address is that of a proxy of ours. */
-export const isOneOf = (address: string, proxies: Proxies): boolean =>
-  ipaddr.isValid(address) && isOf(address, proxies);
-
-function isOf(address: string, proxies: Proxies): boolean {
+/** Whether a proxy of ours has this address. */
+export function isProxy(address: string, proxies: Proxies): boolean {
+  if (!ipaddr.isValid(address)) return false;
   const ip = ipaddr.process(address);
   return proxies.some(([network, bits]) => {
     return ip.kind() === network.kind() && ip.match(network as ipaddr.IPv4 & ipaddr.IPv6, bits);

@@ -16,6 +16,8 @@ export const statuses: Readonly<Record<ErrorCode, ContentfulStatusCode>> = {
   internal: 500,
 };
 
+export const httpStatusOf = ({ code }: PaygateError): ContentfulStatusCode => statuses[code];
+
 const defaultRetryAfterSeconds = 5;
 
 /** `number` is what clients branch on; without one it is the status. */
@@ -34,7 +36,7 @@ export function respondTo(context: Context, error: unknown): Response {
   if (!(error instanceof PaygateError) || error.code === 'internal') {
     return errorResponse(context, 500, 'Internal error; the log of paygate says more');
   }
-  const status = statuses[error.code];
+  const status = httpStatusOf(error);
   if (status === 429 || status === 503) {
     context.header('Retry-After', String(error.retryAfterSeconds ?? defaultRetryAfterSeconds));
   }

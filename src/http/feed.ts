@@ -10,17 +10,21 @@ export interface Feed {
   changed(paymentId: number): void;
   /** @returns ends it */
   listen(address: string, listener: Listener): () => void;
+  /** Of every address. @returns ends it */
+  listenToAll(listener: Listener): () => void;
 }
 
 /** @param read a payment out of the file, which is opened after the feed is made */
 export function createFeed(read: (paymentId: number) => Receipt | undefined): Feed {
   const listeners = new Map<string, Set<Listener>>();
+  const listenersToAll = new Set<Listener>();
   return {
     changed(paymentId) {
-      if (listeners.size === 0) return;
+      if (listeners.size + listenersToAll.size === 0) return;
       const receipt = read(paymentId);
       if (receipt === undefined) return;
       for (const listener of listeners.get(receipt.address) ?? []) listener(receipt);
+      for (const listener of listenersToAll) listener(receipt);
     },
     listen(address, listener) {
       const waiting = listeners.get(address) ?? new Set();
@@ -30,6 +34,10 @@ export function createFeed(read: (paymentId: number) => Receipt | undefined): Fe
         waiting.delete(listener);
         if (waiting.size === 0) listeners.delete(address);
       };
+    },
+    listenToAll(listener) {
+      listenersToAll.add(listener);
+      return () => listenersToAll.delete(listener);
     },
   };
 }

@@ -17,17 +17,20 @@ export interface Rates {
   readonly unknownKey: Rate | undefined;
 }
 
-export interface Limits {
+export interface Limits<Name extends string = keyof Rates> {
   /** @throws PaygateError limited, saying how long to wait */
-  take(rate: keyof Rates, who: string | number): void;
+  take(rate: Name, who: string | number): void;
 }
 
 /** Buckets kept of one limit; beyond them the full ones go, and then the oldest. */
 const mostBuckets = 10_000;
 
 /** @param monotonic milliseconds */
-export function createLimits(rates: Rates, monotonic: () => number): Limits {
-  const buckets = new Map<keyof Rates, Map<string | number, Bucket>>();
+export function createLimits<Name extends string>(
+  rates: Readonly<Record<Name, Rate | undefined>>,
+  monotonic: () => number,
+): Limits<Name> {
+  const buckets = new Map<Name, Map<string | number, Bucket>>();
   return {
     take(name, who) {
       const rate = rates[name];

@@ -35,6 +35,8 @@ export interface ServerOptions extends ApiOptions, LiveOptions {
   readonly log: Logger;
   readonly health: () => Health;
   readonly unlisted: Unlisted;
+  /** Pages for people, each with its own door. */
+  readonly pages: Hono;
 }
 
 /** `env` is what the Node server knows of the connection. */
@@ -65,6 +67,7 @@ export function createHttp(options: ServerOptions): Fetch {
   const operations = operationsOf(options);
   app.route('/api', createApi(options, operations));
   app.route('/', createLive(options));
+  app.route('/', options.pages);
   app.get('/docs', (context) => page(context, 'The API of paygate', docsOf(operations)));
   app.notFound((context) => errorResponse(context, 404, 'There is nothing at this path'));
   app.onError((error, context) => {

@@ -2,7 +2,7 @@
 // front and never named, behind which all clients count as one. What they say is not believed and not kept.
 
 import type { Context } from 'hono';
-import { isOneOf, type Proxies } from '../domain/client-address.ts';
+import { isProxy, type Proxies } from '../domain/client-address.ts';
 import type { Logger } from '../world.ts';
 import { socketAddressOf } from './auth.ts';
 
@@ -31,7 +31,7 @@ export function createUnlisted({ proxies, log, monotonic }: UnlistedOptions): Un
     note(context) {
       if (context.req.header('X-Forwarded-For') === undefined) return;
       const peer = socketAddressOf(context);
-      if (isOneOf(peer, proxies)) return;
+      if (isProxy(peer, proxies)) return;
       const isNew = !peers.has(peer);
       if (isNew && peers.size >= mostPeers) return;
       peers.set(peer, monotonic());

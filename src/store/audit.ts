@@ -1,4 +1,4 @@
-// What was changed through the API, by which key, and when. It is only ever added to.
+// What was changed through the API, by which key, or in the dashboard, and when. It is only ever added to.
 
 import { desc } from 'drizzle-orm';
 import type { Orm, Tx } from './database.ts';
@@ -7,7 +7,8 @@ import { audit } from './schema.ts';
 export type AuditRow = typeof audit.$inferSelect;
 
 export interface AuditEntry {
-  readonly keyId: number;
+  /** Null for what was done in the dashboard. */
+  readonly keyId: number | null;
   /** What was done, such as `store.change`. */
   readonly action: string;
   readonly storeId: number | null;

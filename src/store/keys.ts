@@ -5,6 +5,7 @@ import { and, asc, eq, gt, isNull, or, sql } from 'drizzle-orm';
 import { apiKeyHash, formatApiKey } from '../domain/api-key.ts';
 import type { KeyScope } from '../domain/scope.ts';
 import { PaygateError } from '../errors.ts';
+import type { Catalog } from './catalog.ts';
 import type { Orm, Tx } from './database.ts';
 import { apiKeys } from './schema.ts';
 
@@ -64,6 +65,17 @@ export function createKeys(orm: Orm) {
       orm.update(apiKeys).set({ pluginUntil: until }).where(eq(apiKeys.id, id)).run();
     },
   };
+}
+
+/** *The* merchant key. @throws PaygateError not_found before the first store */
+export function requireMerchantKey(
+  { keys, catalog }: { readonly keys: Keys; readonly catalog: Pick<Catalog, 'merchantKey'> },
+  now: number,
+): Key {
+  const text = catalog.merchantKey();
+  const key = text === undefined ? undefined : keys.find(text, now);
+  if (key !== undefined) return key;
+  throw new PaygateError('not_found', 'there is no key yet: it is made with the first store');
 }
 
 function prepare(orm: Orm) {

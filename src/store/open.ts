@@ -3,6 +3,7 @@
 import { type NetworkName, networks } from '../bitcoin/network.ts';
 import { PaygateError } from '../errors.ts';
 import { type Addresses, createAddresses } from './addresses.ts';
+import { type Admin, createAdmin } from './admin.ts';
 import { type Audit, createAudit } from './audit.ts';
 import { type Catalog, createCatalog, networkOf } from './catalog.ts';
 import { type Database, type DatabaseOptions, openDatabase, openFailure } from './database.ts';
@@ -22,6 +23,7 @@ export interface Store {
   readonly catalog: Catalog;
   readonly keys: Keys;
   readonly audit: Audit;
+  readonly admin: Admin;
   readonly idempotency: Idempotency;
   readonly addresses: Addresses;
   readonly headers: Headers;
@@ -56,6 +58,7 @@ export async function openStore(options: OpenOptions): Promise<Store> {
       catalog,
       keys: createKeys(database.orm),
       audit: createAudit(database.orm),
+      admin: createAdmin(database.orm),
       idempotency: createIdempotency(database.orm),
       addresses,
       headers,

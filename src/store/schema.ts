@@ -84,13 +84,12 @@ export const apiKeys = sqliteTable('api_keys', {
   pluginUntil: integer('plugin_until'),
 });
 
-/** What was changed through the API, by which key. Append-only. */
+/** What was changed through the API, by which key, and in the dashboard. Append-only. */
 export const audit = sqliteTable('audit', {
   id: id(),
   at: integer('at').notNull(),
-  keyId: integer('key_id')
-    .notNull()
-    .references(() => apiKeys.id),
+  /** Null for what was done in the dashboard. */
+  keyId: integer('key_id').references(() => apiKeys.id),
   action: text('action').notNull(),
   storeId: integer('store_id').references(() => stores.id),
   /** JSON: the values that were set. */
@@ -182,6 +181,7 @@ export const payments = sqliteTable(
     index('payments_unsettled')
       .on(table.addressId)
       .where(sql`state in ('unconfirmed', 'confirming', 'confirmed')`),
+    index('payments_seen').on(table.firstSeenAt),
   ],
 );
 
@@ -259,7 +259,10 @@ export const attempts = sqliteTable(
     /** The word in the body of a 200 that reads like a refusal. */
     doubt: text('doubt'),
   },
-  (table) => [index('attempts_callback').on(table.callbackId)],
+  (table) => [
+    index('attempts_callback').on(table.callbackId),
+    index('attempts_doubted').on(table.callbackId).where(sql`doubt is not null`),
+  ],
 );
 
 /** Verified headers, forks included; `onBest` marks the chain of most work. */
@@ -285,4 +288,38 @@ export const servers = sqliteTable('servers', {
   learnedAt: integer('learned_at').notNull(),
   bannedUntil: integer('banned_until'),
   banReason: text('ban_reason'),
+});
+
+/** Who may open the dashboard: one row, from the day a password was set. */
+export const admin = sqliteTable('admin', {
+  id: id(),
+  /** scrypt, with its parameters and salt (dashboard/password.ts). */
+  passwordHash: text('password_hash').notNull(),
+  passwordAt: integer('password_at').notNull(),
+  /** Base32, RFC 6238; null where no second factor is asked for. */
+  totpSecret: text('totp_secret'),
+  /** The time step of the last code that was taken: none is taken twice. */
+  totpStep: integer('totp_step').notNull().default(0),
+});
+
+/** Who is signed in to the dashboard. The cookie's text is nowhere in the file. */
+export const sessions = sqliteTable('sessions', {
+  id: id(),
+  /** SHA-256 of the cookie's text. */
+  hash: blob('hash', { mode: 'buffer' }).notNull().unique(),
+  createdAt: integer('created_at').notNull(),
+  seenAt: integer('seen_at').notNull(),
+  /** When the password was last typed. */
+  confirmedAt: integer('confirmed_at').notNull(),
+  /** Where it began and with which program, for people to recognise. */
+  client: text('client').notNull(),
+  agent: text('agent').notNull(),
+});
+
+/** One-time links to the dashboard that still stand. */
+export const adminLinks = sqliteTable('admin_links', {
+  id: id(),
+  /** SHA-256 of the link's token. */
+  hash: blob('hash', { mode: 'buffer' }).notNull().unique(),
+  expiresAt: integer('expires_at').notNull(),
 });

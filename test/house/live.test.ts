@@ -3,7 +3,7 @@
 import { afterEach, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import type { Txid } from '../../src/bitcoin/ids.ts';
-import { firstAddresses } from '../../src/cli/wallet-key.ts';
+import { firstAddresses } from '../../src/bitcoin/keychain.ts';
 import { closeHouses, type House, merchantKey, openHouse, untilReady } from '../support/house.ts';
 
 afterEach(closeHouses);

@@ -6,6 +6,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { readArchive } from '../../src/plugin/archive.ts';
+import { bundleOf, modules } from '../support/bundle.ts';
 import { cleanUp, tempFolder } from '../support/files.ts';
 import { type Member, zipOf } from '../unit/plugin/zip.ts';
 
@@ -31,9 +32,15 @@ let ws = new WebSocket("wss://" + (c == 'btc' ? 'www' : c) + ".blockonomics.co/p
   { name: 'pay/readme.txt', content: 'Get a key at https://www.blockonomics.co' },
 ];
 
+const main = join(import.meta.dirname, '../../src/main.ts');
+
 function paygate(...args: string[]) {
-  const options = { encoding: 'utf8' } as const;
-  const { status, stdout, stderr } = spawnSync(process.execPath, ['src/main.ts', ...args], options);
+  const options = { encoding: 'utf8', env: { NODE_PATH: modules } } as const;
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    [bundleOf(main), ...args],
+    options,
+  );
   return { status, stdout, stderr };
 }
 

@@ -2,7 +2,7 @@
 
 import { copyFileSync, existsSync, renameSync, rmSync } from 'node:fs';
 import { afterEach, expect, test } from 'vitest';
-import { firstAddresses } from '../../src/cli/wallet-key.ts';
+import { firstAddresses } from '../../src/bitcoin/keychain.ts';
 import { closeHouses, merchantKey, openHouse, untilReady } from '../support/house.ts';
 
 afterEach(closeHouses);

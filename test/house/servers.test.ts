@@ -1,13 +1,12 @@
 // Which servers are used, what holds back a promotion to 2, and what an operator is told of it.
 
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
 import { afterEach, describe, expect, test } from 'vitest';
 import { networks } from '../../src/bitcoin/network.ts';
 import { createHealth } from '../../src/http/health.ts';
 import type { Issued } from '../../src/store/addresses.ts';
 import type { PaymentRow } from '../../src/store/ledger-statements.ts';
 import { createWatcher } from '../../src/watcher/watcher.ts';
+import { runCli } from '../support/cli.ts';
 import { cleanUp, whenOver } from '../support/files.ts';
 import { closeHouses, type House, openHouse, untilReady } from '../support/house.ts';
 import { openTestStore } from '../support/store.ts';
@@ -287,8 +286,7 @@ describe('a heavier branch that forks deeper than 144', () => {
     const { late, height } = await deep(house);
     await house.world.turn();
     const label = house.labels[0] ?? '';
-    const command = ['src/main.ts', 'servers', 'follow', label, '--db', house.path];
-    const { stdout } = await promisify(execFile)(process.execPath, command);
+    const { stdout } = await runCli(['servers', 'follow', label, '--db', house.path]);
     expect(stdout).toContain('is followed');
     await house.world.advance(2 * minuteMs);
     expect(house.app.health().electrum.height).toBe(height);
@@ -432,8 +430,7 @@ test('a changed certificate is told of, with the command that accepts it', async
 
 describe('paygate servers list', () => {
   const list = async (house: House, ...more: string[]): Promise<string> => {
-    const command = ['src/main.ts', 'servers', 'list', '--db', house.path, ...more];
-    const { stdout } = await promisify(execFile)(process.execPath, command);
+    const { stdout } = await runCli(['servers', 'list', '--db', house.path, ...more]);
     return stdout;
   };
 

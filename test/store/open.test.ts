@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { lockForServer } from '../../src/store/file.ts';
 import { openStore } from '../../src/store/open.ts';
+import { bundleOf, modules } from '../support/bundle.ts';
 import { type Child, startChild } from '../support/child.ts';
 import { cleanUp, contentOf, look, tempFolder, whenOver } from '../support/files.ts';
 import { accountKey, openTestStore } from '../support/store.ts';
@@ -121,7 +122,7 @@ describe('several processes at once', () => {
 it('what a command writes is for its own user alone', () => {
   const path = freshPath();
   const { account } = accountKey();
-  const main = join(import.meta.dirname, '../../src/main.ts');
+  const main = bundleOf(join(import.meta.dirname, '../../src/main.ts'));
   const add = ['store', 'add', '--db', path, '--network', 'regtest', '--name', 'Shop'];
   const wallet = [
     '--xpub',
@@ -133,7 +134,7 @@ it('what a command writes is for its own user alone', () => {
   ];
   const before = process.umask(0);
   whenOver(() => void process.umask(before));
-  execFileSync(process.execPath, [main, ...add, ...wallet]);
+  execFileSync(process.execPath, [main, ...add, ...wallet], { env: { NODE_PATH: modules } });
   expect(statSync(path).mode & 0o777).toBe(0o600);
   // SQLite gives the log the mode of its file.
   const beside = look(path);

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buildSync } from 'esbuild';
 import { afterAll } from 'vitest';
-import { readFiles } from '../../src/sandbox/web/files.ts';
+import { bundling } from '../../scripts/bundling.mjs';
 
 /** Where a bundle finds what it does not hold. */
 export const modules = join(import.meta.dirname, '../../node_modules');
@@ -26,21 +26,7 @@ export function bundleOf(program: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'paygate-bundle-'));
   folders.push(folder);
   const outfile = join(folder, 'program.cjs');
-  buildSync({
-    entryPoints: [program],
-    outfile,
-    bundle: true,
-    platform: 'node',
-    format: 'cjs',
-    external: ['better-sqlite3'],
-    // node-cron asks where it lies.
-    banner: { js: "const bundleUrl = require('node:url').pathToFileURL(__filename).href;" },
-    define: {
-      'import.meta.url': 'bundleUrl',
-      bundledBrowserFiles: JSON.stringify(readFiles()),
-    },
-    logLevel: 'error',
-  });
+  buildSync({ ...bundling, entryPoints: [program], outfile });
   bundles.set(program, outfile);
   return outfile;
 }

@@ -13,7 +13,7 @@ import { createChainDesk } from './chain-desk.ts';
 import { Changes } from './changes.ts';
 import type { PaygateClient } from './client.ts';
 import { addDoor } from './door.ts';
-import { readFiles } from './files.ts';
+import { browserFiles } from './files.ts';
 import { lookForGone } from './gone.ts';
 import { Orders } from './orders.ts';
 import { Outage } from './outage.ts';
@@ -74,7 +74,7 @@ export function createSite({ world, chain, server, paygate, webhookSecret }: Sit
 }
 
 function addFiles(app: Hono): void {
-  const { style, script } = readFiles();
+  const { style, script } = browserFiles;
   app.get('/style.css', (context) => context.body(style, 200, { 'Content-Type': 'text/css' }));
   app.get('/live.js', (context) =>
     context.body(script, 200, { 'Content-Type': 'text/javascript' }),

@@ -1,0 +1,65 @@
+// The one script of the dashboard; every page works without it. It fetches a page anew when a payment
+// changes, tells times in the reader's zone, counts down, and copies what a button names.
+
+function enhance(root) {
+  for (const time of root.querySelectorAll('time')) {
+    time.title = new Date(time.dateTime).toLocaleString();
+  }
+  for (const button of root.querySelectorAll('button[data-copy]')) {
+    button.hidden = false;
+    button.addEventListener('click', () => copy(button));
+  }
+}
+
+async function copy(button) {
+  const from = document.getElementById(button.dataset.copy);
+  await navigator.clipboard.writeText(from.textContent);
+  button.textContent = 'Copied';
+}
+
+function countDown() {
+  for (const shown of document.querySelectorAll('[data-until]')) {
+    const left = Math.max(0, Math.ceil((Number(shown.dataset.until) - Date.now()) / 1000));
+    shown.textContent = `${Math.floor(left / 60)}:${String(left % 60).padStart(2, '0')}`;
+  }
+}
+
+/** Not while somebody types or reads in what would be replaced. */
+function isInUse(main) {
+  return main.querySelector('form :focus, details[open]') !== null;
+}
+
+function follow(main) {
+  let fetching = false;
+  let again = false;
+  async function refresh() {
+    if (fetching || isInUse(main)) {
+      again = fetching;
+      return;
+    }
+    fetching = true;
+    try {
+      const headers = { 'X-Paygate-Live': '1' };
+      const response = await fetch(location.href, { headers, redirect: 'error' });
+      const page = new DOMParser().parseFromString(await response.text(), 'text/html');
+      const fresh = page.getElementById('main');
+      if (response.ok && fresh !== null) {
+        main.replaceChildren(...fresh.childNodes);
+        enhance(main);
+      }
+    } finally {
+      fetching = false;
+    }
+    if (again) {
+      again = false;
+      await refresh();
+    }
+  }
+  new EventSource(main.dataset.live).addEventListener('message', refresh);
+}
+
+enhance(document);
+countDown();
+setInterval(countDown, 1000);
+const main = document.querySelector('main[data-live]');
+if (main !== null) follow(main);

@@ -1,0 +1,42 @@
+// Fields of forms as values, with faults in words for the person who typed them.
+
+import { PaygateError } from '../errors.ts';
+import { field, type Visit } from './visit.ts';
+
+type Sent = Pick<Visit, 'form'>;
+
+/** @throws PaygateError invalid */
+export function wholeNumber(visit: Sent, name: string, least: number, most: number): number {
+  const text = field(visit, name);
+  const value = Number(text);
+  if (/^\d{1,15}$/.test(text) && value >= least && value <= most) return value;
+  throw new PaygateError(
+    'invalid',
+    `${name}: a whole number from ${least} to ${most} is expected.`,
+  );
+}
+
+/** The same, undefined for an empty field. @throws PaygateError invalid */
+export const optionalNumber = (
+  visit: Sent,
+  name: string,
+  least: number,
+  most: number,
+): number | undefined =>
+  field(visit, name) === '' ? undefined : wholeNumber(visit, name, least, most);
+
+export const isOn = ({ form }: Sent, name: string): boolean => form.get(name) === 'on';
+
+/** Satoshis of an amount as people write it, such as 0.05. @throws PaygateError invalid */
+export function parseBitcoin(text: string): number {
+  const [, whole, part = ''] = /^(\d{1,8})(?:[.,](\d{1,8}))?$/.exec(text.trim()) ?? [];
+  if (whole !== undefined) return Number(whole) * 100_000_000 + Number(part.padEnd(8, '0'));
+  throw new PaygateError('invalid', 'An amount in BTC is expected, such as 0.05.');
+}
+
+/** One of the values that a choice offers. @throws PaygateError invalid */
+export function choice<T extends string>(visit: Sent, name: string, values: readonly T[]): T {
+  const found = values.find((value) => value === field(visit, name));
+  if (found !== undefined) return found;
+  throw new PaygateError('invalid', `${name}: one of ${values.join(', ')} is expected.`);
+}

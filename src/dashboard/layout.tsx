@@ -1,0 +1,203 @@
+// What every page is made of: the frame with its navigation, forms that carry their token, and how times and
+// amounts are written. Text of strangers is only ever text here: JSX escapes it.
+
+import type { Child } from 'hono/jsx';
+import { scriptPath, stylePath } from './assets.ts';
+import { isFresh } from './session.ts';
+import { base, formTokenOf, type Visit } from './visit.ts';
+
+const sections = [
+  ['', 'Overview'],
+  ['/stores', 'Stores'],
+  ['/settings', 'Settings'],
+] as const;
+
+interface FrameProps {
+  readonly title: string;
+  readonly children?: Child;
+}
+
+/** A page for those who are not signed in. */
+export const Frame = ({ title, children }: FrameProps) => (
+  <html lang="en">
+    <head>
+      <meta charset="utf-8" />
+      <meta name="viewport" content="width=device-width, initial-scale=1" />
+      <meta name="color-scheme" content="light dark" />
+      <title>{`${title} – paygate`}</title>
+      <link rel="stylesheet" href={stylePath} />
+      <script type="module" src={scriptPath} />
+    </head>
+    <body>{children}</body>
+  </html>
+);
+
+export const Narrow = ({ title, children }: FrameProps) => (
+  <Frame title={title}>
+    <main class="narrow">
+      <p class="mark">paygate</p>
+      <h1>{title}</h1>
+      {children}
+    </main>
+  </Frame>
+);
+
+interface LayoutProps extends FrameProps {
+  readonly visit: Visit;
+  /** Whether the script fetches it anew when a payment changes. */
+  readonly live?: boolean;
+}
+
+export const Layout = ({ visit, title, live = false, children }: LayoutProps) => (
+  <Frame title={title}>
+    <a class="skip" href="#main">
+      Skip to the content
+    </a>
+    <header>
+      <nav aria-label="Sections">
+        <a class="mark" href={base}>
+          paygate
+        </a>
+        <ul>
+          {sections.map(([path, name]) => (
+            <li>
+              <a href={base + path} aria-current={isIn(visit, path) ? 'page' : undefined}>
+                {name}
+              </a>
+            </li>
+          ))}
+        </ul>
+      </nav>
+    </header>
+    <main id="main" data-live={live ? `${base}/live` : undefined}>
+      <h1>{title}</h1>
+      <Problem visit={visit} />
+      {children}
+    </main>
+  </Frame>
+);
+
+function isIn({ url }: Visit, path: string): boolean {
+  const here = url.split('?')[0] ?? '';
+  const there = base + path;
+  return path === '' ? here === there : here === there || here.startsWith(`${there}/`);
+}
+
+export const Problem = ({ visit: { problem } }: { readonly visit: Visit }) =>
+  problem === undefined ? null : (
+    <p role="alert" class="problem">
+      {problem}
+    </p>
+  );
+
+const notes: Readonly<Record<string, string>> = {
+  added: 'The store is added. Send a test callback to see whether your shop understands it.',
+  saved: 'Saved.',
+  removed: 'The store is removed.',
+  opened: 'A plugin may set its store up now.',
+};
+
+/** What the form before has done. */
+export const Note = ({ visit: { context, problem } }: { readonly visit: Visit }) => {
+  const text = notes[context.req.query('done') ?? ''];
+  return text === undefined || problem !== undefined ? null : (
+    <p role="status" class="note">
+      {text}
+    </p>
+  );
+};
+
+interface FormProps {
+  readonly visit: Visit;
+  /** Which action of the page it asks for. */
+  readonly does: string;
+  readonly button: string;
+  /** The button of something that can't be taken back. */
+  readonly grave?: boolean;
+  /** Asks for the password again where it was not typed a moment ago. */
+  readonly confirm?: boolean;
+  readonly label?: string;
+  readonly children?: Child;
+}
+
+export const Form = ({ visit, does, button, grave, confirm, label, children }: FormProps) => (
+  <form method="post" action={visit.url} aria-label={label}>
+    <input type="hidden" name="token" value={formTokenOf(visit)} />
+    <input type="hidden" name="do" value={does} />
+    {children}
+    {confirm && !isFresh(visit) ? <PasswordAgain /> : null}
+    <button type="submit" class={grave ? 'grave' : undefined}>
+      {button}
+    </button>
+  </form>
+);
+
+const PasswordAgain = () => (
+  <label>
+    Your password, once more
+    <input type="password" name="password" autocomplete="current-password" required />
+  </label>
+);
+
+interface FieldProps {
+  readonly visit: Visit;
+  readonly name: string;
+  readonly label: string;
+  readonly value?: string | number | undefined;
+  readonly help?: string;
+  readonly type?: string;
+  readonly required?: boolean;
+  readonly attributes?: Readonly<Record<string, string | number>>;
+}
+
+/** A line of text; after a refusal it holds what was typed. */
+export const Field = (props: FieldProps) => {
+  const { visit, name, label, value, help, type = 'text', required = true, attributes } = props;
+  return (
+    <label>
+      {label}
+      <input
+        type={type}
+        name={name}
+        value={visit.form.get(name) ?? value}
+        required={required}
+        {...attributes}
+      />
+      {help === undefined ? null : <small>{help}</small>}
+    </label>
+  );
+};
+
+interface SwitchProps {
+  readonly visit: Visit;
+  readonly name: string;
+  readonly label: string;
+  readonly on: boolean;
+}
+
+/** After a refusal it stands as it was sent. */
+export const Switch = ({ visit: { form }, name, label, on }: SwitchProps) => (
+  <label>
+    <input
+      type="checkbox"
+      name={name}
+      value="on"
+      checked={form.has('do') ? form.get(name) === 'on' : on}
+    />
+    {label}
+  </label>
+);
+
+/** In UTC, to the second; the script adds the reader's own time. */
+export const Time = ({ at }: { readonly at: number }) => {
+  const text = new Date(at).toISOString();
+  return <time datetime={text}>{`${text.slice(0, 19).replace('T', ' ')} UTC`}</time>;
+};
+
+const satPerBitcoin = 100_000_000;
+
+export const bitcoinOf = (valueSat: number): string => (valueSat / satPerBitcoin).toFixed(8);
+
+export const Amount = ({ sat }: { readonly sat: number }) => (
+  <span class="amount">{`${bitcoinOf(sat)} BTC`}</span>
+);

@@ -1,0 +1,22 @@
+// One-time links to the dashboard: who opens one sets the password. They are printed where only who runs
+// paygate reads, and are in no page.
+
+import type { Store } from '../store/open.ts';
+import type { World } from '../world.ts';
+import { base } from './visit.ts';
+
+const tokenBytes = 32;
+
+/**
+ * Makes a link; the one before is not valid any more.
+ * @param origin under which the dashboard is reached
+ */
+export async function makeLink(
+  { admin, database }: Pick<Store, 'admin' | 'database'>,
+  { now, randomBytes }: Pick<World, 'now' | 'randomBytes'>,
+  origin: string,
+): Promise<string> {
+  const token = Buffer.from(randomBytes(tokenBytes)).toString('base64url');
+  await database.write((tx) => admin.addLink(tx, now(), token));
+  return `${origin}${base}/enter?token=${token}`;
+}

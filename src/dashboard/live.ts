@@ -1,0 +1,95 @@
+// News for the script of a page: one line of an event stream for each payment that a commit changed. It says
+// only that something changed; the script fetches the page anew, as anybody would.
+// Source: https://html.spec.whatwg.org/multipage/server-sent-events.html
+
+import { PaygateError } from '../errors.ts';
+import { signedIn } from './session.ts';
+import type { Page, Parts, Visit } from './visit.ts';
+
+/** Streams of everybody together: there is one operator. */
+const mostStreams = 30;
+/** A line that says nothing, so that a proxy does not take the stream for dead. */
+const beatMs = 25_000;
+
+const news = new TextEncoder().encode('data: changed\n\n');
+const beat = new TextEncoder().encode(': beat\n\n');
+
+export interface Live {
+  readonly page: Page;
+  /** Ends every stream. */
+  stop(): void;
+}
+
+export function createLive(): Live {
+  const open = new Set<() => void>();
+  return {
+    page: {
+      path: '/live',
+      show(visit) {
+        if (open.size >= mostStreams) {
+          throw new PaygateError('limited', 'Too many pages are open.', { retryAfterSeconds: 30 });
+        }
+        const { stream, end } = streamFor(visit, (over) => open.delete(over));
+        open.add(end);
+        return new Response(stream, {
+          headers: { 'Content-Type': 'text/event-stream', 'X-Accel-Buffering': 'no' },
+        });
+      },
+    },
+    stop() {
+      for (const end of open) end();
+    },
+  };
+}
+
+interface Stream {
+  readonly stream: ReadableStream<Uint8Array>;
+  readonly end: () => void;
+}
+
+function streamFor(visit: Visit, onOver: (end: () => void) => void): Stream {
+  const { parts } = visit;
+  let isOver = false;
+  let controller: ReadableStreamDefaultController<Uint8Array> | undefined;
+  let cancelBeat = (): void => {};
+
+  function over(): void {
+    if (isOver) return;
+    isOver = true;
+    stopListening();
+    cancelBeat();
+    onOver(end);
+  }
+  function end(): void {
+    if (!isOver) controller?.close();
+    over();
+  }
+  function tell(line: Uint8Array): void {
+    // A reader that hangs, or a session that has ended, hears no more.
+    if ((controller?.desiredSize ?? 0) <= 0 || !isStillIn(parts, visit)) end();
+    else controller?.enqueue(line);
+  }
+  function armBeat(): void {
+    cancelBeat = parts.world.after(beatMs, () => {
+      armBeat();
+      tell(beat);
+    });
+  }
+
+  const stopListening = parts.feed.listenToAll(() => tell(news));
+  const stream = new ReadableStream<Uint8Array>(
+    {
+      start(given) {
+        controller = given;
+        given.enqueue(beat);
+        armBeat();
+      },
+      cancel: over,
+    },
+    { highWaterMark: 100 },
+  );
+  return { stream, end };
+}
+
+const isStillIn = ({ store, world }: Parts, visit: Visit): boolean =>
+  store.admin.session(world.now(), visit.token)?.id === signedIn(visit).id;

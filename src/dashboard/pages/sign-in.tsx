@@ -1,0 +1,85 @@
+// Signing in, and out.
+
+import { Form, Narrow, Problem } from '../layout.tsx';
+import { signIn, signOut, wantedPage } from '../session.ts';
+import { base, type Page, type Visit } from '../visit.ts';
+
+export const signInPage: Page = {
+  path: '/sign-in',
+  open: true,
+  show: (visit) => signInMarkup(visit),
+  actions: {
+    'sign-in': async (visit) => {
+      await signIn(visit);
+      return { to: wantedPage(visit.context.req.query('next')) };
+    },
+  },
+};
+
+function signInMarkup(visit: Visit) {
+  const operator = visit.parts.store.admin.operator();
+  if (operator === undefined) {
+    return (
+      <Narrow title="Welcome">
+        <p>
+          No password is set yet. paygate has printed a link for that when it started; on its
+          machine, this prints another one:
+        </p>
+        <pre>
+          <code>paygate admin link</code>
+        </pre>
+      </Narrow>
+    );
+  }
+  return (
+    <Narrow title="Sign in">
+      <Problem visit={visit} />
+      <Form visit={visit} does="sign-in" button="Sign in">
+        {/* For password managers, which want a name to go with it. */}
+        <input type="text" name="username" value="admin" autocomplete="username" hidden />
+        <label>
+          Password
+          <input
+            type="password"
+            name="password"
+            autocomplete="current-password"
+            required
+            autofocus
+          />
+        </label>
+        {operator.totpSecret === null ? null : <CodeField />}
+      </Form>
+      <p>
+        <small>
+          Forgotten? On the machine of paygate, <code>paygate admin link</code> prints a link that
+          sets a new one.
+        </small>
+      </p>
+    </Narrow>
+  );
+}
+
+export const CodeField = () => (
+  <label>
+    Code of your authenticator app
+    <input name="code" inputmode="numeric" autocomplete="one-time-code" required />
+  </label>
+);
+
+export const signOutPage: Page = {
+  path: '/sign-out',
+  show: (visit) => (
+    <Narrow title="Sign out">
+      <Form visit={visit} does="sign-out" button="Sign out" />
+      <p>
+        <a href={base}>Stay</a>
+      </p>
+    </Narrow>
+  ),
+  actions: {
+    'sign-out': async (visit) => {
+      await signOut(visit);
+      return { to: `${base}/sign-in` };
+    },
+  },
+};

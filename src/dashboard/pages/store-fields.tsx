@@ -1,0 +1,131 @@
+// What a store is asked for, when it is added and when it is changed.
+
+import { checkCallbackUrl } from '../../domain/callback.ts';
+import { type Band, mostConfirmations, readBands, writeBands } from '../../domain/policy.ts';
+import { parseStoreName } from '../../domain/store-name.ts';
+import type { StoreChange, StoreRow } from '../../store/catalog.ts';
+import { isOn, parseBitcoin, wholeNumber } from '../form.ts';
+import { bitcoinOf, Field, Switch } from '../layout.tsx';
+import { field, type Visit } from '../visit.ts';
+
+const defaultConfirmations = 2;
+/** How many bands the form offers; the command line takes more. */
+const leastBandRows = 2;
+
+interface Props {
+  readonly visit: Visit;
+  readonly row?: StoreRow;
+}
+
+export const StoreFields = ({ visit, row }: Props) => (
+  <>
+    <Field
+      visit={visit}
+      name="name"
+      label="Name"
+      value={row?.name}
+      attributes={{ maxlength: 100 }}
+    />
+    <Field
+      visit={visit}
+      name="callback-url"
+      label="Callback URL"
+      value={row?.callbackUrl}
+      help="Where your shop is told of payments, such as https://shop.example/callback?secret=…"
+      attributes={{ inputmode: 'url', spellcheck: 'false', autocomplete: 'off' }}
+    />
+    <Field
+      visit={visit}
+      name="confirmations"
+      label="Confirmations from which a payment is final"
+      value={row?.requiredConfirmations ?? defaultConfirmations}
+      attributes={{ inputmode: 'numeric', pattern: '\\d{1,3}' }}
+    />
+    <details open={row !== undefined}>
+      <summary>More confirmations for large amounts, and special addresses</summary>
+      <Bands row={row} visit={visit} />
+      <Switch
+        visit={visit}
+        name="reversal-callback"
+        label="Tell status -1 of a payment that vanished after 1 or 2"
+        on={row?.reversalCallback ?? false}
+      />
+      <Switch
+        visit={visit}
+        name="allow-private"
+        label="The Callback URL may lead to a private or loopback address"
+        on={row?.allowPrivateCallback ?? false}
+      />
+      <Switch
+        visit={visit}
+        name="allow-http"
+        label="The Callback URL may be plain http on the public internet"
+        on={row?.allowHttpCallback ?? false}
+      />
+    </details>
+  </>
+);
+
+const Bands = ({ row, visit }: { readonly visit: Visit; readonly row: StoreRow | undefined }) => {
+  const bands = row === undefined ? [] : readBands(row.confirmationBands);
+  const rows = Math.max(leastBandRows, bands.length + 1);
+  return (
+    <fieldset>
+      <legend>Larger amounts</legend>
+      {Array.from({ length: rows }, (_, place) => (
+        <div class="row">
+          <Field
+            visit={visit}
+            name={`above-${place}`}
+            label="Above (BTC)"
+            value={aboveOf(bands[place])}
+            required={false}
+            attributes={{ inputmode: 'decimal' }}
+          />
+          <Field
+            visit={visit}
+            name={`depth-${place}`}
+            label="Confirmations"
+            value={bands[place]?.confirmations}
+            required={false}
+            attributes={{ inputmode: 'numeric' }}
+          />
+        </div>
+      ))}
+    </fieldset>
+  );
+};
+
+const aboveOf = (band: Band | undefined): string | undefined =>
+  band === undefined ? undefined : bitcoinOf(band.aboveSat);
+
+/** @throws PaygateError invalid */
+export function storeFieldsIn(visit: Visit) {
+  const allowPrivateCallback = isOn(visit, 'allow-private');
+  const allowHttpCallback = isOn(visit, 'allow-http');
+  const callbackUrl = field(visit, 'callback-url');
+  checkCallbackUrl(callbackUrl, {
+    allowPrivate: allowPrivateCallback,
+    allowHttp: allowHttpCallback,
+  });
+  return {
+    name: parseStoreName(field(visit, 'name')),
+    callbackUrl,
+    requiredConfirmations: wholeNumber(visit, 'confirmations', 1, mostConfirmations),
+    confirmationBands: writeBands(bandsIn(visit)),
+    reversalCallback: isOn(visit, 'reversal-callback'),
+    allowPrivateCallback,
+    allowHttpCallback,
+  } satisfies StoreChange;
+}
+
+function bandsIn(visit: Visit): Band[] {
+  const bands: Band[] = [];
+  for (let place = 0; visit.form.has(`above-${place}`); place += 1) {
+    const above = field(visit, `above-${place}`);
+    if (above === '') continue;
+    const confirmations = wholeNumber(visit, `depth-${place}`, 1, mostConfirmations);
+    bands.push({ aboveSat: parseBitcoin(above), confirmations });
+  }
+  return bands;
+}

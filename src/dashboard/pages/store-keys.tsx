@@ -1,0 +1,168 @@
+// Keys that are for one store alone and may do less, and the window in which a plugin may set its store up.
+
+import { type KeyScope, keyScopes } from '../../domain/scope.ts';
+import { PaygateError } from '../../errors.ts';
+import type { StoreRow } from '../../store/catalog.ts';
+import { type Key, requireMerchantKey } from '../../store/keys.ts';
+import { note } from '../audit.ts';
+import { choice, wholeNumber } from '../form.ts';
+import { Form, Narrow, Time } from '../layout.tsx';
+import { requireFresh } from '../session.ts';
+import { base, idIn, type Outcome, type Visit } from '../visit.ts';
+
+const pluginMs = 15 * 60_000;
+
+const meanings: Readonly<Record<KeyScope, string>> = {
+  payments: 'everything that a shop does',
+  'address-only': 'new addresses alone',
+  read: 'reading alone',
+};
+
+interface Props {
+  readonly visit: Visit;
+  readonly row: StoreRow;
+}
+
+export const Keys = ({ visit, row }: Props) => (
+  <>
+    <section aria-labelledby="keys">
+      <h2 id="keys">Keys of this store</h2>
+      <p>A key for this store alone, for programs that should not hold the one of all stores.</p>
+      <ul class="plain">
+        {keysOf(visit, row).map((key) => (
+          <li class="row">
+            <span>
+              Key {key.id}: {meanings[key.scope]}, since <Time at={key.createdAt} />
+            </span>
+            <Form visit={visit} does="revoke-key" button="End it" grave label={`End key ${key.id}`}>
+              <input type="hidden" name="key" value={key.id} />
+            </Form>
+          </li>
+        ))}
+      </ul>
+      <Form visit={visit} does="add-key" button="Make a key" confirm>
+        <label>
+          It may do
+          <select name="scope">
+            {keyScopes.map((scope) => (
+              <option value={scope}>{meanings[scope]}</option>
+            ))}
+          </select>
+        </label>
+      </Form>
+    </section>
+    <Plugin visit={visit} row={row} />
+  </>
+);
+
+const keysOf = ({ parts, now }: Visit, row: StoreRow): Key[] =>
+  parts.store.keys.list(now).filter(({ storeId }) => storeId === row.id);
+
+/** Those that can write, *the* merchant key first. */
+const pluginKeys = (visit: Visit, row: StoreRow): Key[] => [
+  requireMerchantKey(visit.parts.store, visit.now),
+  ...keysOf(visit, row).filter(({ scope }) => scope === 'payments'),
+];
+
+const Plugin = ({ visit, row }: Props) => {
+  const keys = pluginKeys(visit, row);
+  const open = keys.find(({ pluginUntil }) => (pluginUntil ?? 0) > visit.now);
+  return (
+    <section aria-labelledby="plugin">
+      <h2 id="plugin">Connect a plugin</h2>
+      <p>
+        Shop plugins set their Callback URL by themselves. That is shut but for the 15 minutes after
+        you open it here, for one key. No key can ever change a wallet’s key.
+      </p>
+      {open === undefined ? null : (
+        <p class="note">
+          Open for {nameOf(open)} until <Time at={open.pluginUntil ?? 0} />
+          {' ('}
+          <span data-until={open.pluginUntil ?? 0}>
+            {minutesLeft(open, visit.now)} minutes left
+          </span>
+          {').'}
+        </p>
+      )}
+      <Form visit={visit} does="allow-plugin" button="Open it for 15 minutes" confirm>
+        <label>
+          For
+          <select name="key">
+            {keys.map((key) => (
+              <option value={key.id}>{nameOf(key)}</option>
+            ))}
+          </select>
+        </label>
+      </Form>
+    </section>
+  );
+};
+
+const nameOf = (key: Key): string =>
+  key.storeId === null ? 'the API key of all stores' : `key ${key.id}`;
+
+const minutesLeft = ({ pluginUntil }: Key, now: number): number =>
+  Math.ceil(((pluginUntil ?? 0) - now) / 60_000);
+
+export async function addKey(visit: Visit): Promise<Outcome> {
+  const scope = choice(visit, 'scope', keyScopes);
+  await requireFresh(visit);
+  const { parts, now } = visit;
+  const { catalog, keys, database } = parts.store;
+  const row = catalog.store(idIn(visit));
+  if (row.archivedAt !== null) throw new PaygateError('conflict', 'This store was removed.');
+  const secret = parts.world.randomBytes(32);
+  const key = await database.write((tx) => {
+    note(visit, tx, 'key.add', { scope }, row.id);
+    return keys.add(tx, now, { storeId: row.id, scope, secret });
+  });
+  return {
+    show: (
+      <Narrow title="A new key">
+        <p>
+          For {row.name}: {meanings[scope]}. It is shown this once.
+        </p>
+        <p>
+          <code id="new-key">{key}</code>
+        </p>
+        <button type="button" data-copy="new-key" hidden>
+          Copy it
+        </button>
+        <p>
+          <a href={`${base}/stores/${row.id}`}>Back to the store</a>
+        </p>
+      </Narrow>
+    ),
+  };
+}
+
+/** The key that a form names, which must be one of these. @throws PaygateError not_found */
+function keyIn(visit: Visit, keys: readonly Key[]): Key {
+  const id = wholeNumber(visit, 'key', 1, Number.MAX_SAFE_INTEGER);
+  const found = keys.find((key) => key.id === id);
+  if (found === undefined) throw new PaygateError('not_found', 'There is no such key any more.');
+  return found;
+}
+
+export async function revokeKey(visit: Visit): Promise<Outcome> {
+  const { catalog, keys, database } = visit.parts.store;
+  const row = catalog.store(idIn(visit));
+  const key = keyIn(visit, keysOf(visit, row));
+  await database.write((tx) => {
+    keys.revoke(tx, visit.now, key.id);
+    note(visit, tx, 'key.revoke', { key: key.id }, row.id);
+  });
+  return { to: `${base}/stores/${row.id}?done=saved` };
+}
+
+export async function allowPlugin(visit: Visit): Promise<Outcome> {
+  const { catalog, keys, database } = visit.parts.store;
+  const row = catalog.store(idIn(visit));
+  const key = keyIn(visit, pluginKeys(visit, row));
+  await requireFresh(visit);
+  await database.write((tx) => {
+    keys.allowPlugin(tx, visit.now, key.id, visit.now + pluginMs);
+    note(visit, tx, 'plugin.allow', { key: key.id, minutes: pluginMs / 60_000 }, row.id);
+  });
+  return { to: `${base}/stores/${row.id}?done=opened` };
+}

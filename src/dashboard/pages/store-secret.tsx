@@ -1,0 +1,72 @@
+// The secret that signs a store's callbacks: shown on request, and replaced with an overlap.
+
+import { newWebhookSecret, rotated, signingSecrets } from '../../delivery/signature.ts';
+import type { StoreRow } from '../../store/catalog.ts';
+import { note } from '../audit.ts';
+import { Form, Narrow, Time } from '../layout.tsx';
+import { requireFresh } from '../session.ts';
+import { base, idIn, type Outcome, type Visit } from '../visit.ts';
+
+interface Props {
+  readonly visit: Visit;
+  readonly row: StoreRow;
+}
+
+export function Secret({ visit, row }: Props) {
+  const [, previous] = signingSecrets(row, visit.now);
+  return (
+    <section aria-labelledby="secret">
+      <h2 id="secret">Signature</h2>
+      <p>
+        Every callback is signed by the <strong>Standard Webhooks</strong> scheme, so that your shop
+        can tell it from a stranger’s.
+        {previous === undefined ? null : (
+          <>
+            {' '}
+            The secret before signs as well until <Time at={row.previousSecretUntil ?? 0} />.
+          </>
+        )}
+      </p>
+      <div class="row">
+        <Form visit={visit} does="reveal-secret" button="Show the secret" confirm />
+        <Form visit={visit} does="rotate-secret" button="Make a new one" grave confirm />
+      </div>
+    </section>
+  );
+}
+
+const shown = (row: StoreRow) => (
+  <Narrow title="Signature secret">
+    <p>{row.name}</p>
+    <p>
+      <code id="webhook-secret">{row.webhookSecret}</code>
+    </p>
+    <button type="button" data-copy="webhook-secret" hidden>
+      Copy it
+    </button>
+    <p>
+      <a href={`${base}/stores/${row.id}`}>Back to the store</a>
+    </p>
+  </Narrow>
+);
+
+export async function revealSecret(visit: Visit): Promise<Outcome> {
+  await requireFresh(visit);
+  const { catalog, database } = visit.parts.store;
+  const row = catalog.store(idIn(visit));
+  await database.write((tx) => note(visit, tx, 'secret.reveal', {}, row.id));
+  return { show: shown(row) };
+}
+
+export async function rotateSecret(visit: Visit): Promise<Outcome> {
+  await requireFresh(visit);
+  const { parts, now } = visit;
+  const { catalog, database } = parts.store;
+  const fresh = newWebhookSecret((length) => parts.world.randomBytes(length));
+  const row = await database.write((tx) => {
+    const before = catalog.store(idIn(visit));
+    note(visit, tx, 'secret.rotate', {}, before.id);
+    return catalog.changeStore(tx, before.id, rotated(before, fresh, now));
+  });
+  return { show: shown(row) };
+}

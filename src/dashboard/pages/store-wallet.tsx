@@ -1,0 +1,97 @@
+// Another wallet for a store: one that there is, or a new one by its key. What was given out stays with the
+// wallet that it came from.
+
+import type { WalletKey } from '../../bitcoin/keychain.ts';
+import { PaygateError } from '../../errors.ts';
+import type { Tx } from '../../store/database.ts';
+import { note } from '../audit.ts';
+import { wholeNumber } from '../form.ts';
+import { Form, Layout } from '../layout.tsx';
+import { requireFresh } from '../session.ts';
+import { base, idIn, type Outcome, type Page, type Visit } from '../visit.ts';
+import {
+  Candidates,
+  chosenWallet,
+  isAtSecondStep,
+  KeyForm,
+  startIndexIn,
+  walletsIn,
+} from './wallet-choice.tsx';
+
+export const storeWalletPage: Page = {
+  path: '/stores/:id/wallet',
+  show: (visit) => (isAtSecondStep(visit, 'use-new') ? secondStep(visit) : firstStep(visit)),
+  actions: {
+    'use-known': useKnown,
+    look: async (visit) => {
+      walletsIn(visit);
+      startIndexIn(visit);
+      return { show: secondStep(visit) };
+    },
+    'use-new': async (visit) => useNew(visit, chosenWallet(visit), startIndexIn(visit)),
+  },
+};
+
+const titleOf = (visit: Visit): string =>
+  `Wallet of ${visit.parts.store.catalog.store(idIn(visit)).name}`;
+
+function firstStep(visit: Visit) {
+  const { catalog } = visit.parts.store;
+  const { walletId } = catalog.store(idIn(visit));
+  const others = catalog.wallets().filter(({ id }) => id !== walletId);
+  return (
+    <Layout visit={visit} title={titleOf(visit)}>
+      {others.length === 0 ? null : (
+        <Form visit={visit} does="use-known" button="Use it" confirm>
+          <label>
+            A wallet that paygate knows
+            <select name="wallet">
+              {others.map(({ id, scriptType, account }) => (
+                <option
+                  value={id}
+                >{`Wallet ${id}: ${scriptType}, ${account.slice(0, 16)}…`}</option>
+              ))}
+            </select>
+          </label>
+        </Form>
+      )}
+      <h2>A new wallet</h2>
+      <KeyForm visit={visit} />
+    </Layout>
+  );
+}
+
+function secondStep(visit: Visit) {
+  const wallets = walletsIn(visit);
+  return (
+    <Layout visit={visit} title={titleOf(visit)}>
+      <Form visit={visit} does="use-new" button="Use this wallet" confirm>
+        <Candidates visit={visit} wallets={wallets} />
+      </Form>
+    </Layout>
+  );
+}
+
+async function useKnown(visit: Visit): Promise<Outcome> {
+  const { id } = visit.parts.store.catalog.wallet(
+    wholeNumber(visit, 'wallet', 1, Number.MAX_SAFE_INTEGER),
+  );
+  return attach(visit, () => id);
+}
+
+const useNew = (visit: Visit, key: WalletKey, startIndex: number | undefined): Promise<Outcome> =>
+  attach(visit, (tx) => visit.parts.store.catalog.ensureWallet(tx, visit.now, key, startIndex).id);
+
+async function attach(visit: Visit, walletFor: (tx: Tx) => number): Promise<Outcome> {
+  const { catalog, database } = visit.parts.store;
+  const { id, archivedAt } = catalog.store(idIn(visit));
+  if (archivedAt !== null) throw new PaygateError('conflict', 'This store was removed.');
+  await requireFresh(visit);
+  await database.write((tx) => {
+    const walletId = walletFor(tx);
+    catalog.changeStore(tx, id, { walletId });
+    note(visit, tx, 'store.attach', { wallet_id: walletId }, id);
+  });
+  visit.parts.onCatalog();
+  return { to: `${base}/stores/${id}?done=saved` };
+}

@@ -1,0 +1,150 @@
+// One store: what it is, what of it can be changed, and what can be tried.
+
+import type { StoreRow } from '../../store/catalog.ts';
+import { note } from '../audit.ts';
+import { isOn } from '../form.ts';
+import { Form, Layout, Note, Switch, Time } from '../layout.tsx';
+import { requireFresh } from '../session.ts';
+import { base, idIn, type Outcome, type Page, type Visit } from '../visit.ts';
+import { StoreFields, storeFieldsIn } from './store-fields.tsx';
+import { addKey, allowPlugin, Keys, revokeKey } from './store-keys.tsx';
+import { revealSecret, rotateSecret, Secret } from './store-secret.tsx';
+import { sendTest, TestCallback } from './store-test.tsx';
+
+export const storePage: Page = {
+  path: '/stores/:id',
+  show: (visit) => storeMarkup(visit),
+  actions: {
+    change,
+    remove,
+    'reveal-secret': revealSecret,
+    'rotate-secret': rotateSecret,
+    'add-key': addKey,
+    'revoke-key': revokeKey,
+    'allow-plugin': allowPlugin,
+    'send-test': sendTest,
+  },
+};
+
+/** The store that the page is of. @throws PaygateError not_found */
+const storeOf = (visit: Visit): StoreRow => visit.parts.store.catalog.store(idIn(visit));
+
+function storeMarkup(visit: Visit) {
+  const row = storeOf(visit);
+  return (
+    <Layout visit={visit} title={row.name}>
+      <Note visit={visit} />
+      {row.archivedAt === null ? <Running visit={visit} row={row} /> : <Removed row={row} />}
+    </Layout>
+  );
+}
+
+interface Props {
+  readonly visit: Visit;
+  readonly row: StoreRow;
+}
+
+const Removed = ({ row }: { readonly row: StoreRow }) => (
+  <p>
+    This store was removed
+    {row.archivedAt === null ? null : (
+      <>
+        {' '}
+        on <Time at={row.archivedAt} />
+      </>
+    )}
+    . Payments to its addresses{' '}
+    {row.callbacksStopped ? 'are recorded, and tell nobody' : 'still call back'}.
+  </p>
+);
+
+const Running = ({ visit, row }: Props) => (
+  <>
+    <Wallet visit={visit} row={row} />
+    <TestCallback visit={visit} row={row} />
+    <section aria-labelledby="change">
+      <h2 id="change">Settings of the store</h2>
+      <p>What was told already is not taken back.</p>
+      <Form visit={visit} does="change" button="Save" confirm>
+        <StoreFields visit={visit} row={row} />
+      </Form>
+    </section>
+    <Secret visit={visit} row={row} />
+    <Keys visit={visit} row={row} />
+    <section aria-labelledby="remove">
+      <h2 id="remove">Remove the store</h2>
+      <p>It gives out no more addresses, and its own keys end. What was given out stays watched.</p>
+      <Form visit={visit} does="remove" button="Remove it" grave confirm>
+        <Switch
+          visit={visit}
+          name="stop-callbacks"
+          label="Send no more callbacks for it either"
+          on={false}
+        />
+      </Form>
+    </section>
+  </>
+);
+
+function Wallet({ visit, row }: Props) {
+  const { catalog } = visit.parts.store;
+  if (row.walletId === null) {
+    return (
+      <p class="alarm">
+        This store has no wallet, so it gives out no address. <WalletLink row={row} />
+      </p>
+    );
+  }
+  const wallet = catalog.wallet(row.walletId);
+  return (
+    <section aria-labelledby="wallet">
+      <h2 id="wallet">Wallet {wallet.id}</h2>
+      <dl class="facts">
+        <dt>Key</dt>
+        <dd>
+          <code>{wallet.account}</code>
+        </dd>
+        <dt>Kind of address</dt>
+        <dd>{wallet.scriptType}</dd>
+        <dt>Next index</dt>
+        <dd>{wallet.scannedAt === null ? 'being searched for on the chain' : wallet.nextIndex}</dd>
+      </dl>
+      <p>
+        <WalletLink row={row} />
+      </p>
+    </section>
+  );
+}
+
+const WalletLink = ({ row }: { readonly row: StoreRow }) => (
+  <a href={`${base}/stores/${row.id}/wallet`}>
+    {row.walletId === null ? 'Give it a wallet' : 'Use another wallet'}
+  </a>
+);
+
+async function change(visit: Visit): Promise<Outcome> {
+  const row = storeOf(visit);
+  const fields = storeFieldsIn(visit);
+  await requireFresh(visit);
+  const { catalog, database } = visit.parts.store;
+  await database.write((tx) => {
+    catalog.changeStore(tx, row.id, fields);
+    const { callbackUrl: http_callback, ...rest } = fields;
+    note(visit, tx, 'store.change', { ...rest, http_callback }, row.id);
+  });
+  visit.parts.onCatalog();
+  return { to: `${base}/stores/${row.id}?done=saved` };
+}
+
+async function remove(visit: Visit): Promise<Outcome> {
+  const row = storeOf(visit);
+  await requireFresh(visit);
+  const stop = isOn(visit, 'stop-callbacks');
+  const { catalog, database } = visit.parts.store;
+  await database.write((tx) => {
+    catalog.archiveStore(tx, visit.now, row.id, stop);
+    note(visit, tx, 'store.remove', { stop_callbacks: stop }, row.id);
+  });
+  visit.parts.onCatalog();
+  return { to: `${base}/stores?done=removed` };
+}

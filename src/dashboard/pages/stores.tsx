@@ -1,0 +1,145 @@
+// The Stores section: the merchant key at its top, and below it each store.
+
+import { redactUrl } from '../../domain/callback.ts';
+import { PaygateError } from '../../errors.ts';
+import { note } from '../audit.ts';
+import { choice } from '../form.ts';
+import { Form, Layout, Note, Time } from '../layout.tsx';
+import { requireFresh } from '../session.ts';
+import { base, type Outcome, type Page, type Visit } from '../visit.ts';
+
+const here = `${base}/stores`;
+const overlaps = { 'at-once': 0, '24-hours': 24 * 3_600_000 } as const;
+
+export const storesPage: Page = {
+  path: '/stores',
+  show: (visit) => stores(visit),
+  actions: { 'reveal-key': revealKey, 'rotate-key': rotateKey },
+};
+
+const stores = (visit: Visit, revealed?: string) => (
+  <Layout visit={visit} title="Stores">
+    <Note visit={visit} />
+    <MerchantKey visit={visit} revealed={revealed} />
+    <section aria-labelledby="all-stores">
+      <h2 id="all-stores">Your stores</h2>
+      <StoreList visit={visit} />
+      <p>
+        <a href={`${here}/new`}>Add a store</a>
+      </p>
+    </section>
+  </Layout>
+);
+
+interface KeyProps {
+  readonly visit: Visit;
+  readonly revealed: string | undefined;
+}
+
+const MerchantKey = ({ visit, revealed }: KeyProps) => {
+  const key = visit.parts.store.catalog.merchantKey();
+  return (
+    <section aria-labelledby="api-key">
+      <h2 id="api-key">API key</h2>
+      {key === undefined ? (
+        <p>It is made with your first store.</p>
+      ) : (
+        <>
+          <p>
+            <code id="merchant-key">{revealed ?? masked(key)}</code>
+          </p>
+          <p>
+            Your shop sends it with each request. It is good for all of your stores, and secret:
+            keep it out of pages and public code.
+          </p>
+          {revealed === undefined ? (
+            <Form visit={visit} does="reveal-key" button="Show the key" confirm />
+          ) : (
+            <button type="button" data-copy="merchant-key" hidden>
+              Copy the key
+            </button>
+          )}
+          <Rotation visit={visit} />
+        </>
+      )}
+    </section>
+  );
+};
+
+export const masked = (secret: string): string => `${secret.slice(0, 4)}…${secret.slice(-4)}`;
+
+const Rotation = ({ visit }: { readonly visit: Visit }) => (
+  <details>
+    <summary>Make a new key</summary>
+    <Form visit={visit} does="rotate-key" button="Make a new key" grave confirm>
+      <label>
+        The old one
+        <select name="overlap">
+          <option value="24-hours">stays valid for 24 hours</option>
+          <option value="at-once">ends at once</option>
+        </select>
+      </label>
+    </Form>
+  </details>
+);
+
+const StoreList = ({ visit: { parts } }: { readonly visit: Visit }) => {
+  const rows = parts.store.catalog.stores();
+  if (rows.length === 0) return <p>There is none yet.</p>;
+  return (
+    <div class="scroll">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Store</th>
+            <th scope="col">Callback URL</th>
+            <th scope="col">Wallet</th>
+            <th scope="col">Since</th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr>
+              <td>
+                <a href={`${here}/${row.id}`}>{row.name}</a>
+              </td>
+              <td>
+                <code>{redactUrl(row.callbackUrl)}</code>
+              </td>
+              <td>{row.walletId === null ? 'none yet' : `Wallet ${row.walletId}`}</td>
+              <td>
+                <Time at={row.createdAt} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+};
+
+function merchantKeyOf({ parts }: Visit): string {
+  const key = parts.store.catalog.merchantKey();
+  if (key !== undefined) return key;
+  throw new PaygateError('not_found', 'There is no key yet: it is made with the first store.');
+}
+
+async function revealKey(visit: Visit): Promise<Outcome> {
+  await requireFresh(visit);
+  const key = merchantKeyOf(visit);
+  await visit.parts.store.database.write((tx) => note(visit, tx, 'key.reveal'));
+  return { show: stores(visit, key) };
+}
+
+async function rotateKey(visit: Visit): Promise<Outcome> {
+  const overlap = choice(visit, 'overlap', ['at-once', '24-hours']);
+  await requireFresh(visit);
+  merchantKeyOf(visit);
+  const { catalog, database } = visit.parts.store;
+  const secret = visit.parts.world.randomBytes(32);
+  const key = await database.write((tx) => {
+    note(visit, tx, 'key.rotate', { overlap });
+    return catalog.rotateMerchantKey(tx, visit.now, secret, overlaps[overlap]);
+  });
+  return { show: stores(visit, key) };
+}

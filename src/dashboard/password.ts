@@ -1,0 +1,75 @@
+// The operator's password: what may be one, and its scrypt hash (RFC 7914). One hash is made at a time,
+// since each takes 128 MiB; who comes while too many wait is told to come back.
+
+import { scrypt, timingSafeEqual } from 'node:crypto';
+import { PaygateError } from '../errors.ts';
+
+export const leastPasswordLength = 15;
+const mostPasswordLength = 1000;
+/** N = 2^17, r = 8, p = 1. */
+const usual = { logN: 17, r: 8, p: 1 };
+const saltBytes = 16;
+const hashBytes = 32;
+const mostMemory = 256 * 1024 * 1024;
+const mostWaiting = 8;
+
+export interface Passwords {
+  /** @throws PaygateError invalid for what is no password, limited */
+  hash(password: string): Promise<string>;
+  /** @throws PaygateError limited */
+  verify(password: string, stored: string): Promise<boolean>;
+}
+
+export function createPasswords(randomBytes: (length: number) => Uint8Array): Passwords {
+  let last: Promise<unknown> = Promise.resolve();
+  let waiting = 0;
+
+  function inTurn<T>(work: () => Promise<T>): Promise<T> {
+    if (waiting >= mostWaiting) {
+      throw new PaygateError('limited', 'Too many sign in at once; wait a little', {
+        retryAfterSeconds: 5,
+      });
+    }
+    waiting += 1;
+    const done = last.then(work).finally(() => {
+      waiting -= 1;
+    });
+    last = done.catch(() => {});
+    return done;
+  }
+
+  return {
+    async hash(password) {
+      const text = checked(password);
+      const salt = Buffer.from(randomBytes(saltBytes));
+      const { logN, r, p } = usual;
+      const made = await inTurn(() => derive(text, salt, usual));
+      return ['scrypt', logN, r, p, salt.toString('base64'), made.toString('base64')].join(':');
+    },
+    async verify(password, stored) {
+      const [, logN, r, p, salt = '', hash = ''] = stored.split(':');
+      const cost = { logN: Number(logN), r: Number(r), p: Number(p) };
+      const text = password.normalize('NFKC').slice(0, mostPasswordLength);
+      const made = await inTurn(() => derive(text, Buffer.from(salt, 'base64'), cost));
+      return timingSafeEqual(made, Buffer.from(hash, 'base64'));
+    },
+  };
+}
+
+function checked(password: string): string {
+  const text = password.normalize('NFKC');
+  const { length } = [...text];
+  if (length >= leastPasswordLength && text.length <= mostPasswordLength) return text;
+  throw new PaygateError(
+    'invalid',
+    `a password has at least ${leastPasswordLength} characters; four or five words do well`,
+  );
+}
+
+const derive = (text: string, salt: Buffer, { logN, r, p }: typeof usual): Promise<Buffer> =>
+  new Promise((resolve, reject) => {
+    const options = { N: 2 ** logN, r, p, maxmem: mostMemory };
+    scrypt(text, salt, hashBytes, options, (error, made) =>
+      error === null ? resolve(made) : reject(error),
+    );
+  });

@@ -1,0 +1,112 @@
+// Signing in and out, and typing the password again before what could do harm. A session begins with a
+// token that nobody knew before, whatever cookie the browser brought.
+
+import { deleteCookie, setCookie } from 'hono/cookie';
+import { householdOf } from '../domain/client-address.ts';
+import { matchingStep } from '../domain/totp.ts';
+import { PaygateError } from '../errors.ts';
+import { addressOf } from '../http/auth.ts';
+import { absoluteMs, type Session } from '../store/admin.ts';
+import type { Tx } from '../store/database.ts';
+import { base, field, type Visit } from './visit.ts';
+
+/** How long a typed password is fresh. */
+const freshMs = 5 * 60_000;
+const tokenBytes = 32;
+const agentLength = 200;
+
+export const newToken = ({ parts }: Pick<Visit, 'parts'>): string =>
+  Buffer.from(parts.world.randomBytes(tokenBytes)).toString('base64url');
+
+export function giveCookie({ context, transport }: Visit, token: string): void {
+  setCookie(context, transport.cookieName, token, {
+    path: '/',
+    httpOnly: true,
+    sameSite: 'Strict',
+    secure: transport.secure,
+    maxAge: absoluteMs / 1000,
+  });
+}
+
+/** Who asks, as far as limits go. */
+const clientOf = ({ context, parts }: Visit): string => addressOf(context, parts.proxies);
+
+/** @throws PaygateError limited, unauthorized for a wrong password or code */
+export async function checkSignIn(visit: Visit): Promise<void> {
+  const operator = visit.parts.store.admin.operator();
+  if (operator === undefined) throw wrong();
+  if (!(await isPassword(visit))) throw wrong();
+  const { totpSecret, totpStep } = operator;
+  if (totpSecret !== null) await takeCode(visit, totpSecret, totpStep);
+}
+
+const wrong = (): PaygateError =>
+  new PaygateError('unauthorized', 'That is not right. Is the keyboard in the right language?');
+
+/** Whether the field `password` holds it. @throws PaygateError limited */
+async function isPassword(visit: Visit): Promise<boolean> {
+  const { parts, form } = visit;
+  parts.limits.take('password', householdOf(clientOf(visit)));
+  const { passwordHash = '' } = parts.store.admin.operator() ?? {};
+  return parts.passwords.verify(form.get('password') ?? '', passwordHash);
+}
+
+async function takeCode(visit: Visit, secret: string, after: number): Promise<void> {
+  const { admin, database } = visit.parts.store;
+  const step = matchingStep(secret, field(visit, 'code'), visit.now, after);
+  const taken = step !== undefined && (await database.write((tx) => admin.takeStep(tx, step)));
+  if (!taken)
+    throw new PaygateError('unauthorized', 'This code is not right, or was used already.');
+}
+
+/** Begins a session in the transaction of what allowed it; the cookie is given after the commit. */
+export function beginSession(tx: Tx, visit: Visit): string {
+  const { admin } = visit.parts.store;
+  const token = newToken(visit);
+  if (visit.session !== undefined) admin.end(tx, visit.session.id);
+  const agent = (visit.context.req.header('User-Agent') ?? '').slice(0, agentLength);
+  admin.begin(tx, visit.now, { token, agent, client: clientOf(visit) });
+  return token;
+}
+
+export async function signIn(visit: Visit): Promise<void> {
+  await checkSignIn(visit);
+  const token = await visit.parts.store.database.write((tx) => beginSession(tx, visit));
+  giveCookie(visit, token);
+}
+
+export async function signOut(visit: Visit): Promise<void> {
+  const { admin, database } = visit.parts.store;
+  const { id } = signedIn(visit);
+  await database.write((tx) => admin.end(tx, id));
+  const { cookieName: name, secure } = visit.transport;
+  deleteCookie(visit.context, name, { path: '/', secure });
+}
+
+/** The session of a page that is not open. */
+export function signedIn({ session }: Visit): Session {
+  if (session === undefined) throw new PaygateError('unauthorized', 'Sign in first');
+  return session;
+}
+
+/** Whether the password was typed a moment ago. */
+export const isFresh = ({ session, now }: Visit): boolean =>
+  session !== undefined && now - session.confirmedAt <= freshMs;
+
+/** Before what could do harm. @throws PaygateError forbidden, limited */
+export async function requireFresh(visit: Visit): Promise<void> {
+  if (isFresh(visit)) return;
+  const { id } = signedIn(visit);
+  if (!visit.form.get('password')) {
+    throw new PaygateError('forbidden', 'Type your password again for this.');
+  }
+  if (!(await isPassword(visit))) {
+    throw new PaygateError('forbidden', 'This is not your password.');
+  }
+  const { admin, database } = visit.parts.store;
+  await database.write((tx) => admin.confirm(tx, visit.now, id));
+}
+
+/** Where somebody wanted to go before signing in: a page of ours, or the first one. */
+export const wantedPage = (text: string | undefined): string =>
+  text !== undefined && /^\/dashboard(\/[a-z0-9-]+)*$/.test(text) ? text : base;

@@ -1,0 +1,57 @@
+// How a browser reached us, and whether that way is safe enough for a password (rules §6): HTTPS through
+// a proxy of ours, or plain HTTP that never left this machine. Headers count only from where they
+// can be believed.
+
+import type { HttpBindings } from '@hono/node-server';
+import type { Context } from 'hono';
+import ipaddr from 'ipaddr.js';
+import { isProxy, type Proxies } from '../domain/client-address.ts';
+
+export interface Transport {
+  readonly secure: boolean;
+  /** What a browser says as Origin when the page is ours. */
+  readonly origins: readonly string[];
+  readonly cookieName: string;
+}
+
+export interface TransportOptions {
+  readonly proxies: Proxies;
+  /** How the outside reaches us, where the operator has said so. */
+  readonly publicUrl: string | undefined;
+}
+
+const forwardedHeaders = ['Forwarded', 'X-Forwarded-For', 'X-Forwarded-Proto', 'X-Forwarded-Host'];
+
+/** Undefined for a way that others can listen on. */
+export function transportOf(context: Context, options: TransportOptions): Transport | undefined {
+  const { incoming } = (context.env ?? {}) as Partial<HttpBindings>;
+  const socketAddress = incoming?.socket?.remoteAddress ?? '';
+  const header = (name: string): string | undefined => context.req.header(name);
+  const host = header('Host') ?? '';
+  if (isProxy(socketAddress, options.proxies) && lastOf(header('X-Forwarded-Proto')) === 'https') {
+    const shown = lastOf(header('X-Forwarded-Host')) ?? host;
+    const own = options.publicUrl === undefined ? [] : [new URL(options.publicUrl).origin];
+    return { secure: true, origins: [`https://${shown}`, ...own], cookieName: '__Host-paygate' };
+  }
+  const isForwarded = forwardedHeaders.some((name) => header(name) !== undefined);
+  if (isForwarded || !isLoopback(socketAddress)) return undefined;
+  const { hostname, port } = hostOf(host);
+  // Any other name may be a stranger's, made to lead here.
+  if (hostname !== 'localhost' && !isLoopback(hostname)) return undefined;
+  // Cookies know no ports: two paygates on one machine must not share one.
+  return { secure: false, origins: [`http://${host}`], cookieName: `paygate-${port}` };
+}
+
+/** Each proxy appends; the last one is ours. */
+const lastOf = (list: string | undefined): string | undefined =>
+  list === undefined ? undefined : list.split(',').at(-1)?.trim().toLowerCase();
+
+function isLoopback(address: string): boolean {
+  return ipaddr.isValid(address) && ipaddr.process(address).range() === 'loopback';
+}
+
+function hostOf(host: string): { readonly hostname: string; readonly port: string } {
+  const [, name = '', port = '80'] =
+    /^(\[[0-9a-f:]+\]|[a-z0-9.-]+)(?::(\d{1,5}))?$/i.exec(host) ?? [];
+  return { hostname: name.replace(/^\[|\]$/g, '').toLowerCase(), port };
+}

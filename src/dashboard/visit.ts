@@ -1,0 +1,84 @@
+// What a page knows of the request that it answers, and what a page is. No HTTP but through the context.
+
+import { createHash } from 'node:crypto';
+import type { Context } from 'hono';
+import type { HtmlEscapedString } from 'hono/utils/html';
+import type { Sender } from '../delivery/sender.ts';
+import type { Proxies } from '../domain/client-address.ts';
+import type { Feed } from '../http/feed.ts';
+import type { HealthReport } from '../http/health.ts';
+import type { Limits } from '../http/limits.ts';
+import type { Session } from '../store/admin.ts';
+import type { Store } from '../store/open.ts';
+import type { World } from '../world.ts';
+import type { Passwords } from './password.ts';
+import type { Transport } from './transport.ts';
+
+/** What the composition root gives to the dashboard. */
+export interface DashboardOptions {
+  readonly world: Pick<World, 'now' | 'monotonic' | 'after' | 'randomBytes' | 'log'>;
+  readonly store: Store;
+  readonly health: () => HealthReport;
+  readonly feed: Feed;
+  readonly sender: Sender;
+  readonly proxies: Proxies;
+  readonly publicUrl: string | undefined;
+  /** After a commit that changed stores or wallets. */
+  readonly onCatalog: () => void;
+  /** After a commit that made callbacks due. */
+  readonly onCallbacks: () => void;
+}
+
+export interface Parts extends DashboardOptions {
+  readonly passwords: Passwords;
+  readonly limits: Limits<'password'>;
+}
+
+export interface Visit {
+  readonly parts: Parts;
+  readonly context: Context;
+  readonly transport: Transport;
+  /** Path and query, as forms come back to. */
+  readonly url: string;
+  readonly now: number;
+  /** The cookie's text: a session's, or that of a visitor who has none yet. */
+  readonly token: string;
+  readonly session: Session | undefined;
+  /** What was sent; empty when a page is only looked at. */
+  readonly form: URLSearchParams;
+  /** Why what was sent is not done. */
+  readonly problem?: string;
+}
+
+export type Markup = HtmlEscapedString | Promise<HtmlEscapedString>;
+
+/** `to`: the page to look at next; `show`: something that is shown this once. */
+export type Outcome = { readonly to: string } | { readonly show: Markup };
+
+export type Action = (visit: Visit) => Promise<Outcome>;
+
+export interface Page {
+  /** Below `/dashboard`. */
+  readonly path: string;
+  /** Anybody may see it. */
+  readonly open?: true;
+  readonly show: (visit: Visit) => Markup | Response | Promise<Response>;
+  /** What its forms do, by the name in their field `do`. */
+  readonly actions?: Readonly<Record<string, Action>>;
+}
+
+export const base = '/dashboard';
+
+/** What each form must bring; only who holds the cookie can know it. */
+export const formTokenOf = ({ token }: Pick<Visit, 'token'>): string =>
+  createHash('sha256').update(`form ${token}`).digest('base64url');
+
+/** A number in the page's own address. */
+export function idIn({ context }: Visit): number {
+  const text = context.req.param('id') ?? '';
+  return /^[1-9]\d{0,14}$/.test(text) ? Number(text) : 0;
+}
+
+/** A field of the form, without white space around it. */
+export const field = ({ form }: Pick<Visit, 'form'>, name: string): string =>
+  (form.get(name) ?? '').trim();

@@ -1,0 +1,443 @@
+// The doors of the dashboard: who gets in, how, and who is turned away (rules §6).
+
+import { afterEach, describe, expect, test } from 'vitest';
+import { pages } from '../../src/dashboard/dashboard.ts';
+import { makeLink } from '../../src/dashboard/link.ts';
+import { newTotpSecret, totpCode, totpStep } from '../../src/domain/totp.ts';
+import { admin, adminLinks, sessions } from '../../src/store/schema.ts';
+import { closeHouses, type House, openHouse } from '../support/house.ts';
+import { password, setPassword, signedIn, visitorOf } from '../support/visitor.ts';
+
+afterEach(closeHouses);
+
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+const home = '/dashboard';
+
+/** Every page, with an id in its address where it has one. */
+const paths = pages.map(({ path }) => (home + path).replace(':id', '1').replace(/\/$/, ''));
+const shut = pages
+  .filter(({ open }) => open === undefined)
+  .map(({ path }) => (home + path).replace(':id', '1').replace(/\/$/, ''));
+
+const link = (house: House): Promise<string> =>
+  house.withStore(async (store) => {
+    const url = await makeLink(store, house.world, '');
+    return url;
+  });
+
+const contentTypes = [
+  'application/x-www-form-urlencoded',
+  'multipart/form-data; boundary=x',
+  'text/plain',
+  'application/json',
+];
+
+describe('every page', () => {
+  test('shows nothing without a session', async () => {
+    const house = await openHouse();
+    await setPassword(house);
+    for (const path of [...shut, `${home}/nowhere`]) {
+      const seen = await visitorOf(house).get(path);
+      expect([path, seen.status, seen.to?.split('?')[0]]).toEqual([path, 303, `${home}/sign-in`]);
+      expect(seen.text).toBe('');
+    }
+  });
+
+  test('shows nothing once the session is over', async () => {
+    const house = await openHouse();
+    const visitor = await signedIn(house);
+    expect((await visitor.get(home)).status).toBe(200);
+    house.world.jumpWallClock(31 * minuteMs);
+    for (const path of shut) expect([path, (await visitor.get(path)).status]).toEqual([path, 303]);
+    for (const path of shut) {
+      const sent = await visitor.post(path, `token=${visitor.formToken}&do=sign-out`);
+      expect([path, sent.status, sent.to]).toEqual([path, 303, `${home}/sign-in`]);
+    }
+  });
+
+  test('takes no other method, signed in or not', async () => {
+    const house = await openHouse();
+    const visitor = await signedIn(house);
+    for (const path of paths) {
+      for (const method of ['PUT', 'DELETE', 'PATCH', 'OPTIONS']) {
+        const url = `http://127.0.0.1:${house.port}${path}`;
+        const headers = { Cookie: visitor.cookie };
+        const { status } = await fetch(url, { method, headers, redirect: 'manual' });
+        expect([path, method, status]).toEqual([path, method, 405]);
+        const { status: out } = await fetch(url, { method, redirect: 'manual' });
+        expect([path, method, [303, 405].includes(out)]).toEqual([path, method, true]);
+      }
+    }
+  });
+
+  test.each([
+    ['another site', { Origin: 'https://evil.example' }],
+    ['a frame without an origin', { Origin: 'null' }],
+    ['another port of this host', { Origin: 'http://127.0.0.1:1' }],
+    ['a site of the same family', { 'Sec-Fetch-Site': 'same-site' }],
+    ['no page', { 'Sec-Fetch-Site': 'none' }],
+    ['another site by its own word', { 'Sec-Fetch-Site': 'cross-site' }],
+  ])(
+    'does nothing for a form that comes from %s, whatever its content type',
+    async (_, headers) => {
+      const house = await openHouse();
+      const visitor = await signedIn(house);
+      for (const path of paths) {
+        await visitor.get(path);
+        for (const type of contentTypes) {
+          const body = `token=${visitor.formToken}&do=sign-out`;
+          const sent = await visitor.post(path, body, { 'Content-Type': type, ...headers });
+          expect([path, type, sent.status]).toEqual([path, type, 403]);
+        }
+      }
+      expect((await visitor.get(home)).status).toBe(200);
+    },
+  );
+
+  test('does nothing for a form without an origin, without its token, or in another type', async () => {
+    const house = await openHouse();
+    const visitor = await signedIn(house);
+    const bare = { Cookie: visitor.cookie, 'Content-Type': 'application/x-www-form-urlencoded' };
+    const withActions = pages.filter(({ actions }) => actions !== undefined);
+    for (const { path, actions } of withActions) {
+      const url = (home + path).replace(':id', '1');
+      for (const does of Object.keys(actions ?? {})) {
+        const body = `token=${visitor.formToken}&do=${does}`;
+        const noOrigin = await fetch(`http://127.0.0.1:${house.port}${url}`, {
+          ...{ method: 'POST', body, headers: bare, redirect: 'manual' },
+        });
+        expect([url, does, noOrigin.status]).toEqual([url, does, 403]);
+        for (const token of [
+          '',
+          'token=&',
+          `token=${'A'.repeat(43)}&`,
+          `token=x${visitor.formToken}&`,
+        ]) {
+          const sent = await visitor.post(url, `${token}do=${does}`);
+          expect([url, does, sent.status]).toEqual([url, does, 403]);
+        }
+        for (const type of contentTypes.slice(1)) {
+          const sent = await visitor.post(url, body, { 'Content-Type': type });
+          expect([url, does, sent.status]).toEqual([url, does, 400]);
+        }
+      }
+    }
+    expect((await visitor.get(home)).status).toBe(200);
+  });
+
+  test('is in no frame, runs nothing of others, is not kept and sends no referrer to others', async () => {
+    const house = await openHouse();
+    const visitor = await signedIn(house);
+    for (const path of [...paths, `${home}/nowhere`]) {
+      const { headers, text } = await visitor.get(path);
+      const policy = headers.get('Content-Security-Policy') ?? '';
+      expect(policy).toContain("default-src 'none'");
+      expect(policy).toContain("frame-ancestors 'none'");
+      expect(policy).not.toMatch(/unsafe|https?:|\*/);
+      expect(headers.get('X-Frame-Options')).toBe('DENY');
+      expect(headers.get('X-Content-Type-Options')).toBe('nosniff');
+      expect(headers.get('Referrer-Policy')).toBe('same-origin');
+      expect(headers.get('Cache-Control')).toContain('no-store');
+      expect(headers.get('Access-Control-Allow-Origin')).toBeNull();
+      expect(text).not.toMatch(/<[^>]+ (style|on[a-z]+)=|<script>|<style|javascript:/i);
+      expect(text).not.toMatch(/(src|href|action)="(?![/#])/);
+    }
+  });
+});
+
+describe('the first password', () => {
+  test('is set by a one-time link, which signs in and is used up', async () => {
+    const house = await openHouse();
+    const visitor = visitorOf(house);
+    expect((await visitor.get(`${home}/sign-in`)).text).toContain('paygate admin link');
+    const path = await link(house);
+    const tooShort = { 'password-new': 'fourteen chars', 'password-again': 'fourteen chars' };
+    const refused = await visitor.submit(path, 'enter', tooShort);
+    expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('at least 15')]);
+    const fields = { 'password-new': password, 'password-again': password };
+    const unlike = await visitor.submit(path, 'enter', { ...fields, 'password-again': 'another' });
+    expect(unlike.status).toBe(400);
+    const entered = await visitor.submit(path, 'enter', fields);
+    expect([entered.status, entered.to]).toEqual([303, home]);
+    expect((await visitor.get(home)).status).toBe(200);
+    const late = await visitorOf(house).get(path);
+    expect(late.text).toContain('no longer valid');
+    expect((await visitorOf(house).submit(path, 'enter', fields)).status).toBe(403);
+    const other = visitorOf(house);
+    const signed = await other.submit(`${home}/sign-in?next=/dashboard/settings`, 'sign-in', {
+      password,
+    });
+    expect([signed.status, signed.to]).toEqual([303, '/dashboard/settings']);
+  });
+
+  test('a link ends after 15 minutes, and with the next link', async () => {
+    const house = await openHouse();
+    const [first, second] = [await link(house), await link(house)];
+    expect((await visitorOf(house).get(first)).text).toContain('no longer valid');
+    expect((await visitorOf(house).get(second)).text).toContain('Set a password');
+    house.world.jumpWallClock(15 * minuteMs);
+    expect((await visitorOf(house).get(second)).text).toContain('no longer valid');
+  });
+});
+
+describe('a session', () => {
+  test('begins with a cookie that nobody knew, whatever the browser brought', async () => {
+    const house = await openHouse();
+    await setPassword(house);
+    const visitor = visitorOf(house);
+    const planted = `paygate-${house.port}=planted-by-somebody-else`;
+    visitor.cookie = planted;
+    const seen = await visitor.submit(`${home}/sign-in`, 'sign-in', { password });
+    expect(seen.status).toBe(303);
+    expect(visitor.cookie).not.toBe(planted);
+    expect(seen.headers.get('Set-Cookie')).toMatch(/; Path=\/; HttpOnly; SameSite=Strict$/);
+    const thief = visitorOf(house);
+    thief.cookie = planted;
+    expect((await thief.get(home)).status).toBe(303);
+  });
+
+  test('lasts as long as it is used, and twelve hours at most', async () => {
+    const house = await openHouse();
+    const visitor = await signedIn(house);
+    for (let passed = 0; passed < 12 * hourMs - 25 * minuteMs; passed += 25 * minuteMs) {
+      expect((await visitor.get(home)).status).toBe(200);
+      house.world.jumpWallClock(25 * minuteMs);
+    }
+    house.world.jumpWallClock(25 * minuteMs);
+    expect((await visitor.get(home)).status).toBe(303);
+  });
+
+  test('is not kept alive by what the script fetches', async () => {
+    const house = await openHouse();
+    const visitor = await signedIn(house);
+    for (let passed = 0; passed < 30; passed += 5) {
+      expect((await visitor.get(home, { 'X-Paygate-Live': '1' })).status).toBe(200);
+      house.world.jumpWallClock(5 * minuteMs);
+    }
+    expect((await visitor.get(home)).status).toBe(303);
+  });
+
+  test('ends when it is signed out, and its cookie is worth nothing then', async () => {
+    const house = await openHouse();
+    const visitor = await signedIn(house);
+    const { cookie } = visitor;
+    const out = await visitor.submit(`${home}/sign-out`, 'sign-out');
+    expect([out.status, visitor.cookie]).toEqual([303, '']);
+    visitor.cookie = cookie;
+    expect((await visitor.get(home)).status).toBe(303);
+  });
+
+  test('ends for everybody when the password changes; who changed it goes on with a new one', async () => {
+    const house = await openHouse();
+    const [visitor, other] = [await signedIn(house), await signedIn(house)];
+    const { cookie } = visitor;
+    const changed = await visitor.submit(`${home}/settings`, 'change-password', {
+      'password-new': 'another good password',
+      'password-again': 'another good password',
+    });
+    expect(changed.status).toBe(303);
+    expect(visitor.cookie).not.toBe(cookie);
+    expect((await visitor.get(home)).status).toBe(200);
+    expect((await other.get(home)).status).toBe(303);
+    visitor.cookie = cookie;
+    expect((await visitor.get(home)).status).toBe(303);
+    const late = await visitorOf(house).submit(`${home}/sign-in`, 'sign-in', { password });
+    expect(late.status).toBe(401);
+  });
+
+  test('others are signed out by one who is in', async () => {
+    const house = await openHouse();
+    const [visitor, other] = [await signedIn(house), await signedIn(house)];
+    expect((await visitor.submit(`${home}/settings`, 'end-others')).status).toBe(303);
+    expect((await visitor.get(home)).status).toBe(200);
+    expect((await other.get(home)).status).toBe(303);
+  });
+
+  test('five minutes after the password was typed, what could do harm asks for it again', async () => {
+    const house = await openHouse();
+    const visitor = await signedIn(house);
+    house.world.jumpWallClock(6 * minuteMs);
+    const page = await visitor.get(`${home}/settings`);
+    expect(page.text).toContain('Your password, once more');
+    const fields = {
+      'password-new': 'another good password',
+      'password-again': 'another good password',
+    };
+    for (const extra of [{}, { password: 'wrong password here' }]) {
+      const seen = await visitor.submit(`${home}/settings`, 'change-password', {
+        ...fields,
+        ...extra,
+      });
+      expect([seen.status, seen.text]).toEqual([403, expect.stringContaining('password')]);
+    }
+    const { status } = await visitor.submit(`${home}/settings`, 'change-password', {
+      ...{ ...fields, password },
+    });
+    expect(status).toBe(303);
+  });
+
+  test('nothing in the file opens the door: tokens are there as hashes', async () => {
+    const house = await openHouse();
+    const visitor = await signedIn(house);
+    const url = await link(house);
+    const dump = await house.withStore(async ({ database }) =>
+      JSON.stringify([
+        database.orm.select().from(sessions).all(),
+        database.orm.select().from(adminLinks).all(),
+        database.orm.select().from(admin).all(),
+      ]),
+    );
+    const [, token = 'none'] = visitor.cookie.split('=');
+    const [, linkToken = 'none'] = url.split('token=');
+    for (const secret of [token, linkToken, password]) {
+      expect(dump).not.toContain(secret);
+      expect(dump).not.toContain(JSON.stringify(Buffer.from(secret, 'base64url')));
+    }
+  });
+});
+
+describe('wrong passwords', () => {
+  test('are limited by client, while another one still gets in', async () => {
+    const house = await openHouse({ config: { trustedProxy: [] } });
+    await setPassword(house);
+    const visitor = visitorOf(house);
+    for (let tries = 0; tries < 10; tries += 1) {
+      const seen = await visitor.submit(`${home}/sign-in`, 'sign-in', { password: 'wrong' });
+      expect(seen.status).toBe(401);
+    }
+    const seen = await visitor.submit(`${home}/sign-in`, 'sign-in', { password });
+    expect(seen.status).toBe(429);
+    await house.world.advance(minuteMs);
+    expect((await visitor.submit(`${home}/sign-in`, 'sign-in', { password })).status).toBe(303);
+  });
+
+  test('of one client behind a proxy do not lock out another', async () => {
+    const { parseProxyNetwork } = await import('../../src/domain/client-address.ts');
+    const house = await openHouse({ config: { trustedProxy: [parseProxyNetwork('127.0.0.1')] } });
+    await setPassword(house);
+    const from = (address: string) =>
+      visitorOf(house, {
+        headers: {
+          'X-Forwarded-For': address,
+          'X-Forwarded-Proto': 'https',
+          'X-Forwarded-Host': 'pay.example.com',
+        },
+        origin: 'https://pay.example.com',
+      });
+    const attacker = from('203.0.113.5');
+    for (let tries = 0; tries < 11; tries += 1) {
+      await attacker.submit(`${home}/sign-in`, 'sign-in', { password: 'wrong' });
+    }
+    const shutOut = await attacker.submit(`${home}/sign-in`, 'sign-in', { password });
+    expect(shutOut.status).toBe(429);
+    const owner = from('198.51.100.7');
+    const seen = await owner.submit(`${home}/sign-in`, 'sign-in', { password });
+    expect(seen.status).toBe(303);
+    expect(owner.cookie).toMatch(/^__Host-paygate=/);
+    expect(seen.headers.get('Set-Cookie')).toMatch(/; Path=\/; HttpOnly; Secure; SameSite=Strict$/);
+  });
+});
+
+describe('an authenticator app', () => {
+  const secretIn = (text: string): string =>
+    /name="secret" value="([A-Z2-7]+)"/.exec(text)?.[1] ?? '';
+
+  test('is asked for once it was shown to work, and each code is taken once', async () => {
+    const house = await openHouse();
+    const visitor = await signedIn(house);
+    const begun = await visitor.submit(`${home}/settings`, 'begin-totp');
+    const secret = secretIn(begun.text);
+    expect(begun.text).toContain('<svg class="qr"');
+    const code = () => totpCode(secret, totpStep(house.world.now()));
+    const wrong = await visitor.submit(`${home}/settings`, 'finish-totp', {
+      secret,
+      code: '000000',
+    });
+    expect(wrong.text).toContain('not the code');
+    const done = await visitor.submit(`${home}/settings`, 'finish-totp', { secret, code: code() });
+    expect(done.status).toBe(303);
+    const other = visitorOf(house);
+    const signIn = (more: Record<string, string>) =>
+      other.submit(`${home}/sign-in`, 'sign-in', { password, ...more });
+    expect((await signIn({})).status).toBe(401);
+    // That code has switched it on: it was used.
+    expect((await signIn({ code: code() })).status).toBe(401);
+    house.world.jumpWallClock(30_000);
+    const both = await Promise.all([signIn({ code: code() }), signedInWith(house, code())]);
+    expect(both.map(({ status }) => status).sort()).toEqual([303, 401]);
+  });
+
+  const signedInWith = (house: House, code: string) =>
+    visitorOf(house).submit(`${home}/sign-in`, 'sign-in', { password, code });
+
+  test('that is lost is switched off by a one-time link', async () => {
+    const house = await openHouse();
+    await setPassword(house);
+    await house.withStore(({ admin, database }) =>
+      database.write((tx) => admin.setTotp(tx, newTotpSecret(new Uint8Array(20)))),
+    );
+    const visitor = visitorOf(house);
+    const fields = { 'password-new': password, 'password-again': password, 'no-totp': 'on' };
+    expect((await visitor.submit(await link(house), 'enter', fields)).status).toBe(303);
+    const seen = await visitorOf(house).submit(`${home}/sign-in`, 'sign-in', { password });
+    expect(seen.status).toBe(303);
+  });
+});
+
+describe('a connection that others can listen on', () => {
+  test.each([
+    ['a name that leads here', { Host: 'pay.example.com' }],
+    [
+      'a proxy that is none of ours',
+      { 'X-Forwarded-Proto': 'https', 'X-Forwarded-For': '192.0.2.1' },
+    ],
+  ])('by %s shows how to make it private, and nothing else', async (_, headers) => {
+    const house = await openHouse();
+    await setPassword(house);
+    const { request } = await import('node:http');
+    for (const path of paths) {
+      const [status, text] = await new Promise<[number | undefined, string]>((resolve, reject) => {
+        const sent = request({ host: '127.0.0.1', port: house.port, path, headers }, (response) => {
+          let body = '';
+          response.setEncoding('utf8').on('data', (part: string) => {
+            body += part;
+          });
+          response.once('end', () => resolve([response.statusCode, body]));
+        });
+        sent.once('error', reject).end();
+      });
+      expect([path, status]).toEqual([path, 403]);
+      expect(text).toContain('not private');
+      expect(text).not.toContain('<form');
+    }
+  });
+
+  test('a listed proxy that says http is one', async () => {
+    const { parseProxyNetwork } = await import('../../src/domain/client-address.ts');
+    const house = await openHouse({ config: { trustedProxy: [parseProxyNetwork('127.0.0.1')] } });
+    const seen = await visitorOf(house).get(`${home}/sign-in`, {
+      'X-Forwarded-For': '192.0.2.1',
+      'X-Forwarded-Proto': 'http',
+    });
+    expect(seen.status).toBe(403);
+  });
+});
+
+test('what browsers load beside a page is sent by us, small, and may be kept for ever', async () => {
+  const house = await openHouse();
+  const { text } = await visitorOf(house).get(`${home}/sign-in`);
+  const found = [...text.matchAll(/(?:href|src)="(\/dashboard\/assets\/[^"]+)"/g)].map(
+    ([, path]) => path,
+  );
+  expect(found).toHaveLength(2);
+  let bytes = text.length;
+  for (const path of found) {
+    const seen = await visitorOf(house).get(path ?? '');
+    expect(seen.status).toBe(200);
+    expect(seen.headers.get('Content-Encoding')).toBe('gzip');
+    expect(seen.headers.get('Cache-Control')).toContain('immutable');
+    bytes += seen.text.length;
+  }
+  expect(bytes).toBeLessThan(100_000);
+});

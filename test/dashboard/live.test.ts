@@ -1,0 +1,69 @@
+// The event stream that the script of a page listens to.
+
+import { afterEach, expect, test } from 'vitest';
+import { closeHouses, type House, openHouse, untilReady } from '../support/house.ts';
+import { signedIn, type Visitor } from '../support/visitor.ts';
+
+afterEach(closeHouses);
+
+const path = '/dashboard/live';
+
+async function listen(house: House, { cookie }: Visitor) {
+  const response = await fetch(`http://127.0.0.1:${house.port}${path}`, {
+    headers: { Cookie: cookie },
+  });
+  const reader = response.body?.getReader();
+  if (reader === undefined) throw new Error('there is no stream');
+  const heard = { text: '', over: false };
+  const read = async (): Promise<void> => {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      heard.text += Buffer.from(value).toString();
+    }
+    heard.over = true;
+  };
+  read().catch(() => {
+    heard.over = true;
+  });
+  return { response, heard, close: () => reader.cancel() };
+}
+
+test('tells of each payment that a commit changed, and nothing of what changed', async () => {
+  const house = await openHouse();
+  await untilReady(house);
+  const { response, heard, close } = await listen(house, await signedIn(house));
+  expect(response.headers.get('Content-Type')).toBe('text/event-stream');
+  house.pay(await house.newAddress(), 20_000);
+  await house.settle();
+  await house.world.until(() => heard.text.includes('changed'), 'the news');
+  expect(heard.text).toBe(': beat\n\ndata: changed\n\n');
+  await close();
+});
+
+test('ends with its session, and when paygate stops', async () => {
+  const house = await openHouse();
+  await untilReady(house);
+  const visitor = await signedIn(house);
+  const { heard } = await listen(house, visitor);
+  await visitor.submit('/dashboard/sign-out', 'sign-out');
+  house.pay(await house.newAddress(), 20_000);
+  await house.settle();
+  await house.world.until(() => heard.over, 'its end');
+  expect(heard.text).not.toContain('changed');
+  const other = await listen(house, await signedIn(house));
+  await house.stop();
+  await house.world.until(() => other.heard.over, 'its end');
+});
+
+test('is given to thirty pages at once, and to the next one when one is closed', async () => {
+  const house = await openHouse();
+  const visitor = await signedIn(house);
+  const open = [];
+  for (let count = 0; count < 30; count += 1) open.push(await listen(house, visitor));
+  expect((await visitor.get(path)).status).toBe(429);
+  await open[0]?.close();
+  await house.world.turn();
+  const next = await listen(house, visitor);
+  expect(next.response.status).toBe(200);
+});

@@ -1,0 +1,311 @@
+// The Stores section: keys, wallets, what of a store can be changed and tried.
+
+import { afterEach, describe, expect, test } from 'vitest';
+import { firstAddresses } from '../../src/bitcoin/keychain.ts';
+import { closeHouses, type House, merchantKey, openHouse, untilReady } from '../support/house.ts';
+import { password, signedIn, type Visitor } from '../support/visitor.ts';
+
+afterEach(closeHouses);
+
+const stores = '/dashboard/stores';
+const minuteMs = 60_000;
+
+/** What a store is asked for. */
+const shop = (house: House, more: Record<string, string> = {}) => ({
+  name: 'My shop',
+  'callback-url': `${house.receiver.origin}/paid?secret=tulip`,
+  confirmations: '3',
+  'allow-private': 'on',
+  ...more,
+});
+
+const first = (number: number, scriptType: 'p2wpkh' | 'p2tr' | 'p2pkh' = 'p2wpkh'): string =>
+  firstAddresses(merchantKey(number, scriptType), 1)[0] ?? '';
+
+const chosen = (number: number, scriptType?: 'p2wpkh' | 'p2tr' | 'p2pkh') => ({
+  key: merchantKey(number).account,
+  letters: first(number, scriptType).slice(-6),
+});
+
+const add = (visitor: Visitor, fields: Record<string, string>) =>
+  visitor.submit(`${stores}/new`, 'add', fields);
+
+describe('the API key', () => {
+  test('is masked, shown on request, and the old one lives on for a day where that is chosen', async () => {
+    const house = await openHouse();
+    await untilReady(house);
+    const visitor = await signedIn(house);
+    const page = await visitor.get(stores);
+    expect(page.text).not.toContain(house.apiKey);
+    expect(page.text).toContain(`pgk_…${house.apiKey.slice(-4)}`);
+    expect((await visitor.submit(stores, 'reveal-key')).text).toContain(house.apiKey);
+    const rotated = await visitor.submit(stores, 'rotate-key', { overlap: '24-hours' });
+    const [fresh = ''] = /pgk_\w{43,}/.exec(rotated.text) ?? [];
+    const ask = async (key: string) =>
+      (await house.ask('/api/v2/stores', { headers: { Authorization: `Bearer ${key}` } })).status;
+    expect([await ask(house.apiKey), await ask(fresh)]).toEqual([200, 200]);
+    house.world.jumpWallClock(24 * 60 * minuteMs);
+    expect([await ask(house.apiKey), await ask(fresh)]).toEqual([401, 200]);
+    const again = await signedIn(house);
+    await again.submit(stores, 'rotate-key', { overlap: 'at-once' });
+    expect(await ask(fresh)).toBe(401);
+  });
+
+  test('and all else that could do harm asks for the password again after five minutes', async () => {
+    const house = await openHouse();
+    const visitor = await signedIn(house);
+    house.world.jumpWallClock(6 * minuteMs);
+    const one = `${stores}/1`;
+    const grave: [string, string, Record<string, string>][] = [
+      [stores, 'reveal-key', {}],
+      [stores, 'rotate-key', { overlap: 'at-once' }],
+      [`${stores}/new`, 'add', { ...shop(house), ...chosen(2) }],
+      [one, 'change', shop(house)],
+      [one, 'remove', {}],
+      [one, 'reveal-secret', {}],
+      [one, 'rotate-secret', {}],
+      [one, 'add-key', { scope: 'read' }],
+      [one, 'allow-plugin', { key: '1' }],
+      [`${one}/wallet`, 'use-new', chosen(2)],
+      [`${one}/wallet`, 'use-known', { wallet: '1' }],
+    ];
+    const before = await house.withStore(async ({ catalog }) => JSON.stringify(catalog.stores()));
+    for (const [path, does, fields] of grave) {
+      const seen = await visitor.submit(path, does, fields);
+      expect([does, seen.status]).toEqual([does, 403]);
+      expect(seen.text).not.toContain(house.apiKey);
+      expect(seen.text).not.toContain('whsec_');
+    }
+    await house.withStore(async ({ catalog, keys }) => {
+      expect(JSON.stringify(catalog.stores())).toBe(before);
+      expect(keys.list(house.world.now())).toHaveLength(1);
+      expect(catalog.merchantKey()).toBe(house.apiKey);
+    });
+    const { text } = await visitor.submit(stores, 'reveal-key', { password });
+    expect(text).toContain(house.apiKey);
+  });
+});
+
+describe('adding a store', () => {
+  test('shows what the key may be, and takes what the merchant’s own wallet shows', async () => {
+    const house = await openHouse();
+    const visitor = await signedIn(house);
+    const looked = await visitor.submit(`${stores}/new`, 'look', { key: merchantKey(2).account });
+    for (const type of ['p2wpkh', 'p2tr', 'p2pkh'] as const) {
+      const [start = '', second = ''] = firstAddresses(merchantKey(2, type), 2);
+      expect(looked.text).toContain(`${start.slice(0, -6)}••••••`);
+      expect(looked.text).not.toContain(start);
+      expect(looked.text).toContain(second);
+    }
+    const added = await add(visitor, { ...shop(house), ...chosen(2, 'p2tr') });
+    expect([added.status, added.to]).toEqual([303, `${stores}/2?done=added`]);
+    expect((await visitor.get(added.to ?? '')).text).toContain('The store is added');
+    await house.withStore(async ({ catalog, audit }) => {
+      const row = catalog.store(2);
+      expect(row).toMatchObject({ name: 'My shop', requiredConfirmations: 3 });
+      expect(catalog.wallet(row.walletId ?? 0).scriptType).toBe('p2tr');
+      expect(audit.list(1)).toMatchObject([{ action: 'store.add', keyId: null, storeId: 2 }]);
+    });
+    // The running watcher takes the new wallet up without a restart.
+    await house.settle();
+    await house.world.until(() => house.app.health().wallets.scanning === 0, 'its scan');
+    const { body } = await house.ask('/api/new_address?match_callback=tulip');
+    expect(body.address).toBe(first(2, 'p2tr'));
+  });
+
+  test.each([
+    ['letters that no first address has', { letters: 'qqqqqq' }, 'No first address'],
+    ['too few letters', { letters: first(2).slice(-5) }, 'No first address'],
+    ['a Callback URL that is none', { 'callback-url': 'shop.example' }, 'callback URL'],
+    ['a loopback address without the switch', { 'allow-private': '' }, '127.0.0.1'],
+    ['an empty name', { name: ' ' }, '1 to 100 characters'],
+    ['no confirmations', { confirmations: '0' }, 'from 1 to 100'],
+    ['a band without a depth', { 'above-0': '0.5', 'depth-0': '' }, 'depth-0'],
+  ])('refuses %s, and keeps what else was typed', async (_, fault, words) => {
+    const house = await openHouse();
+    const visitor = await signedIn(house);
+    const seen = await add(visitor, { ...shop(house), ...chosen(2), ...fault });
+    expect([seen.status, seen.text]).toEqual([400, expect.stringContaining(words)]);
+    expect(seen.text).toContain('The last 6 characters');
+    await house.withStore(async ({ catalog }) => expect(catalog.stores()).toHaveLength(1));
+  });
+
+  test.each([
+    [
+      'recovery words',
+      'abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about',
+    ],
+    [
+      'an extended private key',
+      'xprv9s21ZrQH143K3QTDL4LXw2F7HEK3wJUD2nW2nRk4stbPy6cq3jPPqjiChkVvvNKmPGJxWUtg6LnF5kejMRNNU3TGtRBeJgk33yuGBxrMPHi',
+    ],
+    ['a WIF', 'KwDiBf89QgGbjEhKnhXJuH7LrciVrZi3qYjgd9M7rFU73sVHnoWn'],
+  ])('refuses %s in any field at once, and never echoes it', async (_, secret) => {
+    const house = await openHouse();
+    const visitor = await signedIn(house);
+    for (const name of ['key', 'name', 'callback-url', 'letters']) {
+      for (const does of ['look', 'add']) {
+        const seen = await visitor.submit(`${stores}/new`, does, {
+          ...{ ...shop(house), ...chosen(2) },
+          [name]: secret,
+        });
+        expect(seen.status).toBe(400);
+        expect(seen.text).toContain('private key');
+        expect(seen.text).not.toContain(secret.slice(0, 20));
+      }
+    }
+    const logged = JSON.stringify(house.world.logs);
+    expect(logged).not.toContain(secret.slice(0, 20));
+  });
+
+  test('the same key again is the same wallet, with one counter', async () => {
+    const house = await openHouse();
+    const visitor = await signedIn(house);
+    expect((await add(visitor, { ...shop(house), ...chosen(1) })).status).toBe(303);
+    await house.withStore(async ({ catalog }) => {
+      expect(catalog.stores().map(({ walletId }) => walletId)).toEqual([1, 1]);
+    });
+    const late = await add(visitor, { ...shop(house), ...chosen(1), 'start-index': '50' });
+    expect([late.status, late.text]).toEqual([409, expect.stringContaining('wallet 1 already')]);
+  });
+});
+
+describe('a store', () => {
+  test('is changed: bands, switches, Callback URL; what was typed stands after a refusal', async () => {
+    const house = await openHouse();
+    const visitor = await signedIn(house);
+    const saved = await visitor.submit(`${stores}/1`, 'change', {
+      ...shop(house, { name: 'Renamed', 'reversal-callback': 'on' }),
+      ...{ 'above-0': '0,05', 'depth-0': '6', 'above-1': '1', 'depth-1': '12' },
+    });
+    expect(saved.to).toBe(`${stores}/1?done=saved`);
+    await house.withStore(async ({ catalog, audit }) => {
+      expect(catalog.store(1)).toMatchObject({
+        name: 'Renamed',
+        reversalCallback: true,
+        requiredConfirmations: 3,
+        confirmationBands:
+          '[{"aboveSat":5000000,"confirmations":6},{"aboveSat":100000000,"confirmations":12}]',
+      });
+      expect(audit.list(1)).toMatchObject([{ action: 'store.change', storeId: 1 }]);
+    });
+    const refused = await visitor.submit(`${stores}/1`, 'change', {
+      ...shop(house, { name: 'Kept while wrong', confirmations: '101' }),
+    });
+    expect(refused.status).toBe(400);
+    expect(refused.text).toContain('value="Kept while wrong"');
+  });
+
+  test('a test callback shows the exchange, and what the shop answered as text', async () => {
+    const house = await openHouse();
+    const visitor = await signedIn(house);
+    house.receiver.script({ status: 500, body: '<img src=x onerror=alert(1)>' });
+    const seen = await visitor.submit(`${stores}/1`, 'send-test');
+    expect(seen.text).toContain('&lt;img src=x onerror=alert(1)&gt;');
+    expect(seen.text).not.toContain('<img');
+    expect(seen.text).toContain('webhook-signature: v1,');
+    expect(house.receiver.requests).toHaveLength(1);
+    const [request] = house.receiver.requests;
+    expect(seen.text).toContain(`${request?.url}`.replaceAll('&', '&amp;'));
+    const well = await visitor.submit(`${stores}/1`, 'send-test');
+    expect(well.text).toContain('the callback is delivered');
+  });
+
+  test('its secret is shown on request alone, and a new one has an overlap', async () => {
+    const house = await openHouse();
+    const visitor = await signedIn(house);
+    const before = await house.withStore(async ({ catalog }) => catalog.store(1).webhookSecret);
+    expect((await visitor.get(`${stores}/1`)).text).not.toContain(before);
+    expect((await visitor.submit(`${stores}/1`, 'reveal-secret')).text).toContain(before);
+    const { text } = await visitor.submit(`${stores}/1`, 'rotate-secret');
+    expect(text).not.toContain(before);
+    await house.withStore(async ({ catalog }) => {
+      const row = catalog.store(1);
+      expect(text).toContain(row.webhookSecret);
+      expect(row.previousWebhookSecret).toBe(before);
+    });
+  });
+
+  test('its keys: shown once, may do no more than they say, ended', async () => {
+    const house = await openHouse();
+    await untilReady(house);
+    const visitor = await signedIn(house);
+    const { text } = await visitor.submit(`${stores}/1`, 'add-key', { scope: 'read' });
+    const [key = ''] = /pgk_\w{43,}/.exec(text) ?? [];
+    const ask = async (path: string) =>
+      (await house.ask(path, { headers: { Authorization: `Bearer ${key}` } })).status;
+    expect([await ask('/api/v2/stores'), await ask('/api/new_address')]).toEqual([200, 403]);
+    expect((await visitor.get(`${stores}/1`)).text).not.toContain(key);
+    expect((await visitor.submit(`${stores}/1`, 'revoke-key', { key: '2' })).status).toBe(303);
+    expect(await ask('/api/v2/stores')).toBe(401);
+    expect((await visitor.submit(`${stores}/1`, 'revoke-key', { key: '1' })).status).toBe(404);
+  });
+
+  test('Connect a plugin opens for 15 minutes, for one key', async () => {
+    const house = await openHouse();
+    await untilReady(house);
+    const visitor = await signedIn(house);
+    const rename = async () => {
+      const init = { method: 'POST', body: '{"name":"By a plugin"}' };
+      return (await house.ask('/api/v2/stores/1', init)).status;
+    };
+    expect(await rename()).toBe(403);
+    const opened = await visitor.submit(`${stores}/1`, 'allow-plugin', { key: '1' });
+    const page = await visitor.get(opened.to ?? '');
+    expect(page.text).toMatch(/data-until="\d+">15 minutes left/);
+    expect(await rename()).toBe(200);
+    house.world.jumpWallClock(15 * minuteMs);
+    expect(await rename()).toBe(403);
+    expect((await visitor.get(`${stores}/1`)).text).not.toContain('minutes left');
+  });
+
+  test('takes another wallet, one that there is or a new one', async () => {
+    const house = await openHouse();
+    const visitor = await signedIn(house);
+    const path = `${stores}/1/wallet`;
+    expect((await visitor.submit(path, 'use-new', chosen(3))).status).toBe(303);
+    const walletOf = () => house.withStore(async ({ catalog }) => catalog.store(1).walletId);
+    expect(await walletOf()).toBe(2);
+    expect((await visitor.submit(path, 'use-known', { wallet: '1' })).status).toBe(303);
+    expect(await walletOf()).toBe(1);
+    expect((await visitor.submit(path, 'use-known', { wallet: '9' })).status).toBe(404);
+  });
+
+  test('is removed: no more addresses, and its page says so', async () => {
+    const house = await openHouse();
+    await untilReady(house);
+    const visitor = await signedIn(house);
+    const removed = await visitor.submit(`${stores}/1`, 'remove', { 'stop-callbacks': 'on' });
+    expect(removed.to).toBe(`${stores}?done=removed`);
+    expect((await house.ask('/api/new_address')).status).toBe(400);
+    const page = await visitor.get(`${stores}/1`);
+    expect(page.text).toContain('This store was removed');
+    expect(page.text).not.toContain('<form');
+  });
+
+  test.each([`${stores}/2`, `${stores}/0`, `${stores}/x`, `${stores}/2/wallet`])(
+    '%s is none',
+    async (path) => {
+      const house = await openHouse();
+      const visitor = await signedIn(house);
+      expect((await visitor.get(path)).status).toBe(404);
+    },
+  );
+});
+
+test('names and URLs are text wherever they stand', async () => {
+  const name = '</title><script>alert(1)</script>"onfocus="x';
+  const house = await openHouse({
+    store: {
+      name,
+      callbackUrl: 'https://shop.example/cb?a=%22%3E%3Cscript%3E&b=\'"x'.slice(0, 44),
+    },
+  });
+  const visitor = await signedIn(house);
+  for (const path of ['/dashboard', stores, `${stores}/1`, `${stores}/1/wallet`]) {
+    const { status, text } = await visitor.get(path);
+    expect([path, status]).toEqual([path, 200]);
+    expect(text).not.toContain('<script>alert');
+    expect(text).not.toContain('"onfocus="x');
+  }
+});

@@ -1,0 +1,96 @@
+// Somebody at the dashboard, as a browser without script is: it keeps cookies, follows no redirect by
+// itself, and sends forms as the page that it looks at has them.
+
+import { scryptSync } from 'node:crypto';
+import type { House } from './house.ts';
+
+export const password = 'correct horse battery';
+
+export interface Seen {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** Where it redirects to. */
+  readonly to: string | undefined;
+}
+
+export interface Visitor {
+  /** Name and value as they would be sent; empty without one. */
+  cookie: string;
+  /** Of the page that was seen last. */
+  formToken: string;
+  get(path: string, headers?: Record<string, string>): Promise<Seen>;
+  /** Looks at the page, then sends a form of it. */
+  submit(path: string, does: string, fields?: Record<string, string>): Promise<Seen>;
+  /** Sends what it is told, with the headers of a browser on a page of ours unless told otherwise. */
+  post(path: string, body: string, headers?: Record<string, string>): Promise<Seen>;
+}
+
+export interface VisitorOptions {
+  /** Sent with every request: what a proxy would add. */
+  readonly headers?: Record<string, string>;
+  readonly origin?: string;
+}
+
+export function visitorOf(house: House, options: VisitorOptions = {}): Visitor {
+  const own = `http://127.0.0.1:${house.port}`;
+  const { origin = own } = options;
+  async function request(path: string, init: RequestInit): Promise<Seen> {
+    const headers = { ...options.headers, ...(init.headers as Record<string, string>) };
+    if (visitor.cookie !== '') headers.Cookie = visitor.cookie;
+    const response = await fetch(own + path, { ...init, headers, redirect: 'manual' });
+    for (const line of response.headers.getSetCookie()) {
+      const [pair = ''] = line.split(';');
+      visitor.cookie = /Max-Age=0/i.test(line) ? '' : pair;
+    }
+    const text = await response.text();
+    visitor.formToken = /name="token" value="([^"]+)"/.exec(text)?.[1] ?? visitor.formToken;
+    const to = response.headers.get('Location') ?? undefined;
+    return { status: response.status, headers: response.headers, text, to };
+  }
+  const visitor: Visitor = {
+    cookie: '',
+    formToken: '',
+    get: (path, headers = {}) => request(path, { headers }),
+    post: (path, body, headers = {}) =>
+      request(path, {
+        method: 'POST',
+        body,
+        headers: {
+          Origin: origin,
+          'Content-Type': 'application/x-www-form-urlencoded',
+          ...headers,
+        },
+      }),
+    async submit(path, does, fields = {}) {
+      await visitor.get(path);
+      const form = new URLSearchParams({ token: visitor.formToken, do: does, ...fields });
+      return visitor.post(path, String(form));
+    },
+  };
+  return visitor;
+}
+
+/** As paygate keeps a password, but cheap: what it costs stands in it. */
+export function cheapHash(text: string): string {
+  const salt = Buffer.from('salt');
+  const hash = scryptSync(text, salt, 32, { N: 2 ** 4, r: 8, p: 1 });
+  return ['scrypt', 4, 8, 1, salt.toString('base64'), hash.toString('base64')].join(':');
+}
+
+export const setPassword = (house: House, text = password): Promise<void> =>
+  house.withStore((store) =>
+    store.database.write((tx) => store.admin.setPassword(tx, house.world.now(), cheapHash(text))),
+  );
+
+/** Somebody who has just signed in. */
+export async function signedIn(house: House, options: VisitorOptions = {}): Promise<Visitor> {
+  await house.withStore(async ({ admin, database }) => {
+    if (admin.operator() !== undefined) return;
+    await database.write((tx) => admin.setPassword(tx, house.world.now(), cheapHash(password)));
+  });
+  const visitor = visitorOf(house, options);
+  const seen = await visitor.submit('/dashboard/sign-in', 'sign-in', { password });
+  if (seen.status !== 303) throw new Error(`not signed in: ${seen.status} ${seen.text}`);
+  return visitor;
+}

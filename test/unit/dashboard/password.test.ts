@@ -1,0 +1,35 @@
+import { randomBytes } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { createPasswords } from '../../../src/dashboard/password.ts';
+import { cheapHash } from '../../support/visitor.ts';
+
+const passwords = () => createPasswords((length) => randomBytes(length));
+
+test('a password is known again by its hash alone, whose cost is that of scrypt N = 2^17', async () => {
+  const { hash, verify } = passwords();
+  const [first, second] = await Promise.all([hash('fifteen letters'), hash('fifteen letters')]);
+  expect(first).toMatch(/^scrypt:17:8:1:/);
+  expect(first).not.toBe(second);
+  expect(await verify('fifteen letters', first)).toBe(true);
+  expect(await verify('fifteen letterz', first)).toBe(false);
+});
+
+test('the same characters, typed in another way, are the same password', async () => {
+  const { verify } = passwords();
+  expect(await verify('a\u0308 and fourteen more', cheapHash('\u00e4 and fourteen more'))).toBe(
+    true,
+  );
+});
+
+test.each(['', 'fourteen chars', '👍'.repeat(14), 'x'.repeat(1001)])('%j is none', async (text) => {
+  await expect(passwords().hash(text)).rejects.toThrow('at least 15');
+});
+
+test('who comes while eight wait is told to come back; the eight are served', async () => {
+  const { verify } = passwords();
+  const stored = cheapHash('fifteen letters');
+  const eight = Array.from({ length: 8 }, () => verify('fifteen letters', stored));
+  await expect(verify('fifteen letters', stored)).rejects.toThrow('Too many');
+  expect(await Promise.all(eight)).toEqual(Array(8).fill(true));
+  expect(await verify('fifteen letters', stored)).toBe(true);
+});
