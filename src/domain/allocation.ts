@@ -101,7 +101,7 @@ const limitStep = 20;
  * and so would not show money beyond them; undefined while the one it is set to is enough.
  */
 export function gapLimitNeeded({ unpaid, widest }: Gaps, limit: number): number | undefined {
-  if (unpaid < limit - warnAhead && widest <= limit) return undefined;
+  if (unpaid < Math.max(1, limit - warnAhead) && widest <= limit) return undefined;
   // With room for as many more.
   return (Math.ceil(Math.max(unpaid, widest) / limitStep) + 1) * limitStep;
 }

@@ -62,7 +62,7 @@ function samples(): Record<string, Sample> {
     'POST /searchhistory': { path: '/searchhistory', body, other: 403 },
     'GET /tx_detail': { path: `/tx_detail?txid=${txid}`, other: 404 },
     'GET /v2/wallets': { path: '/v2/wallets', other: 200 },
-    'GET /v2/wallets/{id}': { path: '/v2/wallets/1', other: 404 },
+    'GET /v2/wallets/{id}': { path: '/v2/wallets/1?balance=true', other: 404 },
     'GET /v2/stores': { path: '/v2/stores?wallets=true', other: 200 },
     'GET /v2/stores/{id}': { path: '/v2/stores/1', other: 404 },
     'GET /v2/stores/{id}/wallets': { path: '/v2/stores/1/wallets', other: 404 },
@@ -129,8 +129,10 @@ test('every documented operation answers as documented, and none is undocumented
   expect(documented(document).sort()).toEqual(Object.keys(calls).sort());
   await openWindow(1);
   for (const [name, sample] of Object.entries(calls)) {
-    const { status, body } = await call(name, sample, house.apiKey);
+    const { status, body, headers } = await call(name, sample, house.apiKey);
     expect([name, status]).toEqual([name, 200]);
+    expect([name, headers.get('Cache-Control')]).toEqual([name, 'no-store']);
+    expect([name, headers.get('X-Content-Type-Options')]).toEqual([name, 'nosniff']);
     const [method = '', path = ''] = name.split(' ');
     const { content } = document.paths[path][method.toLowerCase()].responses['200'];
     const shape = z.fromJSONSchema(content['application/json'].schema);
