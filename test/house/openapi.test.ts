@@ -9,6 +9,7 @@ import type { KeyScope } from '../../src/domain/scope.ts';
 import { parsePriceSource } from '../../src/price/sources.ts';
 import { closeHouses, type House, merchantKey, openHouse, untilReady } from '../support/house.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
+import { signedIn } from '../support/visitor.ts';
 
 const sources: Receiver[] = [];
 afterEach(async () => {
@@ -194,13 +195,17 @@ describe('each operation', () => {
   const writes = /^(DELETE|POST \/v2|POST \/update_callback)/;
 });
 
-test('a cookie never stands in for a key, whatever it holds', async () => {
+test('a cookie never stands in for a key, neither that of a session nor one that holds a key', async () => {
   await openWindow(1);
+  const operator = await signedIn(house);
+  expect((await operator.get('/dashboard/stores')).status).toBe(200);
   const cookies = ['__Host-session', '__Host-paygate', 'session', 'Authorization', 'key'].flatMap(
     (name) => [`${name}=${house.apiKey}`, `${name}=Bearer ${house.apiKey}`],
   );
   for (const [name, sample] of Object.entries(samples())) {
-    const { status } = await call(name, sample, undefined, { Cookie: cookies.join('; ') });
+    const { status } = await call(name, sample, undefined, {
+      Cookie: [operator.cookie, ...cookies].join('; '),
+    });
     expect([name, status]).toEqual([name, sample.open ? 200 : 401]);
   }
 });
