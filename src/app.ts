@@ -14,7 +14,7 @@ import { builtInServers } from './electrum/servers.ts';
 import type { ServerAddress } from './electrum/trust.ts';
 import { PaygateError } from './errors.ts';
 import { createFeed, type Feed } from './http/feed.ts';
-import { createHealth, type HealthReport } from './http/health.ts';
+import { createHealth, type HealthReport, hostWarnings } from './http/health.ts';
 import type { Rates } from './http/limits.ts';
 import {
   createHttp,
@@ -23,6 +23,8 @@ import {
   listen,
   type ServerOptions,
 } from './http/server.ts';
+import { createUnlisted } from './http/unlisted.ts';
+import { createGapWarnings } from './http/wallet-gaps.ts';
 import { createPrices, type Prices } from './price/prices.ts';
 import { builtInSources } from './price/sources.ts';
 import { inspectFile, lockForServer } from './store/file.ts';
@@ -171,25 +173,25 @@ function join(parts: Parts, release: () => Promise<void>): App {
     version: version.split('.').slice(0, 2).join('.'),
     listeners: () => (listening ? [{ host: config.listen.host, port: listening.port }] : []),
   });
-  const dispatcher = createDispatcher({
-    world,
-    database: store.database,
-    outbox: store.outbox,
-    sender,
-  });
+  const dispatcher = createDispatcher({ ...store, world, sender });
   const watcher = createWatcher({
     world,
     store,
     network,
     servers,
     proxy: config.proxy,
+    ownMaxInFlight: config.electrumInFlight,
     proveDepthAboveSat: config.proveDepthAbove,
     onCallbacks: () => dispatcher.wake(),
   });
   const hasRoom = () => store.database.freeBytes() >= diskFloorBytes;
-  const health = createHealth({ store, watcher, copied, hasRoom, now: () => world.now() });
+  const clocks = clocksOf(world);
+  const unlisted = createUnlisted({ ...clocks, ...apiSettings(config), log: world.log });
+  const gapWarnings = createGapWarnings({ ...clocks, ...apiSettings(config), store });
+  const others = [gapWarnings, unlisted.warnings, () => hostWarnings(dispatcher.downHosts())];
+  const health = createHealth({ ...clocks, store, watcher, copied, hasRoom, others });
   const dashboard = dashboardFor(parts, { health, sender, watcher, dispatcher });
-  const fetch = fetchFor(parts, { health, watcher, hasRoom, pages: dashboard.app });
+  const fetch = fetchFor(parts, { health, unlisted, watcher, hasRoom, pages: dashboard.app });
   const cancels: (() => void)[] = [];
 
   /** Once a second: what other processes wrote, and the log's size. */
@@ -234,20 +236,19 @@ function join(parts: Parts, release: () => Promise<void>): App {
   };
 }
 
-interface Served extends Pick<ServerOptions, 'health' | 'pages'> {
+interface Served extends Pick<ServerOptions, 'health' | 'unlisted' | 'pages'> {
   readonly watcher: Watcher;
   readonly hasRoom: () => boolean;
 }
 
 const fetchFor = ({ config, world, ...parts }: Parts, served: Served): Fetch => {
-  const { health, pages, watcher, hasRoom } = served;
+  const { watcher, hasRoom, ...made } = served;
   return createHttp({
     ...parts,
-    ...{ health, pages },
-    log: world.log,
-    now: () => world.now(),
-    monotonic: () => world.monotonic(),
+    ...made,
+    ...clocksOf(world),
     ...apiSettings(config),
+    log: world.log,
     reader: watcher.reader,
     after: (delayMs, run) => world.after(delayMs, run),
     newWebhookSecret: () => newWebhookSecret((length) => world.randomBytes(length)),
@@ -278,13 +279,20 @@ const dashboardFor = (
     ...made,
     proxies: config.trustedProxy,
     publicUrl: config.publicUrl,
+    walletGap: config.walletGap,
     onCatalog: () => watcher.catalogChanged(),
     onCallbacks: () => dispatcher.wake(),
   });
 
+const clocksOf = (world: World) => ({
+  now: () => world.now(),
+  monotonic: () => world.monotonic(),
+});
+
 const apiSettings = (config: Config) => ({
   rates: ratesOf(config),
   proxies: config.trustedProxy,
+  walletGap: config.walletGap,
   refuseGap: config.refuseGap,
   foreignBalances: config.foreignBalances,
 });

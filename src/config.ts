@@ -8,6 +8,7 @@ import {
   parseCheckpoint,
   parseNetworkName,
 } from './bitcoin/network.ts';
+import { scanGap } from './domain/allocation.ts';
 import { type Proxies, parseProxyNetwork } from './domain/client-address.ts';
 import type { Rate } from './domain/rate.ts';
 import { parseProxy } from './electrum/proxy.ts';
@@ -39,12 +40,16 @@ export interface Config {
   readonly electrum: readonly ServerAddress[];
   /** Every Electrum server is reached through it, and never beside it. */
   readonly proxy?: SocksProxy | undefined;
+  /** Undefined: as many as an own server bears by default. */
+  readonly electrumInFlight?: number | undefined;
   /** Satoshi: above it the depth of a block's tree is proven as well. */
   readonly proveDepthAbove: number;
   /** How the outside reaches us; undefined until the merchant says so. */
   readonly publicUrl: string | undefined;
   /** Whose `X-Forwarded-For` is believed. */
   readonly trustedProxy: Proxies;
+  /** What the merchant's own wallet is set to: after so many unpaid addresses it stops looking. */
+  readonly walletGap: number;
   /** Unpaid addresses in a row after which a wallet's next one is refused; undefined: never. */
   readonly refuseGap: number | undefined;
   /** Whether balances of addresses that are not ours may be asked for. */
@@ -160,6 +165,13 @@ export const options: OptionTable = {
     secret: true,
     parse: optional(parseProxy),
   },
+  electrumInFlight: {
+    flag: '--electrum-in-flight',
+    env: 'PAYGATE_ELECTRUM_IN_FLIGHT',
+    value: 'n',
+    help: 'requests under way at once at an Electrum server of your own (default: 100)',
+    parse: optional(parseCount),
+  },
   proveDepthAbove: {
     flag: '--prove-depth-above',
     env: 'PAYGATE_PROVE_DEPTH_ABOVE',
@@ -183,12 +195,20 @@ export const options: OptionTable = {
     repeatable: true,
     parse: (texts) => texts.map(parseProxyNetwork),
   },
+  walletGap: {
+    flag: '--wallet-gap',
+    env: 'PAYGATE_WALLET_GAP',
+    value: 'n',
+    help: "the gap limit that the merchant's own wallet is set to; /healthz warns before it is reached",
+    default: String(scanGap),
+    parse: one(parseCount),
+  },
   refuseGap: {
     flag: '--refuse-gap',
     env: 'PAYGATE_REFUSE_GAP',
     value: 'n',
     help: 'refuse an address after so many unpaid ones in a row (default: never)',
-    parse: optional(parseGap),
+    parse: optional(parseCount),
   },
   foreignBalances: {
     flag: '--foreign-balances',
@@ -283,7 +303,8 @@ function parseAmount(text: string): number {
 
 const loopback = /^(127(\.\d{1,3}){3}|\[::1\]|localhost)$/;
 
-function parseListen(text: string): Listen {
+/** @throws PaygateError invalid, for an address that is not loopback too */
+export function parseListen(text: string): Listen {
   const match = /^(.+):(\d{1,5})$/.exec(text);
   const port = Number(match?.[2]);
   if (match?.[1] === undefined || port > 65_535) {
@@ -318,7 +339,7 @@ function parseChoice(text: string): boolean {
   throw new PaygateError('invalid', `allow or refuse expected, not "${text}"`);
 }
 
-function parseGap(text: string): number {
+function parseCount(text: string): number {
   if (/^[1-9]\d{0,3}$/.test(text)) return Number(text);
   throw new PaygateError('invalid', `a number from 1 to 9999 expected, not "${text}"`);
 }

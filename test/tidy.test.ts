@@ -24,6 +24,7 @@ const ranks: Readonly<Record<string, number>> = {
   sandbox: 6,
   'config.ts': 6,
   'app.ts': 7,
+  'sandbox-app.ts': 7.2,
   'world-node.ts': 7.5,
   cli: 8,
   'main.ts': 9,
@@ -51,7 +52,7 @@ interface SourceFile {
 }
 
 const files = readdirSync('src', { recursive: true, encoding: 'utf8' })
-  .filter((path) => /\.tsx?$/.test(path))
+  .filter((path) => /(?<!\.d)\.tsx?$/.test(path))
   .map(read);
 
 function read(path: string): SourceFile {

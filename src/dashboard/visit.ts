@@ -23,6 +23,8 @@ export interface DashboardOptions {
   readonly sender: Sender;
   readonly proxies: Proxies;
   readonly publicUrl: string | undefined;
+  /** The gap limit that merchants' own wallets are set to. */
+  readonly walletGap: number;
   /** After a commit that changed stores or wallets. */
   readonly onCatalog: () => void;
   /** After a commit that made callbacks due. */

@@ -1,30 +1,32 @@
 // `balance` and `searchhistory` (wire §§2-3): sums and lists over whole histories.
 
 import { z } from 'zod';
-import { type Balance, balanceOf, isConfirmed, type Movement } from '../domain/movement.ts';
+import { isConfirmed, type Movement, balanceOf as sumOf } from '../domain/movement.ts';
 import { PaygateError } from '../errors.ts';
 import type { ScriptMovements } from '../watcher/reader.ts';
 import { type Operation, operation } from './operation.ts';
 import type { ApiOptions } from './options.ts';
+import { patiently } from './patience.ts';
 import { satoshis, unixTime } from './schemas.ts';
-import { createTargets, splitTargets, type Targets } from './targets.ts';
+import { splitTargets, type Targets } from './targets.ts';
 
 const mostListed = 200;
 
 const addr = z
   .string()
   .optional()
-  .describe('Addresses and extended public keys, split by white space, +, or commas; at most 100');
+  .describe(
+    'Addresses, extended public keys and output descriptors, split by white space, +, or commas; at most 100',
+  );
 const asked = z.object({ addr });
 
+export const balanceShape = z.object({
+  confirmed: satoshis,
+  unconfirmed: satoshis.describe('Below 2 confirmations; negative when it is spent'),
+});
+
 const balanceAnswer = z.object({
-  response: z.array(
-    z.object({
-      addr: z.string(),
-      confirmed: satoshis,
-      unconfirmed: satoshis.describe('Below 2 confirmations; negative when it is spent'),
-    }),
-  ),
+  response: z.array(z.object({ addr: z.string(), ...balanceShape.shape })),
 });
 
 const entry = z.object({
@@ -47,6 +49,16 @@ const textOf = (query: z.infer<typeof asked>, body: z.infer<typeof asked>): stri
 
 const tipHeightOf = ({ store }: ApiOptions): number => store.headers.tip()?.height ?? 0;
 
+/** What is on some scripts together, in satoshis. */
+export function balanceOf(
+  options: ApiOptions,
+  scripts: readonly ScriptMovements[],
+): z.infer<typeof balanceShape> {
+  const movements = scripts.flatMap((script) => script.movements);
+  const { confirmedSat, unconfirmedSat } = sumOf(movements, tipHeightOf(options));
+  return { confirmed: confirmedSat, unconfirmed: unconfirmedSat };
+}
+
 const balance = (options: ApiOptions, targets: Targets): Operation =>
   operation({
     methods: ['GET', 'POST'],
@@ -59,25 +71,18 @@ const balance = (options: ApiOptions, targets: Targets): Operation =>
     async run({ query, body, key }) {
       const text = textOf(query, body);
       const found = await targets.read(text, key);
-      const tipHeight = tipHeightOf(options);
       return {
-        response: splitTargets(text).map((target, index) => {
-          const { confirmedSat, unconfirmedSat } = sumOf(found[index] ?? [], tipHeight);
-          return { addr: target, confirmed: confirmedSat, unconfirmed: unconfirmedSat };
-        }),
+        response: splitTargets(text).map((target, index) => ({
+          addr: target,
+          ...balanceOf(options, found[index] ?? []),
+        })),
       };
     },
   });
 
-const sumOf = (scripts: readonly ScriptMovements[], tipHeight: number): Balance =>
-  balanceOf(
-    scripts.flatMap(({ movements }) => movements),
-    tipHeight,
-  );
-
 /** What one transaction did to all that was asked for. */
 interface Merged extends Movement {
-  readonly addresses: ReadonlySet<string>;
+  readonly addresses: Set<string>;
 }
 
 function merge(scripts: Iterable<ScriptMovements>): Merged[] {
@@ -88,7 +93,7 @@ function merge(scripts: Iterable<ScriptMovements>): Merged[] {
       merged.set(movement.txid, {
         ...movement,
         deltaSat: movement.deltaSat + (known?.deltaSat ?? 0),
-        addresses: new Set([...(known?.addresses ?? []), address]),
+        addresses: (known?.addresses ?? new Set<string>()).add(address),
       });
     }
   }
@@ -109,20 +114,24 @@ const searchHistory = (options: ApiOptions, targets: Targets): Operation =>
     async run({ query, body, key }) {
       const found = await targets.read(textOf(query, body), key);
       const tipHeight = tipHeightOf(options);
-      const all = merge(new Set(found.flat()));
+      // An address and its wallet may both be named: it counts once.
+      const scripts = new Map(found.flat().map((script) => [script.address, script]));
+      const all = merge(scripts.values());
       const pending = all.filter((each) => !isConfirmed(each, tipHeight)).slice(0, mostListed);
       const history = all.filter((each) => isConfirmed(each, tipHeight)).slice(0, mostListed);
-      return {
-        pending: await Promise.all(
-          pending.map(async (each) => ({
-            status: each.height === null ? (0 as const) : (1 as const),
-            ...(await describe(options, each)),
-          })),
-        ),
-        history: await Promise.all(history.map((each) => describe(options, each))),
-      };
+      const entries = Promise.all([
+        Promise.all(pending.map((each) => describePending(options, each))),
+        Promise.all(history.map((each) => describe(options, each))),
+      ]);
+      const [waiting, confirmed] = await patiently(options, entries);
+      return { pending: waiting, history: confirmed };
     },
   });
+
+const describePending = async (options: ApiOptions, each: Merged) => ({
+  status: each.height === null ? (0 as const) : (1 as const),
+  ...(await describe(options, each)),
+});
 
 async function describe(options: ApiOptions, { txid, height, deltaSat, addresses }: Merged) {
   const { reader, store, now } = options;
@@ -135,7 +144,7 @@ async function describe(options: ApiOptions, { txid, height, deltaSat, addresses
   };
 }
 
-export function balanceOperations(options: ApiOptions): Operation[] {
-  const targets = createTargets(options);
-  return [balance(options, targets), searchHistory(options, targets)];
-}
+export const balanceOperations = (options: ApiOptions, targets: Targets): Operation[] => [
+  balance(options, targets),
+  searchHistory(options, targets),
+];

@@ -1,9 +1,9 @@
-// What people see of addresses: lists by page, one of them, and how wide a wallet's gap is. Reads alone.
+// What people see of addresses: lists by page, one of them, and which another program has used. Reads alone.
 
 import { and, desc, eq, getTableColumns, sql } from 'drizzle-orm';
 import { PaygateError } from '../errors.ts';
 import type { Orm } from './database.ts';
-import { addresses, stores, wallets } from './schema.ts';
+import { addresses, stores } from './schema.ts';
 
 export interface AddressFilter {
   readonly storeId?: number | undefined;
@@ -14,12 +14,6 @@ export interface AddressFilter {
 }
 
 export type AddressEntry = ReturnType<typeof list>[number];
-
-export interface Gap {
-  readonly walletId: number;
-  /** How many addresses in a row are unpaid at its end. */
-  readonly unpaid: number;
-}
 
 export type AddressDesk = ReturnType<typeof createAddressDesk>;
 
@@ -33,8 +27,6 @@ export function createAddressDesk(orm: Orm) {
       if (row === undefined) throw new PaygateError('not_found', `there is no address ${id}`);
       return row;
     },
-    gaps: (): Gap[] =>
-      orm.select({ walletId: wallets.id, unpaid: unpaidAtEnd }).from(wallets).all(),
     /** Indexes that another program has used before we could issue them, by wallet. */
     foreignUses: () =>
       orm
@@ -45,16 +37,6 @@ export function createAddressDesk(orm: Orm) {
         .all(),
   };
 }
-
-/** Below the counter and beyond the last address with a history. In raw names: the columns of two tables meet. */
-const unpaidAtEnd = sql<number>`max(0, wallets.next_index - 1 - coalesce((
-  select a.derivation_index from addresses a
-  where a.wallet_id = wallets.id and a.branch = 0
-    and a.derivation_index < wallets.next_index and a.status_hash is not null
-  order by a.derivation_index desc limit 1), (
-  select min(a.derivation_index) - 1 from addresses a
-  where a.wallet_id = wallets.id and a.origin in ('issued', 'skipped')),
-  wallets.next_index - 1))`;
 
 function list(orm: Orm, filter: AddressFilter & { readonly id?: number }) {
   const { id, storeId, paid, beforeId, limit } = filter;

@@ -1,14 +1,14 @@
 // Addresses of the wallets' external branches: derived ahead, issued once, never recycled.
 // Every rise of a wallet's counter goes through `advance`, which announces it to the mark.
 
-import { and, count, desc, eq, lt, max, type SQL, sql } from 'drizzle-orm';
+import { and, count, desc, eq, max, type SQL, sql } from 'drizzle-orm';
 import type { Scripthash } from '../bitcoin/ids.ts';
 import { deriveAddress, type WalletKey } from '../bitcoin/keychain.ts';
-import type { StatusHash } from '../domain/history.ts';
 import { PaygateError } from '../errors.ts';
 import type { Catalog, WalletRow } from './catalog.ts';
 import type { Orm, Tx } from './database.ts';
-import { type AddressOrigin, addresses, payments, stores, wallets } from './schema.ts';
+import { type AddressOrigin, addresses, stores, wallets } from './schema.ts';
+import { createWatchedPages, type WatchedPages } from './watched.ts';
 
 export type AddressRow = typeof addresses.$inferSelect;
 
@@ -22,19 +22,17 @@ export interface Issued {
   readonly issuedAt: number;
 }
 
-export interface Watched {
-  readonly id: number;
-  readonly scripthash: Scripthash;
-  readonly statusHash: StatusHash | null;
-}
-
-export interface Addresses {
+export interface Addresses extends WatchedPages {
   /** Hands out the wallet's next unused address. @throws PaygateError unavailable before the first scan */
   issue(tx: Tx, now: number, walletId: number, storeId: number): Issued;
   /** The last one issued to the store, where nobody has paid it and it was issued after a time. */
   unpaidSince(walletId: number, storeId: number, since: number): Issued | undefined;
   /** Whether the wallet's last so many addresses are all unpaid. */
   isUnpaidFor(walletId: number, count: number): boolean;
+  /** How many of the wallet's newest addresses were given out since the last one that was paid. */
+  unpaidRun(walletId: number): number;
+  /** The longest way from a paid one of them to the next. */
+  widestStep(walletId: number): number;
   /** An address that was issued, by its row. */
   issuedAs(id: number): Issued | undefined;
   /** Derives addresses in advance up to (not including) the index; answers the new ones. */
@@ -48,21 +46,15 @@ export interface Addresses {
   /** Whether an index of the wallet was ever given out. */
   isUsed(walletId: number): boolean;
   byScripthash(scripthash: Scripthash): AddressRow | undefined;
-  /** Those that are watched, newest first, below an id: to be read page by page. */
-  watched(beforeId: number, limit: number): Watched[];
   countIssued(): number;
-  /** Issued since a time, or with a payment that may still change; newest first, below an id. */
-  hot(since: number, beforeId: number, limit: number): Watched[];
-  countHot(since: number): number;
-  /** Everything that customers may hold, newest first, below an id. */
-  given(beforeId: number, limit: number): Watched[];
-  countGiven(): number;
 }
 
 /** The branch that BIP44 gives to addresses which are shown to others. */
 const external = 0;
 /** How far back a store's last address is looked for: other stores may share its wallet. */
 const reusedWithin = 100;
+/** How far back gaps are looked for: anybody may ask for them, and a million would hold us up. */
+const gapsWithin = 5_000;
 
 export function createAddresses(orm: Orm, catalog: Catalog): Addresses {
   const statements = prepare(orm);
@@ -106,6 +98,8 @@ export function createAddresses(orm: Orm, catalog: Catalog): Addresses {
       const rows = statements.newest.all({ walletId, limit: count });
       return rows.length === count && rows.every(({ statusHash }) => statusHash === null);
     },
+    unpaidRun: (walletId) => statements.unpaidRun.get({ walletId })?.count ?? 0,
+    widestStep: (walletId) => statements.widestStep.get({ walletId })?.widest ?? 0,
     issuedAs(id) {
       const row = statements.byId.get({ id });
       return row && issuedOf(row);
@@ -137,12 +131,8 @@ export function createAddresses(orm: Orm, catalog: Catalog): Addresses {
     },
     isUsed: (walletId) => statements.firstUsed.get({ walletId }) !== undefined,
     byScripthash: (scripthash) => statements.byScripthash.get({ scripthash }),
-    watched: (beforeId, limit) => statements.watched.all({ beforeId, limit }),
     countIssued: () => statements.countIssued.get()?.count ?? 0,
-    hot: (since, beforeId, limit) => statements.hot.all({ since, beforeId, limit }),
-    countHot: (since) => statements.countHot.get({ since })?.count ?? 0,
-    given: (beforeId, limit) => statements.given.all({ beforeId, limit }),
-    countGiven: () => statements.countGiven.get()?.count ?? 0,
+    ...createWatchedPages(orm),
   };
 }
 
@@ -195,7 +185,7 @@ function prepare(orm: Orm) {
       })
       .prepare(),
     newest: prepareNewest(orm),
-    ...preparePages(orm),
+    ...prepareGaps(orm),
     issue: orm.update(addresses).set(takenAs('issued')).where(rowId()).prepare(),
     skip: orm.update(addresses).set(takenAs('skipped')).where(rowId()).prepare(),
     setNextIndex: orm
@@ -225,37 +215,36 @@ const prepareNewest = (orm: Orm) =>
     .limit(sql.placeholder('limit'))
     .prepare();
 
-const value = (name: string): SQL => sql`${sql.placeholder(name)}`;
-
-function preparePages(orm: Orm) {
-  const fields = {
-    id: addresses.id,
-    scripthash: addresses.scripthash,
-    statusHash: addresses.statusHash,
-  };
-  const isGiven = sql`${addresses.origin} in ('issued', 'skipped')`;
-  const isHot = sql`${isGiven} and (${addresses.issuedAt} > ${sql.placeholder('since')}
-    or exists (select 1 from ${payments} where ${payments.addressId} = ${addresses.id}
-      and ${payments.state} in ('unconfirmed', 'confirming', 'confirmed')))`;
-  const isBefore = lt(addresses.id, sql.placeholder('beforeId'));
-  const page = (condition?: SQL) =>
-    orm
-      .select(fields)
-      .from(addresses)
-      .where(and(isBefore, condition))
-      .orderBy(desc(addresses.id))
-      .limit(sql.placeholder('limit'))
-      .prepare();
-  const counted = (condition: SQL) =>
-    orm.select({ count: count() }).from(addresses).where(condition).prepare();
+/** Along the newest of the external branch; an address with any history counts as paid. */
+function prepareGaps(orm: Orm) {
+  const walletId = sql.placeholder('walletId');
+  const next = sql`(select next_index from wallets where id = ${walletId})`;
+  const isGiven = sql`wallet_id = ${walletId} and branch = ${external}
+    and derivation_index >= ${next} - ${gapsWithin} and derivation_index < ${next}`;
+  const start = sql`(select min(derivation_index) - 1 from addresses where ${isGiven})`;
+  const paid = sql`select derivation_index as place from addresses
+    where ${isGiven} and status_hash is not null`;
   return {
-    watched: page(),
-    hot: page(isHot),
-    countHot: counted(isHot),
-    given: page(isGiven),
-    countGiven: counted(isGiven),
+    unpaidRun: orm
+      .select({
+        count: sql<number>`${wallets.nextIndex} - 1 - coalesce(
+          (${paid} order by derivation_index desc limit 1), ${start}, ${wallets.nextIndex} - 1)`,
+      })
+      .from(wallets)
+      .where(eq(wallets.id, walletId))
+      .prepare(),
+    widestStep: orm
+      .select({
+        widest: sql<number | null>`(select max(place - before) from
+          (select place, lag(place, 1, ${start}) over (order by place) as before from (${paid})))`,
+      })
+      .from(wallets)
+      .where(eq(wallets.id, walletId))
+      .prepare(),
   };
 }
+
+const value = (name: string): SQL => sql`${sql.placeholder(name)}`;
 
 const rowId = () => eq(addresses.id, sql.placeholder('id'));
 

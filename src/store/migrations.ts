@@ -26,6 +26,7 @@ export const migrations: readonly Migration[] = [
 --> statement-breakpoint
 CREATE UNIQUE INDEX \`addresses_scripthash_unique\` ON \`addresses\` (\`scripthash\`);--> statement-breakpoint
 CREATE INDEX \`addresses_origin\` ON \`addresses\` (\`wallet_id\`,\`origin\`,\`derivation_index\`);--> statement-breakpoint
+CREATE INDEX \`addresses_issued\` ON \`addresses\` (\`issued_at\`) WHERE issued_at is not null;--> statement-breakpoint
 CREATE UNIQUE INDEX \`addresses_place\` ON \`addresses\` (\`wallet_id\`,\`branch\`,\`derivation_index\`);--> statement-breakpoint
 CREATE TABLE \`admin\` (
 	\`id\` integer PRIMARY KEY NOT NULL,
@@ -149,6 +150,7 @@ CREATE TABLE \`payments\` (
 --> statement-breakpoint
 CREATE INDEX \`payments_state\` ON \`payments\` (\`state\`,\`height\`);--> statement-breakpoint
 CREATE INDEX \`payments_txid\` ON \`payments\` (\`txid\`);--> statement-breakpoint
+CREATE INDEX \`payments_unsettled\` ON \`payments\` (\`address_id\`) WHERE state in ('unconfirmed', 'confirming', 'confirmed');--> statement-breakpoint
 CREATE INDEX \`payments_seen\` ON \`payments\` (\`first_seen_at\`);--> statement-breakpoint
 CREATE UNIQUE INDEX \`payments_identity\` ON \`payments\` (\`address_id\`,\`txid\`);--> statement-breakpoint
 CREATE TABLE \`servers\` (
@@ -184,6 +186,8 @@ CREATE TABLE \`stores\` (
 	\`required_confirmations\` integer NOT NULL,
 	\`confirmation_bands\` text DEFAULT '[]' NOT NULL,
 	\`reversal_callback\` integer DEFAULT false NOT NULL,
+	\`omit_rbf\` integer DEFAULT false NOT NULL,
+	\`minimum_sat\` integer,
 	\`allow_private_callback\` integer DEFAULT false NOT NULL,
 	\`allow_http_callback\` integer DEFAULT false NOT NULL,
 	\`callback_ca\` text,

@@ -50,6 +50,10 @@ export const stores = sqliteTable('stores', {
   confirmationBands: text('confirmation_bands').notNull().default('[]'),
   /** Whether a payment that vanished after 1 or 2 is told as -1. */
   reversalCallback: flag('reversal_callback'),
+  /** Whether callbacks say nothing of `rbf`, for receivers that stop at it. */
+  omitRbf: flag('omit_rbf'),
+  /** Satoshis: a payment of less is recorded, but owes no callback; null for none. */
+  minimumSat: integer('minimum_sat'),
   allowPrivateCallback: flag('allow_private_callback'),
   allowHttpCallback: flag('allow_http_callback'),
   /** PEM: the only authorities that may vouch for the callback's host; null for the usual ones. */
@@ -119,6 +123,7 @@ export const addresses = sqliteTable(
   (table) => [
     unique('addresses_place').on(table.walletId, table.branch, table.derivationIndex),
     index('addresses_origin').on(table.walletId, table.origin, table.derivationIndex),
+    index('addresses_issued').on(table.issuedAt).where(sql`issued_at is not null`),
   ],
 );
 
@@ -173,6 +178,9 @@ export const payments = sqliteTable(
     unique('payments_identity').on(table.addressId, table.txid),
     index('payments_state').on(table.state, table.height),
     index('payments_txid').on(table.txid),
+    index('payments_unsettled')
+      .on(table.addressId)
+      .where(sql`state in ('unconfirmed', 'confirming', 'confirmed')`),
     index('payments_seen').on(table.firstSeenAt),
   ],
 );

@@ -8,8 +8,8 @@ import type { Scripthash } from '../bitcoin/ids.ts';
 import { ServerError } from '../electrum/framing.ts';
 import type { Session } from '../electrum/session.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
-import type { Watched } from '../store/addresses.ts';
 import type { Store } from '../store/open.ts';
+import type { Watched } from '../store/watched.ts';
 import type { World } from '../world.ts';
 
 export interface SweeperParts {
@@ -31,7 +31,7 @@ export interface Sweeper {
 }
 
 /** Above every id. */
-const newest = Number.MAX_SAFE_INTEGER;
+export const newest = Number.MAX_SAFE_INTEGER;
 const minuteMs = 60_000;
 const dayMs = 86_400_000;
 /** How long after it was issued an address is hot. */
@@ -43,34 +43,47 @@ const batchSize = 50;
 const broadcastEveryMs = 6 * 3_600_000;
 const broadcastForMs = 14 * dayMs;
 const broadcastsAtOnce = 20;
+/** Times that the same addresses are asked about where some of them are not answered. */
+const mostUnanswered = 2;
 
 export function createSweeper(parts: SweeperParts): Sweeper {
   const { world, store } = parts;
   const hotSince = () => world.now() - hotForMs;
+  const { addresses } = store;
   const rounds = [
     createRound({
       minutes: hotRoundMinutes,
-      count: () => store.addresses.countHot(hotSince()),
-      page: (before, limit) => store.addresses.hot(hotSince(), before, limit),
+      count: () => addresses.countRecent(hotSince()),
+      page: (last, limit) => addresses.recent(hotSince(), last, limit),
+    }),
+    createRound({
+      minutes: hotRoundMinutes,
+      count: () => addresses.countUnsettled(),
+      page: (last, limit) => addresses.unsettled(last?.id ?? newest, limit),
+      // The others are in the round of recent ones.
+      isPart: ({ issuedAt }) => (issuedAt ?? 0) <= hotSince(),
     }),
     createRound({
       minutes: roundMinutes,
-      count: () => store.addresses.countGiven(),
-      page: (before, limit) => store.addresses.given(before, limit),
+      count: () => addresses.count(),
+      page: (last, limit) => addresses.given(last?.id ?? newest, limit),
     }),
   ];
   let sweeping = false;
 
+  async function compareOne(session: Session, { scripthash, statusHash }: Watched): Promise<void> {
+    const status = await session.subscribe(scripthash, { bulk: true });
+    if (status !== statusHash) parts.mark(scripthash);
+    if (session === parts.watched() && parts.isSubscribed(scripthash)) return;
+    await session.unsubscribe(scripthash, { bulk: true });
+  }
+
+  /** What a server refuses to tell of one address is nothing; that it does not answer is thrown. */
   async function compare(session: Session, rows: readonly Watched[]): Promise<void> {
-    const watched = parts.watched();
-    await Promise.all(
-      rows.map(async ({ scripthash, statusHash }) => {
-        const status = await session.subscribe(scripthash, { bulk: true });
-        if (status !== statusHash) parts.mark(scripthash);
-        if (session === watched && parts.isSubscribed(scripthash)) return;
-        await session.unsubscribe(scripthash, { bulk: true });
-      }),
-    );
+    const compared = await Promise.allSettled(rows.map((row) => compareOne(session, row)));
+    for (const each of compared) {
+      if (each.status === 'rejected' && !(each.reason instanceof ServerError)) throw each.reason;
+    }
   }
 
   /** The rounds in turns, so that neither waits for the other's end. */
@@ -112,6 +125,7 @@ export function createSweeper(parts: SweeperParts): Sweeper {
   };
 }
 
+/** Once to each server that is connected, whatever it answers. */
 async function broadcast({ world, store, live }: SweeperParts): Promise<void> {
   const now = world.now();
   const due = store.ledger.toBroadcast(
@@ -122,26 +136,29 @@ async function broadcast({ world, store, live }: SweeperParts): Promise<void> {
   for (const txid of due) {
     const raw = store.ledger.rawOf(txid);
     if (raw === undefined) continue;
-    for (const session of live()) await broadcastOne(session, raw);
+    await Promise.all(live().map((session) => broadcastOne(session, raw)));
     await store.database.write((tx) => store.ledger.noteBroadcast(tx, now, txid));
   }
 }
 
-/** A server refuses what it has already, and what conflicts with what it has. */
+/** A server refuses what it has already, and what conflicts with what it has; or it does not answer. */
 async function broadcastOne(session: Session, raw: Uint8Array): Promise<void> {
   try {
     await session.broadcast(raw);
   } catch (error) {
-    if (!(error instanceof ServerError)) throw error;
+    if (!(error instanceof PaygateError)) throw error;
   }
 }
 
 interface RoundParts {
   /** How long one way through should take. */
   readonly minutes: number;
+  /** How many there are, or a few more. */
   readonly count: () => number;
-  /** Newest first, below an id. */
-  readonly page: (beforeId: number, limit: number) => readonly Watched[];
+  /** Newest first, behind a row. */
+  readonly page: (last: Watched | undefined, limit: number) => readonly Watched[];
+  /** Of a page; all without it. */
+  readonly isPart?: (row: Watched) => boolean;
 }
 
 interface Round {
@@ -152,20 +169,30 @@ interface Round {
 }
 
 /** A way through a set of addresses, over and over. */
-function createRound({ minutes, count, page }: RoundParts): Round {
-  let before = newest;
+function createRound({ minutes, count, page, isPart = () => true }: RoundParts): Round {
+  let last: Watched | undefined;
+  let share = 0;
   let due = 0;
+  let unanswered = 0;
   return {
     beginMinute() {
-      due = Math.ceil(count() / minutes);
+      // What is new since the round began comes first in the next one.
+      if (last === undefined) share = Math.ceil(count() / minutes);
+      due = share;
     },
     async step(compare) {
       const limit = Math.min(due, batchSize);
-      const rows = page(before, limit);
-      await compare(rows);
-      // Only now: what was not answered is asked again.
+      const rows = page(last, limit);
+      try {
+        await compare(rows.filter(isPart));
+      } catch (error) {
+        // What was not answered is asked again, but must not hold up the rest for ever.
+        unanswered += 1;
+        if (unanswered < mostUnanswered || !(error instanceof PaygateError)) throw error;
+      }
+      unanswered = 0;
       const isThrough = rows.length < limit;
-      before = isThrough ? newest : (rows.at(-1)?.id ?? before);
+      last = isThrough ? undefined : (rows.at(-1) ?? last);
       due = isThrough ? 0 : due - rows.length;
       return due > 0;
     },

@@ -30,6 +30,8 @@ export interface WatcherParts {
   readonly servers: readonly ServerAddress[];
   /** All servers are reached through it. */
   readonly proxy: SocksProxy | undefined;
+  /** Requests in flight at an own server, where the operator has set it. */
+  readonly ownMaxInFlight?: number | undefined;
   /** Payments above it are believed only with the depth of their block's tree. */
   readonly proveDepthAboveSat: number;
   /** How many addresses are subscribed at a server; 10,000 without it. */
@@ -120,6 +122,7 @@ class ElectrumWatcher implements Watcher {
       tasks: this.#tasks,
       callWitness: (session) =>
         createWitness(this.#pool, () => this.#roster.sound(), parts.servers.length)(session),
+      elsewhere: (session) => this.#roster.sound().find((each) => each !== session),
       onCallbacks: parts.onCallbacks,
       onLie: (session, reason) => this.#lied(session, reason),
       onMute: (session, reason) => this.#leaveMute(session, reason),
@@ -140,6 +143,7 @@ class ElectrumWatcher implements Watcher {
       tasks: this.#tasks,
       session: () => (this.#caughtUp ? this.#session : undefined),
       watch: (scripthashes) => this.#watch(scripthashes),
+      onRefusal: (session, reason) => this.#leaveMute(session, reason),
     });
     this.reader = createReader({
       store,
@@ -149,7 +153,10 @@ class ElectrumWatcher implements Watcher {
     this.#pool = createPool({
       world,
       servers: parts.servers,
-      session: parts.proxy === undefined ? {} : { proxy: parts.proxy },
+      session: {
+        ...(parts.proxy !== undefined && { proxy: parts.proxy }),
+        ...(parts.ownMaxInFlight !== undefined && { ownMaxInFlight: parts.ownMaxInFlight }),
+      },
       genesisHash: network.genesisHash,
       memory: {
         trust: (label) => store.servers.trust(label),
@@ -176,9 +183,7 @@ class ElectrumWatcher implements Watcher {
   }
 
   issued(scripthash: Scripthash): void {
-    if (this.#subscriber?.has(scripthash) === false) {
-      this.#tasks.run(() => this.#watch([scripthash]));
-    }
+    this.#tasks.run(() => this.#watch([scripthash]));
     this.#care.soon();
   }
 
@@ -217,7 +222,12 @@ class ElectrumWatcher implements Watcher {
   /** The first session is the one that addresses are watched on; another one is a second voice. */
   #joined(session: Session): void {
     if (this.#session === undefined) this.#begin(session);
-    else this.#tasks.run(() => this.#refreshTip(session));
+    else this.#tasks.run(() => this.#hearSecond(session));
+  }
+
+  async #hearSecond(session: Session): Promise<void> {
+    await this.#refreshTip(session);
+    this.#drain.joined();
   }
 
   #begin(session: Session): void {
@@ -227,6 +237,7 @@ class ElectrumWatcher implements Watcher {
         world: this.#parts.world,
         store: this.#parts.store,
         most: this.#parts.mostSubscribed ?? defaultMostSubscribed,
+        tasks: this.#tasks,
         differs: (scripthash) => this.#drain.mark(scripthash),
       },
       session,
@@ -291,7 +302,7 @@ class ElectrumWatcher implements Watcher {
     if (now < this.#mayLeaveMuteAt || session !== this.#session) return;
     if (!this.#roster.sound().some((each) => each !== session)) return;
     this.#mayLeaveMuteAt = now + muteLeaveMs;
-    session.close(`its histories cannot be worked up: ${reason}`);
+    session.close(`it does not tell what is needed: ${reason}`);
   }
 
   #report(session: Session, reason: string): void {

@@ -272,9 +272,11 @@ describe('addresses', () => {
     expect(await gap()).toContain('the last 0 addresses are unpaid');
     for (let count = 0; count < 15; count += 1) await house.newAddress();
     expect(await gap()).toContain(
-      'the last 15 addresses are unpaid. Set the gap limit of your own wallet to 35',
+      'the last 15 addresses are unpaid. Your own wallet may not show the next payment: set its gap limit to 40',
     );
-    expect((await visitor.get(home)).text).toContain('the last 15 addresses are unpaid');
+    expect((await visitor.get(home)).text).toContain(
+      'has given out 15 addresses since the last paid one',
+    );
   });
 
   test('one that another program used is an alarm', async () => {

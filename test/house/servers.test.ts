@@ -417,6 +417,7 @@ test('a changed certificate is told of, with the command that accepts it', async
     watcher,
     copied: undefined,
     hasRoom: () => true,
+    others: [],
     now: () => world.now(),
   });
   watcher.start();

@@ -120,3 +120,89 @@ test('what a public server forgives sets the pace, and the rounds go on', async 
   expect(asked(second).length).toBeLessThan(30 * 60 * 5 + 1_000);
   expect(hot.filter((each) => !asked(second).includes(each))).toEqual([]);
 });
+
+test('what is issued meanwhile takes the place of what is coldest; the sweeps reach that', async () => {
+  const watching = await prepareWatching({ mostSubscribed: 5 });
+  const { store, watcher, servers, chain, world } = watching;
+  const [server] = servers;
+  const cold = await issue(store, 3, now - 8 * day);
+  const hot = await issue(store, 2, now - 6 * day);
+  await store.write((tx) => store.addresses.deriveAhead(tx, 1, 60));
+  const subscribed = (): Scripthash[] => {
+    const left = new Set<Scripthash>();
+    for (const { method: name, params } of server?.requests ?? []) {
+      if (name === method) left.add(params[0] as Scripthash);
+      else if (name.endsWith('unsubscribe')) left.delete(params[0] as Scripthash);
+    }
+    return [...left];
+  };
+  await watching.start();
+  expect(subscribed()).toHaveLength(5);
+  const issued: Scripthash[] = [];
+  for (let count = 0; count < 12; count += 1) {
+    issued.push(...(await issue(store, 1, world.now())));
+    watcher.issued(issued.at(-1) as Scripthash);
+    await watcher.idle();
+    expect(subscribed()).toHaveLength(5);
+    // The hot ones outlast what nobody holds.
+    if (count < 3) expect(subscribed()).toEqual(expect.arrayContaining([...hot, ...issued]));
+  }
+  expect(new Set(subscribed())).toEqual(new Set(issued.slice(-5)));
+  const payments = (scripthash: Scripthash | undefined) => {
+    const row = store.addresses.byScripthash(scripthash as Scripthash);
+    return { row, paid: store.ledger.paymentsOf(row?.id ?? 0).length };
+  };
+  const paid = [issued.at(-1), issued[0]];
+  for (const each of paid)
+    chain.pay([{ address: payments(each).row?.address ?? '', valueSat: 5_000 }]);
+  await watcher.idle();
+  expect(paid.map((each) => payments(each).paid)).toEqual([1, 0]);
+  expect(cold).toHaveLength(3);
+  await minutes(watching, 11);
+  expect(paid.map((each) => payments(each).paid)).toEqual([1, 1]);
+});
+
+test('every address that was ever issued is asked about in a day, spread evenly', async () => {
+  const watching = await prepareWatching({ servers: 2, mostSubscribed: 1 });
+  const cold = await issue(watching.store, 48, now - 400 * day);
+  await watching.start();
+  const second = other(watching);
+  const askedIn: number[] = [];
+  const reached = new Set<Scripthash>();
+  for (let quarter = 0; quarter < 4; quarter += 1) {
+    second.clearLog();
+    await minutes(watching, 360);
+    for (const each of asked(second)) reached.add(each);
+    askedIn.push(asked(second).length);
+  }
+  expect(reached).toEqual(new Set(cold));
+  expect(Math.max(...askedIn) - Math.min(...askedIn)).toBeLessThanOrEqual(2);
+});
+
+test('a script is fetched once at a time, however often it changes meanwhile', async () => {
+  const watching = await prepareWatching();
+  const { store, watcher, world, servers, chain } = watching;
+  const [server] = servers;
+  const [scripthash] = await issue(store, 1, now);
+  await watching.start();
+  const row = store.addresses.byScripthash(scripthash as Scripthash);
+  const fetches = () =>
+    server?.requests.filter(
+      ({ method: name, params }) => name.endsWith('get_history') && params[0] === scripthash,
+    ).length;
+  const slow = server?.inject({
+    kind: 'delay',
+    ms: 5_000,
+    when: (name) => name.endsWith('get_history'),
+  });
+  for (let count = 0; count < 5; count += 1) {
+    chain.pay([{ address: row?.address ?? '', valueSat: 5_000 }]);
+    await world.turn();
+    expect(fetches()).toBe(1);
+  }
+  slow?.();
+  await world.advance(5_000);
+  await watcher.idle();
+  expect(fetches()).toBe(2);
+  expect(store.ledger.paymentsOf(row?.id ?? 0)).toHaveLength(5);
+});

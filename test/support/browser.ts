@@ -1,92 +1,52 @@
-// A real Chromium, where the environment names one (PAYGATE_CHROMIUM). Without it the tests that need it are
-// skipped, and the run says how many and why.
+// A real Chromium for tests, which is never downloaded: the one that PAYGATE_CHROMIUM names, or Debian's
+// where it is installed.
 
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
-import { expect } from 'vitest';
-import type { House } from './house.ts';
-import type { Visitor } from './visitor.ts';
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 
-export const chromiumPath = process.env.PAYGATE_CHROMIUM;
+const usualPath = '/usr/bin/chromium';
 
-/** Says once for a file what is not run. */
-export function sayIfSkipped(file: string, count: number): void {
-  if (chromiumPath !== undefined) return;
-  process.stderr.write(
-    `${file}: ${count} tests skipped, no browser: name Chromium by PAYGATE_CHROMIUM\n`,
-  );
-}
-
-const quietly = [
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-];
+/** Undefined where there is none. One that was named must be there: its launch fails otherwise. */
+export const chromiumPath: string | undefined =
+  process.env.PAYGATE_CHROMIUM || (existsSync(usualPath) ? usualPath : undefined);
 
 export const launch = (): Promise<Browser> =>
-  chromium.launch({ executablePath: chromiumPath ?? '', args: quietly });
+  chromium.launch({ executablePath: chromiumPath ?? '' });
 
+/** What a page did that it must not do. */
 export interface Watched {
   readonly page: Page;
-  readonly context: BrowserContext;
-  /** What the browser complained of, and what it asked of others. */
+  /** Origins that were asked for anything. */
+  readonly origins: Set<string>;
+  /** Violations of the policy, errors of scripts, failed requests. */
   readonly faults: string[];
-  go(path: string): Promise<void>;
 }
 
-type ContextOptions = Parameters<Browser['newContext']>[0];
-
-/** A page of paygate, of which every fault is kept. */
 export async function openPage(
   browser: Browser,
-  house: House,
-  options: ContextOptions = {},
+  options: BrowserContextOptions = {},
 ): Promise<Watched> {
   const context = await browser.newContext(options);
   const page = await context.newPage();
-  const own = `http://127.0.0.1:${house.port}`;
+  const origins = new Set<string>();
   const faults: string[] = [];
+  page.on('request', (request) => void origins.add(new URL(request.url()).origin));
+  page.on('pageerror', (error) => void faults.push(`error: ${error.message}`));
+  // The browser writes violations of the policy there, too.
   page.on('console', (message) => {
-    // That a form was refused is said by the page; the browser says it, too.
-    const isStatus = message.text().includes('server responded with a status of');
-    if (/error|warning/.test(message.type()) && !isStatus) faults.push(message.text());
+    if (message.type() === 'error') faults.push(`console: ${message.text()}`);
   });
-  page.on('pageerror', (error) => faults.push(error.message));
-  page.on('request', (request) => {
-    if (!request.url().startsWith(`${own}/`) && !request.url().startsWith('data:')) {
-      faults.push(`asks ${request.url()}`);
-    }
-  });
-  return { page, context, faults, go: async (path) => void (await page.goto(own + path)) };
-}
-
-/** Gives the browser the session of somebody who is signed in. */
-export async function enterAs({ context }: Watched, house: House, visitor: Visitor): Promise<void> {
-  const [name = '', value = ''] = visitor.cookie.split('=');
-  await context.addCookies([{ name, value, url: `http://127.0.0.1:${house.port}` }]);
+  return { page, origins, faults };
 }
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** What axe-core finds wrong, in words. */
+/** Violations that axe-core finds, each with what it concerns. */
 export async function accessibilityFaults(page: Page): Promise<string[]> {
   await page.evaluate(axe);
-  return page.evaluate(async () => {
-    const { axe } = globalThis as unknown as {
-      axe: { run(): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> };
-    };
-    const { violations } = await axe.run();
-    return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
-  });
+  const { violations } = (await page.evaluate('axe.run()')) as {
+    violations: { id: string; nodes: { html: string }[] }[];
+  };
+  return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
 }
-
-/** How far the page is wider than the screen, in pixels. */
-export const overflowOf = (page: Page): Promise<number> =>
-  page.evaluate('document.documentElement.scrollWidth - innerWidth');
-
-export const expectNoFaults = ({ faults }: Watched): void => expect(faults).toEqual([]);

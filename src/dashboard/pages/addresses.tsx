@@ -1,5 +1,6 @@
 // The addresses that customers hold, newest first, and how wide each wallet's gap is.
 
+import { gapLimitNeeded } from '../../domain/allocation.ts';
 import type { AddressEntry } from '../../store/address-desk.ts';
 import { Layout, Table, Time } from '../layout.tsx';
 import { base, type Page, type Visit } from '../visit.ts';
@@ -14,9 +15,6 @@ import {
 } from './listing.tsx';
 
 const here = `${base}/addresses`;
-/** Most wallets look for payments until so many addresses in a row are empty (BIP44). */
-const usualGapLimit = 20;
-const warnFrom = 15;
 
 export const addressesPage: Page = { path: '/addresses', show: (visit) => addressesMarkup(visit) };
 
@@ -49,29 +47,22 @@ function addressesMarkup(visit: Visit) {
   );
 }
 
-const Gaps = ({ visit }: { readonly visit: Visit }) => (
+const Gaps = ({ visit: { parts } }: { readonly visit: Visit }) => (
   <ul class="plain">
-    {visit.parts.store.addressDesk.gaps().map(({ walletId, unpaid }) => (
-      <li class={unpaid >= warnFrom ? 'alarm' : undefined}>
-        Wallet {walletId}: the last {unpaid} addresses are unpaid.{' '}
-        {unpaid >= warnFrom ? gapAdvice(unpaid) : ''}
-      </li>
-    ))}
+    {parts.store.catalog.wallets().map(({ id }) => {
+      const unpaid = parts.store.addresses.unpaidRun(id);
+      const needed = gapLimitNeeded({ unpaid, widest: 0 }, parts.walletGap);
+      return (
+        <li class={needed === undefined ? undefined : 'alarm'}>
+          Wallet {id}: the last {unpaid} addresses are unpaid.{' '}
+          {needed === undefined
+            ? ''
+            : `Your own wallet may not show the next payment: set its gap limit to ${needed}.`}
+        </li>
+      );
+    })}
   </ul>
 );
-
-export const gapAdvice = (unpaid: number): string =>
-  `Set the gap limit of your own wallet to ${unpaid + usualGapLimit} or more, or it may not show the next payment.`;
-
-/** One for each wallet whose owner should do something. */
-export const gapAlarms = ({ parts }: Visit): string[] =>
-  parts.store.addressDesk
-    .gaps()
-    .filter(({ unpaid }) => unpaid >= warnFrom)
-    .map(
-      ({ walletId, unpaid }) =>
-        `wallet ${walletId}: the last ${unpaid} addresses are unpaid. ${gapAdvice(unpaid)}`,
-    );
 
 const AddressTable = ({ rows }: { readonly rows: readonly AddressEntry[] }) => (
   <Table label="Addresses">

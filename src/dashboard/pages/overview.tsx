@@ -4,7 +4,6 @@ import type { HealthReport } from '../../http/health.ts';
 import { chartDays, ReceivedChart } from '../chart.tsx';
 import { Layout } from '../layout.tsx';
 import type { Page, Visit } from '../visit.ts';
-import { gapAlarms } from './addresses.tsx';
 import { PaymentTable } from './payments.tsx';
 import { isUnfinished, welcomePath } from './welcome.tsx';
 
@@ -24,7 +23,7 @@ function overview(visit: Visit) {
           <a href={welcomePath}>On with setting up</a>
         </p>
       ) : null}
-      <Alarms warnings={[...health.warnings, ...foreignAlarms(visit), ...gapAlarms(visit)]} />
+      <Alarms warnings={[...health.warnings, ...foreignAlarms(visit)]} />
       <ReceivedChart
         sums={paymentDesk.receivedByDay(visit.now - chartDays * dayMs)}
         now={visit.now}

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import {
   blindSkip,
   type Counter,
+  gapLimitNeeded,
   type MarkReading,
   type Raise,
   type Resumption,
@@ -146,6 +147,36 @@ describe('where a counter goes on', () => {
         }
       }),
       { numRuns: 2000 },
+    );
+  });
+});
+
+describe('the gap limit that a wallet needs', () => {
+  it.each([
+    ['nothing unpaid', { unpaid: 0, widest: 0 }, 20, undefined],
+    ['the last one before the warning', { unpaid: 14, widest: 20 }, 20, undefined],
+    ['five before the limit', { unpaid: 15, widest: 0 }, 20, 40],
+    ['at the limit', { unpaid: 20, widest: 0 }, 20, 40],
+    ['beyond it', { unpaid: 21, widest: 0 }, 20, 60],
+    ['a paid one beyond it', { unpaid: 0, widest: 21 }, 20, 60],
+    ['both', { unpaid: 15, widest: 45 }, 20, 80],
+    ['a wallet set to more', { unpaid: 94, widest: 100 }, 100, undefined],
+    ['the same, five before its limit', { unpaid: 95, widest: 0 }, 100, 120],
+    ['a wallet set to very little', { unpaid: 0, widest: 1 }, 1, undefined],
+    ['the same with one unpaid', { unpaid: 1, widest: 1 }, 1, 40],
+  ])('%s', (_name, gaps, limit, needed) => {
+    expect(gapLimitNeeded(gaps, limit)).toBe(needed);
+  });
+
+  it('is always more than what it was asked for, and is then enough', () => {
+    fc.assert(
+      fc.property(fc.nat(5_000), fc.nat(5_000), fc.integer({ min: 1, max: 9_999 }), (...given) => {
+        const [unpaid, widest, limit] = given;
+        const needed = gapLimitNeeded({ unpaid, widest }, limit);
+        if (needed === undefined) return;
+        expect(needed).toBeGreaterThan(Math.max(unpaid, widest));
+        expect(gapLimitNeeded({ unpaid, widest }, needed)).toBeUndefined();
+      }),
     );
   });
 });
