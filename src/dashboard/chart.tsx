@@ -3,9 +3,8 @@
 
 import type { DaySum } from '../store/payment-desk.ts';
 import { bitcoinOf } from './layout.tsx';
+import { chartDays, dayMs } from './received.ts';
 
-const dayMs = 86_400_000;
-export const chartDays = 30;
 const width = 600;
 const height = 120;
 const step = width / chartDays;

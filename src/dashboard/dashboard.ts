@@ -25,6 +25,7 @@ import { storeWalletPage } from './pages/store-wallet.tsx';
 import { storesPage } from './pages/stores.tsx';
 import { welcomePage } from './pages/welcome.tsx';
 import { createPasswords } from './password.ts';
+import { createReceived } from './received.ts';
 import { base, type DashboardOptions, type Page } from './visit.ts';
 
 export interface Dashboard {
@@ -64,6 +65,7 @@ export function createDashboard(options: DashboardOptions): Dashboard {
   const parts = {
     ...options,
     passwords: createPasswords((length) => world.randomBytes(length)),
+    received: createReceived(options.store.paymentDesk, world),
     limits: createLimits({ password: passwordRate }, () => world.monotonic()),
   };
   const live = createLive();

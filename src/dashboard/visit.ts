@@ -12,6 +12,7 @@ import type { Session } from '../store/admin.ts';
 import type { Store } from '../store/open.ts';
 import type { World } from '../world.ts';
 import type { Passwords } from './password.ts';
+import type { Received } from './received.ts';
 import type { Transport } from './transport.ts';
 
 /** What the composition root gives to the dashboard. */
@@ -34,6 +35,7 @@ export interface DashboardOptions {
 export interface Parts extends DashboardOptions {
   readonly passwords: Passwords;
   readonly limits: Limits<'password'>;
+  readonly received: Received;
 }
 
 export interface Visit {

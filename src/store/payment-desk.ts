@@ -54,14 +54,15 @@ export function createPaymentDesk(orm: Orm) {
         .orderBy(asc(callbacks.version))
         .all(),
     /** What was received on each day, without what was dropped. */
-    receivedByDay: (since: number): DaySum[] =>
+    receivedByDay: (since: number, until: number): DaySum[] =>
       orm
         .select({
           day: sql<number>`${payments.firstSeenAt} / ${sql.raw(String(dayMs))}`,
           valueSat: sql<number>`sum(${payments.valueSat})`,
         })
         .from(payments)
-        .where(sql`${payments.firstSeenAt} >= ${since} and +${payments.state} <> 'dropped'`)
+        .where(sql`${payments.firstSeenAt} >= ${since} and ${payments.firstSeenAt} < ${until}
+            and +${payments.state} <> 'dropped'`)
         .groupBy(sql`1`)
         .all(),
   };

@@ -1,14 +1,13 @@
 // The first page: what is wrong, and how things stand.
 
 import type { HealthReport } from '../../http/health.ts';
-import { chartDays, ReceivedChart } from '../chart.tsx';
+import { ReceivedChart } from '../chart.tsx';
 import { Layout } from '../layout.tsx';
 import type { Page, Visit } from '../visit.ts';
 import { PaymentTable } from './payments.tsx';
 import { isUnfinished, welcomePath } from './welcome.tsx';
 
 const latest = 10;
-const dayMs = 86_400_000;
 
 export const overviewPage: Page = { path: '/', show: (visit) => overview(visit) };
 
@@ -24,10 +23,7 @@ function overview(visit: Visit) {
         </p>
       ) : null}
       <Alarms warnings={[...health.warnings, ...foreignAlarms(visit)]} />
-      <ReceivedChart
-        sums={paymentDesk.receivedByDay(visit.now - chartDays * dayMs)}
-        now={visit.now}
-      />
+      <ReceivedChart sums={visit.parts.received()} now={visit.now} />
       <h2>Latest payments</h2>
       {rows.length === 0 ? <p>None yet.</p> : <PaymentTable visit={visit} rows={rows} />}
       <Standing health={health} />
