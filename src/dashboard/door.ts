@@ -143,6 +143,8 @@ async function act(visit: Visit, page: Page): Promise<Response> {
     return context.redirect(outcome.to, 303);
   } catch (error) {
     if (!(error instanceof PaygateError) || error.code === 'internal') throw error;
+    const { retryAfterSeconds } = error;
+    if (retryAfterSeconds !== undefined) context.header('Retry-After', String(retryAfterSeconds));
     return answer({ ...asked, problem: error.message }, page, httpStatusOf(error));
   }
 }
