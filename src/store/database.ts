@@ -8,12 +8,12 @@ import { dirname, join } from 'node:path';
 import SqliteDatabase from 'better-sqlite3';
 import { type BetterSQLite3Database, drizzle } from 'drizzle-orm/better-sqlite3';
 import { PaygateError, reasonOf } from '../errors.ts';
+import { openSqlite, type Sqlite } from './driver.ts';
 import { applicationId, inspectFile } from './file.ts';
 import { migrate } from './migrate.ts';
 import * as schema from './schema.ts';
 
 export type Orm = BetterSQLite3Database<typeof schema>;
-export type Sqlite = SqliteDatabase.Database;
 
 /** Proof of being inside `write`, and the place where a counter's raise is announced. */
 export interface Tx {
@@ -94,7 +94,7 @@ function make(path: string): void {
   const folder = mkdtempSync(join(dirname(path), '.paygate-new-'));
   const fresh = join(folder, 'paygate.db');
   try {
-    const sqlite = new SqliteDatabase(fresh);
+    const sqlite = openSqlite(fresh);
     sqlite.pragma(`application_id = ${applicationId}`);
     sqlite.close();
     open(fresh).close();
@@ -108,7 +108,7 @@ function make(path: string): void {
 }
 
 function open(path: string): Sqlite {
-  const sqlite = new SqliteDatabase(path, { timeout: busyTimeoutMs });
+  const sqlite = openSqlite(path, { timeout: busyTimeoutMs });
   try {
     setPragmas(sqlite);
     migrate(sqlite);

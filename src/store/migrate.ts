@@ -4,8 +4,8 @@
 
 import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
-import type { Database as Sqlite } from 'better-sqlite3';
 import { PaygateError } from '../errors.ts';
+import type { Sqlite } from './driver.ts';
 import { type Migration, migrations } from './migrations.ts';
 
 const ledgerTable = `CREATE TABLE IF NOT EXISTS migrations (
