@@ -1,26 +1,12 @@
 // Bundles paygate to one file and writes the launcher `./paygate`, which starts it with the Node that
 // npm installed for this project (see optionalDependencies), or with the system's where there is none.
+// `npm start` needs no more; the single executable is made by scripts/executable.mjs.
 
-import { chmodSync, rmSync, writeFileSync } from 'node:fs';
-import { build } from 'esbuild';
+import { chmodSync, writeFileSync } from 'node:fs';
+import { bundle } from './scripts/executable/bundle.mjs';
 
-rmSync('dist', { recursive: true, force: true });
-
-await build({
-  entryPoints: ['src/main.ts'],
-  outfile: 'dist/paygate.cjs',
-  bundle: true,
-  platform: 'node',
-  target: 'node24',
-  format: 'cjs',
-  // The only native code: it is loaded from node_modules.
-  external: ['better-sqlite3'],
-  // A bundled library (node-cron) asks where it lies, which CommonJS says in another way.
-  banner: { js: "const bundleUrl = require('node:url').pathToFileURL(__filename).href;" },
-  define: { 'import.meta.url': 'bundleUrl' },
-  sourcemap: true,
-  logLevel: 'warning',
-});
+// The only native code is loaded from node_modules.
+await bundle({ outfile: 'dist/paygate.cjs', external: ['better-sqlite3'], sourcemap: true });
 
 writeFileSync(
   'paygate',
