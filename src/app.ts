@@ -6,10 +6,10 @@ import type { Config } from './config.ts';
 import { createDispatcher } from './delivery/dispatcher.ts';
 import { createSender } from './delivery/sender.ts';
 import { newWebhookSecret } from './delivery/signature.ts';
-import { resume } from './domain/allocation.ts';
+import { blindSkipAt, resume } from './domain/allocation.ts';
 import { builtInServers } from './electrum/servers.ts';
 import type { ServerAddress } from './electrum/trust.ts';
-import { PaygateError } from './errors.ts';
+import { PaygateError, reasonOf } from './errors.ts';
 import { createFeed, type Feed } from './http/feed.ts';
 import { createHealth, type HealthReport } from './http/health.ts';
 import type { Rates } from './http/limits.ts';
@@ -19,11 +19,13 @@ import { builtInSources } from './price/sources.ts';
 import { inspectFile, lockForServer } from './store/file.ts';
 import { beginAt, followedNetwork } from './store/headers.ts';
 import { type Highwater, openHighwater } from './store/highwater.ts';
+import { issuingRate } from './store/issuing.ts';
 import { openStore, type Store } from './store/open.ts';
 import { noteCopied } from './store/settings.ts';
+import { createSnapshots, type Snapshots } from './store/snapshots.ts';
 import { version } from './version.ts';
-import { createWatcher } from './watcher/watcher.ts';
-import type { World } from './world.ts';
+import { createWatcher, type Watcher } from './watcher/watcher.ts';
+import type { Cancel, World } from './world.ts';
 
 export interface App {
   readonly fetch: Fetch;
@@ -46,6 +48,7 @@ const diskFloorBytes = 64 * 1024 * 1024;
 const checkpointWalBytes = 16 * 1024 * 1024;
 const everySecond = '* * * * * *';
 const everyMinute = '0 * * * * *';
+const everyQuarter = '0 */15 * * * *';
 const everyHour = '0 0 * * * *';
 
 /** Opens the file. @throws PaygateError with one line for the person who starts paygate */
@@ -120,7 +123,13 @@ async function resumeCounters(
     nextIndex,
     used: addresses.isUsed(id),
   }));
-  const resumption = resume(counters, mark.reading);
+  const resumption = resume(counters, mark.reading, (walletId) =>
+    blindSkipAt(issuingRate(store, walletId, world.now())),
+  );
+  // First, for a crash after the skip, whose mark is genuine, must not end the question.
+  if (resumption.kind === 'copy' && resumption.blind) {
+    await database.write((tx) => addresses.requireScan(tx));
+  }
   await database.write((tx) => {
     for (const { walletId, to } of resumption.skips) {
       addresses.skip(tx, world.now(), walletId, to);
@@ -176,7 +185,15 @@ function join(parts: Parts, release: () => Promise<void>): App {
     onCallbacks: () => dispatcher.wake(),
   });
   const hasRoom = () => store.database.freeBytes() >= diskFloorBytes;
-  const health = createHealth({ store, watcher, copied, hasRoom, now: () => world.now() });
+  const snapshots = createSnapshots(store.database, diskFloorBytes);
+  const health = createHealth({
+    store,
+    watcher,
+    copied,
+    hasRoom,
+    snapshotFault: () => snapshots.fault(),
+    now: () => world.now(),
+  });
   const fetch = createHttp({
     store,
     feed,
@@ -193,16 +210,7 @@ function join(parts: Parts, release: () => Promise<void>): App {
     checkIssuing: () => checkRoom(hasRoom),
     onIssued: ({ scripthash }) => watcher.issued(scripthash),
   });
-  const cancels: (() => void)[] = [];
-
-  /** Once a second: what other processes wrote, and the log's size. */
-  function lookAround(): void {
-    if (store.database.changedElsewhere()) {
-      watcher.catalogChanged();
-      dispatcher.wake();
-    }
-    if (store.database.walBytes() >= checkpointWalBytes) store.database.checkpoint();
-  }
+  const cancels: Cancel[] = [];
 
   return {
     fetch,
@@ -210,9 +218,8 @@ function join(parts: Parts, release: () => Promise<void>): App {
     health,
     async start() {
       listening = await listen(fetch, config.listen, (delayMs, run) => world.after(delayMs, run));
-      cancels.push(world.schedule(everySecond, lookAround));
       cancels.push(world.schedule(everyMinute, () => listening?.beat()));
-      cancels.push(world.schedule(everyHour, () => void store.database.checkpoint()));
+      cancels.push(...tendFile({ world, store, watcher, dispatcher, snapshots }));
       await dispatcher.start();
       watcher.start();
       return { port: listening.port };
@@ -225,7 +232,7 @@ function join(parts: Parts, release: () => Promise<void>): App {
         await listening?.close();
         await watcher.stop();
       };
-      await Promise.all([quiet(), dispatcher.stop()]);
+      await Promise.all([quiet(), dispatcher.stop(), snapshots.stop()]);
       await release();
     },
     async idle() {
@@ -233,6 +240,36 @@ function join(parts: Parts, release: () => Promise<void>): App {
       await dispatcher.idle();
     },
   };
+}
+
+interface FileCare {
+  readonly world: World;
+  readonly store: Store;
+  readonly watcher: Watcher;
+  readonly dispatcher: { wake(): void };
+  readonly snapshots: Snapshots;
+}
+
+/** Looks each second at what other processes wrote and at the log's size; snapshots, checkpoints. */
+function tendFile({ world, store, watcher, dispatcher, snapshots }: FileCare): Cancel[] {
+  const { database } = store;
+  function lookAround(): void {
+    if (database.changedElsewhere()) {
+      watcher.catalogChanged();
+      dispatcher.wake();
+    }
+    if (database.walBytes() >= checkpointWalBytes) database.checkpoint();
+  }
+  function takeSnapshot(): void {
+    snapshots.take(world.now()).catch((error: unknown) => {
+      world.log.warn('the snapshot failed', { reason: reasonOf(error) });
+    });
+  }
+  return [
+    world.schedule(everySecond, lookAround),
+    world.schedule(everyQuarter, takeSnapshot),
+    world.schedule(everyHour, () => void database.checkpoint()),
+  ];
 }
 
 const apiSettings = (config: Config) => ({

@@ -4,11 +4,14 @@
 import { Command } from 'commander';
 import { addressCommand } from './cli/address.ts';
 import { auditCommand } from './cli/audit.ts';
+import { backupCommand } from './cli/backup.ts';
 import { callbacksCommand } from './cli/callbacks.ts';
+import { checkCommand } from './cli/check.ts';
 import { fail } from './cli/command.ts';
 import { keyCommand } from './cli/key.ts';
 import { pluginCommand } from './cli/plugin.ts';
 import { refusePrivateInput } from './cli/private-input.ts';
+import { restoreCommand } from './cli/restore.ts';
 import { serveCommand } from './cli/serve.ts';
 import { serversCommand } from './cli/servers.ts';
 import { storeCommand } from './cli/store.ts';
@@ -24,7 +27,10 @@ const program = new Command('paygate')
   .addCommand(callbacksCommand())
   .addCommand(serversCommand())
   .addCommand(pluginCommand())
-  .addCommand(auditCommand());
+  .addCommand(auditCommand())
+  .addCommand(backupCommand())
+  .addCommand(checkCommand())
+  .addCommand(restoreCommand());
 
 /** A wrong command line ends with 2, as a wrong value does; `--help` and `--version` with 0. */
 function exitWithTwo(command: Command): void {

@@ -45,6 +45,8 @@ export interface HealthParts {
   /** Said at every look when the file was found to be a copy at this start. */
   readonly copied: string | undefined;
   readonly hasRoom: () => boolean;
+  /** Why the last snapshot failed. */
+  readonly snapshotFault: () => string | undefined;
   /** Epoch milliseconds. */
   readonly now: () => number;
 }
@@ -57,6 +59,7 @@ export function createHealth({
   watcher,
   copied,
   hasRoom,
+  snapshotFault,
   now,
 }: HealthParts): () => HealthReport {
   return () => {
@@ -64,10 +67,12 @@ export function createHealth({
     const wallets = store.catalog.wallets();
     const scanning = wallets.filter(({ scannedAt }) => scannedAt === null).length;
     const callbacks = store.outbox.counts();
+    const snapshot = snapshotFault();
     const reversed = store.ledger.countReversed(now() - reversedShownMs);
     const warnings = [
       ...(copied === undefined ? [] : [copied]),
       ...(hasRoom() ? [] : ['the disk is almost full: no address is issued until there is room']),
+      ...(snapshot === undefined ? [] : [`the last snapshot failed: ${snapshot}`]),
       ...(server === undefined ? [`no Electrum server is connected: ${faults(servers)}`] : []),
       ...(server !== undefined && !caughtUp ? ['catching up with the Electrum server'] : []),
       ...(server === undefined ? [] : trustWarnings(servers, server)),
@@ -82,7 +87,9 @@ export function createHealth({
       ...(reversed > 0
         ? [`${reversed} payment(s) were taken back in the last 7 days after 1 or 2 was told`]
         : []),
-      ...(scanning > 0 ? [`${scanning} wallet(s) wait for their first scan: no address yet`] : []),
+      ...(scanning > 0
+        ? [`${scanning} wallet(s) wait for a scan of the chain: no address yet`]
+        : []),
       ...(callbacks.exhausted > 0 ? [`${callbacks.exhausted} callback(s) were given up`] : []),
     ];
     return {

@@ -8,6 +8,7 @@ import { dirname, join } from 'node:path';
 import SqliteDatabase from 'better-sqlite3';
 import { type BetterSQLite3Database, drizzle } from 'drizzle-orm/better-sqlite3';
 import { PaygateError, reasonOf } from '../errors.ts';
+import { type Pace, writeBackup } from './backup.ts';
 import { openSqlite, type Sqlite } from './driver.ts';
 import { applicationId, inspectFile } from './file.ts';
 import { migrate } from './migrate.ts';
@@ -52,6 +53,12 @@ export interface Database {
   changedElsewhere(): boolean;
   /** Moves the write-ahead log into the main file. False while a reader is in the way. */
   checkpoint(): boolean;
+  /** Another text after anything was written to the file, by this process or another. */
+  changes(): string;
+  /** A complete copy under another name (backup.ts). @throws PaygateError unavailable */
+  backup(target: string, pace: Pace): Promise<void>;
+  /** Of the main file, without the log. */
+  bytes(): number;
   walBytes(): number;
   freeBytes(): number;
   /** Finishes what is queued, then closes. */
@@ -152,6 +159,7 @@ const sqliteCode = (error: unknown): string =>
 
 function wrap(sqlite: Sqlite, options: DatabaseOptions): Database {
   const writer = createWriter(sqlite, options);
+  const totalChanges = sqlite.prepare('SELECT total_changes()').pluck();
   let seenVersion = dataVersion(sqlite);
   return {
     path: options.path,
@@ -167,6 +175,9 @@ function wrap(sqlite: Sqlite, options: DatabaseOptions): Database {
       const [result] = sqlite.pragma('wal_checkpoint(TRUNCATE)') as { busy: number }[];
       return result?.busy === 0;
     },
+    changes: () => `${totalChanges.get()} ${dataVersion(sqlite)}`,
+    backup: (target, pace) => writeBackup(sqlite, target, pace),
+    bytes: () => statSync(options.path).size,
     walBytes: () => statSync(`${options.path}-wal`, { throwIfNoEntry: false })?.size ?? 0,
     freeBytes() {
       const { bavail, bsize } = statfsSync(dirname(options.path));
