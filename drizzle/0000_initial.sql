@@ -146,6 +146,8 @@ CREATE TABLE `stores` (
 	`required_confirmations` integer NOT NULL,
 	`confirmation_bands` text DEFAULT '[]' NOT NULL,
 	`reversal_callback` integer DEFAULT false NOT NULL,
+	`omit_rbf` integer DEFAULT false NOT NULL,
+	`minimum_sat` integer,
 	`allow_private_callback` integer DEFAULT false NOT NULL,
 	`allow_http_callback` integer DEFAULT false NOT NULL,
 	`callback_ca` text,

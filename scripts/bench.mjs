@@ -40,7 +40,14 @@ const benches = {
   'balance-address': async () => endpoint('balance?addr=ADDRESS'),
   'balance-wallet': async () => endpoint('balance?addr=XPUB'),
   searchhistory: async () => endpoint('searchhistory?addr=XPUB'),
+  'balance-100': async () => endpoint('balance?addr=ADDRESSES'),
+  'balance-scan': async () => (await import('./bench/scan.mjs')).benchScan,
+  address: async () => endpoint('address?&no_balance=true&only_xpub=true&get_callback=true'),
+  'v2/wallets': async () => endpoint('v2/wallets'),
+  'v2/wallets-balance': async () => endpoint('v2/wallets/1?balance=true'),
   'v2/stores': async () => endpoint('v2/stores?wallets=true'),
+  price: async () => endpoint('price?currency=USD'),
+  currencies: async () => endpoint('currencies'),
   notify: async () => (await import('./bench/notify.mjs')).benchNotify,
 };
 

@@ -11,9 +11,11 @@ import { builtInServers } from './electrum/servers.ts';
 import type { ServerAddress } from './electrum/trust.ts';
 import { PaygateError, reasonOf } from './errors.ts';
 import { createFeed, type Feed } from './http/feed.ts';
-import { createHealth, type HealthReport } from './http/health.ts';
+import { createHealth, type HealthReport, hostWarnings } from './http/health.ts';
 import type { Rates } from './http/limits.ts';
 import { createHttp, type Fetch, type Listening, listen } from './http/server.ts';
+import { createUnlisted } from './http/unlisted.ts';
+import { createGapWarnings } from './http/wallet-gaps.ts';
 import { createPrices, type Prices } from './price/prices.ts';
 import { builtInSources } from './price/sources.ts';
 import { inspectFile, lockForServer } from './store/file.ts';
@@ -169,12 +171,7 @@ function join(parts: Parts, release: () => Promise<void>): App {
     version: version.split('.').slice(0, 2).join('.'),
     listeners: () => (listening ? [{ host: config.listen.host, port: listening.port }] : []),
   });
-  const dispatcher = createDispatcher({
-    world,
-    database: store.database,
-    outbox: store.outbox,
-    sender,
-  });
+  const dispatcher = createDispatcher({ ...store, world, sender });
   const watcher = createWatcher({
     world,
     store,
@@ -186,23 +183,26 @@ function join(parts: Parts, release: () => Promise<void>): App {
   });
   const hasRoom = () => store.database.freeBytes() >= diskFloorBytes;
   const snapshots = createSnapshots(store.database, diskFloorBytes);
-  const health = createHealth({
-    store,
-    watcher,
-    copied,
-    hasRoom,
-    snapshotFault: () => snapshots.fault(),
-    now: () => world.now(),
-  });
+  const clocks = { now: () => world.now(), monotonic: () => world.monotonic() };
+  const settings = apiSettings(config);
+  const unlisted = createUnlisted({ ...clocks, ...settings, log: world.log });
+  const gapWarnings = createGapWarnings({ ...clocks, ...settings, store });
+  const others = [
+    snapshots.warnings,
+    gapWarnings,
+    unlisted.warnings,
+    () => hostWarnings(dispatcher.downHosts()),
+  ];
+  const health = createHealth({ ...clocks, store, watcher, copied, hasRoom, others });
   const fetch = createHttp({
+    ...clocks,
+    ...settings,
     store,
     feed,
     log: world.log,
     health,
+    unlisted,
     prices,
-    now: () => world.now(),
-    monotonic: () => world.monotonic(),
-    ...apiSettings(config),
     reader: watcher.reader,
     after: (delayMs, run) => world.after(delayMs, run),
     newWebhookSecret: () => newWebhookSecret((length) => world.randomBytes(length)),
@@ -275,6 +275,7 @@ function tendFile({ world, store, watcher, dispatcher, snapshots }: FileCare): C
 const apiSettings = (config: Config) => ({
   rates: ratesOf(config),
   proxies: config.trustedProxy,
+  walletGap: config.walletGap,
   refuseGap: config.refuseGap,
   foreignBalances: config.foreignBalances,
 });

@@ -8,6 +8,7 @@ import {
   parseCheckpoint,
   parseNetworkName,
 } from './bitcoin/network.ts';
+import { scanGap } from './domain/allocation.ts';
 import { type Proxies, parseProxyNetwork } from './domain/client-address.ts';
 import type { Rate } from './domain/rate.ts';
 import { parseProxy } from './electrum/proxy.ts';
@@ -45,6 +46,8 @@ export interface Config {
   readonly publicUrl: string | undefined;
   /** Whose `X-Forwarded-For` is believed. */
   readonly trustedProxy: Proxies;
+  /** What the merchant's own wallet is set to: after so many unpaid addresses it stops looking. */
+  readonly walletGap: number;
   /** Unpaid addresses in a row after which a wallet's next one is refused; undefined: never. */
   readonly refuseGap: number | undefined;
   /** Whether balances of addresses that are not ours may be asked for. */
@@ -183,6 +186,14 @@ export const options: OptionTable = {
     repeatable: true,
     parse: (texts) => texts.map(parseProxyNetwork),
   },
+  walletGap: {
+    flag: '--wallet-gap',
+    env: 'PAYGATE_WALLET_GAP',
+    value: 'n',
+    help: "the gap limit that the merchant's own wallet is set to; /healthz warns before it is reached",
+    default: String(scanGap),
+    parse: one(parseGap),
+  },
   refuseGap: {
     flag: '--refuse-gap',
     env: 'PAYGATE_REFUSE_GAP',
@@ -283,7 +294,8 @@ function parseAmount(text: string): number {
 
 const loopback = /^(127(\.\d{1,3}){3}|\[::1\]|localhost)$/;
 
-function parseListen(text: string): Listen {
+/** @throws PaygateError invalid, for an address that is not loopback too */
+export function parseListen(text: string): Listen {
   const match = /^(.+):(\d{1,5})$/.exec(text);
   const port = Number(match?.[2]);
   if (match?.[1] === undefined || port > 65_535) {

@@ -12,6 +12,7 @@ import { keyCommand } from './cli/key.ts';
 import { pluginCommand } from './cli/plugin.ts';
 import { refusePrivateInput } from './cli/private-input.ts';
 import { restoreCommand } from './cli/restore.ts';
+import { sandboxCommand } from './cli/sandbox.ts';
 import { serveCommand } from './cli/serve.ts';
 import { serversCommand } from './cli/servers.ts';
 import { storeCommand } from './cli/store.ts';
@@ -21,6 +22,7 @@ const program = new Command('paygate')
   .description('Self-hosted Bitcoin payment gateway: one process, one file, no key that can spend')
   .version(version)
   .addCommand(serveCommand())
+  .addCommand(sandboxCommand())
   .addCommand(storeCommand())
   .addCommand(keyCommand())
   .addCommand(addressCommand())

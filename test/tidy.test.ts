@@ -23,6 +23,7 @@ const ranks: Readonly<Record<string, number>> = {
   sandbox: 6,
   'config.ts': 6,
   'app.ts': 7,
+  'sandbox-app.ts': 7.2,
   'world-node.ts': 7.5,
   cli: 8,
   'main.ts': 9,

@@ -3,7 +3,7 @@
 
 import { serve } from '@hono/node-server';
 import { Hono } from 'hono';
-import { isApiKey } from '../../src/domain/api-key.ts';
+import { readApiKey } from '../../src/domain/api-key.ts';
 import { openStore } from '../../src/store/open.ts';
 
 const [path = ''] = process.argv.slice(2);
@@ -21,8 +21,9 @@ const answer = {
 };
 const app = new Hono();
 app.get('/constant', (context) => {
-  const [, key = ''] = /^Bearer (\S+)$/.exec(context.req.header('Authorization') ?? '') ?? [];
-  if (!isApiKey(key) || keys.find(key, Date.now()) === undefined) return context.text('no', 401);
+  const [, text = ''] = /^Bearer (\S+)$/.exec(context.req.header('Authorization') ?? '') ?? [];
+  const key = readApiKey(text);
+  if (key === undefined || keys.find(key, Date.now()) === undefined) return context.text('no', 401);
   return context.json(answer);
 });
 const server = serve({ fetch: app.fetch, hostname: '127.0.0.1', port: 0 }, ({ port }) =>

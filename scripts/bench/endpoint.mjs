@@ -2,6 +2,8 @@
 // simulated chain in this process; a wallet with payments to its first addresses. One shop, 8 keep-alive
 // connections. The floor is the same kind of server with constant JSON behind the same key check.
 
+import { once } from 'node:events';
+import { createServer } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { SimulatedChain } from '../../src/sandbox/chain.ts';
@@ -14,27 +16,37 @@ import { addStore, serve, startServer, untilCaughtUp } from './paygate.mjs';
 import { median, pairedRatio, percentile, takeTurns } from './stats.mjs';
 
 const CONNECTIONS = 8;
-const PAYMENTS = 50;
+const PAYMENTS = 100;
 const ROUNDS = 5;
 const SECONDS = 1;
 const POLL_MS = 100;
+/** As many currencies as public sources have. */
+const CODES = Intl.supportedValuesOf('currency').slice(0, 160);
 const constantServer = fileURLToPath(new URL('constant-server.mjs', import.meta.url));
 
+/** What of a path's end its name tells. */
+const subjects = /** @type {const} */ ([
+  ['XPUB', ' (wallet)'],
+  ['ADDRESSES', ` (${PAYMENTS} addresses)`],
+  ['balance=true', ' (with balance)'],
+]);
+
 /**
- * @param {string} path below /api, with ADDRESS, TXID and XPUB for what was paid
+ * @param {string} path below /api, with ADDRESS, ADDRESSES, TXID and XPUB for what was paid
  * @returns {import('../bench.mjs').Bench}
  */
 export const benchEndpoint = (path) => async (context) => {
-  const name = path.replace(/\?.*/, '') + (path.endsWith('XPUB') ? ' (wallet)' : '');
+  const name = path.replace(/\?.*/, '') + (subjects.find(([end]) => path.endsWith(end))?.[1] ?? '');
   const file = `endpoint-${path.replaceAll(/\W/g, '-')}`;
   const shop = await addStore(context, file);
   const beside = await addStore(context, `${file}-floor`);
   const { chain, electrum } = await startChain();
-  const origin = await serve(context, shop.path, electrum);
+  const origin = await serve(context, shop.path, electrum, await priceSettings());
   await untilCaughtUp(origin);
   const paid = await pay(chain, origin, shop.apiKey);
   const target = path
-    .replace('ADDRESS', paid.address)
+    .replace('ADDRESSES', paid.addresses.join())
+    .replace('ADDRESS', paid.addresses[0] ?? '')
     .replace('TXID', paid.txid)
     .replace('XPUB', accountKey('regtest'));
   const shared = { connections: CONNECTIONS };
@@ -77,6 +89,27 @@ async function startChain() {
   return { chain, electrum: `tcp://127.0.0.1:${listening.port}` };
 }
 
+/** Settings of a paygate whose prices come from two servers of ours. */
+async function priceSettings() {
+  const sources = await Promise.all([startPrices(), startPrices()]);
+  return [
+    '--price',
+    'own',
+    ...sources.flatMap((origin) => ['--price-source', `${origin}/#{CODE}`]),
+  ];
+}
+
+async function startPrices() {
+  const prices = JSON.stringify(Object.fromEntries(CODES.map((code) => [code, 60_000])));
+  const server = createServer((_request, response) => response.end(prices)).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  atEnd(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return `http://127.0.0.1:${/** @type {import('node:net').AddressInfo} */ (server.address()).port}`;
+}
+
 /**
  * Pays the shop's first addresses, and waits until paygate knows.
  * @param {SimulatedChain} chain
@@ -93,11 +126,10 @@ async function pay(chain, origin, apiKey) {
   }
   const txid = chain.pay(addresses.map((address) => ({ address, valueSat: 10_000 })));
   chain.mine(2);
-  const [address = ''] = addresses;
   for (;;) {
     const response = await fetch(`${origin}/api/merchant/tx?txid=${txid}`, { headers });
     const body = /** @type {any} */ (await response.json());
-    if (body.txs?.length === PAYMENTS && body.status === 2) return { address, txid };
+    if (body.txs?.length === PAYMENTS && body.status === 2) return { addresses, txid };
     await sleep(POLL_MS);
   }
 }

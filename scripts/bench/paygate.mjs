@@ -13,17 +13,23 @@ const READY_TIMEOUT_MS = 30_000;
 const POLL_MS = 50;
 
 /**
- * Makes a database with one store, which issues from index 0 without a scan.
+ * Makes a database with one store, which issues from an index, 0 if none is named, without a scan.
  * @param {import('../bench.mjs').Context} context
  * @param {string} name of the file
  * @param {string} [callbackUrl]
+ * @param {number} [startIndex]
  * @returns {Promise<{ path: string, apiKey: string }>}
  */
-export async function addStore({ folder, checkout }, name, callbackUrl = 'http://127.0.0.1:9/') {
+export async function addStore(
+  { folder, checkout },
+  name,
+  callbackUrl = 'http://127.0.0.1:9/',
+  startIndex = 0,
+) {
   const path = join(folder, `${name}.db`);
   const { stdout } = await promisify(execFile)(join(checkout, 'paygate'), [
     ...['store', 'add', '--db', path, '--network', 'regtest', '--name', 'Bench', '--json'],
-    ...['--xpub', accountKey('regtest'), '--script', 'p2wpkh', '--start-index', '0'],
+    ...['--xpub', accountKey('regtest'), '--script', 'p2wpkh', '--start-index', String(startIndex)],
     ...['--callback-url', callbackUrl, '--allow-private-callback'],
   ]);
   return { path, apiKey: JSON.parse(stdout).api_key };
@@ -34,13 +40,14 @@ export async function addStore({ folder, checkout }, name, callbackUrl = 'http:/
  * @param {import('../bench.mjs').Context} context
  * @param {string} path the database
  * @param {string} electrum URL of the Electrum server
+ * @param {string[]} [more] settings
  * @returns {Promise<string>} its origin
  */
-export async function serve({ checkout }, path, electrum) {
+export async function serve({ checkout }, path, electrum, more = []) {
   return startServer(join(checkout, 'paygate'), [
     ...['serve', '--db', path, '--network', 'regtest', '--listen', '127.0.0.1:0'],
     ...['--limit-new-address', 'off', '--limit-balance', 'off', '--limit-search-history', 'off'],
-    ...['--electrum', electrum, '--log-level', 'error'],
+    ...['--limit-price', 'off', '--electrum', electrum, '--log-level', 'error', ...more],
   ]);
 }
 

@@ -3,13 +3,20 @@
 // of a key than the four letters that it starts with.
 // Sources: BIP32 (format, derivation, invalid vectors), SLIP-132 (version bytes).
 
-import { createView } from '@noble/hashes/utils.js';
+import { secp256k1 } from '@noble/curves/secp256k1.js';
+import { hmac } from '@noble/hashes/hmac.js';
+import { sha512 } from '@noble/hashes/sha2.js';
+import { bytesToHex, concatBytes, createView } from '@noble/hashes/utils.js';
 import { base58 } from '@scure/base';
-import { HARDENED_OFFSET, HDKey } from '@scure/bip32';
-import { equalBytes, sha256x2 } from '@scure/btc-signer/utils.js';
+import { HARDENED_OFFSET } from '@scure/bip32';
+import { equalBytes, hash160, sha256x2 } from '@scure/btc-signer/utils.js';
 import type { ScriptType } from './address.ts';
 import type { NetworkName } from './network.ts';
 import { refuse } from './refuse.ts';
+
+const { Point } = secp256k1;
+type Point = InstanceType<typeof Point>;
+const { Fn } = Point;
 
 /** A public key that has children. */
 export interface ExtendedKey {
@@ -59,23 +66,48 @@ const textLength = 111;
 const maxTextLength = 120;
 const payloadSize = 78;
 const checksumSize = 4;
+/** Compressed. */
+const keySize = 33;
 
-function fromNode(node: HDKey): ExtendedKey {
-  const { publicKey, chainCode } = node;
-  if (publicKey === null || chainCode === null) throw new Error('a node without key or chain code');
-  return {
-    publicKey,
-    chainCode,
-    fingerprint: node.fingerprint.toString(16).padStart(8, '0'),
-    child(index) {
-      if (!Number.isInteger(index) || index < 0 || index >= HARDENED_OFFSET) {
-        refuse('a derivation index must be a whole number below 2^31');
-      }
-      const child = node.deriveChild(index);
-      // The library goes on to the next index by itself, which is for the caller to do.
-      return child.index === index ? fromNode(child) : undefined;
-    },
-  };
+/**
+ * The point that lies a tweak further, in variable time: whoever holds the extended key can compute
+ * every tweak, none is a secret.
+ * @param tweak 32 bytes
+ * @returns undefined when it is not below the order of the curve, or the sum is no key
+ */
+export function addTweak(point: Point, tweak: Uint8Array): Point | undefined {
+  const scalar = Fn.fromBytes(tweak, true);
+  if (!Fn.isValid(scalar)) return undefined;
+  const sum = point.add(Point.BASE.multiplyUnsafe(scalar));
+  return sum.is0() ? undefined : sum;
+}
+
+/** BIP32's CKDpub. */
+class PublicNode implements ExtendedKey {
+  readonly publicKey: Uint8Array;
+  readonly chainCode: Uint8Array;
+  readonly #point: Point;
+
+  constructor(point: Point, chainCode: Uint8Array) {
+    this.publicKey = point.toBytes(true);
+    this.chainCode = chainCode;
+    this.#point = point;
+  }
+
+  get fingerprint(): string {
+    return bytesToHex(hash160(this.publicKey).subarray(0, 4));
+  }
+
+  child(index: number): ExtendedKey | undefined {
+    if (!Number.isInteger(index) || index < 0 || index >= HARDENED_OFFSET) {
+      refuse('a derivation index must be a whole number below 2^31');
+    }
+    const data = concatBytes(this.publicKey, new Uint8Array(4));
+    createView(data).setUint32(keySize, index);
+    const digest = hmac(sha512, this.chainCode, data);
+    const point = addTweak(this.#point, digest.subarray(0, 32));
+    return point && new PublicNode(point, digest.slice(32));
+  }
 }
 
 /**
@@ -84,14 +116,14 @@ function fromNode(node: HDKey): ExtendedKey {
  * @throws PaygateError invalid when the key is not a point of the curve
  */
 export function extendedKey(publicKey: Uint8Array, chainCode: Uint8Array): ExtendedKey {
-  let node: HDKey;
+  let point: Point;
   try {
-    // Without depth and parent, which change nothing in what is derived.
-    node = new HDKey({ publicKey, chainCode });
+    if (publicKey.length !== keySize) throw new Error('not compressed');
+    point = Point.fromBytes(publicKey);
   } catch {
     return refuse('this extended key holds no valid public key (not a point of the curve)');
   }
-  return fromNode(node);
+  return new PublicNode(point, chainCode);
 }
 
 /** The 78 bytes of an extended key. */

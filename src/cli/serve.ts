@@ -11,11 +11,8 @@ import {
   readConfig,
 } from '../config.ts';
 import { version } from '../version.ts';
-import type { World } from '../world.ts';
 import { createNodeWorld } from '../world-node.ts';
-
-/** A wedged shutdown is cut off after this long. */
-const stopTimeoutMs = 10_000;
+import { endAtOnce, stopOnSignal } from './running.ts';
 
 export function serveCommand(): Command {
   const command = new Command('serve').description('run the payment gateway');
@@ -57,13 +54,8 @@ const given = (flags: Partial<Record<OptionName, string | string[]>>): Given =>
 
 async function serve(config: Config): Promise<void> {
   const world = createNodeWorld({ logLevel: config.logLevel });
-  const app = await buildApp(config, world, {
-    onFatal(error) {
-      world.log.error('the disk lost a write, paygate ends at once', { reason: error.message });
-      process.exit(74);
-    },
-  });
-  const stopped = stopOnSignal(app, world);
+  const app = await buildApp(config, world, { onFatal: endAtOnce(world) });
+  const stopped = stopOnSignal(() => app.stop(), world);
   try {
     const { port } = await app.start();
     world.log.info('paygate is up', { version, network: app.network.name, port });
@@ -75,15 +67,4 @@ async function serve(config: Config): Promise<void> {
   await stopped;
   // All is written and closed; a timer that still waits would only hold the process.
   process.exit(0);
-}
-
-function stopOnSignal(app: App, world: World): Promise<void> {
-  return new Promise((resolve, reject) => {
-    function stop(signal: string): void {
-      world.log.info('paygate is stopping', { signal });
-      world.after(stopTimeoutMs, () => process.exit(1));
-      app.stop().then(resolve, reject);
-    }
-    process.once('SIGTERM', stop).once('SIGINT', stop);
-  });
 }

@@ -40,6 +40,8 @@ interface AddOptions extends FileOptions, KeyOptions {
 
 const highestIndex = 2 ** 31 - 1;
 const shownAddresses = 3;
+/** All there will ever be. */
+const mostSat = 21_000_000 * 100_000_000;
 const confirmations = wholeNumber(1, mostConfirmations);
 
 export function storeCommand(): Command {
@@ -155,6 +157,8 @@ function detail(store: Store, row: StoreRow) {
       confirmations,
     })),
     reversal_callback: row.reversalCallback,
+    minimum: row.minimumSat,
+    rbf_parameter: !row.omitRbf,
     allow_private_callback: row.allowPrivateCallback,
     allow_http_callback: row.allowHttpCallback,
     own_callback_ca: row.callbackCa !== null,
@@ -172,6 +176,8 @@ interface SetOptions extends FileOptions {
   readonly confirmations?: number;
   readonly confirmationsAbove?: readonly Band[] | false;
   readonly reversalCallback?: boolean;
+  readonly minimum?: number | false;
+  readonly rbfParameter?: boolean;
   readonly allowPrivateCallback?: boolean;
   readonly allowHttpCallback?: boolean;
   readonly callbackCa?: string | false;
@@ -191,6 +197,14 @@ function setCommand(): Command {
     .option('--no-confirmations-above', 'the same depth for every amount')
     .option('--reversal-callback', 'tell status -1 of a payment that vanished after 1 or 2')
     .option('--no-reversal-callback', 'never tell -1')
+    .option(
+      '--minimum <sat>',
+      'a payment of less is recorded, but not told from now on',
+      wholeNumber(1, mostSat),
+    )
+    .option('--no-minimum', 'every payment is told')
+    .option('--rbf-parameter', 'tell rbf=1 of a payment that can be replaced (the default)')
+    .option('--no-rbf-parameter', 'leave rbf out, for plugins that do not count such payments')
     .option('--allow-private-callback', 'the callback URL may lead to a private address')
     .option('--no-allow-private-callback', 'it may not')
     .option('--allow-http-callback', 'the callback URL may be plain http on the public internet')
@@ -219,7 +233,7 @@ function changeOf(given: SetOptions, before: StoreRow): StoreChange {
   const allowPrivate = given.allowPrivateCallback ?? before.allowPrivateCallback;
   const allowHttp = given.allowHttpCallback ?? before.allowHttpCallback;
   checkCallbackUrl(callbackUrl, { allowPrivate, allowHttp });
-  const { confirmationsAbove: bands } = given;
+  const { confirmationsAbove: bands, minimum } = given;
   return {
     callbackUrl,
     allowPrivateCallback: allowPrivate,
@@ -228,6 +242,8 @@ function changeOf(given: SetOptions, before: StoreRow): StoreChange {
     ...(given.confirmations !== undefined && { requiredConfirmations: given.confirmations }),
     ...(bands !== undefined && { confirmationBands: writeBands(bands === false ? [] : bands) }),
     ...(given.reversalCallback !== undefined && { reversalCallback: given.reversalCallback }),
+    ...(minimum !== undefined && { minimumSat: minimum === false ? null : minimum }),
+    ...(given.rbfParameter !== undefined && { omitRbf: !given.rbfParameter }),
   };
 }
 
@@ -267,6 +283,8 @@ function showCommand(): Command {
             ['callback URL', answer.http_callback],
             ['confirmations', showPolicy(row)],
             ['wallet', showWallet(answer)],
+            ...(row.minimumSat === null ? [] : [['minimum', `${row.minimumSat} sat`]]),
+            ...(row.omitRbf ? [['rbf parameter', 'left out']] : []),
             ['next index', answer.scanned ? String(answer.next_index) : 'not scanned yet'],
             ['webhook secret', row.webhookSecret],
             ...(previous === undefined ? [] : [['the one before', `${previous} until ${until}`]]),

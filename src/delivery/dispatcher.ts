@@ -15,7 +15,8 @@
 // - At least once: an attempt that was not recorded (crash, stop, full disk) leaves a row whose lease
 //   ends, and it is sent again with the same event id.
 // - At most one flight a payment: the outbox claims none while a lease lasts, the lease is longer than
-//   an attempt can take, and `inFlight` holds even when the wall clock jumps over a lease.
+//   an attempt can take, and `inFlight` holds even when the wall clock jumps over a lease, also for
+//   the bound of a store.
 // - Bounded: `inFlight` flights in all, `perStore` of one store, one where it did not receive the
 //   last callback (breaker.ts), so a shop that hangs delays itself.
 // - A host that can't be reached costs its waiting callbacks no attempt (breaker.ts): they stay due,
@@ -49,6 +50,14 @@ export const deliveryLimits: DeliveryLimits = {
   drainMs: 5_000,
 };
 
+/** A host that cannot be reached, though something is owed to it. */
+export interface DownHost {
+  /** Host and port. */
+  readonly host: string;
+  /** Callbacks that are owed there. */
+  readonly waiting: number;
+}
+
 export interface CallbackDispatcher {
   /** Frees the leases of the process before, then delivers until `stop`. */
   start(): Promise<void>;
@@ -58,6 +67,8 @@ export interface CallbackDispatcher {
   tick(): void;
   /** Resolves when nothing is under way and nothing is due now. */
   idle(): Promise<void>;
+  /** In the order of the stores; a restart finds them out anew. */
+  downHosts(): DownHost[];
   /** Claims nothing more, and waits for what is under way, but not for longer than `drainMs`. */
   stop(): Promise<void>;
 }
@@ -80,8 +91,8 @@ export const createDispatcher = (parts: DispatcherParts): CallbackDispatcher => 
 class Engine implements CallbackDispatcher {
   readonly #parts: DispatcherParts;
   readonly #limits: DeliveryLimits;
-  /** Payments with a request on the wire. */
-  readonly #inFlight = new Set<number>();
+  /** Payments with a request on the wire, and their stores. */
+  readonly #inFlight = new Map<number, number>();
   /** Flights, until their record is written. */
   readonly #open = new Set<Promise<void>>();
   readonly #waiting: (() => void)[] = [];
@@ -127,6 +138,16 @@ class Engine implements CallbackDispatcher {
     });
   }
 
+  downHosts(): DownHost[] {
+    const waiting = new Map<string, number>();
+    for (const { callbackUrl, owed } of this.#parts.outbox.owedByStore()) {
+      if (owed === 0 || !this.#breaker.isDown(callbackUrl)) continue;
+      const host = hostOf(callbackUrl);
+      waiting.set(host, (waiting.get(host) ?? 0) + owed);
+    }
+    return [...waiting].map(([host, count]) => ({ host, waiting: count }));
+  }
+
   async stop(): Promise<void> {
     this.#stopping = true;
     for (const cancel of this.#cancels) cancel();
@@ -154,7 +175,9 @@ class Engine implements CallbackDispatcher {
       const monotonic = world.monotonic();
       const allow = (url: string, wanted: number, underWay: number) =>
         this.#breaker.allow(url, wanted, underWay, monotonic);
-      const limits = { ...this.#limits, limit, afterStoreId: this.#lastStoreId, allow };
+      const afterStoreId = this.#lastStoreId;
+      const flying = (storeId: number) => this.#flying(storeId);
+      const limits = { ...this.#limits, limit, afterStoreId, flying, allow };
       const claimed = await database.write((tx) => outbox.claim(tx, world.now(), limits));
       this.#lastStoreId = claimed.at(-1)?.storeId ?? this.#lastStoreId;
       for (const callback of claimed) this.#launch(callback);
@@ -163,9 +186,15 @@ class Engine implements CallbackDispatcher {
     }
   }
 
+  #flying(storeId: number): number {
+    let count = 0;
+    for (const each of this.#inFlight.values()) if (each === storeId) count += 1;
+    return count;
+  }
+
   #launch(callback: Claimed): void {
     if (this.#stopping || this.#inFlight.has(callback.paymentId)) return;
-    this.#inFlight.add(callback.paymentId);
+    this.#inFlight.set(callback.paymentId, callback.storeId);
     this.#track(this.#fly(callback));
   }
 

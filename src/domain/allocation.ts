@@ -128,3 +128,25 @@ function copy(
   });
   return { kind: 'copy', reason, skips, blind: true };
 }
+
+/** How a wallet's unpaid addresses lie between the paid ones. */
+export interface Gaps {
+  /** Given out since the last one that was paid. */
+  readonly unpaid: number;
+  /** The longest way from one paid address to the next, in indexes; 0 where there is none. */
+  readonly widest: number;
+}
+
+/** How many addresses before the limit is reached the warning comes. */
+const warnAhead = 5;
+const limitStep = 20;
+
+/**
+ * The gap limit to set in the merchant's own wallet, which stops looking after so many unpaid addresses
+ * and so would not show money beyond them; undefined while the one it is set to is enough.
+ */
+export function gapLimitNeeded({ unpaid, widest }: Gaps, limit: number): number | undefined {
+  if (unpaid < limit - warnAhead && widest <= limit) return undefined;
+  // With room for as many more.
+  return (Math.ceil(Math.max(unpaid, widest) / limitStep) + 1) * limitStep;
+}

@@ -48,6 +48,10 @@ export function householdOf(address: string): string {
     .join(':')}::/64`;
 }
 
+/** Whether an address is that of a proxy of ours. */
+export const isOneOf = (address: string, proxies: Proxies): boolean =>
+  ipaddr.isValid(address) && isOf(address, proxies);
+
 function isOf(address: string, proxies: Proxies): boolean {
   const ip = ipaddr.process(address);
   return proxies.some(([network, bits]) => {

@@ -2,7 +2,6 @@
 // the operation's own schemas, and maps errors; the operations know nothing of HTTP.
 
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
-import { PaygateError } from '../errors.ts';
 import { type AuthParts, admit, authorise } from './auth.ts';
 import { balanceOperations } from './balance.ts';
 import { catalogOperations } from './catalog.ts';
@@ -16,24 +15,30 @@ import { ask, type Operation } from './operation.ts';
 import type { ApiOptions } from './options.ts';
 import { priceOperations } from './price.ts';
 import { receiptPage } from './receipt.ts';
+import { createTargets } from './targets.ts';
 import { txDetail } from './tx-detail.ts';
+import { walletOperations } from './wallets.ts';
 
 /** Every operation there is, in the order of the documentation. */
-export const operationsOf = (options: ApiOptions): readonly Operation[] => [
-  newAddress(options),
-  merchantTx(options),
-  ...balanceOperations(options),
-  txDetail(options),
-  ...catalogOperations(options),
-  ...connectOperations(options),
-  ...priceOperations(options),
-];
+export function operationsOf(options: ApiOptions): readonly Operation[] {
+  const targets = createTargets(options);
+  return [
+    newAddress(options),
+    merchantTx(options),
+    ...balanceOperations(options, targets),
+    txDetail(options),
+    ...walletOperations(options, targets),
+    ...catalogOperations(options),
+    ...connectOperations(options),
+    ...priceOperations(options),
+  ];
+}
 
 export function createApi(options: ApiOptions, operations: readonly Operation[]): Hono {
   const limits = createLimits(options.rates, options.monotonic);
   const auth: AuthParts = { ...options, limits, keys: options.store.keys };
   const api = new Hono();
-  api.use(noStore, refuseRepeated);
+  api.use(noStore);
   const methods = new Map<string, string[]>();
   const description = openapiOf(operations);
   api.get('/openapi.json', (context) => context.json(description));
@@ -63,16 +68,6 @@ async function serve(auth: AuthParts, operation: Operation, context: Context): P
 const noStore: MiddlewareHandler = async (context, next) => {
   await next();
   context.header('Cache-Control', 'no-store');
-};
-
-/** A parameter given twice means two things: neither is guessed. */
-const refuseRepeated: MiddlewareHandler = async (context, next) => {
-  for (const [name, values] of Object.entries(context.req.queries())) {
-    if (values.length > 1) {
-      throw new PaygateError('invalid', `The query parameter ${name} is given more than once`);
-    }
-  }
-  await next();
 };
 
 function notAllowed(context: Context, allowed: readonly string[]): Response {

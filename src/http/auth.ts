@@ -9,7 +9,7 @@ import { requireScope } from '../domain/scope.ts';
 import { PaygateError } from '../errors.ts';
 import type { Key, Keys } from '../store/keys.ts';
 import type { Limits } from './limits.ts';
-import type { KeyedOperation, OpenOperation } from './operation.ts';
+import type { KeyedOperation, OpenOperation, Operation } from './operation.ts';
 
 export interface AuthParts {
   readonly keys: Keys;
@@ -24,18 +24,23 @@ export function authorise(parts: AuthParts, operation: KeyedOperation, context: 
   const key = authenticate(parts, context);
   requireScope(key.scope, { method: context.req.method, issues: operation.issues ?? false });
   if (operation.writes) requirePluginWindow(key, parts.now());
-  if (operation.limit !== undefined) parts.limits.take(operation.limit, key.id);
+  const limit = limitOf(operation, context);
+  if (limit !== undefined) parts.limits.take(limit, key.id);
   return key;
 }
 
 /** Anybody may ask, as often as an address may. @throws PaygateError limited */
 export function admit(
   { limits, proxies }: AuthParts,
-  { limit }: OpenOperation,
+  operation: OpenOperation,
   context: Context,
 ): void {
+  const limit = limitOf(operation, context);
   if (limit !== undefined) limits.take(limit, householdOf(addressOf(context, proxies)));
 }
+
+const limitOf = ({ limit }: Operation, context: Context) =>
+  typeof limit === 'function' ? limit(context.req.query()) : limit;
 
 function authenticate({ keys, limits, proxies, now }: AuthParts, context: Context): Key {
   const header = context.req.header('Authorization') ?? '';
@@ -50,9 +55,14 @@ function authenticate({ keys, limits, proxies, now }: AuthParts, context: Contex
 
 /** The client's address: the socket's, or what a proxy of ours says. */
 export function addressOf(context: Context, proxies: Proxies): string {
+  const forwardedFor = context.req.header('X-Forwarded-For');
+  return clientAddress(socketAddressOf(context), forwardedFor, proxies);
+}
+
+/** Who is connected to us. */
+export function socketAddressOf(context: Context): string {
   const { incoming } = (context.env ?? {}) as Partial<HttpBindings>;
-  const socketAddress = incoming?.socket?.remoteAddress ?? 'unknown';
-  return clientAddress(socketAddress, context.req.header('X-Forwarded-For'), proxies);
+  return incoming?.socket?.remoteAddress ?? 'unknown';
 }
 
 function requirePluginWindow({ id, pluginUntil }: Key, now: number): void {

@@ -1,30 +1,31 @@
 // `balance` and `searchhistory` (wire §§2-3): sums and lists over whole histories.
 
 import { z } from 'zod';
-import { type Balance, balanceOf, isConfirmed, type Movement } from '../domain/movement.ts';
+import { isConfirmed, type Movement, balanceOf as sumOf } from '../domain/movement.ts';
 import { PaygateError } from '../errors.ts';
 import type { ScriptMovements } from '../watcher/reader.ts';
 import { type Operation, operation } from './operation.ts';
 import type { ApiOptions } from './options.ts';
 import { satoshis, unixTime } from './schemas.ts';
-import { createTargets, splitTargets, type Targets } from './targets.ts';
+import { splitTargets, type Targets } from './targets.ts';
 
 const mostListed = 200;
 
 const addr = z
   .string()
   .optional()
-  .describe('Addresses and extended public keys, split by white space, +, or commas; at most 100');
+  .describe(
+    'Addresses, extended public keys and output descriptors, split by white space, +, or commas; at most 100',
+  );
 const asked = z.object({ addr });
 
+export const balanceShape = z.object({
+  confirmed: satoshis,
+  unconfirmed: satoshis.describe('Below 2 confirmations; negative when it is spent'),
+});
+
 const balanceAnswer = z.object({
-  response: z.array(
-    z.object({
-      addr: z.string(),
-      confirmed: satoshis,
-      unconfirmed: satoshis.describe('Below 2 confirmations; negative when it is spent'),
-    }),
-  ),
+  response: z.array(z.object({ addr: z.string(), ...balanceShape.shape })),
 });
 
 const entry = z.object({
@@ -47,6 +48,16 @@ const textOf = (query: z.infer<typeof asked>, body: z.infer<typeof asked>): stri
 
 const tipHeightOf = ({ store }: ApiOptions): number => store.headers.tip()?.height ?? 0;
 
+/** What is on some scripts together, in satoshis. */
+export function balanceOf(
+  options: ApiOptions,
+  scripts: readonly ScriptMovements[],
+): z.infer<typeof balanceShape> {
+  const movements = scripts.flatMap((script) => script.movements);
+  const { confirmedSat, unconfirmedSat } = sumOf(movements, tipHeightOf(options));
+  return { confirmed: confirmedSat, unconfirmed: unconfirmedSat };
+}
+
 const balance = (options: ApiOptions, targets: Targets): Operation =>
   operation({
     methods: ['GET', 'POST'],
@@ -59,21 +70,14 @@ const balance = (options: ApiOptions, targets: Targets): Operation =>
     async run({ query, body, key }) {
       const text = textOf(query, body);
       const found = await targets.read(text, key);
-      const tipHeight = tipHeightOf(options);
       return {
-        response: splitTargets(text).map((target, index) => {
-          const { confirmedSat, unconfirmedSat } = sumOf(found[index] ?? [], tipHeight);
-          return { addr: target, confirmed: confirmedSat, unconfirmed: unconfirmedSat };
-        }),
+        response: splitTargets(text).map((target, index) => ({
+          addr: target,
+          ...balanceOf(options, found[index] ?? []),
+        })),
       };
     },
   });
-
-const sumOf = (scripts: readonly ScriptMovements[], tipHeight: number): Balance =>
-  balanceOf(
-    scripts.flatMap(({ movements }) => movements),
-    tipHeight,
-  );
 
 /** What one transaction did to all that was asked for. */
 interface Merged extends Movement {
@@ -109,7 +113,9 @@ const searchHistory = (options: ApiOptions, targets: Targets): Operation =>
     async run({ query, body, key }) {
       const found = await targets.read(textOf(query, body), key);
       const tipHeight = tipHeightOf(options);
-      const all = merge(new Set(found.flat()));
+      // An address and its wallet may both be named: it counts once.
+      const scripts = new Map(found.flat().map((script) => [script.address, script]));
+      const all = merge(scripts.values());
       const pending = all.filter((each) => !isConfirmed(each, tipHeight)).slice(0, mostListed);
       const history = all.filter((each) => isConfirmed(each, tipHeight)).slice(0, mostListed);
       return {
@@ -135,7 +141,7 @@ async function describe(options: ApiOptions, { txid, height, deltaSat, addresses
   };
 }
 
-export function balanceOperations(options: ApiOptions): Operation[] {
-  const targets = createTargets(options);
-  return [balance(options, targets), searchHistory(options, targets)];
-}
+export const balanceOperations = (options: ApiOptions, targets: Targets): Operation[] => [
+  balance(options, targets),
+  searchHistory(options, targets),
+];

@@ -1,20 +1,20 @@
-// Stores and wallets as plugins read them (wire §3). A key sees what it is for, and nothing else.
+// Stores, and which wallets they have, as plugins read them (wire §3). A key sees what it is for, and nothing else.
 
 import { z } from 'zod';
-import { scanGap } from '../domain/allocation.ts';
+import { parseWalletKey } from '../bitcoin/keychain.ts';
 import { PaygateError } from '../errors.ts';
 import type { StoreRow, WalletRow } from '../store/catalog.ts';
 import type { Key } from '../store/keys.ts';
 import type { Store } from '../store/open.ts';
 import { type Operation, operation } from './operation.ts';
 import type { ApiOptions } from './options.ts';
-import { bitcoin, unixTime } from './schemas.ts';
+import { bitcoin } from './schemas.ts';
 
 export const id = z.coerce.number().int().positive();
-const flag = z.string().optional();
-const isOn = (text: string | undefined): boolean => text === 'true' || text === '1';
+export const flag = z.string().optional();
+export const isOn = (text: string | undefined): boolean => text === 'true' || text === '1';
 
-const wallet = z.object({
+export const walletAnswer = z.object({
   id: z.int(),
   name: z.string(),
   crypto: bitcoin,
@@ -22,15 +22,14 @@ const wallet = z.object({
   xpub_index: z.int().describe('The next index'),
   gap_limit: z.int(),
 });
-const datedWallet = wallet.extend({ created_at: unixTime });
 export const storeAnswer = z.object({
   id: z.int(),
   name: z.string(),
   http_callback: z.string(),
-  wallets: z.array(wallet),
+  wallets: z.array(walletAnswer),
 });
 
-type CatalogOptions = Pick<ApiOptions, 'store' | 'refuseGap'>;
+export type CatalogOptions = Pick<ApiOptions, 'store' | 'refuseGap' | 'walletGap'>;
 
 /** The stores that a key is for. */
 export const storesOf = ({ catalog }: Store, { storeId }: Pick<Key, 'storeId'>): StoreRow[] =>
@@ -49,6 +48,21 @@ export function walletsOf(store: Store, key: Pick<Key, 'storeId'>): WalletRow[] 
   return store.catalog.wallets().filter((row) => key.storeId === null || own.has(row.id));
 }
 
+/**
+ * Those of a key's wallets that a text means: their account as it was given, or the same key written in
+ * another way. Several may have one account, with other kinds of addresses.
+ */
+export function walletsNamed(store: Store, key: Key, text: string): WalletRow[] {
+  const own = walletsOf(store, key);
+  const literal = own.filter(({ account }) => account === text);
+  if (literal.length > 0 || isMute(text)) return literal;
+  const { descriptor } = parseWalletKey(text, { network: store.network, allowDepth: true });
+  return own.filter((row) => row.descriptor === descriptor);
+}
+
+/** Whether a text is a key that does not say which kind of addresses it makes. */
+export const isMute = (text: string): boolean => /^[xt]pub[^(]*$/i.test(text);
+
 /** @throws PaygateError not_found */
 export function walletOf(store: Store, key: Key, walletId: number): WalletRow {
   const row = walletsOf(store, key).find((each) => each.id === walletId);
@@ -56,18 +70,13 @@ export function walletOf(store: Store, key: Key, walletId: number): WalletRow {
   return row;
 }
 
-const describeWallet = ({ refuseGap }: CatalogOptions, row: WalletRow) => ({
+export const describeWallet = ({ refuseGap, walletGap }: CatalogOptions, row: WalletRow) => ({
   id: row.id,
   name: `Wallet ${row.id}`,
   crypto: 'BTC' as const,
   address: row.account,
   xpub_index: row.nextIndex,
-  gap_limit: refuseGap ?? scanGap,
-});
-
-const describeDated = (options: CatalogOptions, row: WalletRow) => ({
-  ...describeWallet(options, row),
-  created_at: Math.floor(row.createdAt / 1000),
+  gap_limit: refuseGap ?? walletGap,
 });
 
 export function describeStore(options: CatalogOptions, row: StoreRow) {
@@ -79,28 +88,6 @@ export function describeStore(options: CatalogOptions, row: StoreRow) {
     wallets: wallets.map((each) => describeWallet(options, each)),
   };
 }
-
-const walletOperations = (options: CatalogOptions): Operation[] => [
-  operation({
-    methods: ['GET'],
-    path: '/v2/wallets',
-    summary: 'The wallets',
-    answer: z.object({ data: z.array(datedWallet) }),
-    run: ({ key }) => ({
-      data: walletsOf(options.store, key).map((row) => describeDated(options, row)),
-    }),
-  }),
-  operation({
-    methods: ['GET'],
-    path: '/v2/wallets/{id}',
-    summary: 'One wallet',
-    params: z.object({ id }),
-    answer: z.object({ data: datedWallet }),
-    run: ({ params, key }) => ({
-      data: describeDated(options, walletOf(options.store, key, params.id)),
-    }),
-  }),
-];
 
 const storeOperations = (options: CatalogOptions): Operation[] => [
   operation({
@@ -131,7 +118,7 @@ const storeOperations = (options: CatalogOptions): Operation[] => [
     path: '/v2/stores/{id}/wallets',
     summary: 'The wallets of a store',
     params: z.object({ id }),
-    answer: z.object({ data: z.array(wallet) }),
+    answer: z.object({ data: z.array(walletAnswer) }),
     run: ({ params, key }) => ({
       data: describeStore(options, storeOf(options.store, key, params.id)).wallets,
     }),
@@ -166,7 +153,6 @@ const addressList = ({ store }: CatalogOptions): Operation =>
   });
 
 export const catalogOperations = (options: CatalogOptions): Operation[] => [
-  ...walletOperations(options),
   ...storeOperations(options),
   addressList(options),
 ];

@@ -9,7 +9,15 @@ import { PaygateError } from '../errors.ts';
 import type { StoreChange, StoreRow } from '../store/catalog.ts';
 import type { Tx } from '../store/database.ts';
 import type { Key } from '../store/keys.ts';
-import { describeStore, id, storeAnswer, storeOf, storesOf, walletOf } from './catalog.ts';
+import {
+  describeStore,
+  id,
+  storeAnswer,
+  storeOf,
+  storesOf,
+  walletOf,
+  walletsNamed,
+} from './catalog.ts';
 import { type Operation, operation } from './operation.ts';
 import type { ApiOptions } from './options.ts';
 
@@ -192,9 +200,9 @@ const updateCallback = (options: ApiOptions): Operation =>
     answer: z.object({ data: storeAnswer }),
     async run({ key, body }) {
       const { store } = options;
-      const wallet = store.catalog.wallets().find(({ account }) => account === body.xpub.trim());
+      const wallets = walletsNamed(store, key, body.xpub.trim()).map(({ id }) => id);
       const users = storesOf(store, key).filter(
-        ({ walletId }) => wallet !== undefined && walletId === wallet.id,
+        ({ walletId }) => walletId !== null && wallets.includes(walletId),
       );
       const [only, second] = users;
       if (only === undefined) throw new PaygateError('not_found', 'No store uses this xpub');

@@ -5,7 +5,7 @@ import type { Context } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { type ErrorCode, PaygateError } from '../errors.ts';
 
-const statuses: Readonly<Record<ErrorCode, ContentfulStatusCode>> = {
+export const statuses: Readonly<Record<ErrorCode, ContentfulStatusCode>> = {
   invalid: 400,
   unauthorized: 401,
   forbidden: 403,

@@ -1,5 +1,6 @@
 // What /healthz says: whether all is well, and if not, each reason in words an operator can act on.
 
+import type { DownHost } from '../delivery/dispatcher.ts';
 import type { ServerStatus } from '../electrum/pool.ts';
 import type { Store } from '../store/open.ts';
 import { version } from '../version.ts';
@@ -45,8 +46,8 @@ export interface HealthParts {
   /** Said at every look when the file was found to be a copy at this start. */
   readonly copied: string | undefined;
   readonly hasRoom: () => boolean;
-  /** Why the last snapshot failed. */
-  readonly snapshotFault: () => string | undefined;
+  /** What other rooms warn of. */
+  readonly others: readonly (() => readonly string[])[];
   /** Epoch milliseconds. */
   readonly now: () => number;
 }
@@ -59,7 +60,7 @@ export function createHealth({
   watcher,
   copied,
   hasRoom,
-  snapshotFault,
+  others,
   now,
 }: HealthParts): () => HealthReport {
   return () => {
@@ -67,12 +68,10 @@ export function createHealth({
     const wallets = store.catalog.wallets();
     const scanning = wallets.filter(({ scannedAt }) => scannedAt === null).length;
     const callbacks = store.outbox.counts();
-    const snapshot = snapshotFault();
     const reversed = store.ledger.countReversed(now() - reversedShownMs);
     const warnings = [
       ...(copied === undefined ? [] : [copied]),
       ...(hasRoom() ? [] : ['the disk is almost full: no address is issued until there is room']),
-      ...(snapshot === undefined ? [] : [`the last snapshot failed: ${snapshot}`]),
       ...(server === undefined ? [`no Electrum server is connected: ${faults(servers)}`] : []),
       ...(server !== undefined && !caughtUp ? ['catching up with the Electrum server'] : []),
       ...(server === undefined ? [] : trustWarnings(servers, server)),
@@ -81,7 +80,7 @@ export function createHealth({
       ...(trouble === undefined
         ? []
         : [
-            `${trouble.scripts} address(es) could not be worked up and are tried again each minute: ` +
+            `${trouble.scripts} address(es) could not be worked up and are tried again, at least every ten minutes: ` +
               trouble.reason,
           ]),
       ...(reversed > 0
@@ -91,6 +90,7 @@ export function createHealth({
         ? [`${scanning} wallet(s) wait for a scan of the chain: no address yet`]
         : []),
       ...(callbacks.exhausted > 0 ? [`${callbacks.exhausted} callback(s) were given up`] : []),
+      ...others.flatMap((warnings) => warnings()),
     ];
     return {
       status: warnings.length === 0 ? 'ok' : 'degraded',
@@ -108,6 +108,13 @@ export function createHealth({
     };
   };
 }
+
+/** A shop whose server cannot be reached keeps its callbacks waiting. */
+export const hostWarnings = (hosts: readonly DownHost[]): string[] =>
+  hosts.map(
+    ({ host, waiting }) =>
+      `${host} cannot be reached: ${waiting} callback(s) wait for it, and one a minute goes out to see`,
+  );
 
 const heldAdvice =
   'see which chain is right (your own node, an explorer) and take a server that is wrong off --electrum; ' +

@@ -79,7 +79,7 @@ export function createLive(options: LiveOptions): Hono {
         };
         const latest = store.receipts
           .byScripthash(row.scripthash)
-          .find(({ firstSeenAt }) => firstSeenAt >= sinceMs);
+          .find((receipt) => isTold(receipt, sinceMs));
         if (latest !== undefined) tell(latest);
       },
       onClose: () => end(),
@@ -102,8 +102,11 @@ export function issuedAddress({ addresses, network }: Store, text: string): Addr
 }
 
 /** @param sinceMs payments seen before are those of another order */
+const isTold = ({ firstSeenAt, state }: Receipt, sinceMs: number): boolean =>
+  firstSeenAt >= sinceMs && state !== 'dropped';
+
 function send(socket: WSContext, receipt: Receipt, sinceMs: number): void {
-  if (receipt.firstSeenAt < sinceMs || receipt.state === 'dropped') return;
+  if (!isTold(receipt, sinceMs)) return;
   const { bufferedAmount = 0 } = (socket.raw ?? {}) as { bufferedAmount?: number };
   if (bufferedAmount > mostWaiting) {
     socket.close(1008, 'too slow');

@@ -53,8 +53,10 @@ function receiptsOf(
 ): readonly Receipt[] {
   if (addr !== undefined) {
     const script = addressToScript(addr, networks[network]);
-    const found = receipts.byScripthash(scripthash(script));
-    return txid === undefined ? found : found.filter((each) => each.txid === txid);
+    const hash = scripthash(script);
+    if (txid === undefined) return receipts.byScripthash(hash);
+    const found = receipts.byPlace(hash, txid as Txid);
+    return found === undefined ? [] : [found];
   }
   if (txid !== undefined) return receipts.byTxid(txid as Txid);
   throw new PaygateError('invalid', 'Name a txid, an addr, or both');

@@ -32,7 +32,9 @@ interface Description<
   readonly path: string;
   readonly summary: string;
   /** Counted by key, or by address where none is needed. */
-  readonly limit?: keyof Rates;
+  readonly limit?:
+    | keyof Rates
+    | ((query: Readonly<Record<string, string>>) => keyof Rates | undefined);
   readonly params?: Params;
   readonly query?: Query;
   /** JSON, whatever its Content-Type says. */

@@ -16,6 +16,8 @@ export interface ApiOptions {
   readonly rates: Rates;
   /** Whose `X-Forwarded-For` is believed. */
   readonly proxies: Proxies;
+  /** What the merchant's own wallet is set to. */
+  readonly walletGap: number;
   /** Unpaid addresses in a row after which a wallet's next one is refused; undefined: never. */
   readonly refuseGap: number | undefined;
   /** Asks Electrum servers for what the file does not have. */

@@ -2,6 +2,7 @@
 
 import type { Context } from 'hono';
 import { html } from 'hono/html';
+import type { Txid } from '../bitcoin/ids.ts';
 import { PaygateError } from '../errors.ts';
 import type { Store } from '../store/open.ts';
 import { issuedAddress } from './live.ts';
@@ -15,9 +16,7 @@ export function receiptPage(store: Store, context: Context): Response | Promise<
   const { txid = '', addr = '' } = context.req.query();
   if (txid === '' || addr === '') throw new PaygateError('invalid', 'Name a txid and an addr');
   const { scripthash } = issuedAddress(store, addr);
-  const receipt = store.receipts
-    .byScripthash(scripthash)
-    .find((each) => each.txid === txid.toLowerCase());
+  const receipt = store.receipts.byPlace(scripthash, txid.toLowerCase() as Txid);
   if (receipt === undefined) throw new PaygateError('not_found', 'No such payment is known');
   context.header('Cache-Control', 'no-store');
   const isDropped = receipt.state === 'dropped';

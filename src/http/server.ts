@@ -3,7 +3,7 @@
 
 import type { Server } from 'node:http';
 import { createAdaptorServer, type WebSocketServerLike } from '@hono/node-server';
-import { Hono } from 'hono';
+import { type Context, Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { PaygateError, reasonOf } from '../errors.ts';
@@ -14,6 +14,7 @@ import { createLive, type LiveOptions } from './live.ts';
 import { docsOf } from './openapi.ts';
 import type { ApiOptions } from './options.ts';
 import { page } from './page.ts';
+import type { Unlisted } from './unlisted.ts';
 
 const urlLimitBytes = 8 * 1024;
 const bodyLimitBytes = 16 * 1024;
@@ -33,6 +34,7 @@ export interface Health {
 export interface ServerOptions extends ApiOptions, LiveOptions {
   readonly log: Logger;
   readonly health: () => Health;
+  readonly unlisted: Unlisted;
 }
 
 /** `env` is what the Node server knows of the connection. */
@@ -41,9 +43,11 @@ export type Fetch = (request: Request, env?: object) => Response | Promise<Respo
 export function createHttp(options: ServerOptions): Fetch {
   const app = new Hono();
   app.use(async (context, next) => {
+    options.unlisted.note(context);
     if (context.req.url.length > urlLimitBytes) {
       return errorResponse(context, 414, 'The URL is longer than 8 KiB');
     }
+    refuseRepeated(context);
     return next();
   });
   const limited = bodyLimit({
@@ -70,6 +74,15 @@ export function createHttp(options: ServerOptions): Fetch {
     return respondTo(context, error);
   });
   return (request, env) => app.fetch(request, env);
+}
+
+/** A parameter given twice means two things: neither is guessed. */
+function refuseRepeated({ req }: Context): void {
+  for (const [name, values] of Object.entries(req.queries())) {
+    if (values.length > 1) {
+      throw new PaygateError('invalid', `The query parameter ${name} is given more than once`);
+    }
+  }
 }
 
 export interface Listening {

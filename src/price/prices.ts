@@ -23,7 +23,7 @@ export interface Prices {
    * @throws PaygateError unavailable when there is no price fresh enough
    */
   price(currency: string): Promise<number | null>;
-  /** The currencies that have a price now. @throws PaygateError unavailable */
+  /** The currencies that have a price, kept as one is. @throws PaygateError unavailable */
   currencies(): Promise<Currency[]>;
   /** Ends what is under way. */
   stop(): void;
@@ -72,6 +72,7 @@ class SourcedPrices implements Prices {
   readonly #asked = new Map<string, { until: number; answer: Promise<Answer> }>();
   /** By currency. */
   readonly #prices = new Map<string, Price>();
+  #currencies: { readonly at: number; readonly list: Currency[] } | undefined;
   /** Why a source was left out last, by source and currency. */
   readonly #faults = new Map<string, string>();
 
@@ -97,13 +98,27 @@ class SourcedPrices implements Prices {
   }
 
   async currencies(): Promise<Currency[]> {
+    const kept = this.#currencies;
+    if (kept !== undefined && this.#world.monotonic() - kept.at < keptMs) return kept.list;
+    const found = await this.#findAll();
+    if (found.length > 0) {
+      const list = found.map(({ code }) => ({ code, name: names.of(code) ?? code }));
+      this.#currencies = { at: Math.min(...found.map(({ at }) => at)), list };
+      return list;
+    }
+    if (kept !== undefined && this.#world.monotonic() - kept.at < staleMs) return kept.list;
+    throw unavailable();
+  }
+
+  /** The currencies that have a price, with when it was learnt. */
+  async #findAll(): Promise<{ readonly code: string; readonly at: number }[]> {
     const whole = this.#sources.filter(isWhole);
     const found = await Promise.all(
-      knownCodes.map(async (code) => ({ code, price: await this.#find(code, whole, false) })),
+      knownCodes.map(async (code) => ({ code, ...(await this.#find(code, whole, false)) })),
     );
-    const priced = found.filter(({ price }) => typeof price?.price === 'number');
-    if (priced.length === 0) throw unavailable();
-    return priced.map(({ code }) => ({ code, name: names.of(code) ?? code }));
+    return found.flatMap(({ code, at, price }) =>
+      typeof price === 'number' && at !== undefined ? [{ code, at }] : [],
+    );
   }
 
   stop(): void {

@@ -35,6 +35,10 @@ export interface Addresses {
   unpaidSince(walletId: number, storeId: number, since: number): Issued | undefined;
   /** Whether the wallet's last so many addresses are all unpaid. */
   isUnpaidFor(walletId: number, count: number): boolean;
+  /** How many of the wallet's newest addresses were given out since the last one that was paid. */
+  unpaidRun(walletId: number): number;
+  /** The longest way from a paid one of them to the next. */
+  widestStep(walletId: number): number;
   /** An address that was issued, by its row. */
   issuedAs(id: number): Issued | undefined;
   /** Derives addresses in advance up to (not including) the index; answers the new ones. */
@@ -68,6 +72,8 @@ export interface Addresses {
 const external = 0;
 /** How far back a store's last address is looked for: other stores may share its wallet. */
 const reusedWithin = 100;
+/** How far back gaps are looked for: anybody may ask for them, and a million would hold us up. */
+const gapsWithin = 5_000;
 
 export function createAddresses(orm: Orm, catalog: Catalog): Addresses {
   const statements = prepare(orm);
@@ -152,6 +158,8 @@ const readersOf = (statements: Statements) =>
       const rows = statements.newest.all({ walletId, limit: count });
       return rows.length === count && rows.every(({ statusHash }) => statusHash === null);
     },
+    unpaidRun: (walletId) => statements.unpaidRun.get({ walletId })?.count ?? 0,
+    widestStep: (walletId) => statements.widestStep.get({ walletId })?.widest ?? 0,
     issuedAs(id) {
       const row = statements.byId.get({ id });
       return row && issuedOf(row);
@@ -215,6 +223,7 @@ function prepare(orm: Orm) {
       })
       .prepare(),
     newest: prepareNewest(orm),
+    ...prepareGaps(orm),
     ...preparePages(orm),
     issue: orm.update(addresses).set(takenAs('issued')).where(rowId()).prepare(),
     skip: orm.update(addresses).set(takenAs('skipped')).where(rowId()).prepare(),
@@ -244,6 +253,35 @@ const prepareNewest = (orm: Orm) =>
     .orderBy(desc(addresses.derivationIndex))
     .limit(sql.placeholder('limit'))
     .prepare();
+
+/** Along the newest of the external branch; an address with any history counts as paid. */
+function prepareGaps(orm: Orm) {
+  const walletId = sql.placeholder('walletId');
+  const next = sql`(select next_index from wallets where id = ${walletId})`;
+  const isGiven = sql`wallet_id = ${walletId} and branch = ${external}
+    and derivation_index >= ${next} - ${gapsWithin} and derivation_index < ${next}`;
+  const start = sql`(select min(derivation_index) - 1 from addresses where ${isGiven})`;
+  const paid = sql`select derivation_index as place from addresses
+    where ${isGiven} and status_hash is not null`;
+  return {
+    unpaidRun: orm
+      .select({
+        count: sql<number>`${wallets.nextIndex} - 1 - coalesce(
+          (${paid} order by derivation_index desc limit 1), ${start}, ${wallets.nextIndex} - 1)`,
+      })
+      .from(wallets)
+      .where(eq(wallets.id, walletId))
+      .prepare(),
+    widestStep: orm
+      .select({
+        widest: sql<number | null>`(select max(place - before) from
+          (select place, lag(place, 1, ${start}) over (order by place) as before from (${paid})))`,
+      })
+      .from(wallets)
+      .where(eq(wallets.id, walletId))
+      .prepare(),
+  };
+}
 
 const value = (name: string): SQL => sql`${sql.placeholder(name)}`;
 

@@ -35,6 +35,8 @@ export type StoreChange = Partial<
     | 'requiredConfirmations'
     | 'confirmationBands'
     | 'reversalCallback'
+    | 'omitRbf'
+    | 'minimumSat'
     | 'allowPrivateCallback'
     | 'allowHttpCallback'
     | 'callbackCa'

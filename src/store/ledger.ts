@@ -226,6 +226,10 @@ class SqlLedger implements Ledger {
     { next, callback }: Decision,
   ): number {
     if (callback === undefined || store === null) return 0;
+    const { valueSat, signalsRbf } = seen.output;
+    // What the shop was told of before it is told to the end.
+    const isSmall = valueSat < (store.minimumSat ?? 0);
+    if (isSmall && !this.#parts.outbox.hasTold(paymentId)) return 0;
     this.#parts.outbox.enqueue(tx, now, {
       paymentId,
       storeId: store.id,
@@ -233,8 +237,8 @@ class SqlLedger implements Ledger {
       cycle: next.cycle,
       address: address.address,
       txid: seen.txid,
-      valueSat: seen.output.valueSat,
-      rbf: seen.output.signalsRbf,
+      valueSat,
+      rbf: signalsRbf && !store.omitRbf,
     });
     return 1;
   }

@@ -140,6 +140,12 @@ function prepareReads(orm: Orm) {
       .orderBy(asc(callbacks.nextAttemptAt), asc(callbacks.id))
       .limit(sql.placeholder('room'))
       .prepare(),
+    firstOfPayment: orm
+      .select({ id: callbacks.id })
+      .from(callbacks)
+      .where(eq(callbacks.paymentId, sql.placeholder('paymentId')))
+      .limit(1)
+      .prepare(),
     /** Of each store the first that no lease holds back. */
     nextDue: orm
       .select({
@@ -150,6 +156,16 @@ function prepareReads(orm: Orm) {
       })
       .from(stores)
       .where(isCalled)
+      .prepare(),
+    owedByStore: orm
+      .select({
+        callbackUrl: stores.callbackUrl,
+        owed: sql<number>`(select count(*) from callbacks d
+          where d.store_id = stores.id and d.state = 'owed')`,
+      })
+      .from(stores)
+      .where(isCalled)
+      .orderBy(asc(stores.id))
       .prepare(),
     countOwed: orm.select({ count: count() }).from(callbacks).where(isOwed).prepare(),
     countExhausted: orm.select({ count: count() }).from(callbacks).where(isExhausted).prepare(),

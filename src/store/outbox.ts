@@ -25,6 +25,8 @@ export interface ClaimLimits {
   readonly leaseMs: number;
   /** The store that was served last: the turn goes on behind it. */
   readonly afterStoreId: number;
+  /** How many requests of a store are on the wire, where a lease may have ended before its request. */
+  readonly flying?: (storeId: number) => number;
   /** How many of those wanted may go to a callback URL, where so many of the store are under way. */
   readonly allow?: (callbackUrl: string, wanted: number, underWay: number) => number;
 }
@@ -61,6 +63,8 @@ export interface Next {
 export interface Outbox extends CallbackDesk {
   /** Owes the shop a callback from now on; what it was owed before of this payment is superseded. */
   enqueue(tx: Tx, now: number, callback: NewCallback): void;
+  /** Whether a callback was ever owed for a payment. */
+  hasTold(paymentId: number): boolean;
   /** Leases what is due, fair between stores, in the order in which it should be served. */
   claim(tx: Tx, now: number, limits: ClaimLimits): Claimed[];
   /**
@@ -85,6 +89,8 @@ export interface Outbox extends CallbackDesk {
   fold(tx: Tx, before: number): boolean;
   /** How many wait, and how many were given up on. */
   counts(): { readonly owed: number; readonly exhausted: number };
+  /** How many wait for each store that is called back. */
+  owedByStore(): { readonly callbackUrl: string; readonly owed: number }[];
 }
 
 /** How many rows of old attempts go in one transaction. */
@@ -99,10 +105,12 @@ export function createOutbox({ orm }: Pick<Database, 'orm'>): Outbox {
       const facts = { eventId: eventId(callback), query: callbackQuery(callback) };
       statements.insert.run({ ...callback, ...facts, now });
     },
-    claim(_tx, now, { limit, perStore, leaseMs, afterStoreId, allow }) {
+    hasTold: (paymentId) => statements.firstOfPayment.get({ paymentId }) !== undefined,
+    claim(_tx, now, { limit, perStore, leaseMs, afterStoreId, flying, allow }) {
       const claimed: Claimed[] = [];
       for (const store of statements.storesDue.all({ now, afterStoreId })) {
-        const { storeId, callbackUrl, underWay } = store;
+        const { storeId, callbackUrl } = store;
+        const underWay = Math.max(store.underWay, flying?.(storeId) ?? 0);
         const wanted = Math.min(perStore - underWay, limit - claimed.length);
         const room = wanted > 0 ? (allow?.(callbackUrl, wanted, underWay) ?? wanted) : 0;
         if (room > 0) claimed.push(...statements.dueOfStore.all({ storeId, now, room }));
@@ -139,6 +147,7 @@ export function createOutbox({ orm }: Pick<Database, 'orm'>): Outbox {
       owed: statements.countOwed.get()?.count ?? 0,
       exhausted: statements.countExhausted.get()?.count ?? 0,
     }),
+    owedByStore: () => statements.owedByStore.all(),
   };
 }
 

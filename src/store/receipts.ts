@@ -1,7 +1,7 @@
 // What the API and the live socket tell of payments: reads alone, newest first. Only addresses that
 // customers may hold are in it.
 
-import { and, desc, eq, getTableColumns, sql } from 'drizzle-orm';
+import { and, desc, eq, getTableColumns, type SQL, sql } from 'drizzle-orm';
 import type { Scripthash, Txid } from '../bitcoin/ids.ts';
 import type { Orm } from './database.ts';
 import { addresses, payments } from './schema.ts';
@@ -18,13 +18,17 @@ export function createReceipts(orm: Orm) {
   const statements = prepare(orm);
   return {
     byTxid: (txid: Txid) => statements.byTxid.all({ txid }),
+    /** The one payment of a transaction to an address. */
+    byPlace: (scripthash: Scripthash, txid: Txid) => statements.byPlace.get({ scripthash, txid }),
     byScripthash: (scripthash: Scripthash) => statements.byScripthash.all({ scripthash }),
     byId: (paymentId: number) => statements.byId.get({ paymentId }),
   };
 }
 
 function prepare(orm: Orm) {
-  const receipts = (condition: ReturnType<typeof eq>) =>
+  const isOf = eq(addresses.scripthash, sql.placeholder('scripthash'));
+  const isBy = eq(payments.txid, sql.placeholder('txid'));
+  const receipts = (condition: SQL | undefined) =>
     orm
       .select({
         ...getTableColumns(payments),
@@ -38,8 +42,9 @@ function prepare(orm: Orm) {
       .limit(mostReceipts)
       .prepare();
   return {
-    byTxid: receipts(eq(payments.txid, sql.placeholder('txid'))),
-    byScripthash: receipts(eq(addresses.scripthash, sql.placeholder('scripthash'))),
+    byTxid: receipts(isBy),
+    byScripthash: receipts(isOf),
+    byPlace: receipts(and(isOf, isBy)),
     byId: receipts(eq(payments.id, sql.placeholder('paymentId'))),
   };
 }

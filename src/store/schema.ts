@@ -50,6 +50,10 @@ export const stores = sqliteTable('stores', {
   confirmationBands: text('confirmation_bands').notNull().default('[]'),
   /** Whether a payment that vanished after 1 or 2 is told as -1. */
   reversalCallback: flag('reversal_callback'),
+  /** Whether callbacks say nothing of `rbf`, for receivers that stop at it. */
+  omitRbf: flag('omit_rbf'),
+  /** Satoshis: a payment of less is recorded, but owes no callback; null for none. */
+  minimumSat: integer('minimum_sat'),
   allowPrivateCallback: flag('allow_private_callback'),
   allowHttpCallback: flag('allow_http_callback'),
   /** PEM: the only authorities that may vouch for the callback's host; null for the usual ones. */

@@ -11,8 +11,8 @@ import { syncPath } from './disk.ts';
 export interface Snapshots {
   /** Takes one when anything changed since the last. @param now epoch ms, names the day */
   take(now: number): Promise<void>;
-  /** Why the last one failed; undefined when it did not. */
-  fault(): string | undefined;
+  /** That the last one failed, and why. */
+  warnings(): readonly string[];
   /** Gives up the one that is under way. */
   stop(): Promise<void>;
 }
@@ -67,7 +67,7 @@ export function createSnapshots(database: Database, floorBytes: number): Snapsho
         underWay = undefined;
       }
     },
-    fault: () => fault,
+    warnings: () => (fault === undefined ? [] : [`the last snapshot failed: ${fault}`]),
     async stop() {
       stopped = true;
       await underWay?.catch(() => {});

@@ -3,22 +3,21 @@
 // road; there is no other. Repeats coalesce, and no script is worked on twice at once.
 
 import type { Scripthash } from '../bitcoin/ids.ts';
-import { statusHash } from '../domain/history.ts';
+import { type HistoryItem, statusHash } from '../domain/history.ts';
 import { ServerError } from '../electrum/framing.ts';
 import type { Session } from '../electrum/session.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
 import type { Store } from '../store/open.ts';
 import type { World } from '../world.ts';
 import { gather } from './gather.ts';
-import { Lie } from './lie.ts';
+import { Lie, laidTo } from './lie.ts';
+import { tryAgainMs } from './patience.ts';
 import type { Tasks } from './tasks.ts';
 import type { Verifier } from './verifier.ts';
 import type { CallWitness } from './witness.ts';
 
 /** Scripts worked on at once. */
 const scriptsAtOnce = 16;
-/** When a script is tried again of which a server did not tell all. */
-const retryMs = 60_000;
 
 export interface DrainParts {
   readonly world: World;
@@ -26,6 +25,8 @@ export interface DrainParts {
   readonly verifier: Verifier;
   readonly tasks: Tasks;
   readonly callWitness: CallWitness;
+  /** Another server than this one whose word counts. */
+  readonly elsewhere: (session: Session) => Session | undefined;
   /** Callbacks were enqueued. */
   readonly onCallbacks: () => void;
   /** A server's proof failed twice. False when that was no lie: it speaks of another branch. */
@@ -48,6 +49,8 @@ export interface Drain {
   use(session: Session | undefined): void;
   /** Our tip moved: what waited for a header goes on. */
   tipMoved(): void;
+  /** There is one more server to ask: what failed is tried again at once. */
+  joined(): void;
   size(): number;
   /** What could not be worked up and is tried again; undefined when there is nothing. */
   trouble(): Trouble | undefined;
@@ -57,6 +60,12 @@ export interface Trouble {
   readonly scripts: number;
   /** The newest reason. */
   readonly reason: string;
+}
+
+/** A history, and whose word it is. */
+interface Told {
+  readonly by: Session;
+  readonly history: readonly HistoryItem[];
 }
 
 export function createDrain(parts: DrainParts): Drain {
@@ -73,6 +82,8 @@ class DirtySet implements Drain {
   readonly #waitingForTip = new Set<Scripthash>();
   /** Will be looked at again in a while. */
   readonly #retrying = new Set<Scripthash>();
+  /** How often a script could not be worked up in full, in a row. */
+  readonly #failures = new Map<Scripthash, number>();
   /** Could not be worked up at the last try: with which session, and why. */
   readonly #failing = new Map<Scripthash, { readonly by: Session; readonly reason: string }>();
   /** A proof failed once, and whose it was. */
@@ -84,8 +95,10 @@ class DirtySet implements Drain {
   }
 
   mark(scripthash: Scripthash, look: Look = 'changed'): void {
-    this.#dirty.add(scripthash);
     this.#force(scripthash, look);
+    // A sweep comes by more often than what failed is tried again.
+    if (look === 'cross' && this.#failures.has(scripthash)) return;
+    this.#dirty.add(scripthash);
     this.#pump();
   }
 
@@ -103,6 +116,11 @@ class DirtySet implements Drain {
   tipMoved(): void {
     for (const scripthash of this.#waitingForTip) this.#dirty.add(scripthash);
     this.#waitingForTip.clear();
+    this.#pump();
+  }
+
+  joined(): void {
+    for (const scripthash of this.#retrying) this.#dirty.add(scripthash);
     this.#pump();
   }
 
@@ -143,16 +161,21 @@ class DirtySet implements Drain {
   }
 
   async #observe(session: Session, scripthash: Scripthash, look: Look): Promise<void> {
-    const { store, verifier, world, callWitness } = this.#parts;
-    const history = await session.history(scripthash);
+    const { store, verifier, world, callWitness, elsewhere } = this.#parts;
+    const { by, history } = await this.#ask(session, scripthash);
     const address = store.addresses.byScripthash(scripthash);
     if (address === undefined) return;
-    if (look === 'changed' && statusHash(history) === address.statusHash) return;
-    await verifier.synced();
+    if (look === 'changed' && statusHash(history) === address.statusHash) {
+      this.#failures.delete(scripthash);
+      return;
+    }
+    await verifier.synced(by);
     const observation = await gather(
-      { session, verifier, store, callWitness },
+      { session: by, verifier, store, callWitness, elsewhere },
       { address, history, cross: look === 'cross' },
-    );
+    ).catch((error: unknown) => {
+      throw laidTo(by, error);
+    });
     // What a session said before it ended is no longer worth writing down.
     if (this.#isOver(session)) throw new PaygateError('unavailable', 'the session has ended');
     const applied = await store.database.write((tx) =>
@@ -161,7 +184,7 @@ class DirtySet implements Drain {
     if (observation.statusHash === undefined) {
       this.#waitingForTip.add(scripthash);
       this.#later(scripthash);
-    }
+    } else this.#failures.delete(scripthash);
     if (applied.again) this.mark(scripthash, 'again');
     if (applied.callbacks > 0) this.#parts.onCallbacks();
     for (const txid of applied.reversed) {
@@ -172,6 +195,21 @@ class DirtySet implements Drain {
     }
     if (applied.foreignUse !== undefined) {
       world.log.warn('an address was paid that was not issued yet', { ...applied.foreignUse });
+    }
+  }
+
+  /** A history, of another server where the watched one refuses it. What failed before lets others go first. */
+  async #ask(session: Session, scripthash: Scripthash): Promise<Told> {
+    const bulk = this.#failures.has(scripthash);
+    try {
+      return { by: session, history: await session.history(scripthash, { bulk }) };
+    } catch (error) {
+      const other = error instanceof ServerError ? this.#parts.elsewhere(session) : undefined;
+      if (other === undefined) throw error;
+      const history = await other.history(scripthash, { bulk }).catch(() => {
+        throw error;
+      });
+      return { by: other, history };
     }
   }
 
@@ -218,9 +256,11 @@ class DirtySet implements Drain {
 
   /** Looks at a script again in a while, whatever else happens. */
   #later(scripthash: Scripthash): void {
+    const failures = (this.#failures.get(scripthash) ?? 0) + 1;
+    this.#failures.set(scripthash, failures);
     if (this.#retrying.has(scripthash)) return;
     this.#retrying.add(scripthash);
-    this.#parts.world.after(retryMs, () => {
+    this.#parts.world.after(tryAgainMs(failures), () => {
       this.#retrying.delete(scripthash);
       this.mark(scripthash);
     });

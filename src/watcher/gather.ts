@@ -8,15 +8,16 @@ import { type HistoryItem, type Position, statusHash } from '../domain/history.t
 import type { Block } from '../domain/payment.ts';
 import { ServerError } from '../electrum/framing.ts';
 import type { Session } from '../electrum/session.ts';
+import { PaygateError } from '../errors.ts';
 import type { AddressRow } from '../store/addresses.ts';
 import type { Gone, Observation, Seen } from '../store/ledger.ts';
 import type { PaymentRow } from '../store/ledger-statements.ts';
 import type { Store } from '../store/open.ts';
-import { Lie } from './lie.ts';
+import { laidTo } from './lie.ts';
 import type { Inclusion, Verifier } from './verifier.ts';
-import { type CallWitness, testify, type Witness } from './witness.ts';
+import { type CallWitness, testify } from './witness.ts';
 
-/** One script, and what the watched server says of it. */
+/** One script, and what a server says of it: the watched one, or another where that refuses. */
 export interface Subject {
   readonly address: AddressRow;
   readonly history: readonly HistoryItem[];
@@ -29,10 +30,17 @@ export interface GatherParts {
   readonly verifier: Verifier;
   readonly store: Store;
   readonly callWitness: CallWitness;
+  /** Another server whose word counts. */
+  readonly elsewhere: (session: Session) => Session | undefined;
 }
 
 /** Items worked on at once, so that one flooded address leaves room for the others. */
 const itemsAtOnce = 25;
+/**
+ * Items of one look that are asked about elsewhere when a server refuses them: one that invents
+ * transactions must not have us spend what the other one forgives.
+ */
+const mostElsewhere = 20;
 
 type Place = Inclusion | { readonly kind: 'mempool' };
 
@@ -45,7 +53,8 @@ type Gathered =
 type Known = ReadonlyMap<Txid, PaymentRow>;
 
 /** @throws Lie when a proof fails; PaygateError unavailable when the session ends */
-export async function gather(parts: GatherParts, subject: Subject): Promise<Observation> {
+export async function gather(all: GatherParts, subject: Subject): Promise<Observation> {
+  const parts = { ...all, elsewhere: atMost(mostElsewhere, all.elsewhere) };
   const { address, history } = subject;
   const { scripthash, origin } = address;
   const status = statusHash(history);
@@ -56,15 +65,23 @@ export async function gather(parts: GatherParts, subject: Subject): Promise<Obse
   const known = new Map(parts.store.ledger.paymentsOf(address.id).map((row) => [row.txid, row]));
   const gathered = await gatherAll(parts, address.script, history, known);
   const testified = await hearWitness(parts, subject, known);
-  const all = [...gathered, ...testified.gathered];
-  const seen = all.flatMap((each) => (each.kind === 'seen' ? [each.seen] : []));
-  const isOpen = testified.isOpen || all.some(({ kind }) => kind === 'open');
+  const found = [...gathered, ...testified.gathered];
+  const seen = found.flatMap((each) => (each.kind === 'seen' ? [each.seen] : []));
+  const isOpen = testified.isOpen || found.some(({ kind }) => kind === 'open');
   return {
     scripthash,
     origin,
     seen,
     gone: testified.gone.map((txid) => ({ txid, replacedBy: conflictOf(parts.store, txid, seen) })),
     statusHash: isOpen ? undefined : status,
+  };
+}
+
+function atMost(times: number, elsewhere: GatherParts['elsewhere']): GatherParts['elsewhere'] {
+  let left = times;
+  return (session) => {
+    left -= 1;
+    return left < 0 ? undefined : elsewhere(session);
   };
 }
 
@@ -112,17 +129,18 @@ async function hearWitness(
     const gathered = await gatherAll(told, address.script, omitted, known);
     return { gathered, gone: [...gone], isOpen: gone.size < missing.length };
   } catch (error) {
-    throw laidTo(witness, error);
+    // It has nothing to say: that is no reason to lose what the first one said.
+    if (isSilence(error)) return nothing;
+    // The watched server must not be banned for what it did not say.
+    throw witness.independent ? laidTo(witness.session, error) : error;
   } finally {
     witness.release();
   }
 }
 
-/** The second voice answers for itself: the watched server must not be banned for what it did not say. */
-function laidTo({ session, independent }: Witness, error: unknown): unknown {
-  if (error instanceof Lie && independent) error.by = session;
-  return error;
-}
+/** No answer, or one that says nothing. */
+const isSilence = (error: unknown): boolean =>
+  error instanceof PaygateError && (error instanceof ServerError || error.code === 'unavailable');
 
 type Found = readonly [paid: Omit<Seen, 'txid' | 'block'> | undefined, place: Place];
 
@@ -143,20 +161,35 @@ async function lookAt(
   return [paid, place];
 }
 
+/** What one server refuses to show, another one may; undefined where none does. */
+async function lookAnywhere(
+  parts: GatherParts,
+  ...item: [script: Uint8Array, item: HistoryItem, row: PaymentRow | undefined]
+): Promise<Found | undefined> {
+  try {
+    return await lookAt(parts, ...item);
+  } catch (error) {
+    if (!(error instanceof ServerError)) throw error;
+  }
+  const session = parts.elsewhere(parts.session);
+  if (session === undefined) return undefined;
+  try {
+    return await lookAt({ ...parts, session }, ...item);
+  } catch (error) {
+    if (isSilence(error)) return undefined;
+    throw laidTo(session, error);
+  }
+}
+
 async function gatherItem(
   parts: GatherParts,
   script: Uint8Array,
   item: HistoryItem,
   row: PaymentRow | undefined,
 ): Promise<Gathered> {
-  let found: Found;
-  try {
-    found = await lookAt(parts, script, item, row);
-  } catch (error) {
-    // It names a transaction and will not show it: the others must not wait for that.
-    if (error instanceof ServerError) return { kind: 'open' };
-    throw error;
-  }
+  const found = await lookAnywhere(parts, script, item, row);
+  // It names a transaction that nobody will show: the others must not wait for that.
+  if (found === undefined) return { kind: 'open' };
   const [paid, place] = found;
   if (paid === undefined || place.kind === 'unproven') return { kind: 'nothing' };
   if (place.kind === 'ahead') return { kind: 'open' };

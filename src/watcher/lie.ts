@@ -8,3 +8,9 @@ export class Lie extends Error {
   /** Whose it is, where it is not that of the server that is watched. */
   by: Session | undefined;
 }
+
+/** An error as that of a server: a lie of its own it must answer for, whoever is watched. */
+export function laidTo(session: Session, error: unknown): unknown {
+  if (error instanceof Lie) error.by ??= session;
+  return error;
+}

@@ -15,6 +15,7 @@ import type { Session } from '../electrum/session.ts';
 import { PaygateError } from '../errors.ts';
 import type { Store } from '../store/open.ts';
 import { Lie } from './lie.ts';
+import { createMemory } from './memory.ts';
 import { keepTransactions } from './transactions.ts';
 
 export interface ReaderParts {
@@ -59,7 +60,8 @@ const derivedAtOnce = 5;
 /** Scripts whose derivation is remembered. */
 const readAtOnce = 50;
 const keptTransactions = 500;
-const keptScripts = 50_000;
+/** Scripts and their movements together: one script may have thousands. */
+const keptMovements = 300_000;
 const keptDerivations = 20;
 const keptTimes = 10_000;
 
@@ -68,9 +70,12 @@ export const createReader = (parts: ReaderParts): Reader => new ServerReader(par
 class ServerReader implements Reader {
   readonly #parts: ReaderParts;
   readonly #fetch = keepTransactions(keptTransactions);
-  readonly #scripts = new Map<Scripthash, Remembered>();
-  readonly #derived = new Map<string, (Script | undefined)[]>();
-  readonly #times = new Map<number, number>();
+  readonly #scripts = createMemory<Scripthash, Remembered>(
+    keptMovements,
+    ({ movements }) => movements.length,
+  );
+  readonly #derived = createMemory<string, (Script | undefined)[]>(keptDerivations, () => 0);
+  readonly #times = createMemory<number, number>(keptTimes, () => 0);
 
   constructor(parts: ReaderParts) {
     this.#parts = parts;
@@ -101,7 +106,7 @@ class ServerReader implements Reader {
       if (raw === undefined)
         throw new PaygateError('unavailable', `There is no block ${height} yet`);
       const { time } = parseHeader(raw);
-      keep(this.#times, keptTimes, height, time);
+      this.#times.set(height, time);
       return time;
     });
   }
@@ -156,8 +161,9 @@ class ServerReader implements Reader {
 
   #derive(key: WalletKey, branch: 0 | 1, index: number): Script | undefined {
     const name = `${key.descriptor} ${branch}`;
-    const known = this.#derived.get(name) ?? [];
-    if (!this.#derived.has(name)) keep(this.#derived, keptDerivations, name, known);
+    const remembered = this.#derived.get(name);
+    const known = remembered ?? [];
+    if (remembered === undefined) this.#derived.set(name, known);
     if (!(index in known)) known[index] = deriveAddress(key, branch, index);
     return known[index];
   }
@@ -175,7 +181,7 @@ class ServerReader implements Reader {
     const status = statusHash(history);
     const movements =
       known?.status === status ? known.movements : await this.#read(session, script, history);
-    keep(this.#scripts, keptScripts, scripthash, { status, movements, tip });
+    this.#scripts.set(scripthash, { status, movements, tip });
     return movements;
   }
 
@@ -204,17 +210,6 @@ class ServerReader implements Reader {
       ),
       spent: parsed.inputs.map(({ txid, vout }) => ({ txid, vout })),
     };
-  }
-}
-
-/** Remembers, and forgets what was remembered first. */
-function keep<K, V>(map: Map<K, V>, most: number, key: K, value: V): void {
-  map.delete(key);
-  map.set(key, value);
-  if (map.size <= most) return;
-  for (const oldest of map.keys()) {
-    map.delete(oldest);
-    return;
   }
 }
 

@@ -1,70 +1,163 @@
 // Which addresses are subscribed at the server in use: the hot ones first, then the others, each newest
-// first, up to a limit; the sweeps reach the rest. What is new since is always added.
+// first, up to a limit; the sweeps reach the rest. What is new since is always added, and what is coldest
+// makes room for it. An address that the server refuses to tell of costs only itself: it is worked up
+// by its history, and asked about again in a while.
 
 import type { Scripthash } from '../bitcoin/ids.ts';
 import type { Session } from '../electrum/session.ts';
+import { PaygateError, reasonOf } from '../errors.ts';
 import type { Watched } from '../store/addresses.ts';
 import type { Store } from '../store/open.ts';
 import type { World } from '../world.ts';
+import { tryAgainMs } from './patience.ts';
 import { hotForMs } from './sweeper.ts';
+import type { Tasks } from './tasks.ts';
 
 export interface SubscriberParts {
   readonly world: World;
   readonly store: Store;
+  readonly tasks: Tasks;
   /** How many addresses are subscribed at once. */
   readonly most: number;
-  /** The server's status of a script is another than ours. */
+  /** The server's status of a script is another than ours, or not to be had. */
   readonly differs: (scripthash: Scripthash) => void;
 }
 
-/** The subscriptions of one session. */
+/**
+ * The subscriptions of one session.
+ * Both methods throw PaygateError unavailable when the session ends or refuses too many.
+ */
 export interface Subscriber {
   /** Subscribed in this session, or about to be. */
   has(scripthash: Scripthash): boolean;
   /** Compares every address with the server, as far as the limit goes. */
   all(): Promise<void>;
-  /** Addresses that are new since the session began. */
+  /** Addresses that are new since the session began, or newly in use. */
   add(scripthashes: readonly Scripthash[]): Promise<void>;
 }
 
 /** Addresses read from the file at once. */
 const pageSize = 500;
+/** A server that tells nothing of more addresses than this is of no use. */
+const mostRefused = 100;
 
-export function createSubscriber(parts: SubscriberParts, session: Session): Subscriber {
-  const { world, store, most, differs } = parts;
-  const subscribed = new Set<Scripthash>();
+export const createSubscriber = (parts: SubscriberParts, session: Session): Subscriber =>
+  new SessionSubscriber(parts, session);
 
-  async function compare(
-    scripthash: Scripthash,
-    ours: string | null,
-    bulk: boolean,
-  ): Promise<void> {
-    subscribed.add(scripthash);
-    const status = await session.subscribe(scripthash, { bulk });
-    if (status !== ours) differs(scripthash);
+class SessionSubscriber implements Subscriber {
+  readonly #parts: SubscriberParts;
+  readonly #session: Session;
+  readonly #subscribed = new Set<Scripthash>();
+  /** As `all` took them, the warmest first. */
+  readonly #taken: Scripthash[] = [];
+  /** Since then, the newest last. */
+  readonly #added = new Set<Scripthash>();
+  /** How often in a row. */
+  readonly #refused = new Map<Scripthash, number>();
+
+  constructor(parts: SubscriberParts, session: Session) {
+    this.#parts = parts;
+    this.#session = session;
   }
 
-  async function pages(read: (before: number) => Watched[]): Promise<void> {
+  has(scripthash: Scripthash): boolean {
+    return this.#subscribed.has(scripthash);
+  }
+
+  async all(): Promise<void> {
+    const { world, store } = this.#parts;
+    const since = world.now() - hotForMs;
+    await this.#pages((before) => store.addresses.hot(since, before, pageSize));
+    await this.#pages((before) => store.addresses.watched(before, pageSize));
+  }
+
+  async add(scripthashes: readonly Scripthash[]): Promise<void> {
+    const fresh = scripthashes.filter((each) => !this.has(each));
+    for (const each of scripthashes) {
+      this.#added.delete(each);
+      this.#added.add(each);
+    }
+    const compared = fresh.map((each) => this.#compare(each, null, false));
+    for (let over = this.#subscribed.size - this.#parts.most; over > 0; over -= 1) {
+      this.#dropColdest();
+    }
+    await Promise.all(compared);
+  }
+
+  async #pages(read: (before: number) => Watched[]): Promise<void> {
     let page = read(Number.MAX_SAFE_INTEGER);
     for (let last = page.at(-1); last !== undefined; last = page.at(-1)) {
-      const room = Math.max(0, most - subscribed.size);
-      const fresh = page.filter(({ scripthash }) => !subscribed.has(scripthash));
+      const room = Math.max(0, this.#parts.most - this.#subscribed.size);
+      const fresh = page.filter(({ scripthash }) => !this.#isKnown(scripthash));
       const taken = fresh.slice(0, room);
-      await Promise.all(taken.map((each) => compare(each.scripthash, each.statusHash, true)));
+      this.#taken.push(...taken.map(({ scripthash }) => scripthash));
+      await Promise.all(taken.map((each) => this.#compare(each.scripthash, each.statusHash, true)));
       if (taken.length < fresh.length) return;
       page = read(last.id);
     }
   }
 
-  return {
-    has: (scripthash) => subscribed.has(scripthash),
-    async all() {
-      const since = world.now() - hotForMs;
-      await pages((before) => store.addresses.hot(since, before, pageSize));
-      await pages((before) => store.addresses.watched(before, pageSize));
-    },
-    async add(scripthashes) {
-      await Promise.all(scripthashes.map((each) => compare(each, null, false)));
-    },
-  };
+  #isKnown(scripthash: Scripthash): boolean {
+    return this.#subscribed.has(scripthash) || this.#refused.has(scripthash);
+  }
+
+  async #compare(scripthash: Scripthash, ours: string | null, bulk: boolean): Promise<void> {
+    this.#subscribed.add(scripthash);
+    try {
+      const status = await this.#session.subscribe(scripthash, { bulk });
+      this.#refused.delete(scripthash);
+      if (status !== ours) this.#parts.differs(scripthash);
+    } catch (error) {
+      // One that does not answer has refused as well, unless the session has ended over it.
+      if (this.#session.closed || !(error instanceof PaygateError)) throw error;
+      this.#refuse(scripthash, reasonOf(error));
+    }
+  }
+
+  #refuse(scripthash: Scripthash, reason: string): void {
+    const { world, tasks, differs } = this.#parts;
+    const failures = (this.#refused.get(scripthash) ?? 0) + 1;
+    this.#subscribed.delete(scripthash);
+    this.#refused.set(scripthash, failures);
+    if (this.#refused.size > mostRefused) {
+      throw new PaygateError(
+        'unavailable',
+        `it tells nothing of ${mostRefused} addresses: ${reason}`,
+      );
+    }
+    if (failures === 1) {
+      const server = this.#session.server.label;
+      world.log.warn('an address could not be subscribed', { scripthash, server, reason });
+    }
+    differs(scripthash);
+    world.after(tryAgainMs(failures), () => tasks.run(() => this.#tryAgain(scripthash)));
+  }
+
+  async #tryAgain(scripthash: Scripthash): Promise<void> {
+    if (this.#session.closed || this.has(scripthash)) return;
+    const ours = this.#parts.store.addresses.byScripthash(scripthash)?.statusHash ?? null;
+    try {
+      await this.#compare(scripthash, ours, true);
+    } catch (error) {
+      this.#session.close(`subscribing failed: ${reasonOf(error)}`);
+    }
+  }
+
+  /** From then on it is looked at by the sweeps alone. */
+  #dropColdest(): void {
+    const coldest = this.#coldest();
+    if (coldest === undefined) return;
+    this.#subscribed.delete(coldest);
+    this.#added.delete(coldest);
+    // Nothing more of it is delivered, whatever becomes of this.
+    this.#session.unsubscribe(coldest, { bulk: true }).catch(() => {});
+  }
+
+  #coldest(): Scripthash | undefined {
+    for (let last = this.#taken.pop(); last !== undefined; last = this.#taken.pop()) {
+      if (this.#subscribed.has(last) && !this.#added.has(last)) return last;
+    }
+    for (const each of this.#added) if (this.#subscribed.has(each)) return each;
+    return undefined;
+  }
 }

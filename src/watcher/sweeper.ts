@@ -43,6 +43,8 @@ const batchSize = 50;
 const broadcastEveryMs = 6 * 3_600_000;
 const broadcastForMs = 14 * dayMs;
 const broadcastsAtOnce = 20;
+/** Times that the same addresses are asked about where some of them are not answered. */
+const mostUnanswered = 2;
 
 export function createSweeper(parts: SweeperParts): Sweeper {
   const { world, store } = parts;
@@ -61,16 +63,19 @@ export function createSweeper(parts: SweeperParts): Sweeper {
   ];
   let sweeping = false;
 
+  async function compareOne(session: Session, { scripthash, statusHash }: Watched): Promise<void> {
+    const status = await session.subscribe(scripthash, { bulk: true });
+    if (status !== statusHash) parts.mark(scripthash);
+    if (session === parts.watched() && parts.isSubscribed(scripthash)) return;
+    await session.unsubscribe(scripthash, { bulk: true });
+  }
+
+  /** What a server refuses to tell of one address is nothing; that it does not answer is thrown. */
   async function compare(session: Session, rows: readonly Watched[]): Promise<void> {
-    const watched = parts.watched();
-    await Promise.all(
-      rows.map(async ({ scripthash, statusHash }) => {
-        const status = await session.subscribe(scripthash, { bulk: true });
-        if (status !== statusHash) parts.mark(scripthash);
-        if (session === watched && parts.isSubscribed(scripthash)) return;
-        await session.unsubscribe(scripthash, { bulk: true });
-      }),
-    );
+    const compared = await Promise.allSettled(rows.map((row) => compareOne(session, row)));
+    for (const each of compared) {
+      if (each.status === 'rejected' && !(each.reason instanceof ServerError)) throw each.reason;
+    }
   }
 
   /** The rounds in turns, so that neither waits for the other's end. */
@@ -112,6 +117,7 @@ export function createSweeper(parts: SweeperParts): Sweeper {
   };
 }
 
+/** Once to each server that is connected, whatever it answers. */
 async function broadcast({ world, store, live }: SweeperParts): Promise<void> {
   const now = world.now();
   const due = store.ledger.toBroadcast(
@@ -122,17 +128,17 @@ async function broadcast({ world, store, live }: SweeperParts): Promise<void> {
   for (const txid of due) {
     const raw = store.ledger.rawOf(txid);
     if (raw === undefined) continue;
-    for (const session of live()) await broadcastOne(session, raw);
+    await Promise.all(live().map((session) => broadcastOne(session, raw)));
     await store.database.write((tx) => store.ledger.noteBroadcast(tx, now, txid));
   }
 }
 
-/** A server refuses what it has already, and what conflicts with what it has. */
+/** A server refuses what it has already, and what conflicts with what it has; or it does not answer. */
 async function broadcastOne(session: Session, raw: Uint8Array): Promise<void> {
   try {
     await session.broadcast(raw);
   } catch (error) {
-    if (!(error instanceof ServerError)) throw error;
+    if (!(error instanceof PaygateError)) throw error;
   }
 }
 
@@ -155,6 +161,7 @@ interface Round {
 function createRound({ minutes, count, page }: RoundParts): Round {
   let before = newest;
   let due = 0;
+  let unanswered = 0;
   return {
     beginMinute() {
       due = Math.ceil(count() / minutes);
@@ -162,8 +169,14 @@ function createRound({ minutes, count, page }: RoundParts): Round {
     async step(compare) {
       const limit = Math.min(due, batchSize);
       const rows = page(before, limit);
-      await compare(rows);
-      // Only now: what was not answered is asked again.
+      try {
+        await compare(rows);
+      } catch (error) {
+        // What was not answered is asked again, but must not hold up the rest for ever.
+        unanswered += 1;
+        if (unanswered < mostUnanswered || !(error instanceof PaygateError)) throw error;
+      }
+      unanswered = 0;
       const isThrough = rows.length < limit;
       before = isThrough ? newest : (rows.at(-1)?.id ?? before);
       due = isThrough ? 0 : due - rows.length;

@@ -3,8 +3,9 @@
 // transaction is in a block only by its branch to the root in *our* header of that height; raw bytes
 // are the transaction only if they hash to its id.
 //
-// Syncs run one after another. New headers and the payments that they make deep enough commit in
-// one transaction; a payment whose block left the best chain is not touched here, it is only named
+// The syncs of one server run one after another, and none waits for another server's answers; only
+// connecting and storing is done one at a time, so that the chain compared with is the one added to. New
+// headers and the payments that they make deep enough commit in one transaction; a payment whose block left the best chain is not touched here, it is only named
 // by `offChain`, because what became of it stands in the histories and not in the headers.
 // A `Lie` is thrown for what no honest server can say; the caller decides when to act on it.
 
@@ -52,10 +53,10 @@ export interface PaidOutput {
 }
 
 export interface Verifier {
-  /** Follows a server to the tip it announced. @throws Lie */
+  /** Follows a server to the tip it announced, or to a newer one that it announced since. @throws Lie */
   sync(session: Session, announced: HeaderTip): Promise<void>;
-  /** Resolves when no sync is under way. */
-  synced(): Promise<void>;
+  /** Resolves when no sync with this server is under way. */
+  synced(session: Session): Promise<void>;
   /** @throws Lie */
   prove(session: Session, txid: Txid, height: number): Promise<Inclusion>;
   /**
@@ -90,11 +91,27 @@ export const createVerifier = (options: VerifierOptions): Verifier => ({
   ...createProofs(options),
 });
 
+/** The syncs with one server. */
+interface Line {
+  /** Resolves when the last of them has ended. */
+  last: Promise<void>;
+  /** The one that has not begun: of what is announced meanwhile, the newest is enough. */
+  next: { announced: HeaderTip; readonly done: Promise<void> } | undefined;
+}
+
 function createSync(options: VerifierOptions): Pick<Verifier, 'sync' | 'synced'> {
   const { store } = options;
   const checkpoint = checkpointOf(options.network);
   const firstHeight = lowestAncestor(checkpoint.height);
-  let queue: Promise<void> = Promise.resolve();
+  const lines = new WeakMap<Session, Line>();
+  const oneAtATime = createTurns();
+
+  const join = (headers: readonly Header[], startHeight: number): Promise<Connected> =>
+    oneAtATime(async () => {
+      const result = connect(options.network, store, headers, startHeight);
+      await commit(result);
+      return result;
+    });
 
   function commit(result: Connected): Promise<void> {
     if (result.kind === 'best') return extend(options, result.added, result.forkHeight);
@@ -113,12 +130,18 @@ function createSync(options: VerifierOptions): Pick<Verifier, 'sync' | 'synced'>
     if (announced.height < checkpoint.height) {
       throw new PaygateError('unavailable', `its chain ends below ${checkpoint.height}`);
     }
-    const ours = store.headers.tip() ?? (await storeBase(options, session));
+    const ours = store.headers.tip() ?? (await beginWith(session));
     if (top.previous === ours.header.hash && announced.height === ours.height + 1) {
-      await commit(connect(options.network, store, [top], announced.height));
+      await join([top], announced.height);
       return;
     }
     await followFrom(session, announced.height, Math.min(ours.height + 1, announced.height));
+  }
+
+  async function beginWith(session: Session): Promise<ChainHeader> {
+    const base = await fetchBase(options.network, session);
+    // Another server may have been quicker.
+    return oneAtATime(async () => store.headers.tip() ?? (await storeBase(options, base)));
   }
 
   /** Fetches and connects chunk by chunk, stepping back where the first one does not link. */
@@ -129,13 +152,12 @@ function createSync(options: VerifierOptions): Pick<Verifier, 'sync' | 'synced'>
       const count = Math.min(chunkHeaders, height - start + 1);
       const chunk = (await session.headers(start, count)).map(headerOf);
       if (chunk.length === 0) return;
-      const result = connect(options.network, store, chunk, start);
+      const result = await join(chunk, start);
       if (result.kind === 'unlinked') {
         if (start === firstHeight) throw new Lie('its chain shares no block with ours');
         start = Math.max(firstHeight, from - back);
         back *= stepFactor;
       } else {
-        await commit(result);
         start += chunk.length;
       }
     }
@@ -143,11 +165,32 @@ function createSync(options: VerifierOptions): Pick<Verifier, 'sync' | 'synced'>
 
   return {
     sync(session, announced) {
-      const run = queue.then(() => follow(session, announced));
-      queue = run.catch(() => {});
-      return run;
+      const line = lines.get(session) ?? { last: Promise.resolve(), next: undefined };
+      lines.set(session, line);
+      if (line.next !== undefined) {
+        line.next.announced = announced;
+        return line.next.done;
+      }
+      const done = line.last.then(() => {
+        const newest = line.next?.announced ?? announced;
+        line.next = undefined;
+        return follow(session, newest);
+      });
+      line.next = { announced, done };
+      line.last = done.catch(() => {});
+      return done;
     },
-    synced: () => queue,
+    synced: (session) => lines.get(session)?.last ?? Promise.resolve(),
+  };
+}
+
+/** Does what it is given one after another. */
+function createTurns() {
+  let last: Promise<unknown> = Promise.resolve();
+  return <T>(work: () => Promise<T>): Promise<T> => {
+    const done = last.then(work);
+    last = done.catch(() => {});
+    return done;
   };
 }
 
@@ -248,13 +291,10 @@ async function extend(
 }
 
 /**
- * Stores the headers that our chain begins with: up to the checkpoint, which they must end in, from
- * as far below it as the rules over those that follow will look back.
+ * The headers that our chain begins with: up to the checkpoint, which they must end in, from as far
+ * below it as the rules over those that follow will look back.
  */
-async function storeBase(
-  { network, store }: VerifierOptions,
-  session: Session,
-): Promise<ChainHeader> {
+async function fetchBase(network: Network, session: Session): Promise<readonly ChainHeader[]> {
   const checkpoint = checkpointOf(network);
   const start = lowestAncestor(checkpoint.height);
   const base = await fetchRun(session, start, checkpoint.height);
@@ -267,12 +307,19 @@ async function storeBase(
   const { height, hash } = checkpoint;
   const last = base.at(-1)?.hash;
   if (last !== hash) throw new Lie(`its block ${height} is ${last}, the checkpoint says ${hash}`);
-  const added = withWork(base, start);
+  return withWork(base, start);
+}
+
+async function storeBase(
+  { network, store }: VerifierOptions,
+  base: readonly ChainHeader[],
+): Promise<ChainHeader> {
+  const tip = base.at(-1);
+  const forkHeight = (base[0]?.height ?? 0) - 1;
   await store.database.write((tx) => {
-    store.headers.setBest(tx, added, start - 1);
-    keepCheckpoint(tx, store.catalog, checkpoint);
+    store.headers.setBest(tx, base, forkHeight);
+    keepCheckpoint(tx, store.catalog, checkpointOf(network));
   });
-  const tip = added.at(-1);
   if (tip === undefined) throw new PaygateError('internal', 'a chain without a first header');
   return tip;
 }

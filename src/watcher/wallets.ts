@@ -5,6 +5,7 @@
 import type { Scripthash } from '../bitcoin/ids.ts';
 import { deriveAddress } from '../bitcoin/keychain.ts';
 import { blindSkip, lookahead, scanGap } from '../domain/allocation.ts';
+import { ServerError } from '../electrum/framing.ts';
 import type { Session } from '../electrum/session.ts';
 import type { WalletRow } from '../store/catalog.ts';
 import type { Store } from '../store/open.ts';
@@ -22,6 +23,8 @@ const external = 0;
 const derivedAtOnce = 5;
 /** How often a long scan says how far it is. */
 const progressEvery = 200;
+/** Addresses that a server may refuse to tell of in one scan: their histories are too long for it. */
+const mostRefused = 5;
 
 /** Scans what was not scanned yet (with a session) and derives ahead (also without). */
 export async function tendWallets(
@@ -45,6 +48,7 @@ async function scan(
   const start = wallet.nextIndex;
   const gap = start > 0 ? blindSkip : scanGap;
   let nextIndex = start;
+  let refused = 0;
   for (let index = start; index < nextIndex + gap; index += scanGap) {
     const indexes = Array.from({ length: scanGap }, (_, offset) => index + offset);
     const used = await Promise.all(indexes.map((each) => isUsed(each)));
@@ -61,7 +65,15 @@ async function scan(
 
   async function isUsed(index: number): Promise<boolean> {
     const derived = deriveAddress(key, external, index);
-    return derived !== undefined && (await session.subscribe(derived.scripthash)) !== null;
+    if (derived === undefined) return false;
+    try {
+      return (await session.history(derived.scripthash)).length > 0;
+    } catch (error) {
+      refused += 1;
+      // Taken for used: an index that is left out costs nothing, one that is used twice does.
+      if (error instanceof ServerError && refused <= mostRefused) return true;
+      throw error;
+    }
   }
 }
 

@@ -120,6 +120,7 @@ class ElectrumWatcher implements Watcher {
       tasks: this.#tasks,
       callWitness: (session) =>
         createWitness(this.#pool, () => this.#roster.sound(), parts.servers.length)(session),
+      elsewhere: (session) => this.#roster.sound().find((each) => each !== session),
       onCallbacks: parts.onCallbacks,
       onLie: (session, reason) => this.#lied(session, reason),
       onMute: (session, reason) => this.#leaveMute(session, reason),
@@ -176,9 +177,7 @@ class ElectrumWatcher implements Watcher {
   }
 
   issued(scripthash: Scripthash): void {
-    if (this.#subscriber?.has(scripthash) === false) {
-      this.#tasks.run(() => this.#watch([scripthash]));
-    }
+    this.#tasks.run(() => this.#watch([scripthash]));
     this.#care.soon();
   }
 
@@ -217,7 +216,12 @@ class ElectrumWatcher implements Watcher {
   /** The first session is the one that addresses are watched on; another one is a second voice. */
   #joined(session: Session): void {
     if (this.#session === undefined) this.#begin(session);
-    else this.#tasks.run(() => this.#refreshTip(session));
+    else this.#tasks.run(() => this.#hearSecond(session));
+  }
+
+  async #hearSecond(session: Session): Promise<void> {
+    await this.#refreshTip(session);
+    this.#drain.joined();
   }
 
   #begin(session: Session): void {
@@ -227,6 +231,7 @@ class ElectrumWatcher implements Watcher {
         world: this.#parts.world,
         store: this.#parts.store,
         most: this.#parts.mostSubscribed ?? defaultMostSubscribed,
+        tasks: this.#tasks,
         differs: (scripthash) => this.#drain.mark(scripthash),
       },
       session,

@@ -264,4 +264,22 @@ describe('store', () => {
     await ask(owed, 'store set 1 --no-callback-ca');
     expect(await test()).toBe(1);
   });
+
+  it('has a minimum and a say about rbf, which show what they are', async () => {
+    const owed = open();
+    owed.addStore();
+    const before = await ask(owed, 'store set 1 --name Shop');
+    expect(before).toMatchObject({ minimum: null, rbf_parameter: true });
+    const set = await ask(owed, 'store set 1 --minimum 1000 --no-rbf-parameter');
+    expect(set).toMatchObject({ minimum: 1000, rbf_parameter: false });
+    const { stdout } = await run(owed, 'store show 1');
+    expect(stdout).toMatch(/minimum +1000 sat/);
+    expect(stdout).toMatch(/rbf parameter +left out/);
+    expect(await ask(owed, 'store set 1 --name Other')).toMatchObject({ minimum: 1000 });
+    const unset = await ask(owed, 'store set 1 --no-minimum --rbf-parameter');
+    expect(unset).toMatchObject({ minimum: null, rbf_parameter: true });
+    for (const minimum of ['0', '-1', '1.5', 'abc', '2100000000000001']) {
+      expect((await run(owed, `store set 1 --minimum=${minimum}`)).code).toBe(2);
+    }
+  });
 });

@@ -15,7 +15,7 @@ const pausedMs = 60_000;
 /** Of the test's own looking, on a busy machine: unit/electrum holds the exact time. */
 const slackMs = 3_000;
 const eachServer: readonly ElectrumName[] = ['first', 'second'];
-const onlyOne = 'only one Electrum server is connected: nobody checks what it leaves out';
+const onlyOne = 'only one Electrum server is in use: nobody checks what it leaves out';
 
 test('either server hangs for a minute, and is noticed within 45 s', { timeout: 300_000 }, async ({
   stage,

@@ -2,8 +2,9 @@
 
 import { HDKey } from '@scure/bip32';
 import { afterEach, expect, test } from 'vitest';
+import { descriptorChecksum } from '../../src/bitcoin/descriptor.ts';
 import type { Txid } from '../../src/bitcoin/ids.ts';
-import { deriveAddress } from '../../src/bitcoin/keychain.ts';
+import { deriveAddress, parseWalletKey } from '../../src/bitcoin/keychain.ts';
 import {
   closeHouses,
   type House,
@@ -39,6 +40,8 @@ function privateKey(path: string): Uint8Array {
   if (privateKey === null) throw new Error('no private key');
   return privateKey;
 }
+
+const signed = (body: string): string => `${body}#${descriptorChecksum(body)}`;
 
 const balances = async (house: House, text: string) => {
   const { status, body } = await house.ask(`/api/balance?addr=${text}`);
@@ -152,6 +155,127 @@ test('others are answered for where a setting allows it', async () => {
   house.chain.mine(2);
   await house.settle();
   expect(await balances(house, stranger)).toEqual([[7_000, 0]]);
+});
+
+test('100 addresses in one request, by GET and by POST, each paid or not', async () => {
+  const house = await openReady();
+  const issued: string[] = [];
+  while (issued.length < 100) issued.push(await house.newAddress());
+  house.chain.pay(issued.slice(0, 50).map((address) => ({ address, valueSat: 1_000 })));
+  await house.settle();
+  const wanted = issued.map((addr, index) => ({
+    ...{ addr, confirmed: 0 },
+    unconfirmed: index < 50 ? 1_000 : 0,
+  }));
+  const got = await house.ask(`/api/balance?addr=${issued.join('+')}`);
+  expect(got).toMatchObject({ status: 200, body: { response: wanted } });
+  const body = JSON.stringify({ addr: issued.join('\n') });
+  expect((await house.ask('/api/balance', { method: 'POST', body })).body.response).toEqual(wanted);
+});
+
+test('more readings than are bearable are told to come back, and the rest of the API goes on', async () => {
+  const house = await openReady({ config: { foreignBalances: true } });
+  const strangers = Array.from({ length: 200 }, (_, index) => at(0, index, merchantKey(9)).address);
+  const end = house.server.inject({ kind: 'delay', ms: 60_000 });
+  const asked = house.server.count('blockchain.scripthash.get_history');
+  const hanging = [strangers.slice(0, 100), strangers.slice(100)].map((some) =>
+    house.ask(`/api/balance?addr=${some.join()}`),
+  );
+  await house.world.until(
+    () => house.server.count('blockchain.scripthash.get_history') > asked,
+    'the readings to be under way',
+  );
+  const more = await house.ask(`/api/balance?addr=${at(1, 0, merchantKey(9)).address}`);
+  expect(more.status).toBe(503);
+  expect(more.headers.get('Retry-After')).toBe('5');
+  expect((await house.ask('/api/new_address')).status).toBe(200);
+  await house.world.advance(5_000);
+  for (const { status, headers } of await Promise.all(hanging)) {
+    expect([status, headers.get('Retry-After')]).toEqual([503, '5']);
+  }
+  end();
+});
+
+const recovery =
+  'abandon ability able about above absent absorb abstract absurd abuse access accident';
+
+test.each([
+  ['an extended private key', `tprv${'8'.repeat(107)}`],
+  ['the same in a descriptor', `wpkh(tprv${'8'.repeat(107)}/0/*)%23aaaaaaaa`],
+  ['a single private key', 'cTpB4YiyKiBcPxnefsDpbnDxFDffjqJob8wGCEDXxgQ7zQoMXJdH'],
+  ['recovery words', recovery],
+])('%s is refused and never repeated', async (_name, secret) => {
+  const house = await openReady({ config: { foreignBalances: true } });
+  const { status, body } = await house.ask(`/api/balance?addr=${secret}`);
+  expect(status).toBe(400);
+  expect(JSON.stringify(body)).not.toContain(secret.slice(0, 14));
+  expect(JSON.stringify(house.world.logs)).not.toContain(secret.slice(0, 14));
+});
+
+test('a wallet of several signers is named by its descriptor, beside others', async () => {
+  const [one, two] = [merchantKey(3).account, merchantKey(4).account];
+  const text = signed(`wsh(sortedmulti(1,${one}/0/*,${two}/<0;1>/*))`);
+  const several = parseWalletKey(text, { network: 'regtest' });
+  const house = await openReady({ store: { key: several } });
+  const { body } = await house.ask(`/api/new_address?match_account=${encodeURIComponent(text)}`);
+  expect(body).toMatchObject({ address: at(0, 0, several).address, account: text });
+  house.pay(body.address, 8_000);
+  await house.settle();
+  const list = encodeURIComponent(`${body.address},${text} ${body.address.toUpperCase()}`);
+  expect(await balances(house, list)).toEqual([
+    [0, 8_000],
+    [0, 8_000],
+    [0, 8_000],
+  ]);
+  const otherWay = signed(`wsh(sortedmulti(1,[00000000/48h/1h]${two}/0/*,${one}))`);
+  expect(await balances(house, encodeURIComponent(otherWay))).toEqual([[0, 8_000]]);
+  const { pending } = (await house.ask(`/api/searchhistory?addr=${list}`)).body;
+  expect(pending).toMatchObject([{ addr: [body.address], value: 8_000 }]);
+  for (const path of ['/api/v2/wallets', '/api/address?only_xpub=true']) {
+    const answer = (await house.ask(path)).body;
+    expect((answer.data ?? answer)[0].address).toBe(text);
+  }
+  const unclosed = await house.ask(`/api/balance?addr=${encodeURIComponent(text.slice(0, 99))}`);
+  expect(unclosed.status).toBe(400);
+});
+
+test('a wallet is known in each way in which its key is written', async () => {
+  const house = await openReady();
+  house.pay(await house.newAddress(), 4_000);
+  await house.settle();
+  const { account } = key;
+  const ways = [account, signed(`wpkh(${account})`), signed(`wpkh(${account}/<0;1>/*)`)];
+  const list = encodeURIComponent(ways.join(' '));
+  expect(await balances(house, list)).toEqual(ways.map(() => [0, 4_000]));
+  const others = encodeURIComponent(signed(`tr(${account}/0/*)`));
+  expect((await house.ask(`/api/balance?addr=${others}`)).status).toBe(403);
+});
+
+test('a descriptor of somebody else, where that is allowed; an xpub alone says too little', async () => {
+  const house = await openReady({ config: { foreignBalances: true } });
+  const { account } = merchantKey(9);
+  house.pay(at(0, 0, merchantKey(9)).address, 7_000);
+  house.chain.mine(2);
+  await house.settle();
+  const text = encodeURIComponent(signed(`wpkh(${account}/0/*)`));
+  expect(await balances(house, text)).toEqual([[7_000, 0]]);
+  const { status, body } = await house.ask(`/api/balance?addr=${account}`);
+  expect(status).toBe(400);
+  expect(body.message).toContain('descriptor');
+});
+
+test('a wallet with its balance, where that is asked for, and then under its limit', async () => {
+  const house = await openReady({ config: { limitBalance: { perMinute: 30, burst: 1 } } });
+  house.pay(await house.newAddress(), 6_000);
+  await house.settle();
+  const bare = await house.ask('/api/v2/wallets/1?balance=false');
+  expect(bare.body.data).not.toHaveProperty('balance');
+  const { body } = await house.ask('/api/v2/wallets/1?balance=true');
+  expect(body).toEqual({
+    data: { ...bare.body.data, balance: { confirmed: 0, unconfirmed: 6_000 } },
+  });
+  expect((await house.ask('/api/v2/wallets/1?balance=true')).status).toBe(429);
+  expect((await house.ask('/api/v2/wallets/1')).status).toBe(200);
 });
 
 test('without a server the answer is to come back', async () => {

@@ -4,9 +4,16 @@
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { afterEach, expect, test } from 'vitest';
+import { parsePriceSource } from '../../src/price/sources.ts';
 import { closeHouses, type House, openHouse, untilReady } from '../support/house.ts';
+import { type Receiver, startReceiver } from '../support/receiver.ts';
 
-afterEach(closeHouses);
+/** What the prices of the page come from. */
+const sources: Receiver[] = [];
+afterEach(async () => {
+  await closeHouses();
+  for (const source of sources.splice(0)) await source.close();
+});
 
 const file = new URL('../../docs/api.md', import.meta.url);
 const example = /(?:<!-- (.+) -->\n)?```console\n([\s\S]*?)```/g;
@@ -31,26 +38,32 @@ const steps: Readonly<Record<string, (house: House, names: Names) => Promise<voi
 };
 
 const command =
-  /^\$ curl (?:-X (\w+) )?-H "Authorization: Bearer \$KEY" (?:-H "([^"]+)" )?(?:-d '([^']*)' )?"\$PAYGATE([^"]+)"$/;
+  /^\$ curl (?:-X (\w+) )?(-H "Authorization: Bearer \$KEY" )?(?:-H "([^"]+)" )?(?:-d '([^']*)' )?"\$PAYGATE([^"]+)"$/;
 
 async function run(house: House, line: string, names: Names): Promise<string> {
-  const [, method, header, body, path] = command.exec(line) ?? [];
+  const [, method, withKey, header, body, path] = command.exec(line) ?? [];
   if (path === undefined) throw new Error(`not a command of this page: ${line}`);
   const target = path.replaceAll(/\$([A-Z]+)/g, (_all, name: string) => names.get(name) ?? name);
   const [name = '', value = ''] = header?.split(': ') ?? [];
   const { body: answer } = await house.ask(target, {
     method: method ?? (body === undefined ? 'GET' : 'POST'),
-    ...(body !== undefined && {
-      body,
-    }),
-    ...(name !== '' && { headers: { [name]: value } }),
+    ...(body !== undefined && { body }),
+    headers: {
+      ...(withKey === undefined && { Authorization: '' }),
+      ...(name !== '' && { [name]: value }),
+    },
   });
   if (path.startsWith('/api/new_address')) names.set('ADDRESS', answer.address);
   return JSON.stringify(answer);
 }
 
 test('what docs/api.md prints is what paygate answers', async () => {
-  const house = await openHouse();
+  const rates = JSON.stringify({ USD: 67_866.85, CHF: 60_000.1 });
+  for (let count = 0; count < 2; count += 1) {
+    sources.push(await startReceiver({ answer: () => ({ status: 200, body: rates }) }));
+  }
+  const priceSource = sources.map(({ origin }) => parsePriceSource(`${origin}/#{CODE}`));
+  const house = await openHouse({ config: { price: 'own', priceSource } });
   await untilReady(house);
   await house.withStore(({ catalog, database }) =>
     database.write((tx) =>

@@ -2,6 +2,7 @@
 
 import { afterEach, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
+import type { Txid } from '../../src/bitcoin/ids.ts';
 import { firstAddresses } from '../../src/cli/wallet-key.ts';
 import { closeHouses, type House, merchantKey, openHouse, untilReady } from '../support/house.ts';
 
@@ -71,6 +72,21 @@ test('a page that comes late is told the latest state at once', async () => {
   page.socket.close();
 });
 
+test('a page that comes late is told of the payment that stands, not of one that is gone', async () => {
+  const house = await openReady();
+  const address = await house.newAddress();
+  house.pay(address, 12_000);
+  await house.settle();
+  const gone = house.pay(address, 13_000) as Txid;
+  await house.settle();
+  house.chain.evict(gone);
+  await house.settle();
+  const page = await openPage(house, address);
+  await house.world.until(() => page.messages.length === 1, 'the latest state');
+  expect(page.messages[0]).toMatchObject({ status: 0, value: 12_000 });
+  page.socket.close();
+});
+
 test('with a timestamp, payments from before it are those of another order', async () => {
   const house = await openReady();
   const address = await house.newAddress();
@@ -92,6 +108,7 @@ test('only addresses that were issued are answered for', async () => {
   expect(await refusal(house, 'nonsense')).toBe(400);
   const [stranger = ''] = firstAddresses(merchantKey(2), 1);
   expect(await refusal(house, stranger)).toBe(404);
+  expect(await refusal(house, `${await house.newAddress()}?timestamp=1&timestamp=2`)).toBe(400);
   expect((await house.ask(`/payment/${await house.newAddress()}`)).status).toBe(400);
 });
 

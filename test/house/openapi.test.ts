@@ -98,11 +98,16 @@ const documented = (document: Document): string[] =>
     Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
   );
 
-const call = (name: string, { path, body }: Sample, key: string | undefined) =>
+const call = (
+  name: string,
+  { path, body }: Sample,
+  key: string | undefined,
+  headers: Record<string, string> = {},
+) =>
   house.ask(`/api${path}`, {
     method: name.split(' ')[0] ?? '',
     ...(body !== undefined && { body: JSON.stringify(body) }),
-    headers: { Authorization: key === undefined ? '' : `Bearer ${key}` },
+    headers: { Authorization: key === undefined ? '' : `Bearer ${key}`, ...headers },
   });
 
 const addKey = (storeId: number, scope: KeyScope): Promise<string> =>
@@ -185,6 +190,17 @@ describe('each operation', () => {
     }
   });
   const writes = /^(DELETE|POST \/v2|POST \/update_callback)/;
+});
+
+test('a cookie never stands in for a key, whatever it holds', async () => {
+  await openWindow(1);
+  const cookies = ['__Host-session', '__Host-paygate', 'session', 'Authorization', 'key'].flatMap(
+    (name) => [`${name}=${house.apiKey}`, `${name}=Bearer ${house.apiKey}`],
+  );
+  for (const [name, sample] of Object.entries(samples())) {
+    const { status } = await call(name, sample, undefined, { Cookie: cookies.join('; ') });
+    expect([name, status]).toEqual([name, sample.open ? 200 : 401]);
+  }
 });
 
 test("another store's key learns nothing of the first store", async () => {

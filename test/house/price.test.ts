@@ -1,6 +1,8 @@
 // The prices that shops ask for (wire §3): no key, fixed shapes, and nothing asked of anybody before.
 
 import { afterEach, expect, test } from 'vitest';
+import type { Config } from '../../src/config.ts';
+import { parseProxyNetwork } from '../../src/domain/client-address.ts';
 import { parsePriceSource } from '../../src/price/sources.ts';
 import { closeHouses, openHouse } from '../support/house.ts';
 import { type Answer, type Receiver, startReceiver } from '../support/receiver.ts';
@@ -12,10 +14,10 @@ afterEach(async () => {
 });
 
 /** A house whose prices come from three local sources alone. */
-async function openShop(answer: () => Answer) {
+async function openShop(answer: () => Answer, config: Partial<Config> = {}) {
   for (let count = 0; count < 3; count += 1) sources.push(await startReceiver({ answer }));
   const priceSource = sources.map(({ origin }) => parsePriceSource(`${origin}/#{CODE}`));
-  return openHouse({ config: { price: 'own', priceSource } });
+  return openHouse({ config: { price: 'own', priceSource, ...config } });
 }
 
 /** The house asks with its key where no other is given. */
@@ -47,6 +49,31 @@ test('the shapes of the wire, without a key', async () => {
   expect((await ask('/api/price?currency=USD&currency=CHF')).status).toBe(400);
   // What is not a price still asks for a key.
   expect((await ask('/api/new_address')).status).toBe(401);
+});
+
+test('one address may ask so often, for both together; others, and keys, are not held up', async () => {
+  const house = await openShop(() => rates, {
+    limitPrice: { perMinute: 60, burst: 2 },
+    trustedProxy: [parseProxyNetwork('127.0.0.1')],
+  });
+  const from = async (client: string, path = '/api/price?currency=USD', key = '') => {
+    const headers = { Authorization: key, 'X-Forwarded-For': client };
+    const { status, headers: answered, body } = await house.ask(path, { headers });
+    return { status, wait: answered.get('retry-after'), code: body.error?.code };
+  };
+  expect((await from('198.51.100.7')).status).toBe(200);
+  expect((await from('198.51.100.7', '/api/currencies')).status).toBe(200);
+  const refused = { status: 429, wait: '1', code: 429 };
+  expect(await from('198.51.100.7')).toEqual(refused);
+  expect(await from('198.51.100.7', '/api/currencies')).toEqual(refused);
+  expect((await from('198.51.100.8')).status).toBe(200);
+  expect((await from('2001:db8::1')).status).toBe(200);
+  expect((await from('2001:db8::2')).status).toBe(200);
+  expect((await from('2001:db8::3')).status).toBe(429);
+  const withKey = await from('198.51.100.7', '/api/v2/stores', `Bearer ${house.apiKey}`);
+  expect(withKey.status).toBe(200);
+  await house.world.advance(1_000);
+  expect((await from('198.51.100.7')).status).toBe(200);
 });
 
 test('503 with Retry-After while there is no fresh price', async () => {

@@ -419,7 +419,7 @@ test('a changed certificate is told of, with the command that accepts it', async
     watcher,
     copied: undefined,
     hasRoom: () => true,
-    snapshotFault: () => undefined,
+    others: [],
     now: () => world.now(),
   });
   watcher.start();

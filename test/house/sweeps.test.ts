@@ -120,3 +120,44 @@ test('what a public server forgives sets the pace, and the rounds go on', async 
   expect(asked(second).length).toBeLessThan(30 * 60 * 5 + 1_000);
   expect(hot.filter((each) => !asked(second).includes(each))).toEqual([]);
 });
+
+test('what is issued meanwhile takes the place of what is coldest; the sweeps reach that', async () => {
+  const watching = await prepareWatching({ mostSubscribed: 5 });
+  const { store, watcher, servers, chain, world } = watching;
+  const [server] = servers;
+  const cold = await issue(store, 3, now - 8 * day);
+  const hot = await issue(store, 2, now - 6 * day);
+  await store.write((tx) => store.addresses.deriveAhead(tx, 1, 60));
+  const subscribed = (): Scripthash[] => {
+    const left = new Set<Scripthash>();
+    for (const { method: name, params } of server?.requests ?? []) {
+      if (name === method) left.add(params[0] as Scripthash);
+      else if (name.endsWith('unsubscribe')) left.delete(params[0] as Scripthash);
+    }
+    return [...left];
+  };
+  await watching.start();
+  expect(subscribed()).toHaveLength(5);
+  const issued: Scripthash[] = [];
+  for (let count = 0; count < 12; count += 1) {
+    issued.push(...(await issue(store, 1, world.now())));
+    watcher.issued(issued.at(-1) as Scripthash);
+    await watcher.idle();
+    expect(subscribed()).toHaveLength(5);
+    // The hot ones outlast what nobody holds.
+    if (count < 3) expect(subscribed()).toEqual(expect.arrayContaining([...hot, ...issued]));
+  }
+  expect(new Set(subscribed())).toEqual(new Set(issued.slice(-5)));
+  const payments = (scripthash: Scripthash | undefined) => {
+    const row = store.addresses.byScripthash(scripthash as Scripthash);
+    return { row, paid: store.ledger.paymentsOf(row?.id ?? 0).length };
+  };
+  const paid = [issued.at(-1), issued[0]];
+  for (const each of paid)
+    chain.pay([{ address: payments(each).row?.address ?? '', valueSat: 5_000 }]);
+  await watcher.idle();
+  expect(paid.map((each) => payments(each).paid)).toEqual([1, 0]);
+  expect(cold).toHaveLength(3);
+  await minutes(watching, 11);
+  expect(paid.map((each) => payments(each).paid)).toEqual([1, 1]);
+});

@@ -1,12 +1,14 @@
-// Whose word is whose, where several servers are asked for one thing at once.
+// Several servers at once: whose word is whose, and that none waits for another.
 
 import { afterEach, expect, test } from 'vitest';
 import type { Txid } from '../../src/bitcoin/ids.ts';
 import { networks } from '../../src/bitcoin/network.ts';
+import type { SimulatedServer } from '../../src/sandbox/server.ts';
 import { Lie } from '../../src/watcher/lie.ts';
 import { createVerifier } from '../../src/watcher/verifier.ts';
 import { cleanUp } from '../support/files.ts';
-import { openTestStore } from '../support/store.ts';
+import { now, openTestStore } from '../support/store.ts';
+import { prepareWatching } from '../support/watching.ts';
 import { createTestWorld } from '../support/world.ts';
 import { open } from '../unit/electrum/open-session.ts';
 import type { Script } from '../unit/electrum/scripted-server.ts';
@@ -42,4 +44,64 @@ test('a false transaction is laid to the server that sent it, not to one asked m
   // What is true is not asked for again, whoever is in doubt.
   await verifier.output(liar.session, asked as Txid, script);
   expect(liar.peer.asked('blockchain.transaction.get')).toHaveLength(1);
+});
+
+test('a server that takes its time with its headers holds up nobody', async () => {
+  const watching = await prepareWatching({ servers: 2, ownChains: true });
+  const { store, world, watcher, chains, servers } = watching;
+  const { address, scripthash: hash } = await store.write((tx) =>
+    store.addresses.issue(tx, now, 1, 1),
+  );
+  await watching.start();
+  const used = servers.indexOf(watching.inUse() as SimulatedServer);
+  const [ours, theirs] = [chains[used], chains[1 - used]];
+  const slow = servers[1 - used];
+  await world.until(() => watcher.status().servers.every(({ height }) => height === 110), 'both');
+  slow?.clearLog();
+  slow?.inject({ kind: 'hang', when: (method) => method === 'blockchain.block.headers' });
+  ours?.mine();
+  theirs?.mine(2, { to: Uint8Array.of(0x51) });
+  await world.until(
+    () => slow?.count('blockchain.block.headers') === 1,
+    'its headers to be asked for',
+  );
+  ours?.pay([{ address, valueSat: 5_000 }]);
+  ours?.mine();
+  const id = store.addresses.byScripthash(hash)?.id ?? 0;
+  await world.until(() => store.ledger.paymentsOf(id).length > 0, 'the payment');
+  expect(store.ledger.paymentsOf(id)).toMatchObject([{ state: 'confirming' }]);
+  expect(watcher.status().tipHeight).toBe(112);
+});
+
+test('a chain that another server has begun and followed is not begun anew', async () => {
+  const chain = chainOf(10);
+  const held: (() => void)[] = [];
+  const show =
+    (hold: boolean): Script[string] =>
+    (peer, request) => {
+      const [start, count] = request.params as [number, number];
+      const headers = Array.from({ length: count }, (_, index) => chain.header(start + index));
+      const hex = Buffer.concat(headers.map((each) => each ?? Buffer.alloc(0))).toString('hex');
+      const answer = (): void => peer.answer(request, { count: hex.length / 160, hex, max: 2016 });
+      if (hold) held.push(answer);
+      else answer();
+    };
+  const quick = await open({ 'blockchain.block.headers': show(false) });
+  const slow = await open({ 'blockchain.block.headers': show(true) });
+  const store = await openTestStore();
+  const { regtest: network } = networks;
+  const world = createTestWorld();
+  const options = { world, store, network, proveDepthAboveSat: 0, onTip: () => {} };
+  const verifier = createVerifier(options);
+  const tip = { height: 10, raw: chain.tip.header };
+  const late = verifier.sync(slow.session, tip);
+  await world.until(() => held.length === 1, 'the slow one to be asked');
+  await verifier.sync(quick.session, tip);
+  expect(store.headers.tip()?.height).toBe(10);
+  for (const answer of held.splice(0)) answer();
+  await world.until(() => held.length === 1, 'the rest to be asked for');
+  expect(store.headers.tip()?.height).toBe(10);
+  for (const answer of held.splice(0)) answer();
+  await late;
+  expect(store.headers.tip()?.height).toBe(10);
 });

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buildSync } from 'esbuild';
 import { afterAll } from 'vitest';
+import { readFiles } from '../../src/sandbox/web/files.ts';
 
 /** Where a bundle finds what it does not hold. */
 export const modules = join(import.meta.dirname, '../../node_modules');
@@ -34,7 +35,10 @@ export function bundleOf(program: string): string {
     external: ['better-sqlite3'],
     // node-cron asks where it lies.
     banner: { js: "const bundleUrl = require('node:url').pathToFileURL(__filename).href;" },
-    define: { 'import.meta.url': 'bundleUrl' },
+    define: {
+      'import.meta.url': 'bundleUrl',
+      bundledBrowserFiles: JSON.stringify(readFiles()),
+    },
     logLevel: 'error',
   });
   bundles.set(program, outfile);

@@ -92,6 +92,7 @@ export interface HouseOptions {
 /** Settings without limits: the clock of a test stands still. */
 export const unguarded = {
   trustedProxy: [],
+  walletGap: 20,
   refuseGap: undefined,
   foreignBalances: false,
   limitNewAddress: undefined,

@@ -192,6 +192,23 @@ describe('a host that cannot be reached', () => {
     expect(shop.requests.length).toBeGreaterThan(before + 1);
   });
 
+  it('is found out anew by a restart, which charges five attempts in all', async () => {
+    const { owed, world, dispatcher } = await down(8);
+    await dispatcher.stop();
+    const charged = (outbox: typeof owed.outbox) =>
+      sum(outbox.list({ limit: 100 }).map(({ step }) => step));
+    const before = charged(owed.outbox);
+    const again = owed.reopen();
+    const restarted = setUp({ owed: again, world });
+    await restarted.dispatcher.start();
+    await restarted.dispatcher.idle();
+    await world.advance(10_000);
+    await restarted.dispatcher.idle();
+    expect(charged(again.outbox) - before).toBe(failuresToOpen);
+    // None of them is further on than it would be by itself.
+    expect(again.outbox.list({ limit: 100 }).every(({ step }) => step <= 2)).toBe(true);
+  });
+
   it('keeps each due time through a restart', async () => {
     const { owed, dispatcher, rows } = await down(4);
     const dueTimes = () => rows().map(({ nextAttemptAt }) => nextAttemptAt);

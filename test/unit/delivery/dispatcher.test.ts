@@ -297,6 +297,26 @@ describe('bounds', () => {
     await dispatcher.idle();
     expect(world.logs.filter((entry) => entry.fields.outcome === 'timeout')).toHaveLength(1);
   });
+
+  it('hold for a store as well while the wall clock jumps over its leases', async () => {
+    const shop = await receiver();
+    const { owed, world, dispatcher } = setUp();
+    const storeId = owed.addStore({ callbackUrl: shop.origin });
+    await dispatcher.start();
+    await owed.enqueue(world.now(), owed.addPayment(storeId));
+    dispatcher.wake();
+    await dispatcher.idle();
+    shop.script(...Array.from({ length: 4 }, () => 'hang' as const));
+    const waiting = Array.from({ length: 4 }, () => owed.addPayment(storeId));
+    await owed.enqueue(world.now(), ...waiting);
+    dispatcher.wake();
+    await shop.waitFor(3);
+    // What is on the wire is overtaken meanwhile: the rows that tell of it are others.
+    await owed.enqueue(world.now(), ...waiting.slice(0, 2).map((each) => withStatus(each, 1)));
+    world.jumpWallClock(3_600_000);
+    await world.advance(3000);
+    expect(shop.requests).toHaveLength(3);
+  });
 });
 
 describe('after a crash', () => {

@@ -120,6 +120,30 @@ describe('three honest sources', () => {
     expect(said()).toEqual([]);
   });
 
+  test('the list of currencies is kept as a price is', async () => {
+    let answer: Answer = honest;
+    const { prices, asked, world } = await setUp(
+      () => answer,
+      () => answer,
+    );
+    const codes = async () => (await prices.currencies()).map(({ code }) => code);
+    expect(await codes()).toEqual(['EUR', 'JPY', 'USD']);
+    answer = json({ CHF: 1 });
+    await world.advance(59_000);
+    const kept = await prices.currencies();
+    expect(await prices.currencies()).toBe(kept);
+    await world.advance(1_000);
+    expect(await codes()).toEqual(['CHF']);
+    expect(asked()).toEqual([2, 2]);
+    answer = { status: 500 };
+    for (let minute = 1; minute < 10; minute += 1) {
+      await world.advance(60_000);
+      expect(await codes()).toEqual(['CHF']);
+    }
+    await world.advance(60_000);
+    await expect(prices.currencies()).rejects.toMatchObject({ code: 'unavailable' });
+  });
+
   test('need not be asked for what costs 1, or what is no currency', async () => {
     const { prices, asked } = await setUp(honest);
     expect(await prices.price('BTC')).toBe(1);

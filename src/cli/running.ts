@@ -1,0 +1,27 @@
+// What the commands that run until they are told to stop have in common.
+
+import { reasonOf } from '../errors.ts';
+import type { World } from '../world.ts';
+
+/** A wedged shutdown is cut off after this long. */
+const stopTimeoutMs = 10_000;
+
+/** Resolves once a signal came and all is stopped. */
+export function stopOnSignal(stop: () => Promise<void>, world: World): Promise<void> {
+  return new Promise((resolve, reject) => {
+    function onSignal(signal: string): void {
+      world.log.info('paygate is stopping', { signal });
+      world.after(stopTimeoutMs, () => process.exit(1));
+      stop().then(resolve, reject);
+    }
+    process.once('SIGTERM', onSignal).once('SIGINT', onSignal);
+  });
+}
+
+/** The file is no longer certain: no more may be written to it, or promised. */
+export function endAtOnce(world: World): (error: Error) => never {
+  return (error) => {
+    world.log.error('the disk lost a write, paygate ends at once', { reason: reasonOf(error) });
+    process.exit(74);
+  };
+}

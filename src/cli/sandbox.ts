@@ -1,0 +1,83 @@
+// `paygate sandbox`: paygate with a demo shop on a simulated chain, until it is told to stop. Of the
+// environment it reads nothing: what stands there is meant for a real paygate.
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { type Listen, type LogLevel, logLevels, parseListen } from '../config.ts';
+import { reasonOf } from '../errors.ts';
+import { type Sandbox, startSandbox } from '../sandbox-app.ts';
+import { version } from '../version.ts';
+import { createNodeWorld } from '../world-node.ts';
+import { endAtOnce, stopOnSignal } from './running.ts';
+
+interface Given {
+  readonly db?: string;
+  readonly listen: Listen;
+  readonly shop: Listen;
+  readonly logLevel: LogLevel;
+}
+
+/** Not those of `serve`, so that both can run. */
+const defaults = { listen: '127.0.0.1:8180', shop: '127.0.0.1:8181' };
+
+export function sandboxCommand(): Command {
+  return new Command('sandbox')
+    .description('try it: a demo shop on a simulated chain, without any bitcoin')
+    .option('--db <file>', 'a new file that stays (default: one that is thrown away)')
+    .addOption(addressOption('--listen', 'where the API answers', defaults.listen))
+    .addOption(addressOption('--shop', 'where the shop answers', defaults.shop))
+    .addOption(
+      new Option('--log-level <level>', 'how much is logged').choices(logLevels).default('warn'),
+    )
+    .action((given: Given) => run(given));
+}
+
+const addressOption = (flag: string, help: string, fallback: string): Option =>
+  new Option(`${flag} <host:port>`, `${help}; loopback only`)
+    .argParser(readListen)
+    .default(readListen(fallback), fallback);
+
+function readListen(text: string): Listen {
+  try {
+    return parseListen(text);
+  } catch (error) {
+    throw new InvalidArgumentError(reasonOf(error));
+  }
+}
+
+async function run({ db, listen, shop, logLevel }: Given): Promise<void> {
+  const world = createNodeWorld({ logLevel });
+  const folder = db === undefined ? mkdtempSync(join(tmpdir(), 'paygate-sandbox-')) : undefined;
+  const path = db ?? join(folder ?? '', 'paygate.db');
+  try {
+    const sandbox = await startSandbox(
+      { db: path, api: listen, shop, onFatal: endAtOnce(world) },
+      world,
+    );
+    const stopped = stopOnSignal(() => sandbox.stop(), world);
+    process.stdout.write(greeting(sandbox, path));
+    await stopped;
+  } finally {
+    if (folder !== undefined) rmSync(folder, { recursive: true });
+  }
+  // All is written and closed; a timer that still waits would only hold the process.
+  process.exit(0);
+}
+
+const greeting = ({ apiKey, apiOrigin, shopOrigin }: Sandbox, path: string): string =>
+  `paygate ${version} sandbox: a simulated chain, nothing on it has any value. Ctrl-C ends it.
+
+Open the shop, order something, and play the customer and the miners:
+
+  Shop      ${shopOrigin}/
+  Chain     ${shopOrigin}/chain
+  API       ${apiOrigin}/docs
+
+What your own shop would need:
+
+  API key   ${apiKey}
+  Callbacks ./paygate callbacks list --db ${path}
+
+`;

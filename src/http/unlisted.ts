@@ -1,0 +1,50 @@
+// Peers that speak for others without being listed in `--trusted-proxy`: mostly a proxy that was put in
+// front and never named, behind which all clients count as one. What they say is not believed and not kept.
+
+import type { Context } from 'hono';
+import { isOneOf, type Proxies } from '../domain/client-address.ts';
+import type { Logger } from '../world.ts';
+import { socketAddressOf } from './auth.ts';
+
+export interface Unlisted {
+  /** Looks at whom a request came from. */
+  note(context: Context): void;
+  /** The warnings of this moment. */
+  warnings(): string[];
+}
+
+export interface UnlistedOptions {
+  readonly proxies: Proxies;
+  readonly log: Logger;
+  /** Milliseconds of a clock that never runs backwards. */
+  readonly monotonic: () => number;
+}
+
+/** How long a peer is spoken of after its last such request. */
+const shownMs = 3_600_000;
+const mostPeers = 5;
+
+export function createUnlisted({ proxies, log, monotonic }: UnlistedOptions): Unlisted {
+  /** By address: when it came last. */
+  const peers = new Map<string, number>();
+  return {
+    note(context) {
+      if (context.req.header('X-Forwarded-For') === undefined) return;
+      const peer = socketAddressOf(context);
+      if (isOneOf(peer, proxies)) return;
+      const isNew = !peers.has(peer);
+      if (isNew && peers.size >= mostPeers) return;
+      peers.set(peer, monotonic());
+      if (isNew) log.warn('X-Forwarded-For from a peer that is not a listed proxy', { peer });
+    },
+    warnings() {
+      const now = monotonic();
+      for (const [peer, at] of peers) if (now - at >= shownMs) peers.delete(peer);
+      return [...peers.keys()].map(
+        (peer) =>
+          `${peer} sends X-Forwarded-For and is not in --trusted-proxy: all clients behind it count as one. ` +
+          `If it is your proxy, start serve with --trusted-proxy ${peer}`,
+      );
+    },
+  };
+}

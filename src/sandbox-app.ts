@@ -1,0 +1,179 @@
+// The composition root of `paygate sandbox`: a simulated chain with its Electrum server, a paygate that
+// watches it (src/app.ts, as `serve` runs it) with a demo store, and the demo shop, in one process. The
+// chain ends with the process, so it begins with a new file each time. It talks to nothing outside.
+
+import { HDKey } from '@scure/bip32';
+import { type App, type AppOptions, buildApp } from './app.ts';
+import { parseWalletKey, type WalletKey } from './bitcoin/keychain.ts';
+import { type Config, type Listen, readConfig } from './config.ts';
+import { newWebhookSecret } from './delivery/signature.ts';
+import { PaygateError } from './errors.ts';
+import { type Listening, listen } from './http/server.ts';
+import { SimulatedChain } from './sandbox/chain.ts';
+import { SimulatedServer } from './sandbox/server.ts';
+import { createPaygateClient, type PaygateClient } from './sandbox/web/client.ts';
+import { callbackPath } from './sandbox/web/shop.ts';
+import { createSite } from './sandbox/web/site.ts';
+import { inspectFile } from './store/file.ts';
+import { openStore } from './store/open.ts';
+import type { World } from './world.ts';
+
+export interface SandboxOptions extends AppOptions {
+  /** A file that is not there yet. */
+  readonly db: string;
+  /** Where paygate answers. */
+  readonly api: Listen;
+  /** Where the shop and the Chain page answer: not one of paygate's own listeners. */
+  readonly shop: Listen;
+}
+
+export interface Sandbox {
+  readonly app: App;
+  readonly chain: SimulatedChain;
+  readonly apiKey: string;
+  /** Scheme, host and port. */
+  readonly apiOrigin: string;
+  readonly shopOrigin: string;
+  stop(): Promise<void>;
+}
+
+const loopback = '127.0.0.1';
+/** Coins of the faucet, so that a payment seldom hangs on another one that is unconfirmed. */
+const stock = { coins: 200, valueSat: 100_000_000 };
+/** The first coinbases are mature then. */
+const blocksBeforeStock = 110;
+/** What may be reorganised without touching the stock. */
+const blocksAfterStock = 20;
+const hourMs = 3_600_000;
+
+/** @throws PaygateError conflict when the file is there, unavailable when a port is taken */
+export async function startSandbox(options: SandboxOptions, world: World): Promise<Sandbox> {
+  if (inspectFile(options.db) !== 'absent') {
+    const why = 'is there already; the chain of a sandbox ends with it, so each begins a new file';
+    throw new PaygateError('conflict', `${options.db}: ${why}`);
+  }
+  const ends: (() => Promise<void>)[] = [];
+  async function stop(): Promise<void> {
+    for (const end of ends.splice(0).reverse()) await end();
+  }
+  try {
+    return { ...(await start(options, world, (end) => ends.push(end))), stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** @param whenOver what it takes to stop, the last one first */
+async function start(
+  options: SandboxOptions,
+  world: World,
+  whenOver: (end: () => Promise<void>) => void,
+): Promise<Omit<Sandbox, 'stop'>> {
+  const chain = createChain(world);
+  const server = new SimulatedServer({ chain, timer: world });
+  const electrum = await server.listen({ host: loopback, port: 0 });
+  whenOver(() => electrum.close());
+
+  let client: PaygateClient | undefined;
+  const webhookSecret = newWebhookSecret(world.randomBytes);
+  const site = createSite({
+    world,
+    chain,
+    server,
+    webhookSecret,
+    paygate() {
+      if (client !== undefined) return client;
+      throw new PaygateError('unavailable', 'paygate is starting: try again');
+    },
+  });
+  let shop: Listening | undefined;
+  // Before it listens: where the port is taken, the site must end too.
+  whenOver(async () => {
+    site.end();
+    await shop?.close();
+  });
+  shop = await listen(site.fetch, options.shop, world.after);
+  const shopOrigin = originOf({ ...options.shop, port: shop.port });
+
+  const callbackUrl = `${shopOrigin}${callbackPath}`;
+  const apiKey = await addDemoStore(options.db, world, { callbackUrl, webhookSecret });
+  const app = await buildApp(configOf(options, electrum.port), world, options);
+  whenOver(() => app.stop());
+  const { port } = await app.start();
+  const apiOrigin = originOf({ ...options.api, port });
+  const joined = createPaygateClient(world, { origin: apiOrigin, apiKey });
+  whenOver(() => joined.close());
+  client = joined;
+  return { app, chain, apiKey, apiOrigin, shopOrigin };
+}
+
+const originOf = ({ host, port }: Listen): string =>
+  `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+
+/** Its first blocks were mined an hour ago: each needs a time of its own. */
+function createChain(world: World): SimulatedChain {
+  const seed = Buffer.from(world.randomBytes(16)).toString('hex');
+  let backMs = hourMs;
+  const chain = new SimulatedChain({ seed, now: () => (world.now() - backMs) / 1000 });
+  chain.mine(blocksBeforeStock);
+  chain.stock(stock.coins, stock.valueSat);
+  chain.mine(blocksAfterStock);
+  backMs = 0;
+  return chain;
+}
+
+/** As `serve` would read them, but never from the environment: that is of another paygate. */
+const configOf = ({ db, api }: SandboxOptions, electrumPort: number): Config => ({
+  ...readConfig(
+    {
+      db: [db],
+      network: ['regtest'],
+      electrum: [`tcp://${loopback}:${electrumPort}`],
+      price: ['off'],
+    },
+    {},
+  ),
+  listen: api,
+});
+
+/** @returns the API key */
+async function addDemoStore(
+  path: string,
+  world: World,
+  store: { readonly callbackUrl: string; readonly webhookSecret: string },
+): Promise<string> {
+  const { database, catalog } = await openStore({
+    path,
+    create: true,
+    network: 'regtest',
+    newInstance: () => Buffer.from(world.randomBytes(16)).toString('hex'),
+  });
+  try {
+    return await database.write((tx) => {
+      const now = world.now();
+      // Nothing was ever paid to it, so its first scan would find nothing.
+      const wallet = catalog.ensureWallet(tx, now, newWalletKey(world), 0);
+      const { id } = catalog.addStore(tx, now, {
+        ...store,
+        name: 'Demo shop',
+        walletId: wallet.id,
+        requiredConfirmations: 2,
+        allowPrivateCallback: true,
+        allowHttpCallback: false,
+      });
+      catalog.changeStore(tx, id, { reversalCallback: true });
+      return catalog.rotateMerchantKey(tx, now, world.randomBytes(32), 0);
+    });
+  } finally {
+    await database.close();
+  }
+}
+
+/** A wallet whose private keys are forgotten at once: coins of a simulated chain need no spending. */
+function newWalletKey(world: World): WalletKey {
+  const versions = { private: 0x04358394, public: 0x043587cf };
+  const root = HDKey.fromMasterSeed(world.randomBytes(32), versions);
+  const account = root.derive("m/84'/1'/0'").publicExtendedKey;
+  return parseWalletKey(account, { network: 'regtest', scriptType: 'p2wpkh' });
+}

@@ -1,0 +1,107 @@
+// What the customer sees of an order: what it costs, where to pay, how the payment stands. The box below it
+// is the sandbox's: it plays the customer's wallet and the miners.
+
+import { html, raw } from 'hono/html';
+import encodeQR from 'qr';
+import type { Markup } from '../../http/page.ts';
+import {
+  type Order,
+  type OrderPayment,
+  type OrderState,
+  type Standing,
+  standingOf,
+} from './orders.ts';
+import { showBitcoin, showSat, table } from './page.ts';
+
+/** Payments that a page shows; there may be more. */
+const shownPayments = 20;
+
+const titles: Readonly<Record<OrderState, string>> = {
+  waiting: 'Waiting for your payment',
+  short: 'Too little has arrived',
+  seen: 'Payment seen',
+  confirming: 'In a block',
+  paid: 'Paid',
+};
+
+const statusWords = ['0: seen', '1: in a block', '2: confirmed'] as const;
+
+function explain({ state, seenSat, confirmedSat }: Standing, totalSat: number): string {
+  switch (state) {
+    case 'waiting':
+      return `Send ${showSat(totalSat)} to the address below.`;
+    case 'short':
+      return `${showSat(seenSat)} of ${showSat(totalSat)}: ${showSat(totalSat - seenSat)} are missing.`;
+    case 'seen':
+      return 'It is announced, but in no block yet, and could still be replaced: nothing is sent for it.';
+    case 'confirming':
+      return 'One more block, and it is final.';
+    case 'paid':
+      return confirmedSat > totalSat
+        ? `Thank you! It is on its way. You paid ${showSat(confirmedSat - totalSat)} too much.`
+        : 'Thank you! It is on its way.';
+  }
+}
+
+function paymentRow({ txid, valueSat, status, gone }: OrderPayment): Markup {
+  const words = gone ? 'gone: replaced or spent elsewhere' : statusWords[status];
+  return html`<tr><td>${words}</td><td>${showSat(valueSat)}</td><td><code>${txid.slice(0, 16)}…</code></td></tr>`;
+}
+
+function liveState(order: Order): Markup {
+  const standing = standingOf(order);
+  const payments = [...order.payments.values()].slice(-shownPayments);
+  const told = table('Payments', ['Status', 'Value', 'Transaction'], payments.map(paymentRow));
+  return html`<section id="state" data-live aria-live="polite">
+    <div class="state ${standing.state}">
+      <h2>${titles[standing.state]}</h2>
+      <p>${explain(standing, order.totalSat)}</p>
+    </div>
+    ${payments.length > 0 ? told : ''}
+  </section>`;
+}
+
+/** BIP21. */
+const paymentUri = ({ address, totalSat }: Order): string =>
+  `bitcoin:${address}?amount=${showBitcoin(totalSat)}`;
+
+function payWhere(order: Order): Markup {
+  const uri = paymentUri(order);
+  return html`<section class="two">
+    <div>
+      <h2>Pay</h2>
+      <p><strong>${showBitcoin(order.totalSat)} BTC</strong> (${showSat(order.totalSat)})</p>
+      <p>to <code>${order.address}</code></p>
+      <p><a href="${uri}">Open in a wallet</a></p>
+    </div>
+    <div class="qr" role="img" aria-label="QR code of the address and the amount">${raw(encodeQR(uri, 'svg'))}</div>
+  </section>`;
+}
+
+function play(order: Order): Markup {
+  const back = html`<input type="hidden" name="back" value="/orders/${order.id}" />`;
+  return html`<article>
+    <h2>Play the customer and the miners</h2>
+    <form class="row" method="post" action="/chain/pay">
+      ${back}
+      <input type="hidden" name="address" value="${order.address}" />
+      <input type="hidden" name="amount" value="${order.totalSat}" />
+      <button name="how" value="exact">Pay exactly</button>
+      <button name="how" value="short">Too little</button>
+      <button name="how" value="over">Too much</button>
+      <button name="how" value="twice">Twice</button>
+    </form>
+    <form class="row" method="post" action="/chain/mine">
+      ${back}
+      <button name="blocks" value="1">Mine 1 block</button>
+      <button name="blocks" value="6">Mine 6 blocks</button>
+    </form>
+    <p>Replace, double-spend, reorganise: on the <a href="/chain?address=${order.address}&amp;amount=${order.totalSat}">Chain page</a>.</p>
+  </article>`;
+}
+
+export const orderPage = (order: Order): Markup => html`<h1>Order ${order.id}</h1>
+  ${liveState(order)}
+  <ul>${order.lines.map(({ thing, count }) => html`<li>${count} × ${thing.name}</li>`)}</ul>
+  ${payWhere(order)}
+  ${play(order)}`;

@@ -1,0 +1,99 @@
+// The demo shop: a cart, an order's page, and the receiver of callbacks. It knows paygate by its API alone.
+
+import { type Context, Hono } from 'hono';
+import { html } from 'hono/html';
+import { PaygateError } from '../../errors.ts';
+import type { Markup } from '../../http/page.ts';
+import type { World } from '../../world.ts';
+import type { PaygateClient } from './client.ts';
+import { orderPage } from './order-page.ts';
+import { type Line, type Order, type Orders, standingOf, things } from './orders.ts';
+import { page, showSat, table } from './page.ts';
+import { readCallback } from './receiver.ts';
+
+export interface ShopOptions {
+  readonly orders: Orders;
+  /** @throws PaygateError unavailable while paygate is starting */
+  readonly paygate: () => PaygateClient;
+  /** `whsec_…` */
+  readonly webhookSecret: string;
+  readonly world: Pick<World, 'now' | 'randomBytes'>;
+  /** An order looks different now. */
+  readonly onChange: () => void;
+}
+
+export const callbackPath = '/callback';
+const orderIdBytes = 8;
+const shownOrders = 10;
+const refreshSeconds = 3;
+
+export function createShop(options: ShopOptions): Hono {
+  const { orders, paygate, world } = options;
+  const shop = new Hono();
+  shop.get('/', (context) =>
+    page(context, { title: 'Shop', body: cartPage(orders.newest(shownOrders)) }),
+  );
+  shop.post('/orders', async (context) => {
+    const lines = readCart(await context.req.parseBody());
+    orders.checkRoom();
+    const address = await paygate().newAddress();
+    const id = Buffer.from(world.randomBytes(orderIdBytes)).toString('hex');
+    orders.add({ id, address, lines });
+    return context.redirect(`/orders/${id}`, 303);
+  });
+  shop.get('/orders/:id', (context) => {
+    const order = orders.byId(context.req.param('id'));
+    const title = `Order ${order.id}`;
+    return page(context, { title, body: orderPage(order), refreshSeconds });
+  });
+  shop.get(callbackPath, (context) => receive(options, context));
+  return shop;
+}
+
+function receive(options: ShopOptions, context: Context): Response {
+  const { url } = context.req;
+  const query = url.slice(url.indexOf('?') + 1);
+  const { webhookSecret: secret, world } = options;
+  const header = (name: string) => context.req.header(name);
+  options.orders.take(readCallback({ query, header }, { secret, now: world.now() }));
+  options.onChange();
+  return context.text('ok');
+}
+
+/** @throws PaygateError invalid */
+function readCart(form: Readonly<Record<string, unknown>>): Line[] {
+  const lines = things.map((thing) => {
+    const text = form[thing.id] ?? '0';
+    if (typeof text === 'string' && /^\d?$/.test(text)) return { thing, count: Number(text) };
+    throw new PaygateError('invalid', `${thing.name}: from 0 to 9 of each`);
+  });
+  const wanted = lines.filter(({ count }) => count > 0);
+  if (wanted.length === 0) throw new PaygateError('invalid', 'There is nothing in the cart');
+  return wanted;
+}
+
+const cartPage = (orders: readonly Order[]): Markup => html`<h1>A small shop</h1>
+  <p>Choose something, pay with coins of a simulated chain, and watch the order become paid.</p>
+  <form method="post" action="/orders">
+    ${things.map(
+      ({ id, name, priceSat }, index) => html`<label>
+        ${name}, ${showSat(priceSat)}
+        <input type="number" name="${id}" min="0" max="9" value="${index === 0 ? 1 : 0}" required />
+      </label>`,
+    )}
+    <button>Order</button>
+  </form>
+  <section id="orders" data-live>${orders.length > 0 ? orderList(orders) : ''}</section>`;
+
+const orderList = (orders: readonly Order[]): Markup => html`<h2>Orders</h2>
+  ${table(
+    'Orders',
+    ['Order', 'Total', 'State'],
+    orders.map(
+      (order) => html`<tr>
+        <td><a href="/orders/${order.id}">${order.id}</a></td>
+        <td>${showSat(order.totalSat)}</td>
+        <td>${standingOf(order).state}</td>
+      </tr>`,
+    ),
+  )}`;

@@ -1,0 +1,93 @@
+// The sandbox's pages joined to one site: the door, the shop, the Chain page, the stream of changes, the
+// stylesheet and the script, and a page for what goes wrong.
+
+import { type Context, Hono } from 'hono';
+import { html } from 'hono/html';
+import { PaygateError, reasonOf } from '../../errors.ts';
+import { statuses } from '../../http/errors.ts';
+import type { Fetch } from '../../http/server.ts';
+import type { World } from '../../world.ts';
+import type { SimulatedChain } from '../chain.ts';
+import type { SimulatedServer } from '../server.ts';
+import { createChainDesk } from './chain-desk.ts';
+import { Changes } from './changes.ts';
+import type { PaygateClient } from './client.ts';
+import { addDoor } from './door.ts';
+import { readFiles } from './files.ts';
+import { lookForGone } from './gone.ts';
+import { Orders } from './orders.ts';
+import { Outage } from './outage.ts';
+import { page } from './page.ts';
+import { callbackPath, createShop } from './shop.ts';
+
+export interface SiteOptions {
+  readonly world: Pick<World, 'now' | 'after' | 'randomBytes' | 'schedule' | 'log'>;
+  readonly chain: SimulatedChain;
+  readonly server: SimulatedServer;
+  /** @throws PaygateError unavailable while paygate is starting */
+  readonly paygate: () => PaygateClient;
+  /** `whsec_…` */
+  readonly webhookSecret: string;
+}
+
+export interface Site {
+  readonly fetch: Fetch;
+  /** Ends the streams and what runs by the clock. */
+  end(): void;
+}
+
+const everyTwoSeconds = '*/2 * * * * *';
+
+export function createSite({ world, chain, server, paygate, webhookSecret }: SiteOptions): Site {
+  const orders = new Orders();
+  const changes = new Changes();
+  const onChange = (): void => changes.announce();
+  const outage = new Outage(server, world, onChange);
+  const app = new Hono();
+  addDoor(app);
+  app.route('/', createShop({ world, orders, paygate, webhookSecret, onChange }));
+  app.route('/', createChainDesk(chain, outage));
+  app.get('/events', (context) =>
+    // A stream that nobody reads would never end.
+    context.req.method === 'GET' ? changes.stream(context) : context.body(null),
+  );
+  addFiles(app);
+  app.notFound((context) => failure(context, new PaygateError('not_found', 'No such page')));
+  app.onError((error, context) => {
+    if (!(error instanceof PaygateError)) {
+      world.log.error('a page of the sandbox failed', { reason: reasonOf(error) });
+    }
+    return failure(context, error);
+  });
+  const cancels = [
+    chain.onChange(onChange),
+    world.schedule(everyTwoSeconds, lookForGone({ orders, paygate, onChange, log: world.log })),
+  ];
+  return {
+    fetch: (request, env) => app.fetch(request, env),
+    end() {
+      for (const cancel of cancels) cancel();
+      outage.end();
+      changes.end();
+    },
+  };
+}
+
+function addFiles(app: Hono): void {
+  const { style, script } = readFiles();
+  app.get('/style.css', (context) => context.body(style, 200, { 'Content-Type': 'text/css' }));
+  app.get('/live.js', (context) =>
+    context.body(script, 200, { 'Content-Type': 'text/javascript' }),
+  );
+}
+
+/** Anything but a PaygateError is a bug of ours, whose text is not for the page. */
+function failure(context: Context, error: Error): Response | Promise<Response> {
+  const known = error instanceof PaygateError ? error : undefined;
+  const words = known?.message ?? 'Internal error; the log says more';
+  context.status(statuses[known?.code ?? 'internal']);
+  if (context.req.path === callbackPath) return context.text(words);
+  const back = html`<p><a href="/">To the shop</a> · <a href="/chain">To the chain</a></p>`;
+  const body = html`<h1>That did not work</h1><p>${words}.</p>${back}`;
+  return page(context, { title: 'That did not work', body });
+}

@@ -1,0 +1,117 @@
+// `paygate sandbox` as a person starts it: bundled, in a process of its own, its links read from what it
+// prints.
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import { join } from 'node:path';
+import { afterEach, expect, test } from 'vitest';
+import { bundleOf, modules } from '../support/bundle.ts';
+import { runCli } from '../support/cli.ts';
+import { cleanUp, tempFolder, whenOver } from '../support/files.ts';
+import { ask, visit } from '../support/sandbox.ts';
+
+afterEach(cleanUp);
+
+const program = join(import.meta.dirname, '../../src/main.ts');
+const free = '127.0.0.1:0';
+
+interface Started {
+  readonly printed: string;
+  /** @returns its exit code */
+  stop(): Promise<number | null>;
+}
+
+/** Resolves once all its links are printed. */
+const start = (args: readonly string[], env: Record<string, string>) =>
+  new Promise<Started>((resolve, reject) => {
+    const given = [bundleOf(program), 'sandbox', '--listen', free, '--shop', free, ...args];
+    const child = spawn(process.execPath, given, {
+      env: { PATH: process.env.PATH, NODE_PATH: modules, ...env },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const ended = new Promise<number | null>((end) => child.once('close', end));
+    whenOver(async () => {
+      child.kill('SIGKILL');
+      await ended;
+    });
+    let printed = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      printed += text;
+      if (!/--db \S+\n/.test(printed)) return;
+      resolve({
+        printed,
+        stop() {
+          child.kill('SIGTERM');
+          return ended;
+        },
+      });
+    });
+    ended.then((code) => reject(new Error(`it ended with ${code}: ${printed}`)));
+  });
+
+test('prints its links, takes a payment to 2, and leaves nothing behind', async () => {
+  // What stands in the environment is meant for another paygate.
+  const other = join(tempFolder(), 'real.db');
+  const env = { PAYGATE_DB: other, PAYGATE_NETWORK: 'mainnet', PAYGATE_LISTEN: 'nowhere' };
+  const { printed, stop } = await start([], env);
+  const linkOf = (name: string): string => new RegExp(`${name} +(\\S+)\n`).exec(printed)?.[1] ?? '';
+  const [, db = ''] = /--db (\S+)\n/.exec(printed) ?? [];
+
+  const shop = visit(new URL(linkOf('Shop')).origin);
+  const order = await shop.order();
+  const changes = await shop.changes();
+  await shop.pay(order);
+  const states = ['waiting'];
+  while (states.at(-1) !== 'paid') {
+    await changes.next();
+    const { state = '' } = await shop.shown(order);
+    if (state === states.at(-1)) continue;
+    states.push(state);
+    if (state !== 'paid') await shop.mine();
+  }
+  changes.close();
+  expect(states).toEqual(['waiting', 'seen', 'confirming', 'paid']);
+  expect(await ask(linkOf('Chain'))).toMatchObject({ status: 200 });
+  expect(await ask(linkOf('API'))).toMatchObject({ status: 200 });
+  const headers = { Authorization: `Bearer ${linkOf('API key')}` };
+  const [{ origin }] = [new URL(linkOf('API'))];
+  const known = await ask(`${origin}/api/merchant/tx?addr=${order.address}`, { headers });
+  expect(JSON.parse(known.text)).toMatchObject({ status: 2, value: order.totalSat });
+
+  const listed = await runCli(['callbacks', 'list', '--db', db, '--json']);
+  expect(JSON.parse(listed.stdout)).toHaveLength(3);
+  expect(await stop()).toBe(0);
+  expect(existsSync(join(db, '..'))).toBe(false);
+  expect(existsSync(other)).toBe(false);
+});
+
+test('a file that was named stays, and is not begun a second time', async () => {
+  const path = join(tempFolder(), 'sandbox.db');
+  const { stop } = await start(['--db', path], {});
+  expect(await stop()).toBe(0);
+  expect(existsSync(path)).toBe(true);
+  const again = await runCli(['sandbox', '--db', path, '--listen', free, '--shop', free]);
+  expect(again).toMatchObject({ code: 1, stdout: '' });
+  expect(again.stderr).toContain(`${path}: is there already`);
+});
+
+test.each([
+  ['--listen', '--shop'],
+  ['--shop', '--listen'],
+])('ends where the port of %s is taken', async (taken, other) => {
+  const server = createServer().listen(0, '127.0.0.1');
+  whenOver(() => void server.close());
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const refused = await runCli(['sandbox', taken, `127.0.0.1:${port}`, other, free]);
+  expect(refused).toMatchObject({ code: 1, stdout: '' });
+  expect(refused.stderr).toContain(`127.0.0.1:${port}: the port is taken`);
+});
+
+test('answers on loopback alone', async () => {
+  const refused = await runCli(['sandbox', '--shop', '0.0.0.0:0']);
+  expect(refused).toMatchObject({ code: 2, stdout: '' });
+  expect(refused.stderr).toContain('0.0.0.0 is not a loopback address');
+});

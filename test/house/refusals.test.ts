@@ -1,0 +1,226 @@
+// Servers that answer almost everything: what one refuses, or lets wait for ever, costs only what was
+// refused, and no longer than until another server makes up for it.
+
+import { afterEach, describe, expect, test } from 'vitest';
+import { addressToScript, scripthash } from '../../src/bitcoin/address.ts';
+import { deriveAddress } from '../../src/bitcoin/keychain.ts';
+import { networks } from '../../src/bitcoin/network.ts';
+import type { SimulatedServer } from '../../src/sandbox/server.ts';
+import { cleanUp } from '../support/files.ts';
+import {
+  closeHouses,
+  type House,
+  largeSat,
+  merchantKey,
+  openHouse,
+  untilReady,
+} from '../support/house.ts';
+
+afterEach(async () => {
+  await closeHouses();
+  await cleanUp();
+});
+
+const minuteMs = 60_000;
+const subscribe = 'blockchain.scripthash.subscribe';
+const getHistory = 'blockchain.scripthash.get_history';
+
+async function openReady(servers: number): Promise<House> {
+  const house = await openHouse({ servers });
+  await untilReady(house);
+  return house;
+}
+
+const used = deriveAddress(merchantKey(), 0, 3)?.address ?? '';
+
+const hashOf = (address: string): string => scripthash(addressToScript(address, networks.regtest));
+
+/** As ElectrumX does with what has more transactions than it likes to send. */
+function refuse(server: SimulatedServer, methods: readonly string[], address: string): () => void {
+  return server.inject({
+    kind: 'error',
+    code: 1,
+    message: 'history too large',
+    when: (method, [first]) => methods.includes(method) && first === hashOf(address),
+  });
+}
+
+const secondOf = (house: House): SimulatedServer => {
+  const found = house.servers.find((server) => server !== house.inUse());
+  if (found === undefined) throw new Error('there is no second server');
+  return found;
+};
+
+async function minutes(house: House, count: number): Promise<void> {
+  for (let minute = 0; minute < count; minute += 1) {
+    await house.world.advance(minuteMs);
+    await house.settle();
+  }
+}
+
+describe('an address of which a server tells nothing', () => {
+  test('does not keep the others from being watched, also after a reconnect', async () => {
+    const house = await openReady(1);
+    const [flooded, other] = [await house.newAddress(), await house.newAddress()];
+    refuse(house.server, [subscribe, getHistory], flooded);
+    house.server.disconnectAll();
+    await house.world.until(() => !house.app.health().electrum.caught_up);
+    await house.world.advance(5_000);
+    await untilReady(house);
+    house.pay(other, 5_000);
+    await house.settle();
+    expect(house.statuses(other)).toEqual(['0']);
+    expect(house.app.health().warnings.join('\n')).toContain('1 address(es)');
+    // A new one that is refused ends nothing either.
+    const connections = house.server.count('server.version');
+    house.server.inject({
+      kind: 'error',
+      code: 1,
+      message: 'no',
+      when: (name) => name === subscribe,
+    });
+    const late = await house.newAddress();
+    await minutes(house, 2);
+    expect(house.server.count('server.version')).toBe(connections);
+    house.server.heal();
+    house.pay(late, 6_000);
+    house.pay(flooded, 7_000);
+    await minutes(house, 2);
+    expect([late, flooded].map((each) => house.statuses(each))).toEqual([['0'], ['0']]);
+    expect(house.app.health().warnings).toEqual([]);
+  });
+
+  test.each([subscribe, getHistory])('not even an answer (%s)', async (method) => {
+    const house = await openReady(1);
+    const [silent, other] = [await house.newAddress(), await house.newAddress()];
+    const when = (name: string, [first]: readonly unknown[]) =>
+      name === method && first === hashOf(silent);
+    house.server.inject({ kind: 'hang', when });
+    house.pay(silent, 5_000);
+    await house.world.turn();
+    house.server.disconnectAll();
+    await house.world.until(() => !house.app.health().electrum.caught_up);
+    await house.world.advance(20_000);
+    await house.world.until(() => house.app.health().electrum.caught_up, 'paygate to catch up');
+    const connections = house.server.count('server.version');
+    house.pay(other, 5_000);
+    await house.world.until(() => house.statuses(other).length > 0, 'the other one');
+    await house.world.advance(5 * minuteMs);
+    expect(house.server.count('server.version')).toBe(connections);
+    house.server.heal();
+    await house.world.advance(2 * minuteMs);
+    await house.settle();
+    expect(house.statuses(silent)).toEqual(['0']);
+  });
+
+  test('it is asked about ever less often, and at once where a server is new', async () => {
+    const house = await openReady(2);
+    const address = await house.newAddress();
+    await house.settle();
+    for (const server of house.servers) {
+      refuse(server, [getHistory], address);
+      server.clearLog();
+    }
+    house.pay(address, 5_000);
+    await minutes(house, 70);
+    const [first, second] = [house.inUse(), secondOf(house)];
+    const times = first.count(getHistory);
+    // Ten times a minute apart, then every ten minutes.
+    expect(times).toBeGreaterThanOrEqual(15);
+    expect(times).toBeLessThanOrEqual(18);
+    second.heal();
+    second.disconnectAll();
+    await house.world.until(() => house.app.health().warnings.join('').includes('only one'));
+    await house.world.advance(5_000);
+    await house.world.until(() => house.statuses(address).length > 0, 'the second one');
+    expect(house.inUse()).toBe(first);
+  });
+
+  test('does not keep its wallet from being scanned', async () => {
+    const house = await openHouse({
+      before: (chain) => {
+        chain.pay([{ address: used, valueSat: 5_000 }]);
+        chain.mine();
+      },
+    });
+    refuse(house.server, [subscribe, getHistory], used);
+    await house.world.until(() => house.app.health().wallets.scanning === 0, 'the scan');
+    expect(await house.newAddress()).toBe(deriveAddress(merchantKey(), 0, 4)?.address);
+  });
+
+  test('a server that refuses them all is left', async () => {
+    const house = await openReady(2);
+    for (let count = 0; count < 150; count += 1) await house.newAddress();
+    await house.settle();
+    const [bad, good] = [house.inUse(), secondOf(house)];
+    bad.inject({ kind: 'error', code: 1, message: 'busy', when: (name) => name === subscribe });
+    good.inject({ kind: 'refuse' });
+    good.disconnectAll();
+    bad.disconnectAll();
+    await house.world.until(() => !house.app.health().electrum.caught_up);
+    await house.world.advance(5_000);
+    expect(house.app.health().electrum.caught_up).toBe(false);
+    good.heal();
+    await house.world.advance(2 * minuteMs);
+    await untilReady(house);
+    expect(house.inUse()).toBe(good);
+  });
+
+  test.each([
+    ['its history', getHistory],
+    ['that a transaction of it exists', 'blockchain.transaction.get'],
+    ['the branch of its transaction', 'blockchain.transaction.get_merkle'],
+    ['how deep the tree of its block is', 'blockchain.transaction.id_from_pos'],
+  ])('%s: another server is asked', async (_, method) => {
+    const house = await openReady(2);
+    const address = await house.newAddress();
+    const first = house.inUse();
+    first.inject({ kind: 'error', code: -32601, message: 'no', when: (name) => name === method });
+    house.pay(address, largeSat + 1);
+    house.chain.mine();
+    await house.settle();
+    await minutes(house, 2);
+    expect(house.statuses(address)).toEqual(['1']);
+    house.chain.mine();
+    await house.settle();
+    expect(house.statuses(address)).toEqual(['1', '2']);
+    expect(house.inUse()).toBe(first);
+    expect(house.app.health().warnings).toEqual([]);
+  });
+});
+
+describe('the sweeps go on', () => {
+  /** A payment that the first server hides and the second one shows, found by the sweeps alone. */
+  async function isFound(house: House, address: string): Promise<void> {
+    await house.settle();
+    house.inUse().inject({ kind: 'omit', scripthashes: [hashOf(address) as never], deny: true });
+    house.pay(address, 7_000);
+    await minutes(house, 12);
+    expect(house.statuses(address)).toEqual(['0']);
+  }
+
+  test('where a server never answers a broadcast', async () => {
+    const house = await openReady(2);
+    house.pay(await house.newAddress(), 5_000);
+    await house.settle();
+    const when = (method: string) => method === 'blockchain.transaction.broadcast';
+    secondOf(house).inject({ kind: 'hang', when });
+    await house.world.advance(6 * 3_600_000 + minuteMs);
+    await isFound(house, await house.newAddress());
+    expect(house.inUse().count('blockchain.transaction.broadcast')).toBe(1);
+  });
+
+  test.each(['error', 'hang'] as const)(
+    'where a server has but an %s for an address',
+    async (kind) => {
+      const house = await openReady(2);
+      const older = await house.newAddress();
+      const address = await house.newAddress();
+      const when = (method: string, [first]: readonly unknown[]) =>
+        method === subscribe && first === hashOf(address);
+      const fault = kind === 'hang' ? { kind } : { kind, code: 1, message: 'history too large' };
+      secondOf(house).inject({ ...fault, when });
+      await isFound(house, older);
+    },
+  );
+});

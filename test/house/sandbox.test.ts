@@ -1,0 +1,260 @@
+// The sandbox as a customer and a shop live through it: the demo shop's pages, its callbacks and its Chain
+// page, on the house that `serve` runs.
+
+import { type AddressInfo, createServer } from 'node:net';
+import { dirname, join } from 'node:path';
+import { afterEach, describe, expect, test } from 'vitest';
+import type { Listen } from '../../src/config.ts';
+import { startSandbox } from '../../src/sandbox-app.ts';
+import { cleanUp, contentOf, tempFolder, whenOver } from '../support/files.ts';
+import { ask, openSandbox, type Placed, type Visit } from '../support/sandbox.ts';
+import { createTestWorld } from '../support/world.ts';
+
+afterEach(cleanUp);
+
+const totalSat = 8_000;
+
+/** Each page that the stream of changes led to, without repeats, until the order is as wanted. */
+async function follow(
+  visit: Visit,
+  order: Placed,
+  wanted: string,
+): Promise<(string | undefined)[]> {
+  const states: (string | undefined)[] = [];
+  const changes = await visit.changes();
+  for (;;) {
+    const { state } = await visit.shown(order);
+    if (state !== states.at(-1)) {
+      states.push(state);
+      if (state === 'seen' || state === 'confirming') await visit.mine();
+    }
+    if (state === wanted) break;
+    await changes.next();
+  }
+  changes.close();
+  return states;
+}
+
+async function seen(how = 'exact'): Promise<{ visit: Visit; order: Placed }> {
+  const visit = await openSandbox();
+  const order = await visit.order();
+  await visit.pay(order, how);
+  await visit.settle();
+  return { visit, order };
+}
+
+describe('a payment', () => {
+  test('goes from 0 to 2 on the page of its order, which hears of each change', async () => {
+    const visit = await openSandbox();
+    const order = await visit.order();
+    expect(order).toMatchObject({ totalSat, address: expect.stringMatching(/^bcrt1q/) });
+    expect(await visit.shown(order)).toMatchObject({ state: 'waiting', payments: [] });
+    const paid = await visit.pay(order);
+    expect(paid).toMatchObject({ status: 303, headers: { location: order.path } });
+    const states = await follow(visit, order, 'paid');
+    expect(states.filter((state) => state !== 'waiting')).toEqual(['seen', 'confirming', 'paid']);
+    const { payments, text } = await visit.shown(order);
+    expect(payments).toEqual(['2: confirmed, 8,000 sat']);
+    expect(text).toContain('Thank you!');
+    expect(text).not.toContain('too much');
+  });
+
+  test('of too little leaves the order unpaid, until the rest comes', async () => {
+    const { visit, order } = await seen('short');
+    await visit.mine(2);
+    await visit.settle();
+    const short = await visit.shown(order);
+    expect(short).toMatchObject({ state: 'short', payments: ['2: confirmed, 4,000 sat'] });
+    expect(short.text).toContain('4,000 sat are missing');
+    await visit.pay(order, 'short');
+    await visit.mine(2);
+    await visit.settle();
+    expect(await visit.shown(order)).toMatchObject({ state: 'paid' });
+  });
+
+  test('of too much pays the order, and the shop says so', async () => {
+    const { visit, order } = await seen('over');
+    await visit.mine(2);
+    await visit.settle();
+    const { state, text } = await visit.shown(order);
+    expect(state).toBe('paid');
+    expect(text).toContain('You paid 4,000 sat too much');
+  });
+
+  test('that comes twice is two payments', async () => {
+    const { visit, order } = await seen('twice');
+    const { state, payments } = await visit.shown(order);
+    expect([state, payments]).toEqual(['seen', ['0: seen, 8,000 sat', '0: seen, 8,000 sat']]);
+    await visit.mine(6);
+    await visit.settle();
+    expect(await visit.shown(order)).toMatchObject({
+      state: 'paid',
+      payments: ['2: confirmed, 8,000 sat', '2: confirmed, 8,000 sat'],
+    });
+  });
+
+  test('to an address that no order has is told to the shop, which does not take it', async () => {
+    const visit = await openSandbox();
+    const { apiOrigin, apiKey, app } = visit.sandbox;
+    const headers = { Authorization: `Bearer ${apiKey}` };
+    const { text } = await ask(`${apiOrigin}/api/new_address`, { headers });
+    await visit.post('/chain/pay', {
+      address: JSON.parse(text).address,
+      amount: '5',
+      how: 'exact',
+    });
+    await visit.settle();
+    expect(app.health().callbacks).toMatchObject({ owed: 1 });
+  });
+});
+
+describe('an unconfirmed payment', () => {
+  test('that is replaced by fee is gone, and its replacement counts', async () => {
+    const { visit, order } = await seen();
+    await visit.post('/chain/replace', { txid: onlyWaiting(visit), by: 'fee' });
+    await visit.settle();
+    await visit.world.advance(2_000);
+    await untilShown(visit, order, ['gone', '0: seen']);
+    await visit.mine(2);
+    await visit.settle();
+    const { state, payments } = await visit.shown(order);
+    expect(state).toBe('paid');
+    expect(payments.map((each) => each.slice(0, 4))).toEqual(['gone', '2: c']);
+  });
+
+  test('that is double-spent is gone, and the order waits again', async () => {
+    const { visit, order } = await seen();
+    await visit.post('/chain/replace', { txid: onlyWaiting(visit), by: 'spend' });
+    await visit.settle();
+    await visit.world.advance(2_000);
+    await untilShown(visit, order, ['gone']);
+    expect(await visit.shown(order)).toMatchObject({ state: 'waiting' });
+    await visit.mine(6);
+    await visit.settle();
+    expect(await visit.shown(order)).toMatchObject({ state: 'waiting' });
+  });
+
+  test('that is in a block meanwhile can no longer be replaced', async () => {
+    const { visit } = await seen();
+    const txid = onlyWaiting(visit);
+    await visit.mine();
+    const refused = await visit.post('/chain/replace', { txid, by: 'fee' });
+    expect(refused).toMatchObject({ status: 404, text: expect.stringContaining('did not work') });
+  });
+});
+
+describe('a reorganisation', () => {
+  const reorganise = (visit: Visit, depth: number, fate: string) =>
+    visit.post('/chain/reorganise', { depth: String(depth), fate });
+
+  test.each([
+    ['puts a confirmed payment back among those that wait', 'wait', 'seen', '0: seen'],
+    ['that has the payment too changes nothing', 'stay', 'paid', '2: confirmed'],
+    ['that double-spends it takes the payment back', 'drop', 'waiting', 'gone'],
+  ])('%s', async (_, fate, state, status) => {
+    const { visit, order } = await seen();
+    await visit.mine(2);
+    await visit.settle();
+    expect(await visit.shown(order)).toMatchObject({ state: 'paid' });
+    expect(await reorganise(visit, 2, fate)).toMatchObject({ status: 303 });
+    await visit.settle();
+    const shown = await visit.shown(order);
+    expect(shown.state).toBe(state);
+    expect(shown.payments).toEqual([expect.stringContaining(status)]);
+  });
+});
+
+describe('the server', () => {
+  test('is stopped for a while: what is paid meanwhile is told when it is back', async () => {
+    const visit = await openSandbox();
+    const order = await visit.order();
+    await visit.post('/chain/server', { seconds: '10' });
+    expect((await visit.get('/chain')).text).toContain('It is stopped until');
+    await visit.pay(order);
+    await visit.mine();
+    await visit.world.advance(9_000);
+    expect(visit.sandbox.app.health().electrum.server).toBeNull();
+    expect(await visit.shown(order)).toMatchObject({ state: 'waiting' });
+    await visit.world.advance(70_000);
+    expect((await visit.get('/chain')).text).toContain('It is up');
+    await visit.settle();
+    expect(await visit.shown(order)).toMatchObject({ state: 'confirming' });
+  });
+
+  test('is started again before its time', async () => {
+    const visit = await openSandbox();
+    await visit.post('/chain/server', { seconds: '60' });
+    await visit.post('/chain/server', { seconds: '10' });
+    await visit.post('/chain/server', { seconds: '0' });
+    await visit.post('/chain/server', { seconds: '0' });
+    expect((await visit.get('/chain')).text).toContain('It is up');
+    await visit.world.advance(5_000);
+    await visit.world.until(() => visit.sandbox.app.health().electrum.caught_up, 'the server');
+  });
+});
+
+test('the shop lists its orders, newest first, and knows no others', async () => {
+  const { visit, order } = await seen();
+  const next = await visit.order({ espresso: '0', poster: '1', postcard: '1' });
+  expect(next).toMatchObject({ totalSat: 26_500 });
+  const { text } = await visit.get('/');
+  const listed = [...text.matchAll(/href="(\/orders\/\w+)"/g)].map(([, path]) => path);
+  expect(listed).toEqual([next.path, order.path]);
+  expect(await visit.get('/orders/0123456789abcdef')).toMatchObject({ status: 404 });
+});
+
+describe('a start that fails', () => {
+  const listen = { host: '127.0.0.1', port: 0 };
+  const onFatal = (error: Error): never => {
+    throw error;
+  };
+
+  test('a file that is there stays as it is', async () => {
+    const { sandbox, world, db } = await openSandbox();
+    await sandbox.stop();
+    const before = contentOf(dirname(db));
+    const again = startSandbox({ db, api: listen, shop: listen, onFatal }, world);
+    await expect(again).rejects.toThrow('is there already');
+    expect(contentOf(dirname(db))).toEqual(before);
+  });
+
+  test('a port that is taken, be it by the shop itself, leaves nothing running', async () => {
+    const world = createTestWorld();
+    const { port } = await listening();
+    const taken = { ...listen, port };
+    const start = (api: Listen, shop: Listen) =>
+      startSandbox({ db: join(tempFolder(), 'paygate.db'), api, shop, onFatal }, world);
+    await expect(start(taken, listen)).rejects.toThrow('the port is taken');
+    await expect(start(listen, taken)).rejects.toThrow('the port is taken');
+  });
+});
+
+/** A port that somebody listens on. */
+const listening = (): Promise<AddressInfo> =>
+  new Promise((resolve) => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      resolve(server.address() as AddressInfo);
+    });
+    whenOver(() => void server.close());
+  });
+
+function onlyWaiting({ sandbox }: Visit): string {
+  const [waiting, ...others] = sandbox.chain.mempool();
+  expect(others).toEqual([]);
+  return waiting?.txid ?? '';
+}
+
+/** The shop asks paygate over HTTP, which takes as long as it takes. */
+async function untilShown(visit: Visit, order: Placed, starts: readonly string[]): Promise<void> {
+  const changes = await visit.changes();
+  for (;;) {
+    const { payments } = await visit.shown(order);
+    if (
+      payments.length === starts.length &&
+      payments.every((each, at) => each.startsWith(starts[at] ?? ''))
+    )
+      break;
+    await changes.next();
+  }
+  changes.close();
+}

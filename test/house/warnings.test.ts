@@ -1,0 +1,135 @@
+// What /healthz warns of beside the servers: wallets whose gap limit is reached, shops that cannot be
+// reached, a proxy that nobody named. Each warning says what to do, and goes when it is done.
+
+import { afterEach, expect, test } from 'vitest';
+import { deriveAddress } from '../../src/bitcoin/keychain.ts';
+import { parseProxyNetwork } from '../../src/domain/client-address.ts';
+import { closeHouses, type House, merchantKey, openHouse, untilReady } from '../support/house.ts';
+import { startReceiver } from '../support/receiver.ts';
+
+afterEach(closeHouses);
+
+const minuteMs = 60_000;
+const warnings = ({ app }: House): readonly string[] => app.health().warnings;
+
+async function issue(house: House, count: number): Promise<string[]> {
+  const issued = [];
+  while (issued.length < count) issued.push(await house.newAddress());
+  return issued;
+}
+
+/** Pays an address and waits until it is known. */
+async function pay(house: House, address = ''): Promise<void> {
+  house.pay(address, 5_000);
+  await house.settle();
+  // What was looked up of all addresses is remembered for ten minutes.
+  await house.world.advance(10 * minuteMs);
+  await house.settle();
+}
+
+test('15 unpaid addresses in a row: the gap limit to set is named, until one is paid', async () => {
+  const house = await openHouse();
+  await untilReady(house);
+  const issued = await issue(house, 14);
+  expect(warnings(house)).toEqual([]);
+  issued.push(await house.newAddress());
+  expect(house.app.health().status).toBe('degraded');
+  expect(warnings(house)).toEqual([
+    "wallet 1 has given out 15 addresses since the last paid one, and wallets stop looking after 20: set the gap limit of the merchant's wallet to 40, and start serve with --wallet-gap 40",
+  ]);
+  // It warns, and goes on selling.
+  issued.push(...(await issue(house, 6)));
+  expect(warnings(house).join()).toContain('21 addresses since the last paid one');
+  expect(warnings(house).join()).toContain('--wallet-gap 60');
+  await pay(house, issued[10]);
+  expect(warnings(house)).toEqual([]);
+});
+
+test('money beyond the gap limit stays worth a warning after it has come', async () => {
+  const house = await openHouse();
+  await untilReady(house);
+  const issued = await issue(house, 21);
+  await pay(house, issued[20]);
+  expect(warnings(house).join()).toContain('has 20 unpaid addresses before a paid one');
+  expect(warnings(house).join()).toContain('--wallet-gap 60');
+  await pay(house, issued[5]);
+  expect(warnings(house)).toEqual([]);
+});
+
+test('a wallet that is set to more is warned of later, and plugins are told', async () => {
+  const house = await openHouse({ config: { walletGap: 60 } });
+  await untilReady(house);
+  const issued = await issue(house, 54);
+  expect(warnings(house)).toEqual([]);
+  await pay(house, issued[53]);
+  expect(warnings(house)).toEqual([]);
+  const { body } = await house.ask('/api/v2/wallets/1');
+  expect(body.data.gap_limit).toBe(60);
+});
+
+test('what was used before paygate, and where the operator begins, is no gap', async () => {
+  const used = deriveAddress(merchantKey(), 0, 40)?.address ?? '';
+  const before = [19, 38].map((index) => deriveAddress(merchantKey(), 0, index)?.address ?? '');
+  const scanned = await openHouse({
+    before: (chain) => {
+      for (const address of [...before, used]) chain.pay([{ address, valueSat: 1_000 }]);
+      chain.mine();
+    },
+  });
+  await untilReady(scanned);
+  await issue(scanned, 14);
+  expect(warnings(scanned)).toEqual([]);
+  const begun = await openHouse({ store: { startIndex: 500 } });
+  await untilReady(begun);
+  const issued = await issue(begun, 14);
+  await pay(begun, issued[13]);
+  expect(warnings(begun)).toEqual([]);
+});
+
+test('a shop that cannot be reached is named by its host, with what waits, until it is back', async () => {
+  const shop = await startReceiver();
+  const house = await openHouse({ store: { callbackUrl: `${shop.origin}/cb?secret=s3cr3t` } });
+  await untilReady(house);
+  const host = new URL(shop.origin).host;
+  await shop.close();
+  for (const address of await issue(house, 6)) house.pay(address, 5_000);
+  await house.settle();
+  for (let failures = 1; failures < 6; failures += 1) {
+    await house.world.advance(minuteMs);
+    await house.settle();
+  }
+  const [warning = ''] = warnings(house);
+  expect(warning).toBe(
+    `${host} cannot be reached: 6 callback(s) wait for it, and one a minute goes out to see`,
+  );
+  await house.withStore(({ catalog, database }) =>
+    database.write((tx) =>
+      catalog.changeStore(tx, 1, { callbackUrl: `${house.receiver.origin}/cb` }),
+    ),
+  );
+  expect(warnings(house)).toEqual([]);
+});
+
+test('a proxy that nobody named is, once for all its clients, and what it says is not repeated', async () => {
+  const house = await openHouse();
+  await untilReady(house);
+  const from = (client: string) =>
+    house.ask('/api/new_address', { headers: { 'X-Forwarded-For': client } });
+  await from('198.51.100.7');
+  await from('</script>, 198.51.100.8');
+  expect(warnings(house)).toEqual([
+    '127.0.0.1 sends X-Forwarded-For and is not in --trusted-proxy: all clients behind it count as one. ' +
+      'If it is your proxy, start serve with --trusted-proxy 127.0.0.1',
+  ]);
+  const said = house.world.logs.filter(({ message }) => message.startsWith('X-Forwarded-For'));
+  expect(said).toMatchObject([{ fields: { peer: '127.0.0.1' } }]);
+  await house.world.advance(60 * minuteMs);
+  expect(warnings(house)).toEqual([]);
+});
+
+test('a listed proxy is none to warn of', async () => {
+  const house = await openHouse({ config: { trustedProxy: [parseProxyNetwork('127.0.0.1')] } });
+  await untilReady(house);
+  await house.ask('/api/new_address', { headers: { 'X-Forwarded-For': '198.51.100.7' } });
+  expect(warnings(house)).toEqual([]);
+});

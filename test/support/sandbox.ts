@@ -1,0 +1,157 @@
+// A visit to the sandbox: everything in this process as `paygate sandbox` runs it, on real sockets, with
+// the test's clock. The visitor has no JavaScript: forms are posted and pages read as text.
+
+import { type IncomingHttpHeaders, type OutgoingHttpHeaders, request } from 'node:http';
+import { join } from 'node:path';
+import { type Sandbox, startSandbox } from '../../src/sandbox-app.ts';
+import { tempFolder, whenOver } from './files.ts';
+import { createTestWorld, type TestWorld } from './world.ts';
+
+export interface Page {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly text: string;
+}
+
+export interface Asked {
+  readonly method?: string;
+  readonly headers?: OutgoingHttpHeaders;
+  readonly body?: string;
+}
+
+/** One request on a connection of its own; `fetch` would not let us choose the Host. */
+export const ask = (url: string, { method = 'GET', headers = {}, body }: Asked = {}) =>
+  new Promise<Page>((resolve, reject) => {
+    const sent = request(url, { method, headers, agent: false }, (response) => {
+      let text = '';
+      response.setEncoding('utf8').on('data', (chunk: string) => {
+        text += chunk;
+      });
+      response.on('end', () =>
+        resolve({ status: response.statusCode ?? 0, headers: response.headers, text }),
+      );
+      response.on('error', reject);
+    });
+    sent.on('error', reject).end(body);
+  });
+
+/** What an order's page shows. */
+export interface Shown {
+  /** `waiting`, `short`, `seen`, `confirming` or `paid`. */
+  readonly state: string | undefined;
+  /** Status and value of each payment, as they read. */
+  readonly payments: readonly string[];
+  readonly text: string;
+}
+
+export interface Placed {
+  readonly path: string;
+  readonly address: string;
+  readonly totalSat: number;
+}
+
+export interface Visitor {
+  get(path: string): Promise<Page>;
+  /** As a form of one of the pages does. */
+  post(path: string, fields: Record<string, string>): Promise<Page>;
+  order(cart?: Record<string, string>): Promise<Placed>;
+  pay(order: Placed, how?: string): Promise<Page>;
+  mine(blocks?: number): Promise<Page>;
+  shown(order: Placed): Promise<Shown>;
+  /** Changes as the browser hears of them. */
+  changes(): Promise<Changes>;
+}
+
+export interface Changes {
+  /** Of the answer; the stream is there when it is 200. */
+  readonly status: number;
+  /** Resolves with the next one, or undefined at the end of the stream. */
+  next(): Promise<string | undefined>;
+  close(): void;
+}
+
+/** @param origin of the shop */
+export function visit(origin: string): Visitor {
+  const post = (path: string, fields: Record<string, string>) =>
+    ask(`${origin}${path}`, {
+      method: 'POST',
+      headers: { Origin: origin, 'Content-Type': 'application/x-www-form-urlencoded' },
+      body: new URLSearchParams(fields).toString(),
+    });
+  const get = (path: string) => ask(`${origin}${path}`);
+  return {
+    get,
+    post,
+    async order(cart = { espresso: '2' }) {
+      const { headers } = await post('/orders', cart);
+      const path = headers.location ?? '';
+      const { text } = await get(path);
+      const [, address = '', total = ''] = /bitcoin:(\w+)\?amount=([\d.]+)/.exec(text) ?? [];
+      return { path, address, totalSat: Math.round(Number(total) * 1e8) };
+    },
+    pay: ({ address, totalSat, path }, how = 'exact') =>
+      post('/chain/pay', { address, amount: String(totalSat), how, back: path }),
+    mine: (blocks = 1) => post('/chain/mine', { blocks: String(blocks) }),
+    async shown({ path }) {
+      const { text } = await get(path);
+      const rows = text.matchAll(/<tr><td>(.*?)<\/td><td>(.*?)<\/td>/g);
+      const payments = [...rows].map(([, status, value]) => `${status}, ${value}`);
+      return { state: /class="state (\w+)"/.exec(text)?.[1], payments, text };
+    },
+    changes: () => openChanges(`${origin}/events`),
+  };
+}
+
+const openChanges = (url: string) =>
+  new Promise<Changes>((resolve, reject) => {
+    const sent = request(url, { agent: false }, (response) => {
+      const events = readEvents(response.setEncoding('utf8'));
+      resolve({
+        status: response.statusCode ?? 0,
+        next: async () => (await events.next()).value || undefined,
+        close: () => void response.destroy(),
+      });
+    });
+    sent.on('error', reject).end();
+  });
+
+/** The data of each event, by the format of server-sent events. */
+async function* readEvents(chunks: AsyncIterable<string>): AsyncGenerator<string> {
+  let rest = '';
+  for await (const chunk of chunks) {
+    const whole = `${rest}${chunk}`.split('\n\n');
+    rest = whole.pop() ?? '';
+    for (const event of whole) {
+      const [, data] = /^event: change\ndata: (\d+)$/.exec(event) ?? [];
+      if (data !== undefined) yield data;
+    }
+  }
+}
+
+export interface Visit extends Visitor {
+  readonly world: TestWorld;
+  readonly sandbox: Sandbox;
+  /** Its file. */
+  readonly db: string;
+  /** Until all that the chain did is worked up and told to the shop. */
+  settle(): Promise<void>;
+}
+
+export async function openSandbox(): Promise<Visit> {
+  const world = createTestWorld();
+  const db = join(tempFolder(), 'paygate.db');
+  const sandbox = await startSandbox(
+    {
+      db,
+      api: { host: '127.0.0.1', port: 0 },
+      shop: { host: '127.0.0.1', port: 0 },
+      onFatal(error) {
+        throw error;
+      },
+    },
+    world,
+  );
+  whenOver(() => sandbox.stop());
+  await world.until(() => sandbox.app.health().electrum.caught_up, 'paygate to catch up');
+  return { world, sandbox, db, settle: () => sandbox.app.idle(), ...visit(sandbox.shopOrigin) };
+}
