@@ -52,3 +52,30 @@ export function refuseExisting(target: string): void {
   const what = statSync(target).isDirectory() ? 'is a folder' : 'exists already';
   throw new PaygateError('conflict', `${target}: ${what}; name a new file`);
 }
+
+/**
+ * Keeps a file as it is before its schema is changed, as `before-update-N.db` with the number of its
+ * migrations. In one go, for nothing may come between. @throws PaygateError unavailable: then it stays as it is
+ */
+export function keepBeforeUpdate(sqlite: Sqlite, path: string): void {
+  const version = () => sqlite.pragma('user_version', { simple: true }) as number;
+  const before = version();
+  const target = join(makeBackupFolder(path), `before-update-${before}.db`);
+  const fresh = join(dirname(target), `.${basename(target)}-${randomUUID()}`);
+  try {
+    closeSync(openSync(fresh, 'wx', 0o600));
+    sqlite.prepare('VACUUM INTO ?').run(fresh);
+    if (version() !== before) {
+      // Another process was first, and has kept it.
+      rmSync(fresh);
+      return;
+    }
+    syncPath(fresh);
+    renameSync(fresh, target);
+    syncPath(dirname(target));
+  } catch (error) {
+    rmSync(fresh, { force: true });
+    const reason = `${target}: cannot be written before the update (${reasonOf(error)})`;
+    throw new PaygateError('unavailable', reason, { cause: error });
+  }
+}

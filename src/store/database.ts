@@ -8,10 +8,11 @@ import { dirname, join } from 'node:path';
 import SqliteDatabase from 'better-sqlite3';
 import { type BetterSQLite3Database, drizzle } from 'drizzle-orm/better-sqlite3';
 import { PaygateError, reasonOf } from '../errors.ts';
-import { type Pace, writeBackup } from './backup.ts';
+import { keepBeforeUpdate, type Pace, writeBackup } from './backup.ts';
 import { openSqlite, type Sqlite } from './driver.ts';
 import { applicationId, inspectFile } from './file.ts';
 import { migrate } from './migrate.ts';
+import { migrations } from './migrations.ts';
 import * as schema from './schema.ts';
 
 export type Orm = BetterSQLite3Database<typeof schema>;
@@ -118,7 +119,7 @@ function open(path: string): Sqlite {
   const sqlite = openSqlite(path, { timeout: busyTimeoutMs });
   try {
     setPragmas(sqlite);
-    migrate(sqlite);
+    migrate(sqlite, migrations, () => keepBeforeUpdate(sqlite, path));
     return sqlite;
   } catch (error) {
     sqlite.close();
