@@ -1,14 +1,14 @@
 // Addresses of the wallets' external branches: derived ahead, issued once, never recycled.
 // Every rise of a wallet's counter goes through `advance`, which announces it to the mark.
 
-import { and, count, desc, eq, lt, max, type SQL, sql } from 'drizzle-orm';
+import { and, count, desc, eq, max, type SQL, sql } from 'drizzle-orm';
 import type { Scripthash } from '../bitcoin/ids.ts';
 import { deriveAddress, type WalletKey } from '../bitcoin/keychain.ts';
-import type { StatusHash } from '../domain/history.ts';
 import { PaygateError } from '../errors.ts';
 import type { Catalog, WalletRow } from './catalog.ts';
 import type { Orm, Tx } from './database.ts';
-import { type AddressOrigin, addresses, payments, stores, wallets } from './schema.ts';
+import { type AddressOrigin, addresses, stores, wallets } from './schema.ts';
+import { createWatchedPages, type WatchedPages } from './watched.ts';
 
 export type AddressRow = typeof addresses.$inferSelect;
 
@@ -22,13 +22,7 @@ export interface Issued {
   readonly issuedAt: number;
 }
 
-export interface Watched {
-  readonly id: number;
-  readonly scripthash: Scripthash;
-  readonly statusHash: StatusHash | null;
-}
-
-export interface Addresses {
+export interface Addresses extends WatchedPages {
   /** Hands out the wallet's next unused address. @throws PaygateError unavailable before the first scan */
   issue(tx: Tx, now: number, walletId: number, storeId: number): Issued;
   /** The last one issued to the store, where nobody has paid it and it was issued after a time. */
@@ -57,15 +51,7 @@ export interface Addresses {
   /** Whether an index of the wallet was ever given out. */
   isUsed(walletId: number): boolean;
   byScripthash(scripthash: Scripthash): AddressRow | undefined;
-  /** Those that are watched, newest first, below an id: to be read page by page. */
-  watched(beforeId: number, limit: number): Watched[];
   countIssued(): number;
-  /** Issued since a time, or with a payment that may still change; newest first, below an id. */
-  hot(since: number, beforeId: number, limit: number): Watched[];
-  countHot(since: number): number;
-  /** Everything that customers may hold, newest first, below an id. */
-  given(beforeId: number, limit: number): Watched[];
-  countGiven(): number;
 }
 
 /** The branch that BIP44 gives to addresses which are shown to others. */
@@ -142,6 +128,7 @@ export function createAddresses(orm: Orm, catalog: Catalog): Addresses {
       return skipped;
     },
     ...readersOf(statements),
+    ...createWatchedPages(orm),
   };
 }
 
@@ -166,12 +153,7 @@ const readersOf = (statements: Statements) =>
     },
     isUsed: (walletId) => statements.firstUsed.get({ walletId }) !== undefined,
     byScripthash: (scripthash) => statements.byScripthash.get({ scripthash }),
-    watched: (beforeId, limit) => statements.watched.all({ beforeId, limit }),
     countIssued: () => statements.countIssued.get()?.count ?? 0,
-    hot: (since, beforeId, limit) => statements.hot.all({ since, beforeId, limit }),
-    countHot: (since) => statements.countHot.get({ since })?.count ?? 0,
-    given: (beforeId, limit) => statements.given.all({ beforeId, limit }),
-    countGiven: () => statements.countGiven.get()?.count ?? 0,
   }) satisfies Partial<Addresses>;
 
 function prepare(orm: Orm) {
@@ -224,7 +206,6 @@ function prepare(orm: Orm) {
       .prepare(),
     newest: prepareNewest(orm),
     ...prepareGaps(orm),
-    ...preparePages(orm),
     issue: orm.update(addresses).set(takenAs('issued')).where(rowId()).prepare(),
     skip: orm.update(addresses).set(takenAs('skipped')).where(rowId()).prepare(),
     setNextIndex: orm
@@ -284,36 +265,6 @@ function prepareGaps(orm: Orm) {
 }
 
 const value = (name: string): SQL => sql`${sql.placeholder(name)}`;
-
-function preparePages(orm: Orm) {
-  const fields = {
-    id: addresses.id,
-    scripthash: addresses.scripthash,
-    statusHash: addresses.statusHash,
-  };
-  const isGiven = sql`${addresses.origin} in ('issued', 'skipped')`;
-  const isHot = sql`${isGiven} and (${addresses.issuedAt} > ${sql.placeholder('since')}
-    or exists (select 1 from ${payments} where ${payments.addressId} = ${addresses.id}
-      and ${payments.state} in ('unconfirmed', 'confirming', 'confirmed')))`;
-  const isBefore = lt(addresses.id, sql.placeholder('beforeId'));
-  const page = (condition?: SQL) =>
-    orm
-      .select(fields)
-      .from(addresses)
-      .where(and(isBefore, condition))
-      .orderBy(desc(addresses.id))
-      .limit(sql.placeholder('limit'))
-      .prepare();
-  const counted = (condition: SQL) =>
-    orm.select({ count: count() }).from(addresses).where(condition).prepare();
-  return {
-    watched: page(),
-    hot: page(isHot),
-    countHot: counted(isHot),
-    given: page(isGiven),
-    countGiven: counted(isGiven),
-  };
-}
 
 const rowId = () => eq(addresses.id, sql.placeholder('id'));
 

@@ -26,6 +26,7 @@ export const migrations: readonly Migration[] = [
 --> statement-breakpoint
 CREATE UNIQUE INDEX \`addresses_scripthash_unique\` ON \`addresses\` (\`scripthash\`);--> statement-breakpoint
 CREATE INDEX \`addresses_origin\` ON \`addresses\` (\`wallet_id\`,\`origin\`,\`derivation_index\`);--> statement-breakpoint
+CREATE INDEX \`addresses_issued\` ON \`addresses\` (\`issued_at\`) WHERE issued_at is not null;--> statement-breakpoint
 CREATE UNIQUE INDEX \`addresses_place\` ON \`addresses\` (\`wallet_id\`,\`branch\`,\`derivation_index\`);--> statement-breakpoint
 CREATE TABLE \`api_keys\` (
 	\`id\` integer PRIMARY KEY NOT NULL,
@@ -133,6 +134,7 @@ CREATE TABLE \`payments\` (
 --> statement-breakpoint
 CREATE INDEX \`payments_state\` ON \`payments\` (\`state\`,\`height\`);--> statement-breakpoint
 CREATE INDEX \`payments_txid\` ON \`payments\` (\`txid\`);--> statement-breakpoint
+CREATE INDEX \`payments_unsettled\` ON \`payments\` (\`address_id\`) WHERE state in ('unconfirmed', 'confirming', 'confirmed');--> statement-breakpoint
 CREATE UNIQUE INDEX \`payments_identity\` ON \`payments\` (\`address_id\`,\`txid\`);--> statement-breakpoint
 CREATE TABLE \`servers\` (
 	\`label\` text PRIMARY KEY NOT NULL,

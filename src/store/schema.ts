@@ -124,6 +124,7 @@ export const addresses = sqliteTable(
   (table) => [
     unique('addresses_place').on(table.walletId, table.branch, table.derivationIndex),
     index('addresses_origin').on(table.walletId, table.origin, table.derivationIndex),
+    index('addresses_issued').on(table.issuedAt).where(sql`issued_at is not null`),
   ],
 );
 
@@ -178,6 +179,9 @@ export const payments = sqliteTable(
     unique('payments_identity').on(table.addressId, table.txid),
     index('payments_state').on(table.state, table.height),
     index('payments_txid').on(table.txid),
+    index('payments_unsettled')
+      .on(table.addressId)
+      .where(sql`state in ('unconfirmed', 'confirming', 'confirmed')`),
   ],
 );
 

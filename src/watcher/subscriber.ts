@@ -6,11 +6,11 @@
 import type { Scripthash } from '../bitcoin/ids.ts';
 import type { Session } from '../electrum/session.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
-import type { Watched } from '../store/addresses.ts';
 import type { Store } from '../store/open.ts';
+import type { Watched } from '../store/watched.ts';
 import type { World } from '../world.ts';
 import { tryAgainMs } from './patience.ts';
-import { hotForMs } from './sweeper.ts';
+import { hotForMs, newest } from './sweeper.ts';
 import type { Tasks } from './tasks.ts';
 
 export interface SubscriberParts {
@@ -67,8 +67,10 @@ class SessionSubscriber implements Subscriber {
   async all(): Promise<void> {
     const { world, store } = this.#parts;
     const since = world.now() - hotForMs;
-    await this.#pages((before) => store.addresses.hot(since, before, pageSize));
-    await this.#pages((before) => store.addresses.watched(before, pageSize));
+    const { addresses } = store;
+    await this.#pages((last) => addresses.recent(since, last, pageSize));
+    await this.#pages((last) => addresses.unsettled(last?.id ?? newest, pageSize));
+    await this.#pages((last) => addresses.watched(last?.id ?? newest, pageSize));
   }
 
   async add(scripthashes: readonly Scripthash[]): Promise<void> {
@@ -84,8 +86,8 @@ class SessionSubscriber implements Subscriber {
     await Promise.all(compared);
   }
 
-  async #pages(read: (before: number) => Watched[]): Promise<void> {
-    let page = read(Number.MAX_SAFE_INTEGER);
+  async #pages(read: (last: Watched | undefined) => Watched[]): Promise<void> {
+    let page = read(undefined);
     for (let last = page.at(-1); last !== undefined; last = page.at(-1)) {
       const room = Math.max(0, this.#parts.most - this.#subscribed.size);
       const fresh = page.filter(({ scripthash }) => !this.#isKnown(scripthash));
@@ -93,7 +95,7 @@ class SessionSubscriber implements Subscriber {
       this.#taken.push(...taken.map(({ scripthash }) => scripthash));
       await Promise.all(taken.map((each) => this.#compare(each.scripthash, each.statusHash, true)));
       if (taken.length < fresh.length) return;
-      page = read(last.id);
+      page = read(last);
     }
   }
 

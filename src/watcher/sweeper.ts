@@ -8,8 +8,8 @@ import type { Scripthash } from '../bitcoin/ids.ts';
 import { ServerError } from '../electrum/framing.ts';
 import type { Session } from '../electrum/session.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
-import type { Watched } from '../store/addresses.ts';
 import type { Store } from '../store/open.ts';
+import type { Watched } from '../store/watched.ts';
 import type { World } from '../world.ts';
 
 export interface SweeperParts {
@@ -31,7 +31,7 @@ export interface Sweeper {
 }
 
 /** Above every id. */
-const newest = Number.MAX_SAFE_INTEGER;
+export const newest = Number.MAX_SAFE_INTEGER;
 const minuteMs = 60_000;
 const dayMs = 86_400_000;
 /** How long after it was issued an address is hot. */
@@ -49,16 +49,24 @@ const mostUnanswered = 2;
 export function createSweeper(parts: SweeperParts): Sweeper {
   const { world, store } = parts;
   const hotSince = () => world.now() - hotForMs;
+  const { addresses } = store;
   const rounds = [
     createRound({
       minutes: hotRoundMinutes,
-      count: () => store.addresses.countHot(hotSince()),
-      page: (before, limit) => store.addresses.hot(hotSince(), before, limit),
+      count: () => addresses.countRecent(hotSince()),
+      page: (last, limit) => addresses.recent(hotSince(), last, limit),
+    }),
+    createRound({
+      minutes: hotRoundMinutes,
+      count: () => addresses.countUnsettled(),
+      page: (last, limit) => addresses.unsettled(last?.id ?? newest, limit),
+      // The others are in the round of recent ones.
+      isPart: ({ issuedAt }) => (issuedAt ?? 0) <= hotSince(),
     }),
     createRound({
       minutes: roundMinutes,
-      count: () => store.addresses.countGiven(),
-      page: (before, limit) => store.addresses.given(before, limit),
+      count: () => addresses.count(),
+      page: (last, limit) => addresses.given(last?.id ?? newest, limit),
     }),
   ];
   let sweeping = false;
@@ -145,9 +153,12 @@ async function broadcastOne(session: Session, raw: Uint8Array): Promise<void> {
 interface RoundParts {
   /** How long one way through should take. */
   readonly minutes: number;
+  /** How many there are, or a few more. */
   readonly count: () => number;
-  /** Newest first, below an id. */
-  readonly page: (beforeId: number, limit: number) => readonly Watched[];
+  /** Newest first, behind a row. */
+  readonly page: (last: Watched | undefined, limit: number) => readonly Watched[];
+  /** Of a page; all without it. */
+  readonly isPart?: (row: Watched) => boolean;
 }
 
 interface Round {
@@ -158,19 +169,22 @@ interface Round {
 }
 
 /** A way through a set of addresses, over and over. */
-function createRound({ minutes, count, page }: RoundParts): Round {
-  let before = newest;
+function createRound({ minutes, count, page, isPart = () => true }: RoundParts): Round {
+  let last: Watched | undefined;
+  let share = 0;
   let due = 0;
   let unanswered = 0;
   return {
     beginMinute() {
-      due = Math.ceil(count() / minutes);
+      // What is new since the round began comes first in the next one.
+      if (last === undefined) share = Math.ceil(count() / minutes);
+      due = share;
     },
     async step(compare) {
       const limit = Math.min(due, batchSize);
-      const rows = page(before, limit);
+      const rows = page(last, limit);
       try {
-        await compare(rows);
+        await compare(rows.filter(isPart));
       } catch (error) {
         // What was not answered is asked again, but must not hold up the rest for ever.
         unanswered += 1;
@@ -178,7 +192,7 @@ function createRound({ minutes, count, page }: RoundParts): Round {
       }
       unanswered = 0;
       const isThrough = rows.length < limit;
-      before = isThrough ? newest : (rows.at(-1)?.id ?? before);
+      last = isThrough ? undefined : (rows.at(-1) ?? last);
       due = isThrough ? 0 : due - rows.length;
       return due > 0;
     },

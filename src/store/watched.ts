@@ -1,0 +1,102 @@
+// The addresses that are watched, read page by page: which of them, and in what order. What a page costs
+// does not depend on how many addresses there are.
+
+import { and, count, desc, eq, gt, lt, type SQL, sql } from 'drizzle-orm';
+import type { Scripthash } from '../bitcoin/ids.ts';
+import type { StatusHash } from '../domain/history.ts';
+import type { Orm } from './database.ts';
+import { addresses, payments } from './schema.ts';
+
+export interface Watched {
+  readonly id: number;
+  readonly scripthash: Scripthash;
+  readonly statusHash: StatusHash | null;
+  /** Null for what no customer holds. */
+  readonly issuedAt: number | null;
+}
+
+/** Newest first. */
+export interface WatchedPages {
+  /** All, below an id. */
+  watched(beforeId: number, limit: number): Watched[];
+  /** How many there are, however they came here. */
+  count(): number;
+  /** What customers may hold, below an id. */
+  given(beforeId: number, limit: number): Watched[];
+  /** Given out after a time, behind a row. */
+  recent(since: number, behind: Watched | undefined, limit: number): Watched[];
+  countRecent(since: number): number;
+  /** With a payment that may still change, below an id; recent ones too. */
+  unsettled(beforeId: number, limit: number): Watched[];
+  /** Their payments. */
+  countUnsettled(): number;
+}
+
+export function createWatchedPages(orm: Orm): WatchedPages {
+  const statements = prepare(orm);
+  return {
+    watched: (beforeId, limit) => statements.watched.all({ beforeId, limit }),
+    count: () => statements.count.get()?.count ?? 0,
+    given: (beforeId, limit) => statements.given.all({ beforeId, limit }),
+    recent: (since, behind, limit) =>
+      statements.recent.all({
+        since,
+        issuedAt: behind?.issuedAt ?? Number.MAX_SAFE_INTEGER,
+        id: behind?.id ?? 0,
+        limit,
+      }),
+    countRecent: (since) => statements.countRecent.get({ since })?.count ?? 0,
+    unsettled: (beforeId, limit) => statements.unsettled.all({ beforeId, limit }),
+    countUnsettled: () => statements.countUnsettled.get()?.count ?? 0,
+  };
+}
+
+function prepare(orm: Orm) {
+  const fields = {
+    id: addresses.id,
+    scripthash: addresses.scripthash,
+    statusHash: addresses.statusHash,
+    issuedAt: addresses.issuedAt,
+  };
+  const isBefore = lt(addresses.id, sql.placeholder('beforeId'));
+  const isRecent = gt(addresses.issuedAt, sql.placeholder('since'));
+  // As in the index, else SQLite does not use it.
+  const isUnsettled = sql`${payments.state} in ('unconfirmed', 'confirming', 'confirmed')`;
+  const page = (condition?: SQL) =>
+    orm
+      .select(fields)
+      .from(addresses)
+      .where(and(isBefore, condition))
+      .orderBy(desc(addresses.id))
+      .limit(sql.placeholder('limit'))
+      .prepare();
+  return {
+    watched: page(),
+    given: page(sql`${addresses.origin} in ('issued', 'skipped')`),
+    count: orm.select({ count: count() }).from(addresses).prepare(),
+    recent: orm
+      .select(fields)
+      .from(addresses)
+      .where(
+        and(
+          isRecent,
+          sql`(${addresses.issuedAt}, ${addresses.id}) < (${sql.placeholder('issuedAt')}, ${sql.placeholder('id')})`,
+        ),
+      )
+      .orderBy(desc(addresses.issuedAt), desc(addresses.id))
+      .limit(sql.placeholder('limit'))
+      .prepare(),
+    countRecent: orm.select({ count: count() }).from(addresses).where(isRecent).prepare(),
+    unsettled: orm
+      .select(fields)
+      // Named, because SQLite would rather collect and sort all of them by another one.
+      .from(sql`${payments} indexed by payments_unsettled`)
+      .innerJoin(addresses, eq(addresses.id, payments.addressId))
+      .where(and(isUnsettled, lt(payments.addressId, sql.placeholder('beforeId'))))
+      .groupBy(payments.addressId)
+      .orderBy(desc(payments.addressId))
+      .limit(sql.placeholder('limit'))
+      .prepare(),
+    countUnsettled: orm.select({ count: count() }).from(payments).where(isUnsettled).prepare(),
+  };
+}
