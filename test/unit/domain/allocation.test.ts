@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   blindSkip,
+  blindSkipAt,
   type Counter,
   gapLimitNeeded,
   type MarkReading,
@@ -178,5 +179,19 @@ describe('the gap limit that a wallet needs', () => {
         expect(gapLimitNeeded({ unpaid, widest }, needed)).toBeUndefined();
       }),
     );
+  });
+});
+
+describe('how far a copy skips blindly', () => {
+  const dayMs = 86_400_000;
+
+  it.each([
+    ['nothing was issued', 0, 400 * dayMs, blindSkip],
+    ['a slow shop, yesterday', 30, dayMs, blindSkip],
+    ['ten a day, 30 days ago: twice that', 300, 30 * dayMs, 600],
+    ['a fast shop, a year ago: a start must not take minutes', 30_000, 365 * dayMs, 10_000],
+    ['a clock that stands before the last write', 30_000, -dayMs, blindSkip],
+  ])('%s', (_what, issued, silentMs, expected) => {
+    expect(blindSkipAt({ issued, periodMs: 30 * dayMs, silentMs })).toBe(expected);
   });
 });
