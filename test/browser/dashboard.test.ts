@@ -18,7 +18,7 @@ const home = '/dashboard';
 const paths = [
   ...['', '/welcome', '/payments', '/payments/1', '/callbacks', '/callbacks/1', '/addresses'],
   ...['/addresses/1', '/stores', '/stores/new', '/stores/1', '/stores/1/wallet', '/servers'],
-  ...['/settings', '/settings/audit', '/sign-out', '/sign-in'],
+  ...['/settings', '/settings/audit', '/settings/backups', '/sign-out', '/sign-in'],
 ].map((path) => home + path);
 
 describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
