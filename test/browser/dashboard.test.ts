@@ -101,6 +101,22 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
     await end(watched, house);
   });
 
+  test('a page whose session is over goes to the sign-in by itself, and back', async () => {
+    const house = await open();
+    const watched = await enter(house);
+    const { page } = watched;
+    const opened = page.waitForResponse((response) => response.url().endsWith('/live'));
+    await page.goto(`${originOf(house)}${home}/payments`);
+    await opened;
+    house.world.jumpWallClock(31 * 60_000);
+    await pay(house, await house.newAddress());
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    await page.getByLabel('Password').fill(password);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('heading', { name: 'Payments' }).waitFor();
+    await page.context().close();
+  });
+
   test.each([true, false])(
     'from the first link to a test callback, JavaScript %s',
     async (javaScriptEnabled) => {
