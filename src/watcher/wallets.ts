@@ -16,6 +16,8 @@ export interface WalletCareParts {
   readonly store: Store;
   /** Has new addresses subscribed. */
   readonly watch: (scripthashes: readonly Scripthash[]) => Promise<void>;
+  /** Paygate is to end: what takes long goes on at the next start. */
+  readonly isStopped: () => boolean;
 }
 
 const external = 0;
@@ -34,6 +36,7 @@ export async function tendWallets(
   // First, for a scan that fails holds up all that comes after it.
   for (const wallet of parts.store.catalog.wallets()) await reachFloor(parts, wallet);
   for (const wallet of parts.store.catalog.wallets()) {
+    if (parts.isStopped()) return;
     if (wallet.scannedAt === null && session !== undefined) await scan(parts, session, wallet);
     await topUp(parts, wallet.id);
   }
@@ -49,12 +52,12 @@ async function reachFloor(parts: WalletCareParts, { id, nextIndex }: WalletRow):
 
 /** Each part is skipped as it is derived: one that was watched before would be taken for foreign. */
 async function skipTo(
-  { world, store, watch }: WalletCareParts,
+  { world, store, watch, isStopped }: WalletCareParts,
   walletId: number,
   to: number,
 ): Promise<void> {
   let until = store.catalog.wallet(walletId).nextIndex;
-  while (until < to) {
+  while (until < to && !isStopped()) {
     until = Math.min(until + derivedAtOnce, to);
     const next = until;
     await watch(
@@ -82,6 +85,7 @@ async function scan(parts: WalletCareParts, session: Session, wallet: WalletRow)
   }
   // What the original of a copy had issued, also what nobody has paid yet.
   if (store.addresses.isUsed(wallet.id)) await skipTo(parts, wallet.id, nextIndex);
+  if (parts.isStopped()) return;
   await store.database.write((tx) =>
     store.addresses.finishScan(tx, world.now(), wallet.id, nextIndex),
   );

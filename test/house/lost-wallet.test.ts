@@ -3,7 +3,9 @@
 
 import { copyFileSync, renameSync } from 'node:fs';
 import { afterEach, describe, expect, it, test } from 'vitest';
-import { firstAddresses } from '../../src/bitcoin/keychain.ts';
+import { deriveAddress, firstAddresses } from '../../src/bitcoin/keychain.ts';
+import { markName } from '../../src/domain/allocation.ts';
+import { openHighwater } from '../../src/store/highwater.ts';
 import {
   closeHouses,
   type House,
@@ -151,6 +153,24 @@ test('payments to what it had issued call back, also those from while it was unk
   house.pay(second, 2_000);
   await house.settle();
   expect(house.statuses(second)).toEqual(['0']);
+});
+
+test('a stop in the middle of a long skip is heard, and the next start goes on with it', async () => {
+  const { house } = await restored();
+  const mark = openHighwater(house.path, 'house');
+  mark.raise([{ wallet: markName(lostKey.descriptor), from: 1_999, to: 2_000 }]);
+  mark.close();
+  await house.start();
+  await untilReady(house);
+  await house.addStore({ ...added(house), startIndex: 0 });
+  await house.world.advance(1_000);
+  await house.stop();
+  const before = await house.withStore(async ({ catalog }) => catalog.wallet(2).nextIndex);
+  expect(before).toBeLessThan(2_000);
+  await house.start();
+  const address = deriveAddress(lostKey, 0, 2_000)?.address;
+  expect(await house.newAddress(lost)).toBe(address);
+  expect(house.app.health().warnings.join()).not.toContain('is a copy');
 });
 
 test('it goes on also while no server can be reached', async () => {
