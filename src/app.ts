@@ -243,6 +243,7 @@ const dashboardFor = (
     ...made,
     proxies: config.trustedProxy,
     publicUrl: config.publicUrl,
+    walletGap: config.walletGap,
     onCatalog: () => watcher.catalogChanged(),
     onCallbacks: () => dispatcher.wake(),
   });

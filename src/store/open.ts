@@ -2,6 +2,7 @@
 
 import { type NetworkName, networks } from '../bitcoin/network.ts';
 import { PaygateError } from '../errors.ts';
+import { type AddressDesk, createAddressDesk } from './address-desk.ts';
 import { type Addresses, createAddresses } from './addresses.ts';
 import { type Admin, createAdmin } from './admin.ts';
 import { type Audit, createAudit } from './audit.ts';
@@ -12,6 +13,7 @@ import { createIdempotency, type Idempotency } from './idempotency.ts';
 import { createKeys, type Keys } from './keys.ts';
 import { createLedger, type Ledger } from './ledger.ts';
 import { createOutbox, type Outbox } from './outbox.ts';
+import { createPaymentDesk, type PaymentDesk } from './payment-desk.ts';
 import { createReceipts, type Receipts } from './receipts.ts';
 import { createServers, type Servers } from './servers.ts';
 
@@ -29,6 +31,8 @@ export interface Store {
   readonly headers: Headers;
   readonly ledger: Ledger;
   readonly receipts: Receipts;
+  readonly paymentDesk: PaymentDesk;
+  readonly addressDesk: AddressDesk;
   readonly outbox: Outbox;
   readonly servers: Servers;
 }
@@ -65,6 +69,8 @@ export async function openStore(options: OpenOptions): Promise<Store> {
       addresses,
       headers,
       receipts: createReceipts(database.orm),
+      paymentDesk: createPaymentDesk(database.orm),
+      addressDesk: createAddressDesk(database.orm),
       outbox,
       ledger: createLedger({
         orm: database.orm,

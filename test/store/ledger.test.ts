@@ -220,7 +220,7 @@ describe('payment, callback and status hash', () => {
     const old = shop.observation(issued);
     shop.chain.reorganise(1, { transactions: 'mempool' });
     await shop.follow();
-    await shop.observe(issued, old);
+    expect(await shop.observe(issued, old)).toEqual({ callbacks: 0, reversed: [], again: true });
     expect(shop.payments(issued)).toEqual([]);
     expect(shop.row(issued).statusHash).toBe('unfinished');
     await shop.observe(issued);
