@@ -254,9 +254,11 @@ describe('a copy', () => {
       WHERE origin = 'issued'`);
     aged.close();
     rmSync(dirname(markPath(path)), { recursive: true });
-    const { next = 0 } = await startCopy(path);
+    const { next = 0, progress } = await startCopy(path);
     expect(next).toBeGreaterThanOrEqual(3 + 1_200);
     expect(next).toBeLessThan(3 + 1_260);
+    // Seconds, for the most that there is: a start that says nothing looks like one that hangs.
+    expect(progress).toEqual([{ walletId: 1, derived: 1_000, of: next - 3 }]);
   });
 
   it('skips once: from then on the mark is its own', async () => {
