@@ -1,11 +1,10 @@
 // Bundles paygate to one file and writes the launcher `./paygate`, which starts it with the Node that
 // npm installed for this project (see optionalDependencies), or with the system's where there is none.
+// `npm start` needs no more; the single executable is made by scripts/executable.mjs.
 
-import { chmodSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, writeFileSync } from 'node:fs';
 import { build } from 'esbuild';
 import { bundling } from './scripts/bundling.mjs';
-
-rmSync('dist', { recursive: true, force: true });
 
 await build({
   ...bundling,

@@ -46,6 +46,8 @@ const benches = {
   'v2/wallets': async () => endpoint('v2/wallets'),
   'v2/wallets-balance': async () => endpoint('v2/wallets/1?balance=true'),
   'v2/stores': async () => endpoint('v2/stores?wallets=true'),
+  'v2/store': async () => endpoint('v2/stores/1'),
+  'v2/store-wallets': async () => endpoint('v2/stores/1/wallets'),
   price: async () => endpoint('price?currency=USD'),
   currencies: async () => endpoint('currencies'),
   notify: async () => (await import('./bench/notify.mjs')).benchNotify,

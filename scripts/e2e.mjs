@@ -3,7 +3,8 @@
 // While electrs is not built (or with PAYGATE_E2E_SECOND=electrumx), the second one is another ElectrumX.
 // Builds paygate, starts a regtest network of its own (PAYGATE_E2E_NETWORK names it), runs test/e2e with
 // vitest (arguments go to it: `npm run e2e -- storm`), and takes the network down again, whatever happens.
-// When a test fails, the logs are kept.
+// PAYGATE_E2E_PROGRAM is another paygate than the built one, such as a copy of dist/paygate. When a test fails, the
+// logs are kept.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

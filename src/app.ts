@@ -9,10 +9,10 @@ import type { DashboardOptions } from './dashboard/visit.ts';
 import { type CallbackDispatcher, createDispatcher } from './delivery/dispatcher.ts';
 import { createSender } from './delivery/sender.ts';
 import { newWebhookSecret } from './delivery/signature.ts';
-import { resume } from './domain/allocation.ts';
+import { blindSkipAt, resume } from './domain/allocation.ts';
 import { builtInServers } from './electrum/servers.ts';
 import type { ServerAddress } from './electrum/trust.ts';
-import { PaygateError } from './errors.ts';
+import { PaygateError, reasonOf } from './errors.ts';
 import { createFeed, type Feed } from './http/feed.ts';
 import { createHealth, type HealthReport, hostWarnings } from './http/health.ts';
 import type { Rates } from './http/limits.ts';
@@ -30,11 +30,13 @@ import { builtInSources } from './price/sources.ts';
 import { inspectFile, lockForServer } from './store/file.ts';
 import { beginAt, followedNetwork } from './store/headers.ts';
 import { type Highwater, openHighwater } from './store/highwater.ts';
+import { issuingRate } from './store/issuing.ts';
 import { openStore, type Store } from './store/open.ts';
 import { noteCopied } from './store/settings.ts';
+import { createSnapshots, type Snapshots } from './store/snapshots.ts';
 import { version } from './version.ts';
 import { createWatcher, type Watcher } from './watcher/watcher.ts';
-import type { World } from './world.ts';
+import type { Cancel, World } from './world.ts';
 
 export interface App {
   readonly fetch: Fetch;
@@ -59,6 +61,7 @@ const diskFloorBytes = 64 * 1024 * 1024;
 const checkpointWalBytes = 16 * 1024 * 1024;
 const everySecond = '* * * * * *';
 const everyMinute = '0 * * * * *';
+const everyQuarter = '0 */15 * * * *';
 const everyHour = '0 0 * * * *';
 
 /** Opens the file. @throws PaygateError with one line for the person who starts paygate */
@@ -133,7 +136,13 @@ async function resumeCounters(
     nextIndex,
     used: addresses.isUsed(id),
   }));
-  const resumption = resume(counters, mark.reading);
+  const resumption = resume(counters, mark.reading, (walletId) =>
+    blindSkipAt(issuingRate(store, walletId, world.now())),
+  );
+  // First, for a crash after the skip, whose mark is genuine, must not end the question.
+  if (resumption.kind === 'copy' && resumption.blind) {
+    await database.write((tx) => addresses.requireScan(tx));
+  }
   await database.write((tx) => {
     for (const { walletId, to } of resumption.skips) {
       addresses.skip(tx, world.now(), walletId, to);
@@ -180,27 +189,25 @@ function join(parts: Parts, release: () => Promise<void>): App {
     network,
     servers,
     proxy: config.proxy,
+    ownMaxInFlight: config.electrumInFlight,
     proveDepthAboveSat: config.proveDepthAbove,
     onCallbacks: () => dispatcher.wake(),
   });
   const hasRoom = () => store.database.freeBytes() >= diskFloorBytes;
+  const snapshots = createSnapshots(store.database, diskFloorBytes);
   const clocks = clocksOf(world);
   const unlisted = createUnlisted({ ...clocks, ...apiSettings(config), log: world.log });
   const gapWarnings = createGapWarnings({ ...clocks, ...apiSettings(config), store });
-  const others = [gapWarnings, unlisted.warnings, () => hostWarnings(dispatcher.downHosts())];
+  const others = [
+    snapshots.warnings,
+    gapWarnings,
+    unlisted.warnings,
+    () => hostWarnings(dispatcher.downHosts()),
+  ];
   const health = createHealth({ ...clocks, store, watcher, copied, hasRoom, others });
   const dashboard = dashboardFor(parts, { health, sender, watcher, dispatcher });
   const fetch = fetchFor(parts, { health, unlisted, watcher, hasRoom, pages: dashboard.app });
-  const cancels: (() => void)[] = [];
-
-  /** Once a second: what other processes wrote, and the log's size. */
-  function lookAround(): void {
-    if (store.database.changedElsewhere()) {
-      watcher.catalogChanged();
-      dispatcher.wake();
-    }
-    if (store.database.walBytes() >= checkpointWalBytes) store.database.checkpoint();
-  }
+  const cancels: Cancel[] = [];
 
   return {
     fetch,
@@ -209,9 +216,8 @@ function join(parts: Parts, release: () => Promise<void>): App {
     firstLink: (origin) => firstLink(store, world, origin),
     async start() {
       listening = await listen(fetch, config.listen, (delayMs, run) => world.after(delayMs, run));
-      cancels.push(world.schedule(everySecond, lookAround));
       cancels.push(world.schedule(everyMinute, () => listening?.beat()));
-      cancels.push(world.schedule(everyHour, () => void store.database.checkpoint()));
+      cancels.push(...tendFile({ world, store, watcher, dispatcher, snapshots }));
       await dispatcher.start();
       watcher.start();
       return { port: listening.port };
@@ -225,7 +231,7 @@ function join(parts: Parts, release: () => Promise<void>): App {
         await listening?.close();
         await watcher.stop();
       };
-      await Promise.all([quiet(), dispatcher.stop()]);
+      await Promise.all([quiet(), dispatcher.stop(), snapshots.stop()]);
       await release();
     },
     async idle() {
@@ -286,6 +292,36 @@ const clocksOf = (world: World) => ({
   now: () => world.now(),
   monotonic: () => world.monotonic(),
 });
+
+interface FileCare {
+  readonly world: World;
+  readonly store: Store;
+  readonly watcher: Watcher;
+  readonly dispatcher: { wake(): void };
+  readonly snapshots: Snapshots;
+}
+
+/** Looks each second at what other processes wrote and at the log's size; snapshots, checkpoints. */
+function tendFile({ world, store, watcher, dispatcher, snapshots }: FileCare): Cancel[] {
+  const { database } = store;
+  function lookAround(): void {
+    if (database.changedElsewhere()) {
+      watcher.catalogChanged();
+      dispatcher.wake();
+    }
+    if (database.walBytes() >= checkpointWalBytes) database.checkpoint();
+  }
+  function takeSnapshot(): void {
+    snapshots.take(world.now()).catch((error: unknown) => {
+      world.log.warn('the snapshot failed', { reason: reasonOf(error) });
+    });
+  }
+  return [
+    world.schedule(everySecond, lookAround),
+    world.schedule(everyQuarter, takeSnapshot),
+    world.schedule(everyHour, () => void database.checkpoint()),
+  ];
+}
 
 const apiSettings = (config: Config) => ({
   rates: ratesOf(config),

@@ -40,6 +40,8 @@ export interface Config {
   readonly electrum: readonly ServerAddress[];
   /** Every Electrum server is reached through it, and never beside it. */
   readonly proxy?: SocksProxy | undefined;
+  /** Undefined: as many as an own server bears by default. */
+  readonly electrumInFlight?: number | undefined;
   /** Satoshi: above it the depth of a block's tree is proven as well. */
   readonly proveDepthAbove: number;
   /** How the outside reaches us; undefined until the merchant says so. */
@@ -163,6 +165,13 @@ export const options: OptionTable = {
     secret: true,
     parse: optional(parseProxy),
   },
+  electrumInFlight: {
+    flag: '--electrum-in-flight',
+    env: 'PAYGATE_ELECTRUM_IN_FLIGHT',
+    value: 'n',
+    help: 'requests under way at once at an Electrum server of your own (default: 100)',
+    parse: optional(parseCount),
+  },
   proveDepthAbove: {
     flag: '--prove-depth-above',
     env: 'PAYGATE_PROVE_DEPTH_ABOVE',
@@ -192,14 +201,14 @@ export const options: OptionTable = {
     value: 'n',
     help: "the gap limit that the merchant's own wallet is set to; /healthz warns before it is reached",
     default: String(scanGap),
-    parse: one(parseGap),
+    parse: one(parseCount),
   },
   refuseGap: {
     flag: '--refuse-gap',
     env: 'PAYGATE_REFUSE_GAP',
     value: 'n',
     help: 'refuse an address after so many unpaid ones in a row (default: never)',
-    parse: optional(parseGap),
+    parse: optional(parseCount),
   },
   foreignBalances: {
     flag: '--foreign-balances',
@@ -330,7 +339,7 @@ function parseChoice(text: string): boolean {
   throw new PaygateError('invalid', `allow or refuse expected, not "${text}"`);
 }
 
-function parseGap(text: string): number {
+function parseCount(text: string): number {
   if (/^[1-9]\d{0,3}$/.test(text)) return Number(text);
   throw new PaygateError('invalid', `a number from 1 to 9999 expected, not "${text}"`);
 }

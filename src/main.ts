@@ -5,11 +5,14 @@ import { Command } from 'commander';
 import { addressCommand } from './cli/address.ts';
 import { adminCommand } from './cli/admin.ts';
 import { auditCommand } from './cli/audit.ts';
+import { backupCommand } from './cli/backup.ts';
 import { callbacksCommand } from './cli/callbacks.ts';
+import { checkCommand } from './cli/check.ts';
 import { fail } from './cli/command.ts';
 import { keyCommand } from './cli/key.ts';
 import { pluginCommand } from './cli/plugin.ts';
 import { refusePrivateInput } from './cli/private-input.ts';
+import { restoreCommand } from './cli/restore.ts';
 import { sandboxCommand } from './cli/sandbox.ts';
 import { serveCommand } from './cli/serve.ts';
 import { serversCommand } from './cli/servers.ts';
@@ -28,7 +31,10 @@ const program = new Command('paygate')
   .addCommand(serversCommand())
   .addCommand(pluginCommand())
   .addCommand(auditCommand())
-  .addCommand(adminCommand());
+  .addCommand(adminCommand())
+  .addCommand(backupCommand())
+  .addCommand(checkCommand())
+  .addCommand(restoreCommand());
 
 /** A wrong command line ends with 2, as a wrong value does; `--help` and `--version` with 0. */
 function exitWithTwo(command: Command): void {

@@ -59,6 +59,9 @@ const configOf = ({ db, network }: FileOptions): Config =>
     process.env,
   );
 
+/** The file that a command is about. */
+export const databasePath = (given: FileOptions): string => configOf(given).db;
+
 async function inFile<T>(
   { db, network }: Config,
   create: boolean,
@@ -134,3 +137,7 @@ export function table(rows: readonly (readonly string[])[]): string {
 /** Times are shown to people in UTC, to the second. */
 export const showTime = (epochMs: number): string =>
   `${new Date(epochMs).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
+
+/** `2026-11-21T162600Z`: sorts by time, and no file system minds it. */
+export const timeName = (epochMs: number): string =>
+  new Date(epochMs).toISOString().slice(0, 19).replaceAll(':', '').concat('Z');

@@ -19,9 +19,19 @@ interface AllowOptions extends FileOptions {
 
 const mostMinutes = 60;
 
+const about = `
+For the set-up of a plugin that makes its store or sets its Callback URL. It is open for one key at a
+time, never for an xpub or a setting; \`paygate audit list\` says what was changed.`;
+
 export function pluginAllowCommand(): Command {
   return fileCommand('allow', 'let one key change stores through the API for some minutes')
-    .option('--minutes <n>', 'how long', wholeNumber(0, mostMinutes), 15)
+    .option(
+      '--minutes <n>',
+      `how long, up to ${mostMinutes}; 0 shuts it`,
+      wholeNumber(0, mostMinutes),
+      15,
+    )
+    .addHelpText('after', about)
     .option('--key <id>', 'which key (default: the merchant key)', wholeNumber(1, 2 ** 53 - 1))
     .action((given: AllowOptions) =>
       withStore(given, async (store) => {

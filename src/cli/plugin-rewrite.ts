@@ -14,6 +14,12 @@ interface RewriteOptions {
   readonly json?: boolean;
 }
 
+const about = `
+It changes the hosts of the API and of the live socket, in code, templates and settings, and prints each
+line that it changed and what it left: links for people, documents, other coins. What stands under
+LOOK AT THIS it did not understand, and a person has to. Nothing is written, and the exit code is 2, when
+nothing matched or the archive is unsafe.`;
+
 export function rewriteCommand(): Command {
   return new Command('rewrite')
     .description('write a copy of a shop plugin that talks to this paygate')
@@ -21,6 +27,7 @@ export function rewriteCommand(): Command {
     .requiredOption('--url <url>', 'where the shop reaches this paygate, without a path')
     .requiredOption('-o, --output <file>', 'the archive to write; must not exist yet')
     .option('--json', 'answer as JSON')
+    .addHelpText('after', about)
     .action(rewrite);
 }
 

@@ -4,10 +4,19 @@ import { Command } from 'commander';
 import { pluginAllowCommand } from './plugin-allow.ts';
 import { rewriteCommand } from './plugin-rewrite.ts';
 
+const examples = `
+Examples:
+  paygate plugin blockonomics.zip --url https://pay.example.com -o blockonomics-pay.zip
+  paygate plugin allow --minutes 15
+
+docs/plugins.md says what is special about WooCommerce, WHMCS, PrestaShop, OpenCart, Magento 2, GiveWP,
+Medusa and FOSSBilling.`;
+
 /** `rewrite` need not be named: `paygate plugin FILE.zip --url …`. */
 export function pluginCommand(): Command {
   return new Command('plugin')
-    .description('existing shop plugins')
+    .description('make a shop plugin talk to this paygate; let one set up its store')
     .addCommand(rewriteCommand(), { isDefault: true })
-    .addCommand(pluginAllowCommand());
+    .addCommand(pluginAllowCommand())
+    .addHelpText('after', examples);
 }

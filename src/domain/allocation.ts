@@ -30,10 +30,33 @@ export type Resumption =
   /** This is the database that issued last. `skips` end a commit that a crash cut off. */
   | { readonly kind: 'continue'; readonly skips: readonly Raise[] }
   /** This is a copy: others may hold addresses of the skipped indexes. */
-  | { readonly kind: 'copy'; readonly reason: string; readonly skips: readonly Raise[] };
+  | {
+      readonly kind: 'copy';
+      readonly reason: string;
+      readonly skips: readonly Raise[];
+      /** No mark says how far the original went: the chain must be asked before the next address. */
+      readonly blind: boolean;
+    };
 
-/** How far a copy skips where no mark says how much was issued since. */
+/** How far a copy skips at least where no mark says how much was issued since. */
 export const blindSkip = 100;
+/** At most: each skipped index is derived, up to 1.3 ms each. The scan of the chain goes on from there. */
+const furthestBlindSkip = 10_000;
+
+/** How fast a wallet's addresses were given out, as far as its database knows. */
+export interface IssuingRate {
+  readonly issued: number;
+  /** In how many milliseconds. */
+  readonly periodMs: number;
+  /** Since the last write to the database. */
+  readonly silentMs: number;
+}
+
+/** Twice what would have been issued since the copy was made, had the shop gone on as before. */
+export function blindSkipAt({ issued, periodMs, silentMs }: IssuingRate): number {
+  const expected = Math.ceil((2 * issued * Math.max(0, silentMs)) / Math.max(1, periodMs));
+  return Math.min(furthestBlindSkip, Math.max(blindSkip, expected));
+}
 
 /** Addresses in a row without any history after which a wallet's scan ends (BIP44's gap limit). */
 export const scanGap = 20;
@@ -41,31 +64,48 @@ export const scanGap = 20;
 /** How many addresses beyond the last issued one are derived and watched in advance. */
 export const lookahead = 20;
 
-/** Decides, at a start, where each counter goes on. */
-export function resume(counters: readonly Counter[], mark: MarkReading | undefined): Resumption {
+/**
+ * Decides, at a start, where each counter goes on.
+ * @param skipOf how far a wallet skips where no mark says how much was issued since
+ */
+export function resume(
+  counters: readonly Counter[],
+  mark: MarkReading | undefined,
+  skipOf: (walletId: number) => number = () => blindSkip,
+): Resumption {
   const used = counters.some((counter) => counter.used);
   if (mark === undefined) {
     if (!used) return { kind: 'continue', skips: [] };
-    return copy('no mark stands beside it', counters, []);
+    return copy('no mark stands beside it', counters, [], skipOf);
   }
   if (mark.distrust !== undefined) {
     if (!used && mark.raises.length === 0) return { kind: 'continue', skips: [] };
-    return copy(mark.distrust, counters, mark.raises);
+    return copy(mark.distrust, counters, mark.raises, skipOf);
   }
   const skips = behind(counters, mark.raises);
   if (!mark.sameDatabase) {
-    return { kind: 'copy', reason: 'the file beside its mark is not the one that issued', skips };
+    const reason = 'the file beside its mark is not the one that issued';
+    return { kind: 'copy', reason, skips, blind: false };
   }
-  const older = skips.find((skip) => {
-    const raise = mark.raises.find((each) => each.walletId === skip.walletId);
-    return raise !== undefined && skip.from < raise.from;
-  });
+  const older = olderThan(counters, mark.raises);
   if (older === undefined) return { kind: 'continue', skips };
   return {
     kind: 'copy',
     reason: `wallet ${older.walletId} stands at index ${older.from}, its mark is further`,
     skips,
+    blind: false,
   };
+}
+
+/** A counter that stands before the last raise of its mark began: more was issued than it knows. */
+export function olderThan(
+  counters: readonly Counter[],
+  raises: readonly Raise[],
+): Raise | undefined {
+  return behind(counters, raises).find((skip) => {
+    const raise = raises.find((each) => each.walletId === skip.walletId);
+    return raise !== undefined && skip.from < raise.from;
+  });
 }
 
 /** Counters below the mark, each to be raised to it. */
@@ -76,12 +116,17 @@ function behind(counters: readonly Counter[], raises: readonly Raise[]): Raise[]
   });
 }
 
-function copy(reason: string, counters: readonly Counter[], raises: readonly Raise[]): Resumption {
+function copy(
+  reason: string,
+  counters: readonly Counter[],
+  raises: readonly Raise[],
+  skipOf: (walletId: number) => number,
+): Resumption {
   const skips = counters.map(({ walletId, nextIndex }) => {
     const marked = raises.find((raise) => raise.walletId === walletId)?.to ?? 0;
-    return { walletId, from: nextIndex, to: Math.max(marked, nextIndex + blindSkip) };
+    return { walletId, from: nextIndex, to: Math.max(marked, nextIndex + skipOf(walletId)) };
   });
-  return { kind: 'copy', reason, skips };
+  return { kind: 'copy', reason, skips, blind: true };
 }
 
 /** How a wallet's unpaid addresses lie between the paid ones. */
@@ -101,7 +146,7 @@ const limitStep = 20;
  * and so would not show money beyond them; undefined while the one it is set to is enough.
  */
 export function gapLimitNeeded({ unpaid, widest }: Gaps, limit: number): number | undefined {
-  if (unpaid < limit - warnAhead && widest <= limit) return undefined;
+  if (unpaid < Math.max(1, limit - warnAhead) && widest <= limit) return undefined;
   // With room for as many more.
   return (Math.ceil(Math.max(unpaid, widest) / limitStep) + 1) * limitStep;
 }

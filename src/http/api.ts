@@ -38,7 +38,7 @@ export function createApi(options: ApiOptions, operations: readonly Operation[])
   const limits = createLimits(options.rates, options.monotonic);
   const auth: AuthParts = { ...options, limits, keys: options.store.keys };
   const api = new Hono();
-  api.use(noStore);
+  api.use(keepPrivate);
   const methods = new Map<string, string[]>();
   const description = openapiOf(operations);
   api.get('/openapi.json', (context) => context.json(description));
@@ -65,9 +65,11 @@ async function serve(auth: AuthParts, operation: Operation, context: Context): P
   return context.json(await operation.run({ ...(await ask(operation, context)), key }));
 }
 
-const noStore: MiddlewareHandler = async (context, next) => {
+/** What is said to one shop is kept by nobody, and taken for nothing but what it is. */
+const keepPrivate: MiddlewareHandler = async (context, next) => {
   await next();
   context.header('Cache-Control', 'no-store');
+  context.header('X-Content-Type-Options', 'nosniff');
 };
 
 function notAllowed(context: Context, allowed: readonly string[]): Response {

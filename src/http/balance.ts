@@ -6,6 +6,7 @@ import { PaygateError } from '../errors.ts';
 import type { ScriptMovements } from '../watcher/reader.ts';
 import { type Operation, operation } from './operation.ts';
 import type { ApiOptions } from './options.ts';
+import { patiently } from './patience.ts';
 import { satoshis, unixTime } from './schemas.ts';
 import { splitTargets, type Targets } from './targets.ts';
 
@@ -81,7 +82,7 @@ const balance = (options: ApiOptions, targets: Targets): Operation =>
 
 /** What one transaction did to all that was asked for. */
 interface Merged extends Movement {
-  readonly addresses: ReadonlySet<string>;
+  readonly addresses: Set<string>;
 }
 
 function merge(scripts: Iterable<ScriptMovements>): Merged[] {
@@ -92,7 +93,7 @@ function merge(scripts: Iterable<ScriptMovements>): Merged[] {
       merged.set(movement.txid, {
         ...movement,
         deltaSat: movement.deltaSat + (known?.deltaSat ?? 0),
-        addresses: new Set([...(known?.addresses ?? []), address]),
+        addresses: (known?.addresses ?? new Set<string>()).add(address),
       });
     }
   }
@@ -118,17 +119,19 @@ const searchHistory = (options: ApiOptions, targets: Targets): Operation =>
       const all = merge(scripts.values());
       const pending = all.filter((each) => !isConfirmed(each, tipHeight)).slice(0, mostListed);
       const history = all.filter((each) => isConfirmed(each, tipHeight)).slice(0, mostListed);
-      return {
-        pending: await Promise.all(
-          pending.map(async (each) => ({
-            status: each.height === null ? (0 as const) : (1 as const),
-            ...(await describe(options, each)),
-          })),
-        ),
-        history: await Promise.all(history.map((each) => describe(options, each))),
-      };
+      const entries = Promise.all([
+        Promise.all(pending.map((each) => describePending(options, each))),
+        Promise.all(history.map((each) => describe(options, each))),
+      ]);
+      const [waiting, confirmed] = await patiently(options, entries);
+      return { pending: waiting, history: confirmed };
     },
   });
+
+const describePending = async (options: ApiOptions, each: Merged) => ({
+  status: each.height === null ? (0 as const) : (1 as const),
+  ...(await describe(options, each)),
+});
 
 async function describe(options: ApiOptions, { txid, height, deltaSat, addresses }: Merged) {
   const { reader, store, now } = options;

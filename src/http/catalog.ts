@@ -10,7 +10,17 @@ import { type Operation, operation } from './operation.ts';
 import type { ApiOptions } from './options.ts';
 import { bitcoin } from './schemas.ts';
 
-export const id = z.coerce.number().int().positive();
+/** In a path it is text, and some clients write it as text in a body, too. */
+export const id = z.union(
+  [
+    z.int().positive(),
+    z
+      .string()
+      .regex(/^[1-9]\d{0,14}$/)
+      .transform(Number),
+  ],
+  'a whole number above 0 is expected',
+);
 export const flag = z.string().optional();
 export const isOn = (text: string | undefined): boolean => text === 'true' || text === '1';
 

@@ -86,7 +86,9 @@ export function createHealth({
       ...(reversed > 0
         ? [`${reversed} payment(s) were taken back in the last 7 days after 1 or 2 was told`]
         : []),
-      ...(scanning > 0 ? [`${scanning} wallet(s) wait for their first scan: no address yet`] : []),
+      ...(scanning > 0
+        ? [`${scanning} wallet(s) wait for a scan of the chain: no address yet`]
+        : []),
       ...(callbacks.exhausted > 0 ? [`${callbacks.exhausted} callback(s) were given up`] : []),
       ...others.flatMap((warnings) => warnings()),
     ];

@@ -12,12 +12,11 @@ import type { Key } from '../store/keys.ts';
 import type { ScriptMovements } from '../watcher/reader.ts';
 import { isMute, walletsNamed } from './catalog.ts';
 import type { ApiOptions } from './options.ts';
+import { comeBack, patiently } from './patience.ts';
 
 const mostTargets = 100;
 /** Readings that are under way; what comes beyond them is told to come back. */
 const mostReadings = 200;
-const patienceMs = 5_000;
-const retryAfterSeconds = 5;
 /** Of a key that is refused. */
 const shownOfKey = 12;
 
@@ -75,9 +74,9 @@ export function createTargets(options: ApiOptions): Targets {
   return {
     async read(text, key) {
       const works = splitTargets(text).map((each) => workFor(options, key, each));
-      return within(Promise.all(works.map(start)), options.after);
+      return patiently(options, Promise.all(works.map(start)));
     },
-    readWallet: async (row) => within(start(walletWork(options, row)), options.after),
+    readWallet: async (row) => patiently(options, start(walletWork(options, row))),
   };
 }
 
@@ -93,7 +92,7 @@ function workFor(options: ApiOptions, key: Key, target: string): Work {
   const isOwn = row !== undefined && (key.storeId === null || row.storeId === key.storeId);
   if (!isOwn) requireForeign(options, target);
   // As we write it, whatever the case in which it was asked for.
-  const address = scriptToAddress(script, networks[store.network]);
+  const address = row?.address ?? scriptToAddress(script, networks[store.network]);
   return {
     name: address,
     run: async () => [await reader.movements({ address, script, scripthash: hash })],
@@ -132,16 +131,4 @@ function requireForeign({ foreignBalances }: ApiOptions, shown: string): void {
     'forbidden',
     `${shown} is not of this key's stores; paygate serve --foreign-balances allow lets it ask for others`,
   );
-}
-
-const comeBack = (): PaygateError =>
-  new PaygateError('unavailable', 'The chain is being searched for this; ask again in a moment', {
-    retryAfterSeconds,
-  });
-
-function within<T>(work: Promise<T>, after: ApiOptions['after']): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const cancel = after(patienceMs, () => reject(comeBack()));
-    work.then(resolve, reject).finally(cancel);
-  });
 }

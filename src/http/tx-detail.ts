@@ -11,6 +11,7 @@ import type { Reader } from '../watcher/reader.ts';
 import { isFor, statusOf } from './merchant-tx.ts';
 import { type Operation, operation } from './operation.ts';
 import type { ApiOptions } from './options.ts';
+import { patiently } from './patience.ts';
 import { satoshis, txid, unixTime } from './schemas.ts';
 
 const statuses = ['Unconfirmed', 'Partially Confirmed', 'Confirmed'] as const;
@@ -32,7 +33,7 @@ const answer = z.object({
   rbf: z.literal([0, 1]),
 });
 
-export const txDetail = ({ store, reader }: ApiOptions): Operation =>
+export const txDetail = (options: ApiOptions): Operation =>
   operation({
     methods: ['GET'],
     path: '/tx_detail',
@@ -40,13 +41,12 @@ export const txDetail = ({ store, reader }: ApiOptions): Operation =>
     query: z.object({ txid }),
     answer,
     async run({ query, key }) {
+      const { store } = options;
       const id = query.txid as Txid;
       const receipts = store.receipts.byTxid(id).filter((each) => isFor(key, each));
       const [newest] = receipts;
       if (newest === undefined) throw new PaygateError('not_found', 'No such payment is known');
-      const raw = store.ledger.rawOf(id);
-      const transaction = raw === undefined ? await reader.transaction(id) : parseTransaction(raw);
-      const spent = transaction.coinbase ? [] : await spentBy(reader, transaction);
+      const { transaction, spent } = await patiently(options, read(options, id));
       const total = (outputs: readonly TxOutput[]): number =>
         outputs.reduce((sum, { valueSat }) => sum + valueSat, 0);
       const status = Math.max(...receipts.map(statusOf)) as 0 | 1 | 2;
@@ -61,6 +61,13 @@ export const txDetail = ({ store, reader }: ApiOptions): Operation =>
       };
     },
   });
+
+/** A transaction with what it spends. */
+async function read({ store, reader }: ApiOptions, id: Txid) {
+  const raw = store.ledger.rawOf(id);
+  const transaction = raw === undefined ? await reader.transaction(id) : parseTransaction(raw);
+  return { transaction, spent: transaction.coinbase ? [] : await spentBy(reader, transaction) };
+}
 
 /** The outputs that a transaction spends, in the order of its inputs. */
 async function spentBy(reader: Reader, { inputs }: Transaction): Promise<TxOutput[]> {

@@ -41,8 +41,13 @@ export interface Addresses extends WatchedPages {
   derivedUntil(walletId: number): number;
   /** Takes indexes as issued by a file that this one is a copy of: watched, never handed out. */
   skip(tx: Tx, now: number, walletId: number, to: number): void;
-  /** Ends a wallet's first scan: addresses may be issued, from this index on. */
-  finishScan(tx: Tx, now: number, walletId: number, nextIndex: number): void;
+  /** A copy, and nobody knows how far its original went: no address until the chain was asked. */
+  requireScan(tx: Tx): void;
+  /**
+   * Ends a wallet's scan: addresses may be issued, from this index on. What lies before it and was not
+   * known is skipped where the wallet has issued. @returns those that are to be watched from now on
+   */
+  finishScan(tx: Tx, now: number, walletId: number, nextIndex: number): Scripthash[];
   /** Whether an index of the wallet was ever given out. */
   isUsed(walletId: number): boolean;
   byScripthash(scripthash: Scripthash): AddressRow | undefined;
@@ -73,6 +78,20 @@ export function createAddresses(orm: Orm, catalog: Catalog): Addresses {
     statements.setNextIndex.run({ walletId: wallet.id, nextIndex: to });
   }
 
+  function skip(tx: Tx, now: number, walletId: number, to: number): Scripthash[] {
+    const wallet = catalog.wallet(walletId);
+    const storeId = onlyStoreOf(orm, walletId);
+    const skipped: Scripthash[] = [];
+    for (let index = wallet.nextIndex; index < to; index += 1) {
+      const row = rowAt(walletId, index);
+      if (row?.origin !== 'ahead') continue;
+      statements.skip.run({ id: row.id, storeId, now });
+      skipped.push(row.scripthash);
+    }
+    advance(tx, wallet, to);
+    return skipped;
+  }
+
   return {
     issue(tx, now, walletId, storeId) {
       const wallet = catalog.wallet(walletId);
@@ -87,6 +106,34 @@ export function createAddresses(orm: Orm, catalog: Catalog): Addresses {
       statements.issue.run({ id: row.id, storeId, now });
       return issuedOf({ ...row, issuedAt: now });
     },
+    deriveAhead(_tx, walletId, until) {
+      const key = catalog.walletKey(walletId);
+      const derived: Scripthash[] = [];
+      for (let index = derivedUntil(statements, catalog, walletId); index < until; index += 1) {
+        const scripthash = insertDerived(statements, key, walletId, index);
+        if (scripthash !== undefined) derived.push(scripthash);
+      }
+      return derived;
+    },
+    derivedUntil: (walletId) => derivedUntil(statements, catalog, walletId),
+    skip: (tx, now, walletId, to) => void skip(tx, now, walletId, to),
+    requireScan: () => void orm.update(wallets).set({ scannedAt: null }).run(),
+    finishScan(tx, now, walletId, nextIndex) {
+      const isCopy = statements.firstUsed.get({ walletId }) !== undefined;
+      const skipped = isCopy ? skip(tx, now, walletId, nextIndex) : [];
+      // A copy may have skipped further meanwhile, and a counter never falls.
+      const furthest = sql`max(${wallets.nextIndex}, ${nextIndex})`;
+      const scanned = { scannedAt: now, nextIndex: furthest };
+      orm.update(wallets).set(scanned).where(eq(wallets.id, walletId)).run();
+      return skipped;
+    },
+    ...readersOf(statements),
+    ...createWatchedPages(orm),
+  };
+}
+
+const readersOf = (statements: Statements) =>
+  ({
     unpaidSince(walletId, storeId, since) {
       const last = statements.newest
         .all({ walletId, limit: reusedWithin })
@@ -104,37 +151,10 @@ export function createAddresses(orm: Orm, catalog: Catalog): Addresses {
       const row = statements.byId.get({ id });
       return row && issuedOf(row);
     },
-    deriveAhead(_tx, walletId, until) {
-      const key = catalog.walletKey(walletId);
-      const derived: Scripthash[] = [];
-      for (let index = derivedUntil(statements, catalog, walletId); index < until; index += 1) {
-        const scripthash = insertDerived(statements, key, walletId, index);
-        if (scripthash !== undefined) derived.push(scripthash);
-      }
-      return derived;
-    },
-    derivedUntil: (walletId) => derivedUntil(statements, catalog, walletId),
-    skip(tx, now, walletId, to) {
-      const wallet = catalog.wallet(walletId);
-      const storeId = onlyStoreOf(orm, walletId);
-      for (let index = wallet.nextIndex; index < to; index += 1) {
-        const row = rowAt(walletId, index);
-        if (row?.origin === 'ahead') statements.skip.run({ id: row.id, storeId, now });
-      }
-      advance(tx, wallet, to);
-    },
-    finishScan(_tx, now, walletId, nextIndex) {
-      // A copy may have skipped further meanwhile, and a counter never falls.
-      const furthest = sql`max(${wallets.nextIndex}, ${nextIndex})`;
-      const scanned = { scannedAt: now, nextIndex: furthest };
-      orm.update(wallets).set(scanned).where(eq(wallets.id, walletId)).run();
-    },
     isUsed: (walletId) => statements.firstUsed.get({ walletId }) !== undefined,
     byScripthash: (scripthash) => statements.byScripthash.get({ scripthash }),
     countIssued: () => statements.countIssued.get()?.count ?? 0,
-    ...createWatchedPages(orm),
-  };
-}
+  }) satisfies Partial<Addresses>;
 
 function prepare(orm: Orm) {
   const inWallet = eq(addresses.walletId, sql.placeholder('walletId'));

@@ -8,12 +8,14 @@ import { dirname, join } from 'node:path';
 import SqliteDatabase from 'better-sqlite3';
 import { type BetterSQLite3Database, drizzle } from 'drizzle-orm/better-sqlite3';
 import { PaygateError, reasonOf } from '../errors.ts';
+import { keepBeforeUpdate, type Pace, writeBackup } from './backup.ts';
+import { openSqlite, type Sqlite } from './driver.ts';
 import { applicationId, inspectFile } from './file.ts';
 import { migrate } from './migrate.ts';
+import { migrations } from './migrations.ts';
 import * as schema from './schema.ts';
 
 export type Orm = BetterSQLite3Database<typeof schema>;
-export type Sqlite = SqliteDatabase.Database;
 
 /** Proof of being inside `write`, and the place where a counter's raise is announced. */
 export interface Tx {
@@ -52,6 +54,12 @@ export interface Database {
   changedElsewhere(): boolean;
   /** Moves the write-ahead log into the main file. False while a reader is in the way. */
   checkpoint(): boolean;
+  /** Another text after anything was written to the file, by this process or another. */
+  changes(): string;
+  /** A complete copy under another name (backup.ts). @throws PaygateError unavailable */
+  backup(target: string, pace: Pace): Promise<void>;
+  /** Of the main file, without the log. */
+  bytes(): number;
   walBytes(): number;
   freeBytes(): number;
   /** Finishes what is queued, then closes. */
@@ -94,7 +102,7 @@ function make(path: string): void {
   const folder = mkdtempSync(join(dirname(path), '.paygate-new-'));
   const fresh = join(folder, 'paygate.db');
   try {
-    const sqlite = new SqliteDatabase(fresh);
+    const sqlite = openSqlite(fresh);
     sqlite.pragma(`application_id = ${applicationId}`);
     sqlite.close();
     open(fresh).close();
@@ -108,10 +116,10 @@ function make(path: string): void {
 }
 
 function open(path: string): Sqlite {
-  const sqlite = new SqliteDatabase(path, { timeout: busyTimeoutMs });
+  const sqlite = openSqlite(path, { timeout: busyTimeoutMs });
   try {
     setPragmas(sqlite);
-    migrate(sqlite);
+    migrate(sqlite, migrations, () => keepBeforeUpdate(sqlite, path));
     return sqlite;
   } catch (error) {
     sqlite.close();
@@ -152,6 +160,7 @@ const sqliteCode = (error: unknown): string =>
 
 function wrap(sqlite: Sqlite, options: DatabaseOptions): Database {
   const writer = createWriter(sqlite, options);
+  const totalChanges = sqlite.prepare('SELECT total_changes()').pluck();
   let seenVersion = dataVersion(sqlite);
   return {
     path: options.path,
@@ -167,6 +176,9 @@ function wrap(sqlite: Sqlite, options: DatabaseOptions): Database {
       const [result] = sqlite.pragma('wal_checkpoint(TRUNCATE)') as { busy: number }[];
       return result?.busy === 0;
     },
+    changes: () => `${totalChanges.get()} ${dataVersion(sqlite)}`,
+    backup: (target, pace) => writeBackup(sqlite, target, pace),
+    bytes: () => statSync(options.path).size,
     walBytes: () => statSync(`${options.path}-wal`, { throwIfNoEntry: false })?.size ?? 0,
     freeBytes() {
       const { bavail, bsize } = statfsSync(dirname(options.path));

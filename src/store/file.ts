@@ -6,6 +6,7 @@ import { closeSync, existsSync, openSync, readFileSync, readSync, statSync } fro
 import { dirname } from 'node:path';
 import SqliteDatabase from 'better-sqlite3';
 import { PaygateError, reasonOf } from '../errors.ts';
+import { openSqlite, type Sqlite } from './driver.ts';
 import { markPath } from './highwater.ts';
 import { migrations } from './migrations.ts';
 
@@ -111,9 +112,9 @@ function pagesInLog(path: string, pageSize: number): Set<number> {
  * gives the lock back. @throws PaygateError conflict while another one runs
  */
 export function lockForServer(path: string): { release(): void } {
-  let lock: SqliteDatabase.Database | undefined;
+  let lock: Sqlite | undefined;
   try {
-    lock = new SqliteDatabase(`${path}.lock`, { timeout: 0 });
+    lock = openSqlite(`${path}.lock`, { timeout: 0 });
     lock.exec('BEGIN EXCLUSIVE');
   } catch (error) {
     lock?.close();

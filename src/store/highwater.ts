@@ -25,6 +25,7 @@ import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
 import type { MarkReading, Raise } from '../domain/allocation.ts';
 import { PaygateError } from '../errors.ts';
+import { syncPath } from './disk.ts';
 
 const markBytes = 65_536;
 const machineIdFile = '/etc/machine-id';
@@ -43,6 +44,8 @@ interface Identity {
   readonly databaseInode: string;
   /** The mark's own inode: a copied folder has a copied mark, which must not be believed. */
   readonly markInode: string;
+  /** The operator said that the whole machine, this mark with it, was set back to an earlier time. */
+  readonly setBack?: true;
 }
 
 export interface Highwater {
@@ -50,6 +53,8 @@ export interface Highwater {
   readonly reading: MarkReading | undefined;
   /** Makes raises durable. Throws when it can't: then they must not be committed. */
   raise(raises: readonly Raise[]): void;
+  /** Makes the next start distrust it: what it remembers may be older than what was issued. */
+  distrust(): void;
   close(): void;
 }
 
@@ -83,6 +88,10 @@ export function openHighwater(databasePath: string, instance: string): Highwater
   return {
     reading: found && judge(found, identity, path),
     raise,
+    distrust() {
+      file?.close();
+      file = createMark(path, { ...identity, setBack: true }, linesOf([...latest.values()]));
+    },
     close: () => file?.close(),
   };
 }
@@ -116,6 +125,7 @@ function distrustOf(
   path: string,
 ): { distrust?: string } {
   if (marked === undefined) return { distrust: 'its mark cannot be read' };
+  if (marked.setBack) return { distrust: 'this machine was set back to a snapshot' };
   if (marked.instance !== own.instance) return { distrust: 'its mark is of another database' };
   if (marked.machine !== own.machine) return { distrust: 'its mark was made on another machine' };
   if (marked.markInode !== inodeOf(path)) return { distrust: 'its mark is a copy as well' };
@@ -180,8 +190,8 @@ function createMark(path: string, identity: Omit<Identity, 'markInode'>, lines: 
     writeAll(descriptor, bytes, 0);
     fsyncSync(descriptor);
     renameSync(fresh, path);
-    syncFolder(dirname(path));
-    syncFolder(dirname(dirname(path)));
+    syncPath(dirname(path));
+    syncPath(dirname(dirname(path)));
   } catch (error) {
     closeSync(descriptor);
     throw error;
@@ -204,15 +214,6 @@ function createMark(path: string, identity: Omit<Identity, 'markInode'>, lines: 
 function writeAll(descriptor: number, bytes: Uint8Array, position: number): void {
   for (let done = 0; done < bytes.length; ) {
     done += writeSync(descriptor, bytes, done, bytes.length - done, position + done);
-  }
-}
-
-function syncFolder(path: string): void {
-  const folder = openSync(path, 'r');
-  try {
-    fsyncSync(folder);
-  } finally {
-    closeSync(folder);
   }
 }
 

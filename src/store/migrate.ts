@@ -4,21 +4,28 @@
 
 import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
-import type { Database as Sqlite } from 'better-sqlite3';
 import { PaygateError } from '../errors.ts';
+import type { Sqlite } from './driver.ts';
 import { type Migration, migrations } from './migrations.ts';
 
 const ledgerTable = `CREATE TABLE IF NOT EXISTS migrations (
   name TEXT PRIMARY KEY, hash TEXT NOT NULL
 ) STRICT`;
 
-export function migrate(sqlite: Sqlite, list: readonly Migration[] = migrations): void {
+/** @param keep makes a copy of a file that has been in use, before its first change */
+export function migrate(
+  sqlite: Sqlite,
+  list: readonly Migration[] = migrations,
+  keep: () => void = () => {},
+): void {
   if (list.length < userVersion(sqlite)) {
     throw refusal(sqlite, 'was written by a newer paygate; start that version');
   }
   if (list.length === userVersion(sqlite) && isRecorded(sqlite, list)) return;
   sqlite.exec(ledgerTable);
   refuseUnknown(sqlite, list);
+  const version = userVersion(sqlite);
+  if (version > 0 && version < list.length) keep();
   for (const [index, migration] of list.entries()) applyOnce(sqlite, migration, index + 1);
 }
 

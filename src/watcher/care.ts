@@ -18,6 +18,8 @@ export interface CareParts {
   readonly session: () => Session | undefined;
   /** Has new addresses subscribed. */
   readonly watch: (scripthashes: readonly Scripthash[]) => Promise<void>;
+  /** A server refuses what a scan needs. */
+  readonly onRefusal: (session: Session, reason: string) => void;
 }
 
 export interface Care {
@@ -28,6 +30,8 @@ export interface Care {
 }
 
 const soonMs = 100;
+/** When a scan is begun again that a server did not answer. */
+const retryMs = 60_000;
 
 export const createCare = (parts: CareParts): Care => new WalletCare(parts);
 
@@ -35,6 +39,7 @@ class WalletCare implements Care {
   readonly #parts: CareParts;
   #underWay = false;
   #again = false;
+  #stopped = false;
   #cancel: Cancel | undefined;
 
   constructor(parts: CareParts) {
@@ -46,6 +51,7 @@ class WalletCare implements Care {
   }
 
   stop(): void {
+    this.#stopped = true;
     this.#cancel?.();
   }
 
@@ -53,7 +59,7 @@ class WalletCare implements Care {
     this.#cancel?.();
     this.#cancel = undefined;
     this.#again = true;
-    if (this.#underWay) return;
+    if (this.#underWay || this.#stopped) return;
     this.#underWay = true;
     this.#parts.tasks.run(async () => {
       try {
@@ -74,8 +80,9 @@ class WalletCare implements Care {
       await tendWallets(this.#parts, session);
     } catch (error) {
       world.log.warn('wallets could not be tended', { reason: reasonOf(error) });
+      this.#cancel ??= world.after(retryMs, () => this.now());
       // Another server may know what this one refuses to say.
-      if (error instanceof ServerError) session?.close(`the wallet scan failed: ${error.message}`);
+      if (error instanceof ServerError && session) this.#parts.onRefusal(session, error.message);
     }
   }
 }

@@ -54,14 +54,15 @@ class PromotionHold implements Hold {
   readonly #parts: HoldParts;
   readonly #disputes = new Map<string, Dispute>();
   #liar: string | undefined;
-  /** As it stands in the file, or is about to. */
-  #kept: readonly HoldReason[];
+  /** As it stands in the file, or is about to; undefined when that could not be written. */
+  #kept: readonly HoldReason[] | undefined;
 
   constructor(parts: HoldParts) {
     this.#parts = parts;
     const now = parts.world.monotonic();
-    this.#kept = readHold(parts.store.catalog);
-    for (const { kind, server, text, deepTip } of this.#kept) {
+    const kept = readHold(parts.store.catalog);
+    this.#kept = kept;
+    for (const { kind, server, text, deepTip } of kept) {
       if (!parts.servers.includes(server)) continue;
       if (kind === 'lie') this.#liar = server;
       else this.#disputes.set(server, { since: now - patienceMs, seenAt: now, text, deepTip });
@@ -132,12 +133,18 @@ class PromotionHold implements Hold {
     const before = this.#kept;
     if (JSON.stringify(before) === JSON.stringify(reasons)) return 0;
     this.#kept = reasons;
-    if (before.length === 0) {
+    if (before?.length === 0) {
       world.log.error('nothing is promoted to 2', { reasons: this.reasons() });
     } else if (reasons.length === 0) world.log.info('payments are promoted to 2 again');
-    return store.database.write((tx) => {
-      writeHold(tx, store.catalog, reasons);
-      return reasons.length === 0 ? store.ledger.promote(tx, world.now()) : 0;
-    });
+    try {
+      return await store.database.write((tx) => {
+        writeHold(tx, store.catalog, reasons);
+        return reasons.length === 0 ? store.ledger.promote(tx, world.now()) : 0;
+      });
+    } catch (error) {
+      // The next look writes it again: no hold outlasts its cause, and none is lost.
+      this.#kept = undefined;
+      throw error;
+    }
   }
 }

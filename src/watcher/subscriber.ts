@@ -38,7 +38,7 @@ export interface Subscriber {
 
 /** Addresses read from the file at once. */
 const pageSize = 500;
-/** A server that tells nothing of more addresses than this is of no use. */
+/** A server that refuses more than this, and more than it tells of, is of no use. */
 const mostRefused = 100;
 
 export const createSubscriber = (parts: SubscriberParts, session: Session): Subscriber =>
@@ -121,11 +121,9 @@ class SessionSubscriber implements Subscriber {
     const failures = (this.#refused.get(scripthash) ?? 0) + 1;
     this.#subscribed.delete(scripthash);
     this.#refused.set(scripthash, failures);
-    if (this.#refused.size > mostRefused) {
-      throw new PaygateError(
-        'unavailable',
-        `it tells nothing of ${mostRefused} addresses: ${reason}`,
-      );
+    const count = this.#refused.size;
+    if (count > mostRefused && count > this.#subscribed.size) {
+      throw new PaygateError('unavailable', `it tells nothing of ${count} addresses: ${reason}`);
     }
     if (failures === 1) {
       const server = this.#session.server.label;
@@ -151,8 +149,9 @@ class SessionSubscriber implements Subscriber {
     if (coldest === undefined) return;
     this.#subscribed.delete(coldest);
     this.#added.delete(coldest);
-    // Nothing more of it is delivered, whatever becomes of this.
-    this.#session.unsubscribe(coldest, { bulk: true }).catch(() => {});
+    // Nothing more of it is delivered, whatever becomes of this; not behind the mass requests, where a new
+    // subscription of it would overtake it.
+    this.#session.unsubscribe(coldest).catch(() => {});
   }
 
   #coldest(): Scripthash | undefined {

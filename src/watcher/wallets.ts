@@ -1,9 +1,10 @@
-// A wallet's care: the first scan, which finds where its used addresses end, and the addresses that
-// are derived ahead so that issuing one finds it ready and watched.
+// A wallet's care: the scan, which finds where its used addresses end (the first one, and that of a copied
+// file beyond what it skipped), and the addresses that are derived ahead so that issuing one finds it
+// ready and watched.
 
 import type { Scripthash } from '../bitcoin/ids.ts';
 import { deriveAddress } from '../bitcoin/keychain.ts';
-import { lookahead, scanGap } from '../domain/allocation.ts';
+import { blindSkip, lookahead, scanGap } from '../domain/allocation.ts';
 import { ServerError } from '../electrum/framing.ts';
 import type { Session } from '../electrum/session.ts';
 import type { WalletRow } from '../store/catalog.ts';
@@ -37,25 +38,29 @@ export async function tendWallets(
 }
 
 async function scan(
-  { world, store }: WalletCareParts,
+  { world, store, watch }: WalletCareParts,
   session: Session,
   wallet: WalletRow,
 ): Promise<void> {
   const key = store.catalog.walletKey(wallet.id);
   world.log.info('wallet scan started', { walletId: wallet.id });
-  let nextIndex = 0;
+  // A counter has risen already where this file is a copy: shops leave longer gaps than wallets do.
+  const start = wallet.nextIndex;
+  const gap = start > 0 ? blindSkip : scanGap;
+  let nextIndex = start;
   let refused = 0;
-  for (let index = 0; index < nextIndex + scanGap; index += scanGap) {
+  for (let index = start; index < nextIndex + gap; index += scanGap) {
     const indexes = Array.from({ length: scanGap }, (_, offset) => index + offset);
     const used = await Promise.all(indexes.map((each) => isUsed(each)));
     if (used.includes(true)) nextIndex = index + used.lastIndexOf(true) + 1;
-    if (index > 0 && index % progressEvery === 0) {
+    if (index > start && (index - start) % progressEvery === 0) {
       world.log.info('wallet scan goes on', { walletId: wallet.id, scanned: index });
     }
   }
-  await store.database.write((tx) =>
+  const skipped = await store.database.write((tx) =>
     store.addresses.finishScan(tx, world.now(), wallet.id, nextIndex),
   );
+  await watch(skipped);
   world.log.info('wallet scan done', { walletId: wallet.id, nextIndex });
 
   async function isUsed(index: number): Promise<boolean> {

@@ -30,6 +30,8 @@ export interface WatcherParts {
   readonly servers: readonly ServerAddress[];
   /** All servers are reached through it. */
   readonly proxy: SocksProxy | undefined;
+  /** Requests in flight at an own server, where the operator has set it. */
+  readonly ownMaxInFlight?: number | undefined;
   /** Payments above it are believed only with the depth of their block's tree. */
   readonly proveDepthAboveSat: number;
   /** How many addresses are subscribed at a server; 10,000 without it. */
@@ -141,6 +143,7 @@ class ElectrumWatcher implements Watcher {
       tasks: this.#tasks,
       session: () => (this.#caughtUp ? this.#session : undefined),
       watch: (scripthashes) => this.#watch(scripthashes),
+      onRefusal: (session, reason) => this.#leaveMute(session, reason),
     });
     this.reader = createReader({
       store,
@@ -150,7 +153,10 @@ class ElectrumWatcher implements Watcher {
     this.#pool = createPool({
       world,
       servers: parts.servers,
-      session: parts.proxy === undefined ? {} : { proxy: parts.proxy },
+      session: {
+        ...(parts.proxy !== undefined && { proxy: parts.proxy }),
+        ...(parts.ownMaxInFlight !== undefined && { ownMaxInFlight: parts.ownMaxInFlight }),
+      },
       genesisHash: network.genesisHash,
       memory: {
         trust: (label) => store.servers.trust(label),
@@ -296,7 +302,7 @@ class ElectrumWatcher implements Watcher {
     if (now < this.#mayLeaveMuteAt || session !== this.#session) return;
     if (!this.#roster.sound().some((each) => each !== session)) return;
     this.#mayLeaveMuteAt = now + muteLeaveMs;
-    session.close(`its histories cannot be worked up: ${reason}`);
+    session.close(`it does not tell what is needed: ${reason}`);
   }
 
   #report(session: Session, reason: string): void {

@@ -6,7 +6,8 @@ import { once } from 'node:events';
 import { appendFileSync } from 'node:fs';
 import { expect, vi } from 'vitest';
 
-const program = './paygate';
+/** Or another, such as a copy of dist/paygate somewhere else. */
+const program = process.env.PAYGATE_E2E_PROGRAM || './paygate';
 const startLimitMs = 20_000;
 /** No command takes nearly that long; one that does not end by itself is killed. */
 const commandLimitMs = 30_000;

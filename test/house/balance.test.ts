@@ -304,6 +304,25 @@ test('a slow server: the client is told to come back, and then gets its answer',
   expect(await balances(house, key.account)).toEqual([[0, 4_000]]);
 });
 
+test('a slow server: tx_detail and a history of old blocks wait no longer than a balance', async () => {
+  const house = await openReady({ blocks: 160 });
+  const txid = house.pay(await house.newAddress(), 4_000);
+  house.chain.mine(2);
+  await house.settle();
+  for (const path of [`tx_detail?txid=${txid}`, `searchhistory?addr=${key.account}`]) {
+    const end = house.server.inject({ kind: 'delay', ms: 8_000 });
+    let refused: Reply | undefined;
+    house.ask(`/api/${path}`).then((reply) => {
+      refused = reply;
+    });
+    while (refused === undefined) await house.world.advance(1_000);
+    expect([path, refused.status, refused.headers.get('Retry-After')]).toEqual([path, 503, '5']);
+    end();
+    await house.world.advance(8_000);
+    expect([path, (await house.ask(`/api/${path}`)).status]).toEqual([path, 200]);
+  }
+});
+
 test('searchhistory: what is pending and what is confirmed, newest first, spends below 0', async () => {
   const house = await openReady();
   const address = await house.newAddress();

@@ -62,6 +62,25 @@ test('the set-up wizard finds its store: wallets, stores, then an address', asyn
   expect(matched.status).toBe(200);
 });
 
+test('the test of a set-up uses up one address at most, however often it is pressed', async () => {
+  const house = await openReady();
+  const http_callback = `${house.receiver.origin}/cb?secret=s3cr3t`;
+  const { data } = (await house.ask('/api/v2/stores?wallets=true')).body;
+  const own = data.find((each: { http_callback: string }) => each.http_callback === http_callback);
+  expect(own.wallets.map(({ crypto }: { crypto: string }) => crypto)).toEqual(['BTC']);
+  const form = { 'Content-Type': 'application/x-www-form-urlencoded' };
+  const press = async (match: string) => {
+    const query = `match_callback=${encodeURIComponent(match)}&reset=1&crypto=BTC`;
+    const init = { method: 'POST', body: 'dummy', headers: form };
+    return (await house.ask(`/api/new_address?${query}`, init)).body;
+  };
+  const first = await press(http_callback);
+  expect(first).toMatchObject({ reset: 1, account: own.wallets[0].address });
+  await house.settle();
+  expect([await press(http_callback), await press('s3cr3t')]).toEqual([first, first]);
+  expect((await house.ask('/api/v2/wallets/1')).body.data.xpub_index).toBe(1);
+});
+
 test('the set-up wizard finds no store: it makes one, attaches a wallet, asks for an address', async () => {
   const house = await openReady();
   await allowPlugin(house);
@@ -71,7 +90,7 @@ test('the set-up wizard finds no store: it makes one, attaches a wallet, asks fo
   expect(made.body.data).toEqual({ id: 2, name: 'New shop', http_callback, wallets: [] });
   const early = await house.ask('/api/new_address?match_callback=t0ken%2520x');
   expect(early.body.error).toMatchObject({ code: 1001 });
-  const attached = await house.ask('/api/v2/stores/2/wallets', post({ wallet_id: 1 }));
+  const attached = await house.ask('/api/v2/stores/2/wallets', post({ wallet_id: '1' }));
   expect(attached.body.data.wallets).toMatchObject([{ id: 1, crypto: 'BTC' }]);
   expect((await house.ask('/api/new_address?match_callback=t0ken%2520x')).status).toBe(200);
   const detached = await house.ask('/api/v2/stores/2/wallets/1', { method: 'DELETE' });
@@ -134,6 +153,13 @@ test('what a plugin writes is judged as what the merchant writes', async () => {
   expect(await refused('/api/v2/stores/1', { name: 'a\u0007b' })).toBe(400);
   expect(await refused('/api/v2/stores/1', { name: 7 })).toBe(400);
   expect(await refused('/api/v2/stores/1/wallets', { wallet_id: 9 })).toBe(404);
+  for (const wallet_id of [true, [1], '1e0', '0x1', ' 1', 1.5, 0, -1, '', null]) {
+    expect([wallet_id, await refused('/api/v2/stores/1/wallets', { wallet_id })]).toEqual([
+      wallet_id,
+      400,
+    ]);
+  }
+  expect(await refused('/api/v2/stores/0x1', { name: 'x' })).toBe(400);
   expect(await refused('/api/v2/stores/9', { name: 'x' })).toBe(404);
   expect(await refused('/api/v2/stores/abc', { name: 'x' })).toBe(400);
   const text = await house.ask('/api/v2/stores/1', { method: 'POST', body: 'dummy' });

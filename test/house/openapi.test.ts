@@ -9,6 +9,7 @@ import type { KeyScope } from '../../src/domain/scope.ts';
 import { parsePriceSource } from '../../src/price/sources.ts';
 import { closeHouses, type House, merchantKey, openHouse, untilReady } from '../support/house.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
+import { signedIn } from '../support/visitor.ts';
 
 const sources: Receiver[] = [];
 afterEach(async () => {
@@ -62,7 +63,7 @@ function samples(): Record<string, Sample> {
     'POST /searchhistory': { path: '/searchhistory', body, other: 403 },
     'GET /tx_detail': { path: `/tx_detail?txid=${txid}`, other: 404 },
     'GET /v2/wallets': { path: '/v2/wallets', other: 200 },
-    'GET /v2/wallets/{id}': { path: '/v2/wallets/1', other: 404 },
+    'GET /v2/wallets/{id}': { path: '/v2/wallets/1?balance=true', other: 404 },
     'GET /v2/stores': { path: '/v2/stores?wallets=true', other: 200 },
     'GET /v2/stores/{id}': { path: '/v2/stores/1', other: 404 },
     'GET /v2/stores/{id}/wallets': { path: '/v2/stores/1/wallets', other: 404 },
@@ -129,8 +130,10 @@ test('every documented operation answers as documented, and none is undocumented
   expect(documented(document).sort()).toEqual(Object.keys(calls).sort());
   await openWindow(1);
   for (const [name, sample] of Object.entries(calls)) {
-    const { status, body } = await call(name, sample, house.apiKey);
+    const { status, body, headers } = await call(name, sample, house.apiKey);
     expect([name, status]).toEqual([name, 200]);
+    expect([name, headers.get('Cache-Control')]).toEqual([name, 'no-store']);
+    expect([name, headers.get('X-Content-Type-Options')]).toEqual([name, 'nosniff']);
     const [method = '', path = ''] = name.split(' ');
     const { content } = document.paths[path][method.toLowerCase()].responses['200'];
     const shape = z.fromJSONSchema(content['application/json'].schema);
@@ -192,13 +195,17 @@ describe('each operation', () => {
   const writes = /^(DELETE|POST \/v2|POST \/update_callback)/;
 });
 
-test('a cookie never stands in for a key, whatever it holds', async () => {
+test('a cookie never stands in for a key, neither that of a session nor one that holds a key', async () => {
   await openWindow(1);
+  const operator = await signedIn(house);
+  expect((await operator.get('/dashboard/stores')).status).toBe(200);
   const cookies = ['__Host-session', '__Host-paygate', 'session', 'Authorization', 'key'].flatMap(
     (name) => [`${name}=${house.apiKey}`, `${name}=Bearer ${house.apiKey}`],
   );
   for (const [name, sample] of Object.entries(samples())) {
-    const { status } = await call(name, sample, undefined, { Cookie: cookies.join('; ') });
+    const { status } = await call(name, sample, undefined, {
+      Cookie: [operator.cookie, ...cookies].join('; '),
+    });
     expect([name, status]).toEqual([name, sample.open ? 200 : 401]);
   }
 });

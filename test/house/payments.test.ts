@@ -12,6 +12,7 @@ import {
   type House,
   type HouseOptions,
   openHouse,
+  spendAgain,
   untilReady,
 } from '../support/house.ts';
 
@@ -202,12 +203,9 @@ describe('amounts and addresses', () => {
 
   test('a transaction that spends from an address and pays to it counts what it pays', async () => {
     const house = await openReady({ servers: 1 });
-    const { address } = await pay(house, 40_000);
+    const { address, txid: before } = await pay(house, 40_000);
     await mine(house, 1);
-    const txid = house.chain.pay([
-      { script: script(address), valueSat: 3_000 },
-      { script: house.chain.faucet.script, valueSat: 9_000 },
-    ]);
+    const txid = spendAgain(house.chain, before, 0, [{ script: script(address), valueSat: 3_000 }]);
     await house.settle();
     expect(house.told().at(-1)).toMatchObject({ txid, value: '3000', status: '0' });
   });
@@ -234,6 +232,19 @@ describe('amounts and addresses', () => {
     expect(house.statuses(flooded)).toHaveLength(100);
     const place = house.told().findIndex(({ addr }) => addr === other);
     expect(place).toBeLessThan(60);
+  });
+
+  test('a flood of replacements, too, is told of one by one', async () => {
+    const house = await openReady({ before: (chain) => chain.stock(120, 20_000) });
+    const address = await house.newAddress();
+    const first = Array.from({ length: 100 }, () => house.pay(address, 600) as Txid);
+    await house.settle();
+    const second = first.map((txid) => house.chain.replace(txid));
+    await house.settle();
+    const rows = await payments(house, address);
+    const replacedBy = new Map(rows.map((row) => [row.txid, row.replacedBy]));
+    expect(first.map((txid) => replacedBy.get(txid))).toEqual(second);
+    expect(house.statuses(address)).toHaveLength(200);
   });
 
   test('a coinbase output waits for 100 blocks', async () => {
@@ -374,4 +385,18 @@ test('an unconfirmed payment is broadcast again after six hours, for as long as 
   await later(7);
   await house.settle();
   expect(broadcasts()).toBe(1);
+});
+
+test('an unconfirmed payment is broadcast for fourteen days, and no longer', async () => {
+  const house = await openReady();
+  await pay(house);
+  const later = async (hours: number): Promise<number> => {
+    house.world.jumpWallClock(hours * 3_600_000);
+    await house.world.advance(61_000);
+    await house.settle();
+    return house.server.count('blockchain.transaction.broadcast');
+  };
+  expect(await later(14 * 24 - 1)).toBe(1);
+  expect(await later(2)).toBe(1);
+  expect(await later(48)).toBe(1);
 });

@@ -148,6 +148,45 @@ describe('an address of which a server tells nothing', () => {
     expect(await house.newAddress()).toBe(deriveAddress(merchantKey(), 0, 4)?.address);
   });
 
+  test.each(['hang', 'error'] as const)(
+    'a wallet scan that fails (%s) is begun again',
+    async (kind) => {
+      const house = await openReady(1);
+      const when = (method: string) => method === getHistory;
+      const fault = kind === 'hang' ? { kind } : { kind, code: 1, message: 'busy' };
+      const end = house.server.inject({ ...fault, when });
+      const key = merchantKey(2);
+      await house.addStore({ name: 'Second', key, callbackUrl: `${house.receiver.origin}/second` });
+      const connections = house.server.count('server.version');
+      await house.world.advance(15_000);
+      expect(house.app.health().wallets.scanning).toBe(1);
+      end();
+      await house.world.advance(2 * minuteMs);
+      await house.settle();
+      expect(house.app.health().wallets.scanning).toBe(0);
+      expect(house.server.count('server.version')).toBe(connections);
+    },
+  );
+
+  test('nor do very many of them, where there are more of the others', async () => {
+    const house = await openReady(1);
+    const all: string[] = [];
+    for (let count = 0; count < 260; count += 1) all.push(await house.newAddress());
+    await house.settle();
+    const refused = new Set(all.slice(0, 110).map(hashOf));
+    const when = (method: string, [first]: readonly unknown[]) =>
+      method === subscribe && refused.has(first as string);
+    house.server.inject({ kind: 'error', code: 1, message: 'history too large', when });
+    house.server.disconnectAll();
+    await house.world.until(() => !house.app.health().electrum.caught_up);
+    await house.world.advance(5_000);
+    await untilReady(house);
+    const other = all.at(-1) ?? '';
+    house.pay(other, 5_000);
+    await house.settle();
+    expect(house.statuses(other)).toEqual(['0']);
+  });
+
   test('a server that refuses them all is left', async () => {
     const house = await openReady(2);
     for (let count = 0; count < 150; count += 1) await house.newAddress();
@@ -187,6 +226,28 @@ describe('an address of which a server tells nothing', () => {
     expect(house.inUse()).toBe(first);
     expect(house.app.health().warnings).toEqual([]);
   });
+});
+
+test('a server asked in place of another is not called a liar for what that one named', async () => {
+  const house = await openReady(2);
+  const address = await house.newAddress();
+  const [first, second] = [house.inUse(), secondOf(house)];
+  const when = (method: string) => method === 'blockchain.transaction.get_merkle';
+  const refusal = first.inject({ kind: 'error', code: 1, message: 'no', when });
+  // As of one that does not look at the height it is asked about.
+  second.inject({ kind: 'lie', about: 'merkle' });
+  house.pay(address, 5_000);
+  house.chain.mine();
+  await house.settle();
+  await minutes(house, 3);
+  expect(house.statuses(address)).not.toContain('1');
+  expect(house.app.health().electrum.servers.map(({ ban_reason }) => ban_reason)).toEqual([
+    undefined,
+    undefined,
+  ]);
+  refusal();
+  await minutes(house, 2);
+  expect(house.statuses(address).at(-1)).toBe('1');
 });
 
 describe('the sweeps go on', () => {

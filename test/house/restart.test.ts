@@ -2,8 +2,9 @@
 
 import { copyFileSync, existsSync, renameSync, rmSync } from 'node:fs';
 import { afterEach, expect, test } from 'vitest';
+import type { Txid } from '../../src/bitcoin/ids.ts';
 import { firstAddresses } from '../../src/bitcoin/keychain.ts';
-import { closeHouses, merchantKey, openHouse, untilReady } from '../support/house.ts';
+import { closeHouses, merchantKey, openHouse, spendAgain, untilReady } from '../support/house.ts';
 
 afterEach(closeHouses);
 
@@ -21,6 +22,20 @@ test('a payment made and confirmed while paygate is down is told once, as it is 
   await untilReady(house);
   expect(house.statuses(early)).toEqual(['0', '2']);
   expect(house.statuses(late)).toEqual(['2']);
+});
+
+test('a payment that is spent again while paygate is down is told like any other', async () => {
+  const house = await openHouse();
+  await untilReady(house);
+  const address = await house.newAddress();
+  await house.stop();
+  const txid = house.pay(address, 20_000) as Txid;
+  house.chain.mine();
+  spendAgain(house.chain, txid, 0);
+  house.chain.mine(2);
+  await house.start();
+  await untilReady(house);
+  expect(house.told()).toEqual([{ status: '2', addr: address, value: '20000', txid }]);
 });
 
 test('a callback that was owed when paygate stopped is sent after the start, same id', async () => {

@@ -161,3 +161,48 @@ test('what is issued meanwhile takes the place of what is coldest; the sweeps re
   await minutes(watching, 11);
   expect(paid.map((each) => payments(each).paid)).toEqual([1, 1]);
 });
+
+test('every address that was ever issued is asked about in a day, spread evenly', async () => {
+  const watching = await prepareWatching({ servers: 2, mostSubscribed: 1 });
+  const cold = await issue(watching.store, 48, now - 400 * day);
+  await watching.start();
+  const second = other(watching);
+  const askedIn: number[] = [];
+  const reached = new Set<Scripthash>();
+  for (let quarter = 0; quarter < 4; quarter += 1) {
+    second.clearLog();
+    await minutes(watching, 360);
+    for (const each of asked(second)) reached.add(each);
+    askedIn.push(asked(second).length);
+  }
+  expect(reached).toEqual(new Set(cold));
+  expect(Math.max(...askedIn) - Math.min(...askedIn)).toBeLessThanOrEqual(2);
+});
+
+test('a script is fetched once at a time, however often it changes meanwhile', async () => {
+  const watching = await prepareWatching();
+  const { store, watcher, world, servers, chain } = watching;
+  const [server] = servers;
+  const [scripthash] = await issue(store, 1, now);
+  await watching.start();
+  const row = store.addresses.byScripthash(scripthash as Scripthash);
+  const fetches = () =>
+    server?.requests.filter(
+      ({ method: name, params }) => name.endsWith('get_history') && params[0] === scripthash,
+    ).length;
+  const slow = server?.inject({
+    kind: 'delay',
+    ms: 5_000,
+    when: (name) => name.endsWith('get_history'),
+  });
+  for (let count = 0; count < 5; count += 1) {
+    chain.pay([{ address: row?.address ?? '', valueSat: 5_000 }]);
+    await world.turn();
+    expect(fetches()).toBe(1);
+  }
+  slow?.();
+  await world.advance(5_000);
+  await watcher.idle();
+  expect(fetches()).toBe(2);
+  expect(store.ledger.paymentsOf(row?.id ?? 0)).toHaveLength(5);
+});

@@ -22,6 +22,7 @@ const secondMs = 1_000;
 const periods: Readonly<Record<string, number>> = {
   '* * * * * *': secondMs,
   '0 * * * * *': 60_000,
+  '0 */15 * * * *': 900_000,
   '0 0 * * * *': 3_600_000,
 };
 

@@ -14,98 +14,15 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { type App, buildApp } from '../../src/app.ts';
-import { readConfig } from '../../src/config.ts';
+import { deriveAddress } from '../../src/bitcoin/keychain.ts';
 import { blindSkip } from '../../src/domain/allocation.ts';
+import { SimulatedChain } from '../../src/sandbox/chain.ts';
 import { type Highwater, markPath, openHighwater } from '../../src/store/highwater.ts';
 import { cleanUp, connectionOf, look, tempFolder, whenOver } from '../support/files.ts';
+import { goOn, run, startCopy, stoppedAfter } from '../support/running.ts';
 import { accountKey, now, openTestStore } from '../support/store.ts';
-import { createTestWorld } from '../support/world.ts';
 
 afterEach(cleanUp);
-
-interface Running {
-  readonly app: App;
-  /** Asks the API for addresses, one after another; answers their indexes. */
-  issue(count: number): Promise<number[]>;
-  /** What it said of the file at its start. */
-  readonly warnings: { readonly reason: unknown; readonly skips: unknown }[];
-  stop(): Promise<void>;
-}
-
-/** Paygate on a file, before it listens or connects to anything. */
-async function run(path: string): Promise<Running> {
-  const world = createTestWorld();
-  const given = { db: [path], network: ['regtest'], electrum: ['tcp://127.0.0.1:1'] };
-  const app = await buildApp(readConfig(given, {}), world, {
-    onFatal: (error) => {
-      throw error;
-    },
-  });
-  let stopping: Promise<void> | undefined;
-  const stop = () => {
-    stopping ??= app.stop();
-    return stopping;
-  };
-  whenOver(stop);
-  const found = look(path, { readonly: true });
-  const apiKey = found.prepare('SELECT secret FROM api_keys').pluck().get();
-  const indexOf = found.prepare('SELECT derivation_index FROM addresses WHERE address = ?').pluck();
-  return {
-    app,
-    async issue(count) {
-      const indexes: number[] = [];
-      while (indexes.length < count) {
-        const headers = { Authorization: `Bearer ${apiKey}` };
-        const answer = await app.fetch(new Request('http://x/api/new_address', { headers }));
-        const body = (await answer.json()) as { address?: string };
-        expect(answer.status, JSON.stringify(body)).toBe(200);
-        indexes.push(indexOf.get(body.address) as number);
-      }
-      return indexes;
-    },
-    warnings: world.logs
-      .filter(({ message }) => message.includes('is a copy'))
-      .map(({ fields }) => ({ reason: fields.reason, skips: fields.skips })),
-    async stop() {
-      found.close();
-      await stop();
-    },
-  };
-}
-
-/** A shop's file that was stopped after it had issued so many addresses. */
-async function stoppedAfter(count: number): Promise<string> {
-  const { path, ...store } = await openTestStore();
-  await store.addWallet();
-  await store.addStore();
-  await store.write((tx) =>
-    store.catalog.rotateMerchantKey(tx, now, new Uint8Array(32).fill(count + 1), 0),
-  );
-  await store.database.close();
-  await goOn(path, count);
-  return path;
-}
-
-async function goOn(path: string, count: number): Promise<number[]> {
-  const paygate = await run(path);
-  expect(paygate.warnings).toEqual([]);
-  const indexes = await paygate.issue(count);
-  await paygate.stop();
-  return indexes;
-}
-
-/** Starts on a copy: the reason that is given and how far wallet 1 skips. */
-async function startCopy(path: string) {
-  const paygate = await run(path);
-  const [warning] = paygate.warnings;
-  expect(paygate.warnings).toHaveLength(1);
-  const [next] = await paygate.issue(1);
-  const told = paygate.app.health().warnings.filter((each) => each.includes('is a copy'));
-  expect(told).toHaveLength(1);
-  await paygate.stop();
-  return { reason: warning?.reason, skips: warning?.skips, next, told: told[0] };
-}
 
 const skip = (from: number, to: number, walletId = 1) => ({ walletId, from, to });
 
@@ -307,6 +224,40 @@ describe('a copy', () => {
     });
   });
 
+  it('asks the chain how far its original went, where no mark says it', async () => {
+    const path = await stoppedAfter(3);
+    const copy = join(tempFolder(), 'paygate.db');
+    copyFileSync(path, copy);
+    const chain = new SimulatedChain({ seed: 'copies', now: () => now / 1000 });
+    chain.mine(101);
+    const paid = deriveAddress(accountKey(), 0, 3 + blindSkip + 70)?.address ?? '';
+    chain.pay([{ address: paid, valueSat: 5_000 }]);
+    const paygate = await run(copy, chain);
+    expect(await paygate.issue(1)).toEqual([3 + blindSkip + 71]);
+    // The payment counts: its address is the shop's, whoever issued it.
+    await paygate.app.idle();
+    const found = look(copy, { readonly: true });
+    const rows = found.prepare(
+      `SELECT origin, store_id, (SELECT count(*) FROM callbacks c JOIN payments p ON p.id = c.payment_id
+        WHERE p.address_id = a.id) AS told FROM addresses a WHERE address = ?`,
+    );
+    expect(rows.get(paid)).toEqual({ origin: 'skipped', store_id: 1, told: 1 });
+    await paygate.stop();
+  });
+
+  it('skips further the faster its original issued and the longer that is ago', async () => {
+    const path = await stoppedAfter(3);
+    const aged = look(path);
+    // Three in a day, and 200 days since: twice that rate is 1,200.
+    aged.exec(`UPDATE addresses SET issued_at = issued_at - 200 * ${86_400_000}
+      WHERE origin = 'issued'`);
+    aged.close();
+    rmSync(dirname(markPath(path)), { recursive: true });
+    const { next = 0 } = await startCopy(path);
+    expect(next).toBeGreaterThanOrEqual(3 + 1_200);
+    expect(next).toBeLessThan(3 + 1_260);
+  });
+
   it('skips once: from then on the mark is its own', async () => {
     const path = await stoppedAfter(3);
     const copy = join(tempFolder(), 'paygate.db');
@@ -340,6 +291,40 @@ describe('a copy', () => {
     await paygate.stop();
     const again = await openTestStore({ path });
     expect(again.catalog.wallets().map(({ nextIndex }) => nextIndex)).toEqual([103, 100, 140]);
+  });
+});
+
+describe('a file of which a part was lost while it ran', () => {
+  /** The main file of a running paygate, whose log holds what it issued: as it lies after a power loss. */
+  async function withoutLog(issued: number): Promise<string> {
+    const path = await stoppedAfter(3);
+    const paygate = await run(path);
+    const main = readFileSync(path);
+    await paygate.issue(issued);
+    expect(readFileSync(path).equals(main)).toBe(true);
+    await paygate.stop();
+    // Over the same inode, which is the harder case to tell.
+    writeFileSync(path, main);
+    return path;
+  }
+
+  it('its log: it goes on behind what the mark remembers', async () => {
+    const path = await withoutLog(5);
+    expect(await startCopy(path)).toMatchObject({ skips: [skip(3, 8)], next: 8 });
+  });
+
+  it('its log with the last address alone: silently, like after a crash', async () => {
+    const path = await withoutLog(1);
+    expect(await goOn(path, 1)).toEqual([4]);
+  });
+
+  it('its log and its mark: it goes far enough', async () => {
+    const path = await withoutLog(5);
+    rmSync(dirname(markPath(path)), { recursive: true });
+    expect(await startCopy(path)).toMatchObject({
+      reason: 'no mark stands beside it',
+      next: 3 + blindSkip,
+    });
   });
 });
 

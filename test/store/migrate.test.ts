@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { PaygateError } from '../../src/errors.ts';
+import { backupFolder, keepBeforeUpdate } from '../../src/store/backup.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { type Migration, migrations } from '../../src/store/migrations.ts';
 import { cleanUp, look, pragma, type Sqlite, tempFolder } from '../support/files.ts';
@@ -66,6 +67,37 @@ describe('migrations', () => {
     ]);
     expect(tables(sqlite)).toEqual(['a', 'b', 'migrations']);
     expect(pragma(sqlite, 'user_version')).toBe(2);
+  });
+
+  it('of a file that was in use keep it as it was, once for all that are new', () => {
+    const path = join(tempFolder(), 'paygate.db');
+    const sqlite = look(path);
+    const kept: number[] = [];
+    const keep = () => {
+      kept.push(pragma(sqlite, 'user_version') as number);
+      keepBeforeUpdate(sqlite, path);
+    };
+    migrate(sqlite, [a], keep);
+    sqlite.exec('INSERT INTO a VALUES (7)');
+    migrate(sqlite, [a, b, c], keep);
+    migrate(sqlite, [a, b, c], keep);
+    expect(kept).toEqual([1]);
+    expect(readdirSync(backupFolder(path))).toEqual(['before-update-1.db']);
+    const before = look(join(backupFolder(path), 'before-update-1.db'), { readonly: true });
+    expect(tables(before)).toEqual(['a', 'migrations']);
+    expect(before.prepare('SELECT x FROM a').pluck().get()).toBe(7);
+    expect(statSync(before.name).mode & 0o777).toBe(0o600);
+  });
+
+  it('change nothing of a file that could not be kept', () => {
+    const path = join(tempFolder(), 'paygate.db');
+    const sqlite = look(path);
+    migrate(sqlite, [a]);
+    mkdirSync(join(backupFolder(path), 'before-update-1.db'), { recursive: true });
+    const update = () => migrate(sqlite, [a, b], () => keepBeforeUpdate(sqlite, path));
+    expect(update).toThrow('cannot be written before the update');
+    expect(tables(sqlite)).toEqual(['a', 'migrations']);
+    expect(readdirSync(backupFolder(path))).toEqual(['before-update-1.db']);
   });
 
   it('write nothing when there is nothing to do', () => {

@@ -7,11 +7,13 @@ import { join } from 'node:path';
 import { HDKey } from '@scure/bip32';
 import { type App, buildApp } from '../../src/app.ts';
 import type { ScriptType } from '../../src/bitcoin/address.ts';
-import { parseWalletKey, type WalletKey } from '../../src/bitcoin/keychain.ts';
+import type { Txid } from '../../src/bitcoin/ids.ts';
+import { deriveAddress, parseWalletKey, type WalletKey } from '../../src/bitcoin/keychain.ts';
 import type { Config } from '../../src/config.ts';
 import { parseServerAddress } from '../../src/electrum/trust.ts';
 import { SimulatedChain } from '../../src/sandbox/chain.ts';
 import { type ServerOptions, SimulatedServer } from '../../src/sandbox/server.ts';
+import type { SpendOptions } from '../../src/sandbox/spender.ts';
 import type { StoreRow } from '../../src/store/catalog.ts';
 import { openStore, type Store } from '../../src/store/open.ts';
 import { type Receiver, type ReceiverOptions, startReceiver } from './receiver.ts';
@@ -104,12 +106,29 @@ export const unguarded = {
 
 /** A merchant's account key; another number is another wallet. */
 export function merchantKey(number = 1, scriptType: ScriptType = 'p2wpkh'): WalletKey {
-  const root = HDKey.fromMasterSeed(new Uint8Array(32).fill(number), {
+  const account = accountOf(number).publicExtendedKey;
+  return parseWalletKey(account, { network: 'regtest', scriptType });
+}
+
+const accountOf = (number: number): HDKey =>
+  HDKey.fromMasterSeed(new Uint8Array(32).fill(number), {
     private: 0x04358394,
     public: 0x043587cf,
-  });
-  const account = root.derive("m/84'/1'/0'").publicExtendedKey;
-  return parseWalletKey(account, { network: 'regtest', scriptType });
+  }).derive("m/84'/1'/0'");
+
+/** The merchant spends all that a transaction paid to the wallet's address of an index. */
+export function spendAgain(
+  chain: SimulatedChain,
+  txid: Txid,
+  index: number,
+  outputs: SpendOptions['outputs'] = [],
+): Txid {
+  const privateKey = accountOf(1).deriveChild(0).deriveChild(index).privateKey;
+  const { script } = deriveAddress(merchantKey(), 0, index) ?? {};
+  if (privateKey === null || script === undefined) throw new Error(`no key ${index}`);
+  const paid = chain.transaction(txid)?.outputs ?? [];
+  const vout = paid.findIndex((output) => Buffer.compare(output.script, script) === 0);
+  return chain.spend([{ txid, vout }], { privateKey, outputs });
 }
 
 /** More is believed only with the depth of its block's tree. */

@@ -28,6 +28,8 @@ export type Answer =
   | { readonly bytes: string; readonly end: 'close' | 'reset' | 'hang' };
 
 export interface ReceiverOptions {
+  /** An address of this machine; 127.0.0.1 without it. */
+  readonly host?: string;
   /** Any free one without it. */
   readonly port?: number;
   /** Speaks TLS: with a certificate that it signed itself, or with this one. */
@@ -38,7 +40,7 @@ export interface ReceiverOptions {
 
 export interface Receiver {
   readonly port: number;
-  /** Scheme, 127.0.0.1 and port. */
+  /** Scheme, host and port. */
   readonly origin: string;
   /** In the order in which they came. */
   readonly requests: ReceivedRequest[];
@@ -72,16 +74,16 @@ export async function startReceiver(options: ReceiverOptions = {}): Promise<Rece
     reply((scripted.shift() ?? (await options.answer?.(request))) || { status: 200 }, response);
   }
 
-  const { tls } = options;
+  const { tls, host = '127.0.0.1' } = options;
   const selfSigned = { key: selfSignedKey, cert: selfSignedCertificate };
   const server = tls
     ? createTlsServer(tls === true ? selfSigned : { key: tls.key, cert: tls.cert }, take)
     : createPlainServer(take);
-  await new Promise<void>((resolve) => server.listen(options.port ?? 0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => server.listen(options.port ?? 0, host, resolve));
   const { port } = server.address() as AddressInfo;
   return {
     port,
-    origin: `${options.tls ? 'https' : 'http'}://127.0.0.1:${port}`,
+    origin: `${tls ? 'https' : 'http'}://${host}:${port}`,
     requests,
     get peak() {
       return peak;

@@ -54,6 +54,8 @@ describe('prices', () => {
     expect(read({ priceSource: [source, 'a.example'] })).toThrow(
       /^--price-source: a URL and the way/,
     );
+    expect(read({ electrumInFlight: ['0'] })).toThrow(/^--electrum-in-flight: a number from 1/);
+    expect(readConfig({ electrumInFlight: ['7'] }, {}).electrumInFlight).toBe(7);
     expect(read({ logLevel: ['loud'] })).toThrow(/^--log-level: one of debug, info/);
   });
 });

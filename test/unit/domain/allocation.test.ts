@@ -2,7 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   blindSkip,
+  blindSkipAt,
   type Counter,
+  gapLimitNeeded,
   type MarkReading,
   type Raise,
   type Resumption,
@@ -147,5 +149,49 @@ describe('where a counter goes on', () => {
       }),
       { numRuns: 2000 },
     );
+  });
+});
+
+describe('the gap limit that a wallet needs', () => {
+  it.each([
+    ['nothing unpaid', { unpaid: 0, widest: 0 }, 20, undefined],
+    ['the last one before the warning', { unpaid: 14, widest: 20 }, 20, undefined],
+    ['five before the limit', { unpaid: 15, widest: 0 }, 20, 40],
+    ['at the limit', { unpaid: 20, widest: 0 }, 20, 40],
+    ['beyond it', { unpaid: 21, widest: 0 }, 20, 60],
+    ['a paid one beyond it', { unpaid: 0, widest: 21 }, 20, 60],
+    ['both', { unpaid: 15, widest: 45 }, 20, 80],
+    ['a wallet set to more', { unpaid: 94, widest: 100 }, 100, undefined],
+    ['the same, five before its limit', { unpaid: 95, widest: 0 }, 100, 120],
+    ['a wallet set to very little', { unpaid: 0, widest: 1 }, 1, undefined],
+    ['the same with one unpaid', { unpaid: 1, widest: 1 }, 1, 40],
+  ])('%s', (_name, gaps, limit, needed) => {
+    expect(gapLimitNeeded(gaps, limit)).toBe(needed);
+  });
+
+  it('is always more than what it was asked for, and is then enough', () => {
+    fc.assert(
+      fc.property(fc.nat(5_000), fc.nat(5_000), fc.integer({ min: 1, max: 9_999 }), (...given) => {
+        const [unpaid, widest, limit] = given;
+        const needed = gapLimitNeeded({ unpaid, widest }, limit);
+        if (needed === undefined) return;
+        expect(needed).toBeGreaterThan(Math.max(unpaid, widest));
+        expect(gapLimitNeeded({ unpaid, widest }, needed)).toBeUndefined();
+      }),
+    );
+  });
+});
+
+describe('how far a copy skips blindly', () => {
+  const dayMs = 86_400_000;
+
+  it.each([
+    ['nothing was issued', 0, 400 * dayMs, blindSkip],
+    ['a slow shop, yesterday', 30, dayMs, blindSkip],
+    ['ten a day, 30 days ago: twice that', 300, 30 * dayMs, 600],
+    ['a fast shop, a year ago: a start must not take minutes', 30_000, 365 * dayMs, 10_000],
+    ['a clock that stands before the last write', 30_000, -dayMs, blindSkip],
+  ])('%s', (_what, issued, silentMs, expected) => {
+    expect(blindSkipAt({ issued, periodMs: 30 * dayMs, silentMs })).toBe(expected);
   });
 });

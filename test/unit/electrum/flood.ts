@@ -100,6 +100,8 @@ function answerHuge(
   else socket.write(`${JSON.stringify({ id, result: results[method] ?? null })}\n`);
 }
 
+const world = createNodeWorld({ logLevel: 'silent' });
+
 async function measure(kind: Flood, megabytes: number): Promise<Figures> {
   const helper = spawn(process.execPath, [import.meta.filename, 'serve', kind], {
     stdio: ['pipe', 'pipe', 'inherit'],
@@ -130,7 +132,6 @@ interface Meter {
 
 /** One session, until it ends or enough has come. */
 async function drink(kind: Flood, port: number, meter: Meter, goal: number): Promise<void> {
-  const world = createNodeWorld({ logLevel: 'silent' });
   const connect = async (
     target: ConnectTarget,
     signal: AbortSignal,

@@ -53,6 +53,8 @@ export const electrumX: Script = {
 export async function startServer(
   script: Script = {},
   options: {
+    /** An address of this machine; 127.0.0.1 without it. */
+    readonly host?: string;
     readonly port?: number;
     readonly tls?: TlsOptions;
     readonly choice?: string;
@@ -60,6 +62,7 @@ export async function startServer(
     readonly own?: boolean;
   } = {},
 ): Promise<ScriptedServer> {
+  const { host = '127.0.0.1' } = options;
   const peers: Peer[] = [];
   const accept = (socket: Socket): void => {
     peers.push(createPeer(socket, { ...greeting, ...script }));
@@ -70,12 +73,12 @@ export async function startServer(
     sockets.add(socket);
     socket.on('error', () => {}).on('close', () => sockets.delete(socket));
   });
-  await new Promise<void>((listening) => server.listen(options.port ?? 0, '127.0.0.1', listening));
+  await new Promise<void>((listening) => server.listen(options.port ?? 0, host, listening));
   const port = portOf(server);
   const scheme = options.tls ? 'ssl' : 'tcp';
   return {
     address: {
-      ...parseServerAddress(`${scheme}://127.0.0.1:${port}${options.choice ?? ''}`),
+      ...parseServerAddress(`${scheme}://${host}:${port}${options.choice ?? ''}`),
       own: options.own ?? false,
     },
     peers,

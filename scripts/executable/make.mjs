@@ -1,0 +1,102 @@
+// A single executable: Node, stripped, with the bundle and the SQLite driver's addon injected.
+// https://nodejs.org/docs/latest-v24.x/api/single-executable-applications.html
+// The blob holds no compiled code, so that it is made here for another processor as well. The same
+// inputs give the same bytes: names are relative, and nothing of this machine goes in.
+
+import { execFile } from 'node:child_process';
+import {
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { build } from 'esbuild';
+import { bundling } from '../bundling.mjs';
+import { assertLoadable } from './elf.mjs';
+
+const run = promisify(execFile);
+
+/** What Node looks for in its own file to know that something was injected. */
+const fuse = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2';
+const triplets = { x64: 'x86_64-linux-gnu', arm64: 'aarch64-linux-gnu' };
+
+/**
+ * @typedef {object} Target
+ * @property {'x64' | 'arm64'} arch
+ * @property {string} node the Node that is to be inside, of the version that runs this
+ * @property {string} outfile
+ *
+ * @param {Target} target
+ * @returns {Promise<{ stripped: boolean }>} false where binutils for the processor are missing
+ */
+export async function makeExecutable({ arch, node, outfile }) {
+  mkdirSync(dirname(outfile), { recursive: true });
+  const folder = mkdtempSync(join(dirname(outfile), '.making-'));
+  try {
+    await makeBlob(folder, arch);
+    const program = join(folder, 'program');
+    copyFileSync(node, program);
+    chmodSync(program, 0o755);
+    const stripped = await strip(program, arch);
+    // By its command: the library complains to this process of what does not matter.
+    const blob = join(folder, 'paygate.blob');
+    await run('node_modules/.bin/postject', [
+      program,
+      'NODE_SEA_BLOB',
+      blob,
+      '--sentinel-fuse',
+      fuse,
+    ]);
+    assertLoadable(readFileSync(program));
+    renameSync(program, outfile);
+    return { stripped };
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/**
+ * @param {string} folder
+ * @param {string} arch
+ */
+async function makeBlob(folder, arch) {
+  const outfile = join(folder, 'paygate.cjs');
+  // Nothing is beside it: the addon is an asset, the driver's own code is bundled.
+  await build({ ...bundling, entryPoints: ['src/main.ts'], outfile, external: [] });
+  const addon = `node_modules/better-sqlite3/prebuilds/linux-${arch}.node`;
+  copyFileSync(addon, join(folder, 'better_sqlite3.node'));
+  const config = {
+    main: 'paygate.cjs',
+    output: 'paygate.blob',
+    assets: { 'better_sqlite3.node': 'better_sqlite3.node' },
+    disableExperimentalSEAWarning: true,
+    useSnapshot: false,
+    useCodeCache: false,
+    // NODE_OPTIONS of whoever starts it are not for us.
+    execArgvExtension: 'none',
+  };
+  writeFileSync(join(folder, 'sea.json'), JSON.stringify(config));
+  await run(process.execPath, ['--experimental-sea-config', 'sea.json'], { cwd: resolve(folder) });
+}
+
+/**
+ * @param {string} program
+ * @param {'x64' | 'arm64'} arch
+ * @returns {Promise<boolean>}
+ */
+async function strip(program, arch) {
+  const tool = arch === process.arch ? 'strip' : `${triplets[arch]}-strip`;
+  try {
+    await run(tool, [program]);
+    return true;
+  } catch (error) {
+    if (/** @type {NodeJS.ErrnoException} */ (error).code === 'ENOENT') return false;
+    throw error;
+  }
+}

@@ -1,0 +1,74 @@
+// `npm run release`: dist/release with the executables for x64 and arm64, their hashes and what they are
+// made of (CycloneDX). Each is started before it counts, the other processor's by qemu with pages of 4 and
+// of 16 KiB. Debian: binutils-x86-64-linux-gnu, binutils-aarch64-linux-gnu, qemu-user-static,
+// libstdc++6-arm64-cross.
+
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { makeExecutable } from './executable/make.mjs';
+import { nodeFor } from './executable/node.mjs';
+
+const run = promisify(execFile);
+const folder = 'dist/release';
+const machines = { x64: 'x86_64', arm64: 'aarch64' };
+const pageSizes = ['4096', '16384'];
+
+/** @param {'x64' | 'arm64'} arch */
+async function release(arch) {
+  const name = `paygate-linux-${arch}`;
+  const outfile = join(folder, name);
+  const { stripped } = await makeExecutable({ arch, node: await nodeFor(arch), outfile });
+  if (!stripped) throw new Error(`binutils for ${arch} are not installed`);
+  for (const emulator of emulatorsFor(arch)) await prove(name, [...emulator, outfile]);
+  const hash = createHash('sha256').update(readFileSync(outfile)).digest('hex');
+  return `${hash}  ${name}\n`;
+}
+
+/**
+ * What a program is started by: nothing, or a machine for each size of pages.
+ * @param {'x64' | 'arm64'} arch
+ */
+function emulatorsFor(arch) {
+  if (arch === process.arch) return [[]];
+  const machine = machines[arch];
+  const libraries = ['-L', `/usr/${machine}-linux-gnu`];
+  return pageSizes.map((size) => [`qemu-${machine}-static`, '-p', size, ...libraries]);
+}
+
+/**
+ * @param {string} name
+ * @param {string[]} command
+ */
+async function prove(name, command) {
+  const data = mkdtempSync(join(tmpdir(), 'paygate-proof-'));
+  try {
+    const proof = ['scripts/executable/prove.mjs', join(data, 'paygate.db'), ...command];
+    const { stdout } = await run(process.execPath, proof);
+    console.log(`${name} (${command.slice(0, -1).join(' ') || 'native'}): ${stdout.trim()}`);
+  } finally {
+    rmSync(data, { recursive: true });
+  }
+}
+
+/** Of the lock file, and without what npm says of the moment and of this folder: the same everywhere. */
+async function billOfMaterials() {
+  const options = ['--sbom-format', 'cyclonedx', '--sbom-type', 'application', '--omit', 'dev'];
+  const { stdout } = await run('npm', ['sbom', '--package-lock-only', ...options]);
+  const { serialNumber, ...bill } = JSON.parse(stdout);
+  delete bill.metadata.timestamp;
+  bill.metadata.component.name = 'paygate';
+  return `${JSON.stringify(bill, null, 2)}\n`;
+}
+
+rmSync(folder, { recursive: true, force: true });
+mkdirSync(folder, { recursive: true });
+const bill = await billOfMaterials();
+writeFileSync(join(folder, 'paygate.cdx.json'), bill);
+const billHash = createHash('sha256').update(bill).digest('hex');
+const sums = [await release('x64'), await release('arm64'), `${billHash}  paygate.cdx.json\n`];
+writeFileSync(join(folder, 'SHA256SUMS'), sums.join(''));
+console.log(sums.join('').trimEnd());

@@ -1,0 +1,81 @@
+// A copy of an open database: complete, consistent, one file that is there whole or not at all. Written
+// by SQLite's backup API under another name, synced, and renamed. https://www.sqlite.org/backup.html
+
+import { randomUUID } from 'node:crypto';
+import { closeSync, existsSync, mkdirSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { PaygateError, reasonOf } from '../errors.ts';
+import { syncPath } from './disk.ts';
+import type { Sqlite } from './driver.ts';
+
+/** How many pages are copied until the next turn of the event loop; throws to give up. */
+export type Pace = () => number;
+
+/** In one step, so that no other process's commit begins it anew; it holds the event loop. */
+export const allPages: Pace = () => 0x7fffffff;
+
+/** Where a database's snapshots lie: beside it, in a folder of their own. */
+export function backupFolder(databasePath: string): string {
+  const folder = join(dirname(databasePath), 'backups');
+  const name = basename(databasePath);
+  return name === 'paygate.db' ? folder : join(folder, name);
+}
+
+/** Makes the folder, for its user alone. */
+export function makeBackupFolder(databasePath: string): string {
+  const folder = backupFolder(databasePath);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  return folder;
+}
+
+/** Replaces what stands under the name. @throws PaygateError unavailable; nothing is left behind then */
+export async function writeBackup(sqlite: Sqlite, target: string, pace: Pace): Promise<void> {
+  const fresh = join(dirname(target), `.${basename(target)}-${randomUUID()}`);
+  try {
+    // The driver would make it readable for more than its user, for a moment.
+    closeSync(openSync(fresh, 'wx', 0o600));
+    await sqlite.backup(fresh, { progress: pace });
+    syncPath(fresh);
+    renameSync(fresh, target);
+    syncPath(dirname(target));
+  } catch (error) {
+    for (const each of [fresh, `${fresh}-journal`]) rmSync(each, { force: true });
+    throw new PaygateError('unavailable', `${target}: cannot be written (${reasonOf(error)})`, {
+      cause: error,
+    });
+  }
+}
+
+/** @throws PaygateError conflict where something stands already */
+export function refuseExisting(target: string): void {
+  if (!existsSync(target)) return;
+  const what = statSync(target).isDirectory() ? 'is a folder' : 'exists already';
+  throw new PaygateError('conflict', `${target}: ${what}; name a new file`);
+}
+
+/**
+ * Keeps a file as it is before its schema is changed, as `before-update-N.db` with the number of its
+ * migrations. In one go, for nothing may come between. @throws PaygateError unavailable: then it stays as it is
+ */
+export function keepBeforeUpdate(sqlite: Sqlite, path: string): void {
+  const version = () => sqlite.pragma('user_version', { simple: true }) as number;
+  const before = version();
+  const target = join(makeBackupFolder(path), `before-update-${before}.db`);
+  const fresh = join(dirname(target), `.${basename(target)}-${randomUUID()}`);
+  try {
+    closeSync(openSync(fresh, 'wx', 0o600));
+    sqlite.prepare('VACUUM INTO ?').run(fresh);
+    if (version() !== before) {
+      // Another process was first, and has kept it.
+      rmSync(fresh);
+      return;
+    }
+    syncPath(fresh);
+    renameSync(fresh, target);
+    syncPath(dirname(target));
+  } catch (error) {
+    rmSync(fresh, { force: true });
+    const reason = `${target}: cannot be written before the update (${reasonOf(error)})`;
+    throw new PaygateError('unavailable', reason, { cause: error });
+  }
+}

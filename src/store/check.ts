@@ -1,0 +1,193 @@
+// Looks through a database file, a backup as well as the one in use, and changes nothing of it: whether
+// every page and reference holds, whether the schema is ours to the letter, and what stands in it. A backup
+// comes from anywhere, so a trigger or view that we did not make is a fault too.
+
+import { copyFileSync, existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { PaygateError, reasonOf } from '../errors.ts';
+import { openSqlite, type Sqlite } from './driver.ts';
+import { inspectFile } from './file.ts';
+import { migrate } from './migrate.ts';
+import { migrations } from './migrations.ts';
+
+export interface WalletReport {
+  readonly id: number;
+  readonly script: string;
+  /** Null where it never issued. */
+  readonly last_index: number | null;
+  readonly next_index: number;
+}
+
+/** What `paygate check` answers; times are Unix seconds. */
+export interface FileReport {
+  readonly file: string;
+  readonly ok: boolean;
+  /** In SQLite's words or ours; empty when all is well. */
+  readonly faults: readonly string[];
+  readonly bytes: number;
+  readonly schema: { readonly migrations: number; readonly newest: number };
+  readonly network: string | null;
+  /** The name that the database was given when it was made; copies share it. */
+  readonly instance: string | null;
+  readonly counts: Readonly<Record<Counted, number>>;
+  /** When the last address was issued. */
+  readonly last_issued_at: number | null;
+  readonly wallets: readonly WalletReport[];
+}
+
+const counted = {
+  stores: 'SELECT count(*) FROM stores WHERE archived_at IS NULL',
+  addresses: "SELECT count(*) FROM addresses WHERE origin = 'issued'",
+  payments: 'SELECT count(*) FROM payments',
+  callbacks_owed: "SELECT count(*) FROM callbacks WHERE state = 'owed'",
+} as const;
+type Counted = keyof typeof counted;
+
+/** Faults are told until there are so many. */
+const mostFaults = 20;
+
+/** @throws PaygateError where it is no database of ours at all, or cannot be read */
+export function checkFile(path: string): FileReport {
+  refuseForeign(path);
+  return asideFrom(path, (sqlite) => report(path, sqlite));
+}
+
+/** @throws PaygateError not_found, unavailable */
+export function refuseForeign(path: string): void {
+  if (!existsSync(path)) throw new PaygateError('not_found', `${path}: there is no such file`);
+  inspectFile(path);
+}
+
+/**
+ * A connection that leaves the file alone. One that is in use has its index of the log beside it, and is
+ * read in place; else a private copy is, for SQLite would make files beside the original.
+ */
+function asideFrom<T>(path: string, work: (sqlite: Sqlite) => T): T {
+  if (existsSync(`${path}-shm`)) return withConnection(path, true, work);
+  const folder = privateFolder(dirname(path));
+  try {
+    const copy = join(folder, 'copy.db');
+    copyWithLog(path, copy);
+    return withConnection(copy, false, work);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+function withConnection<T>(path: string, readonly: boolean, work: (sqlite: Sqlite) => T): T {
+  const sqlite = openSqlite(path, { readonly });
+  try {
+    sqlite.pragma('trusted_schema = OFF');
+    return work(sqlite);
+  } finally {
+    sqlite.close();
+  }
+}
+
+/** Beside the file, where there is room for it, or among temporary files. */
+function privateFolder(beside: string): string {
+  try {
+    return mkdtempSync(join(beside, '.paygate-check-'));
+  } catch {
+    return mkdtempSync(join(tmpdir(), 'paygate-check-'));
+  }
+}
+
+/** The log belongs to the file: without it the last commits are missing. */
+export function copyWithLog(from: string, to: string): void {
+  copyFileSync(from, to);
+  if (existsSync(`${from}-wal`)) copyFileSync(`${from}-wal`, `${to}-wal`);
+}
+
+function report(path: string, sqlite: Sqlite): FileReport {
+  const faults = faultsOf(sqlite);
+  const read = <T>(sql: string): T | null => {
+    try {
+      return (sqlite.prepare(sql).pluck().get() as T | undefined) ?? null;
+    } catch (error) {
+      faults.push(reasonOf(error));
+      return null;
+    }
+  };
+  const counts = Object.fromEntries(
+    Object.entries(counted).map(([name, sql]) => [name, read<number>(sql) ?? 0]),
+  ) as Record<Counted, number>;
+  const issuedAt = read<number>('SELECT max(issued_at) FROM addresses');
+  return {
+    file: path,
+    bytes: statSync(path).size,
+    schema: {
+      migrations: sqlite.pragma('user_version', { simple: true }) as number,
+      newest: migrations.length,
+    },
+    network: read<string>("SELECT value FROM settings WHERE name = 'network'"),
+    instance: read<string>("SELECT value FROM settings WHERE name = 'instance'"),
+    counts,
+    last_issued_at: issuedAt === null ? null : Math.floor(issuedAt / 1000),
+    wallets: walletsOf(sqlite, faults),
+    ok: faults.length === 0,
+    faults: faults.slice(0, mostFaults),
+  };
+}
+
+function faultsOf(sqlite: Sqlite): string[] {
+  try {
+    const found = sqlite.pragma(`integrity_check(${mostFaults})`) as { integrity_check: string }[];
+    const integrity = found.map((row) => row.integrity_check).filter((text) => text !== 'ok');
+    const loose = sqlite.pragma('foreign_key_check') as { table: string; rowid: number }[];
+    return [
+      ...integrity,
+      ...loose.map(({ table, rowid }) => `row ${rowid} of ${table} refers to none`),
+      ...schemaFaults(sqlite),
+    ];
+  } catch (error) {
+    return [reasonOf(error)];
+  }
+}
+
+/** What differs from a file that the same migrations have just made. */
+function schemaFaults(sqlite: Sqlite): string[] {
+  const count = sqlite.pragma('user_version', { simple: true }) as number;
+  const fresh = openSqlite(':memory:');
+  try {
+    migrate(fresh, migrations.slice(0, count));
+    const expected = schemaOf(fresh);
+    const found = schemaOf(sqlite);
+    return [
+      ...[...expected.keys()]
+        .filter((name) => !found.has(name))
+        .map((name) => `${name} is missing`),
+      ...[...found]
+        .filter(([name, sql]) => expected.get(name) !== sql)
+        .map(([name]) => `${name} is not as paygate makes it`),
+    ];
+  } finally {
+    fresh.close();
+  }
+}
+
+/** Each table, index, trigger and view with its text. What SQLite keeps for itself is left out. */
+function schemaOf(sqlite: Sqlite): Map<string, string> {
+  const rows = sqlite
+    .prepare("SELECT type || ' ' || name, coalesce(sql, '') FROM sqlite_schema")
+    .raw()
+    .all() as [string, string][];
+  return new Map(rows.filter(([name]) => !name.includes(' sqlite_')));
+}
+
+function walletsOf(sqlite: Sqlite, faults: string[]): WalletReport[] {
+  try {
+    return sqlite
+      .prepare(
+        `SELECT id, script_type AS script, next_index, (
+          SELECT max(derivation_index) FROM addresses
+          WHERE wallet_id = wallets.id AND origin = 'issued') AS last_index
+        FROM wallets ORDER BY id`,
+      )
+      .all() as WalletReport[];
+  } catch (error) {
+    faults.push(reasonOf(error));
+    return [];
+  }
+}

@@ -1,0 +1,15 @@
+// The one place where a SQLite file is opened: with the driver's own addon, or with the one that the
+// single executable carries. It sets nothing: pragmas are for who opens.
+
+import { dirname } from 'node:path';
+import SqliteDatabase from 'better-sqlite3';
+import { embeddedAddon } from './addon.ts';
+
+export type Sqlite = SqliteDatabase.Database;
+
+export function openSqlite(path: string, options: SqliteDatabase.Options = {}): Sqlite {
+  const addon = embeddedAddon(dirname(path));
+  // The types know only the path of an addon.
+  const nativeBinding = addon as unknown as string;
+  return new SqliteDatabase(path, addon === undefined ? options : { ...options, nativeBinding });
+}

@@ -1,0 +1,149 @@
+// Puts a backup in the place of the database, or says of the database what no program can know. The mark
+// stays where it is: it is what tells the next start that a copy stands there now.
+//
+// The order makes a crash harmless: the backup is copied, checked and synced under another name first; then
+// the database goes, and its log and index after it; last the copy gets its name. In between the name is
+// free or a log stands alone, which every start refuses. Nothing is deleted: what was there before lies in
+// the folder of backups.
+
+import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { type Counter, olderThan } from '../domain/allocation.ts';
+import { PaygateError } from '../errors.ts';
+import type { Addresses } from './addresses.ts';
+import { backupFolder } from './backup.ts';
+import type { Catalog } from './catalog.ts';
+import { checkFile, copyWithLog, type FileReport, refuseForeign } from './check.ts';
+import { syncPath } from './disk.ts';
+import { openSqlite } from './driver.ts';
+import { lockForServer } from './file.ts';
+import { type Highwater, openHighwater } from './highwater.ts';
+
+export interface Restored {
+  readonly report: FileReport;
+  /** Where the database that stood there lies now; undefined where there was none. */
+  readonly previous: string | undefined;
+}
+
+/**
+ * @param name of the folder for what stood there before
+ * @throws PaygateError: the backup is damaged, a server runs, another database stands there
+ */
+export function restoreFile(backup: string, path: string, name: string): Restored {
+  refuseForeign(backup);
+  refuseInUse(backup);
+  const lock = lockForServer(path);
+  const fresh = join(dirname(path), `.${basename(path)}-restored`);
+  try {
+    removeAll(fresh);
+    copyWithLog(backup, fresh);
+    fold(fresh);
+    const report = checkFile(fresh);
+    if (!report.ok) {
+      throw new PaygateError('unavailable', `${backup}: is damaged (${report.faults.join('; ')})`);
+    }
+    refuseOther(path, report);
+    const previous = moveAside(path, join(backupFolder(path), name));
+    renameSync(fresh, path);
+    syncPath(dirname(path));
+    return { report: { ...report, file: path }, previous };
+  } finally {
+    removeAll(fresh);
+    lock.release();
+  }
+}
+
+function removeAll(path: string): void {
+  for (const end of ['', '-wal', '-shm']) rmSync(`${path}${end}`, { force: true });
+}
+
+/** A file that a server writes to cannot be copied by its name alone. */
+function refuseInUse(backup: string): void {
+  if (existsSync(`${backup}.lock`)) lockForServer(backup).release();
+}
+
+/** Moves the log of a copy into its file: what is restored is one complete file. */
+function fold(path: string): void {
+  const sqlite = openSqlite(path);
+  try {
+    sqlite.pragma('journal_mode = DELETE');
+  } finally {
+    sqlite.close();
+  }
+  syncPath(path);
+}
+
+/** Another shop's backup by mistake: its addresses would be watched, and this one's no longer. */
+function refuseOther(path: string, { file, instance }: FileReport): void {
+  if (!existsSync(path)) return;
+  const present = instanceOf(path);
+  if (present === undefined || present === instance) return;
+  throw new PaygateError(
+    'conflict',
+    `${path}: is another database than ${file} was copied from; move it away if that is meant`,
+  );
+}
+
+/** Undefined where it is damaged: that is what one restores for. */
+function instanceOf(path: string): string | undefined {
+  try {
+    return checkFile(path).instance ?? undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function moveAside(path: string, folder: string): string | undefined {
+  const present = ['', '-wal', '-shm'].filter((end) => existsSync(`${path}${end}`));
+  if (present.length === 0) return undefined;
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  for (const end of present) renameSync(`${path}${end}`, join(folder, `${basename(path)}${end}`));
+  syncPath(folder);
+  syncPath(dirname(path));
+  return join(folder, basename(path));
+}
+
+export interface Declared {
+  readonly path: string;
+  readonly instance: string;
+  readonly catalog: Catalog;
+  readonly addresses: Addresses;
+}
+
+/**
+ * The operator's word that the file was moved while it was stopped, and that nothing was issued since: its
+ * mark becomes that of this place. @throws PaygateError conflict where the mark knows better
+ */
+export function declareMoved(moved: Declared): void {
+  withMark(moved, (mark) => {
+    const older = olderThan(countersOf(moved), mark.reading?.raises ?? []);
+    if (older !== undefined) {
+      throw new PaygateError(
+        'conflict',
+        `${moved.path}: wallet ${older.walletId} stands at index ${older.from}, its mark is further: ` +
+          'this is an older copy; leave --moved out, and serve skips what was issued since',
+      );
+    }
+    mark.raise([]);
+  });
+}
+
+/** The operator's word that the whole machine, and the mark with it, was set back to a snapshot. */
+export const declareSetBack = (setBack: Declared): void =>
+  withMark(setBack, (mark) => mark.distrust());
+
+function withMark({ path, instance }: Declared, work: (mark: Highwater) => void): void {
+  const lock = lockForServer(path);
+  const mark = openHighwater(path, instance);
+  try {
+    work(mark);
+  } finally {
+    mark.close();
+    lock.release();
+  }
+}
+
+const countersOf = ({ catalog, addresses }: Declared): Counter[] =>
+  catalog
+    .wallets()
+    .map(({ id, nextIndex }) => ({ walletId: id, nextIndex, used: addresses.isUsed(id) }));

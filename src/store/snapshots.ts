@@ -1,0 +1,96 @@
+// Snapshots that a running server takes by itself: `latest.db`, replaced whole, and the first of each UTC
+// day, of which the newest seven are kept. It never fills the disk: addresses need that room.
+
+import { copyFileSync, existsSync, linkSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { PaygateError, reasonOf } from '../errors.ts';
+import { makeBackupFolder } from './backup.ts';
+import type { Database } from './database.ts';
+import { syncPath } from './disk.ts';
+
+export interface Snapshots {
+  /** Takes one when anything changed since the last. @param now epoch ms, names the day */
+  take(now: number): Promise<void>;
+  /** That the last one failed, and why. */
+  warnings(): readonly string[];
+  /** Gives up the one that is under way. */
+  stop(): Promise<void>;
+}
+
+const daysKept = 7;
+const dayFile = /^\d{4}-\d\d-\d\d\.db$/;
+const unfinished = /^\.latest\.db-/;
+/** A millisecond's work or two: then others get their turn. What is written meanwhile is in it. */
+const pagesAtOnce = 250;
+
+/** @param floorBytes what must stay free on the disk */
+export function createSnapshots(database: Database, floorBytes: number): Snapshots {
+  let seen: string | undefined;
+  let fault: string | undefined;
+  let stopped = false;
+  let underWay: Promise<void> | undefined;
+
+  function pace(): number {
+    if (stopped) throw new PaygateError('unavailable', 'paygate is stopping');
+    return pagesAtOnce;
+  }
+
+  async function takeNow(now: number): Promise<void> {
+    const changes = database.changes();
+    if (changes === seen) return;
+    if (database.freeBytes() < database.bytes() + database.walBytes() + floorBytes) {
+      throw new PaygateError('unavailable', 'there is no room for one on the disk');
+    }
+    const folder = makeBackupFolder(database.path);
+    // Of a process that was killed.
+    for (const name of readdirSync(folder)) {
+      if (unfinished.test(name)) rmSync(join(folder, name));
+    }
+    const latest = join(folder, 'latest.db');
+    await database.backup(latest, pace);
+    keepDay(folder, latest, now);
+    seen = changes;
+  }
+
+  return {
+    async take(now) {
+      if (underWay !== undefined || stopped) return;
+      try {
+        underWay = takeNow(now);
+        await underWay;
+        fault = undefined;
+      } catch (error) {
+        if (stopped) return;
+        fault = reasonOf(error);
+        throw error;
+      } finally {
+        underWay = undefined;
+      }
+    },
+    warnings: () => (fault === undefined ? [] : [`the last snapshot failed: ${fault}`]),
+    async stop() {
+      stopped = true;
+      await underWay?.catch(() => {});
+    },
+  };
+}
+
+function keepDay(folder: string, latest: string, now: number): void {
+  const day = join(folder, `${new Date(now).toISOString().slice(0, 10)}.db`);
+  if (existsSync(day)) return;
+  linkOrCopy(latest, day);
+  const days = readdirSync(folder).filter((name) => dayFile.test(name));
+  for (const old of days.sort().slice(0, -daysKept)) rmSync(join(folder, old));
+  syncPath(folder);
+}
+
+/** `latest.db` is never written to again, only replaced: a second name costs nothing. */
+function linkOrCopy(from: string, to: string): void {
+  try {
+    linkSync(from, to);
+  } catch {
+    // A file system without links (FAT).
+    copyFileSync(from, to);
+    syncPath(to);
+  }
+}

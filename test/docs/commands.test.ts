@@ -1,0 +1,83 @@
+// Each command that the documentation names exists, with each option that stands beside it; and each shop
+// plugin has its section.
+
+import { readdirSync, readFileSync } from 'node:fs';
+import type { Command } from 'commander';
+import { describe, expect, it } from 'vitest';
+import { addressCommand } from '../../src/cli/address.ts';
+import { auditCommand } from '../../src/cli/audit.ts';
+import { callbacksCommand } from '../../src/cli/callbacks.ts';
+import { keyCommand } from '../../src/cli/key.ts';
+import { pluginCommand } from '../../src/cli/plugin.ts';
+import { sandboxCommand } from '../../src/cli/sandbox.ts';
+import { serveCommand } from '../../src/cli/serve.ts';
+import { serversCommand } from '../../src/cli/servers.ts';
+import { storeCommand } from '../../src/cli/store.ts';
+
+const commands: readonly Command[] = [
+  serveCommand(),
+  storeCommand(),
+  keyCommand(),
+  addressCommand(),
+  callbacksCommand(),
+  serversCommand(),
+  pluginCommand(),
+  auditCommand(),
+  sandboxCommand(),
+];
+const pages = ['README.md', ...readdirSync('docs').map((name) => `docs/${name}`)];
+const names = commands.map((command) => command.name()).join('|');
+/** Up to the end of the code or the line, with its continued lines; a comment is none of it. */
+const mentioned = new RegExp(
+  `(?:paygate |\`)((?:${names})(?![\\w/.-])(?:\\\\\n|[^\`#\n()])*)`,
+  'g',
+);
+
+/** The command that words name, and what follows them. */
+function find(words: readonly string[]): { command: Command | undefined; rest: readonly string[] } {
+  let command = commands.find((each) => each.name() === words[0]);
+  let rest = words.slice(1);
+  while (command !== undefined && command.commands.length > 0) {
+    const next = command.commands.find((each) => each.name() === rest[0]);
+    const fallback = command.commands.find((each) => each.name() === 'rewrite');
+    if (next === undefined) return { command: fallback, rest };
+    [command, rest] = [next, rest.slice(1)];
+  }
+  return { command, rest };
+}
+
+const mentions = pages.flatMap((page) =>
+  [...readFileSync(page, 'utf8').matchAll(mentioned)].map(([, text = '']) => ({ page, text })),
+);
+
+describe('the documentation names commands', () => {
+  it('and enough of them', () => {
+    expect(mentions.length).toBeGreaterThan(30);
+  });
+
+  it.each(mentions)('$page: $text', ({ text }) => {
+    const { command, rest } = find(text.trim().split(/\s+/));
+    for (const word of rest) {
+      const [flag] = /^--?[a-z][a-z-]*/.exec(word) ?? [];
+      if (flag === undefined || flag === '--help') continue;
+      const flags = command?.options.flatMap(({ long, short }) => [long, short]);
+      expect(flags).toContain(flag);
+    }
+  });
+});
+
+describe('docs/plugins.md', () => {
+  const text = readFileSync('docs/plugins.md', 'utf8');
+  const shops = [
+    ...['WooCommerce', 'WHMCS', 'PrestaShop', 'OpenCart'],
+    ...['Magento 2', 'GiveWP', 'Medusa', 'FOSSBilling'],
+  ];
+
+  it.each(shops)('says of %s how to install it, and what its test shows', (shop) => {
+    const [, section = ''] = text.split(`\n## ${shop}\n`);
+    const [own = ''] = section.split('\n## ');
+    expect(own).toMatch(/install|rewritten/i);
+    expect(own.split('\n- ').length).toBeGreaterThan(3);
+    expect(text).toMatch(new RegExp(`^\\| ${shop} +\\| [^|]+\\| [^|]+\\|$`, 'm'));
+  });
+});

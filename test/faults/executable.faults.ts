@@ -1,0 +1,93 @@
+// The single executable where nothing else is: the same bytes from the same sources, and at work in a
+// root that holds the C and C++ libraries alone, as a user without rights. Needs root, for chroot and mount.
+
+import { execFileSync, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { chownSync, copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+
+const nobody = 65_534;
+const folder = mkdtempSync(join(tmpdir(), 'paygate-executable-'));
+const program = join(folder, 'paygate');
+
+beforeAll(() => build(program));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function build(out: string): void {
+  execFileSync(process.execPath, ['scripts/executable.mjs', '--out', out]);
+}
+
+const hashOf = (path: string): string =>
+  createHash('sha256').update(readFileSync(path)).digest('hex');
+
+/** A root folder with the program, the libraries that it is linked with, and a data folder. */
+function minimalRoot(name: string): string {
+  const root = join(folder, name);
+  const linked = execFileSync('ldd', [program], { encoding: 'utf8' });
+  const libraries = linked.match(/\/[^ ]+(?= \()/g) ?? [];
+  expect(libraries.length).toBeGreaterThan(3);
+  for (const library of libraries) {
+    mkdirSync(dirname(root + library), { recursive: true });
+    copyFileSync(library, root + library);
+  }
+  copyFileSync(program, join(root, 'paygate'));
+  for (const each of ['data', 'proc', 'tmp', 'dev/shm'])
+    mkdirSync(join(root, each), { recursive: true });
+  chownSync(join(root, 'data'), nobody, nobody);
+  return root;
+}
+
+const asNobody = (root: string): string[] => [
+  'chroot',
+  `--userspec=${nobody}:${nobody}`,
+  root,
+  '/paygate',
+];
+
+/** Runs the proof before the program's own command; what else a mount needs goes away with its process. */
+function prove(mounts: string, command: readonly string[]) {
+  const proof = [process.execPath, 'scripts/executable/prove.mjs', '/data/paygate.db', ...command];
+  return spawnSync('unshare', ['--mount', 'sh', '-ec', `${mounts}\nexec "$@"`, 'sh', ...proof], {
+    encoding: 'utf8',
+    env: { PATH: process.env.PATH },
+  });
+}
+
+it('is the same file each time it is made', () => {
+  const again = join(folder, 'again');
+  build(again);
+  expect(hashOf(again)).toBe(hashOf(program));
+});
+
+it('works in a root with nothing but the C and C++ libraries, without /proc, as any user', () => {
+  const proof = prove('', asNobody(minimalRoot('bare')));
+  expect(proof).toMatchObject({ status: 0, stderr: '' });
+  process.stdout.write(`minimal root: ${proof.stdout}`);
+});
+
+it('works on a read-only root whose data folder lets nothing run, where memory does', () => {
+  const root = minimalRoot('read-only');
+  const mounts = `
+    mount --bind ${root} ${root}
+    mount -o remount,ro,bind ${root}
+    mount -t tmpfs -o noexec,mode=777 none ${root}/data
+    mount -t tmpfs -o mode=777 none ${root}/dev/shm
+    mount -t proc none ${root}/proc`;
+  expect(prove(mounts, asNobody(root))).toMatchObject({ status: 0, stderr: '' });
+});
+
+it('says which folders let nothing run, where none does', () => {
+  const root = minimalRoot('noexec');
+  const mounts = ['data', 'tmp', 'dev/shm']
+    .map((each) => `mount -t tmpfs -o noexec,mode=777 none ${root}/${each}`)
+    .concat(`mount -t proc none ${root}/proc`)
+    .join('\n');
+  const { status, stderr } = prove(mounts, asNobody(root));
+  expect(status).not.toBe(0);
+  expect(stderr).toContain('paygate: SQLite cannot be loaded, no folder lets it run (/dev/shm: ');
+  expect(stderr).toMatch(
+    /\/tmp: [^;]+; \/data[^;]+; \/data[^;]+\); mount one of them without noexec/,
+  );
+});

@@ -1,0 +1,125 @@
+// `paygate backup`, `check` and `restore` as a person types them, also beside a running server, and the
+// snapshots that the server takes by itself.
+
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { afterEach, expect, it } from 'vitest';
+import { checkFile } from '../../src/store/check.ts';
+import { runCli } from '../support/cli.ts';
+import { cleanUp, tempFolder } from '../support/files.ts';
+import { closeHouses, openHouse, untilReady } from '../support/house.ts';
+
+afterEach(async () => {
+  await closeHouses();
+  await cleanUp();
+});
+
+const minuteMs = 60_000;
+
+it('a backup beside a running server, restored elsewhere, and checked', async () => {
+  const house = await openHouse({ store: { startIndex: 0 } });
+  await untilReady(house);
+  for (let count = 0; count < 3; count += 1) await house.newAddress();
+  const file = join(tempFolder(), 'copy.db');
+
+  const written = await runCli(['backup', file, '--db', house.path, '--json']);
+  expect(written).toMatchObject({ code: 0, stderr: '' });
+  expect(JSON.parse(written.stdout)).toMatchObject({
+    file,
+    ok: true,
+    network: 'regtest',
+    counts: { addresses: 3 },
+    wallets: [{ id: 1, last_index: 2, next_index: 3 }],
+  });
+  const again = await runCli(['backup', file, '--db', house.path]);
+  expect(again).toMatchObject({
+    code: 1,
+    stderr: `paygate: ${file}: exists already; name a new file\n`,
+  });
+
+  const db = join(tempFolder(), 'paygate.db');
+  const restored = await runCli(['restore', file, '--db', db]);
+  expect(restored).toMatchObject({ code: 0, stderr: '' });
+  expect(restored.stdout).toContain('addresses       3\n');
+  expect(restored.stdout).toContain('The next `paygate serve` sees that it is a copy');
+  const busy = await runCli(['restore', file, '--db', house.path]);
+  expect(busy).toMatchObject({ code: 1, stdout: '' });
+  expect(busy.stderr).toContain('another `paygate serve` uses this database');
+
+  const checked = await runCli(['check', '--db', db]);
+  expect(checked).toMatchObject({ code: 0, stderr: '' });
+  expect(checked.stdout).toMatch(/^file +.*\nstate +whole\n/);
+  expect(checked.stdout).toMatch(/\n1 +p2wpkh +2 +3\n$/);
+});
+
+it('a backup without a name goes to the folder of backups', async () => {
+  const house = await openHouse();
+  const { code, stdout } = await runCli(['backup', '--db', house.path, '--json']);
+  expect(code).toBe(0);
+  const { file } = JSON.parse(stdout);
+  expect(dirname(file)).toBe(join(dirname(house.path), 'backups'));
+  expect(file).toMatch(/\/\d{4}-\d\d-\d\dT\d{6}Z\.db$/);
+  expect(checkFile(file).ok).toBe(true);
+});
+
+it('a check says what is damaged, and ends with 1', async () => {
+  const house = await openHouse();
+  const file = join(tempFolder(), 'copy.db');
+  await runCli(['backup', file, '--db', house.path]);
+  writeFileSync(file, readFileSync(file).fill(0xa5, 4096 * 3, 4096 * 12));
+  const { code, stdout, stderr } = await runCli(['check', file]);
+  expect({ code, stderr }).toEqual({ code: 1, stderr: '' });
+  expect(stdout).toContain('DAMAGED: ');
+});
+
+it('restore says one thing at a time', async () => {
+  const both = await runCli(['restore', 'copy.db', '--moved', '--db', 'none.db']);
+  const nothing = await runCli(['restore', '--db', 'none.db']);
+  for (const { code, stderr } of [both, nothing]) {
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr: 'paygate: name a backup, or one of --moved and --in-place\n',
+    });
+  }
+});
+
+it('the word that the machine was set back is heard at the next start', async () => {
+  const house = await openHouse({ store: { startIndex: 0 } });
+  await untilReady(house);
+  await house.newAddress();
+  await house.stop();
+  const said = await runCli(['restore', '--in-place', '--db', house.path, '--json']);
+  expect(JSON.parse(said.stdout)).toEqual({ file: house.path, noted: 'set_back' });
+  await house.start();
+  await untilReady(house);
+  expect(house.app.health().warnings.join()).toContain('this machine was set back to a snapshot');
+  await house.stop();
+  const moved = await runCli(['restore', '--moved', '--db', house.path]);
+  expect(moved).toMatchObject({
+    code: 0,
+    stdout: 'Noted: the database goes on where it stopped.\n',
+  });
+});
+
+it('the server takes a snapshot each quarter of an hour in which something changed', async () => {
+  const house = await openHouse({ store: { startIndex: 0 } });
+  await untilReady(house);
+  const latest = join(dirname(house.path), 'backups/latest.db');
+  expect(existsSync(latest)).toBe(false);
+  await house.newAddress();
+  await house.world.advance(15 * minuteMs);
+  await house.world.until(() => existsSync(latest), 'the snapshot');
+  expect(checkFile(latest)).toMatchObject({ ok: true, counts: { addresses: 1 } });
+  expect(readdirSync(dirname(latest))).toHaveLength(2);
+  expect(house.app.health().warnings).toEqual([]);
+});
+
+it('the server says when a snapshot fails, and goes on', async () => {
+  const house = await openHouse({ store: { startIndex: 0 } });
+  await untilReady(house);
+  writeFileSync(join(dirname(house.path), 'backups'), 'in the way');
+  await house.world.advance(15 * minuteMs);
+  await house.world.until(() => house.app.health().warnings.length > 0, 'the warning');
+  expect(house.app.health().warnings.join()).toMatch(/^the last snapshot failed: /);
+  await house.newAddress();
+});

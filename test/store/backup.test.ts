@@ -1,0 +1,249 @@
+// Snapshots and backups: complete, whole or not there, kept for seven days, never at the cost of the disk;
+// and what the check says of files, which it leaves as they are.
+
+import {
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { allPages, backupFolder, writeBackup } from '../../src/store/backup.ts';
+import { checkFile } from '../../src/store/check.ts';
+import { createSnapshots } from '../../src/store/snapshots.ts';
+import {
+  asOrdinaryUser,
+  cleanUp,
+  connectionOf,
+  contentOf,
+  look,
+  tempFolder,
+} from '../support/files.ts';
+import { openTestStore, type TestStore } from '../support/store.ts';
+
+afterEach(cleanUp);
+
+const dayMs = 86_400_000;
+const noon = Date.UTC(2026, 10, 21, 12);
+
+/** A shop that has issued. */
+async function openShop(issued = 3, path?: string): Promise<TestStore> {
+  const store = await openTestStore(path === undefined ? {} : { path });
+  await store.addWallet();
+  await store.addStore();
+  for (let count = 0; count < issued; count += 1) await store.issue();
+  return store;
+}
+
+const snapshotsOf = (store: TestStore): string[] => readdirSync(backupFolder(store.path)).sort();
+
+describe('a backup', () => {
+  it('holds what was committed, also what only the log has yet', async () => {
+    const { database, path } = await openShop();
+    const target = join(dirname(path), 'copy.db');
+    await database.backup(target, allPages);
+    expect(checkFile(target)).toMatchObject({
+      file: target,
+      ok: true,
+      faults: [],
+      network: 'regtest',
+      instance: 'test',
+      counts: { stores: 1, addresses: 3, payments: 0, callbacks_owed: 0 },
+      wallets: [{ id: 1, script: 'p2wpkh', last_index: 2, next_index: 3 }],
+    });
+    expect(statSync(target).mode & 0o777).toBe(0o600);
+    expect(readdirSync(dirname(path)).filter((name) => name.startsWith('copy'))).toEqual([
+      'copy.db',
+    ]);
+  });
+
+  it('in steps holds what is written meanwhile, and is whole', async () => {
+    const store = await openShop();
+    const target = join(dirname(store.path), 'copy.db');
+    const writes: Promise<unknown>[] = [];
+    await store.database.backup(target, () => {
+      if (writes.length < 20) writes.push(store.issue());
+      return 2;
+    });
+    await Promise.all(writes);
+    const { ok, counts } = checkFile(target);
+    expect(ok).toBe(true);
+    expect(counts.addresses).toBeGreaterThan(3);
+  });
+
+  it('that fails leaves what stood there, and nothing beside it', async () => {
+    const { database, path } = await openShop();
+    const folder = tempFolder();
+    const target = join(folder, 'copy.db');
+    writeFileSync(target, 'the one before');
+    const failing = writeBackup(connectionOf(database), target, () => {
+      throw new Error('the disk is gone');
+    });
+    await expect(failing).rejects.toMatchObject({
+      code: 'unavailable',
+      message: `${target}: cannot be written (the disk is gone)`,
+    });
+    expect(readdirSync(folder)).toEqual(['copy.db']);
+    expect(readFileSync(target, 'utf8')).toBe('the one before');
+    expect(checkFile(path).ok).toBe(true);
+  });
+});
+
+describe('snapshots', () => {
+  it('replace the latest, and keep the first of each day under its date', async () => {
+    const store = await openShop();
+    const snapshots = createSnapshots(store.database, 0);
+    await snapshots.take(noon);
+    await store.issue();
+    await snapshots.take(noon + 900_000);
+    expect(snapshotsOf(store)).toEqual(['2026-11-21.db', 'latest.db']);
+    const count = (name: string) =>
+      checkFile(join(backupFolder(store.path), name)).counts.addresses;
+    expect([count('2026-11-21.db'), count('latest.db')]).toEqual([3, 4]);
+    expect(statSync(backupFolder(store.path)).mode & 0o777).toBe(0o700);
+  });
+
+  it('are not taken while nothing changes, and are for a change of another process', async () => {
+    const store = await openShop();
+    const snapshots = createSnapshots(store.database, 0);
+    const latest = join(backupFolder(store.path), 'latest.db');
+    const take = async () => {
+      await snapshots.take(noon);
+      return statSync(latest).ino;
+    };
+    const first = await take();
+    expect(await take()).toBe(first);
+    const other = look(store.path);
+    other.exec("INSERT INTO settings VALUES ('seen', 'yes')");
+    expect(await take()).not.toBe(first);
+    const copied = look(latest, { readonly: true });
+    expect(copied.prepare("SELECT value FROM settings WHERE name = 'seen'").pluck().get()).toBe(
+      'yes',
+    );
+  });
+
+  it('of seven days are kept, and no other file is touched', async () => {
+    const store = await openShop();
+    const snapshots = createSnapshots(store.database, 0);
+    mkdirSync(backupFolder(store.path), { recursive: true });
+    for (const name of ['2020-01-01.db', 'mine.db', '.latest.db-1234']) {
+      writeFileSync(join(backupFolder(store.path), name), '');
+    }
+    for (let day = 0; day < 9; day += 1) {
+      await store.issue();
+      await snapshots.take(noon + day * dayMs);
+    }
+    const days = [23, 24, 25, 26, 27, 28, 29].map((day) => `2026-11-${day}.db`);
+    expect(snapshotsOf(store)).toEqual([...days, 'latest.db', 'mine.db']);
+  });
+
+  it('leave the room that addresses need', async () => {
+    const store = await openShop();
+    const snapshots = createSnapshots(store.database, Number.MAX_SAFE_INTEGER);
+    await expect(snapshots.take(noon)).rejects.toMatchObject({ code: 'unavailable' });
+    expect(snapshots.warnings()).toEqual([
+      'the last snapshot failed: there is no room for one on the disk',
+    ]);
+  });
+
+  it('are given up when paygate stops', async () => {
+    const store = await openShop();
+    const snapshots = createSnapshots(store.database, 0);
+    const taken = snapshots.take(noon);
+    await snapshots.stop();
+    await taken;
+    expect(snapshotsOf(store)).toEqual([]);
+    expect(snapshots.warnings()).toEqual([]);
+  });
+
+  it('of another database in the same folder lie apart', () => {
+    expect(backupFolder('/data/paygate.db')).toBe('/data/backups');
+    expect(backupFolder('/data/second.db')).toBe('/data/backups/second.db');
+  });
+});
+
+describe('a check', () => {
+  /** A closed file and what its folder held before the check. */
+  async function closedShop(change: (path: string) => void = () => {}) {
+    const store = await openShop();
+    await store.database.close();
+    change(store.path);
+    return { path: store.path, before: contentOf(dirname(store.path)) };
+  }
+
+  it('changes nothing, of a file as little as of one in use', async () => {
+    const { path, before } = await closedShop();
+    expect(checkFile(path).ok).toBe(true);
+    expect(contentOf(dirname(path))).toEqual(before);
+    const inUse = await openTestStore({ path });
+    await inUse.issue();
+    const during = contentOf(dirname(path));
+    expect(checkFile(path)).toMatchObject({ ok: true, counts: { addresses: 4 } });
+    expect(Object.keys(contentOf(dirname(path)))).toEqual(Object.keys(during));
+    expect(contentOf(dirname(path))['paygate.db']).toBe(during['paygate.db']);
+  });
+
+  it('reads the log that was copied along', async () => {
+    const store = await openShop();
+    const folder = tempFolder();
+    for (const end of ['', '-wal']) copyFileSync(store.path + end, `${folder}/copy.db${end}`);
+    expect(checkFile(`${folder}/copy.db`).counts.addresses).toBe(3);
+    expect(readdirSync(folder).sort()).toEqual(['copy.db', 'copy.db-wal']);
+  });
+
+  it('works in a folder that takes no file', async () => {
+    const { path } = await closedShop();
+    const folder = tempFolder();
+    const copy = join(folder, 'copy.db');
+    copyFileSync(path, copy);
+    chmodSync(copy, 0o444);
+    chmodSync(folder, 0o555);
+    expect(asOrdinaryUser(() => checkFile(copy)).ok).toBe(true);
+  });
+
+  it.each<[string, (path: string) => void, RegExp]>([
+    ['a page that was overwritten', (path) => scribble(path), /./],
+    [
+      'a trigger that is not ours',
+      (path) => look(path).exec('CREATE TRIGGER evil AFTER INSERT ON payments BEGIN SELECT 1; END'),
+      /^trigger evil is not as paygate makes it$/,
+    ],
+    [
+      'an index that is gone',
+      (path) => look(path).exec('DROP INDEX payments_state'),
+      /is missing$/,
+    ],
+    [
+      'a row that refers to none',
+      (path) =>
+        look(path).exec('PRAGMA foreign_keys = OFF; UPDATE stores SET wallet_id = 99 WHERE id = 1'),
+      /^row 1 of stores refers to none$/,
+    ],
+  ])('finds %s', async (_what, change, fault) => {
+    const { path } = await closedShop(change);
+    const { ok, faults } = checkFile(path);
+    expect(ok).toBe(false);
+    expect(faults[0]).toMatch(fault);
+  });
+
+  it.each([
+    ['nothing', undefined, 'there is no such file'],
+    ['a zero-byte file', '', 'is empty'],
+    ['another file', 'x'.repeat(5000), 'is not a paygate database'],
+  ])('refuses %s in one line', (_what, content, reason) => {
+    const path = join(tempFolder(), 'copy.db');
+    if (content !== undefined) writeFileSync(path, content);
+    expect(() => checkFile(path)).toThrow(reason);
+  });
+});
+
+/** Noise in the middle of the file. */
+function scribble(path: string): void {
+  const bytes = readFileSync(path);
+  bytes.fill(0xa5, 4096 * 3, 4096 * 12);
+  writeFileSync(path, bytes);
+}

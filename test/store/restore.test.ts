@@ -1,0 +1,185 @@
+// A backup in the place of the database: nothing is lost but what was issued since, nothing is issued
+// twice, and what stood there before is kept. And the operator's word for what no program can see.
+
+import {
+  copyFileSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { blindSkip } from '../../src/domain/allocation.ts';
+import { allPages, backupFolder } from '../../src/store/backup.ts';
+import { checkFile } from '../../src/store/check.ts';
+import { markPath } from '../../src/store/highwater.ts';
+import { declareMoved, declareSetBack, restoreFile } from '../../src/store/restore.ts';
+import { cleanUp, contentOf, look, tempFolder } from '../support/files.ts';
+import { goOn, run, startCopy, stoppedAfter } from '../support/running.ts';
+import { openTestStore } from '../support/store.ts';
+
+afterEach(cleanUp);
+
+const skip = (from: number, to: number, walletId = 1) => ({ walletId, from, to });
+
+/** A backup of a shop that has issued three addresses, and the shop after it has issued more. */
+async function backedUp(more: number): Promise<{ path: string; backup: string }> {
+  const path = await stoppedAfter(3);
+  const backup = join(tempFolder(), 'backup.db');
+  const { database } = await openTestStore({ path });
+  await database.backup(backup, allPages);
+  await database.close();
+  if (more > 0) await goOn(path, more);
+  return { path, backup };
+}
+
+describe('restoring', () => {
+  it('skips exactly what was issued since, where the mark stands', async () => {
+    const { path, backup } = await backedUp(7);
+    const { report, previous } = restoreFile(backup, path, 'before');
+    expect(report).toMatchObject({ file: path, ok: true, wallets: [{ next_index: 3 }] });
+    expect(checkFile(previous ?? '').wallets).toMatchObject([{ next_index: 10 }]);
+    expect(await startCopy(path)).toMatchObject({ skips: [skip(3, 10)], next: 10 });
+    expect(await goOn(path, 1)).toEqual([11]);
+  });
+
+  it('on another machine skips blindly', async () => {
+    const { backup } = await backedUp(7);
+    const path = join(tempFolder(), 'paygate.db');
+    expect(restoreFile(backup, path, 'before').previous).toBeUndefined();
+    expect(await startCopy(path)).toMatchObject({ next: 3 + blindSkip });
+  });
+
+  it('of a snapshot that the server took', async () => {
+    const path = await stoppedAfter(3);
+    const paygate = await run(path);
+    await paygate.app.start();
+    await paygate.issue(2);
+    const latest = join(backupFolder(path), 'latest.db');
+    await paygate.world.advance(15 * 60_000);
+    await paygate.world.until(() => existsSync(latest), 'the snapshot');
+    await paygate.issue(4);
+    await paygate.stop();
+    restoreFile(latest, path, 'before');
+    expect(await startCopy(path)).toMatchObject({ skips: [skip(5, 9)], next: 9 });
+  });
+
+  it('takes the log of a copy along, and leaves none of the old one in its way', async () => {
+    const { path } = await backedUp(0);
+    const store = await openTestStore({ path });
+    for (let count = 0; count < 4; count += 1) await store.issue();
+    const folder = tempFolder();
+    for (const end of ['', '-wal']) copyFileSync(path + end, `${folder}/copy.db${end}`);
+    const before = contentOf(folder);
+    await store.database.close();
+    // As a crash leaves it.
+    copyFileSync(`${folder}/copy.db-wal`, `${path}-wal`);
+    expect(restoreFile(`${folder}/copy.db`, path, 'before').report.counts.addresses).toBe(7);
+    expect(contentOf(folder)).toEqual(before);
+    const left = readdirSync(dirname(path)).sort();
+    expect(left).toEqual(['.paygate-mark', 'backups', 'paygate.db', 'paygate.db.lock']);
+    expect(readdirSync(join(backupFolder(path), 'before')).sort()).toEqual([
+      'paygate.db',
+      'paygate.db-wal',
+    ]);
+  });
+
+  it.each<[string, (backup: string) => void, string]>([
+    ['is damaged', scribble, 'is damaged'],
+    ['is empty', (backup) => writeFileSync(backup, ''), 'is empty'],
+    ['is missing', (backup) => rmSync(backup), 'there is no such file'],
+    [
+      'is of another shop',
+      (backup) => look(backup).exec("UPDATE settings SET value = 'tset' WHERE name = 'instance'"),
+      'is another database',
+    ],
+  ])('refuses a backup that %s, and changes nothing', async (_what, change, reason) => {
+    const { path, backup } = await backedUp(2);
+    change(backup);
+    const before = readFileSync(path);
+    expect(() => restoreFile(backup, path, 'before')).toThrow(reason);
+    expect(readFileSync(path).equals(before)).toBe(true);
+    expect(readdirSync(dirname(path)).filter((name) => /restored|backups/.test(name))).toEqual([]);
+    expect(await goOn(path, 1)).toEqual([5]);
+  });
+
+  it('replaces a database that is damaged', async () => {
+    const { path, backup } = await backedUp(2);
+    scribble(path);
+    const { previous } = restoreFile(backup, path, 'before');
+    expect(existsSync(previous ?? '')).toBe(true);
+    expect(await startCopy(path)).toMatchObject({ next: 5 });
+  });
+
+  it('is refused while a server runs, and so is the file of a running one', async () => {
+    const { path, backup } = await backedUp(0);
+    const elsewhere = join(tempFolder(), 'paygate.db');
+    const paygate = await run(path);
+    const inUse = 'another `paygate serve` uses this database';
+    expect(() => restoreFile(backup, path, 'before')).toThrow(inUse);
+    expect(() => restoreFile(path, elsewhere, 'before')).toThrow(inUse);
+    expect(await paygate.issue(1)).toEqual([3]);
+    await paygate.stop();
+  });
+});
+
+describe('the word of the operator', () => {
+  /** The folder as another one holds it, with other inodes. */
+  async function moved(): Promise<{ path: string; mark: string }> {
+    const { path } = await backedUp(2);
+    const there = join(tempFolder(), 'paygate.db');
+    restoreFile(path, there, 'before');
+    return { path: there, mark: markPath(path) };
+  }
+
+  async function declare(path: string, word: typeof declareMoved): Promise<void> {
+    const { database, instance, catalog, addresses } = await openTestStore({ path });
+    try {
+      word({ path, instance, catalog, addresses });
+    } finally {
+      await database.close();
+    }
+  }
+
+  it('that the file was moved: nothing is skipped', async () => {
+    const { path } = await moved();
+    await declare(path, declareMoved);
+    expect(await goOn(path, 1)).toEqual([5]);
+  });
+
+  it('that the file was moved is not believed of one that is older than its mark', async () => {
+    const { path, backup } = await backedUp(7);
+    restoreFile(backup, path, 'before');
+    await expect(declare(path, declareMoved)).rejects.toMatchObject({
+      code: 'conflict',
+      message: expect.stringContaining('wallet 1 stands at index 3, its mark is further'),
+    });
+    expect(await startCopy(path)).toMatchObject({ next: 10 });
+  });
+
+  it('that the machine was set back: a mark that fits is not believed, once', async () => {
+    const { path } = await backedUp(2);
+    await declare(path, declareSetBack);
+    expect(await startCopy(path)).toMatchObject({
+      reason: 'this machine was set back to a snapshot',
+      next: 5 + blindSkip,
+    });
+    expect(await goOn(path, 1)).toEqual([6 + blindSkip]);
+  });
+
+  it('is not heard while a server runs', async () => {
+    const { path } = await backedUp(0);
+    const paygate = await run(path);
+    await expect(declare(path, declareSetBack)).rejects.toMatchObject({ code: 'conflict' });
+    await paygate.stop();
+  });
+});
+
+/** Noise in the middle of the file. */
+function scribble(path: string): void {
+  const bytes = readFileSync(path);
+  bytes.fill(0xa5, 4096 * 3, 4096 * 12);
+  writeFileSync(path, bytes);
+}
