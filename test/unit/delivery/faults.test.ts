@@ -10,7 +10,7 @@ import { nextAttempt } from '../../../src/domain/retry.ts';
 import type { Resolver } from '../../../src/world.ts';
 import { type Receiver, type ReceiverOptions, startReceiver } from '../../support/receiver.ts';
 import { createTestWorld } from '../../support/world.ts';
-import { makeAuthority } from './authority.ts';
+import { makeAuthority } from '../../support/authority.ts';
 
 const closing: (() => Promise<unknown>)[] = [];
 
