@@ -268,6 +268,24 @@ test('/healthz warns 14 days before the end, and after it', async () => {
   expect(told()).toEqual(['the HTTPS certificate ended on 2040-01-01: browsers refuse it']);
 });
 
+describe('paygate health', () => {
+  test.each([
+    ['HTTPS', () => pairFiles().files],
+    ['HTTP', () => ({})],
+  ])('asks by %s', async (_, files) => {
+    const house = await openSecure(files());
+    await untilReady(house);
+    const asked = await runCli(['health', '--listen', `127.0.0.1:${house.port}`]);
+    expect(asked).toEqual({ code: 0, stdout: 'ok\n', stderr: '' });
+  });
+
+  test('ends with 1 where nobody answers', async () => {
+    const asked = await runCli(['health', '--listen', '127.0.0.1:1']);
+    expect(asked).toMatchObject({ code: 1, stdout: '' });
+    expect(asked.stderr).toContain('no paygate answers at 127.0.0.1:1');
+  });
+});
+
 describe('paygate serve', () => {
   test.each([
     [['--listen', '0.0.0.0:0'], 2, 'is not a loopback address'],
