@@ -2,7 +2,7 @@
 // name is ours (RFC 8555 section 8.3), and for everybody else the way to HTTPS. It never repeats the
 // Host that it was asked by, and does no request of the API: its key has been seen on the way.
 
-import { Hono } from 'hono';
+import { type Context, Hono } from 'hono';
 import { errorResponse } from './errors.ts';
 import type { Fetch } from './server.ts';
 
@@ -12,12 +12,18 @@ export function createRedirect(
   challenge: (token: string) => string | undefined,
 ): Fetch {
   const app = new Hono();
+  const lead = (context: Context): Response => {
+    const { pathname, search } = new URL(context.req.url);
+    return context.redirect(`https://${domain}${pathname}${search}`, 308);
+  };
   app.get('/.well-known/acme-challenge/:token', (context) => {
     const answer = challenge(context.req.param('token'));
     return answer === undefined
       ? errorResponse(context, 404, 'There is nothing at this path')
       : context.body(answer, 200, { 'Content-Type': 'application/octet-stream' });
   });
+  // The receipt is a page for customers.
+  app.get('/api/tx', lead);
   app.all('/api/*', (context) =>
     errorResponse(
       context,
@@ -25,10 +31,7 @@ export function createRedirect(
       `Ask https://${domain}. A key that came here was readable on the way: replace it`,
     ),
   );
-  app.on(['GET', 'HEAD'], '*', (context) => {
-    const { pathname, search } = new URL(context.req.url);
-    return context.redirect(`https://${domain}${pathname}${search}`, 308);
-  });
+  app.on(['GET', 'HEAD'], '*', lead);
   app.notFound((context) => errorResponse(context, 403, `Ask https://${domain}`));
   return (request, env) => app.fetch(request, env);
 }

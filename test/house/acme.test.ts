@@ -235,7 +235,10 @@ describe('an authority that is not there', () => {
     const shop = await plain('/api/new_address', { method: 'POST' });
     expect([shop.status, await shop.text()]).toEqual([403, expect.stringContaining('replace it')]);
     expect((await plain('/dashboard', { method: 'POST' })).status).toBe(403);
-    expect((await plain('/healthz')).status).toBe(308);
+    for (const page of ['/healthz', '/api/tx?txid=1']) {
+      const { status, headers } = await plain(page);
+      expect([status, headers.get('Location')]).toEqual([308, `https://${domain}${page}`]);
+    }
     for (const token of ['x', '..%2f..%2fetc%2fpasswd', 'constructor', '__proto__']) {
       expect((await plain(`/.well-known/acme-challenge/${token}`)).status).toBe(404);
     }
