@@ -50,6 +50,7 @@ export function createHttp(options: ServerOptions): Fetch {
   const app = new Hono();
   app.use(async (context, next) => {
     options.unlisted.note(context);
+    context.header('X-Content-Type-Options', 'nosniff');
     if (context.req.url.length > urlLimitBytes) {
       return errorResponse(context, 414, 'The URL is longer than 8 KiB');
     }
