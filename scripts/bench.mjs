@@ -50,11 +50,26 @@ const benches = {
   'v2/store-wallets': async () => endpoint('v2/stores/1/wallets'),
   price: async () => endpoint('price?currency=USD'),
   currencies: async () => endpoint('currencies'),
+  'page-overview': async () => page('/dashboard'),
+  'page-payments': async () => page('/dashboard/payments'),
+  'page-payments-deep': async () => page('/dashboard/payments?before=1000&store=1'),
+  'page-payments-state': async () => page('/dashboard/payments?state=unconfirmed'),
+  'page-payments-days': async () => page('/dashboard/payments?to=2020-01-01'),
+  'page-payment': async () => page('/dashboard/payments/50000'),
+  'page-callbacks': async () => page('/dashboard/callbacks'),
+  'page-callbacks-failed': async () => page('/dashboard/callbacks?state=exhausted'),
+  'page-callbacks-doubted': async () => page('/dashboard/callbacks?state=flagged'),
+  'page-addresses': async () => page('/dashboard/addresses'),
+  'page-addresses-unpaid': async () => page('/dashboard/addresses?state=unpaid'),
+  'page-stores': async () => page('/dashboard/stores'),
   notify: async () => (await import('./bench/notify.mjs')).benchNotify,
 };
 
 /** @param {string} path */
 const endpoint = async (path) => (await import('./bench/endpoint.mjs')).benchEndpoint(path);
+
+/** @param {string} path */
+const page = async (path) => (await import('./bench/page.mjs')).benchPage(path);
 
 /** @param {string} message */
 const progress = (message) => process.stderr.write(`bench: ${message}\n`);

@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import pico from '@picocss/pico/css/pico.classless.min.css?raw';
 import { Hono } from 'hono';
+import icon from './browser/icon.svg?raw';
 import script from './browser/live.client.js?raw';
 import style from './browser/style.css?raw';
 import { base } from './visit.ts';
@@ -24,10 +25,12 @@ function asset(name: string, type: string, text: string): Asset {
 
 const assets = {
   style: asset('style.css', 'text/css', `${pico}\n${style}`),
+  icon: asset('icon.svg', 'image/svg+xml', icon),
   script: asset('script.js', 'text/javascript', script),
 };
 
 export const stylePath = base + assets.style.path;
+export const iconPath = base + assets.icon.path;
 export const scriptPath = base + assets.script.path;
 
 export function createAssets(): Hono {

@@ -6,16 +6,27 @@ import { createLimits } from '../http/limits.ts';
 import { createAssets } from './assets.ts';
 import { createDoor } from './door.ts';
 import { createLive } from './live.ts';
+import { addressPage } from './pages/address.tsx';
+import { addressesPage } from './pages/addresses.tsx';
 import { auditPage } from './pages/audit.tsx';
+import { backupsPage } from './pages/backups.tsx';
+import { callbackPage } from './pages/callback.tsx';
+import { callbacksPage } from './pages/callbacks.tsx';
 import { enterPage } from './pages/enter.tsx';
 import { overviewPage } from './pages/overview.tsx';
+import { paymentPage } from './pages/payment.tsx';
+import { paymentsPage } from './pages/payments.tsx';
+import { paymentsExportPage } from './pages/payments-export.ts';
+import { serversPage } from './pages/servers.tsx';
 import { settingsPage } from './pages/settings.tsx';
 import { signInPage, signOutPage } from './pages/sign-in.tsx';
 import { storePage } from './pages/store.tsx';
 import { newStorePage } from './pages/store-new.tsx';
 import { storeWalletPage } from './pages/store-wallet.tsx';
 import { storesPage } from './pages/stores.tsx';
+import { welcomePage } from './pages/welcome.tsx';
 import { createPasswords } from './password.ts';
+import { createReceived } from './received.ts';
 import { base, type DashboardOptions, type Page } from './visit.ts';
 
 export interface Dashboard {
@@ -27,15 +38,25 @@ export interface Dashboard {
 /** Those that are the same for every dashboard. */
 export const pages: readonly Page[] = [
   overviewPage,
+  welcomePage,
   signInPage,
   signOutPage,
   enterPage,
+  paymentsPage,
+  paymentsExportPage,
+  paymentPage,
+  callbacksPage,
+  callbackPage,
+  addressesPage,
+  addressPage,
+  serversPage,
   storesPage,
   newStorePage,
   storePage,
   storeWalletPage,
   settingsPage,
   auditPage,
+  backupsPage,
 ];
 
 /** Passwords that one client may try. */
@@ -46,6 +67,7 @@ export function createDashboard(options: DashboardOptions): Dashboard {
   const parts = {
     ...options,
     passwords: createPasswords((length) => world.randomBytes(length)),
+    received: createReceived(options.store.paymentDesk, world),
     limits: createLimits({ password: passwordRate }, () => world.monotonic()),
   };
   const live = createLive();

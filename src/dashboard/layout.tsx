@@ -2,13 +2,17 @@
 // amounts are written. Text of strangers is only ever text here: JSX escapes it.
 
 import type { Child } from 'hono/jsx';
-import { scriptPath, stylePath } from './assets.ts';
+import { iconPath, scriptPath, stylePath } from './assets.ts';
 import { isFresh } from './session.ts';
 import { base, formTokenOf, type Visit } from './visit.ts';
 
 const sections = [
   ['', 'Overview'],
+  ['/payments', 'Payments'],
+  ['/callbacks', 'Callbacks'],
+  ['/addresses', 'Addresses'],
   ['/stores', 'Stores'],
+  ['/servers', 'Servers'],
   ['/settings', 'Settings'],
 ] as const;
 
@@ -25,6 +29,7 @@ export const Frame = ({ title, children }: FrameProps) => (
       <meta name="viewport" content="width=device-width, initial-scale=1" />
       <meta name="color-scheme" content="light dark" />
       <title>{`${title} – paygate`}</title>
+      <link rel="icon" href={iconPath} type="image/svg+xml" />
       <link rel="stylesheet" href={stylePath} />
       <script type="module" src={scriptPath} />
     </head>
@@ -46,9 +51,11 @@ interface LayoutProps extends FrameProps {
   readonly visit: Visit;
   /** Whether the script fetches it anew when a payment changes. */
   readonly live?: boolean;
+  /** Whether the script fetches it anew each few seconds. */
+  readonly poll?: boolean;
 }
 
-export const Layout = ({ visit, title, live = false, children }: LayoutProps) => (
+export const Layout = ({ visit, title, live, poll, children }: LayoutProps) => (
   <Frame title={title}>
     <a class="skip" href="#main">
       Skip to the content
@@ -69,7 +76,11 @@ export const Layout = ({ visit, title, live = false, children }: LayoutProps) =>
         </ul>
       </nav>
     </header>
-    <main id="main" data-live={live ? `${base}/live` : undefined}>
+    <main
+      id="main"
+      data-live={live ? `${base}/live` : undefined}
+      data-poll={poll ? '3000' : undefined}
+    >
       <h1>{title}</h1>
       <Problem visit={visit} />
       {children}
@@ -94,6 +105,9 @@ const notes: Readonly<Record<string, string>> = {
   added: 'The store is added. Send a test callback to see whether your shop understands it.',
   saved: 'Saved.',
   removed: 'The store is removed.',
+  resent: 'They are sent again, now.',
+  accepted: 'The next connection learns its certificate anew, within a minute.',
+  followed: 'The branch is followed from its next block on.',
   opened: 'A plugin may set its store up now.',
 };
 
@@ -186,6 +200,19 @@ export const Switch = ({ visit: { form }, name, label, on }: SwitchProps) => (
     />
     {label}
   </label>
+);
+
+/** A table that may be wider than the screen; it is scrolled by keyboard, too. */
+export const Table = ({
+  label,
+  children,
+}: {
+  readonly label: string;
+  readonly children?: Child;
+}) => (
+  <section class="scroll" aria-label={label} tabindex={0}>
+    <table>{children}</table>
+  </section>
 );
 
 /** In UTC, to the second; the script adds the reader's own time. */

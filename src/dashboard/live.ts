@@ -26,6 +26,8 @@ export function createLive(): Live {
     page: {
       path: '/live',
       show(visit) {
+        // Nobody would read it, or end it.
+        if (visit.context.req.method === 'HEAD') return new Response(null);
         if (open.size >= mostStreams) {
           throw new PaygateError('limited', 'Too many pages are open.', { retryAfterSeconds: 30 });
         }

@@ -12,6 +12,7 @@ import type { Session } from '../store/admin.ts';
 import type { Store } from '../store/open.ts';
 import type { World } from '../world.ts';
 import type { Passwords } from './password.ts';
+import type { Received } from './received.ts';
 import type { Transport } from './transport.ts';
 
 /** What the composition root gives to the dashboard. */
@@ -23,6 +24,8 @@ export interface DashboardOptions {
   readonly sender: Sender;
   readonly proxies: Proxies;
   readonly publicUrl: string | undefined;
+  /** The gap limit that merchants' own wallets are set to. */
+  readonly walletGap: number;
   /** After a commit that changed stores or wallets. */
   readonly onCatalog: () => void;
   /** After a commit that made callbacks due. */
@@ -32,6 +35,7 @@ export interface DashboardOptions {
 export interface Parts extends DashboardOptions {
   readonly passwords: Passwords;
   readonly limits: Limits<'password'>;
+  readonly received: Received;
 }
 
 export interface Visit {
@@ -52,8 +56,11 @@ export interface Visit {
 
 export type Markup = HtmlEscapedString | Promise<HtmlEscapedString>;
 
-/** `to`: the page to look at next; `show`: something that is shown this once. */
-export type Outcome = { readonly to: string } | { readonly show: Markup };
+/** `to`: the page to look at next; `show`: something that is shown this once; `send`: a file. */
+export type Outcome =
+  | { readonly to: string }
+  | { readonly show: Markup }
+  | { readonly send: Response };
 
 export type Action = (visit: Visit) => Promise<Outcome>;
 

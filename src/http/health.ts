@@ -16,6 +16,8 @@ export interface ServerHealth {
   readonly latency_ms?: number;
   readonly connected_since?: number;
   readonly certificate?: 'valid' | 'pinned';
+  /** It shows another certificate than the known one, which only a person can accept. */
+  readonly certificate_refused?: true;
   /** SHA-256 of the pinned certificate. */
   readonly pin?: string;
   /** Why it is not counted on though it is connected. */
@@ -165,6 +167,7 @@ const serverHealth = (status: ServerStatus): ServerHealth => ({
   ...(status.connectedSince !== undefined && { connected_since: seconds(status.connectedSince) }),
   ...(status.trust !== undefined && { certificate: status.trust.kind }),
   ...(status.trust?.kind === 'pinned' && { pin: status.trust.sha256 }),
+  ...(status.certificateRefused && { certificate_refused: true as const }),
   ...(status.doubt !== undefined && { doubt: status.doubt }),
   ...(status.ban !== undefined && {
     banned_until: seconds(status.ban.until),

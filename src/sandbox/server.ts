@@ -17,6 +17,8 @@ export interface ServerOptions {
   /** Oldest and newest protocol version it speaks; 1.4 and 1.6 unless given. */
   readonly protocols?: readonly [Version, Version];
   readonly banner?: string;
+  /** What it calls itself. */
+  readonly software?: string;
   /** Holds output back and pads it, as ElectrumX does since 1.18. */
   readonly holdOutput?: boolean;
 }
@@ -54,7 +56,7 @@ export class SimulatedServer {
     const server = createServer();
     const address = await bind(server, host, port);
     const facts: ServerFacts = {
-      software,
+      software: this.#options.software ?? software,
       protocols: this.#options.protocols ?? ['1.4', '1.6'],
       banner: this.#options.banner ?? 'A simulated chain: nothing here has any value.',
       host,

@@ -11,6 +11,8 @@ import { addresses, attempts, type CallbackState, callbacks, payments, stores } 
 export interface CallbackFilter {
   readonly storeId?: number | undefined;
   readonly state?: CallbackState | undefined;
+  /** Only those whose answer was doubted though it was 200. */
+  readonly doubted?: boolean | undefined;
   /** Only older ones than this id: the next page. */
   readonly beforeId?: number | undefined;
   /** Enqueued at this time or later, epoch milliseconds. */
@@ -116,7 +118,7 @@ function checkCalled(orm: Orm, storeId: number): void {
 
 function list(
   orm: Orm,
-  { id, storeId, state, beforeId, since, until, limit }: CallbackFilter & { id?: number },
+  { id, storeId, state, doubted, beforeId, since, until, limit }: CallbackFilter & { id?: number },
 ) {
   // Open ones are few and have an index of their own; a plus keeps SQLite from the larger ones.
   const hold = sql.raw(state === 'owed' || state === 'exhausted' ? '+' : '');
@@ -140,6 +142,7 @@ function list(
       and(
         id === undefined ? undefined : eq(callbacks.id, id),
         state === undefined ? undefined : stateIs(state),
+        doubted ? isDoubted : undefined,
         storeId === undefined ? undefined : sql`${hold}${callbacks.storeId} = ${storeId}`,
         beforeId === undefined ? undefined : sql`${hold}${callbacks.id} < ${beforeId}`,
         since === undefined ? undefined : sql`${callbacks.createdAt} >= ${since}`,
@@ -150,6 +153,8 @@ function list(
     .limit(limit)
     .all();
 }
+
+const isDoubted = sql`${callbacks.id} in (select callback_id from attempts where doubt is not null)`;
 
 const stateIs = (state: CallbackState): SQL =>
   state === 'owed' ? isOwed : state === 'exhausted' ? isExhausted : eq(callbacks.state, state);

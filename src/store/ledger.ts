@@ -77,7 +77,7 @@ export interface Applied {
   readonly callbacks: number;
   /** Payments whose shop was told 1 or 2, and that are in no block any more. */
   readonly reversed: readonly Txid[];
-  /** The address was issued while its history was on the way: it must be gathered anew. */
+  /** The address was issued, or the chain moved, while its history was on the way: it must be gathered anew. */
   readonly again?: true;
   /** Set when somebody paid an address that we had not given out yet. */
   readonly foreignUse?: { readonly walletId: number; readonly derivationIndex: number };
@@ -85,8 +85,10 @@ export interface Applied {
 
 export interface Ledger {
   apply(tx: Tx, now: number, observation: Observation): Applied;
-  /** Our tip or a store's demands moved: payments that are deep enough now. Answers how many callbacks. */
-  promote(tx: Tx, now: number): number;
+  /** Payments that a move of our tip, or of a store's demands, may concern. */
+  maturing(): number[];
+  /** Decides on those of them that are in a block still: some may be deep enough. Answers how many callbacks. */
+  promote(tx: Tx, now: number, paymentIds: readonly number[]): number;
   /** Scripts with a payment in a block that is not on our best chain: to be observed again. */
   offChain(): Scripthash[];
   paymentsOf(addressId: number): PaymentRow[];
@@ -138,28 +140,32 @@ class SqlLedger implements Ledger {
       return noteForeignUse(this.#statements, address, observation);
     }
     const place = { address, store: this.#storeOf(address) };
-    const before = this.paymentsOf(address.id);
-    let callbacks = 0;
-    let stale = false;
-    for (const seen of observation.seen) {
-      callbacks += this.#applySeen(tx, now, place, seen);
-      stale ||= seen.block !== null && !this.#isOnBest(seen.block);
-    }
-    for (const gone of observation.gone) callbacks += this.#applyGone(tx, now, place, gone);
+    const changes = [
+      ...observation.seen.map((seen) => this.#applySeen(tx, now, place, seen)),
+      ...observation.gone.map((gone) => this.#applyGone(tx, now, place, gone)),
+    ];
+    const stale = observation.seen.some(({ block }) => block !== null && !this.#isOnBest(block));
     const { statusHash = unfinished } = observation;
     this.#statements.setStatus.run({ id: address.id, statusHash: stale ? unfinished : statusHash });
-    return { callbacks, reversed: reversedSince(before, this.paymentsOf(address.id)) };
+    return {
+      callbacks: sumOf(changes),
+      reversed: changes.flatMap(({ reversed }) => reversed ?? []),
+      ...(stale && { again: true }),
+    };
   }
 
-  promote(tx: Tx, now: number): number {
+  maturing(): number[] {
     const tip = this.#parts.headers.tip();
-    if (tip === undefined) return 0;
-    let callbacks = 0;
+    if (tip === undefined) return [];
     const settledBelow = tip.height - settledDepth + 1;
-    for (const { payment, ...place } of this.#statements.maturing.all({ settledBelow })) {
-      callbacks += this.#applySeen(tx, now, place, seenOf(payment));
-    }
-    return callbacks;
+    return this.#statements.maturing.all({ settledBelow }).map(({ id }) => id);
+  }
+
+  promote(tx: Tx, now: number, paymentIds: readonly number[]): number {
+    const changes = this.#statements.withPlace
+      .all({ ids: JSON.stringify(paymentIds) })
+      .map(({ payment, ...place }) => this.#applySeen(tx, now, place, seenOf(payment)));
+    return sumOf(changes);
   }
 
   offChain(): Scripthash[] {
@@ -191,30 +197,32 @@ class SqlLedger implements Ledger {
     return storeId === null ? null : (this.#statements.storeById.get({ storeId }) ?? null);
   }
 
-  /** Decides on one transaction and records what follows. Answers the number of callbacks. */
-  #applySeen(tx: Tx, now: number, place: Place, seen: Seen): number {
+  /** Decides on one transaction and records what follows. */
+  #applySeen(tx: Tx, now: number, place: Place, seen: Seen): Change {
     const row = this.#statements.find.get({ addressId: place.address.id, txid: seen.txid });
     const current = row && paymentOf(row);
     const fact = this.#factOf(seen.block, current);
-    if (fact === undefined) return 0;
+    if (fact === undefined) return noChange;
     const decision = decide(current, fact, this.#rulesOf(place, seen));
-    if (decision === undefined) return 0;
+    if (decision === undefined) return noChange;
     const paymentId = this.#save(tx, place.address, seen, row, decision, now);
     this.#keepRaw(seen, decision, now);
-    return this.#owe(tx, now, place, paymentId, seen, decision);
+    const callbacks = this.#owe(tx, now, place, paymentId, seen, decision);
+    return { callbacks, reversed: reversedBy(decision, row) };
   }
 
-  #applyGone(tx: Tx, now: number, place: Place, { txid, replacedBy }: Gone): number {
+  #applyGone(tx: Tx, now: number, place: Place, { txid, replacedBy }: Gone): Change {
     const row = this.#statements.find.get({ addressId: place.address.id, txid });
-    if (row === undefined) return 0;
+    if (row === undefined) return noChange;
     const seen = seenOf(row);
     // No silence outweighs a proof that still stands.
-    if (seen.block !== null && this.#isOnBest(seen.block)) return 0;
+    if (seen.block !== null && this.#isOnBest(seen.block)) return noChange;
     const decision = decide(paymentOf(row), { kind: 'gone' }, this.#rulesOf(place, seen));
-    if (decision === undefined) return 0;
+    if (decision === undefined) return noChange;
     const paymentId = this.#save(tx, place.address, seen, row, decision, now);
     this.#statements.setReplacedBy.run({ id: paymentId, replacedBy });
-    return this.#owe(tx, now, place, paymentId, seen, decision);
+    const callbacks = this.#owe(tx, now, place, paymentId, seen, decision);
+    return { callbacks, reversed: reversedBy(decision, row) };
   }
 
   #owe(
@@ -318,12 +326,20 @@ const policyOf = ({ requiredConfirmations, confirmationBands }: StoreRow): Polic
   bands: readBands(confirmationBands),
 });
 
-const isInBlock = ({ height }: PaymentRow): boolean => height !== null;
-
-function reversedSince(before: readonly PaymentRow[], after: readonly PaymentRow[]): Txid[] {
-  const wereInBlock = new Set(before.filter(isInBlock).map(({ id }) => id));
-  return after.filter((row) => wereInBlock.has(row.id) && !isInBlock(row)).map(({ txid }) => txid);
+/** What became of one payment. */
+interface Change {
+  readonly callbacks: number;
+  /** Set when it was in a block and is in none any more. */
+  readonly reversed?: Txid | undefined;
 }
+
+const noChange: Change = { callbacks: 0 };
+
+const sumOf = (changes: readonly Change[]): number =>
+  changes.reduce((sum, { callbacks }) => sum + callbacks, 0);
+
+const reversedBy = ({ next }: Decision, row: PaymentRow | undefined): Txid | undefined =>
+  row !== undefined && row.height !== null && next.block === null ? row.txid : undefined;
 
 function noteForeignUse(
   statements: LedgerStatements,

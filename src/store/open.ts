@@ -2,6 +2,7 @@
 
 import { type NetworkName, networks } from '../bitcoin/network.ts';
 import { PaygateError } from '../errors.ts';
+import { type AddressDesk, createAddressDesk } from './address-desk.ts';
 import { type Addresses, createAddresses } from './addresses.ts';
 import { type Admin, createAdmin } from './admin.ts';
 import { type Audit, createAudit } from './audit.ts';
@@ -12,6 +13,7 @@ import { createIdempotency, type Idempotency } from './idempotency.ts';
 import { createKeys, type Keys } from './keys.ts';
 import { createLedger, type Ledger } from './ledger.ts';
 import { createOutbox, type Outbox } from './outbox.ts';
+import { createPaymentDesk, type PaymentDesk } from './payment-desk.ts';
 import { createReceipts, type Receipts } from './receipts.ts';
 import { createServers, type Servers } from './servers.ts';
 
@@ -29,6 +31,8 @@ export interface Store {
   readonly headers: Headers;
   readonly ledger: Ledger;
   readonly receipts: Receipts;
+  readonly paymentDesk: PaymentDesk;
+  readonly addressDesk: AddressDesk;
   readonly outbox: Outbox;
   readonly servers: Servers;
 }
@@ -38,6 +42,8 @@ export interface OpenOptions extends DatabaseOptions {
   readonly network: NetworkName | undefined;
   /** A payment is another than before; after the commit. */
   readonly onPayment?: (paymentId: number) => void;
+  /** How far the mark says that a wallet issued which the file did not know at the start, by its name. */
+  readonly floorOf?: (wallet: string) => number;
   /** Names a new file. */
   readonly newInstance: () => string;
 }
@@ -48,7 +54,7 @@ export async function openStore(options: OpenOptions): Promise<Store> {
   try {
     const catalog = createCatalog(database.orm);
     await claim(database, catalog, options);
-    const addresses = createAddresses(database.orm, catalog);
+    const addresses = createAddresses(database.orm, catalog, options.floorOf ?? (() => 0));
     const headers = createHeaders(database.orm);
     const outbox = createOutbox(database);
     return {
@@ -63,6 +69,8 @@ export async function openStore(options: OpenOptions): Promise<Store> {
       addresses,
       headers,
       receipts: createReceipts(database.orm),
+      paymentDesk: createPaymentDesk(database.orm),
+      addressDesk: createAddressDesk(database.orm),
       outbox,
       ledger: createLedger({
         orm: database.orm,

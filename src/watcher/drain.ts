@@ -7,6 +7,7 @@ import { type HistoryItem, statusHash } from '../domain/history.ts';
 import { ServerError } from '../electrum/framing.ts';
 import type { Session } from '../electrum/session.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
+import type { Observation } from '../store/ledger.ts';
 import type { Store } from '../store/open.ts';
 import type { World } from '../world.ts';
 import { gather } from './gather.ts';
@@ -18,6 +19,8 @@ import type { CallWitness } from './witness.ts';
 
 /** Scripts worked on at once. */
 const scriptsAtOnce = 16;
+/** Payments in one commit: some 20 ms of work. */
+const recordedAtOnce = 200;
 
 export interface DrainParts {
   readonly world: World;
@@ -178,24 +181,31 @@ class DirtySet implements Drain {
     });
     // What a session said before it ended is no longer worth writing down.
     if (this.#isOver(session)) throw new PaygateError('unavailable', 'the session has ended');
-    const applied = await store.database.write((tx) =>
-      store.ledger.apply(tx, world.now(), observation),
-    );
+    if (!(await this.#record(observation))) return this.mark(scripthash, 'again');
     if (observation.statusHash === undefined) {
       this.#waitingForTip.add(scripthash);
       this.#later(scripthash);
     } else this.#failures.delete(scripthash);
-    if (applied.again) this.mark(scripthash, 'again');
-    if (applied.callbacks > 0) this.#parts.onCallbacks();
-    for (const txid of applied.reversed) {
-      world.log.warn('a payment was taken back by the chain', { txid });
-    }
     for (const { txid, replacedBy } of observation.gone) {
       world.log.warn('a payment is gone', { txid, replacedBy });
     }
-    if (applied.foreignUse !== undefined) {
-      world.log.warn('an address was paid that was not issued yet', { ...applied.foreignUse });
+  }
+
+  /** @returns false when it was overtaken, and must be made anew */
+  async #record(observation: Observation): Promise<boolean> {
+    const { store, world, onCallbacks } = this.#parts;
+    for (const part of partsOf(observation)) {
+      const applied = await store.database.write((tx) => store.ledger.apply(tx, world.now(), part));
+      if (applied.callbacks > 0) onCallbacks();
+      for (const txid of applied.reversed) {
+        world.log.warn('a payment was taken back by the chain', { txid });
+      }
+      if (applied.foreignUse !== undefined) {
+        world.log.warn('an address was paid that was not issued yet', { ...applied.foreignUse });
+      }
+      if (applied.again) return false;
     }
+    return true;
   }
 
   /** A history, of another server where the watched one refuses it. What failed before lets others go first. */
@@ -265,4 +275,18 @@ class DirtySet implements Drain {
       this.mark(scripthash);
     });
   }
+}
+
+/**
+ * A flood of payments to one address is recorded in several commits, so that nothing else waits for
+ * all of it. Only the last one has the status: should it not come to that, the whole is looked at again.
+ */
+export function* partsOf(observation: Observation): Generator<Observation> {
+  const { seen } = observation;
+  let from = 0;
+  for (; from + recordedAtOnce < seen.length; from += recordedAtOnce) {
+    const part = seen.slice(from, from + recordedAtOnce);
+    yield { ...observation, seen: part, gone: [], statusHash: undefined };
+  }
+  yield { ...observation, seen: seen.slice(from) };
 }

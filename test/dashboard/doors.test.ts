@@ -159,7 +159,7 @@ describe('the first password', () => {
     const unlike = await visitor.submit(path, 'enter', { ...fields, 'password-again': 'another' });
     expect(unlike.status).toBe(400);
     const entered = await visitor.submit(path, 'enter', fields);
-    expect([entered.status, entered.to]).toEqual([303, home]);
+    expect([entered.status, entered.to]).toEqual([303, `${home}/welcome`]);
     expect((await visitor.get(home)).status).toBe(200);
     const late = await visitorOf(house).get(path);
     expect(late.text).toContain('no longer valid');
@@ -307,7 +307,7 @@ describe('wrong passwords', () => {
       expect(seen.status).toBe(401);
     }
     const seen = await visitor.submit(`${home}/sign-in`, 'sign-in', { password });
-    expect(seen.status).toBe(429);
+    expect([seen.status, seen.headers.get('Retry-After')]).toEqual([429, '6']);
     await house.world.advance(minuteMs);
     expect((await visitor.submit(`${home}/sign-in`, 'sign-in', { password })).status).toBe(303);
   });
@@ -446,7 +446,7 @@ test('what browsers load beside a page is sent by us, small, and may be kept for
   const found = [...text.matchAll(/(?:href|src)="(\/dashboard\/assets\/[^"]+)"/g)].map(
     ([, path]) => path,
   );
-  expect(found).toHaveLength(2);
+  expect(found).toHaveLength(3);
   let bytes = text.length;
   for (const path of found) {
     const seen = await visitorOf(house).get(path ?? '');

@@ -234,6 +234,23 @@ describe('amounts and addresses', () => {
     expect(place).toBeLessThan(60);
   });
 
+  test('a flood that takes several commits is recorded to its end', async () => {
+    const house = await openReady({ before: (chain) => chain.stock(460, 20_000) });
+    const address = await house.newAddress();
+    for (let count = 0; count < 450; count += 1) house.chain.pay([{ address, valueSat: 600 }]);
+    await house.settle();
+    expect(await payments(house, address)).toHaveLength(450);
+    expect(house.statuses(address)).toHaveLength(450);
+    const asked = house.server.count('blockchain.scripthash.get_history');
+    house.server.disconnectAll();
+    await house.world.until(() => !house.app.health().electrum.caught_up);
+    await house.world.advance(5_000);
+    await untilReady(house);
+    await house.settle();
+    // Its status is that of the whole history.
+    expect(house.server.count('blockchain.scripthash.get_history')).toBe(asked);
+  });
+
   test('a flood of replacements, too, is told of one by one', async () => {
     const house = await openReady({ before: (chain) => chain.stock(120, 20_000) });
     const address = await house.newAddress();

@@ -192,7 +192,7 @@ describe('payment, callback and status hash', () => {
     const failed = shop.write((tx) => {
       const result = shop.connect();
       if (result.kind === 'best') shop.headers.setBest(tx, result.added, result.forkHeight);
-      expect(shop.ledger.promote(tx, now)).toBe(1);
+      expect(shop.ledger.promote(tx, now, shop.ledger.maturing())).toBe(1);
       throw new Error('no');
     });
     await expect(failed).rejects.toThrow('no');
@@ -220,7 +220,7 @@ describe('payment, callback and status hash', () => {
     const old = shop.observation(issued);
     shop.chain.reorganise(1, { transactions: 'mempool' });
     await shop.follow();
-    await shop.observe(issued, old);
+    expect(await shop.observe(issued, old)).toEqual({ callbacks: 0, reversed: [], again: true });
     expect(shop.payments(issued)).toEqual([]);
     expect(shop.row(issued).statusHash).toBe('unfinished');
     await shop.observe(issued);

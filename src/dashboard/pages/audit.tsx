@@ -1,6 +1,6 @@
 // The audit log: what was changed here and through the API.
 
-import { Layout, Time } from '../layout.tsx';
+import { Layout, Table, Time } from '../layout.tsx';
 import type { Page, Visit } from '../visit.ts';
 
 const most = 200;
@@ -9,33 +9,31 @@ export const auditPage: Page = { path: '/settings/audit', show: (visit) => audit
 
 const auditLog = (visit: Visit) => (
   <Layout visit={visit} title="Changes">
-    <div class="scroll">
-      <table>
-        <thead>
+    <Table label="Changes">
+      <thead>
+        <tr>
+          <th scope="col">When</th>
+          <th scope="col">Who</th>
+          <th scope="col">What</th>
+          <th scope="col">Store</th>
+          <th scope="col">Values</th>
+        </tr>
+      </thead>
+      <tbody>
+        {visit.parts.store.audit.list(most).map((row) => (
           <tr>
-            <th scope="col">When</th>
-            <th scope="col">Who</th>
-            <th scope="col">What</th>
-            <th scope="col">Store</th>
-            <th scope="col">Values</th>
+            <td>
+              <Time at={row.at} />
+            </td>
+            <td>{row.keyId === null ? 'dashboard' : `API key ${row.keyId}`}</td>
+            <td>{row.action}</td>
+            <td>{row.storeId}</td>
+            <td>
+              <code>{row.detail}</code>
+            </td>
           </tr>
-        </thead>
-        <tbody>
-          {visit.parts.store.audit.list(most).map((row) => (
-            <tr>
-              <td>
-                <Time at={row.at} />
-              </td>
-              <td>{row.keyId === null ? 'dashboard' : `API key ${row.keyId}`}</td>
-              <td>{row.action}</td>
-              <td>{row.storeId}</td>
-              <td>
-                <code>{row.detail}</code>
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+        ))}
+      </tbody>
+    </Table>
   </Layout>
 );

@@ -6,6 +6,7 @@ import { Form, Narrow, Problem, Switch } from '../layout.tsx';
 import { leastPasswordLength } from '../password.ts';
 import { beginSession, giveCookie } from '../session.ts';
 import { base, type Outcome, type Page, type Visit } from '../visit.ts';
+import { isUnfinished, welcomePath } from './welcome.tsx';
 
 export const enterPage: Page = {
   path: '/enter',
@@ -96,5 +97,5 @@ async function enter(visit: Visit): Promise<Outcome> {
     return beginSession(tx, { ...visit, session: undefined });
   });
   giveCookie(visit, token);
-  return { to: base };
+  return { to: isUnfinished(visit) ? welcomePath : base };
 }

@@ -11,6 +11,7 @@ import { field, type Visit } from '../visit.ts';
 const defaultConfirmations = 2;
 /** How many bands the form offers; the command line takes more. */
 const leastBandRows = 2;
+const secretBytes = 18;
 
 interface Props {
   readonly visit: Visit;
@@ -31,7 +32,7 @@ export const StoreFields = ({ visit, row }: Props) => (
       name="callback-url"
       label="Callback URL"
       value={row?.callbackUrl}
-      help="Where your shop is told of payments, such as https://shop.example/callback?secret=…"
+      help={`Where your shop is told of payments, such as https://shop.example/callback?secret=${row === undefined ? secretFor(visit) : '…'}`}
       attributes={{ inputmode: 'url', spellcheck: 'false', autocomplete: 'off' }}
     />
     <Field
@@ -42,8 +43,23 @@ export const StoreFields = ({ visit, row }: Props) => (
       attributes={{ inputmode: 'numeric', pattern: '\\d{1,3}' }}
     />
     <details open={row !== undefined}>
-      <summary>More confirmations for large amounts, and special addresses</summary>
+      <summary>More confirmations for large amounts, and what else is special</summary>
       <Bands row={row} visit={visit} />
+      <Field
+        visit={visit}
+        name="minimum"
+        label="Tell only payments of at least (BTC)"
+        value={row?.minimumSat ? bitcoinOf(row.minimumSat) : undefined}
+        help="Left empty, every payment is told. Smaller ones are recorded all the same."
+        required={false}
+        attributes={{ inputmode: 'decimal' }}
+      />
+      <Switch
+        visit={visit}
+        name="omit-rbf"
+        label="Leave rbf=1 out of callbacks, for plugins that do not count such payments"
+        on={row?.omitRbf ?? false}
+      />
       <Switch
         visit={visit}
         name="reversal-callback"
@@ -65,6 +81,10 @@ export const StoreFields = ({ visit, row }: Props) => (
     </details>
   </>
 );
+
+/** Ready to be used: whoever does not know it can't pretend to be paygate. */
+const secretFor = ({ parts }: Visit): string =>
+  Buffer.from(parts.world.randomBytes(secretBytes)).toString('base64url');
 
 const Bands = ({ row, visit }: { readonly visit: Visit; readonly row: StoreRow | undefined }) => {
   const bands = row === undefined ? [] : readBands(row.confirmationBands);
@@ -114,9 +134,17 @@ export function storeFieldsIn(visit: Visit) {
     requiredConfirmations: wholeNumber(visit, 'confirmations', 1, mostConfirmations),
     confirmationBands: writeBands(bandsIn(visit)),
     reversalCallback: isOn(visit, 'reversal-callback'),
+    omitRbf: isOn(visit, 'omit-rbf'),
+    minimumSat: minimumIn(visit),
     allowPrivateCallback,
     allowHttpCallback,
   } satisfies StoreChange;
+}
+
+/** Null where every payment is told. */
+function minimumIn(visit: Visit): number | null {
+  const text = field(visit, 'minimum');
+  return text === '' ? null : parseBitcoin(text) || null;
 }
 
 function bandsIn(visit: Visit): Band[] {

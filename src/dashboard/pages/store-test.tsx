@@ -5,6 +5,7 @@ import { exampleOrder } from '../../delivery/example.ts';
 import type { Attempt, Order } from '../../delivery/sender.ts';
 import { callbackTarget } from '../../domain/callback.ts';
 import type { StoreRow } from '../../store/catalog.ts';
+import { noteTested, testedAt } from '../../store/settings.ts';
 import { Form, Layout } from '../layout.tsx';
 import { base, idIn, type Outcome, type Visit } from '../visit.ts';
 
@@ -36,6 +37,9 @@ export async function sendTest(visit: Visit): Promise<Outcome> {
     randomBytes: (length) => world.randomBytes(length),
   });
   const attempt = await sender.send(order, new AbortController().signal);
+  if (attempt.outcome === 'delivered' && testedAt(store.catalog) === undefined) {
+    await store.database.write((tx) => noteTested(tx, store.catalog, visit.now));
+  }
   return { show: exchange(visit, row, order, attempt) };
 }
 
@@ -73,7 +77,8 @@ const exchange = (visit: Visit, row: StoreRow, order: Order, attempt: Attempt) =
     ) : null}
     <Form visit={visit} does="send-test" button="Send it again" />
     <p>
-      <a href={`${base}/stores/${row.id}`}>Back to the store</a>
+      <a href={`${base}/stores/${row.id}`}>Back to the store</a>, or{' '}
+      <a href={`${base}/welcome`}>on with setting up</a>
     </p>
   </Layout>
 );

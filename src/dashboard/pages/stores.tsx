@@ -4,7 +4,7 @@ import { redactUrl } from '../../domain/callback.ts';
 import { PaygateError } from '../../errors.ts';
 import { note } from '../audit.ts';
 import { choice } from '../form.ts';
-import { Form, Layout, Note, Time } from '../layout.tsx';
+import { Form, Layout, Note, Table, Time } from '../layout.tsx';
 import { requireFresh } from '../session.ts';
 import { base, type Outcome, type Page, type Visit } from '../visit.ts';
 
@@ -87,34 +87,32 @@ const StoreList = ({ visit: { parts } }: { readonly visit: Visit }) => {
   const rows = parts.store.catalog.stores();
   if (rows.length === 0) return <p>There is none yet.</p>;
   return (
-    <div class="scroll">
-      <table>
-        <thead>
+    <Table label="All stores">
+      <thead>
+        <tr>
+          <th scope="col">Store</th>
+          <th scope="col">Callback URL</th>
+          <th scope="col">Wallet</th>
+          <th scope="col">Since</th>
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((row) => (
           <tr>
-            <th scope="col">Store</th>
-            <th scope="col">Callback URL</th>
-            <th scope="col">Wallet</th>
-            <th scope="col">Since</th>
+            <td>
+              <a href={`${here}/${row.id}`}>{row.name}</a>
+            </td>
+            <td>
+              <code>{redactUrl(row.callbackUrl)}</code>
+            </td>
+            <td>{row.walletId === null ? 'none yet' : `Wallet ${row.walletId}`}</td>
+            <td>
+              <Time at={row.createdAt} />
+            </td>
           </tr>
-        </thead>
-        <tbody>
-          {rows.map((row) => (
-            <tr>
-              <td>
-                <a href={`${here}/${row.id}`}>{row.name}</a>
-              </td>
-              <td>
-                <code>{redactUrl(row.callbackUrl)}</code>
-              </td>
-              <td>{row.walletId === null ? 'none yet' : `Wallet ${row.walletId}`}</td>
-              <td>
-                <Time at={row.createdAt} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+        ))}
+      </tbody>
+    </Table>
   );
 };
 

@@ -1,0 +1,97 @@
+// The addresses that customers hold, newest first, and how wide each wallet's gap is.
+
+import { gapLimitNeeded } from '../../domain/allocation.ts';
+import type { AddressEntry } from '../../store/address-desk.ts';
+import { Layout, Table, Time } from '../layout.tsx';
+import { base, type Page, type Visit } from '../visit.ts';
+import {
+  askedChoice,
+  askedNumber,
+  Choice,
+  Filters,
+  Pager,
+  pageSize,
+  StoreChoice,
+} from './listing.tsx';
+
+const here = `${base}/addresses`;
+
+export const addressesPage: Page = { path: '/addresses', show: (visit) => addressesMarkup(visit) };
+
+function addressesMarkup(visit: Visit) {
+  const state = askedChoice(visit, 'state', ['paid', 'unpaid']);
+  const rows = visit.parts.store.addressDesk.list({
+    storeId: askedNumber(visit, 'store'),
+    ...(state !== undefined && { paid: state === 'paid' }),
+    beforeId: askedNumber(visit, 'before'),
+    limit: pageSize,
+  });
+  return (
+    <Layout visit={visit} title="Addresses">
+      <Gaps visit={visit} />
+      <Filters path={here}>
+        <Choice
+          visit={visit}
+          name="state"
+          label="Show"
+          options={[
+            ['paid', 'paid'],
+            ['unpaid', 'unpaid'],
+          ]}
+        />
+        <StoreChoice visit={visit} />
+      </Filters>
+      {rows.length === 0 ? <p>There is no such address.</p> : <AddressTable rows={rows} />}
+      <Pager visit={visit} rows={rows} />
+    </Layout>
+  );
+}
+
+const Gaps = ({ visit: { parts } }: { readonly visit: Visit }) => (
+  <ul class="plain">
+    {parts.store.catalog.wallets().map(({ id }) => {
+      const unpaid = parts.store.addresses.unpaidRun(id);
+      const needed = gapLimitNeeded({ unpaid, widest: 0 }, parts.walletGap);
+      return (
+        <li class={needed === undefined ? undefined : 'alarm'}>
+          Wallet {id}: the last {unpaid} addresses are unpaid.{' '}
+          {needed === undefined
+            ? ''
+            : `Your own wallet may not show the next payment: set its gap limit to ${needed}.`}
+        </li>
+      );
+    })}
+  </ul>
+);
+
+const AddressTable = ({ rows }: { readonly rows: readonly AddressEntry[] }) => (
+  <Table label="Addresses">
+    <thead>
+      <tr>
+        <th scope="col">Address</th>
+        <th scope="col">Paid</th>
+        <th scope="col">Given out</th>
+        <th scope="col">Store</th>
+        <th scope="col">Place</th>
+      </tr>
+    </thead>
+    <tbody>
+      {rows.map((row) => (
+        <tr>
+          <td>
+            <a href={`${here}/${row.id}`}>
+              <code>{row.address}</code>
+            </a>
+          </td>
+          <td>{row.isPaid ? 'paid' : 'unpaid'}</td>
+          <td>{row.issuedAt === null ? '' : <Time at={row.issuedAt} />}</td>
+          <td>{row.storeName}</td>
+          <td>
+            {row.origin === 'skipped' ? 'skipped, ' : ''}wallet {row.walletId}, index{' '}
+            {row.derivationIndex}
+          </td>
+        </tr>
+      ))}
+    </tbody>
+  </Table>
+);

@@ -1,0 +1,170 @@
+// The callbacks, newest first: owed, delivered, overtaken, given up, and those whose answer is doubted.
+
+import { PaygateError } from '../../errors.ts';
+import type { CallbackFilter, CallbackRow } from '../../store/callback-desk.ts';
+import type { CallbackState } from '../../store/schema.ts';
+import { note } from '../audit.ts';
+import { wholeNumber } from '../form.ts';
+import { Form, Layout, Note, Table, Time } from '../layout.tsx';
+import { base, type Outcome, type Page, type Visit } from '../visit.ts';
+import {
+  askedChoice,
+  askedNumber,
+  Choice,
+  Filters,
+  Pager,
+  pageSize,
+  StoreChoice,
+} from './listing.tsx';
+
+const here = `${base}/callbacks`;
+
+export const callbackStates: Readonly<Record<CallbackState, string>> = {
+  owed: 'owed',
+  delivered: 'delivered',
+  superseded: 'overtaken by a newer one',
+  exhausted: 'given up',
+};
+
+const filters = ['owed', 'delivered', 'superseded', 'exhausted', 'flagged'] as const;
+
+export const callbacksPage: Page = {
+  path: '/callbacks',
+  show: (visit) => callbacks(visit),
+  actions: { resend: resendChosen, 'resend-failed': resendFailed },
+};
+
+function callbacks(visit: Visit) {
+  const filter = filterOf(visit);
+  const rows = visit.parts.store.outbox.list(filter);
+  return (
+    <Layout visit={visit} title="Callbacks">
+      <Note visit={visit} />
+      <Filters path={here}>
+        <Choice
+          visit={visit}
+          name="state"
+          label="State"
+          options={filters.map((state) => [state, nameOf(state)] as const)}
+        />
+        <StoreChoice visit={visit} />
+      </Filters>
+      {rows.length === 0 ? (
+        <p>There is no such callback.</p>
+      ) : (
+        <Form visit={visit} does="resend" button="Send the chosen ones again">
+          <CallbackTable rows={rows} />
+        </Form>
+      )}
+      <Pager visit={visit} rows={rows} />
+      <Failed visit={visit} />
+    </Layout>
+  );
+}
+
+const nameOf = (state: (typeof filters)[number]): string =>
+  state === 'flagged' ? 'delivered, but the answer is doubtful' : callbackStates[state];
+
+function filterOf(visit: Visit): CallbackFilter {
+  const state = askedChoice(visit, 'state', filters);
+  return {
+    storeId: askedNumber(visit, 'store'),
+    ...(state === 'flagged' ? { doubted: true } : { state }),
+    beforeId: askedNumber(visit, 'before'),
+    limit: pageSize,
+  };
+}
+
+const CallbackTable = ({ rows }: { readonly rows: readonly CallbackRow[] }) => (
+  <Table label="Callbacks">
+    <thead>
+      <tr>
+        <th scope="col">
+          <span class="hidden">Choose</span>
+        </th>
+        <th scope="col">Made</th>
+        <th scope="col">Status</th>
+        <th scope="col">State</th>
+        <th scope="col">Attempts</th>
+        <th scope="col">Last answer</th>
+        <th scope="col">Address</th>
+      </tr>
+    </thead>
+    <tbody>
+      {rows.map((row) => (
+        <tr>
+          <td>
+            <input
+              type="checkbox"
+              name="id"
+              value={row.id}
+              aria-label={`Choose callback ${row.id}`}
+            />
+          </td>
+          <td>
+            <a href={`${here}/${row.id}`}>
+              <Time at={row.createdAt} />
+            </a>
+          </td>
+          <td>{row.status}</td>
+          <td class={row.state === 'exhausted' ? 'bad' : undefined}>{callbackStates[row.state]}</td>
+          <td>{row.attemptCount}</td>
+          <td>{lastAnswer(row)}</td>
+          <td>
+            <code>{row.address}</code>
+          </td>
+        </tr>
+      ))}
+    </tbody>
+  </Table>
+);
+
+function lastAnswer({ reason, doubt, outcome }: CallbackRow): string {
+  if (doubt !== null) return `delivered, but the answer says “${doubt}”`;
+  return reason ?? outcome ?? '';
+}
+
+const Failed = ({ visit }: { readonly visit: Visit }) => {
+  const rows = visit.parts.store.catalog.stores();
+  return rows.length === 0 ? null : (
+    <section aria-labelledby="failed">
+      <h2 id="failed">Send all failed ones again</h2>
+      <p>Those that were given up, and those that wait after a failure.</p>
+      <Form visit={visit} does="resend-failed" button="Send them">
+        <label>
+          Of the store
+          <select name="store">
+            {rows.map(({ id, name }) => (
+              <option value={id}>{name}</option>
+            ))}
+          </select>
+        </label>
+      </Form>
+    </section>
+  );
+};
+
+async function resendChosen(visit: Visit): Promise<Outcome> {
+  const ids = visit.form.getAll('id').map(Number);
+  if (ids.length === 0 || !ids.every(Number.isSafeInteger)) {
+    throw new PaygateError('invalid', 'Choose which ones.');
+  }
+  const { outbox, database } = visit.parts.store;
+  await database.write((tx) => {
+    for (const id of ids) outbox.resend(tx, visit.now, id);
+    note(visit, tx, 'callback.resend', { ids });
+  });
+  visit.parts.onCallbacks();
+  return { to: `${here}?done=resent` };
+}
+
+async function resendFailed(visit: Visit): Promise<Outcome> {
+  const storeId = wholeNumber(visit, 'store', 1, Number.MAX_SAFE_INTEGER);
+  const { outbox, database } = visit.parts.store;
+  await database.write((tx) => {
+    const count = outbox.resendFailed(tx, visit.now, storeId, 0);
+    note(visit, tx, 'callback.resend-failed', { count }, storeId);
+  });
+  visit.parts.onCallbacks();
+  return { to: `${here}?done=resent` };
+}

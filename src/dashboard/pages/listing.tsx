@@ -1,0 +1,131 @@
+// What the lists have in common: filters that stand in the address, and pages that go by the row's number.
+
+import type { Child } from 'hono/jsx';
+import { PaygateError } from '../../errors.ts';
+import type { Visit } from '../visit.ts';
+
+export const pageSize = 50;
+
+/** What is asked for in the page's address; undefined where it is empty. */
+export function asked({ context }: Visit, name: string): string | undefined {
+  return context.req.query(name)?.trim() || undefined;
+}
+
+/** @throws PaygateError invalid */
+export function askedNumber(visit: Visit, name: string): number | undefined {
+  const text = asked(visit, name);
+  if (text === undefined || /^[1-9]\d{0,14}$/.test(text))
+    return (text && Number(text)) || undefined;
+  throw new PaygateError('invalid', `${name}: a number is expected.`);
+}
+
+/** @throws PaygateError invalid */
+export function askedChoice<T extends string>(
+  visit: Visit,
+  name: string,
+  values: readonly T[],
+): T | undefined {
+  const text = asked(visit, name);
+  if (text === undefined) return undefined;
+  const found = values.find((value) => value === text);
+  if (found !== undefined) return found;
+  throw new PaygateError('invalid', `${name}: one of ${values.join(', ')} is expected.`);
+}
+
+/** Start of a day in UTC. @throws PaygateError invalid */
+export function askedDay(visit: Visit, name: string): number | undefined {
+  const text = asked(visit, name);
+  if (text === undefined) return undefined;
+  const at = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN;
+  if (Number.isFinite(at)) return at;
+  throw new PaygateError('invalid', `${name}: a day such as 2026-11-21 is expected.`);
+}
+
+interface FiltersProps {
+  readonly path: string;
+  readonly children?: Child;
+}
+
+export const Filters = ({ path, children }: FiltersProps) => (
+  <form method="get" action={path} class="row filters">
+    {children}
+    <button type="submit">Show</button>
+  </form>
+);
+
+interface ChoiceProps {
+  readonly visit: Visit;
+  readonly name: string;
+  readonly label: string;
+  readonly options: readonly (readonly [value: string | number, text: string])[];
+}
+
+export const Choice = ({ visit, name, label, options }: ChoiceProps) => (
+  <label>
+    {label}
+    <select name={name}>
+      <option value="">All</option>
+      {options.map(([value, text]) => (
+        <option value={value} selected={asked(visit, name) === String(value)}>
+          {text}
+        </option>
+      ))}
+    </select>
+  </label>
+);
+
+export const StoreChoice = ({ visit }: { readonly visit: Visit }) => (
+  <Choice
+    visit={visit}
+    name="store"
+    label="Store"
+    options={visit.parts.store.catalog
+      .stores({ archived: true })
+      .map(({ id, name }) => [id, name] as const)}
+  />
+);
+
+interface PagerProps {
+  readonly visit: Visit;
+  readonly rows: readonly { readonly id: number }[];
+}
+
+/** The way to older rows, where there may be any. */
+export function Pager({ visit, rows }: PagerProps) {
+  const last = rows.at(-1);
+  const isFirst = asked(visit, 'before') === undefined;
+  return (
+    <nav aria-label="Pages">
+      <ul>
+        {isFirst ? null : (
+          <li>
+            <a href={withQuery(visit, { before: undefined })}>Newest</a>
+          </li>
+        )}
+        {last === undefined || rows.length < pageSize ? null : (
+          <li>
+            <a href={withQuery(visit, { before: last.id })} rel="next">
+              Older
+            </a>
+          </li>
+        )}
+      </ul>
+    </nav>
+  );
+}
+
+/** The page's own address with another query; undefined takes a name out. */
+export function withQuery(
+  { url }: Visit,
+  change: Readonly<Record<string, string | number | undefined>>,
+  path?: string,
+): string {
+  const [own = '', query = ''] = url.split('?');
+  const parameters = new URLSearchParams(query);
+  for (const [name, value] of Object.entries(change)) {
+    if (value === undefined) parameters.delete(name);
+    else parameters.set(name, String(value));
+  }
+  const text = String(parameters);
+  return text === '' ? (path ?? own) : `${path ?? own}?${text}`;
+}

@@ -1,0 +1,150 @@
+// The payments, newest first, with what they are searched by.
+
+import { addressToScript, scripthash } from '../../bitcoin/address.ts';
+import type { Scripthash, Txid } from '../../bitcoin/ids.ts';
+import { networks } from '../../bitcoin/network.ts';
+import type { PaymentState } from '../../domain/payment.ts';
+import { confirmationsOf } from '../../http/merchant-tx.ts';
+import type { PaymentEntry, PaymentFilter } from '../../store/payment-desk.ts';
+import { Amount, Layout, Table, Time } from '../layout.tsx';
+import { base, type Page, type Visit } from '../visit.ts';
+import {
+  asked,
+  askedChoice,
+  askedDay,
+  askedNumber,
+  Choice,
+  Filters,
+  Pager,
+  pageSize,
+  StoreChoice,
+  withQuery,
+} from './listing.tsx';
+
+const here = `${base}/payments`;
+const dayMs = 86_400_000;
+
+export const stateNames: Readonly<Record<PaymentState, string>> = {
+  unconfirmed: 'seen, in no block yet',
+  confirming: 'in a block, not final yet',
+  confirmed: 'final',
+  settled: 'final, beyond any reorganisation',
+  dropped: 'gone: in no block and no mempool',
+};
+
+const states = Object.keys(stateNames) as PaymentState[];
+
+export const paymentsPage: Page = { path: '/payments', show: (visit) => payments(visit) };
+
+function payments(visit: Visit) {
+  const search = searchOf(visit);
+  const filter = { ...filterOf(visit), beforeId: askedNumber(visit, 'before'), limit: pageSize };
+  const rows =
+    search === undefined ? [] : visit.parts.store.paymentDesk.list({ ...filter, ...search });
+  return (
+    <Layout visit={visit} title="Payments" live={asked(visit, 'before') === undefined}>
+      <Filters path={here}>
+        <label>
+          Address or transaction
+          <input type="search" name="q" value={asked(visit, 'q')} spellcheck={false} />
+        </label>
+        <StoreChoice visit={visit} />
+        <Choice
+          visit={visit}
+          name="state"
+          label="State"
+          options={states.map((state) => [state, stateNames[state]] as const)}
+        />
+        <label>
+          From
+          <input type="date" name="from" value={asked(visit, 'from')} />
+        </label>
+        <label>
+          To
+          <input type="date" name="to" value={asked(visit, 'to')} />
+        </label>
+      </Filters>
+      {rows.length === 0 ? (
+        <p>There is no such payment.</p>
+      ) : (
+        <PaymentTable visit={visit} rows={rows} />
+      )}
+      <Pager visit={visit} rows={rows} />
+      <p>
+        <a href={withQuery(visit, { before: undefined }, `${here}/export`)} download>
+          All of these as a table (CSV)
+        </a>
+      </p>
+    </Layout>
+  );
+}
+
+/** All but what is searched for by itself. @throws PaygateError invalid */
+export function filterOf(visit: Visit): Omit<PaymentFilter, 'limit'> {
+  const to = askedDay(visit, 'to');
+  return {
+    storeId: askedNumber(visit, 'store'),
+    state: askedChoice(visit, 'state', states),
+    since: askedDay(visit, 'from'),
+    until: to === undefined ? undefined : to + dayMs,
+  };
+}
+
+/** What the search field names; undefined for what can be no payment of ours. */
+export function searchOf(
+  visit: Visit,
+): { readonly scripthash?: Scripthash; readonly txid?: Txid } | undefined {
+  const text = asked(visit, 'q');
+  if (text === undefined) return {};
+  if (/^[0-9a-f]{64}$/i.test(text)) return { txid: text.toLowerCase() as Txid };
+  try {
+    return { scripthash: scripthash(addressToScript(text, networks[visit.parts.store.network])) };
+  } catch {
+    return undefined;
+  }
+}
+
+interface TableProps {
+  readonly visit: Visit;
+  readonly rows: readonly PaymentEntry[];
+}
+
+export const PaymentTable = ({ visit, rows }: TableProps) => (
+  <Table label="Payments">
+    <thead>
+      <tr>
+        <th scope="col">Seen</th>
+        <th scope="col">Amount</th>
+        <th scope="col">State</th>
+        <th scope="col">Confirmations</th>
+        <th scope="col">Store</th>
+        <th scope="col">Address</th>
+      </tr>
+    </thead>
+    <tbody>
+      {rows.map((row) => (
+        <tr>
+          <td>
+            <a href={`${here}/${row.id}`}>
+              <Time at={row.firstSeenAt} />
+            </a>
+          </td>
+          <td>
+            <Amount sat={row.valueSat} />
+          </td>
+          <td class={classOf(row.state)}>{stateNames[row.state]}</td>
+          <td>{confirmationsOf(visit.parts.store, row.height)}</td>
+          <td>{row.storeName}</td>
+          <td>
+            <code>{row.address}</code>
+          </td>
+        </tr>
+      ))}
+    </tbody>
+  </Table>
+);
+
+export function classOf(state: PaymentState): string | undefined {
+  if (state === 'dropped') return 'bad';
+  return state === 'confirmed' || state === 'settled' ? 'good' : undefined;
+}

@@ -1,0 +1,127 @@
+// The Electrum servers as they stand now; a changed certificate is accepted here, and a deep branch followed.
+
+import { PaygateError } from '../../errors.ts';
+import type { ServerHealth } from '../../http/health.ts';
+import { acceptBranch, readHold } from '../../store/hold.ts';
+import { note } from '../audit.ts';
+import { Form, Layout, Note, Time } from '../layout.tsx';
+import { requireFresh } from '../session.ts';
+import { base, field, type Outcome, type Page, type Visit } from '../visit.ts';
+
+const here = `${base}/servers`;
+
+export const serversPage: Page = {
+  path: '/servers',
+  show: (visit) => serversMarkup(visit),
+  actions: { accept, follow },
+};
+
+function serversMarkup(visit: Visit) {
+  const { electrum } = visit.parts.health();
+  return (
+    <Layout visit={visit} title="Servers" poll>
+      <Note visit={visit} />
+      <p>
+        {electrum.server === null ? 'No server is connected.' : `${electrum.server} is in use.`}{' '}
+        {electrum.caught_up ? 'Every address has been compared with it.' : 'Still catching up.'}
+      </p>
+      {electrum.servers.map((server) => (
+        <Server visit={visit} server={server} />
+      ))}
+      <Branches visit={visit} />
+    </Layout>
+  );
+}
+
+interface ServerProps {
+  readonly visit: Visit;
+  readonly server: ServerHealth;
+}
+
+const Server = ({ visit, server }: ServerProps) => (
+  <section aria-label={server.server}>
+    <h2>{server.server}</h2>
+    <dl class="facts">
+      {factsOf(server).map(([name, value]) => (
+        <>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </>
+      ))}
+      {server.banned_until === undefined ? null : (
+        <>
+          <dt>Banned until</dt>
+          <dd class="bad">
+            <Time at={server.banned_until * 1000} />: {server.ban_reason}
+          </dd>
+        </>
+      )}
+    </dl>
+    {server.certificate_refused ? (
+      <>
+        <p class="alarm">
+          It shows another certificate than before, so it is not used. Accept that only if you know
+          why, such as a server of your own that was set up anew.
+        </p>
+        <Form visit={visit} does="accept" button="Accept its new certificate" grave confirm>
+          <input type="hidden" name="server" value={server.server} />
+        </Form>
+      </>
+    ) : null}
+  </section>
+);
+
+function factsOf(server: ServerHealth): [string, string | number][] {
+  const facts: [string, string | number | undefined][] = [
+    ['State', server.state],
+    ['Software', server.software],
+    ['Protocol', server.protocol],
+    ['Height', server.height],
+    ['Answers within', server.latency_ms === undefined ? undefined : `${server.latency_ms} ms`],
+    ['Certificate', server.certificate],
+    ['Pinned', server.pin],
+    ['Doubt', server.doubt],
+    ['Trouble', server.error],
+  ];
+  return facts.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]));
+}
+
+const Branches = ({ visit }: { readonly visit: Visit }) => {
+  const deep = readHold(visit.parts.store.catalog).filter(({ deepTip }) => deepTip !== undefined);
+  return deep.map(({ server, text }) => (
+    <section aria-label={`Branch of ${server}`}>
+      <p class="alarm">
+        {server}: {text}. Follow it only if your own node or an explorer is on it, too.
+      </p>
+      <Form visit={visit} does="follow" button="Follow this branch" grave confirm>
+        <input type="hidden" name="server" value={server} />
+      </Form>
+    </section>
+  ));
+};
+
+async function accept(visit: Visit): Promise<Outcome> {
+  const label = field(visit, 'server');
+  await requireFresh(visit);
+  const { servers, database } = visit.parts.store;
+  if (!(await servers.forget(label))) {
+    throw new PaygateError('not_found', 'Nothing is remembered of this server.');
+  }
+  await database.write((tx) => note(visit, tx, 'server.forget', { server: label }));
+  return { to: `${here}?done=accepted` };
+}
+
+async function follow(visit: Visit): Promise<Outcome> {
+  const label = field(visit, 'server');
+  await requireFresh(visit);
+  const { catalog, database } = visit.parts.store;
+  const { deepTip } = readHold(catalog).find(({ server }) => server === label) ?? {};
+  if (deepTip === undefined) {
+    throw new PaygateError('not_found', 'This server follows no such branch any more.');
+  }
+  await database.write((tx) => {
+    acceptBranch(tx, catalog, deepTip);
+    note(visit, tx, 'branch.follow', { server: label, block: deepTip });
+  });
+  return { to: `${here}?done=followed` };
+}

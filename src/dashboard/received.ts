@@ -1,0 +1,28 @@
+// What was received on each of the last days. Days that are over change seldom, and are added up again only
+// every ten minutes: with many payments that takes longer than the rest of the page.
+
+import type { DaySum, PaymentDesk } from '../store/payment-desk.ts';
+import type { World } from '../world.ts';
+
+export const chartDays = 30;
+export const dayMs = 86_400_000;
+const keptMs = 600_000;
+
+/** By day, those without a payment left out. */
+export type Received = () => readonly DaySum[];
+
+export function createReceived(
+  desk: PaymentDesk,
+  { now, monotonic }: Pick<World, 'now' | 'monotonic'>,
+): Received {
+  let kept: { readonly today: number; readonly at: number; readonly sums: DaySum[] } | undefined;
+  return () => {
+    const today = Math.floor(now() / dayMs);
+    const at = monotonic();
+    if (kept === undefined || kept.today !== today || at - kept.at >= keptMs) {
+      const since = (today - chartDays + 1) * dayMs;
+      kept = { today, at, sums: desk.receivedByDay(since, today * dayMs) };
+    }
+    return [...kept.sums, ...desk.receivedByDay(today * dayMs, Number.MAX_SAFE_INTEGER)];
+  };
+}

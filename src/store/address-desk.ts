@@ -1,0 +1,65 @@
+// What people see of addresses: lists by page, one of them, and which another program has used. Reads alone.
+
+import { and, desc, eq, getTableColumns, sql } from 'drizzle-orm';
+import { PaygateError } from '../errors.ts';
+import type { Orm } from './database.ts';
+import { addresses, stores } from './schema.ts';
+
+export interface AddressFilter {
+  readonly storeId?: number | undefined;
+  readonly paid?: boolean | undefined;
+  /** Only older ones than this id: the next page. */
+  readonly beforeId?: number | undefined;
+  readonly limit: number;
+}
+
+export type AddressEntry = ReturnType<typeof list>[number];
+
+export type AddressDesk = ReturnType<typeof createAddressDesk>;
+
+export function createAddressDesk(orm: Orm) {
+  return {
+    /** Newest first. */
+    list: (filter: AddressFilter): AddressEntry[] => list(orm, filter),
+    /** @throws PaygateError not_found */
+    address(id: number): AddressEntry {
+      const [row] = list(orm, { limit: 1, id });
+      if (row === undefined) throw new PaygateError('not_found', `there is no address ${id}`);
+      return row;
+    },
+    /** Indexes that another program has used before we could issue them, by wallet. */
+    foreignUses: () =>
+      orm
+        .select({ walletId: addresses.walletId, count: sql<number>`count(*)` })
+        .from(addresses)
+        .where(eq(addresses.origin, 'foreign'))
+        .groupBy(addresses.walletId)
+        .all(),
+  };
+}
+
+function list(orm: Orm, filter: AddressFilter & { readonly id?: number }) {
+  const { id, storeId, paid, beforeId, limit } = filter;
+  const isPaid = sql<number>`exists (select 1 from payments p
+    where p.address_id = addresses.id and p.state <> 'dropped')`;
+  return orm
+    .select({
+      ...getTableColumns(addresses),
+      storeName: stores.name,
+      isPaid: isPaid.mapWith(Boolean),
+    })
+    .from(addresses)
+    .leftJoin(stores, eq(stores.id, addresses.storeId))
+    .where(
+      and(
+        sql`${addresses.origin} in ('issued', 'skipped')`,
+        id === undefined ? undefined : eq(addresses.id, id),
+        storeId === undefined ? undefined : eq(addresses.storeId, storeId),
+        paid === undefined ? undefined : paid ? isPaid : sql`not ${isPaid}`,
+        beforeId === undefined ? undefined : sql`${addresses.id} < ${beforeId}`,
+      ),
+    )
+    .orderBy(desc(addresses.id))
+    .limit(limit)
+    .all();
+}

@@ -1,0 +1,102 @@
+// What people see of payments: lists by page, one with its callbacks, sums by day. Reads alone, of addresses
+// that customers may hold. Pages go by the row's number, which rises as payments are first seen.
+
+import { and, asc, desc, eq, getTableColumns, type SQL, sql } from 'drizzle-orm';
+import type { Scripthash, Txid } from '../bitcoin/ids.ts';
+import type { PaymentState } from '../domain/payment.ts';
+import { PaygateError } from '../errors.ts';
+import type { Orm } from './database.ts';
+import { addresses, callbacks, payments, stores } from './schema.ts';
+
+export interface PaymentFilter {
+  readonly scripthash?: Scripthash | undefined;
+  readonly txid?: Txid | undefined;
+  readonly storeId?: number | undefined;
+  readonly state?: PaymentState | undefined;
+  /** First seen at this time or later, epoch milliseconds. */
+  readonly since?: number | undefined;
+  /** First seen before this time. */
+  readonly until?: number | undefined;
+  /** Only older ones than this id: the next page. */
+  readonly beforeId?: number | undefined;
+  readonly limit: number;
+}
+
+/** A payment with its address and its store, where it has one. */
+export type PaymentEntry = ReturnType<typeof list>[number];
+
+export interface DaySum {
+  /** Days since 1970 in UTC. */
+  readonly day: number;
+  readonly valueSat: number;
+}
+
+export type PaymentDesk = ReturnType<typeof createPaymentDesk>;
+
+const dayMs = 86_400_000;
+
+export function createPaymentDesk(orm: Orm) {
+  return {
+    /** Newest first. */
+    list: (filter: PaymentFilter): PaymentEntry[] => list(orm, filter),
+    /** @throws PaygateError not_found */
+    payment(id: number): PaymentEntry {
+      const [row] = list(orm, { limit: 1, id });
+      if (row === undefined) throw new PaygateError('not_found', `there is no payment ${id}`);
+      return row;
+    },
+    /** All that was decided to be told of a payment, in order. */
+    callbacksOf: (paymentId: number) =>
+      orm
+        .select()
+        .from(callbacks)
+        .where(eq(callbacks.paymentId, paymentId))
+        .orderBy(asc(callbacks.version))
+        .all(),
+    /** What was received on each day, without what was dropped. */
+    receivedByDay: (since: number, until: number): DaySum[] =>
+      orm
+        .select({
+          day: sql<number>`${payments.firstSeenAt} / ${sql.raw(String(dayMs))}`,
+          valueSat: sql<number>`sum(${payments.valueSat})`,
+        })
+        .from(payments)
+        .where(sql`${payments.firstSeenAt} >= ${since} and ${payments.firstSeenAt} < ${until}
+            and +${payments.state} <> 'dropped'`)
+        .groupBy(sql`1`)
+        .all(),
+  };
+}
+
+const givenToCustomers = sql`${addresses.origin} in ('issued', 'skipped')`;
+
+function list(orm: Orm, filter: PaymentFilter & { readonly id?: number }) {
+  const { id, scripthash, txid, storeId, state, since, until, beforeId, limit } = filter;
+  // All but settled ones are few: found by their index. A plus keeps SQLite from the other way.
+  const isFew = state !== undefined && state !== 'settled';
+  const order = sql`${sql.raw(isFew ? '+' : '')}${payments.id} desc`;
+  const where: (SQL | undefined)[] = [
+    id === undefined ? undefined : eq(payments.id, id),
+    scripthash === undefined ? undefined : eq(addresses.scripthash, scripthash),
+    txid === undefined ? undefined : eq(payments.txid, txid),
+    storeId === undefined ? undefined : eq(addresses.storeId, storeId),
+    state === undefined ? undefined : sql`${sql.raw(isFew ? '' : '+')}${payments.state} = ${state}`,
+    since === undefined ? undefined : sql`+${payments.firstSeenAt} >= ${since}`,
+    until === undefined ? undefined : sql`+${payments.firstSeenAt} < ${until}`,
+    beforeId === undefined ? undefined : sql`${payments.id} < ${beforeId}`,
+  ];
+  return orm
+    .select({
+      ...getTableColumns(payments),
+      address: addresses.address,
+      storeId: addresses.storeId,
+      storeName: stores.name,
+    })
+    .from(payments)
+    .innerJoin(addresses, eq(addresses.id, payments.addressId))
+    .leftJoin(stores, eq(stores.id, addresses.storeId))
+    .where(and(givenToCustomers, ...where))
+    .orderBy(order, desc(payments.id))
+    .limit(limit)
+    .all();
+}

@@ -1,0 +1,347 @@
+// Payments, callbacks, addresses and servers, as people look at them.
+
+import { afterEach, describe, expect, test } from 'vitest';
+import { closeHouses, type House, openHouse, untilReady } from '../support/house.ts';
+import { signedIn } from '../support/visitor.ts';
+
+afterEach(closeHouses);
+
+const home = '/dashboard';
+const dayMs = 86_400_000;
+
+async function open(options: Parameters<typeof openHouse>[0] = {}) {
+  const house = await openHouse(options);
+  await untilReady(house);
+  return { house, visitor: await signedIn(house) };
+}
+
+async function payNew(house: House, valueSat = 20_000) {
+  const address = await house.newAddress();
+  const txid = house.pay(address, valueSat);
+  await house.settle();
+  return { address, txid };
+}
+
+/** Text of the page without its frame. */
+const mainOf = (text: string): string => /<main[\s\S]*<\/main>/.exec(text)?.[0] ?? '';
+
+const links = (text: string, path: string): string[] =>
+  [...mainOf(text).matchAll(new RegExp(`href="(${home}/${path}/\\d+)"`, 'g'))].map(
+    ([, link = '']) => link,
+  );
+
+describe('payments', () => {
+  test('are found by address, transaction, store, state and day', async () => {
+    const { house, visitor } = await open();
+    const first = await payNew(house, 12_345);
+    house.chain.mine(1);
+    await house.settle();
+    const second = await payNew(house, 54_321);
+    const found = async (query: string): Promise<number> => {
+      const { status, text } = await visitor.get(`${home}/payments${query}`);
+      expect([query, status]).toEqual([query, 200]);
+      return links(text, 'payments').length;
+    };
+    const today = new Date(house.world.now()).toISOString().slice(0, 10);
+    const tomorrow = new Date(house.world.now() + dayMs).toISOString().slice(0, 10);
+    expect(await found('')).toBe(2);
+    expect(await found(`?q=${first.address}`)).toBe(1);
+    expect(await found(`?q=${second.txid.toUpperCase()}`)).toBe(1);
+    expect(await found(`?q=${'0'.repeat(64)}`)).toBe(0);
+    expect(await found('?q=%3Cscript%3Ealert(1)%3C/script%3E')).toBe(0);
+    expect(await found('?state=unconfirmed')).toBe(1);
+    expect(await found('?state=confirming')).toBe(1);
+    expect(await found('?state=settled')).toBe(0);
+    expect(await found('?store=1&from=&to=&q=')).toBe(2);
+    expect(await found('?store=2')).toBe(0);
+    expect(await found(`?from=${today}&to=${today}`)).toBe(2);
+    expect(await found(`?from=${tomorrow}`)).toBe(0);
+    for (const query of [
+      '?state=x',
+      '?store=x',
+      '?from=tomorrow',
+      '?before=-1',
+      '?to=2026-99-99',
+    ]) {
+      expect((await visitor.get(`${home}/payments${query}`)).status).toBe(400);
+    }
+    const newest = mainOf((await visitor.get(`${home}/payments`)).text);
+    expect(newest.indexOf('0.00054321')).toBeLessThan(newest.indexOf('0.00012345'));
+  });
+
+  test('go page by page without one twice, also where new ones come in between', async () => {
+    const { house, visitor } = await open();
+    await manyPayments(house, 120);
+    const seen: string[] = [];
+    let path: string | undefined = `${home}/payments`;
+    while (path !== undefined) {
+      const { text } = await visitor.get(path);
+      seen.push(...links(text, 'payments'));
+      if (seen.length === 50) await payNew(house);
+      path = /href="([^"]+)" rel="next"/.exec(text)?.[1]?.replaceAll('&amp;', '&');
+    }
+    expect(seen).toHaveLength(120);
+    expect(new Set(seen).size).toBe(120);
+  });
+
+  test('one shows its proof, its course and what the shop was told', async () => {
+    const { house, visitor } = await open();
+    const { address, txid } = await payNew(house);
+    const [path = ''] = links((await visitor.get(`${home}/payments`)).text, 'payments');
+    expect((await visitor.get(path)).text).toContain('the word of a server');
+    for (let blocks = 0; blocks < 2; blocks += 1) {
+      house.chain.mine(1);
+      await house.settle();
+    }
+    const { text } = await visitor.get(path);
+    for (const words of [
+      address,
+      txid,
+      'in block',
+      '2 confirmations',
+      'of 2 that the store asks',
+    ]) {
+      expect(text).toContain(words);
+    }
+    expect(links(text, 'callbacks')).toHaveLength(3);
+    expect((await visitor.get(`${home}/payments/99`)).status).toBe(404);
+  });
+
+  test('one that is reorganised away says so', async () => {
+    const { house, visitor } = await open();
+    await payNew(house);
+    house.chain.mine(1);
+    await house.settle();
+    house.chain.reorganise(1, { transactions: 'mempool' });
+    await house.settle();
+    const { text } = await visitor.get(`${home}/payments/1`);
+    expect(text).toContain('taken back: its block left the best chain');
+    expect(text).toContain('seen, in no block yet');
+  });
+
+  test('leave as a table that no spreadsheet runs', async () => {
+    const { house, visitor } = await open({ store: { name: '=HYPERLINK("http://evil","x")' } });
+    await payNew(house);
+    await manyPayments(house, 1200);
+    const { headers, text } = await visitor.get(`${home}/payments/export`);
+    expect(headers.get('Content-Type')).toContain('text/csv');
+    expect(headers.get('Content-Disposition')).toContain('attachment');
+    const rows = text.trimEnd().split('\r\n');
+    expect(rows).toHaveLength(1202);
+    expect(rows[0]).toMatch(/^id,first_seen,store,address,txid,satoshi,state/);
+    expect(rows.at(-1)).toContain(`"'=HYPERLINK(""http://evil"",""x"")"`);
+    const one = await visitor.get(
+      `${home}/payments/export?state=unconfirmed&q=${rows.at(-1)?.split(',')[5]}`,
+    );
+    expect(one.text.trimEnd().split('\r\n').length).toBeLessThan(3);
+  });
+
+  test('the first page has the last thirty days as a chart, with words for who does not see it', async () => {
+    const { house, visitor } = await open();
+    await payNew(house, 150_000_000);
+    const { text } = await visitor.get(home);
+    expect(text).toContain('1.50000000 BTC were received in the last 30 days');
+    expect(mainOf(text).match(/<rect /g)).toHaveLength(30);
+  });
+});
+
+/** Payments written straight to the tables: how they come about is not what is looked at. */
+const manyPayments = (house: House, count: number): Promise<void> =>
+  house.withStore(async ({ database, addressDesk }) => {
+    const { addresses, payments } = await import('../../src/store/schema.ts');
+    expect(addressDesk.list({ limit: 1 }).length).toBeLessThan(2);
+    await database.write(() => {
+      for (let place = 0; place < count; place += 1) {
+        const hash = (place + 1).toString(16).padStart(64, '0');
+        const { id } = database.orm
+          .insert(addresses)
+          .values({
+            ...{
+              walletId: 1,
+              branch: 0,
+              derivationIndex: 1_000_000 + place,
+              address: `bcrt1q${place}`,
+            },
+            ...{ script: Buffer.alloc(0), scripthash: hash as never, origin: 'issued', storeId: 1 },
+          })
+          .returning()
+          .get();
+        database.orm
+          .insert(payments)
+          .values({
+            ...{ addressId: id, txid: hash as never, valueSat: 1000, state: 'settled', height: 1 },
+            ...{ firstSeenAt: house.world.now(), changedAt: house.world.now() },
+          })
+          .run();
+      }
+    });
+  });
+
+describe('callbacks', () => {
+  const failing = { receiver: { answer: () => ({ status: 500, body: '<b onclick=x>no</b>' }) } };
+
+  test('show every attempt, and what the shop answered as text', async () => {
+    const { house, visitor } = await open(failing);
+    await payNew(house);
+    const { text } = await visitor.get(`${home}/callbacks?state=owed`);
+    expect(links(text, 'callbacks')).toHaveLength(1);
+    const one = await visitor.get(`${home}/callbacks/1`);
+    expect(one.text).toContain('&lt;b onclick=x&gt;no&lt;/b&gt;');
+    expect(one.text).not.toContain('<b onclick');
+    expect((await visitor.get(`${home}/callbacks?state=delivered`)).text).toContain(
+      'no such callback',
+    );
+  });
+
+  test('are sent again: one, some, all that failed of a store', async () => {
+    const { house, visitor } = await open();
+    await payNew(house);
+    await payNew(house);
+    expect(house.receiver.requests).toHaveLength(2);
+    expect((await visitor.submit(`${home}/callbacks/1`, 'resend')).status).toBe(303);
+    await house.settle();
+    expect(house.receiver.requests).toHaveLength(3);
+    await visitor.get(`${home}/callbacks`);
+    const body = `token=${visitor.formToken}&do=resend&id=1&id=2`;
+    const some = await visitor.post(`${home}/callbacks`, body);
+    expect(some.to).toBe(`${home}/callbacks?done=resent`);
+    await house.settle();
+    expect(house.receiver.requests).toHaveLength(5);
+    house.receiver.script({ status: 503 });
+    await payNew(house);
+    const all = await visitor.submit(`${home}/callbacks`, 'resend-failed', { store: '1' });
+    expect(all.status).toBe(303);
+    await house.settle();
+    expect(house.receiver.requests).toHaveLength(7);
+    const none = await visitor.submit(`${home}/callbacks`, 'resend');
+    expect([none.status, none.text]).toEqual([400, expect.stringContaining('Choose which')]);
+    const { text } = await visitor.get(`${home}/settings/audit`);
+    expect(text.match(/callback\.resend/g)?.length).toBe(3);
+  });
+
+  test('an overtaken one is not sent again, and nothing of the choice is', async () => {
+    const { house, visitor } = await open();
+    await payNew(house);
+    house.chain.mine(1);
+    await house.settle();
+    const sent = house.receiver.requests.length;
+    await visitor.get(`${home}/callbacks`);
+    const seen = await visitor.post(
+      `${home}/callbacks`,
+      `token=${visitor.formToken}&do=resend&id=2&id=1`,
+    );
+    expect([seen.status, seen.text]).toEqual([409, expect.stringContaining('overtaken')]);
+    await house.settle();
+    expect(house.receiver.requests).toHaveLength(sent);
+  });
+
+  test('whose 200 reads like a refusal are found', async () => {
+    const answer = { status: 200, body: '{"error":"order not found"}' };
+    const { house, visitor } = await open({ receiver: { answer: () => answer } });
+    await payNew(house);
+    const { text } = await visitor.get(`${home}/callbacks?state=flagged`);
+    expect(links(text, 'callbacks')).toHaveLength(1);
+    expect(text).toContain('delivered, but the answer says');
+  });
+});
+
+describe('addresses', () => {
+  test('are paid or unpaid; one has its QR code and its payments', async () => {
+    const { house, visitor } = await open();
+    const { address } = await payNew(house);
+    await house.newAddress();
+    const count = async (query: string): Promise<number> =>
+      links((await visitor.get(`${home}/addresses${query}`)).text, 'addresses').length;
+    expect([await count(''), await count('?state=paid'), await count('?state=unpaid')]).toEqual([
+      2, 1, 1,
+    ]);
+    const [path = ''] = links(
+      (await visitor.get(`${home}/addresses?state=paid`)).text,
+      'addresses',
+    );
+    const { text } = await visitor.get(path);
+    expect(text).toContain(`QR code of ${address}`);
+    expect(links(text, 'payments')).toHaveLength(1);
+  });
+
+  test('a wide gap says what to set in the merchant’s own wallet', async () => {
+    const { house, visitor } = await open();
+    await payNew(house);
+    const gap = async (): Promise<string> =>
+      mainOf((await visitor.get(`${home}/addresses`)).text).replaceAll(/<[^>]+>/g, '');
+    expect(await gap()).toContain('the last 0 addresses are unpaid');
+    for (let count = 0; count < 15; count += 1) await house.newAddress();
+    expect(await gap()).toContain(
+      'the last 15 addresses are unpaid. Your own wallet may not show the next payment: set its gap limit to 40',
+    );
+    expect((await visitor.get(home)).text).toContain(
+      'has given out 15 addresses since the last paid one',
+    );
+  });
+
+  test('one that another program used is an alarm', async () => {
+    const { house, visitor } = await open();
+    const { firstAddresses } = await import('../../src/bitcoin/keychain.ts');
+    const { merchantKey } = await import('../support/house.ts');
+    house.pay(firstAddresses(merchantKey(), 3)[2] ?? '', 5_000);
+    await house.settle();
+    expect((await visitor.get(home)).text).toContain('Another program uses this key');
+  });
+});
+
+describe('servers', () => {
+  test('are shown as they stand; what they call themselves is text', async () => {
+    const banner = '<img src=x onerror=alert(1)>';
+    const { house, visitor } = await open({ servers: 2, server: { software: banner } });
+    const { text } = await visitor.get(`${home}/servers`);
+    for (const label of house.labels) expect(text).toContain(label);
+    expect(text).toContain('&lt;img src=x onerror=alert(1)&gt;');
+    expect(text).not.toContain('<img');
+    // No form is there for what need not be accepted.
+    await visitor.get(`${home}/settings`);
+    const post = async (does: string, server: string): Promise<number> => {
+      const form = new URLSearchParams({ token: visitor.formToken, do: does, server });
+      return (await visitor.post(`${home}/servers`, String(form))).status;
+    };
+    expect(await post('accept', 'ssl://nobody:1')).toBe(404);
+    expect(await post('follow', house.labels[0] ?? '')).toBe(404);
+  });
+
+  test('a deep branch is followed once the operator says so', async () => {
+    const { house, visitor } = await open();
+    const [label = ''] = house.labels;
+    const { writeHold } = await import('../../src/store/hold.ts');
+    const deepTip = 'ab'.repeat(32) as never;
+    await house.withStore(({ database, catalog }) =>
+      database.write((tx) =>
+        writeHold(tx, catalog, [{ kind: 'branch', server: label, text: 'it forks deep', deepTip }]),
+      ),
+    );
+    expect((await visitor.submit(`${home}/servers`, 'follow', { server: label })).status).toBe(303);
+    await house.withStore(async ({ catalog }) => {
+      const { acceptedBranch } = await import('../../src/store/hold.ts');
+      expect(acceptedBranch(catalog)).toBe(deepTip);
+    });
+  });
+});
+
+test('every page that is linked is there', async () => {
+  const { house, visitor } = await open();
+  await payNew(house);
+  const wanted = [home];
+  const known = new Set(wanted);
+  for (let path = wanted.shift(); path !== undefined; path = wanted.shift()) {
+    const { status, text } = await visitor.get(path);
+    expect([path, status]).toEqual([path, 200]);
+    for (const found of linked(text)) {
+      if (!known.has(found)) wanted.push(found);
+      known.add(found);
+    }
+  }
+  expect(known.size).toBeGreaterThan(14);
+});
+
+const linked = (text: string): string[] =>
+  [...text.matchAll(/href="(\/[^"#]*)"/g)]
+    .map(([, path = '']) => path.replaceAll('&amp;', '&'))
+    .filter((path) => !path.includes('/assets/'));

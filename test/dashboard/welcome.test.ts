@@ -1,0 +1,50 @@
+// The first-run walk: from an empty file to a shop that has answered a test callback.
+
+import { rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { afterEach, expect, test } from 'vitest';
+import { makeLink } from '../../src/dashboard/link.ts';
+import { closeHouses, openHouse, untilReady } from '../support/house.ts';
+import { password, signedIn, visitorOf } from '../support/visitor.ts';
+
+afterEach(closeHouses);
+
+const home = '/dashboard';
+
+const stepsDone = (text: string): number => text.match(/✓ done/g)?.length ?? 0;
+
+test('says what is done and what comes next, and is gone once a shop has answered', async () => {
+  const house = await openHouse();
+  await untilReady(house);
+  const visitor = visitorOf(house);
+  const path = await house.withStore((store) => makeLink(store, house.world, ''));
+  const fields = { 'password-new': password, 'password-again': password };
+  const entered = await visitor.submit(path, 'enter', fields);
+  expect(entered.to).toBe(`${home}/welcome`);
+  const before = await visitor.get(`${home}/welcome`);
+  expect(stepsDone(before.text)).toBe(2);
+  expect(before.text).toContain(`${house.labels[0]}: <span class="good">live</span>`);
+  expect(before.text).toContain(`http://127.0.0.1:${house.port}/api/new_address`);
+  house.receiver.script({ status: 404 });
+  await visitor.submit(`${home}/stores/1`, 'send-test');
+  expect((await visitor.get(home)).text).toContain('On with setting up');
+  await visitor.submit(`${home}/stores/1`, 'send-test');
+  expect(stepsDone((await visitor.get(`${home}/welcome`)).text)).toBe(3);
+  expect((await visitor.get(home)).text).not.toContain('On with setting up');
+});
+
+test('begins without a store', async () => {
+  const house = await openHouse();
+  await house.stop();
+  rmSync(house.path);
+  rmSync(join(dirname(house.path), '.paygate-mark'), { recursive: true });
+  await house.start();
+  const visitor = await signedIn(house);
+  const { text } = await visitor.get(`${home}/welcome`);
+  expect(text).toContain('Add your store');
+  expect(text).toContain('Once there is a store.');
+  for (const path of [home, `${home}/stores`, `${home}/callbacks`, `${home}/addresses`]) {
+    expect([path, (await visitor.get(path)).status]).toEqual([path, 200]);
+  }
+  expect((await visitor.submit(`${home}/stores`, 'reveal-key')).status).not.toBe(200);
+});
