@@ -16,6 +16,7 @@ import { PaygateError, reasonOf } from './errors.ts';
 import { createFeed, type Feed } from './http/feed.ts';
 import { createHealth, type HealthReport, hostWarnings } from './http/health.ts';
 import type { Rates } from './http/limits.ts';
+import { createReady } from './http/ready.ts';
 import {
   createHttp,
   type Fetch,
@@ -205,8 +206,10 @@ function join(parts: Parts, release: () => Promise<void>): App {
     () => hostWarnings(dispatcher.downHosts()),
   ];
   const health = createHealth({ ...clocks, store, watcher, copied, hasRoom, others });
+  const ready = createReady({ store, dispatcher, hasRoom });
   const dashboard = dashboardFor(parts, { health, sender, watcher, dispatcher });
-  const fetch = fetchFor(parts, { health, unlisted, watcher, hasRoom, pages: dashboard.app });
+  const pages = dashboard.app;
+  const fetch = fetchFor(parts, { health, ready, unlisted, watcher, hasRoom, pages });
   const cancels: Cancel[] = [];
 
   return {
@@ -241,7 +244,7 @@ function join(parts: Parts, release: () => Promise<void>): App {
   };
 }
 
-interface Served extends Pick<ServerOptions, 'health' | 'unlisted' | 'pages'> {
+interface Served extends Pick<ServerOptions, 'health' | 'ready' | 'unlisted' | 'pages'> {
   readonly watcher: Watcher;
   readonly hasRoom: () => boolean;
 }
