@@ -16,6 +16,7 @@ import { PaygateError, reasonOf } from './errors.ts';
 import { createFeed, type Feed } from './http/feed.ts';
 import { createHealth, type HealthReport, hostWarnings } from './http/health.ts';
 import type { Rates } from './http/limits.ts';
+import { createMetrics, type Metrics } from './http/metrics.ts';
 import { createReady } from './http/ready.ts';
 import {
   createHttp,
@@ -43,7 +44,7 @@ export interface App {
   readonly fetch: Fetch;
   readonly network: Network;
   /** Listens, connects, delivers. Resolves with the port once the API answers. */
-  start(): Promise<{ readonly port: number }>;
+  start(): Promise<{ readonly port: number; readonly metricsPort?: number | undefined }>;
   stop(): Promise<void>;
   /** Resolves when all that was said to us until now is worked up and no callback is due. */
   idle(): Promise<void>;
@@ -76,6 +77,7 @@ export async function buildApp(config: Config, world: World, options: AppOptions
   let store: Store | undefined;
   let mark: Highwater | undefined;
   const feed = createFeed((paymentId) => store?.receipts.byId(paymentId));
+  const meter: Meter = { metrics: undefined };
   async function release(): Promise<void> {
     await store?.database.close();
     mark?.close();
@@ -88,7 +90,10 @@ export async function buildApp(config: Config, world: World, options: AppOptions
       network: config.network,
       newInstance: () => Buffer.from(world.randomBytes(16)).toString('hex'),
       beforeCommit: (raises) => mark?.raise(raises),
-      onPayment: (paymentId) => feed.changed(paymentId),
+      onPayment: (paymentId, move) => {
+        meter.metrics?.moved(move);
+        feed.changed(paymentId);
+      },
       onFatal: options.onFatal,
     });
     const network = followedNetwork(store, config.checkpoint);
@@ -96,7 +101,7 @@ export async function buildApp(config: Config, world: World, options: AppOptions
     const prices = pricesFor(config, world);
     mark = openHighwater(config.db, store.instance);
     const copied = await resumeCounters(store, mark, world);
-    return join({ config, world, store, network, servers, prices, copied, feed }, release);
+    return join({ config, world, store, network, servers, prices, copied, feed, meter }, release);
   } catch (error) {
     await release();
     throw error;
@@ -174,16 +179,26 @@ interface Parts {
   readonly prices: Prices | undefined;
   readonly copied: string | undefined;
   readonly feed: Feed;
+  readonly meter: Meter;
+}
+
+/** Is filled, where metrics are asked for, once all that they look at is made. */
+interface Meter {
+  metrics: Metrics | undefined;
 }
 
 function join(parts: Parts, release: () => Promise<void>): App {
-  const { config, world, store, network, servers, prices, copied } = parts;
+  const { config, world, store, network, servers, prices, copied, meter } = parts;
   let listening: Listening | undefined;
+  let measured: Listening | undefined;
   const sender = createSender(world, {
     version: version.split('.').slice(0, 2).join('.'),
     listeners: () => (listening ? [{ host: config.listen.host, port: listening.port }] : []),
   });
-  const dispatcher = createDispatcher({ ...store, world, sender });
+  const dispatcher = createDispatcher({
+    ...{ ...store, world, sender },
+    onAttempt: (report) => meter.metrics?.attempted(report),
+  });
   const watcher = createWatcher({
     world,
     store,
@@ -218,12 +233,17 @@ function join(parts: Parts, release: () => Promise<void>): App {
     health,
     firstLink: (origin) => firstLink(store, world, origin),
     async start() {
-      listening = await listen(fetch, config.listen, (delayMs, run) => world.after(delayMs, run));
+      const after = (delayMs: number, run: () => void) => world.after(delayMs, run);
+      listening = await listen(fetch, config.listen, after);
+      if (config.metricsListen !== undefined) {
+        meter.metrics = createMetrics({ store, watcher, dispatcher, ready });
+        measured = await listen(meter.metrics.fetch, config.metricsListen, after);
+      }
       cancels.push(world.schedule(everyMinute, () => listening?.beat()));
       cancels.push(...tendFile({ world, store, watcher, dispatcher, snapshots }));
       await dispatcher.start();
       watcher.start();
-      return { port: listening.port };
+      return { port: listening.port, metricsPort: measured?.port };
     },
     async stop() {
       for (const cancel of cancels) cancel();
@@ -231,7 +251,7 @@ function join(parts: Parts, release: () => Promise<void>): App {
       dashboard.stop();
       // At the same time: a client and a shop that hang must not hold us up one after the other.
       const quiet = async (): Promise<void> => {
-        await listening?.close();
+        await Promise.all([listening?.close(), measured?.close()]);
         await watcher.stop();
       };
       await Promise.all([quiet(), dispatcher.stop(), snapshots.stop()]);

@@ -66,6 +66,8 @@ export interface Config {
   /** Beside the built-in ones, or instead of them. */
   readonly priceSource?: readonly PriceSource[] | undefined;
   readonly logLevel: LogLevel;
+  /** Where Prometheus may ask; undefined: nowhere. */
+  readonly metricsListen?: Listen | undefined;
 }
 
 /** All the satoshis that there will ever be. */
@@ -250,6 +252,13 @@ export const options: OptionTable = {
     help: logLevels.join(', '),
     default: 'info',
     parse: one(oneOf(logLevels)),
+  },
+  metricsListen: {
+    flag: '--metrics-listen',
+    env: 'PAYGATE_METRICS_LISTEN',
+    value: 'host:port',
+    help: 'where Prometheus may ask for /metrics, such as 127.0.0.1:9090; loopback only (default: nowhere)',
+    parse: optional(parseListen),
   },
 };
 

@@ -27,6 +27,7 @@ import { isWaitOver, nextAttempt } from '../domain/retry.ts';
 import { reasonOf } from '../errors.ts';
 import type { Database } from '../store/database.ts';
 import type { Claimed, Next, Outbox } from '../store/outbox.ts';
+import type { CallbackState } from '../store/schema.ts';
 import type { Cancel, World } from '../world.ts';
 import { Breaker, hostOf } from './breaker.ts';
 import { type Attempt, type Sender, unsent } from './sender.ts';
@@ -58,6 +59,15 @@ export interface DownHost {
   readonly waiting: number;
 }
 
+/** What became of an attempt that was recorded. */
+export interface AttemptReport {
+  readonly outcome: Attempt['outcome'];
+  readonly durationMs: number;
+  readonly state: CallbackState;
+  /** Since the callback was owed. */
+  readonly ageMs: number;
+}
+
 export interface CallbackDispatcher {
   /** Frees the leases of the process before, then delivers until `stop`. */
   start(): Promise<void>;
@@ -69,6 +79,8 @@ export interface CallbackDispatcher {
   idle(): Promise<void>;
   /** In the order of the stores; a restart finds them out anew. */
   downHosts(): DownHost[];
+  /** How many requests are on the wire. */
+  inFlight(): number;
   /** Why nothing leaves though something is owed, in words; undefined while all is well. */
   trouble(): string | undefined;
   /** Claims nothing more, and waits for what is under way, but not for longer than `drainMs`. */
@@ -81,6 +93,8 @@ export interface DispatcherParts {
   readonly outbox: Outbox;
   readonly sender: Sender;
   readonly limits?: DeliveryLimits;
+  /** Hears of each attempt once it is recorded. */
+  readonly onAttempt?: (report: AttemptReport) => void;
 }
 
 const everySecond = '* * * * * *';
@@ -154,9 +168,13 @@ class Engine implements CallbackDispatcher {
     return [...waiting].map(([host, count]) => ({ host, waiting: count }));
   }
 
+  inFlight(): number {
+    return this.#inFlight.size;
+  }
+
   trouble(): string | undefined {
-    const owing = this.#parts.outbox.owedByStore().filter(({ owed }) => owed > 0);
-    if (owing.length > 0 && owing.every(({ callbackUrl }) => this.#breaker.isDown(callbackUrl))) {
+    const owing = this.#parts.outbox.owing();
+    if (owing.length > 0 && owing.every((callbackUrl) => this.#breaker.isDown(callbackUrl))) {
       return 'none of the shops that are owed one can be reached';
     }
     const shownBefore = this.#parts.world.monotonic() - failingShownMs;
@@ -315,7 +333,7 @@ async function attemptOf(
 
 /** Never rejects: what can't be recorded is sent again when its lease ends. Answers whether it was. */
 async function record(
-  { world, database, outbox }: DispatcherParts,
+  { world, database, outbox, onAttempt }: DispatcherParts,
   callback: Claimed,
   attempt: Attempt,
   next: Next,
@@ -333,6 +351,7 @@ async function record(
       outbox.record(tx, now, callback.callbackId, attempt, next),
     );
     world.log.info('callback attempted', fields);
+    onAttempt?.({ outcome, durationMs, state, ageMs: now - callback.createdAt });
     if (state === 'exhausted') world.log.warn('callback exhausted', idsOf(callback));
     return true;
   } catch (error) {

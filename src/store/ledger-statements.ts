@@ -64,6 +64,11 @@ function preparePayments(orm: Orm) {
           and (${payments.status} <> 0 or ${payments.cycle} > 0)`,
       )
       .prepare(),
+    countByState: orm
+      .select({ state: payments.state, count: count() })
+      .from(payments)
+      .groupBy(payments.state)
+      .prepare(),
     maturing: orm
       .select({ payment: payments, address: addresses, store: stores })
       .from(payments)
