@@ -20,6 +20,10 @@ import type { SocksProxy } from './world.ts';
 export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 export type LogLevel = (typeof logLevels)[number];
 
+/** A line of JSON for a machine, or one with colours for a person. */
+export const logFormats = ['json', 'pretty'] as const;
+export type LogFormat = (typeof logFormats)[number];
+
 /** `own` asks none but the sources that the operator has named. */
 export const priceModes = ['on', 'off', 'own'] as const;
 export type PriceMode = (typeof priceModes)[number];
@@ -66,6 +70,8 @@ export interface Config {
   /** Beside the built-in ones, or instead of them. */
   readonly priceSource?: readonly PriceSource[] | undefined;
   readonly logLevel: LogLevel;
+  /** JSON without it. */
+  readonly logFormat?: LogFormat | undefined;
   /** Where Prometheus may ask; undefined: nowhere. */
   readonly metricsListen?: Listen | undefined;
 }
@@ -252,6 +258,14 @@ export const options: OptionTable = {
     help: logLevels.join(', '),
     default: 'info',
     parse: one(oneOf(logLevels)),
+  },
+  logFormat: {
+    flag: '--log-format',
+    env: 'PAYGATE_LOG_FORMAT',
+    value: 'format',
+    help: `${logFormats.join(' or ')}: log lines on standard error, for a machine or for a person`,
+    default: 'json',
+    parse: one(oneOf(logFormats)),
   },
   metricsListen: {
     flag: '--metrics-listen',

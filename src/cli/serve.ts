@@ -67,7 +67,7 @@ const given = (flags: Partial<Record<OptionName, string | string[]>>): Given =>
   Object.fromEntries(Object.entries(flags).map(([name, value]) => [name, [value].flat()]));
 
 async function serve(config: Config): Promise<void> {
-  const world = createNodeWorld({ logLevel: config.logLevel });
+  const world = createNodeWorld(config);
   const app = await buildApp(config, world, { onFatal: endAtOnce(world) });
   const stopped = stopOnSignal(() => app.stop(), world);
   try {
