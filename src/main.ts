@@ -9,6 +9,7 @@ import { backupCommand } from './cli/backup.ts';
 import { callbacksCommand } from './cli/callbacks.ts';
 import { checkCommand } from './cli/check.ts';
 import { fail } from './cli/command.ts';
+import { doctorCommand } from './cli/doctor.ts';
 import { keyCommand } from './cli/key.ts';
 import { pluginCommand } from './cli/plugin.ts';
 import { refusePrivateInput } from './cli/private-input.ts';
@@ -34,6 +35,7 @@ const program = new Command('paygate')
   .addCommand(adminCommand())
   .addCommand(backupCommand())
   .addCommand(checkCommand())
+  .addCommand(doctorCommand())
   .addCommand(restoreCommand());
 
 /** A wrong command line ends with 2, as a wrong value does; `--help` and `--version` with 0. */

@@ -21,6 +21,7 @@ const ranks: Readonly<Record<string, number>> = {
   price: 4,
   http: 5,
   dashboard: 6,
+  doctor: 6,
   sandbox: 6,
   'config.ts': 6,
   'app.ts': 7,

@@ -7,6 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { addressCommand } from '../../src/cli/address.ts';
 import { auditCommand } from '../../src/cli/audit.ts';
 import { callbacksCommand } from '../../src/cli/callbacks.ts';
+import { doctorCommand } from '../../src/cli/doctor.ts';
 import { keyCommand } from '../../src/cli/key.ts';
 import { pluginCommand } from '../../src/cli/plugin.ts';
 import { sandboxCommand } from '../../src/cli/sandbox.ts';
@@ -23,6 +24,7 @@ const commands: readonly Command[] = [
   serversCommand(),
   pluginCommand(),
   auditCommand(),
+  doctorCommand(),
   sandboxCommand(),
 ];
 const pages = ['README.md', ...readdirSync('docs').map((name) => `docs/${name}`)];
