@@ -18,6 +18,7 @@ import { sandboxCommand } from './cli/sandbox.ts';
 import { serveCommand } from './cli/serve.ts';
 import { serversCommand } from './cli/servers.ts';
 import { storeCommand } from './cli/store.ts';
+import { updateCommand } from './cli/update.ts';
 import { version } from './version.ts';
 
 const program = new Command('paygate')
@@ -36,7 +37,8 @@ const program = new Command('paygate')
   .addCommand(backupCommand())
   .addCommand(checkCommand())
   .addCommand(doctorCommand())
-  .addCommand(restoreCommand());
+  .addCommand(restoreCommand())
+  .addCommand(updateCommand());
 
 /** A wrong command line ends with 2, as a wrong value does; `--help` and `--version` with 0. */
 function exitWithTwo(command: Command): void {

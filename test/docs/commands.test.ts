@@ -14,6 +14,7 @@ import { sandboxCommand } from '../../src/cli/sandbox.ts';
 import { serveCommand } from '../../src/cli/serve.ts';
 import { serversCommand } from '../../src/cli/servers.ts';
 import { storeCommand } from '../../src/cli/store.ts';
+import { updateCommand } from '../../src/cli/update.ts';
 
 const commands: readonly Command[] = [
   serveCommand(),
@@ -25,6 +26,7 @@ const commands: readonly Command[] = [
   pluginCommand(),
   auditCommand(),
   doctorCommand(),
+  updateCommand(),
   sandboxCommand(),
 ];
 const pages = ['README.md', ...readdirSync('docs').map((name) => `docs/${name}`)];
