@@ -8,6 +8,7 @@ import { createGapWarnings } from '../http/wallet-gaps.ts';
 import { backupFolder } from '../store/backup.ts';
 import { markPath, openHighwater } from '../store/highwater.ts';
 import type { Store } from '../store/open.ts';
+import { countersOf } from '../store/resume.ts';
 import type { World } from '../world.ts';
 import { type Check, type Finding, fail, ok, skip, together, warn } from './check.ts';
 
@@ -54,13 +55,9 @@ function databaseCheck({ store: { database, network, catalog } }: FileParts): Fi
 
 /** The mark is read first: what is issued meanwhile puts the counters further, never behind. */
 function markCheck({ store }: FileParts): Finding {
-  const { catalog, addresses, database } = store;
-  const mark = openHighwater(database.path, store.instance);
+  const mark = openHighwater(store.database.path, store.instance);
   mark.close();
-  const counters = catalog
-    .wallets()
-    .map(({ id, nextIndex }) => ({ walletId: id, nextIndex, used: addresses.isUsed(id) }));
-  const resumption = resume(counters, mark.reading);
+  const resumption = resume(countersOf(store), mark.reading);
   if (resumption.kind === 'copy') {
     return fail(
       `the next start takes the database for a copy and skips addresses: ${resumption.reason}; ` +

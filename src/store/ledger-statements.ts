@@ -11,6 +11,7 @@ const value = (name: string): SQL => sql`${sql.placeholder(name)}`;
 
 export const prepareLedger = (orm: Orm) => ({
   ...preparePayments(orm),
+  ...preparePaymentCounts(orm),
   ...prepareAddresses(orm),
   ...prepareTransactions(orm),
 });
@@ -56,6 +57,36 @@ function preparePayments(orm: Orm) {
       .set({ replacedBy: value('replacedBy') })
       .where(eq(payments.id, sql.placeholder('id')))
       .prepare(),
+    maturing: orm
+      .select({ id: payments.id })
+      .from(payments)
+      .where(
+        sql`${payments.state} = 'confirming' or (${payments.state} = 'confirmed'
+          and ${payments.height} <= ${sql.placeholder('settledBelow')})`,
+      )
+      .prepare(),
+    withPlace: orm
+      .select({ payment: payments, address: addresses, store: stores })
+      .from(payments)
+      .innerJoin(addresses, eq(addresses.id, payments.addressId))
+      .leftJoin(stores, eq(stores.id, addresses.storeId))
+      .where(
+        sql`${payments.id} in (select value from json_each(${value('ids')}))
+          and ${payments.state} in ('confirming', 'confirmed')`,
+      )
+      .prepare(),
+    offChain: orm
+      .selectDistinct({ scripthash: addresses.scripthash })
+      .from(payments)
+      .innerJoin(addresses, eq(addresses.id, payments.addressId))
+      .leftJoin(headers, and(eq(headers.hash, payments.blockHash), sql`${headers.onBest} = 1`))
+      .where(sql`${payments.state} in ('confirming', 'confirmed') and ${headers.hash} is null`)
+      .prepare(),
+  };
+}
+
+function preparePaymentCounts(orm: Orm) {
+  return {
     countReversed: orm
       .select({ count: count() })
       .from(payments)
@@ -68,23 +99,6 @@ function preparePayments(orm: Orm) {
       .select({ state: payments.state, count: count() })
       .from(payments)
       .groupBy(payments.state)
-      .prepare(),
-    maturing: orm
-      .select({ payment: payments, address: addresses, store: stores })
-      .from(payments)
-      .innerJoin(addresses, eq(addresses.id, payments.addressId))
-      .leftJoin(stores, eq(stores.id, addresses.storeId))
-      .where(
-        sql`${payments.state} = 'confirming' or (${payments.state} = 'confirmed'
-          and ${payments.height} <= ${sql.placeholder('settledBelow')})`,
-      )
-      .prepare(),
-    offChain: orm
-      .selectDistinct({ scripthash: addresses.scripthash })
-      .from(payments)
-      .innerJoin(addresses, eq(addresses.id, payments.addressId))
-      .leftJoin(headers, and(eq(headers.hash, payments.blockHash), sql`${headers.onBest} = 1`))
-      .where(sql`${payments.state} in ('confirming', 'confirmed') and ${headers.hash} is null`)
       .prepare(),
   };
 }
