@@ -16,7 +16,15 @@ import { createEntrance, type Entrance } from './http/entrance.ts';
 import { createFeed, type Feed } from './http/feed.ts';
 import { createHealth, type HealthReport, hostWarnings } from './http/health.ts';
 import type { Rates } from './http/limits.ts';
-import { createHttp, type Fetch, type ServerOptions } from './http/server.ts';
+import { createMetrics, type Metrics } from './http/metrics.ts';
+import { createReady } from './http/ready.ts';
+import {
+  createHttp,
+  type Fetch,
+  type Listening,
+  listen,
+  type ServerOptions,
+} from './http/server.ts';
 import { createUnlisted } from './http/unlisted.ts';
 import { createGapWarnings } from './http/wallet-gaps.ts';
 import { createPrices, type Prices } from './price/prices.ts';
@@ -35,7 +43,7 @@ export interface App {
   readonly fetch: Fetch;
   readonly network: Network;
   /** Listens, connects, delivers. Resolves with the port once the API answers. */
-  start(): Promise<{ readonly port: number }>;
+  start(): Promise<{ readonly port: number; readonly metricsPort?: number | undefined }>;
   stop(): Promise<void>;
   /** Resolves when all that was said to us until now is worked up and no callback is due. */
   idle(): Promise<void>;
@@ -70,6 +78,7 @@ export async function buildApp(config: Config, world: World, options: AppOptions
   let mark: Highwater | undefined;
   let floors: ReadonlyMap<string, number> = new Map();
   const feed = createFeed((paymentId) => store?.receipts.byId(paymentId));
+  const meter: Meter = { metrics: undefined };
   async function release(): Promise<void> {
     await store?.database.close();
     mark?.close();
@@ -83,7 +92,10 @@ export async function buildApp(config: Config, world: World, options: AppOptions
       newInstance: () => Buffer.from(world.randomBytes(16)).toString('hex'),
       beforeCommit: (raises) => mark?.raise(raises),
       floorOf: (wallet) => floors.get(wallet) ?? 0,
-      onPayment: (paymentId) => feed.changed(paymentId),
+      onPayment: (paymentId, move) => {
+        meter.metrics?.moved(move);
+        feed.changed(paymentId);
+      },
       onFatal: options.onFatal,
     });
     const network = followedNetwork(store, config.checkpoint);
@@ -93,7 +105,7 @@ export async function buildApp(config: Config, world: World, options: AppOptions
     const resumed = await resumeCounters(store, mark, world);
     ({ floors } = resumed);
     const { copied } = resumed;
-    const parts = { config, world, entrance, store, network, servers, prices, copied, feed };
+    const parts = { config, world, entrance, store, network, servers, prices, copied, feed, meter };
     return join(parts, release);
   } catch (error) {
     await release();
@@ -130,15 +142,25 @@ interface Parts {
   readonly prices: Prices | undefined;
   readonly copied: string | undefined;
   readonly feed: Feed;
+  readonly meter: Meter;
+}
+
+/** Is filled, where metrics are asked for, once all that they look at is made. */
+interface Meter {
+  metrics: Metrics | undefined;
 }
 
 function join(parts: Parts, release: () => Promise<void>): App {
-  const { config, world, entrance, store, network, servers, prices, copied } = parts;
+  const { config, world, entrance, store, network, servers, prices, copied, meter } = parts;
+  let measured: Listening | undefined;
   const sender = createSender(world, {
     version: version.split('.').slice(0, 2).join('.'),
     listeners: entrance.listeners,
   });
-  const dispatcher = createDispatcher({ ...store, world, sender });
+  const dispatcher = createDispatcher({
+    ...{ ...store, world, sender },
+    onAttempt: (report) => meter.metrics?.attempted(report),
+  });
   const watcher = createWatcher({
     world,
     store,
@@ -162,8 +184,10 @@ function join(parts: Parts, release: () => Promise<void>): App {
     entrance.warnings,
   ];
   const health = createHealth({ ...clocks, store, watcher, copied, hasRoom, others });
+  const ready = createReady({ store, dispatcher, hasRoom });
   const dashboard = dashboardFor(parts, { health, sender, watcher, dispatcher });
-  const fetch = fetchFor(parts, { health, unlisted, watcher, hasRoom, pages: dashboard.app });
+  const pages = dashboard.app;
+  const fetch = fetchFor(parts, { health, ready, unlisted, watcher, hasRoom, pages });
   const cancels: Cancel[] = [];
 
   return {
@@ -173,11 +197,16 @@ function join(parts: Parts, release: () => Promise<void>): App {
     firstLink: (origin) => firstLink(store, world, origin),
     async start() {
       const port = await entrance.open(fetch);
+      if (config.metricsListen !== undefined) {
+        meter.metrics = createMetrics({ store, watcher, dispatcher, ready });
+        const { fetch } = meter.metrics;
+        measured = await listen(fetch, config.metricsListen, (ms, run) => world.after(ms, run));
+      }
       cancels.push(world.schedule(everyMinute, () => entrance.beat()));
       cancels.push(...tendFile({ world, store, watcher, dispatcher, snapshots }));
       await dispatcher.start();
       watcher.start();
-      return { port };
+      return { port, metricsPort: measured?.port };
     },
     async stop() {
       for (const cancel of cancels) cancel();
@@ -185,7 +214,7 @@ function join(parts: Parts, release: () => Promise<void>): App {
       dashboard.stop();
       // At the same time: a client and a shop that hang must not hold us up one after the other.
       const quiet = async (): Promise<void> => {
-        await entrance.close();
+        await Promise.all([entrance.close(), measured?.close()]);
         await watcher.stop();
       };
       await Promise.all([quiet(), dispatcher.stop(), snapshots.stop()]);
@@ -198,7 +227,7 @@ function join(parts: Parts, release: () => Promise<void>): App {
   };
 }
 
-interface Served extends Pick<ServerOptions, 'health' | 'unlisted' | 'pages'> {
+interface Served extends Pick<ServerOptions, 'health' | 'ready' | 'unlisted' | 'pages'> {
   readonly watcher: Watcher;
   readonly hasRoom: () => boolean;
 }

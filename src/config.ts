@@ -18,16 +18,34 @@ import {
   parseDomain,
   parseEmail,
   parseListen,
+  parseLoopback,
 } from './domain/front.ts';
-import { parseRate, type Rate } from './domain/rate.ts';
+import type { Rate } from './domain/rate.ts';
 import { parseProxy } from './electrum/proxy.ts';
 import { parseServerAddress, type ServerAddress } from './electrum/trust.ts';
-import { PaygateError, reasonOf } from './errors.ts';
+import { PaygateError } from './errors.ts';
+import {
+  file,
+  type Option,
+  one,
+  oneOf,
+  optional,
+  parseAmount,
+  parseChoice,
+  parseCount,
+  parsePath,
+  rate,
+  readOption,
+} from './option.ts';
 import { type PriceSource, parsePriceSource } from './price/sources.ts';
 import type { SocksProxy } from './world.ts';
 
 export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 export type LogLevel = (typeof logLevels)[number];
+
+/** A line of JSON for a machine, or one with colours for a person. */
+export const logFormats = ['json', 'pretty'] as const;
+export type LogFormat = (typeof logFormats)[number];
 
 /** `own` asks none but the sources that the operator has named. */
 export const priceModes = ['on', 'off', 'own'] as const;
@@ -81,66 +99,13 @@ export interface Config {
   /** Beside the built-in ones, or instead of them. */
   readonly priceSource?: readonly PriceSource[] | undefined;
   readonly logLevel: LogLevel;
-}
-
-/** All the satoshis that there will ever be. */
-const maxMoneySat = 21e14;
-
-interface Option<T> {
-  readonly flag: string;
-  readonly env: string;
-  /** How a value is written, for the help. */
-  readonly value: string;
-  readonly help: string;
-  readonly default?: string;
-  /** May be given more than once; in the environment separated by spaces. */
-  readonly repeatable?: true;
-  /** Never shown in a dump of the settings. */
-  readonly secret?: true;
-  readonly parse: (texts: readonly string[]) => T;
+  /** JSON without it. */
+  readonly logFormat?: LogFormat | undefined;
+  /** Where Prometheus may ask; undefined: nowhere. */
+  readonly metricsListen?: Listen | undefined;
 }
 
 type OptionTable = { readonly [K in keyof Config]-?: Option<Config[K]> };
-
-/** A parser of an option that is given at most once. */
-const one =
-  <T>(parse: (text: string) => T) =>
-  (texts: readonly string[]): T =>
-    parse(texts.at(-1) ?? '');
-
-const optional =
-  <T>(parse: (text: string) => T) =>
-  (texts: readonly string[]): T | undefined => {
-    const text = texts.at(-1);
-    return text === undefined ? undefined : parse(text);
-  };
-
-function rate(name: string, fallback: string, what: string): Option<Rate | undefined> {
-  return {
-    flag: `--limit-${name}`,
-    env: `PAYGATE_LIMIT_${name.replaceAll('-', '_').toUpperCase()}`,
-    value: 'n[:burst]',
-    help: `${what}; off for no limit`,
-    default: fallback,
-    parse: one(parseRate),
-  };
-}
-
-const file = (name: string, help: string): Option<string | undefined> => ({
-  flag: `--${name}`,
-  env: `PAYGATE_${name.replaceAll('-', '_').toUpperCase()}`,
-  value: 'file',
-  help,
-  parse: optional(parsePath),
-});
-
-const oneOf =
-  <T extends string>(values: readonly T[]) =>
-  (text: string): T => {
-    const value = values.find((each) => each === text);
-    if (value !== undefined) return value;
-    throw new PaygateError('invalid', `one of ${values.join(', ')} expected, not "${text}"`);
-  };
 
 export const options: OptionTable = {
   db: {
@@ -320,6 +285,21 @@ export const options: OptionTable = {
     default: 'info',
     parse: one(oneOf(logLevels)),
   },
+  logFormat: {
+    flag: '--log-format',
+    env: 'PAYGATE_LOG_FORMAT',
+    value: 'format',
+    help: `${logFormats.join(' or ')}: log lines on standard error, for a machine or for a person`,
+    default: 'json',
+    parse: one(oneOf(logFormats)),
+  },
+  metricsListen: {
+    flag: '--metrics-listen',
+    env: 'PAYGATE_METRICS_LISTEN',
+    value: 'host:port',
+    help: 'where Prometheus may ask for /metrics, such as 127.0.0.1:9090; loopback only (default: nowhere)',
+    parse: optional(parseLoopback),
+  },
 };
 
 export type OptionName = keyof Config;
@@ -339,48 +319,6 @@ export function readConfig(flags: Given, env: Record<string, string | undefined>
   const isListenTold = flags.listen !== undefined || Boolean(env[options.listen.env]);
   const isFarAway = config.domain !== undefined && !isListenTold;
   return Object.freeze(isFarAway ? { ...config, listen: httpsEverywhere } : config);
-}
-
-function readOption(
-  option: Option<unknown>,
-  flag: readonly string[] | undefined,
-  env: Record<string, string | undefined>,
-): unknown {
-  const fromEnv = env[option.env] || undefined;
-  const texts = flag ?? (fromEnv === undefined ? undefined : splitEnv(option, fromEnv));
-  try {
-    return option.parse(texts ?? (option.default === undefined ? [] : [option.default]));
-  } catch (error) {
-    const source = flag === undefined ? option.env : option.flag;
-    throw new PaygateError('invalid', `${source}: ${reasonOf(error)}`);
-  }
-}
-
-const splitEnv = (option: Option<unknown>, text: string): string[] =>
-  option.repeatable ? text.split(/\s+/).filter(Boolean) : [text];
-
-function parsePath(text: string): string {
-  if (text === '' || text.includes('\0')) throw new PaygateError('invalid', 'a file name expected');
-  return text;
-}
-
-function parseAmount(text: string): number {
-  const valueSat = Number(text);
-  if (/^\d{1,16}$/.test(text) && valueSat <= maxMoneySat) return valueSat;
-  throw new PaygateError(
-    'invalid',
-    `whole satoshis from 0 to ${maxMoneySat} expected, not "${text}"`,
-  );
-}
-
-function parseChoice(text: string): boolean {
-  if (text === 'allow' || text === 'refuse') return text === 'allow';
-  throw new PaygateError('invalid', `allow or refuse expected, not "${text}"`);
-}
-
-function parseCount(text: string): number {
-  if (/^[1-9]\d{0,3}$/.test(text)) return Number(text);
-  throw new PaygateError('invalid', `a number from 1 to 9999 expected, not "${text}"`);
 }
 
 function parsePublicUrl(text: string): string {

@@ -9,6 +9,7 @@ import { backupCommand } from './cli/backup.ts';
 import { callbacksCommand } from './cli/callbacks.ts';
 import { checkCommand } from './cli/check.ts';
 import { fail } from './cli/command.ts';
+import { doctorCommand } from './cli/doctor.ts';
 import { healthCommand } from './cli/health.ts';
 import { installCommand } from './cli/install.ts';
 import { keyCommand } from './cli/key.ts';
@@ -19,6 +20,7 @@ import { sandboxCommand } from './cli/sandbox.ts';
 import { serveCommand } from './cli/serve.ts';
 import { serversCommand } from './cli/servers.ts';
 import { storeCommand } from './cli/store.ts';
+import { updateCommand } from './cli/update.ts';
 import { version } from './version.ts';
 
 const program = new Command('paygate')
@@ -37,8 +39,10 @@ const program = new Command('paygate')
   .addCommand(adminCommand())
   .addCommand(backupCommand())
   .addCommand(checkCommand())
+  .addCommand(doctorCommand())
   .addCommand(restoreCommand())
-  .addCommand(installCommand());
+  .addCommand(installCommand())
+  .addCommand(updateCommand());
 
 /** A wrong command line ends with 2, as a wrong value does; `--help` and `--version` with 0. */
 function exitWithTwo(command: Command): void {

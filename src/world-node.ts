@@ -1,5 +1,5 @@
-// The real World: the system's clocks, chance, sockets, DNS and HTTP, and JSON log lines on standard
-// error (standard output is for the person at the terminal). Imported by cli/ alone.
+// The real World: the system's clocks, chance, sockets, DNS and HTTP, and log lines on standard error, as
+// JSON unless asked otherwise (standard output is for the person at the terminal). Imported by cli/ alone.
 // It retries nothing and judges no certificate: it says what a peer showed, the caller decides.
 
 import { createHash, randomBytes } from 'node:crypto';
@@ -8,6 +8,7 @@ import { connect as dialTcp, isIP, type LookupFunction, type Socket } from 'node
 import { connect as dialTls, type TLSSocket } from 'node:tls';
 import { createTask } from 'node-cron';
 import { type DestinationStream, destination, pino, stdTimeFunctions } from 'pino';
+import { prettyFactory } from 'pino-pretty';
 import { SocksClient } from 'socks';
 import { buildConnector, Client } from 'undici';
 import { PaygateError, reasonOf } from './errors.ts';
@@ -34,6 +35,8 @@ const responseHeaderBytes = 16 * 1024;
 
 export interface NodeWorldOptions {
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error' | 'silent';
+  /** `json` without it. */
+  readonly logFormat?: 'json' | 'pretty' | undefined;
   /** Where log lines go; standard error without one. */
   readonly logDestination?: DestinationStream;
 }
@@ -53,7 +56,9 @@ export function createNodeWorld(options: NodeWorldOptions): World {
   };
 }
 
-function createLogger({ logLevel, logDestination }: NodeWorldOptions): Logger {
+function createLogger({ logLevel, logFormat, logDestination }: NodeWorldOptions): Logger {
+  // Written at once, so that the last line before an exit is not lost.
+  const lineDestination = logDestination ?? destination({ fd: 2, sync: true });
   const lines = pino(
     {
       level: logLevel,
@@ -62,8 +67,7 @@ function createLogger({ logLevel, logDestination }: NodeWorldOptions): Logger {
       timestamp: stdTimeFunctions.isoTime,
       formatters: { level: (level) => ({ level }) },
     },
-    // Written at once, so that the last line before an exit is not lost.
-    logDestination ?? destination({ fd: 2, sync: true }),
+    logFormat === 'pretty' ? forPeople(lineDestination) : lineDestination,
   );
   return {
     debug: (message, fields) => lines.debug(fields, message),
@@ -71,6 +75,18 @@ function createLogger({ logLevel, logDestination }: NodeWorldOptions): Logger {
     warn: (message, fields) => lines.warn(fields, message),
     error: (message, fields) => lines.error(fields, message),
   };
+}
+
+/** Made in this thread, line by line: a worker would lose the last ones. */
+function forPeople(lines: DestinationStream): DestinationStream {
+  const format = prettyFactory({
+    colorize: process.stderr.isTTY === true,
+    messageKey: 'message',
+    timestampKey: 'time',
+    translateTime: 'SYS:yyyy-mm-dd HH:MM:ss.l',
+    singleLine: true,
+  });
+  return { write: (line) => lines.write(format(line)) };
 }
 
 function after(delayMs: number, run: () => void): Cancel {

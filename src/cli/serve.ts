@@ -1,35 +1,20 @@
 // `paygate serve`: runs until it is told to stop.
 
-import { Command, Option } from 'commander';
+import { Command } from 'commander';
 import { type App, buildApp } from '../app.ts';
-import {
-  type Config,
-  type Given,
-  type OptionName,
-  optionNames,
-  options,
-  readConfig,
-} from '../config.ts';
+import { type Config, options, readConfig } from '../config.ts';
 import { baseUrlOf } from '../domain/front.ts';
 import { version } from '../version.ts';
 import { createNodeWorld } from '../world-node.ts';
 import { linkMinutes } from './admin.ts';
 import { endAtOnce, stopOnSignal } from './running.ts';
+import { addServeOptions, type Flags, given } from './serve-options.ts';
 
 export function serveCommand(): Command {
   const command = new Command('serve').description('run the payment gateway');
-  for (const name of optionNames) command.addOption(flagOf(name));
-  return command.action((flags: Partial<Record<OptionName, string | string[]>>) =>
+  return addServeOptions(command).action((flags: Flags) =>
     serve(readConfig(given(flags), process.env)),
   );
-}
-
-function flagOf(name: OptionName): Option {
-  const { flag, value, help, env, default: fallback, repeatable } = options[name];
-  const stated = fallback === undefined ? '' : `, default: ${fallback}`;
-  const option = new Option(`${flag} <${value}>`, `${help} (env: ${env}${stated})`);
-  if (repeatable) option.argParser((text: string, before?: string[]) => [...(before ?? []), text]);
-  return option;
 }
 
 /** For the person at the terminal: where it answers, and what to do next. */
@@ -61,11 +46,8 @@ Open this link, once and within ${linkMinutes} minutes, to set the password of t
 (\`paygate admin link\` prints another one.)
 `;
 
-const given = (flags: Partial<Record<OptionName, string | string[]>>): Given =>
-  Object.fromEntries(Object.entries(flags).map(([name, value]) => [name, [value].flat()]));
-
 async function serve(config: Config): Promise<void> {
-  const world = createNodeWorld({ logLevel: config.logLevel });
+  const world = createNodeWorld(config);
   const app = await buildApp(config, world, { onFatal: endAtOnce(world) });
   const stopped = stopOnSignal(() => app.stop(), world);
   try {

@@ -27,6 +27,7 @@ import { isWaitOver, nextAttempt } from '../domain/retry.ts';
 import { reasonOf } from '../errors.ts';
 import type { Database } from '../store/database.ts';
 import type { Claimed, Next, Outbox } from '../store/outbox.ts';
+import type { CallbackState } from '../store/schema.ts';
 import type { Cancel, World } from '../world.ts';
 import { Breaker, hostOf } from './breaker.ts';
 import { type Attempt, type Sender, unsent } from './sender.ts';
@@ -58,6 +59,15 @@ export interface DownHost {
   readonly waiting: number;
 }
 
+/** What became of an attempt that was recorded. */
+export interface AttemptReport {
+  readonly outcome: Attempt['outcome'];
+  readonly durationMs: number;
+  readonly state: CallbackState;
+  /** Since the callback was owed. */
+  readonly ageMs: number;
+}
+
 export interface CallbackDispatcher {
   /** Frees the leases of the process before, then delivers until `stop`. */
   start(): Promise<void>;
@@ -69,6 +79,10 @@ export interface CallbackDispatcher {
   idle(): Promise<void>;
   /** In the order of the stores; a restart finds them out anew. */
   downHosts(): DownHost[];
+  /** How many requests are on the wire. */
+  inFlight(): number;
+  /** Why nothing leaves though something is owed, in words; undefined while all is well. */
+  trouble(): string | undefined;
   /** Claims nothing more, and waits for what is under way, but not for longer than `drainMs`. */
   stop(): Promise<void>;
 }
@@ -79,10 +93,14 @@ export interface DispatcherParts {
   readonly outbox: Outbox;
   readonly sender: Sender;
   readonly limits?: DeliveryLimits;
+  /** Hears of each attempt once it is recorded. */
+  readonly onAttempt?: (report: AttemptReport) => void;
 }
 
 const everySecond = '* * * * * *';
 const everyHour = '0 0 * * * *';
+/** How long the queue may fail before it is spoken of: a lock of another process passes. */
+const failingShownMs = 60_000;
 /** Attempts older than this are only counted. */
 const attemptsKeptMs = 90 * 86_400_000;
 
@@ -103,6 +121,8 @@ class Engine implements CallbackDispatcher {
   #again = false;
   #stopping = false;
   #lastStoreId = 0;
+  /** What the file refuses, and since when (monotonic). */
+  readonly #failingSince = new Map<'claim' | 'record', number>();
 
   constructor(parts: DispatcherParts) {
     this.#parts = parts;
@@ -148,6 +168,21 @@ class Engine implements CallbackDispatcher {
     return [...waiting].map(([host, count]) => ({ host, waiting: count }));
   }
 
+  inFlight(): number {
+    return this.#inFlight.size;
+  }
+
+  trouble(): string | undefined {
+    const owing = this.#parts.outbox.owing();
+    if (owing.length > 0 && owing.every((callbackUrl) => this.#breaker.isDown(callbackUrl))) {
+      return 'none of the shops that are owed one can be reached';
+    }
+    const shownBefore = this.#parts.world.monotonic() - failingShownMs;
+    return [...this.#failingSince.values()].some((since) => since <= shownBefore)
+      ? 'the queue in the database cannot be worked on, the log says why'
+      : undefined;
+  }
+
   async stop(): Promise<void> {
     this.#stopping = true;
     for (const cancel of this.#cancels) cancel();
@@ -181,7 +216,9 @@ class Engine implements CallbackDispatcher {
       const claimed = await database.write((tx) => outbox.claim(tx, world.now(), limits));
       this.#lastStoreId = claimed.at(-1)?.storeId ?? this.#lastStoreId;
       for (const callback of claimed) this.#launch(callback);
+      this.#note('claim', true);
     } catch (error) {
+      this.#note('claim', false);
       world.log.error('callbacks could not be claimed', { reason: reasonOf(error) });
     }
   }
@@ -214,7 +251,14 @@ class Engine implements CallbackDispatcher {
     const next = this.#nextOf(callback, attempt);
     const recorded = record(this.#parts, callback, attempt, next);
     this.wake();
-    await recorded;
+    this.#note('record', await recorded);
+  }
+
+  #note(what: 'claim' | 'record', succeeded: boolean): void {
+    if (succeeded) this.#failingSince.delete(what);
+    else if (!this.#failingSince.has(what)) {
+      this.#failingSince.set(what, this.#parts.world.monotonic());
+    }
   }
 
   /** When to try again; a host that is down is not charged to those that wait for it. */
@@ -287,13 +331,13 @@ async function attemptOf(
   }
 }
 
-/** Never rejects: what can't be recorded is sent again when its lease ends. */
+/** Never rejects: what can't be recorded is sent again when its lease ends. Answers whether it was. */
 async function record(
-  { world, database, outbox }: DispatcherParts,
+  { world, database, outbox, onAttempt }: DispatcherParts,
   callback: Claimed,
   attempt: Attempt,
   next: Next,
-): Promise<void> {
+): Promise<boolean> {
   const { outcome, httpStatus, durationMs, doubt } = attempt;
   const fields = {
     ...idsOf(callback),
@@ -307,9 +351,12 @@ async function record(
       outbox.record(tx, now, callback.callbackId, attempt, next),
     );
     world.log.info('callback attempted', fields);
+    onAttempt?.({ outcome, durationMs, state, ageMs: now - callback.createdAt });
     if (state === 'exhausted') world.log.warn('callback exhausted', idsOf(callback));
+    return true;
   } catch (error) {
     world.log.error('callback attempt not recorded', { ...fields, reason: reasonOf(error) });
+    return false;
   }
 }
 

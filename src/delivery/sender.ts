@@ -51,6 +51,30 @@ export interface Sender {
    * Rejects with the signal's reason when that cut the attempt off.
    */
   send(order: Order, signal: AbortSignal): Promise<Attempt>;
+  /**
+   * Asks a host something that is no callback, on the way that one would take: unsigned, without the
+   * query of a store. Rejects as `send` does.
+   */
+  probe(question: Question, signal: AbortSignal): Promise<Probe>;
+}
+
+export interface Question extends CallbackFlags {
+  /** Scheme, host and port of it are used, and nothing else. */
+  readonly url: string;
+  readonly method: 'GET' | 'HEAD';
+  readonly path: string;
+  readonly ca?: string | undefined;
+}
+
+export interface Probe {
+  /** Of an answer, whatever it says; null without one. */
+  readonly httpStatus: number | null;
+  /** Why there is none. */
+  readonly reason: string | null;
+  /** The IP address that was dialled. */
+  readonly address: string | null;
+  /** Its beginning, as it came. */
+  readonly body: string;
 }
 
 export interface SenderOptions {
@@ -104,7 +128,29 @@ export function createSender(world: World, options: SenderOptions): Sender {
       const result = await attempt(world, options, order, signal);
       return { startedAt, durationMs: Math.round(world.monotonic() - began), ...result };
     },
+    probe: (question, signal) => probe(world, options, question, signal),
   };
+}
+
+async function probe(
+  world: World,
+  options: SenderOptions,
+  { url, method, path, ...rest }: Question,
+  signal: AbortSignal,
+): Promise<Probe> {
+  try {
+    const { origin } = callbackTarget(url, '');
+    const headers = { 'user-agent': `paygate/${options.version}`, accept: '*/*' };
+    const course = await travel(world, options, rest, { origin, path, method, headers }, signal);
+    const { status, address } = course;
+    const { host } = new URL(origin);
+    const reason = reasonFor({ ...course, outcome: classify(course), host });
+    const body = Buffer.concat(course.body).toString();
+    return { httpStatus: status ?? null, reason: status ? null : reason, address, body };
+  } catch (error) {
+    if (!(error instanceof PaygateError)) throw error;
+    return { httpStatus: null, reason: error.message, address: null, body: '' };
+  }
 }
 
 type Result = Omit<Attempt, 'startedAt' | 'durationMs'>;
@@ -129,7 +175,8 @@ async function attempt(
   try {
     const target = callbackTarget(order.callbackUrl, order.query);
     const headers = requestHeaders(options.version, order, target, world.now());
-    const course = await travel(world, options, order, target, headers, signal);
+    const asked = { ...target, method: 'GET', headers } as const;
+    const course = await travel(world, options, order, asked, signal);
     const request = { path: target.path, headers };
     return { ...resultOf(course, order, target, world.now()), request };
   } catch (error) {
@@ -138,15 +185,20 @@ async function attempt(
   }
 }
 
+/** A request as it goes out. */
+interface Asked extends Pick<CallbackTarget, 'origin' | 'path'> {
+  readonly method: Question['method'];
+  readonly headers: Record<string, string>;
+}
+
 async function travel(
   world: World,
   options: SenderOptions,
-  order: Order,
-  target: CallbackTarget,
-  headers: Record<string, string>,
+  order: Pick<Order, 'allowPrivate' | 'allowHttp' | 'ca'>,
+  asked: Asked,
   signal: AbortSignal,
 ): Promise<Course> {
-  const { origin } = target;
+  const { origin } = asked;
   const resolve = guardTarget(origin, order, options.listeners(), world.resolve);
   const isLiteral = literalAddress(new URL(origin).hostname) !== undefined;
   const course = new Course(isLiteral ? 'connect' : 'resolve', () => world.monotonic());
@@ -171,7 +223,7 @@ async function travel(
   signal.addEventListener('abort', abort);
   try {
     signal.throwIfAborted();
-    await exchange(client, target, headers, course);
+    await exchange(client, asked, course);
   } catch (error) {
     signal.throwIfAborted();
     course.fault = networkFault(error);
@@ -221,15 +273,11 @@ const requestHeaders = (
 /** `reset` asks for no keep-alive: a kept connection can die under the next callback. */
 async function exchange(
   client: Dispatcher,
-  { origin, path }: CallbackTarget,
-  headers: Record<string, string>,
+  { origin, path, method, headers }: Asked,
   course: Course,
 ): Promise<void> {
   const response = await client.request({
-    method: 'GET',
-    origin,
-    path,
-    headers,
+    ...{ method, origin, path, headers },
     reset: true,
     // The one deadline is ours.
     headersTimeout: 0,

@@ -15,6 +15,7 @@ import { createLive, type LiveOptions } from './live.ts';
 import { docsOf } from './openapi.ts';
 import type { ApiOptions } from './options.ts';
 import { page } from './page.ts';
+import type { Readiness } from './ready.ts';
 import type { Unlisted } from './unlisted.ts';
 
 const urlLimitBytes = 8 * 1024;
@@ -38,6 +39,7 @@ export interface Health {
 export interface ServerOptions extends ApiOptions, LiveOptions {
   readonly log: Logger;
   readonly health: () => Health;
+  readonly ready: () => Readiness;
   readonly unlisted: Unlisted;
   /** Pages for people, each with its own door. */
   readonly pages: Hono;
@@ -68,6 +70,11 @@ export function createHttp(options: ServerOptions): Fetch {
   app.get('/healthz', (context) => {
     context.header('Cache-Control', 'no-store');
     return context.json(options.health());
+  });
+  app.get('/readyz', (context) => {
+    context.header('Cache-Control', 'no-store');
+    const readiness = options.ready();
+    return context.json(readiness, readiness.ready ? 200 : 503);
   });
   const operations = operationsOf(options);
   app.route('/api', createApi(options, operations));

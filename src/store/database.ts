@@ -48,6 +48,8 @@ export interface Database {
   write<T>(work: (tx: Tx) => T): Promise<T>;
   /** Whether another process has committed to the file since the last call. */
   changedElsewhere(): boolean;
+  /** How many writes wait for their commit. */
+  queued(): number;
   /** Moves the write-ahead log into the main file. False while a reader is in the way. */
   checkpoint(): boolean;
   /** Another text after anything was written to the file, by this process or another. */
@@ -162,6 +164,7 @@ function wrap(sqlite: Sqlite, options: DatabaseOptions): Database {
     path: options.path,
     orm: drizzle(sqlite, { schema }),
     write: writer.write,
+    queued: writer.queued,
     changedElsewhere() {
       const version = dataVersion(sqlite);
       const changed = version !== seenVersion;
@@ -192,6 +195,7 @@ const dataVersion = (sqlite: Sqlite): number =>
 
 interface Writer {
   write<T>(work: (tx: Tx) => T): Promise<T>;
+  queued(): number;
   drain(): Promise<void>;
 }
 
@@ -264,6 +268,7 @@ function createWriter(sqlite: Sqlite, options: DatabaseOptions): Writer {
 
   return {
     write,
+    queued: () => queue.length,
     async drain() {
       while (queue.length > 0) await new Promise((resolve) => setImmediate(resolve));
     },

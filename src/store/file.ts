@@ -47,6 +47,13 @@ export function inspectFile(path: string): 'absent' | 'ours' {
   return 'ours';
 }
 
+/** Whether opening a file of ours would change its schema. */
+export function isOutdated(path: string): boolean {
+  const refuse = (text: string) => new PaygateError('unavailable', `${path}: ${text}`);
+  const found = lookAt(path, refuse);
+  return found !== undefined && found.header.readUInt32BE(60) < migrations.length;
+}
+
 /** Size and first bytes of a file; undefined where there is none. */
 function lookAt(
   path: string,

@@ -11,6 +11,7 @@ const value = (name: string): SQL => sql`${sql.placeholder(name)}`;
 
 export const prepareLedger = (orm: Orm) => ({
   ...preparePayments(orm),
+  ...preparePaymentCounts(orm),
   ...prepareAddresses(orm),
   ...prepareTransactions(orm),
 });
@@ -56,14 +57,6 @@ function preparePayments(orm: Orm) {
       .set({ replacedBy: value('replacedBy') })
       .where(eq(payments.id, sql.placeholder('id')))
       .prepare(),
-    countReversed: orm
-      .select({ count: count() })
-      .from(payments)
-      .where(
-        sql`${payments.state} = 'dropped' and ${payments.changedAt} > ${sql.placeholder('since')}
-          and (${payments.status} <> 0 or ${payments.cycle} > 0)`,
-      )
-      .prepare(),
     maturing: orm
       .select({ id: payments.id })
       .from(payments)
@@ -88,6 +81,24 @@ function preparePayments(orm: Orm) {
       .innerJoin(addresses, eq(addresses.id, payments.addressId))
       .leftJoin(headers, and(eq(headers.hash, payments.blockHash), sql`${headers.onBest} = 1`))
       .where(sql`${payments.state} in ('confirming', 'confirmed') and ${headers.hash} is null`)
+      .prepare(),
+  };
+}
+
+function preparePaymentCounts(orm: Orm) {
+  return {
+    countReversed: orm
+      .select({ count: count() })
+      .from(payments)
+      .where(
+        sql`${payments.state} = 'dropped' and ${payments.changedAt} > ${sql.placeholder('since')}
+          and (${payments.status} <> 0 or ${payments.cycle} > 0)`,
+      )
+      .prepare(),
+    countByState: orm
+      .select({ state: payments.state, count: count() })
+      .from(payments)
+      .groupBy(payments.state)
       .prepare(),
   };
 }

@@ -18,6 +18,7 @@ import {
   depthOf,
   type Fact,
   type Payment,
+  type PaymentState,
   type Rules,
   settledDepth,
 } from '../domain/payment.ts';
@@ -83,6 +84,12 @@ export interface Applied {
   readonly foreignUse?: { readonly walletId: number; readonly derivationIndex: number };
 }
 
+/** A payment's state before and after a commit; before is undefined for a new one. */
+export interface PaymentMove {
+  readonly before: PaymentState | undefined;
+  readonly after: PaymentState;
+}
+
 export interface Ledger {
   apply(tx: Tx, now: number, observation: Observation): Applied;
   /** Payments that a move of our tip, or of a store's demands, may concern. */
@@ -99,6 +106,8 @@ export interface Ledger {
   noteBroadcast(tx: Tx, now: number, txid: Txid): void;
   /** How many payments were taken back since a time, after the shop was told 1 or 2. */
   countReversed(since: number): number;
+  /** How many payments are in each state that has any. Goes through an index of all of them. */
+  countByState(): [PaymentState, number][];
 }
 
 interface Parts {
@@ -108,7 +117,7 @@ interface Parts {
   readonly outbox: Outbox;
   readonly catalog: Pick<Catalog, 'setting'>;
   /** A payment is another than before; after the commit. */
-  readonly onPayment?: ((paymentId: number) => void) | undefined;
+  readonly onPayment?: ((paymentId: number, move: PaymentMove) => void) | undefined;
 }
 
 export const createLedger = (parts: Parts): Ledger => new SqlLedger(parts);
@@ -191,6 +200,10 @@ class SqlLedger implements Ledger {
 
   countReversed(since: number): number {
     return this.#statements.countReversed.get({ since })?.count ?? 0;
+  }
+
+  countByState(): [PaymentState, number][] {
+    return this.#statements.countByState.all().map(({ state, count }) => [state, count]);
   }
 
   #storeOf({ storeId }: AddressRow): StoreRow | null {
@@ -294,7 +307,7 @@ class SqlLedger implements Ledger {
     };
     if (row !== undefined) {
       this.#statements.update.run({ ...change, id: row.id });
-      return this.#tell(tx, row.id);
+      return this.#tell(tx, row.id, { before: row.state, after: state });
     }
     const { valueSat, signalsRbf, coinbase } = seen.output;
     const { id } = this.#statements.insert.get({
@@ -305,12 +318,12 @@ class SqlLedger implements Ledger {
       signalsRbf: Number(signalsRbf),
       coinbase: Number(coinbase),
     });
-    return this.#tell(tx, id);
+    return this.#tell(tx, id, { before: undefined, after: state });
   }
 
-  #tell(tx: Tx, paymentId: number): number {
+  #tell(tx: Tx, paymentId: number, move: PaymentMove): number {
     const { onPayment } = this.#parts;
-    if (onPayment !== undefined) tx.afterCommit(() => onPayment(paymentId));
+    if (onPayment !== undefined) tx.afterCommit(() => onPayment(paymentId, move));
     return paymentId;
   }
 

@@ -11,7 +11,7 @@ import { type Database, type DatabaseOptions, openDatabase, openFailure } from '
 import { createHeaders, type Headers } from './headers.ts';
 import { createIdempotency, type Idempotency } from './idempotency.ts';
 import { createKeys, type Keys } from './keys.ts';
-import { createLedger, type Ledger } from './ledger.ts';
+import { createLedger, type Ledger, type PaymentMove } from './ledger.ts';
 import { createOutbox, type Outbox } from './outbox.ts';
 import { createPaymentDesk, type PaymentDesk } from './payment-desk.ts';
 import { createReceipts, type Receipts } from './receipts.ts';
@@ -41,7 +41,7 @@ export interface OpenOptions extends DatabaseOptions {
   /** The network asked for; undefined takes the file's own, or mainnet for a new one. */
   readonly network: NetworkName | undefined;
   /** A payment is another than before; after the commit. */
-  readonly onPayment?: (paymentId: number) => void;
+  readonly onPayment?: (paymentId: number, move: PaymentMove) => void;
   /** How far the mark says that a wallet issued which the file did not know at the start, by its name. */
   readonly floorOf?: (wallet: string) => number;
   /** Names a new file. */

@@ -10,13 +10,19 @@ const given = (name: string): SQL => sql`${sql.placeholder(name)}`;
 export const isOwed = sql`${callbacks.state} = 'owed'`;
 export const isExhausted = sql`${callbacks.state} = 'exhausted'`;
 
+const isCalled = sql`${stores.callbacksStopped} = 0`;
+
 /** No request of the payment is under way. */
 const isFree = (paymentId: SQL): SQL =>
   sql`not exists (select 1 from callbacks f where f.payment_id = ${paymentId} and f.leased_until > ${given('now')})`;
 
 export type OutboxStatements = ReturnType<typeof prepareOutbox>;
 
-export const prepareOutbox = (orm: Orm) => ({ ...prepareWrites(orm), ...prepareReads(orm) });
+export const prepareOutbox = (orm: Orm) => ({
+  ...prepareWrites(orm),
+  ...prepareReads(orm),
+  ...prepareCounts(orm),
+});
 
 function prepareWrites(orm: Orm) {
   const byId = eq(callbacks.id, sql.placeholder('id'));
@@ -93,7 +99,6 @@ function prepareWrites(orm: Orm) {
 }
 
 function prepareReads(orm: Orm) {
-  const isCalled = sql`${stores.callbacksStopped} = 0`;
   return {
     /** Stores with something due, in turn, and how many requests each has under way. */
     storesDue: orm
@@ -123,6 +128,7 @@ function prepareReads(orm: Orm) {
         step: callbacks.step,
         /** Since when it waits. */
         dueAt: callbacks.nextAttemptAt,
+        createdAt: callbacks.createdAt,
         callbackUrl: stores.callbackUrl,
         callbackCa: stores.callbackCa,
         webhookSecret: stores.webhookSecret,
@@ -157,6 +163,19 @@ function prepareReads(orm: Orm) {
       .from(stores)
       .where(isCalled)
       .prepare(),
+  };
+}
+
+function prepareCounts(orm: Orm) {
+  return {
+    owing: orm
+      .select({ callbackUrl: stores.callbackUrl })
+      .from(stores)
+      .where(
+        sql`${isCalled} and exists (select 1 from callbacks d where d.store_id = stores.id
+          and d.state = 'owed')`,
+      )
+      .prepare(),
     owedByStore: orm
       .select({
         callbackUrl: stores.callbackUrl,
@@ -166,6 +185,16 @@ function prepareReads(orm: Orm) {
       .from(stores)
       .where(isCalled)
       .orderBy(asc(stores.id))
+      .prepare(),
+    depths: orm
+      .select({
+        owed: sql<number>`(select count(*) from (select 1 from callbacks c
+          where c.state = 'owed' limit ${given('most')}))`,
+        exhausted: sql<number>`(select count(*) from (select 1 from callbacks c
+          where c.state = 'exhausted' limit ${given('most')}))`,
+        newest: sql<number | null>`(select max(id) from callbacks)`,
+      })
+      .from(sql`(select 1)`)
       .prepare(),
     countOwed: orm.select({ count: count() }).from(callbacks).where(isOwed).prepare(),
     countExhausted: orm.select({ count: count() }).from(callbacks).where(isExhausted).prepare(),

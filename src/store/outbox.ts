@@ -89,6 +89,14 @@ export interface Outbox extends CallbackDesk {
   fold(tx: Tx, before: number): boolean;
   /** How many wait, and how many were given up on. */
   counts(): { readonly owed: number; readonly exhausted: number };
+  /** The same, counted up to a bound at most; all others are done. */
+  depths(most: number): {
+    readonly owed: number;
+    readonly exhausted: number;
+    readonly done: number;
+  };
+  /** Where something is owed to, one URL a store. */
+  owing(): string[];
   /** How many wait for each store that is called back. */
   owedByStore(): { readonly callbackUrl: string; readonly owed: number }[];
 }
@@ -147,6 +155,12 @@ export function createOutbox({ orm }: Pick<Database, 'orm'>): Outbox {
       owed: statements.countOwed.get()?.count ?? 0,
       exhausted: statements.countExhausted.get()?.count ?? 0,
     }),
+    depths(most) {
+      const { owed = 0, exhausted = 0, newest } = statements.depths.get({ most }) ?? {};
+      // No row is ever deleted: the newest id is their number.
+      return { owed, exhausted, done: Math.max(0, (newest ?? 0) - owed - exhausted) };
+    },
+    owing: () => statements.owing.all().map(({ callbackUrl }) => callbackUrl),
     owedByStore: () => statements.owedByStore.all(),
   };
 }

@@ -7,12 +7,14 @@ import { describe, expect, it } from 'vitest';
 import { addressCommand } from '../../src/cli/address.ts';
 import { auditCommand } from '../../src/cli/audit.ts';
 import { callbacksCommand } from '../../src/cli/callbacks.ts';
+import { doctorCommand } from '../../src/cli/doctor.ts';
 import { keyCommand } from '../../src/cli/key.ts';
 import { pluginCommand } from '../../src/cli/plugin.ts';
 import { sandboxCommand } from '../../src/cli/sandbox.ts';
 import { serveCommand } from '../../src/cli/serve.ts';
 import { serversCommand } from '../../src/cli/servers.ts';
 import { storeCommand } from '../../src/cli/store.ts';
+import { updateCommand } from '../../src/cli/update.ts';
 
 const commands: readonly Command[] = [
   serveCommand(),
@@ -23,6 +25,8 @@ const commands: readonly Command[] = [
   serversCommand(),
   pluginCommand(),
   auditCommand(),
+  doctorCommand(),
+  updateCommand(),
   sandboxCommand(),
 ];
 const pages = ['README.md', ...readdirSync('docs').map((name) => `docs/${name}`)];

@@ -11,6 +11,8 @@ export interface Child {
   rest(): Promise<string[]>;
   say(text: string): void;
   kill(): void;
+  /** SIGTERM. */
+  stop(): void;
   /** The signal or code that it ended with, and what it complained of. */
   readonly ended: Promise<{ readonly by: string | number | null; readonly errors: string }>;
 }
@@ -56,6 +58,7 @@ export function startChild(program: string, ...args: string[]): Child {
     },
     say: (text) => void child.stdin?.write(`${text}\n`),
     kill: () => void child.kill('SIGKILL'),
+    stop: () => void child.kill('SIGTERM'),
     ended,
   };
 }

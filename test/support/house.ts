@@ -48,6 +48,8 @@ export interface House {
   readonly apiKey: string;
   /** Where the API listens. */
   readonly port: number;
+  /** Where /metrics are, if they are asked for. */
+  readonly metricsPort: number | undefined;
   app: App;
   /** Asks the API as a shop does. */
   ask(path: string, init?: RequestInit): Promise<Reply>;
@@ -205,6 +207,7 @@ function createHouse(built: Built): House {
   };
   let app: App | undefined;
   let port = 0;
+  let metricsPort: number | undefined;
   let { apiKey = '' } = built;
   const [server] = servers;
   if (server === undefined) throw new Error('a house needs a server');
@@ -239,6 +242,9 @@ function createHouse(built: Built): House {
     get port() {
       return port;
     },
+    get metricsPort() {
+      return metricsPort;
+    },
     get app() {
       if (app === undefined) throw new Error('paygate is not running');
       return app;
@@ -266,7 +272,7 @@ function createHouse(built: Built): House {
           throw error;
         },
       });
-      ({ port } = await app.start());
+      ({ port, metricsPort } = await app.start());
     },
     async stop() {
       const running = app;

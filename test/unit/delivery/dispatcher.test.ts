@@ -374,6 +374,37 @@ describe('after a crash', () => {
     expect(states()).toEqual(['delivered']);
   });
 
+  it.each(['claim', 'record'] as const)(
+    'of each %s is told after a minute, until one is not',
+    async (what) => {
+      const shop = await receiver();
+      let broken = true;
+      const { owed, world, dispatcher, states } = setUp({
+        parts: ({ outbox }) => ({
+          outbox: {
+            ...outbox,
+            [what]: (...given: never[]) => {
+              if (broken) throw new Error('the disk is full');
+              return (outbox[what] as (...given: never[]) => unknown)(...given);
+            },
+          },
+        }),
+      });
+      await owed.enqueue(world.now(), owed.addPayment(owed.addStore({ callbackUrl: shop.origin })));
+      await dispatcher.start();
+      await world.until(() => world.logs.some(({ level }) => level === 'error'));
+      await world.advance(59_000);
+      expect(dispatcher.trouble()).toBeUndefined();
+      await world.advance(1_000);
+      expect(dispatcher.trouble()).toContain('the log says why');
+      broken = false;
+      await world.advance(deliveryLimits.leaseMs);
+      await dispatcher.idle();
+      expect(dispatcher.trouble()).toBeUndefined();
+      expect(states()).toEqual(['delivered']);
+    },
+  );
+
   it('of a claim, the next tick goes on', async () => {
     const shop = await receiver();
     let failures = 1;

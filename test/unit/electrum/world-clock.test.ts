@@ -68,6 +68,18 @@ describe('log lines', () => {
     ]);
     expect(entries[0]?.time).toMatch(/^\d{4}-\d\d-\d\dT.*Z$/);
   });
+
+  it('are words for a person where that is asked for, one line each', () => {
+    const lines: string[] = [];
+    const logDestination = { write: (line: string) => void lines.push(line) };
+    const { log } = createNodeWorld({ logLevel: 'info', logFormat: 'pretty', logDestination });
+    log.debug('unseen');
+    log.warn('electrum server\u001b[2J\nconnected', { server: 'tcp://h:1', reason: 'a\nb' });
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toMatch(/^\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}\] WARN: electrum server/);
+    expect(lines[0]).toContain('"server":"tcp://h:1"');
+    expect(lines[0]).toContain('a\\nb');
+  });
 });
 
 describe('the clocks and chance', () => {

@@ -1,0 +1,80 @@
+// `paygate doctor`: looks at everything that paygate stands on, one line each, beside a running serve and
+// without one. It takes the options of `serve`, so that it looks at the same things.
+
+import { Command } from 'commander';
+import { networks } from '../bitcoin/network.ts';
+import { type Config, readConfig } from '../config.ts';
+import { createSender } from '../delivery/sender.ts';
+import { type Check, type Checked, examine, fail, skip, warn } from '../doctor/check.ts';
+import { electrumChecks } from '../doctor/electrum.ts';
+import { fileChecks } from '../doctor/file.ts';
+import { webChecks } from '../doctor/web.ts';
+import { builtInServers } from '../electrum/servers.ts';
+import { PaygateError, reasonOf } from '../errors.ts';
+import { inspectFile, isOutdated } from '../store/file.ts';
+import { openStore, type Store } from '../store/open.ts';
+import { version } from '../version.ts';
+import { print, table, world } from './command.ts';
+import { addServeOptions, type Flags, given } from './serve-options.ts';
+
+export function doctorCommand(): Command {
+  const command = new Command('doctor')
+    .description('check everything that paygate stands on; takes the options of serve')
+    .option('--json', 'answer as JSON');
+  return addServeOptions(command).action(async ({ json, ...flags }: Flags & { json?: boolean }) => {
+    const checks = await look(readConfig(given(flags), process.env));
+    const isWell = checks.every(({ state }) => state !== 'fail');
+    print({ json: json === true }, { ok: isWell, checks }, () =>
+      table(checks.map(({ state, check, text }) => [state, check, text])),
+    );
+    if (!isWell) process.exitCode = 1;
+    // What still waits for a slow host would only hold the answer up.
+    process.stdout.write('', () => process.exit());
+  });
+}
+
+async function look(config: Config): Promise<Checked[]> {
+  const opened = await open(config.db);
+  const store = 'store' in opened ? opened.store : undefined;
+  try {
+    const file = 'store' in opened ? fileChecks({ ...partsOf(config), ...opened }) : opened.checks;
+    const network = networks[store?.network ?? config.network ?? 'mainnet'];
+    const { electrum, proxy, listen, publicUrl } = config;
+    const servers = electrum.length > 0 ? electrum : builtInServers(network.name);
+    const sender = createSender(world, { version, listeners: () => [] });
+    const https = config.domain !== undefined || config.tlsCert !== undefined;
+    const web = { world, sender, listen, https, publicUrl, store };
+    return await examine(world, [
+      ...file,
+      ...electrumChecks({ world, network, servers, proxy, store }),
+      ...webChecks({ ...web, network: store?.network }),
+    ]);
+  } finally {
+    await store?.database.close();
+  }
+}
+
+const partsOf = ({ walletGap }: Config) => ({ world, walletGap, uid: process.getuid?.() });
+
+/** The file as every command opens it, unless that would change it; else what is to be said instead. */
+async function open(path: string): Promise<{ store: Store } | { checks: Check[] }> {
+  const instead = (finding: ReturnType<typeof fail>): { checks: Check[] } => ({
+    checks: [{ name: 'database', run: () => finding }],
+  });
+  try {
+    if (inspectFile(path) === 'absent') {
+      return instead(skip(`${path}: there is none yet; \`paygate serve\` makes it`));
+    }
+    if (isOutdated(path)) {
+      return instead(
+        warn(`${path}: of an older version; the next start updates it, after a snapshot`),
+      );
+    }
+    const newInstance = (): string => {
+      throw new PaygateError('unavailable', 'nothing is made here');
+    };
+    return { store: await openStore({ path, create: false, network: undefined, newInstance }) };
+  } catch (error) {
+    return instead(fail(reasonOf(error)));
+  }
+}

@@ -1,0 +1,22 @@
+// The option table as flags of a command line: of `serve`, and of who looks at the same settings.
+
+import { type Command, Option } from 'commander';
+import { type Given, type OptionName, optionNames, options } from '../config.ts';
+
+export type Flags = Partial<Record<OptionName, string | string[]>>;
+
+export function addServeOptions(command: Command): Command {
+  for (const name of optionNames) command.addOption(flagOf(name));
+  return command;
+}
+
+function flagOf(name: OptionName): Option {
+  const { flag, value, help, env, default: fallback, repeatable } = options[name];
+  const stated = fallback === undefined ? '' : `, default: ${fallback}`;
+  const option = new Option(`${flag} <${value}>`, `${help} (env: ${env}${stated})`);
+  if (repeatable) option.argParser((text: string, before?: string[]) => [...(before ?? []), text]);
+  return option;
+}
+
+export const given = (flags: Flags): Given =>
+  Object.fromEntries(Object.entries(flags).map(([name, value]) => [name, [value].flat()]));

@@ -1,0 +1,120 @@
+// The executable's place: a new one is copied beside it, checked there, byte for byte what will run, and put
+// in place by a rename. The one before stays beside it as `.previous`. Nothing here knows of a database.
+
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import {
+  chmodSync,
+  copyFileSync,
+  createReadStream,
+  existsSync,
+  linkSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+} from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { PaygateError, reasonOf } from '../errors.ts';
+import { syncPath } from '../store/disk.ts';
+
+export const run = promisify(execFile);
+
+/** For a program that only says something and ends. */
+const runTimeoutMs = 60_000;
+const sumsName = 'SHA256SUMS';
+
+/** What a file must hash to: what was given, or what SHA256SUMS beside it says. @throws PaygateError */
+export function expectedSum(file: string, given: string | undefined): string {
+  if (given !== undefined) {
+    if (/^[0-9a-f]{64}$/i.test(given)) return given.toLowerCase();
+    throw new PaygateError('invalid', '--sha256: 64 hexadecimal digits expected');
+  }
+  const sums = join(dirname(file), sumsName);
+  if (!existsSync(sums)) {
+    throw new PaygateError('invalid', `there is no ${sums}: give the checksum with --sha256`);
+  }
+  const found = [...readFileSync(sums, 'utf8').matchAll(/^([0-9a-f]{64}) [ *](.+)$/gm)].filter(
+    ([, , name]) => name === basename(file),
+  );
+  const [, sum] = found[0] ?? [];
+  if (sum === undefined || found.length > 1) {
+    throw new PaygateError('invalid', `${sums} does not name ${basename(file)} once`);
+  }
+  return sum;
+}
+
+/** Copies it beside the executable and checks the copy. @returns where it lies @throws PaygateError */
+export async function bringIn(file: string, binary: string, sum: string): Promise<string> {
+  const fresh = join(dirname(binary), `.${basename(binary)}-new`);
+  try {
+    copyFileSync(file, fresh);
+    const found = await hashOf(fresh);
+    if (found !== sum) {
+      throw new PaygateError('invalid', `${file}: its checksum is ${found}, not ${sum}`);
+    }
+    chmodSync(fresh, 0o755);
+    syncPath(fresh);
+    return fresh;
+  } catch (error) {
+    rmSync(fresh, { force: true });
+    if (error instanceof PaygateError) throw error;
+    throw new PaygateError('unavailable', `${fresh}: cannot be written (${reasonOf(error)})`);
+  }
+}
+
+async function hashOf(path: string): Promise<string> {
+  const hash = createHash('sha256');
+  for await (const chunk of createReadStream(path)) hash.update(chunk as Buffer);
+  return hash.digest('hex');
+}
+
+/** @throws PaygateError where it does not run here, or is no paygate */
+export async function versionOf(binary: string): Promise<string> {
+  const said = await run(binary, ['--version'], { timeout: runTimeoutMs }).catch((error) => {
+    throw new PaygateError('unavailable', `it does not run on this machine: ${firstLine(error)}`);
+  });
+  const [version] = /^\d+\.\d+\.\d+\S*$/m.exec(said.stdout) ?? [];
+  if (version === undefined) throw new PaygateError('invalid', 'it is no paygate');
+  return version;
+}
+
+/** Whether it understands a database; it looks at a copy. @throws PaygateError */
+export async function readsDatabase(binary: string, snapshot: string): Promise<void> {
+  await run(binary, ['check', snapshot], { timeout: 10 * runTimeoutMs }).catch((error) => {
+    throw new PaygateError('unavailable', `it cannot read the database: ${firstLine(error)}`);
+  });
+}
+
+export const previousOf = (binary: string): string => `${binary}.previous`;
+
+/** The fresh one takes the executable's place, which is never empty. */
+export function swapIn(fresh: string, binary: string): void {
+  const previous = previousOf(binary);
+  rmSync(previous, { force: true });
+  try {
+    linkSync(binary, previous);
+  } catch {
+    // A file system without links.
+    copyFileSync(binary, previous);
+  }
+  renameSync(fresh, binary);
+  syncPath(dirname(binary));
+}
+
+export function swapBack(binary: string): void {
+  renameSync(previousOf(binary), binary);
+  syncPath(dirname(binary));
+}
+
+/** Of what a program complained of, for one line. */
+function firstLine(error: unknown): string {
+  const { stderr, stdout } = Object(error) as { stderr?: unknown; stdout?: unknown };
+  const said = [stderr, stdout].find((each) => typeof each === 'string' && each.trim() !== '');
+  return (
+    String(said ?? reasonOf(error))
+      .trim()
+      .split('\n')[0]
+      ?.slice(0, 300) ?? ''
+  );
+}

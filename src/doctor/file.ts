@@ -1,0 +1,166 @@
+// What the doctor looks at in the file and around it: database, mark, disk, permissions, clock, wallets,
+// snapshots. The file is opened as every command opens it, and only read.
+
+import { readdirSync, type Stats, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { resume } from '../domain/allocation.ts';
+import { createGapWarnings } from '../http/wallet-gaps.ts';
+import { backupFolder } from '../store/backup.ts';
+import { markPath, openHighwater } from '../store/highwater.ts';
+import type { Store } from '../store/open.ts';
+import { countersOf } from '../store/resume.ts';
+import type { World } from '../world.ts';
+import { type Check, type Finding, fail, ok, skip, together, warn } from './check.ts';
+
+export interface FileParts {
+  readonly world: Pick<World, 'now' | 'monotonic'>;
+  readonly store: Store;
+  readonly walletGap: number;
+  /** Of the one who runs the doctor; undefined where users have no numbers. */
+  readonly uid: number | undefined;
+}
+
+const mebibyte = 1024 * 1024;
+/** As app.ts has it: below, no address is issued. */
+const floorBytes = 64 * mebibyte;
+const hourMs = 3_600_000;
+/** How far the clock may be behind a block, whose time may lie two hours ahead. */
+const clockSlackMs = 2 * hourMs;
+/** Snapshots are taken each quarter of an hour. */
+const snapshotDueMs = hourMs;
+const snapshotLateMs = 24 * hourMs;
+/** Files of paygate beside its database, by what their names end with. */
+const besides = ['', '-wal', '-shm', '.lock'] as const;
+
+export const fileChecks = (parts: FileParts): Check[] => [
+  { name: 'database', run: () => databaseCheck(parts) },
+  { name: 'mark', run: () => markCheck(parts) },
+  { name: 'disk', run: () => diskCheck(parts) },
+  { name: 'permissions', run: () => permissionsCheck(parts) },
+  { name: 'clock', run: () => clockCheck(parts) },
+  { name: 'wallets', run: () => walletsCheck(parts) },
+  { name: 'snapshot', run: () => snapshotCheck(parts) },
+];
+
+const inMebibytes = (bytes: number): string => `${Math.round(bytes / mebibyte)} MiB`;
+
+function databaseCheck({ store: { database, network, catalog } }: FileParts): Finding {
+  const stores = catalog.stores().length;
+  const size = `${inMebibytes(database.bytes())}, ${inMebibytes(database.walBytes())} of log`;
+  const text = `${database.path}: ${network}, ${stores} store(s), ${size}`;
+  return stores === 0
+    ? warn(`${text}: add a store with \`paygate store add\``)
+    : ok(`${text}; \`paygate check\` looks at every page`);
+}
+
+/** The mark is read first: what is issued meanwhile puts the counters further, never behind. */
+function markCheck({ store }: FileParts): Finding {
+  const mark = openHighwater(store.database.path, store.instance);
+  mark.close();
+  const resumption = resume(countersOf(store), mark.reading);
+  if (resumption.kind === 'copy') {
+    return fail(
+      `the next start takes the database for a copy and skips addresses: ${resumption.reason}; ` +
+        '`paygate restore --moved` where that is not so',
+    );
+  }
+  return ok(
+    mark.reading === undefined
+      ? 'none yet, for nothing was issued'
+      : 'it is of this database, and the counters are where it says',
+  );
+}
+
+function diskCheck({ store: { database } }: FileParts): Finding {
+  const free = database.freeBytes();
+  const text = `${inMebibytes(free)} free beside the database`;
+  if (free < floorBytes) return fail(`${text}: no address is issued below 64 MiB`);
+  const needed = database.bytes() + database.walBytes() + floorBytes;
+  return free < needed
+    ? warn(`${text}: a snapshot needs ${inMebibytes(needed)}, so none is taken`)
+    : ok(text);
+}
+
+function permissionsCheck({ store: { database }, uid }: FileParts): Finding {
+  const folder = dirname(database.path);
+  const secrets = [
+    ...besides.map((end) => `${database.path}${end}`),
+    markPath(database.path),
+    ...namesIn(backupFolder(database.path)),
+  ];
+  const found = secrets.flatMap((path) => {
+    const stat = statSync(path, { throwIfNoEntry: false });
+    return stat?.isFile() ? secretFaults(path, stat, uid) : [];
+  });
+  if ((statSync(folder).mode & 0o022) !== 0) {
+    found.push(fail(`${folder}: others may put files there; chmod go-w it`));
+  }
+  return together(found, 'only its user may read the database, its mark and its snapshots');
+}
+
+function secretFaults(
+  path: string,
+  { mode, uid: owner }: Stats,
+  uid: number | undefined,
+): Finding[] {
+  return [
+    ...((mode & 0o077) === 0 ? [] : [fail(`${path}: others may read keys in it; chmod 600 it`)]),
+    // Root looks after what belongs to another user.
+    ...(uid === undefined || uid === 0 || owner === uid
+      ? []
+      : [fail(`${path}: belongs to user ${owner}, not to ${uid}`)]),
+  ];
+}
+
+function namesIn(folder: string): string[] {
+  if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return [];
+  return readdirSync(folder).map((name) => join(folder, name));
+}
+
+function clockCheck({ world, store }: FileParts): Finding {
+  const now = world.now();
+  const text = `it is ${new Date(now).toISOString().slice(0, 19)}Z`;
+  const tip = store.headers.tip();
+  if (tip === undefined) return ok(`${text}; there is no block yet to compare that with`);
+  const behindMs = tip.header.time * 1000 - now;
+  return behindMs > clockSlackMs
+    ? fail(
+        `${text}, ${Math.round(behindMs / hourMs)} hours before block ${tip.height}: set the clock`,
+      )
+    : ok(`${text}, not before block ${tip.height}`);
+}
+
+function walletsCheck({ store, walletGap, world }: FileParts): Finding {
+  const wallets = store.catalog.wallets();
+  const warnings = createGapWarnings({ store, walletGap, monotonic: () => world.monotonic() })();
+  const scanning = wallets.filter(({ scannedAt }) => scannedAt === null);
+  const found = [
+    ...warnings.map(warn),
+    ...scanning.map(({ id }) => warn(`wallet ${id} waits for a scan of the chain: no address yet`)),
+  ];
+  if (wallets.length === 0) return skip('there is none yet');
+  return together(found, `${wallets.length} wallet(s), none beyond a gap limit of ${walletGap}`);
+}
+
+/** Compared with the last change: what has not changed needs no new one. */
+function snapshotCheck({ world, store: { database } }: FileParts): Finding {
+  const latest = join(backupFolder(database.path), 'latest.db');
+  const taken = statSync(latest, { throwIfNoEntry: false })?.mtimeMs;
+  if (taken === undefined) {
+    return warn(
+      `${latest}: there is none; serve takes one each quarter of an hour, \`paygate backup\` now`,
+    );
+  }
+  const minutes = Math.max(0, Math.round((world.now() - taken) / 60_000));
+  const changedAt = Math.max(
+    ...[database.path, `${database.path}-wal`].map((path) => {
+      const stat = statSync(path, { throwIfNoEntry: false });
+      // An empty log is made by whoever opens the file.
+      return stat === undefined || stat.size === 0 ? 0 : stat.mtimeMs;
+    }),
+  );
+  const lateMs = changedAt - taken;
+  const text = `the last one is ${minutes} minutes old`;
+  if (lateMs > snapshotLateMs) return fail(`${text}, and the database changed since: see the log`);
+  return lateMs > snapshotDueMs ? warn(`${text}, and the database changed since`) : ok(text);
+}

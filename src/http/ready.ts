@@ -1,0 +1,33 @@
+// What /readyz says: whether paygate can do what it is there for, to give out addresses and to tell shops.
+// What an operator should look at, but what hinders neither, is for /healthz (health.ts).
+
+import type { CallbackDispatcher } from '../delivery/dispatcher.ts';
+import type { Catalog } from '../store/catalog.ts';
+
+export interface Readiness {
+  readonly ready: boolean;
+  /** Empty when it is. */
+  readonly reasons: readonly string[];
+}
+
+export interface ReadyParts {
+  readonly store: { readonly catalog: Pick<Catalog, 'wallets'> };
+  readonly dispatcher: Pick<CallbackDispatcher, 'trouble'>;
+  readonly hasRoom: () => boolean;
+}
+
+export function createReady({ store, dispatcher, hasRoom }: ReadyParts): () => Readiness {
+  return () => {
+    const wallets = store.catalog.wallets();
+    const trouble = dispatcher.trouble();
+    const reasons = [
+      ...(hasRoom() ? [] : ['no address is issued: the disk is almost full']),
+      // One that was just added must not take the others' shops along.
+      ...(wallets.length > 0 && wallets.every(({ scannedAt }) => scannedAt === null)
+        ? ['no address is issued: every wallet waits for a scan of the chain']
+        : []),
+      ...(trouble === undefined ? [] : [`callbacks do not leave: ${trouble}`]),
+    ];
+    return { ready: reasons.length === 0, reasons };
+  };
+}

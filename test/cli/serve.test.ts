@@ -1,0 +1,88 @@
+// `paygate serve` as a process of its own: what it prints, where it listens, and how it ends.
+
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { afterEach, expect, test } from 'vitest';
+import type { Txid } from '../../src/bitcoin/ids.ts';
+import { callbacks, payments } from '../../src/store/schema.ts';
+import { type Child, startChild } from '../support/child.ts';
+import { cleanUp, whenOver } from '../support/files.ts';
+import { startReceiver } from '../support/receiver.ts';
+import { openTestStore } from '../support/store.ts';
+
+afterEach(cleanUp);
+
+const program = join(import.meta.dirname, '../../src/main.ts');
+
+/** A file with a callback that is due at a shop. */
+async function fileOwing(callbackUrl: string): Promise<string> {
+  const store = await openTestStore();
+  await store.addWallet();
+  await store.addStore({ callbackUrl, allowHttpCallback: true, allowPrivateCallback: true });
+  await store.write((tx) => store.catalog.rotateMerchantKey(tx, 0, new Uint8Array(32), 0));
+  await store.issue();
+  const { orm } = store.database;
+  const txid = 'ab'.repeat(32) as Txid;
+  const seen = { state: 'unconfirmed', firstSeenAt: 0, changedAt: 0 } as const;
+  orm
+    .insert(payments)
+    .values({ id: 1, addressId: 1, txid, valueSat: 1, ...seen })
+    .run();
+  orm
+    .insert(callbacks)
+    .values({
+      ...{ paymentId: 1, storeId: 1, version: 1, eventId: 'msg_1', status: 0, query: 'status=0' },
+      ...{ state: 'owed', nextAttemptAt: 0, createdAt: 0 },
+    })
+    .run();
+  await store.database.close();
+  return store.path;
+}
+
+const serve = (path: string, ...more: string[]): Child => {
+  const nowhere = ['--electrum', 'tcp://127.0.0.1:1'];
+  return startChild(program, 'serve', '--db', path, '--listen', '127.0.0.1:0', ...nowhere, ...more);
+};
+
+async function portOf(child: Child): Promise<number> {
+  const line = (await child.line()) ?? '';
+  return Number(/:(\d+)\/api /.exec(line)?.[1]);
+}
+
+test('a SIGTERM is done with in 10 seconds, though a shop hangs and clients stall', async () => {
+  const shop = await startReceiver({ answer: () => 'hang' });
+  whenOver(() => shop.close());
+  const child = serve(await fileOwing(`${shop.origin}/cb`));
+  const port = await portOf(child);
+  await shop.waitFor(1);
+  const client = connect(port, '127.0.0.1').on('error', () => {});
+  await new Promise((sent) => client.write('GET /healthz HTTP/1.1\r\nHost: ', sent));
+  const began = performance.now();
+  child.stop();
+  expect(await child.ended).toMatchObject({ by: 0 });
+  expect(performance.now() - began).toBeLessThan(10_000);
+  client.destroy();
+});
+
+test('its log is JSON, or lines for a person', async () => {
+  const shop = await startReceiver();
+  whenOver(() => shop.close());
+  const path = await fileOwing(`${shop.origin}/cb`);
+  for (const format of ['json', 'pretty']) {
+    const child = serve(path, '--log-format', format);
+    await portOf(child);
+    child.stop();
+    const { by, errors } = await child.ended;
+    expect(by).toBe(0);
+    const line = errors.split('\n').find((each) => each.includes('is stopping')) ?? '';
+    if (format === 'json') expect(JSON.parse(line).message).toBe('paygate is stopping');
+    else expect(line).toMatch(/^\[\d{4}-.*\] INFO: paygate is stopping {"signal":"SIGTERM"}$/);
+  }
+});
+
+test('a door for figures that is none is refused', async () => {
+  const child = serve('nowhere.db', '--metrics-listen', '0.0.0.0:9090');
+  const { by, errors } = await child.ended;
+  expect(by).toBe(2);
+  expect(errors).toContain('--metrics-listen: 0.0.0.0 is not a loopback address');
+});

@@ -1,0 +1,220 @@
+// `paygate update` with stand-ins: executables that say a version and answer as it, and a systemctl that
+// starts and stops them. The database, its snapshot and what stands in the end are real.
+
+import { createHash } from 'node:crypto';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer } from 'node:net';
+import { dirname, join } from 'node:path';
+import { afterEach, expect, it } from 'vitest';
+import { modules } from '../support/bundle.ts';
+import { runCli } from '../support/cli.ts';
+import { cleanUp, look, pragma, tempFolder, whenOver } from '../support/files.ts';
+import { openTestStore } from '../support/store.ts';
+
+afterEach(cleanUp);
+
+type Kind = 'well' | 'dead' | 'blind' | 'spoils';
+
+interface Machine {
+  readonly binary: string;
+  readonly db: string;
+  /** A new executable of a version, with SHA256SUMS beside it. */
+  bring(version: string, kind?: Kind): string;
+  update(file: string, ...more: string[]): ReturnType<typeof runCli>;
+  /** The version that answers now. */
+  answering(): Promise<string | undefined>;
+  installed(): string | undefined;
+}
+
+const sha256 = (path: string) => createHash('sha256').update(readFileSync(path)).digest('hex');
+
+function program(path: string, text: string): void {
+  writeFileSync(path, `#!${process.execPath}\n${text}`);
+  chmodSync(path, 0o755);
+}
+
+const serves = (version: string, port: number) => `
+  const server = require('node:http').createServer((_, answer) => answer.end('{"version":"${version}","warnings":[]}'));
+  const listen = () => server.listen(${port}, '127.0.0.1');
+  server.on('error', () => setTimeout(listen, 50));
+  listen();`;
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+async function machine({ systemd = true } = {}): Promise<Machine> {
+  const folder = tempFolder();
+  const [binary, fresh, tools] = ['paygate', 'download', 'tools'].map((name) =>
+    join(folder, name),
+  ) as [string, string, string];
+  mkdirSync(fresh);
+  mkdirSync(tools);
+  const port = await freePort();
+  const store = await openTestStore();
+  await store.addWallet();
+  await store.addStore();
+  await store.database.close();
+  const db = store.path;
+
+  function standIn(path: string, warnings: [], version: string, kind: Kind): void {
+    const serve = {
+      well: serves(version, port),
+      blind: serves(version, port),
+      dead: 'process.exit(1);',
+      spoils: `require('better-sqlite3')(${JSON.stringify(db)}).pragma('user_version = 99');`,
+    }[kind];
+    const check = `process.stderr.write('a newer one is needed\\n'); process.exitCode = ${kind === 'blind' ? 1 : 0};`;
+    program(
+      path,
+      `const [command] = process.argv.slice(2);
+if (command === '--version') console.log('${version}');
+if (command === 'check') { ${check} }
+if (command === 'serve') { ${serve} }`,
+    );
+  }
+
+  program(
+    join(tools, 'systemctl'),
+    `const { readFileSync, writeFileSync } = require('node:fs');
+const [verb, unit] = process.argv.slice(2);
+if (unit !== 'paygate.service' || !${systemd}) process.exit(4);
+const pid = ${JSON.stringify(join(folder, 'pid'))};
+if (verb === 'stop' || verb === 'restart') try { process.kill(Number(readFileSync(pid, 'utf8'))); } catch {}
+if (verb === 'restart') {
+  const child = require('node:child_process').spawn(${JSON.stringify(binary)}, ['serve'], { detached: true, stdio: 'ignore' });
+  child.unref();
+  writeFileSync(pid, String(child.pid));
+}`,
+  );
+  const env = { PATH: `${tools}:${process.env.PATH}`, NODE_PATH: modules };
+  whenOver(() => {
+    const pid = join(folder, 'pid');
+    if (!existsSync(pid)) return;
+    try {
+      process.kill(Number(readFileSync(pid, 'utf8')));
+    } catch {
+      // It has ended by itself.
+    }
+  });
+  standIn(binary, '0.1.0', 'well');
+  return {
+    binary,
+    db,
+    bring(version, kind = 'well') {
+      const file = join(fresh, 'paygate-linux-x64');
+      standIn(file, version, kind);
+      writeFileSync(join(fresh, 'SHA256SUMS'), `${sha256(file)}  paygate-linux-x64\n`);
+      return file;
+    },
+    update: (file, ...more) =>
+      runCli(
+        [
+          ...['update', file, '--binary', binary, '--db', db, '--wait', '8s'],
+          ...['--listen', `127.0.0.1:${port}`, ...more],
+        ],
+        env,
+      ),
+    answering: () =>
+      fetch(`http://127.0.0.1:${port}/healthz`).then(
+        async (answer) => ((await answer.json()) as { warnings: [], version: string }).version,
+        () => undefined,
+      ),
+    installed: () => /log\('([\d.]+)'\)/.exec(readFileSync(binary, 'utf8'))?.[1],
+  };
+}
+
+it('puts a checked executable in place, after a snapshot, and sees it come up', async () => {
+  const { bring, update, binary, db, answering, installed } = await machine();
+  const { code, stdout, stderr } = await update(bring('0.2.0'), '--json');
+  expect([code, stderr]).toEqual([0, '']);
+  const said = JSON.parse(stdout);
+  expect(said).toMatchObject({ from: '0.1.0', to: '0.2.0', restarted: true });
+  expect(dirname(said.snapshot)).toBe(join(dirname(db), 'backups'));
+  expect((await runCli(['check', said.snapshot])).code).toBe(0);
+  expect(installed()).toBe('0.2.0');
+  expect(await answering()).toBe('0.2.0');
+  expect(readFileSync(`${binary}.previous`, 'utf8')).toContain("'0.1.0'");
+  expect(readdirSync(dirname(binary)).filter((name) => name.startsWith('.'))).toEqual([]);
+});
+
+it('goes back when the new one does not come up', async () => {
+  const { bring, update, answering, installed } = await machine();
+  const { code, stderr } = await update(bring('0.2.0', 'dead'));
+  expect(code).toBe(1);
+  expect(stderr).toMatch(
+    /^paygate: 0\.2\.0 did not come up \(nothing answers at .*\); 0\.1\.0 runs again\n$/,
+  );
+  expect(installed()).toBe('0.1.0');
+  expect(await answering()).toBe('0.1.0');
+});
+
+it('goes back with the database where the new one made it unreadable for the old one', async () => {
+  const { bring, update, db, answering } = await machine();
+  const { code, stderr } = await update(bring('0.2.0', 'spoils'));
+  expect(code).toBe(1);
+  expect(stderr).toContain('0.1.0 runs again, on the database as it was before the update');
+  expect(await answering()).toBe('0.1.0');
+  expect(pragma(look(db, { readonly: true }), 'user_version')).not.toBe(99);
+  const kept = /the newer one is ([^)]+)\)/.exec(stderr)?.[1] ?? '';
+  expect(pragma(look(kept, { readonly: true }), 'user_version')).toBe(99);
+});
+
+it('changes nothing for a wrong checksum, for none, or for a file that is no paygate', async () => {
+  const { bring, update, binary, installed } = await machine();
+  const file = bring('0.2.0');
+  const wrong = await update(file, '--sha256', '0'.repeat(64));
+  expect(wrong.code).toBe(2);
+  expect(wrong.stderr).toContain(`its checksum is ${sha256(file)}, not 000`);
+  writeFileSync(file, `${readFileSync(file, 'utf8')}\n// changed on the way`);
+  expect((await update(file)).stderr).toContain('its checksum is');
+  writeFileSync(join(dirname(file), 'SHA256SUMS'), 'nothing of use\n');
+  expect((await update(file)).stderr).toContain('does not name paygate-linux-x64 once');
+  program(file, 'console.log("hello")');
+  const stranger = await update(file, '--sha256', sha256(file));
+  expect(stranger.stderr).toContain('it is no paygate; nothing was changed');
+  expect(installed()).toBe('0.1.0');
+  const left = readdirSync(dirname(binary)).sort();
+  expect(left).toEqual(['download', 'paygate', 'tools']);
+});
+
+it('changes nothing where the new one cannot read the database, or there is none', async () => {
+  const { bring, update, db, installed } = await machine();
+  const blind = await update(bring('0.2.0', 'blind'));
+  expect(blind.stderr).toContain(
+    'it cannot read the database: a newer one is needed; nothing was changed',
+  );
+  const none = await update(bring('0.2.0'), '--db', `${db}.none`);
+  expect(none.stderr).toContain('there is no such database');
+  expect(installed()).toBe('0.1.0');
+});
+
+it('says what to do where systemd does not run it', async () => {
+  const { bring, update, binary, answering, installed } = await machine({ systemd: false });
+  const { code, stdout } = await update(bring('0.2.0'));
+  expect(code).toBe(0);
+  expect(stdout).toContain('restart `paygate serve` yourself');
+  expect(stdout).toContain(`mv ${binary}.previous ${binary}`);
+  expect(installed()).toBe('0.2.0');
+  expect(await answering()).toBeUndefined();
+});
+
+it('of a paygate that runs from its sources asks which executable is meant', async () => {
+  const { bring } = await machine();
+  const { code, stderr } = await runCli(['update', bring('0.2.0')]);
+  expect([code, stderr]).toEqual([
+    2,
+    'paygate: this paygate runs from its sources: name the executable to replace with --binary\n',
+  ]);
+});

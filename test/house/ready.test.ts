@@ -1,0 +1,71 @@
+// What /readyz answers: 503 while no address can be given out, or no callback leaves, and why.
+
+import { afterEach, expect, test } from 'vitest';
+import { parseServerAddress } from '../../src/electrum/trust.ts';
+import { createReady } from '../../src/http/ready.ts';
+import { closeHouses, type House, merchantKey, openHouse, untilReady } from '../support/house.ts';
+import { startReceiver } from '../support/receiver.ts';
+
+afterEach(closeHouses);
+
+const minuteMs = 60_000;
+const ready = { status: 200, ready: true, reasons: [] };
+
+async function readiness(house: House) {
+  const { status, body, headers } = await house.ask('/readyz');
+  expect(headers.get('cache-control')).toBe('no-store');
+  return { status, ...body };
+}
+
+test('not before a wallet is scanned; one that waits does not hold up another', async () => {
+  // Nobody answers there.
+  const electrum = [parseServerAddress('tcp://127.0.0.1:1')];
+  const house = await openHouse({ config: { electrum } });
+  expect(await readiness(house)).toEqual({
+    status: 503,
+    ready: false,
+    reasons: ['no address is issued: every wallet waits for a scan of the chain'],
+  });
+  await house.addStore({ key: merchantKey(2), startIndex: 0 });
+  expect(await readiness(house)).toEqual(ready);
+  expect((await house.ask('/healthz')).body.status).toBe('degraded');
+});
+
+test('not while none of the shops that wait for a callback can be reached', async () => {
+  const shop = await startReceiver();
+  const house = await openHouse({ store: { callbackUrl: `${shop.origin}/cb?secret=s3cr3t` } });
+  await untilReady(house);
+  expect(await readiness(house)).toEqual(ready);
+  const { port } = shop;
+  await shop.close();
+  house.pay(await house.newAddress(), 5_000);
+  await house.settle();
+  for (let failures = 1; failures < 6; failures += 1) {
+    await house.world.advance(minuteMs);
+    await house.settle();
+  }
+  const reasons = ['callbacks do not leave: none of the shops that are owed one can be reached'];
+  expect(await readiness(house)).toEqual({ status: 503, ready: false, reasons });
+
+  const back = await startReceiver({ port });
+  await house.world.advance(10 * minuteMs);
+  await house.settle();
+  expect(back.requests).toHaveLength(1);
+  expect(await readiness(house)).toEqual(ready);
+  await back.close();
+});
+
+test('not on a full disk, nor while the queue fails', () => {
+  const parts = {
+    store: { catalog: { wallets: () => [] } },
+    hasRoom: () => false,
+    dispatcher: { trouble: () => 'the queue fails' },
+  };
+  expect(createReady(parts)()).toEqual({
+    ready: false,
+    reasons: [
+      'no address is issued: the disk is almost full',
+      'callbacks do not leave: the queue fails',
+    ],
+  });
+});
