@@ -5,7 +5,7 @@ import { defaultNetwork, type Network, type NetworkName, networks } from './bitc
 import type { Config } from './config.ts';
 import { createDashboard, type Dashboard } from './dashboard/dashboard.ts';
 import { makeLink } from './dashboard/link.ts';
-import type { DashboardOptions } from './dashboard/visit.ts';
+import type { DashboardOptions, ExtraLink } from './dashboard/visit.ts';
 import { type CallbackDispatcher, createDispatcher } from './delivery/dispatcher.ts';
 import { createSender } from './delivery/sender.ts';
 import { newWebhookSecret } from './delivery/signature.ts';
@@ -54,6 +54,8 @@ export interface App {
 export interface AppOptions {
   /** The file is no longer certain (a failed fsync): the process must end at once. */
   readonly onFatal: (error: Error) => void;
+  /** What the dashboard leads to beside its own pages. */
+  readonly extraLinks?: readonly ExtraLink[];
 }
 
 /** Below this much free disk no address is issued: what is owed must still find room. */
@@ -95,7 +97,9 @@ export async function buildApp(config: Config, world: World, options: AppOptions
     const prices = pricesFor(config, world);
     mark = openHighwater(config.db, store.instance);
     const copied = await resumeCounters(store, mark, world);
-    return join({ config, world, store, network, servers, prices, copied, feed }, release);
+    const { extraLinks = [] } = options;
+    const parts = { config, world, store, network, servers, prices, copied, feed, extraLinks };
+    return join(parts, release);
   } catch (error) {
     await release();
     throw error;
@@ -173,6 +177,7 @@ interface Parts {
   readonly prices: Prices | undefined;
   readonly copied: string | undefined;
   readonly feed: Feed;
+  readonly extraLinks: readonly ExtraLink[];
 }
 
 function join(parts: Parts, release: () => Promise<void>): App {
