@@ -259,6 +259,7 @@ const fetchFor = ({ config, world, ...parts }: Parts, served: Served): Fetch => 
     ...clocksOf(world),
     ...apiSettings(config),
     log: world.log,
+    publicUrl: config.publicUrl,
     reader: watcher.reader,
     after: (delayMs, run) => world.after(delayMs, run),
     newWebhookSecret: () => newWebhookSecret((length) => world.randomBytes(length)),

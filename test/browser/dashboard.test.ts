@@ -25,6 +25,8 @@ const paths = [
   ...['/settings', '/settings/audit', '/settings/backups', '/sign-out', '/sign-in'],
   ...['/enter?token=overdue', '/nowhere'],
 ].map((path) => home + path);
+/** For those who are not signed in. */
+const openPaths = ['/docs', '/docs/quickstart'];
 
 /** As three kinds of wallets show them. */
 const secrets = [
@@ -97,7 +99,7 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
       await pay(house, await house.newAddress());
       const watched = await enter(house, { colorScheme, viewport: { width, height: 800 } });
       const { page } = watched;
-      for (const path of paths) {
+      for (const path of [...paths, ...openPaths]) {
         await examine(page, path, () => page.goto(originOf(house) + path));
       }
       for (const [path, button, heading] of answers) {
