@@ -1,8 +1,10 @@
 import { defineConfig } from 'vitest/config';
+import { skippedReporter } from './test/support/chromium.ts';
 
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
+    reporters: ['default', skippedReporter],
     // A unit test is never held to a time; this only ends a run that hangs.
     testTimeout: 120_000,
     hookTimeout: 120_000,

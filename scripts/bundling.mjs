@@ -13,6 +13,6 @@ export const bundling = {
   banner: { js: "const bundleUrl = require('node:url').pathToFileURL(__filename).href;" },
   define: { 'import.meta.url': 'bundleUrl' },
   // What browsers are sent: imported with `?raw`, as vitest has it.
-  loader: { '.css': 'text', '.svg': 'text', '.client.js': 'text' },
+  loader: { '.md': 'text', '.css': 'text', '.svg': 'text', '.client.js': 'text' },
   logLevel: 'warning',
 };

@@ -5,7 +5,7 @@ import { defaultNetwork, type Network, type NetworkName, networks } from './bitc
 import type { Config } from './config.ts';
 import { createDashboard, type Dashboard } from './dashboard/dashboard.ts';
 import { makeLink } from './dashboard/link.ts';
-import type { DashboardOptions } from './dashboard/visit.ts';
+import type { DashboardOptions, ExtraLink } from './dashboard/visit.ts';
 import { type CallbackDispatcher, createDispatcher } from './delivery/dispatcher.ts';
 import { createSender } from './delivery/sender.ts';
 import { newWebhookSecret } from './delivery/signature.ts';
@@ -55,6 +55,8 @@ export interface App {
 export interface AppOptions {
   /** The file is no longer certain (a failed fsync): the process must end at once. */
   readonly onFatal: (error: Error) => void;
+  /** What the dashboard leads to beside its own pages. */
+  readonly extraLinks?: readonly ExtraLink[];
 }
 
 /** Below this much free disk no address is issued: what is owed must still find room. */
@@ -105,7 +107,9 @@ export async function buildApp(config: Config, world: World, options: AppOptions
     const resumed = await resumeCounters(store, mark, world);
     ({ floors } = resumed);
     const { copied } = resumed;
-    const parts = { config, world, entrance, store, network, servers, prices, copied, feed, meter };
+    const { extraLinks = [] } = options;
+    const made = { store, network, servers, prices, copied, feed, meter, extraLinks };
+    const parts = { config, world, entrance, ...made };
     return join(parts, release);
   } catch (error) {
     await release();
@@ -142,6 +146,7 @@ interface Parts {
   readonly prices: Prices | undefined;
   readonly copied: string | undefined;
   readonly feed: Feed;
+  readonly extraLinks: readonly ExtraLink[];
   readonly meter: Meter;
 }
 
@@ -240,6 +245,7 @@ const fetchFor = ({ config, world, ...parts }: Parts, served: Served): Fetch => 
     ...clocksOf(world),
     ...apiSettings(config),
     log: world.log,
+    publicUrl: config.publicUrl,
     reader: watcher.reader,
     after: (delayMs, run) => world.after(delayMs, run),
     newWebhookSecret: () => newWebhookSecret((length) => world.randomBytes(length)),

@@ -19,7 +19,7 @@ import { inspectFile } from './store/file.ts';
 import { openStore } from './store/open.ts';
 import type { World } from './world.ts';
 
-export interface SandboxOptions extends AppOptions {
+export interface SandboxOptions extends Pick<AppOptions, 'onFatal'> {
   /** A file that is not there yet. */
   readonly db: string;
   /** Where paygate answers. */
@@ -99,7 +99,12 @@ async function start(
 
   const callbackUrl = `${shopOrigin}${callbackPath}`;
   const apiKey = await addDemoStore(options.db, world, { callbackUrl, webhookSecret });
-  const app = await buildApp(configOf(options, electrum.port), world, options);
+  const extraLinks = [
+    { name: 'Chain', href: `${shopOrigin}/chain` },
+    { name: 'Shop', href: `${shopOrigin}/` },
+  ];
+  const { onFatal } = options;
+  const app = await buildApp(configOf(options, electrum.port), world, { onFatal, extraLinks });
   whenOver(() => app.stop());
   const { port } = await app.start();
   const apiOrigin = originOf({ ...options.api, port });

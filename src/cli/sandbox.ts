@@ -11,6 +11,7 @@ import { reasonOf } from '../errors.ts';
 import { type Sandbox, startSandbox } from '../sandbox-app.ts';
 import { version } from '../version.ts';
 import { createNodeWorld } from '../world-node.ts';
+import { linkMinutes } from './admin.ts';
 import { endAtOnce, stopOnSignal } from './running.ts';
 
 interface Given {
@@ -58,7 +59,7 @@ async function run({ db, listen, shop, logLevel }: Given): Promise<void> {
       world,
     );
     const stopped = stopOnSignal(() => sandbox.stop(), world);
-    process.stdout.write(greeting(sandbox, path));
+    process.stdout.write(await greeting(sandbox, path));
     await stopped;
   } finally {
     if (folder !== undefined) rmSync(folder, { recursive: true });
@@ -67,14 +68,19 @@ async function run({ db, listen, shop, logLevel }: Given): Promise<void> {
   process.exit(0);
 }
 
-const greeting = ({ apiKey, apiOrigin, shopOrigin }: Sandbox, path: string): string =>
-  `paygate ${version} sandbox: a simulated chain, nothing on it has any value. Ctrl-C ends it.
+async function greeting({ app, ...sandbox }: Sandbox, path: string): Promise<string> {
+  const { apiKey, apiOrigin, shopOrigin } = sandbox;
+  const link = (await app.firstLink(apiOrigin)) ?? `${apiOrigin}/dashboard`;
+  return `paygate ${version} sandbox: a simulated chain, nothing on it has any value. Ctrl-C ends it.
 
 Open the shop, order something, and play the customer and the miners:
 
   Shop      ${shopOrigin}/
   Chain     ${shopOrigin}/chain
+  Dashboard ${link}
   API       ${apiOrigin}/docs
+
+The link to the dashboard sets its password, once and within ${linkMinutes} minutes.
 
 What your own shop would need:
 
@@ -82,3 +88,4 @@ What your own shop would need:
   Callbacks ./paygate callbacks list --db ${path}
 
 `;
+}

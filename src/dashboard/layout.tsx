@@ -73,6 +73,11 @@ export const Layout = ({ visit, title, live, poll, children }: LayoutProps) => (
               </a>
             </li>
           ))}
+          {visit.parts.extraLinks.map(({ name, href }) => (
+            <li>
+              <a href={href}>{name}</a>
+            </li>
+          ))}
         </ul>
       </nav>
     </header>

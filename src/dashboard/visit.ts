@@ -15,6 +15,12 @@ import type { Passwords } from './password.ts';
 import type { Received } from './received.ts';
 import type { Transport } from './transport.ts';
 
+/** A page beside ours that the navigation leads to. */
+export interface ExtraLink {
+  readonly name: string;
+  readonly href: string;
+}
+
 /** What the composition root gives to the dashboard. */
 export interface DashboardOptions {
   readonly world: Pick<World, 'now' | 'monotonic' | 'after' | 'randomBytes' | 'log'>;
@@ -26,6 +32,8 @@ export interface DashboardOptions {
   readonly publicUrl: string | undefined;
   /** The gap limit that merchants' own wallets are set to. */
   readonly walletGap: number;
+  /** After our own sections: what belongs to this paygate and is not served by it. */
+  readonly extraLinks: readonly ExtraLink[];
   /** After a commit that changed stores or wallets. */
   readonly onCatalog: () => void;
   /** After a commit that made callbacks due. */

@@ -132,7 +132,8 @@ function remarkOn(operation: Operation): string {
 export const docsOf = (operations: readonly Operation[]): Markup => html`<h1>paygate ${version}</h1>
   <p>
     Paths are below <code>/api</code>; send <code>Authorization: Bearer KEY</code>. Amounts are satoshis,
-    times Unix seconds. The same for programs: <a href="/api/openapi.json">openapi.json</a>.
+    times Unix seconds. The same for programs: <a href="/api/openapi.json">openapi.json</a>. How a shop uses it:
+    <a href="/docs/quickstart">quickstart</a>.
   </p>
   ${operations.map(
     (operation) => html`<h2><code>${operation.methods.join(' | ')} ${operation.path}</code></h2>

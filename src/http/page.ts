@@ -8,7 +8,8 @@ import { html, raw } from 'hono/html';
 const style =
   'body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}' +
   'table{border-collapse:collapse}td,th{text-align:left;vertical-align:top;padding:.25rem 1rem .25rem 0}' +
-  'code{overflow-wrap:anywhere}';
+  'code{overflow-wrap:anywhere}' +
+  'pre{white-space:pre-wrap;user-select:all;border-left:.25rem solid #888;padding-left:1rem}';
 
 const policy = [
   "default-src 'none'",
@@ -33,7 +34,7 @@ export function page(context: Context, title: string, body: Markup): Response | 
         <style>${raw(style)}</style>
       </head>
       <body>
-        ${body}
+        <main>${body}</main>
       </body>
     </html>`);
 }

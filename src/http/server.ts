@@ -15,6 +15,7 @@ import { createLive, type LiveOptions } from './live.ts';
 import { docsOf } from './openapi.ts';
 import type { ApiOptions } from './options.ts';
 import { page } from './page.ts';
+import { quickstartOf } from './quickstart.ts';
 import type { Readiness } from './ready.ts';
 import type { Unlisted } from './unlisted.ts';
 
@@ -41,6 +42,8 @@ export interface ServerOptions extends ApiOptions, LiveOptions {
   readonly health: () => Health;
   readonly ready: () => Readiness;
   readonly unlisted: Unlisted;
+  /** How the outside reaches us, where the operator has said so. */
+  readonly publicUrl: string | undefined;
   /** Pages for people, each with its own door. */
   readonly pages: Hono;
 }
@@ -81,6 +84,12 @@ export function createHttp(options: ServerOptions): Fetch {
   app.route('/', createLive(options));
   app.route('/', options.pages);
   app.get('/docs', (context) => page(context, 'The API of paygate', docsOf(operations)));
+  app.get('/docs/quickstart', (context) => {
+    // It names the host that was asked for.
+    context.header('Cache-Control', 'no-store');
+    const base = options.publicUrl ?? new URL(context.req.url).origin;
+    return page(context, 'Take payments with paygate', quickstartOf(base));
+  });
   app.notFound((context) => errorResponse(context, 404, 'There is nothing at this path'));
   app.onError((error, context) => {
     if (!(error instanceof PaygateError)) {

@@ -3,13 +3,13 @@
 
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { accessibilityFaults, chromiumPath, launch, openPage } from '../support/browser.ts';
+import { accessibilityFaults, juttingOut, launch, openPage, shiftsOf } from '../support/browser.ts';
+import { chromiumPath } from '../support/chromium.ts';
 import { cleanUp } from '../support/files.ts';
 import { openSandbox, type Visit } from '../support/sandbox.ts';
+import { password } from '../support/visitor.ts';
 
-const hasBrowser = chromiumPath !== undefined;
-
-describe.skipIf(!hasBrowser)('the sandbox in a browser', () => {
+describe.skipIf(chromiumPath === undefined)('the sandbox in a browser', () => {
   let browser: Browser;
   let visit: Visit;
 
@@ -60,6 +60,53 @@ describe.skipIf(!hasBrowser)('the sandbox in a browser', () => {
     await page.context().close();
   });
 
+  test('the dashboard goes along with the shop without a reload, and alarms when blocks are taken back', async () => {
+    const own = await openSandbox();
+    const { app, apiOrigin, shopOrigin } = own.sandbox;
+    const { page, origins, faults } = await openPage(browser);
+    await page.goto((await app.firstLink(apiOrigin)) ?? '');
+    await page.getByLabel('New password').fill(password);
+    await page.getByLabel('The same again').fill(password);
+    await page.getByRole('button', { name: 'Set it and go on' }).click();
+    await page.getByRole('heading', { name: 'Setting up' }).waitFor();
+    const heard = page.waitForResponse((response) => response.url().endsWith('/live'));
+    await page.getByRole('link', { name: 'Overview' }).click();
+    await heard;
+    await page.evaluate('window.isSame = true');
+
+    const shop = await page.context().newPage();
+    const placed = await own.order();
+    await shop.goto(shopOrigin + placed.path);
+    await shop.evaluate('window.isSame = true');
+    const both = (heading: string, cell: string) =>
+      Promise.all([
+        shop.getByRole('heading', { name: heading, exact: true }).waitFor(),
+        page.getByRole('cell', { name: cell, exact: true }).waitFor(),
+      ]);
+    await own.pay(placed);
+    await both('Payment seen', 'seen, in no block yet');
+    await own.mine();
+    await both('In a block', 'in a block, not final yet');
+    await own.mine();
+    await both('Paid', 'final');
+    expect(await page.getByText('taken back').count()).toBe(0);
+
+    const chain = await page.context().newPage();
+    await chain.goto(`${shopOrigin}/chain`);
+    await chain.getByLabel('Blocks that leave').fill('2');
+    await chain.getByLabel('Payments in them').selectOption('are double-spent by their customers');
+    await chain.getByRole('button', { name: 'Reorganise' }).click();
+    await page.getByText('1 payment(s) were taken back').waitFor();
+    await both('Waiting for your payment', 'gone: in no block and no mempool');
+    for (const each of [page, shop]) expect(await each.evaluate('window.isSame')).toBe(true);
+
+    await page.getByRole('link', { name: 'Chain' }).click();
+    await page.getByRole('heading', { name: 'Chain', exact: true }).waitFor();
+    expect([...origins].sort()).toEqual([apiOrigin, shopOrigin].sort());
+    expect(faults).toEqual([]);
+    await page.context().close();
+  });
+
   test('a payment that is double-spent on the Chain page is gone on the other', async () => {
     const { page, faults } = await order();
     await page.getByRole('button', { name: 'Pay exactly' }).click();
@@ -98,10 +145,10 @@ describe.skipIf(!hasBrowser)('the sandbox in a browser', () => {
     const { shopOrigin } = visit.sandbox;
     await visit.pay(placed);
     await page.getByRole('heading', { name: 'Payment seen' }).waitFor();
-    expect(await accessibilityFaults(page)).toEqual([]);
-    for (const path of ['/', '/chain']) {
-      await page.goto(`${shopOrigin}${path}`);
-      expect(await accessibilityFaults(page)).toEqual([]);
+    for (const path of [placed.path, '/', '/chain']) {
+      const shifts = await shiftsOf(page, () => page.goto(`${shopOrigin}${path}`));
+      expect([path, shifts, await juttingOut(page)]).toEqual([path, [], 0]);
+      expect([path, await accessibilityFaults(page)]).toEqual([path, []]);
     }
     expect(faults).toEqual([]);
     await page.goto(`${shopOrigin}/nowhere`);
@@ -109,21 +156,4 @@ describe.skipIf(!hasBrowser)('the sandbox in a browser', () => {
     await page.context().close();
     await visit.mine(2);
   });
-
-  test('no page is wider than a phone', async () => {
-    const { page, placed } = await order({ viewport: phone });
-    await visit.pay(placed);
-    await page.getByRole('heading', { name: 'Payment seen' }).waitFor();
-    for (const path of [placed.path, '/', '/chain']) {
-      await page.goto(`${visit.sandbox.shopOrigin}${path}`);
-      expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(phone.width);
-    }
-    await page.context().close();
-    await visit.mine(2);
-  });
-});
-
-test('a missing browser is said', () => {
-  if (hasBrowser) return;
-  process.stderr.write('test/browser: skipped, for there is no Chromium: set PAYGATE_CHROMIUM\n');
 });

@@ -74,6 +74,9 @@ test('prints its links, takes a payment to 2, and leaves nothing behind', async 
   changes.close();
   expect(states).toEqual(['waiting', 'seen', 'confirming', 'paid']);
   expect(await ask(linkOf('Chain'))).toMatchObject({ status: 200 });
+  const entrance = await ask(linkOf('Dashboard'));
+  expect(entrance.status).toBe(200);
+  expect(entrance.text).toContain('New password');
   expect(await ask(linkOf('API'))).toMatchObject({ status: 200 });
   const headers = { Authorization: `Bearer ${linkOf('API key')}` };
   const [{ origin }] = [new URL(linkOf('API'))];

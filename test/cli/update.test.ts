@@ -68,7 +68,7 @@ async function machine({ systemd = true } = {}): Promise<Machine> {
   await store.database.close();
   const db = store.path;
 
-  function standIn(path: string, warnings: [], version: string, kind: Kind): void {
+  function standIn(path: string, version: string, kind: Kind): void {
     const serve = {
       well: serves(version, port),
       blind: serves(version, port),
@@ -128,7 +128,7 @@ if (verb === 'restart') {
       ),
     answering: () =>
       fetch(`http://127.0.0.1:${port}/healthz`).then(
-        async (answer) => ((await answer.json()) as { warnings: [], version: string }).version,
+        async (answer) => ((await answer.json()) as { version: string }).version,
         () => undefined,
       ),
     installed: () => /log\('([\d.]+)'\)/.exec(readFileSync(binary, 'utf8'))?.[1],

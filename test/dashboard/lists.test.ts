@@ -107,6 +107,22 @@ describe('payments', () => {
     expect((await visitor.get(`${home}/payments/99`)).status).toBe(404);
   });
 
+  test('one was seen before its block was, whatever time that claims', async () => {
+    const { house, visitor } = await open();
+    // Blocks claim whole seconds.
+    house.world.jumpWallClock(60_500);
+    await payNew(house);
+    house.chain.mine(2);
+    await house.settle();
+    const { text } = await visitor.get(`${home}/payments/1`);
+    const course = /seen for the first time|1 confirmation\b|2 confirmations/g;
+    expect(text.match(course)).toEqual([
+      'seen for the first time',
+      '1 confirmation',
+      '2 confirmations',
+    ]);
+  });
+
   test('one that is reorganised away says so', async () => {
     const { house, visitor } = await open();
     await payNew(house);

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, describe, expect, it } from 'vitest';
+import { testTxid } from '../../src/delivery/example.ts';
 import { signatureHeaders } from '../../src/delivery/signature.ts';
 
 const page = readFileSync('docs/callbacks.md', 'utf8');
@@ -66,33 +67,62 @@ describe('the vectors', () => {
   });
 });
 
-/** Each program reads the cases from a file and prints a JSON array of its judgements. */
+const payment = (status: number, value: number, txid: string, addr = 'bc1qours') =>
+  `secret=tulip&status=${status}&addr=${addr}&value=${value}&txid=${txid}`;
+
+/** Callbacks to a shop with one order of 25000 sat, in order, what to answer, and whether the order is paid then. */
+const story: readonly (readonly [query: string, answer: number, isPaid: boolean])[] = [
+  [payment(0, 25_000, testTxid, 'bc1qnobody'), 200, false],
+  [payment(0, 25_000, 'aa', 'bc1qother'), 404, false],
+  [payment(0, 20_000, 'aa'), 200, false],
+  [payment(1, 20_000, 'aa'), 200, false],
+  [payment(2, 20_000, 'aa'), 200, false],
+  [payment(2, 20_000, 'aa'), 200, false],
+  [payment(0, 5_000, 'bb'), 200, false],
+  [payment(1, 5_000, 'bb'), 200, false],
+  [`status=0&${payment(2, 5_000, 'bb')}`, 200, true],
+  [payment(2, 1, 'cc'), 200, true],
+  [payment(-1, 20_000, 'aa'), 200, false],
+];
+
+/** Each program reads cases and story from a file and prints what it makes of them, as JSON. */
 const receivers = {
   node: {
     language: 'js',
     file: 'receiver.mjs',
     program: (code: string) => `${code}
 import { readFileSync } from 'node:fs';
-const cases = JSON.parse(readFileSync(process.argv[2], 'utf8'));
-console.log(JSON.stringify(cases.map((c) =>
-  isGenuine(c.secret, c.id, String(c.timestamp), c.signature, c.query, c.now))));`,
+const { cases, story } = JSON.parse(readFileSync(process.argv[2], 'utf8'));
+const order = { totalSat: 25000, payments: {}, isPaid: false };
+const orders = new Map([['bc1qours', order]]);
+console.log(JSON.stringify({
+  judged: cases.map((c) => isGenuine(c.secret, c.id, String(c.timestamp), c.signature, c.query, c.now)),
+  told: story.map((query) => [query, take(query, orders), order.isPaid]),
+}));`,
   },
   python3: {
     language: 'python',
     file: 'receiver.py',
     program: (code: string) => `${code}
 import json, sys
-cases = json.load(open(sys.argv[1]))
-print(json.dumps([is_genuine(c["secret"], c["id"], str(c["timestamp"]), c["signature"], c["query"], c["now"]) for c in cases]))`,
+given = json.load(open(sys.argv[1]))
+order = {"totalSat": 25000, "payments": {}, "isPaid": False}
+print(json.dumps({
+  "judged": [is_genuine(c["secret"], c["id"], str(c["timestamp"]), c["signature"], c["query"], c["now"]) for c in given["cases"]],
+  "told": [[query, take(query, {"bc1qours": order}), order["isPaid"]] for query in given["story"]],
+}))`,
   },
   php: {
     language: 'php',
     file: 'receiver.php',
     program: (code: string) => `<?php
 ${code}
-$cases = json_decode(file_get_contents($argv[1]), true);
-echo json_encode(array_map(fn($c) =>
-  is_genuine($c['secret'], $c['id'], (string) $c['timestamp'], $c['signature'], $c['query'], $c['now']), $cases));`,
+$given = json_decode(file_get_contents($argv[1]), true);
+$orders = ['bc1qours' => ['totalSat' => 25000, 'payments' => [], 'isPaid' => false]];
+$told = [];
+foreach ($given['story'] as $query) $told[] = [$query, take($query, $orders), $orders['bc1qours']['isPaid']];
+echo json_encode(['told' => $told, 'judged' => array_map(fn($c) =>
+  is_genuine($c['secret'], $c['id'], (string) $c['timestamp'], $c['signature'], $c['query'], $c['now']), $given['cases'])]);`,
   },
 } as const;
 
@@ -114,14 +144,22 @@ describe('the receivers', () => {
     expect(atHand).toContain('node');
   });
 
-  it.each(atHand)('in %s tells genuine requests from forged ones', (name) => {
-    const { language, file, program } = receivers[name];
-    const [path, asked] = [join(folder, file), join(folder, 'cases.json')];
-    writeFileSync(path, program(codeOf(language)));
-    writeFileSync(asked, JSON.stringify(cases.map(([request]) => request)));
-    const judged = JSON.parse(execFileSync(name, [path, asked], { encoding: 'utf8' }));
-    expect(judged).toEqual(cases.map(([, isGenuine]) => isGenuine));
-  });
+  it.each(atHand)(
+    'in %s tells genuine requests from forged ones, and paid orders from unpaid ones',
+    (name) => {
+      const { language, file, program } = receivers[name];
+      const [path, asked] = [join(folder, file), join(folder, 'cases.json')];
+      writeFileSync(path, program(codeOf(language)));
+      const given = {
+        cases: cases.map(([request]) => request),
+        story: story.map(([query]) => query),
+      };
+      writeFileSync(asked, JSON.stringify(given));
+      const { judged, told } = JSON.parse(execFileSync(name, [path, asked], { encoding: 'utf8' }));
+      expect(judged).toEqual(cases.map(([, isGenuine]) => isGenuine));
+      expect(told).toEqual(story);
+    },
+  );
 });
 
 function isAtHand(interpreter: string): boolean {

@@ -29,7 +29,8 @@ const commands: readonly Command[] = [
   updateCommand(),
   sandboxCommand(),
 ];
-const pages = ['README.md', ...readdirSync('docs').map((name) => `docs/${name}`)];
+const documents = readdirSync('docs').filter((name) => name.endsWith('.md'));
+const pages = ['README.md', ...documents.map((name) => `docs/${name}`)];
 const names = commands.map((command) => command.name()).join('|');
 /** Up to the end of the code or the line, with its continued lines; a comment is none of it. */
 const mentioned = new RegExp(

@@ -8,6 +8,7 @@ import type { Listen } from '../../src/domain/front.ts';
 import { startSandbox } from '../../src/sandbox-app.ts';
 import { cleanUp, contentOf, tempFolder, whenOver } from '../support/files.ts';
 import { ask, openSandbox, type Placed, type Visit } from '../support/sandbox.ts';
+import { password, visitorOf } from '../support/visitor.ts';
 import { createTestWorld } from '../support/world.ts';
 
 afterEach(cleanUp);
@@ -191,6 +192,20 @@ describe('the server', () => {
     await visit.world.advance(5_000);
     await visit.world.until(() => visit.sandbox.app.health().electrum.caught_up, 'the server');
   });
+});
+
+test('the dashboard is entered by its link, leads to the Chain page, and tries the shop', async () => {
+  const { sandbox } = await openSandbox();
+  const visitor = visitorOf({ port: Number(new URL(sandbox.apiOrigin).port) });
+  const link = await sandbox.app.firstLink('');
+  await visitor.submit(link ?? '', 'enter', {
+    'password-new': password,
+    'password-again': password,
+  });
+  const { text } = await visitor.get('/dashboard');
+  expect(text).toContain(`<a href="${sandbox.shopOrigin}/chain">Chain</a>`);
+  const tried = await visitor.submit('/dashboard/stores/1', 'send-test');
+  expect(tried.text).toContain('the callback is delivered');
 });
 
 test('the shop lists its orders, newest first, and knows no others', async () => {

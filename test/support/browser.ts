@@ -1,15 +1,10 @@
-// A real Chromium for tests, which is never downloaded: the one that PAYGATE_CHROMIUM names, or Debian's
-// where it is installed.
+// A page in a real Chromium, and what is seen of it beside what it shows: whom it asked, what its policy
+// refused, what jumped while it was loaded, and what axe-core finds.
 
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
-
-const usualPath = '/usr/bin/chromium';
-
-/** Undefined where there is none. One that was named must be there: its launch fails otherwise. */
-export const chromiumPath: string | undefined =
-  process.env.PAYGATE_CHROMIUM || (existsSync(usualPath) ? usualPath : undefined);
+import { chromiumPath } from './chromium.ts';
 
 export const launch = (): Promise<Browser> =>
   chromium.launch({ executablePath: chromiumPath ?? '' });
@@ -23,12 +18,27 @@ export interface Watched {
   readonly faults: string[];
 }
 
+/** Before any script of the page: what moved without a press of a key or button, and where to. */
+const watchShifts = `
+  globalThis.shifts = [];
+  const placeOf = ({ x, y, width, height }) => [x, y, width, height].map(Math.round).join(' ');
+  const note = (list) => {
+    for (const { hadRecentInput, sources } of list.getEntries()) {
+      if (hadRecentInput) continue;
+      globalThis.shifts.push(...sources.map(({ node, previousRect, currentRect }) =>
+        (node?.nodeName + ' from ' + placeOf(previousRect) + ' to ' + placeOf(currentRect))));
+    }
+  };
+  new PerformanceObserver(note).observe({ type: 'layout-shift', buffered: true });
+`;
+
 export async function openPage(
   browser: Browser,
   options: BrowserContextOptions = {},
 ): Promise<Watched> {
   const context = await browser.newContext(options);
   const page = await context.newPage();
+  await page.addInitScript(watchShifts);
   const origins = new Set<string>();
   const faults: string[] = [];
   page.on('request', (request) => void origins.add(new URL(request.url()).origin));
@@ -50,3 +60,30 @@ export async function accessibilityFaults(page: Page): Promise<string[]> {
   };
   return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
 }
+
+/** Whatever has jumped since the page began, as the browser sees it. */
+export const layoutShifts = (page: Page): Promise<string[]> =>
+  page.evaluate(`new Promise((resolve) => {
+    // What is drawn in the first frame is told of by the second, after which a task may see it.
+    requestAnimationFrame(() => requestAnimationFrame(() => {
+      setTimeout(() => resolve(globalThis.shifts));
+    }));
+  })`);
+
+/**
+ * What jumps whenever a page is loaded. On a busy machine a browser may draw the half of a page that it has
+ * read so far, once in a hundred times; that is not the page's doing.
+ */
+export async function shiftsOf(page: Page, load: () => Promise<unknown>): Promise<string[]> {
+  let shifts: string[] = [];
+  for (let loads = 0; loads < 3; loads += 1) {
+    await load();
+    shifts = await layoutShifts(page);
+    if (shifts.length === 0) break;
+  }
+  return shifts;
+}
+
+/** By how many pixels the page is wider than the window. */
+export const juttingOut = (page: Page): Promise<number> =>
+  page.evaluate('document.documentElement.scrollWidth - innerWidth');

@@ -32,8 +32,8 @@ export interface VisitorOptions {
   readonly origin?: string;
 }
 
-export function visitorOf(house: House, options: VisitorOptions = {}): Visitor {
-  const own = `http://127.0.0.1:${house.port}`;
+export function visitorOf({ port }: Pick<House, 'port'>, options: VisitorOptions = {}): Visitor {
+  const own = `http://127.0.0.1:${port}`;
   const { origin = own } = options;
   async function request(path: string, init: RequestInit): Promise<Seen> {
     const headers = { ...options.headers, ...(init.headers as Record<string, string>) };

@@ -136,8 +136,8 @@ function eventsOf(store: Store, row: PaymentEntry): Happening[] {
     const before = told[place - 1];
     return before !== undefined && each.status < before.status;
   });
-  const events: Happening[] = [
-    { at: row.firstSeenAt, text: 'seen for the first time' },
+  const seen = { at: row.firstSeenAt, text: 'seen for the first time' };
+  const later: Happening[] = [
     ...confirmationsIn(store, row),
     ...takenBack.map(({ createdAt }) => ({
       at: createdAt,
@@ -146,9 +146,10 @@ function eventsOf(store: Store, row: PaymentEntry): Happening[] {
   ];
   if (row.state === 'dropped') {
     const how = row.replacedBy === null ? 'gone' : 'replaced by another transaction';
-    events.push({ at: row.changedAt, text: how });
+    later.push({ at: row.changedAt, text: how });
   }
-  return events.sort((first, second) => first.at - second.at);
+  // A block may claim a time before that.
+  return [seen, ...later.sort((first, second) => first.at - second.at)];
 }
 
 function confirmationsIn(store: Store, { height }: PaymentEntry): Happening[] {

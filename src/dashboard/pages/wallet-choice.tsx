@@ -82,7 +82,7 @@ export const Candidates = ({ visit, wallets }: CandidatesProps) => (
     <div class="grid">
       {wallets.map((wallet) => (
         <section>
-          <h3>{names[wallet.scriptType] ?? wallet.scriptType}</h3>
+          <h2>{names[wallet.scriptType] ?? wallet.scriptType}</h2>
           <ol start={0}>
             {firstAddresses(wallet, shownAddresses).map((address, index) => (
               <li>

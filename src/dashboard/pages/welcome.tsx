@@ -104,6 +104,7 @@ const Asking = ({ visit }: { readonly visit: Visit }) => {
         <code>{`curl -H "Authorization: Bearer $KEY" ${origin}/api/new_address`}</code>
       </pre>
       <p>
+        How to go on from there in your language: <a href="/docs/quickstart">/docs/quickstart</a>.
         Everything that the API can do: <a href="/docs">/docs</a>. An authenticator app can be
         switched on under <a href={`${base}/settings`}>Settings</a>.
       </p>

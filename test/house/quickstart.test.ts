@@ -1,0 +1,61 @@
+// The page that leads a programmer to a shop that takes payments: what stands on it can be copied as it is.
+
+import { readFileSync } from 'node:fs';
+import { afterEach, expect, test } from 'vitest';
+import { receivers } from '../../src/http/quickstart.ts';
+import { closeHouses, type House, openHouse, untilReady } from '../support/house.ts';
+import { ask } from '../support/sandbox.ts';
+
+afterEach(closeHouses);
+
+const pageOf = ({ port }: House, headers = {}) =>
+  ask(`http://127.0.0.1:${port}/docs/quickstart`, { headers });
+
+const plain = (text: string): string =>
+  text
+    .replaceAll('&quot;', '"')
+    .replaceAll('&#39;', "'")
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&amp;', '&');
+
+test('its receivers are those of docs/callbacks.md, which are run', async () => {
+  expect(receivers.map(({ name }) => name)).toEqual(['PHP', 'Node', 'Python']);
+  const documented = readFileSync('docs/callbacks.md', 'utf8');
+  const page = plain((await pageOf(await openHouse())).text);
+  for (const { code } of receivers) {
+    expect(code).toMatch(/take\(/);
+    expect(documented).toContain(`\n${code}\n`);
+    expect(page).toContain(`<pre><code>${code}</code></pre>`);
+  }
+});
+
+test('what it asks for with curl is answered by this very paygate', async () => {
+  const house = await openHouse();
+  await untilReady(house);
+  const { status, text, headers } = await pageOf(house);
+  expect(status).toBe(200);
+  expect(headers['cache-control']).toBe('no-store');
+  expect(headers['content-security-policy']).toContain("default-src 'none'");
+  expect(text).not.toMatch(/<script|src=/);
+  const origin = `http://127.0.0.1:${house.port}`;
+  const [, path = ''] =
+    plain(text).match(`Idempotency-Key: order-1001" ${origin}(\\S+)</code>`) ?? [];
+  const again = { headers: { 'Idempotency-Key': 'order-1001' } };
+  const { body } = await house.ask(path, again);
+  expect(body.address).toMatch(/^bcrt1/);
+  expect((await house.ask(path, again)).body).toEqual(body);
+  house.pay(body.address, 25_000);
+  await house.settle();
+  const known = await house.ask(`/api/merchant/tx?addr=${body.address}`);
+  expect(known.status).toBe(200);
+});
+
+test('names the URL that the operator has said, and writes no name that it is called by as markup', async () => {
+  const named = await openHouse({ config: { publicUrl: 'https://pay.example.com' } });
+  expect((await pageOf(named)).text).toContain(' https://pay.example.com/api/new_address');
+  const house = await openHouse();
+  for (const host of ['"><script>alert(1)</script>', "a'onclick='x", '<b>.example']) {
+    expect((await pageOf(house, { Host: host })).text).not.toMatch(/<script|<b>\.|'onclick/);
+  }
+});
