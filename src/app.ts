@@ -25,6 +25,7 @@ import {
 } from './http/server.ts';
 import { createUnlisted } from './http/unlisted.ts';
 import { createGapWarnings } from './http/wallet-gaps.ts';
+import { type AtReceipt, createAtReceipt } from './price/at-receipt.ts';
 import { createPrices, type Prices } from './price/prices.ts';
 import { builtInSources } from './price/sources.ts';
 import { inspectFile, lockForServer } from './store/file.ts';
@@ -74,6 +75,7 @@ export async function buildApp(config: Config, world: World, options: AppOptions
   const lock = lockForServer(config.db);
   let store: Store | undefined;
   let mark: Highwater | undefined;
+  let atReceipt: AtReceipt | undefined;
   const feed = createFeed((paymentId) => store?.receipts.byId(paymentId));
   async function release(): Promise<void> {
     await store?.database.close();
@@ -87,7 +89,10 @@ export async function buildApp(config: Config, world: World, options: AppOptions
       network: config.network,
       newInstance: () => Buffer.from(world.randomBytes(16)).toString('hex'),
       beforeCommit: (raises) => mark?.raise(raises),
-      onPayment: (paymentId) => feed.changed(paymentId),
+      onPayment(paymentId) {
+        feed.changed(paymentId);
+        atReceipt?.wake();
+      },
       onFatal: options.onFatal,
     });
     const network = followedNetwork(store, config.checkpoint);
@@ -95,7 +100,12 @@ export async function buildApp(config: Config, world: World, options: AppOptions
     const prices = pricesFor(config, world);
     mark = openHighwater(config.db, store.instance);
     const copied = await resumeCounters(store, mark, world);
-    return join({ config, world, store, network, servers, prices, copied, feed }, release);
+    if (prices !== undefined) {
+      const onPriced = (paymentId: number) => feed.stirred(paymentId);
+      atReceipt = createAtReceipt({ ...store, world, prices, onPriced });
+    }
+    const parts = { config, world, store, network, servers, prices, atReceipt, copied, feed };
+    return join(parts, release);
   } catch (error) {
     await release();
     throw error;
@@ -171,12 +181,13 @@ interface Parts {
   readonly network: Network;
   readonly servers: readonly ServerAddress[];
   readonly prices: Prices | undefined;
+  readonly atReceipt: AtReceipt | undefined;
   readonly copied: string | undefined;
   readonly feed: Feed;
 }
 
 function join(parts: Parts, release: () => Promise<void>): App {
-  const { config, world, store, network, servers, prices, copied } = parts;
+  const { config, world, store, network, servers, prices, atReceipt, copied } = parts;
   let listening: Listening | undefined;
   const sender = createSender(world, {
     version: version.split('.').slice(0, 2).join('.'),
@@ -220,6 +231,7 @@ function join(parts: Parts, release: () => Promise<void>): App {
       cancels.push(...tendFile({ world, store, watcher, dispatcher, snapshots }));
       await dispatcher.start();
       watcher.start();
+      atReceipt?.start();
       return { port: listening.port };
     },
     async stop() {
@@ -231,7 +243,7 @@ function join(parts: Parts, release: () => Promise<void>): App {
         await listening?.close();
         await watcher.stop();
       };
-      await Promise.all([quiet(), dispatcher.stop(), snapshots.stop()]);
+      await Promise.all([quiet(), dispatcher.stop(), snapshots.stop(), atReceipt?.stop()]);
       await release();
     },
     async idle() {

@@ -2,6 +2,7 @@
 // A source that is down, absurd or far from the others is left out, and said so in the log when that changes.
 // A price that can't be had anew is served until it is ten minutes old.
 
+import { currencyCodes, isCurrency } from '../domain/currency.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
 import type { World } from '../world.ts';
 import { agree, type Quote } from './consensus.ts';
@@ -41,8 +42,6 @@ const longestPauseMs = staleMs;
 /** One source alone could say anything; a merchant who names only one trusts it. */
 const quorum = 2;
 
-const knownCodes: readonly string[] = Intl.supportedValuesOf('currency');
-const known = new Set(knownCodes);
 const names = new Intl.DisplayNames('en', { type: 'currency' });
 
 /** What a source answered; the time is World's monotonic one. */
@@ -85,7 +84,7 @@ class SourcedPrices implements Prices {
   async price(text: string): Promise<number | null> {
     const currency = text.toUpperCase();
     if (currency === 'BTC') return 1;
-    if (!known.has(currency)) return null;
+    if (!isCurrency(currency)) return null;
     const kept = this.#prices.get(currency);
     if (kept !== undefined && this.#world.monotonic() - kept.at < keptMs) return kept.price;
     const found = await this.#find(currency, this.#sources, true);
@@ -114,7 +113,7 @@ class SourcedPrices implements Prices {
   async #findAll(): Promise<{ readonly code: string; readonly at: number }[]> {
     const whole = this.#sources.filter(isWhole);
     const found = await Promise.all(
-      knownCodes.map(async (code) => ({ code, ...(await this.#find(code, whole, false)) })),
+      currencyCodes.map(async (code) => ({ code, ...(await this.#find(code, whole, false)) })),
     );
     return found.flatMap(({ code, at, price }) =>
       typeof price === 'number' && at !== undefined ? [{ code, at }] : [],
@@ -176,7 +175,8 @@ class SourcedPrices implements Prices {
       const until = at + keptMs;
       // A page of errors can be JSON, too.
       const isEmpty =
-        isWhole(source) && knownCodes.every((code) => readPrice(source, code, json) === undefined);
+        isWhole(source) &&
+        currencyCodes.every((code) => readPrice(source, code, json) === undefined);
       return isEmpty
         ? { at, until, fault: 'its answer has no currency that we know' }
         : { at, until, json };

@@ -41,6 +41,7 @@ function preparePayments(orm: Orm) {
         valueSat: value('valueSat'),
         coinbase: value('coinbase'),
         signalsRbf: value('signalsRbf'),
+        currency: value('currency'),
         firstSeenAt: value('now'),
       })
       .returning({ id: payments.id })

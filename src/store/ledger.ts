@@ -199,7 +199,7 @@ class SqlLedger implements Ledger {
     if (fact === undefined) return noChange;
     const decision = decide(current, fact, this.#rulesOf(place, seen));
     if (decision === undefined) return noChange;
-    const paymentId = this.#save(tx, place.address, seen, row, decision, now);
+    const paymentId = this.#save(tx, place, seen, row, decision, now);
     this.#keepRaw(seen, decision, now);
     const callbacks = this.#owe(tx, now, place, paymentId, seen, decision);
     return { callbacks, reversed: reversedBy(decision, row) };
@@ -213,7 +213,7 @@ class SqlLedger implements Ledger {
     if (seen.block !== null && this.#isOnBest(seen.block)) return noChange;
     const decision = decide(paymentOf(row), { kind: 'gone' }, this.#rulesOf(place, seen));
     if (decision === undefined) return noChange;
-    const paymentId = this.#save(tx, place.address, seen, row, decision, now);
+    const paymentId = this.#save(tx, place, seen, row, decision, now);
     this.#statements.setReplacedBy.run({ id: paymentId, replacedBy });
     const callbacks = this.#owe(tx, now, place, paymentId, seen, decision);
     return { callbacks, reversed: reversedBy(decision, row) };
@@ -271,7 +271,7 @@ class SqlLedger implements Ledger {
 
   #save(
     tx: Tx,
-    address: AddressRow,
+    { address, store }: Place,
     seen: Seen,
     row: PaymentRow | undefined,
     decision: Decision,
@@ -298,6 +298,8 @@ class SqlLedger implements Ledger {
       valueSat,
       signalsRbf: Number(signalsRbf),
       coinbase: Number(coinbase),
+      // Its price is asked for later (price/at-receipt.ts).
+      currency: store?.currency ?? null,
     });
     return this.#tell(tx, id);
   }
