@@ -298,6 +298,7 @@ const dashboardFor = (
     publicUrl: config.publicUrl,
     walletGap: config.walletGap,
     onCatalog: () => watcher.catalogChanged(),
+    onServers: () => watcher.serversChanged(),
     onCallbacks: () => dispatcher.wake(),
   });
 
@@ -320,6 +321,7 @@ function tendFile({ world, store, watcher, dispatcher, snapshots }: FileCare): C
   function lookAround(): void {
     if (database.changedElsewhere()) {
       watcher.catalogChanged();
+      watcher.serversChanged();
       dispatcher.wake();
     }
     if (database.walBytes() >= checkpointWalBytes) database.checkpoint();

@@ -32,11 +32,13 @@ export function serversCommand(): Command {
   const forget = fileCommand('forget', "forget a server's certificate and ban, to begin anew")
     .argument('<server>', 'as it is listed, such as ssl://host:port')
     .action((label: string, given: FileOptions) =>
-      withStore(given, async ({ servers }) => {
-        if (!(await servers.forget(label))) {
+      withStore(given, async ({ servers, database }) => {
+        if (!(await database.write((tx) => servers.forget(tx, label)))) {
           throw new PaygateError('not_found', `nothing is remembered of ${label}`);
         }
-        print(given, { forgotten: label }, () => `${label} is forgotten; restart serve for it.`);
+        print(given, { forgotten: label }, () => {
+          return `${label} is forgotten; a running paygate begins anew with it.`;
+        });
       }),
     );
   const follow = fileCommand('follow', 'follow the branch of a server that forks deeper than 144')

@@ -28,6 +28,8 @@ export interface DashboardOptions {
   readonly walletGap: number;
   /** After a commit that changed stores or wallets. */
   readonly onCatalog: () => void;
+  /** After a commit that forgot what was learnt of a server. */
+  readonly onServers: () => void;
   /** After a commit that made callbacks due. */
   readonly onCallbacks: () => void;
 }

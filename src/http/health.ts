@@ -149,7 +149,7 @@ function serverWarnings({
     ...(certificateRefused
       ? [
           `${label} is refused: ${lastError}; if that is right, accept it with ` +
-            `\`paygate servers forget ${label}\` and start serve again`,
+            `\`paygate servers forget ${label}\``,
         ]
       : []),
   ];

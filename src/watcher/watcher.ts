@@ -60,6 +60,8 @@ export interface Watcher {
   issued(scripthash: Scripthash): void;
   /** The catalog changed: there may be a new wallet. */
   catalogChanged(): void;
+  /** A person has forgotten what was learnt of a server, or lifted its ban. */
+  serversChanged(): void;
   status(): WatcherStatus;
   /** Asks the server in use for what we do not keep. */
   readonly reader: Reader;
@@ -190,6 +192,10 @@ class ElectrumWatcher implements Watcher {
   catalogChanged(): void {
     this.#care.now();
     this.#tasks.run(() => this.#promote());
+  }
+
+  serversChanged(): void {
+    this.#pool.reconsider();
   }
 
   status(): WatcherStatus {
