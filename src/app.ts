@@ -13,6 +13,8 @@ import { blindSkipAt, resume } from './domain/allocation.ts';
 import { builtInServers } from './electrum/servers.ts';
 import type { ServerAddress } from './electrum/trust.ts';
 import { PaygateError, reasonOf } from './errors.ts';
+import { createAlarmBook } from './http/alarm-book.ts';
+import { findAlarms, type Warner } from './http/alarms.ts';
 import { createFeed, type Feed } from './http/feed.ts';
 import { createHealth, type HealthReport, hostWarnings } from './http/health.ts';
 import type { Rates } from './http/limits.ts';
@@ -209,14 +211,19 @@ function join(parts: Parts, release: () => Promise<void>): App {
   const clocks = clocksOf(world);
   const unlisted = createUnlisted({ ...clocks, ...apiSettings(config), log: world.log });
   const gapWarnings = createGapWarnings({ ...clocks, ...apiSettings(config), store });
-  const others = [
-    snapshots.warnings,
-    gapWarnings,
-    unlisted.warnings,
-    () => hostWarnings(dispatcher.downHosts()),
+  const others: Warner[] = [
+    { code: 'snapshot-failed', warnings: snapshots.warnings },
+    { code: 'wallet-gap', warnings: gapWarnings },
+    { code: 'unlisted-proxy', warnings: unlisted.warnings },
+    { code: 'shop-unreachable', warnings: () => hostWarnings(dispatcher.downHosts()) },
   ];
-  const health = createHealth({ ...clocks, store, watcher, copied, hasRoom, others });
-  const dashboard = dashboardFor(parts, { health, sender, watcher, dispatcher });
+  const findingParts = { ...clocks, store, watcher, copied, hasRoom, others };
+  const health = createHealth(findingParts);
+  const alarmBook = createAlarmBook({
+    ...{ ...clocks, store, log: world.log },
+    find: () => findAlarms(findingParts, watcher.status()),
+  });
+  const dashboard = dashboardFor(parts, { health, alarmBook, sender, watcher, dispatcher });
   const fetch = fetchFor(parts, { health, unlisted, watcher, hasRoom, pages: dashboard.app });
   const cancels: Cancel[] = [];
 
@@ -228,6 +235,7 @@ function join(parts: Parts, release: () => Promise<void>): App {
     async start() {
       listening = await listen(fetch, config.listen, (delayMs, run) => world.after(delayMs, run));
       cancels.push(world.schedule(everyMinute, () => listening?.beat()));
+      cancels.push(world.schedule(everyMinute, () => void alarmBook.keep()));
       cancels.push(...tendFile({ world, store, watcher, dispatcher, snapshots }));
       await dispatcher.start();
       watcher.start();
@@ -282,7 +290,7 @@ const firstLink = async (
 ): Promise<string | undefined> =>
   store.admin.operator() === undefined ? makeLink(store, world, origin) : undefined;
 
-interface Made extends Pick<DashboardOptions, 'health' | 'sender'> {
+interface Made extends Pick<DashboardOptions, 'health' | 'alarmBook' | 'sender'> {
   readonly watcher: Watcher;
   readonly dispatcher: CallbackDispatcher;
 }

@@ -5,6 +5,7 @@ import type { Context } from 'hono';
 import type { HtmlEscapedString } from 'hono/utils/html';
 import type { Sender } from '../delivery/sender.ts';
 import type { Proxies } from '../domain/client-address.ts';
+import type { AlarmBook } from '../http/alarm-book.ts';
 import type { Feed } from '../http/feed.ts';
 import type { HealthReport } from '../http/health.ts';
 import type { Limits } from '../http/limits.ts';
@@ -20,6 +21,7 @@ export interface DashboardOptions {
   readonly world: Pick<World, 'now' | 'monotonic' | 'after' | 'randomBytes' | 'log'>;
   readonly store: Store;
   readonly health: () => HealthReport;
+  readonly alarmBook: Pick<AlarmBook, 'alarms'>;
   readonly feed: Feed;
   readonly sender: Sender;
   readonly proxies: Proxies;

@@ -1,6 +1,6 @@
 // The ledger's statements, prepared once. What they mean stands in ledger.ts.
 
-import { and, asc, count, eq, type SQL, sql } from 'drizzle-orm';
+import { and, asc, count, eq, min, type SQL, sql } from 'drizzle-orm';
 import type { Orm } from './database.ts';
 import { addresses, headers, payments, stores, transactions } from './schema.ts';
 
@@ -57,8 +57,8 @@ function preparePayments(orm: Orm) {
       .set({ replacedBy: value('replacedBy') })
       .where(eq(payments.id, sql.placeholder('id')))
       .prepare(),
-    countReversed: orm
-      .select({ count: count() })
+    reversals: orm
+      .select({ count: count(), firstAt: min(payments.changedAt) })
       .from(payments)
       .where(
         sql`${payments.state} = 'dropped' and ${payments.changedAt} > ${sql.placeholder('since')}

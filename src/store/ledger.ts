@@ -95,8 +95,8 @@ export interface Ledger {
   /** Transactions of unconfirmed payments: first seen after, last broadcast before. */
   toBroadcast(seenAfter: number, broadcastBefore: number, limit: number): Txid[];
   noteBroadcast(tx: Tx, now: number, txid: Txid): void;
-  /** How many payments were taken back since a time, after the shop was told 1 or 2. */
-  countReversed(since: number): number;
+  /** How many payments were taken back since a time, after the shop was told 1 or 2, and when the first. */
+  reversals(since: number): { readonly count: number; readonly firstAt: number | undefined };
 }
 
 interface Parts {
@@ -183,8 +183,9 @@ class SqlLedger implements Ledger {
     this.#statements.setBroadcast.run({ txid, now });
   }
 
-  countReversed(since: number): number {
-    return this.#statements.countReversed.get({ since })?.count ?? 0;
+  reversals(since: number): { count: number; firstAt: number | undefined } {
+    const { count = 0, firstAt } = this.#statements.reversals.get({ since }) ?? {};
+    return { count, firstAt: firstAt ?? undefined };
   }
 
   #storeOf({ storeId }: AddressRow): StoreRow | null {

@@ -1,6 +1,6 @@
 // The SQL of the outbox, prepared once. What a statement costs never depends on what was delivered.
 
-import { asc, count, eq, type SQL, sql } from 'drizzle-orm';
+import { asc, count, eq, min, type SQL, sql } from 'drizzle-orm';
 import type { Orm } from './database.ts';
 import { attempts, callbacks, stores } from './schema.ts';
 
@@ -16,7 +16,11 @@ const isFree = (paymentId: SQL): SQL =>
 
 export type OutboxStatements = ReturnType<typeof prepareOutbox>;
 
-export const prepareOutbox = (orm: Orm) => ({ ...prepareWrites(orm), ...prepareReads(orm) });
+export const prepareOutbox = (orm: Orm) => ({
+  ...prepareWrites(orm),
+  ...prepareReads(orm),
+  ...prepareExhausted(orm),
+});
 
 function prepareWrites(orm: Orm) {
   const byId = eq(callbacks.id, sql.placeholder('id'));
@@ -168,6 +172,14 @@ function prepareReads(orm: Orm) {
       .orderBy(asc(stores.id))
       .prepare(),
     countOwed: orm.select({ count: count() }).from(callbacks).where(isOwed).prepare(),
-    countExhausted: orm.select({ count: count() }).from(callbacks).where(isExhausted).prepare(),
   };
 }
+
+const prepareExhausted = (orm: Orm) => ({
+  countExhausted: orm.select({ count: count() }).from(callbacks).where(isExhausted).prepare(),
+  exhaustedSince: orm
+    .select({ at: min(callbacks.settledAt) })
+    .from(callbacks)
+    .where(isExhausted)
+    .prepare(),
+});

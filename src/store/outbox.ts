@@ -89,6 +89,8 @@ export interface Outbox extends CallbackDesk {
   fold(tx: Tx, before: number): boolean;
   /** How many wait, and how many were given up on. */
   counts(): { readonly owed: number; readonly exhausted: number };
+  /** When the oldest of those was given up on, epoch milliseconds. */
+  exhaustedSince(): number | undefined;
   /** How many wait for each store that is called back. */
   owedByStore(): { readonly callbackUrl: string; readonly owed: number }[];
 }
@@ -147,6 +149,7 @@ export function createOutbox({ orm }: Pick<Database, 'orm'>): Outbox {
       owed: statements.countOwed.get()?.count ?? 0,
       exhausted: statements.countExhausted.get()?.count ?? 0,
     }),
+    exhaustedSince: () => statements.exhaustedSince.get()?.at ?? undefined,
     owedByStore: () => statements.owedByStore.all(),
   };
 }
