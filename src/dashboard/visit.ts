@@ -9,6 +9,7 @@ import type { AlarmBook } from '../http/alarm-book.ts';
 import type { Feed } from '../http/feed.ts';
 import type { HealthReport } from '../http/health.ts';
 import type { Limits } from '../http/limits.ts';
+import type { Prices } from '../price/prices.ts';
 import type { Session } from '../store/admin.ts';
 import type { Store } from '../store/open.ts';
 import type { World } from '../world.ts';
@@ -23,6 +24,8 @@ export interface DashboardOptions {
   readonly health: () => HealthReport;
   readonly alarmBook: Pick<AlarmBook, 'alarms'>;
   readonly feed: Feed;
+  /** Undefined where they are switched off. */
+  readonly prices: Pick<Prices, 'price' | 'status'> | undefined;
   readonly sender: Sender;
   readonly proxies: Proxies;
   readonly publicUrl: string | undefined;

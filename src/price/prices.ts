@@ -26,8 +26,28 @@ export interface Prices {
   price(currency: string): Promise<number | null>;
   /** The currencies that have a price, kept as one is. @throws PaygateError unavailable */
   currencies(): Promise<Currency[]>;
+  /** What each source said when it was asked last; it asks nobody. */
+  status(): SourceStatus[];
   /** Ends what is under way. */
   stop(): void;
+}
+
+/** What a source said of one currency when that was last asked about. */
+export interface Said {
+  readonly currency: string;
+  /** Undefined where it has none. */
+  readonly price: number | undefined;
+  /** Why it was left out; undefined where it was counted. */
+  readonly fault: string | undefined;
+  /** Epoch milliseconds. */
+  readonly at: number;
+}
+
+export interface SourceStatus {
+  /** Its host. */
+  readonly source: string;
+  /** By currency; empty while nobody has asked. */
+  readonly said: readonly Said[];
 }
 
 export interface PricesOptions {
@@ -74,6 +94,8 @@ class SourcedPrices implements Prices {
   #currencies: { readonly at: number; readonly list: Currency[] } | undefined;
   /** Why a source was left out last, by source and currency. */
   readonly #faults = new Map<string, string>();
+  /** By source and currency; both are of lists that strangers can't make longer. */
+  readonly #said = new Map<PriceSource, Map<string, Said>>();
 
   constructor({ world, sources }: PricesOptions) {
     this.#world = world;
@@ -120,6 +142,14 @@ class SourcedPrices implements Prices {
     );
   }
 
+  status(): SourceStatus[] {
+    return this.#sources.map((source) => {
+      const said = [...(this.#said.get(source)?.values() ?? [])];
+      said.sort((one, other) => (one.currency < other.currency ? -1 : 1));
+      return { source: source.label, said };
+    });
+  }
+
   stop(): void {
     this.#stopping.abort();
   }
@@ -147,10 +177,31 @@ class SourcedPrices implements Prices {
     const hasFailed = faults.size > 0;
     const { price, leftOut } = agree(quotes, this.#quorum);
     for (const label of leftOut) faults.set(label, 'more than 5 % off the median');
-    if (tell) for (const { label } of sources) this.#note(label, currency, faults.get(label));
+    if (tell) {
+      for (const { source, json } of answers) {
+        this.#note(source.label, currency, faults.get(source.label));
+        this.#remember(source, currency, readPrice(source, currency, json), faults);
+      }
+    }
     const at = Math.min(...answers.map((answer) => answer.at));
     if (price !== undefined) return { at, price };
     return hasFailed || quotes.length >= this.#quorum ? undefined : { at, price: null };
+  }
+
+  #remember(
+    source: PriceSource,
+    currency: string,
+    price: number | undefined,
+    faults: ReadonlyMap<string, string>,
+  ): void {
+    const said = this.#said.get(source) ?? new Map<string, Said>();
+    this.#said.set(source, said);
+    said.set(currency, {
+      currency,
+      price: Number.isNaN(price) ? undefined : price,
+      fault: faults.get(source.label),
+      at: this.#world.now(),
+    });
   }
 
   #ask(source: PriceSource, currency: string): Promise<Answer> {
