@@ -9,22 +9,16 @@ import type { DashboardOptions } from './dashboard/visit.ts';
 import { type CallbackDispatcher, createDispatcher } from './delivery/dispatcher.ts';
 import { createSender } from './delivery/sender.ts';
 import { newWebhookSecret } from './delivery/signature.ts';
-import { blindSkipAt, resume } from './domain/allocation.ts';
 import { builtInServers } from './electrum/servers.ts';
 import type { ServerAddress } from './electrum/trust.ts';
 import { PaygateError, reasonOf } from './errors.ts';
 import { createAlarmBook } from './http/alarm-book.ts';
 import { findAlarms, type Warner } from './http/alarms.ts';
+import { createEntrance, type Entrance } from './http/entrance.ts';
 import { createFeed, type Feed } from './http/feed.ts';
 import { createHealth, type HealthReport, hostWarnings } from './http/health.ts';
 import type { Rates } from './http/limits.ts';
-import {
-  createHttp,
-  type Fetch,
-  type Listening,
-  listen,
-  type ServerOptions,
-} from './http/server.ts';
+import { createHttp, type Fetch, type ServerOptions } from './http/server.ts';
 import { createUnlisted } from './http/unlisted.ts';
 import { createGapWarnings } from './http/wallet-gaps.ts';
 import { type AtReceipt, createAtReceipt } from './price/at-receipt.ts';
@@ -33,9 +27,8 @@ import { builtInSources } from './price/sources.ts';
 import { inspectFile, lockForServer } from './store/file.ts';
 import { beginAt, followedNetwork } from './store/headers.ts';
 import { type Highwater, openHighwater } from './store/highwater.ts';
-import { issuingRate } from './store/issuing.ts';
 import { openStore, type Store } from './store/open.ts';
-import { noteCopied } from './store/settings.ts';
+import { resumeCounters } from './store/resume.ts';
 import { createSnapshots, type Snapshots } from './store/snapshots.ts';
 import { version } from './version.ts';
 import { createWatcher, type Watcher } from './watcher/watcher.ts';
@@ -69,6 +62,7 @@ const everyHour = '0 0 * * * *';
 
 /** Opens the file. @throws PaygateError with one line for the person who starts paygate */
 export async function buildApp(config: Config, world: World, options: AppOptions): Promise<App> {
+  const entrance = createEntrance(config, world);
   // Before a file is made for a network that could not be served.
   if (inspectFile(config.db) === 'absent') {
     const network = beginAt(networks[config.network ?? defaultNetwork], config.checkpoint);
@@ -78,6 +72,7 @@ export async function buildApp(config: Config, world: World, options: AppOptions
   let store: Store | undefined;
   let mark: Highwater | undefined;
   let atReceipt: AtReceipt | undefined;
+  let floors: ReadonlyMap<string, number> = new Map();
   const feed = createFeed((paymentId) => store?.receipts.byId(paymentId));
   async function release(): Promise<void> {
     await store?.database.close();
@@ -91,6 +86,7 @@ export async function buildApp(config: Config, world: World, options: AppOptions
       network: config.network,
       newInstance: () => Buffer.from(world.randomBytes(16)).toString('hex'),
       beforeCommit: (raises) => mark?.raise(raises),
+      floorOf: (wallet) => floors.get(wallet) ?? 0,
       onPayment(paymentId) {
         feed.changed(paymentId);
         atReceipt?.wake();
@@ -101,12 +97,15 @@ export async function buildApp(config: Config, world: World, options: AppOptions
     const servers = serversFor(network.name, config);
     const prices = pricesFor(config, world);
     mark = openHighwater(config.db, store.instance);
-    const copied = await resumeCounters(store, mark, world);
+    const resumed = await resumeCounters(store, mark, world);
+    ({ floors } = resumed);
+    const { copied } = resumed;
     if (prices !== undefined) {
       const onPriced = (paymentId: number) => feed.stirred(paymentId);
       atReceipt = createAtReceipt({ ...store, world, prices, onPriced });
     }
-    const parts = { config, world, store, network, servers, prices, atReceipt, copied, feed };
+    const opened = { config, world, entrance, store, network, servers, prices, atReceipt };
+    const parts = { ...opened, copied, feed };
     return join(parts, release);
   } catch (error) {
     await release();
@@ -133,52 +132,10 @@ function pricesFor({ price = 'off', priceSource = [] }: Config, world: World): P
   return createPrices({ world, sources });
 }
 
-/**
- * Goes on where the counters must go on, and says so when the file is a copy of another.
- * @returns the warning for the operator, if there is one
- */
-async function resumeCounters(
-  store: Store,
-  mark: Highwater,
-  world: World,
-): Promise<string | undefined> {
-  const { catalog, addresses, database } = store;
-  const counters = catalog.wallets().map(({ id, nextIndex }) => ({
-    walletId: id,
-    nextIndex,
-    used: addresses.isUsed(id),
-  }));
-  const resumption = resume(counters, mark.reading, (walletId) =>
-    blindSkipAt(issuingRate(store, walletId, world.now())),
-  );
-  // First, for a crash after the skip, whose mark is genuine, must not end the question.
-  if (resumption.kind === 'copy' && resumption.blind) {
-    await database.write((tx) => addresses.requireScan(tx));
-  }
-  await database.write((tx) => {
-    for (const { walletId, to } of resumption.skips) {
-      addresses.skip(tx, world.now(), walletId, to);
-    }
-    if (resumption.kind === 'copy') noteCopied(tx, catalog, world.now());
-  });
-  // From now on the mark is that of this very file.
-  mark.raise([]);
-  if (resumption.kind === 'continue') return undefined;
-  const skips = resumption.skips.map(({ walletId, from, to }) => ({ walletId, from, to }));
-  world.log.warn('this database is a copy, indexes were skipped', {
-    reason: resumption.reason,
-    skips,
-  });
-  const gap = Math.max(0, ...skips.map(({ from, to }) => to - from));
-  return (
-    `this database is a copy (${resumption.reason}): ${gap} addresses were skipped, ` +
-    `set the gap limit of the merchant's wallet to ${gap + 20} or more`
-  );
-}
-
 interface Parts {
   readonly config: Config;
   readonly world: World;
+  readonly entrance: Entrance;
   readonly store: Store;
   readonly network: Network;
   readonly servers: readonly ServerAddress[];
@@ -189,11 +146,10 @@ interface Parts {
 }
 
 function join(parts: Parts, release: () => Promise<void>): App {
-  const { config, world, store, network, servers, prices, atReceipt, copied } = parts;
-  let listening: Listening | undefined;
+  const { config, world, entrance, store, network, servers, prices, atReceipt, copied } = parts;
   const sender = createSender(world, {
     version: version.split('.').slice(0, 2).join('.'),
-    listeners: () => (listening ? [{ host: config.listen.host, port: listening.port }] : []),
+    listeners: entrance.listeners,
   });
   const dispatcher = createDispatcher({ ...store, world, sender });
   const watcher = createWatcher({
@@ -216,6 +172,7 @@ function join(parts: Parts, release: () => Promise<void>): App {
     { code: 'wallet-gap', warnings: gapWarnings },
     { code: 'unlisted-proxy', warnings: unlisted.warnings },
     { code: 'shop-unreachable', warnings: () => hostWarnings(dispatcher.downHosts()) },
+    { code: 'own-certificate', warnings: entrance.warnings },
   ];
   const findingParts = { ...clocks, store, watcher, copied, hasRoom, others };
   const health = createHealth(findingParts);
@@ -233,14 +190,14 @@ function join(parts: Parts, release: () => Promise<void>): App {
     health,
     firstLink: (origin) => firstLink(store, world, origin),
     async start() {
-      listening = await listen(fetch, config.listen, (delayMs, run) => world.after(delayMs, run));
-      cancels.push(world.schedule(everyMinute, () => listening?.beat()));
+      const port = await entrance.open(fetch);
+      cancels.push(world.schedule(everyMinute, () => entrance.beat()));
       cancels.push(world.schedule(everyMinute, () => void alarmBook.keep()));
       cancels.push(...tendFile({ world, store, watcher, dispatcher, snapshots }));
       await dispatcher.start();
       watcher.start();
       atReceipt?.start();
-      return { port: listening.port };
+      return { port };
     },
     async stop() {
       for (const cancel of cancels) cancel();
@@ -248,7 +205,7 @@ function join(parts: Parts, release: () => Promise<void>): App {
       dashboard.stop();
       // At the same time: a client and a shop that hang must not hold us up one after the other.
       const quiet = async (): Promise<void> => {
-        await listening?.close();
+        await entrance.close();
         await watcher.stop();
       };
       await Promise.all([quiet(), dispatcher.stop(), snapshots.stop(), atReceipt?.stop()]);

@@ -25,7 +25,8 @@ export type AlarmCode =
   | 'snapshot-failed'
   | 'wallet-gap'
   | 'unlisted-proxy'
-  | 'shop-unreachable';
+  | 'shop-unreachable'
+  | 'own-certificate';
 
 export interface Finding {
   readonly code: AlarmCode;
