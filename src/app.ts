@@ -24,6 +24,7 @@ import { createGapWarnings } from './http/wallet-gaps.ts';
 import { type AtReceipt, createAtReceipt } from './price/at-receipt.ts';
 import { createPrices, type Prices } from './price/prices.ts';
 import { builtInSources } from './price/sources.ts';
+import { clockFaultOf } from './store/clock.ts';
 import { inspectFile, lockForServer } from './store/file.ts';
 import { beginAt, followedNetwork } from './store/headers.ts';
 import { type Highwater, openHighwater } from './store/highwater.ts';
@@ -50,6 +51,8 @@ export interface App {
 export interface AppOptions {
   /** The file is no longer certain (a failed fsync): the process must end at once. */
   readonly onFatal: (error: Error) => void;
+  /** A clock that shows an earlier time is wrong, epoch milliseconds; 0 without it. */
+  readonly releasedAt?: number;
 }
 
 /** Below this much free disk no address is issued: what is owed must still find room. */
@@ -104,8 +107,10 @@ export async function buildApp(config: Config, world: World, options: AppOptions
       const onPriced = (paymentId: number) => feed.stirred(paymentId);
       atReceipt = createAtReceipt({ ...store, world, prices, onPriced });
     }
+    const file = store;
+    const clockFault = () => clockFaultOf(file, world.now(), options.releasedAt);
     const opened = { config, world, entrance, store, network, servers, prices, atReceipt };
-    const parts = { ...opened, copied, feed };
+    const parts = { ...opened, copied, feed, clockFault };
     return join(parts, release);
   } catch (error) {
     await release();
@@ -143,13 +148,17 @@ interface Parts {
   readonly atReceipt: AtReceipt | undefined;
   readonly copied: string | undefined;
   readonly feed: Feed;
+  /** What shows that the clock is wrong; undefined while nothing does. */
+  readonly clockFault: () => string | undefined;
 }
 
 function join(parts: Parts, release: () => Promise<void>): App {
   const { config, world, entrance, store, network, servers, prices, atReceipt, copied } = parts;
+  const isClockWrong = () => parts.clockFault() !== undefined;
   const sender = createSender(world, {
     version: version.split('.').slice(0, 2).join('.'),
     listeners: entrance.listeners,
+    isClockWrong,
   });
   const dispatcher = createDispatcher({ ...store, world, sender });
   const watcher = createWatcher({
@@ -160,6 +169,7 @@ function join(parts: Parts, release: () => Promise<void>): App {
     proxy: config.proxy,
     ownMaxInFlight: config.electrumInFlight,
     proveDepthAboveSat: config.proveDepthAbove,
+    isClockWrong,
     onCallbacks: () => dispatcher.wake(),
   });
   const hasRoom = () => store.database.freeBytes() >= diskFloorBytes;
@@ -168,6 +178,7 @@ function join(parts: Parts, release: () => Promise<void>): App {
   const unlisted = createUnlisted({ ...clocks, ...apiSettings(config), log: world.log });
   const gapWarnings = createGapWarnings({ ...clocks, ...apiSettings(config), store });
   const others: Warner[] = [
+    { code: 'clock-wrong', warnings: () => [parts.clockFault() ?? []].flat() },
     { code: 'snapshot-failed', warnings: snapshots.warnings },
     { code: 'wallet-gap', warnings: gapWarnings },
     { code: 'unlisted-proxy', warnings: unlisted.warnings },

@@ -11,7 +11,7 @@ import {
   readConfig,
 } from '../config.ts';
 import { baseUrlOf } from '../domain/front.ts';
-import { version } from '../version.ts';
+import { releasedAt, version } from '../version.ts';
 import { createNodeWorld } from '../world-node.ts';
 import { linkMinutes } from './admin.ts';
 import { endAtOnce, stopOnSignal } from './running.ts';
@@ -66,7 +66,7 @@ const given = (flags: Partial<Record<OptionName, string | string[]>>): Given =>
 
 async function serve(config: Config): Promise<void> {
   const world = createNodeWorld({ logLevel: config.logLevel });
-  const app = await buildApp(config, world, { onFatal: endAtOnce(world) });
+  const app = await buildApp(config, world, { onFatal: endAtOnce(world), releasedAt });
   const stopped = stopOnSignal(() => app.stop(), world);
   try {
     const { port } = await app.start();

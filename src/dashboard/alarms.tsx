@@ -83,6 +83,10 @@ const advices: Readonly<Record<AlarmCode, Advice>> = {
     text: 'See that the shop’s server runs. What waits is sent by itself once it answers.',
     ...{ path: '/callbacks?state=owed', link: 'Callbacks that wait' },
   },
+  'clock-wrong': {
+    text: 'Set the clock, and keep it right by NTP. Until then callbacks go out without a signature, and no certificate of a server is learnt or accepted.',
+    ...servers,
+  },
   'own-certificate': {
     text: 'See that the files are renewed, or that the authority reaches this machine on port 80.',
     ...{ path: '/settings', link: 'Settings' },

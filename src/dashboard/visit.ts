@@ -31,6 +31,8 @@ export interface DashboardOptions {
   readonly publicUrl: string | undefined;
   /** The gap limit that merchants' own wallets are set to. */
   readonly walletGap: number;
+  /** What shows that the clock of the machine is wrong; undefined while nothing does. */
+  readonly clockFault: () => string | undefined;
   /** After a commit that changed stores or wallets. */
   readonly onCatalog: () => void;
   /** After a commit that forgot what was learnt of a server. */

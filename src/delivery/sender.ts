@@ -60,6 +60,8 @@ export interface SenderOptions {
   readonly listeners: () => readonly Listener[];
   /** For the look-up, TCP and TLS. */
   readonly connectTimeoutMs?: number;
+  /** Then nothing is signed: a signature says when it was made. Never without it. */
+  readonly isClockWrong?: () => boolean;
 }
 
 /** For everything together, from the look-up to the last byte. */
@@ -128,7 +130,7 @@ async function attempt(
 ): Promise<Result> {
   try {
     const target = callbackTarget(order.callbackUrl, order.query);
-    const headers = requestHeaders(options.version, order, target, world.now());
+    const headers = requestHeaders(options, order, target, world.now());
     const course = await travel(world, options, order, target, headers, signal);
     const request = { path: target.path, headers };
     return { ...resultOf(course, order, target, world.now()), request };
@@ -207,16 +209,19 @@ function dialledAddress(error: unknown): string | null {
   return last === undefined ? null : dialledAddress(last);
 }
 
-const requestHeaders = (
-  version: string,
+function requestHeaders(
+  { version, isClockWrong }: SenderOptions,
   { eventId, webhookSecrets }: Order,
   { query }: CallbackTarget,
   now: number,
-): Record<string, string> => ({
-  'user-agent': `paygate/${version}`,
-  accept: '*/*',
-  ...signatureHeaders({ eventId, timestamp: Math.floor(now / 1000), query }, webhookSecrets),
-});
+): Record<string, string> {
+  const signable = { eventId, timestamp: Math.floor(now / 1000), query };
+  return {
+    'user-agent': `paygate/${version}`,
+    accept: '*/*',
+    ...(isClockWrong?.() ? { 'webhook-id': eventId } : signatureHeaders(signable, webhookSecrets)),
+  };
+}
 
 /** `reset` asks for no keep-alive: a kept connection can die under the next callback. */
 async function exchange(

@@ -26,7 +26,8 @@ export type AlarmCode =
   | 'wallet-gap'
   | 'unlisted-proxy'
   | 'shop-unreachable'
-  | 'own-certificate';
+  | 'own-certificate'
+  | 'clock-wrong';
 
 export interface Finding {
   readonly code: AlarmCode;

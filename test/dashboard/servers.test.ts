@@ -126,6 +126,17 @@ describe('a changed certificate', () => {
     await expectPaid(stage);
   });
 
+  test('is not accepted while the clock of the machine is wrong', async () => {
+    const { house, label } = await withChangedCertificate();
+    house.world.jumpWallClock(-3 * 60 * minuteMs);
+    const visitor = await signedIn(house);
+    const { status, text } = await visitor.submit(page, 'accept', { server: label });
+    expect(status).toBe(409);
+    expect(text).toContain('No certificate is accepted: the clock of this machine is wrong');
+    expect((await visitor.get('/dashboard')).text).toContain('data-alarm="clock-wrong"');
+    expect(server(house)).toMatchObject({ certificate_refused: true });
+  });
+
   test('that nobody accepts stays refused', async () => {
     const { house } = await withChangedCertificate();
     await house.world.advance(10 * minuteMs);

@@ -109,6 +109,9 @@ async function accept(visit: Visit): Promise<Outcome> {
   const label = field(visit, 'server');
   await requireFresh(visit);
   const { servers, database } = visit.parts.store;
+  const fault = visit.parts.clockFault();
+  if (fault !== undefined)
+    throw new PaygateError('conflict', `No certificate is accepted: ${fault}.`);
   await database.write((tx) => {
     if (!servers.forget(tx, label)) {
       throw new PaygateError('not_found', 'Nothing is remembered of this server.');
