@@ -12,6 +12,8 @@ import { newWebhookSecret } from './delivery/signature.ts';
 import { builtInServers } from './electrum/servers.ts';
 import type { ServerAddress } from './electrum/trust.ts';
 import { PaygateError, reasonOf } from './errors.ts';
+import { createAlarmBook } from './http/alarm-book.ts';
+import { findAlarms, type Warner } from './http/alarms.ts';
 import { createEntrance, type Entrance } from './http/entrance.ts';
 import { createFeed, type Feed } from './http/feed.ts';
 import { createHealth, type HealthReport, hostWarnings } from './http/health.ts';
@@ -27,8 +29,10 @@ import {
 } from './http/server.ts';
 import { createUnlisted } from './http/unlisted.ts';
 import { createGapWarnings } from './http/wallet-gaps.ts';
+import { type AtReceipt, createAtReceipt } from './price/at-receipt.ts';
 import { createPrices, type Prices } from './price/prices.ts';
 import { builtInSources } from './price/sources.ts';
+import { clockFaultOf } from './store/clock.ts';
 import { inspectFile, lockForServer } from './store/file.ts';
 import { beginAt, followedNetwork } from './store/headers.ts';
 import { type Highwater, openHighwater } from './store/highwater.ts';
@@ -57,6 +61,8 @@ export interface AppOptions {
   readonly onFatal: (error: Error) => void;
   /** What the dashboard leads to beside its own pages. */
   readonly extraLinks?: readonly ExtraLink[];
+  /** A clock that shows an earlier time is wrong, epoch milliseconds; 0 without it. */
+  readonly releasedAt?: number;
 }
 
 /** Below this much free disk no address is issued: what is owed must still find room. */
@@ -78,6 +84,7 @@ export async function buildApp(config: Config, world: World, options: AppOptions
   const lock = lockForServer(config.db);
   let store: Store | undefined;
   let mark: Highwater | undefined;
+  let atReceipt: AtReceipt | undefined;
   let floors: ReadonlyMap<string, number> = new Map();
   const feed = createFeed((paymentId) => store?.receipts.byId(paymentId));
   const meter: Meter = { metrics: undefined };
@@ -94,9 +101,10 @@ export async function buildApp(config: Config, world: World, options: AppOptions
       newInstance: () => Buffer.from(world.randomBytes(16)).toString('hex'),
       beforeCommit: (raises) => mark?.raise(raises),
       floorOf: (wallet) => floors.get(wallet) ?? 0,
-      onPayment: (paymentId, move) => {
+      onPayment(paymentId, move) {
         meter.metrics?.moved(move);
         feed.changed(paymentId);
+        atReceipt?.wake();
       },
       onFatal: options.onFatal,
     });
@@ -107,9 +115,15 @@ export async function buildApp(config: Config, world: World, options: AppOptions
     const resumed = await resumeCounters(store, mark, world);
     ({ floors } = resumed);
     const { copied } = resumed;
+    if (prices !== undefined) {
+      const onPriced = (paymentId: number) => feed.stirred(paymentId);
+      atReceipt = createAtReceipt({ ...store, world, prices, onPriced });
+    }
+    const file = store;
+    const clockFault = () => clockFaultOf(file, world.now(), options.releasedAt);
     const { extraLinks = [] } = options;
-    const made = { store, network, servers, prices, copied, feed, meter, extraLinks };
-    const parts = { config, world, entrance, ...made };
+    const opened = { config, world, entrance, store, network, servers, prices, atReceipt };
+    const parts = { ...opened, copied, feed, meter, clockFault, extraLinks };
     return join(parts, release);
   } catch (error) {
     await release();
@@ -144,10 +158,13 @@ interface Parts {
   readonly network: Network;
   readonly servers: readonly ServerAddress[];
   readonly prices: Prices | undefined;
+  readonly atReceipt: AtReceipt | undefined;
   readonly copied: string | undefined;
   readonly feed: Feed;
   readonly extraLinks: readonly ExtraLink[];
   readonly meter: Meter;
+  /** What shows that the clock is wrong; undefined while nothing does. */
+  readonly clockFault: () => string | undefined;
 }
 
 /** Is filled, where metrics are asked for, once all that they look at is made. */
@@ -156,11 +173,14 @@ interface Meter {
 }
 
 function join(parts: Parts, release: () => Promise<void>): App {
-  const { config, world, entrance, store, network, servers, prices, copied, meter } = parts;
+  const { config, world, entrance, store, network, servers, prices, atReceipt, copied } = parts;
+  const { meter } = parts;
   let measured: Listening | undefined;
+  const isClockWrong = () => parts.clockFault() !== undefined;
   const sender = createSender(world, {
     version: version.split('.').slice(0, 2).join('.'),
     listeners: entrance.listeners,
+    isClockWrong,
   });
   const dispatcher = createDispatcher({
     ...{ ...store, world, sender },
@@ -174,6 +194,7 @@ function join(parts: Parts, release: () => Promise<void>): App {
     proxy: config.proxy,
     ownMaxInFlight: config.electrumInFlight,
     proveDepthAboveSat: config.proveDepthAbove,
+    isClockWrong,
     onCallbacks: () => dispatcher.wake(),
   });
   const hasRoom = () => store.database.freeBytes() >= diskFloorBytes;
@@ -181,16 +202,22 @@ function join(parts: Parts, release: () => Promise<void>): App {
   const clocks = clocksOf(world);
   const unlisted = createUnlisted({ ...clocks, ...apiSettings(config), log: world.log });
   const gapWarnings = createGapWarnings({ ...clocks, ...apiSettings(config), store });
-  const others = [
-    snapshots.warnings,
-    gapWarnings,
-    unlisted.warnings,
-    () => hostWarnings(dispatcher.downHosts()),
-    entrance.warnings,
+  const others: Warner[] = [
+    { code: 'clock-wrong', warnings: () => [parts.clockFault() ?? []].flat() },
+    { code: 'snapshot-failed', warnings: snapshots.warnings },
+    { code: 'wallet-gap', warnings: gapWarnings },
+    { code: 'unlisted-proxy', warnings: unlisted.warnings },
+    { code: 'shop-unreachable', warnings: () => hostWarnings(dispatcher.downHosts()) },
+    { code: 'own-certificate', warnings: entrance.warnings },
   ];
-  const health = createHealth({ ...clocks, store, watcher, copied, hasRoom, others });
+  const findingParts = { ...clocks, store, watcher, copied, hasRoom, others };
+  const health = createHealth(findingParts);
+  const alarmBook = createAlarmBook({
+    ...{ ...clocks, store, log: world.log },
+    find: () => findAlarms(findingParts, watcher.status()),
+  });
   const ready = createReady({ store, dispatcher, hasRoom });
-  const dashboard = dashboardFor(parts, { health, sender, watcher, dispatcher });
+  const dashboard = dashboardFor(parts, { health, alarmBook, sender, watcher, dispatcher });
   const pages = dashboard.app;
   const fetch = fetchFor(parts, { health, ready, unlisted, watcher, hasRoom, pages });
   const cancels: Cancel[] = [];
@@ -208,9 +235,11 @@ function join(parts: Parts, release: () => Promise<void>): App {
         measured = await listen(fetch, config.metricsListen, (ms, run) => world.after(ms, run));
       }
       cancels.push(world.schedule(everyMinute, () => entrance.beat()));
+      cancels.push(world.schedule(everyMinute, () => void alarmBook.keep()));
       cancels.push(...tendFile({ world, store, watcher, dispatcher, snapshots }));
       await dispatcher.start();
       watcher.start();
+      atReceipt?.start();
       return { port, metricsPort: measured?.port };
     },
     async stop() {
@@ -222,7 +251,7 @@ function join(parts: Parts, release: () => Promise<void>): App {
         await Promise.all([entrance.close(), measured?.close()]);
         await watcher.stop();
       };
-      await Promise.all([quiet(), dispatcher.stop(), snapshots.stop()]);
+      await Promise.all([quiet(), dispatcher.stop(), snapshots.stop(), atReceipt?.stop()]);
       await release();
     },
     async idle() {
@@ -262,7 +291,7 @@ const firstLink = async (
 ): Promise<string | undefined> =>
   store.admin.operator() === undefined ? makeLink(store, world, origin) : undefined;
 
-interface Made extends Pick<DashboardOptions, 'health' | 'sender'> {
+interface Made extends Pick<DashboardOptions, 'health' | 'alarmBook' | 'sender'> {
   readonly watcher: Watcher;
   readonly dispatcher: CallbackDispatcher;
 }
@@ -278,6 +307,7 @@ const dashboardFor = (
     publicUrl: config.publicUrl,
     walletGap: config.walletGap,
     onCatalog: () => watcher.catalogChanged(),
+    onServers: () => watcher.serversChanged(),
     onCallbacks: () => dispatcher.wake(),
   });
 
@@ -300,6 +330,7 @@ function tendFile({ world, store, watcher, dispatcher, snapshots }: FileCare): C
   function lookAround(): void {
     if (database.changedElsewhere()) {
       watcher.catalogChanged();
+      watcher.serversChanged();
       dispatcher.wake();
     }
     if (database.walBytes() >= checkpointWalBytes) database.checkpoint();

@@ -4,7 +4,7 @@ import { Command } from 'commander';
 import { type App, buildApp } from '../app.ts';
 import { type Config, options, readConfig } from '../config.ts';
 import { baseUrlOf } from '../domain/front.ts';
-import { version } from '../version.ts';
+import { releasedAt, version } from '../version.ts';
 import { createNodeWorld } from '../world-node.ts';
 import { linkMinutes } from './admin.ts';
 import { endAtOnce, stopOnSignal } from './running.ts';
@@ -48,7 +48,7 @@ Open this link, once and within ${linkMinutes} minutes, to set the password of t
 
 async function serve(config: Config): Promise<void> {
   const world = createNodeWorld(config);
-  const app = await buildApp(config, world, { onFatal: endAtOnce(world) });
+  const app = await buildApp(config, world, { onFatal: endAtOnce(world), releasedAt });
   const stopped = stopOnSignal(() => app.stop(), world);
   try {
     const { port } = await app.start();

@@ -6,7 +6,9 @@ import { options, readConfig } from '../config.ts';
 import type { Listen } from '../domain/front.ts';
 import { PaygateError } from '../errors.ts';
 import type { HealthReport, ServerHealth } from '../http/health.ts';
+import { clockFaultOf } from '../store/clock.ts';
 import { acceptBranch, readHold } from '../store/hold.ts';
+import { releasedAt } from '../version.ts';
 import { askHealth } from './ask-health.ts';
 import {
   type FileOptions,
@@ -34,11 +36,15 @@ export function serversCommand(): Command {
   const forget = fileCommand('forget', "forget a server's certificate and ban, to begin anew")
     .argument('<server>', 'as it is listed, such as ssl://host:port')
     .action((label: string, given: FileOptions) =>
-      withStore(given, async ({ servers }) => {
-        if (!(await servers.forget(label))) {
+      withStore(given, async ({ servers, database, headers }) => {
+        const fault = clockFaultOf({ headers }, world.now(), releasedAt);
+        if (fault !== undefined) throw new PaygateError('conflict', fault);
+        if (!(await database.write((tx) => servers.forget(tx, label)))) {
           throw new PaygateError('not_found', `nothing is remembered of ${label}`);
         }
-        print(given, { forgotten: label }, () => `${label} is forgotten; restart serve for it.`);
+        print(given, { forgotten: label }, () => {
+          return `${label} is forgotten; a running paygate begins anew with it.`;
+        });
       }),
     );
   const follow = fileCommand('follow', 'follow the branch of a server that forks deeper than 144')

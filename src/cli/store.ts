@@ -4,6 +4,7 @@ import { Command } from 'commander';
 import { firstAddresses, type WalletKey } from '../bitcoin/keychain.ts';
 import { newWebhookSecret, rotated, signingSecrets } from '../delivery/signature.ts';
 import { checkCallbackUrl, redactUrl } from '../domain/callback.ts';
+import { parseCurrency } from '../domain/currency.ts';
 import {
   type Band,
   mostConfirmations,
@@ -152,6 +153,7 @@ function detail(store: Store, row: StoreRow) {
     })),
     reversal_callback: row.reversalCallback,
     minimum: row.minimumSat,
+    currency: row.currency,
     rbf_parameter: !row.omitRbf,
     allow_private_callback: row.allowPrivateCallback,
     allow_http_callback: row.allowHttpCallback,
@@ -171,6 +173,7 @@ interface SetOptions extends FileOptions {
   readonly confirmationsAbove?: readonly Band[] | false;
   readonly reversalCallback?: boolean;
   readonly minimum?: number | false;
+  readonly currency?: string | false;
   readonly rbfParameter?: boolean;
   readonly allowPrivateCallback?: boolean;
   readonly allowHttpCallback?: boolean;
@@ -197,6 +200,12 @@ function setCommand(): Command {
       wholeNumber(1, mostSat),
     )
     .option('--no-minimum', 'every payment is told')
+    .option(
+      '--currency <code>',
+      'ISO 4217, such as EUR: what a payment is worth in it is kept when it is first seen',
+      parseCurrency,
+    )
+    .option('--no-currency', 'no price is asked for when a payment is seen')
     .option('--rbf-parameter', 'tell rbf=1 of a payment that can be replaced (the default)')
     .option('--no-rbf-parameter', 'leave rbf out, for plugins that do not count such payments')
     .option('--allow-private-callback', 'the callback URL may lead to a private address')
@@ -227,7 +236,7 @@ function changeOf(given: SetOptions, before: StoreRow): StoreChange {
   const allowPrivate = given.allowPrivateCallback ?? before.allowPrivateCallback;
   const allowHttp = given.allowHttpCallback ?? before.allowHttpCallback;
   checkCallbackUrl(callbackUrl, { allowPrivate, allowHttp });
-  const { confirmationsAbove: bands, minimum } = given;
+  const { confirmationsAbove: bands, minimum, currency } = given;
   return {
     callbackUrl,
     allowPrivateCallback: allowPrivate,
@@ -237,6 +246,7 @@ function changeOf(given: SetOptions, before: StoreRow): StoreChange {
     ...(bands !== undefined && { confirmationBands: writeBands(bands === false ? [] : bands) }),
     ...(given.reversalCallback !== undefined && { reversalCallback: given.reversalCallback }),
     ...(minimum !== undefined && { minimumSat: minimum === false ? null : minimum }),
+    ...(currency !== undefined && { currency: currency === false ? null : currency }),
     ...(given.rbfParameter !== undefined && { omitRbf: !given.rbfParameter }),
   };
 }
@@ -278,6 +288,7 @@ function showCommand(): Command {
             ['confirmations', showPolicy(row)],
             ['wallet', showWallet(answer)],
             ...(row.minimumSat === null ? [] : [['minimum', `${row.minimumSat} sat`]]),
+            ...(row.currency === null ? [] : [['currency', row.currency]]),
             ...(row.omitRbf ? [['rbf parameter', 'left out']] : []),
             ['next index', answer.scanned ? String(answer.next_index) : 'not scanned yet'],
             ['webhook secret', row.webhookSecret],

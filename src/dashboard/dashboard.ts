@@ -17,6 +17,7 @@ import { overviewPage } from './pages/overview.tsx';
 import { paymentPage } from './pages/payment.tsx';
 import { paymentsPage } from './pages/payments.tsx';
 import { paymentsExportPage } from './pages/payments-export.ts';
+import { ratesPage } from './pages/rates.tsx';
 import { serversPage } from './pages/servers.tsx';
 import { settingsPage } from './pages/settings.tsx';
 import { signInPage, signOutPage } from './pages/sign-in.tsx';
@@ -56,6 +57,7 @@ export const pages: readonly Page[] = [
   storeWalletPage,
   settingsPage,
   auditPage,
+  ratesPage,
   backupsPage,
 ];
 

@@ -5,9 +5,11 @@ import type { Context } from 'hono';
 import type { HtmlEscapedString } from 'hono/utils/html';
 import type { Sender } from '../delivery/sender.ts';
 import type { Proxies } from '../domain/client-address.ts';
+import type { AlarmBook } from '../http/alarm-book.ts';
 import type { Feed } from '../http/feed.ts';
 import type { HealthReport } from '../http/health.ts';
 import type { Limits } from '../http/limits.ts';
+import type { Prices } from '../price/prices.ts';
 import type { Session } from '../store/admin.ts';
 import type { Store } from '../store/open.ts';
 import type { World } from '../world.ts';
@@ -26,7 +28,10 @@ export interface DashboardOptions {
   readonly world: Pick<World, 'now' | 'monotonic' | 'after' | 'randomBytes' | 'log'>;
   readonly store: Store;
   readonly health: () => HealthReport;
+  readonly alarmBook: Pick<AlarmBook, 'alarms'>;
   readonly feed: Feed;
+  /** Undefined where they are switched off. */
+  readonly prices: Pick<Prices, 'price' | 'status'> | undefined;
   readonly sender: Sender;
   readonly proxies: Proxies;
   readonly publicUrl: string | undefined;
@@ -34,8 +39,12 @@ export interface DashboardOptions {
   readonly walletGap: number;
   /** After our own sections: what belongs to this paygate and is not served by it. */
   readonly extraLinks: readonly ExtraLink[];
+  /** What shows that the clock of the machine is wrong; undefined while nothing does. */
+  readonly clockFault: () => string | undefined;
   /** After a commit that changed stores or wallets. */
   readonly onCatalog: () => void;
+  /** After a commit that forgot what was learnt of a server. */
+  readonly onServers: () => void;
   /** After a commit that made callbacks due. */
   readonly onCallbacks: () => void;
 }

@@ -84,6 +84,8 @@ export interface SenderOptions {
   readonly listeners: () => readonly Listener[];
   /** For the look-up, TCP and TLS. */
   readonly connectTimeoutMs?: number;
+  /** Then nothing is signed: a signature says when it was made. Never without it. */
+  readonly isClockWrong?: () => boolean;
 }
 
 /** For everything together, from the look-up to the last byte. */
@@ -174,7 +176,7 @@ async function attempt(
 ): Promise<Result> {
   try {
     const target = callbackTarget(order.callbackUrl, order.query);
-    const headers = requestHeaders(options.version, order, target, world.now());
+    const headers = requestHeaders(options, order, target, world.now());
     const asked = { ...target, method: 'GET', headers } as const;
     const course = await travel(world, options, order, asked, signal);
     const request = { path: target.path, headers };
@@ -259,16 +261,19 @@ function dialledAddress(error: unknown): string | null {
   return last === undefined ? null : dialledAddress(last);
 }
 
-const requestHeaders = (
-  version: string,
+function requestHeaders(
+  { version, isClockWrong }: SenderOptions,
   { eventId, webhookSecrets }: Order,
   { query }: CallbackTarget,
   now: number,
-): Record<string, string> => ({
-  'user-agent': `paygate/${version}`,
-  accept: '*/*',
-  ...signatureHeaders({ eventId, timestamp: Math.floor(now / 1000), query }, webhookSecrets),
-});
+): Record<string, string> {
+  const signable = { eventId, timestamp: Math.floor(now / 1000), query };
+  return {
+    'user-agent': `paygate/${version}`,
+    accept: '*/*',
+    ...(isClockWrong?.() ? { 'webhook-id': eventId } : signatureHeaders(signable, webhookSecrets)),
+  };
+}
 
 /** `reset` asks for no keep-alive: a kept connection can die under the next callback. */
 async function exchange(

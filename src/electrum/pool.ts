@@ -84,6 +84,8 @@ export interface Pool {
   setAside(session: Session, reason: string | undefined): void;
   /** The watcher's word that a server lied: its session ends and it is left alone for an hour. */
   report(session: Session, reason: string): void;
+  /** A person has changed the memory: a ban that it no longer has ends, a forgotten certificate is learnt anew. */
+  reconsider(): void;
   stop(): void;
 }
 
@@ -100,6 +102,8 @@ interface Member {
   /** Monotonic times. */
   notBefore: number;
   bannedUntil: number;
+  /** The memory has the ban, so that its absence there means that a person has lifted it. */
+  banKept: boolean;
   lastError: string | undefined;
   certificateRefused: boolean;
 }
@@ -143,6 +147,7 @@ class RotatingPool implements Pool {
       failures: 0,
       notBefore: 0,
       bannedUntil: this.#rememberedBan(server),
+      banKept: true,
       lastError: undefined,
       certificateRefused: false,
     }));
@@ -220,11 +225,34 @@ class RotatingPool implements Pool {
     const { world, memory } = this.#options;
     const { label } = member.server;
     member.bannedUntil = world.monotonic() + banMs;
+    member.banKept = false;
     world.log.error('electrum server banned', { server: label, reason });
-    memory.setBan(label, { until: world.now() + banMs, reason }).catch((error: unknown) => {
-      world.log.warn('a ban could not be remembered', { server: label, reason: reasonOf(error) });
-    });
+    memory.setBan(label, { until: world.now() + banMs, reason }).then(
+      () => {
+        member.banKept = true;
+      },
+      (error: unknown) => {
+        world.log.warn('a ban could not be remembered', { server: label, reason: reasonOf(error) });
+      },
+    );
     session.close(reason);
+  }
+
+  reconsider(): void {
+    const { memory, world } = this.#options;
+    for (const member of this.#members) {
+      const { label } = member.server;
+      const isLifted = this.#isBanned(member) && member.banKept && memory.ban(label) === undefined;
+      const isAccepted = member.certificateRefused && memory.trust(label) === undefined;
+      if (!isLifted && !isAccepted) continue;
+      world.log.info('electrum server forgotten', { server: label, isLifted, isAccepted });
+      member.bannedUntil = 0;
+      member.certificateRefused = false;
+      member.lastError = undefined;
+      member.failures = 0;
+      member.notBefore = 0;
+    }
+    this.#seek();
   }
 
   /** Opens the next session that is wanted, or sleeps until a server may be tried. */

@@ -8,6 +8,8 @@ export type Listener = (receipt: Receipt) => void;
 export interface Feed {
   /** A payment is another than before, and that is on the disk. */
   changed(paymentId: number): void;
+  /** What is known of it besides changed: for those who listen to all. */
+  stirred(paymentId: number): void;
   /** @returns ends it */
   listen(address: string, listener: Listener): () => void;
   /** Of every address. @returns ends it */
@@ -24,6 +26,12 @@ export function createFeed(read: (paymentId: number) => Receipt | undefined): Fe
       const receipt = read(paymentId);
       if (receipt === undefined) return;
       for (const listener of listeners.get(receipt.address) ?? []) listener(receipt);
+      for (const listener of listenersToAll) listener(receipt);
+    },
+    stirred(paymentId) {
+      if (listenersToAll.size === 0) return;
+      const receipt = read(paymentId);
+      if (receipt === undefined) return;
       for (const listener of listenersToAll) listener(receipt);
     },
     listen(address, listener) {

@@ -2,9 +2,8 @@
 
 import type { DownHost } from '../delivery/dispatcher.ts';
 import type { ServerStatus } from '../electrum/pool.ts';
-import type { Store } from '../store/open.ts';
 import { version } from '../version.ts';
-import type { Watcher } from '../watcher/watcher.ts';
+import { type FindingParts, findAlarms, textOf } from './alarms.ts';
 
 /** One Electrum server; times are Unix seconds. */
 export interface ServerHealth {
@@ -42,58 +41,13 @@ export interface HealthReport {
   readonly callbacks: { readonly owed: number; readonly exhausted: number };
 }
 
-export interface HealthParts {
-  readonly store: Store;
-  readonly watcher: Watcher;
-  /** Said at every look when the file was found to be a copy at this start. */
-  readonly copied: string | undefined;
-  readonly hasRoom: () => boolean;
-  /** What other rooms warn of. */
-  readonly others: readonly (() => readonly string[])[];
-  /** Epoch milliseconds. */
-  readonly now: () => number;
-}
-
-/** How long a payment that was taken back is spoken of. */
-const reversedShownMs = 7 * 86_400_000;
-
-export function createHealth({
-  store,
-  watcher,
-  copied,
-  hasRoom,
-  others,
-  now,
-}: HealthParts): () => HealthReport {
+export function createHealth(parts: FindingParts): () => HealthReport {
+  const { store, watcher } = parts;
   return () => {
-    const { servers, server, caughtUp, tipHeight, held, trouble } = watcher.status();
+    const watched = watcher.status();
+    const { servers, server, caughtUp, tipHeight } = watched;
     const wallets = store.catalog.wallets();
-    const scanning = wallets.filter(({ scannedAt }) => scannedAt === null).length;
-    const callbacks = store.outbox.counts();
-    const reversed = store.ledger.countReversed(now() - reversedShownMs);
-    const warnings = [
-      ...(copied === undefined ? [] : [copied]),
-      ...(hasRoom() ? [] : ['the disk is almost full: no address is issued until there is room']),
-      ...(server === undefined ? [`no Electrum server is connected: ${faults(servers)}`] : []),
-      ...(server !== undefined && !caughtUp ? ['catching up with the Electrum server'] : []),
-      ...(server === undefined ? [] : trustWarnings(servers, server)),
-      ...servers.flatMap(serverWarnings),
-      ...held.map((reason) => `no payment is promoted to 2, ${reason}; ${heldAdvice}`),
-      ...(trouble === undefined
-        ? []
-        : [
-            `${trouble.scripts} address(es) could not be worked up and are tried again, at least every ten minutes: ` +
-              trouble.reason,
-          ]),
-      ...(reversed > 0
-        ? [`${reversed} payment(s) were taken back in the last 7 days after 1 or 2 was told`]
-        : []),
-      ...(scanning > 0
-        ? [`${scanning} wallet(s) wait for a scan of the chain: no address yet`]
-        : []),
-      ...(callbacks.exhausted > 0 ? [`${callbacks.exhausted} callback(s) were given up`] : []),
-      ...others.flatMap((warnings) => warnings()),
-    ];
+    const warnings = findAlarms(parts, watched).map(textOf);
     return {
       status: warnings.length === 0 ? 'ok' : 'degraded',
       warnings,
@@ -105,8 +59,11 @@ export function createHealth({
         height: tipHeight ?? null,
         servers: servers.map(serverHealth),
       },
-      wallets: { total: wallets.length, scanning },
-      callbacks,
+      wallets: {
+        total: wallets.length,
+        scanning: wallets.filter(({ scannedAt }) => scannedAt === null).length,
+      },
+      callbacks: store.outbox.counts(),
     };
   };
 }
@@ -117,43 +74,6 @@ export const hostWarnings = (hosts: readonly DownHost[]): string[] =>
     ({ host, waiting }) =>
       `${host} cannot be reached: ${waiting} callback(s) wait for it, and one a minute goes out to see`,
   );
-
-const heldAdvice =
-  'see which chain is right (your own node, an explorer) and take a server that is wrong off --electrum; ' +
-  '`paygate servers follow` accepts a deep branch';
-
-/** Who checks the server in use. */
-function trustWarnings(servers: readonly ServerStatus[], server: string): string[] {
-  const sound = servers.filter(({ state, doubt }) => state === 'live' && doubt === undefined);
-  const doubt = servers.find(({ label }) => label === server)?.doubt;
-  if (doubt !== undefined) {
-    return [`${server} is used for want of a better one, though ${doubt}: trust is reduced`];
-  }
-  return servers.length > 1 && sound.length < 2
-    ? ['only one Electrum server is in use: nobody checks what it leaves out']
-    : [];
-}
-
-function serverWarnings({
-  label,
-  doubt,
-  ban,
-  certificateRefused,
-  lastError,
-}: ServerStatus): string[] {
-  return [
-    ...(doubt === undefined ? [] : [`${label} is in doubt: ${doubt}`]),
-    ...(ban === undefined
-      ? []
-      : [`${label} lied and is banned until ${new Date(ban.until).toISOString()}: ${ban.reason}`]),
-    ...(certificateRefused
-      ? [
-          `${label} is refused: ${lastError}; if that is right, accept it with ` +
-            `\`paygate servers forget ${label}\` and start serve again`,
-        ]
-      : []),
-  ];
-}
 
 const seconds = (epochMs: number): number => Math.floor(epochMs / 1000);
 
@@ -175,10 +95,3 @@ const serverHealth = (status: ServerStatus): ServerHealth => ({
   }),
   ...(status.lastError !== undefined && { error: status.lastError }),
 });
-
-function faults(servers: readonly ServerStatus[]): string {
-  const told = servers.flatMap(({ label, lastError }) =>
-    lastError ? [`${label}: ${lastError}`] : [],
-  );
-  return told.slice(0, 3).join('; ') || 'none has answered yet';
-}

@@ -2,6 +2,7 @@
 // A source that is down, absurd or far from the others is left out, and said so in the log when that changes.
 // A price that can't be had anew is served until it is ten minutes old.
 
+import { currencyCodes, isCurrency } from '../domain/currency.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
 import type { World } from '../world.ts';
 import { agree, type Quote } from './consensus.ts';
@@ -25,8 +26,28 @@ export interface Prices {
   price(currency: string): Promise<number | null>;
   /** The currencies that have a price, kept as one is. @throws PaygateError unavailable */
   currencies(): Promise<Currency[]>;
+  /** What each source said when it was asked last; it asks nobody. */
+  status(): SourceStatus[];
   /** Ends what is under way. */
   stop(): void;
+}
+
+/** What a source said of one currency when that was last asked about. */
+export interface Said {
+  readonly currency: string;
+  /** Undefined where it has none. */
+  readonly price: number | undefined;
+  /** Why it was left out; undefined where it was counted. */
+  readonly fault: string | undefined;
+  /** Epoch milliseconds. */
+  readonly at: number;
+}
+
+export interface SourceStatus {
+  /** Its host. */
+  readonly source: string;
+  /** By currency; empty while nobody has asked. */
+  readonly said: readonly Said[];
 }
 
 export interface PricesOptions {
@@ -41,8 +62,6 @@ const longestPauseMs = staleMs;
 /** One source alone could say anything; a merchant who names only one trusts it. */
 const quorum = 2;
 
-const knownCodes: readonly string[] = Intl.supportedValuesOf('currency');
-const known = new Set(knownCodes);
 const names = new Intl.DisplayNames('en', { type: 'currency' });
 
 /** What a source answered; the time is World's monotonic one. */
@@ -75,6 +94,8 @@ class SourcedPrices implements Prices {
   #currencies: { readonly at: number; readonly list: Currency[] } | undefined;
   /** Why a source was left out last, by source and currency. */
   readonly #faults = new Map<string, string>();
+  /** By source and currency; both are of lists that strangers can't make longer. */
+  readonly #said = new Map<PriceSource, Map<string, Said>>();
 
   constructor({ world, sources }: PricesOptions) {
     this.#world = world;
@@ -85,7 +106,7 @@ class SourcedPrices implements Prices {
   async price(text: string): Promise<number | null> {
     const currency = text.toUpperCase();
     if (currency === 'BTC') return 1;
-    if (!known.has(currency)) return null;
+    if (!isCurrency(currency)) return null;
     const kept = this.#prices.get(currency);
     if (kept !== undefined && this.#world.monotonic() - kept.at < keptMs) return kept.price;
     const found = await this.#find(currency, this.#sources, true);
@@ -114,11 +135,19 @@ class SourcedPrices implements Prices {
   async #findAll(): Promise<{ readonly code: string; readonly at: number }[]> {
     const whole = this.#sources.filter(isWhole);
     const found = await Promise.all(
-      knownCodes.map(async (code) => ({ code, ...(await this.#find(code, whole, false)) })),
+      currencyCodes.map(async (code) => ({ code, ...(await this.#find(code, whole, false)) })),
     );
     return found.flatMap(({ code, at, price }) =>
       typeof price === 'number' && at !== undefined ? [{ code, at }] : [],
     );
+  }
+
+  status(): SourceStatus[] {
+    return this.#sources.map((source) => {
+      const said = [...(this.#said.get(source)?.values() ?? [])];
+      said.sort((one, other) => (one.currency < other.currency ? -1 : 1));
+      return { source: source.label, said };
+    });
   }
 
   stop(): void {
@@ -148,10 +177,31 @@ class SourcedPrices implements Prices {
     const hasFailed = faults.size > 0;
     const { price, leftOut } = agree(quotes, this.#quorum);
     for (const label of leftOut) faults.set(label, 'more than 5 % off the median');
-    if (tell) for (const { label } of sources) this.#note(label, currency, faults.get(label));
+    if (tell) {
+      for (const { source, json } of answers) {
+        this.#note(source.label, currency, faults.get(source.label));
+        this.#remember(source, currency, readPrice(source, currency, json), faults);
+      }
+    }
     const at = Math.min(...answers.map((answer) => answer.at));
     if (price !== undefined) return { at, price };
     return hasFailed || quotes.length >= this.#quorum ? undefined : { at, price: null };
+  }
+
+  #remember(
+    source: PriceSource,
+    currency: string,
+    price: number | undefined,
+    faults: ReadonlyMap<string, string>,
+  ): void {
+    const said = this.#said.get(source) ?? new Map<string, Said>();
+    this.#said.set(source, said);
+    said.set(currency, {
+      currency,
+      price: Number.isNaN(price) ? undefined : price,
+      fault: faults.get(source.label),
+      at: this.#world.now(),
+    });
   }
 
   #ask(source: PriceSource, currency: string): Promise<Answer> {
@@ -176,7 +226,8 @@ class SourcedPrices implements Prices {
       const until = at + keptMs;
       // A page of errors can be JSON, too.
       const isEmpty =
-        isWhole(source) && knownCodes.every((code) => readPrice(source, code, json) === undefined);
+        isWhole(source) &&
+        currencyCodes.every((code) => readPrice(source, code, json) === undefined);
       return isEmpty
         ? { at, until, fault: 'its answer has no currency that we know' }
         : { at, until, json };

@@ -3,7 +3,7 @@
 import { and, desc, eq, getTableColumns, sql } from 'drizzle-orm';
 import { PaygateError } from '../errors.ts';
 import type { Orm } from './database.ts';
-import { addresses, stores } from './schema.ts';
+import { addresses, stores, wallets } from './schema.ts';
 
 export interface AddressFilter {
   readonly storeId?: number | undefined;
@@ -17,6 +17,9 @@ export type AddressEntry = ReturnType<typeof list>[number];
 
 export type AddressDesk = ReturnType<typeof createAddressDesk>;
 
+const foreignCount = sql<number>`(select count(*) from addresses a
+  where a.wallet_id = ${wallets}.id and a.origin = 'foreign')`;
+
 export function createAddressDesk(orm: Orm) {
   return {
     /** Newest first. */
@@ -27,14 +30,13 @@ export function createAddressDesk(orm: Orm) {
       if (row === undefined) throw new PaygateError('not_found', `there is no address ${id}`);
       return row;
     },
-    /** Indexes that another program has used before we could issue them, by wallet. */
+    /** How many indexes another program has used before we could issue them, by wallet; each by its index. */
     foreignUses: () =>
       orm
-        .select({ walletId: addresses.walletId, count: sql<number>`count(*)` })
-        .from(addresses)
-        .where(eq(addresses.origin, 'foreign'))
-        .groupBy(addresses.walletId)
-        .all(),
+        .select({ walletId: wallets.id, count: foreignCount })
+        .from(wallets)
+        .all()
+        .filter(({ count }) => count > 0),
   };
 }
 

@@ -1,6 +1,6 @@
 // What was changed through the API, by which key, or in the dashboard, and when. It is only ever added to.
 
-import { desc } from 'drizzle-orm';
+import { desc, lt } from 'drizzle-orm';
 import type { Orm, Tx } from './database.ts';
 import { audit } from './schema.ts';
 
@@ -18,8 +18,8 @@ export interface AuditEntry {
 
 export interface Audit {
   note(tx: Tx, now: number, entry: AuditEntry): void;
-  /** Newest first. */
-  list(limit: number): AuditRow[];
+  /** Newest first; only those older than a row's number, where one is given. */
+  list(limit: number, beforeId?: number): AuditRow[];
 }
 
 export const createAudit = (orm: Orm): Audit => ({
@@ -29,5 +29,12 @@ export const createAudit = (orm: Orm): Audit => ({
       .values({ ...entry, at: now, detail: JSON.stringify(detail) })
       .run();
   },
-  list: (limit) => orm.select().from(audit).orderBy(desc(audit.id)).limit(limit).all(),
+  list: (limit, beforeId) =>
+    orm
+      .select()
+      .from(audit)
+      .where(beforeId === undefined ? undefined : lt(audit.id, beforeId))
+      .orderBy(desc(audit.id))
+      .limit(limit)
+      .all(),
 });

@@ -37,6 +37,7 @@ export type StoreChange = Partial<
     | 'reversalCallback'
     | 'omitRbf'
     | 'minimumSat'
+    | 'currency'
     | 'allowPrivateCallback'
     | 'allowHttpCallback'
     | 'callbackCa'

@@ -1,6 +1,6 @@
 // The ledger's statements, prepared once. What they mean stands in ledger.ts.
 
-import { and, asc, count, eq, type SQL, sql } from 'drizzle-orm';
+import { and, asc, count, eq, min, type SQL, sql } from 'drizzle-orm';
 import type { Orm } from './database.ts';
 import { addresses, headers, payments, stores, transactions } from './schema.ts';
 
@@ -42,6 +42,7 @@ function preparePayments(orm: Orm) {
         valueSat: value('valueSat'),
         coinbase: value('coinbase'),
         signalsRbf: value('signalsRbf'),
+        currency: value('currency'),
         firstSeenAt: value('now'),
       })
       .returning({ id: payments.id })
@@ -56,6 +57,14 @@ function preparePayments(orm: Orm) {
       .update(payments)
       .set({ replacedBy: value('replacedBy') })
       .where(eq(payments.id, sql.placeholder('id')))
+      .prepare(),
+    reversals: orm
+      .select({ count: count(), firstAt: min(payments.changedAt) })
+      .from(payments)
+      .where(
+        sql`${payments.state} = 'dropped' and ${payments.changedAt} > ${sql.placeholder('since')}
+          and (${payments.status} <> 0 or ${payments.cycle} > 0)`,
+      )
       .prepare(),
     maturing: orm
       .select({ id: payments.id })
@@ -87,14 +96,6 @@ function preparePayments(orm: Orm) {
 
 function preparePaymentCounts(orm: Orm) {
   return {
-    countReversed: orm
-      .select({ count: count() })
-      .from(payments)
-      .where(
-        sql`${payments.state} = 'dropped' and ${payments.changedAt} > ${sql.placeholder('since')}
-          and (${payments.status} <> 0 or ${payments.cycle} > 0)`,
-      )
-      .prepare(),
     countByState: orm
       .select({ state: payments.state, count: count() })
       .from(payments)

@@ -104,8 +104,8 @@ export interface Ledger {
   /** Transactions of unconfirmed payments: first seen after, last broadcast before. */
   toBroadcast(seenAfter: number, broadcastBefore: number, limit: number): Txid[];
   noteBroadcast(tx: Tx, now: number, txid: Txid): void;
-  /** How many payments were taken back since a time, after the shop was told 1 or 2. */
-  countReversed(since: number): number;
+  /** How many payments were taken back since a time, after the shop was told 1 or 2, and when the first. */
+  reversals(since: number): { readonly count: number; readonly firstAt: number | undefined };
   /** How many payments are in each state that has any. Goes through an index of all of them. */
   countByState(): [PaymentState, number][];
 }
@@ -198,8 +198,9 @@ class SqlLedger implements Ledger {
     this.#statements.setBroadcast.run({ txid, now });
   }
 
-  countReversed(since: number): number {
-    return this.#statements.countReversed.get({ since })?.count ?? 0;
+  reversals(since: number): { count: number; firstAt: number | undefined } {
+    const { count = 0, firstAt } = this.#statements.reversals.get({ since }) ?? {};
+    return { count, firstAt: firstAt ?? undefined };
   }
 
   countByState(): [PaymentState, number][] {
@@ -218,7 +219,7 @@ class SqlLedger implements Ledger {
     if (fact === undefined) return noChange;
     const decision = decide(current, fact, this.#rulesOf(place, seen));
     if (decision === undefined) return noChange;
-    const paymentId = this.#save(tx, place.address, seen, row, decision, now);
+    const paymentId = this.#save(tx, place, seen, row, decision, now);
     this.#keepRaw(seen, decision, now);
     const callbacks = this.#owe(tx, now, place, paymentId, seen, decision);
     return { callbacks, reversed: reversedBy(decision, row) };
@@ -232,7 +233,7 @@ class SqlLedger implements Ledger {
     if (seen.block !== null && this.#isOnBest(seen.block)) return noChange;
     const decision = decide(paymentOf(row), { kind: 'gone' }, this.#rulesOf(place, seen));
     if (decision === undefined) return noChange;
-    const paymentId = this.#save(tx, place.address, seen, row, decision, now);
+    const paymentId = this.#save(tx, place, seen, row, decision, now);
     this.#statements.setReplacedBy.run({ id: paymentId, replacedBy });
     const callbacks = this.#owe(tx, now, place, paymentId, seen, decision);
     return { callbacks, reversed: reversedBy(decision, row) };
@@ -290,7 +291,7 @@ class SqlLedger implements Ledger {
 
   #save(
     tx: Tx,
-    address: AddressRow,
+    { address, store }: Place,
     seen: Seen,
     row: PaymentRow | undefined,
     decision: Decision,
@@ -317,6 +318,8 @@ class SqlLedger implements Ledger {
       valueSat,
       signalsRbf: Number(signalsRbf),
       coinbase: Number(coinbase),
+      // Its price is asked for later (price/at-receipt.ts).
+      currency: store?.currency ?? null,
     });
     return this.#tell(tx, id, { before: undefined, after: state });
   }

@@ -143,6 +143,8 @@ CREATE TABLE \`payments\` (
 	\`signals_rbf\` integer DEFAULT false NOT NULL,
 	\`status\` integer,
 	\`cycle\` integer DEFAULT 0 NOT NULL,
+	\`currency\` text,
+	\`price_cents\` integer,
 	\`first_seen_at\` integer NOT NULL,
 	\`changed_at\` integer NOT NULL,
 	FOREIGN KEY (\`address_id\`) REFERENCES \`addresses\`(\`id\`) ON UPDATE no action ON DELETE no action
@@ -152,6 +154,7 @@ CREATE INDEX \`payments_state\` ON \`payments\` (\`state\`,\`height\`);--> state
 CREATE INDEX \`payments_txid\` ON \`payments\` (\`txid\`);--> statement-breakpoint
 CREATE INDEX \`payments_unsettled\` ON \`payments\` (\`address_id\`) WHERE state in ('unconfirmed', 'confirming', 'confirmed');--> statement-breakpoint
 CREATE INDEX \`payments_seen\` ON \`payments\` (\`first_seen_at\`);--> statement-breakpoint
+CREATE INDEX \`payments_unpriced\` ON \`payments\` (\`first_seen_at\`) WHERE currency is not null and price_cents is null;--> statement-breakpoint
 CREATE UNIQUE INDEX \`payments_identity\` ON \`payments\` (\`address_id\`,\`txid\`);--> statement-breakpoint
 CREATE TABLE \`servers\` (
 	\`label\` text PRIMARY KEY NOT NULL,
@@ -188,6 +191,7 @@ CREATE TABLE \`stores\` (
 	\`reversal_callback\` integer DEFAULT false NOT NULL,
 	\`omit_rbf\` integer DEFAULT false NOT NULL,
 	\`minimum_sat\` integer,
+	\`currency\` text,
 	\`allow_private_callback\` integer DEFAULT false NOT NULL,
 	\`allow_http_callback\` integer DEFAULT false NOT NULL,
 	\`callback_ca\` text,

@@ -14,6 +14,7 @@ import { createKeys, type Keys } from './keys.ts';
 import { createLedger, type Ledger, type PaymentMove } from './ledger.ts';
 import { createOutbox, type Outbox } from './outbox.ts';
 import { createPaymentDesk, type PaymentDesk } from './payment-desk.ts';
+import { createReceiptPrices, type ReceiptPrices } from './receipt-prices.ts';
 import { createReceipts, type Receipts } from './receipts.ts';
 import { createServers, type Servers } from './servers.ts';
 
@@ -31,6 +32,7 @@ export interface Store {
   readonly headers: Headers;
   readonly ledger: Ledger;
   readonly receipts: Receipts;
+  readonly receiptPrices: ReceiptPrices;
   readonly paymentDesk: PaymentDesk;
   readonly addressDesk: AddressDesk;
   readonly outbox: Outbox;
@@ -69,6 +71,7 @@ export async function openStore(options: OpenOptions): Promise<Store> {
       addresses,
       headers,
       receipts: createReceipts(database.orm),
+      receiptPrices: createReceiptPrices(database.orm),
       paymentDesk: createPaymentDesk(database.orm),
       addressDesk: createAddressDesk(database.orm),
       outbox,

@@ -1,6 +1,6 @@
 // The SQL of the outbox, prepared once. What a statement costs never depends on what was delivered.
 
-import { asc, count, eq, type SQL, sql } from 'drizzle-orm';
+import { asc, count, eq, min, type SQL, sql } from 'drizzle-orm';
 import type { Orm } from './database.ts';
 import { attempts, callbacks, stores } from './schema.ts';
 
@@ -22,6 +22,7 @@ export const prepareOutbox = (orm: Orm) => ({
   ...prepareWrites(orm),
   ...prepareReads(orm),
   ...prepareCounts(orm),
+  ...prepareExhausted(orm),
 });
 
 function prepareWrites(orm: Orm) {
@@ -197,6 +198,14 @@ function prepareCounts(orm: Orm) {
       .from(sql`(select 1)`)
       .prepare(),
     countOwed: orm.select({ count: count() }).from(callbacks).where(isOwed).prepare(),
-    countExhausted: orm.select({ count: count() }).from(callbacks).where(isExhausted).prepare(),
   };
 }
+
+const prepareExhausted = (orm: Orm) => ({
+  countExhausted: orm.select({ count: count() }).from(callbacks).where(isExhausted).prepare(),
+  exhaustedSince: orm
+    .select({ at: min(callbacks.settledAt) })
+    .from(callbacks)
+    .where(isExhausted)
+    .prepare(),
+});

@@ -97,6 +97,8 @@ export interface Outbox extends CallbackDesk {
   };
   /** Where something is owed to, one URL a store. */
   owing(): string[];
+  /** When the oldest of those was given up on, epoch milliseconds. */
+  exhaustedSince(): number | undefined;
   /** How many wait for each store that is called back. */
   owedByStore(): { readonly callbackUrl: string; readonly owed: number }[];
 }
@@ -161,6 +163,7 @@ export function createOutbox({ orm }: Pick<Database, 'orm'>): Outbox {
       return { owed, exhausted, done: Math.max(0, (newest ?? 0) - owed - exhausted) };
     },
     owing: () => statements.owing.all().map(({ callbackUrl }) => callbackUrl),
+    exhaustedSince: () => statements.exhaustedSince.get()?.at ?? undefined,
     owedByStore: () => statements.owedByStore.all(),
   };
 }

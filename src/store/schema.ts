@@ -54,6 +54,8 @@ export const stores = sqliteTable('stores', {
   omitRbf: flag('omit_rbf'),
   /** Satoshis: a payment of less is recorded, but owes no callback; null for none. */
   minimumSat: integer('minimum_sat'),
+  /** ISO 4217: what its payments are worth in when they are first seen; null asks for no price. */
+  currency: text('currency'),
   allowPrivateCallback: flag('allow_private_callback'),
   allowHttpCallback: flag('allow_http_callback'),
   /** PEM: the only authorities that may vouch for the callback's host; null for the usual ones. */
@@ -171,6 +173,10 @@ export const payments = sqliteTable(
     status: integer('status').$type<CallbackStatus>(),
     /** How often a reorganisation took a sent status back: told apart in the event id. */
     cycle: integer('cycle').notNull().default(0),
+    /** The store's, when the payment was first seen; null where it had none. */
+    currency: text('currency'),
+    /** Of one bitcoin at that time, in hundredths of the currency; null until, or because none, could be had. */
+    priceCents: integer('price_cents'),
     firstSeenAt: integer('first_seen_at').notNull(),
     changedAt: integer('changed_at').notNull(),
   },
@@ -182,6 +188,9 @@ export const payments = sqliteTable(
       .on(table.addressId)
       .where(sql`state in ('unconfirmed', 'confirming', 'confirmed')`),
     index('payments_seen').on(table.firstSeenAt),
+    index('payments_unpriced')
+      .on(table.firstSeenAt)
+      .where(sql`currency is not null and price_cents is null`),
   ],
 );
 

@@ -1,8 +1,8 @@
 // What was learnt of Electrum servers, across restarts: their TLS identity (rules §2), and the lies
 // that they are left alone for.
 
-import { asc, eq } from 'drizzle-orm';
-import type { Database } from './database.ts';
+import { and, asc, eq, isNotNull } from 'drizzle-orm';
+import type { Database, Tx } from './database.ts';
 import { servers } from './schema.ts';
 
 /** `valid`: it once had a certificate that validates, so it needs one; else the pinned one. */
@@ -28,8 +28,10 @@ export interface Servers {
   learn(label: string, trust: ServerTrust, now: number): Promise<void>;
   ban(label: string): Ban | undefined;
   setBan(label: string, ban: Ban, now: number): Promise<void>;
+  /** Ends a ban; what is known of the certificate stays. */
+  liftBan(tx: Tx, label: string): boolean;
   /** Forgets a server's certificate and ban: the next connection learns anew. */
-  forget(label: string): Promise<boolean>;
+  forget(tx: Tx, label: string): boolean;
 }
 
 type ServerRow = typeof servers.$inferSelect;
@@ -55,8 +57,13 @@ export function createServers({ orm, write }: Pick<Database, 'orm' | 'write'>): 
     ban: (label) => banOf(find(label)),
     setBan: (label, { until, reason }, now) =>
       put({ label, bannedUntil: until, banReason: reason, learnedAt: now }),
-    forget: (label) =>
-      write(() => orm.delete(servers).where(eq(servers.label, label)).run().changes > 0),
+    liftBan: (_tx, label) =>
+      orm
+        .update(servers)
+        .set({ bannedUntil: null, banReason: null })
+        .where(and(eq(servers.label, label), isNotNull(servers.bannedUntil)))
+        .run().changes > 0,
+    forget: (_tx, label) => orm.delete(servers).where(eq(servers.label, label)).run().changes > 0,
   };
 }
 

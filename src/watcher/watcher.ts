@@ -18,6 +18,7 @@ import { Lie } from './lie.ts';
 import { promote } from './promote.ts';
 import { createReader, type Reader } from './reader.ts';
 import { createRoster, type Roster } from './roster.ts';
+import { createServerMemory } from './server-memory.ts';
 import { createSubscriber, type Subscriber } from './subscriber.ts';
 import { createSweeper, type Sweeper } from './sweeper.ts';
 import { createTasks, type Tasks } from './tasks.ts';
@@ -37,6 +38,8 @@ export interface WatcherParts {
   readonly proveDepthAboveSat: number;
   /** How many addresses are subscribed at a server; 10,000 without it. */
   readonly mostSubscribed?: number;
+  /** Then no certificate is learnt; never without it. */
+  readonly isClockWrong?: () => boolean;
   /** Callbacks were enqueued by something that the chain told us. */
   readonly onCallbacks: () => void;
 }
@@ -61,6 +64,8 @@ export interface Watcher {
   issued(scripthash: Scripthash): void;
   /** The catalog changed: there may be a new wallet. */
   catalogChanged(): void;
+  /** A person has forgotten what was learnt of a server, or lifted its ban. */
+  serversChanged(): void;
   status(): WatcherStatus;
   /** Asks the server in use for what we do not keep. */
   readonly reader: Reader;
@@ -159,12 +164,11 @@ class ElectrumWatcher implements Watcher {
         ...(parts.ownMaxInFlight !== undefined && { ownMaxInFlight: parts.ownMaxInFlight }),
       },
       genesisHash: network.genesisHash,
-      memory: {
-        trust: (label) => store.servers.trust(label),
-        learn: (label, trust) => store.servers.learn(label, trust, world.now()),
-        ban: (label) => store.servers.ban(label),
-        setBan: (label, ban) => store.servers.setBan(label, ban, world.now()),
-      },
+      memory: createServerMemory({
+        servers: store.servers,
+        now: () => world.now(),
+        isClockWrong: parts.isClockWrong ?? (() => false),
+      }),
       handlers: {
         onSession: (session) => this.#joined(session),
         onLost: (session) => this.#lost(session),
@@ -191,6 +195,10 @@ class ElectrumWatcher implements Watcher {
   catalogChanged(): void {
     this.#care.now();
     this.#tasks.run(() => this.#promote());
+  }
+
+  serversChanged(): void {
+    this.#pool.reconsider();
   }
 
   status(): WatcherStatus {

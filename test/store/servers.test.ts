@@ -25,7 +25,7 @@ it('what was learnt of a server is kept, and the last word counts', async () => 
 });
 
 it('a ban is kept until it is forgotten, and a certificate with it', async () => {
-  const { servers } = await openTestStore();
+  const { servers, database } = await openTestStore();
   const label = 'tcp://electrum.example:50001';
   expect(servers.ban(label)).toBeUndefined();
   await servers.setBan(label, { until: now + 1, reason: 'it lied' }, now);
@@ -33,7 +33,10 @@ it('a ban is kept until it is forgotten, and a certificate with it', async () =>
   expect(servers.all()).toEqual([
     { label, trust: { kind: 'valid' }, ban: { until: now + 1, reason: 'it lied' } },
   ]);
-  expect(await servers.forget(label)).toBe(true);
-  expect(await servers.forget(label)).toBe(false);
+  expect(await database.write((tx) => servers.liftBan(tx, label))).toBe(true);
+  expect(await database.write((tx) => servers.liftBan(tx, label))).toBe(false);
+  expect(servers.all()).toEqual([{ label, trust: { kind: 'valid' }, ban: undefined }]);
+  expect(await database.write((tx) => servers.forget(tx, label))).toBe(true);
+  expect(await database.write((tx) => servers.forget(tx, label))).toBe(false);
   expect(servers.all()).toEqual([]);
 });

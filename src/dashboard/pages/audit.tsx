@@ -2,38 +2,41 @@
 
 import { Layout, Table, Time } from '../layout.tsx';
 import type { Page, Visit } from '../visit.ts';
-
-const most = 200;
+import { askedNumber, Pager, pageSize } from './listing.tsx';
 
 export const auditPage: Page = { path: '/settings/audit', show: (visit) => auditLog(visit) };
 
-const auditLog = (visit: Visit) => (
-  <Layout visit={visit} title="Changes">
-    <Table label="Changes">
-      <thead>
-        <tr>
-          <th scope="col">When</th>
-          <th scope="col">Who</th>
-          <th scope="col">What</th>
-          <th scope="col">Store</th>
-          <th scope="col">Values</th>
-        </tr>
-      </thead>
-      <tbody>
-        {visit.parts.store.audit.list(most).map((row) => (
+function auditLog(visit: Visit) {
+  const rows = visit.parts.store.audit.list(pageSize, askedNumber(visit, 'before'));
+  return (
+    <Layout visit={visit} title="Changes">
+      <Table label="Changes">
+        <thead>
           <tr>
-            <td>
-              <Time at={row.at} />
-            </td>
-            <td>{row.keyId === null ? 'dashboard' : `API key ${row.keyId}`}</td>
-            <td>{row.action}</td>
-            <td>{row.storeId}</td>
-            <td>
-              <code>{row.detail}</code>
-            </td>
+            <th scope="col">When</th>
+            <th scope="col">Who</th>
+            <th scope="col">What</th>
+            <th scope="col">Store</th>
+            <th scope="col">Values</th>
           </tr>
-        ))}
-      </tbody>
-    </Table>
-  </Layout>
-);
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr>
+              <td>
+                <Time at={row.at} />
+              </td>
+              <td>{row.keyId === null ? 'dashboard' : `API key ${row.keyId}`}</td>
+              <td>{row.action}</td>
+              <td>{row.storeId}</td>
+              <td>
+                <code>{row.detail}</code>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </Table>
+      <Pager visit={visit} rows={rows} />
+    </Layout>
+  );
+}

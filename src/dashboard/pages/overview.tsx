@@ -1,6 +1,7 @@
 // The first page: what is wrong, and how things stand.
 
 import type { HealthReport } from '../../http/health.ts';
+import { Alarms } from '../alarms.tsx';
 import { ReceivedChart } from '../chart.tsx';
 import { Layout } from '../layout.tsx';
 import type { Page, Visit } from '../visit.ts';
@@ -22,7 +23,7 @@ function overview(visit: Visit) {
           <a href={welcomePath}>On with setting up</a>
         </p>
       ) : null}
-      <Alarms warnings={[...health.warnings, ...foreignAlarms(visit)]} />
+      <Alarms alarms={visit.parts.alarmBook.alarms()} />
       <ReceivedChart sums={visit.parts.received()} now={visit.now} />
       <h2>Latest payments</h2>
       {rows.length === 0 ? <p>None yet.</p> : <PaymentTable visit={visit} rows={rows} />}
@@ -30,28 +31,6 @@ function overview(visit: Visit) {
     </Layout>
   );
 }
-
-/** Somebody else gives out addresses of the same key. */
-const foreignAlarms = ({ parts }: Visit): string[] =>
-  parts.store.addressDesk
-    .foreignUses()
-    .map(
-      ({ walletId, count }) =>
-        `wallet ${walletId}: ${count} payment(s) came to addresses that paygate had not given out yet. Another ` +
-        'program uses this key: give each its own account, or customers may pay to the same address',
-    );
-
-/** Each says in words what happened and what to do. */
-const Alarms = ({ warnings }: { readonly warnings: readonly string[] }) =>
-  warnings.length === 0 ? (
-    <p class="note">All is well.</p>
-  ) : (
-    <section aria-label="Alarms">
-      {warnings.map((text) => (
-        <p class="alarm">{text}</p>
-      ))}
-    </section>
-  );
 
 const Standing = ({
   health: { network, electrum, callbacks },

@@ -6,6 +6,7 @@ import type { Store } from '../../store/open.ts';
 import type { PaymentEntry } from '../../store/payment-desk.ts';
 import { Amount, Layout, Time } from '../layout.tsx';
 import { base, idIn, type Page, type Visit } from '../visit.ts';
+import { priceText, worthText } from '../worth.tsx';
 import { callbackStates } from './callbacks.tsx';
 import { stateNames } from './payments.tsx';
 
@@ -19,7 +20,7 @@ function payment(visit: Visit) {
   const row = store.paymentDesk.payment(idIn(visit));
   return (
     <Layout visit={visit} title="Payment" live>
-      <Facts store={store} row={row} />
+      <Facts store={store} row={row} now={visit.now} />
       <Proof store={store} row={row} />
       <h2>How it went</h2>
       <ol class="plain">
@@ -39,12 +40,13 @@ interface Props {
   readonly row: PaymentEntry;
 }
 
-const Facts = ({ store, row }: Props) => (
+const Facts = ({ store, row, now }: Props & { readonly now: number }) => (
   <dl class="facts">
     <dt>Amount</dt>
     <dd>
       <Amount sat={row.valueSat} /> ({row.valueSat} sat)
     </dd>
+    <WorthFact row={row} now={now} />
     <dt>State</dt>
     <dd>{stateNames[row.state]}</dd>
     <dt>Confirmations</dt>
@@ -92,6 +94,19 @@ const Facts = ({ store, row }: Props) => (
     ) : null}
   </dl>
 );
+
+const WorthFact = ({ row, now }: { readonly row: PaymentEntry; readonly now: number }) =>
+  row.currency === null ? null : (
+    <>
+      <dt>Worth when it was first seen</dt>
+      <dd>
+        {worthText(row, now)}
+        {row.priceCents === null
+          ? null
+          : ` (a bitcoin cost ${priceText(row.priceCents)} ${row.currency})`}
+      </dd>
+    </>
+  );
 
 function requiredText({ catalog }: Store, { storeId, valueSat }: PaymentEntry): string {
   if (storeId === null) return '';

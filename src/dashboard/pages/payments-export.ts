@@ -5,6 +5,7 @@ import { confirmationsOf } from '../../http/merchant-tx.ts';
 import type { Store } from '../../store/open.ts';
 import type { PaymentEntry } from '../../store/payment-desk.ts';
 import type { Page, Visit } from '../visit.ts';
+import { priceText, worthIn } from '../worth.tsx';
 import { filterOf, searchOf } from './payments.tsx';
 
 const rowsAtOnce = 500;
@@ -19,6 +20,9 @@ const head = [
   'confirmations',
   'height',
   'replaced_by',
+  'currency',
+  'worth_when_seen',
+  'price_when_seen',
 ];
 
 export const paymentsExportPage: Page = {
@@ -66,6 +70,9 @@ const cellsOf = (store: Store, row: PaymentEntry): unknown[] => [
   confirmationsOf(store, row.height),
   row.height,
   row.replacedBy,
+  row.currency,
+  worthIn(row) ?? null,
+  row.priceCents === null ? null : priceText(row.priceCents),
 ];
 
 const line = (cells: readonly unknown[]): string => `${cells.map(cell).join(',')}\r\n`;

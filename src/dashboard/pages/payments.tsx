@@ -8,6 +8,7 @@ import { confirmationsOf } from '../../http/merchant-tx.ts';
 import type { PaymentEntry, PaymentFilter } from '../../store/payment-desk.ts';
 import { Amount, Layout, Table, Time } from '../layout.tsx';
 import { base, type Page, type Visit } from '../visit.ts';
+import { Worth } from '../worth.tsx';
 import {
   asked,
   askedChoice,
@@ -131,6 +132,7 @@ export const PaymentTable = ({ visit, rows }: TableProps) => (
           </td>
           <td>
             <Amount sat={row.valueSat} />
+            <Worth row={row} now={visit.now} />
           </td>
           <td class={classOf(row.state)}>{stateNames[row.state]}</td>
           <td>{confirmationsOf(visit.parts.store, row.height)}</td>

@@ -13,7 +13,7 @@ const here = `${base}/servers`;
 export const serversPage: Page = {
   path: '/servers',
   show: (visit) => serversMarkup(visit),
-  actions: { accept, follow },
+  actions: { accept, 'lift-ban': liftBan, follow },
 };
 
 function serversMarkup(visit: Visit) {
@@ -57,6 +57,11 @@ const Server = ({ visit, server }: ServerProps) => (
         </>
       )}
     </dl>
+    {server.banned_until === undefined ? null : (
+      <Form visit={visit} does="lift-ban" button="Lift the ban" grave confirm>
+        <input type="hidden" name="server" value={server.server} />
+      </Form>
+    )}
     {server.certificate_refused ? (
       <>
         <p class="alarm">
@@ -104,11 +109,31 @@ async function accept(visit: Visit): Promise<Outcome> {
   const label = field(visit, 'server');
   await requireFresh(visit);
   const { servers, database } = visit.parts.store;
-  if (!(await servers.forget(label))) {
-    throw new PaygateError('not_found', 'Nothing is remembered of this server.');
-  }
-  await database.write((tx) => note(visit, tx, 'server.forget', { server: label }));
+  const fault = visit.parts.clockFault();
+  if (fault !== undefined)
+    throw new PaygateError('conflict', `No certificate is accepted: ${fault}.`);
+  await database.write((tx) => {
+    if (!servers.forget(tx, label)) {
+      throw new PaygateError('not_found', 'Nothing is remembered of this server.');
+    }
+    note(visit, tx, 'server.forget', { server: label });
+  });
+  visit.parts.onServers();
   return { to: `${here}?done=accepted` };
+}
+
+async function liftBan(visit: Visit): Promise<Outcome> {
+  const label = field(visit, 'server');
+  await requireFresh(visit);
+  const { servers, database } = visit.parts.store;
+  await database.write((tx) => {
+    if (!servers.liftBan(tx, label)) {
+      throw new PaygateError('not_found', 'This server is not banned.');
+    }
+    note(visit, tx, 'server.lift_ban', { server: label });
+  });
+  visit.parts.onServers();
+  return { to: `${here}?done=lifted` };
 }
 
 async function follow(visit: Visit): Promise<Outcome> {

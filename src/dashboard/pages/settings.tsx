@@ -40,7 +40,7 @@ const settings = (visit: Visit) => (
       <p>
         paygate {version} on {visit.parts.store.network}.{' '}
         <a href={`${here}/audit`}>What was changed here and through the API</a>.{' '}
-        <a href={`${here}/backups`}>Backups</a>
+        <a href={`${here}/rates`}>Rates</a>. <a href={`${here}/backups`}>Backups</a>
       </p>
     </section>
     <p>

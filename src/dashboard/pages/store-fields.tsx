@@ -1,6 +1,7 @@
 // What a store is asked for, when it is added and when it is changed.
 
 import { checkCallbackUrl } from '../../domain/callback.ts';
+import { parseCurrency } from '../../domain/currency.ts';
 import { type Band, mostConfirmations, readBands, writeBands } from '../../domain/policy.ts';
 import { parseStoreName } from '../../domain/store-name.ts';
 import type { StoreChange, StoreRow } from '../../store/catalog.ts';
@@ -53,6 +54,15 @@ export const StoreFields = ({ visit, row }: Props) => (
         help="Left empty, every payment is told. Smaller ones are recorded all the same."
         required={false}
         attributes={{ inputmode: 'decimal' }}
+      />
+      <Field
+        visit={visit}
+        name="currency"
+        label="Currency"
+        value={row?.currency ?? undefined}
+        help="Such as EUR: what each payment is worth when it is first seen is kept. Left empty, no price is asked for."
+        required={false}
+        attributes={{ maxlength: 3, pattern: '[A-Za-z]{3}', autocomplete: 'off' }}
       />
       <Switch
         visit={visit}
@@ -136,6 +146,7 @@ export function storeFieldsIn(visit: Visit) {
     reversalCallback: isOn(visit, 'reversal-callback'),
     omitRbf: isOn(visit, 'omit-rbf'),
     minimumSat: minimumIn(visit),
+    currency: field(visit, 'currency') === '' ? null : parseCurrency(field(visit, 'currency')),
     allowPrivateCallback,
     allowHttpCallback,
   } satisfies StoreChange;

@@ -59,7 +59,7 @@ async function add(visit: Visit): Promise<Outcome> {
   const startIndex = startIndexIn(visit);
   const { parts, now } = visit;
   const { randomBytes } = parts.world;
-  const { confirmationBands, reversalCallback, omitRbf, minimumSat, ...fields } =
+  const { confirmationBands, reversalCallback, omitRbf, minimumSat, currency, ...fields } =
     storeFieldsIn(visit);
   await requireFresh(visit);
   const webhookSecret = newWebhookSecret((length) => randomBytes(length));
@@ -69,7 +69,7 @@ async function add(visit: Visit): Promise<Outcome> {
     const shop = { key, startIndex, secret, fields: { ...fields, webhookSecret } };
     const { row, wallet } = setUpShop(store, tx, now, shop);
     store.catalog.changeStore(tx, row.id, {
-      ...{ confirmationBands, reversalCallback, omitRbf, minimumSat },
+      ...{ confirmationBands, reversalCallback, omitRbf, minimumSat, currency },
     });
     note(visit, tx, 'store.add', { name: row.name, wallet: wallet.id }, row.id);
     return row.id;

@@ -154,3 +154,30 @@ describe('a stopped pool', () => {
     expect([pool.status(), pool.live()[0]]).toEqual([[], undefined]);
   });
 });
+
+describe('a ban that a person lifts', () => {
+  it('ends at once, and with nothing else it lasts', async () => {
+    const servers = [await start(), await start()];
+    const bans = new Map<string, Ban>();
+    const { world, pool, live } = run(
+      servers.map(({ address }) => address),
+      new Map(),
+      { bans, wanted: 2 },
+    );
+    const [liar] = [await live(1), await live(2)];
+    pool.report(liar, 'lied');
+    // Before the ban is on the disk, where it is missing just as a lifted one is.
+    const ban = bans.get(liar.server.label);
+    bans.clear();
+    pool.reconsider();
+    const stateOf = () => pool.status().find(({ label }) => label === liar.server.label)?.state;
+    expect(stateOf()).toBe('banned');
+    bans.set(liar.server.label, ban as Ban);
+    await world.turn();
+    pool.reconsider();
+    expect(stateOf()).toBe('banned');
+    bans.clear();
+    pool.reconsider();
+    expect((await live(3)).server).toBe(liar.server);
+  });
+});

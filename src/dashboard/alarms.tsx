@@ -1,0 +1,119 @@
+// Alarms as banners: what happened, since when, what to do, and the page where that is done.
+
+import type { Alarm } from '../http/alarm-book.ts';
+import type { AlarmCode } from '../http/alarms.ts';
+import { Time } from './layout.tsx';
+import { base } from './visit.ts';
+
+interface Advice {
+  readonly text: string;
+  /** Below `/dashboard`. */
+  readonly path: string;
+  /** What the link says. */
+  readonly link: string;
+}
+
+const servers = { path: '/servers', link: 'Servers' };
+const wait = 'Nothing, if it passes within minutes; else see under Servers what each of them says.';
+
+const advices: Readonly<Record<AlarmCode, Advice>> = {
+  'restored-database': {
+    text: 'Set the gap limit of your own wallet as said, or it will not show every payment. Never run both copies.',
+    ...{ path: '/addresses', link: 'Addresses' },
+  },
+  'disk-low': {
+    text: 'Free some room on the disk of the database: no address is issued until then. Backups that you keep elsewhere may go.',
+    ...{ path: '/settings/backups', link: 'Backups' },
+  },
+  'no-server': {
+    text: 'See what each server says. Payments are caught up with once one answers; name others with --electrum.',
+    ...servers,
+  },
+  'catching-up': { text: wait, ...servers },
+  'reduced-trust': {
+    text: 'Name another server with --electrum, best one of your own: two keep an eye on each other.',
+    ...servers,
+  },
+  'server-doubt': { text: wait, ...servers },
+  'server-banned': {
+    text: 'Nothing: the others are used. If it is your own and was repaired, lift the ban.',
+    ...servers,
+  },
+  'changed-certificate': {
+    text: 'If you know why, such as a server of your own that was set up anew, accept the new certificate. If not, leave it refused.',
+    ...servers,
+  },
+  'promotion-held': {
+    text: 'See which chain is right by your own node or an explorer. Take a server that is wrong off --electrum, or follow the branch.',
+    ...servers,
+  },
+  'addresses-stuck': {
+    text: 'Name another server with --electrum, best one of your own with higher limits.',
+    ...servers,
+  },
+  'reversed-payment': {
+    text: 'Hold back the goods of those orders, or ask those customers to pay again.',
+    ...{ path: '/payments?state=dropped', link: 'Payments that are gone' },
+  },
+  'wallet-scan': {
+    text: 'Nothing: it begins once a server is connected, and takes minutes.',
+    ...servers,
+  },
+  'exhausted-callbacks': {
+    text: 'Repair the shop’s Callback URL, see it answer a test callback, then send them again.',
+    ...{ path: '/callbacks?state=exhausted', link: 'Callbacks that were given up' },
+  },
+  'foreign-use': {
+    text: 'Another program uses this key: give each its own account, or customers may pay to the same address.',
+    ...{ path: '/stores', link: 'Stores' },
+  },
+  'snapshot-failed': {
+    text: 'See that the folder of the backups can be written to and has room.',
+    ...{ path: '/settings/backups', link: 'Backups' },
+  },
+  'wallet-gap': {
+    text: 'Set your own wallet’s gap limit as said, and start serve with the --wallet-gap that it has then.',
+    ...{ path: '/addresses', link: 'Addresses' },
+  },
+  'unlisted-proxy': {
+    text: 'If it is your proxy, start serve as said; who is signed in, and from where, stands under Settings.',
+    ...{ path: '/settings', link: 'Settings' },
+  },
+  'shop-unreachable': {
+    text: 'See that the shop’s server runs. What waits is sent by itself once it answers.',
+    ...{ path: '/callbacks?state=owed', link: 'Callbacks that wait' },
+  },
+  'clock-wrong': {
+    text: 'Set the clock, and keep it right by NTP. Until then callbacks go out without a signature, and no certificate of a server is learnt or accepted.',
+    ...servers,
+  },
+  'own-certificate': {
+    text: 'See that the files are renewed, or that the authority reaches this machine on port 80.',
+    ...{ path: '/settings', link: 'Settings' },
+  },
+};
+
+export const Alarms = ({ alarms }: { readonly alarms: readonly Alarm[] }) =>
+  alarms.length === 0 ? (
+    <p class="note">All is well.</p>
+  ) : (
+    <section aria-label="Alarms">
+      {alarms.map((alarm) => (
+        <Banner alarm={alarm} />
+      ))}
+    </section>
+  );
+
+const Banner = ({ alarm: { code, fact, since } }: { readonly alarm: Alarm }) => {
+  const { text, path, link } = advices[code];
+  return (
+    <div class="alarm" data-alarm={code}>
+      <p>
+        <strong>{fact}</strong>
+      </p>
+      <p>
+        Since <Time at={since} />. {text} <a href={base + path}>{link}</a>
+      </p>
+    </div>
+  );
+};

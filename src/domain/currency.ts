@@ -1,0 +1,42 @@
+// Money of shops: which currencies there are (ISO 4217), and what satoshis are worth in one, exactly. It knows
+// no price by itself.
+
+import { PaygateError } from '../errors.ts';
+
+export const currencyCodes: readonly string[] = Intl.supportedValuesOf('currency');
+
+const known = new Set(currencyCodes);
+
+/** @param code upper case */
+export const isCurrency = (code: string): boolean => known.has(code);
+
+/** @returns the code in upper case. @throws PaygateError invalid */
+export function parseCurrency(text: string): string {
+  const code = text.trim().toUpperCase();
+  if (isCurrency(code)) return code;
+  throw new PaygateError(
+    'invalid',
+    'the currency: three letters of ISO 4217 are expected, such as EUR',
+  );
+}
+
+const satPerBitcoin = 100_000_000n;
+
+/**
+ * What an amount is worth, rounded to the smallest coin of the currency, such as `12.34` or `1234`.
+ * @param priceCents of one bitcoin, in hundredths of the currency
+ */
+export function worthOf(valueSat: number, priceCents: number, currency: string): string {
+  const digits = digitsOf(currency);
+  const scale = 10n ** BigInt(digits);
+  const divisor = satPerBitcoin * 100n;
+  const coins = (BigInt(valueSat) * BigInt(priceCents) * scale + divisor / 2n) / divisor;
+  if (digits === 0) return String(coins);
+  return `${coins / scale}.${String(coins % scale).padStart(digits, '0')}`;
+}
+
+/** How many digits stand behind the point of an amount. */
+function digitsOf(currency: string): number {
+  const format = new Intl.NumberFormat('en', { style: 'currency', currency });
+  return format.resolvedOptions().maximumFractionDigits ?? 2;
+}

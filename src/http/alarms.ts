@@ -1,0 +1,198 @@
+// What is wrong at this moment, each under a code that stays the same: `/healthz` gives the text to people and
+// to their monitoring, the dashboard says beside it since when and what to do. It finds out nothing by itself and
+// keeps nothing (alarm-book.ts).
+
+import type { ServerStatus } from '../electrum/pool.ts';
+import type { Store } from '../store/open.ts';
+import { copiedAt } from '../store/settings.ts';
+import type { Watcher, WatcherStatus } from '../watcher/watcher.ts';
+
+export type AlarmCode =
+  | 'restored-database'
+  | 'disk-low'
+  | 'no-server'
+  | 'catching-up'
+  | 'reduced-trust'
+  | 'server-doubt'
+  | 'server-banned'
+  | 'changed-certificate'
+  | 'promotion-held'
+  | 'addresses-stuck'
+  | 'reversed-payment'
+  | 'wallet-scan'
+  | 'exhausted-callbacks'
+  | 'foreign-use'
+  | 'snapshot-failed'
+  | 'wallet-gap'
+  | 'unlisted-proxy'
+  | 'shop-unreachable'
+  | 'own-certificate'
+  | 'clock-wrong';
+
+export interface Finding {
+  readonly code: AlarmCode;
+  /** What it is about, where there may be several: a server, a wallet. */
+  readonly subject?: string;
+  /** Where the file tells by itself, epoch milliseconds. */
+  readonly since?: number | undefined;
+  /** What happened. */
+  readonly fact: string;
+  /** What to do, for those who have no dashboard before them; follows the fact. */
+  readonly hint?: string;
+}
+
+/** What other rooms warn of. */
+export interface Warner {
+  readonly code: AlarmCode;
+  readonly warnings: () => readonly string[];
+}
+
+export interface FindingParts {
+  readonly store: Store;
+  readonly watcher: Watcher;
+  /** Said at every look when the file was found to be a copy at this start. */
+  readonly copied: string | undefined;
+  readonly hasRoom: () => boolean;
+  readonly others: readonly Warner[];
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+}
+
+/** How long a payment that was taken back is spoken of. */
+const reversedShownMs = 7 * 86_400_000;
+
+export const textOf = ({ fact, hint = '' }: Finding): string => fact + hint;
+
+/** What is wrong now, in the order in which it is told. */
+export function findAlarms(parts: FindingParts, status: WatcherStatus): Finding[] {
+  const { store, hasRoom, copied } = parts;
+  return [
+    ...(copied === undefined
+      ? []
+      : [
+          {
+            code: 'restored-database' as const,
+            since: copiedAt(store.catalog) || undefined,
+            fact: copied,
+          },
+        ]),
+    ...(hasRoom()
+      ? []
+      : [
+          {
+            code: 'disk-low' as const,
+            fact: 'the disk is almost full',
+            hint: ': no address is issued until there is room',
+          },
+        ]),
+    ...serverFindings(status),
+    ...paymentFindings(parts),
+    ...foreignFindings(store),
+    ...parts.others.flatMap(({ code, warnings }) => warnings().map((fact) => ({ code, fact }))),
+  ];
+}
+
+function serverFindings({ servers, server, caughtUp, held, trouble }: WatcherStatus): Finding[] {
+  const found: Finding[] = [];
+  if (server === undefined) {
+    const fact = `no Electrum server is connected: ${faults(servers)}`;
+    found.push({ code: 'no-server', fact });
+  } else {
+    if (!caughtUp) {
+      found.push({ code: 'catching-up', fact: 'catching up with the Electrum server' });
+    }
+    found.push(...trustFindings(servers, server));
+  }
+  found.push(...servers.flatMap(findingsOf));
+  for (const reason of held) {
+    const fact = `no payment is promoted to 2, ${reason}`;
+    found.push({ code: 'promotion-held', subject: reason, fact, hint: heldAdvice });
+  }
+  if (trouble !== undefined) {
+    found.push({
+      code: 'addresses-stuck',
+      fact:
+        `${trouble.scripts} address(es) could not be worked up and are tried again, at least every ten minutes: ` +
+        trouble.reason,
+    });
+  }
+  return found;
+}
+
+const heldAdvice =
+  '; see which chain is right (your own node, an explorer) and take a server that is wrong off --electrum; ' +
+  '`paygate servers follow` accepts a deep branch';
+
+/** Who checks the server in use. */
+function trustFindings(servers: readonly ServerStatus[], server: string): Finding[] {
+  const code = 'reduced-trust';
+  const sound = servers.filter(({ state, doubt }) => state === 'live' && doubt === undefined);
+  const doubt = servers.find(({ label }) => label === server)?.doubt;
+  if (doubt !== undefined) {
+    const fact = `${server} is used for want of a better one, though ${doubt}: trust is reduced`;
+    return [{ code, fact }];
+  }
+  return servers.length > 1 && sound.length < 2
+    ? [{ code, fact: 'only one Electrum server is in use: nobody checks what it leaves out' }]
+    : [];
+}
+
+function findingsOf({ label, doubt, ban, certificateRefused, lastError }: ServerStatus): Finding[] {
+  const found: Finding[] = [];
+  if (doubt !== undefined) {
+    found.push({ code: 'server-doubt', subject: label, fact: `${label} is in doubt: ${doubt}` });
+  }
+  if (ban !== undefined) {
+    const until = new Date(ban.until).toISOString();
+    const fact = `${label} lied and is banned until ${until}: ${ban.reason}`;
+    found.push({ code: 'server-banned', subject: label, fact });
+  }
+  if (certificateRefused) {
+    const fact = `${label} is refused: ${lastError}`;
+    const hint = `; if that is right, accept it with \`paygate servers forget ${label}\``;
+    found.push({ code: 'changed-certificate', subject: label, fact, hint });
+  }
+  return found;
+}
+
+function paymentFindings({ store, now }: FindingParts): Finding[] {
+  const found: Finding[] = [];
+  const reversed = store.ledger.reversals(now() - reversedShownMs);
+  if (reversed.count > 0) {
+    found.push({
+      code: 'reversed-payment',
+      since: reversed.firstAt,
+      fact: `${reversed.count} payment(s) were taken back in the last 7 days after 1 or 2 was told`,
+    });
+  }
+  const scanning = store.catalog.wallets().filter(({ scannedAt }) => scannedAt === null).length;
+  if (scanning > 0) {
+    const fact = `${scanning} wallet(s) wait for a scan of the chain: no address yet`;
+    found.push({ code: 'wallet-scan', fact });
+  }
+  const { exhausted } = store.outbox.counts();
+  if (exhausted > 0) {
+    const fact = `${exhausted} callback(s) were given up`;
+    const since = store.outbox.exhaustedSince();
+    found.push({ code: 'exhausted-callbacks', since, fact });
+  }
+  return found;
+}
+
+/** Somebody else gives out addresses of the same key. */
+const foreignFindings = ({ addressDesk }: Store): Finding[] =>
+  addressDesk.foreignUses().map(({ walletId, count }) => ({
+    code: 'foreign-use',
+    subject: `wallet ${walletId}`,
+    fact: `wallet ${walletId}: ${count} payment(s) came to addresses that paygate had not given out yet`,
+    hint:
+      '. Another program uses this key: give each its own account, or customers may pay to the same ' +
+      'address',
+  }));
+
+function faults(servers: readonly ServerStatus[]): string {
+  const told = servers.flatMap(({ label, lastError }) =>
+    lastError ? [`${label}: ${lastError}`] : [],
+  );
+  return told.slice(0, 3).join('; ') || 'none has answered yet';
+}

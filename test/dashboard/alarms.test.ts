@@ -1,0 +1,216 @@
+// Alarms on the first page: what happened, since when, and where it is mended. The time stays the same over
+// reloads and restarts, and a trouble that is over is over.
+
+import { afterEach, expect, test } from 'vitest';
+import type { Txid } from '../../src/bitcoin/ids.ts';
+import { deriveAddress } from '../../src/bitcoin/keychain.ts';
+import { createAlarmBook } from '../../src/http/alarm-book.ts';
+import type { Finding } from '../../src/http/alarms.ts';
+import { callbacks } from '../../src/store/schema.ts';
+import { cleanUp } from '../support/files.ts';
+import { closeHouses, merchantKey, openHouse, untilReady } from '../support/house.ts';
+import { openTestStore } from '../support/store.ts';
+import { signedIn, type Visitor } from '../support/visitor.ts';
+import { createTestWorld } from '../support/world.ts';
+
+afterEach(closeHouses);
+afterEach(cleanUp);
+
+const home = '/dashboard';
+const minuteMs = 60_000;
+
+async function open(options: Parameters<typeof openHouse>[0] = {}) {
+  const house = await openHouse(options);
+  await untilReady(house);
+  return { house, visitor: await signedIn(house) };
+}
+
+interface Banner {
+  readonly code: string;
+  readonly text: string;
+  readonly since: string;
+  readonly link: string;
+}
+
+/** The banners of the first page. */
+async function banners(visitor: Visitor): Promise<Banner[]> {
+  const { text } = await visitor.get(home);
+  return [...text.matchAll(/data-alarm="([^"]+)">(.*?)<\/div>/gs)].map(
+    ([, code = '', inner = '']) => ({
+      code,
+      text: inner,
+      since: /datetime="([^"]+)"/.exec(inner)?.[1] ?? '',
+      link: /href="([^"]+)"/.exec(inner)?.[1]?.replaceAll('&amp;', '&') ?? '',
+    }),
+  );
+}
+
+const alarm = async (visitor: Visitor, code: string): Promise<Banner | undefined> =>
+  (await banners(visitor)).find((banner) => banner.code === code);
+
+const iso = (at: number): string => new Date(at).toISOString();
+
+async function expectLinked(visitor: Visitor, banner: Banner | undefined, path: string) {
+  expect(banner?.link).toBe(home + path);
+  expect((await visitor.get(banner?.link ?? '')).status).toBe(200);
+}
+
+test('a wide gap: with its time, over reloads and a restart, until it is closed', async () => {
+  const { house, visitor } = await open();
+  expect((await visitor.get(home)).text).toContain('All is well.');
+  const issued: string[] = [];
+  while (issued.length < 15) issued.push(await house.newAddress());
+  const first = await alarm(visitor, 'wallet-gap');
+  expect(first?.text).toContain('has given out 15 addresses since the last paid one');
+  expect(first?.since).toBe(iso(house.world.now()));
+  await expectLinked(visitor, first, '/addresses');
+  await house.world.advance(7 * minuteMs);
+  expect((await alarm(visitor, 'wallet-gap'))?.since).toBe(first?.since);
+  await house.stop();
+  await house.world.advance(3 * minuteMs);
+  await house.start();
+  await untilReady(house);
+  const again = await signedIn(house);
+  expect((await alarm(again, 'wallet-gap'))?.since).toBe(first?.since);
+  house.pay(issued[14] ?? '', 5_000);
+  await house.settle();
+  await house.world.advance(10 * minuteMs);
+  expect(await banners(again)).toEqual([]);
+});
+
+test('payments to the next indexes: another program uses the key', async () => {
+  const { house, visitor } = await open();
+  const { address = '' } = deriveAddress(merchantKey(), 0, 3) ?? {};
+  house.pay(address, 5_000);
+  await house.settle();
+  const banner = await alarm(visitor, 'foreign-use');
+  expect(banner?.text).toContain('1 payment(s) came to addresses that paygate had not given out');
+  await expectLinked(visitor, banner, '/stores');
+  expect(house.app.health().warnings.join()).toContain('Another program uses this key');
+});
+
+test('a callback that was given up: since that moment', async () => {
+  const { house, visitor } = await open({ receiver: { answer: () => ({ status: 500 }) } });
+  house.pay(await house.newAddress(), 5_000);
+  await house.settle();
+  const settledAt = house.world.now() - 5 * minuteMs;
+  // As it stands after three days of the schedule.
+  await house.withStore(({ database }) =>
+    database.write(() =>
+      database.orm.update(callbacks).set({ state: 'exhausted', settledAt }).run(),
+    ),
+  );
+  const banner = await alarm(visitor, 'exhausted-callbacks');
+  expect(banner?.text).toContain('1 callback(s) were given up');
+  expect(banner?.since).toBe(iso(settledAt));
+  await expectLinked(visitor, banner, '/callbacks?state=exhausted');
+});
+
+test('a payment that was taken back: since then', async () => {
+  const { house, visitor } = await open({ servers: 2 });
+  const address = await house.newAddress();
+  const txid = house.pay(address, 5_000) as Txid;
+  house.chain.mine(1);
+  await house.settle();
+  house.chain.reorganise(1, { transactions: 'mempool' });
+  await house.settle();
+  house.chain.evict(txid);
+  await house.settle();
+  await house.world.advance(2 * minuteMs);
+  await house.settle();
+  const banner = await alarm(visitor, 'reversed-payment');
+  expect(banner?.text).toContain('1 payment(s) were taken back');
+  const changedAt = await house.withStore(
+    async ({ paymentDesk }) => paymentDesk.payment(1).changedAt,
+  );
+  expect(banner?.since).toBe(iso(changedAt));
+  await expectLinked(visitor, banner, '/payments?state=dropped');
+});
+
+test('one server of two, and none at all', async () => {
+  const { house, visitor } = await open({ servers: 2 });
+  await house.world.until(
+    () => house.app.health().electrum.servers.every(({ state }) => state === 'live'),
+    'both servers',
+  );
+  expect(await banners(visitor)).toEqual([]);
+  const inUse = house.inUse();
+  const other = house.servers.find((server) => server !== inUse);
+  other?.pause();
+  await house.world.advance(2 * minuteMs);
+  const reduced = await alarm(visitor, 'reduced-trust');
+  expect(reduced?.text).toContain('only one Electrum server');
+  await expectLinked(visitor, reduced, '/servers');
+  inUse.pause();
+  await house.world.advance(2 * minuteMs);
+  expect((await alarm(visitor, 'no-server'))?.text).toContain('no Electrum server is connected');
+});
+
+test('text of strangers in an alarm is only text, and its time outlives a restart', async () => {
+  const { house } = await open({ servers: 2 });
+  const [label = ''] = house.labels;
+  await house.stop();
+  const { now } = house.world;
+  const ban = { until: now() + 60 * minuteMs, reason: '<img src=x>' };
+  await house.withStore(({ servers }) => servers.setBan(label, ban, now()));
+  await house.start();
+  const banner = await alarm(await signedIn(house), 'server-banned');
+  expect(banner?.text).toContain('&lt;img src=x&gt;');
+  await house.world.advance(minuteMs);
+  await house.stop();
+  await house.world.advance(5 * minuteMs);
+  await house.start();
+  expect((await alarm(await signedIn(house), 'server-banned'))?.since).toBe(banner?.since);
+});
+
+/** A book over what a test says is wrong. */
+async function bookOf(found: Finding[]) {
+  const store = await openTestStore();
+  const world = createTestWorld();
+  const book = () => {
+    const clocks = { now: () => world.now(), monotonic: () => world.monotonic() };
+    return createAlarmBook({ ...clocks, store, log: world.log, find: () => found });
+  };
+  return { store, world, book };
+}
+
+const full: Finding = { code: 'disk-low', fact: 'the disk is almost full' };
+
+test('an alarm that comes and goes keeps its time for ten minutes, and then begins anew', async () => {
+  const found = [full];
+  const { world, book } = await bookOf(found);
+  const kept = book();
+  const begun = world.now();
+  await kept.keep();
+  found.pop();
+  await world.advance(9 * minuteMs);
+  await kept.keep();
+  expect(kept.alarms()).toEqual([]);
+  found.push(full);
+  expect(kept.alarms()).toEqual([{ ...full, since: begun }]);
+  found.pop();
+  await world.advance(10 * minuteMs);
+  await kept.keep();
+  found.push(full);
+  expect(kept.alarms()).toEqual([{ ...full, since: world.now() }]);
+});
+
+test('alarms of one code are told apart, and written only when they change', async () => {
+  const banned = (subject: string): Finding => ({ code: 'server-banned', subject, fact: subject });
+  const found = [banned('tcp://a:1')];
+  const { store, world, book } = await bookOf(found);
+  const kept = book();
+  await kept.keep();
+  const begun = world.now();
+  await world.advance(minuteMs);
+  found.push(banned('tcp://b:1'));
+  await kept.keep();
+  const before = store.database.changes();
+  await world.advance(minuteMs);
+  await kept.keep();
+  expect(store.database.changes()).toBe(before);
+  const since = book()
+    .alarms()
+    .map((each) => each.since);
+  expect(since).toEqual([begun, begun + minuteMs]);
+});

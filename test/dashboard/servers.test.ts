@@ -1,0 +1,185 @@
+// What a person decides about a server takes effect at once: over real TLS, on a running paygate.
+
+import { connect, type Socket } from 'node:net';
+import { createServer, type Server } from 'node:tls';
+import { afterEach, describe, expect, test } from 'vitest';
+import { parseServerAddress } from '../../src/electrum/trust.ts';
+import { runCli } from '../support/cli.ts';
+import { closeHouses, type House, openHouse, untilReady } from '../support/house.ts';
+import { signedIn } from '../support/visitor.ts';
+import { type Certificate, makeCertificate } from '../unit/electrum/certificates.ts';
+
+const fronts: Front[] = [];
+afterEach(async () => {
+  await closeHouses();
+  for (const front of fronts.splice(0)) front.close();
+});
+
+const page = '/dashboard/servers';
+const minuteMs = 60_000;
+
+/** TLS before the simulated server, which speaks none. */
+class Front {
+  readonly #sockets = new Set<Socket>();
+  readonly #server: Server;
+  /** Where the simulated server listens, once it does. */
+  readonly #behind: Promise<number>;
+  tellPort: (port: number) => void = () => {};
+
+  constructor(certificate: Certificate) {
+    fronts.push(this);
+    this.#behind = new Promise((tell) => {
+      this.tellPort = tell;
+    });
+    this.#server = createServer(certificate, (socket) => void this.#join(socket));
+    this.#server.on('tlsClientError', () => {});
+  }
+
+  async #join(socket: Socket): Promise<void> {
+    const behind = connect(await this.#behind, '127.0.0.1');
+    for (const each of [socket, behind]) {
+      this.#sockets.add(each);
+      each
+        .on('error', () => {})
+        .on('close', () => {
+          socket.destroy();
+          behind.destroy();
+        });
+    }
+    socket.pipe(behind).pipe(socket);
+  }
+
+  async listen(): Promise<string> {
+    await new Promise<void>((done) => this.#server.listen(0, '127.0.0.1', done));
+    return `ssl://127.0.0.1:${(this.#server.address() as { port: number }).port}`;
+  }
+
+  /** From the next connection on; those that stand are cut. */
+  show(certificate: Certificate): void {
+    this.#server.setSecureContext(certificate);
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  close(): void {
+    this.#server.close();
+    for (const socket of this.#sockets) socket.destroy();
+  }
+}
+
+interface Stage {
+  readonly house: House;
+  readonly label: string;
+  readonly fresh: Certificate;
+}
+
+/** A paygate whose only server has just shown another certificate than the pinned one. */
+async function withChangedCertificate(): Promise<Stage> {
+  const [first, fresh] = [makeCertificate(), makeCertificate()];
+  const front = new Front(first);
+  const label = await front.listen();
+  const house = await openHouse({ config: { electrum: [parseServerAddress(label)] } });
+  front.tellPort(Number(house.labels[0]?.split(':').at(-1)));
+  await untilReady(house);
+  expect(server(house)).toMatchObject({ certificate: 'pinned', pin: first.sha256 });
+  front.show(fresh);
+  await house.world.until(() => house.app.health().electrum.server === null, 'the cut');
+  await house.world.advance(2 * minuteMs);
+  await house.world.until(() => server(house)?.certificate_refused === true, 'the refusal');
+  return { house, label, fresh };
+}
+
+const server = (house: House) => house.app.health().electrum.servers[0];
+
+async function expectPaid({ house, fresh }: Stage): Promise<void> {
+  expect(server(house)).toMatchObject({ state: 'live', pin: fresh.sha256 });
+  expect(server(house)).not.toHaveProperty('certificate_refused');
+  const address = await house.newAddress();
+  house.pay(address, 20_000);
+  await house.settle();
+  expect(house.statuses(address)).toEqual(['0']);
+}
+
+describe('a changed certificate', () => {
+  test('that is accepted in the dashboard makes the next connection succeed, at once', async () => {
+    const stage = await withChangedCertificate();
+    const { house, label, fresh } = stage;
+    const visitor = await signedIn(house);
+    const { text } = await visitor.get(page);
+    expect(text).toContain('Accept its new certificate');
+    expect(text).toContain(fresh.sha256);
+    expect((await visitor.submit(page, 'accept', { server: label })).status).toBe(303);
+    // The clock stands still.
+    await untilReady(house);
+    await expectPaid(stage);
+    expect((await visitor.get(page)).text).not.toContain('Accept its new certificate');
+    const audit = (await visitor.get('/dashboard/settings/audit')).text;
+    expect(audit).toContain('server.forget');
+  });
+
+  test('that is accepted by command needs no restart', async () => {
+    const stage = await withChangedCertificate();
+    const { house, label } = stage;
+    const { stdout } = await runCli(['servers', 'forget', label, '--db', house.path]);
+    expect(stdout).toContain('a running paygate begins anew with it');
+    await house.world.advance(1_000);
+    await untilReady(house);
+    await expectPaid(stage);
+  });
+
+  test('is not accepted while the clock of the machine is wrong', async () => {
+    const { house, label } = await withChangedCertificate();
+    house.world.jumpWallClock(-3 * 60 * minuteMs);
+    const visitor = await signedIn(house);
+    const { status, text } = await visitor.submit(page, 'accept', { server: label });
+    expect(status).toBe(409);
+    expect(text).toContain('No certificate is accepted: the clock of this machine is wrong');
+    expect((await visitor.get('/dashboard')).text).toContain('data-alarm="clock-wrong"');
+    expect(server(house)).toMatchObject({ certificate_refused: true });
+  });
+
+  test('that nobody accepts stays refused', async () => {
+    const { house } = await withChangedCertificate();
+    await house.world.advance(10 * minuteMs);
+    expect(server(house)).toMatchObject({ certificate_refused: true });
+    expect(house.app.health().electrum.server).toBeNull();
+  });
+});
+
+describe('a ban', () => {
+  /** Two servers, the first of which lied shortly before a restart. */
+  async function withBan() {
+    const house = await openHouse({ servers: 2 });
+    await untilReady(house);
+    await house.stop();
+    const [label = ''] = house.labels;
+    const ban = { until: house.world.now() + 3_600_000, reason: 'its branch was false' };
+    await house.withStore(({ servers }) => servers.setBan(label, ban, house.world.now()));
+    await house.start();
+    await untilReady(house);
+    expect(server(house)).toMatchObject({ state: 'banned', ban_reason: 'its branch was false' });
+    return { house, label, isLive: () => server(house)?.state === 'live' };
+  }
+
+  test('is lifted in the dashboard, at once and once', async () => {
+    const { house, label, isLive } = await withBan();
+    const visitor = await signedIn(house);
+    expect((await visitor.get(page)).text).toContain('Lift the ban');
+    expect((await visitor.submit(page, 'lift-ban', { server: label })).status).toBe(303);
+    await house.world.until(isLive, 'the connection');
+    expect(server(house)).not.toHaveProperty('banned_until');
+    expect((await visitor.get(page)).text).not.toContain('Lift the ban');
+    const form = new URLSearchParams({
+      ...{ token: visitor.formToken, do: 'lift-ban', server: label },
+    });
+    await visitor.get('/dashboard/settings');
+    form.set('token', visitor.formToken);
+    expect((await visitor.post(page, String(form))).status).toBe(404);
+  });
+
+  test('is lifted by command without a restart', async () => {
+    const { house, label, isLive } = await withBan();
+    await runCli(['servers', 'forget', label, '--db', house.path]);
+    await house.world.advance(1_000);
+    await house.world.until(isLive, 'the connection');
+  });
+});

@@ -1,0 +1,91 @@
+// Settings: what price sources said, and the log of changes, page by page.
+
+import { afterEach, expect, test } from 'vitest';
+import { parsePriceSource } from '../../src/price/sources.ts';
+import { closeHouses, openHouse } from '../support/house.ts';
+import { type Answer, type Receiver, startReceiver } from '../support/receiver.ts';
+import { signedIn } from '../support/visitor.ts';
+
+const sources: Receiver[] = [];
+afterEach(async () => {
+  await closeHouses();
+  for (const source of sources.splice(0)) await source.close();
+});
+
+const rates = '/dashboard/settings/rates';
+const audit = '/dashboard/settings/audit';
+
+const costs = (price: unknown): Answer => ({ status: 200, body: JSON.stringify({ EUR: price }) });
+
+/** The cells of a page's table, row by row. */
+const rowsOf = (text: string): string[][] =>
+  [...text.matchAll(/<tr>(.*?)<\/tr>/gs)].map(([, row = '']) =>
+    [...row.matchAll(/<td[^>]*>(.*?)<\/td>/gs)].map(([, cell = '']) => cell),
+  );
+
+test('what each source said last, which was left out and why; looking asks nobody', async () => {
+  const answers: Answer[] = [
+    costs(50_000),
+    costs('50010.5'),
+    costs(60_000),
+    { status: 500 },
+    costs('<b>'),
+    { status: 200, body: '{"USD":1}' },
+  ];
+  for (const answer of answers) sources.push(await startReceiver({ answer: () => answer }));
+  const priceSource = sources.map(({ origin }) => parsePriceSource(`${origin}/#{CODE}`));
+  const house = await openHouse({ config: { price: 'own', priceSource } });
+  const visitor = await signedIn(house);
+  const before = await visitor.get(rates);
+  expect(before.text.match(/not asked yet/g)).toHaveLength(answers.length);
+  expect(sources.map(({ requests }) => requests.length)).toEqual(answers.map(() => 0));
+  expect((await visitor.submit(rates, 'ask', { currency: 'eur' })).status).toBe(303);
+  const { text } = await visitor.get(rates);
+  const said = rowsOf(text).filter(({ length }) => length === 5);
+  expect(said.map((cells) => cells.slice(1, 4))).toEqual([
+    ['EUR', '50000.00', ''],
+    ['EUR', '50010.50', ''],
+    ['EUR', '60000.00', 'more than 5 % off the median'],
+    ['EUR', '–', 'it answered 500'],
+    ['EUR', '–', 'what it has is no price'],
+    ['EUR', '–', 'does not have this currency'],
+  ]);
+  expect(text).not.toContain('<b>');
+  // Once more within the minute: what was said is still good.
+  await visitor.submit(rates, 'ask', { currency: 'EUR' });
+  expect(sources.map(({ requests }) => requests.length)).toEqual(answers.map(() => 1));
+  const refused = await visitor.submit(rates, 'ask', { currency: 'EURO' });
+  expect([refused.status, refused.text.includes('ISO 4217')]).toEqual([400, true]);
+});
+
+test('prices that are switched off are said to be so', async () => {
+  const house = await openHouse({ config: { price: 'off' } });
+  const visitor = await signedIn(house);
+  expect((await visitor.get(rates)).text).toContain('Prices are switched off');
+  await visitor.get('/dashboard/settings');
+  const form = new URLSearchParams({ token: visitor.formToken, do: 'ask', currency: 'EUR' });
+  expect((await visitor.post(rates, String(form))).status).toBe(409);
+});
+
+test('the log of changes goes page by page, to its first entry', async () => {
+  const house = await openHouse();
+  await house.withStore(({ database, audit: log }) =>
+    database.write((tx) => {
+      for (let number = 1; number <= 120; number += 1) {
+        const entry = { keyId: null, storeId: null, action: `test.${number}.`, detail: {} };
+        log.note(tx, house.world.now(), entry);
+      }
+    }),
+  );
+  const visitor = await signedIn(house);
+  const seen: string[] = [];
+  let path: string | undefined = audit;
+  while (path !== undefined) {
+    const { text } = await visitor.get(path);
+    seen.push(...[...text.matchAll(/test\.\d+\./g)].map(([action]) => action));
+    path = /href="([^"]+)" rel="next"/.exec(text)?.[1]?.replaceAll('&amp;', '&');
+  }
+  const expected = Array.from({ length: 120 }, (_, place) => `test.${120 - place}.`);
+  expect(seen).toEqual(expected);
+  expect((await visitor.get(`${audit}?before=x`)).status).toBe(400);
+});

@@ -1,0 +1,209 @@
+// What payments were worth when they were first seen: asked of real sources on sockets, kept in the file,
+// and shown. Nobody waits for it.
+
+import { afterEach, describe, expect, test } from 'vitest';
+import type { Config } from '../../src/config.ts';
+import { parsePriceSource } from '../../src/price/sources.ts';
+import { runCli } from '../support/cli.ts';
+import { closeHouses, type House, openHouse, untilReady } from '../support/house.ts';
+import { type Answer, type Receiver, startReceiver } from '../support/receiver.ts';
+import { signedIn, type Visitor } from '../support/visitor.ts';
+
+const sources: Receiver[] = [];
+afterEach(async () => {
+  await closeHouses();
+  for (const source of sources.splice(0)) await source.close();
+});
+
+const home = '/dashboard';
+const minuteMs = 60_000;
+const rates = { status: 200, body: JSON.stringify({ EUR: 50_000, JPY: '7500000.5' }) };
+
+interface Shop {
+  readonly house: House;
+  readonly visitor: Visitor;
+}
+
+/** A shop whose prices come from two local sources. */
+async function openShop(
+  currency: string | null,
+  answer: () => Answer = () => rates,
+  config: Partial<Config> = {},
+): Promise<Shop> {
+  for (let count = 0; count < 2; count += 1) sources.push(await startReceiver({ answer }));
+  const priceSource = sources.map(({ origin }) => parsePriceSource(`${origin}/#{CODE}`));
+  const house = await openHouse({ config: { price: 'own', priceSource, ...config } });
+  await house.withStore(({ database, catalog }) =>
+    database.write((tx) => catalog.changeStore(tx, 1, { currency })),
+  );
+  await untilReady(house);
+  return { house, visitor: await signedIn(house) };
+}
+
+async function pay({ house }: Shop, valueSat = 20_000): Promise<string> {
+  const address = await house.newAddress();
+  house.pay(address, valueSat);
+  await house.settle();
+  return address;
+}
+
+/** The prices beside the payments, the newest first. */
+const priced = ({ house }: Shop): Promise<(number | null)[]> =>
+  house.withStore(async ({ paymentDesk }) =>
+    paymentDesk.list({ limit: 100 }).map(({ priceCents }) => priceCents),
+  );
+
+async function untilPriced(shop: Shop): Promise<void> {
+  while ((await priced(shop)).includes(null)) await shop.house.world.turn();
+}
+
+const asked = (): number[] => sources.map(({ requests }) => requests.length);
+
+test('a payment is shown with what it was worth, in the list, on its page and in the table', async () => {
+  const shop = await openShop('EUR');
+  const { house, visitor } = shop;
+  await pay(shop, 20_000);
+  await untilPriced(shop);
+  await pay(shop, 123_456);
+  await untilPriced(shop);
+  // The second one within the minute of the first.
+  expect(asked()).toEqual([1, 1]);
+  const { text } = await visitor.get(`${home}/payments`);
+  expect(text).toContain('10.00 EUR');
+  expect(text).toContain('61.73 EUR');
+  const page = await visitor.get(`${home}/payments/1`);
+  expect(page.text).toContain('10.00 EUR (a bitcoin cost 50000.00 EUR)');
+  const table = (await visitor.get(`${home}/payments/export`)).text.split('\r\n');
+  expect(table[0]).toMatch(/,replaced_by,currency,worth_when_seen,price_when_seen$/);
+  expect(table[1]).toMatch(/,123456,.*,EUR,61\.73,50000\.00$/);
+  expect(table[2]).toMatch(/,20000,.*,EUR,10\.00,50000\.00$/);
+  // What a payment was worth stays, whatever the store's currency is later.
+  await house.withStore(({ database, catalog }) =>
+    database.write((tx) => catalog.changeStore(tx, 1, { currency: 'JPY' })),
+  );
+  await pay(shop, 1_000);
+  await untilPriced(shop);
+  const { text: later } = await visitor.get(`${home}/payments`);
+  expect(later).toContain('10.00 EUR');
+  expect(later).toContain('<small>75 JPY</small>');
+});
+
+test('without a currency nobody is asked, and nothing is said of a price', async () => {
+  const shop = await openShop(null);
+  await pay(shop);
+  await shop.house.world.advance(3 * minuteMs);
+  expect(asked()).toEqual([0, 0]);
+  const { text } = await shop.visitor.get(`${home}/payments`);
+  expect(text).not.toContain('price');
+  expect((await shop.visitor.get(`${home}/payments/1`)).text).not.toContain('Worth');
+});
+
+describe('sources that give no price', () => {
+  test('delay neither payment nor callback', async () => {
+    const shop = await openShop('EUR', () => 'hang');
+    const address = await pay(shop);
+    shop.house.chain.mine(2);
+    await shop.house.settle();
+    expect(shop.house.statuses(address)).toEqual(['0', '2']);
+    await shop.house.world.until(() => asked().every((count) => count > 0), 'the question');
+    expect(await priced(shop)).toEqual([null]);
+    const { text } = await shop.visitor.get(`${home}/payments`);
+    expect(text).toContain('its price in EUR is asked for');
+  });
+
+  test('are asked again, at most once a minute, for ten minutes', async () => {
+    let answer: Answer = { status: 500 };
+    const shop = await openShop('EUR', () => answer);
+    await pay(shop);
+    await shop.house.world.until(() => asked().every((count) => count === 1), 'the question');
+    await shop.house.world.advance(5 * minuteMs);
+    expect(await priced(shop)).toEqual([null]);
+    for (const count of asked()) expect(count).toBeLessThanOrEqual(6);
+    answer = rates;
+    await shop.house.world.advance(2 * minuteMs);
+    await untilPriced(shop);
+    expect(await priced(shop)).toEqual([5_000_000]);
+  });
+
+  test('leave the payment without one after that, visibly and for good', async () => {
+    let answer: Answer = { status: 500 };
+    const shop = await openShop('EUR', () => answer);
+    await pay(shop);
+    await shop.house.world.advance(10 * minuteMs);
+    answer = rates;
+    await shop.house.world.advance(5 * minuteMs);
+    await pay(shop);
+    while ((await priced(shop))[0] === null) await shop.house.world.turn();
+    expect(await priced(shop)).toEqual([5_000_000, null]);
+    const no = 'no price in EUR could be had';
+    expect((await shop.visitor.get(`${home}/payments`)).text).toContain(no);
+    expect((await shop.visitor.get(`${home}/payments/1`)).text).toContain(no);
+    const table = (await shop.visitor.get(`${home}/payments/export`)).text.split('\r\n');
+    expect(table[2]).toMatch(/,20000,.*,EUR,,$/);
+  });
+
+  test('and prices that are switched off are nothing that payments wait for', async () => {
+    const shop = await openShop('EUR', () => rates, { price: 'off' });
+    const address = await pay(shop);
+    expect(shop.house.statuses(address)).toEqual(['0']);
+    expect(asked()).toEqual([0, 0]);
+  });
+});
+
+describe('a restart between sight and price', () => {
+  async function restarted(downMs: number): Promise<Shop> {
+    let answer: Answer = { status: 500 };
+    const shop = await openShop('EUR', () => answer);
+    await pay(shop);
+    await shop.house.world.until(() => asked().every((count) => count === 1), 'the question');
+    await shop.house.stop();
+    answer = rates;
+    await shop.house.world.advance(downMs);
+    await shop.house.start();
+    await untilReady(shop.house);
+    await shop.house.world.advance(minuteMs);
+    return shop;
+  }
+
+  test('loses nothing within ten minutes', async () => {
+    const shop = await restarted(5 * minuteMs);
+    await untilPriced(shop);
+    expect(await priced(shop)).toEqual([5_000_000]);
+  });
+
+  test('gives it no price of another time later', async () => {
+    const shop = await restarted(10 * minuteMs);
+    await pay(shop);
+    while ((await priced(shop))[0] === null) await shop.house.world.turn();
+    expect(await priced(shop)).toEqual([5_000_000, null]);
+  });
+});
+
+test('the currency is set and taken away by command and in the dashboard', async () => {
+  const { house, visitor } = await openShop(null);
+  const set = async (...options: string[]): Promise<unknown> => {
+    const { stdout } = await runCli([
+      ...['store', 'set', '1', '--db', house.path, '--json', ...options],
+    ]);
+    return (JSON.parse(stdout) as { currency: unknown }).currency;
+  };
+  expect(await set('--currency', 'eur')).toBe('EUR');
+  expect(await set('--name', 'Another')).toBe('EUR');
+  expect(await set('--no-currency')).toBeNull();
+  const fields = {
+    name: 'Shop',
+    'callback-url': `${house.receiver.origin}/cb`,
+    confirmations: '2',
+    'allow-private': 'on',
+    'allow-http': 'on',
+  };
+  const submit = (currency: string) =>
+    visitor.submit(`${home}/stores/1`, 'change', { ...fields, currency });
+  const refused = await submit('=EU');
+  expect([refused.status, refused.text.includes('ISO 4217')]).toEqual([400, true]);
+  const current = () => house.withStore(async ({ catalog }) => catalog.store(1).currency);
+  expect((await submit('chf')).status).toBe(303);
+  expect(await current()).toBe('CHF');
+  expect((await submit('')).status).toBe(303);
+  expect(await current()).toBeNull();
+});

@@ -1,0 +1,48 @@
+// A machine whose clock is wrong: that is said, nothing is signed, and no certificate is learnt. All else goes on.
+
+import { afterEach, expect, test } from 'vitest';
+import { createServerMemory } from '../../src/watcher/server-memory.ts';
+import { cleanUp } from '../support/files.ts';
+import { closeHouses, type House, openHouse, untilReady } from '../support/house.ts';
+import { openTestStore } from '../support/store.ts';
+
+afterEach(closeHouses);
+afterEach(cleanUp);
+
+const hourMs = 3_600_000;
+
+async function pay(house: House): Promise<Readonly<Record<string, string | undefined>>> {
+  house.pay(await house.newAddress(), 5_000);
+  await house.settle();
+  return house.receiver.requests.at(-1)?.headers ?? {};
+}
+
+test('behind the newest block: callbacks go out unsigned, and that is said until it is right', async () => {
+  const house = await openHouse();
+  await untilReady(house);
+  house.chain.mine(1);
+  await house.settle();
+  expect(await pay(house)).toHaveProperty('webhook-signature');
+  house.world.jumpWallClock(-3 * hourMs);
+  expect(house.app.health().warnings).toEqual([
+    expect.stringContaining('the clock of this machine is wrong'),
+  ]);
+  const headers = await pay(house);
+  expect(headers['webhook-id']).toMatch(/./);
+  expect(headers).not.toHaveProperty('webhook-signature');
+  expect(headers).not.toHaveProperty('webhook-timestamp');
+  house.world.jumpWallClock(3 * hourMs);
+  expect(house.app.health().warnings).toEqual([]);
+  expect(await pay(house)).toHaveProperty('webhook-signature');
+});
+
+test('no certificate is learnt meanwhile', async () => {
+  const { servers } = await openTestStore();
+  let isClockWrong = true;
+  const memory = createServerMemory({ servers, now: () => 1, isClockWrong: () => isClockWrong });
+  await memory.learn('ssl://a:1', { kind: 'valid' });
+  expect(memory.trust('ssl://a:1')).toBeUndefined();
+  isClockWrong = false;
+  await memory.learn('ssl://a:1', { kind: 'valid' });
+  expect(memory.trust('ssl://a:1')).toEqual({ kind: 'valid' });
+});
