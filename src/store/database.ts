@@ -52,7 +52,7 @@ export interface Database {
   write<T>(work: (tx: Tx) => T): Promise<T>;
   /** Whether another process has committed to the file since the last call. */
   changedElsewhere(): boolean;
-  /** Moves the write-ahead log into the main file. False while a reader is in the way. */
+  /** Moves the write-ahead log into the main file. False while a reader or a full disk is in the way. */
   checkpoint(): boolean;
   /** Another text after anything was written to the file, by this process or another. */
   changes(): string;
@@ -172,10 +172,7 @@ function wrap(sqlite: Sqlite, options: DatabaseOptions): Database {
       seenVersion = version;
       return changed;
     },
-    checkpoint() {
-      const [result] = sqlite.pragma('wal_checkpoint(TRUNCATE)') as { busy: number }[];
-      return result?.busy === 0;
-    },
+    checkpoint: () => checkpoint(sqlite, options),
     changes: () => `${totalChanges.get()} ${dataVersion(sqlite)}`,
     backup: (target, pace) => writeBackup(sqlite, target, pace),
     bytes: () => statSync(options.path).size,
@@ -189,6 +186,18 @@ function wrap(sqlite: Sqlite, options: DatabaseOptions): Database {
       sqlite.close();
     },
   };
+}
+
+function checkpoint(sqlite: Sqlite, { onFatal }: DatabaseOptions): boolean {
+  try {
+    const [result] = sqlite.pragma('wal_checkpoint(TRUNCATE)') as { busy: number }[];
+    return result?.busy === 0;
+  } catch (error) {
+    if (isLostSync(error)) onFatal?.(error as Error);
+    // The log holds everything until it can be moved.
+    if (/^SQLITE_(FULL|IOERR)/.test(sqliteCode(error))) return false;
+    throw error;
+  }
 }
 
 const dataVersion = (sqlite: Sqlite): number =>
