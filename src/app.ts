@@ -10,11 +10,12 @@ import { type CallbackDispatcher, createDispatcher } from './delivery/dispatcher
 import { createSender } from './delivery/sender.ts';
 import { newWebhookSecret } from './delivery/signature.ts';
 import { blindSkipAt, resume } from './domain/allocation.ts';
+import { clockFault } from './domain/clock.ts';
 import { builtInServers } from './electrum/servers.ts';
 import type { ServerAddress } from './electrum/trust.ts';
 import { PaygateError, reasonOf } from './errors.ts';
 import { createFeed, type Feed } from './http/feed.ts';
-import { createHealth, type HealthReport, hostWarnings } from './http/health.ts';
+import { clockWarnings, createHealth, type HealthReport, hostWarnings } from './http/health.ts';
 import type { Rates } from './http/limits.ts';
 import {
   createHttp,
@@ -54,6 +55,8 @@ export interface App {
 export interface AppOptions {
   /** The file is no longer certain (a failed fsync): the process must end at once. */
   readonly onFatal: (error: Error) => void;
+  /** Epoch ms before which no clock is right; any may be without it. */
+  readonly earliest?: number;
 }
 
 /** Below this much free disk no address is issued: what is owed must still find room. */
@@ -95,7 +98,8 @@ export async function buildApp(config: Config, world: World, options: AppOptions
     const prices = pricesFor(config, world);
     mark = openHighwater(config.db, store.instance);
     const copied = await resumeCounters(store, mark, world);
-    return join({ config, world, store, network, servers, prices, copied, feed }, release);
+    const parts = { config, world, network, servers, prices, copied, feed };
+    return join({ ...parts, ...underClock(store, world, options) }, release);
   } catch (error) {
     await release();
     throw error;
@@ -173,16 +177,21 @@ interface Parts {
   readonly prices: Prices | undefined;
   readonly copied: string | undefined;
   readonly feed: Feed;
+  /** Why the wall clock cannot be right. */
+  readonly wrongClock: () => string | undefined;
 }
 
 function join(parts: Parts, release: () => Promise<void>): App {
-  const { config, world, store, network, servers, prices, copied } = parts;
+  const { config, world, store, network, servers, prices, copied, wrongClock } = parts;
   let listening: Listening | undefined;
   const sender = createSender(world, {
     version: version.split('.').slice(0, 2).join('.'),
     listeners: () => (listening ? [{ host: config.listen.host, port: listening.port }] : []),
   });
-  const dispatcher = createDispatcher({ ...store, world, sender });
+  const dispatcher = createDispatcher({
+    ...{ ...store, world, sender },
+    isHeld: () => wrongClock() !== undefined,
+  });
   const watcher = createWatcher({
     world,
     store,
@@ -199,6 +208,7 @@ function join(parts: Parts, release: () => Promise<void>): App {
   const unlisted = createUnlisted({ ...clocks, ...apiSettings(config), log: world.log });
   const gapWarnings = createGapWarnings({ ...clocks, ...apiSettings(config), store });
   const others = [
+    () => clockWarnings(wrongClock()),
     snapshots.warnings,
     gapWarnings,
     unlisted.warnings,
@@ -239,6 +249,23 @@ function join(parts: Parts, release: () => Promise<void>): App {
       await dispatcher.idle();
     },
   };
+}
+
+/** While the clock is wrong no certificate is learnt: it cannot be told whether one is valid. */
+function underClock(
+  store: Store,
+  world: World,
+  { earliest = 0 }: AppOptions,
+): Pick<Parts, 'store' | 'wrongClock'> {
+  function wrongClock(): string | undefined {
+    const tip = store.headers.tip();
+    const newestBlock = tip && tip.header.time * 1000;
+    return clockFault({ now: world.now(), earliest, newestBlock });
+  }
+  const learn: Store['servers']['learn'] = async (...learnt) => {
+    if (wrongClock() === undefined) await store.servers.learn(...learnt);
+  };
+  return { store: { ...store, servers: { ...store.servers, learn } }, wrongClock };
 }
 
 interface Served extends Pick<ServerOptions, 'health' | 'unlisted' | 'pages'> {

@@ -8,7 +8,7 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { type Listen, type LogLevel, logLevels, parseListen } from '../config.ts';
 import { reasonOf } from '../errors.ts';
 import { type Sandbox, startSandbox } from '../sandbox-app.ts';
-import { version } from '../version.ts';
+import { madeAfter, version } from '../version.ts';
 import { createNodeWorld } from '../world-node.ts';
 import { endAtOnce, stopOnSignal } from './running.ts';
 
@@ -53,7 +53,7 @@ async function run({ db, listen, shop, logLevel }: Given): Promise<void> {
   const path = db ?? join(folder ?? '', 'paygate.db');
   try {
     const sandbox = await startSandbox(
-      { db: path, api: listen, shop, onFatal: endAtOnce(world) },
+      { db: path, api: listen, shop, onFatal: endAtOnce(world), earliest: madeAfter },
       world,
     );
     const stopped = stopOnSignal(() => sandbox.stop(), world);

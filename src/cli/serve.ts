@@ -10,7 +10,7 @@ import {
   options,
   readConfig,
 } from '../config.ts';
-import { version } from '../version.ts';
+import { madeAfter, version } from '../version.ts';
 import { createNodeWorld } from '../world-node.ts';
 import { hostOf, linkMinutes } from './admin.ts';
 import { endAtOnce, stopOnSignal } from './running.ts';
@@ -68,7 +68,10 @@ const given = (flags: Partial<Record<OptionName, string | string[]>>): Given =>
 
 async function serve(config: Config): Promise<void> {
   const world = createNodeWorld({ logLevel: config.logLevel });
-  const app = await buildApp(config, world, { onFatal: endAtOnce(world) });
+  const app = await buildApp(config, world, {
+    onFatal: endAtOnce(world),
+    earliest: madeAfter,
+  });
   const stopped = stopOnSignal(() => app.stop(), world);
   try {
     const { port } = await app.start();

@@ -23,7 +23,7 @@
 //   held back, and one a minute goes out to see.
 // - A failed attempt never ends the pump, and the pump never spins: it goes round only for a wake.
 
-import { isWaitOver, nextAttempt } from '../domain/retry.ts';
+import { isWaitOver, longestWaitMs, nextAttempt } from '../domain/retry.ts';
 import { reasonOf } from '../errors.ts';
 import type { Database } from '../store/database.ts';
 import type { Claimed, Next, Outbox } from '../store/outbox.ts';
@@ -78,6 +78,8 @@ export interface DispatcherParts {
   readonly database: Pick<Database, 'write'>;
   readonly outbox: Outbox;
   readonly sender: Sender;
+  /** While it says so nothing is signed or sent: what is owed waits. */
+  readonly isHeld?: () => boolean;
   readonly limits?: DeliveryLimits;
 }
 
@@ -112,9 +114,11 @@ class Engine implements CallbackDispatcher {
   async start(): Promise<void> {
     const { database, outbox, world } = this.#parts;
     await database.write((tx) => outbox.releaseLeases(tx));
+    await this.#recall();
     this.#cancels = [
       world.schedule(everySecond, () => this.tick()),
       world.schedule(everyHour, () => this.#track(this.#fold())),
+      world.schedule(everyHour, () => this.#track(this.#recall())),
     ];
     this.#track(this.#fold());
     this.wake();
@@ -170,7 +174,7 @@ class Engine implements CallbackDispatcher {
   async #claim(): Promise<void> {
     const { database, outbox, world } = this.#parts;
     const limit = this.#limits.inFlight - this.#inFlight.size;
-    if (limit <= 0) return;
+    if (limit <= 0 || this.#parts.isHeld?.()) return;
     try {
       const monotonic = world.monotonic();
       const allow = (url: string, wanted: number, underWay: number) =>
@@ -253,8 +257,19 @@ class Engine implements CallbackDispatcher {
     }
   }
 
+  /** What was put off by a clock that was ahead, perhaps by years, is due now. */
+  async #recall(): Promise<void> {
+    const { database, outbox, world } = this.#parts;
+    try {
+      await database.write((tx) => outbox.recall(tx, world.now(), longestWaitMs));
+    } catch (error) {
+      world.log.error('due times could not be looked through', { reason: reasonOf(error) });
+    }
+  }
+
   #isDue(): boolean {
-    const { world, outbox } = this.#parts;
+    const { world, outbox, isHeld } = this.#parts;
+    if (isHeld?.()) return false;
     const [now, monotonic] = [world.now(), world.monotonic()];
     const dueAt = outbox.nextDueAt(now, (url) => this.#breaker.isHeld(url, monotonic));
     return dueAt !== undefined && dueAt <= now;

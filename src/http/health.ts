@@ -118,6 +118,14 @@ export const hostWarnings = (hosts: readonly DownHost[]): string[] =>
       `${host} cannot be reached: ${waiting} callback(s) wait for it, and one a minute goes out to see`,
   );
 
+/** @param fault why the wall clock cannot be right, if it cannot */
+export const clockWarnings = (fault: string | undefined): string[] =>
+  fault === undefined
+    ? []
+    : [
+        `${fault}: set it (NTP); until then no callback is signed and sent, and no certificate learnt`,
+      ];
+
 const heldAdvice =
   'see which chain is right (your own node, an explorer) and take a server that is wrong off --electrum; ' +
   '`paygate servers follow` accepts a deep branch';

@@ -87,6 +87,8 @@ export interface HouseOptions {
   readonly file?: { readonly path: string; readonly apiKey: string };
   /** Settings that differ from those of a test: no limits, no trusted proxy. */
   readonly config?: Partial<Config>;
+  /** Before which no clock is right; the test's own clock always is without it. */
+  readonly earliest?: number;
   /** Called before paygate starts, with a chain that has coins. */
   readonly before?: (chain: SimulatedChain) => void;
 }
@@ -170,6 +172,7 @@ export async function openHouse(options: HouseOptions = {}): Promise<House> {
     receiver,
     path,
     config: options.config,
+    earliest: options.earliest,
     ...(file === undefined ? {} : { apiKey: file.apiKey }),
   });
   cleanups.push(() => house.stop());
@@ -188,6 +191,7 @@ interface Built {
   readonly path: string;
   readonly apiKey?: string;
   readonly config?: Partial<Config> | undefined;
+  readonly earliest?: number | undefined;
 }
 
 function createHouse(built: Built): House {
@@ -262,6 +266,7 @@ function createHouse(built: Built): House {
       house.told().flatMap(({ addr, status }) => (addr === address ? [status] : [])),
     async start() {
       app = await buildApp(config, world, {
+        earliest: built.earliest ?? 0,
         onFatal: (error) => {
           throw error;
         },
