@@ -2,37 +2,30 @@
 // its folder is written down once, and for each step of it a disk that lost its power there is laid out and
 // opened. What was answered before is on it, no address is issued again, nothing is half.
 
-import { createHash } from 'node:crypto';
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
 import { resume } from '../../src/domain/allocation.ts';
 import { openHighwater } from '../../src/store/highwater.ts';
 import { openStore, type Store } from '../../src/store/open.ts';
 import { createRandom } from '../simulation/random.ts';
-import { startChildWith } from '../support/child.ts';
 import { cleanUp, connectionOf, tempFolder, whenOver } from '../support/files.ts';
 import { shopOn } from '../support/ledger.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { openTestStore } from '../support/store.ts';
 import { chainOf } from '../unit/sandbox/support.ts';
-import { Disk, type Luck, lucks, type Remains } from './shim/disk.ts';
-import { readLog, type Step } from './shim/log.ts';
-import { buildShim, noShim } from './shim/shim.ts';
+import { Disk, type Luck, lucks } from './shim/disk.ts';
+import { layOut, printOf } from './shim/lay-out.ts';
+import type { Step } from './shim/log.ts';
+import { noShim } from './shim/shim.ts';
+import { type Watched, watch } from './shim/watch.ts';
 import { howMany, unless } from './thorough.ts';
 
 afterEach(cleanUp);
 
 const program = join(import.meta.dirname, 'shop.ts');
 
-interface Recorded {
-  readonly folder: string;
-  readonly before: Map<string, { inode: string; bytes: Buffer }>;
-  readonly steps: Step[];
-}
-
 /** Runs the shop with its writes watched. */
-async function record(rounds: number): Promise<Recorded> {
+async function record(rounds: number): Promise<Watched> {
   const receiver = await startReceiver();
   whenOver(() => receiver.close());
   const { path, ...store } = await openTestStore();
@@ -45,23 +38,7 @@ async function record(rounds: number): Promise<Recorded> {
   });
   await shopOn({ path, ...store }, chainOf(110)).follow();
   await store.database.close();
-  const folder = dirname(path);
-  const before = filesOf(folder);
-  const log = join(tempFolder(), 'log');
-  const env = { LD_PRELOAD: buildShim(tempFolder()), FAULTS_ROOT: folder, FAULTS_LOG: log };
-  const child = startChildWith(env, program, path, `${rounds}`);
-  const { by, errors } = await child.ended;
-  const said = await child.rest();
-  expect({ by, errors, last: said.at(-1) }).toEqual({ by: 0, errors: '', last: 'closed' });
-  return { folder, before, steps: readLog(log) };
-}
-
-function filesOf(folder: string): Recorded['before'] {
-  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' });
-  const paths = names.map((name) => join(folder, name)).filter((path) => statSync(path).isFile());
-  return new Map(
-    paths.map((path) => [path, { inode: `${statSync(path).ino}`, bytes: readFileSync(path) }]),
-  );
+  return watch(program, path, `${rounds}`);
 }
 
 /** What somebody outside relies on. */
@@ -79,34 +56,6 @@ function promise(promised: Promised, text: string): void {
     if (what === 'paid') promised.paid.set(Number(id), Number(status));
     if (what === 'delivered') promised.delivered.add(Number(id));
   }
-}
-
-/** Lays out what is left, over what lay there before. */
-function layOut(folder: string, from: string, { files, names }: Remains): void {
-  for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true });
-  const inodes = new Map<string, string>();
-  for (const [path, inode] of names) {
-    // Who reads it next begins it anew, as after a start of the machine.
-    if (path.endsWith('-shm')) continue;
-    const target = join(folder, path.slice(from.length));
-    mkdirSync(dirname(target), { recursive: true });
-    writeFileSync(target, files.get(inode) ?? '');
-    inodes.set(inode, `${statSync(target).ino}`);
-  }
-  renameInodes(join(folder, '.paygate-mark/paygate.db'), inodes);
-}
-
-/** On the disk that lost its power each file has the inode that it had; here they are others. */
-function renameInodes(mark: string, inodes: ReadonlyMap<string, string>): void {
-  const bytes = statSync(mark, { throwIfNoEntry: false })
-    ? readFileSync(mark, 'latin1')
-    : undefined;
-  if (bytes === undefined) return;
-  const renamed = bytes.replace(/"(databaseInode|markInode)":"(\d+)"/g, (whole, name, inode) => {
-    const now = inodes.get(inode);
-    return now === undefined ? whole : `"${name}":"${now}"`;
-  });
-  writeFileSync(mark, renamed, 'latin1');
 }
 
 /** Opens it as a start does, and holds it against what was promised. */
@@ -182,14 +131,6 @@ function expectWhole(store: Store, { paid, delivered }: Promised): void {
   expect([...delivered].filter((id) => !recorded.has(id))).toEqual([]);
 }
 
-const fingerprint = ({ files, names }: Remains, promised: Promised): string => {
-  const hash = createHash('sha1');
-  for (const [path, inode] of [...names].sort()) {
-    if (!path.endsWith('-shm')) hash.update(`${path}\0`).update(files.get(inode) ?? '');
-  }
-  return `${hash.digest('hex')} ${promised.issued.size} ${[...promised.paid.values()]} ${promised.delivered.size}`;
-};
-
 it.skipIf(unless(noShim))(
   'a loss of power anywhere takes nothing back and leaves nothing half',
   async () => {
@@ -208,7 +149,8 @@ it.skipIf(unless(noShim))(
       if (step.kind === 'say') promise(promised, step.text);
       for (const luck of disk.inDoubt === 0 ? (['nothing'] as const) : variants) {
         const remains = disk.remains(luck, random);
-        const print = fingerprint(remains, promised);
+        const { issued, paid, delivered } = promised;
+        const print = `${printOf(remains)} ${issued.size} ${[...paid.values()]} ${delivered.size}`;
         if (seen.has(print)) continue;
         seen.add(print);
         layOut(here, folder, remains);
