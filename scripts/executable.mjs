@@ -13,6 +13,7 @@ const { values } = parseArgs({
   },
 });
 const { arch, out: outfile } = values;
+if (arch !== 'x64' && arch !== 'arm64') throw new Error(`--arch: x64 or arm64, not ${arch}`);
 
 const { stripped } = await makeExecutable({ arch, node: await nodeFor(arch), outfile });
 console.log(`${outfile}: ${Math.round(statSync(outfile).size / 1e6)} MB`);

@@ -1,5 +1,6 @@
 // Runs a program from its sources: node scripts/run.mjs PROGRAM.ts [ARGUMENT]…
 
+import { rmSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { buildSync } from 'esbuild';
@@ -7,7 +8,9 @@ import { bundling } from './bundling.mjs';
 
 const [program = '', ...args] = process.argv.slice(2);
 const folder = basename(resolve(program, '..'));
-const outfile = resolve('dist/run', folder, `${basename(program, '.ts')}.mjs`);
+// Of this process alone: several may run at a time.
+const outfile = resolve('dist/run', folder, `${basename(program, '.ts')}-${process.pid}.mjs`);
+process.once('exit', () => rmSync(outfile, { force: true }));
 
 // A module, which may wait at its top level; the libraries in it that are none ask for `require`.
 /** @type {import('esbuild').BuildOptions} */

@@ -9,7 +9,6 @@ import type { DashboardOptions } from './dashboard/visit.ts';
 import { type CallbackDispatcher, createDispatcher } from './delivery/dispatcher.ts';
 import { createSender } from './delivery/sender.ts';
 import { newWebhookSecret } from './delivery/signature.ts';
-import { blindSkipAt, resume } from './domain/allocation.ts';
 import { clockFault } from './domain/clock.ts';
 import { builtInServers } from './electrum/servers.ts';
 import type { ServerAddress } from './electrum/trust.ts';
@@ -31,9 +30,8 @@ import { builtInSources } from './price/sources.ts';
 import { inspectFile, lockForServer } from './store/file.ts';
 import { beginAt, followedNetwork } from './store/headers.ts';
 import { type Highwater, openHighwater } from './store/highwater.ts';
-import { issuingRate } from './store/issuing.ts';
 import { openStore, type Store } from './store/open.ts';
-import { noteCopied } from './store/settings.ts';
+import { resumeCounters } from './store/resume.ts';
 import { createSnapshots, type Snapshots } from './store/snapshots.ts';
 import { version } from './version.ts';
 import { createWatcher, type Watcher } from './watcher/watcher.ts';
@@ -77,6 +75,7 @@ export async function buildApp(config: Config, world: World, options: AppOptions
   const lock = lockForServer(config.db);
   let store: Store | undefined;
   let mark: Highwater | undefined;
+  let floors: ReadonlyMap<string, number> = new Map();
   const feed = createFeed((paymentId) => store?.receipts.byId(paymentId));
   async function release(): Promise<void> {
     await store?.database.close();
@@ -90,6 +89,7 @@ export async function buildApp(config: Config, world: World, options: AppOptions
       network: config.network,
       newInstance: () => Buffer.from(world.randomBytes(16)).toString('hex'),
       beforeCommit: (raises) => mark?.raise(raises),
+      floorOf: (wallet) => floors.get(wallet) ?? 0,
       onPayment: (paymentId) => feed.changed(paymentId),
       onFatal: options.onFatal,
     });
@@ -97,7 +97,9 @@ export async function buildApp(config: Config, world: World, options: AppOptions
     const servers = serversFor(network.name, config);
     const prices = pricesFor(config, world);
     mark = openHighwater(config.db, store.instance);
-    const copied = await resumeCounters(store, mark, world);
+    const resumed = await resumeCounters(store, mark, world);
+    ({ floors } = resumed);
+    const { copied } = resumed;
     const parts = { config, world, network, servers, prices, copied, feed };
     return join({ ...parts, ...underClock(store, world, options) }, release);
   } catch (error) {
@@ -123,49 +125,6 @@ function pricesFor({ price = 'off', priceSource = [] }: Config, world: World): P
   }
   const sources = price === 'own' ? priceSource : [...builtInSources, ...priceSource];
   return createPrices({ world, sources });
-}
-
-/**
- * Goes on where the counters must go on, and says so when the file is a copy of another.
- * @returns the warning for the operator, if there is one
- */
-async function resumeCounters(
-  store: Store,
-  mark: Highwater,
-  world: World,
-): Promise<string | undefined> {
-  const { catalog, addresses, database } = store;
-  const counters = catalog.wallets().map(({ id, nextIndex }) => ({
-    walletId: id,
-    nextIndex,
-    used: addresses.isUsed(id),
-  }));
-  const resumption = resume(counters, mark.reading, (walletId) =>
-    blindSkipAt(issuingRate(store, walletId, world.now())),
-  );
-  // First, for a crash after the skip, whose mark is genuine, must not end the question.
-  if (resumption.kind === 'copy' && resumption.blind) {
-    await database.write((tx) => addresses.requireScan(tx));
-  }
-  await database.write((tx) => {
-    for (const { walletId, to } of resumption.skips) {
-      addresses.skip(tx, world.now(), walletId, to);
-    }
-    if (resumption.kind === 'copy') noteCopied(tx, catalog, world.now());
-  });
-  // From now on the mark is that of this very file.
-  mark.raise([]);
-  if (resumption.kind === 'continue') return undefined;
-  const skips = resumption.skips.map(({ walletId, from, to }) => ({ walletId, from, to }));
-  world.log.warn('this database is a copy, indexes were skipped', {
-    reason: resumption.reason,
-    skips,
-  });
-  const gap = Math.max(0, ...skips.map(({ from, to }) => to - from));
-  return (
-    `this database is a copy (${resumption.reason}): ${gap} addresses were skipped, ` +
-    `set the gap limit of the merchant's wallet to ${gap + 20} or more`
-  );
 }
 
 interface Parts {

@@ -78,6 +78,7 @@ async function startHosts() {
   const counts = { healthy: 0, hanging: 0, failing: 0 };
   /** @type {() => void} */
   let onHealthy = () => {};
+  /** @type {import('node:http').Server[]} */
   const servers = [];
   for (let number = 1; number <= HOSTS; number += 1) {
     const kind = kindOf(number);

@@ -3,19 +3,21 @@
 // servers of 64 KiB. https://refspecs.linuxfoundation.org/elf/gabi4+/ch5.pheader.html
 
 const loadable = 1;
-const largestPage = { x64: 4096n, arm64: 65_536n };
-const machines = { 62: 'x64', 183: 'arm64' };
+/** By the machine that an ELF file names: x64, arm64. */
+const largestPage = new Map([
+  [62, 4096n],
+  [183, 65_536n],
+]);
 
 /**
  * @param {Buffer} program a 64-bit little-endian ELF file
  * @throws {Error} which names the segment
  */
 export function assertLoadable(program) {
-  const arch = machines[program.readUInt16LE(18)];
-  if (program.toString('latin1', 0, 4) !== '\x7fELF' || arch === undefined) {
+  const page = largestPage.get(program.readUInt16LE(18));
+  if (program.toString('latin1', 0, 4) !== '\x7fELF' || page === undefined) {
     throw new Error('not a program for x64 or arm64');
   }
-  const page = largestPage[arch];
   const start = Number(program.readBigUInt64LE(32));
   const size = program.readUInt16LE(54);
   const count = program.readUInt16LE(56);

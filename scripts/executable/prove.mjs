@@ -8,7 +8,7 @@ import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { promisify } from 'node:util';
 
-const [database, ...command] = process.argv.slice(2);
+const [database = '', program = '', ...before] = process.argv.slice(2);
 // BIP84's own vector, whose first address every wallet shows.
 const account =
   'zpub6rFR7y4Q2AijBEqTUquhVz398htDFrtymD9xYYfG1m4wAcvPhXNfE3EfH1r1ADqtfSdVCToUG868RvUUkgDKf31mGDtKsAYz2oz2AGutZYs';
@@ -16,7 +16,6 @@ const firstAddress = 'bc1qcr8te4kr609gcawutmrza0j4xv80jy8z306fyu';
 
 /** @param {string[]} words */
 async function paygate(...words) {
-  const [program, ...before] = command;
   const { stdout } = await promisify(execFile)(program, [...before, ...words]);
   return stdout;
 }
@@ -30,7 +29,11 @@ async function freePort() {
   return port;
 }
 
-/** @param {string} url */
+/**
+ * @param {string} url
+ * @param {Record<string, string>} headers
+ * @returns {Promise<any>}
+ */
 async function ask(url, headers = {}) {
   const answer = await fetch(url, { headers });
   if (!answer.ok) throw new Error(`${url}: ${answer.status} ${await answer.text()}`);
@@ -52,7 +55,6 @@ const port = await freePort();
 const listen = `127.0.0.1:${port}`;
 // Nobody listens there: an address needs no server, and this must not reach out.
 const server = ['--electrum', 'tcp://127.0.0.1:1', '--log-level', 'error'];
-const [program, ...before] = command;
 const startedAt = performance.now();
 const child = spawn(
   program,
@@ -69,7 +71,7 @@ try {
   const { address } = await ask(`http://${listen}/api/new_address`, headers);
   if (address !== firstAddress) throw new Error(`issued ${address}, not ${firstAddress}`);
   const { version } = await ask(`http://${listen}/healthz`);
-  const residentMegabytes = Math.round(residentBytes(child.pid) / 1e6);
+  const residentMegabytes = Math.round(residentBytes(child.pid ?? 0) / 1e6);
   console.log(JSON.stringify({ address, version, startMs, residentMegabytes }));
 } finally {
   child.kill('SIGTERM');

@@ -9,6 +9,7 @@ import { createLive } from './live.ts';
 import { addressPage } from './pages/address.tsx';
 import { addressesPage } from './pages/addresses.tsx';
 import { auditPage } from './pages/audit.tsx';
+import { backupsPage } from './pages/backups.tsx';
 import { callbackPage } from './pages/callback.tsx';
 import { callbacksPage } from './pages/callbacks.tsx';
 import { enterPage } from './pages/enter.tsx';
@@ -55,6 +56,7 @@ export const pages: readonly Page[] = [
   storeWalletPage,
   settingsPage,
   auditPage,
+  backupsPage,
 ];
 
 /** Passwords that one client may try. */

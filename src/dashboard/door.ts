@@ -140,6 +140,7 @@ async function act(visit: Visit, page: Page): Promise<Response> {
     if (session !== undefined) await noteSeen(visit, session);
     const outcome = await action(asked);
     if ('show' in outcome) return send(context, outcome.show);
+    if ('send' in outcome) return outcome.send;
     return context.redirect(outcome.to, 303);
   } catch (error) {
     if (!(error instanceof PaygateError) || error.code === 'internal') throw error;

@@ -56,8 +56,11 @@ export interface Visit {
 
 export type Markup = HtmlEscapedString | Promise<HtmlEscapedString>;
 
-/** `to`: the page to look at next; `show`: something that is shown this once. */
-export type Outcome = { readonly to: string } | { readonly show: Markup };
+/** `to`: the page to look at next; `show`: something that is shown this once; `send`: a file. */
+export type Outcome =
+  | { readonly to: string }
+  | { readonly show: Markup }
+  | { readonly send: Response };
 
 export type Action = (visit: Visit) => Promise<Outcome>;
 

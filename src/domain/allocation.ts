@@ -2,9 +2,21 @@
 // rises, and a mark outside the database remembers how far it rose, so that a database that is a
 // copy of an older one (a restored backup) can be told from one that merely crashed.
 
+import { sha256 } from '@noble/hashes/sha2.js';
+import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
+
+/**
+ * What the mark calls a wallet: 16 hex digits of its normalised descriptor. Not its row, whose number
+ * another wallet may get in a restored database that does not know it.
+ */
+export const markName = (descriptor: string): string =>
+  bytesToHex(sha256(utf8ToBytes(descriptor))).slice(0, 16);
+
 /** A wallet's counter as the database has it. */
 export interface Counter {
   readonly walletId: number;
+  /** Its name in the mark. */
+  readonly wallet: string;
   readonly nextIndex: number;
   /** Whether an index of it was ever issued or skipped. */
   readonly used: boolean;
@@ -12,6 +24,14 @@ export interface Counter {
 
 /** The last raise of a counter that the mark remembers, written just before its commit. */
 export interface Raise {
+  /** Its name in the mark. */
+  readonly wallet: string;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Indexes of a wallet that are taken for issued: from one to the one before another. */
+export interface Skip {
   readonly walletId: number;
   readonly from: number;
   readonly to: number;
@@ -26,14 +46,22 @@ export interface MarkReading {
   readonly raises: readonly Raise[];
 }
 
-export type Resumption =
+export type Resumption = Decision & {
+  /**
+   * Wallets that this database does not know: added after the backup that it was restored from. Should
+   * one be added again, it goes on at `to`.
+   */
+  readonly lost: readonly Raise[];
+};
+
+type Decision =
   /** This is the database that issued last. `skips` end a commit that a crash cut off. */
-  | { readonly kind: 'continue'; readonly skips: readonly Raise[] }
+  | { readonly kind: 'continue'; readonly skips: readonly Skip[] }
   /** This is a copy: others may hold addresses of the skipped indexes. */
   | {
       readonly kind: 'copy';
       readonly reason: string;
-      readonly skips: readonly Raise[];
+      readonly skips: readonly Skip[];
       /** No mark says how far the original went: the chain must be asked before the next address. */
       readonly blind: boolean;
     };
@@ -73,6 +101,20 @@ export function resume(
   mark: MarkReading | undefined,
   skipOf: (walletId: number) => number = () => blindSkip,
 ): Resumption {
+  const decision = decide(counters, mark, skipOf);
+  const blind = decision.kind === 'copy' && decision.blind;
+  const known = new Set(counters.map(({ wallet }) => wallet));
+  const lost = (mark?.raises ?? [])
+    .filter(({ wallet }) => !known.has(wallet))
+    .map((raise) => (blind ? { ...raise, from: raise.to, to: raise.to + blindSkip } : raise));
+  return { ...decision, lost };
+}
+
+function decide(
+  counters: readonly Counter[],
+  mark: MarkReading | undefined,
+  skipOf: (walletId: number) => number,
+): Decision {
   const used = counters.some((counter) => counter.used);
   if (mark === undefined) {
     if (!used) return { kind: 'continue', skips: [] };
@@ -91,7 +133,7 @@ export function resume(
   if (older === undefined) return { kind: 'continue', skips };
   return {
     kind: 'copy',
-    reason: `wallet ${older.walletId} stands at index ${older.from}, its mark is further`,
+    reason: `wallet ${older.walletId} stands at index ${older.nextIndex}, its mark is further`,
     skips,
     blind: false,
   };
@@ -101,17 +143,20 @@ export function resume(
 export function olderThan(
   counters: readonly Counter[],
   raises: readonly Raise[],
-): Raise | undefined {
-  return behind(counters, raises).find((skip) => {
-    const raise = raises.find((each) => each.walletId === skip.walletId);
-    return raise !== undefined && skip.from < raise.from;
+): Counter | undefined {
+  return counters.find(({ wallet, nextIndex }) => {
+    const raise = raiseOf(wallet, raises);
+    return raise !== undefined && nextIndex < raise.from;
   });
 }
 
+const raiseOf = (wallet: string, raises: readonly Raise[]): Raise | undefined =>
+  raises.find((raise) => raise.wallet === wallet);
+
 /** Counters below the mark, each to be raised to it. */
-function behind(counters: readonly Counter[], raises: readonly Raise[]): Raise[] {
-  return counters.flatMap(({ walletId, nextIndex }) => {
-    const to = raises.find((raise) => raise.walletId === walletId)?.to ?? 0;
+function behind(counters: readonly Counter[], raises: readonly Raise[]): Skip[] {
+  return counters.flatMap(({ walletId, wallet, nextIndex }) => {
+    const to = raiseOf(wallet, raises)?.to ?? 0;
     return nextIndex < to ? [{ walletId, from: nextIndex, to }] : [];
   });
 }
@@ -121,9 +166,9 @@ function copy(
   counters: readonly Counter[],
   raises: readonly Raise[],
   skipOf: (walletId: number) => number,
-): Resumption {
-  const skips = counters.map(({ walletId, nextIndex }) => {
-    const marked = raises.find((raise) => raise.walletId === walletId)?.to ?? 0;
+): Decision {
+  const skips = counters.map(({ walletId, wallet, nextIndex }) => {
+    const marked = raiseOf(wallet, raises)?.to ?? 0;
     return { walletId, from: nextIndex, to: Math.max(marked, nextIndex + skipOf(walletId)) };
   });
   return { kind: 'copy', reason, skips, blind: true };

@@ -4,6 +4,7 @@
 import { and, count, desc, eq, max, type SQL, sql } from 'drizzle-orm';
 import type { Scripthash } from '../bitcoin/ids.ts';
 import { deriveAddress, type WalletKey } from '../bitcoin/keychain.ts';
+import { markName } from '../domain/allocation.ts';
 import { PaygateError } from '../errors.ts';
 import type { Catalog, WalletRow } from './catalog.ts';
 import type { Orm, Tx } from './database.ts';
@@ -23,7 +24,10 @@ export interface Issued {
 }
 
 export interface Addresses extends WatchedPages {
-  /** Hands out the wallet's next unused address. @throws PaygateError unavailable before the first scan */
+  /**
+   * Hands out the wallet's next unused address.
+   * @throws PaygateError unavailable before the first scan, and below the wallet's floor
+   */
   issue(tx: Tx, now: number, walletId: number, storeId: number): Issued;
   /** The last one issued to the store, where nobody has paid it and it was issued after a time. */
   unpaidSince(walletId: number, storeId: number, since: number): Issued | undefined;
@@ -39,15 +43,17 @@ export interface Addresses extends WatchedPages {
   deriveAhead(tx: Tx, walletId: number, until: number): Scripthash[];
   /** How far addresses are derived: the first index without one. */
   derivedUntil(walletId: number): number;
-  /** Takes indexes as issued by a file that this one is a copy of: watched, never handed out. */
-  skip(tx: Tx, now: number, walletId: number, to: number): void;
+  /**
+   * Takes indexes as issued by a file that this one is a copy of: watched, never handed out.
+   * @returns those that are to be watched from now on
+   */
+  skip(tx: Tx, now: number, walletId: number, to: number): Scripthash[];
+  /** How far the mark says that a wallet issued which this file did not know; 0 for any other. */
+  floor(walletId: number): number;
   /** A copy, and nobody knows how far its original went: no address until the chain was asked. */
   requireScan(tx: Tx): void;
-  /**
-   * Ends a wallet's scan: addresses may be issued, from this index on. What lies before it and was not
-   * known is skipped where the wallet has issued. @returns those that are to be watched from now on
-   */
-  finishScan(tx: Tx, now: number, walletId: number, nextIndex: number): Scripthash[];
+  /** Ends a wallet's scan: addresses may be issued, from this index on. */
+  finishScan(tx: Tx, now: number, walletId: number, nextIndex: number): void;
   /** Whether an index of the wallet was ever given out. */
   isUsed(walletId: number): boolean;
   byScripthash(scripthash: Scripthash): AddressRow | undefined;
@@ -61,7 +67,12 @@ const reusedWithin = 100;
 /** How far back gaps are looked for: anybody may ask for them, and a million would hold us up. */
 const gapsWithin = 5_000;
 
-export function createAddresses(orm: Orm, catalog: Catalog): Addresses {
+/** @param floorOf how far the mark says that a wallet issued which this file did not know, by its name */
+export function createAddresses(
+  orm: Orm,
+  catalog: Catalog,
+  floorOf: (wallet: string) => number,
+): Addresses {
   const statements = prepare(orm);
 
   /** The row of an index, derived now if need be; undefined where no such child exists. */
@@ -74,7 +85,9 @@ export function createAddresses(orm: Orm, catalog: Catalog): Addresses {
 
   function advance(tx: Tx, wallet: WalletRow, to: number): void {
     if (to <= wallet.nextIndex) return;
-    tx.raise(wallet.id, wallet.nextIndex, to);
+    const name = markName(wallet.descriptor);
+    // The mark keeps what it knows while a wallet is on the way to its floor.
+    tx.raise(name, wallet.nextIndex, Math.max(to, floorOf(name)));
     statements.setNextIndex.run({ walletId: wallet.id, nextIndex: to });
   }
 
@@ -95,7 +108,10 @@ export function createAddresses(orm: Orm, catalog: Catalog): Addresses {
   return {
     issue(tx, now, walletId, storeId) {
       const wallet = catalog.wallet(walletId);
-      if (wallet.scannedAt === null) throw notScanned();
+      if (wallet.scannedAt === null) throw notYet('scanned for used addresses');
+      if (wallet.nextIndex < floorOf(markName(wallet.descriptor))) {
+        throw notYet('brought behind what it issued before');
+      }
       let index = wallet.nextIndex;
       let row = rowAt(walletId, index);
       while (row?.origin !== 'ahead' || row.statusHash !== null) {
@@ -116,16 +132,14 @@ export function createAddresses(orm: Orm, catalog: Catalog): Addresses {
       return derived;
     },
     derivedUntil: (walletId) => derivedUntil(statements, catalog, walletId),
-    skip: (tx, now, walletId, to) => void skip(tx, now, walletId, to),
+    skip,
+    floor: (walletId) => floorOf(markName(catalog.wallet(walletId).descriptor)),
     requireScan: () => void orm.update(wallets).set({ scannedAt: null }).run(),
-    finishScan(tx, now, walletId, nextIndex) {
-      const isCopy = statements.firstUsed.get({ walletId }) !== undefined;
-      const skipped = isCopy ? skip(tx, now, walletId, nextIndex) : [];
+    finishScan(_tx, now, walletId, nextIndex) {
       // A copy may have skipped further meanwhile, and a counter never falls.
       const furthest = sql`max(${wallets.nextIndex}, ${nextIndex})`;
       const scanned = { scannedAt: now, nextIndex: furthest };
       orm.update(wallets).set(scanned).where(eq(wallets.id, walletId)).run();
-      return skipped;
     },
     ...readersOf(statements),
     ...createWatchedPages(orm),
@@ -311,9 +325,7 @@ function onlyStoreOf(orm: Orm, walletId: number): number | null {
   return only !== undefined && second === undefined ? only.id : null;
 }
 
-const notScanned = () =>
-  new PaygateError(
-    'unavailable',
-    'This wallet is being scanned for used addresses; ask again in a moment',
-    { retryAfterSeconds: 5 },
-  );
+const notYet = (what: string) =>
+  new PaygateError('unavailable', `This wallet is being ${what}; ask again in a moment`, {
+    retryAfterSeconds: 5,
+  });

@@ -2,7 +2,17 @@
 // by SQLite's backup API under another name, synced, and renamed. https://www.sqlite.org/backup.html
 
 import { randomUUID } from 'node:crypto';
-import { closeSync, existsSync, mkdirSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
+import {
+  closeSync,
+  createReadStream,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { PaygateError, reasonOf } from '../errors.ts';
 import { syncPath } from './disk.ts';
@@ -26,6 +36,35 @@ export function makeBackupFolder(databasePath: string): string {
   const folder = backupFolder(databasePath);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   return folder;
+}
+
+export interface BackupFile {
+  readonly name: string;
+  readonly bytes: number;
+  /** When it was written, epoch milliseconds. */
+  readonly at: number;
+}
+
+/** The copies that lie in a database's folder of them, newest first; none that is being written. */
+export function listBackups(databasePath: string): BackupFile[] {
+  const folder = backupFolder(databasePath);
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder, { withFileTypes: true })
+    .filter((entry) => entry.isFile() && /^[^.].*\.db$/.test(entry.name))
+    .map(({ name }) => {
+      const { size, mtimeMs } = statSync(join(folder, name));
+      return { name, bytes: size, at: Math.floor(mtimeMs) };
+    })
+    .sort((first, second) => second.at - first.at || (first.name < second.name ? -1 : 1));
+}
+
+/** Reads a copy by its name. @throws PaygateError not_found for a name that is not in the list */
+export function readBackup(databasePath: string, name: string) {
+  const found = listBackups(databasePath).find((file) => file.name === name);
+  if (found === undefined) throw new PaygateError('not_found', 'There is no such backup any more.');
+  // Opened at once: what is replaced meanwhile is read to its end all the same.
+  const fd = openSync(join(backupFolder(databasePath), name), 'r');
+  return { ...found, stream: createReadStream('', { fd }) };
 }
 
 /** Replaces what stands under the name. @throws PaygateError unavailable; nothing is left behind then */

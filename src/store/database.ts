@@ -7,6 +7,7 @@ import { linkSync, mkdtempSync, rmSync, statfsSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import SqliteDatabase from 'better-sqlite3';
 import { type BetterSQLite3Database, drizzle } from 'drizzle-orm/better-sqlite3';
+import type { Raise } from '../domain/allocation.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
 import { keepBeforeUpdate, type Pace, writeBackup } from './backup.ts';
 import { openSqlite, type Sqlite } from './driver.ts';
@@ -22,16 +23,11 @@ export interface Tx {
   /**
    * Announces that a wallet's counter rises in this transaction. The mark is made durable
    * before the commit, so that no restored database can issue these indexes again.
+   * @param wallet its name in the mark
    */
-  raise(walletId: number, from: number, to: number): void;
+  raise(wallet: string, from: number, to: number): void;
   /** Runs when this write is on the disk, before its caller hears of it; never when it is undone. */
   afterCommit(run: () => void): void;
-}
-
-export interface RaisedRange {
-  readonly walletId: number;
-  readonly from: number;
-  readonly to: number;
 }
 
 export interface DatabaseOptions {
@@ -39,7 +35,7 @@ export interface DatabaseOptions {
   /** Whether a file that does not exist is made. */
   readonly create: boolean;
   /** Called before a commit with the counters that it raises; throws to prevent the commit. */
-  readonly beforeCommit?: (raises: readonly RaisedRange[]) => void;
+  readonly beforeCommit?: (raises: readonly Raise[]) => void;
   /** An fsync failed: nothing about the file is certain any more, the process must end. */
   readonly onFatal?: (error: Error) => void;
 }
@@ -218,13 +214,13 @@ function createWriter(sqlite: Sqlite, options: DatabaseOptions): Writer {
   let queue: Job[] = [];
   let scheduled = false;
 
-  function runJob(job: Job, raises: RaisedRange[]): () => void {
-    const own: RaisedRange[] = [];
+  function runJob(job: Job, raises: Raise[]): () => void {
+    const own: Raise[] = [];
     const after: (() => void)[] = [];
     savepoint.run();
     try {
       const result = job.work({
-        raise: (walletId, from, to) => own.push({ walletId, from, to }),
+        raise: (wallet, from, to) => own.push({ wallet, from, to }),
         afterCommit: (run) => after.push(run),
       });
       release.run();
@@ -245,7 +241,7 @@ function createWriter(sqlite: Sqlite, options: DatabaseOptions): Writer {
   function runGroup(jobs: readonly Job[]): void {
     try {
       begin.run();
-      const raises: RaisedRange[] = [];
+      const raises: Raise[] = [];
       const answers = jobs.map((job) => runJob(job, raises));
       if (raises.length > 0) options.beforeCommit?.(merge(raises));
       commit.run();
@@ -284,12 +280,12 @@ function createWriter(sqlite: Sqlite, options: DatabaseOptions): Writer {
 }
 
 /** One range a wallet: from the lowest start to the highest end. */
-function merge(raises: readonly RaisedRange[]): RaisedRange[] {
-  const merged = new Map<number, RaisedRange>();
-  for (const { walletId, from, to } of raises) {
-    const known = merged.get(walletId) ?? { walletId, from, to };
-    merged.set(walletId, {
-      walletId,
+function merge(raises: readonly Raise[]): Raise[] {
+  const merged = new Map<string, Raise>();
+  for (const { wallet, from, to } of raises) {
+    const known = merged.get(wallet) ?? { wallet, from, to };
+    merged.set(wallet, {
+      wallet,
       from: Math.min(known.from, from),
       to: Math.max(known.to, to),
     });

@@ -4,8 +4,9 @@
 //
 // Layout: 64 KiB of text padded with zeros, so that a raise overwrites bytes that exist already and
 // one fdatasync makes it durable. Line 1 is JSON: whose mark it is. Each line after it is a raise,
-// `wallet from to checksum`; the last of a wallet counts; the first line that is torn ends the list,
-// for then its commit did not happen. A full file is rewritten under a new name and renamed.
+// `wallet from to checksum`, where a wallet has a name made of its keys, which it has in every database;
+// the last of a wallet counts; the first line that is torn ends the list, for then its commit did not
+// happen. A full file is rewritten under a new name and renamed.
 
 import {
   closeSync,
@@ -96,8 +97,8 @@ export function openHighwater(databasePath: string, instance: string): Highwater
   };
 }
 
-const byWallet = (raises: readonly Raise[]): Map<number, Raise> =>
-  new Map(raises.map((raise) => [raise.walletId, raise]));
+const byWallet = (raises: readonly Raise[]): Map<string, Raise> =>
+  new Map(raises.map((raise) => [raise.wallet, raise]));
 
 const linesOf = (raises: readonly Raise[]): string => raises.map(raiseLine).join('');
 
@@ -141,11 +142,11 @@ interface ParsedMark {
 
 function parseMark(text: string): ParsedMark {
   const lines = text.split('\n');
-  const raises = new Map<number, Raise>();
+  const raises = new Map<string, Raise>();
   for (const line of lines.slice(1)) {
     const raise = parseRaise(line);
     if (raise === undefined) break;
-    raises.set(raise.walletId, raise);
+    raises.set(raise.wallet, raise);
   }
   return { identity: parseIdentity(lines[0] ?? ''), raises: [...raises.values()] };
 }
@@ -161,15 +162,16 @@ function parseIdentity(line: string): Identity | undefined {
 
 const checksum = (text: string): string => bytesToHex(sha256(utf8ToBytes(text))).slice(0, 8);
 
-function raiseLine({ walletId, from, to }: Raise): string {
-  const text = `${walletId} ${from} ${to}`;
+function raiseLine({ wallet, from, to }: Raise): string {
+  const text = `${wallet} ${from} ${to}`;
   return `${text} ${checksum(text)}\n`;
 }
 
 function parseRaise(line: string): Raise | undefined {
-  const match = /^((\d+) (\d+) (\d+)) ([0-9a-f]{8})$/.exec(line);
-  if (match?.[1] === undefined || checksum(match[1]) !== match[5]) return undefined;
-  return { walletId: Number(match[2]), from: Number(match[3]), to: Number(match[4]) };
+  const match = /^(([0-9a-f]{16}) (\d+) (\d+)) ([0-9a-f]{8})$/.exec(line);
+  if (match === null) return undefined;
+  const [, text = '', wallet = '', from, to, sum] = match;
+  return checksum(text) === sum ? { wallet, from: Number(from), to: Number(to) } : undefined;
 }
 
 interface MarkFile {

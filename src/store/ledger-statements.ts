@@ -65,13 +65,21 @@ function preparePayments(orm: Orm) {
       )
       .prepare(),
     maturing: orm
+      .select({ id: payments.id })
+      .from(payments)
+      .where(
+        sql`${payments.state} = 'confirming' or (${payments.state} = 'confirmed'
+          and ${payments.height} <= ${sql.placeholder('settledBelow')})`,
+      )
+      .prepare(),
+    withPlace: orm
       .select({ payment: payments, address: addresses, store: stores })
       .from(payments)
       .innerJoin(addresses, eq(addresses.id, payments.addressId))
       .leftJoin(stores, eq(stores.id, addresses.storeId))
       .where(
-        sql`${payments.state} = 'confirming' or (${payments.state} = 'confirmed'
-          and ${payments.height} <= ${sql.placeholder('settledBelow')})`,
+        sql`${payments.id} in (select value from json_each(${value('ids')}))
+          and ${payments.state} in ('confirming', 'confirmed')`,
       )
       .prepare(),
     offChain: orm

@@ -85,8 +85,10 @@ export interface Applied {
 
 export interface Ledger {
   apply(tx: Tx, now: number, observation: Observation): Applied;
-  /** Our tip or a store's demands moved: payments that are deep enough now. Answers how many callbacks. */
-  promote(tx: Tx, now: number): number;
+  /** Payments that a move of our tip, or of a store's demands, may concern. */
+  maturing(): number[];
+  /** Decides on those of them that are in a block still: some may be deep enough. Answers how many callbacks. */
+  promote(tx: Tx, now: number, paymentIds: readonly number[]): number;
   /** Scripts with a payment in a block that is not on our best chain: to be observed again. */
   offChain(): Scripthash[];
   paymentsOf(addressId: number): PaymentRow[];
@@ -152,12 +154,16 @@ class SqlLedger implements Ledger {
     };
   }
 
-  promote(tx: Tx, now: number): number {
+  maturing(): number[] {
     const tip = this.#parts.headers.tip();
-    if (tip === undefined) return 0;
+    if (tip === undefined) return [];
     const settledBelow = tip.height - settledDepth + 1;
-    const changes = this.#statements.maturing
-      .all({ settledBelow })
+    return this.#statements.maturing.all({ settledBelow }).map(({ id }) => id);
+  }
+
+  promote(tx: Tx, now: number, paymentIds: readonly number[]): number {
+    const changes = this.#statements.withPlace
+      .all({ ids: JSON.stringify(paymentIds) })
       .map(({ payment, ...place }) => this.#applySeen(tx, now, place, seenOf(payment)));
     return sumOf(changes);
   }

@@ -42,6 +42,8 @@ export interface OpenOptions extends DatabaseOptions {
   readonly network: NetworkName | undefined;
   /** A payment is another than before; after the commit. */
   readonly onPayment?: (paymentId: number) => void;
+  /** How far the mark says that a wallet issued which the file did not know at the start, by its name. */
+  readonly floorOf?: (wallet: string) => number;
   /** Names a new file. */
   readonly newInstance: () => string;
 }
@@ -52,7 +54,7 @@ export async function openStore(options: OpenOptions): Promise<Store> {
   try {
     const catalog = createCatalog(database.orm);
     await claim(database, catalog, options);
-    const addresses = createAddresses(database.orm, catalog);
+    const addresses = createAddresses(database.orm, catalog, options.floorOf ?? (() => 0));
     const headers = createHeaders(database.orm);
     const outbox = createOutbox(database);
     return {

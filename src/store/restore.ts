@@ -8,7 +8,7 @@
 
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { type Counter, olderThan } from '../domain/allocation.ts';
+import { olderThan } from '../domain/allocation.ts';
 import { PaygateError } from '../errors.ts';
 import type { Addresses } from './addresses.ts';
 import { backupFolder } from './backup.ts';
@@ -18,6 +18,7 @@ import { syncPath } from './disk.ts';
 import { openSqlite } from './driver.ts';
 import { lockForServer } from './file.ts';
 import { type Highwater, openHighwater } from './highwater.ts';
+import { countersOf } from './resume.ts';
 
 export interface Restored {
   readonly report: FileReport;
@@ -120,7 +121,7 @@ export function declareMoved(moved: Declared): void {
     if (older !== undefined) {
       throw new PaygateError(
         'conflict',
-        `${moved.path}: wallet ${older.walletId} stands at index ${older.from}, its mark is further: ` +
+        `${moved.path}: wallet ${older.walletId} stands at index ${older.nextIndex}, its mark is further: ` +
           'this is an older copy; leave --moved out, and serve skips what was issued since',
       );
     }
@@ -142,8 +143,3 @@ function withMark({ path, instance }: Declared, work: (mark: Highwater) => void)
     lock.release();
   }
 }
-
-const countersOf = ({ catalog, addresses }: Declared): Counter[] =>
-  catalog
-    .wallets()
-    .map(({ id, nextIndex }) => ({ walletId: id, nextIndex, used: addresses.isUsed(id) }));

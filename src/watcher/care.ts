@@ -77,7 +77,7 @@ class WalletCare implements Care {
     const { world } = this.#parts;
     const session = this.#parts.session();
     try {
-      await tendWallets(this.#parts, session);
+      await tendWallets({ ...this.#parts, isStopped: () => this.#stopped }, session);
     } catch (error) {
       world.log.warn('wallets could not be tended', { reason: reasonOf(error) });
       this.#cancel ??= world.after(retryMs, () => this.now());

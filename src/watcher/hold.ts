@@ -10,6 +10,7 @@ import type { Session } from '../electrum/session.ts';
 import { type HoldReason, readHold, writeHold } from '../store/hold.ts';
 import type { Store } from '../store/open.ts';
 import type { World } from '../world.ts';
+import { promote } from './promote.ts';
 
 export interface HoldParts {
   readonly world: World;
@@ -126,7 +127,7 @@ class PromotionHold implements Hold {
     return [...disputes, { kind: 'lie', server: this.#liar, text }];
   }
 
-  /** Writes down what changed; what was held back is promoted in the same commit. */
+  /** Writes down what changed; what was held back is promoted with it. */
   async #keep(): Promise<number> {
     const { store, world } = this.#parts;
     const reasons = this.#reasons();
@@ -137,10 +138,8 @@ class PromotionHold implements Hold {
       world.log.error('nothing is promoted to 2', { reasons: this.reasons() });
     } else if (reasons.length === 0) world.log.info('payments are promoted to 2 again');
     try {
-      return await store.database.write((tx) => {
-        writeHold(tx, store.catalog, reasons);
-        return reasons.length === 0 ? store.ledger.promote(tx, world.now()) : 0;
-      });
+      // While there is a reason, nothing is: the ledger reads it in the same commit.
+      return await promote({ store, world }, (tx) => writeHold(tx, store.catalog, reasons));
     } catch (error) {
       // The next look writes it again: no hold outlasts its cause, and none is lost.
       this.#kept = undefined;

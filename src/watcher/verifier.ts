@@ -30,6 +30,7 @@ import type { Output } from '../store/ledger.ts';
 import type { Store } from '../store/open.ts';
 import type { World } from '../world.ts';
 import { Lie } from './lie.ts';
+import { promote } from './promote.ts';
 import { keepTransactions } from './transactions.ts';
 import { createTreeDepth } from './tree-depth.ts';
 
@@ -276,10 +277,9 @@ async function extend(
   forkHeight: number,
 ): Promise<void> {
   const before = store.headers.tip();
-  const callbacks = await store.database.write((tx) => {
-    store.headers.setBest(tx, added, forkHeight);
-    return store.ledger.promote(tx, world.now());
-  });
+  const callbacks = await promote({ world, store }, (tx) =>
+    store.headers.setBest(tx, added, forkHeight),
+  );
   const tip = added.at(-1);
   if (tip === undefined) return;
   const reorganised = before !== undefined && forkHeight < before.height;

@@ -1,6 +1,6 @@
-// A wallet's care: the scan, which finds where its used addresses end (the first one, and that of a copied
-// file beyond what it skipped), and the addresses that are derived ahead so that issuing one finds it
-// ready and watched.
+// A wallet's care: what it skips when a restored file lost it and it is added again; the scan, which finds
+// where its used addresses end (the first one, and that of a copied file beyond what it skipped); and the
+// addresses that are derived ahead so that issuing one finds it ready and watched.
 
 import type { Scripthash } from '../bitcoin/ids.ts';
 import { deriveAddress } from '../bitcoin/keychain.ts';
@@ -16,6 +16,8 @@ export interface WalletCareParts {
   readonly store: Store;
   /** Has new addresses subscribed. */
   readonly watch: (scripthashes: readonly Scripthash[]) => Promise<void>;
+  /** Paygate is to end: what takes long goes on at the next start. */
+  readonly isStopped: () => boolean;
 }
 
 const external = 0;
@@ -26,22 +28,46 @@ const progressEvery = 200;
 /** Addresses that a server may refuse to tell of in one scan: their histories are too long for it. */
 const mostRefused = 5;
 
-/** Scans what was not scanned yet (with a session) and derives ahead (also without). */
+/** Skips and derives ahead, and scans what was not scanned yet (only with a session). */
 export async function tendWallets(
   parts: WalletCareParts,
   session: Session | undefined,
 ): Promise<void> {
+  // First, for a scan that fails holds up all that comes after it.
+  for (const wallet of parts.store.catalog.wallets()) await reachFloor(parts, wallet);
   for (const wallet of parts.store.catalog.wallets()) {
+    if (parts.isStopped()) return;
     if (wallet.scannedAt === null && session !== undefined) await scan(parts, session, wallet);
     await topUp(parts, wallet.id);
   }
 }
 
-async function scan(
-  { world, store, watch }: WalletCareParts,
-  session: Session,
-  wallet: WalletRow,
+async function reachFloor(parts: WalletCareParts, { id, nextIndex }: WalletRow): Promise<void> {
+  const floor = parts.store.addresses.floor(id);
+  if (nextIndex >= floor) return;
+  const skipped = { walletId: id, from: nextIndex, to: floor };
+  parts.world.log.warn('a wallet is back that had issued, indexes are skipped', skipped);
+  await skipTo(parts, id, floor);
+}
+
+/** Each part is skipped as it is derived: one that was watched before would be taken for foreign. */
+async function skipTo(
+  { world, store, watch, isStopped }: WalletCareParts,
+  walletId: number,
+  to: number,
 ): Promise<void> {
+  let until = store.catalog.wallet(walletId).nextIndex;
+  while (until < to && !isStopped()) {
+    until = Math.min(until + derivedAtOnce, to);
+    const next = until;
+    await watch(
+      await store.database.write((tx) => store.addresses.skip(tx, world.now(), walletId, next)),
+    );
+  }
+}
+
+async function scan(parts: WalletCareParts, session: Session, wallet: WalletRow): Promise<void> {
+  const { world, store } = parts;
   const key = store.catalog.walletKey(wallet.id);
   world.log.info('wallet scan started', { walletId: wallet.id });
   // A counter has risen already where this file is a copy: shops leave longer gaps than wallets do.
@@ -57,10 +83,12 @@ async function scan(
       world.log.info('wallet scan goes on', { walletId: wallet.id, scanned: index });
     }
   }
-  const skipped = await store.database.write((tx) =>
+  // What the original of a copy had issued, also what nobody has paid yet.
+  if (store.addresses.isUsed(wallet.id)) await skipTo(parts, wallet.id, nextIndex);
+  if (parts.isStopped()) return;
+  await store.database.write((tx) =>
     store.addresses.finishScan(tx, world.now(), wallet.id, nextIndex),
   );
-  await watch(skipped);
   world.log.info('wallet scan done', { walletId: wallet.id, nextIndex });
 
   async function isUsed(index: number): Promise<boolean> {

@@ -15,6 +15,7 @@ import { type Care, createCare } from './care.ts';
 import { createDrain, type Drain, type Trouble } from './drain.ts';
 import { createHold, type Hold } from './hold.ts';
 import { Lie } from './lie.ts';
+import { promote } from './promote.ts';
 import { createReader, type Reader } from './reader.ts';
 import { createRoster, type Roster } from './roster.ts';
 import { createSubscriber, type Subscriber } from './subscriber.ts';
@@ -327,6 +328,7 @@ class ElectrumWatcher implements Watcher {
       if (session.closed || session !== this.#session) return;
       this.#drain.use(session);
       this.#markOffChain();
+      await this.#promote();
       await this.#subscriber?.all();
       this.#caughtUp = !session.closed;
       this.#care.now();
@@ -369,10 +371,9 @@ class ElectrumWatcher implements Watcher {
     }
   }
 
-  /** A store may ask for fewer confirmations than before. */
+  /** A store may ask for fewer confirmations than before, or a crash have left some over. */
   async #promote(): Promise<void> {
-    const { world, store } = this.#parts;
-    this.#owe(await store.database.write((tx) => store.ledger.promote(tx, world.now())));
+    this.#owe(await promote(this.#parts));
   }
 
   #tipMoved(reorganised: boolean, callbacks: number): void {

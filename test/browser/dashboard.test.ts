@@ -18,7 +18,7 @@ const home = '/dashboard';
 const paths = [
   ...['', '/welcome', '/payments', '/payments/1', '/callbacks', '/callbacks/1', '/addresses'],
   ...['/addresses/1', '/stores', '/stores/new', '/stores/1', '/stores/1/wallet', '/servers'],
-  ...['/settings', '/settings/audit', '/sign-out', '/sign-in'],
+  ...['/settings', '/settings/audit', '/settings/backups', '/sign-out', '/sign-in'],
 ].map((path) => home + path);
 
 describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
@@ -99,6 +99,22 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
     await page.getByRole('cell', { name: 'final', exact: true }).waitFor();
     expect(await page.evaluate('globalThis.stillTheSame')).toBe(true);
     await end(watched, house);
+  });
+
+  test('a page whose session is over goes to the sign-in by itself, and back', async () => {
+    const house = await open();
+    const watched = await enter(house);
+    const { page } = watched;
+    const opened = page.waitForResponse((response) => response.url().endsWith('/live'));
+    await page.goto(`${originOf(house)}${home}/payments`);
+    await opened;
+    house.world.jumpWallClock(31 * 60_000);
+    await pay(house, await house.newAddress());
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    await page.getByLabel('Password').fill(password);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('heading', { name: 'Payments' }).waitFor();
+    await page.context().close();
   });
 
   test.each([true, false])(

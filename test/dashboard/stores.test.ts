@@ -176,6 +176,7 @@ describe('a store', () => {
     const visitor = await signedIn(house);
     const saved = await visitor.submit(`${stores}/1`, 'change', {
       ...shop(house, { name: 'Renamed', 'reversal-callback': 'on' }),
+      ...{ minimum: '0.00001', 'omit-rbf': 'on' },
       ...{ 'above-0': '0,05', 'depth-0': '6', 'above-1': '1', 'depth-1': '12' },
     });
     expect(saved.to).toBe(`${stores}/1?done=saved`);
@@ -183,6 +184,8 @@ describe('a store', () => {
       expect(catalog.store(1)).toMatchObject({
         name: 'Renamed',
         reversalCallback: true,
+        omitRbf: true,
+        minimumSat: 1000,
         requiredConfirmations: 3,
         confirmationBands:
           '[{"aboveSat":5000000,"confirmations":6},{"aboveSat":100000000,"confirmations":12}]',

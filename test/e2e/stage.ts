@@ -95,8 +95,9 @@ function createStage({ network, merchant, folder, logFile, servers, shops }: Par
   async function serve(...args: readonly string[]): Promise<Server> {
     const { tcp } = network.electrum('first');
     const electrum = args.includes('--electrum') ? [] : ['--electrum', tcp];
-    const listen = ['--listen', '127.0.0.1:0'];
-    const server = await servePaygate(['--db', db, ...listen, ...electrum, ...args], logFile);
+    // The merchant's wallet, the node's own, looks 1,000 addresses ahead.
+    const own = ['--db', db, '--listen', '127.0.0.1:0', '--wallet-gap', '1000'];
+    const server = await servePaygate([...own, ...electrum, ...args], logFile);
     servers.push(server);
     return server;
   }

@@ -7,6 +7,7 @@ import { afterEach, expect, it } from 'vitest';
 import { resume } from '../../src/domain/allocation.ts';
 import { openHighwater } from '../../src/store/highwater.ts';
 import { openStore, type Store } from '../../src/store/open.ts';
+import { countersOf } from '../../src/store/resume.ts';
 import { createRandom } from '../simulation/random.ts';
 import { cleanUp, connectionOf, tempFolder, whenOver } from '../support/files.ts';
 import { shopOn } from '../support/ledger.ts';
@@ -87,10 +88,9 @@ function expectIssued(store: Store, path: string, { issued }: Promised): void {
   expect(nextIndex).toBeGreaterThan(Math.max(-1, ...onFile));
   const mark = openHighwater(path, store.instance);
   mark.close();
-  const used = store.addresses.isUsed(1);
-  const { kind, skips } = resume([{ walletId: 1, nextIndex, used }], mark.reading);
+  const { kind, skips } = resume(countersOf(store), mark.reading);
   // Also a backup that is put back now would go on behind all that was answered.
-  const marked = mark.reading?.raises.find(({ walletId }) => walletId === 1)?.to ?? 0;
+  const marked = Math.max(0, ...(mark.reading?.raises ?? []).map(({ to }) => to));
   expect(marked).toBeGreaterThan(Math.max(-1, ...issued));
   // A loss of power is no restored backup, and makes no gap in the merchant's wallet.
   expect(kind).toBe('continue');

@@ -6,9 +6,9 @@
 import { writeSync } from 'node:fs';
 import { createDispatcher } from '../../src/delivery/dispatcher.ts';
 import { createSender } from '../../src/delivery/sender.ts';
-import { resume } from '../../src/domain/allocation.ts';
 import type { Issued } from '../../src/store/addresses.ts';
 import { type Highwater, openHighwater } from '../../src/store/highwater.ts';
+import { resumeCounters } from '../../src/store/resume.ts';
 import { createNodeWorld } from '../../src/world-node.ts';
 import { type Shop, shopOn } from '../support/ledger.ts';
 import { openTestStore } from '../support/store.ts';
@@ -18,21 +18,6 @@ const [path = '', rounds = ''] = process.argv.slice(2);
 
 /** One system call: it is said whole or not at all. */
 const say = (text: string): void => void writeSync(1, `${text}\n`);
-
-/** As the server does at its start. */
-async function goOn({ catalog, addresses, write }: Shop, mark: Highwater): Promise<void> {
-  const counters = catalog.wallets().map(({ id, nextIndex }) => ({
-    walletId: id,
-    nextIndex,
-    used: addresses.isUsed(id),
-  }));
-  const resumption = resume(counters, mark.reading);
-  say(resumption.kind);
-  await write((tx) => {
-    for (const { walletId, to } of resumption.skips) addresses.skip(tx, Date.now(), walletId, to);
-  });
-  mark.raise([]);
-}
 
 async function issue(shop: Shop, count: number): Promise<Issued[]> {
   const one = async (): Promise<Issued> => {
@@ -54,7 +39,8 @@ async function run(): Promise<void> {
   const store = await openTestStore({ path, beforeCommit: (raises) => mark?.raise(raises) });
   const shop = shopOn(store, chainOf(110));
   mark = openHighwater(path, shop.instance);
-  await goOn(shop, mark);
+  const { copied } = await resumeCounters(shop, mark, world);
+  if (copied !== undefined) throw new Error(copied);
   await shop.follow();
   const sender = createSender(world, { version: '0.1', listeners: () => [] });
   const dispatcher = createDispatcher({ ...shop, world, sender });

@@ -4,17 +4,18 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { ScriptType } from '../../src/bitcoin/address.ts';
 import type { Scripthash } from '../../src/bitcoin/ids.ts';
 import { deriveAddress, parseWalletKey } from '../../src/bitcoin/keychain.ts';
+import type { Raise } from '../../src/domain/allocation.ts';
 import type { StatusHash } from '../../src/domain/history.ts';
-import type { RaisedRange } from '../../src/store/database.ts';
+
 import { addresses } from '../../src/store/schema.ts';
 import { cleanUp, commitsIn } from '../support/files.ts';
-import { accountKey, now, openTestStore, type TestStore } from '../support/store.ts';
+import { accountKey, markOf, now, openTestStore, type TestStore } from '../support/store.ts';
 import { bip44, bip49, bip84, bip86 } from '../unit/bitcoin/vectors/accounts.ts';
 
 afterEach(cleanUp);
 
 /** A store with one wallet that may issue. */
-async function shop(beforeCommit?: (raises: readonly RaisedRange[]) => void): Promise<TestStore> {
+async function shop(beforeCommit?: (raises: readonly Raise[]) => void): Promise<TestStore> {
   const store = await openTestStore(beforeCommit ? { beforeCommit } : {});
   await store.addWallet();
   await store.addStore();
@@ -92,12 +93,12 @@ describe('the addresses', () => {
 
 describe('an index', () => {
   it('is given out once, to however many who ask at once, in one commit', async () => {
-    const raises: RaisedRange[] = [];
+    const raises: Raise[] = [];
     const store = await shop((told) => void raises.push(...told));
     const before = commitsIn(store.path);
     expect(await indexes(store, 200)).toEqual(range(0, 200));
     expect(commitsIn(store.path) - before).toBe(1);
-    expect(raises).toEqual([{ walletId: 1, from: 0, to: 200 }]);
+    expect(raises).toEqual([{ wallet: markOf(), from: 0, to: 200 }]);
     expect(store.addresses.countIssued()).toBe(200);
     expect(store.catalog.wallet(1).nextIndex).toBe(200);
   });
@@ -127,7 +128,7 @@ describe('an index', () => {
   });
 
   it('of work that failed was given to nobody, and is given to the next one', async () => {
-    const raises: RaisedRange[] = [];
+    const raises: Raise[] = [];
     const store = await shop((told) => void raises.push(...told));
     const failed = store.write((tx) => {
       store.addresses.issue(tx, now, 1, 1);
@@ -139,7 +140,7 @@ describe('an index', () => {
   });
 
   it('that was used before is passed over, and the mark is told of the whole step', async () => {
-    const raises: RaisedRange[] = [];
+    const raises: Raise[] = [];
     const store = await shop((told) => void raises.push(...told));
     await store.write((tx) => store.addresses.deriveAhead(tx, 1, 6));
     await change(store, 0, used);
@@ -148,12 +149,12 @@ describe('an index', () => {
     await change(store, 2, { origin: 'foreign' });
     await change(store, 4, used);
     expect(await indexes(store, 2)).toEqual([3, 5]);
-    expect(raises).toEqual([{ walletId: 1, from: 0, to: 6 }]);
+    expect(raises).toEqual([{ wallet: markOf(), from: 0, to: 6 }]);
     expect(rowOf(store, 0)?.origin).toBe('ahead');
   });
 
   it('of a wallet that waits for its scan is refused, and nothing rises', async () => {
-    const raises: RaisedRange[] = [];
+    const raises: Raise[] = [];
     const store = await openTestStore({ beforeCommit: (told) => void raises.push(...told) });
     await store.addWallet({ startIndex: undefined });
     await store.addStore();
@@ -238,11 +239,11 @@ describe('indexes that a copy skips', () => {
     store.write((tx) => store.addresses.skip(tx, now, walletId, to));
 
   it('count as given out by the only store, are watched, and are never handed out', async () => {
-    const raises: RaisedRange[] = [];
+    const raises: Raise[] = [];
     const store = await shop((told) => void raises.push(...told));
     await indexes(store, 2);
     await skip(store, 5);
-    expect(raises.at(-1)).toEqual({ walletId: 1, from: 2, to: 5 });
+    expect(raises.at(-1)).toEqual({ wallet: markOf(), from: 2, to: 5 });
     for (const index of range(2, 5)) {
       expect(rowOf(store, index)).toMatchObject({ origin: 'skipped', storeId: 1, issuedAt: now });
     }
@@ -287,7 +288,7 @@ describe('indexes that a copy skips', () => {
   });
 
   it('are none where the counter is further already', async () => {
-    const raises: RaisedRange[] = [];
+    const raises: Raise[] = [];
     const store = await shop((told) => void raises.push(...told));
     await indexes(store, 5);
     raises.length = 0;
@@ -309,7 +310,7 @@ describe('indexes that a copy skips', () => {
 });
 
 it('over any course of events: no index twice, no used one, and the counter only rises', async () => {
-  const raises: RaisedRange[] = [];
+  const raises: Raise[] = [];
   const store = await openTestStore({ beforeCommit: (told) => void raises.push(...told) });
   let wallets = 0;
   const index = fc.nat(12);
@@ -363,7 +364,7 @@ it('over any course of events: no index twice, no used one, and the counter only
         await expect(failed).rejects.toThrow('no');
       }
       // The mark hears of every rise, from where the file stands, and of nothing else.
-      const rise = next() > before ? [{ walletId: id, from: before, to: next() }] : [];
+      const rise = next() > before ? [{ wallet: markOf(wallets), from: before, to: next() }] : [];
       expect(raises).toEqual(rise);
     }
   });

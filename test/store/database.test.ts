@@ -1,13 +1,9 @@
 // Group commit: who shares a transaction, who hears what, and when.
 
 import { afterEach, describe, expect, it } from 'vitest';
+import type { Raise } from '../../src/domain/allocation.ts';
 import { PaygateError } from '../../src/errors.ts';
-import {
-  type Database,
-  type DatabaseOptions,
-  openDatabase,
-  type RaisedRange,
-} from '../../src/store/database.ts';
+import { type Database, type DatabaseOptions, openDatabase } from '../../src/store/database.ts';
 import { settings } from '../../src/store/schema.ts';
 import {
   cleanUp,
@@ -231,7 +227,7 @@ describe('a commit that fails', () => {
 
 describe('raises of counters', () => {
   function recording(fail?: () => void) {
-    const told: { raises: readonly RaisedRange[]; committed: string[] }[] = [];
+    const told: { raises: readonly Raise[]; committed: string[] }[] = [];
     const opened: Opened = open({
       beforeCommit: (raises) => {
         told.push({ raises, committed: opened.seen() });
@@ -243,22 +239,22 @@ describe('raises of counters', () => {
 
   it('are told before the commit, one range a wallet', async () => {
     const { database, put, told } = recording();
-    const raise = (name: string, ...ranges: [number, number, number][]) =>
+    const raise = (name: string, ...ranges: [string, number, number][]) =>
       database.write((tx) => {
         put(name);
         for (const range of ranges) tx.raise(...range);
       });
     await Promise.all([
-      raise('a', [1, 5, 6]),
-      raise('b', [2, 0, 1], [1, 6, 7]),
-      raise('c', [1, 7, 27], [2, 1, 2]),
-      raise('d', [1, 4, 6]),
+      raise('a', ['1', 5, 6]),
+      raise('b', ['2', 0, 1], ['1', 6, 7]),
+      raise('c', ['1', 7, 27], ['2', 1, 2]),
+      raise('d', ['1', 4, 6]),
     ]);
     expect(told).toEqual([
       {
         raises: [
-          { walletId: 1, from: 4, to: 27 },
-          { walletId: 2, from: 0, to: 2 },
+          { wallet: '1', from: 4, to: 27 },
+          { wallet: '2', from: 0, to: 2 },
         ],
         committed: [],
       },
@@ -268,14 +264,14 @@ describe('raises of counters', () => {
   it('of work that failed are not told', async () => {
     const { database, told } = recording();
     await settle([
-      database.write((tx) => tx.raise(1, 5, 6)),
+      database.write((tx) => tx.raise('1', 5, 6)),
       database.write((tx) => {
-        tx.raise(1, 6, 900);
-        tx.raise(2, 0, 900);
+        tx.raise('1', 6, 900);
+        tx.raise('2', 0, 900);
         throw new Error('no');
       }),
     ]);
-    expect(told.map(({ raises }) => raises)).toEqual([[{ walletId: 1, from: 5, to: 6 }]]);
+    expect(told.map(({ raises }) => raises)).toEqual([[{ wallet: '1', from: 5, to: 6 }]]);
   });
 
   it('are not asked after where there are none', async () => {
@@ -294,14 +290,14 @@ describe('raises of counters', () => {
       database.write(() => put('a')),
       database.write((tx) => {
         put('b');
-        tx.raise(1, 0, 1);
+        tx.raise('1', 0, 1);
       }),
     ];
     expect(await outcomes(answers)).toEqual([fault, fault]);
     expect(seen()).toEqual([]);
     expect(sqlite.inTransaction).toBe(false);
     refuse = false;
-    await database.write((tx) => tx.raise(1, 0, 1));
+    await database.write((tx) => tx.raise('1', 0, 1));
     await database.write(() => put('after'));
     expect(seen()).toEqual(['after']);
   });
@@ -337,7 +333,7 @@ describe('a disk', () => {
       },
       onFatal: (error) => void fatal.push(error),
     });
-    await settle([database.write((tx) => tx.raise(1, 0, 1))]);
+    await settle([database.write((tx) => tx.raise('1', 0, 1))]);
     expect(fatal).toEqual([lost]);
   });
 

@@ -26,7 +26,13 @@ import { asOrdinaryUser, cleanUp, tempFolder, whenOver } from '../support/files.
 afterEach(cleanUp);
 
 const instance = 'a1b2';
-const raise = (walletId: number, from: number, to: number): Raise => ({ walletId, from, to });
+/** What a mark calls a wallet, as long as the real names are. */
+const nameOf = (wallet: number): string => wallet.toString(16).padStart(16, '0');
+const raise = (wallet: number, from: number, to: number): Raise => ({
+  wallet: nameOf(wallet),
+  from,
+  to,
+});
 
 /** A file that stands for a database: the mark looks at its inode alone. */
 function freshDatabase(): string {
@@ -131,19 +137,19 @@ describe('a mark', () => {
       fc.property(fc.array(step, { maxLength: 15 }), (steps) => {
         const path = freshDatabase();
         let mark = openHighwater(path, instance);
-        const model = new Map<number, Raise>();
+        const model = new Map<string, Raise>();
         for (const each of steps) {
           if (each === 'restart') {
             mark.close();
             mark = openHighwater(path, instance);
             continue;
           }
-          const raises = each.map(([walletId, from, to]) => raise(walletId, from, to));
-          for (const one of raises) model.set(one.walletId, one);
+          const raises = each.map(([wallet, from, to]) => raise(wallet, from, to));
+          for (const one of raises) model.set(one.wallet, one);
           mark.raise(raises);
         }
         mark.close();
-        const found = new Map(reading(path)?.raises.map((one) => [one.walletId, one]));
+        const found = new Map(reading(path)?.raises.map((one) => [one.wallet, one]));
         expect(found).toEqual(model);
       }),
       { numRuns: 15 },

@@ -175,7 +175,7 @@ describe('what a server does not say', () => {
 
   it('no tip at all: nothing is promoted, and nothing fails', async () => {
     const store = await openTestStore();
-    expect(await store.write((tx) => store.ledger.promote(tx, 0))).toBe(0);
+    expect(await store.write((tx) => store.ledger.promote(tx, 0, store.ledger.maturing()))).toBe(0);
     expect(store.ledger.offChain()).toEqual([]);
   });
 });

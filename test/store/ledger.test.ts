@@ -192,7 +192,7 @@ describe('payment, callback and status hash', () => {
     const failed = shop.write((tx) => {
       const result = shop.connect();
       if (result.kind === 'best') shop.headers.setBest(tx, result.added, result.forkHeight);
-      expect(shop.ledger.promote(tx, now)).toBe(1);
+      expect(shop.ledger.promote(tx, now, shop.ledger.maturing())).toBe(1);
       throw new Error('no');
     });
     await expect(failed).rejects.toThrow('no');

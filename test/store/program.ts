@@ -3,11 +3,11 @@
 import { writeSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import type { NetworkName } from '../../src/bitcoin/network.ts';
-import { resume } from '../../src/domain/allocation.ts';
 import { reasonOf } from '../../src/errors.ts';
 import { lockForServer } from '../../src/store/file.ts';
 import { type Highwater, openHighwater } from '../../src/store/highwater.ts';
-import { openStore, type Store } from '../../src/store/open.ts';
+import { openStore } from '../../src/store/open.ts';
+import { resumeCounters } from '../../src/store/resume.ts';
 import { settings } from '../../src/store/schema.ts';
 
 const [command = '', path = '', extra = ''] = process.argv.slice(2);
@@ -99,7 +99,10 @@ async function issue(): Promise<void> {
     },
   });
   mark = openHighwater(path, store.instance);
-  await goOn(store, mark);
+  const silent = () => {};
+  const log = { debug: silent, info: silent, warn: silent, error: silent };
+  const { copied } = await resumeCounters(store, mark, { now: () => 1, log });
+  print(copied ?? 'continue');
   for (;;) {
     const jobs = Array.from({ length: 1 + Math.floor(random() * 6) }, () =>
       store.database
@@ -116,18 +119,6 @@ async function issue(): Promise<void> {
     dieIn(15);
     if (random() < 0.1) store.database.checkpoint();
   }
-}
-
-/** As the server does at its start. */
-async function goOn({ catalog, addresses, database }: Store, mark: Highwater): Promise<void> {
-  const [{ nextIndex } = { nextIndex: 0 }] = catalog.wallets();
-  const counters = [{ walletId: 1, nextIndex, used: addresses.isUsed(1) }];
-  const resumption = resume(counters, mark.reading);
-  print(resumption.kind);
-  await database.write((tx) => {
-    for (const { walletId, to } of resumption.skips) addresses.skip(tx, 1, walletId, to);
-  });
-  mark.raise([]);
 }
 
 const commands: Record<string, () => Promise<void>> = { open, visit, lock, issue };

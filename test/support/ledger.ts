@@ -73,7 +73,7 @@ export function shopOn(store: TestStore, chain: SimulatedChain): Shop {
     if (result.kind !== 'best') return 0;
     return write((tx) => {
       headers.setBest(tx, result.added, result.forkHeight);
-      return ledger.promote(tx, now);
+      return ledger.promote(tx, now, ledger.maturing());
     });
   }
 

@@ -98,7 +98,7 @@ export async function goOn(path: string, count: number): Promise<number[]> {
   return indexes;
 }
 
-/** Starts on a copy: the reason that is given and how far wallet 1 skips. */
+/** Starts on a copy: the reason that is given, how far wallet 1 skips, and what is said meanwhile. */
 export async function startCopy(path: string) {
   const paygate = await run(path);
   const [warning] = paygate.warnings;
@@ -107,5 +107,8 @@ export async function startCopy(path: string) {
   const told = paygate.app.health().warnings.filter((each) => each.includes('is a copy'));
   expect(told).toHaveLength(1);
   await paygate.stop();
-  return { reason: warning?.reason, skips: warning?.skips, next, told: told[0] };
+  const progress = paygate.world.logs
+    .filter(({ message }) => message === 'skipped addresses are derived')
+    .map(({ fields }) => fields);
+  return { reason: warning?.reason, skips: warning?.skips, next, told: told[0], progress };
 }

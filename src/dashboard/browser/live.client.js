@@ -29,6 +29,20 @@ function isInUse(main) {
   return main.querySelector('form :focus, details[open]') !== null;
 }
 
+async function replace(main) {
+  const headers = { 'X-Paygate-Live': '1' };
+  const response = await fetch(location.href, { headers, redirect: 'manual' });
+  if (response.type === 'opaqueredirect') {
+    location.reload();
+    return;
+  }
+  const page = new DOMParser().parseFromString(await response.text(), 'text/html');
+  const fresh = page.getElementById('main');
+  if (!response.ok || fresh === null) return;
+  main.replaceChildren(...fresh.childNodes);
+  enhance(main);
+}
+
 function follow(main) {
   const { live, poll } = main.dataset;
   let fetching = false;
@@ -40,14 +54,9 @@ function follow(main) {
     }
     fetching = true;
     try {
-      const headers = { 'X-Paygate-Live': '1' };
-      const response = await fetch(location.href, { headers, redirect: 'error' });
-      const page = new DOMParser().parseFromString(await response.text(), 'text/html');
-      const fresh = page.getElementById('main');
-      if (response.ok && fresh !== null) {
-        main.replaceChildren(...fresh.childNodes);
-        enhance(main);
-      }
+      await replace(main);
+    } catch {
+      // paygate is away for a moment: the next change brings it.
     } finally {
       fetching = false;
     }
@@ -56,7 +65,12 @@ function follow(main) {
       await refresh();
     }
   }
-  if (live !== undefined) new EventSource(live).addEventListener('message', refresh);
+  if (live !== undefined) {
+    const news = new EventSource(live);
+    news.addEventListener('message', refresh);
+    // Shut for good: the session is over, which the page itself says.
+    news.addEventListener('error', () => news.readyState === EventSource.CLOSED && refresh());
+  }
   if (poll !== undefined) setInterval(refresh, Number(poll));
 }
 

@@ -39,7 +39,8 @@ const settings = (visit: Visit) => (
       <h2 id="about">About</h2>
       <p>
         paygate {version} on {visit.parts.store.network}.{' '}
-        <a href={`${here}/audit`}>What was changed here and through the API</a>
+        <a href={`${here}/audit`}>What was changed here and through the API</a>.{' '}
+        <a href={`${here}/backups`}>Backups</a>
       </p>
     </section>
     <p>

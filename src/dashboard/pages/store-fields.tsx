@@ -43,8 +43,23 @@ export const StoreFields = ({ visit, row }: Props) => (
       attributes={{ inputmode: 'numeric', pattern: '\\d{1,3}' }}
     />
     <details open={row !== undefined}>
-      <summary>More confirmations for large amounts, and special addresses</summary>
+      <summary>More confirmations for large amounts, and what else is special</summary>
       <Bands row={row} visit={visit} />
+      <Field
+        visit={visit}
+        name="minimum"
+        label="Tell only payments of at least (BTC)"
+        value={row?.minimumSat ? bitcoinOf(row.minimumSat) : undefined}
+        help="Left empty, every payment is told. Smaller ones are recorded all the same."
+        required={false}
+        attributes={{ inputmode: 'decimal' }}
+      />
+      <Switch
+        visit={visit}
+        name="omit-rbf"
+        label="Leave rbf=1 out of callbacks, for plugins that do not count such payments"
+        on={row?.omitRbf ?? false}
+      />
       <Switch
         visit={visit}
         name="reversal-callback"
@@ -119,9 +134,17 @@ export function storeFieldsIn(visit: Visit) {
     requiredConfirmations: wholeNumber(visit, 'confirmations', 1, mostConfirmations),
     confirmationBands: writeBands(bandsIn(visit)),
     reversalCallback: isOn(visit, 'reversal-callback'),
+    omitRbf: isOn(visit, 'omit-rbf'),
+    minimumSat: minimumIn(visit),
     allowPrivateCallback,
     allowHttpCallback,
   } satisfies StoreChange;
+}
+
+/** Null where every payment is told. */
+function minimumIn(visit: Visit): number | null {
+  const text = field(visit, 'minimum');
+  return text === '' ? null : parseBitcoin(text) || null;
 }
 
 function bandsIn(visit: Visit): Band[] {

@@ -59,7 +59,8 @@ async function add(visit: Visit): Promise<Outcome> {
   const startIndex = startIndexIn(visit);
   const { parts, now } = visit;
   const { randomBytes } = parts.world;
-  const { confirmationBands, reversalCallback, ...fields } = storeFieldsIn(visit);
+  const { confirmationBands, reversalCallback, omitRbf, minimumSat, ...fields } =
+    storeFieldsIn(visit);
   await requireFresh(visit);
   const webhookSecret = newWebhookSecret((length) => randomBytes(length));
   const secret = randomBytes(32);
@@ -67,7 +68,9 @@ async function add(visit: Visit): Promise<Outcome> {
   const id = await store.database.write((tx) => {
     const shop = { key, startIndex, secret, fields: { ...fields, webhookSecret } };
     const { row, wallet } = setUpShop(store, tx, now, shop);
-    store.catalog.changeStore(tx, row.id, { confirmationBands, reversalCallback });
+    store.catalog.changeStore(tx, row.id, {
+      ...{ confirmationBands, reversalCallback, omitRbf, minimumSat },
+    });
     note(visit, tx, 'store.add', { name: row.name, wallet: wallet.id }, row.id);
     return row.id;
   });

@@ -1,22 +1,30 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
 import {
   blindSkip,
   blindSkipAt,
   type Counter,
   gapLimitNeeded,
   type MarkReading,
+  markName,
   type Raise,
   type Resumption,
   resume,
+  type Skip,
 } from '../../../src/domain/allocation.ts';
 
 const at = (nextIndex: number, used = nextIndex > 0, walletId = 1): Counter => ({
   walletId,
+  wallet: `w${walletId}`,
   nextIndex,
   used,
 });
-const raise = (from: number, to: number, walletId = 1): Raise => ({ walletId, from, to });
+const raise = (from: number, to: number, walletId = 1): Raise => ({
+  wallet: `w${walletId}`,
+  from,
+  to,
+});
+const skip = (from: number, to: number, walletId = 1): Skip => ({ walletId, from, to });
 const own = (...raises: Raise[]): MarkReading => ({ sameDatabase: true, raises });
 const otherFile = (...raises: Raise[]): MarkReading => ({ sameDatabase: false, raises });
 const distrusted = (...raises: Raise[]): MarkReading => ({
@@ -25,26 +33,26 @@ const distrusted = (...raises: Raise[]): MarkReading => ({
   raises,
 });
 
-type Row = [string, readonly Counter[], MarkReading | undefined, Resumption['kind'], Raise[]];
+type Row = [string, readonly Counter[], MarkReading | undefined, Resumption['kind'], Skip[]];
 
 /** Rules §5, the mark: what the file says, what the mark says, how it goes on. */
 const rows: Row[] = [
   ['a file without wallets, no mark', [], undefined, 'continue', []],
   ['nothing issued, no mark', [at(0)], undefined, 'continue', []],
   ['a start index and nothing issued, no mark', [at(500, false)], undefined, 'continue', []],
-  ['issued, no mark', [at(7)], undefined, 'copy', [raise(7, 7 + blindSkip)]],
+  ['issued, no mark', [at(7)], undefined, 'copy', [skip(7, 7 + blindSkip)]],
   [
     'one of two wallets issued, no mark: both skip',
     [at(7), at(0, false, 2)],
     undefined,
     'copy',
-    [raise(7, 7 + blindSkip), raise(0, blindSkip, 2)],
+    [skip(7, 7 + blindSkip), skip(0, blindSkip, 2)],
   ],
 
   ['a clean stop', [at(7)], own(raise(6, 7)), 'continue', []],
   ['a mark that says nothing yet', [at(7)], own(), 'continue', []],
-  ['a crash between mark and commit', [at(6)], own(raise(6, 9)), 'continue', [raise(6, 9)]],
-  ['a crash in the very first commit', [at(0)], own(raise(0, 1)), 'continue', [raise(0, 1)]],
+  ['a crash between mark and commit', [at(6)], own(raise(6, 9)), 'continue', [skip(6, 9)]],
+  ['a crash in the very first commit', [at(0)], own(raise(0, 1)), 'continue', [skip(0, 1)]],
   [
     'the file further than the mark, which a command without a mark may cause',
     [at(12)],
@@ -52,29 +60,29 @@ const rows: Row[] = [
     'continue',
     [],
   ],
-  ['the file inside the last raise', [at(8)], own(raise(6, 9)), 'continue', [raise(8, 9)]],
-  ['the file one below the last raise', [at(5)], own(raise(6, 9)), 'copy', [raise(5, 9)]],
-  ['the file far below', [at(5)], own(raise(600, 601)), 'copy', [raise(5, 601)]],
-  ['never issued by the file, but marked', [at(0)], own(raise(600, 601)), 'copy', [raise(0, 601)]],
+  ['the file inside the last raise', [at(8)], own(raise(6, 9)), 'continue', [skip(8, 9)]],
+  ['the file one below the last raise', [at(5)], own(raise(6, 9)), 'copy', [skip(5, 9)]],
+  ['the file far below', [at(5)], own(raise(600, 601)), 'copy', [skip(5, 601)]],
+  ['never issued by the file, but marked', [at(0)], own(raise(600, 601)), 'copy', [skip(0, 601)]],
   [
     'one wallet crashed, another stands',
     [at(6), at(40, true, 2)],
     own(raise(6, 7), raise(39, 40, 2)),
     'continue',
-    [raise(6, 7)],
+    [skip(6, 7)],
   ],
   [
     'one wallet is older: both that are behind go to their mark',
     [at(6), at(3, true, 2), at(9, true, 3)],
     own(raise(6, 7), raise(39, 40, 2), raise(8, 9, 3)),
     'copy',
-    [raise(6, 7), raise(3, 40, 2)],
+    [skip(6, 7), skip(3, 40, 2)],
   ],
   ['a wallet that the mark does not know', [at(7)], own(raise(1, 2, 9)), 'continue', []],
 
   ['another inode, up to date', [at(7)], otherFile(raise(6, 7)), 'copy', []],
-  ['another inode, at `from`', [at(6)], otherFile(raise(6, 7)), 'copy', [raise(6, 7)]],
-  ['another inode, older', [at(2)], otherFile(raise(6, 7)), 'copy', [raise(2, 7)]],
+  ['another inode, at `from`', [at(6)], otherFile(raise(6, 7)), 'copy', [skip(6, 7)]],
+  ['another inode, older', [at(2)], otherFile(raise(6, 7)), 'copy', [skip(2, 7)]],
 
   ['another machine, nothing issued by either', [at(0)], distrusted(), 'continue', []],
   [
@@ -82,21 +90,21 @@ const rows: Row[] = [
     [at(6)],
     distrusted(raise(6, 7)),
     'copy',
-    [raise(6, 6 + blindSkip)],
+    [skip(6, 6 + blindSkip)],
   ],
   [
     'another machine, and the mark further than a blind skip',
     [at(6)],
     distrusted(raise(900, 901)),
     'copy',
-    [raise(6, 901)],
+    [skip(6, 901)],
   ],
   [
     'another machine, nothing issued by the file, but marked',
     [at(0)],
     distrusted(raise(3, 4)),
     'copy',
-    [raise(0, blindSkip)],
+    [skip(0, blindSkip)],
   ],
 ];
 
@@ -122,14 +130,16 @@ describe('where a counter goes on', () => {
   it('never goes back, and never stays below an index that a mark names', () => {
     const index = fc.nat(300);
     const counters = fc.uniqueArray(
-      fc.record({ walletId: fc.integer({ min: 1, max: 3 }), nextIndex: index, used: fc.boolean() }),
+      fc
+        .tuple(fc.integer({ min: 1, max: 3 }), index, fc.boolean())
+        .map(([walletId, nextIndex, used]) => at(nextIndex, used, walletId)),
       { selector: (counter) => counter.walletId },
     );
     const raises = fc.uniqueArray(
       fc
         .tuple(fc.integer({ min: 1, max: 3 }), index, fc.integer({ min: 1, max: 50 }))
         .map(([walletId, from, count]) => raise(from, from + count, walletId)),
-      { selector: (each) => each.walletId },
+      { selector: (each) => each.wallet },
     );
     const mark = fc.option(
       fc.tuple(raises, fc.constantFrom(own, otherFile, distrusted)).map(([all, of]) => of(...all)),
@@ -138,18 +148,46 @@ describe('where a counter goes on', () => {
     fc.assert(
       fc.property(counters, mark, (counters, mark) => {
         const { skips } = resume(counters, mark);
-        for (const { walletId, nextIndex } of counters) {
+        for (const { walletId, wallet, nextIndex } of counters) {
           const skip = skips.find((each) => each.walletId === walletId);
           if (skip !== undefined) expect(skip.from).toBe(nextIndex);
           const next = skip?.to ?? nextIndex;
           expect(next).toBeGreaterThanOrEqual(nextIndex);
-          const marked = mark?.raises.find((each) => each.walletId === walletId)?.to ?? 0;
+          const marked = mark?.raises.find((each) => each.wallet === wallet)?.to ?? 0;
           expect(next).toBeGreaterThanOrEqual(marked);
         }
       }),
       { numRuns: 2000 },
     );
   });
+});
+
+describe('a wallet that the mark knows and the file does not', () => {
+  it('goes on where its mark ends, should it come back', () => {
+    for (const mark of [own, otherFile]) {
+      const { lost } = resume([at(7)], mark(raise(6, 7), raise(4, 9, 2), raise(0, 3, 3)));
+      expect(lost).toEqual([raise(4, 9, 2), raise(0, 3, 3)]);
+    }
+  });
+
+  it('goes on further where the mark may be older than what was issued', () => {
+    expect(resume([at(7)], distrusted(raise(6, 7), raise(4, 9, 2))).lost).toEqual([
+      raise(9, 9 + blindSkip, 2),
+    ]);
+  });
+
+  it('is none where every wallet is known, or no mark stands', () => {
+    expect(resume([at(7)], own(raise(6, 7))).lost).toEqual([]);
+    expect(resume([at(7)], undefined).lost).toEqual([]);
+    expect(resume([], distrusted()).lost).toEqual([]);
+  });
+});
+
+test('the mark calls a wallet by its keys alone', () => {
+  const names = ['wpkh(A/0/*)', 'wpkh(B/0/*)', 'tr(A/0/*)'].map(markName);
+  expect(new Set(names).size).toBe(3);
+  for (const name of names) expect(name).toMatch(/^[0-9a-f]{16}$/);
+  expect(markName('wpkh(A/0/*)')).toBe(names[0]);
 });
 
 describe('the gap limit that a wallet needs', () => {

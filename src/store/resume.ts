@@ -1,0 +1,85 @@
+// Where the counters of a file go on at a start: what its mark says of it is asked, indexes that another
+// file may have issued are skipped, and from then on the mark is that of this very file.
+
+import { blindSkipAt, type Counter, markName, resume, type Skip } from '../domain/allocation.ts';
+import type { World } from '../world.ts';
+import type { Highwater } from './highwater.ts';
+import { issuingRate } from './issuing.ts';
+import type { Store } from './open.ts';
+import { noteCopied } from './settings.ts';
+
+/** Addresses derived in one go: up to 1.3 ms each, and nothing else is heard meanwhile. */
+const derivedAtOnce = 100;
+/** How often that says how far it is: about every second. */
+const progressEvery = 1_000;
+
+export interface Resumed {
+  /** The warning for the operator where the file is a copy. */
+  readonly copied: string | undefined;
+  /** Where wallets go on that this file does not know, should they be added again, by their names. */
+  readonly floors: ReadonlyMap<string, number>;
+}
+
+export const countersOf = ({
+  catalog,
+  addresses,
+}: Pick<Store, 'catalog' | 'addresses'>): Counter[] =>
+  catalog.wallets().map(({ id, descriptor, nextIndex }) => ({
+    walletId: id,
+    wallet: markName(descriptor),
+    nextIndex,
+    used: addresses.isUsed(id),
+  }));
+
+/** Goes on where the counters must go on, and says so when the file is a copy of another. */
+export async function resumeCounters(
+  store: Store,
+  mark: Highwater,
+  world: Pick<World, 'now' | 'log'>,
+): Promise<Resumed> {
+  const { catalog, addresses, database } = store;
+  const resumption = resume(countersOf(store), mark.reading, (walletId) =>
+    blindSkipAt(issuingRate(store, walletId, world.now())),
+  );
+  const { skips, lost } = resumption;
+  // First, for a crash after the skip, whose mark is genuine, must not end the question.
+  if (resumption.kind === 'copy' && resumption.blind) {
+    await database.write((tx) => addresses.requireScan(tx));
+  }
+  for (const skip of skips) await derive(store, world, skip);
+  await database.write((tx) => {
+    for (const { walletId, to } of skips) addresses.skip(tx, world.now(), walletId, to);
+    for (const { wallet, from, to } of lost) tx.raise(wallet, from, to);
+    if (resumption.kind === 'copy') noteCopied(tx, catalog, world.now());
+  });
+  mark.raise([]);
+  const floors = new Map(lost.map(({ wallet, to }) => [wallet, to]));
+  if (resumption.kind === 'continue') return { copied: undefined, floors };
+  const { reason } = resumption;
+  world.log.warn('this database is a copy, indexes were skipped', { reason, skips });
+  return { copied: warningOf(reason, skips), floors };
+}
+
+/** What a skip takes, in parts: all of it at once would leave a stop unheard for seconds. */
+async function derive(
+  { addresses, database }: Store,
+  { log }: Pick<World, 'log'>,
+  { walletId, from, to }: Skip,
+): Promise<void> {
+  for (let until = from; until < to; ) {
+    until = Math.min(until + derivedAtOnce, to);
+    const next = until;
+    await database.write((tx) => addresses.deriveAhead(tx, walletId, next));
+    const derived = until - from;
+    if (derived % progressEvery !== 0) continue;
+    log.info('skipped addresses are derived', { walletId, derived, of: to - from });
+  }
+}
+
+function warningOf(reason: string, skips: readonly Skip[]): string {
+  const gap = Math.max(0, ...skips.map(({ from, to }) => to - from));
+  return (
+    `this database is a copy (${reason}): ${gap} addresses were skipped, ` +
+    `set the gap limit of the merchant's wallet to ${gap + 20} or more`
+  );
+}

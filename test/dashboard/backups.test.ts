@@ -1,0 +1,59 @@
+// Backups as they are downloaded.
+
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, expect, test } from 'vitest';
+import { allPages, makeBackupFolder } from '../../src/store/backup.ts';
+import { closeHouses, type House, openHouse } from '../support/house.ts';
+import { password, signedIn } from '../support/visitor.ts';
+
+afterEach(closeHouses);
+
+const path = '/dashboard/settings/backups';
+
+async function withBackup(house: House): Promise<string> {
+  const target = join(makeBackupFolder(house.path), 'latest.db');
+  await house.withStore(({ database }) => database.backup(target, allPages));
+  return target;
+}
+
+test('a copy is sent whole, after the password, and that is noted', async () => {
+  const house = await openHouse();
+  const visitor = await signedIn(house);
+  const target = await withBackup(house);
+  house.world.jumpWallClock(6 * 60_000);
+  const refused = await visitor.submit(path, 'download', { file: 'latest.db' });
+  expect([refused.status, refused.text]).toEqual([
+    403,
+    expect.stringContaining('Type your password'),
+  ]);
+  const form = new URLSearchParams({
+    token: visitor.formToken,
+    do: 'download',
+    file: 'latest.db',
+    password,
+  });
+  const response = await fetch(`http://127.0.0.1:${house.port}${path}`, {
+    method: 'POST',
+    body: form,
+    headers: { Cookie: visitor.cookie, Origin: `http://127.0.0.1:${house.port}` },
+  });
+  expect(response.status).toBe(200);
+  expect(response.headers.get('Content-Disposition')).toContain('attachment');
+  expect(Buffer.from(await response.arrayBuffer())).toEqual(readFileSync(target));
+  const { text } = await visitor.get('/dashboard/settings/audit');
+  expect(text).toContain('backup.download');
+});
+
+test.each(['../paygate.db', '.latest.db-x', 'paygate.db', 'notes.txt', '', '..'])(
+  '%j is no backup',
+  async (file) => {
+    const house = await openHouse();
+    const visitor = await signedIn(house);
+    await withBackup(house);
+    writeFileSync(join(makeBackupFolder(house.path), 'notes.txt'), 'x');
+    writeFileSync(join(makeBackupFolder(house.path), '.latest.db-x'), 'x');
+    const seen = await visitor.submit(path, 'download', { file });
+    expect([seen.status, seen.headers.get('Content-Disposition')]).toEqual([404, null]);
+  },
+);
