@@ -13,8 +13,9 @@ import { createSnapshots } from '../../src/store/snapshots.ts';
 const [path = ''] = process.argv.slice(2);
 const perSecond = 300;
 const tickMs = 10;
-const snapshotMs = 500;
-/** As app.ts. */
+const snapshotMs = 1_000;
+/** As app.ts, both. */
+const tendMs = 1_000;
 const checkpointWalBytes = 16 * 1024 * 1024;
 
 const print = (text: string): void => void writeSync(1, `${text}\n`);
@@ -24,24 +25,24 @@ async function run(): Promise<void> {
   const { orm } = database;
   const snapshots = createSnapshots(database, 0);
   let written = 0;
+  let isOver = false;
 
-  function commit(): Promise<void> {
-    return database.write(() => {
+  const name = sql.placeholder('name');
+  const value = sql`${sql.placeholder('value')}`;
+  const insert = orm.insert(settings).values({ name, value }).prepare();
+  const update = orm
+    .update(settings)
+    .set({ value })
+    .where(sql`name in ('a left', 'z right')`)
+    .prepare();
+  const commit = () =>
+    database.write(() => {
       const number = written + 1;
-      orm
-        .insert(settings)
-        .values({ name: `row ${number}`, value: 'x'.repeat(200) })
-        .run();
-      for (const name of ['a left', 'z right']) {
-        orm
-          .update(settings)
-          .set({ value: `${number}` })
-          .where(sql`name = ${name}`)
-          .run();
-      }
+      insert.run({ name: `row ${number}`, value: 'x'.repeat(200) });
+      update.run({ value: `${number}` });
       written = number;
     });
-  }
+
   function checkpoint(): void {
     const from = process.hrtime.bigint();
     const whole = database.checkpoint();
@@ -52,15 +53,19 @@ async function run(): Promise<void> {
   const writing = setInterval(() => {
     running = running.then(async () => {
       const due = ((performance.now() - startedAt) * perSecond) / 1000;
-      while (written < due) await commit();
-      if (database.walBytes() >= checkpointWalBytes) checkpoint();
+      while (written < due && !isOver) await commit();
     });
   }, tickMs);
+  const tending = setInterval(() => {
+    if (database.walBytes() >= checkpointWalBytes) checkpoint();
+  }, tendMs);
   const saving = setInterval(() => void snapshots.take(Date.now()), snapshotMs);
   print('ready');
   for await (const _ of createInterface(process.stdin)) break;
   clearInterval(writing);
+  clearInterval(tending);
   clearInterval(saving);
+  isOver = true;
   await running;
   await snapshots.stop();
   print(`written ${written} ${Math.round(performance.now() - startedAt)}`);
