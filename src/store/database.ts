@@ -184,8 +184,10 @@ function wrap(sqlite: Sqlite, options: DatabaseOptions): Database {
   };
 }
 
+/** Waits for nobody: a reader may be in the way for hours, and everything else would wait as well. */
 function checkpoint(sqlite: Sqlite, { onFatal }: DatabaseOptions): boolean {
   try {
+    sqlite.pragma('busy_timeout = 0');
     const [result] = sqlite.pragma('wal_checkpoint(TRUNCATE)') as { busy: number }[];
     return result?.busy === 0;
   } catch (error) {
@@ -193,6 +195,8 @@ function checkpoint(sqlite: Sqlite, { onFatal }: DatabaseOptions): boolean {
     // The log holds everything until it can be moved.
     if (/^SQLITE_(FULL|IOERR)/.test(sqliteCode(error))) return false;
     throw error;
+  } finally {
+    sqlite.pragma(`busy_timeout = ${busyTimeoutMs}`);
   }
 }
 
