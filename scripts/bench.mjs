@@ -62,6 +62,9 @@ const benches = {
   'page-addresses': async () => page('/dashboard/addresses'),
   'page-addresses-unpaid': async () => page('/dashboard/addresses?state=unpaid'),
   'page-stores': async () => page('/dashboard/stores'),
+  receipt: async () => endpoint('tx?txid=TXID&addr=ADDRESS'),
+  'openapi.json': async () => endpoint('openapi.json'),
+  connect: async () => (await import('./bench/connect.mjs')).benchConnect,
   notify: async () => (await import('./bench/notify.mjs')).benchNotify,
 };
 

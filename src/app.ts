@@ -13,16 +13,11 @@ import { clockFault } from './domain/clock.ts';
 import { builtInServers } from './electrum/servers.ts';
 import type { ServerAddress } from './electrum/trust.ts';
 import { PaygateError, reasonOf } from './errors.ts';
+import { createEntrance, type Entrance } from './http/entrance.ts';
 import { createFeed, type Feed } from './http/feed.ts';
 import { clockWarnings, createHealth, type HealthReport, hostWarnings } from './http/health.ts';
 import type { Rates } from './http/limits.ts';
-import {
-  createHttp,
-  type Fetch,
-  type Listening,
-  listen,
-  type ServerOptions,
-} from './http/server.ts';
+import { createHttp, type Fetch, type ServerOptions } from './http/server.ts';
 import { createUnlisted } from './http/unlisted.ts';
 import { createGapWarnings } from './http/wallet-gaps.ts';
 import { createPrices, type Prices } from './price/prices.ts';
@@ -67,6 +62,7 @@ const everyHour = '0 0 * * * *';
 
 /** Opens the file. @throws PaygateError with one line for the person who starts paygate */
 export async function buildApp(config: Config, world: World, options: AppOptions): Promise<App> {
+  const entrance = createEntrance(config, world);
   // Before a file is made for a network that could not be served.
   if (inspectFile(config.db) === 'absent') {
     const network = beginAt(networks[config.network ?? defaultNetwork], config.checkpoint);
@@ -100,7 +96,7 @@ export async function buildApp(config: Config, world: World, options: AppOptions
     const resumed = await resumeCounters(store, mark, world);
     ({ floors } = resumed);
     const { copied } = resumed;
-    const parts = { config, world, network, servers, prices, copied, feed };
+    const parts = { config, world, entrance, network, servers, prices, copied, feed };
     return join({ ...parts, ...underClock(store, world, options) }, release);
   } catch (error) {
     await release();
@@ -130,6 +126,7 @@ function pricesFor({ price = 'off', priceSource = [] }: Config, world: World): P
 interface Parts {
   readonly config: Config;
   readonly world: World;
+  readonly entrance: Entrance;
   readonly store: Store;
   readonly network: Network;
   readonly servers: readonly ServerAddress[];
@@ -141,11 +138,10 @@ interface Parts {
 }
 
 function join(parts: Parts, release: () => Promise<void>): App {
-  const { config, world, store, network, servers, prices, copied, wrongClock } = parts;
-  let listening: Listening | undefined;
+  const { config, world, entrance, store, network, servers, prices, copied, wrongClock } = parts;
   const sender = createSender(world, {
     version: version.split('.').slice(0, 2).join('.'),
-    listeners: () => (listening ? [{ host: config.listen.host, port: listening.port }] : []),
+    listeners: entrance.listeners,
   });
   const dispatcher = createDispatcher({
     ...{ ...store, world, sender },
@@ -172,6 +168,7 @@ function join(parts: Parts, release: () => Promise<void>): App {
     gapWarnings,
     unlisted.warnings,
     () => hostWarnings(dispatcher.downHosts()),
+    entrance.warnings,
   ];
   const health = createHealth({ ...clocks, store, watcher, copied, hasRoom, others });
   const dashboard = dashboardFor(parts, { health, sender, watcher, dispatcher });
@@ -184,12 +181,12 @@ function join(parts: Parts, release: () => Promise<void>): App {
     health,
     firstLink: (origin) => firstLink(store, world, origin),
     async start() {
-      listening = await listen(fetch, config.listen, (delayMs, run) => world.after(delayMs, run));
-      cancels.push(world.schedule(everyMinute, () => listening?.beat()));
+      const port = await entrance.open(fetch);
+      cancels.push(world.schedule(everyMinute, () => entrance.beat()));
       cancels.push(...tendFile({ world, store, watcher, dispatcher, snapshots }));
       await dispatcher.start();
       watcher.start();
-      return { port: listening.port };
+      return { port };
     },
     async stop() {
       for (const cancel of cancels) cancel();
@@ -197,7 +194,7 @@ function join(parts: Parts, release: () => Promise<void>): App {
       dashboard.stop();
       // At the same time: a client and a shop that hang must not hold us up one after the other.
       const quiet = async (): Promise<void> => {
-        await listening?.close();
+        await entrance.close();
         await watcher.stop();
       };
       await Promise.all([quiet(), dispatcher.stop(), snapshots.stop()]);

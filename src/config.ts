@@ -10,7 +10,16 @@ import {
 } from './bitcoin/network.ts';
 import { scanGap } from './domain/allocation.ts';
 import { type Proxies, parseProxyNetwork } from './domain/client-address.ts';
-import type { Rate } from './domain/rate.ts';
+import {
+  httpsEverywhere,
+  type Listen,
+  letsEncrypt,
+  parseDirectory,
+  parseDomain,
+  parseEmail,
+  parseListen,
+} from './domain/front.ts';
+import { parseRate, type Rate } from './domain/rate.ts';
 import { parseProxy } from './electrum/proxy.ts';
 import { parseServerAddress, type ServerAddress } from './electrum/trust.ts';
 import { PaygateError, reasonOf } from './errors.ts';
@@ -24,14 +33,20 @@ export type LogLevel = (typeof logLevels)[number];
 export const priceModes = ['on', 'off', 'own'] as const;
 export type PriceMode = (typeof priceModes)[number];
 
-export interface Listen {
-  readonly host: string;
-  readonly port: number;
-}
-
 export interface Config {
   readonly db: string;
   readonly listen: Listen;
+  /** Plain HTTP may leave this machine. */
+  readonly plainHttp?: boolean | undefined;
+  /** HTTPS with a certificate of the operator's. */
+  readonly tlsCert?: string | undefined;
+  readonly tlsKey?: string | undefined;
+  /** HTTPS with certificates that an authority gives for this name (ACME). */
+  readonly domain?: string | undefined;
+  readonly acmeEmail?: string | undefined;
+  readonly acmeDirectory?: string | undefined;
+  readonly acmeCa?: string | undefined;
+  readonly listenHttp?: Listen | undefined;
   /** Undefined: what the file says, or mainnet for a new file. */
   readonly network: NetworkName | undefined;
   /** Undefined: the file's own, or the built-in one for a new file. */
@@ -110,6 +125,15 @@ function rate(name: string, fallback: string, what: string): Option<Rate | undef
     parse: one(parseRate),
   };
 }
+
+const file = (name: string, help: string): Option<string | undefined> => ({
+  flag: `--${name}`,
+  env: `PAYGATE_${name.replaceAll('-', '_').toUpperCase()}`,
+  value: 'file',
+  help,
+  parse: optional(parsePath),
+});
+
 const oneOf =
   <T extends string>(values: readonly T[]) =>
   (text: string): T => {
@@ -131,9 +155,54 @@ export const options: OptionTable = {
     flag: '--listen',
     env: 'PAYGATE_LISTEN',
     value: 'host:port',
-    help: 'where the API answers; loopback only, so put an HTTPS proxy in front',
+    help: 'where paygate answers; * for every address of this machine; with --domain, *:443 unless told otherwise',
     default: '127.0.0.1:8080',
     parse: one(parseListen),
+  },
+  plainHttp: {
+    flag: '--plain-http',
+    env: 'PAYGATE_PLAIN_HTTP',
+    value: 'choice',
+    help: 'allow or refuse plain HTTP on an address that is not loopback; for a network of which only your proxy is part',
+    default: 'refuse',
+    parse: one(parseChoice),
+  },
+  tlsCert: file(
+    'tls-cert',
+    'HTTPS with this certificate and its chain (PEM), read again when it changes',
+  ),
+  tlsKey: file('tls-key', 'the key of that certificate (PEM)'),
+  domain: {
+    flag: '--domain',
+    env: 'PAYGATE_DOMAIN',
+    value: 'name',
+    help: "HTTPS with certificates for this name, fetched and renewed by itself; means that you agree to the authority's terms",
+    parse: optional(parseDomain),
+  },
+  acmeEmail: {
+    flag: '--acme-email',
+    env: 'PAYGATE_ACME_EMAIL',
+    value: 'address',
+    help: 'where the authority may write to you',
+    parse: optional(parseEmail),
+  },
+  acmeDirectory: {
+    flag: '--acme-directory',
+    env: 'PAYGATE_ACME_DIRECTORY',
+    value: 'url',
+    help: `another authority that speaks ACME (default: ${letsEncrypt})`,
+    parse: optional(parseDirectory),
+  },
+  acmeCa: file(
+    'acme-ca',
+    'who vouches for the server of that authority (PEM), where it is one of your own',
+  ),
+  listenHttp: {
+    flag: '--listen-http',
+    env: 'PAYGATE_LISTEN_HTTP',
+    value: 'host:port',
+    help: 'where the authority asks whether the name is yours; it comes to port 80 (default: *:80 with --domain)',
+    parse: optional(parseListen),
   },
   network: {
     flag: '--network',
@@ -266,7 +335,10 @@ export type Given = Partial<Record<OptionName, readonly string[]>>;
  */
 export function readConfig(flags: Given, env: Record<string, string | undefined>): Config {
   const entries = optionNames.map((name) => [name, readOption(options[name], flags[name], env)]);
-  return Object.freeze(Object.fromEntries(entries)) as Config;
+  const config = Object.fromEntries(entries) as Config;
+  const isListenTold = flags.listen !== undefined || Boolean(env[options.listen.env]);
+  const isFarAway = config.domain !== undefined && !isListenTold;
+  return Object.freeze(isFarAway ? { ...config, listen: httpsEverywhere } : config);
 }
 
 function readOption(
@@ -298,39 +370,6 @@ function parseAmount(text: string): number {
   throw new PaygateError(
     'invalid',
     `whole satoshis from 0 to ${maxMoneySat} expected, not "${text}"`,
-  );
-}
-
-const loopback = /^(127(\.\d{1,3}){3}|\[::1\]|localhost)$/;
-
-/** @throws PaygateError invalid, for an address that is not loopback too */
-export function parseListen(text: string): Listen {
-  const match = /^(.+):(\d{1,5})$/.exec(text);
-  const port = Number(match?.[2]);
-  if (match?.[1] === undefined || port > 65_535) {
-    throw new PaygateError('invalid', `host:port expected, such as 127.0.0.1:8080, not "${text}"`);
-  }
-  if (!loopback.test(match[1])) {
-    throw new PaygateError(
-      'invalid',
-      `${match[1]} is not a loopback address; paygate speaks plain HTTP there only, ` +
-        'let a proxy on this machine serve HTTPS to the outside',
-    );
-  }
-  return { host: match[1].replace(/^\[|\]$/g, ''), port };
-}
-
-const mostPerMinute = 1_000_000;
-
-function parseRate(text: string): Rate | undefined {
-  if (text === 'off') return undefined;
-  const [, perMinute, burst = perMinute] = /^(\d{1,7})(?::(\d{1,7}))?$/.exec(text) ?? [];
-  const rate = { perMinute: Number(perMinute), burst: Number(burst) };
-  const isPossible = (count: number): boolean => count >= 1 && count <= mostPerMinute;
-  if (isPossible(rate.perMinute) && isPossible(rate.burst)) return rate;
-  throw new PaygateError(
-    'invalid',
-    `a number a minute such as 30 or 300:100, or off, not "${text}"`,
   );
 }
 

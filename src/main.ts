@@ -9,6 +9,8 @@ import { backupCommand } from './cli/backup.ts';
 import { callbacksCommand } from './cli/callbacks.ts';
 import { checkCommand } from './cli/check.ts';
 import { fail } from './cli/command.ts';
+import { healthCommand } from './cli/health.ts';
+import { installCommand } from './cli/install.ts';
 import { keyCommand } from './cli/key.ts';
 import { pluginCommand } from './cli/plugin.ts';
 import { refusePrivateInput } from './cli/private-input.ts';
@@ -24,6 +26,7 @@ const program = new Command('paygate')
   .version(version)
   .addCommand(serveCommand())
   .addCommand(sandboxCommand())
+  .addCommand(healthCommand())
   .addCommand(storeCommand())
   .addCommand(keyCommand())
   .addCommand(addressCommand())
@@ -34,7 +37,8 @@ const program = new Command('paygate')
   .addCommand(adminCommand())
   .addCommand(backupCommand())
   .addCommand(checkCommand())
-  .addCommand(restoreCommand());
+  .addCommand(restoreCommand())
+  .addCommand(installCommand());
 
 /** A wrong command line ends with 2, as a wrong value does; `--help` and `--version` with 0. */
 function exitWithTwo(command: Command): void {

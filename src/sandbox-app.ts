@@ -5,8 +5,9 @@
 import { HDKey } from '@scure/bip32';
 import { type App, type AppOptions, buildApp } from './app.ts';
 import { parseWalletKey, type WalletKey } from './bitcoin/keychain.ts';
-import { type Config, type Listen, readConfig } from './config.ts';
+import { type Config, readConfig } from './config.ts';
 import { newWebhookSecret } from './delivery/signature.ts';
+import type { Listen } from './domain/front.ts';
 import { PaygateError } from './errors.ts';
 import { type Listening, listen } from './http/server.ts';
 import { SimulatedChain } from './sandbox/chain.ts';

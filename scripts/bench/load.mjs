@@ -36,7 +36,7 @@ export async function load({ origin, path, apiKey, connections }, seconds) {
     const { statusCode, body } = await pool.request({ path, method: 'GET', headers });
     const text = await body.text();
     if (statusCode !== 200) throw new Error(`${path} answered ${statusCode}: ${text}`);
-    return JSON.parse(text);
+    return /^[{[]/.test(text) ? JSON.parse(text) : text;
   }
 
   /** @param {number} until */

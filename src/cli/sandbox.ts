@@ -5,7 +5,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { type Listen, type LogLevel, logLevels, parseListen } from '../config.ts';
+import { type LogLevel, logLevels } from '../config.ts';
+import { type Listen, parseLoopback } from '../domain/front.ts';
 import { reasonOf } from '../errors.ts';
 import { type Sandbox, startSandbox } from '../sandbox-app.ts';
 import { madeAfter, version } from '../version.ts';
@@ -41,7 +42,7 @@ const addressOption = (flag: string, help: string, fallback: string): Option =>
 
 function readListen(text: string): Listen {
   try {
-    return parseListen(text);
+    return parseLoopback(text);
   } catch (error) {
     throw new InvalidArgumentError(reasonOf(error));
   }

@@ -10,9 +10,10 @@ import {
   options,
   readConfig,
 } from '../config.ts';
+import { baseUrlOf } from '../domain/front.ts';
 import { madeAfter, version } from '../version.ts';
 import { createNodeWorld } from '../world-node.ts';
-import { hostOf, linkMinutes } from './admin.ts';
+import { linkMinutes } from './admin.ts';
 import { endAtOnce, stopOnSignal } from './running.ts';
 
 export function serveCommand(): Command {
@@ -32,12 +33,9 @@ function flagOf(name: OptionName): Option {
 }
 
 /** For the person at the terminal: where it answers, and what to do next. */
-async function greeting(
-  { db, listen, publicUrl }: Config,
-  app: App,
-  port: number,
-): Promise<string> {
-  const base = publicUrl ?? `http://${hostOf(listen.host)}:${port}`;
+async function greeting(config: Config, app: App, port: number): Promise<string> {
+  const { db } = config;
+  const base = baseUrlOf(config, port);
   const link = await app.firstLink(base);
   const file = db === options.db.default ? '' : ` --db ${db}`;
   const up = `paygate ${version} is up on ${app.network.name}: ${base}/api (health: ${base}/healthz)

@@ -3,9 +3,11 @@
 
 import { Command } from 'commander';
 import { options, readConfig } from '../config.ts';
+import type { Listen } from '../domain/front.ts';
 import { PaygateError } from '../errors.ts';
 import type { HealthReport, ServerHealth } from '../http/health.ts';
 import { acceptBranch, readHold } from '../store/hold.ts';
+import { askHealth } from './ask-health.ts';
 import {
   type FileOptions,
   fileCommand,
@@ -25,7 +27,7 @@ export function serversCommand(): Command {
     .option(`${options.listen.flag} <host:port>`, 'where it answers')
     .action(async (given: ListOptions) => {
       const { listen } = readConfig(given.listen ? { listen: [given.listen] } : {}, process.env);
-      const report = await askHealth(listen.host, listen.port);
+      const report = await healthAt(listen);
       const servers = report?.electrum.servers ?? (await remembered(given));
       print(given, report?.electrum ?? { servers }, () => render(servers));
     });
@@ -61,18 +63,15 @@ export function serversCommand(): Command {
 }
 
 /** Undefined, with a word to the person who asks, where no gateway answers. */
-async function askHealth(host: string, port: number): Promise<HealthReport | undefined> {
-  const name = host.includes(':') ? `[${host}]` : host;
-  try {
-    const response = await fetch(`http://${name}:${port}/healthz`);
-    return (await response.json()) as HealthReport;
-  } catch {
+async function healthAt(listen: Listen): Promise<HealthReport | undefined> {
+  const report = await askHealth(listen);
+  if (report === undefined) {
     process.stderr.write(
-      `no paygate answers at ${name}:${port} (start it, or name its --listen): ` +
+      `no paygate answers at ${listen.host}:${listen.port} (start it, or name its --listen): ` +
         'this is what the file remembers\n',
     );
-    return undefined;
   }
+  return report;
 }
 
 /** What an earlier run has learnt: certificates, and bans that have not ended. */

@@ -75,6 +75,7 @@ const send = async (
 async function admit(parts: Parts, page: Page, context: Context): Promise<Response> {
   const transport = transportOf(context, parts);
   if (transport === undefined) return send(context, httpsPage(), 403);
+  if (transport.secure) context.header('Strict-Transport-Security', 'max-age=31536000');
   const now = parts.world.now();
   const cookie = getCookie(context, transport.cookieName);
   const session = cookie === undefined ? undefined : parts.store.admin.session(now, cookie);

@@ -4,7 +4,7 @@
 import { deleteCookie, setCookie } from 'hono/cookie';
 import { householdOf } from '../domain/client-address.ts';
 import { matchingStep } from '../domain/totp.ts';
-import { PaygateError } from '../errors.ts';
+import { PaygateError, reasonOf } from '../errors.ts';
 import { addressOf } from '../http/auth.ts';
 import { absoluteMs, type Session } from '../store/admin.ts';
 import type { Tx } from '../store/database.ts';
@@ -70,7 +70,15 @@ export function beginSession(tx: Tx, visit: Visit): string {
 }
 
 export async function signIn(visit: Visit): Promise<void> {
-  await checkSignIn(visit);
+  const { log } = visit.parts.world;
+  const client = clientOf(visit);
+  try {
+    await checkSignIn(visit);
+  } catch (error) {
+    log.warn('sign-in refused', { client, reason: reasonOf(error) });
+    throw error;
+  }
+  log.info('signed in', { client });
   const token = await visit.parts.store.database.write((tx) => beginSession(tx, visit));
   giveCookie(visit, token);
 }

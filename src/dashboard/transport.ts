@@ -1,6 +1,6 @@
-// How a browser reached us, and whether that way is safe enough for a password (rules §6): HTTPS through
-// a proxy of ours, or plain HTTP that never left this machine. Headers count only from where they
-// can be believed.
+// How a browser reached us, and whether that way is safe enough for a password (rules §6): HTTPS to us or
+// through a proxy of ours, or plain HTTP that never left this machine. Headers count only from where
+// they can be believed.
 
 import type { HttpBindings } from '@hono/node-server';
 import type { Context } from 'hono';
@@ -28,13 +28,19 @@ export function transportOf(context: Context, options: TransportOptions): Transp
   const socketAddress = incoming?.socket?.remoteAddress ?? '';
   const header = (name: string): string | undefined => context.req.header(name);
   const host = header('Host') ?? '';
-  if (isProxy(socketAddress, options.proxies) && lastOf(header('X-Forwarded-Proto')) === 'https') {
-    const shown = lastOf(header('X-Forwarded-Host')) ?? host;
+  const secureAs = (shown: string): Transport => {
     const own = options.publicUrl === undefined ? [] : [new URL(options.publicUrl).origin];
     return { secure: true, origins: [`https://${shown}`, ...own], cookieName: '__Host-paygate' };
+  };
+  if (isProxy(socketAddress, options.proxies) && lastOf(header('X-Forwarded-Proto')) === 'https') {
+    return secureAs(lastOf(header('X-Forwarded-Host')) ?? host);
   }
-  const isForwarded = forwardedHeaders.some((name) => header(name) !== undefined);
-  if (isForwarded || !isLoopback(socketAddress)) return undefined;
+  // Somebody stands between, and the way to him is unknown.
+  if (forwardedHeaders.some((name) => header(name) !== undefined)) return undefined;
+  if (incoming?.socket !== undefined && 'encrypted' in incoming.socket) {
+    return secureAs(host.toLowerCase());
+  }
+  if (!isLoopback(socketAddress)) return undefined;
   const { hostname, port } = hostOf(host);
   // Any other name may be a stranger's, made to lead here.
   if (hostname !== 'localhost' && !isLoopback(hostname)) return undefined;

@@ -1,6 +1,8 @@
 // Rate limits as token buckets. Pure: a bucket is a value, time comes in. Full at first, it gives one
 // token a request and fills up again evenly.
 
+import { PaygateError } from '../errors.ts';
+
 export interface Rate {
   readonly perMinute: number;
   /** How many at once, after a rest. */
@@ -20,6 +22,20 @@ export interface Taken {
 }
 
 const minuteMs = 60_000;
+const mostPerMinute = 1_000_000;
+
+/** Reads `30` or `300:100` a minute; undefined for `off`. @throws PaygateError invalid */
+export function parseRate(text: string): Rate | undefined {
+  if (text === 'off') return undefined;
+  const [, perMinute, burst = perMinute] = /^(\d{1,7})(?::(\d{1,7}))?$/.exec(text) ?? [];
+  const rate = { perMinute: Number(perMinute), burst: Number(burst) };
+  const isPossible = (count: number): boolean => count >= 1 && count <= mostPerMinute;
+  if (isPossible(rate.perMinute) && isPossible(rate.burst)) return rate;
+  throw new PaygateError(
+    'invalid',
+    `a number a minute such as 30 or 300:100, or off, not "${text}"`,
+  );
+}
 
 /** @param bucket undefined for the first request */
 export function takeToken(rate: Rate, bucket: Bucket | undefined, now: number): Taken {

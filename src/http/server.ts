@@ -2,6 +2,7 @@
 // It bounds what a stranger can send before any route sees it (rules §6).
 
 import type { Server } from 'node:http';
+import { createServer as createHttpsServer, type Server as HttpsServer } from 'node:https';
 import { createAdaptorServer, type WebSocketServerLike } from '@hono/node-server';
 import { type Context, Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
@@ -22,6 +23,9 @@ const bodyLimitBytes = 16 * 1024;
 const socketMessageBytes = 1024;
 const headersTimeoutMs = 10_000;
 const requestTimeoutMs = 15_000;
+const handshakeTimeoutMs = 10_000;
+/** Said aloud because the environment can change the default. */
+const oldestTls = 'TLSv1.2';
 const connectionLimit = 512;
 /** How long requests under way may take once the server stops. */
 const stopGraceMs = 5_000;
@@ -46,6 +50,7 @@ export function createHttp(options: ServerOptions): Fetch {
   const app = new Hono();
   app.use(async (context, next) => {
     options.unlisted.note(context);
+    context.header('X-Content-Type-Options', 'nosniff');
     if (context.req.url.length > urlLimitBytes) {
       return errorResponse(context, 414, 'The URL is longer than 8 KiB');
     }
@@ -88,8 +93,18 @@ function refuseRepeated({ req }: Context): void {
   }
 }
 
+export interface Binding {
+  /** `*` for every address of this machine. */
+  readonly host: string;
+  readonly port: number;
+  /** HTTPS, with the pair that `secure` hands over. */
+  readonly tls?: boolean;
+}
+
 export interface Listening {
   readonly port: number;
+  /** New connections are shown this certificate (PEM); without one, HTTPS greets nobody. */
+  secure(pair: { readonly cert: string; readonly key: string }): void;
   /** Once a minute: ends live sockets whose client has not answered since the last time. */
   beat(): void;
   /** Takes no more connections, finishes the requests under way. */
@@ -99,15 +114,20 @@ export interface Listening {
 /** @throws PaygateError unavailable when the address is taken or not ours */
 export async function listen(
   fetch: Fetch,
-  { host, port }: { readonly host: string; readonly port: number },
+  { host, port, tls = false }: Binding,
   after: (delayMs: number, run: () => void) => () => void,
 ): Promise<Listening> {
   const sockets = new WebSocketServer({ noServer: true, maxPayload: socketMessageBytes });
   const server = createAdaptorServer({
     fetch,
     websocket: { server: sockets as WebSocketServerLike },
-    serverOptions: { headersTimeout: headersTimeoutMs, requestTimeout: requestTimeoutMs },
-  }) as Server;
+    ...(tls && { createServer: createHttpsServer }),
+    serverOptions: {
+      headersTimeout: headersTimeoutMs,
+      requestTimeout: requestTimeoutMs,
+      ...(tls && { handshakeTimeout: handshakeTimeoutMs, minVersion: oldestTls }),
+    },
+  }) as Server | HttpsServer;
   server.maxConnections = connectionLimit;
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) =>
@@ -115,11 +135,15 @@ export async function listen(
         new PaygateError('unavailable', `cannot listen on ${host}:${port}: ${faultOf(error)}`),
       ),
     );
-    server.listen(port, host, resolve);
+    server.listen({ port, ...(host !== '*' && { host }) }, resolve);
   });
   const bound = server.address();
   return {
     port: typeof bound === 'object' && bound !== null ? bound.port : port,
+    secure({ cert, key }) {
+      if ('setSecureContext' in server)
+        server.setSecureContext({ cert, key, minVersion: oldestTls });
+    },
     beat: createBeat(sockets),
     close: () =>
       new Promise((resolve) => {

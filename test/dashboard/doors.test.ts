@@ -312,6 +312,22 @@ describe('wrong passwords', () => {
     expect((await visitor.submit(`${home}/sign-in`, 'sign-in', { password })).status).toBe(303);
   });
 
+  test('and right ones are in the log, with who came, and never what was typed', async () => {
+    const house = await openHouse();
+    await setPassword(house);
+    const visitor = visitorOf(house);
+    const typed = 'a wrong battery staple';
+    await visitor.submit(`${home}/sign-in`, 'sign-in', { password: typed });
+    await visitor.submit(`${home}/sign-in`, 'sign-in', { password });
+    const found = house.world.logs.filter(({ message }) => /sign/.test(message));
+    expect(found).toMatchObject([
+      { level: 'warn', message: 'sign-in refused', fields: { client: '127.0.0.1' } },
+      { level: 'info', message: 'signed in', fields: { client: '127.0.0.1' } },
+    ]);
+    expect(JSON.stringify(house.world.logs)).not.toContain(typed);
+    expect(JSON.stringify(house.world.logs)).not.toContain(password);
+  });
+
   test('of one client behind a proxy do not lock out another', async () => {
     const { parseProxyNetwork } = await import('../../src/domain/client-address.ts');
     const house = await openHouse({ config: { trustedProxy: [parseProxyNetwork('127.0.0.1')] } });

@@ -1,5 +1,6 @@
 // The door as a stranger, a client with a bug and a shop find it (wire §1).
 
+import { request } from 'node:http';
 import { connect } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import { formatApiKey } from '../../src/domain/api-key.ts';
@@ -156,6 +157,21 @@ test('health needs no key and tells no secret', async () => {
   const text = JSON.stringify(answer.body);
   expect(text).not.toContain('tpub');
   expect(text).not.toContain('s3cr3t');
+});
+
+test('every answer is what it says it is, and no other method is known', async () => {
+  const house = await openReady();
+  for (const path of ['/healthz', '/nowhere', '/docs', '/api/new_address', '/api/nowhere']) {
+    const { headers } = await fetch(`http://127.0.0.1:${house.port}${path}`);
+    expect([path, headers.get('X-Content-Type-Options')]).toEqual([path, 'nosniff']);
+    expect([path, headers.get('Access-Control-Allow-Origin')]).toEqual([path, null]);
+  }
+  const status = await new Promise((resolve) => {
+    request({ host: '127.0.0.1', port: house.port, method: 'TRACE' }, (response) => {
+      response.resume().once('end', () => resolve(response.statusCode));
+    }).end();
+  });
+  expect(status).toBe(404);
 });
 
 test('a bare request of one byte at a time holds nobody else up', async () => {

@@ -4,7 +4,7 @@
 import { type AddressInfo, createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
-import type { Listen } from '../../src/config.ts';
+import type { Listen } from '../../src/domain/front.ts';
 import { startSandbox } from '../../src/sandbox-app.ts';
 import { cleanUp, contentOf, tempFolder, whenOver } from '../support/files.ts';
 import { ask, openSandbox, type Placed, type Visit } from '../support/sandbox.ts';

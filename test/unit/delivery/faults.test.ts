@@ -8,9 +8,9 @@ import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createSender, deadlineMs, type Order } from '../../../src/delivery/sender.ts';
 import { nextAttempt } from '../../../src/domain/retry.ts';
 import type { Resolver } from '../../../src/world.ts';
+import { makeAuthority } from '../../support/authority.ts';
 import { type Receiver, type ReceiverOptions, startReceiver } from '../../support/receiver.ts';
 import { createTestWorld } from '../../support/world.ts';
-import { makeAuthority } from './authority.ts';
 
 const closing: (() => Promise<unknown>)[] = [];
 

@@ -1,0 +1,36 @@
+// /healthz of a paygate that runs on this machine, asked as a command asks it. Which certificate it shows is not looked
+// at: it is made for another name than the one it is asked by here, and nothing secret is said.
+
+import { Agent, request } from 'undici';
+import type { Listen } from '../domain/front.ts';
+import type { HealthReport } from '../http/health.ts';
+
+const waitMs = 5_000;
+
+/** @returns undefined where no paygate answers, neither by HTTP nor by HTTPS */
+export async function askHealth({ host, port }: Listen): Promise<HealthReport | undefined> {
+  const name = host === '*' || host === '0.0.0.0' ? '127.0.0.1' : host;
+  const authority = `${name.includes(':') ? `[${name}]` : name}:${port}`;
+  for (const scheme of ['http', 'https']) {
+    const report = await askAt(`${scheme}://${authority}/healthz`);
+    if (report !== undefined) return report;
+  }
+  return undefined;
+}
+
+async function askAt(url: string): Promise<HealthReport | undefined> {
+  const dispatcher = new Agent({
+    connect: { rejectUnauthorized: false, timeout: waitMs },
+    headersTimeout: waitMs,
+    bodyTimeout: waitMs,
+  });
+  try {
+    const { statusCode, body } = await request(url, { dispatcher });
+    const report = (await body.json()) as HealthReport;
+    return statusCode === 200 && Array.isArray(report.warnings) ? report : undefined;
+  } catch {
+    return undefined;
+  } finally {
+    await dispatcher.destroy();
+  }
+}

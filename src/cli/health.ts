@@ -1,0 +1,31 @@
+// `paygate health`: asks a running paygate how it is. For people, and for what watches over a container,
+// where there is nothing else to ask with.
+
+import { Command } from 'commander';
+import { options, readConfig } from '../config.ts';
+import { PaygateError } from '../errors.ts';
+import { askHealth } from './ask-health.ts';
+import { print } from './command.ts';
+
+interface HealthOptions {
+  readonly listen?: string;
+  readonly json?: boolean;
+}
+
+export function healthCommand(): Command {
+  return new Command('health')
+    .description('ask a running paygate how it is; ends with 1 when it does not answer')
+    .option(`${options.listen.flag} <host:port>`, 'where it answers')
+    .option('--json', 'answer as JSON')
+    .action(async (given: HealthOptions) => {
+      const { listen } = readConfig(given.listen ? { listen: [given.listen] } : {}, process.env);
+      const report = await askHealth(listen);
+      if (report === undefined) {
+        throw new PaygateError(
+          'unavailable',
+          `no paygate answers at ${listen.host}:${listen.port} (start it, or name its --listen)`,
+        );
+      }
+      print(given, report, () => [report.status, ...report.warnings].join('\n'));
+    });
+}

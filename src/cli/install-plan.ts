@@ -1,0 +1,70 @@
+// What `paygate install` puts on a machine with systemd: the executable, a user, settings, and a service that may do
+// nothing but its work. Plain data: paths, texts, commands.
+
+import { systemdUnit } from './systemd-unit.ts';
+
+export interface PlannedFile {
+  /** On the machine; below `--root` when it is put there. */
+  readonly path: string;
+  readonly mode: number;
+  readonly content: string | { readonly copyOf: string };
+  /** The operator's own from then on: kept, also by `--force`. */
+  readonly isKept?: true;
+}
+
+export interface InstallPlan {
+  readonly files: readonly PlannedFile[];
+  /** Run as root afterwards, in this order. */
+  readonly commands: readonly (readonly string[])[];
+}
+
+export interface InstallOptions {
+  readonly binary: string;
+  readonly domain: string | undefined;
+  readonly acmeEmail: string | undefined;
+  readonly network: string | undefined;
+}
+
+export const paths = {
+  binary: '/usr/local/bin/paygate',
+  unit: '/etc/systemd/system/paygate.service',
+  user: '/etc/sysusers.d/paygate.conf',
+  settings: '/etc/paygate.env',
+  data: '/var/lib/paygate',
+} as const;
+
+export function installPlan(options: InstallOptions): InstallPlan {
+  return {
+    files: [
+      { path: paths.binary, mode: 0o755, content: { copyOf: options.binary } },
+      { path: paths.user, mode: 0o644, content: `u paygate - "paygate" ${paths.data}\n` },
+      { path: paths.settings, mode: 0o600, content: settingsOf(options), isKept: true },
+      { path: paths.unit, mode: 0o644, content: systemdUnit },
+    ],
+    commands: [
+      ['systemd-sysusers', paths.user],
+      ['install', '-d', '-m', '0700', '-o', 'paygate', '-g', 'paygate', paths.data],
+      ['systemctl', 'daemon-reload'],
+    ],
+  };
+}
+
+function settingsOf({ domain, acmeEmail, network }: InstallOptions): string {
+  const given = [
+    ['PAYGATE_DB', `${paths.data}/paygate.db`],
+    ['PAYGATE_DOMAIN', domain],
+    ['PAYGATE_ACME_EMAIL', acmeEmail],
+    ['PAYGATE_NETWORK', network],
+  ].filter(([, value]) => value !== undefined);
+  return `# Settings of the service paygate: \`paygate serve --help\` lists all of them.
+# After a change: systemctl restart paygate
+${given.map(([name, value]) => `${name}=${value}\n`).join('')}`;
+}
+
+/** How to take away what was put there, but for what cannot be made again. */
+export const undoing = `systemctl disable --now paygate
+rm ${paths.unit} ${paths.user} ${paths.binary}
+systemctl daemon-reload`;
+
+/** The database, and the user whose it is. */
+export const forgetting = `rm -r ${paths.data} ${paths.settings} && userdel paygate`;

@@ -1,0 +1,159 @@
+// `paygate install`: makes this executable a service of a machine with systemd. It never overwrites what is there
+// unless told to, and never the settings; `--dry-run` only says what it would do.
+
+import { spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { isSea } from 'node:sea';
+import { Command } from 'commander';
+import { options } from '../config.ts';
+import { PaygateError } from '../errors.ts';
+import {
+  forgetting,
+  type InstallPlan,
+  installPlan,
+  type PlannedFile,
+  paths,
+  undoing,
+} from './install-plan.ts';
+
+interface Given {
+  readonly root: string;
+  readonly binary?: string;
+  readonly domain?: string;
+  readonly acmeEmail?: string;
+  readonly network?: string;
+  readonly dryRun?: boolean;
+  readonly force?: boolean;
+}
+
+export function installCommand(): Command {
+  return new Command('install')
+    .description('make this executable a service of this machine (systemd, as root)')
+    .option(`${options.domain.flag} <name>`, options.domain.help)
+    .option(`${options.acmeEmail.flag} <address>`, options.acmeEmail.help)
+    .option(`${options.network.flag} <name>`, options.network.help)
+    .option('--binary <file>', 'another executable than this one')
+    .option('--root <folder>', 'put the files below this folder, and run nothing', '/')
+    .option('--dry-run', 'say what would be done')
+    .option('--force', 'overwrite files that differ; never the settings')
+    .action(install);
+}
+
+function install(given: Given): void {
+  const plan = planOf(given);
+  if (given.dryRun) {
+    process.stdout.write(describe(plan));
+    return;
+  }
+  const isHere = given.root === '/';
+  if (isHere && process.geteuid?.() !== 0) {
+    throw new PaygateError(
+      'forbidden',
+      'installing needs root (sudo); --dry-run shows what it does',
+    );
+  }
+  const states = plan.files.map((file) => ({ file, state: stateOf(file, given.root) }));
+  const inTheWay = states.filter(({ file, state }) => state === 'differs' && !file.isKept);
+  if (inTheWay.length > 0 && !given.force) {
+    const names = inTheWay.map(({ file }) => file.path).join(', ');
+    throw new PaygateError(
+      'conflict',
+      `there already, and different: ${names}. --force overwrites`,
+    );
+  }
+  for (const { file, state } of states) {
+    const isDone = state === 'same' || (state === 'differs' && file.isKept);
+    if (!isDone) put(file, given.root);
+    process.stdout.write(`${isDone ? 'kept   ' : 'written'} ${file.path}\n`);
+  }
+  for (const command of plan.commands) {
+    if (isHere) run(command);
+    else process.stdout.write(`to run  ${command.join(' ')}\n`);
+  }
+  process.stdout.write(nextSteps);
+}
+
+/** @throws PaygateError invalid, before anything is touched */
+function planOf({ domain, acmeEmail, network, ...given }: Given): InstallPlan {
+  const binary = given.binary ?? (isSea() ? process.execPath : undefined);
+  if (binary === undefined) {
+    throw new PaygateError(
+      'invalid',
+      'this is not the single executable: name it by --binary dist/paygate',
+    );
+  }
+  if (!existsSync(binary)) throw new PaygateError('invalid', `--binary: there is no ${binary}`);
+  const check = (name: 'domain' | 'acmeEmail' | 'network', text: string | undefined) =>
+    text === undefined ? undefined : (options[name].parse([text]) as string);
+  return installPlan({
+    binary,
+    domain: check('domain', domain),
+    acmeEmail: check('acmeEmail', acmeEmail),
+    network: check('network', network),
+  });
+}
+
+const bytesOf = ({ content }: PlannedFile): Buffer =>
+  typeof content === 'string' ? Buffer.from(content) : readFileSync(content.copyOf);
+
+function stateOf(file: PlannedFile, root: string): 'absent' | 'same' | 'differs' {
+  const path = join(root, file.path);
+  if (!existsSync(path)) return 'absent';
+  return readFileSync(path).equals(bytesOf(file)) ? 'same' : 'differs';
+}
+
+/** By rename: an executable that runs cannot be written over. */
+function put({ path, mode, content }: PlannedFile, root: string): void {
+  const target = join(root, path);
+  mkdirSync(dirname(target), { recursive: true, mode: 0o755 });
+  const fresh = `${target}.new`;
+  if (typeof content === 'string') writeFileSync(fresh, content, { mode });
+  else copyFileSync(content.copyOf, fresh);
+  chmodSync(fresh, mode);
+  renameSync(fresh, target);
+}
+
+/** @throws PaygateError unavailable */
+function run([command = '', ...args]: readonly string[]): void {
+  const { status, error } = spawnSync(command, args, { stdio: ['ignore', 'inherit', 'inherit'] });
+  if (status === 0) return;
+  const why = error === undefined ? `ended with ${status}` : error.message;
+  throw new PaygateError('unavailable', `${[command, ...args].join(' ')}: ${why}`);
+}
+
+const describe = ({ files, commands }: InstallPlan): string =>
+  [
+    ...files.map((file) => {
+      const { path, mode, content } = file;
+      const head = `# ${path} (${mode.toString(8).padStart(4, '0')})`;
+      return typeof content === 'string' ? `${head}\n${content}` : `${head}: ${content.copyOf}\n`;
+    }),
+    '# then',
+    ...commands.map((command) => command.join(' ')),
+    nextSteps,
+  ].join('\n');
+
+const nextSteps = `
+Start it, now and with the machine:
+
+  systemctl enable --now paygate && journalctl -fu paygate
+
+Its log shows the link that opens the dashboard. Commands run as its user:
+
+  sudo -u paygate paygate store add --db ${paths.data}/paygate.db …
+
+To undo all this but the data:
+
+${undoing.replaceAll(/^/gm, '  ')}
+
+The data, where no payment can be missed any more: ${forgetting}
+`;

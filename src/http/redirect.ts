@@ -1,0 +1,37 @@
+// What answers on port 80 where paygate fetches its own certificates: the authority's question whether the
+// name is ours (RFC 8555 section 8.3), and for everybody else the way to HTTPS. It never repeats the
+// Host that it was asked by, and does no request of the API: its key has been seen on the way.
+
+import { type Context, Hono } from 'hono';
+import { errorResponse } from './errors.ts';
+import type { Fetch } from './server.ts';
+
+/** @param challenge what is to be answered for a token; undefined for one that nobody asked for */
+export function createRedirect(
+  domain: string,
+  challenge: (token: string) => string | undefined,
+): Fetch {
+  const app = new Hono();
+  const lead = (context: Context): Response => {
+    const { pathname, search } = new URL(context.req.url);
+    return context.redirect(`https://${domain}${pathname}${search}`, 308);
+  };
+  app.get('/.well-known/acme-challenge/:token', (context) => {
+    const answer = challenge(context.req.param('token'));
+    return answer === undefined
+      ? errorResponse(context, 404, 'There is nothing at this path')
+      : context.body(answer, 200, { 'Content-Type': 'application/octet-stream' });
+  });
+  // The receipt is a page for customers.
+  app.get('/api/tx', lead);
+  app.all('/api/*', (context) =>
+    errorResponse(
+      context,
+      403,
+      `Ask https://${domain}. A key that came here was readable on the way: replace it`,
+    ),
+  );
+  app.on(['GET', 'HEAD'], '*', lead);
+  app.notFound((context) => errorResponse(context, 403, `Ask https://${domain}`));
+  return (request, env) => app.fetch(request, env);
+}

@@ -1,0 +1,154 @@
+// Certificates that an authority gives by itself (`--domain`): the one in use, when another is fetched, and
+// what is told when that fails. A third of its life before the end a certificate is renewed; after a failure
+// the waits grow, for authorities shut out whoever fails too often (five an hour at Let's Encrypt).
+
+import { readFileSync } from 'node:fs';
+import type { AcmeOptions } from '../domain/front.ts';
+import { PaygateError, reasonOf } from '../errors.ts';
+import type { Cancel, World } from '../world.ts';
+import { acmeKeep } from './acme-keep.ts';
+import { orderCertificate } from './acme-order.ts';
+import {
+  type Certificate,
+  type CertificateSource,
+  dayOf,
+  endWarnings,
+  readCertificate,
+} from './certificate.ts';
+
+const everyMinute = '0 * * * * *';
+const minuteMs = 60_000;
+/** The last one again and again. */
+const waitsMs = [1, 10, 60, 360].map((minutes) => minutes * minuteMs);
+/** Between two starts, for a service that is started again and again. */
+const restartWaitMs = 15 * minuteMs;
+const reasonLength = 300;
+
+export interface Acme extends CertificateSource {
+  /** The answer for a token of the authority; undefined for one that nobody asked for. */
+  challenge(token: string): string | undefined;
+}
+
+/**
+ * @param folder where keys and certificates are kept
+ * @throws PaygateError invalid
+ */
+export function createAcme(options: AcmeOptions, folder: string, world: World): Acme {
+  const keep = acmeKeep(folder, options);
+  const ca = options.ca === undefined ? undefined : readCa(options.ca);
+  const answers = new Map<string, string>();
+  let current = keep.certificate(world.now());
+  const patience = createPatience(world);
+  let failure: string | undefined;
+  let isBusy = false;
+  let isStopped = false;
+  let cancel: Cancel = () => {};
+
+  const isDue = (): boolean =>
+    current === undefined || current.until - world.now() < (current.until - current.from) / 3;
+
+  async function look(onChange: (certificate: Certificate) => void): Promise<void> {
+    if (isBusy || isStopped || !isDue() || !patience.mayAsk()) return;
+    isBusy = true;
+    try {
+      const fetched = await fetchOne();
+      if (isStopped) return;
+      [current, failure] = [fetched, undefined];
+      patience.succeeded();
+      onChange(fetched);
+      const until = dayOf(fetched.until);
+      world.log.info('a new certificate is in use', { domain: options.domain, until });
+      keep.keepCertificate(fetched);
+    } catch (error) {
+      if (!isStopped) fail(error);
+    } finally {
+      isBusy = false;
+    }
+  }
+
+  async function fetchOne(): Promise<Certificate> {
+    keep.noteTry(world.now());
+    const { cert, key } = await orderCertificate(
+      {
+        ...options,
+        ca,
+        accountKey: keep.accountKey,
+        offer: (token, answer) => void answers.set(token, answer),
+        withdraw: (token) => void answers.delete(token),
+      },
+      world,
+    );
+    return readCertificate(cert, key, world.now());
+  }
+
+  function fail(error: unknown): void {
+    const waitMs = patience.failed();
+    failure = printable(reasonOf(error));
+    world.log.error('no certificate from the authority', {
+      domain: options.domain,
+      reason: failure,
+      nextTryInMinutes: waitMs / minuteMs,
+    });
+  }
+
+  return {
+    current: () => current,
+    challenge: (token) => answers.get(token),
+    warnings() {
+      const lacking = 'there is no HTTPS certificate yet';
+      return [
+        ...(current === undefined ? [lacking] : endWarnings(current, world.now())),
+        ...(failure === undefined
+          ? []
+          : [`no certificate for ${options.domain} from the authority: ${failure}`]),
+      ];
+    },
+    start(onChange) {
+      if (current === undefined) patience.startedAfter(world.now() - keep.lastTryAt());
+      cancel = world.schedule(everyMinute, () => void look(onChange));
+      void look(onChange);
+    },
+    stop() {
+      isStopped = true;
+      cancel();
+    },
+  };
+}
+
+/** When the authority may be asked again. */
+function createPatience({ monotonic }: World) {
+  let failures = 0;
+  let notBefore = monotonic();
+  return {
+    mayAsk: () => monotonic() >= notBefore,
+    succeeded() {
+      failures = 0;
+    },
+    /** @returns how long it is left alone, in milliseconds */
+    failed(): number {
+      const waitMs = waitsMs[Math.min(failures, waitsMs.length - 1)] ?? restartWaitMs;
+      failures += 1;
+      notBefore = monotonic() + waitMs;
+      return waitMs;
+    },
+    /** @param sinceMs since the last try of an earlier start; nonsense where the clock was set */
+    startedAfter(sinceMs: number): void {
+      if (sinceMs >= 0) notBefore = monotonic() + Math.max(0, restartWaitMs - sinceMs);
+    },
+  };
+}
+
+/** The authority's own words, in a line of bounded length. */
+const printable = (text: string): string =>
+  text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ').slice(0, reasonLength);
+
+function readCa(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new PaygateError(
+      'invalid',
+      `--acme-ca: ${path}: ${(error as NodeJS.ErrnoException).code}`,
+    );
+  }
+}

@@ -1,0 +1,66 @@
+// A certificate and its key, read before a server uses them: what is broken, expired or does not
+// belong together is refused here, and the one in use stays.
+
+import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
+import { createSecureContext } from 'node:tls';
+import { PaygateError, reasonOf } from '../errors.ts';
+
+export interface Certificate {
+  /** PEM: the certificate, then its chain. */
+  readonly cert: string;
+  /** PEM. */
+  readonly key: string;
+  /** As the certificate says it: `DNS:pay.example.com, DNS:…`. */
+  readonly names: string;
+  /** Epoch milliseconds. */
+  readonly from: number;
+  readonly until: number;
+}
+
+/** Where the server's certificate comes from, and what is wrong with it. */
+export interface CertificateSource {
+  /** Undefined until there is one. */
+  current(): Certificate | undefined;
+  /** Words for /healthz. */
+  warnings(): string[];
+  /** From now on the source looks after itself, and says when there is another. */
+  start(onChange: (certificate: Certificate) => void): void;
+  stop(): void;
+}
+
+const dayMs = 86_400_000;
+const warnMs = 14 * dayMs;
+
+/** @throws PaygateError invalid, saying what is wrong */
+export function readCertificate(cert: string, key: string, now: number): Certificate {
+  const x509 = parsed('the certificate', () => new X509Certificate(cert));
+  const privateKey = parsed('the key', () => createPrivateKey(key));
+  if (!isPair(x509, privateKey)) {
+    throw new PaygateError('invalid', 'the key is not that of the certificate');
+  }
+  const [from, until] = [Date.parse(x509.validFrom), Date.parse(x509.validTo)];
+  if (!(until > now)) throw new PaygateError('invalid', `it ended on ${dayOf(until)}`);
+  parsed('the chain', () => createSecureContext({ cert, key }));
+  return { cert, key, names: x509.subjectAltName ?? x509.subject, from, until };
+}
+
+const isPair = (x509: X509Certificate, key: KeyObject): boolean => x509.checkPrivateKey(key);
+
+function parsed<T>(what: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw new PaygateError('invalid', `${what} cannot be read (${reasonOf(error)})`);
+  }
+}
+
+export const dayOf = (epochMs: number): string =>
+  Number.isNaN(epochMs) ? 'no date' : new Date(epochMs).toISOString().slice(0, 10);
+
+/** Certificates of a few days are renewed late, and warned of late. */
+export function endWarnings({ from, until }: Certificate, now: number): string[] {
+  if (until <= now) return [`the HTTPS certificate ended on ${dayOf(until)}: browsers refuse it`];
+  if (until - now >= Math.min(warnMs, (until - from) / 4)) return [];
+  const days = Math.floor((until - now) / dayMs);
+  return [`the HTTPS certificate ends on ${dayOf(until)}, in ${days} day(s)`];
+}

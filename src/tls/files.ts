@@ -1,0 +1,88 @@
+// The operator's own certificate files (`--tls-cert`, `--tls-key`), looked at again and again: a new pair
+// takes the place of the old one by itself; one that is no good is refused, and the old one stays. Written
+// by certbot and its like, which replace two files one after the other.
+
+import { readFileSync, statSync } from 'node:fs';
+import type { CertificateFiles } from '../domain/front.ts';
+import { PaygateError, reasonOf } from '../errors.ts';
+import type { Cancel, World } from '../world.ts';
+import {
+  type Certificate,
+  type CertificateSource,
+  endWarnings,
+  readCertificate,
+} from './certificate.ts';
+
+const everyTenSeconds = '*/10 * * * * *';
+const mostBytes = 256 * 1024;
+
+/** @throws PaygateError invalid when the files are no good now */
+export function certificateFiles(
+  files: CertificateFiles,
+  { now, schedule, log }: Pick<World, 'now' | 'schedule' | 'log'>,
+): CertificateSource {
+  // Before they are read: a change that falls between is then seen as one.
+  let seen = stampOf(files);
+  let current = readPair(files, now());
+  let refused: string | undefined;
+  let cancel: Cancel = () => {};
+
+  function look(onChange: (certificate: Certificate) => void): void {
+    const stamp = stampOf(files);
+    if (stamp === seen) return;
+    seen = stamp;
+    try {
+      current = readPair(files, now());
+      refused = undefined;
+    } catch (error) {
+      refused = reasonOf(error);
+      log.error('new certificate files are refused, the old ones stay in use', { reason: refused });
+      return;
+    }
+    log.info('new certificate files are in use', { names: current.names });
+    onChange(current);
+  }
+
+  return {
+    current: () => current,
+    warnings: () => [
+      ...endWarnings(current, now()),
+      ...(refused === undefined
+        ? []
+        : [`the new HTTPS certificate is refused and the old one in use: ${refused}`]),
+    ],
+    start(onChange) {
+      cancel = schedule(everyTenSeconds, () => look(onChange));
+    },
+    stop: () => cancel(),
+  };
+}
+
+/** Changes whenever a file does; one that is missing has a stamp as well. */
+function stampOf({ cert, key }: CertificateFiles): string {
+  return [cert, key]
+    .map((path) => {
+      const stat = statSync(path, { bigint: true, throwIfNoEntry: false });
+      return stat === undefined ? 'none' : `${stat.ino}:${stat.size}:${stat.mtimeNs}`;
+    })
+    .join(' ');
+}
+
+/** @throws PaygateError invalid */
+function readPair({ cert, key }: CertificateFiles, now: number): Certificate {
+  const [certText, keyText] = [readText(cert), readText(key)];
+  try {
+    return readCertificate(certText, keyText, now);
+  } catch (error) {
+    throw new PaygateError('invalid', `${cert}, ${key}: ${reasonOf(error)}`);
+  }
+}
+
+function readText(path: string): string {
+  try {
+    if (statSync(path).size <= mostBytes) return readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new PaygateError('invalid', `${path}: ${(error as NodeJS.ErrnoException).code}`);
+  }
+  throw new PaygateError('invalid', `${path}: too large for a certificate`);
+}

@@ -1,0 +1,139 @@
+// `paygate install`, into a folder that stands for a machine: what is written, what is never written over, and
+// what systemd thinks of the service.
+
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test } from 'vitest';
+import { paths } from '../../src/cli/install-plan.ts';
+import { systemdUnit } from '../../src/cli/systemd-unit.ts';
+import { readConfig } from '../../src/config.ts';
+import { runCli } from '../support/cli.ts';
+import { cleanUp, contentOf, tempFolder } from '../support/files.ts';
+
+afterEach(cleanUp);
+
+const mostExposure = 2;
+
+function machine() {
+  const folder = tempFolder();
+  const [root, binary] = [join(folder, 'root'), join(folder, 'paygate')];
+  mkdirSync(root);
+  writeFileSync(binary, 'the first');
+  const at = (path: string) => join(root, path);
+  const install = (...args: string[]) =>
+    runCli(['install', '--root', root, '--binary', binary, ...args]);
+  return { root, binary, at, install };
+}
+
+test('puts an executable, a user, settings and a service below its root', async () => {
+  const { at, install } = machine();
+  const done = await install('--domain', 'pay.example.com', '--acme-email', 'you@example.com');
+  expect(done).toMatchObject({ code: 0, stderr: '' });
+  const modes = [paths.binary, paths.unit, paths.user, paths.settings].map(
+    (path) => statSync(at(path)).mode & 0o777,
+  );
+  expect(modes).toEqual([0o755, 0o644, 0o644, 0o600]);
+  expect(readFileSync(at(paths.binary), 'utf8')).toBe('the first');
+  expect(readFileSync(at(paths.unit), 'utf8')).toBe(systemdUnit);
+  // What systemd makes of them is what paygate reads.
+  const settings = readFileSync(at(paths.settings), 'utf8');
+  const env = Object.fromEntries(
+    [...settings.matchAll(/^(\w+)=(.*)$/gm)].map(([, ...pair]) => pair),
+  );
+  expect(readConfig({}, env)).toMatchObject({
+    db: '/var/lib/paygate/paygate.db',
+    domain: 'pay.example.com',
+    acmeEmail: 'you@example.com',
+    listen: { host: '*', port: 443 },
+  });
+  for (const step of ['systemd-sysusers', 'install -d -m 0700', 'systemctl daemon-reload']) {
+    expect(done.stdout).toContain(`to run  ${step}`);
+  }
+  for (const undone of [paths.binary, paths.unit, paths.user]) {
+    expect(done.stdout).toMatch(new RegExp(`rm .*${undone}`));
+  }
+});
+
+test('changes nothing the second time, and nothing of others without --force', async () => {
+  const { root, binary, at, install } = machine();
+  await install();
+  const before = contentOf(root);
+  expect(await install()).toMatchObject({ code: 0 });
+  expect(contentOf(root)).toEqual(before);
+
+  writeFileSync(at(paths.unit), 'mine');
+  writeFileSync(at(paths.settings), 'PAYGATE_DB=/mine');
+  writeFileSync(binary, 'the second');
+  const mine = contentOf(root);
+  const refused = await install();
+  expect(refused).toMatchObject({ code: 1, stdout: '' });
+  expect(refused.stderr).toContain(`different: ${paths.binary}, ${paths.unit}. --force overwrites`);
+  expect(contentOf(root)).toEqual(mine);
+
+  expect(await install('--force')).toMatchObject({ code: 0 });
+  expect(readFileSync(at(paths.unit), 'utf8')).toBe(systemdUnit);
+  expect(readFileSync(at(paths.binary), 'utf8')).toBe('the second');
+  expect(readFileSync(at(paths.settings), 'utf8')).toBe('PAYGATE_DB=/mine');
+});
+
+test('--dry-run shows every file and command, and writes none', async () => {
+  const { root, install } = machine();
+  const shown = await install('--dry-run');
+  expect(shown).toMatchObject({ code: 0, stderr: '' });
+  expect(shown.stdout).toContain(systemdUnit);
+  for (const path of Object.values(paths)) expect(shown.stdout).toContain(path);
+  expect(shown.stdout).toContain('systemctl daemon-reload');
+  expect(contentOf(root)).toEqual({});
+});
+
+test.each([
+  [['--domain', 'a b\nPAYGATE_DB=/x'], 'a name such as'],
+  [['--acme-email', 'a@b\nPAYGATE_DB=/x'], 'an address such as'],
+  [['--network', 'moon'], 'unknown network'],
+  [['--binary', '/nowhere/paygate'], 'there is no /nowhere/paygate'],
+])('%j is refused before anything is written', async (args, reason) => {
+  const { root, install } = machine();
+  const refused = await install(...args);
+  expect(refused).toMatchObject({ code: 2, stdout: '' });
+  expect(refused.stderr).toContain(reason);
+  expect(contentOf(root)).toEqual({});
+});
+
+test('what is not the single executable does not install itself', async () => {
+  const refused = await runCli(['install', '--root', tempFolder()]);
+  expect(refused).toMatchObject({ code: 2, stdout: '' });
+  expect(refused.stderr).toContain('not the single executable');
+});
+
+const hasSystemd = spawnSync('systemd-analyze', ['--version']).status === 0;
+
+describe.skipIf(!hasSystemd)('systemd', () => {
+  function unitFile(): string {
+    const path = join(tempFolder(), 'paygate.service');
+    writeFileSync(path, systemdUnit);
+    return path;
+  }
+
+  test(`finds the service exposed by ${mostExposure} of 10 at most`, () => {
+    const args = ['security', '--offline=true', '--no-pager', unitFile()];
+    const report = execFileSync('systemd-analyze', args, { encoding: 'utf8' });
+    const exposure = Number(/exposure level for paygate.service: ([\d.]+)/.exec(report)?.[1]);
+    expect(exposure).toBeGreaterThan(0);
+    expect(exposure).toBeLessThanOrEqual(mostExposure);
+  });
+
+  test('knows every word of it', () => {
+    const { stderr } = spawnSync('systemd-analyze', ['verify', unitFile()], { encoding: 'utf8' });
+    expect(stderr.replaceAll(/^.*Command .*\/paygate is not executable.*\n/gm, '')).toBe('');
+  });
+});
+
+test('the service keeps within the memory that paygate is built for, and may compile', () => {
+  expect(systemdUnit).toMatch(/^MemoryMax=256M$/m);
+  expect(systemdUnit).not.toMatch(/^MemoryDenyWriteExecute=/m);
+});
+
+if (!hasSystemd) {
+  process.stderr.write('test/cli/install: 2 tests skipped, for there is no systemd-analyze\n');
+}

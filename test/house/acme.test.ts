@@ -1,0 +1,250 @@
+// Certificates by ACME (`--domain`), fetched from a real authority: Pebble asks at port 80, gives, refuses,
+// and is gone. Without Pebble these tests are skipped, and say so.
+
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { afterEach, describe, expect, test } from 'vitest';
+import { cleanUp } from '../support/files.ts';
+import { closeHouses, type House, openHouse } from '../support/house.ts';
+import { findPebble, freePort, type Pebble, startPebble } from '../support/pebble.ts';
+import { askByTls } from '../support/tls.ts';
+import { createTestWorld } from '../support/world.ts';
+
+const domain = 'pay.example.com';
+const [minuteMs, dayMs] = [60_000, 86_400_000];
+
+const pebble = findPebble();
+const path = 'path' in pebble ? pebble.path : '';
+
+afterEach(async () => {
+  await closeHouses();
+  await cleanUp();
+});
+
+const plainOf =
+  (port: number) =>
+  (asked: string, init: RequestInit = {}) =>
+    fetch(`http://127.0.0.1:${port}${asked}`, { redirect: 'manual', ...init });
+
+interface Given {
+  readonly httpPort: number;
+  readonly directory: string;
+  readonly ca?: string;
+}
+
+const openWith = ({ httpPort, directory, ca }: Given, startAt = Date.now()): Promise<House> =>
+  openHouse({
+    world: createTestWorld({ startAt }),
+    config: {
+      domain,
+      acmeEmail: 'you@example.com',
+      acmeDirectory: directory,
+      acmeCa: ca,
+      listenHttp: { host: '127.0.0.1', port: httpPort },
+    },
+  });
+
+const logged = ({ world }: House, words: string) =>
+  world.logs.filter(({ message }) => message.includes(words));
+const fetched = (house: House) => logged(house, 'a new certificate is in use');
+const failed = (house: House) => logged(house, 'no certificate from the authority');
+const warnings = ({ app }: House) =>
+  app.health().warnings.filter((each) => each.includes('certificate'));
+const untilFetched = (house: House, count = 1) =>
+  house.world.until(() => fetched(house).length === count, 'a certificate');
+const untilFailed = (house: House, count: number) =>
+  house.world.until(() => failed(house).length === count, 'a failure');
+const kept = ({ path }: House) => join(dirname(path), 'acme');
+
+/** Validated by the authority's root alone. */
+const shown = async ({ port }: House, authority: Pebble) =>
+  askByTls({
+    port,
+    path: '/healthz',
+    ca: await authority.root(),
+    servername: domain,
+    headers: { Host: domain },
+  });
+
+describe.skipIf('missing' in pebble)('with Pebble', () => {
+  async function openBoth(options: { readonly lifetimeSeconds?: number } = {}) {
+    const httpPort = await freePort();
+    const authority = await startPebble(path, { httpPort, ...options });
+    const house = await openWith({ httpPort, ...authority });
+    return { house, authority, httpPort };
+  }
+
+  test('a certificate is fetched, used, and kept for paygate alone', async () => {
+    const { house, authority } = await openBoth();
+    expect(warnings(house)).toEqual(['there is no HTTPS certificate yet']);
+    await expect(shown(house, authority)).rejects.toThrow();
+    await untilFetched(house);
+    expect((await shown(house, authority)).status).toBe(200);
+    expect(warnings(house)).toEqual([]);
+    const folder = kept(house);
+    expect(statSync(folder).mode & 0o777).toBe(0o700);
+    const files = readdirSync(folder).sort();
+    expect(files).toEqual(['account.pem', 'certificate.json', 'last-try']);
+    for (const name of files) expect(statSync(join(folder, name)).mode & 0o777).toBe(0o600);
+    expect(JSON.stringify(house.world.logs)).not.toContain('PRIVATE');
+  });
+
+  test('the next start asks nobody', async () => {
+    const { house, authority } = await openBoth();
+    await untilFetched(house);
+    const { sha256 } = await shown(house, authority);
+    const root = await authority.root();
+    await house.stop();
+    await authority.stop();
+    await house.start();
+    await house.world.advance(5 * minuteMs);
+    const { port } = house;
+    const again = await askByTls({ port, path: '/healthz', ca: root, servername: domain });
+    expect(again.sha256).toBe(sha256);
+    expect([failed(house), warnings(house)]).toEqual([[], []]);
+  });
+
+  test('it is renewed when a third of its life is left, by the same account', async () => {
+    const { house, authority } = await openBoth();
+    await untilFetched(house);
+    const before = await shown(house, authority);
+    const account = readFileSync(join(kept(house), 'account.pem'), 'utf8');
+    house.world.jumpWallClock(59 * dayMs);
+    await house.world.advance(2 * minuteMs);
+    expect(fetched(house)).toHaveLength(1);
+    house.world.jumpWallClock(1.1 * dayMs);
+    await house.world.advance(minuteMs);
+    await untilFetched(house, 2);
+    expect((await shown(house, authority)).sha256).not.toBe(before.sha256);
+    expect(readFileSync(join(kept(house), 'account.pem'), 'utf8')).toBe(account);
+  });
+
+  test('while renewal fails the old one stays, and /healthz says so, more and more', async () => {
+    const { house, authority } = await openBoth();
+    await untilFetched(house);
+    const before = await shown(house, authority);
+    const root = await authority.root();
+    await authority.stop();
+    house.world.jumpWallClock(61 * dayMs);
+    await house.world.advance(minuteMs);
+    await untilFailed(house, 1);
+    const again = await askByTls({
+      port: house.port,
+      path: '/healthz',
+      ca: root,
+      servername: domain,
+    });
+    expect(again.sha256).toBe(before.sha256);
+    const refused = expect.stringMatching(
+      /^no certificate for pay.example.com from the authority: .*ECONNREFUSED/,
+    );
+    expect(warnings(house)).toEqual([refused]);
+    house.world.jumpWallClock(16 * dayMs);
+    const ends = expect.stringMatching(/^the HTTPS certificate ends on .*, in 12 day\(s\)$/);
+    expect(warnings(house)).toEqual([ends, refused]);
+  });
+
+  test('a name that leads elsewhere is not given one, in the words of the authority', async () => {
+    const [httpPort, elsewhere] = [await freePort(), await freePort()];
+    const authority = await startPebble(path, { httpPort: elsewhere });
+    const house = await openWith({ httpPort, ...authority });
+    await untilFailed(house, 1);
+    expect(warnings(house)).toEqual([
+      'there is no HTTPS certificate yet',
+      expect.stringContaining('no certificate for pay.example.com from the authority: '),
+    ]);
+    expect(String(failed(house)[0]?.fields.reason)).toMatch(/connect|refused|unauthorized/i);
+  });
+
+  test('another authority is asked anew', async () => {
+    const { house, authority } = await openBoth();
+    await untilFetched(house);
+    const file = join(kept(house), 'certificate.json');
+    const other = JSON.parse(readFileSync(file, 'utf8'));
+    await house.stop();
+    writeFileSync(file, JSON.stringify({ ...other, directory: 'https://ca.example/dir' }));
+    rmSync(join(kept(house), 'last-try'));
+    await house.start();
+    expect(warnings(house)).toEqual(['there is no HTTPS certificate yet']);
+    await untilFetched(house, 2);
+    expect((await shown(house, authority)).status).toBe(200);
+  });
+});
+
+describe('an authority that is not there', () => {
+  const nowhere = async () =>
+    openWith({
+      httpPort: await freePort(),
+      directory: `https://127.0.0.1:${await freePort()}/dir`,
+    });
+
+  test('is asked again after 1, 10, 60 and then every 360 minutes', async () => {
+    const house = await nowhere();
+    await untilFailed(house, 1);
+    for (const [count, waitMinutes] of [1, 10, 60, 360].entries()) {
+      expect(failed(house).at(-1)?.fields.nextTryInMinutes).toBe(waitMinutes);
+      // A try begins with a minute, and takes its time.
+      await house.world.advance((waitMinutes / 2) * minuteMs);
+      expect(failed(house)).toHaveLength(count + 1);
+      await house.world.advance((waitMinutes / 2 + 2) * minuteMs);
+      await untilFailed(house, count + 2);
+    }
+    expect(failed(house).at(-1)?.fields.nextTryInMinutes).toBe(360);
+  });
+
+  test('is not asked by every start of a service that starts again and again', async () => {
+    const house = await nowhere();
+    await untilFailed(house, 1);
+    for (let start = 0; start < 3; start += 1) {
+      await house.stop();
+      await house.start();
+      await house.world.advance(2 * minuteMs);
+    }
+    expect(failed(house)).toHaveLength(1);
+    await house.world.advance(8 * minuteMs);
+    expect(failed(house)).toHaveLength(1);
+    await house.world.advance(2 * minuteMs);
+    await house.world.until(() => failed(house).length > 1, 'the next try');
+  });
+
+  test('a damaged file of ours is no reason to stand still', async () => {
+    const house = await nowhere();
+    await untilFailed(house, 1);
+    await house.stop();
+    for (const text of ['', '{', '{"domain":"pay.example.com"}', 'null', '[]']) {
+      writeFileSync(join(kept(house), 'certificate.json'), text);
+      writeFileSync(join(kept(house), 'last-try'), text);
+      await house.start();
+      expect(warnings(house)[0]).toBe('there is no HTTPS certificate yet');
+      await house.stop();
+    }
+    expect(existsSync(join(kept(house), 'account.pem'))).toBe(true);
+  });
+
+  test('everybody else at port 80 is led to HTTPS at our own name; a key is warned of', async () => {
+    const httpPort = await freePort();
+    await openWith({ httpPort, directory: `https://127.0.0.1:${await freePort()}/dir` });
+    const plain = plainOf(httpPort);
+    const led = await plain('/dashboard?next=%2Fa', { headers: { Host: 'evil.example' } });
+    expect([led.status, led.headers.get('Location')]).toEqual([
+      308,
+      `https://${domain}/dashboard?next=%2Fa`,
+    ]);
+    const doubled = await plain('//evil.example/');
+    expect(doubled.headers.get('Location')).toBe(`https://${domain}//evil.example/`);
+    const shop = await plain('/api/new_address', { method: 'POST' });
+    expect([shop.status, await shop.text()]).toEqual([403, expect.stringContaining('replace it')]);
+    expect((await plain('/dashboard', { method: 'POST' })).status).toBe(403);
+    for (const page of ['/healthz', '/api/tx?txid=1']) {
+      const { status, headers } = await plain(page);
+      expect([status, headers.get('Location')]).toEqual([308, `https://${domain}${page}`]);
+    }
+    for (const token of ['x', '..%2f..%2fetc%2fpasswd', 'constructor', '__proto__']) {
+      expect((await plain(`/.well-known/acme-challenge/${token}`)).status).toBe(404);
+    }
+  });
+});
+
+if ('missing' in pebble) {
+  process.stderr.write(`test/house/acme: 6 tests skipped, for ${pebble.missing}\n`);
+}

@@ -1,0 +1,302 @@
+// HTTPS with the operator's own files: what a browser and a shop are shown, and what happens when the
+// files change under way.
+
+import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { WebSocket } from 'ws';
+import { makeAuthority } from '../support/authority.ts';
+import { runCli } from '../support/cli.ts';
+import { cleanUp, contentOf, tempFolder } from '../support/files.ts';
+import {
+  closeHouses,
+  type House,
+  type HouseOptions,
+  openHouse,
+  untilReady,
+} from '../support/house.ts';
+import { askByTls } from '../support/tls.ts';
+import { cheapHash, password } from '../support/visitor.ts';
+import { createTestWorld } from '../support/world.ts';
+
+const host = 'pay.example.com';
+const [from, until] = ['20200101000000Z', '20400101000000Z'];
+const dayMs = 86_400_000;
+
+let authority: ReturnType<typeof makeAuthority>;
+beforeAll(() => {
+  authority = makeAuthority();
+});
+afterAll(() => authority.remove());
+afterEach(async () => {
+  await closeHouses();
+  await cleanUp();
+});
+
+interface Pair {
+  readonly cert: string;
+  readonly key: string;
+}
+
+function pairFiles(pair: Pair = authority.issue(host, from, until)) {
+  const folder = tempFolder();
+  const files = { tlsCert: join(folder, 'fullchain.pem'), tlsKey: join(folder, 'privkey.pem') };
+  const put = ({ cert, key }: Pair): void => {
+    writeFileSync(files.tlsCert, cert);
+    writeFileSync(files.tlsKey, key);
+  };
+  put(pair);
+  return { folder, files, put };
+}
+
+const openSecure = (files: object, options: HouseOptions = {}): Promise<House> =>
+  openHouse({
+    world: createTestWorld({ startAt: Date.now() }),
+    ...options,
+    config: { ...files, ...options.config },
+  });
+
+const ask = ({ port, apiKey }: House, path: string, options: object = {}) =>
+  askByTls({
+    port,
+    path,
+    ca: authority.certificate,
+    servername: host,
+    headers: { Host: host, Authorization: `Bearer ${apiKey}` },
+    ...options,
+  });
+
+const shown = async (house: House): Promise<string> => (await ask(house, '/healthz')).sha256;
+const logged = (house: House, words: string) =>
+  house.world.logs.filter(({ message }) => message.includes(words));
+
+describe('the API', () => {
+  test('answers by HTTPS, and by nothing else at its port', async () => {
+    const house = await openSecure(pairFiles().files);
+    await untilReady(house);
+    const { status, text } = await ask(house, '/api/new_address');
+    expect(status).toBe(200);
+    expect(JSON.parse(text).address).toMatch(/^bcrt1q/);
+    await expect(fetch(`http://127.0.0.1:${house.port}/healthz`)).rejects.toThrow();
+  });
+
+  test('speaks TLS 1.2 and 1.3, and nothing older', async () => {
+    const house = await openSecure(pairFiles().files);
+    const by = (version: string) =>
+      ask(house, '/healthz', {
+        minVersion: version,
+        maxVersion: version,
+        // Else OpenSSL itself would not even ask.
+        ciphers: 'DEFAULT:@SECLEVEL=0',
+      }).then(({ protocol }) => protocol);
+    expect([await by('TLSv1.2'), await by('TLSv1.3')]).toEqual(['TLSv1.2', 'TLSv1.3']);
+    for (const old of ['TLSv1', 'TLSv1.1']) {
+      await expect(by(old)).rejects.toThrow(/protocol version|unsupported/i);
+    }
+  });
+
+  test('tells the live socket of a payment', async () => {
+    const house = await openSecure(pairFiles().files);
+    await untilReady(house);
+    const address = JSON.parse((await ask(house, '/api/new_address')).text).address;
+    const socket = new WebSocket(`wss://127.0.0.1:${house.port}/payment/${address}`, [], {
+      ca: authority.certificate,
+      servername: host,
+    } as object);
+    const said: string[] = [];
+    socket.on('message', (text) => said.push(String(text)));
+    await new Promise((resolve) => socket.once('open', resolve));
+    house.pay(address, 20_000);
+    await house.settle();
+    await house.world.until(() => said.length > 0, 'the news');
+    expect(said[0]).toContain('20000');
+    socket.terminate();
+  });
+});
+
+test('the dashboard has its strict cookie, and takes forms of its own origin alone', async () => {
+  const house = await openSecure(pairFiles().files);
+  await house.withStore(({ admin, database }) =>
+    database.write((tx) => admin.setPassword(tx, house.world.now(), cheapHash(password))),
+  );
+  const page = await ask(house, '/dashboard/sign-in');
+  expect(page.status).toBe(200);
+  expect(page.headers['strict-transport-security']).toBe('max-age=31536000');
+  const [given = ''] = page.headers['set-cookie'] ?? [];
+  expect(given).toMatch(/^__Host-paygate=[^;]+; .*Path=\/.*HttpOnly.*Secure/i);
+  const [cookie = ''] = given.split(';');
+  const token = /name="token" value="([^"]+)"/.exec(page.text)?.[1] ?? '';
+  const form = String(new URLSearchParams({ token, do: 'sign-in', password }));
+  const signIn = (origin: string) =>
+    askByTls(
+      {
+        port: house.port,
+        path: '/dashboard/sign-in',
+        method: 'POST',
+        ca: authority.certificate,
+        servername: host,
+        headers: {
+          Host: host,
+          Cookie: cookie,
+          Origin: origin,
+          'Content-Type': 'application/x-www-form-urlencoded',
+        },
+      },
+      form,
+    );
+  expect((await signIn('https://evil.example')).status).toBe(403);
+  expect((await signIn(`http://${host}`)).status).toBe(403);
+  expect((await signIn(`https://${host}`)).status).toBe(303);
+});
+
+test.each([
+  { 'X-Forwarded-For': '192.0.2.1', 'X-Forwarded-Proto': 'https' },
+  { 'X-Forwarded-Proto': 'http' },
+])('the dashboard is shut to a proxy that was not named, by HTTPS as well: %j', async (headers) => {
+  const house = await openSecure(pairFiles().files);
+  const seen = await ask(house, '/dashboard/sign-in', { headers: { Host: host, ...headers } });
+  expect(seen.status).toBe(403);
+  expect(seen.text).not.toContain('<form');
+});
+
+describe('files that change', () => {
+  const lookMs = 10_000;
+
+  test('are taken up without a start', async () => {
+    const { files, put } = pairFiles();
+    const house = await openSecure(files);
+    const before = await shown(house);
+    put(authority.issue(host, from, until));
+    await house.world.advance(lookMs);
+    const after = await shown(house);
+    expect(after).not.toBe(before);
+    expect(logged(house, 'new certificate files are in use')).toHaveLength(1);
+    await house.world.advance(10 * lookMs);
+    expect(await shown(house)).toBe(after);
+    expect(logged(house, 'new certificate files are in use')).toHaveLength(1);
+  });
+
+  test('as certbot does it, by links', async () => {
+    const { folder, files } = pairFiles();
+    const [one, two] = ['one', 'two'].map((name) => {
+      const { cert, key } = authority.issue(host, from, until);
+      mkdirSync(join(folder, name));
+      writeFileSync(join(folder, name, 'cert'), cert);
+      writeFileSync(join(folder, name, 'key'), key);
+      return join(folder, name);
+    });
+    const point = (to = ''): void => {
+      for (const [path, name] of [
+        [files.tlsCert, 'cert'],
+        [files.tlsKey, 'key'],
+      ] as const) {
+        symlinkSync(join(to, name), `${path}.new`);
+        renameSync(`${path}.new`, path);
+      }
+    };
+    point(one);
+    const house = await openSecure(files);
+    const before = await shown(house);
+    point(two);
+    await house.world.advance(lookMs);
+    expect(await shown(house)).not.toBe(before);
+  });
+
+  test('stay out when they are no good, and come in once they are put right', async () => {
+    const { files, put } = pairFiles();
+    const house = await openSecure(files);
+    const before = await shown(house);
+    const other = authority.issue(host, from, until);
+    const good = authority.issue(host, from, until);
+    const cases: [string, Pair | undefined, RegExp][] = [
+      ['another key', { cert: good.cert, key: other.key }, /not that of the certificate/],
+      ['no certificate', { cert: 'hello', key: good.key }, /the certificate cannot be read/],
+      ['no key', { cert: good.cert, key: '' }, /the key cannot be read/],
+      ['half a file', { cert: good.cert.slice(0, 300), key: good.key }, /cannot be read/],
+      [
+        'a broken chain',
+        {
+          cert: `${good.cert}\n-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n`,
+          key: good.key,
+        },
+        /the chain cannot be read/,
+      ],
+      ['an ended one', authority.issue(host, from, '20210101000000Z'), /it ended on 2021-01-01/],
+      ['none', undefined, /ENOENT/],
+      ['a large one', { cert: 'x'.repeat(300_000), key: good.key }, /too large/],
+    ];
+    for (const [what, pair, reason] of cases) {
+      if (pair === undefined) rmSync(files.tlsKey);
+      else put(pair);
+      await house.world.advance(lookMs);
+      expect([what, await shown(house)]).toEqual([what, before]);
+      const entry = logged(house, 'refused').at(-1);
+      expect([what, entry?.level, String(entry?.fields.reason)]).toEqual([
+        what,
+        'error',
+        expect.stringMatching(reason),
+      ]);
+      expect(house.app.health().warnings.join()).toMatch(/refused and the old one in use/);
+    }
+    expect(logged(house, 'refused')).toHaveLength(cases.length);
+    put(good);
+    await house.world.advance(lookMs);
+    expect(await shown(house)).not.toBe(before);
+    expect(house.app.health().warnings.join()).not.toContain('certificate');
+  });
+
+  test('the key stands in no log line and in no warning', async () => {
+    const { files, put } = pairFiles();
+    const house = await openSecure(files);
+    const { key, cert } = authority.issue(host, from, until);
+    put({ cert: key, key: cert });
+    await house.world.advance(lookMs);
+    const said = JSON.stringify([house.world.logs, house.app.health()]);
+    expect(said).toContain('refused');
+    expect(said).not.toContain(key.split('\n')[1]);
+  });
+});
+
+test('/healthz warns 14 days before the end, and after it', async () => {
+  const world = createTestWorld({ startAt: Date.UTC(2039, 11, 10) });
+  const house = await openSecure(pairFiles().files, { world });
+  const told = () => house.app.health().warnings.filter((each) => each.includes('certificate'));
+  expect(told()).toEqual([]);
+  world.jumpWallClock(9 * dayMs);
+  expect(told()).toEqual(['the HTTPS certificate ends on 2040-01-01, in 13 day(s)']);
+  world.jumpWallClock(20 * dayMs);
+  expect(told()).toEqual(['the HTTPS certificate ended on 2040-01-01: browsers refuse it']);
+});
+
+describe('paygate health', () => {
+  test.each([
+    ['HTTPS', () => pairFiles().files],
+    ['HTTP', () => ({})],
+  ])('asks by %s', async (_, files) => {
+    const house = await openSecure(files());
+    await untilReady(house);
+    const asked = await runCli(['health', '--listen', `127.0.0.1:${house.port}`]);
+    expect(asked).toEqual({ code: 0, stdout: 'ok\n', stderr: '' });
+  });
+
+  test('ends with 1 where nobody answers', async () => {
+    const asked = await runCli(['health', '--listen', '127.0.0.1:1']);
+    expect(asked).toMatchObject({ code: 1, stdout: '' });
+    expect(asked.stderr).toContain('no paygate answers at 127.0.0.1:1');
+  });
+});
+
+describe('paygate serve', () => {
+  test.each([
+    [['--listen', '0.0.0.0:0'], 2, 'is not a loopback address'],
+    [['--tls-cert', 'nowhere.pem', '--tls-key', 'nowhere.pem'], 2, 'nowhere.pem: ENOENT'],
+    [['--domain', 'localhost'], 2, '--domain: a name such as'],
+    [['--domain', host, '--acme-ca', 'nowhere.pem'], 2, '--acme-ca: nowhere.pem: ENOENT'],
+  ])('%j leaves nothing behind', async (args, code, reason) => {
+    const folder = tempFolder();
+    const refused = await runCli(['serve', '--db', join(folder, 'paygate.db'), ...args]);
+    expect(refused).toMatchObject({ code, stdout: '' });
+    expect(refused.stderr).toContain(reason);
+    expect(contentOf(folder)).toEqual({});
+  });
+});

@@ -1,0 +1,124 @@
+// Behind a real nginx, with the very lines that docs/operations.md tells to write: the dashboard knows that it is
+// reached by HTTPS, the live socket gets through. Without nginx it is skipped, and says so.
+
+import { spawn, spawnSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test } from 'vitest';
+import { WebSocket } from 'ws';
+import { parseProxyNetwork } from '../../src/domain/client-address.ts';
+import { makeAuthority } from '../support/authority.ts';
+import { cleanUp, tempFolder, whenOver } from '../support/files.ts';
+import { closeHouses, type House, openHouse, untilReady } from '../support/house.ts';
+import { freePort } from '../support/pebble.ts';
+import { askByTls } from '../support/tls.ts';
+import { setPassword } from '../support/visitor.ts';
+
+const host = 'pay.example.com';
+const hasNginx = spawnSync('nginx', ['-v']).status === 0;
+
+afterEach(async () => {
+  await closeHouses();
+  await cleanUp();
+});
+
+const [, documented = ''] =
+  /```nginx\n([\s\S]*?)```/.exec(readFileSync('docs/operations.md', 'utf8')) ?? [];
+
+/** @returns its port and who vouches for its certificate */
+async function startNginx(house: House): Promise<{ port: number; ca: string }> {
+  const folder = tempFolder();
+  const authority = makeAuthority();
+  const { cert, key } = authority.issue(host, '20200101000000Z', '20400101000000Z');
+  authority.remove();
+  writeFileSync(join(folder, 'cert'), cert);
+  writeFileSync(join(folder, 'key'), key);
+  const port = await freePort();
+  const site = documented
+    .replace('listen 443 ssl', `listen 127.0.0.1:${port} ssl`)
+    .replace(/ssl_certificate \S+;/, `ssl_certificate ${folder}/cert;`)
+    .replace(/ssl_certificate_key \S+;/, `ssl_certificate_key ${folder}/key;`)
+    .replace('127.0.0.1:8080', `127.0.0.1:${house.port}`);
+  const temps = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
+    (name) => `${name}_temp_path ${folder}/${name};`,
+  );
+  const config = `daemon off; master_process off; pid ${folder}/pid; error_log stderr;
+events {} http { access_log off; ${temps.join(' ')} ${site} }`;
+  writeFileSync(join(folder, 'nginx.conf'), config);
+  const child = spawn('nginx', ['-p', folder, '-c', join(folder, 'nginx.conf')]);
+  let said = '';
+  child.stderr.on('data', (text: Buffer) => {
+    said += text;
+  });
+  const ended = new Promise((resolve) => child.once('close', resolve));
+  whenOver(async () => {
+    child.kill('SIGKILL');
+    await ended;
+  });
+  await house.world.until(() => child.pid !== undefined, 'nginx');
+  await answering(port, () => {
+    if (child.exitCode !== null) throw new Error(`nginx ended: ${said}`);
+  });
+  return { port, ca: authority.certificate };
+}
+
+/** Until somebody accepts connections there. */
+async function answering(port: number, check: () => void): Promise<void> {
+  for (;;) {
+    check();
+    const isOpen = await new Promise((resolve) => {
+      const socket = connect(port, '127.0.0.1');
+      socket.once('connect', () => resolve(true)).once('error', () => resolve(false));
+      socket.once('connect', () => socket.destroy());
+    });
+    if (isOpen) return;
+  }
+}
+
+describe.skipIf(!hasNginx)('nginx as documented', () => {
+  const open = () => openHouse({ config: { trustedProxy: [parseProxyNetwork('127.0.0.1')] } });
+
+  test('the dashboard knows HTTPS, by its cookie and its origin', async () => {
+    const house = await open();
+    await setPassword(house);
+    const { port, ca } = await startNginx(house);
+    const path = '/dashboard/sign-in';
+    const headers = { Host: host, 'X-Forwarded-Proto': 'http' };
+    const seen = await askByTls({ port, path, ca, servername: host, headers });
+    expect(seen.status).toBe(200);
+    expect(seen.headers['set-cookie']?.[0]).toMatch(/^__Host-paygate=.*Secure/);
+    // It is known as a proxy of ours.
+    expect(house.app.health().warnings.join()).not.toContain('trusted-proxy');
+  });
+
+  test('the live socket gets through', async () => {
+    const house = await open();
+    await untilReady(house);
+    const { port, ca } = await startNginx(house);
+    const address = await house.newAddress();
+    const url = `wss://127.0.0.1:${port}/payment/${address}`;
+    const socket = new WebSocket(url, [], { ca, servername: host } as object);
+    whenOver(() => socket.terminate());
+    const said: string[] = [];
+    socket.on('message', (text) => said.push(String(text)));
+    await new Promise((resolve, reject) => {
+      socket.once('open', resolve).once('error', reject);
+    });
+    house.pay(address, 20_000);
+    await house.settle();
+    await house.world.until(() => said.length > 0, 'the news');
+    expect(said[0]).toContain('20000');
+  });
+});
+
+test('the lines for Caddy lead to where paygate listens', () => {
+  const page = readFileSync('docs/operations.md', 'utf8');
+  const [, caddy = ''] = /```caddy\n([\s\S]*?)```/.exec(page) ?? [];
+  expect(caddy).toContain('reverse_proxy 127.0.0.1:8080');
+  expect(documented).toContain('proxy_pass http://127.0.0.1:8080;');
+});
+
+if (!hasNginx) {
+  process.stderr.write('test/house/proxy: 2 tests skipped, for there is no nginx\n');
+}
