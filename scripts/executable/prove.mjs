@@ -20,8 +20,11 @@ async function paygate(...words) {
   return stdout;
 }
 
+// Of its own, so that nobody else takes the port before the program does.
+const host = '127.0.0.7';
+
 async function freePort() {
-  const server = createServer().listen(0, '127.0.0.1');
+  const server = createServer().listen(0, host);
   await once(server, 'listening');
   const { port } = /** @type {import('node:net').AddressInfo} */ (server.address());
   server.close();
@@ -52,7 +55,7 @@ const added = await paygate('store', 'add', '--db', database, ...store, ...walle
 const { api_key: apiKey } = JSON.parse(added);
 
 const port = await freePort();
-const listen = `127.0.0.1:${port}`;
+const listen = `${host}:${port}`;
 // Nobody listens there: an address needs no server, and this must not reach out.
 const server = ['--electrum', 'tcp://127.0.0.1:1', '--log-level', 'error'];
 const startedAt = performance.now();

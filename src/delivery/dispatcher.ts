@@ -23,7 +23,7 @@
 //   held back, and one a minute goes out to see.
 // - A failed attempt never ends the pump, and the pump never spins: it goes round only for a wake.
 
-import { isWaitOver, nextAttempt } from '../domain/retry.ts';
+import { isWaitOver, longestWaitMs, nextAttempt } from '../domain/retry.ts';
 import { reasonOf } from '../errors.ts';
 import type { Database } from '../store/database.ts';
 import type { Claimed, Next, Outbox } from '../store/outbox.ts';
@@ -132,9 +132,11 @@ class Engine implements CallbackDispatcher {
   async start(): Promise<void> {
     const { database, outbox, world } = this.#parts;
     await database.write((tx) => outbox.releaseLeases(tx));
+    await this.#recall();
     this.#cancels = [
       world.schedule(everySecond, () => this.tick()),
       world.schedule(everyHour, () => this.#track(this.#fold())),
+      world.schedule(everyHour, () => this.#track(this.#recall())),
     ];
     this.#track(this.#fold());
     this.wake();
@@ -294,6 +296,16 @@ class Engine implements CallbackDispatcher {
       while (!this.#stopping && (await database.write((tx) => outbox.fold(tx, before)))) {}
     } catch (error) {
       world.log.error('old attempts could not be folded', { reason: reasonOf(error) });
+    }
+  }
+
+  /** What was put off by a clock that was ahead, perhaps by years, is due now. */
+  async #recall(): Promise<void> {
+    const { database, outbox, world } = this.#parts;
+    try {
+      await database.write((tx) => outbox.recall(tx, world.now(), longestWaitMs));
+    } catch (error) {
+      world.log.error('due times could not be looked through', { reason: reasonOf(error) });
     }
   }
 

@@ -28,6 +28,11 @@ const jitterShare = 0.2;
 /** How many times its wait a shop may ask for by `Retry-After`. */
 const retryAfterReach = 2;
 
+/** No next attempt is due later than this after the one before. */
+export const longestWaitMs = Math.ceil(
+  Math.max(...retrySchedule) * (1 + jitterShare) * retryAfterReach,
+);
+
 export interface FailedAttempt {
   /** How many attempts were charged, this one included. */
   readonly attemptCount: number;

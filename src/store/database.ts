@@ -50,7 +50,7 @@ export interface Database {
   changedElsewhere(): boolean;
   /** How many writes wait for their commit. */
   queued(): number;
-  /** Moves the write-ahead log into the main file. False while a reader is in the way. */
+  /** Moves the write-ahead log into the main file. False while a reader or a full disk is in the way. */
   checkpoint(): boolean;
   /** Another text after anything was written to the file, by this process or another. */
   changes(): string;
@@ -171,10 +171,7 @@ function wrap(sqlite: Sqlite, options: DatabaseOptions): Database {
       seenVersion = version;
       return changed;
     },
-    checkpoint() {
-      const [result] = sqlite.pragma('wal_checkpoint(TRUNCATE)') as { busy: number }[];
-      return result?.busy === 0;
-    },
+    checkpoint: () => checkpoint(sqlite, options),
     changes: () => `${totalChanges.get()} ${dataVersion(sqlite)}`,
     backup: (target, pace) => writeBackup(sqlite, target, pace),
     bytes: () => statSync(options.path).size,
@@ -188,6 +185,22 @@ function wrap(sqlite: Sqlite, options: DatabaseOptions): Database {
       sqlite.close();
     },
   };
+}
+
+/** Waits for nobody: a reader may be in the way for hours, and everything else would wait as well. */
+function checkpoint(sqlite: Sqlite, { onFatal }: DatabaseOptions): boolean {
+  try {
+    sqlite.pragma('busy_timeout = 0');
+    const [result] = sqlite.pragma('wal_checkpoint(TRUNCATE)') as { busy: number }[];
+    return result?.busy === 0;
+  } catch (error) {
+    if (isLostSync(error)) onFatal?.(error as Error);
+    // The log holds everything until it can be moved.
+    if (/^SQLITE_(FULL|IOERR)/.test(sqliteCode(error))) return false;
+    throw error;
+  } finally {
+    sqlite.pragma(`busy_timeout = ${busyTimeoutMs}`);
+  }
 }
 
 const dataVersion = (sqlite: Sqlite): number =>

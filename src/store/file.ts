@@ -125,10 +125,16 @@ export function lockForServer(path: string): { release(): void } {
     lock.exec('BEGIN EXCLUSIVE');
   } catch (error) {
     lock?.close();
-    const taken = error instanceof SqliteDatabase.SqliteError && error.code === 'SQLITE_BUSY';
-    if (!taken) throw new PaygateError('unavailable', `${path}.lock: ${reasonOf(error)}`);
+    const code = error instanceof SqliteDatabase.SqliteError ? error.code : '';
+    const taken = code === 'SQLITE_BUSY';
+    if (!taken) throw new PaygateError('unavailable', `${path}.lock: ${lockFault(code, error)}`);
     throw new PaygateError('conflict', `${path}: another \`paygate serve\` uses this database`);
   }
   const held = lock;
   return { release: () => held.close() };
 }
+
+const lockFault = (code: string, error: unknown): string =>
+  /^SQLITE_(CANTOPEN|READONLY)/.test(code)
+    ? 'cannot be opened for writing; check that the folder is yours'
+    : reasonOf(error);

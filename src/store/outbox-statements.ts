@@ -88,6 +88,11 @@ function prepareWrites(orm: Orm) {
       .set({ leasedUntil: null })
       .where(sql`${callbacks.leasedUntil} is not null`)
       .prepare(),
+    recall: orm
+      .update(callbacks)
+      .set({ nextAttemptAt: given('now') })
+      .where(sql`${isOwed} and ${callbacks.nextAttemptAt} > ${given('latest')}`)
+      .prepare(),
     /** Rows are in order of time: only the first ones are looked at, by their key (`id > 0`). */
     foldAttempts: orm
       .delete(attempts)

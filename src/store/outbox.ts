@@ -85,6 +85,8 @@ export interface Outbox extends CallbackDesk {
   nextDueAt(now: number, isHeld?: (callbackUrl: string) => boolean): number | undefined;
   /** At a start: the leases of the process before mean nothing any more. */
   releaseLeases(tx: Tx): void;
+  /** What is owed later than a wait can be, because the clock was ahead then, is due now. */
+  recall(tx: Tx, now: number, longestWaitMs: number): void;
   /** Forgets attempts from before a time, some thousand at once; whether there may be more. */
   fold(tx: Tx, before: number): boolean;
   /** How many wait, and how many were given up on. */
@@ -151,6 +153,8 @@ export function createOutbox({ orm }: Pick<Database, 'orm'>): Outbox {
       return free.length === 0 ? undefined : Math.min(...free);
     },
     releaseLeases: () => void statements.releaseLeases.run(),
+    recall: (_tx, now, longestWaitMs) =>
+      void statements.recall.run({ now, latest: now + longestWaitMs }),
     fold: (_tx, before) =>
       statements.foldAttempts.run({ before, limit: foldLimit }).changes === foldLimit,
     counts: () => ({

@@ -2,6 +2,13 @@
 
 import { defineConfig } from 'vitest/config';
 
+const all = process.env.PAYGATE_FAULTS_ALL !== undefined;
+
 export default defineConfig({
-  test: { include: ['test/faults/*.faults.ts'], testTimeout: 540_000, hookTimeout: 60_000 },
+  test: {
+    include: ['test/faults/*.faults.ts'],
+    testTimeout: all ? 14_400_000 : 540_000,
+    hookTimeout: 60_000,
+    maxWorkers: 2,
+  },
 });

@@ -10,6 +10,13 @@ afterEach(closeHouses);
 afterEach(cleanUp);
 
 const hourMs = 3_600_000;
+const yearMs = 365.25 * 24 * hourMs;
+
+async function openReady(): Promise<House> {
+  const house = await openHouse();
+  await untilReady(house);
+  return house;
+}
 
 async function pay(house: House): Promise<Readonly<Record<string, string | undefined>>> {
   house.pay(await house.newAddress(), 5_000);
@@ -45,4 +52,35 @@ test('no certificate is learnt meanwhile', async () => {
   isClockWrong = false;
   await memory.learn('ssl://a:1', { kind: 'valid' });
   expect(memory.trust('ssl://a:1')).toEqual({ kind: 'valid' });
+});
+
+test('56 years ahead: what was put off there is told soon after the clock is right', async () => {
+  const house = await openReady();
+  const { world, receiver } = house;
+  world.jumpWallClock(56 * yearMs);
+  receiver.script({ status: 500 });
+  const address = await house.newAddress();
+  house.pay(address, 5_000);
+  await house.settle();
+  expect(house.told()).toHaveLength(1);
+  world.jumpWallClock(-56 * yearMs);
+  await world.advance(hourMs);
+  await house.settle();
+  expect(house.statuses(address)).toEqual(['0', '0']);
+  expect(house.app.health().callbacks.owed).toBe(0);
+});
+
+test('56 years ahead and back at a restart: the same', async () => {
+  const house = await openReady();
+  const { world, receiver } = house;
+  world.jumpWallClock(56 * yearMs);
+  receiver.script({ status: 500 });
+  const address = await house.newAddress();
+  house.pay(address, 5_000);
+  await house.settle();
+  await house.stop();
+  world.jumpWallClock(-56 * yearMs);
+  await house.start();
+  await untilReady(house);
+  expect(house.statuses(address)).toEqual(['0', '0']);
 });

@@ -6,6 +6,7 @@ import { type Database, openDatabase } from '../../src/store/database.ts';
 import { applicationId } from '../../src/store/file.ts';
 import { migrations } from '../../src/store/migrations.ts';
 import { settings } from '../../src/store/schema.ts';
+import { startChild } from '../support/child.ts';
 import {
   cleanUp,
   commitsIn,
@@ -141,7 +142,6 @@ describe('the main file', () => {
 
   it('is whole but for the log while a reader is in the way, which is told', async () => {
     const database = open();
-    pragma(connectionOf(database), 'busy_timeout = 10');
     await put(database, 'a');
     const reader = look(database.path, { readonly: true });
     reader.exec('BEGIN; SELECT * FROM settings');
@@ -151,6 +151,22 @@ describe('the main file', () => {
     reader.exec('COMMIT');
     expect(database.checkpoint()).toBe(true);
     expect(namesIn(database.path)).toEqual(['a', 'b']);
+  });
+
+  it('is not waited for while a reader is in the way: nobody would be answered meanwhile', async () => {
+    const database = open();
+    await put(database, 'a');
+    const reader = startChild(`${import.meta.dirname}/program.ts`, 'read', database.path);
+    expect(await reader.line()).toBe('reading');
+    await put(database, 'b');
+    reader.say('go');
+    // It would succeed if it waited.
+    expect(database.checkpoint()).toBe(false);
+    expect(await reader.line()).toBe('done');
+    await reader.ended;
+    expect(database.checkpoint()).toBe(true);
+    // A write waits for others as before.
+    expect(pragma(connectionOf(database), 'busy_timeout')).toBe(5_000);
   });
 
   it('is the only file after a clean stop', async () => {

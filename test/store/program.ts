@@ -1,9 +1,10 @@
-// What a second process does in the tests of the store: `open`, `visit`, `lock` or `issue` files.
+// What a second process does in the tests of the store: `open`, `visit`, `lock`, `read` or `issue` files.
 
 import { writeSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import type { NetworkName } from '../../src/bitcoin/network.ts';
 import { reasonOf } from '../../src/errors.ts';
+import { openSqlite } from '../../src/store/driver.ts';
 import { lockForServer } from '../../src/store/file.ts';
 import { type Highwater, openHighwater } from '../../src/store/highwater.ts';
 import { openStore } from '../../src/store/open.ts';
@@ -65,6 +66,19 @@ async function lock(): Promise<void> {
   await told();
 }
 
+/** Holds the file for a second more once it is told so. */
+async function read(): Promise<void> {
+  const sqlite = openSqlite(path, { readonly: true });
+  sqlite.exec('BEGIN; SELECT * FROM settings');
+  print('reading');
+  await told();
+  setTimeout(() => {
+    sqlite.exec('COMMIT');
+    print('done');
+    process.exit(0);
+  }, 1_000);
+}
+
 /** Mulberry32: the same course for the same seed. */
 function createRandom(seed: number): () => number {
   let state = seed >>> 0;
@@ -121,7 +135,7 @@ async function issue(): Promise<void> {
   }
 }
 
-const commands: Record<string, () => Promise<void>> = { open, visit, lock, issue };
+const commands: Record<string, () => Promise<void>> = { open, visit, lock, read, issue };
 commands[command]?.().catch((error: unknown) => {
   print(`error: ${reasonOf(error)}`);
   process.exit(1);

@@ -13,14 +13,23 @@ export interface Child {
   kill(): void;
   /** SIGTERM. */
   stop(): void;
+  readonly pid: number;
   /** The signal or code that it ended with, and what it complained of. */
   readonly ended: Promise<{ readonly by: string | number | null; readonly errors: string }>;
 }
 
 /** Starts a TypeScript program; it is killed when the test is over. */
-export function startChild(program: string, ...args: string[]): Child {
+export const startChild = (program: string, ...args: string[]): Child =>
+  startChildWith({}, program, ...args);
+
+/** With more in its environment. */
+export function startChildWith(
+  env: Record<string, string>,
+  program: string,
+  ...args: string[]
+): Child {
   const child = spawn(process.execPath, [bundleOf(program), ...args], {
-    env: { ...process.env, NODE_PATH: modules },
+    env: { ...process.env, NODE_PATH: modules, ...env },
     stdio: ['pipe', 'pipe', 'pipe'],
   });
   const { lines, waiting } = readLines(child);
@@ -59,6 +68,7 @@ export function startChild(program: string, ...args: string[]): Child {
     say: (text) => void child.stdin?.write(`${text}\n`),
     kill: () => void child.kill('SIGKILL'),
     stop: () => void child.kill('SIGTERM'),
+    pid: child.pid ?? 0,
     ended,
   };
 }

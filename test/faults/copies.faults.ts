@@ -1,0 +1,177 @@
+// Copies that people and tools make of a running server's files, under 300 commits a second: by `cp paygate.db*`, by
+// `cp paygate.db`, by a reader that takes a second, and of `backups/latest.db`. Each is opened, checked and compared.
+// None is broken or mixed, but where a checkpoint fell into the copy; those are counted.
+
+import { execFile } from 'node:child_process';
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterEach, expect, it } from 'vitest';
+import { openDatabase } from '../../src/store/database.ts';
+import { openSqlite } from '../../src/store/driver.ts';
+import { settings } from '../../src/store/schema.ts';
+import { startChild } from '../support/child.ts';
+import { cleanUp, look, pragma, tempFolder } from '../support/files.ts';
+import { eventually } from './serving.ts';
+import { howMany } from './thorough.ts';
+
+afterEach(cleanUp);
+
+const program = join(import.meta.dirname, 'writer.ts');
+const run = promisify(execFile);
+const slowMs = 1_000;
+const slowChunks = 20;
+const slowAtOnce = 10;
+/** How many rows stand in the file before. */
+const rowsBefore = 10_000;
+
+type Way = (from: string, to: string) => Promise<void>;
+
+const ways: Readonly<Record<string, Way>> = {
+  'cp paygate.db*': (from, to) => copyBy(`cp ${from}* ${to}`),
+  'cp paygate.db': (from, to) => copyBy(`cp ${from} ${to}`),
+  'a slow reader': slowly,
+  'backups/latest.db': (from, to) =>
+    copyBy(`cp ${dirname(from)}/backups/latest.db ${to}/paygate.db`),
+};
+
+const copyBy = async (command: string): Promise<void> => {
+  await run('sh', ['-c', command]);
+};
+
+async function slowly(from: string, to: string): Promise<void> {
+  const [reading, writing] = [openSync(from, 'r'), openSync(join(to, 'paygate.db'), 'w')];
+  const { size } = fstatSync(reading);
+  const chunk = Buffer.alloc(Math.ceil(size / slowChunks));
+  for (let read = 1; read > 0; ) {
+    read = readSync(reading, chunk);
+    writeSync(writing, chunk, 0, read);
+    await new Promise((resolve) => setTimeout(resolve, slowMs / slowChunks));
+  }
+  closeSync(reading);
+  closeSync(writing);
+}
+
+interface Copy {
+  readonly way: string;
+  readonly from: bigint;
+  readonly to: bigint;
+  /** What was committed before it began. */
+  readonly committed: number;
+  /** What it holds, or what is wrong with it. */
+  readonly holds: number | string;
+}
+
+/** The number of the last commit in a copy; a text when it is broken, or parts of several commits. */
+function examine(path: string): number | string {
+  const sqlite = openSqlite(path);
+  try {
+    const integrity = pragma(sqlite, 'integrity_check');
+    if (integrity !== 'ok') return `broken: ${integrity}`;
+    const named = sqlite.prepare('SELECT value FROM settings WHERE name = ?').pluck();
+    const [left, right] = ['a left', 'z right'].map((name) => Number(named.get(name)));
+    const rows = sqlite
+      .prepare("SELECT count(*) FROM settings WHERE name LIKE 'row %'")
+      .pluck()
+      .get();
+    return left !== undefined && left === right && left === rows
+      ? left
+      : `mixed: ${left}, ${right}, ${rows}`;
+  } catch (error) {
+    return `broken: ${error}`;
+  } finally {
+    sqlite.close();
+  }
+}
+
+it('copies of a running server are whole, but where a checkpoint fell into them', async () => {
+  const count = howMany('copies by each way', 30, 200);
+  const path = join(tempFolder(), 'paygate.db');
+  const database = openDatabase({ path, create: true });
+  await database.write(() => {
+    const put = (name: string, value: string) =>
+      database.orm.insert(settings).values({ name, value }).run();
+    for (const name of ['a left', 'z right']) put(name, '0');
+    for (let row = 0; row < rowsBefore; row += 1) put(`before ${row}`, 'x'.repeat(200));
+  });
+  await database.close();
+  const writer = startChild(program, path);
+  expect(await writer.line()).toBe('ready');
+  await eventually('a snapshot', () => existsSync(join(dirname(path), 'backups/latest.db')));
+  const committed = look(path, { readonly: true })
+    .prepare("SELECT CAST(value AS INTEGER) FROM settings WHERE name = 'a left'")
+    .pluck();
+  const here = tempFolder();
+  const copies: Copy[] = [];
+
+  async function copy(way: string, number: number): Promise<void> {
+    const folder = join(here, `${way.replaceAll(/\W/g, '')}-${number}`);
+    mkdirSync(folder);
+    const before = { committed: committed.get() as number, from: process.hrtime.bigint() };
+    await ways[way]?.(path, folder);
+    const to = process.hrtime.bigint();
+    copies.push({ way, ...before, to, holds: examine(join(folder, 'paygate.db')) });
+    rmSync(folder, { recursive: true });
+  }
+
+  for (const way of Object.keys(ways)) {
+    const atOnce = way === 'a slow reader' ? slowAtOnce : 1;
+    for (let number = 0; number < count; number += atOnce) {
+      const group = Array.from(
+        { length: Math.min(atOnce, count - number) },
+        (_, at) => number + at,
+      );
+      await Promise.all(group.map((each) => copy(way, each)));
+    }
+  }
+  writer.say('stop');
+  expect(await writer.ended).toEqual({ by: 0, errors: '' });
+  const lines = (await writer.rest()).map((line) => line.split(' '));
+  const checkpoints = lines
+    .filter(([what]) => what === 'checkpoint')
+    .map(([, from = '', to = '', number]) => ({
+      from: BigInt(from),
+      to: BigInt(to),
+      number: Number(number),
+    }));
+  const [, written, tookMs] = lines.at(-1) ?? [];
+  const rate = Math.round((Number(written) * 1000) / Number(tookMs));
+
+  const isHit = (copy: Copy): boolean =>
+    checkpoints.some(({ from, to }) => from <= copy.to && to >= copy.from);
+  /** The least that a copy of this way must hold. */
+  function leastOf(copy: Copy): number {
+    if (copy.way === 'cp paygate.db*') return copy.committed;
+    if (copy.way === 'backups/latest.db') return 0;
+    return Math.max(
+      0,
+      ...checkpoints.filter(({ to }) => to < copy.from).map(({ number }) => number),
+    );
+  }
+  const isSound = (copy: Copy): boolean =>
+    typeof copy.holds === 'number' && copy.holds >= leastOf(copy);
+  const report = Object.keys(ways).map((way) => {
+    const all = copies.filter((each) => each.way === way);
+    const hit = all.filter(isHit);
+    const spoiled = hit.filter((each) => !isSound(each));
+    return `${way}: ${all.length} copies, a checkpoint fell into ${hit.length}, of which ${spoiled.length} broken, mixed or stale`;
+  });
+  process.stdout.write(
+    `${rate} commits a second, ${checkpoints.length} checkpoints\n${report.join('\n')}\n`,
+  );
+  expect(copies.filter((each) => !isHit(each) && !isSound(each))).toEqual([]);
+  // A snapshot is put in place whole: nothing can fall into it.
+  expect(copies.filter((each) => each.way === 'backups/latest.db' && !isSound(each))).toEqual([]);
+  expect(copies).toHaveLength(4 * count);
+  // Else nothing was tried.
+  expect(checkpoints.length).toBeGreaterThan(0);
+});

@@ -1,0 +1,19 @@
+// `migrate.ts DATABASE new|update`: makes a database, or brings one up to date with two more migrations than there
+// are, a process of its own whose writes are watched.
+
+import { writeSync } from 'node:fs';
+import { openDatabase } from '../../src/store/database.ts';
+import { openUpdated } from './updates.ts';
+
+const [path = '', what = ''] = process.argv.slice(2);
+
+async function run(): Promise<void> {
+  if (what === 'new') await openDatabase({ path, create: true }).close();
+  else openUpdated(path).close();
+  writeSync(1, 'closed\n');
+}
+
+run().catch((error: unknown) => {
+  writeSync(1, `error: ${error}\n`);
+  process.exit(1);
+});

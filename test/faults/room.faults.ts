@@ -1,0 +1,146 @@
+// A disk without room, and one that cannot be written at all: tmpfs mounts of a few megabytes. Needs root.
+
+import { execFileSync, spawnSync } from 'node:child_process';
+import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, expect, it } from 'vitest';
+import { openDatabase } from '../../src/store/database.ts';
+import { settings } from '../../src/store/schema.ts';
+import { runCli } from '../support/cli.ts';
+import { cleanUp, contentOf, look, pragma, tempFolder, whenOver } from '../support/files.ts';
+import { eventually, openPremises, serve } from './serving.ts';
+import { unless } from './thorough.ts';
+
+afterEach(cleanUp);
+
+/** Why nothing can be mounted here; undefined where it can. */
+function noMount(): string | undefined {
+  if (process.geteuid?.() !== 0) return 'only root can mount a small disk';
+  const tried = spawnSync('unshare', ['--mount', 'mount', '-t', 'tmpfs', 'none', '/mnt']);
+  return tried.status === 0 ? undefined : 'this machine lets nobody mount a small disk';
+}
+
+const cannot = unless(noMount());
+
+/** A disk of its own. */
+function smallDisk(megabytes: number): string {
+  const folder = tempFolder();
+  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m`, 'none', folder]);
+  whenOver(() => void execFileSync('umount', [folder]));
+  return folder;
+}
+
+const pageBytes = 4_096;
+
+/** Fills a disk with so much, or until nothing more goes on it. @returns what makes room again */
+function fill(folder: string, bytes = Number.POSITIVE_INFINITY): () => void {
+  const ballast = join(folder, 'ballast');
+  const file = openSync(ballast, 'a');
+  try {
+    for (let done = 0; done < bytes; done += pageBytes) writeSync(file, Buffer.alloc(pageBytes));
+  } catch (error) {
+    expect((error as NodeJS.ErrnoException).code).toBe('ENOSPC');
+  } finally {
+    closeSync(file);
+  }
+  return () => rmSync(ballast);
+}
+
+it.skipIf(cannot)(
+  'a disk that fills up stops addresses and not the watching, until there is room',
+  async () => {
+    const disk = smallDisk(90);
+    const premises = await openPremises(join(disk, 'paygate.db'));
+    const { chain, receiver } = premises;
+    const paygate = await serve(premises);
+    const issued: string[] = [];
+    await eventually('three addresses', async () => {
+      const { address } = (await paygate.newAddress()) ?? {};
+      if (address !== undefined) issued.push(address);
+      return issued.length === 3;
+    });
+    const [first = '', second = ''] = issued;
+    await eventually('to be caught up', async () => (await paygate.health()).electrum.caught_up);
+
+    // Below the floor of 64 MiB.
+    const makeRoom = fill(disk, 40 * 1024 * 1024);
+    expect(await paygate.newAddress()).toMatchObject({ status: 503 });
+    expect((await paygate.health()).warnings.join()).toContain('the disk is almost full');
+    chain.pay([{ address: first, valueSat: 5_000 }]);
+    await receiver.waitFor(1);
+    expect(receiver.requests[0]?.url).toContain(`addr=${first}`);
+    // Else it is told once more, because that it was told could not be written down.
+    await eventually(
+      'that to be written',
+      async () => (await paygate.health()).callbacks.owed === 0,
+    );
+
+    // Not a byte more.
+    fill(disk);
+    chain.pay([{ address: second, valueSat: 6_000 }]);
+    await eventually('trouble', async () =>
+      (await paygate.health()).warnings.join().includes('could not be worked up'),
+    );
+    expect(await paygate.newAddress()).toMatchObject({ status: 503 });
+    expect(receiver.requests).toHaveLength(1);
+
+    makeRoom();
+    await receiver.waitFor(2);
+    expect(receiver.requests[1]?.url).toContain(`addr=${second}`);
+    const fourth = await paygate.newAddress();
+    expect(fourth).toMatchObject({ status: 200 });
+    expect(issued).not.toContain(fourth?.address);
+    paygate.kill('SIGTERM');
+    expect((await paygate.ended).by).toBe(0);
+    expect(pragma(look(premises.path), 'integrity_check')).toBe('ok');
+  },
+);
+
+it.skipIf(cannot)('a checkpoint for which there is no room waits for it', async () => {
+  const disk = smallDisk(4);
+  const path = join(disk, 'paygate.db');
+  const database = openDatabase({ path, create: true });
+  whenOver(() => database.close());
+  const value = 'x'.repeat(1_000_000);
+  await database.write(() => database.orm.insert(settings).values({ name: 'big', value }).run());
+  const makeRoom = fill(disk);
+  expect(database.checkpoint()).toBe(false);
+  const small = database.write(() =>
+    database.orm.insert(settings).values({ name: 'small', value }).run(),
+  );
+  await expect(small).rejects.toMatchObject({ code: 'unavailable' });
+  makeRoom();
+  expect(database.checkpoint()).toBe(true);
+  expect(pragma(look(path), 'integrity_check')).toBe('ok');
+});
+
+it.skipIf(cannot)(
+  'in a folder that cannot be written each command says so in one line',
+  async () => {
+    const disk = smallDisk(20);
+    const premises = await openPremises(join(disk, 'paygate.db'));
+    const before = contentOf(disk);
+    execFileSync('mount', ['-o', 'remount,ro', disk]);
+    const at = ['--db', premises.path];
+    const commands = [
+      premises.args,
+      ['store', 'list', ...at],
+      ['key', 'list', ...at],
+      ['callbacks', 'list', ...at],
+      ['backup', ...at],
+      ['restore', '--moved', ...at],
+      ['admin', 'link', ...at],
+    ];
+    for (const command of commands) {
+      const { code, stdout, stderr } = await runCli(command);
+      expect({ command, code, stdout }).toEqual({ command, code: 1, stdout: '' });
+      expect(stderr).toMatch(
+        /^paygate: [^\n]*(cannot be opened for writing|cannot be written|read-?only)[^\n]*\n$/i,
+      );
+    }
+    // What only reads does so.
+    const checked = await runCli(['check', ...at]);
+    expect(checked).toMatchObject({ code: 0, stderr: '' });
+    expect(contentOf(disk)).toEqual(before);
+  },
+);

@@ -1,0 +1,117 @@
+// `paygate serve` as a process of its own on a real clock, before a simulated chain, with a shop's receiver: for
+// what befalls a process or a disk. Everything else is tested in one process, whose clock the test moves.
+
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { SimulatedChain } from '../../src/sandbox/chain.ts';
+import { SimulatedServer } from '../../src/sandbox/server.ts';
+import { createNodeWorld } from '../../src/world-node.ts';
+import { bundleOf, modules } from '../support/bundle.ts';
+import { connectionOf, whenOver } from '../support/files.ts';
+import { type Receiver, startReceiver } from '../support/receiver.ts';
+import { openTestStore } from '../support/store.ts';
+
+const program = join(import.meta.dirname, '../../src/main.ts');
+
+export interface Premises {
+  readonly path: string;
+  readonly apiKey: string;
+  readonly chain: SimulatedChain;
+  readonly receiver: Receiver;
+  /** What `serve` is started with. */
+  readonly args: readonly string[];
+}
+
+/** A file with a store, at a path or in a folder of its own, the chain and the shop's receiver. */
+export async function openPremises(at?: string): Promise<Premises> {
+  const world = createNodeWorld({ logLevel: 'silent' });
+  const receiver = await startReceiver();
+  whenOver(() => receiver.close());
+  const chain = new SimulatedChain({ seed: 'faults', now: () => Date.now() / 1000 - 3_600 });
+  chain.mine(110);
+  const server = new SimulatedServer({ chain, timer: world });
+  const listening = await server.listen({ host: '127.0.0.1', port: 0 });
+  whenOver(() => listening.close());
+  const { path, ...store } = await openTestStore(at === undefined ? {} : { path: at });
+  await store.addWallet();
+  await store.addStore({
+    callbackUrl: `${receiver.origin}/cb`,
+    allowPrivateCallback: true,
+    allowHttpCallback: true,
+  });
+  const apiKey = await store.write((tx) =>
+    store.catalog.rotateMerchantKey(tx, Date.now(), new Uint8Array(32).fill(9), 0),
+  );
+  connectionOf(store.database).pragma('wal_checkpoint(TRUNCATE)');
+  await store.database.close();
+  const limits = ['--limit-new-address', 'off', '--price', 'off', '--log-level', 'warn'];
+  const electrum = ['--electrum', `tcp://127.0.0.1:${listening.port}`];
+  const args = ['serve', '--db', path, ...electrum, '--listen', '127.0.0.1:0', ...limits];
+  return { path, apiKey, chain, receiver, args };
+}
+
+export interface Serving {
+  readonly origin: string;
+  /** Asks for an address; undefined when no answer came. */
+  newAddress(): Promise<{ readonly status: number; readonly address?: string } | undefined>;
+  /** What /healthz says. */
+  // biome-ignore lint/suspicious/noExplicitAny: an answer's shape is what the test looks at.
+  health(): Promise<any>;
+  kill(signal?: NodeJS.Signals): void;
+  readonly ended: Promise<{ readonly by: string | number | null; readonly errors: string }>;
+}
+
+/** Starts it and waits until it answers. */
+export async function serve(
+  { args, apiKey }: Premises,
+  env: Record<string, string> = {},
+): Promise<Serving> {
+  const child = spawn(process.execPath, [bundleOf(program), ...args], {
+    env: { PATH: process.env.PATH, NODE_PATH: modules, ...env },
+  });
+  let errors = '';
+  child.stderr.on('data', (text: Buffer) => {
+    errors += text;
+  });
+  const ended = new Promise<{ by: string | number | null; errors: string }>((resolve) => {
+    child.once('close', (code, signal) => resolve({ by: signal ?? code, errors }));
+  });
+  whenOver(async () => {
+    child.kill('SIGKILL');
+    await ended;
+  });
+  let origin: string | undefined;
+  for await (const line of createInterface(child.stdout)) {
+    [, origin] = /is up on regtest: (http:[^ ]+)\/api/.exec(line) ?? [];
+    if (origin !== undefined) break;
+  }
+  if (origin === undefined) throw new Error(`it does not start: ${(await ended).errors}`);
+  // What else it prints is read, so that it never waits for us.
+  child.stdout.resume();
+  const headers = { Authorization: `Bearer ${apiKey}` };
+  return {
+    origin,
+    async newAddress() {
+      try {
+        const answer = await fetch(`${origin}/api/new_address`, { headers });
+        const body = (await answer.json()) as { address?: string };
+        return { status: answer.status, ...body };
+      } catch {
+        return undefined;
+      }
+    },
+    health: async () => (await fetch(`${origin}/healthz`)).json(),
+    kill: (signal = 'SIGKILL') => void child.kill(signal),
+    ended,
+  };
+}
+
+/** Asks again until it is so: for what another process does in its own time. */
+export async function eventually(what: string, look: () => boolean | Promise<boolean>) {
+  const until = performance.now() + 60_000;
+  while (!(await look())) {
+    if (performance.now() > until) throw new Error(`waited in vain: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}

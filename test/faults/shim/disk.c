@@ -1,0 +1,203 @@
+// Preloaded into a process under test (LD_PRELOAD): writes down, in order, all that it does to the files of one
+// folder and says on standard output, and lets each fsync there fail from the moment on that a file appears.
+// It changes nothing else. Built by shim.ts, its log is read by disk.ts.
+//
+//   FAULTS_ROOT  the folder, an absolute path
+//   FAULTS_LOG   where the log goes; none is kept without it
+//   FAULTS_EIO   while this file exists, fsync and fdatasync fail with EIO
+//
+// A record is a line `what inode number length`, then so many bytes: of data, or a path (two paths, with a NUL
+// in between, where a name becomes another).
+
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#define MOST_FILES 4096
+
+static const char *root, *eio;
+static int log_fd = -1;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static ino_t ours[MOST_FILES];
+static int our_count;
+
+__attribute__((constructor)) static void begin(void) {
+  root = getenv("FAULTS_ROOT");
+  eio = getenv("FAULTS_EIO");
+  const char *path = getenv("FAULTS_LOG");
+  if (path) log_fd = syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+}
+
+static void put(const void *bytes, size_t length) {
+  for (const char *at = bytes; length > 0;) {
+    long done = syscall(SYS_write, log_fd, at, length);
+    if (done <= 0) abort();
+    at += done, length -= done;
+  }
+}
+
+static void note(const char *what, ino_t inode, long long number, const void *bytes, size_t length) {
+  if (log_fd < 0) return;
+  char head[128];
+  int size = snprintf(head, sizeof head, "%s %llu %lld %zu\n", what, (unsigned long long)inode, number, length);
+  put(head, size);
+  put(bytes, length);
+}
+
+static int in_root(const char *path) {
+  size_t length = root ? strlen(root) : 0;
+  return length > 0 && strncmp(path, root, length) == 0 && (path[length] == '/' || path[length] == 0);
+}
+
+static int is_ours(ino_t inode) {
+  for (int at = 0; at < our_count; at++)
+    if (ours[at] == inode) return 1;
+  return 0;
+}
+
+/** The inode behind a descriptor when it is of a file that was opened under the root, else 0. */
+static ino_t inode_of(int fd) {
+  struct stat found;
+  if (!root || fd == log_fd || fstat(fd, &found) != 0) return 0;
+  return is_ours(found.st_ino) ? found.st_ino : 0;
+}
+
+static void note_open(int fd, const char *path, int flags, int was_there) {
+  struct stat found;
+  if (fstat(fd, &found) != 0) return;
+  if (!is_ours(found.st_ino)) {
+    if (our_count == MOST_FILES) abort();
+    ours[our_count++] = found.st_ino;
+  }
+  if (!was_there) note("create", found.st_ino, 0, path, strlen(path));
+  if (was_there && (flags & O_TRUNC)) note("truncate", found.st_ino, 0, "", 0);
+}
+
+static int open_noted(int at, const char *path, int flags, mode_t mode) {
+  if (!in_root(path)) return syscall(SYS_openat, at, path, flags, mode);
+  pthread_mutex_lock(&lock);
+  int was_there = access(path, F_OK) == 0;
+  int fd = syscall(SYS_openat, at, path, flags, mode);
+  int error = errno;
+  if (fd >= 0) note_open(fd, path, flags, was_there);
+  pthread_mutex_unlock(&lock);
+  errno = error;
+  return fd;
+}
+
+#define MODE \
+  mode_t mode = 0; \
+  if (flags & (O_CREAT | O_TMPFILE)) { \
+    va_list rest; \
+    va_start(rest, flags); \
+    mode = va_arg(rest, mode_t); \
+    va_end(rest); \
+  }
+
+int open(const char *path, int flags, ...) { MODE return open_noted(AT_FDCWD, path, flags, mode); }
+int open64(const char *path, int flags, ...) { MODE return open_noted(AT_FDCWD, path, flags, mode); }
+int openat(int at, const char *path, int flags, ...) { MODE return open_noted(at, path, flags, mode); }
+int openat64(int at, const char *path, int flags, ...) { MODE return open_noted(at, path, flags, mode); }
+
+static ssize_t write_noted(int fd, const void *bytes, size_t length, off_t at, int placed) {
+  ino_t inode = inode_of(fd);
+  if (!inode && fd != 1)
+    return placed ? syscall(SYS_pwrite64, fd, bytes, length, at) : syscall(SYS_write, fd, bytes, length);
+  pthread_mutex_lock(&lock);
+  if (inode && !placed) at = lseek(fd, 0, SEEK_CUR);
+  ssize_t done = placed ? syscall(SYS_pwrite64, fd, bytes, length, at) : syscall(SYS_write, fd, bytes, length);
+  int error = errno;
+  if (done > 0) note(inode ? "write" : "say", inode, at, bytes, done);
+  pthread_mutex_unlock(&lock);
+  errno = error;
+  return done;
+}
+
+ssize_t write(int fd, const void *bytes, size_t length) { return write_noted(fd, bytes, length, 0, 0); }
+ssize_t pwrite(int fd, const void *bytes, size_t length, off_t at) { return write_noted(fd, bytes, length, at, 1); }
+ssize_t pwrite64(int fd, const void *bytes, size_t length, off64_t at) { return write_noted(fd, bytes, length, at, 1); }
+
+/** None of the code under test gathers its writes to files: told at once, if ever it begins to. */
+static void refuse_gathered(int fd) {
+  if (inode_of(fd)) abort();
+}
+ssize_t writev(int fd, const struct iovec *parts, int count) {
+  refuse_gathered(fd);
+  return syscall(SYS_writev, fd, parts, count);
+}
+ssize_t pwritev(int fd, const struct iovec *parts, int count, off_t at) {
+  refuse_gathered(fd);
+  return syscall(SYS_pwritev, fd, parts, count, at, 0);
+}
+ssize_t pwritev64(int fd, const struct iovec *parts, int count, off64_t at) {
+  refuse_gathered(fd);
+  return syscall(SYS_pwritev, fd, parts, count, at, 0);
+}
+
+static int truncate_noted(int fd, off_t length) {
+  ino_t inode = inode_of(fd);
+  pthread_mutex_lock(&lock);
+  int result = syscall(SYS_ftruncate, fd, length);
+  int error = errno;
+  if (inode && result == 0) note("truncate", inode, length, "", 0);
+  pthread_mutex_unlock(&lock);
+  errno = error;
+  return result;
+}
+int ftruncate(int fd, off_t length) { return truncate_noted(fd, length); }
+int ftruncate64(int fd, off64_t length) { return truncate_noted(fd, length); }
+
+static int sync_noted(int fd, int call) {
+  ino_t inode = inode_of(fd);
+  if (!inode) return syscall(call, fd);
+  if (eio && access(eio, F_OK) == 0) {
+    errno = EIO;
+    return -1;
+  }
+  pthread_mutex_lock(&lock);
+  int result = syscall(call, fd);
+  int error = errno;
+  if (result == 0) note("sync", inode, 0, "", 0);
+  pthread_mutex_unlock(&lock);
+  errno = error;
+  return result;
+}
+int fsync(int fd) { return sync_noted(fd, SYS_fsync); }
+int fdatasync(int fd) { return sync_noted(fd, SYS_fdatasync); }
+
+static int two_paths(const char *what, int call, const char *from, const char *to) {
+  pthread_mutex_lock(&lock);
+  int result = call == SYS_rename ? syscall(SYS_renameat, AT_FDCWD, from, AT_FDCWD, to)
+                                  : syscall(SYS_linkat, AT_FDCWD, from, AT_FDCWD, to, 0);
+  int error = errno;
+  if (result == 0 && in_root(to)) {
+    char both[8192];
+    int size = snprintf(both, sizeof both, "%s%c%s", from, 0, to);
+    note(what, 0, 0, both, size);
+  }
+  pthread_mutex_unlock(&lock);
+  errno = error;
+  return result;
+}
+int rename(const char *from, const char *to) { return two_paths("rename", SYS_rename, from, to); }
+int link(const char *from, const char *to) { return two_paths("link", SYS_linkat, from, to); }
+
+int unlink(const char *path) {
+  pthread_mutex_lock(&lock);
+  int result = syscall(SYS_unlinkat, AT_FDCWD, path, 0);
+  int error = errno;
+  if (result == 0 && in_root(path)) note("unlink", 0, 0, path, strlen(path));
+  pthread_mutex_unlock(&lock);
+  errno = error;
+  return result;
+}

@@ -1,0 +1,78 @@
+// `writer.ts DATABASE`: commits 300 times a second, with checkpoints and snapshots as a server makes them (the
+// snapshots far more often), until it is told to stop. Each commit writes the same number at two far ends of the
+// file and one row more. Prints `checkpoint FROM TO NUMBER` (nanoseconds of the machine's clock, what is in the
+// file then) for each checkpoint.
+
+import { writeSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { sql } from 'drizzle-orm';
+import { openDatabase } from '../../src/store/database.ts';
+import { settings } from '../../src/store/schema.ts';
+import { createSnapshots } from '../../src/store/snapshots.ts';
+
+const [path = ''] = process.argv.slice(2);
+const perSecond = 300;
+const tickMs = 10;
+const snapshotMs = 1_000;
+/** As app.ts, both. */
+const tendMs = 1_000;
+const checkpointWalBytes = 16 * 1024 * 1024;
+
+const print = (text: string): void => void writeSync(1, `${text}\n`);
+
+async function run(): Promise<void> {
+  const database = openDatabase({ path, create: false });
+  const { orm } = database;
+  const snapshots = createSnapshots(database, 0);
+  let written = 0;
+  let isOver = false;
+
+  const name = sql.placeholder('name');
+  const value = sql`${sql.placeholder('value')}`;
+  const insert = orm.insert(settings).values({ name, value }).prepare();
+  const update = orm
+    .update(settings)
+    .set({ value })
+    .where(sql`name in ('a left', 'z right')`)
+    .prepare();
+  const commit = () =>
+    database.write(() => {
+      const number = written + 1;
+      insert.run({ name: `row ${number}`, value: 'x'.repeat(200) });
+      update.run({ value: `${number}` });
+      written = number;
+    });
+
+  function checkpoint(): void {
+    const from = process.hrtime.bigint();
+    const whole = database.checkpoint();
+    print(`checkpoint ${from} ${process.hrtime.bigint()} ${whole ? written : 0}`);
+  }
+  const startedAt = performance.now();
+  let running = Promise.resolve();
+  const writing = setInterval(() => {
+    running = running.then(async () => {
+      const due = ((performance.now() - startedAt) * perSecond) / 1000;
+      while (written < due && !isOver) await commit();
+    });
+  }, tickMs);
+  const tending = setInterval(() => {
+    if (database.walBytes() >= checkpointWalBytes) checkpoint();
+  }, tendMs);
+  const saving = setInterval(() => void snapshots.take(Date.now()), snapshotMs);
+  print('ready');
+  for await (const _ of createInterface(process.stdin)) break;
+  clearInterval(writing);
+  clearInterval(tending);
+  clearInterval(saving);
+  isOver = true;
+  await running;
+  await snapshots.stop();
+  print(`written ${written} ${Math.round(performance.now() - startedAt)}`);
+  process.exit(0);
+}
+
+run().catch((error: unknown) => {
+  print(`error: ${error}`);
+  process.exit(1);
+});
