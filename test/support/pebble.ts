@@ -74,7 +74,7 @@ export async function startPebble(path: string, options: PebbleOptions): Promise
   writeFileSync(at('config.json'), JSON.stringify({ pebble }));
   const dns = await startDns();
   const child = spawn(path, ['-config', at('config.json'), '-dnsserver', `127.0.0.1:${dns}`], {
-    env: { PATH: process.env.PATH, PEBBLE_VA_NOSLEEP: '1', PEBBLE_WFE_NONCEREJECT: '20' },
+    env: { PATH: process.env.PATH, PEBBLE_VA_NOSLEEP: '1', PEBBLE_WFE_NONCEREJECT: '5' },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const stop = endOf(child);

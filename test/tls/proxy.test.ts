@@ -120,5 +120,5 @@ test('the lines for Caddy lead to where paygate listens', () => {
 });
 
 if (!hasNginx) {
-  process.stderr.write('test/house/proxy: 2 tests skipped, for there is no nginx\n');
+  process.stderr.write('test/tls/proxy: 2 tests skipped, for there is no nginx\n');
 }
