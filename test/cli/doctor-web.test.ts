@@ -38,12 +38,13 @@ describe('by HTTP', () => {
     port?: number;
     store?: TestStore;
     world?: TestWorld;
+    https?: boolean;
   }) {
-    const { world = createTestWorld(), publicUrl, port = 1, store } = parts;
+    const { world = createTestWorld(), publicUrl, port = 1, store, https = false } = parts;
     const listen = { host: '127.0.0.1', port };
     const sender = createSender(world, { version: '0.1', listeners: () => [] });
     const network = 'regtest';
-    const checks = webChecks({ world, sender, listen, https: false, publicUrl, network, store });
+    const checks = webChecks({ world, sender, listen, https, publicUrl, network, store });
     const found = await examine(world, checks);
     return Object.fromEntries(found.map(({ check, ...finding }) => [check, finding]));
   }
@@ -97,6 +98,44 @@ describe('by HTTP', () => {
     const found = await findings({ port: unready.port });
     expect(found.serve).toMatchObject({ state: 'fail' });
     expect(found.serve?.text).toMatch(/\/readyz: the disk is almost full \[2J$/);
+  });
+
+  it('a serve that is ready, one that speaks HTTPS, and something else at its port', async () => {
+    const ready = await receiver({ answer: () => ({ status: 200, body: '{"ready":true}' }) });
+    expect((await findings({ port: ready.port })).serve).toEqual({
+      state: 'ok',
+      text: `${ready.origin}/readyz says ready`,
+    });
+    expect((await findings({ port: ready.port, https: true })).serve).toMatchObject({
+      state: 'skip',
+    });
+    expect(ready.requests).toHaveLength(1);
+    const other = await receiver({ answer: () => ({ status: 200, body: '<html>' }) });
+    expect((await findings({ port: other.port })).serve).toEqual({
+      state: 'fail',
+      text: `${other.origin}/readyz: it answers 200`,
+    });
+  });
+
+  it('a shop without a Callback URL, and one whose certificate its own authority vouches for', async () => {
+    const store = await openTestStore();
+    await store.addWallet();
+    const tls = authority.issue(host, '20200101000000Z', '20990101000000Z');
+    const shop = await receiver({ tls, host });
+    const url = `https://localhost:${shop.port}/cb`;
+    await store.addStore({ callbackUrl: '' });
+    expect((await findings({ store })).callback).toEqual({
+      state: 'skip',
+      text: 'store 1 has no Callback URL',
+    });
+    const { id } = await store.addStore({ callbackUrl: url, allowPrivateCallback: true });
+    expect((await findings({ store })).callback).toMatchObject({
+      state: 'fail',
+      text: expect.stringContaining('could not be trusted'),
+    });
+    const callbackCa = authority.certificate;
+    await store.write((tx) => store.catalog.changeStore(tx, id, { callbackCa }));
+    expect((await findings({ store })).callback).toMatchObject({ state: 'ok' });
   });
 
   it('a shop that does not answer, whose name does not exist, that is private', async () => {
