@@ -136,7 +136,8 @@ async function act(visit: Visit, page: Page): Promise<Response> {
   const asked: Visit = { ...visit, form };
   try {
     refuseSecrets(form);
-    const action = page.actions[form.get('do') ?? ''];
+    const does = form.get('do') ?? '';
+    const action = Object.hasOwn(page.actions, does) ? page.actions[does] : undefined;
     if (action === undefined) throw new PaygateError('invalid', 'This form is none of ours.');
     if (session !== undefined) await noteSeen(visit, session);
     const outcome = await action(asked);
