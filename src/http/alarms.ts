@@ -19,6 +19,7 @@ export type AlarmCode =
   | 'promotion-held'
   | 'addresses-stuck'
   | 'reversed-payment'
+  | 'fallen-payment'
   | 'wallet-scan'
   | 'exhausted-callbacks'
   | 'foreign-use'
@@ -163,6 +164,15 @@ function paymentFindings({ store, now }: FindingParts): Finding[] {
       code: 'reversed-payment',
       since: reversed.firstAt,
       fact: `${reversed.count} payment(s) were taken back in the last 7 days after 1 or 2 was told`,
+    });
+  }
+  const fallen = store.ledger.fallen();
+  if (fallen.count > 0) {
+    found.push({
+      code: 'fallen-payment',
+      since: fallen.firstAt,
+      fact: `${fallen.count} payment(s) are in no block any more after 1 or 2 was told: the chain was reorganised`,
+      hint: '; the shop was told 0: deliver nothing for them until they are told as 2 again',
     });
   }
   const scanning = store.catalog.wallets().filter(({ scannedAt }) => scannedAt === null).length;

@@ -127,6 +127,40 @@ test('a payment that was taken back: since then', async () => {
   await expectLinked(visitor, banner, '/payments?state=dropped');
 });
 
+test.each([1, 2])(
+  'a payment told as %i that fell back to the mempool: since then, until it is in a block',
+  async (status) => {
+    const { house, visitor } = await open();
+    const mempoolOnly = await house.newAddress();
+    const address = await house.newAddress();
+    house.pay(address, 5_000);
+    await house.settle();
+    house.chain.mine(status);
+    await house.settle();
+    house.pay(mempoolOnly, 5_000);
+    await house.settle();
+    expect(await banners(visitor)).toEqual([]);
+    await house.world.advance(minuteMs);
+    house.chain.reorganise(status, { transactions: 'mempool' });
+    await house.settle();
+    expect(house.statuses(address).at(-1)).toBe('0');
+    const banner = await alarm(visitor, 'fallen-payment');
+    expect(banner?.text).toContain('1 payment(s) are in no block any more after 1 or 2 was told');
+    expect(banner?.text).toContain('Hold back');
+    const { changedAt } = await house.withStore(async ({ paymentDesk }) => paymentDesk.payment(1));
+    expect(banner?.since).toBe(iso(changedAt));
+    await expectLinked(visitor, banner, '/payments?state=unconfirmed');
+    const [warning = ''] = house.app.health().warnings;
+    expect(warning).toContain('in no block any more');
+    expect(warning).toContain('until they are told as 2 again');
+    house.chain.mine(1);
+    await house.settle();
+    expect(house.statuses(address).at(-1)).toBe('1');
+    expect(await banners(visitor)).toEqual([]);
+    expect(house.app.health().warnings).toEqual([]);
+  },
+);
+
 test('one server of two, and none at all', async () => {
   const { house, visitor } = await open({ servers: 2 });
   await house.world.until(
