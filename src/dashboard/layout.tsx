@@ -109,7 +109,7 @@ const notes: Readonly<Record<string, string>> = {
   saved: 'Saved.',
   removed: 'The store is removed.',
   resent: 'They are sent again, now.',
-  accepted: 'Its next connection, which is made now, learns its certificate anew.',
+  accepted: 'That certificate is pinned: its next connection, which is made now, must show it.',
   lifted: 'The ban is lifted: it is tried again now, and banned again if it lies.',
   followed: 'The branch is followed from its next block on.',
   opened: 'A plugin may set its store up now.',

@@ -138,7 +138,7 @@ function trustFindings(servers: readonly ServerStatus[], server: string): Findin
     : [];
 }
 
-function findingsOf({ label, doubt, ban, certificateRefused, lastError }: ServerStatus): Finding[] {
+function findingsOf({ label, doubt, ban, refused, lastError }: ServerStatus): Finding[] {
   const found: Finding[] = [];
   if (doubt !== undefined) {
     found.push({ code: 'server-doubt', subject: label, fact: `${label} is in doubt: ${doubt}` });
@@ -148,9 +148,12 @@ function findingsOf({ label, doubt, ban, certificateRefused, lastError }: Server
     const fact = `${label} lied and is banned until ${until}: ${ban.reason}`;
     found.push({ code: 'server-banned', subject: label, fact });
   }
-  if (certificateRefused) {
+  if (refused !== undefined) {
     const fact = `${label} is refused: ${lastError}`;
-    const hint = `; if that is right, accept it with \`paygate servers forget ${label}\``;
+    const hint =
+      refused.shown === undefined
+        ? '; if that is right, name the new one in --electrum'
+        : `; if that is right, accept it with \`paygate servers accept ${label} ${refused.shown}\``;
     found.push({ code: 'changed-certificate', subject: label, fact, hint });
   }
   return found;
