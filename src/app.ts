@@ -112,9 +112,7 @@ export async function buildApp(config: Config, world: World, options: AppOptions
     const servers = serversFor(network.name, config);
     const prices = pricesFor(config, world);
     mark = openHighwater(config.db, store.instance);
-    const resumed = await resumeCounters(store, mark, world);
-    ({ floors } = resumed);
-    const { copied } = resumed;
+    floors = await resumeCounters(store, mark, world);
     if (prices !== undefined) {
       const onPriced = (paymentId: number) => feed.stirred(paymentId);
       atReceipt = createAtReceipt({ ...store, world, prices, onPriced });
@@ -123,7 +121,7 @@ export async function buildApp(config: Config, world: World, options: AppOptions
     const clockFault = () => clockFaultOf(file, world.now(), options.releasedAt);
     const { extraPages = [] } = options;
     const opened = { config, world, entrance, store, network, servers, prices, atReceipt };
-    const parts = { ...opened, copied, feed, meter, clockFault, extraPages };
+    const parts = { ...opened, feed, meter, clockFault, extraPages };
     return join(parts, release);
   } catch (error) {
     await release();
@@ -159,7 +157,6 @@ interface Parts {
   readonly servers: readonly ServerAddress[];
   readonly prices: Prices | undefined;
   readonly atReceipt: AtReceipt | undefined;
-  readonly copied: string | undefined;
   readonly feed: Feed;
   readonly extraPages: readonly ExtraPage[];
   readonly meter: Meter;
@@ -173,7 +170,7 @@ interface Meter {
 }
 
 function join(parts: Parts, release: () => Promise<void>): App {
-  const { config, world, entrance, store, network, servers, prices, atReceipt, copied } = parts;
+  const { config, world, entrance, store, network, servers, prices, atReceipt } = parts;
   const { meter } = parts;
   let measured: Listening | undefined;
   const isClockWrong = () => parts.clockFault() !== undefined;
@@ -210,7 +207,7 @@ function join(parts: Parts, release: () => Promise<void>): App {
     { code: 'shop-unreachable', warnings: () => hostWarnings(dispatcher.downHosts()) },
     { code: 'own-certificate', warnings: entrance.warnings },
   ];
-  const findingParts = { ...clocks, store, watcher, copied, hasRoom, others };
+  const findingParts = { ...clocks, store, watcher, hasRoom, others };
   const health = createHealth(findingParts);
   const alarmBook = createAlarmBook({
     ...{ ...clocks, store, log: world.log },

@@ -4,7 +4,7 @@
 
 import type { ServerStatus } from '../electrum/pool.ts';
 import type { Store } from '../store/open.ts';
-import { copiedAt } from '../store/settings.ts';
+import { copyTold } from '../store/settings.ts';
 import type { Watcher, WatcherStatus } from '../watcher/watcher.ts';
 
 export type AlarmCode =
@@ -51,8 +51,6 @@ export interface Warner {
 export interface FindingParts {
   readonly store: Store;
   readonly watcher: Watcher;
-  /** Said at every look when the file was found to be a copy at this start. */
-  readonly copied: string | undefined;
   readonly hasRoom: () => boolean;
   readonly others: readonly Warner[];
   /** Epoch milliseconds. */
@@ -66,17 +64,12 @@ export const textOf = ({ fact, hint = '' }: Finding): string => fact + hint;
 
 /** What is wrong now, in the order in which it is told. */
 export function findAlarms(parts: FindingParts, status: WatcherStatus): Finding[] {
-  const { store, hasRoom, copied } = parts;
+  const { store, hasRoom, now } = parts;
+  const copy = copyTold(store.catalog, now());
   return [
-    ...(copied === undefined
+    ...(copy === undefined
       ? []
-      : [
-          {
-            code: 'restored-database' as const,
-            since: copiedAt(store.catalog) || undefined,
-            fact: copied,
-          },
-        ]),
+      : [{ code: 'restored-database' as const, since: copy.at, fact: copy.text }]),
     ...(hasRoom()
       ? []
       : [

@@ -1,14 +1,15 @@
 // Alarms on the first page: what happened, since when, and where it is mended. The time stays the same over
 // reloads and restarts, and a trouble that is over is over.
 
-import { afterEach, expect, test } from 'vitest';
+import { copyFileSync, renameSync } from 'node:fs';
+import { afterEach, describe, expect, test } from 'vitest';
 import type { Txid } from '../../src/bitcoin/ids.ts';
 import { deriveAddress } from '../../src/bitcoin/keychain.ts';
 import { createAlarmBook } from '../../src/http/alarm-book.ts';
 import type { Finding } from '../../src/http/alarms.ts';
 import { callbacks } from '../../src/store/schema.ts';
 import { cleanUp } from '../support/files.ts';
-import { closeHouses, merchantKey, openHouse, untilReady } from '../support/house.ts';
+import { closeHouses, type House, merchantKey, openHouse, untilReady } from '../support/house.ts';
 import { openTestStore } from '../support/store.ts';
 import { signedIn, type Visitor } from '../support/visitor.ts';
 import { createTestWorld } from '../support/world.ts';
@@ -76,6 +77,74 @@ test('a wide gap: with its time, over reloads and a restart, until it is closed'
   await house.settle();
   await house.world.advance(10 * minuteMs);
   expect(await banners(again)).toEqual([]);
+});
+
+describe('a restored database', () => {
+  /** As a copy that was made before the last address. */
+  async function restored() {
+    const house = await openHouse();
+    await untilReady(house);
+    await house.stop();
+    copyFileSync(house.path, `${house.path}.bak`);
+    await house.start();
+    await untilReady(house);
+    await house.newAddress();
+    await house.stop();
+    renameSync(`${house.path}.bak`, house.path);
+    await house.start();
+    const restoredAt = house.world.now();
+    await untilReady(house);
+    return { house, restoredAt };
+  }
+
+  async function startAgain({ world, ...house }: House): Promise<void> {
+    await house.stop();
+    await world.advance(minuteMs);
+    await house.start();
+  }
+
+  const isTold = ({ app }: House): boolean =>
+    app.health().warnings.some((each) => each.includes('this database is a copy'));
+
+  test('is told of since then, over restarts, until the merchant says that it is done', async () => {
+    const { house, restoredAt } = await restored();
+    await startAgain(house);
+    await startAgain(house);
+    await untilReady(house);
+    const visitor = await signedIn(house);
+    const banner = await alarm(visitor, 'restored-database');
+    expect(banner?.text).toContain('1 addresses were skipped');
+    expect(banner?.text).toContain('Set the gap limit');
+    expect(banner?.since).toBe(iso(restoredAt));
+    await expectLinked(visitor, banner, '/addresses');
+    expect(isTold(house)).toBe(true);
+    const done = await visitor.submit(home, 'dismiss-restored');
+    expect(done).toMatchObject({ status: 303, to: home });
+    expect(await alarm(visitor, 'restored-database')).toBeUndefined();
+    const { text } = await visitor.get(`${home}/settings/audit`);
+    expect(text).toContain('alarm.dismiss');
+    await startAgain(house);
+    expect(isTold(house)).toBe(false);
+  });
+
+  test('is no alarm after 30 days, where nobody looks at the dashboard', async () => {
+    const { house } = await restored();
+    house.world.jumpWallClock(30 * 24 * 60 * minuteMs);
+    expect(isTold(house)).toBe(true);
+    house.world.jumpWallClock(minuteMs);
+    expect(isTold(house)).toBe(false);
+  });
+
+  test('that is restored once more is told of anew', async () => {
+    const { house } = await restored();
+    const visitor = await signedIn(house);
+    await visitor.submit(home, 'dismiss-restored');
+    await house.stop();
+    copyFileSync(house.path, `${house.path}.bak`);
+    renameSync(`${house.path}.bak`, house.path);
+    await house.start();
+    expect(isTold(house)).toBe(true);
+  });
 });
 
 test('payments to the next indexes: another program uses the key', async () => {

@@ -415,7 +415,6 @@ test('a changed certificate is told of, with the command that accepts it', async
   const health = createHealth({
     store,
     watcher,
-    copied: undefined,
     hasRoom: () => true,
     others: [],
     now: () => world.now(),
