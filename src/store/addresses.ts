@@ -1,9 +1,9 @@
 // Addresses of the wallets' external branches: derived ahead, issued once, never recycled.
 // Every rise of a wallet's counter goes through `advance`, which announces it to the mark.
 
-import { and, count, desc, eq, max, type SQL, sql } from 'drizzle-orm';
+import { and, count, desc, eq, gte, lt, max, type SQL, sql } from 'drizzle-orm';
 import type { Scripthash } from '../bitcoin/ids.ts';
-import { deriveAddress, type WalletKey } from '../bitcoin/keychain.ts';
+import { type DerivedAddress, deriveAddress, type WalletKey } from '../bitcoin/keychain.ts';
 import { markName } from '../domain/allocation.ts';
 import { PaygateError } from '../errors.ts';
 import type { Catalog, WalletRow } from './catalog.ts';
@@ -21,6 +21,11 @@ export interface Issued {
   readonly derivationIndex: number;
   /** Epoch milliseconds. */
   readonly issuedAt: number;
+}
+
+/** An index of a wallet's external branch, and what it derives to. */
+export interface DerivedIndex extends DerivedAddress {
+  readonly index: number;
 }
 
 export interface Addresses extends WatchedPages {
@@ -41,6 +46,10 @@ export interface Addresses extends WatchedPages {
   issuedAs(id: number): Issued | undefined;
   /** Derives addresses in advance up to (not including) the index; answers the new ones. */
   deriveAhead(tx: Tx, walletId: number, until: number): Scripthash[];
+  /** Keeps what was derived in advance outside of any transaction. */
+  keepAhead(tx: Tx, walletId: number, derived: readonly DerivedIndex[]): void;
+  /** What is derived ahead from an index on, up to (not including) another. */
+  ahead(walletId: number, from: number, until: number): Scripthash[];
   /** How far addresses are derived: the first index without one. */
   derivedUntil(walletId: number): number;
   /**
@@ -131,6 +140,9 @@ export function createAddresses(
       }
       return derived;
     },
+    keepAhead(_tx, walletId, derived) {
+      for (const each of derived) insert(statements, walletId, each);
+    },
     derivedUntil: (walletId) => derivedUntil(statements, catalog, walletId),
     skip,
     floor: (walletId) => floorOf(markName(catalog.wallet(walletId).descriptor)),
@@ -165,6 +177,8 @@ const readersOf = (statements: Statements) =>
       const row = statements.byId.get({ id });
       return row && issuedOf(row);
     },
+    ahead: (walletId, from, until) =>
+      statements.ahead.all({ walletId, from, until }).map(({ scripthash }) => scripthash),
     isUsed: (walletId) => statements.firstUsed.get({ walletId }) !== undefined,
     byScripthash: (scripthash) => statements.byScripthash.get({ scripthash }),
     countIssued: () => statements.countIssued.get()?.count ?? 0,
@@ -217,6 +231,22 @@ function prepare(orm: Orm) {
         scripthash: value('scripthash'),
         origin: 'ahead',
       })
+      // A request may have needed the index before what was derived in advance came here.
+      .onConflictDoNothing({
+        target: [addresses.walletId, addresses.branch, addresses.derivationIndex],
+      })
+      .prepare(),
+    ahead: orm
+      .select({ scripthash: addresses.scripthash })
+      .from(addresses)
+      .where(
+        and(
+          inWallet,
+          eq(addresses.origin, 'ahead'),
+          gte(addresses.derivationIndex, sql.placeholder('from')),
+          lt(addresses.derivationIndex, sql.placeholder('until')),
+        ),
+      )
       .prepare(),
     newest: prepareNewest(orm),
     ...prepareGaps(orm),
@@ -310,9 +340,13 @@ function insertDerived(
 ): Scripthash | undefined {
   const derived = deriveAddress(key, external, index);
   if (derived === undefined) return undefined;
-  const { address, script, scripthash } = derived;
-  statements.insert.run({ walletId, index, address, script: Buffer.from(script), scripthash });
-  return scripthash;
+  insert(statements, walletId, { ...derived, index });
+  return derived.scripthash;
+}
+
+function insert({ insert }: Statements, walletId: number, derived: DerivedIndex): void {
+  const { index, address, script, scripthash } = derived;
+  insert.run({ walletId, index, address, script: Buffer.from(script), scripthash });
 }
 
 function onlyStoreOf(orm: Orm, walletId: number): number | null {
