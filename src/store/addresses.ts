@@ -83,6 +83,14 @@ export function createAddresses(
   floorOf: (wallet: string) => number,
 ): Addresses {
   const statements = prepare(orm);
+  const names = new Map<string, string>();
+
+  /** What the mark calls a wallet, found once: it is a hash. */
+  function nameOf({ descriptor }: WalletRow): string {
+    const name = names.get(descriptor) ?? markName(descriptor);
+    names.set(descriptor, name);
+    return name;
+  }
 
   /** The row of an index, derived now if need be; undefined where no such child exists. */
   function rowAt(walletId: number, index: number): AddressRow | undefined {
@@ -94,7 +102,7 @@ export function createAddresses(
 
   function advance(tx: Tx, wallet: WalletRow, to: number): void {
     if (to <= wallet.nextIndex) return;
-    const name = markName(wallet.descriptor);
+    const name = nameOf(wallet);
     // The mark keeps what it knows while a wallet is on the way to its floor.
     tx.raise(name, wallet.nextIndex, Math.max(to, floorOf(name)));
     statements.setNextIndex.run({ walletId: wallet.id, nextIndex: to });
@@ -118,7 +126,7 @@ export function createAddresses(
     issue(tx, now, walletId, storeId) {
       const wallet = catalog.wallet(walletId);
       if (wallet.scannedAt === null) throw notYet('scanned for used addresses');
-      if (wallet.nextIndex < floorOf(markName(wallet.descriptor))) {
+      if (wallet.nextIndex < floorOf(nameOf(wallet))) {
         throw notYet('brought behind what it issued before');
       }
       let index = wallet.nextIndex;
@@ -145,7 +153,7 @@ export function createAddresses(
     },
     derivedUntil: (walletId) => derivedUntil(statements, catalog, walletId),
     skip,
-    floor: (walletId) => floorOf(markName(catalog.wallet(walletId).descriptor)),
+    floor: (walletId) => floorOf(nameOf(catalog.wallet(walletId))),
     requireScan: () => void orm.update(wallets).set({ scannedAt: null }).run(),
     finishScan(_tx, now, walletId, nextIndex) {
       // A copy may have skipped further meanwhile, and a counter never falls.
