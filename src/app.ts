@@ -194,7 +194,7 @@ function join(parts: Parts, release: () => Promise<void>): App {
     isClockWrong,
     onCallbacks: () => dispatcher.wake(),
   });
-  const hasRoom = () => store.database.freeBytes() >= diskFloorBytes;
+  const hasRoom = onceATurn(() => store.database.freeBytes() >= diskFloorBytes);
   const snapshots = createSnapshots(store.database, diskFloorBytes);
   const clocks = clocksOf(world);
   const unlisted = createUnlisted({ ...clocks, ...apiSettings(config), log: world.log });
@@ -359,6 +359,20 @@ const ratesOf = (config: Config): Rates => ({
   price: config.limitPrice,
   unknownKey: config.limitUnknownKey,
 });
+
+/** Asks once in each turn of the event loop: requests come by dozens, and each would ask the kernel. */
+function onceATurn<T>(ask: () => T): () => T {
+  let answer: { readonly is: T } | undefined;
+  return () => {
+    if (answer === undefined) {
+      answer = { is: ask() };
+      setImmediate(() => {
+        answer = undefined;
+      });
+    }
+    return answer.is;
+  };
+}
 
 function checkRoom(hasRoom: () => boolean): void {
   if (hasRoom()) return;
