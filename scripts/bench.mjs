@@ -68,6 +68,9 @@ const benches = {
   receipt: async () => endpoint('tx?txid=TXID&addr=ADDRESS'),
   'openapi.json': async () => endpoint('openapi.json'),
   connect: async () => (await import('./bench/connect.mjs')).benchConnect,
+  'full-block': async () => (await import('./bench/full-block.mjs')).benchFullBlock,
+  'full-block-slow-disk': async () =>
+    (await import('./bench/full-block.mjs')).benchFullBlockSlowDisk,
   notify: async () => (await import('./bench/notify.mjs')).benchNotify,
 };
 

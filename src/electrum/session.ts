@@ -114,6 +114,11 @@ export class Session {
     return this.#channel.endReason !== undefined;
   }
 
+  /** Requests that may be in flight at once. */
+  get window(): number {
+    return this.#channel.window;
+  }
+
   /** How many requests were sent for the size of their answer alone. */
   get fillersSent(): number {
     return this.#channel.fillersSent;
