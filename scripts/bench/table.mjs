@@ -1,4 +1,5 @@
-// The rows that benches give, and how they are printed.
+// The rows that benches give, and how they are printed: a table of text, JSON, or the table of
+// docs/benchmarks.md.
 
 /**
  * @typedef {object} Beside something else worth a look, measured in the same rounds
@@ -6,15 +7,24 @@
  * @property {number} value
  * @property {number} ratio ours : this
  *
+ * @typedef {object} Target what the row is held to
+ * @property {string} text such as '≥ 0.65 of constant JSON'
+ * @property {boolean} met
+ *
+ * @typedef {'/s' | 'ms' | 'MiB' | 'fsyncs'} Unit
+ *
  * @typedef {object} Row
  * @property {string} name
- * @property {'/s' | 'ms'} unit of `ours`, `floor` and `beside`: a rate, or a time
+ * @property {Unit} unit of `ours`, `floor`, `peer` and `beside`: a rate, a time, or an amount
  * @property {number} ours median
- * @property {number} floor median
- * @property {number} ratio ours : floor, of pairs
+ * @property {number} [floor] median of what hardware, SQLite or a library costs alone
+ * @property {number} [ratio] ours : floor, of pairs
  * @property {number} pairs
+ * @property {Beside} [peer] Electrum's merchant daemon on the same node and Electrum server
  * @property {Beside[]} [beside]
  * @property {{ p50: number, p99: number }} [latencyMs] of single requests
+ * @property {number} [memoryMib] resident, of paygate alone, at its highest
+ * @property {Target[]} [targets]
  * @property {string[]} notes what is measured against what
  *
  * @typedef {object} Machine
@@ -25,9 +35,11 @@
  * @property {string} fileSystem
  */
 
-const HEAD = ['name', 'ours', 'floor', 'ratio', 'beside it', '', 'ratio', 'p50', 'p99'];
+const HEAD = ['name', 'ours', 'floor', 'ratio', 'peer', 'ratio', 'p50', 'p99', 'memory', 'target'];
 /** The columns that hold words; the others hold numbers. */
-const WORDS = new Set([0, 5]);
+const WORDS = new Set([0, 9]);
+const EXPLANATION =
+  'Medians; ratio = ours : the other, the median of pairs (of rates more is better, of times less).';
 
 /**
  * @param {Machine} machine
@@ -41,7 +53,7 @@ export function asJson(machine, rows) {
  * @param {Machine} machine
  * @param {readonly Row[]} rows
  */
-export function asText({ cores, cpu, node, folder, fileSystem }, rows) {
+export function asText(machine, rows) {
   const lines = [HEAD, ...rows.flatMap(cellsOf)];
   const widths = HEAD.map((_, column) =>
     Math.max(...lines.map((cells) => (cells[column] ?? '').length)),
@@ -55,51 +67,73 @@ export function asText({ cores, cpu, node, folder, fileSystem }, rows) {
       .join('  ')
       .trimEnd(),
   );
-  const notes = rows.flatMap(({ name, notes }) => notes.map((note) => `${name}: ${note}`));
-  return `${[
-    `${cores} cores (${cpu}), Node ${node}, databases on ${fileSystem} (${folder})`,
-    '',
-    ...table,
-    '',
-    'Medians; ratio = ours : the other, the median of pairs (of rates more is better, of times less).',
-    ...notes,
-  ].join('\n')}\n`;
+  const place = `${describeMachine(machine)} (${machine.folder})`;
+  return `${[place, '', ...table, '', EXPLANATION, ...notesOf(rows)].join('\n')}\n`;
 }
 
 /**
- * One line, and one more for each further thing beside it.
+ * @param {Machine} machine
+ * @param {readonly Row[]} rows
+ */
+export function asMarkdown(machine, rows) {
+  const align = HEAD.map((_, column) => (WORDS.has(column) ? '---' : '---:'));
+  const table = [HEAD, align, ...rows.flatMap(cellsOf)].map(
+    (cells) => `| ${HEAD.map((_, column) => cells[column] ?? '').join(' | ')} |`,
+  );
+  const notes = notesOf(rows).map((note) => `- ${note}`);
+  return [describeMachine(machine), '', ...table, '', EXPLANATION, '', ...notes].join('\n');
+}
+
+/** @param {Machine} machine */
+function describeMachine({ cores, cpu, node, fileSystem }) {
+  return `${cores} cores (${cpu}), Node ${node}, databases on ${fileSystem}`;
+}
+
+/** @param {readonly Row[]} rows */
+function notesOf(rows) {
+  return rows.flatMap(({ name, notes }) => notes.map((note) => `${name}: ${note}`));
+}
+
+/**
+ * One line, and one more for each further thing beside it and each further target.
  * @param {Row} row
  * @returns {string[][]}
  */
-function cellsOf({ name, unit, ours, floor, ratio, beside = [], latencyMs }) {
-  const [first, ...more] = beside.map((each) => [
+function cellsOf(row) {
+  const { name, unit, ours, floor, ratio, peer, latencyMs, memoryMib } = row;
+  const { beside = [], targets = [] } = row;
+  const [target, ...moreTargets] = targets.map(
+    ({ text, met }) => `${text}: ${met ? 'met' : 'MISSED'}`,
+  );
+  const first = [
+    name,
+    show(ours, unit),
+    floor === undefined ? '' : show(floor, unit),
+    ratio?.toFixed(2) ?? '',
+    peer ? show(peer.value, unit) : '',
+    peer?.ratio.toFixed(2) ?? '',
+    ...(latencyMs ? [show(latencyMs.p50, 'ms'), show(latencyMs.p99, 'ms')] : ['', '']),
+    memoryMib === undefined ? '' : show(memoryMib, 'MiB'),
+    target ?? '',
+  ];
+  const more = beside.map((each) => [
+    `  ${each.name}`,
+    '',
     show(each.value, unit),
-    each.name,
     each.ratio.toFixed(2),
   ]);
-  const latency = latencyMs ? [show(latencyMs.p50, 'ms'), show(latencyMs.p99, 'ms')] : [];
-  return [
-    [
-      name,
-      show(ours, unit),
-      show(floor, unit),
-      ratio.toFixed(2),
-      ...(first ?? ['', '', '']),
-      ...latency,
-    ],
-    ...more.map((cells) => ['', '', '', '', ...cells]),
-  ];
+  return [first, ...more, ...moreTargets.map((text) => [...Array(HEAD.length - 1).fill(''), text])];
 }
 
 /**
  * @param {number} value
- * @param {Row['unit']} unit
+ * @param {Unit} unit
  */
 function show(value, unit) {
-  const digits = value < 100 ? 1 : 0;
+  const digits = value < 10 ? 2 : value < 100 ? 1 : 0;
   const number = value.toLocaleString('en', {
     minimumFractionDigits: digits,
     maximumFractionDigits: digits,
   });
-  return unit === '/s' ? `${number}/s` : `${number} ms`;
+  return unit === '/s' ? `${number}/s` : `${number} ${unit}`;
 }
