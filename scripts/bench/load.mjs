@@ -37,11 +37,12 @@ export function load(target, seconds, leadIn = LEAD_IN) {
  * The same, so many requests instead of so long.
  * @param {Target} target
  * @param {number} count
+ * @param {number} [leadIn] requests before them
  * @returns {Promise<Load>}
  */
-export function burst(target, count) {
+export function burst(target, count, leadIn = LEAD_IN) {
   let left = count;
-  return run(target, LEAD_IN, () => {
+  return run(target, leadIn, () => {
     left -= 1;
     return left >= 0;
   });
