@@ -37,7 +37,7 @@ const benches = {
   'new_address-1': async () => (await import('./bench/new-address.mjs')).benchNewAddress1,
   'new_address-64': async () => (await import('./bench/new-address.mjs')).benchNewAddress64,
   'new_address-sustained': async () => (await import('./bench/sustained.mjs')).benchSustained,
-  'new_address-slow-disk': async () => (await import('./bench/slow-disk.mjs')).benchSlowDisk,
+  'new_address-slow-disk': async () => (await import('./bench/slow-issue.mjs')).benchSlowIssue,
   commits: async () => (await import('./bench/commits.mjs')).benchCommits,
   'payment-fsyncs': async () => (await import('./bench/payment-fsyncs.mjs')).benchPaymentFsyncs,
   'peer-issue': async () => (await import('./bench/peer-issue.mjs')).benchPeerIssue,
@@ -74,6 +74,15 @@ const benches = {
   receipt: async () => endpoint('tx?txid=TXID&addr=ADDRESS'),
   'openapi.json': async () => endpoint('openapi.json'),
   connect: async () => (await import('./bench/connect.mjs')).benchConnect,
+  'full-block': async () => (await import('./bench/full-block.mjs')).benchFullBlock,
+  'full-block-slow-disk': async () =>
+    (await import('./bench/full-block.mjs')).benchFullBlockSlowDisk,
+  'cold-start': async () => (await import('./bench/cold-start.mjs')).benchColdStart,
+  'listening-100k': async () => listening(100_000),
+  'listening-1M': async () => listening(1_000_000),
+  'memory-10k': async () => memory(10_000, { anonymous: 45, resident: 110 }),
+  'memory-1M': async () => memory(1_000_000, { anonymous: 200 }),
+  'new-block-1M': async () => (await import('./bench/new-block.mjs')).benchNewBlock,
   notify: async () => (await import('./bench/notify.mjs')).benchNotify,
 };
 
@@ -82,6 +91,17 @@ const endpoint = async (path) => (await import('./bench/endpoint.mjs')).benchEnd
 
 /** @param {string} path */
 const page = async (path) => (await import('./bench/page.mjs')).benchPage(path);
+
+/** @param {number} addresses */
+const listening = async (addresses) =>
+  (await import('./bench/cold-start.mjs')).benchListening(addresses);
+
+/**
+ * @param {number} addresses
+ * @param {import('./bench/memory.mjs').Limits} limits
+ */
+const memory = async (addresses, limits) =>
+  (await import('./bench/memory.mjs')).benchMemory(addresses, limits);
 
 /** @param {string} message */
 const progress = (message) => process.stderr.write(`bench: ${message}\n`);

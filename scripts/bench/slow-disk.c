@@ -1,25 +1,26 @@
-// Preloaded into a process (LD_PRELOAD): each fsync and fdatasync takes 10 ms longer, as on a slow disk.
+// Preloaded into a process that is measured (LD_PRELOAD): each fsync and fdatasync takes SLOW_DISK_MS
+// milliseconds longer, as on a disk that is far away or busy. It changes nothing else. Built by slow-disk.mjs.
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <stdlib.h>
 #include <time.h>
 
-static void wait(void) {
-  struct timespec left = {0, 10 * 1000 * 1000};
-  while (nanosleep(&left, &left) != 0) {
-  }
+static struct timespec more;
+
+__attribute__((constructor)) static void begin(void) {
+  const char *ms = getenv("SLOW_DISK_MS");
+  long wanted = ms ? atol(ms) : 0;
+  more.tv_sec = wanted / 1000;
+  more.tv_nsec = (wanted % 1000) * 1000000;
 }
 
-int fsync(int fd) {
-  static int (*real)(int);
-  if (!real) real = (int (*)(int))dlsym(RTLD_NEXT, "fsync");
-  wait();
+static int later(const char *name, int fd) {
+  int (*real)(int) = (int (*)(int))dlsym(RTLD_NEXT, name);
+  nanosleep(&more, NULL);
   return real(fd);
 }
 
-int fdatasync(int fd) {
-  static int (*real)(int);
-  if (!real) real = (int (*)(int))dlsym(RTLD_NEXT, "fdatasync");
-  wait();
-  return real(fd);
-}
+int fsync(int fd) { return later("fsync", fd); }
+
+int fdatasync(int fd) { return later("fdatasync", fd); }

@@ -1,68 +1,20 @@
-// Method of `new_address-slow-disk`: rushes of `new_address` as for `new_address-64` on a paygate each of
-// whose fsyncs and fdatasyncs takes 10 ms longer (slow-disk.c, preloaded; needs gcc). Beside it, what
-// those waits alone would allow: 64 addresses in two of them. An answer that does not come, or is not 200,
-// fails the bench.
+// Builds the library (slow-disk.c) that makes each fsync of a process take longer, with the system's C
+// compiler. It slows down nothing but processes that are started with the environment it gives.
 
-import { execFile } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
-import { NO_ELECTRUM } from './new-address.mjs';
-import { addStore, serveArguments, startServer } from './paygate.mjs';
-import { createRush, RUSH } from './rush.mjs';
-import { median, percentile } from './stats.mjs';
 
-const ROUNDS = 5;
-const CONNECTIONS = 64;
-const ADDED_MS = 10;
-const SYNCS = 2;
-const LEAST_RATE = 1_000;
 const source = fileURLToPath(new URL('slow-disk.c', import.meta.url));
 
 /**
- * The command that runs paygate on a disk whose fsyncs take 10 ms longer.
- * @param {import('../bench.mjs').Context} context
- * @returns {Promise<string[]>} what stands before its arguments
+ * @param {string} folder where the library goes
+ * @param {number} ms added to each fsync and fdatasync
+ * @returns {Record<string, string>} what a child's environment needs besides its own
  */
-export async function onSlowDisk({ folder, checkout }) {
+export function slowDisk(folder, ms) {
   const library = join(folder, 'slow-disk.so');
-  const flags = ['-shared', '-fPIC', '-O2', '-Wall', '-Wextra', '-Werror'];
-  await promisify(execFile)('gcc', [...flags, '-o', library, source, '-ldl']);
-  return ['env', `LD_PRELOAD=${library}`, join(checkout, 'paygate')];
-}
-
-/** @type {import('../bench.mjs').Bench} */
-export async function benchSlowDisk(context) {
-  const name = 'new_address-slow-disk';
-  const shop = await addStore(context, name);
-  const [command = '', ...before] = await onSlowDisk(context);
-  const origin = await startServer(command, [...before, ...serveArguments(shop.path, NO_ELECTRUM)]);
-  const { rush } = await createRush(shop.path, {
-    ...{ origin, path: '/api/new_address', apiKey: shop.apiKey, connections: CONNECTIONS },
-  });
-  /** @type {number[]} */
-  const rates = [];
-  /** @type {number[]} */
-  const latenciesMs = [];
-  for (let round = 0; round < ROUNDS; round += 1) {
-    const run = await rush();
-    rates.push(run.rate);
-    latenciesMs.push(...run.latenciesMs);
-  }
-  const floor = (1000 * CONNECTIONS) / (SYNCS * ADDED_MS);
-  const ours = median(rates);
-  return {
-    name,
-    unit: '/s',
-    ours,
-    floor,
-    ratio: ours / floor,
-    pairs: ROUNDS,
-    latencyMs: { p50: percentile(latenciesMs, 0.5), p99: percentile(latenciesMs, 0.99) },
-    targets: [{ text: `≥ ${LEAST_RATE.toLocaleString('en')}/s`, met: ours >= LEAST_RATE }],
-    notes: [
-      `${ROUNDS} rushes of ${RUSH} requests on ${CONNECTIONS} connections, ${ADDED_MS} ms added to each ` +
-        `fsync; all were answered. Floor: ${CONNECTIONS} addresses in ${SYNCS} waits of ${ADDED_MS} ms, and nothing else.`,
-    ],
-  };
+  const warnings = ['-Wall', '-Wextra', '-Werror'];
+  execFileSync('gcc', ['-shared', '-fPIC', '-O2', ...warnings, '-o', library, source, '-ldl']);
+  return { LD_PRELOAD: library, SLOW_DISK_MS: String(ms) };
 }
