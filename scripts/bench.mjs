@@ -71,6 +71,12 @@ const benches = {
   'full-block': async () => (await import('./bench/full-block.mjs')).benchFullBlock,
   'full-block-slow-disk': async () =>
     (await import('./bench/full-block.mjs')).benchFullBlockSlowDisk,
+  'cold-start': async () => (await import('./bench/cold-start.mjs')).benchColdStart,
+  'listening-100k': async () => listening(100_000),
+  'listening-1M': async () => listening(1_000_000),
+  'memory-10k': async () => memory(10_000, { anonymous: 45, resident: 110 }),
+  'memory-1M': async () => memory(1_000_000, { anonymous: 200 }),
+  'new-block-1M': async () => (await import('./bench/new-block.mjs')).benchNewBlock,
   notify: async () => (await import('./bench/notify.mjs')).benchNotify,
 };
 
@@ -79,6 +85,17 @@ const endpoint = async (path) => (await import('./bench/endpoint.mjs')).benchEnd
 
 /** @param {string} path */
 const page = async (path) => (await import('./bench/page.mjs')).benchPage(path);
+
+/** @param {number} addresses */
+const listening = async (addresses) =>
+  (await import('./bench/cold-start.mjs')).benchListening(addresses);
+
+/**
+ * @param {number} addresses
+ * @param {import('./bench/memory.mjs').Limits} limits
+ */
+const memory = async (addresses, limits) =>
+  (await import('./bench/memory.mjs')).benchMemory(addresses, limits);
 
 /** @param {string} message */
 const progress = (message) => process.stderr.write(`bench: ${message}\n`);

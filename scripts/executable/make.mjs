@@ -31,15 +31,16 @@ const triplets = { x64: 'x86_64-linux-gnu', arm64: 'aarch64-linux-gnu' };
  * @property {'x64' | 'arm64'} arch
  * @property {string} node the Node that is to be inside, of the version that runs this
  * @property {string} outfile
+ * @property {string} [entry] what it runs; paygate without it
  *
  * @param {Target} target
  * @returns {Promise<{ stripped: boolean }>} false where binutils for the processor are missing
  */
-export async function makeExecutable({ arch, node, outfile }) {
+export async function makeExecutable({ arch, node, outfile, entry = 'src/main.ts' }) {
   mkdirSync(dirname(outfile), { recursive: true });
   const folder = mkdtempSync(join(dirname(outfile), '.making-'));
   try {
-    await makeBlob(folder, arch);
+    await makeBlob(folder, arch, entry);
     const program = join(folder, 'program');
     copyFileSync(node, program);
     chmodSync(program, 0o755);
@@ -64,11 +65,12 @@ export async function makeExecutable({ arch, node, outfile }) {
 /**
  * @param {string} folder
  * @param {string} arch
+ * @param {string} entry
  */
-async function makeBlob(folder, arch) {
+async function makeBlob(folder, arch, entry) {
   const outfile = join(folder, 'paygate.cjs');
   // Nothing is beside it: the addon is an asset, the driver's own code is bundled.
-  await build({ ...bundling, entryPoints: ['src/main.ts'], outfile, external: [] });
+  await build({ ...bundling, entryPoints: [entry], outfile, external: [] });
   const addon = `node_modules/better-sqlite3/prebuilds/linux-${arch}.node`;
   copyFileSync(addon, join(folder, 'better_sqlite3.node'));
   const config = {

@@ -2,7 +2,7 @@
 // database before it takes the old one's place; where systemd runs paygate, it is restarted, and the old one
 // comes back when the new one does not come up healthy.
 
-import { chownSync, rmSync, statSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { isSea } from 'node:sea';
 import type { Command } from 'commander';
@@ -88,20 +88,13 @@ function ownBinary(): string {
   );
 }
 
-/** Belongs to whom the database belongs, for it may have to take its place. */
 async function takeSnapshot(given: UpdateOptions, before: string): Promise<string> {
   return withStore(given, async ({ database }) => {
     const folder = makeBackupFolder(database.path);
     const target = join(folder, `before-${before}-${timeName(world.now())}.db`);
     await database.backup(target, allPages);
-    giveTo(target, database.path);
     return target;
   });
-}
-
-function giveTo(path: string, like: string): void {
-  const { uid, gid } = statSync(like);
-  chownSync(path, uid, gid);
 }
 
 interface Updated {
@@ -151,7 +144,6 @@ async function restoreIfForeign(given: UpdateOptions, snapshot: string): Promise
     const path = databasePath(given);
     const name = `before-restore-${timeName(world.now())}`;
     const { previous } = restoreFile(snapshot, path, name);
-    giveTo(path, snapshot);
     return `, on the database as it was before the update (the newer one is ${previous})`;
   }
 }

@@ -66,16 +66,11 @@ export const Layout = ({ visit, title, live, poll, children }: LayoutProps) => (
           paygate
         </a>
         <ul>
-          {sections.map(([path, name]) => (
+          {[...sections, ...extraSections(visit)].map(([path, name]) => (
             <li>
               <a href={base + path} aria-current={isIn(visit, path) ? 'page' : undefined}>
                 {name}
               </a>
-            </li>
-          ))}
-          {visit.parts.extraLinks.map(({ name, href }) => (
-            <li>
-              <a href={href}>{name}</a>
             </li>
           ))}
         </ul>
@@ -92,6 +87,9 @@ export const Layout = ({ visit, title, live, poll, children }: LayoutProps) => (
     </main>
   </Frame>
 );
+
+const extraSections = ({ parts }: Visit): (readonly [path: string, name: string])[] =>
+  parts.extraPages.flatMap(({ path, name }) => (name === undefined ? [] : [[path, name] as const]));
 
 function isIn({ url }: Visit, path: string): boolean {
   const here = url.split('?')[0] ?? '';
@@ -111,7 +109,7 @@ const notes: Readonly<Record<string, string>> = {
   saved: 'Saved.',
   removed: 'The store is removed.',
   resent: 'They are sent again, now.',
-  accepted: 'Its next connection, which is made now, learns its certificate anew.',
+  accepted: 'That certificate is pinned: its next connection, which is made now, must show it.',
   lifted: 'The ban is lifted: it is tried again now, and banned again if it lies.',
   followed: 'The branch is followed from its next block on.',
   opened: 'A plugin may set its store up now.',
@@ -131,7 +129,8 @@ interface FormProps {
   readonly visit: Visit;
   /** Which action of the page it asks for. */
   readonly does: string;
-  readonly button: string;
+  /** Without it, buttons are among the children. */
+  readonly button?: string;
   /** The button of something that can't be taken back. */
   readonly grave?: boolean;
   /** Asks for the password again where it was not typed a moment ago. */
@@ -146,9 +145,11 @@ export const Form = ({ visit, does, button, grave, confirm, label, children }: F
     <input type="hidden" name="do" value={does} />
     {children}
     {confirm && !isFresh(visit) ? <PasswordAgain /> : null}
-    <button type="submit" class={grave ? 'grave' : undefined}>
-      {button}
-    </button>
+    {button === undefined ? null : (
+      <button type="submit" class={grave ? 'grave' : undefined}>
+        {button}
+      </button>
+    )}
   </form>
 );
 

@@ -10,6 +10,7 @@ import { type BetterSQLite3Database, drizzle } from 'drizzle-orm/better-sqlite3'
 import type { Raise } from '../domain/allocation.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
 import { keepBeforeUpdate, type Pace, writeBackup } from './backup.ts';
+import { ownAs } from './disk.ts';
 import { openSqlite, type Sqlite } from './driver.ts';
 import { applicationId, inspectFile } from './file.ts';
 import { migrate } from './migrate.ts';
@@ -104,6 +105,7 @@ function make(path: string): void {
     sqlite.pragma(`application_id = ${applicationId}`);
     sqlite.close();
     open(fresh).close();
+    ownAs(fresh, dirname(path));
     linkSync(fresh, path);
   } catch (error) {
     // Another process was first: its file is as good.

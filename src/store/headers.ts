@@ -2,7 +2,7 @@
 // work; exactly one header of each height may carry it, which the file itself enforces.
 
 import { and, desc, eq, gt, sql } from 'drizzle-orm';
-import { bitsToTarget, headerTime, parseHeader } from '../bitcoin/header.ts';
+import { bitsToTarget, headerTime, readHeader } from '../bitcoin/header.ts';
 import type { BlockHash } from '../bitcoin/ids.ts';
 import {
   type Checkpoint,
@@ -126,7 +126,7 @@ function prepare(orm: Orm) {
 function read(row: HeaderRow | undefined): ChainHeader | undefined {
   if (row === undefined) return undefined;
   return {
-    header: parseHeader(row.raw),
+    header: readHeader(row.raw, row.hash),
     height: row.height,
     work: BigInt(`0x${row.work.toString('hex')}`),
   };

@@ -37,6 +37,7 @@ export const createCare = (parts: CareParts): Care => new WalletCare(parts);
 
 class WalletCare implements Care {
   readonly #parts: CareParts;
+  readonly #watchedUntil = new Map<number, number>();
   #underWay = false;
   #again = false;
   #stopped = false;
@@ -77,7 +78,10 @@ class WalletCare implements Care {
     const { world } = this.#parts;
     const session = this.#parts.session();
     try {
-      await tendWallets({ ...this.#parts, isStopped: () => this.#stopped }, session);
+      const isStopped = () => this.#stopped;
+      const isCalled = () => this.#again;
+      const watchedUntil = this.#watchedUntil;
+      await tendWallets({ ...this.#parts, watchedUntil, isStopped, isCalled }, session);
     } catch (error) {
       world.log.warn('wallets could not be tended', { reason: reasonOf(error) });
       this.#cancel ??= world.after(retryMs, () => this.now());

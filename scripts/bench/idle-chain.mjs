@@ -1,0 +1,20 @@
+// A thread of its own with a simulated chain and an Electrum server before it; it mines an empty block
+// whenever it is told to, and says when that is done.
+
+import { parentPort } from 'node:worker_threads';
+import { SimulatedChain } from '../../src/sandbox/chain.ts';
+import { SimulatedServer } from '../../src/sandbox/server.ts';
+import { createNodeWorld } from '../../src/world-node.ts';
+
+const BLOCKS = 110;
+
+const world = createNodeWorld({ logLevel: 'silent' });
+const chain = new SimulatedChain({ seed: 'bench', now: () => world.now() / 1000 });
+chain.mine(BLOCKS);
+const server = new SimulatedServer({ chain, timer: world });
+const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
+parentPort?.on('message', () => {
+  chain.mine();
+  parentPort?.postMessage('mined');
+});
+parentPort?.postMessage(`tcp://127.0.0.1:${port}`);
