@@ -129,11 +129,15 @@ function open(path: string): Sqlite {
   }
 }
 
-/** `synchronous` must follow `journal_mode`: the driver's WAL default is NORMAL, which loses commits. */
+/**
+ * `synchronous` must follow `journal_mode`: the driver's WAL default is NORMAL, which loses commits. What a
+ * savepoint might have to undo is kept in memory: on disk it is a file of pages, written for nearly every job.
+ */
 function setPragmas(sqlite: Sqlite): void {
   sqlite.pragma('journal_mode = WAL');
   sqlite.pragma('synchronous = FULL');
   sqlite.pragma('wal_autocheckpoint = 0');
+  sqlite.pragma('temp_store = MEMORY');
   sqlite.pragma('foreign_keys = ON');
   sqlite.pragma('trusted_schema = OFF');
 }
