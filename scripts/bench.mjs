@@ -78,6 +78,8 @@ const benches = {
   'full-block-slow-disk': async () =>
     (await import('./bench/full-block.mjs')).benchFullBlockSlowDisk,
   'cold-start': async () => (await import('./bench/cold-start.mjs')).benchColdStart,
+  'pages-1M': async () => (await import('./bench/pages.mjs')).benchPages,
+  'start-100k': async () => (await import('./bench/start.mjs')).benchStart,
   'listening-100k': async () => listening(100_000),
   'listening-1M': async () => listening(1_000_000),
   'memory-10k': async () => memory(10_000, { anonymous: 45, resident: 110 }),
