@@ -3,6 +3,7 @@
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -17,7 +18,8 @@ __attribute__((constructor)) static void begin(void) {
 
 static int later(const char *name, int fd) {
   int (*real)(int) = (int (*)(int))dlsym(RTLD_NEXT, name);
-  nanosleep(&more, NULL);
+  struct timespec left = more;
+  while (nanosleep(&left, &left) != 0 && errno == EINTR) continue;
   return real(fd);
 }
 

@@ -34,6 +34,10 @@ const lateSeconds = 20 * 60;
 /** BIP94: how far the first block of a period may step back in time. */
 const maxStepBackSeconds = 600;
 
+/** Seconds since the epoch, of the 80 bytes of a header. */
+export const headerTime = ({ buffer, byteOffset }: Uint8Array): number =>
+  new DataView(buffer, byteOffset).getUint32(68, true);
+
 /** @throws PaygateError invalid unless it has 80 bytes; what they claim is not checked here */
 export function parseHeader(raw: Uint8Array): Header {
   if (raw.length !== headerSize) refuse(`not a block header: ${headerSize} bytes expected`);

@@ -172,9 +172,9 @@ class SqlLedger implements Ledger {
   }
 
   maturing(): number[] {
-    const tip = this.#parts.headers.tip();
-    if (tip === undefined) return [];
-    const settledBelow = tip.height - settledDepth + 1;
+    const tipHeight = this.#parts.headers.tipHeight();
+    if (tipHeight === undefined) return [];
+    const settledBelow = tipHeight - settledDepth + 1;
     return this.#statements.maturing.all({ settledBelow }).map(({ id }) => id);
   }
 
@@ -278,10 +278,10 @@ class SqlLedger implements Ledger {
 
   #factOf(block: Block | null, current: Payment | undefined): Fact | undefined {
     if (block !== null) {
-      const tip = this.#parts.headers.tip();
+      const tipHeight = this.#parts.headers.tipHeight();
       // The chain may have moved since the proof: then the header that moved it brings us back.
-      if (tip === undefined || !this.#isOnBest(block)) return undefined;
-      return { kind: 'proven', block, depth: depthOf(block.height, tip.height) };
+      if (tipHeight === undefined || !this.#isOnBest(block)) return undefined;
+      return { kind: 'proven', block, depth: depthOf(block.height, tipHeight) };
     }
     const known = current?.block;
     return { kind: 'mempool', blockLeft: known ? !this.#isOnBest(known) : false };
