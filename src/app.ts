@@ -5,7 +5,7 @@ import { defaultNetwork, type Network, type NetworkName, networks } from './bitc
 import type { Config } from './config.ts';
 import { createDashboard, type Dashboard } from './dashboard/dashboard.ts';
 import { makeLink } from './dashboard/link.ts';
-import type { DashboardOptions, ExtraLink } from './dashboard/visit.ts';
+import type { DashboardOptions, ExtraPage } from './dashboard/visit.ts';
 import { type CallbackDispatcher, createDispatcher } from './delivery/dispatcher.ts';
 import { createSender } from './delivery/sender.ts';
 import { newWebhookSecret } from './delivery/signature.ts';
@@ -33,6 +33,7 @@ import { type AtReceipt, createAtReceipt } from './price/at-receipt.ts';
 import { createPrices, type Prices } from './price/prices.ts';
 import { builtInSources } from './price/sources.ts';
 import { clockFaultOf } from './store/clock.ts';
+import { diskFloorBytes } from './store/disk.ts';
 import { inspectFile, lockForServer } from './store/file.ts';
 import { beginAt, followedNetwork } from './store/headers.ts';
 import { type Highwater, openHighwater } from './store/highwater.ts';
@@ -59,14 +60,12 @@ export interface App {
 export interface AppOptions {
   /** The file is no longer certain (a failed fsync): the process must end at once. */
   readonly onFatal: (error: Error) => void;
-  /** What the dashboard leads to beside its own pages. */
-  readonly extraLinks?: readonly ExtraLink[];
+  /** What the dashboard has beside its own pages. */
+  readonly extraPages?: readonly ExtraPage[];
   /** A clock that shows an earlier time is wrong, epoch milliseconds; 0 without it. */
   readonly releasedAt?: number;
 }
 
-/** Below this much free disk no address is issued: what is owed must still find room. */
-const diskFloorBytes = 64 * 1024 * 1024;
 const checkpointWalBytes = 16 * 1024 * 1024;
 const everySecond = '* * * * * *';
 const everyMinute = '0 * * * * *';
@@ -112,18 +111,16 @@ export async function buildApp(config: Config, world: World, options: AppOptions
     const servers = serversFor(network.name, config);
     const prices = pricesFor(config, world);
     mark = openHighwater(config.db, store.instance);
-    const resumed = await resumeCounters(store, mark, world);
-    ({ floors } = resumed);
-    const { copied } = resumed;
+    floors = await resumeCounters(store, mark, world);
     if (prices !== undefined) {
       const onPriced = (paymentId: number) => feed.stirred(paymentId);
       atReceipt = createAtReceipt({ ...store, world, prices, onPriced });
     }
     const file = store;
     const clockFault = () => clockFaultOf(file, world.now(), options.releasedAt);
-    const { extraLinks = [] } = options;
+    const { extraPages = [] } = options;
     const opened = { config, world, entrance, store, network, servers, prices, atReceipt };
-    const parts = { ...opened, copied, feed, meter, clockFault, extraLinks };
+    const parts = { ...opened, feed, meter, clockFault, extraPages };
     return join(parts, release);
   } catch (error) {
     await release();
@@ -159,9 +156,8 @@ interface Parts {
   readonly servers: readonly ServerAddress[];
   readonly prices: Prices | undefined;
   readonly atReceipt: AtReceipt | undefined;
-  readonly copied: string | undefined;
   readonly feed: Feed;
-  readonly extraLinks: readonly ExtraLink[];
+  readonly extraPages: readonly ExtraPage[];
   readonly meter: Meter;
   /** What shows that the clock is wrong; undefined while nothing does. */
   readonly clockFault: () => string | undefined;
@@ -173,7 +169,7 @@ interface Meter {
 }
 
 function join(parts: Parts, release: () => Promise<void>): App {
-  const { config, world, entrance, store, network, servers, prices, atReceipt, copied } = parts;
+  const { config, world, entrance, store, network, servers, prices, atReceipt } = parts;
   const { meter } = parts;
   let measured: Listening | undefined;
   const isClockWrong = () => parts.clockFault() !== undefined;
@@ -197,7 +193,7 @@ function join(parts: Parts, release: () => Promise<void>): App {
     isClockWrong,
     onCallbacks: () => dispatcher.wake(),
   });
-  const hasRoom = () => store.database.freeBytes() >= diskFloorBytes;
+  const hasRoom = onceATurn(() => store.database.freeBytes() >= diskFloorBytes);
   const snapshots = createSnapshots(store.database, diskFloorBytes);
   const clocks = clocksOf(world);
   const unlisted = createUnlisted({ ...clocks, ...apiSettings(config), log: world.log });
@@ -210,7 +206,7 @@ function join(parts: Parts, release: () => Promise<void>): App {
     { code: 'shop-unreachable', warnings: () => hostWarnings(dispatcher.downHosts()) },
     { code: 'own-certificate', warnings: entrance.warnings },
   ];
-  const findingParts = { ...clocks, store, watcher, copied, hasRoom, others };
+  const findingParts = { ...clocks, store, watcher, hasRoom, others };
   const health = createHealth(findingParts);
   const alarmBook = createAlarmBook({
     ...{ ...clocks, store, log: world.log },
@@ -362,6 +358,20 @@ const ratesOf = (config: Config): Rates => ({
   price: config.limitPrice,
   unknownKey: config.limitUnknownKey,
 });
+
+/** Asks once in each turn of the event loop: requests come by dozens, and each would ask the kernel. */
+function onceATurn<T>(ask: () => T): () => T {
+  let answer: { readonly is: T } | undefined;
+  return () => {
+    if (answer === undefined) {
+      answer = { is: ask() };
+      setImmediate(() => {
+        answer = undefined;
+      });
+    }
+    return answer.is;
+  };
+}
 
 function checkRoom(hasRoom: () => boolean): void {
   if (hasRoom()) return;

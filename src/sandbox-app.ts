@@ -1,18 +1,22 @@
 // The composition root of `paygate sandbox`: a simulated chain with its Electrum server, a paygate that
-// watches it (src/app.ts, as `serve` runs it) with a demo store, and the demo shop, in one process. The
-// chain ends with the process, so it begins with a new file each time. It talks to nothing outside.
+// watches it (src/app.ts, as `serve` runs it) with a demo store and the Chain page in its dashboard, and the
+// demo shop, in one process. The chain ends with the process, so it begins with a new file each time. It talks
+// to nothing outside.
 
 import { HDKey } from '@scure/bip32';
 import { type App, type AppOptions, buildApp } from './app.ts';
 import { parseWalletKey, type WalletKey } from './bitcoin/keychain.ts';
 import { type Config, readConfig } from './config.ts';
+import { base } from './dashboard/visit.ts';
 import { newWebhookSecret } from './delivery/signature.ts';
 import type { Listen } from './domain/front.ts';
 import { PaygateError } from './errors.ts';
 import { type Listening, listen } from './http/server.ts';
 import { SimulatedChain } from './sandbox/chain.ts';
 import { SimulatedServer } from './sandbox/server.ts';
+import { chainPath, createChainPage } from './sandbox/web/chain-page.tsx';
 import { createPaygateClient, type PaygateClient } from './sandbox/web/client.ts';
+import { createEntrance } from './sandbox/web/entrance-page.ts';
 import { callbackPath } from './sandbox/web/shop.ts';
 import { createSite } from './sandbox/web/site.ts';
 import { inspectFile } from './store/file.ts';
@@ -24,8 +28,10 @@ export interface SandboxOptions extends Pick<AppOptions, 'onFatal'> {
   readonly db: string;
   /** Where paygate answers. */
   readonly api: Listen;
-  /** Where the shop and the Chain page answer: not one of paygate's own listeners. */
+  /** Where the shop answers: not one of paygate's own listeners. */
   readonly shop: Listen;
+  /** Of the dashboard's password, as `dashboard/password.ts` makes it. */
+  readonly passwordHash: string;
 }
 
 export interface Sandbox {
@@ -35,6 +41,8 @@ export interface Sandbox {
   /** Scheme, host and port. */
   readonly apiOrigin: string;
   readonly shopOrigin: string;
+  /** They sign in. */
+  readonly links: { readonly dashboard: string; readonly chain: string };
   stop(): Promise<void>;
 }
 
@@ -76,18 +84,15 @@ async function start(
   const electrum = await server.listen({ host: loopback, port: 0 });
   whenOver(() => electrum.close());
 
-  let client: PaygateClient | undefined;
   const webhookSecret = newWebhookSecret(world.randomBytes);
-  const site = createSite({
-    world,
-    chain,
-    server,
-    webhookSecret,
-    paygate() {
-      if (client !== undefined) return client;
-      throw new PaygateError('unavailable', 'paygate is starting: try again');
-    },
-  });
+  let joined: Joined | undefined;
+  const join = (): Joined => {
+    if (joined !== undefined) return joined;
+    throw new PaygateError('unavailable', 'paygate is starting: try again');
+  };
+  const chainUrl = (): string => `${join().apiOrigin}${chainPath}`;
+  const paygate = (): PaygateClient => join().client;
+  const site = createSite({ world, chain, webhookSecret, chainUrl, paygate });
   let shop: Listening | undefined;
   // Before it listens: where the port is taken, the site must end too.
   whenOver(async () => {
@@ -97,21 +102,32 @@ async function start(
   shop = await listen(site.fetch, options.shop, world.after);
   const shopOrigin = originOf({ ...options.shop, port: shop.port });
 
-  const callbackUrl = `${shopOrigin}${callbackPath}`;
-  const apiKey = await addDemoStore(options.db, world, { callbackUrl, webhookSecret });
-  const extraLinks = [
-    { name: 'Chain', href: `${shopOrigin}/chain` },
-    { name: 'Shop', href: `${shopOrigin}/` },
-  ];
-  const { onFatal } = options;
-  const app = await buildApp(configOf(options, electrum.port), world, { onFatal, extraLinks });
+  const apiKey = await prepare(options, world, {
+    callbackUrl: `${shopOrigin}${callbackPath}`,
+    webhookSecret,
+  });
+  const chainPage = createChainPage({ world, chain, server, shopUrl: `${shopOrigin}/` });
+  whenOver(async () => chainPage.end());
+  const entrance = createEntrance(Buffer.from(world.randomBytes(16)).toString('hex'));
+  const app = await buildApp(configOf(options, electrum.port), world, {
+    onFatal: options.onFatal,
+    extraPages: [chainPage.page, entrance.page],
+  });
   whenOver(() => app.stop());
   const { port } = await app.start();
   const apiOrigin = originOf({ ...options.api, port });
-  const joined = createPaygateClient(world, { origin: apiOrigin, apiKey });
-  whenOver(() => joined.close());
-  client = joined;
-  return { app, chain, apiKey, apiOrigin, shopOrigin };
+  const client = createPaygateClient(world, { origin: apiOrigin, apiKey });
+  whenOver(() => client.close());
+  joined = { apiOrigin, client };
+  const linkTo = (page: string): string => apiOrigin + entrance.linkTo(page);
+  const links = { dashboard: linkTo(base), chain: linkTo(chainPath) };
+  return { app, chain, apiKey, apiOrigin, shopOrigin, links };
+}
+
+/** What the shop needs of a paygate that has started. */
+interface Joined {
+  readonly apiOrigin: string;
+  readonly client: PaygateClient;
 }
 
 const originOf = ({ host, port }: Listen): string =>
@@ -143,14 +159,14 @@ const configOf = ({ db, api }: SandboxOptions, electrumPort: number): Config => 
   listen: api,
 });
 
-/** @returns the API key */
-async function addDemoStore(
-  path: string,
+/** Makes the file, with a password and the demo store. @returns the API key */
+async function prepare(
+  { db, passwordHash }: SandboxOptions,
   world: World,
   store: { readonly callbackUrl: string; readonly webhookSecret: string },
 ): Promise<string> {
-  const { database, catalog } = await openStore({
-    path,
+  const { database, catalog, admin } = await openStore({
+    path: db,
     create: true,
     network: 'regtest',
     newInstance: () => Buffer.from(world.randomBytes(16)).toString('hex'),
@@ -158,6 +174,7 @@ async function addDemoStore(
   try {
     return await database.write((tx) => {
       const now = world.now();
+      admin.setPassword(tx, now, passwordHash);
       // Nothing was ever paid to it, so its first scan would find nothing.
       const wallet = catalog.ensureWallet(tx, now, newWalletKey(world), 0);
       const { id } = catalog.addStore(tx, now, {

@@ -230,7 +230,7 @@ const resolve: Resolver = async (hostname) => {
 
 /** Follows no redirects (undici does not by itself) and always verifies TLS. */
 function createHttpClient(target: HttpTarget): Client {
-  const { origin, resolver, connectTimeoutMs, ca, onConnected, onReady } = target;
+  const { origin, resolver, connectTimeoutMs, idleMs, ca, onConnected, onReady } = target;
   const dial = buildConnector({
     allowH2: false,
     timeout: connectTimeoutMs,
@@ -245,6 +245,7 @@ function createHttpClient(target: HttpTarget): Client {
   return new Client(origin, {
     allowH2: false,
     maxHeaderSize: responseHeaderBytes,
+    ...(idleMs === undefined ? {} : { keepAliveTimeout: idleMs, keepAliveMaxTimeout: idleMs }),
     connect(options, callback) {
       // The types leave out that the connector returns its socket.
       const socket = dial(options, (...outcome) => {

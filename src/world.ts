@@ -58,6 +58,8 @@ export interface HttpTarget {
   readonly resolver: Resolver;
   /** For the look-up, TCP and TLS together. */
   readonly connectTimeoutMs: number;
+  /** How long a connection stays open that is in nobody's use; as long as the library likes without it. */
+  readonly idleMs?: number;
   /** PEM: the only authorities that may vouch for the host; the usual ones without it. */
   readonly ca?: string | undefined;
   /** TCP is connected to this IP address; TLS comes next, where the origin asks for it. */

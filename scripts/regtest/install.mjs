@@ -37,11 +37,7 @@ export async function installNode() {
   }
   const root = nodeRoot();
   await installOnce('bitcoin-knots (once, about 45 s)', root, 'usr/bin/bitcoind', async (dir) => {
-    await requireTools({
-      debootstrap: () => run('debootstrap', ['--version']),
-      'debian-archive-keyring': () => readFile(KEYRING),
-    });
-    await debootstrap(dir);
+    await debootstrap(dir, 'sid', ['bitcoin-knots']);
     await run('chroot', [dir, 'apt-get', 'clean']);
   });
   return root;
@@ -128,21 +124,30 @@ export async function requireTools(checks) {
   await run('apt-get', ['install', '-y', '--no-install-recommends', ...waitForOthers, ...missing]);
 }
 
-/** @param {string} dir where the tree goes */
-async function debootstrap(dir) {
+/**
+ * @param {string} dir where the tree goes
+ * @param {string} suite
+ * @param {string[]} packages beyond the smallest system that there is
+ */
+export async function debootstrap(dir, suite, packages) {
+  await requireTools({
+    debootstrap: () => run('debootstrap', ['--version']),
+    'debian-archive-keyring': () => readFile(KEYRING),
+  });
   const mirrors = await systemMirrors();
   const errors = [];
   for (const mirror of mirrors) {
     const options = ['--variant=minbase', '--force-check-gpg', `--keyring=${KEYRING}`];
+    const include = `--include=${packages.join(',')}`;
     try {
-      return await run('debootstrap', [...options, '--include=bitcoin-knots', 'sid', dir, mirror]);
+      return await run('debootstrap', [...options, include, suite, dir, mirror]);
     } catch (error) {
       errors.push(`${mirror}: ${/** @type {Error} */ (error).message}`);
       await removeTree(dir);
     }
   }
   if (mirrors.length === 0) errors.push('the system’s apt sources name no Debian mirror');
-  throw new Error(`no bitcoin-knots:\n${errors.join('\n')}`);
+  throw new Error(`no ${packages.join(', ')}:\n${errors.join('\n')}`);
 }
 
 /** The mirrors that the system's own apt sources name, in their order there. */

@@ -34,13 +34,22 @@ const lateSeconds = 20 * 60;
 /** BIP94: how far the first block of a period may step back in time. */
 const maxStepBackSeconds = 600;
 
+/** Seconds since the epoch, of the 80 bytes of a header. */
+export const headerTime = ({ buffer, byteOffset }: Uint8Array): number =>
+  new DataView(buffer, byteOffset).getUint32(68, true);
+
 /** @throws PaygateError invalid unless it has 80 bytes; what they claim is not checked here */
 export function parseHeader(raw: Uint8Array): Header {
   if (raw.length !== headerSize) refuse(`not a block header: ${headerSize} bytes expected`);
+  return readHeader(raw, display<BlockHash>(sha256x2(raw)));
+}
+
+/** A header of 80 bytes whose hash was computed before. */
+export function readHeader(raw: Uint8Array, hash: BlockHash): Header {
   const bytes = Uint8Array.from(raw);
   const view = new DataView(bytes.buffer);
   return {
-    hash: display<BlockHash>(sha256x2(bytes)),
+    hash,
     previous: display<BlockHash>(bytes.slice(4, 36)),
     merkleRoot: bytes.slice(36, 68),
     time: view.getUint32(68, true),

@@ -33,16 +33,62 @@ function parent(node: Uint8Array, sibling: Uint8Array, nodeIsRight: boolean): Ui
  * @throws PaygateError invalid, naming the guard
  */
 export function rootFromBranch(txid: Txid, branch: readonly string[], pos: number): Uint8Array {
-  if (branch.length > maxBranchLength) refuse('no merkle proof: the branch is too long');
-  if (!branch.every(isHash)) refuse('no merkle proof: the branch has an item that is not a hash');
-  if (!Number.isInteger(pos) || pos < 0 || pos >= 2 ** branch.length) {
-    refuse('no merkle proof: the place lies outside the tree');
-  }
+  checkForm(branch, pos);
   return branch.reduce(
     (node, sibling, level) => parent(node, undisplay(sibling), ((pos >> level) & 1) === 1),
     undisplay(txid),
   );
 }
+
+function checkForm(branch: readonly string[], pos: number): void {
+  if (branch.length > maxBranchLength) refuse('no merkle proof: the branch is too long');
+  if (!branch.every(isHash)) refuse('no merkle proof: the branch has an item that is not a hash');
+  if (!Number.isInteger(pos) || pos < 0 || pos >= 2 ** branch.length) {
+    refuse('no merkle proof: the place lies outside the tree');
+  }
+}
+
+/**
+ * What branches have proven of one block's tree. A branch ends where it meets a node that another one has
+ * proven, so that all the proofs of a block hash each node once: 4,000 of them 4,000 times, not 48,000.
+ */
+export class ProvenTree {
+  readonly #root: string;
+  /** By length of the branch, level and place there; in display order. */
+  readonly #nodes = new Map<number, string>();
+
+  /** @param root 32 bytes as hashed, of the block's header */
+  constructor(root: Uint8Array) {
+    this.#root = display(root);
+  }
+
+  /**
+   * Whether a branch leads to the root; for the rest as `rootFromBranch`.
+   * @throws PaygateError invalid, naming the guard
+   */
+  proves(txid: Txid, branch: readonly string[], pos: number): boolean {
+    checkForm(branch, pos);
+    const climbed: [key: number, node: string][] = [];
+    let node: string = txid;
+    for (const [level, sibling] of branch.entries()) {
+      const place = pos >> level;
+      if (this.#nodes.get(keyOf(branch, level, place)) === node) return this.#keep(climbed);
+      climbed.push([keyOf(branch, level, place), node]);
+      // A copy stands in for what is not there: nothing has a place of its own there.
+      if (sibling !== node) climbed.push([keyOf(branch, level, place ^ 1), sibling]);
+      node = display(parent(undisplay(node), undisplay(sibling), (place & 1) === 1));
+    }
+    return node === this.#root && this.#keep(climbed);
+  }
+
+  #keep(climbed: readonly [key: number, node: string][]): true {
+    for (const [key, node] of climbed) this.#nodes.set(key, node);
+    return true;
+  }
+}
+
+const keyOf = ({ length }: readonly string[], level: number, place: number): number =>
+  (length * (maxBranchLength + 1) + level) * 2 ** maxBranchLength + place;
 
 /** The next level of a whole tree: an odd one pairs its last node with itself. */
 function levelAbove(level: readonly Uint8Array[]): Uint8Array[] {

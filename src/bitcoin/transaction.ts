@@ -39,6 +39,9 @@ const maxWeight = 4_000_000;
 const maxMoneySat = 21e14;
 /** Two hashes of a merkle tree: a transaction of this size could be taken for an inner node. */
 const merkleNodeSize = 64;
+const versionSize = 4;
+/** An outpoint, an empty script and a sequence. */
+const leastInputSize = 41;
 const noTxid = '00'.repeat(32);
 const noVout = 0xffffffff;
 
@@ -176,6 +179,8 @@ export function parseTransaction(raw: Uint8Array): Transaction {
 
 /** Whether bytes read as a transaction of whatever size: the other side of the same guard. */
 export function isTransaction(raw: Uint8Array): boolean {
+  // Nearly all that are none end here: a refusal, with its stack, costs far more than the hashes of a proof.
+  if (!hasRoomForInputs(raw)) return false;
   try {
     read(raw);
     return true;
@@ -183,6 +188,12 @@ export function isTransaction(raw: Uint8Array): boolean {
     if (thrown instanceof PaygateError) return false;
     throw thrown;
   }
+}
+
+/** Whether as many inputs as its first count names, or more, would fit. */
+function hasRoomForInputs(raw: Uint8Array): boolean {
+  const [count = 0, form] = raw.subarray(versionSize);
+  return count === 0 ? form === 1 : count * leastInputSize <= raw.length;
 }
 
 /** Satoshis that the outputs with exactly this script add up to; 0 when there are none. */

@@ -6,12 +6,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { type LogLevel, logLevels } from '../config.ts';
+import { createPasswords } from '../dashboard/password.ts';
 import { type Listen, parseLoopback } from '../domain/front.ts';
 import { reasonOf } from '../errors.ts';
 import { type Sandbox, startSandbox } from '../sandbox-app.ts';
 import { version } from '../version.ts';
 import { createNodeWorld } from '../world-node.ts';
-import { linkMinutes } from './admin.ts';
 import { endAtOnce, stopOnSignal } from './running.ts';
 
 interface Given {
@@ -23,6 +23,8 @@ interface Given {
 
 /** Not those of `serve`, so that both can run. */
 const defaults = { listen: '127.0.0.1:8180', shop: '127.0.0.1:8181' };
+
+const passwordBytes = 8;
 
 export function sandboxCommand(): Command {
   return new Command('sandbox')
@@ -54,12 +56,15 @@ async function run({ db, listen, shop, logLevel }: Given): Promise<void> {
   const folder = db === undefined ? mkdtempSync(join(tmpdir(), 'paygate-sandbox-')) : undefined;
   const path = db ?? join(folder ?? '', 'paygate.db');
   try {
+    const password = `sandbox-${Buffer.from(world.randomBytes(passwordBytes)).toString('hex')}`;
+    const passwordHash = await createPasswords(world.randomBytes).hash(password);
+    const onFatal = endAtOnce(world);
     const sandbox = await startSandbox(
-      { db: path, api: listen, shop, onFatal: endAtOnce(world) },
+      { db: path, api: listen, shop, passwordHash, onFatal },
       world,
     );
     const stopped = stopOnSignal(() => sandbox.stop(), world);
-    process.stdout.write(await greeting(sandbox, path));
+    process.stdout.write(greeting(sandbox, password, path));
     await stopped;
   } finally {
     if (folder !== undefined) rmSync(folder, { recursive: true });
@@ -68,22 +73,24 @@ async function run({ db, listen, shop, logLevel }: Given): Promise<void> {
   process.exit(0);
 }
 
-async function greeting({ app, ...sandbox }: Sandbox, path: string): Promise<string> {
-  const { apiKey, apiOrigin, shopOrigin } = sandbox;
-  const link = (await app.firstLink(apiOrigin)) ?? `${apiOrigin}/dashboard`;
+function greeting(
+  { apiKey, apiOrigin, shopOrigin, links }: Sandbox,
+  password: string,
+  path: string,
+) {
   return `paygate ${version} sandbox: a simulated chain, nothing on it has any value. Ctrl-C ends it.
 
 Open the shop, order something, and play the customer and the miners:
 
   Shop      ${shopOrigin}/
-  Chain     ${shopOrigin}/chain
-  Dashboard ${link}
-  API       ${apiOrigin}/docs
+  Dashboard ${links.dashboard}
+  Chain     ${links.chain}
 
-The link to the dashboard sets its password, once and within ${linkMinutes} minutes.
+The links to the dashboard and its Chain page sign you in. Where a page asks for the password: ${password}
 
 What your own shop would need:
 
+  API       ${apiOrigin}/docs
   API key   ${apiKey}
   Callbacks ./paygate callbacks list --db ${path}
 

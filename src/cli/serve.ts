@@ -1,5 +1,6 @@
 // `paygate serve`: runs until it is told to stop.
 
+import { isSea } from 'node:sea';
 import { setFlagsFromString } from 'node:v8';
 import { Command } from 'commander';
 import { type App, buildApp } from '../app.ts';
@@ -18,6 +19,9 @@ export function serveCommand(): Command {
   );
 }
 
+/** By which it can be called again, from wherever; the launcher of the sources is called where it lies. */
+const program = isSea() ? process.execPath : './paygate';
+
 /** For the person at the terminal: where it answers, and what to do next. */
 async function greeting(config: Config, app: App, port: number): Promise<string> {
   const { db } = config;
@@ -30,7 +34,7 @@ ${link === undefined ? `Dashboard: ${base}/dashboard\n` : inviteTo(link)}`;
   return `${up}
 There is no store yet. Add one in another terminal, with the xpub that your wallet shows:
 
-  ./paygate store add${file} --name "My shop" --xpub zpub… --callback-url https://shop.example/callback
+  ${program} store add${file} --name "My shop" --xpub zpub… --callback-url https://shop.example/callback
 
 It prints the API key with which your shop asks for an address:
 

@@ -1,24 +1,18 @@
 // `paygate servers`: the Electrum servers, as the running gateway sees them, or, where none runs, what
-// the file remembers of them. `forget` accepts a changed certificate and ends a ban, `follow` accepts a deep branch.
+// the file remembers of them. `accept` pins a changed certificate, `forget` begins anew with a server, `follow` accepts
+// a deep branch.
 
 import { Command } from 'commander';
-import { options, readConfig } from '../config.ts';
-import type { Listen } from '../domain/front.ts';
+import { type Config, options, readConfig } from '../config.ts';
+import { doorsOf } from '../domain/front.ts';
+import { showTime } from '../domain/shown.ts';
 import { PaygateError } from '../errors.ts';
 import type { HealthReport, ServerHealth } from '../http/health.ts';
 import { clockFaultOf } from '../store/clock.ts';
 import { acceptBranch, readHold } from '../store/hold.ts';
 import { releasedAt } from '../version.ts';
 import { askHealth } from './ask-health.ts';
-import {
-  type FileOptions,
-  fileCommand,
-  print,
-  showTime,
-  table,
-  withStore,
-  world,
-} from './command.ts';
+import { type FileOptions, fileCommand, print, table, withStore, world } from './command.ts';
 
 interface ListOptions extends FileOptions {
   readonly listen?: string;
@@ -28,11 +22,31 @@ export function serversCommand(): Command {
   const list = fileCommand('list', 'height, latency, protocol, pin and ban of each server')
     .option(`${options.listen.flag} <host:port>`, 'where it answers')
     .action(async (given: ListOptions) => {
-      const { listen } = readConfig(given.listen ? { listen: [given.listen] } : {}, process.env);
-      const report = await healthAt(listen);
+      const config = readConfig(given.listen ? { listen: [given.listen] } : {}, process.env);
+      const report = await healthOf(config);
       const servers = report?.electrum.servers ?? (await remembered(given));
       print(given, report?.electrum ?? { servers }, () => render(servers));
     });
+  const accept = fileCommand('accept', 'pin the changed certificate that a server shows now')
+    .argument('<server>', 'as it is listed, such as ssl://host:port')
+    .argument('<sha256>', 'of the certificate, as /healthz names it')
+    .action((label: string, text: string, given: FileOptions) =>
+      withStore(given, async ({ servers, database, headers }) => {
+        const sha256 = text.replaceAll(':', '').toLowerCase();
+        if (!/^[0-9a-f]{64}$/.test(sha256)) {
+          throw new PaygateError('invalid', 'the SHA-256 of a certificate has 64 hex digits');
+        }
+        const now = world.now();
+        const fault = clockFaultOf({ headers }, now, releasedAt);
+        if (fault !== undefined) throw new PaygateError('conflict', fault);
+        if (!(await database.write((tx) => servers.accept(tx, label, sha256, now)))) {
+          throw new PaygateError('not_found', `no certificate of ${label} is remembered`);
+        }
+        print(given, { accepted: label, sha256 }, () => {
+          return `${label} must show the certificate with the SHA-256 ${sha256} from now on.`;
+        });
+      }),
+    );
   const forget = fileCommand('forget', "forget a server's certificate and ban, to begin anew")
     .argument('<server>', 'as it is listed, such as ssl://host:port')
     .action((label: string, given: FileOptions) =>
@@ -64,13 +78,15 @@ export function serversCommand(): Command {
   return new Command('servers')
     .description('Electrum servers')
     .addCommand(list)
+    .addCommand(accept)
     .addCommand(forget)
     .addCommand(follow);
 }
 
 /** Undefined, with a word to the person who asks, where no gateway answers. */
-async function healthAt(listen: Listen): Promise<HealthReport | undefined> {
-  const report = await askHealth(listen);
+async function healthOf(config: Config): Promise<HealthReport | undefined> {
+  const { listen } = config;
+  const report = await askHealth(doorsOf(config));
   if (report === undefined) {
     process.stderr.write(
       `no paygate answers at ${listen.host}:${listen.port} (start it, or name its --listen): ` +

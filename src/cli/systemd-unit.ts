@@ -5,6 +5,8 @@ export const systemdUnit = `[Unit]
 Description=paygate, a Bitcoin payment gateway
 Wants=network-online.target
 After=network-online.target
+# However often it ends, it is started again: also where a disk or a port is only free an hour later.
+StartLimitIntervalSec=0
 
 [Service]
 Type=exec

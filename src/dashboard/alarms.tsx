@@ -2,8 +2,8 @@
 
 import type { Alarm } from '../http/alarm-book.ts';
 import type { AlarmCode } from '../http/alarms.ts';
-import { Time } from './layout.tsx';
-import { base } from './visit.ts';
+import { Form, Time } from './layout.tsx';
+import { base, type Visit } from './visit.ts';
 
 interface Advice {
   readonly text: string;
@@ -55,6 +55,10 @@ const advices: Readonly<Record<AlarmCode, Advice>> = {
     text: 'Hold back the goods of those orders, or ask those customers to pay again.',
     ...{ path: '/payments?state=dropped', link: 'Payments that are gone' },
   },
+  'fallen-payment': {
+    text: 'Hold back the goods of those orders until the payments are final again: until a block takes them, they can be replaced. The shop was told 0.',
+    ...{ path: '/payments?state=unconfirmed', link: 'Payments in no block' },
+  },
   'wallet-scan': {
     text: 'Nothing: it begins once a server is connected, and takes minutes.',
     ...servers,
@@ -93,18 +97,28 @@ const advices: Readonly<Record<AlarmCode, Advice>> = {
   },
 };
 
-export const Alarms = ({ alarms }: { readonly alarms: readonly Alarm[] }) =>
+interface AlarmsProps {
+  readonly visit: Visit;
+  readonly alarms: readonly Alarm[];
+}
+
+export const Alarms = ({ visit, alarms }: AlarmsProps) =>
   alarms.length === 0 ? (
     <p class="note">All is well.</p>
   ) : (
     <section aria-label="Alarms">
       {alarms.map((alarm) => (
-        <Banner alarm={alarm} />
+        <Banner visit={visit} alarm={alarm} />
       ))}
     </section>
   );
 
-const Banner = ({ alarm: { code, fact, since } }: { readonly alarm: Alarm }) => {
+interface BannerProps {
+  readonly visit: Visit;
+  readonly alarm: Alarm;
+}
+
+const Banner = ({ visit, alarm: { code, fact, since } }: BannerProps) => {
   const { text, path, link } = advices[code];
   return (
     <div class="alarm" data-alarm={code}>
@@ -114,6 +128,9 @@ const Banner = ({ alarm: { code, fact, since } }: { readonly alarm: Alarm }) => 
       <p>
         Since <Time at={since} />. {text} <a href={base + path}>{link}</a>
       </p>
+      {code === 'restored-database' ? (
+        <Form visit={visit} does="dismiss-restored" button="I have done this" />
+      ) : null}
     </div>
   );
 };

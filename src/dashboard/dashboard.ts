@@ -76,6 +76,6 @@ export function createDashboard(options: DashboardOptions): Dashboard {
   const app = new Hono();
   app.get('/', (context) => context.redirect(base, 302));
   app.route(base, createAssets());
-  app.route(base, createDoor(parts, [...pages, live.page]));
+  app.route(base, createDoor(parts, [...pages, ...options.extraPages, live.page]));
   return { app, stop: live.stop };
 }

@@ -88,7 +88,7 @@ async function admit(parts: Parts, page: Page, context: Context): Promise<Respon
   };
   const { method } = context.req;
   if (method === 'POST') return act(visit, page);
-  if (session === undefined && page.open === undefined) return turnAway(visit, pathname);
+  if (session === undefined && page.open === undefined) return turnAway(visit, pathname + search);
   if (method !== 'GET' && method !== 'HEAD') return notAllowed(visit, page);
   // What the script fetches by itself is no sign that somebody is there.
   if (session !== undefined && context.req.header('X-Paygate-Live') === undefined) {
@@ -116,8 +116,8 @@ async function answer(
   return shown instanceof Response ? shown : send(visit.context, shown, status);
 }
 
-function turnAway({ context }: Visit, pathname: string): Response {
-  const wanted = pathname === base ? '' : `?next=${encodeURIComponent(pathname)}`;
+function turnAway({ context }: Visit, page: string): Response {
+  const wanted = page === base ? '' : `?next=${encodeURIComponent(page)}`;
   return context.redirect(`${base}/sign-in${wanted}`, 303);
 }
 
@@ -136,7 +136,8 @@ async function act(visit: Visit, page: Page): Promise<Response> {
   const asked: Visit = { ...visit, form };
   try {
     refuseSecrets(form);
-    const action = page.actions[form.get('do') ?? ''];
+    const does = form.get('do') ?? '';
+    const action = Object.hasOwn(page.actions, does) ? page.actions[does] : undefined;
     if (action === undefined) throw new PaygateError('invalid', 'This form is none of ours.');
     if (session !== undefined) await noteSeen(visit, session);
     const outcome = await action(asked);

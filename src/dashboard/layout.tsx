@@ -2,6 +2,7 @@
 // amounts are written. Text of strangers is only ever text here: JSX escapes it.
 
 import type { Child } from 'hono/jsx';
+import { showBitcoin, showTime } from '../domain/shown.ts';
 import { iconPath, scriptPath, stylePath } from './assets.ts';
 import { isFresh } from './session.ts';
 import { base, formTokenOf, type Visit } from './visit.ts';
@@ -66,16 +67,11 @@ export const Layout = ({ visit, title, live, poll, children }: LayoutProps) => (
           paygate
         </a>
         <ul>
-          {sections.map(([path, name]) => (
+          {[...sections, ...extraSections(visit)].map(([path, name]) => (
             <li>
               <a href={base + path} aria-current={isIn(visit, path) ? 'page' : undefined}>
                 {name}
               </a>
-            </li>
-          ))}
-          {visit.parts.extraLinks.map(({ name, href }) => (
-            <li>
-              <a href={href}>{name}</a>
             </li>
           ))}
         </ul>
@@ -92,6 +88,9 @@ export const Layout = ({ visit, title, live, poll, children }: LayoutProps) => (
     </main>
   </Frame>
 );
+
+const extraSections = ({ parts }: Visit): (readonly [path: string, name: string])[] =>
+  parts.extraPages.flatMap(({ path, name }) => (name === undefined ? [] : [[path, name] as const]));
 
 function isIn({ url }: Visit, path: string): boolean {
   const here = url.split('?')[0] ?? '';
@@ -111,7 +110,7 @@ const notes: Readonly<Record<string, string>> = {
   saved: 'Saved.',
   removed: 'The store is removed.',
   resent: 'They are sent again, now.',
-  accepted: 'Its next connection, which is made now, learns its certificate anew.',
+  accepted: 'That certificate is pinned: its next connection, which is made now, must show it.',
   lifted: 'The ban is lifted: it is tried again now, and banned again if it lies.',
   followed: 'The branch is followed from its next block on.',
   opened: 'A plugin may set its store up now.',
@@ -131,7 +130,8 @@ interface FormProps {
   readonly visit: Visit;
   /** Which action of the page it asks for. */
   readonly does: string;
-  readonly button: string;
+  /** Without it, buttons are among the children. */
+  readonly button?: string;
   /** The button of something that can't be taken back. */
   readonly grave?: boolean;
   /** Asks for the password again where it was not typed a moment ago. */
@@ -146,9 +146,11 @@ export const Form = ({ visit, does, button, grave, confirm, label, children }: F
     <input type="hidden" name="do" value={does} />
     {children}
     {confirm && !isFresh(visit) ? <PasswordAgain /> : null}
-    <button type="submit" class={grave ? 'grave' : undefined}>
-      {button}
-    </button>
+    {button === undefined ? null : (
+      <button type="submit" class={grave ? 'grave' : undefined}>
+        {button}
+      </button>
+    )}
   </form>
 );
 
@@ -209,28 +211,34 @@ export const Switch = ({ visit: { form }, name, label, on }: SwitchProps) => (
 );
 
 /** A table that may be wider than the screen; it is scrolled by keyboard, too. */
-export const Table = ({
-  label,
-  children,
-}: {
-  readonly label: string;
-  readonly children?: Child;
-}) => (
+export const Table = ({ label, heads, children }: TableProps) => (
   <section class="scroll" aria-label={label} tabindex={0}>
-    <table>{children}</table>
+    <table>
+      <thead>
+        <tr>
+          {heads.map((head) => (
+            <th scope="col">{head}</th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>{children}</tbody>
+    </table>
   </section>
 );
 
+interface TableProps {
+  readonly label: string;
+  /** One a column. */
+  readonly heads: readonly Child[];
+  /** The rows. */
+  readonly children?: Child;
+}
+
 /** In UTC, to the second; the script adds the reader's own time. */
-export const Time = ({ at }: { readonly at: number }) => {
-  const text = new Date(at).toISOString();
-  return <time datetime={text}>{`${text.slice(0, 19).replace('T', ' ')} UTC`}</time>;
-};
-
-const satPerBitcoin = 100_000_000;
-
-export const bitcoinOf = (valueSat: number): string => (valueSat / satPerBitcoin).toFixed(8);
+export const Time = ({ at }: { readonly at: number }) => (
+  <time datetime={new Date(at).toISOString()}>{showTime(at)}</time>
+);
 
 export const Amount = ({ sat }: { readonly sat: number }) => (
-  <span class="amount">{`${bitcoinOf(sat)} BTC`}</span>
+  <span class="amount">{`${showBitcoin(sat)} BTC`}</span>
 );

@@ -1,5 +1,5 @@
-// News for the script of a page: one line of an event stream for each payment that a commit changed. It says
-// only that something changed; the script fetches the page anew, as anybody would.
+// News for the script of a page: one line of an event stream for each payment that a commit changed, or when
+// an extra page has changed. It says only that something did; the script fetches the page anew, as anybody would.
 // Source: https://html.spec.whatwg.org/multipage/server-sent-events.html
 
 import { PaygateError } from '../errors.ts';
@@ -58,7 +58,7 @@ function streamFor(visit: Visit, onOver: (end: () => void) => void): Stream {
   function over(): void {
     if (isOver) return;
     isOver = true;
-    stopListening();
+    for (const stop of stops) stop();
     cancelBeat();
     onOver(end);
   }
@@ -78,7 +78,11 @@ function streamFor(visit: Visit, onOver: (end: () => void) => void): Stream {
     });
   }
 
-  const stopListening = parts.feed.listenToAll(() => tell(news));
+  const onChange = (): void => tell(news);
+  const stops = [
+    parts.feed.listenToAll(onChange),
+    ...parts.extraPages.flatMap(({ listen }) => listen?.(onChange) ?? []),
+  ];
   const stream = new ReadableStream<Uint8Array>(
     {
       start(given) {

@@ -117,4 +117,4 @@ export async function requireFresh(visit: Visit): Promise<void> {
 
 /** Where somebody wanted to go before signing in: a page of ours, or the first one. */
 export const wantedPage = (text: string | undefined): string =>
-  text !== undefined && /^\/dashboard(\/[a-z0-9-]+)*$/.test(text) ? text : base;
+  text !== undefined && /^\/dashboard(\/[a-z0-9-]+)*(\?[\w.~%+=&-]*)?$/.test(text) ? text : base;

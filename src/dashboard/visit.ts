@@ -17,12 +17,6 @@ import type { Passwords } from './password.ts';
 import type { Received } from './received.ts';
 import type { Transport } from './transport.ts';
 
-/** A page beside ours that the navigation leads to. */
-export interface ExtraLink {
-  readonly name: string;
-  readonly href: string;
-}
-
 /** What the composition root gives to the dashboard. */
 export interface DashboardOptions {
   readonly world: Pick<World, 'now' | 'monotonic' | 'after' | 'randomBytes' | 'log'>;
@@ -37,8 +31,8 @@ export interface DashboardOptions {
   readonly publicUrl: string | undefined;
   /** The gap limit that merchants' own wallets are set to. */
   readonly walletGap: number;
-  /** After our own sections: what belongs to this paygate and is not served by it. */
-  readonly extraLinks: readonly ExtraLink[];
+  /** Beside our own. */
+  readonly extraPages: readonly ExtraPage[];
   /** What shows that the clock of the machine is wrong; undefined while nothing does. */
   readonly clockFault: () => string | undefined;
   /** After a commit that changed stores or wallets. */
@@ -89,6 +83,14 @@ export interface Page {
   readonly show: (visit: Visit) => Markup | Response | Promise<Response>;
   /** What its forms do, by the name in their field `do`. */
   readonly actions?: Readonly<Record<string, Action>>;
+}
+
+/** A page that whoever builds the app gives to the dashboard. */
+export interface ExtraPage extends Page {
+  /** In the navigation, after our own sections; in no navigation without it. */
+  readonly name?: string;
+  /** @param onChange it looks different now @returns ends it */
+  readonly listen?: (onChange: () => void) => () => void;
 }
 
 export const base = '/dashboard';

@@ -89,8 +89,20 @@ export function blindSkipAt({ issued, periodMs, silentMs }: IssuingRate): number
 /** Addresses in a row without any history after which a wallet's scan ends (BIP44's gap limit). */
 export const scanGap = 20;
 
-/** How many addresses beyond the last issued one are derived and watched in advance. */
+/** How many addresses beyond the last issued one are derived and watched in advance, at least. */
 export const lookahead = 20;
+/** And at most, so that not every address costs a commit of its own ahead of it. */
+export const furthestWatched = 2 * lookahead;
+/** How many addresses are derived ahead for a rush, in all wallets together. */
+const mostInReserve = 1_000;
+
+/**
+ * How many addresses a wallet keeps derived ahead, so that a rush does not wait for derivations: as many as
+ * it ever gave out, within bounds. A shop that sells little pays for little.
+ * @param wallets among how many the most is divided
+ */
+export const reserveOf = (nextIndex: number, wallets: number): number =>
+  Math.max(furthestWatched, Math.min(nextIndex, Math.floor(mostInReserve / wallets)));
 
 /**
  * Decides, at a start, where each counter goes on.

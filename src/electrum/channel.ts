@@ -95,6 +95,10 @@ export class Channel {
     return this.#endReason;
   }
 
+  get window(): number {
+    return this.#options.window;
+  }
+
   get fillersSent(): number {
     return this.#fillersSent;
   }

@@ -8,7 +8,7 @@ import { PaygateError, reasonOf } from '../errors.ts';
 import type { Cancel, World } from '../world.ts';
 import { Budget } from './budget.ts';
 import { openSession, type Session, type SessionHandlers, type SessionOptions } from './session.ts';
-import type { ServerAddress, Trust } from './trust.ts';
+import { isAccepted, type Refused, type ServerAddress, type Trust } from './trust.ts';
 import type { ProtocolVersion } from './wire.ts';
 
 /** Two servers keep an eye on each other. */
@@ -69,8 +69,8 @@ export interface ServerStatus {
   readonly ban?: Ban;
   /** Why it is not counted on though it is live. */
   readonly doubt?: string;
-  /** Its certificate is not the one that is known: only a person can accept it. */
-  readonly certificateRefused?: boolean;
+  /** Its certificate is not the one that is known: only a person can accept what it has shown. */
+  readonly refused?: Refused;
 }
 
 export interface Pool {
@@ -84,7 +84,7 @@ export interface Pool {
   setAside(session: Session, reason: string | undefined): void;
   /** The watcher's word that a server lied: its session ends and it is left alone for an hour. */
   report(session: Session, reason: string): void;
-  /** A person has changed the memory: a ban that it no longer has ends, a forgotten certificate is learnt anew. */
+  /** A person has changed the memory: a ban that it no longer has ends, an accepted or forgotten certificate is tried. */
   reconsider(): void;
   stop(): void;
 }
@@ -105,7 +105,7 @@ interface Member {
   /** The memory has the ban, so that its absence there means that a person has lifted it. */
   banKept: boolean;
   lastError: string | undefined;
-  certificateRefused: boolean;
+  refused: Refused | undefined;
 }
 
 interface Live {
@@ -149,7 +149,7 @@ class RotatingPool implements Pool {
       bannedUntil: this.#rememberedBan(server),
       banKept: true,
       lastError: undefined,
-      certificateRefused: false,
+      refused: undefined,
     }));
   }
 
@@ -178,8 +178,9 @@ class RotatingPool implements Pool {
   }
 
   async reopen({ server }: Session): Promise<Session | undefined> {
+    const member = this.#members.find((each) => each.server === server);
     this.#generation += 1;
-    const outcome = await this.#dial(server, this.#generation, ignoring);
+    const outcome = member && (await this.#dial(member, this.#generation, ignoring));
     return outcome instanceof PaygateError ? undefined : outcome;
   }
 
@@ -195,7 +196,7 @@ class RotatingPool implements Pool {
         ...(trust === undefined ? {} : { trust }),
         ...(ban === undefined ? {} : { ban }),
         ...(lastError === undefined ? {} : { lastError }),
-        ...(member.certificateRefused && { certificateRefused: true }),
+        ...(member.refused && { refused: member.refused }),
         ...(live?.doubt !== undefined && { doubt: live.doubt }),
         ...(live === undefined
           ? {}
@@ -243,11 +244,11 @@ class RotatingPool implements Pool {
     for (const member of this.#members) {
       const { label } = member.server;
       const isLifted = this.#isBanned(member) && member.banKept && memory.ban(label) === undefined;
-      const isAccepted = member.certificateRefused && memory.trust(label) === undefined;
-      if (!isLifted && !isAccepted) continue;
-      world.log.info('electrum server forgotten', { server: label, isLifted, isAccepted });
+      const isTaken = member.refused && isAccepted(member.refused, memory.trust(label));
+      if (!isLifted && !isTaken) continue;
+      world.log.info('electrum server reconsidered', { server: label, isLifted });
       member.bannedUntil = 0;
-      member.certificateRefused = false;
+      member.refused = undefined;
       member.lastError = undefined;
       member.failures = 0;
       member.notBefore = 0;
@@ -294,7 +295,7 @@ class RotatingPool implements Pool {
     member.connecting = true;
     member.turn = ++this.#generation;
     const { handlers } = this.#options;
-    const outcome = await this.#dial(member.server, this.#generation, {
+    const outcome = await this.#dial(member, this.#generation, {
       onHeader: (from, tip) => handlers.onHeader(from, tip),
       onStatus: (from, scripthash, status) => handlers.onStatus(from, scripthash, status),
       onClose: (ended, reason) => this.#lost(ended, reason),
@@ -308,23 +309,20 @@ class RotatingPool implements Pool {
 
   /** A session, or why there is none. */
   async #dial(
-    server: ServerAddress,
+    member: Member,
     generation: number,
     handlers: SessionHandlers,
   ): Promise<Session | PaygateError> {
     const { world, genesisHash, memory, session: options = {} } = this.#options;
-    const budget = this.#members.find((member) => member.server === server)?.budget;
+    const { server, budget } = member;
     try {
       const session = await openSession({
-        world,
-        server,
-        ...(budget !== undefined && { budget }),
-        genesisHash,
-        generation,
+        ...{ world, server, budget, genesisHash, generation, options, handlers },
         known: memory.trust(server.label),
         onLearn: (trust) => memory.learn(server.label, trust),
-        options,
-        handlers,
+        onRefuse(shown) {
+          member.refused = { shown };
+        },
         signal: this.#stopping.signal,
       });
       return session.closed ? new PaygateError('unavailable', 'the connection has ended') : session;
@@ -345,7 +343,7 @@ class RotatingPool implements Pool {
       startedAt: world.monotonic(),
       doubt: undefined,
     };
-    member.certificateRefused = false;
+    member.refused = undefined;
     world.log.info('electrum server connected', {
       server: member.server.label,
       software: session.software,
@@ -369,7 +367,7 @@ class RotatingPool implements Pool {
 
   /** Logged once, not at every try. */
   #failed(member: Member, { code, message: reason }: PaygateError): void {
-    member.certificateRefused = code === 'forbidden';
+    if (code !== 'forbidden') member.refused = undefined;
     const { log } = this.#options.world;
     if (member.lastError !== reason) {
       log.warn('electrum server unreachable', { server: member.server.label, reason });

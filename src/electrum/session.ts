@@ -66,6 +66,8 @@ export interface SessionOpening {
   readonly known: Trust | undefined;
   /** Keeps what the certificate has taught; awaited before the session is live. */
   readonly onLearn: (trust: Trust) => Promise<void>;
+  /** Its certificate is refused; `shown` is its SHA-256 where a person can accept it. */
+  readonly onRefuse?: (shown: string | undefined) => void;
   readonly options: SessionOptions;
   /** What is known of this server's patience, from one session to the next; new without it. */
   readonly budget?: Budget;
@@ -110,6 +112,11 @@ export class Session {
 
   get closed(): boolean {
     return this.#channel.endReason !== undefined;
+  }
+
+  /** Requests that may be in flight at once. */
+  get window(): number {
+    return this.#channel.window;
   }
 
   /** How many requests were sent for the size of their answer alone. */
@@ -208,6 +215,7 @@ export async function openSession(opening: SessionOpening): Promise<Session> {
   const judgement = judge(certificate, opening.server, opening.known);
   if (judgement.accept) return converse(opening, socket, judgement.learn);
   socket.destroy();
+  opening.onRefuse?.(judgement.shown);
   throw new PaygateError('forbidden', judgement.reason);
 }
 

@@ -28,7 +28,12 @@ export type Trust =
 
 export type Judgement =
   | { readonly accept: true; readonly learn?: Trust }
-  | { readonly accept: false; readonly reason: string };
+  | {
+      readonly accept: false;
+      readonly reason: string;
+      /** SHA-256 of the certificate, where a person can accept it. */
+      readonly shown?: string;
+    };
 
 /** Names that never lead to the public Internet: RFC 6761, 6762, 8375, and what ICANN reserved in 2024. */
 const ownNames = /(^|\.)(localhost|local|internal|home\.arpa)$/;
@@ -94,26 +99,36 @@ export function judge(
   known: Trust | undefined,
 ): Judgement {
   if (!address.tls || address.insecure) return { accept: true };
-  if (certificate === undefined) return { accept: false, reason: 'it shows no certificate' };
+  if (certificate === undefined) return refuse('it shows no certificate');
   const { valid, sha256, fault = 'it does not validate' } = certificate;
   if (address.pin !== undefined) {
-    return sha256 === address.pin ? { accept: true } : changed(sha256, address.pin);
+    return sha256 === address.pin ? { accept: true } : refuse(changed(sha256, address.pin));
   }
   if (valid) return known?.kind === 'valid' ? { accept: true } : learn({ kind: 'valid' });
   if (known === undefined) return learn({ kind: 'pinned', sha256 });
   if (known.kind === 'valid') {
     const reason = `its certificate validated before and no longer does (${fault})`;
-    return { accept: false, reason };
+    return { ...refuse(`${reason}; it has the SHA-256 ${sha256}`), shown: sha256 };
   }
-  return sha256 === known.sha256 ? { accept: true } : changed(sha256, known.sha256);
+  if (sha256 === known.sha256) return { accept: true };
+  return { ...refuse(changed(sha256, known.sha256)), shown: sha256 };
 }
+
+/** A certificate that was refused: its SHA-256, undefined where the pin is an option of the operator. */
+export interface Refused {
+  readonly shown: string | undefined;
+}
+
+/** Whether a person has accepted it since, or what was known is forgotten. */
+export const isAccepted = ({ shown }: Refused, known: Trust | undefined): boolean =>
+  known === undefined || (known.kind === 'pinned' && known.sha256 === shown);
 
 const learn = (trust: Trust): Judgement => ({ accept: true, learn: trust });
 
-const changed = (shown: string, pinned: string): Judgement => ({
-  accept: false,
-  reason: `its certificate has the SHA-256 ${shown}, pinned is ${pinned}`,
-});
+const refuse = (reason: string) => ({ accept: false, reason }) as const;
+
+const changed = (shown: string, pinned: string): string =>
+  `its certificate has the SHA-256 ${shown}, pinned is ${pinned}`;
 
 /** A name, an IPv4 or an [IPv6] address, as Node takes it; undefined when it is none of them. */
 export function parseHost(bracketed: string): string | undefined {

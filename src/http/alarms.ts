@@ -5,7 +5,7 @@
 import type { ServerStatus } from '../electrum/pool.ts';
 import type { Store } from '../store/open.ts';
 import { mostCounted } from '../store/outbox.ts';
-import { copiedAt } from '../store/settings.ts';
+import { copyTold } from '../store/settings.ts';
 import type { Watcher, WatcherStatus } from '../watcher/watcher.ts';
 
 export type AlarmCode =
@@ -20,6 +20,7 @@ export type AlarmCode =
   | 'promotion-held'
   | 'addresses-stuck'
   | 'reversed-payment'
+  | 'fallen-payment'
   | 'wallet-scan'
   | 'exhausted-callbacks'
   | 'foreign-use'
@@ -51,8 +52,6 @@ export interface Warner {
 export interface FindingParts {
   readonly store: Store;
   readonly watcher: Watcher;
-  /** Said at every look when the file was found to be a copy at this start. */
-  readonly copied: string | undefined;
   readonly hasRoom: () => boolean;
   readonly others: readonly Warner[];
   /** Epoch milliseconds. */
@@ -70,17 +69,12 @@ export const textOf = ({ fact, hint = '' }: Finding): string => fact + hint;
 
 /** What is wrong now, in the order in which it is told. */
 export function findAlarms(parts: FindingParts, status: WatcherStatus): Finding[] {
-  const { store, hasRoom, copied } = parts;
+  const { store, hasRoom, now } = parts;
+  const copy = copyTold(store.catalog, now());
   return [
-    ...(copied === undefined
+    ...(copy === undefined
       ? []
-      : [
-          {
-            code: 'restored-database' as const,
-            since: copiedAt(store.catalog) || undefined,
-            fact: copied,
-          },
-        ]),
+      : [{ code: 'restored-database' as const, since: copy.at, fact: copy.text }]),
     ...(hasRoom()
       ? []
       : [
@@ -142,7 +136,7 @@ function trustFindings(servers: readonly ServerStatus[], server: string): Findin
     : [];
 }
 
-function findingsOf({ label, doubt, ban, certificateRefused, lastError }: ServerStatus): Finding[] {
+function findingsOf({ label, doubt, ban, refused, lastError }: ServerStatus): Finding[] {
   const found: Finding[] = [];
   if (doubt !== undefined) {
     found.push({ code: 'server-doubt', subject: label, fact: `${label} is in doubt: ${doubt}` });
@@ -152,9 +146,12 @@ function findingsOf({ label, doubt, ban, certificateRefused, lastError }: Server
     const fact = `${label} lied and is banned until ${until}: ${ban.reason}`;
     found.push({ code: 'server-banned', subject: label, fact });
   }
-  if (certificateRefused) {
+  if (refused !== undefined) {
     const fact = `${label} is refused: ${lastError}`;
-    const hint = `; if that is right, accept it with \`paygate servers forget ${label}\``;
+    const hint =
+      refused.shown === undefined
+        ? '; if that is right, name the new one in --electrum'
+        : `; if that is right, accept it with \`paygate servers accept ${label} ${refused.shown}\``;
     found.push({ code: 'changed-certificate', subject: label, fact, hint });
   }
   return found;
@@ -168,6 +165,15 @@ function paymentFindings({ store, now }: FindingParts): Finding[] {
       code: 'reversed-payment',
       since: reversed.firstAt,
       fact: `${reversed.count} payment(s) were taken back in the last 7 days after 1 or 2 was told`,
+    });
+  }
+  const fallen = store.ledger.fallen();
+  if (fallen.count > 0) {
+    found.push({
+      code: 'fallen-payment',
+      since: fallen.firstAt,
+      fact: `${fallen.count} payment(s) are in no block any more after 1 or 2 was told: the chain was reorganised`,
+      hint: '; the shop was told 0: deliver nothing for them until they are told as 2 again',
     });
   }
   const scanning = store.catalog.wallets().filter(({ scannedAt }) => scannedAt === null).length;

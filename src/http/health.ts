@@ -17,6 +17,8 @@ export interface ServerHealth {
   readonly certificate?: 'valid' | 'pinned';
   /** It shows another certificate than the known one, which only a person can accept. */
   readonly certificate_refused?: true;
+  /** SHA-256 of the refused one, where it can be accepted. */
+  readonly certificate_shown?: string;
   /** SHA-256 of the pinned certificate. */
   readonly pin?: string;
   /** Why it is not counted on though it is connected. */
@@ -88,7 +90,8 @@ const serverHealth = (status: ServerStatus): ServerHealth => ({
   ...(status.connectedSince !== undefined && { connected_since: seconds(status.connectedSince) }),
   ...(status.trust !== undefined && { certificate: status.trust.kind }),
   ...(status.trust?.kind === 'pinned' && { pin: status.trust.sha256 }),
-  ...(status.certificateRefused && { certificate_refused: true as const }),
+  ...(status.refused && { certificate_refused: true as const }),
+  ...(status.refused?.shown !== undefined && { certificate_shown: status.refused.shown }),
   ...(status.doubt !== undefined && { doubt: status.doubt }),
   ...(status.ban !== undefined && {
     banned_until: seconds(status.ban.until),

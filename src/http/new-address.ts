@@ -90,9 +90,12 @@ function storeFor(
   key: Key,
   { match_callback, match_account }: Query,
 ): { readonly id: number; readonly walletId: number } {
+  const accountOf = (walletId: number | null) =>
+    // Read only where it is asked for: this is done for each address.
+    walletId === null || !match_account ? null : store.catalog.wallet(walletId).account;
   const candidates = storesOf(store, key).map((each) => ({
     ...each,
-    account: each.walletId === null ? null : store.catalog.wallet(each.walletId).account,
+    account: accountOf(each.walletId),
   }));
   const { walletId, ...chosen } = chooseStore(candidates, {
     ...(match_callback ? { callback: match_callback } : {}),

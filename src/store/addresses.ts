@@ -1,9 +1,9 @@
 // Addresses of the wallets' external branches: derived ahead, issued once, never recycled.
 // Every rise of a wallet's counter goes through `advance`, which announces it to the mark.
 
-import { and, count, desc, eq, max, type SQL, sql } from 'drizzle-orm';
+import { and, count, desc, eq, gte, lt, max, type SQL, sql } from 'drizzle-orm';
 import type { Scripthash } from '../bitcoin/ids.ts';
-import { deriveAddress, type WalletKey } from '../bitcoin/keychain.ts';
+import { type DerivedAddress, deriveAddress, type WalletKey } from '../bitcoin/keychain.ts';
 import { markName } from '../domain/allocation.ts';
 import { PaygateError } from '../errors.ts';
 import type { Catalog, WalletRow } from './catalog.ts';
@@ -21,6 +21,11 @@ export interface Issued {
   readonly derivationIndex: number;
   /** Epoch milliseconds. */
   readonly issuedAt: number;
+}
+
+/** An index of a wallet's external branch, and what it derives to. */
+export interface DerivedIndex extends DerivedAddress {
+  readonly index: number;
 }
 
 export interface Addresses extends WatchedPages {
@@ -41,6 +46,10 @@ export interface Addresses extends WatchedPages {
   issuedAs(id: number): Issued | undefined;
   /** Derives addresses in advance up to (not including) the index; answers the new ones. */
   deriveAhead(tx: Tx, walletId: number, until: number): Scripthash[];
+  /** Keeps what was derived in advance outside of any transaction. */
+  keepAhead(tx: Tx, walletId: number, derived: readonly DerivedIndex[]): void;
+  /** What is derived ahead from an index on, up to (not including) another. */
+  ahead(walletId: number, from: number, until: number): Scripthash[];
   /** How far addresses are derived: the first index without one. */
   derivedUntil(walletId: number): number;
   /**
@@ -74,6 +83,14 @@ export function createAddresses(
   floorOf: (wallet: string) => number,
 ): Addresses {
   const statements = prepare(orm);
+  const names = new Map<string, string>();
+
+  /** What the mark calls a wallet, found once: it is a hash. */
+  function nameOf({ descriptor }: WalletRow): string {
+    const name = names.get(descriptor) ?? markName(descriptor);
+    names.set(descriptor, name);
+    return name;
+  }
 
   /** The row of an index, derived now if need be; undefined where no such child exists. */
   function rowAt(walletId: number, index: number): AddressRow | undefined {
@@ -85,7 +102,7 @@ export function createAddresses(
 
   function advance(tx: Tx, wallet: WalletRow, to: number): void {
     if (to <= wallet.nextIndex) return;
-    const name = markName(wallet.descriptor);
+    const name = nameOf(wallet);
     // The mark keeps what it knows while a wallet is on the way to its floor.
     tx.raise(name, wallet.nextIndex, Math.max(to, floorOf(name)));
     statements.setNextIndex.run({ walletId: wallet.id, nextIndex: to });
@@ -109,7 +126,7 @@ export function createAddresses(
     issue(tx, now, walletId, storeId) {
       const wallet = catalog.wallet(walletId);
       if (wallet.scannedAt === null) throw notYet('scanned for used addresses');
-      if (wallet.nextIndex < floorOf(markName(wallet.descriptor))) {
+      if (wallet.nextIndex < floorOf(nameOf(wallet))) {
         throw notYet('brought behind what it issued before');
       }
       let index = wallet.nextIndex;
@@ -131,9 +148,12 @@ export function createAddresses(
       }
       return derived;
     },
+    keepAhead(_tx, walletId, derived) {
+      for (const each of derived) insert(statements, walletId, each);
+    },
     derivedUntil: (walletId) => derivedUntil(statements, catalog, walletId),
     skip,
-    floor: (walletId) => floorOf(markName(catalog.wallet(walletId).descriptor)),
+    floor: (walletId) => floorOf(nameOf(catalog.wallet(walletId))),
     requireScan: () => void orm.update(wallets).set({ scannedAt: null }).run(),
     finishScan(_tx, now, walletId, nextIndex) {
       // A copy may have skipped further meanwhile, and a counter never falls.
@@ -165,6 +185,8 @@ const readersOf = (statements: Statements) =>
       const row = statements.byId.get({ id });
       return row && issuedOf(row);
     },
+    ahead: (walletId, from, until) =>
+      statements.ahead.all({ walletId, from, until }).map(({ scripthash }) => scripthash),
     isUsed: (walletId) => statements.firstUsed.get({ walletId }) !== undefined,
     byScripthash: (scripthash) => statements.byScripthash.get({ scripthash }),
     countIssued: () => statements.countIssued.get()?.count ?? 0,
@@ -217,6 +239,22 @@ function prepare(orm: Orm) {
         scripthash: value('scripthash'),
         origin: 'ahead',
       })
+      // A request may have needed the index before what was derived in advance came here.
+      .onConflictDoNothing({
+        target: [addresses.walletId, addresses.branch, addresses.derivationIndex],
+      })
+      .prepare(),
+    ahead: orm
+      .select({ scripthash: addresses.scripthash })
+      .from(addresses)
+      .where(
+        and(
+          inWallet,
+          eq(addresses.origin, 'ahead'),
+          gte(addresses.derivationIndex, sql.placeholder('from')),
+          lt(addresses.derivationIndex, sql.placeholder('until')),
+        ),
+      )
       .prepare(),
     newest: prepareNewest(orm),
     ...prepareGaps(orm),
@@ -310,9 +348,13 @@ function insertDerived(
 ): Scripthash | undefined {
   const derived = deriveAddress(key, external, index);
   if (derived === undefined) return undefined;
-  const { address, script, scripthash } = derived;
-  statements.insert.run({ walletId, index, address, script: Buffer.from(script), scripthash });
-  return scripthash;
+  insert(statements, walletId, { ...derived, index });
+  return derived.scripthash;
+}
+
+function insert({ insert }: Statements, walletId: number, derived: DerivedIndex): void {
+  const { index, address, script, scripthash } = derived;
+  insert.run({ walletId, index, address, script: Buffer.from(script), scripthash });
 }
 
 function onlyStoreOf(orm: Orm, walletId: number): number | null {

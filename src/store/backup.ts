@@ -6,7 +6,6 @@ import {
   closeSync,
   createReadStream,
   existsSync,
-  mkdirSync,
   openSync,
   readdirSync,
   renameSync,
@@ -15,7 +14,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { PaygateError, reasonOf } from '../errors.ts';
-import { syncPath } from './disk.ts';
+import { makeFolder, ownAsFolder, syncPath } from './disk.ts';
 import type { Sqlite } from './driver.ts';
 
 /** How many pages are copied until the next turn of the event loop; throws to give up. */
@@ -31,10 +30,10 @@ export function backupFolder(databasePath: string): string {
   return name === 'paygate.db' ? folder : join(folder, name);
 }
 
-/** Makes the folder, for its user alone. */
+/** Makes the folder, for the database's user alone. */
 export function makeBackupFolder(databasePath: string): string {
   const folder = backupFolder(databasePath);
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeFolder(folder);
   return folder;
 }
 
@@ -74,6 +73,7 @@ export async function writeBackup(sqlite: Sqlite, target: string, pace: Pace): P
     // The driver would make it readable for more than its user, for a moment.
     closeSync(openSync(fresh, 'wx', 0o600));
     await sqlite.backup(fresh, { progress: pace });
+    ownAsFolder(fresh);
     syncPath(fresh);
     renameSync(fresh, target);
     syncPath(dirname(target));
@@ -109,6 +109,7 @@ export function keepBeforeUpdate(sqlite: Sqlite, path: string): void {
       rmSync(fresh);
       return;
     }
+    ownAsFolder(fresh);
     syncPath(fresh);
     renameSync(fresh, target);
     syncPath(dirname(target));

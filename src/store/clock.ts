@@ -9,8 +9,7 @@ import type { Headers } from './headers.ts';
  * @returns what shows that the clock is wrong, in words
  */
 export const clockFaultOf = (
-  { headers }: { readonly headers: Pick<Headers, 'tip'> },
+  { headers }: { readonly headers: Pick<Headers, 'tipTime'> },
   now: number,
   releasedAt = 0,
-): string | undefined =>
-  clockFault(now, { releasedAt, newestBlockTime: headers.tip()?.header.time });
+): string | undefined => clockFault(now, { releasedAt, newestBlockTime: headers.tipTime() });

@@ -10,6 +10,7 @@ import { type BetterSQLite3Database, drizzle } from 'drizzle-orm/better-sqlite3'
 import type { Raise } from '../domain/allocation.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
 import { keepBeforeUpdate, type Pace, writeBackup } from './backup.ts';
+import { ownAs } from './disk.ts';
 import { openSqlite, type Sqlite } from './driver.ts';
 import { applicationId, inspectFile } from './file.ts';
 import { migrate } from './migrate.ts';
@@ -72,6 +73,8 @@ interface Job {
 
 /** How many writes may share a commit, so that the event loop is never held for long. */
 const groupLimit = 500;
+/** Turns of the event loop in which no further write comes, after which none is waited for. */
+const quietTurns = 200;
 /** How long a write waits for another process's transaction. */
 const busyTimeoutMs = 5_000;
 
@@ -104,6 +107,7 @@ function make(path: string): void {
     sqlite.pragma(`application_id = ${applicationId}`);
     sqlite.close();
     open(fresh).close();
+    ownAs(fresh, dirname(path));
     linkSync(fresh, path);
   } catch (error) {
     // Another process was first: its file is as good.
@@ -125,11 +129,15 @@ function open(path: string): Sqlite {
   }
 }
 
-/** `synchronous` must follow `journal_mode`: the driver's WAL default is NORMAL, which loses commits. */
+/**
+ * `synchronous` must follow `journal_mode`: the driver's WAL default is NORMAL, which loses commits. What a
+ * savepoint might have to undo is kept in memory: on disk it is a file of pages, written for nearly every job.
+ */
 function setPragmas(sqlite: Sqlite): void {
   sqlite.pragma('journal_mode = WAL');
   sqlite.pragma('synchronous = FULL');
   sqlite.pragma('wal_autocheckpoint = 0');
+  sqlite.pragma('temp_store = MEMORY');
   sqlite.pragma('foreign_keys = ON');
   sqlite.pragma('trusted_schema = OFF');
 }
@@ -221,6 +229,7 @@ function createWriter(sqlite: Sqlite, options: DatabaseOptions): Writer {
   const undo = sqlite.prepare('ROLLBACK TO job');
   let queue: Job[] = [];
   let scheduled = false;
+  let lastGroup = 1;
 
   function runJob(job: Job, raises: Raise[]): () => void {
     const own: Raise[] = [];
@@ -262,11 +271,22 @@ function createWriter(sqlite: Sqlite, options: DatabaseOptions): Writer {
     }
   }
 
+  /**
+   * Those who were answered together ask again together, but not all in one turn. Without a wait the first of
+   * them would have a commit for themselves, and all others wait for it and then for their own.
+   */
+  function gather(known: number, quiet: number): void {
+    const { length } = queue;
+    if (length >= lastGroup || quiet === quietTurns) flush();
+    else setImmediate(() => gather(length, length > known ? 0 : quiet + 1));
+  }
+
   function flush(): void {
     const jobs = queue.slice(0, groupLimit);
     queue = queue.slice(groupLimit);
     scheduled = queue.length > 0;
-    if (scheduled) setImmediate(flush);
+    lastGroup = jobs.length;
+    if (scheduled) setImmediate(() => gather(0, 0));
     runGroup(jobs);
   }
 
@@ -275,7 +295,7 @@ function createWriter(sqlite: Sqlite, options: DatabaseOptions): Writer {
       queue.push({ work, resolve: resolve as (result: unknown) => void, reject });
       if (scheduled) return;
       scheduled = true;
-      setImmediate(flush);
+      setImmediate(() => gather(0, 0));
     });
   }
 

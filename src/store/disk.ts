@@ -1,7 +1,20 @@
 // What must last: a file's bytes, and the names that stand in a folder, which the kernel syncs as it does
-// a file.
+// a file. How much room must stay. And whose it is: what root makes among the files of a service must be the service's.
 
-import { closeSync, fsyncSync, openSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  lchownSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  statSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
+
+/** Below this much free disk no address is issued and no snapshot taken: what is owed must still find room. */
+export const diskFloorBytes = 64 * 1024 * 1024;
 
 /** Of a file or a folder: what was written, made or renamed there survives a power loss. */
 export function syncPath(path: string): void {
@@ -11,4 +24,30 @@ export function syncPath(path: string): void {
   } finally {
     closeSync(descriptor);
   }
+}
+
+/**
+ * Gives what root has made to the owner of another file or folder; of anybody else it stays. Where a link stands there by
+ * now, the link is given away and not what it leads to.
+ */
+export function ownAs(path: string, like: string): void {
+  const { uid, gid } = statSync(like);
+  if (lstatSync(path).uid === uid) return;
+  try {
+    lchownSync(path, uid, gid);
+  } catch (error) {
+    // Nobody else may, and not every file system knows owners.
+    if ((error as NodeJS.ErrnoException).code !== 'EPERM') throw error;
+  }
+}
+
+export const ownAsFolder = (path: string): void => ownAs(path, dirname(path));
+
+/** A folder for its user alone, who is the owner of the one around it; and those around it. */
+export function makeFolder(folder: string): void {
+  if (existsSync(folder)) return;
+  makeFolder(dirname(folder));
+  // Another process may be first.
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  ownAsFolder(folder);
 }

@@ -6,6 +6,7 @@ import { closeSync, existsSync, openSync, readFileSync, readSync, statSync } fro
 import { dirname } from 'node:path';
 import SqliteDatabase from 'better-sqlite3';
 import { PaygateError, reasonOf } from '../errors.ts';
+import { ownAsFolder } from './disk.ts';
 import { openSqlite, type Sqlite } from './driver.ts';
 import { markPath } from './highwater.ts';
 import { migrations } from './migrations.ts';
@@ -122,6 +123,7 @@ export function lockForServer(path: string): { release(): void } {
   let lock: Sqlite | undefined;
   try {
     lock = openSqlite(`${path}.lock`, { timeout: 0 });
+    ownAsFolder(`${path}.lock`);
     lock.exec('BEGIN EXCLUSIVE');
   } catch (error) {
     lock?.close();

@@ -2,7 +2,7 @@
 // work; exactly one header of each height may carry it, which the file itself enforces.
 
 import { and, desc, eq, gt, sql } from 'drizzle-orm';
-import { bitsToTarget, parseHeader } from '../bitcoin/header.ts';
+import { bitsToTarget, headerTime, readHeader } from '../bitcoin/header.ts';
 import type { BlockHash } from '../bitcoin/ids.ts';
 import {
   type Checkpoint,
@@ -23,6 +23,10 @@ type HeaderRow = typeof headers.$inferSelect;
 export interface Headers {
   /** The end of the best chain; undefined before the first header was stored. */
   tip(): ChainHeader | undefined;
+  /** Its height alone, which each decision on a payment asks for. */
+  tipHeight(): number | undefined;
+  /** When its miner says that it was found, epoch seconds. */
+  tipTime(): number | undefined;
   bestAt(height: number): ChainHeader | undefined;
   /** The hash alone, which is all that a proof is checked against. */
   bestHashAt(height: number): BlockHash | undefined;
@@ -52,6 +56,11 @@ export function createHeaders(orm: Orm): Headers {
 
   return {
     tip: () => read(statements.tip.get()),
+    tipHeight: () => statements.tipHeight.get()?.height,
+    tipTime() {
+      const row = statements.tipRaw.get();
+      return row && headerTime(row.raw);
+    },
     bestAt: at,
     bestHashAt: (height) => statements.bestHashAt.get({ height })?.hash,
     byHash,
@@ -74,8 +83,23 @@ function prepare(orm: Orm) {
   const best = sql`${headers.onBest} = 1`;
   const atHeight = and(best, eq(headers.height, sql.placeholder('height')));
   const hasHash = eq(headers.hash, sql.placeholder('hash'));
+  const highest = desc(headers.height);
   return {
-    tip: orm.select().from(headers).where(best).orderBy(desc(headers.height)).limit(1).prepare(),
+    tip: orm.select().from(headers).where(best).orderBy(highest).limit(1).prepare(),
+    tipHeight: orm
+      .select({ height: headers.height })
+      .from(headers)
+      .where(best)
+      .orderBy(highest)
+      .limit(1)
+      .prepare(),
+    tipRaw: orm
+      .select({ raw: headers.raw })
+      .from(headers)
+      .where(best)
+      .orderBy(highest)
+      .limit(1)
+      .prepare(),
     bestAt: orm.select().from(headers).where(atHeight).prepare(),
     bestHashAt: orm.select({ hash: headers.hash }).from(headers).where(atHeight).prepare(),
     byHash: orm.select().from(headers).where(hasHash).prepare(),
@@ -102,7 +126,7 @@ function prepare(orm: Orm) {
 function read(row: HeaderRow | undefined): ChainHeader | undefined {
   if (row === undefined) return undefined;
   return {
-    header: parseHeader(row.raw),
+    header: readHeader(row.raw, row.hash),
     height: row.height,
     work: BigInt(`0x${row.work.toString('hex')}`),
   };

@@ -14,7 +14,6 @@ import {
   fdatasyncSync,
   fstatSync,
   fsyncSync,
-  mkdirSync,
   openSync,
   readFileSync,
   renameSync,
@@ -26,7 +25,7 @@ import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
 import type { MarkReading, Raise } from '../domain/allocation.ts';
 import { PaygateError } from '../errors.ts';
-import { syncPath } from './disk.ts';
+import { makeFolder, ownAsFolder, syncPath } from './disk.ts';
 
 const markBytes = 65_536;
 const machineIdFile = '/etc/machine-id';
@@ -181,7 +180,7 @@ interface MarkFile {
 }
 
 function createMark(path: string, identity: Omit<Identity, 'markInode'>, lines: string): MarkFile {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  makeFolder(dirname(path));
   const fresh = `${path}.new`;
   const descriptor = openSync(fresh, 'w', 0o600);
   const markInode = String(fstatSync(descriptor, { bigint: true }).ino);
@@ -189,6 +188,7 @@ function createMark(path: string, identity: Omit<Identity, 'markInode'>, lines: 
   const bytes = Buffer.alloc(Math.max(markBytes, 2 * text.length));
   let end = bytes.write(text);
   try {
+    ownAsFolder(fresh);
     writeAll(descriptor, bytes, 0);
     fsyncSync(descriptor);
     renameSync(fresh, path);

@@ -7,6 +7,17 @@ import { addresses, headers, payments, stores, transactions } from './schema.ts'
 export type PaymentRow = typeof payments.$inferSelect;
 export type LedgerStatements = ReturnType<typeof prepareLedger>;
 
+/** Payments, and when the first of them came to be so, epoch milliseconds. */
+export interface Counted {
+  readonly count: number;
+  readonly firstAt: number | undefined;
+}
+
+export const counted = (row?: { count: number; firstAt: number | null }): Counted => ({
+  count: row?.count ?? 0,
+  firstAt: row?.firstAt ?? undefined,
+});
+
 const value = (name: string): SQL => sql`${sql.placeholder(name)}`;
 
 export const prepareLedger = (orm: Orm) => ({
@@ -58,14 +69,6 @@ function preparePayments(orm: Orm) {
       .set({ replacedBy: value('replacedBy') })
       .where(eq(payments.id, sql.placeholder('id')))
       .prepare(),
-    reversals: orm
-      .select({ count: count(), firstAt: min(payments.changedAt) })
-      .from(payments)
-      .where(
-        sql`${payments.state} = 'dropped' and ${payments.changedAt} > ${sql.placeholder('since')}
-          and (${payments.status} <> 0 or ${payments.cycle} > 0)`,
-      )
-      .prepare(),
     maturing: orm
       .select({ id: payments.id })
       .from(payments)
@@ -100,6 +103,20 @@ function preparePaymentCounts(orm: Orm) {
       .select({ state: payments.state, count: count() })
       .from(payments)
       .groupBy(payments.state)
+      .prepare(),
+    reversals: orm
+      .select({ count: count(), firstAt: min(payments.changedAt) })
+      .from(payments)
+      .where(
+        sql`${payments.state} = 'dropped' and ${payments.changedAt} > ${sql.placeholder('since')}
+          and (${payments.status} <> 0 or ${payments.cycle} > 0)`,
+      )
+      .prepare(),
+    fallen: orm
+      .select({ count: count(), firstAt: min(payments.changedAt) })
+      .from(payments)
+      // Nothing but 1 or 2 is taken back by a 0.
+      .where(sql`${payments.state} = 'unconfirmed' and ${payments.cycle} > 0`)
       .prepare(),
   };
 }

@@ -28,7 +28,13 @@ import type { Catalog, StoreRow } from './catalog.ts';
 import type { Orm, Tx } from './database.ts';
 import type { Headers } from './headers.ts';
 import { readHold } from './hold.ts';
-import { type LedgerStatements, type PaymentRow, prepareLedger } from './ledger-statements.ts';
+import {
+  type Counted,
+  counted,
+  type LedgerStatements,
+  type PaymentRow,
+  prepareLedger,
+} from './ledger-statements.ts';
 import type { Outbox } from './outbox.ts';
 import type { AddressOrigin } from './schema.ts';
 
@@ -105,7 +111,9 @@ export interface Ledger {
   toBroadcast(seenAfter: number, broadcastBefore: number, limit: number): Txid[];
   noteBroadcast(tx: Tx, now: number, txid: Txid): void;
   /** How many payments were taken back since a time, after the shop was told 1 or 2, and when the first. */
-  reversals(since: number): { readonly count: number; readonly firstAt: number | undefined };
+  reversals(since: number): Counted;
+  /** How many payments wait for a block again now, after the shop was told 1 or 2, and since when. */
+  fallen(): Counted;
   /** How many payments are in each state that has any. Goes through an index of all of them. */
   countByState(): [PaymentState, number][];
 }
@@ -164,9 +172,9 @@ class SqlLedger implements Ledger {
   }
 
   maturing(): number[] {
-    const tip = this.#parts.headers.tip();
-    if (tip === undefined) return [];
-    const settledBelow = tip.height - settledDepth + 1;
+    const tipHeight = this.#parts.headers.tipHeight();
+    if (tipHeight === undefined) return [];
+    const settledBelow = tipHeight - settledDepth + 1;
     return this.#statements.maturing.all({ settledBelow }).map(({ id }) => id);
   }
 
@@ -198,9 +206,12 @@ class SqlLedger implements Ledger {
     this.#statements.setBroadcast.run({ txid, now });
   }
 
-  reversals(since: number): { count: number; firstAt: number | undefined } {
-    const { count = 0, firstAt } = this.#statements.reversals.get({ since }) ?? {};
-    return { count, firstAt: firstAt ?? undefined };
+  reversals(since: number): Counted {
+    return counted(this.#statements.reversals.get({ since }));
+  }
+
+  fallen(): Counted {
+    return counted(this.#statements.fallen.get());
   }
 
   countByState(): [PaymentState, number][] {
@@ -267,10 +278,10 @@ class SqlLedger implements Ledger {
 
   #factOf(block: Block | null, current: Payment | undefined): Fact | undefined {
     if (block !== null) {
-      const tip = this.#parts.headers.tip();
+      const tipHeight = this.#parts.headers.tipHeight();
       // The chain may have moved since the proof: then the header that moved it brings us back.
-      if (tip === undefined || !this.#isOnBest(block)) return undefined;
-      return { kind: 'proven', block, depth: depthOf(block.height, tip.height) };
+      if (tipHeight === undefined || !this.#isOnBest(block)) return undefined;
+      return { kind: 'proven', block, depth: depthOf(block.height, tipHeight) };
     }
     const known = current?.block;
     return { kind: 'mempool', blockLeft: known ? !this.#isOnBest(known) : false };

@@ -6,7 +6,7 @@
 // free or a log stands alone, which every start refuses. Nothing is deleted: what was there before lies in
 // the folder of backups.
 
-import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, renameSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { olderThan } from '../domain/allocation.ts';
 import { PaygateError } from '../errors.ts';
@@ -14,7 +14,7 @@ import type { Addresses } from './addresses.ts';
 import { backupFolder } from './backup.ts';
 import type { Catalog } from './catalog.ts';
 import { checkFile, copyWithLog, type FileReport, refuseForeign } from './check.ts';
-import { syncPath } from './disk.ts';
+import { makeFolder, ownAsFolder, syncPath } from './disk.ts';
 import { openSqlite } from './driver.ts';
 import { lockForServer } from './file.ts';
 import { type Highwater, openHighwater } from './highwater.ts';
@@ -63,7 +63,7 @@ function refuseInUse(backup: string): void {
   if (existsSync(`${backup}.lock`)) lockForServer(backup).release();
 }
 
-/** Moves the log of a copy into its file: what is restored is one complete file. */
+/** Moves the log of a copy into its file: what is restored is one complete file, of the database's user. */
 function fold(path: string): void {
   const sqlite = openSqlite(path);
   try {
@@ -71,6 +71,7 @@ function fold(path: string): void {
   } finally {
     sqlite.close();
   }
+  ownAsFolder(path);
   syncPath(path);
 }
 
@@ -97,7 +98,7 @@ function instanceOf(path: string): string | undefined {
 function moveAside(path: string, folder: string): string | undefined {
   const present = ['', '-wal', '-shm'].filter((end) => existsSync(`${path}${end}`));
   if (present.length === 0) return undefined;
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeFolder(folder);
   for (const end of present) renameSync(`${path}${end}`, join(folder, `${basename(path)}${end}`));
   syncPath(folder);
   syncPath(dirname(path));

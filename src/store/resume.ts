@@ -13,13 +13,6 @@ const derivedAtOnce = 100;
 /** How often that says how far it is: about every second. */
 const progressEvery = 1_000;
 
-export interface Resumed {
-  /** The warning for the operator where the file is a copy. */
-  readonly copied: string | undefined;
-  /** Where wallets go on that this file does not know, should they be added again, by their names. */
-  readonly floors: ReadonlyMap<string, number>;
-}
-
 export const countersOf = ({
   catalog,
   addresses,
@@ -31,12 +24,15 @@ export const countersOf = ({
     used: addresses.isUsed(id),
   }));
 
-/** Goes on where the counters must go on, and says so when the file is a copy of another. */
+/**
+ * Goes on where the counters must go on, and notes in the file when it is a copy of another.
+ * @returns where wallets go on that this file does not know, should they be added again, by their names
+ */
 export async function resumeCounters(
   store: Store,
   mark: Highwater,
   world: Pick<World, 'now' | 'log'>,
-): Promise<Resumed> {
+): Promise<ReadonlyMap<string, number>> {
   const { catalog, addresses, database } = store;
   const resumption = resume(countersOf(store), mark.reading, (walletId) =>
     blindSkipAt(issuingRate(store, walletId, world.now())),
@@ -50,14 +46,16 @@ export async function resumeCounters(
   await database.write((tx) => {
     for (const { walletId, to } of skips) addresses.skip(tx, world.now(), walletId, to);
     for (const { wallet, from, to } of lost) tx.raise(wallet, from, to);
-    if (resumption.kind === 'copy') noteCopied(tx, catalog, world.now());
+    if (resumption.kind === 'copy') {
+      noteCopied(tx, catalog, world.now(), warningOf(resumption.reason, skips));
+    }
   });
   mark.raise([]);
-  const floors = new Map(lost.map(({ wallet, to }) => [wallet, to]));
-  if (resumption.kind === 'continue') return { copied: undefined, floors };
-  const { reason } = resumption;
-  world.log.warn('this database is a copy, indexes were skipped', { reason, skips });
-  return { copied: warningOf(reason, skips), floors };
+  if (resumption.kind === 'copy') {
+    const { reason } = resumption;
+    world.log.warn('this database is a copy, indexes were skipped', { reason, skips });
+  }
+  return new Map(lost.map(({ wallet, to }) => [wallet, to]));
 }
 
 /** What a skip takes, in parts: all of it at once would leave a stop unheard for seconds. */

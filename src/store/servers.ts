@@ -26,6 +26,8 @@ export interface Servers {
   all(): RememberedServer[];
   trust(label: string): ServerTrust | undefined;
   learn(label: string, trust: ServerTrust, now: number): Promise<void>;
+  /** Pins what a person has accepted in place of what is known; false where nothing is. */
+  accept(tx: Tx, label: string, sha256: string, now: number): boolean;
   ban(label: string): Ban | undefined;
   setBan(label: string, ban: Ban, now: number): Promise<void>;
   /** Ends a ban; what is known of the certificate stays. */
@@ -54,6 +56,12 @@ export function createServers({ orm, write }: Pick<Database, 'orm' | 'write'>): 
         pinSha256: trust.kind === 'pinned' ? trust.sha256 : null,
         learnedAt: now,
       }),
+    accept: (_tx, label, sha256, now) =>
+      orm
+        .update(servers)
+        .set({ trust: 'pinned', pinSha256: sha256, learnedAt: now })
+        .where(and(eq(servers.label, label), isNotNull(servers.trust)))
+        .run().changes > 0,
     ban: (label) => banOf(find(label)),
     setBan: (label, { until, reason }, now) =>
       put({ label, bannedUntil: until, banReason: reason, learnedAt: now }),

@@ -6,8 +6,28 @@ import type { Tx } from './database.ts';
 /** When the file was last found to be a copy of another one, epoch milliseconds; 0 for never. */
 export const copiedAt = (catalog: Catalog): number => Number(catalog.setting('copied_at') ?? 0);
 
-export const noteCopied = (tx: Tx, catalog: Catalog, now: number): void =>
+/** How long it is told that the file is a copy, where nobody says that he has read it. */
+const copyToldMs = 30 * 86_400_000;
+
+/** @param text what the operator is to know of it */
+export function noteCopied(tx: Tx, catalog: Catalog, now: number, text: string): void {
   catalog.putSetting(tx, 'copied_at', String(now));
+  catalog.putSetting(tx, 'copied_text', text);
+}
+
+/** What is still to be told of it, and since when it is so, epoch milliseconds. */
+export function copyTold(
+  catalog: Catalog,
+  now: number,
+): { readonly at: number; readonly text: string } | undefined {
+  const text = catalog.setting('copied_text') ?? '';
+  const at = copiedAt(catalog);
+  return text === '' || now - at > copyToldMs ? undefined : { at, text };
+}
+
+/** The operator has read it. */
+export const dismissCopy = (tx: Tx, catalog: Catalog): void =>
+  catalog.putSetting(tx, 'copied_text', '');
 
 /** When a shop first answered a test callback well, epoch milliseconds; undefined for never. */
 export function testedAt(catalog: Pick<Catalog, 'setting'>): number | undefined {

@@ -3,9 +3,10 @@
 
 import { and, count, desc, eq, gt, lt, max, type SQL, sql } from 'drizzle-orm';
 import type { Scripthash } from '../bitcoin/ids.ts';
+import { furthestWatched } from '../domain/allocation.ts';
 import type { StatusHash } from '../domain/history.ts';
 import type { Orm } from './database.ts';
-import { addresses, payments } from './schema.ts';
+import { addresses, payments, wallets } from './schema.ts';
 
 export interface Watched {
   readonly id: number;
@@ -17,7 +18,9 @@ export interface Watched {
 
 /** Newest first. */
 export interface WatchedPages {
-  /** All, below an id. */
+  /** Derived ahead, and the next that their wallets will issue. */
+  near(): Watched[];
+  /** All that is not only derived ahead, below an id. */
   watched(beforeId: number, limit: number): Watched[];
   /** How many there are, however they came here. */
   count(): number;
@@ -35,6 +38,7 @@ export interface WatchedPages {
 export function createWatchedPages(orm: Orm): WatchedPages {
   const statements = prepare(orm);
   return {
+    near: () => statements.near.all(),
     watched: (beforeId, limit) => statements.watched.all({ beforeId, limit }),
     count: () => statements.count.get()?.count ?? 0,
     given: (beforeId, limit) => statements.given.all({ beforeId, limit }),
@@ -62,7 +66,7 @@ function prepare(orm: Orm) {
   const isRecent = gt(addresses.issuedAt, sql.placeholder('since'));
   // As in the index, else SQLite does not use it.
   const isUnsettled = sql`${payments.state} in ('unconfirmed', 'confirming', 'confirmed')`;
-  const page = (condition?: SQL) =>
+  const page = (condition: SQL) =>
     orm
       .select(fields)
       .from(addresses)
@@ -71,7 +75,14 @@ function prepare(orm: Orm) {
       .limit(sql.placeholder('limit'))
       .prepare();
   return {
-    watched: page(),
+    near: orm
+      .select(fields)
+      .from(wallets)
+      .innerJoin(addresses, and(eq(addresses.walletId, wallets.id), eq(addresses.origin, 'ahead')))
+      .where(lt(addresses.derivationIndex, sql`${wallets.nextIndex} + ${furthestWatched}`))
+      .orderBy(desc(addresses.id))
+      .prepare(),
+    watched: page(sql`${addresses.origin} <> 'ahead'`),
     given: page(sql`${addresses.origin} in ('issued', 'skipped')`),
     // No row is ever deleted: the newest id is their number.
     count: orm

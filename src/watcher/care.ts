@@ -8,7 +8,7 @@ import { reasonOf } from '../errors.ts';
 import type { Store } from '../store/open.ts';
 import type { Cancel, World } from '../world.ts';
 import type { Tasks } from './tasks.ts';
-import { tendWallets } from './wallets.ts';
+import { fillReserves, tendWallets } from './wallets.ts';
 
 export interface CareParts {
   readonly world: World;
@@ -37,8 +37,11 @@ export const createCare = (parts: CareParts): Care => new WalletCare(parts);
 
 class WalletCare implements Care {
   readonly #parts: CareParts;
+  readonly #watchedUntil = new Map<number, number>();
   #underWay = false;
   #again = false;
+  /** When somebody asked for an address, by the monotonic clock. */
+  #askedAt = Number.NEGATIVE_INFINITY;
   #stopped = false;
   #cancel: Cancel | undefined;
 
@@ -47,6 +50,11 @@ class WalletCare implements Care {
   }
 
   soon(): void {
+    this.#askedAt = this.#parts.world.monotonic();
+    this.#later();
+  }
+
+  #later(): void {
     this.#cancel ??= this.#parts.world.after(soonMs, () => this.now());
   }
 
@@ -77,7 +85,12 @@ class WalletCare implements Care {
     const { world } = this.#parts;
     const session = this.#parts.session();
     try {
-      await tendWallets({ ...this.#parts, isStopped: () => this.#stopped }, session);
+      const isStopped = () => this.#stopped;
+      const watchedUntil = this.#watchedUntil;
+      await tendWallets({ ...this.#parts, watchedUntil, isStopped }, session);
+      const isQuiet = () => world.monotonic() - this.#askedAt >= soonMs;
+      if (!isQuiet()) this.#later();
+      await fillReserves(this.#parts.store, () => isQuiet() && !this.#again && !isStopped());
     } catch (error) {
       world.log.warn('wallets could not be tended', { reason: reasonOf(error) });
       this.#cancel ??= world.after(retryMs, () => this.now());

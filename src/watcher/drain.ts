@@ -17,8 +17,8 @@ import type { Tasks } from './tasks.ts';
 import type { Verifier } from './verifier.ts';
 import type { CallWitness } from './witness.ts';
 
-/** Scripts worked on at once. */
-const scriptsAtOnce = 16;
+/** Scripts worked on at once for each request that may be in flight: the next one has come when there is room. */
+const scriptsARequest = 2;
 /** Payments in one commit: some 20 ms of work. */
 const recordedAtOnce = 200;
 
@@ -139,6 +139,7 @@ class DirtySet implements Drain {
   #pump(): void {
     const session = this.#session;
     if (session === undefined) return;
+    const scriptsAtOnce = scriptsARequest * session.window;
     for (const scripthash of this.#dirty) {
       if (this.#underWay.size >= scriptsAtOnce) return;
       if (this.#underWay.has(scripthash)) continue;

@@ -70,6 +70,7 @@ class SessionSubscriber implements Subscriber {
     const { addresses } = store;
     await this.#pages((last) => addresses.recent(since, last, pageSize));
     await this.#pages((last) => addresses.unsettled(last?.id ?? newest, pageSize));
+    await this.#pages((last) => (last === undefined ? addresses.near() : []));
     await this.#pages((last) => addresses.watched(last?.id ?? newest, pageSize));
   }
 

@@ -10,8 +10,8 @@
 // A `Lie` is thrown for what no honest server can say; the caller decides when to act on it.
 
 import { type Header, parseHeader, workOf } from '../bitcoin/header.ts';
-import type { Txid } from '../bitcoin/ids.ts';
-import { rootFromBranch } from '../bitcoin/merkle.ts';
+import type { BlockHash, Txid } from '../bitcoin/ids.ts';
+import { ProvenTree } from '../bitcoin/merkle.ts';
 import type { Checkpoint, Network } from '../bitcoin/network.ts';
 import { valuePaidTo } from '../bitcoin/transaction.ts';
 import {
@@ -86,6 +86,8 @@ const firstStepBack = 10;
 const stepFactor = 15;
 /** Parsed transactions kept, because one often pays several of our addresses. */
 const keptTransactions = 500;
+/** Blocks of whose trees is kept what was proven: 1 MB for 4,000 payments in one. */
+const keptTrees = 3;
 
 export const createVerifier = (options: VerifierOptions): Verifier => ({
   ...createSync(options),
@@ -203,21 +205,22 @@ function createProofs({
   const checkpoint = checkpointOf(network);
   const transaction = keepTransactions(keptTransactions);
   const standsAt = createTreeDepth(store.headers, transaction);
+  const treeOf = keepTrees(store);
   return {
     async prove(session, txid, height) {
       const before = store.headers.bestHashAt(height);
       if (before === undefined) {
-        const tip = store.headers.tip();
-        return { kind: tip === undefined || height > tip.height ? 'ahead' : 'unproven' };
+        const tipHeight = store.headers.tipHeight();
+        return { kind: tipHeight === undefined || height > tipHeight ? 'ahead' : 'unproven' };
       }
       if (height < checkpoint.height) return { kind: 'unproven' };
       const { branch, pos } = await session.merkle(txid, height);
-      const ours = store.headers.bestAt(height);
-      if (ours === undefined) return { kind: 'ahead' };
-      if (!matches(txid, branch, pos, ours.header)) {
+      const hash = store.headers.bestHashAt(height);
+      if (hash === undefined) return { kind: 'ahead' };
+      if (!matches(() => treeOf(hash)?.proves(txid, branch, pos))) {
         throw new Lie(`its branch for a transaction in block ${height} does not reach our header`);
       }
-      return { kind: 'proven', block: { height, hash: ours.header.hash }, depth: branch.length };
+      return { kind: 'proven', block: { height, hash }, depth: branch.length };
     },
     async checkDepth(session, { block, depth }, valueSat) {
       if (depth === undefined || valueSat <= proveDepthAboveSat) return;
@@ -351,10 +354,26 @@ function headerOf(raw: Uint8Array): Header {
   }
 }
 
-function matches(txid: Txid, branch: readonly string[], pos: number, header: Header): boolean {
+function matches(proves: () => boolean | undefined): boolean {
   try {
-    return Buffer.compare(rootFromBranch(txid, branch, pos), header.merkleRoot) === 0;
+    return proves() === true;
   } catch (error) {
     throw new Lie(reasonOf(error));
   }
+}
+
+/** The trees of the blocks that were proven in last; a block is what its hash says, whichever chain it is on. */
+function keepTrees({ headers }: Store): (block: BlockHash) => ProvenTree | undefined {
+  const trees = new Map<BlockHash, ProvenTree>();
+  return (block) => {
+    const known = trees.get(block);
+    if (known !== undefined) return known;
+    const header = headers.byHash(block)?.header;
+    if (header === undefined) return undefined;
+    const tree = new ProvenTree(header.merkleRoot);
+    const [oldest] = trees.keys();
+    if (oldest !== undefined && trees.size >= keptTrees) trees.delete(oldest);
+    trees.set(block, tree);
+    return tree;
+  };
 }

@@ -1,12 +1,14 @@
 // A wallet's care: what it skips when a restored file lost it and it is added again; the scan, which finds
 // where its used addresses end (the first one, and that of a copied file beyond what it skipped); and the
-// addresses that are derived ahead so that issuing one finds it ready and watched.
+// addresses that are derived ahead so that issuing one finds it ready and watched, and, where a wallet issues
+// much, a reserve behind them that is derived in quiet times and watched when its turn comes.
 
 import type { Scripthash } from '../bitcoin/ids.ts';
 import { deriveAddress } from '../bitcoin/keychain.ts';
-import { blindSkip, lookahead, scanGap } from '../domain/allocation.ts';
+import { blindSkip, furthestWatched, lookahead, reserveOf, scanGap } from '../domain/allocation.ts';
 import { ServerError } from '../electrum/framing.ts';
 import type { Session } from '../electrum/session.ts';
+import type { DerivedIndex } from '../store/addresses.ts';
 import type { WalletRow } from '../store/catalog.ts';
 import type { Store } from '../store/open.ts';
 import type { World } from '../world.ts';
@@ -14,6 +16,8 @@ import type { World } from '../world.ts';
 export interface WalletCareParts {
   readonly world: World;
   readonly store: Store;
+  /** Up to which index each wallet is watched ahead, as far as this process saw to it. */
+  readonly watchedUntil: Map<number, number>;
   /** Has new addresses subscribed. */
   readonly watch: (scripthashes: readonly Scripthash[]) => Promise<void>;
   /** Paygate is to end: what takes long goes on at the next start. */
@@ -23,6 +27,8 @@ export interface WalletCareParts {
 const external = 0;
 /** Addresses derived in one go: a derivation holds the event loop for up to 1.3 ms. */
 const derivedAtOnce = 5;
+/** Addresses kept in one commit. */
+const keptAtOnce = 50;
 /** How often a long scan says how far it is. */
 const progressEvery = 200;
 /** Addresses that a server may refuse to tell of in one scan: their histories are too long for it. */
@@ -40,6 +46,11 @@ export async function tendWallets(
     if (wallet.scannedAt === null && session !== undefined) await scan(parts, session, wallet);
     await topUp(parts, wallet.id);
   }
+}
+
+/** @param goesOn whether it is still quiet: nobody asks for an address, and no other care is called for */
+export async function fillReserves(store: Store, goesOn: () => boolean): Promise<void> {
+  for (const { id } of store.catalog.wallets()) await fillReserve(store, id, goesOn);
 }
 
 async function reachFloor(parts: WalletCareParts, { id, nextIndex }: WalletRow): Promise<void> {
@@ -105,14 +116,59 @@ async function scan(parts: WalletCareParts, session: Session, wallet: WalletRow)
   }
 }
 
-async function topUp({ store, watch }: WalletCareParts, walletId: number): Promise<void> {
+/** What is watched ahead. */
+async function topUp(parts: WalletCareParts, walletId: number): Promise<void> {
+  const { store, watch, watchedUntil } = parts;
   const { scannedAt, nextIndex } = store.catalog.wallet(walletId);
-  let until = store.addresses.derivedUntil(walletId);
-  if (scannedAt === null || until >= nextIndex + lookahead) return;
-  const enough = nextIndex + 2 * lookahead;
-  while (until < enough) {
-    until = Math.min(until + derivedAtOnce, enough);
-    const to = until;
-    await watch(await store.database.write((tx) => store.addresses.deriveAhead(tx, walletId, to)));
+  if (scannedAt === null) return;
+  const derivedUntil = store.addresses.derivedUntil(walletId);
+  // What was there before us is subscribed with the session.
+  const from = watchedUntil.get(walletId) ?? Math.min(derivedUntil, nextIndex + furthestWatched);
+  if (derivedUntil < nextIndex + lookahead) {
+    await deriveAhead(store, walletId, nextIndex + furthestWatched);
+  }
+  const until = Math.min(nextIndex + furthestWatched, store.addresses.derivedUntil(walletId));
+  watchedUntil.set(walletId, until);
+  await watch(store.addresses.ahead(walletId, from, until));
+}
+
+/** Once half of it is used up. */
+async function fillReserve(store: Store, walletId: number, goesOn: () => boolean): Promise<void> {
+  const { catalog, addresses } = store;
+  const { scannedAt, nextIndex } = catalog.wallet(walletId);
+  const reserve = reserveOf(nextIndex, catalog.wallets().length);
+  let until = addresses.derivedUntil(walletId);
+  if (scannedAt === null || until >= nextIndex + reserve / 2) return;
+  while (until < nextIndex + reserve && goesOn()) {
+    until = Math.min(until + keptAtOnce, nextIndex + reserve);
+    await deriveAhead(store, walletId, until, goesOn);
   }
 }
+
+/**
+ * Derives outside of any transaction, in parts, and keeps all of it in one commit. Ends where requests were
+ * faster in deriving what they need.
+ */
+async function deriveAhead(
+  { addresses, catalog, database }: Store,
+  walletId: number,
+  until: number,
+  goesOn: () => boolean = () => true,
+): Promise<void> {
+  const key = catalog.walletKey(walletId);
+  const derived: DerivedIndex[] = [];
+  const from = addresses.derivedUntil(walletId);
+  const isWanted = () => goesOn() && addresses.derivedUntil(walletId) === from;
+  for (let index = from; index < until && isWanted(); ) {
+    const end = Math.min(index + derivedAtOnce, until);
+    for (; index < end; index += 1) {
+      const found = deriveAddress(key, external, index);
+      if (found !== undefined) derived.push({ ...found, index });
+    }
+    await breath();
+  }
+  await database.write((tx) => addresses.keepAhead(tx, walletId, derived));
+}
+
+/** Others get their turn. */
+const breath = () => new Promise<void>((resolve) => setImmediate(resolve));

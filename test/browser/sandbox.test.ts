@@ -7,7 +7,6 @@ import { accessibilityFaults, juttingOut, launch, openPage, shiftsOf } from '../
 import { chromiumPath } from '../support/chromium.ts';
 import { cleanUp } from '../support/files.ts';
 import { openSandbox, type Visit } from '../support/sandbox.ts';
-import { password } from '../support/visitor.ts';
 
 describe.skipIf(chromiumPath === undefined)('the sandbox in a browser', () => {
   let browser: Browser;
@@ -62,15 +61,11 @@ describe.skipIf(chromiumPath === undefined)('the sandbox in a browser', () => {
 
   test('the dashboard goes along with the shop without a reload, and alarms when blocks are taken back', async () => {
     const own = await openSandbox();
-    const { app, apiOrigin, shopOrigin } = own.sandbox;
+    const { links, apiOrigin, shopOrigin } = own.sandbox;
     const { page, origins, faults } = await openPage(browser);
-    await page.goto((await app.firstLink(apiOrigin)) ?? '');
-    await page.getByLabel('New password').fill(password);
-    await page.getByLabel('The same again').fill(password);
-    await page.getByRole('button', { name: 'Set it and go on' }).click();
-    await page.getByRole('heading', { name: 'Setting up' }).waitFor();
     const heard = page.waitForResponse((response) => response.url().endsWith('/live'));
-    await page.getByRole('link', { name: 'Overview' }).click();
+    await page.goto(links.dashboard);
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
     await heard;
     await page.evaluate('window.isSame = true');
 
@@ -92,7 +87,7 @@ describe.skipIf(chromiumPath === undefined)('the sandbox in a browser', () => {
     expect(await page.getByText('taken back').count()).toBe(0);
 
     const chain = await page.context().newPage();
-    await chain.goto(`${shopOrigin}/chain`);
+    await chain.goto(`${apiOrigin}/dashboard/chain`);
     await chain.getByLabel('Blocks that leave').fill('2');
     await chain.getByLabel('Payments in them').selectOption('are double-spent by their customers');
     await chain.getByRole('button', { name: 'Reorganise' }).click();
@@ -102,7 +97,45 @@ describe.skipIf(chromiumPath === undefined)('the sandbox in a browser', () => {
 
     await page.getByRole('link', { name: 'Chain' }).click();
     await page.getByRole('heading', { name: 'Chain', exact: true }).waitFor();
-    expect([...origins].sort()).toEqual([apiOrigin, shopOrigin].sort());
+    expect([...origins]).toEqual([apiOrigin]);
+    expect(faults).toEqual([]);
+    await page.context().close();
+  });
+
+  test('the Chain page goes along with the chain without a reload, and keeps what is typed', async () => {
+    const own = await openSandbox();
+    const { links, chain } = own.sandbox;
+    const { page, origins, faults } = await openPage(browser);
+    const heard = page.waitForResponse((response) => response.url().endsWith('/live'));
+    await page.goto(links.chain);
+    await page.getByRole('heading', { name: 'Waiting for a block: 0' }).waitFor();
+    await heard;
+    await page.evaluate('window.isSame = true');
+    await own.pay(await own.order());
+    await page.getByRole('heading', { name: 'Waiting for a block: 1' }).waitFor();
+    await own.mine();
+    await page.getByRole('heading', { name: 'Waiting for a block: 0' }).waitFor();
+    await page.getByRole('cell', { name: String(chain.tipHeight), exact: true }).waitFor();
+
+    const depth = page.getByLabel('Blocks that leave');
+    await depth.fill('3');
+    // So that it has no focus.
+    await page.getByRole('heading', { name: 'Newest blocks' }).click();
+    await own.pay(await own.order());
+    await own.settle();
+    await own.mine();
+    expect(await depth.inputValue()).toBe('3');
+    await depth.fill('1');
+    await page.getByRole('heading', { name: 'Newest blocks' }).click();
+    await own.mine();
+    await page.getByRole('cell', { name: String(chain.tipHeight), exact: true }).waitFor();
+    expect(await page.evaluate('window.isSame')).toBe(true);
+
+    await page.getByRole('button', { name: 'Stop for 10 seconds' }).click();
+    await page.getByText('It is stopped until').waitFor();
+    await own.world.advance(11_000);
+    await page.getByText('It is up').waitFor();
+    expect([...origins]).toEqual([own.sandbox.apiOrigin]);
     expect(faults).toEqual([]);
     await page.context().close();
   });
@@ -112,7 +145,7 @@ describe.skipIf(chromiumPath === undefined)('the sandbox in a browser', () => {
     await page.getByRole('button', { name: 'Pay exactly' }).click();
     await page.getByRole('heading', { name: 'Payment seen' }).waitFor();
     const chain = await page.context().newPage();
-    await chain.goto(`${visit.sandbox.shopOrigin}/chain`);
+    await chain.goto(visit.sandbox.links.chain);
     await chain.getByRole('button', { name: 'Double-spend' }).click();
     await chain.getByRole('heading', { name: 'Waiting for a block: 1' }).waitFor();
     await visit.settle();
@@ -125,10 +158,20 @@ describe.skipIf(chromiumPath === undefined)('the sandbox in a browser', () => {
   });
 
   test('all goes without JavaScript', async () => {
-    const { page, origins } = await order({ javaScriptEnabled: false });
+    const { page, origins, placed } = await order({ javaScriptEnabled: false });
     await press(page, 'Pay exactly', 'Payment seen');
     await press(page, 'Mine 6 blocks', 'Paid');
     expect([...origins]).toEqual([visit.sandbox.shopOrigin]);
+    await page.goto(visit.sandbox.links.chain);
+    await page.getByRole('textbox', { name: 'Address' }).fill(placed.address);
+    await page.getByLabel('Asked for').fill('2000');
+    await page.getByRole('button', { name: 'Twice' }).click();
+    await page.getByRole('heading', { name: 'Waiting for a block: 2' }).waitFor();
+    await page.getByRole('button', { name: 'Replace by fee' }).first().click();
+    await page.getByRole('heading', { name: 'Waiting for a block: 2' }).waitFor();
+    await page.getByRole('button', { name: '1 block', exact: true }).click();
+    await page.getByRole('heading', { name: 'Waiting for a block: 0' }).waitFor();
+    expect([...origins].sort()).toEqual([visit.sandbox.shopOrigin, visit.sandbox.apiOrigin].sort());
     await page.context().close();
   });
 
@@ -142,13 +185,14 @@ describe.skipIf(chromiumPath === undefined)('the sandbox in a browser', () => {
     ['dark', phone],
   ] as const)('no page has a fault in %s, %o', async (colorScheme, viewport) => {
     const { page, faults, placed } = await order({ colorScheme, viewport });
-    const { shopOrigin } = visit.sandbox;
+    const { shopOrigin, apiOrigin, links } = visit.sandbox;
     await visit.pay(placed);
     await page.getByRole('heading', { name: 'Payment seen' }).waitFor();
-    for (const path of [placed.path, '/', '/chain']) {
-      const shifts = await shiftsOf(page, () => page.goto(`${shopOrigin}${path}`));
-      expect([path, shifts, await juttingOut(page)]).toEqual([path, [], 0]);
-      expect([path, await accessibilityFaults(page)]).toEqual([path, []]);
+    await page.goto(links.chain);
+    for (const url of [shopOrigin + placed.path, shopOrigin, `${apiOrigin}/dashboard/chain`]) {
+      const shifts = await shiftsOf(page, () => page.goto(url));
+      expect([url, shifts, await juttingOut(page)]).toEqual([url, [], 0]);
+      expect([url, await accessibilityFaults(page)]).toEqual([url, []]);
     }
     expect(faults).toEqual([]);
     await page.goto(`${shopOrigin}/nowhere`);

@@ -11,6 +11,7 @@ import { bundleOf, modules } from '../support/bundle.ts';
 import { runCli } from '../support/cli.ts';
 import { cleanUp, tempFolder, whenOver } from '../support/files.ts';
 import { ask, visit } from '../support/sandbox.ts';
+import { visitorOf } from '../support/visitor.ts';
 
 afterEach(cleanUp);
 
@@ -73,10 +74,20 @@ test('prints its links, takes a payment to 2, and leaves nothing behind', async 
   }
   changes.close();
   expect(states).toEqual(['waiting', 'seen', 'confirming', 'paid']);
-  expect(await ask(linkOf('Chain'))).toMatchObject({ status: 200 });
-  const entrance = await ask(linkOf('Dashboard'));
-  expect(entrance.status).toBe(200);
-  expect(entrance.text).toContain('New password');
+  for (const [name, page] of [
+    ['Dashboard', '/dashboard'],
+    ['Chain', '/dashboard/chain'],
+  ] as const) {
+    const { status, headers } = await ask(linkOf(name));
+    expect([name, status, headers.location]).toEqual([name, 303, page]);
+    const [Cookie = ''] = headers['set-cookie']?.at(-1)?.split(';') ?? [];
+    const own = new URL(linkOf('API')).origin;
+    expect(await ask(own + page, { headers: { Cookie } })).toMatchObject({ status: 200 });
+  }
+  const merchant = visitorOf({ port: Number(new URL(linkOf('API')).port) });
+  const [, password = ''] = /for the password: (\S+)\n/.exec(printed) ?? [];
+  const entered = await merchant.submit('/dashboard/sign-in', 'sign-in', { password });
+  expect(entered).toMatchObject({ status: 303, to: '/dashboard' });
   expect(await ask(linkOf('API'))).toMatchObject({ status: 200 });
   const headers = { Authorization: `Bearer ${linkOf('API key')}` };
   const [{ origin }] = [new URL(linkOf('API'))];

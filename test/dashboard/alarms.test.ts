@@ -1,14 +1,15 @@
 // Alarms on the first page: what happened, since when, and where it is mended. The time stays the same over
 // reloads and restarts, and a trouble that is over is over.
 
-import { afterEach, expect, test } from 'vitest';
+import { copyFileSync, renameSync } from 'node:fs';
+import { afterEach, describe, expect, test } from 'vitest';
 import type { Txid } from '../../src/bitcoin/ids.ts';
 import { deriveAddress } from '../../src/bitcoin/keychain.ts';
 import { createAlarmBook } from '../../src/http/alarm-book.ts';
 import type { Finding } from '../../src/http/alarms.ts';
 import { callbacks } from '../../src/store/schema.ts';
 import { cleanUp } from '../support/files.ts';
-import { closeHouses, merchantKey, openHouse, untilReady } from '../support/house.ts';
+import { closeHouses, type House, merchantKey, openHouse, untilReady } from '../support/house.ts';
 import { openTestStore } from '../support/store.ts';
 import { signedIn, type Visitor } from '../support/visitor.ts';
 import { createTestWorld } from '../support/world.ts';
@@ -78,6 +79,74 @@ test('a wide gap: with its time, over reloads and a restart, until it is closed'
   expect(await banners(again)).toEqual([]);
 });
 
+describe('a restored database', () => {
+  /** As a copy that was made before the last address. */
+  async function restored() {
+    const house = await openHouse();
+    await untilReady(house);
+    await house.stop();
+    copyFileSync(house.path, `${house.path}.bak`);
+    await house.start();
+    await untilReady(house);
+    await house.newAddress();
+    await house.stop();
+    renameSync(`${house.path}.bak`, house.path);
+    await house.start();
+    const restoredAt = house.world.now();
+    await untilReady(house);
+    return { house, restoredAt };
+  }
+
+  async function startAgain({ world, ...house }: House): Promise<void> {
+    await house.stop();
+    await world.advance(minuteMs);
+    await house.start();
+  }
+
+  const isTold = ({ app }: House): boolean =>
+    app.health().warnings.some((each) => each.includes('this database is a copy'));
+
+  test('is told of since then, over restarts, until the merchant says that it is done', async () => {
+    const { house, restoredAt } = await restored();
+    await startAgain(house);
+    await startAgain(house);
+    await untilReady(house);
+    const visitor = await signedIn(house);
+    const banner = await alarm(visitor, 'restored-database');
+    expect(banner?.text).toContain('1 addresses were skipped');
+    expect(banner?.text).toContain('Set the gap limit');
+    expect(banner?.since).toBe(iso(restoredAt));
+    await expectLinked(visitor, banner, '/addresses');
+    expect(isTold(house)).toBe(true);
+    const done = await visitor.submit(home, 'dismiss-restored');
+    expect(done).toMatchObject({ status: 303, to: home });
+    expect(await alarm(visitor, 'restored-database')).toBeUndefined();
+    const { text } = await visitor.get(`${home}/settings/audit`);
+    expect(text).toContain('alarm.dismiss');
+    await startAgain(house);
+    expect(isTold(house)).toBe(false);
+  });
+
+  test('is no alarm after 30 days, where nobody looks at the dashboard', async () => {
+    const { house } = await restored();
+    house.world.jumpWallClock(30 * 24 * 60 * minuteMs);
+    expect(isTold(house)).toBe(true);
+    house.world.jumpWallClock(minuteMs);
+    expect(isTold(house)).toBe(false);
+  });
+
+  test('that is restored once more is told of anew', async () => {
+    const { house } = await restored();
+    const visitor = await signedIn(house);
+    await visitor.submit(home, 'dismiss-restored');
+    await house.stop();
+    copyFileSync(house.path, `${house.path}.bak`);
+    renameSync(`${house.path}.bak`, house.path);
+    await house.start();
+    expect(isTold(house)).toBe(true);
+  });
+});
+
 test('payments to the next indexes: another program uses the key', async () => {
   const { house, visitor } = await open();
   const { address = '' } = deriveAddress(merchantKey(), 0, 3) ?? {};
@@ -126,6 +195,40 @@ test('a payment that was taken back: since then', async () => {
   expect(banner?.since).toBe(iso(changedAt));
   await expectLinked(visitor, banner, '/payments?state=dropped');
 });
+
+test.each([1, 2])(
+  'a payment told as %i that fell back to the mempool: since then, until it is in a block',
+  async (status) => {
+    const { house, visitor } = await open();
+    const mempoolOnly = await house.newAddress();
+    const address = await house.newAddress();
+    house.pay(address, 5_000);
+    await house.settle();
+    house.chain.mine(status);
+    await house.settle();
+    house.pay(mempoolOnly, 5_000);
+    await house.settle();
+    expect(await banners(visitor)).toEqual([]);
+    await house.world.advance(minuteMs);
+    house.chain.reorganise(status, { transactions: 'mempool' });
+    await house.settle();
+    expect(house.statuses(address).at(-1)).toBe('0');
+    const banner = await alarm(visitor, 'fallen-payment');
+    expect(banner?.text).toContain('1 payment(s) are in no block any more after 1 or 2 was told');
+    expect(banner?.text).toContain('Hold back');
+    const { changedAt } = await house.withStore(async ({ paymentDesk }) => paymentDesk.payment(1));
+    expect(banner?.since).toBe(iso(changedAt));
+    await expectLinked(visitor, banner, '/payments?state=unconfirmed');
+    const [warning = ''] = house.app.health().warnings;
+    expect(warning).toContain('in no block any more');
+    expect(warning).toContain('until they are told as 2 again');
+    house.chain.mine(1);
+    await house.settle();
+    expect(house.statuses(address).at(-1)).toBe('1');
+    expect(await banners(visitor)).toEqual([]);
+    expect(house.app.health().warnings).toEqual([]);
+  },
+);
 
 test('one server of two, and none at all', async () => {
   const { house, visitor } = await open({ servers: 2 });

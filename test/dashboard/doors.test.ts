@@ -101,7 +101,7 @@ describe('every page', () => {
     const bare = { Cookie: visitor.cookie, 'Content-Type': 'application/x-www-form-urlencoded' };
     const withActions = pages.filter(({ actions }) => actions !== undefined);
     for (const { path, actions } of withActions) {
-      const url = (home + path).replace(':id', '1');
+      const url = (home + path).replace(':id', '1').replace(/\/$/, '');
       for (const does of Object.keys(actions ?? {})) {
         const body = `token=${visitor.formToken}&do=${does}`;
         const noOrigin = await fetch(`http://127.0.0.1:${house.port}${url}`, {
@@ -124,6 +124,20 @@ describe('every page', () => {
       }
     }
     expect((await visitor.get(home)).status).toBe(200);
+  });
+
+  test('does nothing that none of its forms asks for', async () => {
+    const house = await openHouse();
+    const visitor = await signedIn(house);
+    await visitor.get(`${home}/settings`);
+    for (const { path } of pages.filter(({ actions }) => actions !== undefined)) {
+      const url = (home + path).replace(':id', '1').replace(/\/$/, '');
+      for (const does of ['', 'nothing', 'constructor', 'toString', '__proto__']) {
+        const sent = await visitor.post(url, `token=${visitor.formToken}&do=${does}`);
+        // Some show one of a kind, of which there is none.
+        expect([url, does, [400, 404].includes(sent.status)]).toEqual([url, does, true]);
+      }
+    }
   });
 
   test('is in no frame, runs nothing of others, is not kept and sends no referrer to others', async () => {

@@ -68,7 +68,11 @@ class Front {
 
 interface Stage {
   readonly house: House;
+  readonly front: Front;
   readonly label: string;
+  /** Pinned when it was first seen. */
+  readonly first: Certificate;
+  /** Shown now, and refused. */
   readonly fresh: Certificate;
 }
 
@@ -84,11 +88,22 @@ async function withChangedCertificate(): Promise<Stage> {
   front.show(fresh);
   await house.world.until(() => house.app.health().electrum.server === null, 'the cut');
   await house.world.advance(2 * minuteMs);
-  await house.world.until(() => server(house)?.certificate_refused === true, 'the refusal');
-  return { house, label, fresh };
+  await house.world.until(() => server(house)?.certificate_shown === fresh.sha256, 'the refusal');
+  expect(server(house)).toMatchObject({ certificate_refused: true, pin: first.sha256 });
+  return { house, front, label, first, fresh };
 }
 
 const server = (house: House) => house.app.health().electrum.servers[0];
+
+/** A try that was under way when something changed may fail for what was before. */
+async function retriedUntil(house: House, condition: () => boolean): Promise<void> {
+  for (let tries = 0; tries < 10 && !condition(); tries += 1) {
+    await house.world.advance(minuteMs);
+    const isDone = () => condition() || server(house)?.state === 'waiting';
+    await house.world.until(isDone, 'the try');
+  }
+  expect(condition()).toBe(true);
+}
 
 async function expectPaid({ house, fresh }: Stage): Promise<void> {
   expect(server(house)).toMatchObject({ state: 'live', pin: fresh.sha256 });
@@ -102,21 +117,65 @@ async function expectPaid({ house, fresh }: Stage): Promise<void> {
 describe('a changed certificate', () => {
   test('that is accepted in the dashboard makes the next connection succeed, at once', async () => {
     const stage = await withChangedCertificate();
-    const { house, label, fresh } = stage;
+    const { house, label, first, fresh } = stage;
     const visitor = await signedIn(house);
+    for (const path of [page, '/dashboard']) {
+      const { text } = await visitor.get(path);
+      for (const { sha256 } of [first, fresh]) expect(text).toContain(sha256);
+    }
     const { text } = await visitor.get(page);
-    expect(text).toContain('Accept its new certificate');
-    expect(text).toContain(fresh.sha256);
-    expect((await visitor.submit(page, 'accept', { server: label })).status).toBe(303);
+    expect(text).toContain('Accept the certificate that it shows now');
+    expect(text).toContain(`name="sha256" value="${fresh.sha256}"`);
+    const { sha256 } = fresh;
+    expect((await visitor.submit(page, 'accept', { server: label, sha256 })).status).toBe(303);
     // The clock stands still.
     await untilReady(house);
     await expectPaid(stage);
-    expect((await visitor.get(page)).text).not.toContain('Accept its new certificate');
+    expect((await visitor.get(page)).text).not.toContain('Accept the certificate');
     const audit = (await visitor.get('/dashboard/settings/audit')).text;
-    expect(audit).toContain('server.forget');
+    expect(audit).toContain('server.accept');
+    expect(audit).toContain(sha256);
   });
 
+  test.each(['dashboard', 'command'])(
+    'that was accepted by %s is the only one: a third one is refused',
+    async (by) => {
+      const { house, front, label, fresh } = await withChangedCertificate();
+      const visitor = await signedIn(house);
+      const third = makeCertificate();
+      // Between the look and the decision.
+      front.show(third);
+      const { sha256 } = fresh;
+      if (by === 'command') {
+        await runCli(['servers', 'accept', label, sha256, '--db', house.path]);
+      } else {
+        expect((await visitor.submit(page, 'accept', { server: label, sha256 })).status).toBe(303);
+      }
+      await retriedUntil(house, () => server(house)?.certificate_shown === third.sha256);
+      expect(server(house)).toMatchObject({ certificate_refused: true, pin: fresh.sha256 });
+      expect(house.app.health().electrum.server).toBeNull();
+      const { text } = await visitor.get(page);
+      expect(text).toContain(`name="sha256" value="${third.sha256}"`);
+      // The accepted one needs nobody.
+      front.show(fresh);
+      await retriedUntil(house, () => server(house)?.state === 'live');
+      expect(server(house)).toMatchObject({ state: 'live', pin: fresh.sha256 });
+    },
+  );
+
   test('that is accepted by command needs no restart', async () => {
+    const stage = await withChangedCertificate();
+    const { house, label, fresh } = stage;
+    const told = `paygate servers accept ${label} ${fresh.sha256}`;
+    expect(house.app.health().warnings.join()).toContain(told);
+    const { stdout } = await runCli(['servers', 'accept', label, fresh.sha256, '--db', house.path]);
+    expect(stdout).toContain(`${label} must show the certificate with the SHA-256 ${fresh.sha256}`);
+    await house.world.advance(1_000);
+    await untilReady(house);
+    await expectPaid(stage);
+  });
+
+  test('that was forgotten by command is learnt anew', async () => {
     const stage = await withChangedCertificate();
     const { house, label } = stage;
     const { stdout } = await runCli(['servers', 'forget', label, '--db', house.path]);
@@ -126,11 +185,41 @@ describe('a changed certificate', () => {
     await expectPaid(stage);
   });
 
+  test.each([
+    ['no fingerprint', { sha256: 'none' }, 400],
+    ['a server that nothing is known of', { server: 'ssl://other.example:1' }, 404],
+  ])('is not accepted with %s', async (_, wrong, status) => {
+    const { house, label, first, fresh } = await withChangedCertificate();
+    const visitor = await signedIn(house);
+    const fields = { server: label, sha256: fresh.sha256, ...wrong };
+    expect((await visitor.submit(page, 'accept', fields)).status).toBe(status);
+    const args = [fields.server, fields.sha256, '--db', house.path];
+    expect((await runCli(['servers', 'accept', ...args])).code).not.toBe(0);
+    expect(server(house)).toMatchObject({ certificate_refused: true, pin: first.sha256 });
+  });
+
+  test('of a server whose pin stands on the command line is accepted there alone', async () => {
+    const [named, shown] = [makeCertificate(), makeCertificate()];
+    const front = new Front(shown);
+    const label = await front.listen();
+    const house = await openHouse({
+      config: { electrum: [parseServerAddress(`${label}?pin=${named.sha256}`)] },
+    });
+    await house.world.until(() => server(house)?.certificate_refused === true, 'the refusal');
+    expect(server(house)).not.toHaveProperty('certificate_shown');
+    const visitor = await signedIn(house);
+    const { text } = await visitor.get(page);
+    expect(text).toContain('another certificate');
+    expect(text).not.toContain('Accept the certificate');
+    expect(house.app.health().warnings.join()).toContain('name the new one in --electrum');
+  });
+
   test('is not accepted while the clock of the machine is wrong', async () => {
-    const { house, label } = await withChangedCertificate();
+    const { house, label, fresh } = await withChangedCertificate();
     house.world.jumpWallClock(-3 * 60 * minuteMs);
     const visitor = await signedIn(house);
-    const { status, text } = await visitor.submit(page, 'accept', { server: label });
+    const { sha256 } = fresh;
+    const { status, text } = await visitor.submit(page, 'accept', { server: label, sha256 });
     expect(status).toBe(409);
     expect(text).toContain('No certificate is accepted: the clock of this machine is wrong');
     expect((await visitor.get('/dashboard')).text).toContain('data-alarm="clock-wrong"');

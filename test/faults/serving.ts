@@ -59,15 +59,18 @@ export interface Serving {
   // biome-ignore lint/suspicious/noExplicitAny: an answer's shape is what the test looks at.
   health(): Promise<any>;
   kill(signal?: NodeJS.Signals): void;
+  readonly pid: number;
   readonly ended: Promise<{ readonly by: string | number | null; readonly errors: string }>;
 }
 
-/** Starts it and waits until it answers. */
+/** Starts it, as a bundle unless by another command, and waits until it answers. */
 export async function serve(
-  { args, apiKey }: Premises,
+  { args, apiKey }: Pick<Premises, 'args' | 'apiKey'>,
   env: Record<string, string> = {},
+  command: readonly string[] = [process.execPath, bundleOf(program)],
 ): Promise<Serving> {
-  const child = spawn(process.execPath, [bundleOf(program), ...args], {
+  const [file = '', ...before] = command;
+  const child = spawn(file, [...before, ...args], {
     env: { PATH: process.env.PATH, NODE_PATH: modules, ...env },
   });
   let errors = '';
@@ -103,13 +106,18 @@ export async function serve(
     },
     health: async () => (await fetch(`${origin}/healthz`)).json(),
     kill: (signal = 'SIGKILL') => void child.kill(signal),
+    pid: child.pid ?? 0,
     ended,
   };
 }
 
-/** Asks again until it is so: for what another process does in its own time. */
-export async function eventually(what: string, look: () => boolean | Promise<boolean>) {
-  const until = performance.now() + 60_000;
+/** Asks again until it is so: for what another process does in its own time, within a minute unless given more. */
+export async function eventually(
+  what: string,
+  look: () => boolean | Promise<boolean>,
+  withinMs = 60_000,
+) {
+  const until = performance.now() + withinMs;
   while (!(await look())) {
     if (performance.now() > until) throw new Error(`waited in vain: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 50));

@@ -415,7 +415,6 @@ test('a changed certificate is told of, with the command that accepts it', async
   const health = createHealth({
     store,
     watcher,
-    copied: undefined,
     hasRoom: () => true,
     others: [],
     now: () => world.now(),
@@ -424,7 +423,7 @@ test('a changed certificate is told of, with the command that accepts it', async
   await world.until(() => watcher.status().servers[0]?.lastError !== undefined, 'the refusal');
   const { warnings, electrum } = health();
   expect(warnings.join('\n')).toContain(`pinned is ${sha256}`);
-  expect(warnings.join('\n')).toContain(`paygate servers forget ${address.label}`);
+  expect(warnings.join('\n')).toContain(`paygate servers accept ${address.label} `);
   expect(electrum.servers[0]).toMatchObject({ certificate: 'pinned', pin: sha256 });
 });
 

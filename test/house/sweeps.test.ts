@@ -44,7 +44,8 @@ test('hot addresses are subscribed first, the newest of them before all, up to t
   const cold = await issue(store, 40, now - 8 * day);
   const ahead = await store.write((tx) => store.addresses.deriveAhead(tx, 1, 100));
   await watching.start();
-  expect(asked(servers[0])).toEqual([...hot.toReversed(), ...ahead.slice(-2).toReversed()]);
+  // The wallet will issue 40 of them before what comes behind them.
+  expect(asked(servers[0])).toEqual([...hot.toReversed(), ...ahead.slice(38, 40).toReversed()]);
   expect(asked(servers[0]).filter((each) => cold.includes(each))).toEqual([]);
   expect(watcher.status().caughtUp).toBe(true);
 });

@@ -1,4 +1,4 @@
-// The doors of the sandbox's pages: who may ask, who may change anything, and what a stranger's text does.
+// The doors of the demo shop: who may ask, who may change anything, and what a stranger's text does.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { cleanUp } from '../support/files.ts';
@@ -23,12 +23,12 @@ describe('the Host', () => {
     '%s is refused, for a page, a form and a callback',
     async (host) => {
       const headers = { Host: host, Origin: `http://${host}`, 'Content-Type': form };
-      for (const path of ['/', '/chain', '/events', '/live.js', '/callback?status=2']) {
+      for (const path of ['/', order.path, '/events', '/live.js', '/callback?status=2']) {
         expect(await ask(`${origin}${path}`, { headers })).toMatchObject({ status: 403 });
       }
       const height = visit.sandbox.chain.tipHeight;
       const mine: Asked = { method: 'POST', headers, body: 'blocks=1' };
-      expect(await ask(`${origin}/chain/mine`, mine)).toMatchObject({ status: 403 });
+      expect(await ask(`${origin}${order.path}/mine`, mine)).toMatchObject({ status: 403 });
       expect(visit.sandbox.chain.tipHeight).toBe(height);
     },
   );
@@ -55,7 +55,7 @@ describe('a form that another site sends', () => {
     ['which the browser calls same-site', { Origin: 'http://HOST', 'Sec-Fetch-Site': 'same-site' }],
   ];
   const bodies: readonly (readonly [string, string])[] = [
-    [form, 'blocks=1&depth=1&fate=drop&seconds=10&espresso=1'],
+    [form, 'blocks=1&how=exact&espresso=1'],
     ['text/plain', 'blocks=1'],
     ['application/json', '{"blocks":"1"}'],
     [
@@ -71,10 +71,7 @@ describe('a form that another site sends', () => {
       name,
       value.replace('HOST', new URL(origin).host),
     ]);
-    for (const path of [
-      '/orders',
-      ...['pay', 'mine', 'replace', 'reorganise', 'server'].map((each) => `/chain/${each}`),
-    ]) {
+    for (const path of ['/orders', `${order.path}/pay`, `${order.path}/mine`]) {
       for (const [type, body] of bodies) {
         const headers = { ...Object.fromEntries(own), 'Content-Type': type };
         const refused = await ask(`${origin}${path}`, { method: 'POST', headers, body });
@@ -86,29 +83,24 @@ describe('a form that another site sends', () => {
     }
     expect(visit.sandbox.chain.tip).toBe(tip);
     expect((await visit.get('/')).text).toBe(before.text);
-    expect((await visit.get('/chain')).text).toContain('It is up');
+    expect(visit.sandbox.chain.mempool()).toEqual([]);
   });
 
   test('may be sent by a page of its own', async () => {
     const headers = { Origin: origin, 'Sec-Fetch-Site': 'same-origin', 'Content-Type': form };
-    const mined = await ask(`${origin}/chain/mine`, { method: 'POST', headers, body: 'blocks=6' });
-    expect(mined).toMatchObject({ status: 303, headers: { location: '/chain' } });
-    expect((await visit.get('/chain')).text).toContain(`<td>${visit.sandbox.chain.tipHeight}</td>`);
+    const { tipHeight } = visit.sandbox.chain;
+    const sent = { method: 'POST', headers, body: 'blocks=6' };
+    const mined = await ask(`${origin}${order.path}/mine`, sent);
+    expect(mined).toMatchObject({ status: 303, headers: { location: order.path } });
+    expect(visit.sandbox.chain.tipHeight).toBe(tipHeight + 6);
   });
 });
 
 describe('every page', () => {
-  const paths = [
-    '/',
-    '/chain',
-    '/chain?address=x',
-    '/nowhere',
-    '/orders/none',
-    '/callback?status=2',
-  ];
+  const paths = ['/', 'ORDER', '/nowhere', '/orders/none', '/callback?status=2'];
 
   test.each(paths)('%s keeps to itself', async (path) => {
-    const { headers, text } = await visit.get(path);
+    const { headers, text } = await visit.get(path.replace('ORDER', order.path));
     const policy = String(headers['content-security-policy']).split('; ');
     expect(policy).toContain("default-src 'none'");
     expect(policy).toContain("frame-ancestors 'none'");
@@ -119,15 +111,17 @@ describe('every page', () => {
       'cross-origin-resource-policy': 'same-origin',
     });
     expect(headers['access-control-allow-origin']).toBeUndefined();
-    expect(text).not.toMatch(/<style|style=|\son\w+=|<script>|(src|href)="(https?:)?\/\//);
+    // Orders lead to the Chain page of the dashboard.
+    const other = `href="${visit.sandbox.apiOrigin}/dashboard/chain?`;
+    expect(text.replace(other, 'href="')).not.toMatch(
+      /<style|style=|\son\w+=|<script>|(src|href)="(https?:)?\/\//,
+    );
   });
 
   test('is loaded again by itself where there is no JavaScript', async () => {
-    for (const path of [order.path, '/chain']) {
-      expect((await visit.get(path)).text).toMatch(
-        /<noscript><meta http-equiv="refresh" content="\d" \/><\/noscript>/,
-      );
-    }
+    expect((await visit.get(order.path)).text).toMatch(
+      /<noscript><meta http-equiv="refresh" content="\d" \/><\/noscript>/,
+    );
   });
 
   test('is under 100 KB with all that belongs to it', async () => {
@@ -145,61 +139,35 @@ describe("a stranger's text", () => {
   const script = '"><script>alert(1)</script>';
 
   test('is text', async () => {
-    const query = new URLSearchParams({ address: script, amount: script });
-    const shown = await visit.get(`/chain?${query}`);
-    expect(shown.text).not.toContain('<script>');
-    expect(shown.text).toContain('&quot;&gt;&lt;script&gt;');
-    const paid = await visit.post('/chain/pay', { address: script, amount: '1', how: 'exact' });
-    expect(paid.status).toBe(400);
-    expect(paid.text).not.toContain('<script>');
+    const sent = await visit.post('/orders', { espresso: script });
+    expect(sent.status).toBe(400);
+    expect(sent.text).not.toContain('<script>');
+    const lost = await visit.get(`/orders/${encodeURIComponent(script)}`);
+    expect(lost.status).toBe(404);
+    expect(lost.text).not.toContain('<script>');
   });
 
   test.each([
-    ['/chain/pay', { address: 'ADDRESS', amount: '0', how: 'exact' }],
-    ['/chain/pay', { address: 'ADDRESS', amount: '1e3', how: 'exact' }],
-    ['/chain/pay', { address: 'ADDRESS', amount: '9999999999', how: 'exact' }],
-    ['/chain/pay', { address: 'ADDRESS', amount: '5', how: 'constructor' }],
-    [
-      '/chain/pay',
-      { address: 'bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4', amount: '5', how: 'exact' },
-    ],
-    ['/chain/pay', { amount: '5', how: 'exact' }],
-    ['/chain/mine', { blocks: '0' }],
-    ['/chain/mine', { blocks: '7' }],
-    ['/chain/mine', {}],
-    ['/chain/reorganise', { depth: '11', fate: 'drop' }],
-    ['/chain/reorganise', { depth: '1', fate: 'mempool' }],
-    ['/chain/replace', { txid: 'ADDRESS', by: '' }],
-    ['/chain/server', { seconds: '61' }],
+    ['ORDER/pay', { how: 'constructor' }],
+    ['ORDER/pay', {}],
+    ['ORDER/mine', { blocks: '0' }],
+    ['ORDER/mine', { blocks: '7' }],
+    ['ORDER/mine', {}],
     ['/orders', {}],
     ['/orders', { espresso: '10' }],
     ['/orders', { espresso: '-1' }],
   ])('that makes no sense changes nothing: %s %o', async (path, fields: Record<string, string>) => {
     const { tip } = visit.sandbox.chain;
-    const entries = Object.entries(fields).map(([name, value]) => [
-      name,
-      value.replace('ADDRESS', order.address),
-    ]);
-    const refused = await visit.post(path, Object.fromEntries(entries));
+    const refused = await visit.post(path.replace('ORDER', order.path), fields);
     expect(refused).toMatchObject({ status: 400, text: expect.stringContaining('did not work') });
     expect(visit.sandbox.chain.tip).toBe(tip);
     expect(visit.sandbox.chain.mempool()).toEqual([]);
   });
 
-  test.each([
-    '//evil.example',
-    'https://evil.example',
-    '/orders/../../evil',
-    'javascript:alert(1)',
-  ])('leads nowhere else: back to %s', async (back) => {
-    const mined = await visit.post('/chain/mine', { blocks: '1', back });
-    expect(mined).toMatchObject({ status: 303, headers: { location: '/chain' } });
-  });
-
   test('is bounded', async () => {
-    expect(await visit.get(`/chain?address=${'x'.repeat(9_000)}`)).toMatchObject({ status: 400 });
-    const large = { address: 'x'.repeat(20_000), amount: '5', how: 'exact' };
-    expect(await visit.post('/chain/pay', large)).toMatchObject({ status: 400 });
+    expect(await visit.get(`/?${'x'.repeat(9_000)}`)).toMatchObject({ status: 400 });
+    const large = { espresso: 'x'.repeat(20_000) };
+    expect(await visit.post('/orders', large)).toMatchObject({ status: 400 });
   });
 });
 
@@ -235,7 +203,7 @@ test('no more than 64 pages are open at once, and a closed one makes room', asyn
   const open = await Promise.all(Array.from({ length: 64 }, () => visit.changes()));
   expect(new Set(open.map(({ status }) => status))).toEqual(new Set([200]));
   expect(await visit.get('/events')).toMatchObject({ status: 503 });
-  await visit.mine();
+  await visit.pay(order);
   expect(new Set(await Promise.all(open.map((each) => each.next()))).size).toBe(1);
   open[0]?.close();
   let status = 503;

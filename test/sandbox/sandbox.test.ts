@@ -4,10 +4,9 @@
 import { type AddressInfo, createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
-import type { Listen } from '../../src/domain/front.ts';
-import { startSandbox } from '../../src/sandbox-app.ts';
+import { type SandboxOptions, startSandbox } from '../../src/sandbox-app.ts';
 import { cleanUp, contentOf, tempFolder, whenOver } from '../support/files.ts';
-import { ask, openSandbox, type Placed, type Visit } from '../support/sandbox.ts';
+import { ask, openSandbox, type Placed, sandboxOptions, type Visit } from '../support/sandbox.ts';
 import { password, visitorOf } from '../support/visitor.ts';
 import { createTestWorld } from '../support/world.ts';
 
@@ -99,11 +98,9 @@ describe('a payment', () => {
     const { apiOrigin, apiKey, app } = visit.sandbox;
     const headers = { Authorization: `Bearer ${apiKey}` };
     const { text } = await ask(`${apiOrigin}/api/new_address`, { headers });
-    await visit.post('/chain/pay', {
-      address: JSON.parse(text).address,
-      amount: '5',
-      how: 'exact',
-    });
+    const { address } = JSON.parse(text);
+    const paid = await visit.pull('pay', { address, amount: '5', how: 'exact' });
+    expect(paid).toMatchObject({ status: 303, to: `/dashboard/chain?address=${address}&amount=5` });
     await visit.settle();
     expect(app.health().callbacks).toMatchObject({ owed: 1 });
   });
@@ -112,7 +109,7 @@ describe('a payment', () => {
 describe('an unconfirmed payment', () => {
   test('that is replaced by fee is gone, and its replacement counts', async () => {
     const { visit, order } = await seen();
-    await visit.post('/chain/replace', { txid: onlyWaiting(visit), by: 'fee' });
+    await visit.pull('replace', { txid: onlyWaiting(visit), by: 'fee' });
     await visit.settle();
     await visit.world.advance(2_000);
     await untilShown(visit, order, ['gone', '0: seen']);
@@ -125,7 +122,7 @@ describe('an unconfirmed payment', () => {
 
   test('that is double-spent is gone, and the order waits again', async () => {
     const { visit, order } = await seen();
-    await visit.post('/chain/replace', { txid: onlyWaiting(visit), by: 'spend' });
+    await visit.pull('replace', { txid: onlyWaiting(visit), by: 'spend' });
     await visit.settle();
     await visit.world.advance(2_000);
     await untilShown(visit, order, ['gone']);
@@ -139,14 +136,14 @@ describe('an unconfirmed payment', () => {
     const { visit } = await seen();
     const txid = onlyWaiting(visit);
     await visit.mine();
-    const refused = await visit.post('/chain/replace', { txid, by: 'fee' });
-    expect(refused).toMatchObject({ status: 404, text: expect.stringContaining('did not work') });
+    const refused = await visit.pull('replace', { txid, by: 'fee' });
+    expect(refused).toMatchObject({ status: 404, text: expect.stringContaining('role="alert"') });
   });
 });
 
 describe('a reorganisation', () => {
   const reorganise = (visit: Visit, depth: number, fate: string) =>
-    visit.post('/chain/reorganise', { depth: String(depth), fate });
+    visit.pull('reorganise', { depth: String(depth), fate });
 
   test.each([
     ['puts a confirmed payment back among those that wait', 'wait', 'seen', '0: seen'],
@@ -169,43 +166,63 @@ describe('the server', () => {
   test('is stopped for a while: what is paid meanwhile is told when it is back', async () => {
     const visit = await openSandbox();
     const order = await visit.order();
-    await visit.post('/chain/server', { seconds: '10' });
-    expect((await visit.get('/chain')).text).toContain('It is stopped until');
+    await visit.pull('stop', { seconds: '10' });
+    expect((await (await visit.merchant()).get('/dashboard/chain')).text).toContain(
+      'It is stopped until',
+    );
     await visit.pay(order);
     await visit.mine();
     await visit.world.advance(9_000);
     expect(visit.sandbox.app.health().electrum.server).toBeNull();
     expect(await visit.shown(order)).toMatchObject({ state: 'waiting' });
     await visit.world.advance(70_000);
-    expect((await visit.get('/chain')).text).toContain('It is up');
+    expect((await (await visit.merchant()).get('/dashboard/chain')).text).toContain('It is up');
     await visit.settle();
     expect(await visit.shown(order)).toMatchObject({ state: 'confirming' });
   });
 
   test('is started again before its time', async () => {
     const visit = await openSandbox();
-    await visit.post('/chain/server', { seconds: '60' });
-    await visit.post('/chain/server', { seconds: '10' });
-    await visit.post('/chain/server', { seconds: '0' });
-    await visit.post('/chain/server', { seconds: '0' });
-    expect((await visit.get('/chain')).text).toContain('It is up');
+    await visit.pull('stop', { seconds: '60' });
+    await visit.pull('stop', { seconds: '10' });
+    await visit.pull('start');
+    await visit.pull('start');
+    expect((await (await visit.merchant()).get('/dashboard/chain')).text).toContain('It is up');
     await visit.world.advance(5_000);
     await visit.world.until(() => visit.sandbox.app.health().electrum.caught_up, 'the server');
   });
 });
 
-test('the dashboard is entered by its link, leads to the Chain page, and tries the shop', async () => {
+test('the links that are printed sign in as often as they are opened, and the shop is tried from there', async () => {
   const { sandbox } = await openSandbox();
-  const visitor = visitorOf({ port: Number(new URL(sandbox.apiOrigin).port) });
-  const link = await sandbox.app.firstLink('');
-  await visitor.submit(link ?? '', 'enter', {
-    'password-new': password,
-    'password-again': password,
+  const { links, apiOrigin } = sandbox;
+  const visitors = [visitorAt(apiOrigin), visitorAt(apiOrigin)];
+  for (const visitor of visitors) {
+    expect(await visitor.get(pathOf(links.dashboard))).toMatchObject({ to: '/dashboard' });
+    const { text } = await visitor.get('/dashboard');
+    expect(text).toContain('<a href="/dashboard/chain">Chain</a>');
+    expect(await visitor.get(pathOf(links.chain))).toMatchObject({ to: '/dashboard/chain' });
+    expect((await visitor.get('/dashboard/chain')).text).toContain(`href="${sandbox.shopOrigin}/"`);
+    const tried = await visitor.submit('/dashboard/stores/1', 'send-test');
+    expect(tried.text).toContain('the callback is delivered');
+  }
+});
+
+test('who comes from an order signs in by the password, and is at the Chain page with what is to be paid', async () => {
+  const { visit, order } = await seen();
+  const [, link = ''] = /href="([^"]+\/chain[^"]*)"/.exec((await visit.shown(order)).text) ?? [];
+  const { apiOrigin } = visit.sandbox;
+  expect(link.startsWith(`${apiOrigin}/dashboard/chain?`)).toBe(true);
+  const visitor = visitorAt(apiOrigin);
+  const { to = '' } = await visitor.get(pathOf(link.replace('&amp;', '&')));
+  const entered = await visitor.submit(to, 'sign-in', { password });
+  expect(entered).toMatchObject({
+    status: 303,
+    to: `/dashboard/chain?address=${order.address}&amount=${totalSat}`,
   });
-  const { text } = await visitor.get('/dashboard');
-  expect(text).toContain(`<a href="${sandbox.shopOrigin}/chain">Chain</a>`);
-  const tried = await visitor.submit('/dashboard/stores/1', 'send-test');
-  expect(tried.text).toContain('the callback is delivered');
+  const { text } = await visitor.get(entered.to ?? '');
+  expect(text).toContain(`value="${order.address}"`);
+  expect(text).toContain(`value="${totalSat}"`);
 });
 
 test('the shop lists its orders, newest first, and knows no others', async () => {
@@ -219,16 +236,11 @@ test('the shop lists its orders, newest first, and knows no others', async () =>
 });
 
 describe('a start that fails', () => {
-  const listen = { host: '127.0.0.1', port: 0 };
-  const onFatal = (error: Error): never => {
-    throw error;
-  };
-
   test('a file that is there stays as it is', async () => {
     const { sandbox, world, db } = await openSandbox();
     await sandbox.stop();
     const before = contentOf(dirname(db));
-    const again = startSandbox({ db, api: listen, shop: listen, onFatal }, world);
+    const again = startSandbox(sandboxOptions(db), world);
     await expect(again).rejects.toThrow('is there already');
     expect(contentOf(dirname(db))).toEqual(before);
   });
@@ -236,13 +248,17 @@ describe('a start that fails', () => {
   test('a port that is taken, be it by the shop itself, leaves nothing running', async () => {
     const world = createTestWorld();
     const { port } = await listening();
-    const taken = { ...listen, port };
-    const start = (api: Listen, shop: Listen) =>
-      startSandbox({ db: join(tempFolder(), 'paygate.db'), api, shop, onFatal }, world);
-    await expect(start(taken, listen)).rejects.toThrow('the port is taken');
-    await expect(start(listen, taken)).rejects.toThrow('the port is taken');
+    const taken = { host: '127.0.0.1', port };
+    const start = (where: Partial<SandboxOptions>) =>
+      startSandbox({ ...sandboxOptions(join(tempFolder(), 'paygate.db')), ...where }, world);
+    await expect(start({ api: taken })).rejects.toThrow('the port is taken');
+    await expect(start({ shop: taken })).rejects.toThrow('the port is taken');
   });
 });
+
+const pathOf = (url: string): string => url.slice(new URL(url).origin.length);
+
+const visitorAt = (origin: string) => visitorOf({ port: Number(new URL(origin).port) });
 
 /** A port that somebody listens on. */
 const listening = (): Promise<AddressInfo> =>

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { ScriptType } from '../../src/bitcoin/address.ts';
 import type { Scripthash } from '../../src/bitcoin/ids.ts';
-import { deriveAddress, parseWalletKey } from '../../src/bitcoin/keychain.ts';
+import { type DerivedAddress, deriveAddress, parseWalletKey } from '../../src/bitcoin/keychain.ts';
 import type { Raise } from '../../src/domain/allocation.ts';
 import type { StatusHash } from '../../src/domain/history.ts';
 
@@ -47,6 +47,14 @@ const change = (
 const used: Partial<typeof addresses.$inferInsert> = {
   statusHash: 'ab'.repeat(32) as StatusHash,
 };
+
+const hashOf = (row: { readonly scripthash: Scripthash } | undefined) => row?.scripthash;
+
+function derivedAt(index: number): DerivedAddress {
+  const derived = deriveAddress(accountKey(), 0, index);
+  if (derived === undefined) throw new Error(`index ${index} has no child`);
+  return derived;
+}
 
 const rowOf = (store: TestStore, index: number, walletId = 1) => {
   const derived = deriveAddress(store.catalog.walletKey(walletId), 0, index);
@@ -214,10 +222,19 @@ describe('addresses derived ahead', () => {
     expect(rowOf(store, 49)).toBeUndefined();
   });
 
-  it('are all watched, newest first, page by page', async () => {
+  it('are watched as far as they are near, newest first', async () => {
     const store = await shop();
-    await ahead(store, 5);
+    await ahead(store, 60);
     await indexes(store, 2);
+    const near = store.addresses.near();
+    expect(near.map(({ id }) => id)).toEqual(range(3, 43).toReversed());
+    expect(store.addresses.ahead(1, 0, 4)).toEqual([rowOf(store, 2), rowOf(store, 3)].map(hashOf));
+  });
+
+  it('are watched for ever once they are issued, newest first, page by page', async () => {
+    const store = await shop();
+    await ahead(store, 8);
+    await indexes(store, 5);
     await change(store, 1, used);
     const first = store.addresses.watched(Number.MAX_SAFE_INTEGER, 3);
     const second = store.addresses.watched(first.at(-1)?.id ?? 0, 3);
@@ -231,6 +248,17 @@ describe('addresses derived ahead', () => {
       used.statusHash,
       null,
     ]);
+  });
+
+  it('are kept where no request was faster', async () => {
+    const store = await shop();
+    const derived = range(0, 4).map((index) => ({ ...derivedAt(index), index }));
+    await indexes(store, 2);
+    await store.write((tx) => store.addresses.keepAhead(tx, 1, derived));
+    expect(range(0, 4).map((index) => rowOf(store, index)?.origin)).toEqual([
+      ...['issued', 'issued', 'ahead', 'ahead'],
+    ]);
+    expect(await indexes(store, 3)).toEqual([2, 3, 4]);
   });
 });
 

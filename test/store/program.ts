@@ -10,6 +10,7 @@ import { type Highwater, openHighwater } from '../../src/store/highwater.ts';
 import { openStore } from '../../src/store/open.ts';
 import { resumeCounters } from '../../src/store/resume.ts';
 import { settings } from '../../src/store/schema.ts';
+import { copyTold } from '../../src/store/settings.ts';
 
 const [command = '', path = '', extra = ''] = process.argv.slice(2);
 
@@ -115,8 +116,8 @@ async function issue(): Promise<void> {
   mark = openHighwater(path, store.instance);
   const silent = () => {};
   const log = { debug: silent, info: silent, warn: silent, error: silent };
-  const { copied } = await resumeCounters(store, mark, { now: () => 1, log });
-  print(copied ?? 'continue');
+  await resumeCounters(store, mark, { now: () => 1, log });
+  print(copyTold(store.catalog, 1)?.text ?? 'continue');
   for (;;) {
     const jobs = Array.from({ length: 1 + Math.floor(random() * 6) }, () =>
       store.database

@@ -40,3 +40,18 @@ it('a ban is kept until it is forgotten, and a certificate with it', async () =>
   expect(await database.write((tx) => servers.forget(tx, label))).toBe(false);
   expect(servers.all()).toEqual([]);
 });
+
+it('a certificate that was accepted is pinned, and only where one was known', async () => {
+  const { servers, database } = await openTestStore();
+  const label = 'ssl://electrum.example:50002';
+  const accept = (sha256: string) =>
+    database.write((tx) => servers.accept(tx, label, sha256, now + 1));
+  expect(await accept(sha256)).toBe(false);
+  await servers.setBan(label, { until: now + 1, reason: 'it lied' }, now);
+  expect(await accept(sha256)).toBe(false);
+  await servers.learn(label, { kind: 'valid' }, now);
+  expect(await accept('cd'.repeat(32))).toBe(true);
+  expect(await accept(sha256)).toBe(true);
+  const ban = { until: now + 1, reason: 'it lied' };
+  expect(servers.all()).toEqual([{ label, trust: { kind: 'pinned', sha256 }, ban }]);
+});

@@ -28,8 +28,8 @@ export async function cleanUp(): Promise<void> {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 }
 
-/** In memory where the machine can: these tests are about what is written, not how fast a disk is. */
-const tempRoot = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
+/** In memory where the machine can: most tests are about what is written, not how fast a disk is. */
+export const tempRoot = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
 
 /** A folder that is removed when the test is over. */
 export function tempFolder(): string {

@@ -2,7 +2,6 @@
 // server, with a shop's receiver. Sockets and the file are real; the clock is the test's.
 
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { HDKey } from '@scure/bip32';
 import { type App, buildApp } from '../../src/app.ts';
@@ -16,6 +15,7 @@ import { type ServerOptions, SimulatedServer } from '../../src/sandbox/server.ts
 import type { SpendOptions } from '../../src/sandbox/spender.ts';
 import type { StoreRow } from '../../src/store/catalog.ts';
 import { openStore, type Store } from '../../src/store/open.ts';
+import { tempRoot } from './files.ts';
 import { type Receiver, type ReceiverOptions, startReceiver } from './receiver.ts';
 import { createTestWorld, type TestWorld } from './world.ts';
 
@@ -145,7 +145,7 @@ export async function closeHouses(): Promise<void> {
 
 export async function openHouse(options: HouseOptions = {}): Promise<House> {
   const { world = createTestWorld() } = options;
-  const folder = mkdtempSync(join(tmpdir(), 'paygate-house-'));
+  const folder = mkdtempSync(join(tempRoot, 'paygate-house-'));
   cleanups.push(async () => rmSync(folder, { recursive: true }));
   const chain = new SimulatedChain({ seed: 'house', now: () => world.now() / 1000 });
   chain.mine(options.blocks ?? 110);

@@ -3,8 +3,9 @@
 
 import { type IncomingHttpHeaders, type OutgoingHttpHeaders, request } from 'node:http';
 import { join } from 'node:path';
-import { type Sandbox, startSandbox } from '../../src/sandbox-app.ts';
+import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox-app.ts';
 import { tempFolder, whenOver } from './files.ts';
+import { cheapHash, type Visitor as Merchant, password, type Seen, visitorOf } from './visitor.ts';
 import { createTestWorld, type TestWorld } from './world.ts';
 
 export interface Page {
@@ -56,7 +57,8 @@ export interface Visitor {
   post(path: string, fields: Record<string, string>): Promise<Page>;
   order(cart?: Record<string, string>): Promise<Placed>;
   pay(order: Placed, how?: string): Promise<Page>;
-  mine(blocks?: number): Promise<Page>;
+  /** As the box below the newest order does. */
+  mine(blocks?: number): Promise<unknown>;
   shown(order: Placed): Promise<Shown>;
   /** Changes as the browser hears of them. */
   changes(): Promise<Changes>;
@@ -79,19 +81,20 @@ export function visit(origin: string): Visitor {
       body: new URLSearchParams(fields).toString(),
     });
   const get = (path: string) => ask(`${origin}${path}`);
+  let newest = '';
   return {
     get,
     post,
     async order(cart = { espresso: '2' }) {
       const { headers } = await post('/orders', cart);
       const path = headers.location ?? '';
+      newest = path;
       const { text } = await get(path);
       const [, address = '', total = ''] = /bitcoin:(\w+)\?amount=([\d.]+)/.exec(text) ?? [];
       return { path, address, totalSat: Math.round(Number(total) * 1e8) };
     },
-    pay: ({ address, totalSat, path }, how = 'exact') =>
-      post('/chain/pay', { address, amount: String(totalSat), how, back: path }),
-    mine: (blocks = 1) => post('/chain/mine', { blocks: String(blocks) }),
+    pay: ({ path }, how = 'exact') => post(`${path}/pay`, { how }),
+    mine: (blocks = 1) => post(`${newest}/mine`, { blocks: String(blocks) }),
     async shown({ path }) {
       const { text } = await get(path);
       const rows = text.matchAll(/<tr><td>(.*?)<\/td><td>(.*?)<\/td>/g);
@@ -133,25 +136,51 @@ export interface Visit extends Visitor {
   readonly sandbox: Sandbox;
   /** Its file. */
   readonly db: string;
+  /** Signed in to the dashboard by the link of its Chain page. */
+  merchant(): Promise<Merchant>;
+  /** As a form of the Chain page does. */
+  pull(does: string, fields?: Record<string, string>): Promise<Seen>;
   /** Until all that the chain did is worked up and told to the shop. */
   settle(): Promise<void>;
 }
 
+const listen = { host: '127.0.0.1', port: 0 };
+
+/** On free ports. */
+export const sandboxOptions = (db: string): SandboxOptions => ({
+  ...{ db, api: listen, shop: listen, passwordHash: cheapHash(password) },
+  onFatal(error) {
+    throw error;
+  },
+});
+
 export async function openSandbox(): Promise<Visit> {
   const world = createTestWorld();
   const db = join(tempFolder(), 'paygate.db');
-  const sandbox = await startSandbox(
-    {
-      db,
-      api: { host: '127.0.0.1', port: 0 },
-      shop: { host: '127.0.0.1', port: 0 },
-      onFatal(error) {
-        throw error;
-      },
-    },
-    world,
-  );
+  const sandbox = await startSandbox(sandboxOptions(db), world);
   whenOver(() => sandbox.stop());
   await world.until(() => sandbox.app.health().electrum.caught_up, 'paygate to catch up');
-  return { world, sandbox, db, settle: () => sandbox.app.idle(), ...visit(sandbox.shopOrigin) };
+  let signedIn: Promise<Merchant> | undefined;
+  const merchant = (): Promise<Merchant> => {
+    signedIn ??= enter(sandbox);
+    return signedIn;
+  };
+  return {
+    ...{ world, sandbox, db, merchant, ...visit(sandbox.shopOrigin) },
+    settle: () => sandbox.app.idle(),
+    pull: async (does, fields) => (await merchant()).submit(chainPath, does, fields),
+    async mine(blocks = 1) {
+      sandbox.chain.mine(blocks);
+    },
+  };
+}
+
+const chainPath = '/dashboard/chain';
+
+/** Whoever follows the link that the sandbox prints. */
+async function enter({ links, apiOrigin }: Sandbox): Promise<Merchant> {
+  const merchant = visitorOf({ port: Number(new URL(apiOrigin).port) });
+  const { to } = await merchant.get(links.chain.slice(apiOrigin.length));
+  if (to !== chainPath) throw new Error(`the link leads to ${to}`);
+  return merchant;
 }

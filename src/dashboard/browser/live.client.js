@@ -24,9 +24,18 @@ function countDown() {
   }
 }
 
-/** Not while somebody types or reads in what would be replaced. */
+/** Not while somebody types or reads in what would be replaced, or has typed what is not sent yet. */
 function isInUse(main) {
-  return main.querySelector('form :focus, details[open]') !== null;
+  if (main.querySelector('form :focus, details[open]') !== null) return true;
+  return [...main.querySelectorAll('input, textarea, select')].some(isTouched);
+}
+
+function isTouched(field) {
+  if (field instanceof HTMLSelectElement) {
+    const first = [...field.options].findIndex(({ defaultSelected }) => defaultSelected);
+    return field.selectedIndex !== Math.max(first, 0);
+  }
+  return field.value !== field.defaultValue || field.checked !== field.defaultChecked;
 }
 
 async function replace(main) {

@@ -2,16 +2,22 @@
 
 import { countText } from '../../http/alarms.ts';
 import type { HealthReport } from '../../http/health.ts';
+import { dismissCopy } from '../../store/settings.ts';
 import { Alarms } from '../alarms.tsx';
+import { note } from '../audit.ts';
 import { ReceivedChart } from '../chart.tsx';
 import { Layout } from '../layout.tsx';
-import type { Page, Visit } from '../visit.ts';
+import { base, type Outcome, type Page, type Visit } from '../visit.ts';
 import { PaymentTable } from './payments.tsx';
 import { isUnfinished, welcomePath } from './welcome.tsx';
 
 const latest = 10;
 
-export const overviewPage: Page = { path: '/', show: (visit) => overview(visit) };
+export const overviewPage: Page = {
+  path: '/',
+  show: (visit) => overview(visit),
+  actions: { 'dismiss-restored': dismissRestored },
+};
 
 function overview(visit: Visit) {
   const { paymentDesk } = visit.parts.store;
@@ -24,7 +30,7 @@ function overview(visit: Visit) {
           <a href={welcomePath}>On with setting up</a>
         </p>
       ) : null}
-      <Alarms alarms={visit.parts.alarmBook.alarms()} />
+      <Alarms visit={visit} alarms={visit.parts.alarmBook.alarms()} />
       <ReceivedChart sums={visit.parts.received()} now={visit.now} />
       <h2>Latest payments</h2>
       {rows.length === 0 ? <p>None yet.</p> : <PaymentTable visit={visit} rows={rows} />}
@@ -51,3 +57,12 @@ const Standing = ({
     <dd>{countText(callbacks.exhausted)}</dd>
   </dl>
 );
+
+async function dismissRestored(visit: Visit): Promise<Outcome> {
+  const { catalog, database } = visit.parts.store;
+  await database.write((tx) => {
+    dismissCopy(tx, catalog);
+    note(visit, tx, 'alarm.dismiss', { alarm: 'restored-database' });
+  });
+  return { to: base };
+}

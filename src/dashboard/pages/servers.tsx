@@ -62,18 +62,31 @@ const Server = ({ visit, server }: ServerProps) => (
         <input type="hidden" name="server" value={server.server} />
       </Form>
     )}
-    {server.certificate_refused ? (
-      <>
-        <p class="alarm">
-          It shows another certificate than before, so it is not used. Accept that only if you know
-          why, such as a server of your own that was set up anew.
-        </p>
-        <Form visit={visit} does="accept" button="Accept its new certificate" grave confirm>
-          <input type="hidden" name="server" value={server.server} />
-        </Form>
-      </>
-    ) : null}
+    {server.certificate_refused ? <Refused visit={visit} server={server} /> : null}
   </section>
+);
+
+const Refused = ({ visit, server }: ServerProps) => (
+  <>
+    <p class="alarm">
+      It shows another certificate than before, so it is not used.{' '}
+      {server.certificate_shown === undefined
+        ? 'Its pin stands in the options of serve: if you know why it has changed, name the new one there.'
+        : 'Accept that only if you know why, such as a server of your own that was set up anew. Only the certificate with the SHA-256 below “Shown now” is accepted, no other.'}
+    </p>
+    {server.certificate_shown === undefined ? null : (
+      <Form
+        visit={visit}
+        does="accept"
+        button="Accept the certificate that it shows now"
+        grave
+        confirm
+      >
+        <input type="hidden" name="server" value={server.server} />
+        <input type="hidden" name="sha256" value={server.certificate_shown} />
+      </Form>
+    )}
+  </>
 );
 
 function factsOf(server: ServerHealth): [string, string | number][] {
@@ -85,6 +98,7 @@ function factsOf(server: ServerHealth): [string, string | number][] {
     ['Answers within', server.latency_ms === undefined ? undefined : `${server.latency_ms} ms`],
     ['Certificate', server.certificate],
     ['Pinned', server.pin],
+    ['Shown now', server.certificate_shown],
     ['Doubt', server.doubt],
     ['Trouble', server.error],
   ];
@@ -107,16 +121,20 @@ const Branches = ({ visit }: { readonly visit: Visit }) => {
 
 async function accept(visit: Visit): Promise<Outcome> {
   const label = field(visit, 'server');
+  const sha256 = field(visit, 'sha256');
+  if (!/^[0-9a-f]{64}$/.test(sha256)) {
+    throw new PaygateError('invalid', 'Which certificate is meant? Load the page anew.');
+  }
   await requireFresh(visit);
   const { servers, database } = visit.parts.store;
   const fault = visit.parts.clockFault();
   if (fault !== undefined)
     throw new PaygateError('conflict', `No certificate is accepted: ${fault}.`);
   await database.write((tx) => {
-    if (!servers.forget(tx, label)) {
-      throw new PaygateError('not_found', 'Nothing is remembered of this server.');
+    if (!servers.accept(tx, label, sha256, visit.now)) {
+      throw new PaygateError('not_found', 'No certificate of this server is remembered.');
     }
-    note(visit, tx, 'server.forget', { server: label });
+    note(visit, tx, 'server.accept', { server: label, sha256 });
   });
   visit.parts.onServers();
   return { to: `${here}?done=accepted` };

@@ -1,4 +1,4 @@
-// What every request to the sandbox's pages must be before a route sees it: for a loopback name (so that no
+// What every request to the demo shop must be before a route sees it: for a loopback name (so that no
 // foreign name leads here), of bounded size, and, if it changes anything, sent by one of these pages. It
 // also sets the headers that keep a page to itself.
 
@@ -49,11 +49,11 @@ function checkRequest({ req }: Context): void {
   }
   const host = req.header('Host') ?? '';
   if (!loopbackHost.test(host)) {
-    throw new PaygateError('forbidden', 'The sandbox answers under a loopback name only');
+    throw new PaygateError('forbidden', 'The shop answers under a loopback name only');
   }
   if (req.method === 'GET' || req.method === 'HEAD') return;
   const site = req.header('Sec-Fetch-Site') ?? 'same-origin';
   const isOwn = req.header('Origin')?.toLowerCase() === `http://${host.toLowerCase()}`;
   if (isOwn && site === 'same-origin') return;
-  throw new PaygateError('forbidden', 'Only a page of the sandbox itself may do this');
+  throw new PaygateError('forbidden', 'Only a page of the shop itself may do this');
 }

@@ -1,4 +1,5 @@
-// What the Chain page does to the chain, from the fields of its forms: each is read as a stranger's text.
+// What the Chain page, and the box below an order, do to the chain, from the fields of their forms: each is
+// read as a stranger's text.
 
 import type { Txid } from '../../bitcoin/ids.ts';
 import { PaygateError } from '../../errors.ts';
@@ -22,8 +23,8 @@ export const fates: ReadonlyMap<string, { readonly fate: Fate; readonly words: s
   ['drop', { fate: 'drop', words: 'are double-spent by their customers' }],
 ]);
 
-/** The fields of a form; a file that was uploaded is none. */
-export type Form = Readonly<Record<string, unknown>>;
+/** The fields of a form. */
+export type Fields = Readonly<Record<string, string>>;
 
 /** What each payment is worth, for an amount that was asked for. */
 const ways: ReadonlyMap<string, (askedSat: number) => readonly number[]> = new Map([
@@ -34,56 +35,57 @@ const ways: ReadonlyMap<string, (askedSat: number) => readonly number[]> = new M
 ]);
 
 /** @throws PaygateError invalid, also where the address is none of regtest */
-export function pay(chain: SimulatedChain, form: Form): void {
-  const address = text(form, 'address').trim();
-  const values = choice(ways, form, 'how')(whole(form, 'amount', 1, levers.mostSat));
+export function pay(chain: SimulatedChain, fields: Fields): void {
+  const address = text(fields, 'address').trim();
+  const values = choice(ways, fields, 'how')(whole(fields, 'amount', 1, levers.mostSat));
   if (chain.mempool().length >= levers.mostWaiting) {
     throw new PaygateError('invalid', 'Very many payments wait for a block: mine one first');
   }
   for (const valueSat of values) chain.pay([{ address, valueSat }]);
 }
 
-export function mine(chain: SimulatedChain, form: Form): void {
-  chain.mine(whole(form, 'blocks', 1, levers.mostBlocks));
+export function mine(chain: SimulatedChain, fields: Fields): void {
+  chain.mine(whole(fields, 'blocks', 1, levers.mostBlocks));
 }
 
 /** @throws PaygateError not_found when it is in a block meanwhile */
-export function replace(chain: SimulatedChain, form: Form): void {
-  const txid = text(form, 'txid') as Txid;
+export function replace(chain: SimulatedChain, fields: Fields): void {
+  const txid = text(fields, 'txid') as Txid;
   const outputs = choice(
     new Map([
       ['fee', undefined],
       ['spend', []],
     ]),
-    form,
+    fields,
     'by',
   );
   chain.replace(txid, outputs);
 }
 
-export function reorganise(chain: SimulatedChain, form: Form): void {
-  const { fate } = choice(fates, form, 'fate');
-  chain.reorganise(whole(form, 'depth', 1, levers.mostDepth), { transactions: fate });
+export function reorganise(chain: SimulatedChain, fields: Fields): void {
+  const { fate } = choice(fates, fields, 'fate');
+  chain.reorganise(whole(fields, 'depth', 1, levers.mostDepth), { transactions: fate });
 }
 
-/** How long the server is stopped, in milliseconds; 0 starts it. */
-export const stopMs = (form: Form): number => 1000 * whole(form, 'seconds', 0, levers.mostSeconds);
+/** How long the server is stopped, in milliseconds. */
+export const stopMs = (fields: Fields): number =>
+  1000 * whole(fields, 'seconds', 1, levers.mostSeconds);
 
-function text(form: Form, name: string): string {
-  const given = form[name];
-  if (typeof given === 'string') return given;
+function text(fields: Fields, name: string): string {
+  const given = fields[name];
+  if (given !== undefined) return given;
   throw new PaygateError('invalid', `${name}: one is expected`);
 }
 
-function whole(form: Form, name: string, least: number, most: number): number {
-  const given = text(form, name);
+function whole(fields: Fields, name: string, least: number, most: number): number {
+  const given = text(fields, name);
   const value = Number(given);
   if (/^\d{1,12}$/.test(given) && value >= least && value <= most) return value;
   throw new PaygateError('invalid', `${name}: a whole number from ${least} to ${most} is expected`);
 }
 
-function choice<T>(choices: ReadonlyMap<string, T>, form: Form, name: string): T {
-  const given = text(form, name);
+function choice<T>(choices: ReadonlyMap<string, T>, fields: Fields, name: string): T {
+  const given = text(fields, name);
   if (choices.has(given)) return choices.get(given) as T;
   throw new PaygateError('invalid', `${name}: one of ${[...choices.keys()].join(', ')} expected`);
 }

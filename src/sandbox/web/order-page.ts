@@ -3,6 +3,7 @@
 
 import { html, raw } from 'hono/html';
 import encodeQR from 'qr';
+import { showBitcoin } from '../../domain/shown.ts';
 import type { Markup } from '../../http/page.ts';
 import {
   type Order,
@@ -11,7 +12,7 @@ import {
   type Standing,
   standingOf,
 } from './orders.ts';
-import { showBitcoin, showSat, table } from './page.ts';
+import { showSat, table } from './page.ts';
 
 /** Payments that a page shows; there may be more. */
 const shownPayments = 20;
@@ -78,30 +79,27 @@ function payWhere(order: Order): Markup {
   </section>`;
 }
 
-function play(order: Order): Markup {
-  const back = html`<input type="hidden" name="back" value="/orders/${order.id}" />`;
+function play(order: Order, chainUrl: string): Markup {
+  const query = new URLSearchParams({ address: order.address, amount: String(order.totalSat) });
   return html`<article>
     <h2>Play the customer and the miners</h2>
-    <form class="row" method="post" action="/chain/pay">
-      ${back}
-      <input type="hidden" name="address" value="${order.address}" />
-      <input type="hidden" name="amount" value="${order.totalSat}" />
+    <form class="row" method="post" action="/orders/${order.id}/pay">
       <button name="how" value="exact">Pay exactly</button>
       <button name="how" value="short">Too little</button>
       <button name="how" value="over">Too much</button>
       <button name="how" value="twice">Twice</button>
     </form>
-    <form class="row" method="post" action="/chain/mine">
-      ${back}
+    <form class="row" method="post" action="/orders/${order.id}/mine">
       <button name="blocks" value="1">Mine 1 block</button>
       <button name="blocks" value="6">Mine 6 blocks</button>
     </form>
-    <p>Replace, double-spend, reorganise: on the <a href="/chain?address=${order.address}&amp;amount=${order.totalSat}">Chain page</a>.</p>
+    <p>Replace, double-spend, reorganise: on the <a href="${chainUrl}?${query}">Chain page</a> of the dashboard.</p>
   </article>`;
 }
 
-export const orderPage = (order: Order): Markup => html`<h1>Order ${order.id}</h1>
+/** @param chainUrl the Chain page of the dashboard */
+export const orderPage = (order: Order, chainUrl: string): Markup => html`<h1>Order ${order.id}</h1>
   ${liveState(order)}
   <ul>${order.lines.map(({ thing, count }) => html`<li>${count} × ${thing.name}</li>`)}</ul>
   ${payWhere(order)}
-  ${play(order)}`;
+  ${play(order, chainUrl)}`;

@@ -1,4 +1,4 @@
-// The frame of every page of the sandbox, and how amounts and times are shown. Everything is escaped, and
+// The frame of every page of the demo shop, and how amounts are shown. Everything is escaped, and
 // everything that the browser loads comes from here: one stylesheet, one script.
 
 import type { Context } from 'hono';
@@ -35,10 +35,7 @@ export function page(context: Context, options: PageOptions): Response | Promise
         <header>
           <nav aria-label="Sandbox">
             <ul><li><strong>paygate sandbox</strong></li></ul>
-            <ul>
-              <li><a href="/">Shop</a></li>
-              <li><a href="/chain">Chain</a></li>
-            </ul>
+            <ul><li><a href="/">Shop</a></li></ul>
           </nav>
         </header>
         <main>${body}</main>
@@ -57,12 +54,4 @@ export const table = (
     <tbody>${rows}</tbody>
   </table></div>`;
 
-const satPerBitcoin = 100_000_000;
-
-export const showBitcoin = (valueSat: number): string => (valueSat / satPerBitcoin).toFixed(8);
-
 export const showSat = (valueSat: number): string => `${valueSat.toLocaleString('en')} sat`;
-
-/** Of the day, in UTC. */
-export const showClock = (epochMs: number): string =>
-  `${new Date(epochMs).toISOString().slice(11, 19)} UTC`;

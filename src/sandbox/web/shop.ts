@@ -1,4 +1,5 @@
 // The demo shop: a cart, an order's page, and the receiver of callbacks. It knows paygate by its API alone.
+// The box below an order plays the customer's wallet and the miners, who are no part of a shop.
 
 import { type Context, Hono } from 'hono';
 import { html } from 'hono/html';
@@ -6,6 +7,7 @@ import { PaygateError } from '../../errors.ts';
 import type { Markup } from '../../http/page.ts';
 import type { World } from '../../world.ts';
 import type { PaygateClient } from './client.ts';
+import type { Fields } from './levers.ts';
 import { orderPage } from './order-page.ts';
 import { type Line, type Order, type Orders, standingOf, things } from './orders.ts';
 import { page, showSat, table } from './page.ts';
@@ -18,8 +20,17 @@ export interface ShopOptions {
   /** `whsec_…` */
   readonly webhookSecret: string;
   readonly world: Pick<World, 'now' | 'randomBytes'>;
+  readonly play: Play;
+  /** The Chain page of the dashboard. */
+  readonly chainUrl: () => string;
   /** An order looks different now. */
   readonly onChange: () => void;
+}
+
+/** What the box below an order does to the chain. @throws PaygateError invalid */
+export interface Play {
+  pay(fields: Fields): void;
+  mine(fields: Fields): void;
 }
 
 export const callbackPath = '/callback';
@@ -30,13 +41,13 @@ const shownOrders = 10;
 const refreshSeconds = 3;
 
 export function createShop(options: ShopOptions): Hono {
-  const { orders, paygate, world } = options;
+  const { orders, paygate, world, play, chainUrl } = options;
   const shop = new Hono();
   shop.get('/', (context) =>
     page(context, { title: 'Shop', body: cartPage(orders.newest(shownOrders)) }),
   );
   shop.post('/orders', async (context) => {
-    const lines = readCart(await context.req.parseBody());
+    const lines = readCart(await fieldsOf(context));
     orders.checkRoom();
     const address = await paygate().newAddress();
     const id = Buffer.from(world.randomBytes(orderIdBytes)).toString('hex');
@@ -46,7 +57,18 @@ export function createShop(options: ShopOptions): Hono {
   shop.get('/orders/:id', (context) => {
     const order = orders.byId(context.req.param('id'));
     const title = `Order ${order.id}`;
-    return page(context, { title, body: orderPage(order), refreshSeconds });
+    return page(context, { title, body: orderPage(order, chainUrl()), refreshSeconds });
+  });
+  shop.post('/orders/:id/pay', async (context) => {
+    const { id, address, totalSat } = orders.byId(context.req.param('id'));
+    const { how } = await fieldsOf(context);
+    play.pay({ address, amount: String(totalSat), ...(how !== undefined && { how }) });
+    return context.redirect(`/orders/${id}`, 303);
+  });
+  shop.post('/orders/:id/mine', async (context) => {
+    const { id } = orders.byId(context.req.param('id'));
+    play.mine(await fieldsOf(context));
+    return context.redirect(`/orders/${id}`, 303);
   });
   shop.get(callbackPath, (context) => receive(options, context));
   return shop;
@@ -64,11 +86,19 @@ function receive(options: ShopOptions, context: Context): Response {
   return context.text('ok');
 }
 
+/** A file that was uploaded is none. */
+async function fieldsOf(context: Context): Promise<Fields> {
+  const entries = Object.entries(await context.req.parseBody());
+  return Object.fromEntries(
+    entries.filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
+  );
+}
+
 /** @throws PaygateError invalid */
-function readCart(form: Readonly<Record<string, unknown>>): Line[] {
+function readCart(fields: Fields): Line[] {
   const lines = things.map((thing) => {
-    const text = form[thing.id] ?? '0';
-    if (typeof text === 'string' && /^\d?$/.test(text)) return { thing, count: Number(text) };
+    const text = fields[thing.id] ?? '0';
+    if (/^\d?$/.test(text)) return { thing, count: Number(text) };
     throw new PaygateError('invalid', `${thing.name}: from 0 to 9 of each`);
   });
   const wanted = lines.filter(({ count }) => count > 0);

@@ -1,5 +1,5 @@
-// The sandbox's pages joined to one site: the door, the shop, the Chain page, the stream of changes, the
-// stylesheet and the script, and a page for what goes wrong.
+// The demo shop as a site: the door, the shop's pages, the stream of changes, the stylesheet and the script,
+// and a page for what goes wrong.
 
 import { type Context, Hono } from 'hono';
 import { html } from 'hono/html';
@@ -8,22 +8,21 @@ import { statuses } from '../../http/errors.ts';
 import type { Fetch } from '../../http/server.ts';
 import type { World } from '../../world.ts';
 import type { SimulatedChain } from '../chain.ts';
-import type { SimulatedServer } from '../server.ts';
-import { createChainDesk } from './chain-desk.ts';
 import { Changes } from './changes.ts';
 import type { PaygateClient } from './client.ts';
 import { addDoor } from './door.ts';
 import { browserFiles } from './files.ts';
 import { lookForGone } from './gone.ts';
+import { mine, pay } from './levers.ts';
 import { Orders } from './orders.ts';
-import { Outage } from './outage.ts';
 import { page } from './page.ts';
-import { callbackPath, createShop } from './shop.ts';
+import { callbackPath, createShop, type Play } from './shop.ts';
 
 export interface SiteOptions {
-  readonly world: Pick<World, 'now' | 'after' | 'randomBytes' | 'schedule' | 'log'>;
+  readonly world: Pick<World, 'now' | 'randomBytes' | 'schedule' | 'log'>;
   readonly chain: SimulatedChain;
-  readonly server: SimulatedServer;
+  /** The Chain page of the dashboard. */
+  readonly chainUrl: () => string;
   /** @throws PaygateError unavailable while paygate is starting */
   readonly paygate: () => PaygateClient;
   /** `whsec_…` */
@@ -38,15 +37,18 @@ export interface Site {
 
 const everyTwoSeconds = '*/2 * * * * *';
 
-export function createSite({ world, chain, server, paygate, webhookSecret }: SiteOptions): Site {
+export function createSite({ world, chain, ...options }: SiteOptions): Site {
+  const { paygate } = options;
   const orders = new Orders();
   const changes = new Changes();
   const onChange = (): void => changes.announce();
-  const outage = new Outage(server, world, onChange);
+  const play: Play = {
+    pay: (fields) => pay(chain, fields),
+    mine: (fields) => mine(chain, fields),
+  };
   const app = new Hono();
   addDoor(app);
-  app.route('/', createShop({ world, orders, paygate, webhookSecret, onChange }));
-  app.route('/', createChainDesk(chain, outage));
+  app.route('/', createShop({ ...options, world, orders, play, onChange }));
   app.get('/events', (context) =>
     // A stream that nobody reads would never end.
     context.req.method === 'GET' ? changes.stream(context) : context.body(null),
@@ -59,15 +61,12 @@ export function createSite({ world, chain, server, paygate, webhookSecret }: Sit
     }
     return failure(context, error);
   });
-  const cancels = [
-    chain.onChange(onChange),
-    world.schedule(everyTwoSeconds, lookForGone({ orders, paygate, onChange, log: world.log })),
-  ];
+  const look = lookForGone({ orders, paygate, onChange, log: world.log });
+  const cancel = world.schedule(everyTwoSeconds, look);
   return {
     fetch: (request, env) => app.fetch(request, env),
     end() {
-      for (const cancel of cancels) cancel();
-      outage.end();
+      cancel();
       changes.end();
     },
   };
@@ -87,7 +86,7 @@ function failure(context: Context, error: Error): Response | Promise<Response> {
   const words = known?.message ?? 'Internal error; the log says more';
   context.status(statuses[known?.code ?? 'internal']);
   if (context.req.path === callbackPath) return context.text(words);
-  const back = html`<p><a href="/">To the shop</a> · <a href="/chain">To the chain</a></p>`;
+  const back = html`<p><a href="/">To the shop</a></p>`;
   const body = html`<h1>That did not work</h1><p>${words}.</p>${back}`;
   return page(context, { title: 'That did not work', body });
 }

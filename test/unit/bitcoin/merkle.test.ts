@@ -4,7 +4,12 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseHeader } from '../../../src/bitcoin/header.ts';
 import { display, parseTxid, type Txid, undisplay } from '../../../src/bitcoin/ids.ts';
-import { merkleBranch, merkleRoot, rootFromBranch } from '../../../src/bitcoin/merkle.ts';
+import {
+  merkleBranch,
+  merkleRoot,
+  ProvenTree,
+  rootFromBranch,
+} from '../../../src/bitcoin/merkle.ts';
 import { PaygateError } from '../../../src/errors.ts';
 import { block170, block100002, genesisCoinbase } from './vectors/blocks.ts';
 
@@ -154,4 +159,74 @@ describe('laws', () => {
       }),
     );
   });
+});
+
+describe('a tree of which some is proven', () => {
+  const tree = fc.uniqueArray(txid, { minLength: 1, maxLength: 40 });
+
+  /** The whole tree, with what the places of the seeds have proven. */
+  function proven(txids: readonly Txid[], seeds: readonly number[]): ProvenTree {
+    const known = new ProvenTree(merkleRoot(txids));
+    for (const seed of seeds) {
+      const pos = seed % txids.length;
+      expect(known.proves(txids[pos] as Txid, merkleBranch(txids, pos), pos)).toBe(true);
+    }
+    return known;
+  }
+
+  const isProven = (known: ProvenTree, leaf: Txid, branch: readonly string[], pos: number) => {
+    try {
+      return known.proves(leaf, branch, pos);
+    } catch (thrown) {
+      expect(thrown).toBeInstanceOf(PaygateError);
+      return false;
+    }
+  };
+
+  test('takes each transaction at its own place alone', () => {
+    fc.assert(
+      fc.property(tree, fc.array(fc.nat(), { maxLength: 60 }), fc.nat(), (txids, seeds, seed) => {
+        const known = proven(txids, seeds);
+        const leaf = txids[seed % txids.length] as Txid;
+        const places = 2 ** merkleBranch(txids, 0).length;
+        for (let pos = 0; pos < places; pos += 1) {
+          // The branch of that place, also of those that copies stand in for.
+          const branch = merkleBranch(filled(txids, places), pos);
+          expect(isProven(known, leaf, branch, pos)).toBe(txids[pos] === leaf);
+        }
+      }),
+    );
+  });
+
+  test('takes nothing else, whatever it knows', () => {
+    fc.assert(
+      fc.property(tree, txid, fc.array(fc.nat()), fc.nat(), (txids, foreign, seeds, seed) => {
+        fc.pre(txids.length > 1 && !txids.includes(foreign));
+        const known = proven(txids, seeds);
+        const pos = seed % txids.length;
+        const branch = merkleBranch(txids, pos);
+        expect(isProven(known, foreign, branch, pos)).toBe(false);
+        expect(isProven(known, txids[pos] as Txid, [...branch, foreign], pos)).toBe(false);
+        expect(isProven(known, txids[pos] as Txid, branch.slice(1), pos >> 1)).toBe(false);
+      }),
+    );
+  });
+
+  test('has the same guards as a branch', () => {
+    const [first, second] = block170.txids.map(id) as [Txid, Txid];
+    const known = new ProvenTree(rootOf(block170.header));
+    expect(known.proves(first, [second], 0)).toBe(true);
+    expect(() => known.proves(second, [first], 2)).toThrow('outside the tree');
+    expect(() => known.proves(second, ['zz'], 1)).toThrow('not a hash');
+    expect(known.proves(second, [first], 1)).toBe(true);
+  });
+
+  /** A tree is as wide as a power of two: what is missing are copies of what stands before it. */
+  function filled(txids: readonly Txid[], places: number): Txid[] {
+    const all = [...txids];
+    for (let size = 1; all.length < places; size *= 2) {
+      if ((all.length / size) % 2 === 1) all.push(...all.slice(-size));
+    }
+    return all;
+  }
 });

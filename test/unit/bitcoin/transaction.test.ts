@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js';
+import { bytesToHex, concatBytes, hexToBytes } from '@noble/hashes/utils.js';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { isTransaction, parseTransaction, valuePaidTo } from '../../../src/bitcoin/transaction.ts';
@@ -252,6 +252,26 @@ describe('laws', () => {
           expect(outcome(Uint8Array.of(...raw, ...more))).toBeUndefined();
         },
       ),
+    );
+  });
+});
+
+describe('what is a transaction', () => {
+  test('is what can be read as one, whatever its first bytes promise', () => {
+    const small = fc.integer({ min: 0, max: 3 }).map((byte) => Uint8Array.of(byte));
+    const rest = fc.uint8Array({ minLength: 40, maxLength: 140 });
+    fc.assert(
+      fc.property(fc.uint8Array({ minLength: 4, maxLength: 4 }), small, small, rest, (...parts) => {
+        const raw = concatBytes(...parts);
+        const sized = /size of a merkle node/;
+        let isOne = true;
+        try {
+          parseTransaction(raw);
+        } catch (thrown) {
+          isOne = sized.test((thrown as Error).message);
+        }
+        expect(isTransaction(raw)).toBe(isOne);
+      }),
     );
   });
 });

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { deliveryLimits } from '../../../src/delivery/dispatcher.ts';
-import { deadlineMs } from '../../../src/delivery/sender.ts';
+import { deadlineMs } from '../../../src/delivery/travel.ts';
 import { eventId } from '../../../src/domain/callback.ts';
 import { retrySchedule } from '../../../src/domain/retry.ts';
 import type { ReceiverOptions } from '../../support/receiver.ts';

@@ -5,7 +5,8 @@
 import { connect, createServer, type Server } from 'node:net';
 import { Worker } from 'node:worker_threads';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { createSender, deadlineMs, type Order } from '../../../src/delivery/sender.ts';
+import { createSender, type Order } from '../../../src/delivery/sender.ts';
+import { deadlineMs } from '../../../src/delivery/travel.ts';
 import { nextAttempt } from '../../../src/domain/retry.ts';
 import type { Resolver } from '../../../src/world.ts';
 import { makeAuthority } from '../../support/authority.ts';

@@ -1,7 +1,6 @@
 // A database file with stores, addresses and payments to owe callbacks for.
 
 import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { count } from 'drizzle-orm';
 import type { Scripthash, Txid } from '../../../src/bitcoin/ids.ts';
@@ -9,6 +8,7 @@ import type { CallbackStatus } from '../../../src/domain/payment.ts';
 import { type Database, openDatabase } from '../../../src/store/database.ts';
 import { createOutbox, type NewCallback, type Outbox } from '../../../src/store/outbox.ts';
 import { addresses, payments, stores, wallets } from '../../../src/store/schema.ts';
+import { tempRoot } from '../../support/files.ts';
 
 export interface Owed {
   readonly path: string;
@@ -34,7 +34,7 @@ export const withStatus = (callback: NewCallback, status: CallbackStatus, cycle 
 });
 
 export function openOwed(): Owed {
-  return open(join(mkdtempSync(join(tmpdir(), 'paygate-')), 'paygate.db'));
+  return open(join(mkdtempSync(join(tempRoot, 'paygate-')), 'paygate.db'));
 }
 
 function open(path: string): Owed {

@@ -1,5 +1,6 @@
 import { getEventListeners } from 'node:events';
-import { createServer } from 'node:net';
+import { createServer as createHttpServer } from 'node:http';
+import { createServer, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createSender, type Order, type SenderOptions } from '../../../src/delivery/sender.ts';
 import { signatureHeaders } from '../../../src/delivery/signature.ts';
@@ -76,7 +77,7 @@ describe('the request', () => {
         url: `//a/../%7e?${signed}`,
         headers: {
           host: `127.0.0.1:${shop.port}`,
-          connection: 'close',
+          connection: 'keep-alive',
           accept: '*/*',
           'user-agent': 'paygate/0.1',
           ...signatureHeaders({ eventId: 'msg_1', timestamp, query: signed }, [webhookSecret]),
@@ -364,5 +365,79 @@ describe('an attempt that is cut off', () => {
     const signal = AbortSignal.abort(new Error('stopping'));
     await expect(sender.send(order(shop.origin), signal)).rejects.toThrow('stopping');
     expect(shop.requests).toHaveLength(0);
+  });
+});
+
+describe('a connection that brought a callback', () => {
+  /** A shop's server that notes where each of its connections came to. */
+  async function counted(hosts: readonly string[] = ['127.0.0.1']) {
+    const dialled: string[] = [];
+    const sockets: Socket[] = [];
+    const server = createHttpServer((_, response) => void response.end('ok'));
+    server.on('connection', (socket) => {
+      dialled.push(socket.localAddress ?? '');
+      sockets.push(socket);
+    });
+    await new Promise<void>((resolve) => server.listen(0, '0.0.0.0', resolve));
+    closing.push(() => new Promise((resolve) => server.close(resolve).closeAllConnections()));
+    const { port } = server.address() as { port: number };
+    let asked = 0;
+    const resolve: Resolver = async () => [hosts[Math.min(asked++, hosts.length - 1)] ?? ''];
+    return { dialled, sockets, resolve, port, asked: () => asked };
+  }
+
+  it('brings the next one to the same place', async () => {
+    const shop = await counted();
+    const { world, send } = setUp();
+    const to = order(`http://127.0.0.1:${shop.port}/`);
+    await send(to);
+    await world.turn();
+    const second = await send(to);
+    expect(second).toMatchObject({ outcome: 'delivered', address: '127.0.0.1', body: 'ok' });
+    expect(shop.dialled).toHaveLength(1);
+  });
+
+  it('brings one at a time', async () => {
+    const shop = await counted();
+    const { world, send } = setUp();
+    const to = order(`http://127.0.0.1:${shop.port}/`);
+    await send(to);
+    await world.turn();
+    await Promise.all([send(to), send(to)]);
+    expect(shop.dialled).toHaveLength(2);
+  });
+
+  it('is left when the name leads elsewhere, which each attempt finds out once', async () => {
+    const shop = await counted(['127.0.0.1', '127.0.0.1', '127.0.0.2']);
+    const { world, send } = setUp({ resolve: shop.resolve });
+    for (const dialled of [1, 1, 2]) {
+      const attempt = await send(order(`http://shop.test:${shop.port}/`));
+      expect(attempt.outcome).toBe('delivered');
+      expect(shop.dialled).toHaveLength(dialled);
+      await world.turn();
+    }
+    expect(shop.dialled).toEqual(['127.0.0.1', '127.0.0.2']);
+    expect(shop.asked()).toBe(3);
+  });
+
+  it('brings none where the name leads to what may not be dialled', async () => {
+    const shop = await counted(['127.0.0.1', '169.254.169.254']);
+    const { world, send } = setUp({ resolve: shop.resolve });
+    const to = order(`http://shop.test:${shop.port}/`);
+    expect(await send(to)).toMatchObject({ outcome: 'delivered' });
+    await world.turn();
+    expect(await send(to)).toMatchObject({ outcome: 'refused', httpStatus: null });
+  });
+
+  it('is opened anew within the attempt when the shop has ended it unheard', async () => {
+    const shop = await counted();
+    const { world, send } = setUp();
+    const to = order(`http://127.0.0.1:${shop.port}/`);
+    await send(to);
+    await world.turn();
+    const sent = send(to);
+    for (const socket of shop.sockets) socket.resetAndDestroy();
+    expect(await sent).toMatchObject({ outcome: 'delivered', httpStatus: 200 });
+    expect(shop.dialled).toHaveLength(2);
   });
 });

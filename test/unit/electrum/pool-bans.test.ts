@@ -116,7 +116,7 @@ describe('TLS trust', () => {
     await world.advance(2_000);
     await world.until(() => pool.status()[0]?.lastError?.includes(other.sha256) === true);
     expect(pool.live()[0]).toBeUndefined();
-    expect(pool.status()[0]?.certificateRefused).toBe(true);
+    expect(pool.status()[0]?.refused).toEqual({ shown: other.sha256 });
     expect(trust.get(label)).toEqual({ kind: 'pinned', sha256: one.sha256 });
     expect(messages(world)).toEqual([
       'electrum server connected',

@@ -28,9 +28,7 @@ async function refresh() {
   for (const part of document.querySelectorAll('[data-live]')) {
     const other = fresh.getElementById(part.id);
     if (other === null || other.innerHTML === part.innerHTML) continue;
-    const focused = part.contains(document.activeElement) ? document.activeElement.id : '';
     part.replaceChildren(...other.childNodes);
-    if (focused !== '') document.getElementById(focused)?.focus();
   }
 }
 

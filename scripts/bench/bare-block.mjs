@@ -1,0 +1,97 @@
+// What a full block costs without proofs, rules and storage, a process of its own: subscribes to so many
+// scripts, and when their statuses change asks for the history of each and the branch of what it names, as
+// paygate does, so many at once; reads the answers; and sends a callback for each with undici, as many at once
+// as paygate. It says when the last branch was read, and when the last callback was answered.
+
+import { connect } from 'node:net';
+import { createInterface } from 'node:readline';
+import { Agent, request } from 'undici';
+
+const AT_ONCE = 100;
+const CALLBACKS_AT_ONCE = 64;
+const STATUS = 'blockchain.scripthash.subscribe';
+
+const agent = new Agent({ connections: 2, pipelining: 1 });
+/** @type {Map<number, (result: any) => void>} */
+const waiting = new Map();
+/** @type {{ scripthash: string, url: string }[]} */
+let scripts = [];
+/** @type {import('node:net').Socket} */
+let socket;
+let lastId = 0;
+
+/**
+ * @param {string} method
+ * @param {unknown[]} params
+ * @returns {Promise<any>}
+ */
+function ask(method, params) {
+  return new Promise((resolve) => {
+    lastId += 1;
+    waiting.set(lastId, resolve);
+    if (socket.writableCorked === 0) {
+      socket.cork();
+      setImmediate(() => socket.uncork());
+    }
+    socket.write(`${JSON.stringify({ jsonrpc: '2.0', id: lastId, method, params })}\n`);
+  });
+}
+
+/**
+ * So many of a list at once.
+ * @template T
+ * @param {number} atOnce
+ * @param {(item: T) => Promise<void>} work
+ */
+function lanes(atOnce, work) {
+  /** @type {T[]} */
+  const queue = [];
+  let busy = 0;
+  async function run() {
+    busy += 1;
+    for (let item = queue.shift(); item !== undefined; item = queue.shift()) await work(item);
+    busy -= 1;
+  }
+  return (/** @type {T} */ item) => {
+    queue.push(item);
+    if (busy < atOnce) run();
+  };
+}
+
+/** @param {number} port */
+async function begin(port) {
+  socket = connect(port, '127.0.0.1').setNoDelay(true);
+  let [proven, sent, provenAt] = [0, 0, 0];
+  const send = lanes(CALLBACKS_AT_ONCE, async (/** @type {string} */ url) => {
+    const { body } = await request(url, { dispatcher: agent });
+    await body.dump();
+    sent += 1;
+    if (sent === scripts.length) process.send?.({ provenAt, sentAt: Date.now() });
+  });
+  const look = lanes(AT_ONCE, async (/** @type {number} */ index) => {
+    const { scripthash, url } = /** @type {any} */ (scripts[index]);
+    const [{ tx_hash, height }] = await ask('blockchain.scripthash.get_history', [scripthash]);
+    await ask('blockchain.transaction.get_merkle', [tx_hash, height]);
+    proven += 1;
+    if (proven === scripts.length) provenAt = Date.now();
+    send(`${url}?status=1&addr=${scripthash}&value=10000&txid=${tx_hash}`);
+  });
+  const places = new Map(scripts.map(({ scripthash }, index) => [scripthash, index]));
+  createInterface(socket).on('line', (line) => {
+    const message = JSON.parse(line);
+    if (message.method === STATUS) look(places.get(message.params[0]) ?? 0);
+    else if (message.id !== undefined) {
+      const resolve = waiting.get(message.id);
+      waiting.delete(message.id);
+      resolve?.(message.result);
+    }
+  });
+  await ask('server.version', ['paygate-bench', ['1.4', '1.6']]);
+  await Promise.all(scripts.map(({ scripthash }) => ask(STATUS, [scripthash])));
+  process.send?.({ isReady: true });
+}
+
+process.once('message', (/** @type {{ port: number, scripts: typeof scripts }} */ message) => {
+  scripts = message.scripts;
+  begin(message.port);
+});

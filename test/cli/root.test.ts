@@ -1,0 +1,92 @@
+// Commands that root runs on files of another user, as `sudo paygate backup` does beside the service: what they make is
+// that user's, whose service could do nothing with it otherwise. Needs root.
+
+import {
+  chmodSync,
+  chownSync,
+  lstatSync,
+  readdirSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { ownAs } from '../../src/store/disk.ts';
+import { runCli } from '../support/cli.ts';
+import { asOrdinaryUser, cleanUp, tempFolder } from '../support/files.ts';
+import { accountKey } from '../support/store.ts';
+
+afterEach(cleanUp);
+
+const isRoot = process.geteuid?.() === 0;
+/** Of nobody in particular. */
+const user = 54_321;
+
+/** A folder of that user's. */
+function userFolder(): string {
+  const folder = tempFolder();
+  chownSync(folder, user, user);
+  return folder;
+}
+
+/** What in a folder is somebody else's. */
+const strange = (folder: string): string[] =>
+  (readdirSync(folder, { recursive: true }) as string[]).filter(
+    (name) => lstatSync(join(folder, name)).uid !== user,
+  );
+
+async function run(...args: readonly string[]): Promise<string> {
+  const { code, stdout, stderr } = await runCli(args);
+  expect({ args, code, stderr }).toEqual({ args, code: 0, stderr: '' });
+  return stdout;
+}
+
+describe.skipIf(!isRoot)('root', () => {
+  it('makes a database, its mark, its backups and its restored file for the user whose folder it is', async () => {
+    const folder = userFolder();
+    const db = ['--db', join(folder, 'paygate.db')];
+    const shop = ['--name', 'Shop', '--callback-url', 'https://shop.example/callback'];
+    const wallet = ['--xpub', accountKey().account, '--script', 'p2wpkh', '--start-index', '0'];
+    await run('store', 'add', ...db, '--network', 'regtest', ...shop, ...wallet);
+    expect(strange(folder)).toEqual([]);
+    const { file } = JSON.parse(await run('backup', ...db, '--json'));
+    expect(strange(folder)).toEqual([]);
+    await run('restore', '--moved', ...db);
+    expect(strange(folder)).toEqual([]);
+    await run('restore', file, ...db);
+    expect(readdirSync(join(folder, 'backups'))).toHaveLength(2);
+    expect(strange(folder)).toEqual([]);
+  });
+
+  it("keeps a database of another name in a folder of backups that is the user's, to the top", async () => {
+    const folder = userFolder();
+    const db = ['--db', join(folder, 'shop.db'), '--network', 'regtest'];
+    const shop = ['--name', 'Shop', '--callback-url', 'https://shop.example/callback'];
+    await run('store', 'add', ...db, ...shop, '--xpub', accountKey().account, '--script', 'p2wpkh');
+    await run('backup', ...db);
+    expect(strange(folder)).toEqual([]);
+  });
+
+  it("gives away what lies in the user's folder, and never what a link there leads to", () => {
+    const own = join(tempFolder(), 'secret');
+    writeFileSync(own, 'of root');
+    const link = join(userFolder(), 'paygate.db');
+    symlinkSync(own, link);
+    ownAs(link, dirname(link));
+    expect(statSync(own).uid).toBe(0);
+    expect(lstatSync(link).uid).toBe(user);
+  });
+});
+
+it('an ordinary user leaves what is in a folder of others as it is', () => {
+  const folder = tempFolder();
+  chmodSync(folder, 0o755);
+  const file = join(folder, 'file');
+  writeFileSync(file, '');
+  if (isRoot) chownSync(file, user, user);
+  asOrdinaryUser(() => ownAs(file, folder));
+  expect(statSync(file).uid).toBe(isRoot ? user : process.geteuid?.());
+});
+
+if (!isRoot) process.stderr.write('test/cli/root: 3 tests skipped, for they need root\n');

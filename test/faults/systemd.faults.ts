@@ -1,0 +1,218 @@
+// The service on a machine that systemd has booted, from `paygate install` to the lines that undo it: what runs there,
+// with which rights, whose files it makes, and what an update does that comes up, and one that does not. Only with
+// `--all`, since it may have to get a Debian first.
+
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import {
+  appendFileSync,
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { SimulatedChain } from '../../src/sandbox/chain.ts';
+import { SimulatedServer } from '../../src/sandbox/server.ts';
+import { version } from '../../src/version.ts';
+import { createNodeWorld } from '../../src/world-node.ts';
+import { cleanUp, whenOver } from '../support/files.ts';
+import { ask } from '../support/sandbox.ts';
+import { accountKey } from '../support/store.ts';
+import { bootMachine, type Machine, noMachine } from './machine.ts';
+import { eventually } from './serving.ts';
+import { howMany, unless } from './thorough.ts';
+
+const isTried = howMany('boots of systemd', 0, 1) > 0;
+const cannot = unless(isTried ? await noMachine() : 'a service on a booted machine');
+const data = '/var/lib/paygate';
+const db = ['--db', `${data}/paygate.db`];
+const newer = '9.8.7';
+
+/** In the place of a newer executable: it makes the database one that only it can read, and dies. */
+const spoiler = `#!/bin/sh
+case "$1" in
+  --version) echo 9.9.9 ;;
+  check) exit 0 ;;
+  serve) printf '\\0\\0\\0\\143' | dd of=${data}/paygate.db bs=1 seek=60 conv=notrunc; exit 1 ;;
+esac
+`;
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/** The Electrum server of a chain. */
+async function startChain(): Promise<string> {
+  const chain = new SimulatedChain({ seed: 'systemd', now: () => Date.now() / 1000 - 3_600 });
+  chain.mine(110);
+  const server = new SimulatedServer({ chain, timer: createNodeWorld({ logLevel: 'silent' }) });
+  const { port, close } = await server.listen({ host: '127.0.0.1', port: 0 });
+  whenOver(close);
+  return `tcp://127.0.0.1:${port}`;
+}
+
+/** The same executable, but for the version that it says. */
+function renumbered(program: Buffer): Buffer {
+  const [from, to] = [version, newer].map((each) => Buffer.from(`version: "${each}",`));
+  if (from === undefined || to?.length !== from.length) throw new Error('another length');
+  const changed = Buffer.from(program);
+  const at = changed.indexOf(from);
+  expect([at > 0, changed.indexOf(from, at + 1)]).toEqual([true, -1]);
+  to.copy(changed, at);
+  return changed;
+}
+
+describe.skipIf(cannot)('on a machine with systemd', () => {
+  let machine: Machine;
+  let origin = '';
+  let apiKey = '';
+  let told = '';
+  const addresses: string[] = [];
+
+  beforeAll(async () => {
+    machine = await bootMachine();
+    whenOver(() => machine.remove());
+    mkdirSync(join(machine.root, 'opt/first'));
+    const program = join(machine.root, 'opt/first/paygate');
+    execFileSync(process.execPath, ['scripts/executable.mjs', '--out', program]);
+    return cleanUp;
+  });
+  afterAll(() => expect(new Set(addresses).size).toBe(addresses.length));
+
+  /** An executable in a folder of its own, with its checksum beside it. @returns its path there */
+  function bring(folder: string, content: Buffer | string): string {
+    const at = join(machine.root, 'opt', folder);
+    mkdirSync(at);
+    writeFileSync(join(at, 'paygate'), content);
+    chmodSync(join(at, 'paygate'), 0o755);
+    const hash = createHash('sha256').update(content).digest('hex');
+    writeFileSync(join(at, 'SHA256SUMS'), `${hash}  paygate\n`);
+    return `/opt/${folder}/paygate`;
+  }
+  /** Where its database is and where it answers, the service knows. */
+  const update = (file: string, ...more: string[]) =>
+    machine.run('paygate', 'update', file, ...more);
+  const shown = (property: string) =>
+    machine.run('systemctl', 'show', '--property', property, '--value', 'paygate').stdout.trim();
+  /** On a connection of its own: one that was kept ends with the process that kept it. */
+  const answer = async (path: string, headers = {}) => {
+    const { status, text } = await ask(`${origin}${path}`, { headers });
+    return { ...JSON.parse(text), status };
+  };
+  const untilReady = () =>
+    eventually('to be ready', () =>
+      answer('/readyz').then(
+        ({ status }) => status === 200,
+        () => false,
+      ),
+    );
+
+  async function issue(): Promise<void> {
+    await eventually('an address', async () => {
+      const got = await answer('/api/new_address', { Authorization: `Bearer ${apiKey}` });
+      if (got.status === 200) addresses.push(got.address);
+      return got.status === 200;
+    });
+  }
+
+  /** Files that are not the service's alone. */
+  function strange(): string[] {
+    const folder = join(machine.root, data);
+    const { uid } = lstatSync(folder);
+    expect(uid).not.toBe(0);
+    return ['.', ...(readdirSync(folder, { recursive: true }) as string[])].filter((name) => {
+      const stat = lstatSync(join(folder, name));
+      return stat.uid !== uid || (stat.mode & 0o077) !== 0;
+    });
+  }
+
+  it('is installed, starts, is ready, and may do nothing but its work', async () => {
+    const port = await freePort();
+    origin = `http://127.0.0.1:${port}`;
+    const installed = machine.run('/opt/first/paygate', 'install', '--network', 'regtest');
+    expect(installed).toMatchObject({ status: 0 });
+    told = installed.stdout;
+    const settings = [
+      `PAYGATE_LISTEN=127.0.0.1:${port}`,
+      `PAYGATE_ELECTRUM=${await startChain()}`,
+      'PAYGATE_PRICE=off',
+    ];
+    appendFileSync(join(machine.root, 'etc/paygate.env'), `${settings.join('\n')}\n`);
+    const [start = ''] = /systemctl enable --now paygate/.exec(told) ?? [];
+    expect(machine.run('sh', '-c', start)).toMatchObject({ status: 0 });
+    await untilReady();
+    await eventually('to be well', () => machine.run('paygate', 'health').stdout === 'ok\n');
+    const process = machine.run('cat', `/proc/${shown('MainPID')}/status`).stdout;
+    const { uid } = lstatSync(join(machine.root, data));
+    expect(process).toMatch(new RegExp(`^Uid:\\s+${uid}\\s+${uid}\\s+${uid}\\s`, 'm'));
+    // CAP_NET_BIND_SERVICE alone; a filter of system calls.
+    for (const line of [/^CapEff:\s+0+400$/m, /^NoNewPrivs:\s+1$/m, /^Seccomp:\s+2$/m]) {
+      expect(process).toMatch(line);
+    }
+    expect(strange()).toEqual([]);
+  });
+
+  it('takes a store that is added beside it, issues, and is started again when it is killed', async () => {
+    const shop = ['--name', 'Shop', '--callback-url', 'https://shop.example/callback', '--json'];
+    const wallet = ['--xpub', accountKey().account, '--script', 'p2wpkh', '--start-index', '0'];
+    const added = machine.run(
+      ...['runuser', '-u', 'paygate', '--'],
+      ...['paygate', 'store', 'add', ...db, ...shop, ...wallet],
+    );
+    expect(added).toMatchObject({ status: 0 });
+    apiKey = JSON.parse(added.stdout).api_key;
+    await issue();
+    machine.run('systemctl', 'kill', '--signal', 'KILL', 'paygate');
+    await eventually('a second start', () => shown('NRestarts') === '1');
+    await untilReady();
+    await issue();
+  });
+
+  it('is updated, and its files stay its own', async () => {
+    const program = readFileSync(join(machine.root, 'opt/first/paygate'));
+    const file = bring('second', renumbered(program));
+    const wrong = update(file, '--sha256', '0'.repeat(64));
+    expect(wrong.status).toBe(2);
+    expect(await answer('/healthz')).toMatchObject({ version });
+    const updated = update(file);
+    expect(updated).toMatchObject({ status: 0, stderr: '' });
+    expect(updated.stdout).toContain(`${version} was replaced by ${newer}`);
+    expect(await answer('/healthz')).toMatchObject({ version: newer });
+    await issue();
+    expect(strange()).toEqual([]);
+  });
+
+  it('goes back, with its database, when the newer one does not come up', async () => {
+    const { status, stderr } = update(bring('third', spoiler), '--wait', '12s');
+    expect(status).toBe(1);
+    expect(stderr).toContain('9.9.9 did not come up');
+    expect(stderr).toContain(`${newer} runs again, on the database as it was before the update`);
+    await untilReady();
+    expect(await answer('/healthz')).toMatchObject({ version: newer });
+    await issue();
+    expect(strange()).toEqual([]);
+  });
+
+  it('is gone by the lines that undo it, and its data by the last one', () => {
+    const [, undoing = '', forgetting = ''] =
+      /undo all this but the data:\n\n(.*)\n\nThe data, [^:]*: (.*)\n/s.exec(told) ?? [];
+    expect(machine.run('sh', '-ec', undoing)).toMatchObject({ status: 0 });
+    expect(shown('LoadState')).toBe('not-found');
+    expect(strange()).toEqual([]);
+    expect(machine.run('sh', '-ec', forgetting)).toMatchObject({ status: 0 });
+    expect(existsSync(join(machine.root, data))).toBe(false);
+    expect(machine.run('id', 'paygate').status).toBe(1);
+    const left = machine.run('find', '/etc', '/usr/local', '/var/lib', '-name', '*paygate*');
+    expect(left.stdout).toBe('');
+  });
+});

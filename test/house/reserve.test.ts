@@ -1,0 +1,66 @@
+// The addresses that a wallet keeps derived ahead: how many, when, and which of them are watched.
+
+import { afterEach, expect, test } from 'vitest';
+import { closeHouses, type House, openHouse, untilReady } from '../support/house.ts';
+
+afterEach(closeHouses);
+
+const startIndex = 300;
+
+const derivedUntil = (house: House): Promise<number> =>
+  house.withStore(async ({ addresses }) => addresses.derivedUntil(1));
+
+/** By the scripthashes that paygate subscribed at its server. */
+const watchedAhead = (house: House, from: number, until: number): Promise<number> =>
+  house.withStore(async ({ addresses }) => {
+    const asked = house.server.requests.filter(({ method }) =>
+      method.endsWith('scripthash.subscribe'),
+    );
+    const told = new Set(asked.map(({ params }) => params[0]));
+    return addresses.ahead(1, from, until).filter((each) => told.has(each)).length;
+  });
+
+async function openReady(): Promise<House> {
+  const house = await openHouse({ store: { startIndex } });
+  await untilReady(house);
+  await house.app.idle();
+  return house;
+}
+
+const issue = (house: House, count: number): Promise<string[]> =>
+  Promise.all(Array.from({ length: count }, () => house.newAddress()));
+
+test('a wallet that issued much has as many ahead, of which the next 40 are watched', async () => {
+  const house = await openReady();
+  expect(await derivedUntil(house)).toBe(2 * startIndex);
+  expect(await watchedAhead(house, startIndex, startIndex + 40)).toBe(40);
+  expect(await watchedAhead(house, startIndex + 40, 2 * startIndex)).toBe(0);
+});
+
+test('a rush uses them up, and they are filled up and watched when it is over', async () => {
+  const house = await openReady();
+  await issue(house, 160);
+  expect(await derivedUntil(house)).toBe(2 * startIndex);
+  // The first look after them finds that it was not quiet yet.
+  await house.world.advance(100);
+  await house.world.advance(100);
+  await house.app.idle();
+  const next = startIndex + 160;
+  expect(await derivedUntil(house)).toBe(2 * next);
+  expect(await watchedAhead(house, next, next + 40)).toBe(40);
+});
+
+test('what is in reserve at a stop is there at the next start', async () => {
+  const house = await openReady();
+  await issue(house, 100);
+  await house.stop();
+  await house.start();
+  await untilReady(house);
+  await house.app.idle();
+  const next = startIndex + 100;
+  expect(await watchedAhead(house, next, next + 40)).toBe(40);
+  const [address] = await issue(house, 1);
+  house.pay(address ?? '', 1_000);
+  await house.settle();
+  expect(house.statuses(address ?? '')).toEqual(['0']);
+});
