@@ -45,8 +45,11 @@ export interface Database {
   readonly path: string;
   /** Reads at any time; statements prepared on it run inside `write` as well. */
   readonly orm: Orm;
-  /** Synchronous work in a group commit; resolves with its result after the commit. */
-  write<T>(work: (tx: Tx) => T): Promise<T>;
+  /**
+   * Synchronous work in a group commit; resolves with its result after the commit.
+   * @param place `last` does it behind all others that share the commit
+   */
+  write<T>(work: (tx: Tx) => T, place?: 'last'): Promise<T>;
   /** Whether another process has committed to the file since the last call. */
   changedElsewhere(): boolean;
   /** How many writes wait for their commit. */
@@ -71,8 +74,8 @@ interface Job {
   readonly reject: (reason: unknown) => void;
 }
 
-/** How many writes may share a commit, so that the event loop is never held for long. */
-const groupLimit = 500;
+/** How many writes may share a commit, so that the event loop is never held for long: payments take 10 ms. */
+const groupLimit = 100;
 /** How long a write waits for another process's transaction. */
 const busyTimeoutMs = 5_000;
 
@@ -213,7 +216,7 @@ const dataVersion = (sqlite: Sqlite): number =>
   sqlite.pragma('data_version', { simple: true }) as number;
 
 interface Writer {
-  write<T>(work: (tx: Tx) => T): Promise<T>;
+  write<T>(work: (tx: Tx) => T, place?: 'last'): Promise<T>;
   queued(): number;
   drain(): Promise<void>;
 }
@@ -226,6 +229,7 @@ function createWriter(sqlite: Sqlite, options: DatabaseOptions): Writer {
   const release = sqlite.prepare('RELEASE job');
   const undo = sqlite.prepare('ROLLBACK TO job');
   let queue: Job[] = [];
+  let last: Job[] = [];
   let scheduled = false;
 
   function runJob(job: Job, raises: Raise[]): () => void {
@@ -268,17 +272,24 @@ function createWriter(sqlite: Sqlite, options: DatabaseOptions): Writer {
     }
   }
 
+  const waiting = (): number => queue.length + last.length;
+
   function flush(): void {
-    const jobs = queue.slice(0, groupLimit);
+    const jobs = [...queue.slice(0, groupLimit), ...last];
     queue = queue.slice(groupLimit);
+    last = [];
     scheduled = queue.length > 0;
     if (scheduled) setImmediate(flush);
     runGroup(jobs);
   }
 
-  function write<T>(work: (tx: Tx) => T): Promise<T> {
+  function write<T>(work: (tx: Tx) => T, place?: 'last'): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      queue.push({ work, resolve: resolve as (result: unknown) => void, reject });
+      (place === 'last' ? last : queue).push({
+        work,
+        resolve: resolve as (result: unknown) => void,
+        reject,
+      });
       if (scheduled) return;
       scheduled = true;
       setImmediate(flush);
@@ -287,9 +298,9 @@ function createWriter(sqlite: Sqlite, options: DatabaseOptions): Writer {
 
   return {
     write,
-    queued: () => queue.length,
+    queued: waiting,
     async drain() {
-      while (queue.length > 0) await new Promise((resolve) => setImmediate(resolve));
+      while (waiting() > 0) await new Promise((resolve) => setImmediate(resolve));
     },
   };
 }

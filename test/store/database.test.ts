@@ -66,10 +66,10 @@ describe('writes of one turn', () => {
     expect(commitsIn(path) - before).toBe(3);
   });
 
-  it('beyond 500 go on in the next group, in order, and none is lost', async () => {
+  it('beyond 100 go on in the next group, in order, and none is lost', async () => {
     const { database, path, put, seen } = open();
     const before = commitsIn(path);
-    const names = Array.from({ length: 1201 }, (_, at) => `${at}`);
+    const names = Array.from({ length: 241 }, (_, at) => `${at}`);
     const answers = names.map((name, at) =>
       database.write(() => {
         put(name);
@@ -79,6 +79,15 @@ describe('writes of one turn', () => {
     expect(await Promise.all(answers)).toEqual(names.map(Number));
     expect(commitsIn(path) - before).toBe(3);
     expect(seen()).toEqual(names);
+  });
+
+  it('that are to be last are done behind the others, and share their commit', async () => {
+    const { database, path, put, seen } = open();
+    const before = commitsIn(path);
+    const last = database.write(() => put('last'), 'last');
+    await Promise.all([...['a', 'b'].map((name) => database.write(() => put(name))), last]);
+    expect(seen()).toEqual(['a', 'b', 'last']);
+    expect(commitsIn(path) - before).toBe(1);
   });
 
   it('that only read cost no commit', async () => {
