@@ -34,8 +34,14 @@ const LEAST_NODE = 24;
  */
 const benches = {
   derive: async () => (await import('./bench/derive.mjs')).benchDerive,
-  'new_address-1': async () => (await import('./bench/new-address.mjs')).benchNewAddress(1),
-  'new_address-64': async () => (await import('./bench/new-address.mjs')).benchNewAddress(64),
+  'new_address-1': async () => (await import('./bench/new-address.mjs')).benchNewAddress1,
+  'new_address-64': async () => (await import('./bench/new-address.mjs')).benchNewAddress64,
+  'new_address-sustained': async () => (await import('./bench/sustained.mjs')).benchSustained,
+  'new_address-slow-disk': async () => (await import('./bench/slow-issue.mjs')).benchSlowIssue,
+  commits: async () => (await import('./bench/commits.mjs')).benchCommits,
+  'payment-fsyncs': async () => (await import('./bench/payment-fsyncs.mjs')).benchPaymentFsyncs,
+  'peer-issue': async () => (await import('./bench/peer-issue.mjs')).benchPeerIssue,
+  'grouped-writes': async () => (await import('./bench/grouped-writes.mjs')).benchGroupedWrites,
   'callback-wake': async () => (await import('./bench/callbacks.mjs')).benchCallbackWake,
   callbacks: async () => (await import('./bench/callbacks.mjs')).benchCallbacks,
   'merchant/tx': async () => endpoint('merchant/tx?addr=ADDRESS'),
@@ -72,6 +78,8 @@ const benches = {
   'full-block-slow-disk': async () =>
     (await import('./bench/full-block.mjs')).benchFullBlockSlowDisk,
   'cold-start': async () => (await import('./bench/cold-start.mjs')).benchColdStart,
+  'pages-1M': async () => (await import('./bench/pages.mjs')).benchPages,
+  'start-100k': async () => (await import('./bench/start.mjs')).benchStart,
   'listening-100k': async () => listening(100_000),
   'listening-1M': async () => listening(1_000_000),
   'memory-10k': async () => memory(10_000, { anonymous: 45, resident: 110 }),

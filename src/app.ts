@@ -33,6 +33,7 @@ import { type AtReceipt, createAtReceipt } from './price/at-receipt.ts';
 import { createPrices, type Prices } from './price/prices.ts';
 import { builtInSources } from './price/sources.ts';
 import { clockFaultOf } from './store/clock.ts';
+import { diskFloorBytes } from './store/disk.ts';
 import { inspectFile, lockForServer } from './store/file.ts';
 import { beginAt, followedNetwork } from './store/headers.ts';
 import { type Highwater, openHighwater } from './store/highwater.ts';
@@ -65,8 +66,6 @@ export interface AppOptions {
   readonly releasedAt?: number;
 }
 
-/** Below this much free disk no address is issued: what is owed must still find room. */
-const diskFloorBytes = 64 * 1024 * 1024;
 const checkpointWalBytes = 16 * 1024 * 1024;
 const everySecond = '* * * * * *';
 const everyMinute = '0 * * * * *';

@@ -31,6 +31,7 @@ const ranks: Readonly<Record<string, number>> = {
   'world-node.ts': 7.5,
   cli: 8,
   'main.ts': 9,
+  'main-serve.ts': 9,
 };
 
 /** Who may read the process, the clock, chance and the console. */

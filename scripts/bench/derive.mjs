@@ -12,6 +12,7 @@ const ROUNDS = 15;
 const SECONDS = 0.4;
 const WARM_UP_SECONDS = 0.5;
 const COMPARED = 20;
+const LEAST_OF_LIBRARIES = 2;
 
 /** @returns {(index: number) => string} */
 export function bareDerivation() {
@@ -60,13 +61,17 @@ export async function benchDerive() {
     ours: () => rateOfOurs(SECONDS),
     floor: () => rateOfBare(SECONDS),
   });
+  const ratio = pairedRatio(results.ours, results.floor);
   return {
     name: 'derive',
     unit: '/s',
     ours: median(results.ours),
     floor: median(results.floor),
-    ratio: pairedRatio(results.ours, results.floor),
+    ratio,
     pairs: ROUNDS,
+    targets: [
+      { text: `≥ ${LEAST_OF_LIBRARIES} × the libraries`, met: ratio >= LEAST_OF_LIBRARIES },
+    ],
     notes: [
       `${ROUNDS} pairs of ${SECONDS} s; ours also computes the scripthash; floor: @scure/bip32 ` +
         'deriveChild with a cached parent + @scure/btc-signer p2wpkh.',

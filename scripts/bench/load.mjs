@@ -1,10 +1,10 @@
 // A shop that asks as fast as it is answered: so many keep-alive connections, one request at a time on
-// each, for so long. Any answer but 200 ends the run with an error.
+// each, for so long or so often. Any answer but 200 ends the run with an error.
 
 import { Pool } from 'undici';
 
-/** Requests before the clock runs: connections are made, what was derived ahead is used up. */
-const LEAD_IN = 64;
+/** Requests before the clock runs: connections are made. */
+export const LEAD_IN = 64;
 
 /**
  * @typedef {object} Target
@@ -22,9 +22,39 @@ const LEAD_IN = 64;
 /**
  * @param {Target} target
  * @param {number} seconds
+ * @param {number} [leadIn] requests before the clock runs
  * @returns {Promise<Load>}
  */
-export async function load({ origin, path, apiKey, connections }, seconds) {
+export function load(target, seconds, leadIn = LEAD_IN) {
+  let until = 0;
+  return run(target, leadIn, () => {
+    until ||= performance.now() + seconds * 1000;
+    return performance.now() < until;
+  });
+}
+
+/**
+ * The same, so many requests instead of so long.
+ * @param {Target} target
+ * @param {number} count
+ * @param {number} [leadIn] requests before them
+ * @returns {Promise<Load>}
+ */
+export function burst(target, count, leadIn = LEAD_IN) {
+  let left = count;
+  return run(target, leadIn, () => {
+    left -= 1;
+    return left >= 0;
+  });
+}
+
+/**
+ * @param {Target} target
+ * @param {number} leadIn
+ * @param {() => boolean} goesOn asked before each request
+ * @returns {Promise<Load>}
+ */
+async function run({ origin, path, apiKey, connections }, leadIn, goesOn) {
   const pool = new Pool(origin, { connections, pipelining: 1 });
   const headers = { authorization: `Bearer ${apiKey}` };
   /** @type {number[]} */
@@ -39,26 +69,22 @@ export async function load({ origin, path, apiKey, connections }, seconds) {
     return /^[{[]/.test(text) ? JSON.parse(text) : text;
   }
 
-  /** @param {number} until */
-  async function askUntil(until) {
-    let now = performance.now();
-    while (now < until) {
+  async function askOn() {
+    while (goesOn()) {
+      const askedAt = performance.now();
       answers.push(await ask());
-      const answeredAt = performance.now();
-      latenciesMs.push(answeredAt - now);
-      now = answeredAt;
+      latenciesMs.push(performance.now() - askedAt);
     }
   }
 
-  async function leadIn() {
-    for (let asked = 0; asked < LEAD_IN / connections; asked += 1) await ask();
+  async function askFirst() {
+    for (let asked = 0; asked < leadIn / connections; asked += 1) await ask();
   }
 
   try {
-    await Promise.all(Array.from({ length: connections }, leadIn));
+    await Promise.all(Array.from({ length: connections }, askFirst));
     const start = performance.now();
-    const until = start + seconds * 1000;
-    await Promise.all(Array.from({ length: connections }, () => askUntil(until)));
+    await Promise.all(Array.from({ length: connections }, askOn));
     return {
       rate: (answers.length * 1000) / (performance.now() - start),
       latenciesMs,

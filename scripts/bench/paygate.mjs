@@ -44,12 +44,19 @@ export async function addStore(
  * @returns {Promise<string>} its origin
  */
 export async function serve({ checkout }, path, electrum, more = []) {
-  return startServer(join(checkout, 'paygate'), [
-    ...['serve', '--db', path, '--network', 'regtest', '--listen', '127.0.0.1:0'],
-    ...['--limit-new-address', 'off', '--limit-balance', 'off', '--limit-search-history', 'off'],
-    ...['--limit-price', 'off', '--electrum', electrum, '--log-level', 'error', ...more],
-  ]);
+  return startServer(join(checkout, 'paygate'), serveArguments(path, electrum, more));
 }
+
+/**
+ * @param {string} path the database
+ * @param {string} electrum URL of the Electrum server
+ * @param {string[]} [more] settings
+ */
+export const serveArguments = (path, electrum, more = []) => [
+  ...['serve', '--db', path, '--network', 'regtest', '--listen', '127.0.0.1:0'],
+  ...['--limit-new-address', 'off', '--limit-balance', 'off', '--limit-search-history', 'off'],
+  ...['--limit-price', 'off', '--electrum', electrum, '--log-level', 'error', ...more],
+];
 
 /**
  * Starts a server that prints where it listens, and ends it when the bench is over.

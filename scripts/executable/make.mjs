@@ -16,9 +16,8 @@ import {
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { build } from 'esbuild';
-import { bundling } from '../bundling.mjs';
 import { assertLoadable } from './elf.mjs';
+import { bundleOne, bundleParts } from './parts.mjs';
 
 const run = promisify(execFile);
 
@@ -31,12 +30,12 @@ const triplets = { x64: 'x86_64-linux-gnu', arm64: 'aarch64-linux-gnu' };
  * @property {'x64' | 'arm64'} arch
  * @property {string} node the Node that is to be inside, of the version that runs this
  * @property {string} outfile
- * @property {string} [entry] what it runs; paygate without it
+ * @property {string} [entry] another program than paygate's own
  *
  * @param {Target} target
  * @returns {Promise<{ stripped: boolean }>} false where binutils for the processor are missing
  */
-export async function makeExecutable({ arch, node, outfile, entry = 'src/main.ts' }) {
+export async function makeExecutable({ arch, node, outfile, entry }) {
   mkdirSync(dirname(outfile), { recursive: true });
   const folder = mkdtempSync(join(dirname(outfile), '.making-'));
   try {
@@ -65,18 +64,18 @@ export async function makeExecutable({ arch, node, outfile, entry = 'src/main.ts
 /**
  * @param {string} folder
  * @param {string} arch
- * @param {string} entry
+ * @param {string | undefined} entry
  */
 async function makeBlob(folder, arch, entry) {
-  const outfile = join(folder, 'paygate.cjs');
-  // Nothing is beside it: the addon is an asset, the driver's own code is bundled.
-  await build({ ...bundling, entryPoints: [entry], outfile, external: [] });
   const addon = `node_modules/better-sqlite3/prebuilds/linux-${arch}.node`;
   copyFileSync(addon, join(folder, 'better_sqlite3.node'));
+  const { main, assets } = entry
+    ? { main: await bundleOne(entry, folder), assets: [] }
+    : await bundleParts(folder);
   const config = {
-    main: 'paygate.cjs',
+    main,
     output: 'paygate.blob',
-    assets: { 'better_sqlite3.node': 'better_sqlite3.node' },
+    assets: Object.fromEntries(['better_sqlite3.node', ...assets].map((name) => [name, name])),
     disableExperimentalSEAWarning: true,
     useSnapshot: false,
     useCodeCache: false,

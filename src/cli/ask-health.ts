@@ -7,8 +7,16 @@ import type { HealthReport } from '../http/health.ts';
 
 const waitMs = 5_000;
 
-/** @returns undefined where no paygate answers, neither by HTTP nor by HTTPS */
-export async function askHealth({ host, port }: Listen): Promise<HealthReport | undefined> {
+/** @returns undefined where no paygate answers at any of them, neither by HTTP nor by HTTPS */
+export async function askHealth(doors: readonly Listen[]): Promise<HealthReport | undefined> {
+  for (const door of doors) {
+    const report = await askDoor(door);
+    if (report !== undefined) return report;
+  }
+  return undefined;
+}
+
+async function askDoor({ host, port }: Listen): Promise<HealthReport | undefined> {
   const name = host === '*' || host === '0.0.0.0' ? '127.0.0.1' : host;
   const authority = `${name.includes(':') ? `[${name}]` : name}:${port}`;
   for (const scheme of ['http', 'https']) {

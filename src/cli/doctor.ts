@@ -13,7 +13,7 @@ import { builtInServers } from '../electrum/servers.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
 import { inspectFile, isOutdated } from '../store/file.ts';
 import { openStore, type Store } from '../store/open.ts';
-import { version } from '../version.ts';
+import { releasedAt, version } from '../version.ts';
 import { print, table, world } from './command.ts';
 import { addServeOptions, type Flags, given } from './serve-options.ts';
 
@@ -54,7 +54,10 @@ async function look(config: Config): Promise<Checked[]> {
   }
 }
 
-const partsOf = ({ walletGap }: Config) => ({ world, walletGap, uid: process.getuid?.() });
+const partsOf = ({ walletGap }: Config) => ({
+  ...{ world, walletGap, releasedAt },
+  uid: process.getuid?.(),
+});
 
 /** The file as every command opens it, unless that would change it; else what is to be said instead. */
 async function open(path: string): Promise<{ store: Store } | { checks: Check[] }> {

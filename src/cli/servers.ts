@@ -3,8 +3,8 @@
 // a deep branch.
 
 import { Command } from 'commander';
-import { options, readConfig } from '../config.ts';
-import type { Listen } from '../domain/front.ts';
+import { type Config, options, readConfig } from '../config.ts';
+import { doorsOf } from '../domain/front.ts';
 import { PaygateError } from '../errors.ts';
 import type { HealthReport, ServerHealth } from '../http/health.ts';
 import { clockFaultOf } from '../store/clock.ts';
@@ -29,8 +29,8 @@ export function serversCommand(): Command {
   const list = fileCommand('list', 'height, latency, protocol, pin and ban of each server')
     .option(`${options.listen.flag} <host:port>`, 'where it answers')
     .action(async (given: ListOptions) => {
-      const { listen } = readConfig(given.listen ? { listen: [given.listen] } : {}, process.env);
-      const report = await healthAt(listen);
+      const config = readConfig(given.listen ? { listen: [given.listen] } : {}, process.env);
+      const report = await healthOf(config);
       const servers = report?.electrum.servers ?? (await remembered(given));
       print(given, report?.electrum ?? { servers }, () => render(servers));
     });
@@ -91,8 +91,9 @@ export function serversCommand(): Command {
 }
 
 /** Undefined, with a word to the person who asks, where no gateway answers. */
-async function healthAt(listen: Listen): Promise<HealthReport | undefined> {
-  const report = await askHealth(listen);
+async function healthOf(config: Config): Promise<HealthReport | undefined> {
+  const { listen } = config;
+  const report = await askHealth(doorsOf(config));
   if (report === undefined) {
     process.stderr.write(
       `no paygate answers at ${listen.host}:${listen.port} (start it, or name its --listen): ` +

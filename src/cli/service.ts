@@ -1,6 +1,8 @@
 // The service that runs paygate, where systemd does: asked for by name, restarted, and looked at until it
 // answers as the version that it should be.
 
+import { readFileSync } from 'node:fs';
+import type { Listen } from '../domain/front.ts';
 import type { World } from '../world.ts';
 import { askHealth } from './ask-health.ts';
 import { run } from './update-binary.ts';
@@ -27,9 +29,24 @@ export async function hasUnit(unit: string): Promise<boolean> {
 export const restart = (unit: string): Promise<unknown> => systemctl('restart', unit);
 export const stop = (unit: string): Promise<unknown> => systemctl('stop', unit);
 
+/** Of the process that the unit runs: how it was set. Empty where none runs, or nobody may look. */
+export async function environmentOf(unit: string): Promise<Record<string, string>> {
+  try {
+    const { stdout } = await systemctl('show', '--property', 'MainPID', '--value', unit);
+    const lines = readFileSync(`/proc/${Number(stdout)}/environ`, 'utf8').split('\0');
+    return Object.fromEntries(
+      lines.flatMap((line) => {
+        const [, name, value] = /^(PAYGATE_\w+)=(.*)$/s.exec(line) ?? [];
+        return name === undefined || value === undefined ? [] : [[name, value]];
+      }),
+    );
+  } catch {
+    return {};
+  }
+}
+
 export interface Expected {
-  readonly host: string;
-  readonly port: number;
+  readonly doors: readonly Listen[];
   readonly version: string;
 }
 
@@ -51,10 +68,9 @@ export async function faultOfStart(
   return fault ?? 'it does not keep answering';
 }
 
-async function faultNow({ host, port, version }: Expected): Promise<string | undefined> {
-  const found = await askHealth({ host, port });
-  if (found === undefined) return `nothing answers at ${host}:${port}`;
-  return found.version === version
-    ? undefined
-    : `version ${found.version} answers at ${host}:${port}`;
+async function faultNow({ doors, version }: Expected): Promise<string | undefined> {
+  const places = doors.map(({ host, port }) => `${host}:${port}`).join(', ');
+  const found = await askHealth(doors);
+  if (found === undefined) return `nothing answers at ${places}`;
+  return found.version === version ? undefined : `version ${found.version} answers at ${places}`;
 }

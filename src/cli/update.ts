@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { isSea } from 'node:sea';
 import type { Command } from 'commander';
 import { options, readConfig } from '../config.ts';
+import { doorsOf } from '../domain/front.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
 import { allPages, makeBackupFolder } from '../store/backup.ts';
 import { restoreFile } from '../store/restore.ts';
@@ -20,7 +21,7 @@ import {
   withStore,
   world,
 } from './command.ts';
-import { faultOfStart, hasUnit, restart, stop } from './service.ts';
+import { environmentOf, faultOfStart, hasUnit, restart, stop } from './service.ts';
 import {
   bringIn,
   expectedSum,
@@ -59,7 +60,9 @@ export function updateCommand(): Command {
     .action(update);
 }
 
-async function update(file: string, given: UpdateOptions): Promise<void> {
+async function update(file: string, asked: UpdateOptions): Promise<void> {
+  const env = { ...(await environmentOf(asked.unit)), ...process.env };
+  const given = { ...asked, ...(asked.db === undefined && { db: readConfig({}, env).db }), env };
   const binary = given.binary ?? ownBinary();
   const fresh = await bringIn(file, binary, expectedSum(file, given.sha256));
   const before = await versionOf(binary);
@@ -104,9 +107,14 @@ interface Updated {
   readonly previous: string;
 }
 
+/** As it was asked for, and else as the service is set. */
+interface Given extends UpdateOptions {
+  readonly env: Record<string, string | undefined>;
+}
+
 interface Rise extends Updated {
   readonly binary: string;
-  readonly given: UpdateOptions;
+  readonly given: Given;
 }
 
 /** @throws PaygateError when the new one failed, with what stands there now */
@@ -122,14 +130,11 @@ async function bringUp({ from, to, snapshot, binary, given }: Rise): Promise<voi
   throw new PaygateError('unavailable', `${to} did not come up (${fault}); ${state}${restored}`);
 }
 
-async function faultAfterRestart(
-  given: UpdateOptions,
-  expected: string,
-): Promise<string | undefined> {
-  const { listen } = readConfig(given.listen ? { listen: [given.listen] } : {}, process.env);
+async function faultAfterRestart(given: Given, version: string): Promise<string | undefined> {
+  const config = readConfig(given.listen ? { listen: [given.listen] } : {}, given.env);
   try {
     await restart(given.unit);
-    return await faultOfStart(world, { ...listen, version: expected }, given.wait);
+    return await faultOfStart(world, { doors: doorsOf(config), version }, given.wait);
   } catch (error) {
     return reasonOf(error).trim();
   }

@@ -210,17 +210,28 @@ export const Switch = ({ visit: { form }, name, label, on }: SwitchProps) => (
 );
 
 /** A table that may be wider than the screen; it is scrolled by keyboard, too. */
-export const Table = ({
-  label,
-  children,
-}: {
-  readonly label: string;
-  readonly children?: Child;
-}) => (
+export const Table = ({ label, heads, children }: TableProps) => (
   <section class="scroll" aria-label={label} tabindex={0}>
-    <table>{children}</table>
+    <table>
+      <thead>
+        <tr>
+          {heads.map((head) => (
+            <th scope="col">{head}</th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>{children}</tbody>
+    </table>
   </section>
 );
+
+interface TableProps {
+  readonly label: string;
+  /** One a column. */
+  readonly heads: readonly Child[];
+  /** The rows. */
+  readonly children?: Child;
+}
 
 /** In UTC, to the second; the script adds the reader's own time. */
 export const Time = ({ at }: { readonly at: number }) => {

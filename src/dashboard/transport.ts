@@ -4,8 +4,7 @@
 
 import type { HttpBindings } from '@hono/node-server';
 import type { Context } from 'hono';
-import ipaddr from 'ipaddr.js';
-import { isProxy, type Proxies } from '../domain/client-address.ts';
+import { isProxy, isThisMachine, type Proxies } from '../domain/client-address.ts';
 
 export interface Transport {
   readonly secure: boolean;
@@ -40,10 +39,10 @@ export function transportOf(context: Context, options: TransportOptions): Transp
   if (incoming?.socket !== undefined && 'encrypted' in incoming.socket) {
     return secureAs(host.toLowerCase());
   }
-  if (!isLoopback(socketAddress)) return undefined;
+  if (!isThisMachine(socketAddress)) return undefined;
   const { hostname, port } = hostOf(host);
   // Any other name may be a stranger's, made to lead here.
-  if (hostname !== 'localhost' && !isLoopback(hostname)) return undefined;
+  if (hostname !== 'localhost' && !isThisMachine(hostname)) return undefined;
   // Cookies know no ports: two paygates on one machine must not share one.
   return { secure: false, origins: [`http://${host}`], cookieName: `paygate-${port}` };
 }
@@ -51,10 +50,6 @@ export function transportOf(context: Context, options: TransportOptions): Transp
 /** Each proxy appends; the last one is ours. */
 const lastOf = (list: string | undefined): string | undefined =>
   list === undefined ? undefined : list.split(',').at(-1)?.trim().toLowerCase();
-
-function isLoopback(address: string): boolean {
-  return ipaddr.isValid(address) && ipaddr.process(address).range() === 'loopback';
-}
 
 function hostOf(host: string): { readonly hostname: string; readonly port: string } {
   const [, name = '', port = '80'] =

@@ -6,6 +6,8 @@ import { dirname, join } from 'node:path';
 import { resume } from '../domain/allocation.ts';
 import { createGapWarnings } from '../http/wallet-gaps.ts';
 import { backupFolder } from '../store/backup.ts';
+import { clockFaultOf } from '../store/clock.ts';
+import { diskFloorBytes } from '../store/disk.ts';
 import { markPath, openHighwater } from '../store/highwater.ts';
 import type { Store } from '../store/open.ts';
 import { countersOf } from '../store/resume.ts';
@@ -16,16 +18,14 @@ export interface FileParts {
   readonly world: Pick<World, 'now' | 'monotonic'>;
   readonly store: Store;
   readonly walletGap: number;
+  /** When this paygate was released, epoch milliseconds; a clock that shows an earlier time is wrong. */
+  readonly releasedAt?: number;
   /** Of the one who runs the doctor; undefined where users have no numbers. */
   readonly uid: number | undefined;
 }
 
 const mebibyte = 1024 * 1024;
-/** As app.ts has it: below, no address is issued. */
-const floorBytes = 64 * mebibyte;
 const hourMs = 3_600_000;
-/** How far the clock may be behind a block, whose time may lie two hours ahead. */
-const clockSlackMs = 2 * hourMs;
 /** Snapshots are taken each quarter of an hour. */
 const snapshotDueMs = hourMs;
 const snapshotLateMs = 24 * hourMs;
@@ -74,8 +74,10 @@ function markCheck({ store }: FileParts): Finding {
 function diskCheck({ store: { database } }: FileParts): Finding {
   const free = database.freeBytes();
   const text = `${inMebibytes(free)} free beside the database`;
-  if (free < floorBytes) return fail(`${text}: no address is issued below 64 MiB`);
-  const needed = database.bytes() + database.walBytes() + floorBytes;
+  if (free < diskFloorBytes) {
+    return fail(`${text}: no address is issued below ${inMebibytes(diskFloorBytes)}`);
+  }
+  const needed = database.bytes() + database.walBytes() + diskFloorBytes;
   return free < needed
     ? warn(`${text}: a snapshot needs ${inMebibytes(needed)}, so none is taken`)
     : ok(text);
@@ -117,16 +119,19 @@ function namesIn(folder: string): string[] {
   return readdirSync(folder).map((name) => join(folder, name));
 }
 
-function clockCheck({ world, store }: FileParts): Finding {
+function clockCheck({ world, store, releasedAt }: FileParts): Finding {
   const now = world.now();
   const text = `it is ${new Date(now).toISOString().slice(0, 19)}Z`;
   const tip = store.headers.tip();
-  if (tip === undefined) return ok(`${text}; there is no block yet to compare that with`);
-  const behindMs = tip.header.time * 1000 - now;
-  return behindMs > clockSlackMs
-    ? fail(
-        `${text}, ${Math.round(behindMs / hourMs)} hours before block ${tip.height}: set the clock`,
-      )
+  if (tip !== undefined && clockFaultOf(store, now) !== undefined) {
+    const hours = Math.round((tip.header.time * 1000 - now) / hourMs);
+    return fail(`${text}, ${hours} hours before block ${tip.height}: set the clock`);
+  }
+  if (clockFaultOf(store, now, releasedAt) !== undefined) {
+    return fail(`${text}, before this paygate was released: set the clock`);
+  }
+  return tip === undefined
+    ? ok(`${text}; there is no block yet to compare that with`)
     : ok(`${text}, not before block ${tip.height}`);
 }
 

@@ -56,3 +56,7 @@ export function isProxy(address: string, proxies: Proxies): boolean {
     return ip.kind() === network.kind() && ip.match(network as ipaddr.IPv4 & ipaddr.IPv6, bits);
   });
 }
+
+/** Whether a socket leads to this machine itself, by its other end's address. */
+export const isThisMachine = (socketAddress: string): boolean =>
+  ipaddr.isValid(socketAddress) && ipaddr.process(socketAddress).range() === 'loopback';

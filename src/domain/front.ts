@@ -88,6 +88,10 @@ export function frontOf(options: FrontOptions): Front {
 const flagOf = (name: string): string =>
   `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 
+/** Where it answers on this machine, the main door first. */
+export const doorsOf = ({ listen, listenHttp, domain }: FrontOptions): Listen[] =>
+  domain === undefined ? [listen] : [listen, listenHttp ?? httpEverywhere];
+
 /** How a person on this machine writes where paygate answers, without a slash at the end. */
 export function baseUrlOf(options: FrontOptions, port: number): string {
   const { publicUrl, domain, tlsCert, listen } = options;

@@ -48,7 +48,11 @@ export function createEntrance(options: EntranceOptions, world: World): Entrance
     async open(fetch) {
       const main = await openDoor(fetch, options.listen, source !== undefined);
       if (acme !== undefined && front.kind === 'acme') {
-        await openDoor(createRedirect(front.domain, acme.challenge), front.listenHttp, false);
+        await openDoor(
+          createRedirect(front.domain, acme.challenge, fetch),
+          front.listenHttp,
+          false,
+        );
       }
       const first = source?.current();
       if (first !== undefined) main.secure(first);

@@ -76,6 +76,8 @@ interface Job {
 
 /** How many writes may share a commit, so that the event loop is never held for long: payments take 10 ms. */
 const groupLimit = 100;
+/** Turns of the event loop in which no further write comes, after which none is waited for. */
+const quietTurns = 200;
 /** How long a write waits for another process's transaction. */
 const busyTimeoutMs = 5_000;
 
@@ -231,6 +233,7 @@ function createWriter(sqlite: Sqlite, options: DatabaseOptions): Writer {
   let queue: Job[] = [];
   let last: Job[] = [];
   let scheduled = false;
+  let lastGroup = 1;
 
   function runJob(job: Job, raises: Raise[]): () => void {
     const own: Raise[] = [];
@@ -274,12 +277,23 @@ function createWriter(sqlite: Sqlite, options: DatabaseOptions): Writer {
 
   const waiting = (): number => queue.length + last.length;
 
+  /**
+   * Those who were answered together ask again together, but not all in one turn. Without a wait the first of
+   * them would have a commit for themselves, and all others wait for it and then for their own.
+   */
+  function gather(known: number, quiet: number): void {
+    const length = waiting();
+    if (length >= lastGroup || quiet === quietTurns) flush();
+    else setImmediate(() => gather(length, length > known ? 0 : quiet + 1));
+  }
+
   function flush(): void {
     const jobs = [...queue.slice(0, groupLimit), ...last];
     queue = queue.slice(groupLimit);
     last = [];
     scheduled = queue.length > 0;
-    if (scheduled) setImmediate(flush);
+    lastGroup = jobs.length;
+    if (scheduled) setImmediate(() => gather(0, 0));
     runGroup(jobs);
   }
 
@@ -292,7 +306,7 @@ function createWriter(sqlite: Sqlite, options: DatabaseOptions): Writer {
       });
       if (scheduled) return;
       scheduled = true;
-      setImmediate(flush);
+      setImmediate(() => gather(0, 0));
     });
   }
 

@@ -1,5 +1,5 @@
 // What must last: a file's bytes, and the names that stand in a folder, which the kernel syncs as it does
-// a file. And whose it is: what root makes among the files of a service must be the service's.
+// a file. How much room must stay. And whose it is: what root makes among the files of a service must be the service's.
 
 import {
   closeSync,
@@ -12,6 +12,9 @@ import {
   statSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
+
+/** Below this much free disk no address is issued and no snapshot taken: what is owed must still find room. */
+export const diskFloorBytes = 64 * 1024 * 1024;
 
 /** Of a file or a folder: what was written, made or renamed there survives a power loss. */
 export function syncPath(path: string): void {

@@ -8,7 +8,7 @@ import { reasonOf } from '../errors.ts';
 import type { Store } from '../store/open.ts';
 import type { Cancel, World } from '../world.ts';
 import type { Tasks } from './tasks.ts';
-import { tendWallets } from './wallets.ts';
+import { fillReserves, tendWallets } from './wallets.ts';
 
 export interface CareParts {
   readonly world: World;
@@ -40,6 +40,8 @@ class WalletCare implements Care {
   readonly #watchedUntil = new Map<number, number>();
   #underWay = false;
   #again = false;
+  /** When somebody asked for an address, by the monotonic clock. */
+  #askedAt = Number.NEGATIVE_INFINITY;
   #stopped = false;
   #cancel: Cancel | undefined;
 
@@ -48,6 +50,11 @@ class WalletCare implements Care {
   }
 
   soon(): void {
+    this.#askedAt = this.#parts.world.monotonic();
+    this.#later();
+  }
+
+  #later(): void {
     this.#cancel ??= this.#parts.world.after(soonMs, () => this.now());
   }
 
@@ -79,9 +86,11 @@ class WalletCare implements Care {
     const session = this.#parts.session();
     try {
       const isStopped = () => this.#stopped;
-      const isCalled = () => this.#again;
       const watchedUntil = this.#watchedUntil;
-      await tendWallets({ ...this.#parts, watchedUntil, isStopped, isCalled }, session);
+      await tendWallets({ ...this.#parts, watchedUntil, isStopped }, session);
+      const isQuiet = () => world.monotonic() - this.#askedAt >= soonMs;
+      if (!isQuiet()) this.#later();
+      await fillReserves(this.#parts.store, () => isQuiet() && !this.#again && !isStopped());
     } catch (error) {
       world.log.warn('wallets could not be tended', { reason: reasonOf(error) });
       this.#cancel ??= world.after(retryMs, () => this.now());

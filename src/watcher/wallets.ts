@@ -22,8 +22,6 @@ export interface WalletCareParts {
   readonly watch: (scripthashes: readonly Scripthash[]) => Promise<void>;
   /** Paygate is to end: what takes long goes on at the next start. */
   readonly isStopped: () => boolean;
-  /** Another care is asked for: what can wait ends. */
-  readonly isCalled: () => boolean;
 }
 
 const external = 0;
@@ -48,7 +46,11 @@ export async function tendWallets(
     if (wallet.scannedAt === null && session !== undefined) await scan(parts, session, wallet);
     await topUp(parts, wallet.id);
   }
-  for (const { id } of parts.store.catalog.wallets()) await fillReserve(parts, id);
+}
+
+/** @param goesOn whether it is still quiet: nobody asks for an address, and no other care is called for */
+export async function fillReserves(store: Store, goesOn: () => boolean): Promise<void> {
+  for (const { id } of store.catalog.wallets()) await fillReserve(store, id, goesOn);
 }
 
 async function reachFloor(parts: WalletCareParts, { id, nextIndex }: WalletRow): Promise<void> {
@@ -130,35 +132,34 @@ async function topUp(parts: WalletCareParts, walletId: number): Promise<void> {
   await watch(store.addresses.ahead(walletId, from, until));
 }
 
-/** Filled when half of it is used up, while nobody asks for an address. */
-async function fillReserve(parts: WalletCareParts, walletId: number): Promise<void> {
-  const { catalog, addresses } = parts.store;
+/** Once half of it is used up. */
+async function fillReserve(store: Store, walletId: number, goesOn: () => boolean): Promise<void> {
+  const { catalog, addresses } = store;
   const { scannedAt, nextIndex } = catalog.wallet(walletId);
   const reserve = reserveOf(nextIndex, catalog.wallets().length);
   let until = addresses.derivedUntil(walletId);
   if (scannedAt === null || until >= nextIndex + reserve / 2) return;
-  while (until < nextIndex + reserve) {
-    await breath();
-    const isQuiet = catalog.wallet(walletId).nextIndex === nextIndex;
-    if (!isQuiet || parts.isCalled() || parts.isStopped()) return;
+  while (until < nextIndex + reserve && goesOn()) {
     until = Math.min(until + keptAtOnce, nextIndex + reserve);
-    await deriveAhead(parts.store, walletId, until);
+    await deriveAhead(store, walletId, until, goesOn);
   }
 }
 
 /**
- * Derives outside of any transaction, in parts, and keeps all of it in one commit. Ends where requests derive
- * faster what they need.
+ * Derives outside of any transaction, in parts, and keeps all of it in one commit. Ends where requests were
+ * faster in deriving what they need.
  */
 async function deriveAhead(
   { addresses, catalog, database }: Store,
   walletId: number,
   until: number,
+  goesOn: () => boolean = () => true,
 ): Promise<void> {
   const key = catalog.walletKey(walletId);
   const derived: DerivedIndex[] = [];
   const from = addresses.derivedUntil(walletId);
-  for (let index = from; index < until && addresses.derivedUntil(walletId) === from; ) {
+  const isWanted = () => goesOn() && addresses.derivedUntil(walletId) === from;
+  for (let index = from; index < until && isWanted(); ) {
     const end = Math.min(index + derivedAtOnce, until);
     for (; index < end; index += 1) {
       const found = deriveAddress(key, external, index);

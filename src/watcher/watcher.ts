@@ -36,7 +36,7 @@ export interface WatcherParts {
   readonly ownMaxInFlight?: number | undefined;
   /** Payments above it are believed only with the depth of their block's tree. */
   readonly proveDepthAboveSat: number;
-  /** How many addresses are subscribed at a server; 10,000 without it. */
+  /** How many addresses are subscribed at a server; without it 100,000 at an own one, 10,000 at another. */
   readonly mostSubscribed?: number;
   /** Then no certificate is learnt; never without it. */
   readonly isClockWrong?: () => boolean;
@@ -76,7 +76,7 @@ export interface Watcher {
 
 const everyMinute = '0 * * * * *';
 /** How many addresses are subscribed at a server, unless told otherwise; sweeps reach the others. */
-const defaultMostSubscribed = 10_000;
+const mostSubscribedAt = { own: 100_000, other: 10_000 };
 /** How seldom a server is left because it does not answer what a history needs. */
 const muteLeaveMs = 3_600_000;
 
@@ -245,7 +245,7 @@ class ElectrumWatcher implements Watcher {
       {
         world: this.#parts.world,
         store: this.#parts.store,
-        most: this.#parts.mostSubscribed ?? defaultMostSubscribed,
+        most: this.#parts.mostSubscribed ?? mostSubscribedAt[session.server.own ? 'own' : 'other'],
         tasks: this.#tasks,
         differs: (scripthash) => this.#drain.mark(scripthash),
       },

@@ -1,6 +1,7 @@
 // `paygate update` with stand-ins: executables that say a version and answer as it, and a systemctl that
 // starts and stops them. The database, its snapshot and what stands in the end are real.
 
+import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
   chmodSync,
@@ -12,6 +13,7 @@ import {
 } from 'node:fs';
 import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterEach, expect, it } from 'vitest';
 import { modules } from '../support/bundle.ts';
 import { runCli } from '../support/cli.ts';
@@ -28,6 +30,9 @@ interface Machine {
   /** A new executable of a version, with SHA256SUMS beside it. */
   bring(version: string, kind?: Kind): string;
   update(file: string, ...more: string[]): ReturnType<typeof runCli>;
+  /** The same, without a word of where its database is and where it answers. */
+  updateAsSet(file: string): ReturnType<typeof runCli>;
+  restart(): Promise<unknown>;
   /** The version that answers now. */
   answering(): Promise<string | undefined>;
   installed(): string | undefined;
@@ -62,11 +67,13 @@ async function machine({ systemd = true } = {}): Promise<Machine> {
   mkdirSync(fresh);
   mkdirSync(tools);
   const port = await freePort();
+  const listen = `127.0.0.1:${port}`;
   const store = await openTestStore();
   await store.addWallet();
   await store.addStore();
   await store.database.close();
   const db = store.path;
+  const serviceEnv = { NODE_PATH: modules, PAYGATE_DB: db, PAYGATE_LISTEN: listen };
 
   function standIn(path: string, version: string, kind: Kind): void {
     const serve = {
@@ -88,12 +95,14 @@ if (command === 'serve') { ${serve} }`,
   program(
     join(tools, 'systemctl'),
     `const { readFileSync, writeFileSync } = require('node:fs');
-const [verb, unit] = process.argv.slice(2);
+const verb = process.argv[2];
+const unit = process.argv.at(-1);
 if (unit !== 'paygate.service' || !${systemd}) process.exit(4);
 const pid = ${JSON.stringify(join(folder, 'pid'))};
+if (verb === 'show') process.stdout.write(readFileSync(pid, 'utf8'));
 if (verb === 'stop' || verb === 'restart') try { process.kill(Number(readFileSync(pid, 'utf8'))); } catch {}
 if (verb === 'restart') {
-  const child = require('node:child_process').spawn(${JSON.stringify(binary)}, ['serve'], { detached: true, stdio: 'ignore' });
+  const child = require('node:child_process').spawn(${JSON.stringify(binary)}, ['serve'], { detached: true, stdio: 'ignore', env: ${JSON.stringify(serviceEnv)} });
   child.unref();
   writeFileSync(pid, String(child.pid));
 }`,
@@ -122,10 +131,12 @@ if (verb === 'restart') {
       runCli(
         [
           ...['update', file, '--binary', binary, '--db', db, '--wait', '8s'],
-          ...['--listen', `127.0.0.1:${port}`, ...more],
+          ...['--listen', listen, ...more],
         ],
         env,
       ),
+    updateAsSet: (file) => runCli(['update', file, '--binary', binary, '--wait', '8s'], env),
+    restart: () => promisify(execFile)(join(tools, 'systemctl'), ['restart', 'paygate.service']),
     answering: () =>
       fetch(`http://127.0.0.1:${port}/healthz`).then(
         async (answer) => ((await answer.json()) as { version: string }).version,
@@ -147,6 +158,16 @@ it('puts a checked executable in place, after a snapshot, and sees it come up', 
   expect(await answering()).toBe('0.2.0');
   expect(readFileSync(`${binary}.previous`, 'utf8')).toContain("'0.1.0'");
   expect(readdirSync(dirname(binary)).filter((name) => name.startsWith('.'))).toEqual([]);
+});
+
+it('takes the settings of the service that runs, where it is not told others', async () => {
+  const { bring, updateAsSet, restart, db, answering } = await machine();
+  await restart();
+  const { code, stdout, stderr } = await updateAsSet(bring('0.2.0'));
+  expect([code, stderr]).toEqual([0, '']);
+  expect(stdout).toContain(`the database before it is ${join(dirname(db), 'backups')}/`);
+  expect(stdout).toContain('It runs and answers.');
+  expect(await answering()).toBe('0.2.0');
 });
 
 it('goes back when the new one does not come up', async () => {

@@ -316,7 +316,8 @@ describe('servers', () => {
     // No form is there for what need not be accepted.
     await visitor.get(`${home}/settings`);
     const post = async (does: string, server: string): Promise<number> => {
-      const form = new URLSearchParams({ token: visitor.formToken, do: does, server });
+      const sha256 = 'ab'.repeat(32);
+      const form = new URLSearchParams({ token: visitor.formToken, do: does, server, sha256 });
       return (await visitor.post(`${home}/servers`, String(form))).status;
     };
     expect(await post('accept', 'ssl://nobody:1')).toBe(404);

@@ -66,6 +66,30 @@ describe('writes of one turn', () => {
     expect(commitsIn(path) - before).toBe(3);
   });
 
+  it('and those that come one a turn share one where as many came together before', async () => {
+    const { database, path, put, seen } = open();
+    const together = ['a', 'b', 'c'];
+    await Promise.all(together.map((name) => database.write(() => put(name))));
+    const before = commitsIn(path);
+    const answers: Promise<void>[] = [];
+    for (const name of ['d', 'e', 'f']) {
+      answers.push(database.write(() => put(name)));
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    await Promise.all(answers);
+    expect(commitsIn(path) - before).toBe(1);
+    expect(seen()).toEqual([...together, 'd', 'e', 'f']);
+  });
+
+  it('are waited for by a single one, but not for long', async () => {
+    const { database, path, put } = open();
+    await Promise.all(['a', 'b', 'c'].map((name) => database.write(() => put(name))));
+    const before = commitsIn(path);
+    await database.write(() => put('d'));
+    await database.write(() => put('e'));
+    expect(commitsIn(path) - before).toBe(2);
+  });
+
   it('beyond 100 go on in the next group, in order, and none is lost', async () => {
     const { database, path, put, seen } = open();
     const before = commitsIn(path);

@@ -4,6 +4,8 @@
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
+import { createRedirect } from '../../src/http/redirect.ts';
+import { runCli } from '../support/cli.ts';
 import { cleanUp } from '../support/files.ts';
 import { closeHouses, type House, openHouse } from '../support/house.ts';
 import { findPebble, freePort, type Pebble, startPebble } from '../support/pebble.ts';
@@ -226,6 +228,32 @@ describe('an authority that is not there', () => {
     expect(existsSync(join(kept(house), 'account.pem'))).toBe(true);
   });
 
+  test('this machine is told at port 80 how paygate is, also before there is a certificate', async () => {
+    const httpPort = await freePort();
+    const directory = `https://127.0.0.1:${await freePort()}/dir`;
+    const house = await openWith({ httpPort, directory });
+    const env = { PAYGATE_LISTEN_HTTP: `127.0.0.1:${httpPort}`, PAYGATE_DOMAIN: domain };
+    const asked = await runCli(['health', '--listen', `127.0.0.1:${house.port}`], env);
+    expect(asked).toMatchObject({ code: 0, stderr: '' });
+    expect(asked.stdout).toContain('there is no HTTPS certificate yet');
+    const answered = await fetch(`http://127.0.0.1:${httpPort}/healthz`);
+    expect(await answered.json()).toMatchObject({ status: 'degraded' });
+    // Somebody on another machine is led to HTTPS.
+    const redirect = createRedirect(
+      domain,
+      () => undefined,
+      () => new Response('told'),
+    );
+    const from = (remoteAddress: string) => ({ incoming: { socket: { remoteAddress } } });
+    const request = () => new Request('http://pay.example/healthz');
+    const told = await Promise.all(
+      ['127.0.0.1', '::1', '::ffff:127.0.0.1', '192.0.2.7', '::ffff:192.0.2.7', 'unknown'].map(
+        async (address) => (await redirect(request(), from(address))).status,
+      ),
+    );
+    expect(told).toEqual([200, 200, 200, 308, 308, 308]);
+  });
+
   test('everybody else at port 80 is led to HTTPS at our own name; a key is warned of', async () => {
     const httpPort = await freePort();
     await openWith({ httpPort, directory: `https://127.0.0.1:${await freePort()}/dir` });
@@ -240,7 +268,7 @@ describe('an authority that is not there', () => {
     const shop = await plain('/api/new_address', { method: 'POST' });
     expect([shop.status, await shop.text()]).toEqual([403, expect.stringContaining('replace it')]);
     expect((await plain('/dashboard', { method: 'POST' })).status).toBe(403);
-    for (const page of ['/healthz', '/api/tx?txid=1']) {
+    for (const page of ['/docs', '/api/tx?txid=1']) {
       const { status, headers } = await plain(page);
       expect([status, headers.get('Location')]).toEqual([308, `https://${domain}${page}`]);
     }

@@ -65,33 +65,22 @@ const Gaps = ({ visit: { parts } }: { readonly visit: Visit }) => (
 );
 
 const AddressTable = ({ rows }: { readonly rows: readonly AddressEntry[] }) => (
-  <Table label="Addresses">
-    <thead>
+  <Table label="Addresses" heads={['Address', 'Paid', 'Given out', 'Store', 'Place']}>
+    {rows.map((row) => (
       <tr>
-        <th scope="col">Address</th>
-        <th scope="col">Paid</th>
-        <th scope="col">Given out</th>
-        <th scope="col">Store</th>
-        <th scope="col">Place</th>
+        <td>
+          <a href={`${here}/${row.id}`}>
+            <code>{row.address}</code>
+          </a>
+        </td>
+        <td>{row.isPaid ? 'paid' : 'unpaid'}</td>
+        <td>{row.issuedAt === null ? '' : <Time at={row.issuedAt} />}</td>
+        <td>{row.storeName}</td>
+        <td>
+          {row.origin === 'skipped' ? 'skipped, ' : ''}wallet {row.walletId}, index{' '}
+          {row.derivationIndex}
+        </td>
       </tr>
-    </thead>
-    <tbody>
-      {rows.map((row) => (
-        <tr>
-          <td>
-            <a href={`${here}/${row.id}`}>
-              <code>{row.address}</code>
-            </a>
-          </td>
-          <td>{row.isPaid ? 'paid' : 'unpaid'}</td>
-          <td>{row.issuedAt === null ? '' : <Time at={row.issuedAt} />}</td>
-          <td>{row.storeName}</td>
-          <td>
-            {row.origin === 'skipped' ? 'skipped, ' : ''}wallet {row.walletId}, index{' '}
-            {row.derivationIndex}
-          </td>
-        </tr>
-      ))}
-    </tbody>
+    ))}
   </Table>
 );

@@ -10,31 +10,20 @@ function auditLog(visit: Visit) {
   const rows = visit.parts.store.audit.list(pageSize, askedNumber(visit, 'before'));
   return (
     <Layout visit={visit} title="Changes">
-      <Table label="Changes">
-        <thead>
+      <Table label="Changes" heads={['When', 'Who', 'What', 'Store', 'Values']}>
+        {rows.map((row) => (
           <tr>
-            <th scope="col">When</th>
-            <th scope="col">Who</th>
-            <th scope="col">What</th>
-            <th scope="col">Store</th>
-            <th scope="col">Values</th>
+            <td>
+              <Time at={row.at} />
+            </td>
+            <td>{row.keyId === null ? 'dashboard' : `API key ${row.keyId}`}</td>
+            <td>{row.action}</td>
+            <td>{row.storeId}</td>
+            <td>
+              <code>{row.detail}</code>
+            </td>
           </tr>
-        </thead>
-        <tbody>
-          {rows.map((row) => (
-            <tr>
-              <td>
-                <Time at={row.at} />
-              </td>
-              <td>{row.keyId === null ? 'dashboard' : `API key ${row.keyId}`}</td>
-              <td>{row.action}</td>
-              <td>{row.storeId}</td>
-              <td>
-                <code>{row.detail}</code>
-              </td>
-            </tr>
-          ))}
-        </tbody>
+        ))}
       </Table>
       <Pager visit={visit} rows={rows} />
     </Layout>

@@ -76,46 +76,42 @@ function filterOf(visit: Visit): CallbackFilter {
 }
 
 const CallbackTable = ({ rows }: { readonly rows: readonly CallbackRow[] }) => (
-  <Table label="Callbacks">
-    <thead>
+  <Table
+    label="Callbacks"
+    heads={[
+      <span class="hidden">Choose</span>,
+      'Made',
+      'Status',
+      'State',
+      'Attempts',
+      'Last answer',
+      'Address',
+    ]}
+  >
+    {rows.map((row) => (
       <tr>
-        <th scope="col">
-          <span class="hidden">Choose</span>
-        </th>
-        <th scope="col">Made</th>
-        <th scope="col">Status</th>
-        <th scope="col">State</th>
-        <th scope="col">Attempts</th>
-        <th scope="col">Last answer</th>
-        <th scope="col">Address</th>
+        <td>
+          <input
+            type="checkbox"
+            name="id"
+            value={row.id}
+            aria-label={`Choose callback ${row.id}`}
+          />
+        </td>
+        <td>
+          <a href={`${here}/${row.id}`}>
+            <Time at={row.createdAt} />
+          </a>
+        </td>
+        <td>{row.status}</td>
+        <td class={row.state === 'exhausted' ? 'bad' : undefined}>{callbackStates[row.state]}</td>
+        <td>{row.attemptCount}</td>
+        <td>{lastAnswer(row)}</td>
+        <td>
+          <code>{row.address}</code>
+        </td>
       </tr>
-    </thead>
-    <tbody>
-      {rows.map((row) => (
-        <tr>
-          <td>
-            <input
-              type="checkbox"
-              name="id"
-              value={row.id}
-              aria-label={`Choose callback ${row.id}`}
-            />
-          </td>
-          <td>
-            <a href={`${here}/${row.id}`}>
-              <Time at={row.createdAt} />
-            </a>
-          </td>
-          <td>{row.status}</td>
-          <td class={row.state === 'exhausted' ? 'bad' : undefined}>{callbackStates[row.state]}</td>
-          <td>{row.attemptCount}</td>
-          <td>{lastAnswer(row)}</td>
-          <td>
-            <code>{row.address}</code>
-          </td>
-        </tr>
-      ))}
-    </tbody>
+    ))}
   </Table>
 );
 

@@ -111,38 +111,26 @@ interface TableProps {
 }
 
 export const PaymentTable = ({ visit, rows }: TableProps) => (
-  <Table label="Payments">
-    <thead>
+  <Table label="Payments" heads={['Seen', 'Amount', 'State', 'Confirmations', 'Store', 'Address']}>
+    {rows.map((row) => (
       <tr>
-        <th scope="col">Seen</th>
-        <th scope="col">Amount</th>
-        <th scope="col">State</th>
-        <th scope="col">Confirmations</th>
-        <th scope="col">Store</th>
-        <th scope="col">Address</th>
+        <td>
+          <a href={`${here}/${row.id}`}>
+            <Time at={row.firstSeenAt} />
+          </a>
+        </td>
+        <td>
+          <Amount sat={row.valueSat} />
+          <Worth row={row} now={visit.now} />
+        </td>
+        <td class={classOf(row.state)}>{stateNames[row.state]}</td>
+        <td>{confirmationsOf(visit.parts.store, row.height)}</td>
+        <td>{row.storeName}</td>
+        <td>
+          <code>{row.address}</code>
+        </td>
       </tr>
-    </thead>
-    <tbody>
-      {rows.map((row) => (
-        <tr>
-          <td>
-            <a href={`${here}/${row.id}`}>
-              <Time at={row.firstSeenAt} />
-            </a>
-          </td>
-          <td>
-            <Amount sat={row.valueSat} />
-            <Worth row={row} now={visit.now} />
-          </td>
-          <td class={classOf(row.state)}>{stateNames[row.state]}</td>
-          <td>{confirmationsOf(visit.parts.store, row.height)}</td>
-          <td>{row.storeName}</td>
-          <td>
-            <code>{row.address}</code>
-          </td>
-        </tr>
-      ))}
-    </tbody>
+    ))}
   </Table>
 );
 

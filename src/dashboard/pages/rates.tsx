@@ -51,28 +51,17 @@ const firstCurrency = ({ parts }: Visit): string =>
   parts.store.catalog.stores().find(({ currency }) => currency !== null)?.currency ?? 'USD';
 
 const SourceTable = ({ sources }: { readonly sources: readonly SourceStatus[] }) => (
-  <Table label="Sources">
-    <thead>
-      <tr>
-        <th scope="col">Source</th>
-        <th scope="col">Currency</th>
-        <th scope="col">A bitcoin cost</th>
-        <th scope="col">Left out</th>
-        <th scope="col">When</th>
-      </tr>
-    </thead>
-    <tbody>
-      {sources.map(({ source, said }) =>
-        said.length === 0 ? (
-          <tr>
-            <td>{source}</td>
-            <td colspan={4}>not asked yet</td>
-          </tr>
-        ) : (
-          said.map((each) => <SaidRow source={source} said={each} />)
-        ),
-      )}
-    </tbody>
+  <Table label="Sources" heads={['Source', 'Currency', 'A bitcoin cost', 'Left out', 'When']}>
+    {sources.map(({ source, said }) =>
+      said.length === 0 ? (
+        <tr>
+          <td>{source}</td>
+          <td colspan={4}>not asked yet</td>
+        </tr>
+      ) : (
+        said.map((each) => <SaidRow source={source} said={each} />)
+      ),
+    )}
   </Table>
 );
 

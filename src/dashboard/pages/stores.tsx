@@ -87,31 +87,21 @@ const StoreList = ({ visit: { parts } }: { readonly visit: Visit }) => {
   const rows = parts.store.catalog.stores();
   if (rows.length === 0) return <p>There is none yet.</p>;
   return (
-    <Table label="All stores">
-      <thead>
+    <Table label="All stores" heads={['Store', 'Callback URL', 'Wallet', 'Since']}>
+      {rows.map((row) => (
         <tr>
-          <th scope="col">Store</th>
-          <th scope="col">Callback URL</th>
-          <th scope="col">Wallet</th>
-          <th scope="col">Since</th>
+          <td>
+            <a href={`${here}/${row.id}`}>{row.name}</a>
+          </td>
+          <td>
+            <code>{redactUrl(row.callbackUrl)}</code>
+          </td>
+          <td>{row.walletId === null ? 'none yet' : `Wallet ${row.walletId}`}</td>
+          <td>
+            <Time at={row.createdAt} />
+          </td>
         </tr>
-      </thead>
-      <tbody>
-        {rows.map((row) => (
-          <tr>
-            <td>
-              <a href={`${here}/${row.id}`}>{row.name}</a>
-            </td>
-            <td>
-              <code>{redactUrl(row.callbackUrl)}</code>
-            </td>
-            <td>{row.walletId === null ? 'none yet' : `Wallet ${row.walletId}`}</td>
-            <td>
-              <Time at={row.createdAt} />
-            </td>
-          </tr>
-        ))}
-      </tbody>
+      ))}
     </Table>
   );
 };

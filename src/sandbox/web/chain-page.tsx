@@ -176,20 +176,13 @@ const Mempool = ({ visit, chain }: Shown) => {
       {newest.length === 0 ? (
         <p>Nothing.</p>
       ) : (
-        <Table label="Waiting for a block">
-          <thead>
-            <tr>
-              <th scope="col">Transaction</th>
-              <th scope="col">Pays</th>
-              <th scope="col">Fee</th>
-              <th scope="col">What the customer may do</th>
-            </tr>
-          </thead>
-          <tbody>
-            {newest.map((transaction) => (
-              <Waiting visit={visit} chain={chain} transaction={transaction} />
-            ))}
-          </tbody>
+        <Table
+          label="Waiting for a block"
+          heads={['Transaction', 'Pays', 'Fee', 'What the customer may do']}
+        >
+          {newest.map((transaction) => (
+            <Waiting visit={visit} chain={chain} transaction={transaction} />
+          ))}
         </Table>
       )}
     </section>
@@ -243,29 +236,19 @@ const Blocks = ({ chain }: Pick<Shown, 'chain'>) => {
   return (
     <section>
       <h2>Newest blocks</h2>
-      <Table label="Newest blocks">
-        <thead>
+      <Table label="Newest blocks" heads={['Height', 'Time', 'Payments', 'Hash']}>
+        {newest.map(({ height, time, transactions, hash }: Block) => (
           <tr>
-            <th scope="col">Height</th>
-            <th scope="col">Time</th>
-            <th scope="col">Payments</th>
-            <th scope="col">Hash</th>
+            <td>{height}</td>
+            <td>
+              <Time at={time * 1000} />
+            </td>
+            <td>{transactions.length - 1}</td>
+            <td>
+              <code>…{hash.slice(-16)}</code>
+            </td>
           </tr>
-        </thead>
-        <tbody>
-          {newest.map(({ height, time, transactions, hash }: Block) => (
-            <tr>
-              <td>{height}</td>
-              <td>
-                <Time at={time * 1000} />
-              </td>
-              <td>{transactions.length - 1}</td>
-              <td>
-                <code>…{hash.slice(-16)}</code>
-              </td>
-            </tr>
-          ))}
-        </tbody>
+        ))}
       </Table>
     </section>
   );

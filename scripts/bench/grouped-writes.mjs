@@ -1,0 +1,100 @@
+// Method of `grouped-writes`: 64 writes that arrive together, each of one row (an idempotency key), go through
+// the store's `write` in this process, on a file on the real disk: a savepoint each, one commit, one fsync.
+// The floor, in turns: the bytes that such a commit adds to SQLite's log, in one `pwrite` and one
+// `fdatasync` over bytes that exist. Both in rows a second.
+
+import { closeSync, fdatasyncSync, fsyncSync, openSync, statSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { openStore } from '../../src/store/open.ts';
+import { atEnd } from './ending.mjs';
+import { addStore } from './paygate.mjs';
+import { median, pairedRatio, rateOf, takeTurns } from './stats.mjs';
+
+const ROUNDS = 9;
+const SECONDS = 0.5;
+const GROUP = 64;
+/** Groups after which the log is moved into the file, as paygate does at 16 MB. */
+const GROUPS_A_LOG = 200;
+const FILE_BYTES = 16 * 1024 * 1024;
+const LEAST_OF_BARE = 0.8;
+
+/** @type {import('../bench.mjs').Bench} */
+export async function benchGroupedWrites(context) {
+  const { path } = await addStore(context, 'grouped-writes');
+  const newInstance = () => '';
+  const store = await openStore({ path, create: false, network: undefined, newInstance });
+  const { database, idempotency, addresses } = store;
+  atEnd(() => database.close());
+  const { id } = await database.write((tx) => addresses.issue(tx, Date.now(), 1, 1));
+  let written = 0;
+
+  async function writeGroup() {
+    await Promise.all(
+      Array.from({ length: GROUP }, () =>
+        database.write((tx) => {
+          written += 1;
+          idempotency.keep(tx, Date.now(), 1, `order ${written}`, id);
+        }),
+      ),
+    );
+  }
+
+  async function ours() {
+    database.checkpoint();
+    await writeGroup();
+    const start = performance.now();
+    let groups = 0;
+    while (groups < GROUPS_A_LOG && performance.now() - start < SECONDS * 1000) {
+      await writeGroup();
+      groups += 1;
+    }
+    return (groups * GROUP * 1000) / (performance.now() - start);
+  }
+
+  await ours();
+  const bytes = bytesOfGroup(path, Math.floor(written / GROUP));
+  const bareRate = bareWrites(join(context.folder, 'bare'), bytes);
+  const rates = await takeTurns(ROUNDS, { ours, floor: () => bareRate(SECONDS) });
+  const ratio = pairedRatio(rates.ours, rates.floor);
+  return {
+    name: 'grouped-writes',
+    unit: '/s',
+    ours: median(rates.ours),
+    floor: median(rates.floor),
+    ratio,
+    pairs: ROUNDS,
+    targets: [{ text: `≥ ${LEAST_OF_BARE} of pwrite + fdatasync`, met: ratio >= LEAST_OF_BARE }],
+    notes: [
+      `Rows a second, ${GROUP} a commit, ${(bytes / 1024).toFixed(0)} KiB of log each; floor: one pwrite ` +
+        'of as many bytes and one fdatasync. On a disk that syncs fast the time is that of SQLite.',
+    ],
+  };
+}
+
+/**
+ * @param {string} path
+ * @param {number} groups that the log holds
+ */
+const bytesOfGroup = (path, groups) => Math.ceil(statSync(`${path}-wal`).size / groups);
+
+/**
+ * @param {string} path
+ * @param {number} bytes
+ * @returns {(seconds: number) => number} rows a second
+ */
+function bareWrites(path, bytes) {
+  const file = openSync(path, 'w');
+  atEnd(() => closeSync(file));
+  writeSync(file, Buffer.alloc(FILE_BYTES), 0, FILE_BYTES, 0);
+  fsyncSync(file);
+  const group = Buffer.alloc(bytes, 7);
+  let at = 0;
+  return (seconds) =>
+    rateOf(seconds, () => {
+      if (at + bytes > FILE_BYTES) at = 0;
+      writeSync(file, group, 0, bytes, at);
+      fdatasyncSync(file);
+      at += bytes;
+      return GROUP;
+    });
+}

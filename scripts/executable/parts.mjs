@@ -1,0 +1,103 @@
+// The programs inside the single executable, as bundles that need nothing beside them: `main.cjs` has every
+// command, `serve.cjs` the one that runs for years, `acme-client.cjs` a library that most never need, and
+// `launch.cjs` loads what is asked for (part.cjs). The same inputs give the same bytes.
+
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { build } from 'esbuild';
+import { bundling } from '../bundling.mjs';
+
+const here = import.meta.dirname;
+/** Loaded with the first order of a certificate, if ever (src/tls/acme-order.ts). */
+const late = 'acme-client';
+
+/** @type {import('esbuild').Plugin} */
+const lateParts = {
+  name: 'late parts',
+  setup(building) {
+    building.onResolve({ filter: new RegExp(`^${late}$`) }, ({ kind }) =>
+      kind === 'dynamic-import' ? { path: late, namespace: 'part' } : undefined,
+    );
+    building.onLoad({ filter: /./, namespace: 'part' }, ({ path }) => ({
+      contents: `module.exports = require('./part.cjs').loadPart('${path}.cjs');`,
+      resolveDir: here,
+    }));
+  },
+};
+
+/**
+ * What `serve` uses of undici, out of its own files: its index loads three times as much, for ever.
+ * @type {import('esbuild').Plugin}
+ */
+const smallUndici = {
+  name: 'small undici',
+  setup(building) {
+    building.onResolve({ filter: /^undici$/ }, () => ({ path: 'undici', namespace: 'small' }));
+    building.onLoad({ filter: /./, namespace: 'small' }, () => ({
+      contents: `export { default as buildConnector } from 'undici/lib/core/connect.js';
+        export { default as Client } from 'undici/lib/dispatcher/client.js';`,
+      resolveDir: here,
+    }));
+  },
+};
+
+/** @type {import('esbuild').BuildOptions} */
+const whole = {
+  ...bundling,
+  // The driver's own code too: the addon is an asset.
+  external: [],
+  minifyWhitespace: true,
+  minifySyntax: true,
+  legalComments: 'none',
+};
+
+/** @type {import('esbuild').BuildOptions[]} */
+const parts = [
+  { entryPoints: ['src/main.ts'], plugins: [lateParts] },
+  { entryPoints: { serve: 'src/main-serve.ts' }, plugins: [lateParts, smallUndici] },
+  { entryPoints: { [late]: late } },
+];
+
+/**
+ * Writes paygate's programs to a folder.
+ * @param {string} folder
+ * @returns {Promise<{ main: string, assets: string[] }>} names of files
+ */
+export async function bundleParts(folder) {
+  const outExtension = { '.js': '.cjs' };
+  const assets = [];
+  for (const part of parts) {
+    const { metafile } = await build({
+      ...{ ...whole, ...part, outdir: folder, outExtension },
+      metafile: true,
+    });
+    assets.push(...Object.keys(metafile.outputs).map((path) => path.replace(/^.*\//, '')));
+  }
+  for (const asset of assets) makeAscii(join(folder, asset));
+  return { main: await bundleOne(join(here, 'launch.cjs'), folder), assets };
+}
+
+/**
+ * Writes one program that has no parts.
+ * @param {string} entry
+ * @param {string} folder
+ */
+export async function bundleOne(entry, folder) {
+  const name = 'program.cjs';
+  await build({ ...whole, entryPoints: [resolve(entry)], outfile: join(folder, name) });
+  return name;
+}
+
+/**
+ * One letter beyond ASCII, and V8 holds the whole text with two bytes for each. The bundler leaves those in
+ * regular expressions and tagged templates; none of ours looks at what its template was written like.
+ * @param {string} path
+ */
+function makeAscii(path) {
+  const text = readFileSync(path, 'utf8');
+  const escaped = text.replaceAll(
+    /[^\0-\x7f]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+  writeFileSync(path, escaped);
+}

@@ -1,0 +1,31 @@
+// The program around its commands: how it is called, what it exits with, what it does before any of them.
+
+import { Command } from 'commander';
+import { version } from '../version.ts';
+import { fail } from './command.ts';
+import { refusePrivateInput } from './private-input.ts';
+
+/** Runs the command that was asked for. */
+export async function runProgram(commands: readonly Command[]): Promise<void> {
+  const program = new Command('paygate')
+    .description(
+      'Self-hosted Bitcoin payment gateway: one process, one file, no key that can spend',
+    )
+    .version(version);
+  for (const command of commands) program.addCommand(command);
+  exitWithTwo(program);
+  // What paygate writes (database, mark, lock) is for its own user alone.
+  process.umask(0o077);
+  try {
+    refusePrivateInput(process.argv.slice(2), process.env);
+    await program.parseAsync(process.argv);
+  } catch (error) {
+    fail(error);
+  }
+}
+
+/** A wrong command line ends with 2, as a wrong value does; `--help` and `--version` with 0. */
+function exitWithTwo(command: Command): void {
+  command.exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : 2));
+  command.commands.forEach(exitWithTwo);
+}

@@ -1,0 +1,174 @@
+// The doctor's questions to Electrum servers, good ones and bad ones, over real sockets.
+
+import { type AddressInfo, connect, createServer } from 'node:net';
+import { createServer as createTlsServer } from 'node:tls';
+import { afterEach, describe, expect, it } from 'vitest';
+import { type Network, networks } from '../../src/bitcoin/network.ts';
+import { examine, type State } from '../../src/doctor/check.ts';
+import { electrumChecks } from '../../src/doctor/electrum.ts';
+import { parseServerAddress } from '../../src/electrum/trust.ts';
+import { SimulatedChain } from '../../src/sandbox/chain.ts';
+import type { Lie } from '../../src/sandbox/faults.ts';
+import { SimulatedServer } from '../../src/sandbox/server.ts';
+import { cleanUp, whenOver } from '../support/files.ts';
+import { closeHouses, openHouse, untilReady } from '../support/house.ts';
+import { openTestStore, type TestStore } from '../support/store.ts';
+import { createTestWorld, type TestWorld } from '../support/world.ts';
+import { type Certificate, makeCertificate } from '../unit/electrum/certificates.ts';
+
+afterEach(async () => {
+  await closeHouses();
+  await cleanUp();
+});
+
+const hourMs = 3_600_000;
+
+type Finding = { check: string; state: string; text: string };
+
+describe('a server', () => {
+  const network = networks.regtest;
+
+  async function findingOf(
+    label: string,
+    store?: TestStore,
+    world: TestWorld = createTestWorld(),
+    asked: Network = network,
+  ): Promise<Finding | undefined> {
+    const servers = [parseServerAddress(label)];
+    const parts = { world, network: asked, servers, proxy: undefined, store };
+    const checks = electrumChecks(parts);
+    const [found] = await examine(world, checks);
+    return found;
+  }
+
+  async function simulated(seed: string, world: TestWorld) {
+    const chain = new SimulatedChain({ seed, now: () => world.now() / 1000 });
+    chain.mine(120);
+    const server = new SimulatedServer({ chain, timer: world });
+    const { port, close } = await server.listen({ host: '127.0.0.1', port: 0 });
+    whenOver(close);
+    return { server, port, label: `tcp://127.0.0.1:${port}` };
+  }
+  const serverOf = async (seed: string, world: TestWorld): Promise<string> =>
+    (await simulated(seed, world)).label;
+
+  /** The server behind TLS, as most public ones are. @returns its address, to which a choice may be added */
+  async function behindTls(port: number, { key, cert }: Certificate): Promise<string> {
+    const front = createTlsServer({ key, cert }, (socket) => {
+      const back = connect(port, '127.0.0.1');
+      for (const each of [socket, back]) each.on('error', () => {});
+      socket.pipe(back).pipe(socket);
+    });
+    await new Promise<void>((listening) => front.listen(0, '127.0.0.1', listening));
+    whenOver(() => void front.close());
+    return `ssl://127.0.0.1:${(front.address() as AddressInfo).port}`;
+  }
+
+  it.each<[Lie, State, string]>([
+    ['merkle', 'fail', 'its proof for block 120 is wrong'],
+    ['header-work', 'fail', 'block 120 has no work'],
+    ['genesis', 'fail', 'another network'],
+  ])('that lies about %s is told', async (about, state, text) => {
+    const world = createTestWorld();
+    const { server, label } = await simulated('a chain', world);
+    expect(await findingOf(label, undefined, world)).toMatchObject({
+      state: 'ok',
+      text: expect.stringContaining('proves a transaction of it, no TLS'),
+    });
+    server.inject({ kind: 'lie', about });
+    const found = await findingOf(label, undefined, world);
+    expect(found).toMatchObject({ state, text: expect.stringContaining(text) });
+    expect(found?.text).toContain(label);
+  });
+
+  it('that cannot prove by a place is none the worse', async () => {
+    const world = createTestWorld();
+    const { server, label } = await simulated('a chain', world);
+    const when = (method: string) => method === 'blockchain.transaction.id_from_pos';
+    server.inject({ kind: 'error', code: -32601, message: 'unknown\u001b[2J method', when });
+    expect(await findingOf(label, undefined, world)).toMatchObject({
+      state: 'ok',
+      text: expect.stringContaining(
+        'proves none by its place (the server refused: unknown [2J method (-32601))',
+      ),
+    });
+  });
+
+  it('whose newest block is old is told, but on a test chain, where nobody mines', async () => {
+    const world = createTestWorld();
+    const { label } = await simulated('a chain', world);
+    const real: Network = { ...network, name: 'mainnet' };
+    expect(await findingOf(label, undefined, world, real)).toMatchObject({ state: 'ok' });
+    world.jumpWallClock(9 * hourMs);
+    expect(await findingOf(label, undefined, world)).toMatchObject({ state: 'ok' });
+    expect(await findingOf(label, undefined, world, real)).toMatchObject({
+      state: 'warn',
+      text: expect.stringContaining('that block is 9 hours old'),
+    });
+  });
+
+  it('whose certificate is pinned, changed, or of no matter; nothing is learnt of it', async () => {
+    const world = createTestWorld();
+    const { port } = await simulated('a chain', world);
+    const [first, second] = [makeCertificate(), makeCertificate()];
+    const label = await behindTls(port, first);
+    const store = await openTestStore();
+    expect(await findingOf(label, store, world)).toMatchObject({
+      state: 'ok',
+      text: expect.stringMatching(/, its certificate is pinned$/),
+    });
+    expect(store.servers.trust(label)).toBeUndefined();
+    expect(await findingOf(`${label}?pin=${second.sha256}`, store, world)).toMatchObject({
+      state: 'fail',
+      text: expect.stringContaining('certificate'),
+    });
+    expect(await findingOf(`${label}?insecure`, store, world)).toMatchObject({
+      state: 'ok',
+      text: expect.stringMatching(/, any certificate is accepted$/),
+    });
+    const known = { kind: 'pinned', sha256: second.sha256 } as const;
+    await store.servers.learn(label, known, 0);
+    expect(await findingOf(label, store, world)).toMatchObject({ state: 'fail' });
+  });
+
+  it('of another chain than the verified one is told', async () => {
+    const house = await openHouse();
+    await untilReady(house);
+    const store = await openTestStore({ path: house.path });
+    const [own = ''] = house.labels;
+    expect(await findingOf(own, store, house.world)).toMatchObject({ state: 'ok' });
+    const other = await serverOf('another', house.world);
+    expect(await findingOf(other, store, house.world)).toMatchObject({
+      state: 'warn',
+      text: `${other}: its block 110 is not the one that paygate has verified, no TLS`,
+    });
+  });
+
+  it('whose newest block is from the future makes the clock doubtful', async () => {
+    const world = createTestWorld();
+    const label = await serverOf('a chain', world);
+    expect(await findingOf(label, undefined, world)).toMatchObject({ state: 'ok' });
+    world.jumpWallClock(-5 * hourMs);
+    const found = await findingOf(label, undefined, world);
+    expect(found).toMatchObject({
+      state: 'fail',
+      text: expect.stringContaining('from the future'),
+    });
+  });
+
+  it('that says nothing is given up on', async () => {
+    const silent = createServer().listen(0, '127.0.0.1');
+    whenOver(() => void silent.close());
+    await new Promise((listening) => silent.once('listening', listening));
+    const { port } = silent.address() as { port: number };
+    const world = createTestWorld();
+    const found = findingOf(`tcp://127.0.0.1:${port}`, undefined, world);
+    const [socket] = await new Promise<[{ destroy(): void }]>((resolve) =>
+      silent.once('connection', (one) => resolve([one])),
+    );
+    await world.turn();
+    await world.advance(20_000);
+    expect(await found).toMatchObject({ state: 'fail' });
+    socket.destroy();
+  });
+});

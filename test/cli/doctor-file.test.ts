@@ -1,0 +1,211 @@
+// The doctor's checks of the file and of what lies around it, each seen well and ill, over real files.
+
+import { chmodSync, existsSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { examine } from '../../src/doctor/check.ts';
+import { fileChecks } from '../../src/doctor/file.ts';
+import { backupFolder } from '../../src/store/backup.ts';
+import { applicationId } from '../../src/store/file.ts';
+import { markPath, openHighwater } from '../../src/store/highwater.ts';
+import { runCli } from '../support/cli.ts';
+import { cleanUp, contentOf, look, tempFolder } from '../support/files.ts';
+import { closeHouses, openHouse, untilReady } from '../support/house.ts';
+import { openTestStore, type TestStore } from '../support/store.ts';
+import { createTestWorld, type TestWorld } from '../support/world.ts';
+
+afterEach(async () => {
+  await closeHouses();
+  await cleanUp();
+});
+
+const hourMs = 3_600_000;
+
+/** `paygate` sets its umask; the tests' own process has another. */
+function makePrivate(path: string): void {
+  for (const end of ['', '-wal', '-shm', '.lock']) {
+    if (existsSync(`${path}${end}`)) chmodSync(`${path}${end}`, 0o600);
+  }
+}
+
+describe('the file', () => {
+  async function findings(store: TestStore, world: TestWorld = createTestWorld(), walletGap = 20) {
+    const parts = { world, store, walletGap, uid: process.getuid?.() };
+    const found = await examine(world, fileChecks(parts));
+    return Object.fromEntries(found.map(({ check, ...finding }) => [check, finding]));
+  }
+
+  async function shop(): Promise<TestStore> {
+    const store = await openTestStore();
+    chmodSync(dirname(store.path), 0o700);
+    makePrivate(store.path);
+    await store.addWallet();
+    await store.addStore();
+    return store;
+  }
+
+  it('without a store, and with one', async () => {
+    const store = await openTestStore();
+    const { database, wallets, mark } = await findings(store);
+    expect(database).toMatchObject({
+      state: 'warn',
+      text: expect.stringContaining('0 store(s), 0 MiB, 0 MiB of log: add a store with'),
+    });
+    expect(wallets).toEqual({ state: 'skip', text: 'there is none yet' });
+    expect(mark).toEqual({ state: 'ok', text: 'none yet, for nothing was issued' });
+    expect((await findings(await shop())).database).toMatchObject({
+      state: 'ok',
+      text: expect.stringContaining('regtest, 1 store(s)'),
+    });
+  });
+
+  it('of an older version is left as it is, and that is told', async () => {
+    const path = join(tempFolder(), 'paygate.db');
+    const older = look(path);
+    older.pragma(`application_id = ${applicationId}`);
+    older.exec('CREATE TABLE settings (name TEXT)');
+    const before = contentOf(dirname(path));
+    const args = ['doctor', '--json', '--db', path, '--electrum', 'tcp://127.0.0.1:1'];
+    const { checks } = JSON.parse((await runCli(args)).stdout);
+    expect(checks[0]).toEqual({
+      check: 'database',
+      state: 'warn',
+      text: `${path}: of an older version; the next start updates it, after a snapshot`,
+    });
+    expect(contentOf(dirname(path))).toEqual(before);
+  });
+
+  it('whose mark is gone after it has issued is taken for a copy at the next start', async () => {
+    const store = await shop();
+    const mark = openHighwater(store.path, store.instance);
+    mark.raise([]);
+    mark.close();
+    await store.issue();
+    expect((await findings(store)).mark).toMatchObject({ state: 'ok' });
+    rmSync(markPath(store.path));
+    expect((await findings(store)).mark).toMatchObject({
+      state: 'fail',
+      text: expect.stringContaining('no mark stands beside it'),
+    });
+  });
+
+  it('that others may read or replace gives its keys away', async () => {
+    const store = await shop();
+    expect((await findings(store)).permissions).toMatchObject({ state: 'ok' });
+    chmodSync(store.path, 0o640);
+    chmodSync(dirname(store.path), 0o777);
+    const { permissions } = await findings(store);
+    expect(permissions?.state).toBe('fail');
+    expect(permissions?.text).toContain(`${store.path}: others may read keys in it; chmod 600 it`);
+    expect(permissions?.text).toContain('others may put files there');
+  });
+
+  it('whose mark or snapshots others may read gives the same away', async () => {
+    const store = await shop();
+    const mark = openHighwater(store.path, store.instance);
+    mark.raise([]);
+    mark.close();
+    expect((await runCli(['backup', '--db', store.path])).code).toBe(0);
+    expect((await findings(store)).permissions).toMatchObject({ state: 'ok' });
+    const folder = backupFolder(store.path);
+    const [name = ''] = readdirSync(folder);
+    for (const path of [markPath(store.path), join(folder, name)]) {
+      chmodSync(path, 0o604);
+      expect((await findings(store)).permissions).toEqual({
+        state: 'fail',
+        text: `${path}: others may read keys in it; chmod 600 it`,
+      });
+      chmodSync(path, 0o600);
+    }
+  });
+
+  it('of another user is told', async () => {
+    const store = await shop();
+    const world = createTestWorld();
+    const checks = fileChecks({ world, store, walletGap: 20, uid: 54_321 });
+    const found = await examine(world, checks);
+    expect(found.find(({ check }) => check === 'permissions')?.text).toContain('not to 54321');
+  });
+
+  it('on a disk that is almost full', async () => {
+    const store = await shop();
+    const full = (bytes: number) => ({
+      ...store,
+      database: { ...store.database, freeBytes: () => bytes },
+    });
+    expect((await findings(store)).disk).toMatchObject({ state: 'ok' });
+    expect((await findings(full(1_000))).disk).toMatchObject({ state: 'fail' });
+    const { disk } = await findings(full(64 * 1024 * 1024));
+    expect(disk).toMatchObject({
+      state: 'warn',
+      text: expect.stringContaining('a snapshot needs'),
+    });
+  });
+
+  it('has no snapshot, a fresh one, or one that was not followed by others', async () => {
+    const store = await shop();
+    const latest = join(dirname(store.path), 'backups/latest.db');
+    expect((await findings(store)).snapshot).toMatchObject({ state: 'warn' });
+    expect((await runCli(['backup', '--db', store.path])).code).toBe(0);
+    writeFileSync(latest, '', { mode: 0o600 });
+    expect((await findings(store)).snapshot).toMatchObject({ state: 'ok' });
+    const age = async (hours: number) => {
+      const at = new Date(Date.now() - hours * hourMs);
+      utimesSync(latest, at, at);
+      return (await findings(store)).snapshot?.state;
+    };
+    expect([await age(0.5), await age(3), await age(25)]).toEqual(['ok', 'warn', 'fail']);
+  });
+
+  it('of a machine whose clock is behind the newest block', async () => {
+    const house = await openHouse();
+    await untilReady(house);
+    const store = await openTestStore({ path: house.path });
+    const told = async (hours: number) => {
+      house.world.jumpWallClock(hours * hourMs);
+      return (await findings(store, house.world)).clock;
+    };
+    expect(await told(0)).toMatchObject({
+      state: 'ok',
+      text: expect.stringContaining('not before block 110'),
+    });
+    // A block may claim to be two hours ahead.
+    const { time = 0 } = store.headers.tip()?.header ?? {};
+    expect((await told((time * 1000 - house.world.now()) / hourMs - 2))?.state).toBe('ok');
+    expect(await told(-3)).toMatchObject({
+      state: 'fail',
+      text: expect.stringContaining(', 5 hours before block 110: set the clock'),
+    });
+  });
+
+  it('of a machine whose clock is from before this paygate, with no block to tell by', async () => {
+    const store = await shop();
+    const world = createTestWorld();
+    const told = async (releasedAt: number) => {
+      const checks = fileChecks({ world, store, walletGap: 20, uid: 0, releasedAt });
+      return (await examine(world, checks)).find(({ check }) => check === 'clock');
+    };
+    expect(await told(world.now())).toMatchObject({
+      state: 'ok',
+      text: expect.stringContaining('there is no block yet to compare that with'),
+    });
+    expect(await told(world.now() + 1)).toMatchObject({
+      state: 'fail',
+      text: expect.stringContaining('before this paygate was released: set the clock'),
+    });
+  });
+
+  it('whose wallet waits for its scan, or is beyond its gap limit', async () => {
+    const waiting = await openTestStore();
+    await waiting.addWallet({ startIndex: undefined });
+    expect((await findings(waiting)).wallets).toEqual({
+      state: 'warn',
+      text: 'wallet 1 waits for a scan of the chain: no address yet',
+    });
+    const store = await shop();
+    expect((await findings(store)).wallets).toMatchObject({ state: 'ok' });
+    for (let count = 0; count < 16; count += 1) await store.issue();
+    expect((await findings(store)).wallets?.text).toContain('set the gap limit');
+    expect((await findings(store, createTestWorld(), 60)).wallets).toMatchObject({ state: 'ok' });
+  });
+});

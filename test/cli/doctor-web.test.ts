@@ -1,0 +1,162 @@
+// What the doctor asks by HTTP, of servers and shops that are well and that are not, over real sockets.
+
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { createSender } from '../../src/delivery/sender.ts';
+import { examine } from '../../src/doctor/check.ts';
+import { webChecks } from '../../src/doctor/web.ts';
+import { makeAuthority } from '../support/authority.ts';
+import { runCli } from '../support/cli.ts';
+import { cleanUp, tempFolder, whenOver } from '../support/files.ts';
+import { type ReceiverOptions, startReceiver } from '../support/receiver.ts';
+import { openTestStore, type TestStore } from '../support/store.ts';
+import { createTestWorld, type TestWorld } from '../support/world.ts';
+
+afterEach(cleanUp);
+
+const hourMs = 3_600_000;
+
+type Finding = { check: string; state: string; text: string };
+
+async function receiver(options: ReceiverOptions = {}) {
+  const started = await startReceiver(options);
+  whenOver(() => started.close());
+  return started;
+}
+
+describe('by HTTP', () => {
+  const host = 'localhost';
+  let authority: ReturnType<typeof makeAuthority>;
+  beforeAll(() => {
+    authority = makeAuthority();
+    return () => authority.remove();
+  });
+
+  async function findings(parts: {
+    publicUrl?: string;
+    port?: number;
+    store?: TestStore;
+    world?: TestWorld;
+    https?: boolean;
+  }) {
+    const { world = createTestWorld(), publicUrl, port = 1, store, https = false } = parts;
+    const listen = { host: '127.0.0.1', port };
+    const sender = createSender(world, { version: '0.1', listeners: () => [] });
+    const network = 'regtest';
+    const checks = webChecks({ world, sender, listen, https, publicUrl, network, store });
+    const found = await examine(world, checks);
+    return Object.fromEntries(found.map(({ check, ...finding }) => [check, finding]));
+  }
+
+  const healthy = { status: 200, body: '{"version":"0.1.0","network":"regtest"}' } as const;
+
+  it('a public URL with a certificate that nobody vouches for, or of another network', async () => {
+    const tls = await receiver({ tls: true });
+    const publicUrl = `https://localhost:${tls.port}`;
+    expect((await findings({ publicUrl }))['public URL']).toMatchObject({
+      state: 'fail',
+      text: `GET ${publicUrl}/healthz: localhost:${tls.port} could not be trusted: its certificate is self-signed`,
+    });
+    const body = '{"version":"0.1.0","network":"mainnet"}';
+    const other = await receiver({ answer: () => ({ status: 200, body }) });
+    const found = await findings({ publicUrl: `${other.origin}/pay` });
+    expect(found['public URL']?.text).toContain('a paygate of another network answers');
+    expect(other.requests[0]?.url).toBe('/pay/healthz');
+    expect((await findings({}))['public URL']).toMatchObject({ state: 'skip' });
+  });
+
+  it('a public URL with a good certificate, and how long it is good', async () => {
+    const inDays = (days: number) =>
+      new Date(Date.now() + days * 24 * hourMs)
+        .toISOString()
+        .replace(/[-:T]|\..*/g, '')
+        .concat('Z');
+    const ca = join(tempFolder(), 'ca.pem');
+    writeFileSync(ca, authority.certificate);
+    const path = join(tempFolder(), 'none.db');
+    for (const [days, state] of [
+      [90, 'ok'],
+      [7, 'warn'],
+    ] as const) {
+      const tls = authority.issue(host, inDays(-1), inDays(days));
+      const shop = await receiver({ tls, host: 'localhost', answer: () => healthy });
+      const url = ['--public-url', `https://localhost:${shop.port}`];
+      const args = ['doctor', '--json', '--db', path, '--network', 'regtest', ...url];
+      const nowhere = ['--electrum', 'tcp://127.0.0.1:1'];
+      const env = { NODE_EXTRA_CA_CERTS: ca };
+      const { checks } = JSON.parse((await runCli([...args, ...nowhere], env)).stdout);
+      const found = checks.find(({ check }: Finding) => check === 'public URL');
+      expect(found.state).toBe(state);
+      expect(found.text).toMatch(new RegExp(`its certificate ends in ${days - 1} days$`));
+    }
+  });
+
+  it('a serve that is not ready, with its reasons', async () => {
+    const body = '{"ready":false,"reasons":["the disk is almost full\\u001b[2J"]}';
+    const unready = await receiver({ answer: () => ({ status: 503, body }) });
+    const found = await findings({ port: unready.port });
+    expect(found.serve).toMatchObject({ state: 'fail' });
+    expect(found.serve?.text).toMatch(/\/readyz: the disk is almost full \[2J$/);
+  });
+
+  it('a serve that is ready, one that speaks HTTPS, and something else at its port', async () => {
+    const ready = await receiver({ answer: () => ({ status: 200, body: '{"ready":true}' }) });
+    expect((await findings({ port: ready.port })).serve).toEqual({
+      state: 'ok',
+      text: `${ready.origin}/readyz says ready`,
+    });
+    expect((await findings({ port: ready.port, https: true })).serve).toMatchObject({
+      state: 'skip',
+    });
+    expect(ready.requests).toHaveLength(1);
+    const other = await receiver({ answer: () => ({ status: 200, body: '<html>' }) });
+    expect((await findings({ port: other.port })).serve).toEqual({
+      state: 'fail',
+      text: `${other.origin}/readyz: it answers 200`,
+    });
+  });
+
+  it('a shop without a Callback URL, and one whose certificate its own authority vouches for', async () => {
+    const store = await openTestStore();
+    await store.addWallet();
+    const tls = authority.issue(host, '20200101000000Z', '20990101000000Z');
+    const shop = await receiver({ tls, host });
+    const url = `https://localhost:${shop.port}/cb`;
+    await store.addStore({ callbackUrl: '' });
+    expect((await findings({ store })).callback).toEqual({
+      state: 'skip',
+      text: 'store 1 has no Callback URL',
+    });
+    const { id } = await store.addStore({ callbackUrl: url, allowPrivateCallback: true });
+    expect((await findings({ store })).callback).toMatchObject({
+      state: 'fail',
+      text: expect.stringContaining('could not be trusted'),
+    });
+    const callbackCa = authority.certificate;
+    await store.write((tx) => store.catalog.changeStore(tx, id, { callbackCa }));
+    expect((await findings({ store })).callback).toMatchObject({ state: 'ok' });
+  });
+
+  it('a shop that does not answer, whose name does not exist, that is private', async () => {
+    const store = await openTestStore();
+    await store.addWallet();
+    const callee = async (callbackUrl: string, flags = true) => {
+      const changes = { callbackUrl, allowPrivateCallback: flags, allowHttpCallback: flags };
+      await store.write((tx) => {
+        for (const { id } of store.catalog.stores()) store.catalog.archiveStore(tx, 0, id, true);
+      });
+      await store.addStore(changes);
+      return (await findings({ store })).callback;
+    };
+    const shop = await receiver({ answer: () => ({ status: 404 }) });
+    const url = `${shop.origin}/cb?secret=s3cr3t`;
+    expect(await callee(url)).toMatchObject({ state: 'ok' });
+    expect(await callee(url, false)).toMatchObject({ state: 'fail' });
+    const gone = await callee('http://127.0.0.1:1/cb?secret=s3cr3t');
+    expect(gone?.text).toContain('could not be reached: it refuses connections');
+    const unknown = await callee('https://shop.invalid/cb?secret=s3cr3t');
+    expect(unknown?.text).toContain('shop.invalid could not be resolved');
+    expect(JSON.stringify([gone, unknown])).not.toContain('s3cr3t');
+  });
+});
