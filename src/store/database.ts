@@ -77,7 +77,7 @@ interface Job {
 /** How many writes may share a commit, so that the event loop is never held for long: payments take 10 ms. */
 const groupLimit = 100;
 /** Turns of the event loop in which no further write comes, after which none is waited for. */
-const quietTurns = 200;
+const quietTurns = 20;
 /** How long a write waits for another process's transaction. */
 const busyTimeoutMs = 5_000;
 
