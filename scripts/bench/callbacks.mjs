@@ -1,4 +1,4 @@
-// Method of `callbacks`: 100 stores on 100 hosts (127.0.1.1 … 127.0.1.100) owe 5,000 callbacks. paygate's
+// Method of `callbacks-bad-hosts`: 100 stores on 100 hosts (127.0.1.1 … 127.0.1.100) owe 5,000 callbacks. paygate's
 // dispatcher, a process of its own with a file on the real disk, sends them; the hosts are this process.
 // Ours: 10 hosts hang and 10 answer 500; the floor: the same without those 20 hosts. The clock runs from
 // the start of the dispatcher to the arrival of the last callback of a healthy host.
@@ -24,6 +24,7 @@ const HANGING = 10;
 const FAILING = 10;
 const CALLBACKS = 5_000;
 const ROUNDS = 5;
+const MOST_SLOWER = 1.2;
 const WAKES = 300;
 const WARM_UP_WAKES = 30;
 const deliverProgram = fileURLToPath(new URL('deliver.mjs', import.meta.url));
@@ -31,7 +32,7 @@ const deliverProgram = fileURLToPath(new URL('deliver.mjs', import.meta.url));
 /** @typedef {'healthy' | 'hanging' | 'failing'} Kind */
 
 /** @type {import('../bench.mjs').Bench} */
-export async function benchCallbacks(context) {
+export async function benchBadHosts(context) {
   /** @type {number[]} */
   const grewMb = [];
   let runs = 0;
@@ -59,16 +60,19 @@ export async function benchCallbacks(context) {
   });
   const slower = median(floor.map((rate, round) => rate / (ours[round] ?? 0)));
   return {
-    name: 'callbacks',
+    name: 'callbacks-bad-hosts',
     unit: '/s',
     ours: median(ours),
     floor: median(floor),
     ratio: pairedRatio(ours, floor),
     pairs: ROUNDS,
+    targets: [
+      { text: `≤ ${MOST_SLOWER.toFixed(2)} × the time without`, met: slower <= MOST_SLOWER },
+    ],
     notes: [
       `${HOSTS} stores on ${HOSTS} hosts, ${CALLBACKS} callbacks, ${HANGING} hosts hang and ${FAILING} ` +
         'answer 500; floor: without these. With them the healthy ones take ' +
-        `${slower.toFixed(2)} × the time (goal: 1.20); memory grew by ${Math.max(...grewMb).toFixed(0)} MB at most.`,
+        `${slower.toFixed(2)} × the time; memory grew by ${Math.max(...grewMb).toFixed(0)} MB at most.`,
     ],
   };
 }

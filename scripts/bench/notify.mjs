@@ -2,22 +2,25 @@
 // the bench's own. The clock of a payment starts at the call of `sendrawtransaction`. Ours stops when the
 // callback with status 0 arrives at a shop's server in this process; the floor, on the very same payment,
 // when a bare subscriber (a socket of its own, all addresses subscribed beforehand) reads the Electrum
-// server's notification. The transactions are signed beforehand, one at a time is sent, after a random
+// server's notification. The peer, on the same payment as well, is Electrum's merchant daemon, which was told
+// to `notify` the same shop of the address: until its POST arrives. The transactions are signed beforehand, one at a time is sent, after a random
 // pause of more than the second for which ElectrumX may hold back a line on a connection in use.
 
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { connect } from 'node:net';
 import { createInterface } from 'node:readline';
+import { json } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { addressToScript, scripthash } from '../../src/bitcoin/address.ts';
 import { networks } from '../../src/bitcoin/network.ts';
 import { down, up } from '../regtest/network.mjs';
+import { startElectrumDaemon } from './electrum-daemon.mjs';
 import { atEnd } from './ending.mjs';
 import { addStore, serve, untilCaughtUp } from './paygate.mjs';
 import { median, pairedRatio } from './stats.mjs';
 
-const PAYMENTS = 24;
+const PAYMENTS = 16;
 /** Not counted: code that runs for the first time. */
 const WARM_UP_PAYMENTS = 2;
 const PAUSE_MS = { least: 1_200, more: 800 };
@@ -26,6 +29,7 @@ const ARRIVAL_TIMEOUT_MS = 20_000;
 const PAID_BTC = 0.01;
 const FEE_BTC = 0.0001;
 const SATS = 1e8;
+const MOST_AFTER_MS = 10;
 
 /**
  * When something was heard of first, by name, in milliseconds of `performance.now()`.
@@ -34,30 +38,37 @@ const SATS = 1e8;
  * @property {(name: string) => Promise<number>} of
  */
 
+/** @typedef {{ ours: number, floor: number, peer: number }} Payment milliseconds */
+
 /** @type {import('../bench.mjs').Bench} */
 export async function benchNotify(context) {
   const name = `bench-${process.pid}`;
   atEnd(() => down({ name }));
   const regtest = await up({ name });
   const { tcpPort } = regtest.electrum;
-  const told = createArrivals();
-  const shop = await addStore(context, 'notify', await startReceiver(told));
+  const [told, posted] = [createArrivals(), createArrivals()];
+  const receiver = await startReceiver(told, posted);
+  const shop = await addStore(context, 'notify', `${receiver}/callback`);
   const origin = await serve(context, shop.path, `tcp://127.0.0.1:${tcpPort}`);
   await untilCaughtUp(origin);
   const addresses = await issue(origin, shop.apiKey, PAYMENTS + WARM_UP_PAYMENTS);
   const transactions = await signPayments(regtest.rpc, addresses);
   const notified = createArrivals();
   await subscribe(tcpPort, addresses, notified);
+  const daemon = await startElectrumDaemon({ folder: context.folder, electrumPort: tcpPort });
+  for (const address of addresses)
+    await daemon.call('notify', { address, URL: `${receiver}/peer` });
   await sleep(QUIET_MS);
 
-  /** @type {{ ours: number, floor: number }[]} */
+  /** @type {Payment[]} */
   const payments = [];
   for (const [index, address] of addresses.entries()) {
     await sleep(PAUSE_MS.least + Math.random() * PAUSE_MS.more);
     const sentAt = performance.now();
     await regtest.rpc('sendrawtransaction', transactions[index]);
-    const [ours, floor] = await Promise.all([told.of(address), notified.of(address)]);
-    payments.push({ ours: ours - sentAt, floor: floor - sentAt });
+    const arrived = [told, notified, posted].map((arrivals) => arrivals.of(address));
+    const [ours = 0, floor = 0, peer = 0] = await Promise.all(arrived);
+    payments.push({ ours: ours - sentAt, floor: floor - sentAt, peer: peer - sentAt });
     if (index % 8 === 7) context.progress(`notify: ${index + 1} payments`);
   }
   return describe(payments.slice(WARM_UP_PAYMENTS));
@@ -94,14 +105,19 @@ function createArrivals() {
 }
 
 /**
- * A shop's server, which notes the first callback of each address.
- * @param {Arrivals} arrivals
- * @returns {Promise<string>} its callback URL
+ * A shop's server, which notes the first callback and the first POST of the peer for each address.
+ * @param {Arrivals} told
+ * @param {Arrivals} posted
+ * @returns {Promise<string>} its origin
  */
-async function startReceiver(arrivals) {
-  const server = createServer((request, response) => {
-    const query = new URL(request.url ?? '', 'http://shop.invalid').searchParams;
-    if (query.get('status') === '0') arrivals.note(query.get('addr') ?? '');
+async function startReceiver(told, posted) {
+  const server = createServer(async (request, response) => {
+    const { pathname, searchParams: query } = new URL(request.url ?? '', 'http://shop.invalid');
+    if (pathname === '/peer') {
+      const { address, status } = /** @type {any} */ (await json(request));
+      // It also says at once what it found when it was told to watch.
+      if (status) posted.note(address);
+    } else if (query.get('status') === '0') told.note(query.get('addr') ?? '');
     response.end();
   });
   server.listen(0, '127.0.0.1');
@@ -111,7 +127,7 @@ async function startReceiver(arrivals) {
     server.closeAllConnections();
   });
   const { port } = /** @type {import('node:net').AddressInfo} */ (server.address());
-  return `http://127.0.0.1:${port}/callback`;
+  return `http://127.0.0.1:${port}`;
 }
 
 /**
@@ -185,13 +201,16 @@ async function subscribe(port, addresses, arrivals) {
 }
 
 /**
- * @param {{ ours: number, floor: number }[]} payments
+ * @param {Payment[]} payments
  * @returns {import('./table.mjs').Row}
  */
 function describe(payments) {
   const ours = payments.map((payment) => payment.ours);
   const floor = payments.map((payment) => payment.floor);
+  const peer = payments.map((payment) => payment.peer);
   const added = payments.map((payment) => payment.ours - payment.floor);
+  const after = median(added);
+  const toPeer = pairedRatio(ours, peer);
   return {
     name: 'notify',
     unit: 'ms',
@@ -199,10 +218,18 @@ function describe(payments) {
     floor: median(floor),
     ratio: pairedRatio(ours, floor),
     pairs: payments.length,
+    peer: { name: 'Electrum', value: median(peer), ratio: toPeer },
+    targets: [
+      {
+        text: `≤ the notification + ${MOST_AFTER_MS} ms (${after.toFixed(1)})`,
+        met: after <= MOST_AFTER_MS,
+      },
+      { text: '≤ the POST of Electrum’s daemon', met: toPeer <= 1 },
+    ],
     notes: [
       `${payments.length} payments; from sendrawtransaction to the callback; floor: to the Electrum ` +
-        'server’s own notification, same payments. After the notification paygate took ' +
-        `${median(added).toFixed(1)} ms (median), ${Math.max(...added).toFixed(1)} ms at most.`,
+        'server’s own notification, same payments; peer: to the POST of Electrum’s daemon. After the ' +
+        `notification paygate took ${after.toFixed(1)} ms (median), ${Math.max(...added).toFixed(1)} ms at most.`,
     ],
   };
 }

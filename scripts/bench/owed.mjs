@@ -30,7 +30,7 @@ export async function openOwed(path, callbackUrls) {
 
   /**
    * Makes a payment to a store and owes its callback.
-   * @param {import('../../src/store/database.ts').Tx} tx
+   * @param {import('../../src/store/writer.ts').Tx} tx
    * @param {number} storeId
    */
   function owe(tx, storeId) {

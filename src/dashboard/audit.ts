@@ -1,6 +1,6 @@
 // What was done in the dashboard, in the audit log, in the transaction that did it. Never a secret.
 
-import type { Tx } from '../store/database.ts';
+import type { Tx } from '../store/writer.ts';
 import type { Visit } from './visit.ts';
 
 export function note(

@@ -7,7 +7,7 @@ import { matchingStep } from '../domain/totp.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
 import { addressOf } from '../http/auth.ts';
 import { absoluteMs, type Session } from '../store/admin.ts';
-import type { Tx } from '../store/database.ts';
+import type { Tx } from '../store/writer.ts';
 import { base, field, type Visit } from './visit.ts';
 
 /** How long a typed password is fresh. */

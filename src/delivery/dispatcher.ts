@@ -7,8 +7,8 @@
 // Algorithm. `wake` starts the pump, or makes a running one go round once more, so a thousand wakes
 // cost one claim. A claim is one transaction: it leases what is due, up to the free room. Each leased
 // callback is a flight of its own: one attempt (bounded by the sender's deadline), then one transaction
-// that records it with the next due time, then a wake, since its place is free. That wake's claim is
-// queued right behind the record and mostly shares its commit. A tick each second finds what became due
+// that records it with the next due time, then a wake, since its place is free. That wake's claim comes behind
+// the records of all flights that end meanwhile, and shares their commit. A tick each second finds what became due
 // with time, and makes up for any wake that was lost; it only reads unless something is due.
 //
 // Invariants.
@@ -25,9 +25,10 @@
 
 import { isWaitOver, longestWaitMs, nextAttempt } from '../domain/retry.ts';
 import { reasonOf } from '../errors.ts';
-import type { Database, Tx } from '../store/database.ts';
+import type { Database } from '../store/database.ts';
 import type { Claimed, Next, Outbox } from '../store/outbox.ts';
 import type { CallbackState } from '../store/schema.ts';
+import type { Tx } from '../store/writer.ts';
 import type { Cancel, World } from '../world.ts';
 import { Breaker, hostOf } from './breaker.ts';
 import { type Attempt, type Sender, unsent } from './sender.ts';
@@ -206,17 +207,16 @@ class Engine implements CallbackDispatcher {
 
   async #claim(): Promise<void> {
     const { database, outbox, world } = this.#parts;
-    const limit = this.#limits.inFlight - this.#inFlight.size;
-    if (limit <= 0) return;
+    if (this.#room() <= 0) return;
     try {
       const monotonic = world.monotonic();
       const allow = (url: string, wanted: number, underWay: number) =>
         this.#breaker.allow(url, wanted, underWay, monotonic);
       const afterStoreId = this.#lastStoreId;
       const flying = (storeId: number) => this.#flying(storeId);
-      const limits = { ...this.#limits, limit, afterStoreId, flying, allow };
+      const limits = { ...this.#limits, afterStoreId, flying, allow };
+      const claim = (tx: Tx) => outbox.claim(tx, world.now(), { ...limits, limit: this.#room() });
       // A lease that is lost leaves its row due, as the start after a loss of power would make it anyway.
-      const claim = (tx: Tx) => outbox.claim(tx, world.now(), limits);
       const claimed = await database.write(claim, 'losable');
       this.#lastStoreId = claimed.at(-1)?.storeId ?? this.#lastStoreId;
       for (const callback of claimed) this.#launch(callback);
@@ -225,6 +225,10 @@ class Engine implements CallbackDispatcher {
       this.#note('claim', false);
       world.log.error('callbacks could not be claimed', { reason: reasonOf(error) });
     }
+  }
+
+  #room(): number {
+    return this.#limits.inFlight - this.#inFlight.size;
   }
 
   #flying(storeId: number): number {

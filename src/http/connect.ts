@@ -7,8 +7,8 @@ import { checkCallbackUrl } from '../domain/callback.ts';
 import { parseStoreName } from '../domain/store-name.ts';
 import { PaygateError } from '../errors.ts';
 import type { StoreChange, StoreRow } from '../store/catalog.ts';
-import type { Tx } from '../store/database.ts';
 import type { Key } from '../store/keys.ts';
+import type { Tx } from '../store/writer.ts';
 import {
   describeStore,
   id,

@@ -7,9 +7,10 @@ import { type DerivedAddress, deriveAddress, type WalletKey } from '../bitcoin/k
 import { markName } from '../domain/allocation.ts';
 import { PaygateError } from '../errors.ts';
 import type { Catalog, WalletRow } from './catalog.ts';
-import type { Orm, Tx } from './database.ts';
+import type { Orm } from './database.ts';
 import { type AddressOrigin, addresses, stores, wallets } from './schema.ts';
 import { createWatchedPages, type WatchedPages } from './watched.ts';
+import type { Tx } from './writer.ts';
 
 export type AddressRow = typeof addresses.$inferSelect;
 

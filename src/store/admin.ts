@@ -3,8 +3,9 @@
 
 import { createHash } from 'node:crypto';
 import { and, desc, eq, gt, lte, ne, or } from 'drizzle-orm';
-import type { Orm, Tx } from './database.ts';
+import type { Orm } from './database.ts';
 import { admin, adminLinks, sessions } from './schema.ts';
+import type { Tx } from './writer.ts';
 
 /** A session ends so long after it was last used … */
 export const idleMs = 30 * 60_000;

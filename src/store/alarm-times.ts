@@ -2,7 +2,7 @@
 // milliseconds. What an alarm is, it does not know.
 
 import type { Catalog } from './catalog.ts';
-import type { Tx } from './database.ts';
+import type { Tx } from './writer.ts';
 
 export type AlarmTimes = Readonly<Record<string, number>>;
 

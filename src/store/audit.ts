@@ -1,8 +1,9 @@
 // What was changed through the API, by which key, or in the dashboard, and when. It is only ever added to.
 
 import { desc, lt } from 'drizzle-orm';
-import type { Orm, Tx } from './database.ts';
+import type { Orm } from './database.ts';
 import { audit } from './schema.ts';
+import type { Tx } from './writer.ts';
 
 export type AuditRow = typeof audit.$inferSelect;
 

@@ -8,8 +8,9 @@ import { parseWalletKey, type WalletKey } from '../bitcoin/keychain.ts';
 import { type NetworkName, parseNetworkName } from '../bitcoin/network.ts';
 import { apiKeyHash, formatApiKey } from '../domain/api-key.ts';
 import { PaygateError } from '../errors.ts';
-import type { Orm, Tx } from './database.ts';
+import type { Orm } from './database.ts';
 import { apiKeys, settings, stores, wallets } from './schema.ts';
+import type { Tx } from './writer.ts';
 
 export type WalletRow = typeof wallets.$inferSelect;
 export type StoreRow = typeof stores.$inferSelect;

@@ -1,13 +1,9 @@
-// The one SQLite file: opened with the pragmas that make a commit durable, written through one
-// queue. Writes that arrive in the same turn of the event loop share one BEGIN IMMEDIATE and one
-// fsync, each in a savepoint of its own; every caller hears back after the commit, never before.
-// It knows no table but `settings`; the rooms beside it do.
+// The one SQLite file: opened with the pragmas that make a commit durable, written through one queue
+// (writer.ts). It knows no table but `settings`; the rooms beside it do.
 
 import { linkSync, mkdtempSync, rmSync, statfsSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import SqliteDatabase from 'better-sqlite3';
 import { type BetterSQLite3Database, drizzle } from 'drizzle-orm/better-sqlite3';
-import type { Raise } from '../domain/allocation.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
 import { keepBeforeUpdate, type Pace, writeBackup } from './backup.ts';
 import { ownAs } from './disk.ts';
@@ -16,36 +12,23 @@ import { applicationId, inspectFile } from './file.ts';
 import { migrate } from './migrate.ts';
 import { migrations } from './migrations.ts';
 import * as schema from './schema.ts';
+import {
+  isLostSync,
+  sqliteCode,
+  type Tx,
+  type Worth,
+  Writer,
+  type WriterOptions,
+  writeFailure,
+} from './writer.ts';
 
 export type Orm = BetterSQLite3Database<typeof schema>;
 
-/** Proof of being inside `write`, and the place where a counter's raise is announced. */
-export interface Tx {
-  /**
-   * Announces that a wallet's counter rises in this transaction. The mark is made durable
-   * before the commit, so that no restored database can issue these indexes again.
-   * @param wallet its name in the mark
-   */
-  raise(wallet: string, from: number, to: number): void;
-  /** Runs when this write is on the disk, before its caller hears of it; never when it is undone. */
-  afterCommit(run: () => void): void;
-}
-
-export interface DatabaseOptions {
+export interface DatabaseOptions extends WriterOptions {
   readonly path: string;
   /** Whether a file that does not exist is made. */
   readonly create: boolean;
-  /** Called before a commit with the counters that it raises; throws to prevent the commit. */
-  readonly beforeCommit?: (raises: readonly Raise[]) => void;
-  /** An fsync failed: nothing about the file is certain any more, the process must end. */
-  readonly onFatal?: (error: Error) => void;
 }
-
-/**
- * What a write is worth. A loss of power may take back the latest `losable` ones, as if they had not been
- * made; they cost no fsync of their own.
- */
-export type Worth = 'durable' | 'losable';
 
 export interface Database {
   readonly path: string;
@@ -71,17 +54,6 @@ export interface Database {
   close(): Promise<void>;
 }
 
-interface Job {
-  readonly work: (tx: Tx) => unknown;
-  readonly worth: Worth;
-  readonly resolve: (result: unknown) => void;
-  readonly reject: (reason: unknown) => void;
-}
-
-/** How many writes may share a commit, so that the event loop is never held for long. */
-const groupLimit = 500;
-/** Turns of the event loop in which no further write comes, after which none is waited for. */
-const quietTurns = 200;
 /** How long a write waits for another process's transaction. */
 const busyTimeoutMs = 5_000;
 
@@ -168,18 +140,15 @@ export function openFailure(path: string, error: unknown): unknown {
   return writeFailure(error);
 }
 
-const sqliteCode = (error: unknown): string =>
-  error instanceof SqliteDatabase.SqliteError ? error.code : '';
-
 function wrap(sqlite: Sqlite, options: DatabaseOptions): Database {
-  const writer = createWriter(sqlite, options);
+  const writer = new Writer(sqlite, options);
   const totalChanges = sqlite.prepare('SELECT total_changes()').pluck();
   let seenVersion = dataVersion(sqlite);
   return {
     path: options.path,
     orm: drizzle(sqlite, { schema }),
-    write: writer.write,
-    queued: writer.queued,
+    write: (work, worth) => writer.write(work, worth),
+    queued: () => writer.queued(),
     changedElsewhere() {
       const version = dataVersion(sqlite);
       const changed = version !== seenVersion;
@@ -220,145 +189,3 @@ function checkpoint(sqlite: Sqlite, { onFatal }: DatabaseOptions): boolean {
 
 const dataVersion = (sqlite: Sqlite): number =>
   sqlite.pragma('data_version', { simple: true }) as number;
-
-interface Writer {
-  write<T>(work: (tx: Tx) => T, worth?: Worth): Promise<T>;
-  queued(): number;
-  drain(): Promise<void>;
-}
-
-function createWriter(sqlite: Sqlite, options: DatabaseOptions): Writer {
-  const begin = sqlite.prepare('BEGIN IMMEDIATE');
-  const commit = sqlite.prepare('COMMIT');
-  const rollback = sqlite.prepare('ROLLBACK');
-  const savepoint = sqlite.prepare('SAVEPOINT job');
-  const release = sqlite.prepare('RELEASE job');
-  const undo = sqlite.prepare('ROLLBACK TO job');
-  let queue: Job[] = [];
-  let scheduled = false;
-  /** How many of the last group raised a counter. */
-  let raisers = 0;
-
-  function runJob(job: Job, raises: Raise[]): () => void {
-    const own: Raise[] = [];
-    const after: (() => void)[] = [];
-    savepoint.run();
-    try {
-      const result = job.work({
-        raise: (wallet, from, to) => own.push({ wallet, from, to }),
-        afterCommit: (run) => after.push(run),
-      });
-      release.run();
-      raises.push(...own);
-      return () => {
-        for (const run of after) run();
-        job.resolve(result);
-      };
-    } catch (error) {
-      // A full disk may have rolled the whole transaction back: then no savepoint is left.
-      if (!sqlite.inTransaction) throw error;
-      undo.run();
-      release.run();
-      return () => job.reject(error);
-    }
-  }
-
-  function runGroup(jobs: readonly Job[]): void {
-    raisers = 0;
-    try {
-      begin.run();
-      const raises: Raise[] = [];
-      const answers = jobs.map((job) => runJob(job, raises));
-      raisers = raises.length;
-      if (raises.length > 0) options.beforeCommit?.(merge(raises));
-      commit.run();
-      for (const answer of answers) answer();
-    } catch (error) {
-      if (sqlite.inTransaction) rollback.run();
-      if (isLostSync(error)) options.onFatal?.(error as Error);
-      const failure = writeFailure(error);
-      for (const job of jobs) job.reject(failure);
-    }
-  }
-
-  /**
-   * Shops that were given their addresses together ask again together, but not all in one turn. Without a
-   * wait the first would have a commit for themselves, and all others wait for that and then for their own.
-   */
-  function gather(known: number, quiet: number): void {
-    const { length } = queue;
-    if (length >= raisers || quiet === quietTurns) flush();
-    else setImmediate(() => gather(length, length > known ? 0 : quiet + 1));
-  }
-
-  function flush(): void {
-    const jobs = queue.slice(0, groupLimit);
-    queue = queue.slice(groupLimit);
-    scheduled = queue.length > 0;
-    if (scheduled) setImmediate(() => gather(0, 0));
-    atWorth(sqlite, jobs, () => runGroup(jobs));
-  }
-
-  function write<T>(work: (tx: Tx) => T, worth: Worth = 'durable'): Promise<T> {
-    return new Promise<T>((resolve, reject) => {
-      queue.push({ work, worth, resolve: resolve as (result: unknown) => void, reject });
-      if (scheduled) return;
-      scheduled = true;
-      setImmediate(() => gather(0, 0));
-    });
-  }
-
-  return {
-    write,
-    queued: () => queue.length,
-    async drain() {
-      while (queue.length > 0) await new Promise((resolve) => setImmediate(resolve));
-    },
-  };
-}
-
-/** A commit of nothing but losable writes waits for no disk. */
-function atWorth(sqlite: Sqlite, jobs: readonly Job[], run: () => void): void {
-  const isLosable = jobs.every(({ worth }) => worth === 'losable');
-  try {
-    if (isLosable) sqlite.pragma('synchronous = NORMAL');
-    run();
-  } finally {
-    if (isLosable) sqlite.pragma('synchronous = FULL');
-  }
-}
-
-/** One range a wallet: from the lowest start to the highest end. */
-function merge(raises: readonly Raise[]): Raise[] {
-  const merged = new Map<string, Raise>();
-  for (const { wallet, from, to } of raises) {
-    const known = merged.get(wallet) ?? { wallet, from, to };
-    merged.set(wallet, {
-      wallet,
-      from: Math.min(known.from, from),
-      to: Math.max(known.to, to),
-    });
-  }
-  return [...merged.values()];
-}
-
-/** An fsync that failed may have dropped what it should have kept: nothing can be taken back. */
-const isLostSync = (error: unknown): boolean =>
-  /^SQLITE_IOERR.*FSYNC/.test(sqliteCode(error)) || (error as NodeJS.ErrnoException).code === 'EIO';
-
-function writeFailure(error: unknown): unknown {
-  const code = sqliteCode(error);
-  if (code === 'SQLITE_FULL' || code.startsWith('SQLITE_IOERR')) {
-    return new PaygateError('unavailable', `the database cannot be written (${code})`, {
-      retryAfterSeconds: 30,
-      cause: error,
-    });
-  }
-  if (code === 'SQLITE_BUSY') {
-    return new PaygateError('unavailable', 'another process keeps the database locked', {
-      retryAfterSeconds: 5,
-      cause: error,
-    });
-  }
-  return error;
-}

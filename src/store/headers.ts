@@ -15,8 +15,9 @@ import {
 import type { ChainHeader, ChainView } from '../domain/chain.ts';
 import { PaygateError } from '../errors.ts';
 import type { Catalog } from './catalog.ts';
-import type { Orm, Tx } from './database.ts';
+import type { Orm } from './database.ts';
 import { headers } from './schema.ts';
+import type { Tx } from './writer.ts';
 
 type HeaderRow = typeof headers.$inferSelect;
 

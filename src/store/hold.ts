@@ -3,7 +3,7 @@
 
 import type { BlockHash } from '../bitcoin/ids.ts';
 import type { Catalog } from './catalog.ts';
-import type { Tx } from './database.ts';
+import type { Tx } from './writer.ts';
 
 export interface HoldReason {
   /** `branch`: a server follows another valid branch; `lie`: the only server lied. */

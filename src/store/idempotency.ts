@@ -1,8 +1,9 @@
 // The shops' idempotency keys: which address a request with this key was answered with (wire §2).
 
 import { and, eq, lte, type SQL, sql } from 'drizzle-orm';
-import type { Orm, Tx } from './database.ts';
+import type { Orm } from './database.ts';
 import { idempotencyKeys } from './schema.ts';
+import type { Tx } from './writer.ts';
 
 /** How long two requests with the same key are one. */
 const keptMs = 24 * 3_600_000;

@@ -6,8 +6,9 @@ import { apiKeyHash, formatApiKey } from '../domain/api-key.ts';
 import type { KeyScope } from '../domain/scope.ts';
 import { PaygateError } from '../errors.ts';
 import type { Catalog } from './catalog.ts';
-import type { Orm, Tx } from './database.ts';
+import type { Orm } from './database.ts';
 import { apiKeys } from './schema.ts';
+import type { Tx } from './writer.ts';
 
 /** A key without its text. */
 export type Key = ReturnType<Keys['list']>[number];

@@ -25,7 +25,7 @@ import {
 import { type Policy, readBands, requiredFor } from '../domain/policy.ts';
 import type { Addresses, AddressRow } from './addresses.ts';
 import type { Catalog, StoreRow } from './catalog.ts';
-import type { Orm, Tx } from './database.ts';
+import type { Orm } from './database.ts';
 import type { Headers } from './headers.ts';
 import { readHold } from './hold.ts';
 import {
@@ -37,6 +37,7 @@ import {
 } from './ledger-statements.ts';
 import type { Outbox } from './outbox.ts';
 import type { AddressOrigin } from './schema.ts';
+import type { Tx } from './writer.ts';
 
 /** What a transaction pays to the observed script. */
 export interface Output {

@@ -8,9 +8,10 @@
 import { type CallbackFacts, callbackQuery, type EventFacts, eventId } from '../domain/callback.ts';
 import type { Outcome, Phase } from '../domain/retry.ts';
 import { type CallbackDesk, createCallbackDesk } from './callback-desk.ts';
-import type { Database, Tx } from './database.ts';
+import type { Database } from './database.ts';
 import { type OutboxStatements, prepareOutbox } from './outbox-statements.ts';
 import type { CallbackState } from './schema.ts';
+import type { Tx } from './writer.ts';
 
 export interface NewCallback extends CallbackFacts, EventFacts {
   readonly paymentId: number;

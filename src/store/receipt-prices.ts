@@ -2,8 +2,9 @@
 // it is known. A payment of a store without a currency waits for none.
 
 import { sql } from 'drizzle-orm';
-import type { Orm, Tx } from './database.ts';
+import type { Orm } from './database.ts';
 import { payments } from './schema.ts';
+import type { Tx } from './writer.ts';
 
 export interface ReceiptPrices {
   /** Currencies of payments without a price that were first seen after a time. */

@@ -2,8 +2,9 @@
 // that they are left alone for.
 
 import { and, asc, eq, isNotNull } from 'drizzle-orm';
-import type { Database, Tx } from './database.ts';
+import type { Database } from './database.ts';
 import { servers } from './schema.ts';
+import type { Tx } from './writer.ts';
 
 /** `valid`: it once had a certificate that validates, so it needs one; else the pinned one. */
 export type ServerTrust =

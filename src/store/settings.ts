@@ -1,7 +1,7 @@
 // Settings of the file that paygate writes for itself.
 
 import type { Catalog } from './catalog.ts';
-import type { Tx } from './database.ts';
+import type { Tx } from './writer.ts';
 
 /** When the file was last found to be a copy of another one, epoch milliseconds; 0 for never. */
 export const copiedAt = (catalog: Catalog): number => Number(catalog.setting('copied_at') ?? 0);

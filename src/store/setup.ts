@@ -3,8 +3,8 @@
 
 import type { WalletKey } from '../bitcoin/keychain.ts';
 import type { NewStore, StoreRow, WalletRow } from './catalog.ts';
-import type { Tx } from './database.ts';
 import type { Store } from './open.ts';
+import type { Tx } from './writer.ts';
 
 export interface NewShop {
   readonly key: WalletKey;

@@ -2,8 +2,8 @@
 // when a store asks for less, and at a start. A block can hold thousands: they are decided on in several
 // commits, so that nothing else waits for all of them. What a crash leaves over, the next start finds.
 
-import type { Tx } from '../store/database.ts';
 import type { Store } from '../store/open.ts';
+import type { Tx } from '../store/writer.ts';
 import type { World } from '../world.ts';
 
 /** Payments in one commit: some 20 ms of work. */

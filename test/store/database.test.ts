@@ -3,13 +3,9 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Raise } from '../../src/domain/allocation.ts';
 import { PaygateError } from '../../src/errors.ts';
-import {
-  type Database,
-  type DatabaseOptions,
-  openDatabase,
-  type Tx,
-} from '../../src/store/database.ts';
+import { type Database, type DatabaseOptions, openDatabase } from '../../src/store/database.ts';
 import { settings } from '../../src/store/schema.ts';
+import type { Tx } from '../../src/store/writer.ts';
 import {
   cleanUp,
   commitsIn,
@@ -137,10 +133,10 @@ describe('writes of one turn', () => {
     expect(commitsIn(path) - before).toBe(2);
   });
 
-  it('beyond 500 go on in the next group, in order, and none is lost', async () => {
+  it('beyond 100 go on in the next group, in order, and none is lost', async () => {
     const { database, path, put, seen } = open();
     const before = commitsIn(path);
-    const names = Array.from({ length: 1201 }, (_, at) => `${at}`);
+    const names = Array.from({ length: 241 }, (_, at) => `${at}`);
     const answers = names.map((name, at) =>
       database.write(() => {
         put(name);
@@ -150,6 +146,15 @@ describe('writes of one turn', () => {
     expect(await Promise.all(answers)).toEqual(names.map(Number));
     expect(commitsIn(path) - before).toBe(3);
     expect(seen()).toEqual(names);
+  });
+
+  it('that may be lost are done behind the others, and share their commit', async () => {
+    const { database, path, put, seen } = open();
+    const before = commitsIn(path);
+    const last = database.write(() => put('last'), 'losable');
+    await Promise.all([...['a', 'b'].map((name) => database.write(() => put(name))), last]);
+    expect(seen()).toEqual(['a', 'b', 'last']);
+    expect(commitsIn(path) - before).toBe(1);
   });
 
   it('that only read cost no commit', async () => {

@@ -8,8 +8,8 @@ import type { NetworkName } from '../../src/bitcoin/network.ts';
 import { markName, type Raise } from '../../src/domain/allocation.ts';
 import type { Issued } from '../../src/store/addresses.ts';
 import type { NewStore, StoreRow, WalletRow } from '../../src/store/catalog.ts';
-import type { Tx } from '../../src/store/database.ts';
 import { openStore, type Store } from '../../src/store/open.ts';
+import type { Tx } from '../../src/store/writer.ts';
 import { tempFolder, whenOver } from './files.ts';
 
 /** What the tests take as the present. */

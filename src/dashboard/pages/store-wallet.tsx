@@ -3,7 +3,7 @@
 
 import type { WalletKey } from '../../bitcoin/keychain.ts';
 import { PaygateError } from '../../errors.ts';
-import type { Tx } from '../../store/database.ts';
+import type { Tx } from '../../store/writer.ts';
 import { note } from '../audit.ts';
 import { wholeNumber } from '../form.ts';
 import { Form, Layout } from '../layout.tsx';

@@ -1,0 +1,205 @@
+// The one queue through which the file is written. Writes that arrive in the same turn of the event loop
+// share one BEGIN IMMEDIATE and one fsync, each in a savepoint of its own; every caller hears back after the
+// commit, never before.
+
+import SqliteDatabase from 'better-sqlite3';
+import type { Raise } from '../domain/allocation.ts';
+import { PaygateError } from '../errors.ts';
+import type { Sqlite } from './driver.ts';
+
+/** Proof of being inside `write`, and the place where a counter's raise is announced. */
+export interface Tx {
+  /**
+   * Announces that a wallet's counter rises in this transaction. The mark is made durable
+   * before the commit, so that no restored database can issue these indexes again.
+   * @param wallet its name in the mark
+   */
+  raise(wallet: string, from: number, to: number): void;
+  /** Runs when this write is on the disk, before its caller hears of it; never when it is undone. */
+  afterCommit(run: () => void): void;
+}
+
+export interface WriterOptions {
+  /** Called before a commit with the counters that it raises; throws to prevent the commit. */
+  readonly beforeCommit?: (raises: readonly Raise[]) => void;
+  /** An fsync failed: nothing about the file is certain any more, the process must end. */
+  readonly onFatal?: (error: Error) => void;
+}
+
+/**
+ * What a write is worth. A loss of power may take back the latest `losable` ones, as if they had not been
+ * made; they cost no fsync of their own, and are done behind all others that share their commit.
+ */
+export type Worth = 'durable' | 'losable';
+
+interface Job {
+  readonly work: (tx: Tx) => unknown;
+  readonly worth: Worth;
+  readonly resolve: (result: unknown) => void;
+  readonly reject: (reason: unknown) => void;
+}
+
+/** How many writes may share a commit, so that the event loop is never held for long: payments take 10 ms. */
+const groupLimit = 100;
+/** Turns of the event loop in which no further write comes, after which none is waited for. */
+const quietTurns = 200;
+
+/** One for each connection that writes. */
+export class Writer {
+  readonly #sqlite: Sqlite;
+  readonly #options: WriterOptions;
+  readonly #statements: ReturnType<typeof prepare>;
+  #queue: Job[] = [];
+  #losable: Job[] = [];
+  #scheduled = false;
+  /** How many of the last group raised a counter. */
+  #raisers = 0;
+
+  constructor(sqlite: Sqlite, options: WriterOptions) {
+    this.#sqlite = sqlite;
+    this.#options = options;
+    this.#statements = prepare(sqlite);
+  }
+
+  write<T>(work: (tx: Tx) => T, worth: Worth = 'durable'): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      const job = { work, worth, resolve: resolve as (result: unknown) => void, reject };
+      (worth === 'losable' ? this.#losable : this.#queue).push(job);
+      if (this.#scheduled) return;
+      this.#scheduled = true;
+      setImmediate(() => this.#gather(0, 0));
+    });
+  }
+
+  /** How many wait for their commit. */
+  queued(): number {
+    return this.#queue.length + this.#losable.length;
+  }
+
+  async drain(): Promise<void> {
+    while (this.queued() > 0) await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  /**
+   * Shops that were given their addresses together ask again together, but not all in one turn. Without a
+   * wait the first would have a commit for themselves, and all others wait for that and then for their own.
+   */
+  #gather(known: number, quiet: number): void {
+    const length = this.queued();
+    if (length >= this.#raisers || quiet === quietTurns) this.#flush();
+    else setImmediate(() => this.#gather(length, length > known ? 0 : quiet + 1));
+  }
+
+  #flush(): void {
+    const jobs = [...this.#queue.slice(0, groupLimit), ...this.#losable];
+    this.#queue = this.#queue.slice(groupLimit);
+    this.#losable = [];
+    this.#scheduled = this.#queue.length > 0;
+    if (this.#scheduled) setImmediate(() => this.#gather(0, 0));
+    atWorth(this.#sqlite, jobs, () => this.#runGroup(jobs));
+  }
+
+  #runGroup(jobs: readonly Job[]): void {
+    const { begin, commit, rollback } = this.#statements;
+    this.#raisers = 0;
+    try {
+      begin.run();
+      const raises: Raise[] = [];
+      const answers = jobs.map((job) => this.#runJob(job, raises));
+      this.#raisers = raises.length;
+      if (raises.length > 0) this.#options.beforeCommit?.(merge(raises));
+      commit.run();
+      for (const answer of answers) answer();
+    } catch (error) {
+      if (this.#sqlite.inTransaction) rollback.run();
+      if (isLostSync(error)) this.#options.onFatal?.(error as Error);
+      const failure = writeFailure(error);
+      for (const job of jobs) job.reject(failure);
+    }
+  }
+
+  /** @returns what its caller is told after the commit */
+  #runJob(job: Job, raises: Raise[]): () => void {
+    const { savepoint, release, undo } = this.#statements;
+    const own: Raise[] = [];
+    const after: (() => void)[] = [];
+    savepoint.run();
+    try {
+      const result = job.work({
+        raise: (wallet, from, to) => own.push({ wallet, from, to }),
+        afterCommit: (run) => after.push(run),
+      });
+      release.run();
+      raises.push(...own);
+      return () => {
+        for (const run of after) run();
+        job.resolve(result);
+      };
+    } catch (error) {
+      // A full disk may have rolled the whole transaction back: then no savepoint is left.
+      if (!this.#sqlite.inTransaction) throw error;
+      undo.run();
+      release.run();
+      return () => job.reject(error);
+    }
+  }
+}
+
+const prepare = (sqlite: Sqlite) => ({
+  begin: sqlite.prepare('BEGIN IMMEDIATE'),
+  commit: sqlite.prepare('COMMIT'),
+  rollback: sqlite.prepare('ROLLBACK'),
+  savepoint: sqlite.prepare('SAVEPOINT job'),
+  release: sqlite.prepare('RELEASE job'),
+  undo: sqlite.prepare('ROLLBACK TO job'),
+});
+
+/** A commit of nothing but losable writes waits for no disk. */
+function atWorth(sqlite: Sqlite, jobs: readonly Job[], run: () => void): void {
+  const isLosable = jobs.every(({ worth }) => worth === 'losable');
+  try {
+    if (isLosable) sqlite.pragma('synchronous = NORMAL');
+    run();
+  } finally {
+    if (isLosable) sqlite.pragma('synchronous = FULL');
+  }
+}
+
+/** One range a wallet: from the lowest start to the highest end. */
+function merge(raises: readonly Raise[]): Raise[] {
+  const merged = new Map<string, Raise>();
+  for (const { wallet, from, to } of raises) {
+    const known = merged.get(wallet) ?? { wallet, from, to };
+    merged.set(wallet, {
+      wallet,
+      from: Math.min(known.from, from),
+      to: Math.max(known.to, to),
+    });
+  }
+  return [...merged.values()];
+}
+
+export const sqliteCode = (error: unknown): string =>
+  error instanceof SqliteDatabase.SqliteError ? error.code : '';
+
+/** An fsync that failed may have dropped what it should have kept: nothing can be taken back. */
+export const isLostSync = (error: unknown): boolean =>
+  /^SQLITE_IOERR.*FSYNC/.test(sqliteCode(error)) || (error as NodeJS.ErrnoException).code === 'EIO';
+
+/** What a caller is told of an error of SQLite's. */
+export function writeFailure(error: unknown): unknown {
+  const code = sqliteCode(error);
+  if (code === 'SQLITE_FULL' || code.startsWith('SQLITE_IOERR')) {
+    return new PaygateError('unavailable', `the database cannot be written (${code})`, {
+      retryAfterSeconds: 30,
+      cause: error,
+    });
+  }
+  if (code === 'SQLITE_BUSY') {
+    return new PaygateError('unavailable', 'another process keeps the database locked', {
+      retryAfterSeconds: 5,
+      cause: error,
+    });
+  }
+  return error;
+}
