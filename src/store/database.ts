@@ -41,12 +41,18 @@ export interface DatabaseOptions {
   readonly onFatal?: (error: Error) => void;
 }
 
+/**
+ * What a write is worth. A loss of power may take back the latest `losable` ones, as if they had not been
+ * made; they cost no fsync of their own.
+ */
+export type Worth = 'durable' | 'losable';
+
 export interface Database {
   readonly path: string;
   /** Reads at any time; statements prepared on it run inside `write` as well. */
   readonly orm: Orm;
   /** Synchronous work in a group commit; resolves with its result after the commit. */
-  write<T>(work: (tx: Tx) => T): Promise<T>;
+  write<T>(work: (tx: Tx) => T, worth?: Worth): Promise<T>;
   /** Whether another process has committed to the file since the last call. */
   changedElsewhere(): boolean;
   /** How many writes wait for their commit. */
@@ -67,6 +73,7 @@ export interface Database {
 
 interface Job {
   readonly work: (tx: Tx) => unknown;
+  readonly worth: Worth;
   readonly resolve: (result: unknown) => void;
   readonly reject: (reason: unknown) => void;
 }
@@ -215,7 +222,7 @@ const dataVersion = (sqlite: Sqlite): number =>
   sqlite.pragma('data_version', { simple: true }) as number;
 
 interface Writer {
-  write<T>(work: (tx: Tx) => T): Promise<T>;
+  write<T>(work: (tx: Tx) => T, worth?: Worth): Promise<T>;
   queued(): number;
   drain(): Promise<void>;
 }
@@ -229,7 +236,8 @@ function createWriter(sqlite: Sqlite, options: DatabaseOptions): Writer {
   const undo = sqlite.prepare('ROLLBACK TO job');
   let queue: Job[] = [];
   let scheduled = false;
-  let lastGroup = 1;
+  /** How many of the last group raised a counter. */
+  let raisers = 0;
 
   function runJob(job: Job, raises: Raise[]): () => void {
     const own: Raise[] = [];
@@ -256,10 +264,12 @@ function createWriter(sqlite: Sqlite, options: DatabaseOptions): Writer {
   }
 
   function runGroup(jobs: readonly Job[]): void {
+    raisers = 0;
     try {
       begin.run();
       const raises: Raise[] = [];
       const answers = jobs.map((job) => runJob(job, raises));
+      raisers = raises.length;
       if (raises.length > 0) options.beforeCommit?.(merge(raises));
       commit.run();
       for (const answer of answers) answer();
@@ -272,12 +282,12 @@ function createWriter(sqlite: Sqlite, options: DatabaseOptions): Writer {
   }
 
   /**
-   * Those who were answered together ask again together, but not all in one turn. Without a wait the first of
-   * them would have a commit for themselves, and all others wait for it and then for their own.
+   * Shops that were given their addresses together ask again together, but not all in one turn. Without a
+   * wait the first would have a commit for themselves, and all others wait for that and then for their own.
    */
   function gather(known: number, quiet: number): void {
     const { length } = queue;
-    if (length >= lastGroup || quiet === quietTurns) flush();
+    if (length >= raisers || quiet === quietTurns) flush();
     else setImmediate(() => gather(length, length > known ? 0 : quiet + 1));
   }
 
@@ -285,14 +295,13 @@ function createWriter(sqlite: Sqlite, options: DatabaseOptions): Writer {
     const jobs = queue.slice(0, groupLimit);
     queue = queue.slice(groupLimit);
     scheduled = queue.length > 0;
-    lastGroup = jobs.length;
     if (scheduled) setImmediate(() => gather(0, 0));
-    runGroup(jobs);
+    atWorth(sqlite, jobs, () => runGroup(jobs));
   }
 
-  function write<T>(work: (tx: Tx) => T): Promise<T> {
+  function write<T>(work: (tx: Tx) => T, worth: Worth = 'durable'): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      queue.push({ work, resolve: resolve as (result: unknown) => void, reject });
+      queue.push({ work, worth, resolve: resolve as (result: unknown) => void, reject });
       if (scheduled) return;
       scheduled = true;
       setImmediate(() => gather(0, 0));
@@ -306,6 +315,17 @@ function createWriter(sqlite: Sqlite, options: DatabaseOptions): Writer {
       while (queue.length > 0) await new Promise((resolve) => setImmediate(resolve));
     },
   };
+}
+
+/** A commit of nothing but losable writes waits for no disk. */
+function atWorth(sqlite: Sqlite, jobs: readonly Job[], run: () => void): void {
+  const isLosable = jobs.every(({ worth }) => worth === 'losable');
+  try {
+    if (isLosable) sqlite.pragma('synchronous = NORMAL');
+    run();
+  } finally {
+    if (isLosable) sqlite.pragma('synchronous = FULL');
+  }
 }
 
 /** One range a wallet: from the lowest start to the highest end. */
