@@ -66,6 +66,7 @@ async function createWorld({ logLevel, logFormat }: Config): Promise<World> {
 }
 
 async function serve(config: Config): Promise<void> {
+  stayLean();
   const world = await createWorld(config);
   const app = await buildApp(config, world, { onFatal: endAtOnce(world), releasedAt });
   const stopped = stopOnSignal(() => app.stop(), world);
@@ -73,7 +74,6 @@ async function serve(config: Config): Promise<void> {
     const { port } = await app.start();
     world.log.info('paygate is up', { version, network: app.network.name, port });
     process.stdout.write(await greeting(config, app, port));
-    stayLean();
   } catch (error) {
     await app.stop();
     throw error;
