@@ -18,7 +18,7 @@ import { createEntrance, type Entrance } from './http/entrance.ts';
 import { createFeed, type Feed } from './http/feed.ts';
 import { createHealth, type HealthReport, hostWarnings } from './http/health.ts';
 import type { Rates } from './http/limits.ts';
-import { createMetrics, type Metrics } from './http/metrics.ts';
+import type { Metrics, MetricsParts } from './http/metrics.ts';
 import { createReady } from './http/ready.ts';
 import {
   createHttp,
@@ -226,7 +226,7 @@ function join(parts: Parts, release: () => Promise<void>): App {
     async start() {
       const port = await entrance.open(fetch);
       if (config.metricsListen !== undefined) {
-        meter.metrics = createMetrics({ store, watcher, dispatcher, ready });
+        meter.metrics = await makeMetrics({ store, watcher, dispatcher, ready });
         const { fetch } = meter.metrics;
         measured = await listen(fetch, config.metricsListen, (ms, run) => world.after(ms, run));
       }
@@ -255,6 +255,12 @@ function join(parts: Parts, release: () => Promise<void>): App {
       await dispatcher.idle();
     },
   };
+}
+
+/** Loaded where somebody wants them: the others start without. */
+async function makeMetrics(parts: MetricsParts): Promise<Metrics> {
+  const { createMetrics } = await import('./http/metrics.ts');
+  return createMetrics(parts);
 }
 
 interface Served extends Pick<ServerOptions, 'health' | 'ready' | 'unlisted' | 'pages'> {

@@ -8,8 +8,6 @@ import { connect as dialTcp, isIP, type LookupFunction, type Socket } from 'node
 import { connect as dialTls, type TLSSocket } from 'node:tls';
 import { createTask } from 'node-cron';
 import { type DestinationStream, destination, pino, stdTimeFunctions } from 'pino';
-import { prettyFactory } from 'pino-pretty';
-import { SocksClient } from 'socks';
 import { buildConnector, Client } from 'undici';
 import { PaygateError, reasonOf } from './errors.ts';
 import type {
@@ -35,9 +33,7 @@ const responseHeaderBytes = 16 * 1024;
 
 export interface NodeWorldOptions {
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error' | 'silent';
-  /** `json` without it. */
-  readonly logFormat?: 'json' | 'pretty' | undefined;
-  /** Where log lines go; standard error without one. */
+  /** Where log lines go, each a text of JSON; standard error without one. */
   readonly logDestination?: DestinationStream;
 }
 
@@ -56,9 +52,7 @@ export function createNodeWorld(options: NodeWorldOptions): World {
   };
 }
 
-function createLogger({ logLevel, logFormat, logDestination }: NodeWorldOptions): Logger {
-  // Written at once, so that the last line before an exit is not lost.
-  const lineDestination = logDestination ?? destination({ fd: 2, sync: true });
+function createLogger({ logLevel, logDestination = standardError() }: NodeWorldOptions): Logger {
   const lines = pino(
     {
       level: logLevel,
@@ -67,7 +61,7 @@ function createLogger({ logLevel, logFormat, logDestination }: NodeWorldOptions)
       timestamp: stdTimeFunctions.isoTime,
       formatters: { level: (level) => ({ level }) },
     },
-    logFormat === 'pretty' ? forPeople(lineDestination) : lineDestination,
+    logDestination,
   );
   return {
     debug: (message, fields) => lines.debug(fields, message),
@@ -77,17 +71,8 @@ function createLogger({ logLevel, logFormat, logDestination }: NodeWorldOptions)
   };
 }
 
-/** Made in this thread, line by line: a worker would lose the last ones. */
-function forPeople(lines: DestinationStream): DestinationStream {
-  const format = prettyFactory({
-    colorize: process.stderr.isTTY === true,
-    messageKey: 'message',
-    timestampKey: 'time',
-    translateTime: 'SYS:yyyy-mm-dd HH:MM:ss.l',
-    singleLine: true,
-  });
-  return { write: (line) => lines.write(format(line)) };
-}
+/** Written at once, so that the last line before an exit is not lost. */
+export const standardError = (): DestinationStream => destination({ fd: 2, sync: true });
 
 function after(delayMs: number, run: () => void): Cancel {
   let timer: NodeJS.Timeout;
@@ -179,6 +164,8 @@ async function openTunnel(
   try {
     await happened(socket, 'connect', signal);
     signal.addEventListener('abort', abort);
+    // Loaded with the first proxy: most have none.
+    const { SocksClient } = await import('socks');
     await SocksClient.createConnection({
       command: 'connect',
       proxy: { ...proxy, ...login, type: 5 },

@@ -7,7 +7,8 @@ import { type App, buildApp } from '../app.ts';
 import { type Config, options, readConfig } from '../config.ts';
 import { baseUrlOf } from '../domain/front.ts';
 import { releasedAt, version } from '../version.ts';
-import { createNodeWorld } from '../world-node.ts';
+import type { World } from '../world.ts';
+import { createNodeWorld, standardError } from '../world-node.ts';
 import { linkMinutes } from './admin.ts';
 import { endAtOnce, stopOnSignal } from './running.ts';
 import { addServeOptions, type Flags, given } from './serve-options.ts';
@@ -58,15 +59,21 @@ Open this link, once and within ${linkMinutes} minutes, to set the password of t
  */
 const stayLean = (): void => setFlagsFromString('--optimize-for-size');
 
+async function createWorld({ logLevel, logFormat }: Config): Promise<World> {
+  if (logFormat !== 'pretty') return createNodeWorld({ logLevel });
+  const { forPeople } = await import('./pretty-log.ts');
+  return createNodeWorld({ logLevel, logDestination: forPeople(standardError()) });
+}
+
 async function serve(config: Config): Promise<void> {
-  const world = createNodeWorld(config);
+  stayLean();
+  const world = await createWorld(config);
   const app = await buildApp(config, world, { onFatal: endAtOnce(world), releasedAt });
   const stopped = stopOnSignal(() => app.stop(), world);
   try {
     const { port } = await app.start();
     world.log.info('paygate is up', { version, network: app.network.name, port });
     process.stdout.write(await greeting(config, app, port));
-    stayLean();
   } catch (error) {
     await app.stop();
     throw error;

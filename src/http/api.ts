@@ -40,8 +40,12 @@ export function createApi(options: ApiOptions, operations: readonly Operation[])
   const api = new Hono();
   api.use(keepPrivate);
   const methods = new Map<string, string[]>();
-  const description = openapiOf(operations);
-  api.get('/openapi.json', (context) => context.json(description));
+  // Made when somebody asks: no start waits for it.
+  let description: ReturnType<typeof openapiOf> | undefined;
+  api.get('/openapi.json', (context) => {
+    description ??= openapiOf(operations);
+    return context.json(description);
+  });
   api.get('/tx', (context) => receiptPage(options.store, context));
   for (const operation of operations) {
     const path = operation.path.replaceAll(/\{(\w+)\}/g, ':$1');

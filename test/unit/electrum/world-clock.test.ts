@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { forPeople } from '../../../src/cli/pretty-log.ts';
 import { createNodeWorld } from '../../../src/world-node.ts';
 import { createTestWorld } from '../../support/world.ts';
 
@@ -72,7 +73,10 @@ describe('log lines', () => {
   it('are words for a person where that is asked for, one line each', () => {
     const lines: string[] = [];
     const logDestination = { write: (line: string) => void lines.push(line) };
-    const { log } = createNodeWorld({ logLevel: 'info', logFormat: 'pretty', logDestination });
+    const { log } = createNodeWorld({
+      logLevel: 'info',
+      logDestination: forPeople(logDestination),
+    });
     log.debug('unseen');
     log.warn('electrum server\u001b[2J\nconnected', { server: 'tcp://h:1', reason: 'a\nb' });
     expect(lines).toHaveLength(1);
