@@ -95,7 +95,8 @@ CREATE TABLE `callbacks` (
 --> statement-breakpoint
 CREATE UNIQUE INDEX `callbacks_event_id_unique` ON `callbacks` (`event_id`);--> statement-breakpoint
 CREATE INDEX `callbacks_due` ON `callbacks` (`store_id`,`next_attempt_at`) WHERE state = 'owed';--> statement-breakpoint
-CREATE INDEX `callbacks_exhausted` ON `callbacks` (`store_id`,`id`) WHERE state = 'exhausted';--> statement-breakpoint
+CREATE INDEX `callbacks_exhausted` ON `callbacks` (`id`,`store_id`) WHERE state = 'exhausted';--> statement-breakpoint
+CREATE INDEX `callbacks_given_up` ON `callbacks` (`settled_at`) WHERE state = 'exhausted';--> statement-breakpoint
 CREATE INDEX `callbacks_leased` ON `callbacks` (`store_id`) WHERE leased_until is not null;--> statement-breakpoint
 CREATE INDEX `callbacks_store` ON `callbacks` (`store_id`,`id`);--> statement-breakpoint
 CREATE UNIQUE INDEX `callbacks_order` ON `callbacks` (`payment_id`,`version`);--> statement-breakpoint
@@ -143,7 +144,7 @@ CREATE TABLE `payments` (
 CREATE INDEX `payments_state` ON `payments` (`state`,`height`);--> statement-breakpoint
 CREATE INDEX `payments_txid` ON `payments` (`txid`);--> statement-breakpoint
 CREATE INDEX `payments_unsettled` ON `payments` (`address_id`) WHERE state in ('unconfirmed', 'confirming', 'confirmed');--> statement-breakpoint
-CREATE INDEX `payments_seen` ON `payments` (`first_seen_at`);--> statement-breakpoint
+CREATE INDEX `payments_seen` ON `payments` (`first_seen_at`,`state`,`value_sat`);--> statement-breakpoint
 CREATE INDEX `payments_unpriced` ON `payments` (`first_seen_at`) WHERE currency is not null and price_cents is null;--> statement-breakpoint
 CREATE UNIQUE INDEX `payments_identity` ON `payments` (`address_id`,`txid`);--> statement-breakpoint
 CREATE TABLE `servers` (

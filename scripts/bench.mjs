@@ -80,6 +80,7 @@ const benches = {
     (await import('./bench/full-block.mjs')).benchFullBlockSlowDisk,
   'cold-start': async () => (await import('./bench/cold-start.mjs')).benchColdStart,
   'pages-1M': async () => (await import('./bench/pages.mjs')).benchPages,
+  growth: async () => (await import('./bench/growth.mjs')).benchGrowth,
   'start-100k': async () => (await import('./bench/start.mjs')).benchStart,
   'listening-100k': async () => listening(100_000),
   'listening-1M': async () => listening(1_000_000),

@@ -34,8 +34,12 @@ const smallUndici = {
   setup(building) {
     building.onResolve({ filter: /^undici$/ }, () => ({ path: 'undici', namespace: 'small' }));
     building.onLoad({ filter: /./, namespace: 'small' }, () => ({
-      contents: `export { default as buildConnector } from 'undici/lib/core/connect.js';
-        export { default as Client } from 'undici/lib/dispatcher/client.js';`,
+      contents: `import Client from 'undici/lib/dispatcher/client.js';
+        import request from 'undici/lib/api/api-request.js';
+        // As its index does.
+        Client.prototype.request = request;
+        export { Client };
+        export { default as buildConnector } from 'undici/lib/core/connect.js';`,
       resolveDir: here,
     }));
   },

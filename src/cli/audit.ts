@@ -1,15 +1,8 @@
 // `paygate audit list`: what was changed through the API.
 
 import { Command } from 'commander';
-import {
-  type FileOptions,
-  fileCommand,
-  print,
-  showTime,
-  table,
-  wholeNumber,
-  withStore,
-} from './command.ts';
+import { showTime } from '../domain/shown.ts';
+import { type FileOptions, fileCommand, print, table, wholeNumber, withStore } from './command.ts';
 
 export function auditCommand(): Command {
   const list = fileCommand('list', 'list the changes, newest first')

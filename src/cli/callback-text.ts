@@ -3,9 +3,10 @@
 
 import type { Attempt } from '../delivery/sender.ts';
 import { callbackTarget, redactedTarget } from '../domain/callback.ts';
+import { showTime } from '../domain/shown.ts';
 import type { AttemptRow, CallbackRow } from '../store/callback-desk.ts';
 import type { AttemptRecord } from '../store/outbox.ts';
-import { showTime, table } from './command.ts';
+import { table } from './command.ts';
 
 const seconds = (epochMs: number | null): number | null =>
   epochMs === null ? null : Math.floor(epochMs / 1000);

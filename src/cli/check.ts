@@ -1,8 +1,9 @@
 // `paygate check [FILE]`: whether a database or a backup is whole, and what stands in it. It is left as it is.
 
 import type { Command } from 'commander';
+import { showTime } from '../domain/shown.ts';
 import { checkFile, type FileReport } from '../store/check.ts';
-import { databasePath, type FileOptions, fileCommand, print, showTime, table } from './command.ts';
+import { databasePath, type FileOptions, fileCommand, print, table } from './command.ts';
 
 export function checkCommand(): Command {
   return fileCommand('check', 'check a database or a backup, without a change to it')

@@ -134,10 +134,6 @@ export function table(rows: readonly (readonly string[])[]): string {
     .join('\n');
 }
 
-/** Times are shown to people in UTC, to the second. */
-export const showTime = (epochMs: number): string =>
-  `${new Date(epochMs).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
-
 /** `2026-11-21T162600Z`: sorts by time, and no file system minds it. */
 export const timeName = (epochMs: number): string =>
   new Date(epochMs).toISOString().slice(0, 19).replaceAll(':', '').concat('Z');

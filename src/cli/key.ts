@@ -3,6 +3,7 @@
 import { Command, Option } from 'commander';
 import { shortApiKey } from '../domain/api-key.ts';
 import { type KeyScope, keyScopes } from '../domain/scope.ts';
+import { showTime } from '../domain/shown.ts';
 import { PaygateError } from '../errors.ts';
 import type { Key } from '../store/keys.ts';
 import {
@@ -10,7 +11,6 @@ import {
   fileCommand,
   parseDuration,
   print,
-  showTime,
   table,
   wholeNumber,
   withStore,

@@ -1,16 +1,9 @@
 // `paygate plugin allow`: opens "Connect a plugin" for one key, for some minutes.
 
 import type { Command } from 'commander';
+import { showTime } from '../domain/shown.ts';
 import { requireMerchantKey } from '../store/keys.ts';
-import {
-  type FileOptions,
-  fileCommand,
-  print,
-  showTime,
-  wholeNumber,
-  withStore,
-  world,
-} from './command.ts';
+import { type FileOptions, fileCommand, print, wholeNumber, withStore, world } from './command.ts';
 
 interface AllowOptions extends FileOptions {
   readonly minutes: number;

@@ -5,21 +5,14 @@
 import { Command } from 'commander';
 import { type Config, options, readConfig } from '../config.ts';
 import { doorsOf } from '../domain/front.ts';
+import { showTime } from '../domain/shown.ts';
 import { PaygateError } from '../errors.ts';
 import type { HealthReport, ServerHealth } from '../http/health.ts';
 import { clockFaultOf } from '../store/clock.ts';
 import { acceptBranch, readHold } from '../store/hold.ts';
 import { releasedAt } from '../version.ts';
 import { askHealth } from './ask-health.ts';
-import {
-  type FileOptions,
-  fileCommand,
-  print,
-  showTime,
-  table,
-  withStore,
-  world,
-} from './command.ts';
+import { type FileOptions, fileCommand, print, table, withStore, world } from './command.ts';
 
 interface ListOptions extends FileOptions {
   readonly listen?: string;

@@ -12,6 +12,7 @@ import {
   readBands,
   writeBands,
 } from '../domain/policy.ts';
+import { showTime } from '../domain/shown.ts';
 import { parseStoreName } from '../domain/store-name.ts';
 import type { NewStore, StoreChange, StoreRow, WalletRow } from '../store/catalog.ts';
 import type { Store } from '../store/open.ts';
@@ -21,7 +22,6 @@ import {
   type FileOptions,
   fileCommand,
   print,
-  showTime,
   table,
   wholeNumber,
   withNewStore,

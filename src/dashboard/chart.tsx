@@ -1,8 +1,8 @@
 // A chart of what was received a day, drawn by the server: bars with their amounts in words, for those who
 // see it and those who hear it.
 
+import { showBitcoin } from '../domain/shown.ts';
 import type { DaySum } from '../store/payment-desk.ts';
-import { bitcoinOf } from './layout.tsx';
 import { chartDays, dayMs } from './received.ts';
 
 const width = 600;
@@ -27,20 +27,20 @@ export function ReceivedChart({ sums, now }: ChartProps) {
         preserveAspectRatio="none"
         viewBox={`0 0 ${width} ${height}`}
         role="img"
-        aria-label={`${bitcoinOf(total)} BTC were received in the last ${chartDays} days`}
+        aria-label={`${showBitcoin(total)} BTC were received in the last ${chartDays} days`}
       >
         {days.map((day, place) => {
           const valueSat = byDay.get(day) ?? 0;
           const tall = Math.round((valueSat / most) * (height - 2));
           return (
             <rect x={place * step + 1} y={height - 1 - tall} width={step - 2} height={tall + 1}>
-              <title>{`${nameOf(day)}: ${bitcoinOf(valueSat)} BTC`}</title>
+              <title>{`${nameOf(day)}: ${showBitcoin(valueSat)} BTC`}</title>
             </rect>
           );
         })}
       </svg>
       <figcaption>
-        {bitcoinOf(total)} BTC received in the last {chartDays} days, by day in UTC
+        {showBitcoin(total)} BTC received in the last {chartDays} days, by day in UTC
       </figcaption>
     </figure>
   );

@@ -2,6 +2,7 @@
 // amounts are written. Text of strangers is only ever text here: JSX escapes it.
 
 import type { Child } from 'hono/jsx';
+import { showBitcoin, showTime } from '../domain/shown.ts';
 import { iconPath, scriptPath, stylePath } from './assets.ts';
 import { isFresh } from './session.ts';
 import { base, formTokenOf, type Visit } from './visit.ts';
@@ -234,15 +235,10 @@ interface TableProps {
 }
 
 /** In UTC, to the second; the script adds the reader's own time. */
-export const Time = ({ at }: { readonly at: number }) => {
-  const text = new Date(at).toISOString();
-  return <time datetime={text}>{`${text.slice(0, 19).replace('T', ' ')} UTC`}</time>;
-};
-
-const satPerBitcoin = 100_000_000;
-
-export const bitcoinOf = (valueSat: number): string => (valueSat / satPerBitcoin).toFixed(8);
+export const Time = ({ at }: { readonly at: number }) => (
+  <time datetime={new Date(at).toISOString()}>{showTime(at)}</time>
+);
 
 export const Amount = ({ sat }: { readonly sat: number }) => (
-  <span class="amount">{`${bitcoinOf(sat)} BTC`}</span>
+  <span class="amount">{`${showBitcoin(sat)} BTC`}</span>
 );

@@ -20,9 +20,8 @@ export function createReceived(
     const today = Math.floor(now() / dayMs);
     const at = monotonic();
     if (kept === undefined || kept.today !== today || at - kept.at >= keptMs) {
-      const since = (today - chartDays + 1) * dayMs;
-      kept = { today, at, sums: desk.receivedByDay(since, today * dayMs) };
+      kept = { today, at, sums: desk.receivedByDay(today - chartDays + 1, today) };
     }
-    return [...kept.sums, ...desk.receivedByDay(today * dayMs, Number.MAX_SAFE_INTEGER)];
+    return [...kept.sums, ...desk.receivedByDay(today, today + 1)];
   };
 }

@@ -25,7 +25,7 @@
 
 import { isWaitOver, longestWaitMs, nextAttempt } from '../domain/retry.ts';
 import { reasonOf } from '../errors.ts';
-import type { Database } from '../store/database.ts';
+import type { Database, Tx } from '../store/database.ts';
 import type { Claimed, Next, Outbox } from '../store/outbox.ts';
 import type { CallbackState } from '../store/schema.ts';
 import type { Cancel, World } from '../world.ts';
@@ -214,10 +214,9 @@ class Engine implements CallbackDispatcher {
       const afterStoreId = this.#lastStoreId;
       const flying = (storeId: number) => this.#flying(storeId);
       const limits = { ...this.#limits, afterStoreId, flying, allow };
-      const claimed = await database.write(
-        (tx) => outbox.claim(tx, world.now(), { ...limits, limit: this.#room() }),
-        'last',
-      );
+      // A lease that is lost leaves its row due, as the start after a loss of power would make it anyway.
+      const claim = (tx: Tx) => outbox.claim(tx, world.now(), { ...limits, limit: this.#room() });
+      const claimed = await database.write(claim, 'losable');
       this.#lastStoreId = claimed.at(-1)?.storeId ?? this.#lastStoreId;
       for (const callback of claimed) this.#launch(callback);
       this.#note('claim', true);

@@ -1,6 +1,8 @@
 // Whether the clock of the machine can be right. It can't prove that it is: only a time that has been
 // before, by the program's own date or by a block's, is known to be wrong (rules §5).
 
+import { showTime } from './shown.ts';
+
 /** Blocks may claim a time so far ahead of the true one. */
 const aheadMs = 2 * 3_600_000;
 
@@ -17,9 +19,9 @@ export interface KnownTimes {
  */
 export function clockFault(now: number, { releasedAt, newestBlockTime }: KnownTimes) {
   const newestMs = (newestBlockTime ?? 0) * 1000;
-  const shown = `the clock of this machine is wrong: it shows ${iso(now)}, but`;
-  if (now < releasedAt) return `${shown} this paygate was released on ${iso(releasedAt)}`;
-  return now < newestMs - aheadMs ? `${shown} the newest block is of ${iso(newestMs)}` : undefined;
+  const shown = `the clock of this machine is wrong: it shows ${showTime(now)}, but`;
+  if (now < releasedAt) return `${shown} this paygate was released on ${showTime(releasedAt)}`;
+  return now < newestMs - aheadMs
+    ? `${shown} the newest block is of ${showTime(newestMs)}`
+    : undefined;
 }
-
-const iso = (at: number): string => new Date(at).toISOString().slice(0, 19).replace('T', ' ');

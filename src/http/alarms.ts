@@ -4,6 +4,7 @@
 
 import type { ServerStatus } from '../electrum/pool.ts';
 import type { Store } from '../store/open.ts';
+import { mostCounted } from '../store/outbox.ts';
 import { copyTold } from '../store/settings.ts';
 import type { Watcher, WatcherStatus } from '../watcher/watcher.ts';
 
@@ -59,6 +60,10 @@ export interface FindingParts {
 
 /** How long a payment that was taken back is spoken of. */
 const reversedShownMs = 7 * 86_400_000;
+
+/** A number of callbacks, which is counted no further than this. */
+export const countText = (count: number): string =>
+  count < mostCounted ? String(count) : `${mostCounted} or more`;
 
 export const textOf = ({ fact, hint = '' }: Finding): string => fact + hint;
 
@@ -178,7 +183,7 @@ function paymentFindings({ store, now }: FindingParts): Finding[] {
   }
   const { exhausted } = store.outbox.counts();
   if (exhausted > 0) {
-    const fact = `${exhausted} callback(s) were given up`;
+    const fact = `${countText(exhausted)} callback(s) were given up`;
     const since = store.outbox.exhaustedSince();
     found.push({ code: 'exhausted-callbacks', since, fact });
   }

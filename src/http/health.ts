@@ -3,7 +3,7 @@
 import type { DownHost } from '../delivery/dispatcher.ts';
 import type { ServerStatus } from '../electrum/pool.ts';
 import { version } from '../version.ts';
-import { type FindingParts, findAlarms, textOf } from './alarms.ts';
+import { countText, type FindingParts, findAlarms, textOf } from './alarms.ts';
 
 /** One Electrum server; times are Unix seconds. */
 export interface ServerHealth {
@@ -40,6 +40,7 @@ export interface HealthReport {
     readonly servers: readonly ServerHealth[];
   };
   readonly wallets: { readonly total: number; readonly scanning: number };
+  /** Of each at most 10,000. */
   readonly callbacks: { readonly owed: number; readonly exhausted: number };
 }
 
@@ -74,7 +75,7 @@ export function createHealth(parts: FindingParts): () => HealthReport {
 export const hostWarnings = (hosts: readonly DownHost[]): string[] =>
   hosts.map(
     ({ host, waiting }) =>
-      `${host} cannot be reached: ${waiting} callback(s) wait for it, and one a minute goes out to see`,
+      `${host} cannot be reached: ${countText(waiting)} callback(s) wait for it, and one a minute goes out to see`,
   );
 
 const seconds = (epochMs: number): number => Math.floor(epochMs / 1000);

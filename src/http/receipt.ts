@@ -3,13 +3,13 @@
 import type { Context } from 'hono';
 import { html } from 'hono/html';
 import type { Txid } from '../bitcoin/ids.ts';
+import { showBitcoin, showTime } from '../domain/shown.ts';
 import { PaygateError } from '../errors.ts';
 import type { Store } from '../store/open.ts';
 import { issuedAddress } from './live.ts';
 import { confirmationsOf, statusOf } from './merchant-tx.ts';
 import { page } from './page.ts';
 
-const satPerBitcoin = 100_000_000;
 const words = ['seen, not confirmed yet', 'in a block, not final yet', 'confirmed'] as const;
 
 export function receiptPage(store: Store, context: Context): Response | Promise<Response> {
@@ -34,8 +34,3 @@ export function receiptPage(store: Store, context: Context): Response | Promise<
       </table>`,
   );
 }
-
-const showBitcoin = (valueSat: number): string => (valueSat / satPerBitcoin).toFixed(8);
-
-const showTime = (epochMs: number): string =>
-  `${new Date(epochMs).toISOString().slice(0, 19).replace('T', ' ')} UTC`;

@@ -120,8 +120,10 @@ function list(
   orm: Orm,
   { id, storeId, state, doubted, beforeId, since, until, limit }: CallbackFilter & { id?: number },
 ) {
-  // Open ones are few and have an index of their own; a plus keeps SQLite from the larger ones.
-  const hold = sql.raw(state === 'owed' || state === 'exhausted' ? '+' : '');
+  // Open ones are few and have indexes of their own, that of exhausted ones by id; a plus keeps SQLite from the
+  // larger ones.
+  const hold = sql.raw(state === 'owed' ? '+' : '');
+  const holdStore = sql.raw(state === 'owed' || state === 'exhausted' ? '+' : '');
   const ofLastAttempt = <T>(column: string): SQL<T | null> =>
     sql`(select a.${sql.raw(column)} from attempts a where a.callback_id = callbacks.id
       order by a.id desc limit 1)`;
@@ -143,7 +145,7 @@ function list(
         id === undefined ? undefined : eq(callbacks.id, id),
         state === undefined ? undefined : stateIs(state),
         doubted ? isDoubted : undefined,
-        storeId === undefined ? undefined : sql`${hold}${callbacks.storeId} = ${storeId}`,
+        storeId === undefined ? undefined : sql`${holdStore}${callbacks.storeId} = ${storeId}`,
         beforeId === undefined ? undefined : sql`${hold}${callbacks.id} < ${beforeId}`,
         since === undefined ? undefined : sql`${callbacks.createdAt} >= ${since}`,
         until === undefined ? undefined : sql`${callbacks.createdAt} < ${until}`,

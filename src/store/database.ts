@@ -41,15 +41,18 @@ export interface DatabaseOptions {
   readonly onFatal?: (error: Error) => void;
 }
 
+/**
+ * What a write is worth. A loss of power may take back the latest `losable` ones, as if they had not been
+ * made; they cost no fsync of their own, and are done behind the others of their group.
+ */
+export type Worth = 'durable' | 'losable';
+
 export interface Database {
   readonly path: string;
   /** Reads at any time; statements prepared on it run inside `write` as well. */
   readonly orm: Orm;
-  /**
-   * Synchronous work in a group commit; resolves with its result after the commit.
-   * @param place `last` does it behind all others that share the commit
-   */
-  write<T>(work: (tx: Tx) => T, place?: 'last'): Promise<T>;
+  /** Synchronous work in a group commit; resolves with its result after the commit. */
+  write<T>(work: (tx: Tx) => T, worth?: Worth): Promise<T>;
   /** Whether another process has committed to the file since the last call. */
   changedElsewhere(): boolean;
   /** How many writes wait for their commit. */
@@ -70,6 +73,7 @@ export interface Database {
 
 interface Job {
   readonly work: (tx: Tx) => unknown;
+  readonly worth: Worth;
   readonly resolve: (result: unknown) => void;
   readonly reject: (reason: unknown) => void;
 }
@@ -77,7 +81,7 @@ interface Job {
 /** How many writes may share a commit, so that the event loop is never held for long: payments take 10 ms. */
 const groupLimit = 100;
 /** Turns of the event loop in which no further write comes, after which none is waited for. */
-const quietTurns = 20;
+const quietTurns = 200;
 /** How long a write waits for another process's transaction. */
 const busyTimeoutMs = 5_000;
 
@@ -218,7 +222,7 @@ const dataVersion = (sqlite: Sqlite): number =>
   sqlite.pragma('data_version', { simple: true }) as number;
 
 interface Writer {
-  write<T>(work: (tx: Tx) => T, place?: 'last'): Promise<T>;
+  write<T>(work: (tx: Tx) => T, worth?: Worth): Promise<T>;
   queued(): number;
   drain(): Promise<void>;
 }
@@ -231,9 +235,11 @@ function createWriter(sqlite: Sqlite, options: DatabaseOptions): Writer {
   const release = sqlite.prepare('RELEASE job');
   const undo = sqlite.prepare('ROLLBACK TO job');
   let queue: Job[] = [];
-  let last: Job[] = [];
+  /** Done behind the others of their group, whose commit they share. */
+  let losable: Job[] = [];
   let scheduled = false;
-  let lastGroup = 1;
+  /** How many of the last group raised a counter. */
+  let raisers = 0;
 
   function runJob(job: Job, raises: Raise[]): () => void {
     const own: Raise[] = [];
@@ -260,10 +266,12 @@ function createWriter(sqlite: Sqlite, options: DatabaseOptions): Writer {
   }
 
   function runGroup(jobs: readonly Job[]): void {
+    raisers = 0;
     try {
       begin.run();
       const raises: Raise[] = [];
       const answers = jobs.map((job) => runJob(job, raises));
+      raisers = raises.length;
       if (raises.length > 0) options.beforeCommit?.(merge(raises));
       commit.run();
       for (const answer of answers) answer();
@@ -275,35 +283,31 @@ function createWriter(sqlite: Sqlite, options: DatabaseOptions): Writer {
     }
   }
 
-  const waiting = (): number => queue.length + last.length;
+  const waiting = (): number => queue.length + losable.length;
 
   /**
-   * Those who were answered together ask again together, but not all in one turn. Without a wait the first of
-   * them would have a commit for themselves, and all others wait for it and then for their own.
+   * Shops that were given their addresses together ask again together, but not all in one turn. Without a
+   * wait the first would have a commit for themselves, and all others wait for that and then for their own.
    */
   function gather(known: number, quiet: number): void {
     const length = waiting();
-    if (length >= lastGroup || quiet === quietTurns) flush();
+    if (length >= raisers || quiet === quietTurns) flush();
     else setImmediate(() => gather(length, length > known ? 0 : quiet + 1));
   }
 
   function flush(): void {
-    const jobs = [...queue.slice(0, groupLimit), ...last];
+    const jobs = [...queue.slice(0, groupLimit), ...losable];
     queue = queue.slice(groupLimit);
-    last = [];
+    losable = [];
     scheduled = queue.length > 0;
-    lastGroup = jobs.length;
     if (scheduled) setImmediate(() => gather(0, 0));
-    runGroup(jobs);
+    atWorth(sqlite, jobs, () => runGroup(jobs));
   }
 
-  function write<T>(work: (tx: Tx) => T, place?: 'last'): Promise<T> {
+  function write<T>(work: (tx: Tx) => T, worth: Worth = 'durable'): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      (place === 'last' ? last : queue).push({
-        work,
-        resolve: resolve as (result: unknown) => void,
-        reject,
-      });
+      const job = { work, worth, resolve: resolve as (result: unknown) => void, reject };
+      (worth === 'losable' ? losable : queue).push(job);
       if (scheduled) return;
       scheduled = true;
       setImmediate(() => gather(0, 0));
@@ -317,6 +321,17 @@ function createWriter(sqlite: Sqlite, options: DatabaseOptions): Writer {
       while (waiting() > 0) await new Promise((resolve) => setImmediate(resolve));
     },
   };
+}
+
+/** A commit of nothing but losable writes waits for no disk. */
+function atWorth(sqlite: Sqlite, jobs: readonly Job[], run: () => void): void {
+  const isLosable = jobs.every(({ worth }) => worth === 'losable');
+  try {
+    if (isLosable) sqlite.pragma('synchronous = NORMAL');
+    run();
+  } finally {
+    if (isLosable) sqlite.pragma('synchronous = FULL');
+  }
 }
 
 /** One range a wallet: from the lowest start to the highest end. */

@@ -89,7 +89,7 @@ export interface Outbox extends CallbackDesk {
   recall(tx: Tx, now: number, longestWaitMs: number): void;
   /** Forgets attempts from before a time, some thousand at once; whether there may be more. */
   fold(tx: Tx, before: number): boolean;
-  /** How many wait, and how many were given up on. */
+  /** How many wait, and how many were given up on; of each at most `mostCounted`. */
   counts(): { readonly owed: number; readonly exhausted: number };
   /** The same, counted up to a bound at most; all others are done. */
   depths(most: number): {
@@ -101,10 +101,12 @@ export interface Outbox extends CallbackDesk {
   owing(): string[];
   /** When the oldest of those was given up on, epoch milliseconds. */
   exhaustedSince(): number | undefined;
-  /** How many wait for each store that is called back. */
+  /** How many wait for each store that is called back, at most `mostCounted`. */
   owedByStore(): { readonly callbackUrl: string; readonly owed: number }[];
 }
 
+/** Counting more would hold up everything else; nobody looks at them one by one. */
+export const mostCounted = 10_000;
 /** How many rows of old attempts go in one transaction. */
 const foldLimit = 2_000;
 
@@ -157,10 +159,10 @@ export function createOutbox({ orm }: Pick<Database, 'orm'>): Outbox {
       void statements.recall.run({ now, latest: now + longestWaitMs }),
     fold: (_tx, before) =>
       statements.foldAttempts.run({ before, limit: foldLimit }).changes === foldLimit,
-    counts: () => ({
-      owed: statements.countOwed.get()?.count ?? 0,
-      exhausted: statements.countExhausted.get()?.count ?? 0,
-    }),
+    counts() {
+      const { owed = 0, exhausted = 0 } = statements.depths.get({ most: mostCounted }) ?? {};
+      return { owed, exhausted };
+    },
     depths(most) {
       const { owed = 0, exhausted = 0, newest } = statements.depths.get({ most }) ?? {};
       // No row is ever deleted: the newest id is their number.
@@ -168,7 +170,7 @@ export function createOutbox({ orm }: Pick<Database, 'orm'>): Outbox {
     },
     owing: () => statements.owing.all().map(({ callbackUrl }) => callbackUrl),
     exhaustedSince: () => statements.exhaustedSince.get()?.at ?? undefined,
-    owedByStore: () => statements.owedByStore.all(),
+    owedByStore: () => statements.owedByStore.all({ most: mostCounted }),
   };
 }
 

@@ -1,7 +1,8 @@
 // What people see of payments: lists by page, one with its callbacks, sums by day. Reads alone, of addresses
-// that customers may hold. Pages go by the row's number, which rises as payments are first seen.
+// that customers may hold. Pages go by the row's number, which rises as payments are first seen; those of a span of
+// time go by when each was first seen.
 
-import { and, asc, desc, eq, getTableColumns, type SQL, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, getTableColumns, lt, type SQL, sql } from 'drizzle-orm';
 import type { Scripthash, Txid } from '../bitcoin/ids.ts';
 import type { PaymentState } from '../domain/payment.ts';
 import { PaygateError } from '../errors.ts';
@@ -36,6 +37,14 @@ export type PaymentDesk = ReturnType<typeof createPaymentDesk>;
 const dayMs = 86_400_000;
 
 export function createPaymentDesk(orm: Orm) {
+  const ofDay = orm
+    .select({ valueSat: sql<number | null>`sum(${payments.valueSat})` })
+    .from(payments)
+    .where(
+      sql`${payments.firstSeenAt} >= ${sql.placeholder('since')}
+        and ${payments.firstSeenAt} < ${sql.placeholder('until')} and +${payments.state} <> 'dropped'`,
+    )
+    .prepare();
   return {
     /** Newest first. */
     list: (filter: PaymentFilter): PaymentEntry[] => list(orm, filter),
@@ -53,20 +62,22 @@ export function createPaymentDesk(orm: Orm) {
         .where(eq(callbacks.paymentId, paymentId))
         .orderBy(asc(callbacks.version))
         .all(),
-    /** What was received on each day, without what was dropped. */
-    receivedByDay: (since: number, until: number): DaySum[] =>
-      orm
-        .select({
-          day: sql<number>`${payments.firstSeenAt} / ${sql.raw(String(dayMs))}`,
-          valueSat: sql<number>`sum(${payments.valueSat})`,
-        })
-        .from(payments)
-        .where(sql`${payments.firstSeenAt} >= ${since} and ${payments.firstSeenAt} < ${until}
-            and +${payments.state} <> 'dropped'`)
-        .groupBy(sql`1`)
-        .all(),
+    /** What was received on each day of a span, without what was dropped. Days without anything are left out. */
+    receivedByDay(sinceDay: number, untilDay: number): DaySum[] {
+      const days = Array.from({ length: untilDay - sinceDay }, (_, index) => sinceDay + index);
+      // One after the other: together they would be sorted.
+      return days.flatMap((day) => {
+        const row = ofDay.get({ since: day * dayMs, until: (day + 1) * dayMs });
+        return row?.valueSat ? [{ day, valueSat: row.valueSat }] : [];
+      });
+    },
   };
 }
+
+/** In the order of a span: by time, those of one moment by number. */
+const isBehind = (id: number): SQL =>
+  sql`(${payments.firstSeenAt}, ${payments.id}) <
+    ((select seen.first_seen_at from payments seen where seen.id = ${id}), ${id})`;
 
 const givenToCustomers = sql`${addresses.origin} in ('issued', 'skipped')`;
 
@@ -74,16 +85,24 @@ function list(orm: Orm, filter: PaymentFilter & { readonly id?: number }) {
   const { id, scripthash, txid, storeId, state, since, until, beforeId, limit } = filter;
   // All but settled ones are few: found by their index. A plus keeps SQLite from the other way.
   const isFew = state !== undefined && state !== 'settled';
-  const order = sql`${sql.raw(isFew ? '+' : '')}${payments.id} desc`;
+  // A span of time is found by its index: it may be far from the newest, or hold nothing.
+  const isSpan = !isFew && (since !== undefined || until !== undefined);
+  const hold = sql.raw(isSpan ? '' : '+');
+  const order = isSpan
+    ? sql`${payments.firstSeenAt} desc`
+    : sql`${sql.raw(isFew ? '+' : '')}${payments.id} desc`;
   const where: (SQL | undefined)[] = [
     id === undefined ? undefined : eq(payments.id, id),
     scripthash === undefined ? undefined : eq(addresses.scripthash, scripthash),
     txid === undefined ? undefined : eq(payments.txid, txid),
     storeId === undefined ? undefined : eq(addresses.storeId, storeId),
     state === undefined ? undefined : sql`${sql.raw(isFew ? '' : '+')}${payments.state} = ${state}`,
-    since === undefined ? undefined : sql`+${payments.firstSeenAt} >= ${since}`,
-    until === undefined ? undefined : sql`+${payments.firstSeenAt} < ${until}`,
-    beforeId === undefined ? undefined : sql`${payments.id} < ${beforeId}`,
+    since === undefined ? undefined : sql`${hold}${payments.firstSeenAt} >= ${since}`,
+    // Behind a row, that is where the search begins.
+    until === undefined
+      ? undefined
+      : sql`${beforeId === undefined ? hold : sql.raw('+')}${payments.firstSeenAt} < ${until}`,
+    beforeId === undefined ? undefined : isSpan ? isBehind(beforeId) : lt(payments.id, beforeId),
   ];
   return orm
     .select({

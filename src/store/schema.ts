@@ -187,7 +187,8 @@ export const payments = sqliteTable(
     index('payments_unsettled')
       .on(table.addressId)
       .where(sql`state in ('unconfirmed', 'confirming', 'confirmed')`),
-    index('payments_seen').on(table.firstSeenAt),
+    // With all that a sum by day reads.
+    index('payments_seen').on(table.firstSeenAt, table.state, table.valueSat),
     index('payments_unpriced')
       .on(table.firstSeenAt)
       .where(sql`currency is not null and price_cents is null`),
@@ -236,7 +237,8 @@ export const callbacks = sqliteTable(
   (table) => [
     unique('callbacks_order').on(table.paymentId, table.version),
     index('callbacks_due').on(table.storeId, table.nextAttemptAt).where(sql`state = 'owed'`),
-    index('callbacks_exhausted').on(table.storeId, table.id).where(sql`state = 'exhausted'`),
+    index('callbacks_exhausted').on(table.id, table.storeId).where(sql`state = 'exhausted'`),
+    index('callbacks_given_up').on(table.settledAt).where(sql`state = 'exhausted'`),
     index('callbacks_leased').on(table.storeId).where(sql`leased_until is not null`),
     index('callbacks_store').on(table.storeId, table.id),
   ],

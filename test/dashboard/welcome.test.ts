@@ -31,6 +31,9 @@ test('says what is done and what comes next, and is gone once a shop has answere
   await visitor.submit(`${home}/stores/1`, 'send-test');
   expect(stepsDone((await visitor.get(`${home}/welcome`)).text)).toBe(3);
   expect((await visitor.get(home)).text).not.toContain('On with setting up');
+  expect(before.text).not.toContain(house.apiKey);
+  const { text } = await visitor.submit(`${home}/welcome`, 'reveal-key');
+  expect(text).toContain(`curl -H &quot;Authorization: Bearer ${house.apiKey}&quot;`);
 });
 
 test('begins without a store', async () => {
@@ -46,5 +49,8 @@ test('begins without a store', async () => {
   for (const path of [home, `${home}/stores`, `${home}/callbacks`, `${home}/addresses`]) {
     expect([path, (await visitor.get(path)).status]).toEqual([path, 200]);
   }
-  expect((await visitor.submit(`${home}/stores`, 'reveal-key')).status).not.toBe(200);
+  for (const page of ['stores', 'welcome']) {
+    const { status } = await visitor.submit(`${home}/${page}`, 'reveal-key');
+    expect([page, status]).not.toEqual([page, 200]);
+  }
 });

@@ -3,7 +3,12 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Raise } from '../../src/domain/allocation.ts';
 import { PaygateError } from '../../src/errors.ts';
-import { type Database, type DatabaseOptions, openDatabase } from '../../src/store/database.ts';
+import {
+  type Database,
+  type DatabaseOptions,
+  openDatabase,
+  type Tx,
+} from '../../src/store/database.ts';
 import { settings } from '../../src/store/schema.ts';
 import {
   cleanUp,
@@ -43,11 +48,52 @@ function open(options: Partial<DatabaseOptions> = {}): Opened {
   };
 }
 
+function raising(tx: Tx, put: Opened['put'], name: string): void {
+  tx.raise('ab'.repeat(8), 0, 1);
+  put(name);
+}
+
 const settle = (results: Promise<unknown>[]) => Promise.allSettled(results);
 const outcomes = async (results: Promise<unknown>[]) =>
   (await settle(results)).map((result) =>
     result.status === 'fulfilled' ? result.value : result.reason,
   );
+
+describe('a losable write', () => {
+  const syncs = ({ sqlite }: Opened) => sqlite.pragma('synchronous', { simple: true });
+  const [normal, full] = [1, 2];
+
+  it('waits for no disk, and the next one does', async () => {
+    const opened = open();
+    const { database, put, seen } = opened;
+    const during = await database.write(() => {
+      put('a');
+      return syncs(opened);
+    }, 'losable');
+    expect([during, syncs(opened)]).toEqual([normal, full]);
+    expect(seen()).toEqual(['a']);
+    expect(await database.write(() => syncs(opened))).toBe(full);
+  });
+
+  it('is durable with those that it shares a commit with', async () => {
+    const opened = open();
+    const { database } = opened;
+    const both = [
+      database.write(() => syncs(opened), 'losable'),
+      database.write(() => syncs(opened)),
+    ];
+    expect(await Promise.all(both)).toEqual([full, full]);
+  });
+
+  it('that fails leaves the next one durable', async () => {
+    const opened = open();
+    const failing = opened.database.write(() => {
+      throw new Error('no');
+    }, 'losable');
+    await expect(failing).rejects.toThrow('no');
+    expect(syncs(opened)).toBe(full);
+  });
+});
 
 describe('writes of one turn', () => {
   it('share one commit', async () => {
@@ -66,14 +112,14 @@ describe('writes of one turn', () => {
     expect(commitsIn(path) - before).toBe(3);
   });
 
-  it('and those that come one a turn share one where as many came together before', async () => {
+  it('and those that come one a turn share one where as many raised counters before', async () => {
     const { database, path, put, seen } = open();
     const together = ['a', 'b', 'c'];
-    await Promise.all(together.map((name) => database.write(() => put(name))));
+    await Promise.all(together.map((name) => database.write((tx) => raising(tx, put, name))));
     const before = commitsIn(path);
     const answers: Promise<void>[] = [];
     for (const name of ['d', 'e', 'f']) {
-      answers.push(database.write(() => put(name)));
+      answers.push(database.write((tx) => raising(tx, put, name)));
       await new Promise((resolve) => setImmediate(resolve));
     }
     await Promise.all(answers);
@@ -83,7 +129,8 @@ describe('writes of one turn', () => {
 
   it('are waited for by a single one, but not for long', async () => {
     const { database, path, put } = open();
-    await Promise.all(['a', 'b', 'c'].map((name) => database.write(() => put(name))));
+    const together = ['a', 'b', 'c'];
+    await Promise.all(together.map((name) => database.write((tx) => raising(tx, put, name))));
     const before = commitsIn(path);
     await database.write(() => put('d'));
     await database.write(() => put('e'));
@@ -105,10 +152,10 @@ describe('writes of one turn', () => {
     expect(seen()).toEqual(names);
   });
 
-  it('that are to be last are done behind the others, and share their commit', async () => {
+  it('that may be lost are done behind the others, and share their commit', async () => {
     const { database, path, put, seen } = open();
     const before = commitsIn(path);
-    const last = database.write(() => put('last'), 'last');
+    const last = database.write(() => put('last'), 'losable');
     await Promise.all([...['a', 'b'].map((name) => database.write(() => put(name))), last]);
     expect(seen()).toEqual(['a', 'b', 'last']);
     expect(commitsIn(path) - before).toBe(1);

@@ -330,7 +330,7 @@ describe('old attempts', () => {
 
 /** One row (the last one too), the rows of one payment or callback, or an index that holds open rows alone. */
 const cheap =
-  /PRIMARY KEY|^SEARCH callbacks$|callbacks_(order|due|exhausted|leased)|attempts_callback/;
+  /PRIMARY KEY|^SEARCH callbacks$|callbacks_(order|due|exhausted|given_up|leased)|attempts_callback/;
 
 describe('the cost', () => {
   it('never includes walking through what was delivered', async () => {

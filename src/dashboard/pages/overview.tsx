@@ -1,5 +1,6 @@
 // The first page: what is wrong, and how things stand.
 
+import { countText } from '../../http/alarms.ts';
 import type { HealthReport } from '../../http/health.ts';
 import { dismissCopy } from '../../store/settings.ts';
 import { Alarms } from '../alarms.tsx';
@@ -51,9 +52,9 @@ const Standing = ({
     <dt>Height</dt>
     <dd>{electrum.height ?? 'not known yet'}</dd>
     <dt>Callbacks that wait</dt>
-    <dd>{callbacks.owed}</dd>
+    <dd>{countText(callbacks.owed)}</dd>
     <dt>Callbacks that were given up</dt>
-    <dd>{callbacks.exhausted}</dd>
+    <dd>{countText(callbacks.exhausted)}</dd>
   </dl>
 );
 

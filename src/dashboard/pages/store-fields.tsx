@@ -3,10 +3,11 @@
 import { checkCallbackUrl } from '../../domain/callback.ts';
 import { parseCurrency } from '../../domain/currency.ts';
 import { type Band, mostConfirmations, readBands, writeBands } from '../../domain/policy.ts';
+import { showBitcoin } from '../../domain/shown.ts';
 import { parseStoreName } from '../../domain/store-name.ts';
 import type { StoreChange, StoreRow } from '../../store/catalog.ts';
 import { isOn, parseBitcoin, wholeNumber } from '../form.ts';
-import { bitcoinOf, Field, Switch } from '../layout.tsx';
+import { Field, Switch } from '../layout.tsx';
 import { field, type Visit } from '../visit.ts';
 
 const defaultConfirmations = 2;
@@ -50,7 +51,7 @@ export const StoreFields = ({ visit, row }: Props) => (
         visit={visit}
         name="minimum"
         label="Tell only payments of at least (BTC)"
-        value={row?.minimumSat ? bitcoinOf(row.minimumSat) : undefined}
+        value={row?.minimumSat ? showBitcoin(row.minimumSat) : undefined}
         help="Left empty, every payment is told. Smaller ones are recorded all the same."
         required={false}
         attributes={{ inputmode: 'decimal' }}
@@ -127,7 +128,7 @@ const Bands = ({ row, visit }: { readonly visit: Visit; readonly row: StoreRow |
 };
 
 const aboveOf = (band: Band | undefined): string | undefined =>
-  band === undefined ? undefined : bitcoinOf(band.aboveSat);
+  band === undefined ? undefined : showBitcoin(band.aboveSat);
 
 /** @throws PaygateError invalid */
 export function storeFieldsIn(visit: Visit) {

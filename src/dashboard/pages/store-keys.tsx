@@ -6,9 +6,10 @@ import type { StoreRow } from '../../store/catalog.ts';
 import { type Key, requireMerchantKey } from '../../store/keys.ts';
 import { note } from '../audit.ts';
 import { choice, wholeNumber } from '../form.ts';
-import { Form, Narrow, Time } from '../layout.tsx';
+import { Form, Time } from '../layout.tsx';
 import { requireFresh } from '../session.ts';
 import { base, idIn, type Outcome, type Visit } from '../visit.ts';
+import { ShownSecret } from './shown-secret.tsx';
 
 const pluginMs = 15 * 60_000;
 
@@ -118,20 +119,9 @@ export async function addKey(visit: Visit): Promise<Outcome> {
   });
   return {
     show: (
-      <Narrow title="A new key">
-        <p>
-          For {row.name}: {meanings[scope]}. It is shown this once.
-        </p>
-        <p>
-          <code id="new-key">{key}</code>
-        </p>
-        <button type="button" data-copy="new-key" hidden>
-          Copy it
-        </button>
-        <p>
-          <a href={`${base}/stores/${row.id}`}>Back to the store</a>
-        </p>
-      </Narrow>
+      <ShownSecret title="A new key" secret={key} row={row}>
+        For {row.name}: {meanings[scope]}. It is shown this once.
+      </ShownSecret>
     ),
   };
 }

@@ -3,9 +3,10 @@
 import { newWebhookSecret, rotated, signingSecrets } from '../../delivery/signature.ts';
 import type { StoreRow } from '../../store/catalog.ts';
 import { note } from '../audit.ts';
-import { Form, Narrow, Time } from '../layout.tsx';
+import { Form, Time } from '../layout.tsx';
 import { requireFresh } from '../session.ts';
-import { base, idIn, type Outcome, type Visit } from '../visit.ts';
+import { idIn, type Outcome, type Visit } from '../visit.ts';
+import { ShownSecret } from './shown-secret.tsx';
 
 interface Props {
   readonly visit: Visit;
@@ -36,18 +37,9 @@ export function Secret({ visit, row }: Props) {
 }
 
 const shown = (row: StoreRow) => (
-  <Narrow title="Signature secret">
-    <p>{row.name}</p>
-    <p>
-      <code id="webhook-secret">{row.webhookSecret}</code>
-    </p>
-    <button type="button" data-copy="webhook-secret" hidden>
-      Copy it
-    </button>
-    <p>
-      <a href={`${base}/stores/${row.id}`}>Back to the store</a>
-    </p>
-  </Narrow>
+  <ShownSecret title="Signature secret" secret={row.webhookSecret} row={row}>
+    {row.name}
+  </ShownSecret>
 );
 
 export async function revealSecret(visit: Visit): Promise<Outcome> {

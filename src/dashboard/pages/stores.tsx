@@ -1,12 +1,12 @@
 // The Stores section: the merchant key at its top, and below it each store.
 
 import { redactUrl } from '../../domain/callback.ts';
-import { PaygateError } from '../../errors.ts';
 import { note } from '../audit.ts';
 import { choice } from '../form.ts';
 import { Form, Layout, Note, Table, Time } from '../layout.tsx';
 import { requireFresh } from '../session.ts';
 import { base, type Outcome, type Page, type Visit } from '../visit.ts';
+import { MerchantKey, merchantKeyOf, revealKey } from './merchant-key.tsx';
 
 const here = `${base}/stores`;
 const overlaps = { 'at-once': 0, '24-hours': 24 * 3_600_000 } as const;
@@ -14,13 +14,13 @@ const overlaps = { 'at-once': 0, '24-hours': 24 * 3_600_000 } as const;
 export const storesPage: Page = {
   path: '/stores',
   show: (visit) => stores(visit),
-  actions: { 'reveal-key': revealKey, 'rotate-key': rotateKey },
+  actions: { 'reveal-key': reveal, 'rotate-key': rotateKey },
 };
 
-const stores = (visit: Visit, revealed?: string) => (
+const stores = (visit: Visit, shown = false) => (
   <Layout visit={visit} title="Stores">
     <Note visit={visit} />
-    <MerchantKey visit={visit} revealed={revealed} />
+    <ApiKey visit={visit} shown={shown} />
     <section aria-labelledby="all-stores">
       <h2 id="all-stores">Your stores</h2>
       <StoreList visit={visit} />
@@ -31,12 +31,7 @@ const stores = (visit: Visit, revealed?: string) => (
   </Layout>
 );
 
-interface KeyProps {
-  readonly visit: Visit;
-  readonly revealed: string | undefined;
-}
-
-const MerchantKey = ({ visit, revealed }: KeyProps) => {
+const ApiKey = ({ visit, shown }: { readonly visit: Visit; readonly shown: boolean }) => {
   const key = visit.parts.store.catalog.merchantKey();
   return (
     <section aria-labelledby="api-key">
@@ -46,27 +41,16 @@ const MerchantKey = ({ visit, revealed }: KeyProps) => {
       ) : (
         <>
           <p>
-            <code id="merchant-key">{revealed ?? masked(key)}</code>
-          </p>
-          <p>
             Your shop sends it with each request. It is good for all of your stores, and secret:
             keep it out of pages and public code.
           </p>
-          {revealed === undefined ? (
-            <Form visit={visit} does="reveal-key" button="Show the key" confirm />
-          ) : (
-            <button type="button" data-copy="merchant-key" hidden>
-              Copy the key
-            </button>
-          )}
+          <MerchantKey visit={visit} apiKey={key} shown={shown} />
           <Rotation visit={visit} />
         </>
       )}
     </section>
   );
 };
-
-export const masked = (secret: string): string => `${secret.slice(0, 4)}…${secret.slice(-4)}`;
 
 const Rotation = ({ visit }: { readonly visit: Visit }) => (
   <details>
@@ -106,17 +90,9 @@ const StoreList = ({ visit: { parts } }: { readonly visit: Visit }) => {
   );
 };
 
-function merchantKeyOf({ parts }: Visit): string {
-  const key = parts.store.catalog.merchantKey();
-  if (key !== undefined) return key;
-  throw new PaygateError('not_found', 'There is no key yet: it is made with the first store.');
-}
-
-async function revealKey(visit: Visit): Promise<Outcome> {
-  await requireFresh(visit);
-  const key = merchantKeyOf(visit);
-  await visit.parts.store.database.write((tx) => note(visit, tx, 'key.reveal'));
-  return { show: stores(visit, key) };
+async function reveal(visit: Visit): Promise<Outcome> {
+  await revealKey(visit);
+  return { show: stores(visit, true) };
 }
 
 async function rotateKey(visit: Visit): Promise<Outcome> {
@@ -125,9 +101,9 @@ async function rotateKey(visit: Visit): Promise<Outcome> {
   merchantKeyOf(visit);
   const { catalog, database } = visit.parts.store;
   const secret = visit.parts.world.randomBytes(32);
-  const key = await database.write((tx) => {
+  await database.write((tx) => {
     note(visit, tx, 'key.rotate', { overlap });
-    return catalog.rotateMerchantKey(tx, visit.now, secret, overlaps[overlap]);
+    catalog.rotateMerchantKey(tx, visit.now, secret, overlaps[overlap]);
   });
-  return { show: stores(visit, key) };
+  return { show: stores(visit, true) };
 }

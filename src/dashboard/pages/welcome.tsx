@@ -4,22 +4,27 @@ import type { Child } from 'hono/jsx';
 import type { HealthReport } from '../../http/health.ts';
 import { testedAt } from '../../store/settings.ts';
 import { Layout } from '../layout.tsx';
-import { base, type Page, type Visit } from '../visit.ts';
+import { base, type Outcome, type Page, type Visit } from '../visit.ts';
+import { MerchantKey, revealKey } from './merchant-key.tsx';
 
 export const welcomePath = `${base}/welcome`;
 
-export const welcomePage: Page = { path: '/welcome', show: (visit) => welcome(visit) };
+export const welcomePage: Page = {
+  path: '/welcome',
+  show: (visit) => welcome(visit),
+  actions: { 'reveal-key': reveal },
+};
 
 /** Whether something of it is left to do. */
 export const isUnfinished = ({ parts: { store } }: Visit): boolean =>
   store.catalog.stores().length === 0 || testedAt(store.catalog) === undefined;
 
-function welcome(visit: Visit) {
+function welcome(visit: Visit, shown = false) {
   const { store, health } = visit.parts;
   const [first] = store.catalog.stores();
   const report = health();
   return (
-    <Layout visit={visit} title="Setting up" poll>
+    <Layout visit={visit} title="Setting up" poll={!shown}>
       <ol class="steps">
         <Step name="Network and servers" done={report.electrum.server !== null}>
           <Servers report={report} />
@@ -47,7 +52,7 @@ function welcome(visit: Visit) {
           )}
         </Step>
         <Step name="Your shop asks for an address" done={false}>
-          <Asking visit={visit} />
+          <Asking visit={visit} shown={shown} />
         </Step>
       </ol>
     </Layout>
@@ -93,15 +98,21 @@ const Servers = ({ report: { network, electrum } }: { readonly report: HealthRep
   </>
 );
 
-const Asking = ({ visit }: { readonly visit: Visit }) => {
+const Asking = ({ visit, shown }: { readonly visit: Visit; readonly shown: boolean }) => {
   const [origin = ''] = visit.transport.origins;
+  const apiKey = visit.parts.store.catalog.merchantKey();
   return (
     <>
-      <p>
-        With the API key that stands at the top of <a href={`${base}/stores`}>Stores</a>:
-      </p>
+      {apiKey === undefined ? (
+        <p>With the API key, which is made with your first store:</p>
+      ) : (
+        <>
+          <p>With your API key:</p>
+          <MerchantKey visit={visit} apiKey={apiKey} shown={shown} />
+        </>
+      )}
       <pre>
-        <code>{`curl -H "Authorization: Bearer $KEY" ${origin}/api/new_address`}</code>
+        <code>{`curl -H "Authorization: Bearer ${shown ? apiKey : '$KEY'}" ${origin}/api/new_address`}</code>
       </pre>
       <p>
         How to go on from there in your language: <a href="/docs/quickstart">/docs/quickstart</a>.
@@ -111,3 +122,8 @@ const Asking = ({ visit }: { readonly visit: Visit }) => {
     </>
   );
 };
+
+async function reveal(visit: Visit): Promise<Outcome> {
+  await revealKey(visit);
+  return { show: welcome(visit, true) };
+}

@@ -3,6 +3,7 @@
 
 import { html, raw } from 'hono/html';
 import encodeQR from 'qr';
+import { showBitcoin } from '../../domain/shown.ts';
 import type { Markup } from '../../http/page.ts';
 import {
   type Order,
@@ -11,7 +12,7 @@ import {
   type Standing,
   standingOf,
 } from './orders.ts';
-import { showBitcoin, showSat, table } from './page.ts';
+import { showSat, table } from './page.ts';
 
 /** Payments that a page shows; there may be more. */
 const shownPayments = 20;

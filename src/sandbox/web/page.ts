@@ -54,8 +54,4 @@ export const table = (
     <tbody>${rows}</tbody>
   </table></div>`;
 
-const satPerBitcoin = 100_000_000;
-
-export const showBitcoin = (valueSat: number): string => (valueSat / satPerBitcoin).toFixed(8);
-
 export const showSat = (valueSat: number): string => `${valueSat.toLocaleString('en')} sat`;

@@ -1,0 +1,46 @@
+// The API key of all stores, masked until it is asked for.
+
+import { PaygateError } from '../../errors.ts';
+import { note } from '../audit.ts';
+import { Form } from '../layout.tsx';
+import { requireFresh } from '../session.ts';
+import type { Visit } from '../visit.ts';
+
+interface Props {
+  readonly visit: Visit;
+  readonly apiKey: string;
+  /** Whether it was asked for. */
+  readonly shown: boolean;
+}
+
+/** For a page that has the action `reveal-key`. */
+export const MerchantKey = ({ visit, apiKey, shown }: Props) => (
+  <>
+    <p>
+      <code id="merchant-key">{shown ? apiKey : masked(apiKey)}</code>
+    </p>
+    {shown ? (
+      <button type="button" data-copy="merchant-key" hidden>
+        Copy the key
+      </button>
+    ) : (
+      <Form visit={visit} does="reveal-key" button="Show the key" confirm />
+    )}
+  </>
+);
+
+const masked = (secret: string): string => `${secret.slice(0, 4)}…${secret.slice(-4)}`;
+
+/** @throws PaygateError not_found before the first store */
+export function merchantKeyOf({ parts }: Visit): string {
+  const key = parts.store.catalog.merchantKey();
+  if (key !== undefined) return key;
+  throw new PaygateError('not_found', 'There is no key yet: it is made with the first store.');
+}
+
+/** To somebody who has just typed the password; the log of changes keeps that it was shown. */
+export async function revealKey(visit: Visit): Promise<void> {
+  await requireFresh(visit);
+  merchantKeyOf(visit);
+  await visit.parts.store.database.write((tx) => note(visit, tx, 'key.reveal'));
+}
