@@ -87,6 +87,8 @@ const benches = {
   'memory-10k': async () => memory(10_000, { anonymous: 45, resident: 110 }),
   'memory-1M': async () => memory(1_000_000, { anonymous: 200 }),
   'new-block-1M': async () => (await import('./bench/new-block.mjs')).benchNewBlock,
+  'event-loop-block': async () => (await import('./bench/event-loop.mjs')).benchBlockStall,
+  'event-loop-files': async () => (await import('./bench/event-loop.mjs')).benchFileStalls,
   notify: async () => (await import('./bench/notify.mjs')).benchNotify,
 };
 

@@ -90,7 +90,7 @@ const show = (outcome) =>
   `processor ${outcome?.processorMs.toFixed(0)} ms`;
 
 /** @returns {Promise<Scene>} */
-async function prepare() {
+export async function prepare() {
   const account = accountKey('regtest');
   const chain = startHelper(new URL('block-server.mjs', import.meta.url), [
     ...[account, String(PAYMENTS)],
@@ -109,9 +109,11 @@ async function prepare() {
  * @param {Scene} scene
  * @param {string} name of the file
  * @param {Record<string, string>} env of paygate
+ * @param {(origin: string, apiKey: string, callbackUrl: string) => () => Promise<void>} [meanwhile] begins at
+ *   the block; what it answers ends it
  * @returns {Promise<Outcome>}
  */
-async function measure(context, { chain, port, callbackUrls }, name, env) {
+export async function measure(context, { chain, port, callbackUrls }, name, env, meanwhile) {
   await chain.ask({ move: 'empty' });
   const shop = await addStore(context, name, callbackUrls[0]);
   await addStores(shop.path, callbackUrls.slice(1));
@@ -129,12 +131,14 @@ async function measure(context, { chain, port, callbackUrls }, name, env) {
   await sleep(SETTLE_MS);
 
   const before = processorMs(paygate.pid);
+  const stop = meanwhile?.(paygate.origin, shop.apiKey, callbackUrls[0] ?? '');
   const { at } = await chain.ask({ move: 'block' });
   await until(() => count('confirming') === PAYMENTS);
   const provenMs = Date.now() - at;
   await until(() => owed.get() === 0);
   const deliveredMs = Date.now() - at;
   const usedMs = processorMs(paygate.pid) - before;
+  await stop?.();
   file.close();
   await paygate.end();
   return { provenMs, deliveredMs, processorMs: usedMs };

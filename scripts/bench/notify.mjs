@@ -20,7 +20,7 @@ import { atEnd } from './ending.mjs';
 import { addStore, serve, untilCaughtUp } from './paygate.mjs';
 import { median, pairedRatio } from './stats.mjs';
 
-const PAYMENTS = 16;
+const PAYMENTS = 42;
 /** Not counted: code that runs for the first time. */
 const WARM_UP_PAYMENTS = 2;
 const PAUSE_MS = { least: 1_200, more: 800 };

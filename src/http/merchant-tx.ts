@@ -69,8 +69,8 @@ const unknown = (): PaygateError =>
   new PaygateError('not_found', 'No payment is known yet; ask again in a moment');
 
 export function confirmationsOf({ headers }: Store, height: number | null): number {
-  const tip = headers.tip();
-  return height === null || tip === undefined ? 0 : Math.max(0, depthOf(height, tip.height));
+  const tipHeight = headers.tipHeight();
+  return height === null || tipHeight === undefined ? 0 : Math.max(0, depthOf(height, tipHeight));
 }
 
 /** The status of a payment that counts; what was dropped is worth nothing. */

@@ -1,0 +1,134 @@
+// Method: a shop asks for an address, waits for the answer, and asks again 5 ms later, for as long as something heavy is
+// under way in the same paygate; what counts is the p99 of its waits. `event-loop-block`: the full block of
+// full-block.mjs, until its last callback is marked. `event-loop-export` and `event-loop-backup`: a file with
+// 1,000,000 payments, while the dashboard sends all of them as CSV, and while `paygate backup` copies it.
+
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import SqliteDatabase from 'better-sqlite3';
+import { measure, prepare } from './full-block.mjs';
+import { launcher, serveArguments, startProgram } from './program.mjs';
+import { paidFile, TOKEN } from './sized.mjs';
+import { percentile } from './stats.mjs';
+
+const PAYMENTS = 1_000_000;
+const MOST_P99_MS = 25;
+const PAUSE_MS = 5;
+const ROUNDS = 3;
+/** Nobody listens there. */
+const NOBODY = 'tcp://127.0.0.1:1';
+
+/** @type {import('../bench.mjs').Bench} */
+export async function benchBlockStall(context) {
+  const scene = await prepare();
+  /** @type {number[]} */
+  const waitsMs = [];
+  for (let round = 0; round < ROUNDS; round += 1) {
+    await measure(context, scene, `event-loop-${round}`, {}, (origin, apiKey, callbackUrl) => {
+      const query = `match_callback=${encodeURIComponent(callbackUrl)}`;
+      return beginAsking(`${origin}/api/new_address?${query}`, apiKey, waitsMs);
+    });
+  }
+  return describe('event-loop-block', waitsMs, 'while 4,000 addresses confirm and are told');
+}
+
+/** @type {import('../bench.mjs').Bench} */
+export async function benchFileStalls(context) {
+  const { path } = await paidFile(context, PAYMENTS);
+  const apiKey = keyOf(path);
+  // Its mark says that it is no copy: then addresses are issued without asking the chain first.
+  await promisify(execFile)(launcher(context), ['restore', '--moved', '--db', path]);
+  const { port } = await startProgram(launcher(context), serveArguments(path, NOBODY));
+  const origin = `http://127.0.0.1:${port}`;
+
+  /** @param {() => Promise<unknown>} work */
+  async function during(work) {
+    /** @type {number[]} */
+    const waitsMs = [];
+    const stop = beginAsking(`${origin}/api/new_address`, apiKey, waitsMs);
+    await work();
+    await stop();
+    return waitsMs;
+  }
+
+  const exported = await during(() => exportAll(origin));
+  const copied = await during(() =>
+    promisify(execFile)(launcher(context), [
+      ...['backup', '--db', path, join(context.folder, 'copy.db')],
+    ]),
+  );
+  return [
+    describe('event-loop-export', exported, `while ${PAYMENTS} payments are exported as CSV`),
+    describe('event-loop-backup', copied, `while a file of ${PAYMENTS} payments is backed up`),
+  ];
+}
+
+/** @param {string} path */
+function keyOf(path) {
+  const sqlite = new SqliteDatabase(path, { readonly: true });
+  const key = sqlite.prepare('select secret from api_keys where secret is not null').pluck().get();
+  sqlite.close();
+  if (typeof key !== 'string') throw new Error(`${path}: there is no key`);
+  return key;
+}
+
+/** @param {string} origin */
+async function exportAll(origin) {
+  const cookie = `paygate-${new URL(origin).port}=${TOKEN}`;
+  const response = await fetch(`${origin}/dashboard/payments/export`, { headers: { cookie } });
+  if (response.status !== 200) throw new Error(`the export answered ${response.status}`);
+  let lines = -1;
+  for await (const chunk of /** @type {AsyncIterable<Uint8Array>} */ (response.body)) {
+    for (const byte of chunk) if (byte === 0x0a) lines += 1;
+  }
+  if (lines < PAYMENTS) throw new Error(`the export had ${lines} lines`);
+}
+
+/**
+ * @param {string} url
+ * @param {string} apiKey
+ * @param {number[]} waitsMs where they go
+ * @returns {() => Promise<void>} ends it
+ */
+function beginAsking(url, apiKey, waitsMs) {
+  let isOver = false;
+  async function ask() {
+    while (!isOver) {
+      const began = performance.now();
+      const response = await fetch(url, { headers: { authorization: `Bearer ${apiKey}` } });
+      await response.arrayBuffer();
+      if (response.status !== 200) throw new Error(`new_address answered ${response.status}`);
+      waitsMs.push(performance.now() - began);
+      await sleep(PAUSE_MS);
+    }
+  }
+  const asked = ask();
+  return () => {
+    isOver = true;
+    return asked;
+  };
+}
+
+/**
+ * @param {string} name
+ * @param {number[]} waitsMs
+ * @param {string} what
+ * @returns {import('./table.mjs').Row}
+ */
+function describe(name, waitsMs, what) {
+  const p99 = percentile(waitsMs, 0.99);
+  return {
+    name,
+    unit: 'ms',
+    ours: p99,
+    pairs: 1,
+    latencyMs: { p50: percentile(waitsMs, 0.5), p99 },
+    targets: [{ text: `p99 < ${MOST_P99_MS} ms`, met: p99 < MOST_P99_MS }],
+    notes: [
+      `${waitsMs.length} requests for an address, one after the other, ${what}; the slowest took ` +
+        `${Math.max(...waitsMs).toFixed(0)} ms.`,
+    ],
+  };
+}
