@@ -231,39 +231,13 @@ function createWriter(sqlite: Sqlite, options: DatabaseOptions): Writer {
   const begin = sqlite.prepare('BEGIN IMMEDIATE');
   const commit = sqlite.prepare('COMMIT');
   const rollback = sqlite.prepare('ROLLBACK');
-  const savepoint = sqlite.prepare('SAVEPOINT job');
-  const release = sqlite.prepare('RELEASE job');
-  const undo = sqlite.prepare('ROLLBACK TO job');
+  const runJob = createJobs(sqlite);
   let queue: Job[] = [];
   /** Done behind the others of their group, whose commit they share. */
   let losable: Job[] = [];
   let scheduled = false;
   /** How many of the last group raised a counter. */
   let raisers = 0;
-
-  function runJob(job: Job, raises: Raise[]): () => void {
-    const own: Raise[] = [];
-    const after: (() => void)[] = [];
-    savepoint.run();
-    try {
-      const result = job.work({
-        raise: (wallet, from, to) => own.push({ wallet, from, to }),
-        afterCommit: (run) => after.push(run),
-      });
-      release.run();
-      raises.push(...own);
-      return () => {
-        for (const run of after) run();
-        job.resolve(result);
-      };
-    } catch (error) {
-      // A full disk may have rolled the whole transaction back: then no savepoint is left.
-      if (!sqlite.inTransaction) throw error;
-      undo.run();
-      release.run();
-      return () => job.reject(error);
-    }
-  }
 
   function runGroup(jobs: readonly Job[]): void {
     raisers = 0;
@@ -320,6 +294,36 @@ function createWriter(sqlite: Sqlite, options: DatabaseOptions): Writer {
     async drain() {
       while (waiting() > 0) await new Promise((resolve) => setImmediate(resolve));
     },
+  };
+}
+
+/** Does a job in a savepoint of its own. @returns what its caller hears once it is committed */
+function createJobs(sqlite: Sqlite): (job: Job, raises: Raise[]) => () => void {
+  const savepoint = sqlite.prepare('SAVEPOINT job');
+  const release = sqlite.prepare('RELEASE job');
+  const undo = sqlite.prepare('ROLLBACK TO job');
+  return (job, raises) => {
+    const own: Raise[] = [];
+    const after: (() => void)[] = [];
+    savepoint.run();
+    try {
+      const result = job.work({
+        raise: (wallet, from, to) => own.push({ wallet, from, to }),
+        afterCommit: (run) => after.push(run),
+      });
+      release.run();
+      raises.push(...own);
+      return () => {
+        for (const run of after) run();
+        job.resolve(result);
+      };
+    } catch (error) {
+      // A full disk may have rolled the whole transaction back: then no savepoint is left.
+      if (!sqlite.inTransaction) throw error;
+      undo.run();
+      release.run();
+      return () => job.reject(error);
+    }
   };
 }
 
