@@ -52,12 +52,18 @@ Open this link, once and within ${linkMinutes} minutes, to set the password of t
 (\`paygate admin link\` prints another one.)
 `;
 
+/** How long a start may take until it has caught up with what was missed. */
+const startMs = 10_000;
+
 /**
- * From now on the heap grows in small steps and gives back what a burst has left: half the memory, for a tenth
- * more time in what makes many small objects (docs/benchmarks.md). Not before all is loaded: Node would
- * compile its own modules anew.
+ * While paygate starts, its heap grows in small steps, which leaves it half as large; after that it grows as it
+ * needs, for a burst of payments takes half the time then (docs/benchmarks.md). Not before all is loaded: Node
+ * would compile its own modules anew.
  */
-const stayLean = (): void => setFlagsFromString('--optimize-for-size');
+function startLean(world: World): void {
+  setFlagsFromString('--optimize-for-size');
+  world.after(startMs, () => setFlagsFromString('--no-optimize-for-size'));
+}
 
 async function createWorld({ logLevel, logFormat }: Config): Promise<World> {
   if (logFormat !== 'pretty') return createNodeWorld({ logLevel });
@@ -66,8 +72,8 @@ async function createWorld({ logLevel, logFormat }: Config): Promise<World> {
 }
 
 async function serve(config: Config): Promise<void> {
-  stayLean();
   const world = await createWorld(config);
+  startLean(world);
   const app = await buildApp(config, world, { onFatal: endAtOnce(world), releasedAt });
   const stopped = stopOnSignal(() => app.stop(), world);
   try {
