@@ -1,9 +1,10 @@
 #!/usr/bin/env node
-// `npm run bench [-- --only NAME] [-- --json]`: how fast paygate is, each number beside its floor, which
-// is what the library, the disk or the Electrum server costs alone, measured in the same run. Absolute
+// `npm run bench [-- --only NAME] [-- --json] [-- --write]`: how fast paygate is, each number beside its floor,
+// which is what the library, the disk or the Electrum server costs alone, measured in the same run. Absolute
 // numbers are those of this machine at this moment; the ratios are what can be compared. Progress goes to
-// standard error, the table (or JSON) to standard output, and that of a whole run to docs/benchmarks.md; the
-// exit code is 1 when a bench failed. A target that was missed is told in the table and fails nothing.
+// standard error, the table (or JSON) to standard output, and that of a whole run, or of any with --write, to
+// docs/benchmarks.md; the exit code is 1 when a bench failed. A target that was missed is told in the table and
+// fails nothing.
 
 import { execFile } from 'node:child_process';
 import { availableParallelism, cpus } from 'node:os';
@@ -117,6 +118,7 @@ function readArguments() {
     options: {
       only: { type: 'string', multiple: true, default: [] },
       json: { type: 'boolean', default: false },
+      write: { type: 'boolean', default: false },
     },
   });
   const names = Object.keys(benches);
@@ -124,8 +126,9 @@ function readArguments() {
   if (unknown !== undefined) {
     throw new Error(`there is no bench "${unknown}", but ${names.join(', ')}`);
   }
-  const whole = values.only.length === 0;
-  return { json: values.json, whole, chosen: whole ? names : values.only };
+  const { json, only } = values;
+  const whole = only.length === 0;
+  return { json, write: values.write || whole, chosen: whole ? names : only };
 }
 
 /**
@@ -155,7 +158,7 @@ async function main() {
   if (Number.parseInt(process.versions.node, 10) < LEAST_NODE) {
     throw new Error(`this is Node ${process.versions.node}; start it as: npm run bench`);
   }
-  const { json, whole, chosen } = readArguments();
+  const { json, write, chosen } = readArguments();
   const { folder, fileSystem } = chooseFolder(checkout);
   progress('building paygate…');
   await promisify(execFile)(process.execPath, ['build.mjs'], { cwd: checkout });
@@ -168,7 +171,7 @@ async function main() {
     fileSystem,
   };
   process.stdout.write(json ? asJson(machine, rows) : asText(machine, rows));
-  if (whole && process.exitCode !== 1) writeResults(checkout, machine, rows);
+  if (write && process.exitCode !== 1) writeResults(checkout, machine, rows);
 }
 
 /** An interrupted run leaves no node, no server and no folder behind. */
