@@ -49,7 +49,9 @@ export async function benchCommits(context) {
     ours: database / commits,
     pairs: commits,
     beside: [{ name: 'sidecar, a commit', value: mark / commits, ratio: database / mark }],
-    targets: [{ text: '1.0 of the database a commit', met: database === commits }],
+    targets: [
+      { text: '1.0 of the database a commit', met: Math.abs(database / commits - 1) < 0.01 },
+    ],
     notes: [
       `${commits} commits: ${describe(alone)} one after the other, ${describe(together)} on ` +
         `${CONNECTIONS} connections. Some commits derive ahead and do not touch the sidecar.`,
