@@ -1,13 +1,14 @@
 // Addresses of the wallets' external branches: derived ahead, issued once, never recycled.
 // Every rise of a wallet's counter goes through `advance`, which announces it to the mark.
 
-import { and, count, desc, eq, gte, lt, max, type SQL, sql } from 'drizzle-orm';
+import { and, count, desc, eq, gte, lt, max, sql } from 'drizzle-orm';
 import type { Scripthash } from '../bitcoin/ids.ts';
 import { type DerivedAddress, deriveAddress, type WalletKey } from '../bitcoin/keychain.ts';
 import { markName } from '../domain/allocation.ts';
 import { PaygateError } from '../errors.ts';
 import type { Catalog, WalletRow } from './catalog.ts';
 import type { Orm } from './database.ts';
+import { given } from './given.ts';
 import { type AddressOrigin, addresses, stores, wallets } from './schema.ts';
 import { createWatchedPages, type WatchedPages } from './watched.ts';
 import type { Tx } from './writer.ts';
@@ -194,18 +195,11 @@ const readersOf = (statements: Statements) =>
   }) satisfies Partial<Addresses>;
 
 function prepare(orm: Orm) {
-  const inWallet = eq(addresses.walletId, sql.placeholder('walletId'));
   return {
     atIndex: orm
       .select()
       .from(addresses)
-      .where(
-        and(
-          inWallet,
-          eq(addresses.branch, external),
-          eq(addresses.derivationIndex, sql.placeholder('index')),
-        ),
-      )
+      .where(and(onBranch(), eq(addresses.derivationIndex, sql.placeholder('index'))))
       .prepare(),
     byId: orm.select().from(addresses).where(rowId()).prepare(),
     byScripthash: orm
@@ -216,12 +210,12 @@ function prepare(orm: Orm) {
     lastIndex: orm
       .select({ last: max(addresses.derivationIndex) })
       .from(addresses)
-      .where(and(inWallet, eq(addresses.branch, external)))
+      .where(onBranch())
       .prepare(),
     firstUsed: orm
       .select({ id: addresses.id })
       .from(addresses)
-      .where(and(inWallet, sql`${addresses.origin} in ('issued', 'skipped')`))
+      .where(and(ofWallet(), sql`${addresses.origin} in ('issued', 'skipped')`))
       .limit(1)
       .prepare(),
     countIssued: orm
@@ -232,12 +226,12 @@ function prepare(orm: Orm) {
     insert: orm
       .insert(addresses)
       .values({
-        walletId: value('walletId'),
+        walletId: given('walletId'),
         branch: external,
-        derivationIndex: value('index'),
-        address: value('address'),
-        script: value('script'),
-        scripthash: value('scripthash'),
+        derivationIndex: given('index'),
+        address: given('address'),
+        script: given('script'),
+        scripthash: given('scripthash'),
         origin: 'ahead',
       })
       // A request may have needed the index before what was derived in advance came here.
@@ -250,7 +244,7 @@ function prepare(orm: Orm) {
       .from(addresses)
       .where(
         and(
-          inWallet,
+          ofWallet(),
           eq(addresses.origin, 'ahead'),
           gte(addresses.derivationIndex, sql.placeholder('from')),
           lt(addresses.derivationIndex, sql.placeholder('until')),
@@ -263,7 +257,7 @@ function prepare(orm: Orm) {
     skip: orm.update(addresses).set(takenAs('skipped')).where(rowId()).prepare(),
     setNextIndex: orm
       .update(wallets)
-      .set({ nextIndex: sql`${sql.placeholder('nextIndex')}` })
+      .set({ nextIndex: given('nextIndex') })
       .where(eq(wallets.id, sql.placeholder('walletId')))
       .prepare(),
   };
@@ -278,8 +272,7 @@ const prepareNewest = (orm: Orm) =>
     .from(addresses)
     .where(
       and(
-        eq(addresses.walletId, sql.placeholder('walletId')),
-        eq(addresses.branch, external),
+        onBranch(),
         sql`${addresses.derivationIndex} < (select ${wallets.nextIndex} from ${wallets}
             where ${wallets.id} = ${sql.placeholder('walletId')})`,
       ),
@@ -317,14 +310,17 @@ function prepareGaps(orm: Orm) {
   };
 }
 
-const value = (name: string): SQL => sql`${sql.placeholder(name)}`;
+const ofWallet = () => eq(addresses.walletId, sql.placeholder('walletId'));
+
+/** On its external branch. */
+const onBranch = () => and(ofWallet(), eq(addresses.branch, external));
 
 const rowId = () => eq(addresses.id, sql.placeholder('id'));
 
 const takenAs = (origin: AddressOrigin) => ({
   origin,
-  storeId: sql`${sql.placeholder('storeId')}`,
-  issuedAt: sql`${sql.placeholder('now')}`,
+  storeId: given('storeId'),
+  issuedAt: given('now'),
 });
 
 const issuedOf = (row: AddressRow): Issued => ({

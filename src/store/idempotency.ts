@@ -1,7 +1,8 @@
 // The shops' idempotency keys: which address a request with this key was answered with (wire §2).
 
-import { and, eq, lte, type SQL, sql } from 'drizzle-orm';
+import { and, eq, lte, sql } from 'drizzle-orm';
 import type { Orm } from './database.ts';
+import { given } from './given.ts';
 import { idempotencyKeys } from './schema.ts';
 import type { Tx } from './writer.ts';
 
@@ -26,8 +27,6 @@ export function createIdempotency(orm: Orm): Idempotency {
   };
 }
 
-const value = (name: string): SQL => sql`${sql.placeholder(name)}`;
-
 const prepare = (orm: Orm) => ({
   find: orm
     .select({ addressId: idempotencyKeys.addressId })
@@ -36,7 +35,7 @@ const prepare = (orm: Orm) => ({
       and(
         eq(idempotencyKeys.storeId, sql.placeholder('storeId')),
         eq(idempotencyKeys.key, sql.placeholder('key')),
-        sql`${idempotencyKeys.createdAt} > ${value('since')}`,
+        sql`${idempotencyKeys.createdAt} > ${given('since')}`,
       ),
     )
     .prepare(),
@@ -47,10 +46,10 @@ const prepare = (orm: Orm) => ({
   insert: orm
     .insert(idempotencyKeys)
     .values({
-      storeId: value('storeId'),
-      key: value('key'),
-      addressId: value('addressId'),
-      createdAt: value('now'),
+      storeId: given('storeId'),
+      key: given('key'),
+      addressId: given('addressId'),
+      createdAt: given('now'),
     })
     .prepare(),
 });

@@ -1,7 +1,8 @@
 // The ledger's statements, prepared once. What they mean stands in ledger.ts.
 
-import { and, asc, count, eq, min, type SQL, sql } from 'drizzle-orm';
+import { and, asc, count, eq, min, sql } from 'drizzle-orm';
 import type { Orm } from './database.ts';
+import { given } from './given.ts';
 import { addresses, headers, payments, stores, transactions } from './schema.ts';
 
 export type PaymentRow = typeof payments.$inferSelect;
@@ -18,8 +19,6 @@ export const counted = (row?: { count: number; firstAt: number | null }): Counte
   firstAt: row?.firstAt ?? undefined,
 });
 
-const value = (name: string): SQL => sql`${sql.placeholder(name)}`;
-
 export const prepareLedger = (orm: Orm) => ({
   ...preparePayments(orm),
   ...preparePaymentCounts(orm),
@@ -29,12 +28,12 @@ export const prepareLedger = (orm: Orm) => ({
 
 function preparePayments(orm: Orm) {
   const place = {
-    state: value('state'),
-    height: value('height'),
-    blockHash: value('blockHash'),
-    status: value('status'),
-    cycle: value('cycle'),
-    changedAt: value('now'),
+    state: given('state'),
+    height: given('height'),
+    blockHash: given('blockHash'),
+    status: given('status'),
+    cycle: given('cycle'),
+    changedAt: given('now'),
   };
   const ofAddress = eq(payments.addressId, sql.placeholder('addressId'));
   return {
@@ -48,13 +47,13 @@ function preparePayments(orm: Orm) {
       .insert(payments)
       .values({
         ...place,
-        addressId: value('addressId'),
-        txid: value('txid'),
-        valueSat: value('valueSat'),
-        coinbase: value('coinbase'),
-        signalsRbf: value('signalsRbf'),
-        currency: value('currency'),
-        firstSeenAt: value('now'),
+        addressId: given('addressId'),
+        txid: given('txid'),
+        valueSat: given('valueSat'),
+        coinbase: given('coinbase'),
+        signalsRbf: given('signalsRbf'),
+        currency: given('currency'),
+        firstSeenAt: given('now'),
       })
       .returning({ id: payments.id })
       .prepare(),
@@ -66,7 +65,7 @@ function preparePayments(orm: Orm) {
       .prepare(),
     setReplacedBy: orm
       .update(payments)
-      .set({ replacedBy: value('replacedBy') })
+      .set({ replacedBy: given('replacedBy') })
       .where(eq(payments.id, sql.placeholder('id')))
       .prepare(),
     maturing: orm
@@ -83,7 +82,7 @@ function preparePayments(orm: Orm) {
       .innerJoin(addresses, eq(addresses.id, payments.addressId))
       .leftJoin(stores, eq(stores.id, addresses.storeId))
       .where(
-        sql`${payments.id} in (select value from json_each(${value('ids')}))
+        sql`${payments.id} in (select value from json_each(${given('ids')}))
           and ${payments.state} in ('confirming', 'confirmed')`,
       )
       .prepare(),
@@ -125,12 +124,12 @@ function prepareAddresses(orm: Orm) {
   return {
     setStatus: orm
       .update(addresses)
-      .set({ statusHash: value('statusHash') })
+      .set({ statusHash: given('statusHash') })
       .where(eq(addresses.id, sql.placeholder('id')))
       .prepare(),
     setForeign: orm
       .update(addresses)
-      .set({ origin: 'foreign', statusHash: value('statusHash') })
+      .set({ origin: 'foreign', statusHash: given('statusHash') })
       .where(eq(addresses.id, sql.placeholder('id')))
       .prepare(),
     storeById: orm
@@ -148,17 +147,17 @@ function prepareTransactions(orm: Orm) {
     keepRaw: orm
       .insert(transactions)
       .values({
-        txid: value('txid'),
-        raw: value('raw'),
-        firstSeenAt: value('now'),
-        broadcastAt: value('now'),
+        txid: given('txid'),
+        raw: given('raw'),
+        firstSeenAt: given('now'),
+        broadcastAt: given('now'),
       })
       .onConflictDoNothing()
       .prepare(),
     forgetRaw: orm.delete(transactions).where(byTxid).prepare(),
     setBroadcast: orm
       .update(transactions)
-      .set({ broadcastAt: value('now') })
+      .set({ broadcastAt: given('now') })
       .where(byTxid)
       .prepare(),
     toBroadcast: orm
@@ -166,8 +165,8 @@ function prepareTransactions(orm: Orm) {
       .from(transactions)
       .innerJoin(payments, eq(payments.txid, transactions.txid))
       .where(
-        sql`${transactions.broadcastAt} < ${value('broadcastBefore')}
-          and ${transactions.firstSeenAt} > ${value('seenAfter')}
+        sql`${transactions.broadcastAt} < ${given('broadcastBefore')}
+          and ${transactions.firstSeenAt} > ${given('seenAfter')}
           and ${payments.state} = 'unconfirmed'`,
       )
       .limit(sql.placeholder('limit'))

@@ -2,9 +2,8 @@
 
 import { asc, eq, min, type SQL, sql } from 'drizzle-orm';
 import type { Orm } from './database.ts';
+import { given } from './given.ts';
 import { attempts, callbacks, stores } from './schema.ts';
-
-const given = (name: string): SQL => sql`${sql.placeholder(name)}`;
 
 // SQLite uses a partial index only where the condition stands as in the index, not as a parameter.
 export const isOwed = sql`${callbacks.state} = 'owed'`;
