@@ -11,6 +11,7 @@ import {
 import { scanGap } from './domain/allocation.ts';
 import { type Proxies, parseProxyNetwork } from './domain/client-address.ts';
 import {
+  type FrontOptions,
   httpsEverywhere,
   type Listen,
   letsEncrypt,
@@ -51,20 +52,8 @@ export type LogFormat = (typeof logFormats)[number];
 export const priceModes = ['on', 'off', 'own'] as const;
 export type PriceMode = (typeof priceModes)[number];
 
-export interface Config {
+export interface Config extends FrontOptions {
   readonly db: string;
-  readonly listen: Listen;
-  /** Plain HTTP may leave this machine. */
-  readonly plainHttp?: boolean | undefined;
-  /** HTTPS with a certificate of the operator's. */
-  readonly tlsCert?: string | undefined;
-  readonly tlsKey?: string | undefined;
-  /** HTTPS with certificates that an authority gives for this name (ACME). */
-  readonly domain?: string | undefined;
-  readonly acmeEmail?: string | undefined;
-  readonly acmeDirectory?: string | undefined;
-  readonly acmeCa?: string | undefined;
-  readonly listenHttp?: Listen | undefined;
   /** Undefined: what the file says, or mainnet for a new file. */
   readonly network: NetworkName | undefined;
   /** Undefined: the file's own, or the built-in one for a new file. */
@@ -77,8 +66,6 @@ export interface Config {
   readonly electrumInFlight?: number | undefined;
   /** Satoshi: above it the depth of a block's tree is proven as well. */
   readonly proveDepthAbove: number;
-  /** How the outside reaches us; undefined until the merchant says so. */
-  readonly publicUrl: string | undefined;
   /** Whose `X-Forwarded-For` is believed. */
   readonly trustedProxy: Proxies;
   /** What the merchant's own wallet is set to: after so many unpaid addresses it stops looking. */

@@ -13,13 +13,17 @@ export interface Listen {
 export interface FrontOptions {
   readonly listen: Listen;
   readonly listenHttp?: Listen | undefined;
+  /** Plain HTTP may leave this machine. */
   readonly plainHttp?: boolean | undefined;
+  /** HTTPS with a certificate of the operator's. */
   readonly tlsCert?: string | undefined;
   readonly tlsKey?: string | undefined;
+  /** HTTPS with certificates that an authority gives for this name (ACME). */
   readonly domain?: string | undefined;
   readonly acmeEmail?: string | undefined;
   readonly acmeDirectory?: string | undefined;
   readonly acmeCa?: string | undefined;
+  /** How the outside reaches us; undefined until the merchant says so. */
   readonly publicUrl: string | undefined;
 }
 

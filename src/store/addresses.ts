@@ -1,7 +1,7 @@
 // Addresses of the wallets' external branches: derived ahead, issued once, never recycled.
 // Every rise of a wallet's counter goes through `advance`, which announces it to the mark.
 
-import { and, count, desc, eq, gte, lt, max, sql } from 'drizzle-orm';
+import { and, desc, eq, gte, lt, max, sql } from 'drizzle-orm';
 import type { Scripthash } from '../bitcoin/ids.ts';
 import { type DerivedAddress, deriveAddress, type WalletKey } from '../bitcoin/keychain.ts';
 import { markName } from '../domain/allocation.ts';
@@ -68,7 +68,6 @@ export interface Addresses extends WatchedPages {
   /** Whether an index of the wallet was ever given out. */
   isUsed(walletId: number): boolean;
   byScripthash(scripthash: Scripthash): AddressRow | undefined;
-  countIssued(): number;
 }
 
 /** The branch that BIP44 gives to addresses which are shown to others. */
@@ -191,7 +190,6 @@ const readersOf = (statements: Statements) =>
       statements.ahead.all({ walletId, from, until }).map(({ scripthash }) => scripthash),
     isUsed: (walletId) => statements.firstUsed.get({ walletId }) !== undefined,
     byScripthash: (scripthash) => statements.byScripthash.get({ scripthash }),
-    countIssued: () => statements.countIssued.get()?.count ?? 0,
   }) satisfies Partial<Addresses>;
 
 function prepare(orm: Orm) {
@@ -217,11 +215,6 @@ function prepare(orm: Orm) {
       .from(addresses)
       .where(and(ofWallet(), sql`${addresses.origin} in ('issued', 'skipped')`))
       .limit(1)
-      .prepare(),
-    countIssued: orm
-      .select({ count: count() })
-      .from(addresses)
-      .where(eq(addresses.origin, 'issued'))
       .prepare(),
     insert: orm
       .insert(addresses)

@@ -4,6 +4,7 @@ import { request } from 'node:http';
 import { connect } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import { formatApiKey } from '../../src/domain/api-key.ts';
+import { countIssued } from '../support/files.ts';
 import { closeHouses, type House, openHouse, type Reply, untilReady } from '../support/house.ts';
 
 afterEach(closeHouses);
@@ -104,7 +105,7 @@ test.each(['PUT', 'DELETE', 'PATCH'])('%s is not a way to ask', async (method) =
 test('HEAD burns no address', async () => {
   const house = await openReady();
   expect((await house.ask('/api/new_address', { method: 'HEAD' })).status).toBe(405);
-  const issued = await house.withStore(async ({ addresses }) => addresses.countIssued());
+  const issued = await house.withStore(async ({ database }) => countIssued(database));
   expect(issued).toBe(0);
 });
 

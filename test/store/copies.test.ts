@@ -18,7 +18,14 @@ import { deriveAddress } from '../../src/bitcoin/keychain.ts';
 import { blindSkip } from '../../src/domain/allocation.ts';
 import { SimulatedChain } from '../../src/sandbox/chain.ts';
 import { type Highwater, markPath, openHighwater } from '../../src/store/highwater.ts';
-import { cleanUp, connectionOf, look, tempFolder, whenOver } from '../support/files.ts';
+import {
+  cleanUp,
+  connectionOf,
+  countIssued,
+  look,
+  tempFolder,
+  whenOver,
+} from '../support/files.ts';
 import { goOn, run, startCopy, stoppedAfter } from '../support/running.ts';
 import { accountKey, markOf, now, openTestStore } from '../support/store.ts';
 
@@ -81,7 +88,7 @@ describe('the same file', () => {
       expect(each).toMatchObject({ reason: { code: 'unavailable', retryAfterSeconds: 30 } });
     }
     expect(store.catalog.wallet(1).nextIndex).toBe(2);
-    expect(store.addresses.countIssued()).toBe(2);
+    expect(countIssued(store.database)).toBe(2);
     rmSync(dirname(markPath(path)));
     expect((await store.issue()).derivationIndex).toBe(2);
     mark.close();

@@ -52,6 +52,13 @@ export function look(path: string, options: SqliteDatabase.Options = {}): Sqlite
 export const connectionOf = ({ orm }: Pick<Database, 'orm'>): Sqlite =>
   (orm as unknown as { $client: Sqlite }).$client;
 
+/** How many addresses were given out. */
+export const countIssued = (database: Pick<Database, 'orm'>): unknown =>
+  connectionOf(database)
+    .prepare("select count(*) from addresses where origin = 'issued'")
+    .pluck()
+    .get();
+
 export const pragma = (sqlite: Sqlite, name: string): unknown =>
   sqlite.pragma(name, { simple: true });
 
