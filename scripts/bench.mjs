@@ -97,7 +97,7 @@ const benches = {
 const endpoint = async (path) => (await import('./bench/endpoint.mjs')).benchEndpoint(path);
 
 /** @param {string} path */
-const page = async (path) => (await import('./bench/page.mjs')).benchPage(path);
+const page = async (path) => (await import('./bench/pages.mjs')).benchPage(path);
 
 /** @param {number} addresses */
 const listening = async (addresses) =>
