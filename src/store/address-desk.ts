@@ -2,7 +2,7 @@
 
 import { and, desc, eq, getTableColumns, sql } from 'drizzle-orm';
 import { PaygateError } from '../errors.ts';
-import type { Orm } from './database.ts';
+import type { Orm } from './orm.ts';
 import { addresses, stores, wallets } from './schema.ts';
 
 export interface AddressFilter {

@@ -7,8 +7,8 @@ import { type DerivedAddress, deriveAddress, type WalletKey } from '../bitcoin/k
 import { markName } from '../domain/allocation.ts';
 import { PaygateError } from '../errors.ts';
 import type { Catalog, WalletRow } from './catalog.ts';
-import type { Orm } from './database.ts';
 import { given } from './given.ts';
+import type { Orm } from './orm.ts';
 import { type AddressOrigin, addresses, stores, wallets } from './schema.ts';
 import { createWatchedPages, type WatchedPages } from './watched.ts';
 import type { Tx } from './writer.ts';

@@ -3,7 +3,7 @@
 
 import { createHash } from 'node:crypto';
 import { and, desc, eq, gt, lte, ne, or } from 'drizzle-orm';
-import type { Orm } from './database.ts';
+import type { Orm } from './orm.ts';
 import { admin, adminLinks, sessions } from './schema.ts';
 import type { Tx } from './writer.ts';
 

@@ -1,7 +1,7 @@
 // What was changed through the API, by which key, or in the dashboard, and when. It is only ever added to.
 
 import { desc, lt } from 'drizzle-orm';
-import type { Orm } from './database.ts';
+import type { Orm } from './orm.ts';
 import { audit } from './schema.ts';
 import type { Tx } from './writer.ts';
 

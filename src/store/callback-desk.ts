@@ -4,7 +4,7 @@
 import { and, asc, eq, getTableColumns, type SQL, sql } from 'drizzle-orm';
 import type { Outcome } from '../domain/retry.ts';
 import { PaygateError } from '../errors.ts';
-import type { Orm } from './database.ts';
+import type { Orm } from './orm.ts';
 import { isExhausted, isOwed } from './outbox-statements.ts';
 import { addresses, attempts, type CallbackState, callbacks, payments, stores } from './schema.ts';
 import type { Tx } from './writer.ts';

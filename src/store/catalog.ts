@@ -8,7 +8,7 @@ import { parseWalletKey, type WalletKey } from '../bitcoin/keychain.ts';
 import { type NetworkName, parseNetworkName } from '../bitcoin/network.ts';
 import { apiKeyHash, formatApiKey } from '../domain/api-key.ts';
 import { PaygateError } from '../errors.ts';
-import type { Orm } from './database.ts';
+import type { Orm } from './orm.ts';
 import { apiKeys, settings, stores, wallets } from './schema.ts';
 import type { Tx } from './writer.ts';
 

@@ -3,7 +3,6 @@
 
 import { linkSync, mkdtempSync, rmSync, statfsSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { type BetterSQLite3Database, drizzle } from 'drizzle-orm/better-sqlite3';
 import { PaygateError, reasonOf } from '../errors.ts';
 import { keepBeforeUpdate, type Pace, writeBackup } from './backup.ts';
 import { ownAs } from './disk.ts';
@@ -11,7 +10,7 @@ import { openSqlite, type Sqlite } from './driver.ts';
 import { applicationId, inspectFile } from './file.ts';
 import { migrate } from './migrate.ts';
 import { migrations } from './migrations.ts';
-import * as schema from './schema.ts';
+import { type Orm, ormOf } from './orm.ts';
 import {
   isLostSync,
   sqliteCode,
@@ -21,8 +20,6 @@ import {
   type WriterOptions,
   writeFailure,
 } from './writer.ts';
-
-export type Orm = BetterSQLite3Database<typeof schema>;
 
 export interface DatabaseOptions extends WriterOptions {
   readonly path: string;
@@ -146,7 +143,7 @@ function wrap(sqlite: Sqlite, options: DatabaseOptions): Database {
   let seenVersion = dataVersion(sqlite);
   return {
     path: options.path,
-    orm: drizzle(sqlite, { schema }),
+    orm: ormOf(sqlite),
     write: (work, worth) => writer.write(work, worth),
     queued: () => writer.queued(),
     changedElsewhere() {

@@ -15,7 +15,7 @@ import {
 import type { ChainHeader, ChainView } from '../domain/chain.ts';
 import { PaygateError } from '../errors.ts';
 import type { Catalog } from './catalog.ts';
-import type { Orm } from './database.ts';
+import type { Orm } from './orm.ts';
 import { headers } from './schema.ts';
 import type { Tx } from './writer.ts';
 

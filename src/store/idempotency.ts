@@ -1,8 +1,8 @@
 // The shops' idempotency keys: which address a request with this key was answered with (wire §2).
 
 import { and, eq, lte, sql } from 'drizzle-orm';
-import type { Orm } from './database.ts';
 import { given } from './given.ts';
+import type { Orm } from './orm.ts';
 import { idempotencyKeys } from './schema.ts';
 import type { Tx } from './writer.ts';
 

@@ -6,7 +6,7 @@ import { apiKeyHash, formatApiKey } from '../domain/api-key.ts';
 import type { KeyScope } from '../domain/scope.ts';
 import { PaygateError } from '../errors.ts';
 import type { Catalog } from './catalog.ts';
-import type { Orm } from './database.ts';
+import type { Orm } from './orm.ts';
 import { apiKeys } from './schema.ts';
 import type { Tx } from './writer.ts';
 

@@ -1,8 +1,8 @@
 // The ledger's statements, prepared once. What they mean stands in ledger.ts.
 
 import { and, asc, count, eq, min, sql } from 'drizzle-orm';
-import type { Orm } from './database.ts';
 import { given } from './given.ts';
+import type { Orm } from './orm.ts';
 import { addresses, headers, payments, stores, transactions } from './schema.ts';
 
 export type PaymentRow = typeof payments.$inferSelect;

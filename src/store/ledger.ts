@@ -25,7 +25,6 @@ import {
 import { type Policy, readBands, requiredFor } from '../domain/policy.ts';
 import type { Addresses, AddressRow } from './addresses.ts';
 import type { Catalog, StoreRow } from './catalog.ts';
-import type { Orm } from './database.ts';
 import type { Headers } from './headers.ts';
 import { readHold } from './hold.ts';
 import {
@@ -35,6 +34,7 @@ import {
   type PaymentRow,
   prepareLedger,
 } from './ledger-statements.ts';
+import type { Orm } from './orm.ts';
 import type { Outbox } from './outbox.ts';
 import type { AddressOrigin } from './schema.ts';
 import type { Tx } from './writer.ts';

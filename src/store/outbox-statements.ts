@@ -1,8 +1,8 @@
 // The SQL of the outbox, prepared once. What a statement costs never depends on what was delivered.
 
 import { asc, eq, min, type SQL, sql } from 'drizzle-orm';
-import type { Orm } from './database.ts';
 import { given } from './given.ts';
+import type { Orm } from './orm.ts';
 import { attempts, callbacks, stores } from './schema.ts';
 
 // SQLite uses a partial index only where the condition stands as in the index, not as a parameter.

@@ -6,7 +6,7 @@ import { and, asc, desc, eq, getTableColumns, lt, type SQL, sql } from 'drizzle-
 import type { Scripthash, Txid } from '../bitcoin/ids.ts';
 import type { PaymentState } from '../domain/payment.ts';
 import { PaygateError } from '../errors.ts';
-import type { Orm } from './database.ts';
+import type { Orm } from './orm.ts';
 import { addresses, callbacks, payments, stores } from './schema.ts';
 
 export interface PaymentFilter {

@@ -2,7 +2,7 @@
 // it is known. A payment of a store without a currency waits for none.
 
 import { sql } from 'drizzle-orm';
-import type { Orm } from './database.ts';
+import type { Orm } from './orm.ts';
 import { payments } from './schema.ts';
 import type { Tx } from './writer.ts';
 

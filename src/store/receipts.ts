@@ -3,7 +3,7 @@
 
 import { and, desc, eq, getTableColumns, type SQL, sql } from 'drizzle-orm';
 import type { Scripthash, Txid } from '../bitcoin/ids.ts';
-import type { Orm } from './database.ts';
+import type { Orm } from './orm.ts';
 import { addresses, payments } from './schema.ts';
 
 /** A payment with its address, and the store that the address was issued to. */

@@ -5,7 +5,7 @@ import { and, count, desc, eq, gt, lt, max, type SQL, sql } from 'drizzle-orm';
 import type { Scripthash } from '../bitcoin/ids.ts';
 import { furthestWatched } from '../domain/allocation.ts';
 import type { StatusHash } from '../domain/history.ts';
-import type { Orm } from './database.ts';
+import type { Orm } from './orm.ts';
 import { addresses, payments, wallets } from './schema.ts';
 
 export interface Watched {

@@ -4,6 +4,7 @@
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { apiKeyHash, readApiKey } from '../../src/domain/api-key.ts';
+import { apiKeys } from '../../src/store/schema.ts';
 import { startChild } from '../support/child.ts';
 import { cleanUp, tempFolder } from '../support/files.ts';
 import { accountKey, openTestStore } from '../support/store.ts';
@@ -43,7 +44,7 @@ test('a key of one store is shown once, listed without its text, and revoked', a
   expect(answer).toMatchObject({ store_id: 1, scope: 'read' });
   expect(readApiKey(answer.api_key)).toBe(answer.api_key);
   const store = await openTestStore({ path });
-  const rows = store.database.orm.query.apiKeys.findMany().sync();
+  const rows = store.database.orm.select().from(apiKeys).all();
   expect(rows[1]?.secret).toBeNull();
   expect(rows[1]?.hash).toEqual(Buffer.from(apiKeyHash(answer.api_key)));
   const { answer: listed } = await run(path, 'key', 'list');
