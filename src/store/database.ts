@@ -11,6 +11,7 @@ import { applicationId, inspectFile } from './file.ts';
 import { migrate } from './migrate.ts';
 import { migrations } from './migrations.ts';
 import { type Orm, ormOf } from './orm.ts';
+import { Snapshot } from './snapshot.ts';
 import {
   isLostSync,
   sqliteCode,
@@ -138,23 +139,34 @@ export function openFailure(path: string, error: unknown): unknown {
 }
 
 function wrap(sqlite: Sqlite, options: DatabaseOptions): Database {
-  const writer = new Writer(sqlite, options);
+  const snapshot = new Snapshot(sqlite);
+  const writer = new Writer(sqlite, snapshot, options);
   const totalChanges = sqlite.prepare('SELECT total_changes()').pluck();
   let seenVersion = dataVersion(sqlite);
   return {
     path: options.path,
-    orm: ormOf(sqlite),
+    orm: ormOf(sqlite, snapshot),
     write: (work, worth) => writer.write(work, worth),
     queued: () => writer.queued(),
     changedElsewhere() {
+      snapshot.end();
       const version = dataVersion(sqlite);
       const changed = version !== seenVersion;
       seenVersion = version;
       return changed;
     },
-    checkpoint: () => checkpoint(sqlite, options),
-    changes: () => `${totalChanges.get()} ${dataVersion(sqlite)}`,
-    backup: (target, pace) => writeBackup(sqlite, target, pace),
+    checkpoint() {
+      snapshot.end();
+      return checkpoint(sqlite, options);
+    },
+    changes() {
+      snapshot.end();
+      return `${totalChanges.get()} ${dataVersion(sqlite)}`;
+    },
+    backup(target, pace) {
+      snapshot.end();
+      return writeBackup(sqlite, target, pace);
+    },
     bytes: () => statSync(options.path).size,
     walBytes: () => statSync(`${options.path}-wal`, { throwIfNoEntry: false })?.size ?? 0,
     freeBytes() {
@@ -163,6 +175,7 @@ function wrap(sqlite: Sqlite, options: DatabaseOptions): Database {
     },
     async close() {
       await writer.drain();
+      snapshot.end();
       sqlite.close();
     },
   };

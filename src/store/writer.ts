@@ -6,6 +6,7 @@ import SqliteDatabase from 'better-sqlite3';
 import type { Raise } from '../domain/allocation.ts';
 import { PaygateError } from '../errors.ts';
 import type { Sqlite } from './driver.ts';
+import type { Snapshot } from './snapshot.ts';
 
 /** Proof of being inside `write`, and the place where a counter's raise is announced. */
 export interface Tx {
@@ -47,6 +48,7 @@ const quietTurns = 200;
 /** One for each connection that writes. */
 export class Writer {
   readonly #sqlite: Sqlite;
+  readonly #snapshot: Snapshot;
   readonly #options: WriterOptions;
   readonly #statements: ReturnType<typeof prepare>;
   #queue: Job[] = [];
@@ -55,8 +57,9 @@ export class Writer {
   /** How many of the last group raised a counter. */
   #raisers = 0;
 
-  constructor(sqlite: Sqlite, options: WriterOptions) {
+  constructor(sqlite: Sqlite, snapshot: Snapshot, options: WriterOptions) {
     this.#sqlite = sqlite;
+    this.#snapshot = snapshot;
     this.#options = options;
     this.#statements = prepare(sqlite);
   }
@@ -96,6 +99,7 @@ export class Writer {
     this.#losable = [];
     this.#scheduled = this.#queue.length > 0;
     if (this.#scheduled) setImmediate(() => this.#gather(0, 0));
+    this.#snapshot.end();
     atWorth(this.#sqlite, jobs, () => this.#runGroup(jobs));
   }
 

@@ -1,6 +1,7 @@
 // What the connection promises: pragmas, locks, and when the main file changes.
 
 import { copyFileSync, existsSync, readFileSync, statSync } from 'node:fs';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type Database, openDatabase } from '../../src/store/database.ts';
 import { applicationId } from '../../src/store/file.ts';
@@ -254,7 +255,46 @@ describe('beside another process', () => {
     other.exec(`BEGIN IMMEDIATE; INSERT INTO settings VALUES ('b', '')`);
     expect(database.orm.select().from(settings).all()).toMatchObject([{ name: 'a' }]);
     other.exec('COMMIT');
+    await nextTurn();
     expect(database.orm.select().from(settings).all()).toHaveLength(2);
+  });
+
+  it('sees one state of the file throughout a turn of the event loop, and its own writes at once', async () => {
+    const database = open();
+    await put(database, 'a');
+    const other = look(database.path);
+    const names = () =>
+      database.orm
+        .select()
+        .from(settings)
+        .all()
+        .map(({ name }) => name);
+    expect(names()).toEqual(['a']);
+    other.exec(`INSERT INTO settings VALUES ('b', '')`);
+    expect(names()).toEqual(['a']);
+    await Promise.resolve();
+    expect(names()).toEqual(['a']);
+    database.orm.insert(settings).values({ name: 'c', value: '' }).run();
+    expect(names()).toEqual(['a', 'b', 'c']);
+    other.exec(`INSERT INTO settings VALUES ('d', '')`);
+    expect(names()).toEqual(['a', 'b', 'c']);
+    await database.write(() => expect(names()).toEqual(['a', 'b', 'c', 'd']));
+    other.exec(`INSERT INTO settings VALUES ('e', '')`);
+    await nextTurn();
+    expect(names()).toEqual(['a', 'b', 'c', 'd', 'e']);
+  });
+
+  it('holds no snapshot while the log is moved into the main file, or another process looks for changes', async () => {
+    const database = open();
+    await put(database, 'a');
+    const read = () => database.orm.select().from(settings).all();
+    read();
+    expect(database.checkpoint()).toBe(true);
+    database.changedElsewhere();
+    read();
+    look(database.path).exec(`INSERT INTO settings VALUES ('b', '')`);
+    expect(database.changedElsewhere()).toBe(true);
+    expect(read()).toHaveLength(2);
   });
 });
 

@@ -3,6 +3,7 @@ import { afterEach, expect, test } from 'vitest';
 import { openSqlite } from '../../src/store/driver.ts';
 import { ormOf } from '../../src/store/orm.ts';
 import { payments } from '../../src/store/schema.ts';
+import { Snapshot } from '../../src/store/snapshot.ts';
 
 const closings: (() => void)[] = [];
 
@@ -13,7 +14,7 @@ afterEach(() => {
 function openOrm() {
   const sqlite = openSqlite(':memory:');
   closings.push(() => sqlite.close());
-  return ormOf(sqlite);
+  return ormOf(sqlite, new Snapshot(sqlite));
 }
 
 test('no parameter has a part in the choice of a plan, so that nothing is compiled twice', () => {
