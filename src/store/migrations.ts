@@ -103,13 +103,13 @@ CREATE TABLE \`callbacks\` (
 	FOREIGN KEY (\`store_id\`) REFERENCES \`stores\`(\`id\`) ON UPDATE no action ON DELETE no action
 ) STRICT;
 --> statement-breakpoint
-CREATE UNIQUE INDEX \`callbacks_event_id_unique\` ON \`callbacks\` (\`event_id\`);--> statement-breakpoint
 CREATE INDEX \`callbacks_due\` ON \`callbacks\` (\`store_id\`,\`next_attempt_at\`) WHERE state = 'owed';--> statement-breakpoint
 CREATE INDEX \`callbacks_exhausted\` ON \`callbacks\` (\`id\`,\`store_id\`) WHERE state = 'exhausted';--> statement-breakpoint
 CREATE INDEX \`callbacks_given_up\` ON \`callbacks\` (\`settled_at\`) WHERE state = 'exhausted';--> statement-breakpoint
 CREATE INDEX \`callbacks_leased\` ON \`callbacks\` (\`store_id\`) WHERE leased_until is not null;--> statement-breakpoint
 CREATE INDEX \`callbacks_store\` ON \`callbacks\` (\`store_id\`,\`id\`);--> statement-breakpoint
 CREATE UNIQUE INDEX \`callbacks_order\` ON \`callbacks\` (\`payment_id\`,\`version\`);--> statement-breakpoint
+CREATE UNIQUE INDEX \`callbacks_event\` ON \`callbacks\` (\`payment_id\`,\`event_id\`);--> statement-breakpoint
 CREATE TABLE \`headers\` (
 	\`hash\` text PRIMARY KEY NOT NULL,
 	\`height\` integer NOT NULL,

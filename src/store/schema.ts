@@ -220,7 +220,7 @@ export const callbacks = sqliteTable(
       .notNull()
       .references(() => stores.id),
     version: integer('version').notNull(),
-    eventId: text('event_id').notNull().unique(),
+    eventId: text('event_id').notNull(),
     status: integer('status').$type<CallbackStatus>().notNull(),
     /** What is appended to the callback URL, exactly as it will be sent. */
     query: text('query').notNull(),
@@ -236,6 +236,8 @@ export const callbacks = sqliteTable(
   },
   (table) => [
     unique('callbacks_order').on(table.paymentId, table.version),
+    // An event's id is a hash that holds its payment: one of the ids alone would touch a page for each row.
+    unique('callbacks_event').on(table.paymentId, table.eventId),
     index('callbacks_due').on(table.storeId, table.nextAttemptAt).where(sql`state = 'owed'`),
     index('callbacks_exhausted').on(table.id, table.storeId).where(sql`state = 'exhausted'`),
     index('callbacks_given_up').on(table.settledAt).where(sql`state = 'exhausted'`),
