@@ -40,19 +40,24 @@ export class Breaker {
     if (this.#good.has(callbackUrl) && !this.isDown(callbackUrl)) return wanted;
     const room = Math.min(wanted, Math.max(0, 1 - underWay));
     if (room > 0) {
-      takeTurn(this.#hosts.get(hostOf(callbackUrl)), monotonic + probeEveryMs);
+      takeTurn(this.#host(callbackUrl), monotonic + probeEveryMs);
       takeTurn(this.#urls.get(callbackUrl), monotonic + slowEveryMs);
     }
     return room;
   }
 
   isHeld(callbackUrl: string, monotonic: number): boolean {
-    const [host, url] = [this.#hosts.get(hostOf(callbackUrl)), this.#urls.get(callbackUrl)];
-    return [host, url].some((course) => isOpen(course) && monotonic < course.nextAt);
+    const courses = [this.#host(callbackUrl), this.#urls.get(callbackUrl)];
+    return courses.some((course) => isOpen(course) && monotonic < course.nextAt);
   }
 
   isDown(callbackUrl: string): boolean {
-    return isOpen(this.#hosts.get(hostOf(callbackUrl)));
+    return isOpen(this.#host(callbackUrl));
+  }
+
+  /** Undefined for one that was reached the last time; mostly all were, and then no URL is read. */
+  #host(callbackUrl: string): Course | undefined {
+    return this.#hosts.size === 0 ? undefined : this.#hosts.get(hostOf(callbackUrl));
   }
 
   /** An attempt came to nothing before the host was reached. */
@@ -67,7 +72,7 @@ export class Breaker {
   /** The host was reached, and received the callback or did not. */
   reached(callbackUrl: string, received: boolean, monotonic: number): Change {
     const wasDown = this.isDown(callbackUrl);
-    this.#hosts.delete(hostOf(callbackUrl));
+    if (this.#hosts.size > 0) this.#hosts.delete(hostOf(callbackUrl));
     if (received) {
       this.#good.add(callbackUrl);
       this.#urls.delete(callbackUrl);
@@ -95,5 +100,6 @@ function oneMore(courses: Map<string, Course>, name: string): Course {
 
 /** Host and port, as the log may show them. */
 export function hostOf(callbackUrl: string): string {
-  return `${new URL(callbackUrl).hostname}:${portOf(callbackUrl)}`;
+  const url = new URL(callbackUrl);
+  return `${url.hostname}:${portOf(url)}`;
 }

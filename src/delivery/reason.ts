@@ -101,19 +101,20 @@ const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu;
 
 const printable = (text: string): string => text.replace(unprintable, ' ').trim();
 
+/** Shorter ones would blacken half of a text that has nothing to do with them. */
+const leastSecret = 4;
+
 /**
  * The beginning of a body as text that is safe to show; bytes cut in half are left out.
- * @param secrets what an answer may echo and must not be shown
+ * @param secrets what an answer may echo and must not be shown; asked where it is long enough to hold one
  */
-export function excerpt(body: Uint8Array, secrets: readonly string[] = []): string {
+export function excerpt(body: Uint8Array, secrets: () => readonly string[] = () => []): string {
   const whole = printable(new TextDecoder().decode(body, { stream: true }));
-  const text = secrets.reduce((shown, secret) => shown.replaceAll(secret, '…'), whole);
+  if (whole.length < leastSecret) return whole;
+  const text = secrets().reduce((shown, secret) => shown.replaceAll(secret, '…'), whole);
   const kept = new TextEncoder().encode(text).subarray(0, keptBytes);
   return new TextDecoder().decode(kept, { stream: true });
 }
-
-/** Shorter ones would blacken half of a text that has nothing to do with them. */
-const leastSecret = 4;
 
 /** What of a callback URL may be a secret, as it stands there and decoded; the longest first. */
 export function secretsOf(callbackUrl: string): string[] {

@@ -165,13 +165,17 @@ function resultOf(
 ): Omit<Result, 'request'> {
   const { status, address, phases, phase } = course;
   const outcome = classify(course);
-  const { host } = new URL(target.origin);
   const body =
-    status === undefined ? null : excerpt(Buffer.concat(course.body), secretsOf(order.callbackUrl));
+    status === undefined
+      ? null
+      : excerpt(Buffer.concat(course.body), () => secretsOf(order.callbackUrl));
   return {
     outcome,
     httpStatus: status ?? null,
-    reason: reasonFor({ ...course, outcome, host }),
+    reason:
+      outcome === 'delivered'
+        ? null
+        : reasonFor({ ...course, outcome, host: new URL(target.origin).host }),
     body,
     address,
     phases,

@@ -20,12 +20,12 @@ import type { Resolver } from '../world.ts';
  * @throws PaygateError forbidden, here for a literal address and in the resolver for a name
  */
 export function guardTarget(
-  origin: string,
+  origin: URL,
   flags: CallbackFlags,
   listeners: readonly Listener[],
   resolve: Resolver,
 ): Resolver {
-  const { protocol, hostname } = new URL(origin);
+  const { protocol, hostname } = origin;
   const permit = permitOf(protocol.slice(0, -1), flags);
   const rules = { permit, port: portOf(origin), listeners };
   const check = (address: string): void => {

@@ -88,12 +88,12 @@ export async function travel(
 ): Promise<Course> {
   const { origin } = asked;
   const { listeners, connectTimeoutMs = defaultConnectTimeoutMs } = way.options;
-  const resolver = once(guardTarget(origin, allowed, listeners(), way.world.resolve));
-  const { hostname } = new URL(origin);
+  const url = new URL(origin);
+  const resolver = once(guardTarget(url, allowed, listeners(), way.world.resolve));
   const journey = new Journey(
     way,
     { origin, connectTimeoutMs, ca: allowed.ca },
-    hostname,
+    url.hostname,
     resolver,
   );
   const { course } = journey;
@@ -232,28 +232,41 @@ function dialledAddress(error: unknown): string | null {
   return last === undefined ? null : dialledAddress(last);
 }
 
-async function exchange(
+/** By undici's own callbacks: a stream for each small answer would cost more than the request. */
+function exchange(
   client: Dispatcher,
   { origin, path, method, headers }: Asked,
   course: Course,
 ): Promise<void> {
-  const response = await client.request({
-    ...{ method, origin, path, headers },
-    // The one deadline is ours.
-    headersTimeout: 0,
-    bodyTimeout: 0,
+  // The one deadline is ours.
+  const request = { method, origin, path, headers, headersTimeout: 0, bodyTimeout: 0 };
+  return new Promise((resolve, reject) => {
+    let length = 0;
+    client.dispatch(request, {
+      onRequestStart() {},
+      onResponseStart(_controller, status, answered) {
+        if (status < 200) return; // 1xx: the answer itself comes later
+        course.enter('body');
+        course.status = status;
+        course.location = single(answered.location);
+        course.retryAfter = single(answered['retry-after']);
+      },
+      onResponseData(controller, chunk) {
+        course.body.push(chunk);
+        length += chunk.length;
+        if (length < bodyLimitBytes) return;
+        resolve();
+        controller.abort(over);
+      },
+      onResponseEnd() {
+        course.isWhole = true;
+        resolve();
+      },
+      onResponseError(_controller, error) {
+        reject(error);
+      },
+    });
   });
-  course.enter('body');
-  course.status = response.statusCode;
-  course.location = single(response.headers.location);
-  course.retryAfter = single(response.headers['retry-after']);
-  let length = 0;
-  for await (const chunk of response.body as AsyncIterable<Buffer>) {
-    course.body.push(chunk);
-    length += chunk.length;
-    if (length >= bodyLimitBytes) return;
-  }
-  course.isWhole = true;
 }
 
 const single = (header: string | string[] | undefined): string | undefined =>

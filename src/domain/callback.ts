@@ -143,8 +143,9 @@ function literalRefusal(
   flags: CallbackFlags,
   listeners: readonly Listener[],
 ): string | undefined {
-  const { hostname } = new URL(origin);
-  const rules = { permit: permitOf(scheme, flags), port: portOf(origin), listeners };
+  const url = new URL(origin);
+  const { hostname } = url;
+  const rules = { permit: permitOf(scheme, flags), port: portOf(url), listeners };
   const loopbackName = /(^|\.)localhost\.?$/.test(hostname);
   const address = loopbackName ? '127.0.0.1' : literalAddress(hostname);
   if (address !== undefined) return refusalOf(hostname, address, rules);

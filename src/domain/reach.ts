@@ -22,8 +22,7 @@ export function literalAddress(hostname: string): string | undefined {
   return ipaddr.isValid(bare) ? bare : undefined;
 }
 
-export function portOf(origin: string): number {
-  const { port, protocol } = new URL(origin);
+export function portOf({ port, protocol }: Pick<URL, 'port' | 'protocol'>): number {
   return port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port);
 }
 

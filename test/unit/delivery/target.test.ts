@@ -9,7 +9,7 @@ const unasked = async (): Promise<never> => {
 };
 
 const guardLiteral = (host: string, flags: CallbackFlags) => () =>
-  guardTarget(`https://${host}`, flags, [], unasked);
+  guardTarget(new URL(`https://${host}`), flags, [], unasked);
 
 describe('a literal address', () => {
   it.each([
@@ -64,7 +64,12 @@ describe('a literal address', () => {
 
 describe('a name', () => {
   const resolve = (addresses: string[], flags: CallbackFlags, scheme = 'https') =>
-    guardTarget(`${scheme}://shop.example`, flags, [], async () => addresses)('shop.example');
+    guardTarget(
+      new URL(`${scheme}://shop.example`),
+      flags,
+      [],
+      async () => addresses,
+    )('shop.example');
 
   it('is dialled at the addresses that were checked', async () => {
     const addresses = ['1.1.1.1', '2606:4700::1111'];
@@ -92,7 +97,7 @@ describe('a name', () => {
 
 describe('paygate itself', () => {
   const guard = (origin: string, host: string, answer: string) =>
-    guardTarget(origin, open, [{ host, port: 8080 }], async () => [answer])('any');
+    guardTarget(new URL(origin), open, [{ host, port: 8080 }], async () => [answer])('any');
 
   it.each([
     ['http://any:8080', '127.0.0.1', '127.0.0.1'],
