@@ -5,7 +5,7 @@
 
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Client } from 'undici';
@@ -39,7 +39,7 @@ const CONFIG_VERSION = 3;
  */
 export async function startElectrumDaemon({ folder, electrumPort }) {
   await requireTools({ electrum: () => promisify(execFile)(COMMAND, ['--help']) });
-  const dir = join(folder, 'electrum');
+  const dir = await mkdtemp(join(folder, 'electrum-'));
   const [rpcPort] = /** @type {[number]} */ (await freePorts(1));
   const rpcPassword = randomBytes(24).toString('hex');
   await writeConfig(dir, {

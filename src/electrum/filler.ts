@@ -8,7 +8,7 @@
 import type { Cancel, World } from '../world.ts';
 
 /** The waits before each filler that follows an answered one. */
-const followUpMs = [2, 5, 10, 20, 40, 80, 160, 320] as const;
+const followUpMs = [1, 1, 1, 1, 2, 2, 5, 10, 20, 40, 80, 160, 320] as const;
 
 export interface Filler {
   /** Tells that requests were put on the wire, all of whose answers may be small. */

@@ -60,13 +60,9 @@ export const newAddress = (options: ApiOptions): Operation =>
       checkIssuing();
       const issued = await store.database.write((tx) => {
         const { id: storeId, walletId } = storeFor(store, key, query);
-        return issue(options, tx, {
-          storeId,
-          walletId,
-          reset: query.reset === '1',
-          idempotencyKey,
-        });
-      });
+        const reset = query.reset === '1';
+        return issue(options, tx, { storeId, walletId, reset, idempotencyKey });
+      }, 'awaited');
       onIssued(issued);
       return {
         address: issued.address,

@@ -14,9 +14,9 @@ import { type Orm, ormOf } from './orm.ts';
 import { Snapshot } from './snapshot.ts';
 import {
   isLostSync,
+  type Kind,
   sqliteCode,
   type Tx,
-  type Worth,
   Writer,
   type WriterOptions,
   writeFailure,
@@ -33,7 +33,7 @@ export interface Database {
   /** Reads at any time; statements prepared on it run inside `write` as well. */
   readonly orm: Orm;
   /** Synchronous work in a group commit; resolves with its result after the commit. */
-  write<T>(work: (tx: Tx) => T, worth?: Worth): Promise<T>;
+  write<T>(work: (tx: Tx) => T, kind?: Kind): Promise<T>;
   /** Whether another process has committed to the file since the last call. */
   changedElsewhere(): boolean;
   /** How many writes wait for their commit. */
@@ -146,7 +146,7 @@ function wrap(sqlite: Sqlite, options: DatabaseOptions): Database {
   return {
     path: options.path,
     orm: ormOf(sqlite, snapshot),
-    write: (work, worth) => writer.write(work, worth),
+    write: (work, kind) => writer.write(work, kind),
     queued: () => writer.queued(),
     changedElsewhere() {
       snapshot.end();

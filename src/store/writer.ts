@@ -28,20 +28,23 @@ export interface WriterOptions {
 }
 
 /**
- * What a write is worth. A loss of power may take back the latest `losable` ones, as if they had not been
- * made; they cost no fsync of their own, and are done behind all others that share their commit.
+ * What a write is. Somebody waits for the answer of an `awaited` one: it goes before all others, in a commit
+ * that takes few of them along. A loss of power may take back the latest `losable` ones, as if they had not
+ * been made; they cost no fsync of their own, and are done behind all others that share their commit.
  */
-export type Worth = 'durable' | 'losable';
+export type Kind = 'awaited' | 'durable' | 'losable';
 
 interface Job {
   readonly work: (tx: Tx) => unknown;
-  readonly worth: Worth;
+  readonly kind: Kind;
   readonly resolve: (result: unknown) => void;
   readonly reject: (reason: unknown) => void;
 }
 
 /** How many writes may share a commit, so that the event loop is never held for long: payments take 10 ms. */
 const groupLimit = 100;
+/** How many others share one with those that somebody waits for. */
+const besideAwaited = 20;
 /** Turns of the event loop in which no further write comes, after which none is waited for. */
 const quietTurns = 200;
 
@@ -51,8 +54,7 @@ export class Writer {
   readonly #snapshot: Snapshot;
   readonly #options: WriterOptions;
   readonly #statements: ReturnType<typeof prepare>;
-  #queue: Job[] = [];
-  #losable: Job[] = [];
+  readonly #waiting: Record<Kind, Job[]> = { awaited: [], durable: [], losable: [] };
   #scheduled = false;
   /** How many of the last group raised a counter. */
   #raisers = 0;
@@ -64,10 +66,10 @@ export class Writer {
     this.#statements = prepare(sqlite);
   }
 
-  write<T>(work: (tx: Tx) => T, worth: Worth = 'durable'): Promise<T> {
+  write<T>(work: (tx: Tx) => T, kind: Kind = 'durable'): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      const job = { work, worth, resolve: resolve as (result: unknown) => void, reject };
-      (worth === 'losable' ? this.#losable : this.#queue).push(job);
+      const job = { work, kind, resolve: resolve as (result: unknown) => void, reject };
+      this.#waiting[kind].push(job);
       if (this.#scheduled) return;
       this.#scheduled = true;
       setImmediate(() => this.#gather(0, 0));
@@ -76,7 +78,8 @@ export class Writer {
 
   /** How many wait for their commit. */
   queued(): number {
-    return this.#queue.length + this.#losable.length;
+    const { awaited, durable, losable } = this.#waiting;
+    return awaited.length + durable.length + losable.length;
   }
 
   async drain(): Promise<void> {
@@ -94,13 +97,14 @@ export class Writer {
   }
 
   #flush(): void {
-    const jobs = [...this.#queue.slice(0, groupLimit), ...this.#losable];
-    this.#queue = this.#queue.slice(groupLimit);
-    this.#losable = [];
-    this.#scheduled = this.#queue.length > 0;
+    const { awaited, durable, losable } = this.#waiting;
+    const first = awaited.splice(0, groupLimit);
+    const limit = first.length > 0 ? besideAwaited : groupLimit;
+    const jobs = [...first, ...durable.splice(0, limit), ...losable.splice(0)];
+    this.#scheduled = this.queued() > 0;
     if (this.#scheduled) setImmediate(() => this.#gather(0, 0));
     this.#snapshot.end();
-    atWorth(this.#sqlite, jobs, () => this.#runGroup(jobs));
+    syncedAs(this.#sqlite, jobs, () => this.#runGroup(jobs));
   }
 
   #runGroup(jobs: readonly Job[]): void {
@@ -159,8 +163,8 @@ const prepare = (sqlite: Sqlite) => ({
 });
 
 /** A commit of nothing but losable writes waits for no disk. */
-function atWorth(sqlite: Sqlite, jobs: readonly Job[], run: () => void): void {
-  const isLosable = jobs.every(({ worth }) => worth === 'losable');
+function syncedAs(sqlite: Sqlite, jobs: readonly Job[], run: () => void): void {
+  const isLosable = jobs.every(({ kind }) => kind === 'losable');
   try {
     if (isLosable) sqlite.pragma('synchronous = NORMAL');
     run();

@@ -91,6 +91,24 @@ describe('a losable write', () => {
   });
 });
 
+describe('an awaited write', () => {
+  it('goes before those that were queued before it, and takes few of them along', async () => {
+    const { database, path, put, seen } = open();
+    const before = commitsIn(path);
+    const first = Array.from({ length: 50 }, (_, at) => database.write(() => put(`durable ${at}`)));
+    const claim = database.write(() => put('claim'), 'losable');
+    const seenWith = database.write(() => put('awaited'), 'awaited').then(() => seen());
+    const names = await seenWith;
+    expect(names[0]).toBe('awaited');
+    expect(names[1]).toBe('durable 0');
+    expect(names.at(-1)).toBe('claim');
+    expect(names).toHaveLength(1 + 20 + 1);
+    await Promise.all([...first, claim]);
+    expect(seen()).toHaveLength(52);
+    expect(commitsIn(path) - before).toBe(2);
+  });
+});
+
 describe('writes of one turn', () => {
   it('share one commit', async () => {
     const { database, path, put, seen } = open();
