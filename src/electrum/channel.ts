@@ -10,6 +10,7 @@ import type { Budget, Priced } from './budget.ts';
 import { createFiller, type Filler } from './filler.ts';
 import { encodeRequest, invalid, type Message, ServerError } from './framing.ts';
 import { Inflow } from './inflow.ts';
+import { MassWindow } from './mass-window.ts';
 import { Pulse } from './pulse.ts';
 import { SendQueue } from './queue.ts';
 import { type Method, methods } from './wire.ts';
@@ -68,6 +69,7 @@ export class Channel {
   #overdue = 0;
   #bulkInFlight = 0;
   readonly #pulse: Pulse;
+  readonly #mass: MassWindow;
   #filler: Filler | undefined;
   #fillerId = 0;
   #fillersSent = 0;
@@ -77,6 +79,7 @@ export class Channel {
     const { socket, world, window } = options;
     this.#options = options;
     this.#places = window;
+    this.#mass = new MassWindow(Math.max(1, window - urgentPlaces));
     this.#inflow = new Inflow(world, () => this.#expectsLong());
     this.#pulse = new Pulse({
       world,
@@ -198,8 +201,10 @@ export class Channel {
   #flush(): void {
     this.#flushing = false;
     if (this.#endReason !== undefined) return;
-    const bulkPlaces = Math.max(1, this.#places - urgentPlaces);
-    const free = this.#places - this.#asked();
+    // Who paces requests by a budget has no use for more at once.
+    const extra = this.#waiting.budget === undefined ? this.#mass.extra : 0;
+    const bulkPlaces = Math.max(1, this.#places - urgentPlaces) + extra;
+    const free = this.#places + extra - this.#asked();
     const batch = this.#waiting.take(free, bulkPlaces - this.#bulkInFlight, bulkPlaces);
     for (const request of batch) this.#put(request);
     this.#pace(bulkPlaces);
@@ -235,7 +240,8 @@ export class Channel {
     request.overdue = true;
     request.reject(unavailable('the server did not answer in time'));
     this.#overdue++;
-    if (this.#overdue >= this.#places) this.end('the server has stopped answering');
+    if (this.#overdue >= this.#places + this.#mass.extra)
+      this.end('the server has stopped answering');
   }
 
   #receive(chunk: Uint8Array): void {
@@ -279,7 +285,10 @@ export class Channel {
   #settle(request: Request): void {
     this.#inFlight.delete(request.id);
     request.cancelDeadline();
-    if (request.bulk) this.#bulkInFlight--;
+    if (request.bulk) {
+      this.#bulkInFlight--;
+      this.#mass.answered(this.#options.world.monotonic() - request.sentAt);
+    }
     if (request.overdue) this.#overdue--;
     else this.#pulse.answered(request.sentAt, !request.large);
   }

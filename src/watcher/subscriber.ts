@@ -38,6 +38,8 @@ export interface Subscriber {
 
 /** Addresses read from the file at once. */
 const pageSize = 500;
+/** Pages that are asked about at once: more than the widest window holds. */
+const pagesAtOnce = 4;
 /** A server that refuses more than this, and more than it tells of, is of no use. */
 const mostRefused = 100;
 
@@ -88,16 +90,26 @@ class SessionSubscriber implements Subscriber {
   }
 
   async #pages(read: (last: Watched | undefined) => Watched[]): Promise<void> {
+    const asked: Promise<unknown>[] = [];
     let page = read(undefined);
     for (let last = page.at(-1); last !== undefined; last = page.at(-1)) {
       const room = Math.max(0, this.#parts.most - this.#subscribed.size);
       const fresh = page.filter(({ scripthash }) => !this.#isKnown(scripthash));
       const taken = fresh.slice(0, room);
-      this.#taken.push(...taken.map(({ scripthash }) => scripthash));
-      await Promise.all(taken.map((each) => this.#compare(each.scripthash, each.statusHash, true)));
-      if (taken.length < fresh.length) return;
+      asked.push(this.#take(taken));
+      if (taken.length < fresh.length) break;
+      if (asked.length >= pagesAtOnce) await asked.shift();
       page = read(last);
     }
+    await Promise.all(asked);
+  }
+
+  #take(page: readonly Watched[]): Promise<unknown> {
+    this.#taken.push(...page.map(({ scripthash }) => scripthash));
+    const compared = page.map((each) => this.#compare(each.scripthash, each.statusHash, true));
+    const all = Promise.all(compared);
+    all.catch(() => {}); // it is waited for later
+    return all;
   }
 
   #isKnown(scripthash: Scripthash): boolean {

@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest';
+import { MassWindow } from '../../../src/electrum/mass-window.ts';
+
+const answer = (window: MassWindow, times: number, tookMs: number): number => {
+  for (let at = 0; at < times; at += 1) window.answered(tookMs);
+  return window.extra;
+};
+
+test('a window is doubled when all of it was answered fast, up to ten times what was set', () => {
+  const window = new MassWindow(100);
+  expect(answer(window, 99, 250)).toBe(0);
+  expect(answer(window, 1, 250)).toBe(100);
+  expect(answer(window, 199, 1)).toBe(100);
+  expect(answer(window, 1, 1)).toBe(300);
+  expect(answer(window, 10_000, 1)).toBe(900);
+});
+
+test('an answer that is not fast begins the count anew', () => {
+  const window = new MassWindow(100);
+  expect(answer(window, 99, 1)).toBe(0);
+  expect(answer(window, 1, 251)).toBe(0);
+  expect(answer(window, 99, 1)).toBe(0);
+  expect(answer(window, 1, 1)).toBe(100);
+});
+
+test('a slow answer halves it, down to what was set', () => {
+  const window = new MassWindow(100);
+  answer(window, 10_000, 1);
+  expect(answer(window, 1, 1_001)).toBe(400);
+  expect(answer(window, 1, 1_001)).toBe(150);
+  expect(answer(window, 5, 1_001)).toBe(0);
+});
