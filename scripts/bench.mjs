@@ -89,6 +89,7 @@ const benches = {
   'memory-1M': async () => memory(1_000_000, { anonymous: 200 }),
   'new-block-1M': async () => (await import('./bench/new-block.mjs')).benchNewBlock,
   'event-loop-block': async () => (await import('./bench/event-loop.mjs')).benchBlockStall,
+  'event-loop-sweep': async () => (await import('./bench/event-loop.mjs')).benchSweepStall,
   'event-loop-files': async () => (await import('./bench/event-loop.mjs')).benchFileStalls,
   notify: async () => (await import('./bench/notify.mjs')).benchNotify,
 };

@@ -1,6 +1,7 @@
 // Method: a shop asks for an address, waits for the answer, and asks again 5 ms later, for as long as something heavy is
 // under way in the same paygate; what counts is the p99 of its waits. `event-loop-block`: the full block of
-// full-block.mjs, until its last callback is marked. `event-loop-export` and `event-loop-backup`: a file with
+// full-block.mjs, until its last callback is marked. `event-loop-sweep`: 100,000 hot addresses are compared, each
+// subscribed at a simulated Electrum server in another thread, from the connection on. `event-loop-export` and `event-loop-backup`: a file with
 // 1,000,000 payments, while the dashboard sends all of them as CSV, and while `paygate backup` copies it.
 
 import { execFile } from 'node:child_process';
@@ -9,11 +10,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import SqliteDatabase from 'better-sqlite3';
 import { measure, prepare } from './full-block.mjs';
-import { launcher, serveArguments, startProgram } from './program.mjs';
-import { paidFile, TOKEN } from './sized.mjs';
+import { startChain } from './new-block.mjs';
+import { healthOf, launcher, serveArguments, startProgram } from './program.mjs';
+import { issuedFile, paidFile, TOKEN } from './sized.mjs';
 import { percentile } from './stats.mjs';
 
 const PAYMENTS = 1_000_000;
+const SWEPT = 100_000;
+const POLL_MS = 20;
 const MOST_P99_MS = 25;
 const PAUSE_MS = 5;
 const ROUNDS = 3;
@@ -32,6 +36,25 @@ export async function benchBlockStall(context) {
     });
   }
   return describe('event-loop-block', waitsMs, 'while 4,000 addresses confirm and are told');
+}
+
+/** @type {import('../bench.mjs').Bench} */
+export async function benchSweepStall(context) {
+  const { path } = await issuedFile(context, SWEPT);
+  const apiKey = keyOf(path);
+  await promisify(execFile)(launcher(context), ['restore', '--moved', '--db', path]);
+  const { electrum } = await startChain();
+  /** @type {number[]} */
+  const waitsMs = [];
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const program = await startProgram(launcher(context), serveArguments(path, electrum));
+    const url = `http://127.0.0.1:${program.port}/api/new_address`;
+    const stop = beginAsking(url, apiKey, waitsMs);
+    while (!(await healthOf(program)).electrum.caught_up) await sleep(POLL_MS);
+    await stop();
+    await program.end();
+  }
+  return describe('event-loop-sweep', waitsMs, `while ${SWEPT} addresses are compared`);
 }
 
 /** @type {import('../bench.mjs').Bench} */

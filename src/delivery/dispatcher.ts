@@ -46,7 +46,7 @@ export interface DeliveryLimits {
 }
 
 export const deliveryLimits: DeliveryLimits = {
-  inFlight: 64,
+  inFlight: 128,
   perStore: 2,
   leaseMs: 30_000,
   drainMs: 5_000,

@@ -18,6 +18,8 @@ import { type Method, methods } from './wire.ts';
 const longAnswers = new Set<Method>([methods.history, methods.transaction, methods.headers]);
 /** Places that mass requests leave free, so that no urgent one waits for them. */
 const urgentPlaces = 2;
+/** One can come with a thousand answers in one piece: others have their turn between them. */
+const messagesATurn = 100;
 
 export interface ChannelOptions {
   readonly world: Pick<World, 'monotonic' | 'after'>;
@@ -205,9 +207,11 @@ export class Channel {
     const extra = this.#waiting.budget === undefined ? this.#mass.extra : 0;
     const bulkPlaces = Math.max(1, this.#places - urgentPlaces) + extra;
     const free = this.#places + extra - this.#asked();
-    const batch = this.#waiting.take(free, bulkPlaces - this.#bulkInFlight, bulkPlaces);
+    const most = Math.min(bulkPlaces - this.#bulkInFlight, messagesATurn);
+    const batch = this.#waiting.take(free, most, bulkPlaces);
     for (const request of batch) this.#put(request);
     this.#pace(bulkPlaces);
+    if (batch.length > 0 && most === messagesATurn && this.#waiting.length > 0) this.#wake();
     if (batch.length > 0 && !batch.some(({ large }) => large)) this.#filler?.smallSent();
     if (this.#outgoing.length > 0) this.#options.socket.write(this.#outgoing.join(''));
     this.#outgoing = [];
@@ -246,12 +250,20 @@ export class Channel {
 
   #receive(chunk: Uint8Array): void {
     this.#waiting.budget?.received(chunk.length);
-    const messages = this.#inflow.push(chunk);
-    while (this.#endReason === undefined) {
+    this.#deliver(this.#inflow.push(chunk));
+  }
+
+  /** So many in a turn of the event loop; nothing more is read before all are delivered. */
+  #deliver(messages: Iterator<Message, void>): void {
+    const { socket } = this.#options;
+    for (let left = messagesATurn; left > 0 && this.#endReason === undefined; left -= 1) {
       const deliver = this.#next(messages);
-      if (deliver === undefined) return;
+      if (deliver === undefined) return void socket.resume();
       deliver();
     }
+    if (this.#endReason !== undefined) return;
+    socket.pause();
+    setImmediate(() => this.#deliver(messages));
   }
 
   /** Reads one message and returns its delivery. Only reading may fail: a fault in a delivery is a bug. */

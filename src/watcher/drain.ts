@@ -18,7 +18,7 @@ import type { Verifier } from './verifier.ts';
 import type { CallWitness } from './witness.ts';
 
 /** Scripts worked on at once for each request that may be in flight: the next one has come when there is room. */
-const scriptsARequest = 2;
+const scriptsARequest = 4;
 /** Payments in one commit: some 20 ms of work. */
 const recordedAtOnce = 200;
 
