@@ -30,7 +30,7 @@ export interface DrainParts {
   readonly callWitness: CallWitness;
   /** Another server than this one whose word counts. */
   readonly elsewhere: (session: Session) => Session | undefined;
-  /** Callbacks were enqueued. */
+  /** Callbacks are enqueued, or about to be. */
   readonly onCallbacks: () => void;
   /** A server's proof failed twice. False when that was no lie: it speaks of another branch. */
   readonly onLie: (session: Session, reason: string) => boolean;
@@ -196,7 +196,10 @@ class DirtySet implements Drain {
   async #record(observation: Observation): Promise<boolean> {
     const { store, world, onCallbacks } = this.#parts;
     for (const part of partsOf(observation)) {
-      const applied = await store.database.write((tx) => store.ledger.apply(tx, world.now(), part));
+      const writing = store.database.write((tx) => store.ledger.apply(tx, world.now(), part));
+      // Told already now, the dispatcher's claim comes behind this write, and shares its commit.
+      if (part.seen.length + part.gone.length > 0) onCallbacks();
+      const applied = await writing;
       if (applied.callbacks > 0) onCallbacks();
       for (const txid of applied.reversed) {
         world.log.warn('a payment was taken back by the chain', { txid });
