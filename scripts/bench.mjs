@@ -13,7 +13,7 @@ import { parseArgs, promisify } from 'node:util';
 import { endAll } from './bench/ending.mjs';
 import { chooseFolder } from './bench/folder.mjs';
 import { writeResults } from './bench/page-of-results.mjs';
-import { asJson, asText } from './bench/table.mjs';
+import { asJson, asText, inShort } from './bench/table.mjs';
 
 const checkout = fileURLToPath(new URL('..', import.meta.url));
 /** The Node that npm installs for the project; earlier ones do not run TypeScript. */
@@ -144,7 +144,9 @@ async function runAll(chosen, context) {
     progress(`${name}…`);
     try {
       const bench = await benches[name]?.();
-      if (bench !== undefined) rows.push(...[await bench(context)].flat());
+      const measured = bench === undefined ? [] : [await bench(context)].flat();
+      for (const row of measured) progress(inShort(row));
+      rows.push(...measured);
     } catch (error) {
       progress(`${name} FAILED: ${error instanceof Error ? error.stack : error}`);
       process.exitCode = 1;

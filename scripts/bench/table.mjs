@@ -95,6 +95,15 @@ function notesOf(rows) {
 }
 
 /**
+ * What a row comes to, while the others are still measured.
+ * @param {Row} row
+ */
+export const inShort = (row) =>
+  cellsOf(row)
+    .map((cells) => cells.filter((cell) => cell !== '').join(' '))
+    .join('; ');
+
+/**
  * One line, and one more for each further thing beside it and each further target.
  * @param {Row} row
  * @returns {string[][]}
