@@ -37,7 +37,10 @@ export type Fact =
   | { readonly kind: 'mempool'; readonly blockLeft: boolean }
   /** Proven in a block of our best chain, `depth` confirmations deep (the tip's own block is 1). */
   | { readonly kind: 'proven'; readonly block: Block; readonly depth: number }
-  /** Two servers, or two connections, agree that it is in no mempool and in no block: silence is no fact. */
+  /**
+   * Two servers, or two connections, agree that it is in no mempool and in no block, and something took its
+   * inputs, or they have agreed for a while: silence is no fact.
+   */
   | { readonly kind: 'gone' };
 
 export interface Rules {

@@ -13,6 +13,7 @@ import type { World } from '../world.ts';
 import { gather } from './gather.ts';
 import { Lie, laidTo } from './lie.ts';
 import { tryAgainMs } from './patience.ts';
+import { createSilence, type Silence } from './silence.ts';
 import type { Tasks } from './tasks.ts';
 import type { Verifier } from './verifier.ts';
 import type { CallWitness } from './witness.ts';
@@ -77,6 +78,7 @@ export function createDrain(parts: DrainParts): Drain {
 
 class DirtySet implements Drain {
   readonly #parts: DrainParts;
+  readonly #silence: Silence;
   readonly #dirty = new Set<Scripthash>();
   /** What must be looked at in any case. */
   readonly #forced = new Map<Scripthash, 'again' | 'cross'>();
@@ -95,6 +97,7 @@ class DirtySet implements Drain {
 
   constructor(parts: DrainParts) {
     this.#parts = parts;
+    this.#silence = createSilence(parts.world, (scripthash) => this.mark(scripthash));
   }
 
   mark(scripthash: Scripthash, look: Look = 'changed'): void {
@@ -175,7 +178,7 @@ class DirtySet implements Drain {
     }
     await verifier.synced(by);
     const observation = await gather(
-      { session: by, verifier, store, callWitness, elsewhere },
+      { session: by, verifier, store, callWitness, silence: this.#silence, elsewhere },
       { address, history, cross: look === 'cross' },
     ).catch((error: unknown) => {
       throw laidTo(by, error);

@@ -2,7 +2,7 @@
 // proven, and every payment that is certain to be gone. No transaction of the database is open while
 // this waits for the network.
 
-import type { Txid } from '../bitcoin/ids.ts';
+import type { Scripthash, Txid } from '../bitcoin/ids.ts';
 import { parseTransaction } from '../bitcoin/transaction.ts';
 import { type HistoryItem, type Position, statusHash } from '../domain/history.ts';
 import type { Block } from '../domain/payment.ts';
@@ -14,6 +14,7 @@ import type { Gone, Observation, Seen } from '../store/ledger.ts';
 import type { PaymentRow } from '../store/ledger-statements.ts';
 import type { Store } from '../store/open.ts';
 import { Lie, laidTo } from './lie.ts';
+import type { Silence } from './silence.ts';
 import type { Inclusion, Verifier } from './verifier.ts';
 import { type CallWitness, testify } from './witness.ts';
 
@@ -30,6 +31,7 @@ export interface GatherParts {
   readonly verifier: Verifier;
   readonly store: Store;
   readonly callWitness: CallWitness;
+  readonly silence: Silence;
   /** Another server whose word counts. */
   readonly elsewhere: (session: Session) => Session | undefined;
 }
@@ -67,14 +69,34 @@ export async function gather(all: GatherParts, subject: Subject): Promise<Observ
   const testified = await hearWitness(parts, subject, known);
   const found = [...gathered, ...testified.gathered];
   const seen = found.flatMap((each) => (each.kind === 'seen' ? [each.seen] : []));
-  const isOpen = testified.isOpen || found.some(({ kind }) => kind === 'open');
-  return {
-    scripthash,
-    origin,
-    seen,
-    gone: withRivals(parts.store, testified.gone, seen),
-    statusHash: isOpen ? undefined : status,
-  };
+  const gone = certain(
+    parts,
+    address.scripthash,
+    known,
+    withRivals(parts.store, testified.gone, seen),
+  );
+  const isOpen =
+    testified.isOpen ||
+    gone.length < testified.gone.length ||
+    found.some(({ kind }) => kind === 'open');
+  return { scripthash, origin, seen, gone, statusHash: isOpen ? undefined : status };
+}
+
+/** What took its inputs says that a payment is gone; without that, only silence that lasts. */
+function certain(
+  { silence }: GatherParts,
+  scripthash: Scripthash,
+  known: Known,
+  unnamed: readonly Gone[],
+): Gone[] {
+  const txids = new Set(unnamed.map(({ txid }) => txid));
+  for (const { id, txid } of known.values()) if (!txids.has(txid)) silence.end(id);
+  const silent = unnamed.filter(({ replacedBy }) => replacedBy === null);
+  const ids = silent.flatMap(({ txid }) => known.get(txid)?.id ?? []);
+  const lasting = silence.lasting(scripthash, ids);
+  return unnamed.filter(
+    ({ txid, replacedBy }) => replacedBy !== null || lasting.has(known.get(txid)?.id ?? 0),
+  );
 }
 
 function atMost(times: number, elsewhere: GatherParts['elsewhere']): GatherParts['elsewhere'] {

@@ -90,7 +90,10 @@ describe.skipIf(chromiumPath === undefined)('the sandbox in a browser', () => {
     await chain.goto(`${apiOrigin}/dashboard/chain`);
     await chain.getByLabel('Blocks that leave').fill('2');
     await chain.getByLabel('Payments in them').selectOption('are double-spent by their customers');
+    const done = chain.waitForResponse((response) => response.request().method() === 'POST');
     await chain.getByRole('button', { name: 'Reorganise' }).click();
+    await done;
+    await own.outlastSilence();
     await page.getByText('1 payment(s) were taken back').waitFor();
     await both('Waiting for your payment', 'gone: in no block and no mempool');
     for (const each of [page, shop]) expect(await each.evaluate('window.isSame')).toBe(true);
@@ -148,7 +151,7 @@ describe.skipIf(chromiumPath === undefined)('the sandbox in a browser', () => {
     await chain.goto(visit.sandbox.links.chain);
     await chain.getByRole('button', { name: 'Double-spend' }).click();
     await chain.getByRole('heading', { name: 'Waiting for a block: 1' }).waitFor();
-    await visit.settle();
+    await visit.outlastSilence();
     await visit.world.advance(2_000);
     await page.getByText('gone: replaced or spent elsewhere').waitFor();
     await page.getByRole('heading', { name: 'Waiting for your payment' }).waitFor();

@@ -17,8 +17,11 @@ const stopLimitMs = 10_000;
 /** A server that is away is tried again at least each minute. */
 export const untilReconnected = { timeout: 75_000 };
 
-/** A script whose servers disagree is looked at again each minute, or when the tip moves. */
-export const untilLookedAtAgain = { timeout: 75_000 };
+/**
+ * A script whose servers disagree is looked at again each minute, or when the tip moves. What both leave out is
+ * gone half a minute later.
+ */
+export const untilLookedAtAgain = { timeout: 110_000 };
 
 export interface Outcome {
   readonly code: number | null;

@@ -81,6 +81,8 @@ test('a page that comes late is told of the payment that stands, not of one that
   await house.settle();
   house.chain.evict(gone);
   await house.settle();
+  await house.world.advance(31_000);
+  await house.settle();
   const page = await openPage(house, address);
   await house.world.until(() => page.messages.length === 1, 'the latest state');
   expect(page.messages[0]).toMatchObject({ status: 0, value: 12_000 });

@@ -38,6 +38,13 @@ async function mine(house: House, blocks: number): Promise<void> {
   }
 }
 
+/** What nobody names any more is gone half a minute later. */
+async function outlastSilence(house: House): Promise<void> {
+  await house.settle();
+  await house.world.advance(31_000);
+  await house.settle();
+}
+
 const script = (address: string) => addressToScript(address, networks.regtest);
 
 const payments = (house: House, address: string): Promise<PaymentRow[]> =>
@@ -80,7 +87,7 @@ describe.each([1, 2])('with %i server(s)', (servers) => {
     const house = await openReady({ servers });
     const { address, txid } = await pay(house);
     house.chain.replace(txid, []);
-    await house.settle();
+    await outlastSilence(house);
     await mine(house, 2);
     expect(house.statuses(address)).toEqual(['0']);
     expect(await payments(house, address)).toMatchObject([{ state: 'dropped', replacedBy: null }]);
@@ -92,7 +99,7 @@ describe.each([1, 2])('with %i server(s)', (servers) => {
     const { address, txid } = await pay(house);
     const raw = house.chain.transaction(txid)?.raw ?? new Uint8Array();
     house.chain.evict(txid);
-    await house.settle();
+    await outlastSilence(house);
     expect(await payments(house, address)).toMatchObject([{ state: 'dropped' }]);
     house.chain.broadcast(raw);
     await house.settle();
@@ -106,7 +113,7 @@ describe.each([1, 2])('with %i server(s)', (servers) => {
     const { address } = await pay(house);
     await mine(house, 1);
     house.chain.reorganise(1, { transactions: 'drop' });
-    await house.settle();
+    await outlastSilence(house);
     await mine(house, 1);
     expect(house.statuses(address)).toEqual(['0', '1']);
     expect(await payments(house, address)).toMatchObject([{ state: 'dropped', height: null }]);
@@ -122,7 +129,7 @@ describe.each([1, 2])('with %i server(s)', (servers) => {
     house.chain.reorganise(2, { transactions: 'mempool' });
     await house.settle();
     house.chain.evict(txid);
-    await house.settle();
+    await outlastSilence(house);
     house.chain.broadcast(raw);
     await house.settle();
     expect(house.statuses(address)).toEqual(['0', '1', '2', '0', '-1', '0']);
@@ -130,12 +137,49 @@ describe.each([1, 2])('with %i server(s)', (servers) => {
     expect(new Set(ids).size).toBe(6);
   });
 
+  test('a payment between a block that left and the mempool is not gone', async () => {
+    const house = await openReady({ servers });
+    await change(house, { reversalCallback: true });
+    const { address, txid } = await pay(house);
+    await mine(house, 2);
+    // Each server follows the chain first, and then its node's mempool.
+    const ends = house.servers.map((server) =>
+      server.inject({ kind: 'omit', txids: [txid], deny: true }),
+    );
+    house.chain.reorganise(2, { transactions: 'mempool' });
+    await house.settle();
+    for (const end of ends) end();
+    for (const server of house.servers) server.announce();
+    await house.settle();
+    await mine(house, 2);
+    expect(logged(house)).not.toContain('a payment is gone');
+    expect(house.statuses(address)).toEqual(['0', '1', '2', '0', '1', '2']);
+  });
+
+  test('silence is counted anew once the payment was named again', async () => {
+    const house = await openReady({ servers });
+    const { address, txid } = await pay(house);
+    for (let times = 0; times < 3; times += 1) {
+      const ends = house.servers.map((server) =>
+        server.inject({ kind: 'omit', txids: [txid], deny: true }),
+      );
+      for (const server of house.servers) server.announce();
+      await house.settle();
+      await house.world.advance(20_000);
+      for (const end of ends) end();
+      for (const server of house.servers) server.announce();
+      await house.settle();
+    }
+    expect(await payments(house, address)).toMatchObject([{ state: 'unconfirmed' }]);
+    expect(logged(house)).not.toContain('a payment is gone');
+  });
+
   test('a payment that vanished unconfirmed is never told as -1', async () => {
     const house = await openReady({ servers });
     await change(house, { reversalCallback: true });
     const { address, txid } = await pay(house);
     house.chain.evict(txid);
-    await house.settle();
+    await outlastSilence(house);
     expect(house.statuses(address)).toEqual(['0']);
     expect(await payments(house, address)).toMatchObject([{ state: 'dropped' }]);
   });
@@ -398,7 +442,7 @@ test('an unconfirmed payment is broadcast again after six hours, for as long as 
   await house.settle();
   expect(broadcasts()).toBe(1);
   house.chain.evict(txid);
-  await house.settle();
+  await outlastSilence(house);
   await later(7);
   await house.settle();
   expect(broadcasts()).toBe(1);

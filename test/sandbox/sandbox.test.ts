@@ -123,7 +123,7 @@ describe('an unconfirmed payment', () => {
   test('that is double-spent is gone, and the order waits again', async () => {
     const { visit, order } = await seen();
     await visit.pull('replace', { txid: onlyWaiting(visit), by: 'spend' });
-    await visit.settle();
+    await visit.outlastSilence();
     await visit.world.advance(2_000);
     await untilShown(visit, order, ['gone']);
     expect(await visit.shown(order)).toMatchObject({ state: 'waiting' });
@@ -155,7 +155,7 @@ describe('a reorganisation', () => {
     await visit.settle();
     expect(await visit.shown(order)).toMatchObject({ state: 'paid' });
     expect(await reorganise(visit, 2, fate)).toMatchObject({ status: 303 });
-    await visit.settle();
+    await visit.outlastSilence();
     const shown = await visit.shown(order);
     expect(shown.state).toBe(state);
     expect(shown.payments).toEqual([expect.stringContaining(status)]);

@@ -142,6 +142,8 @@ export interface Visit extends Visitor {
   pull(does: string, fields?: Record<string, string>): Promise<Seen>;
   /** Until all that the chain did is worked up and told to the shop. */
   settle(): Promise<void>;
+  /** The half minute after which what nobody names any more is gone. */
+  outlastSilence(): Promise<void>;
 }
 
 const listen = { host: '127.0.0.1', port: 0 };
@@ -168,6 +170,11 @@ export async function openSandbox(): Promise<Visit> {
   return {
     ...{ world, sandbox, db, merchant, ...visit(sandbox.shopOrigin) },
     settle: () => sandbox.app.idle(),
+    async outlastSilence() {
+      await sandbox.app.idle();
+      await world.advance(31_000);
+      await sandbox.app.idle();
+    },
     pull: async (does, fields) => (await merchant()).submit(chainPath, does, fields),
     async mine(blocks = 1) {
       sandbox.chain.mine(blocks);

@@ -93,7 +93,8 @@ function play(order: Order, chainUrl: string): Markup {
       <button name="blocks" value="1">Mine 1 block</button>
       <button name="blocks" value="6">Mine 6 blocks</button>
     </form>
-    <p>Replace, double-spend, reorganise: on the <a href="${chainUrl}?${query}">Chain page</a> of the dashboard.</p>
+    <p>Replace, double-spend, reorganise: on the <a href="${chainUrl}?${query}">Chain page</a> of the dashboard.
+      What was double-spent is gone half a minute later.</p>
   </article>`;
 }
 
