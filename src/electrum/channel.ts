@@ -244,8 +244,7 @@ export class Channel {
     request.overdue = true;
     request.reject(unavailable('the server did not answer in time'));
     this.#overdue++;
-    if (this.#overdue >= this.#places + this.#mass.extra)
-      this.end('the server has stopped answering');
+    if (this.#overdue >= this.#places) this.end('the server has stopped answering');
   }
 
   #receive(chunk: Uint8Array): void {
