@@ -197,13 +197,13 @@ function prepare(orm: Orm) {
     atIndex: orm
       .select()
       .from(addresses)
-      .where(and(onBranch(), eq(addresses.derivationIndex, sql.placeholder('index'))))
+      .where(and(onBranch(), eq(addresses.derivationIndex, given('index'))))
       .prepare(),
     byId: orm.select().from(addresses).where(rowId()).prepare(),
     byScripthash: orm
       .select()
       .from(addresses)
-      .where(eq(addresses.scripthash, sql.placeholder('scripthash')))
+      .where(eq(addresses.scripthash, given('scripthash')))
       .prepare(),
     lastIndex: orm
       .select({ last: max(addresses.derivationIndex) })
@@ -239,8 +239,8 @@ function prepare(orm: Orm) {
         and(
           ofWallet(),
           eq(addresses.origin, 'ahead'),
-          gte(addresses.derivationIndex, sql.placeholder('from')),
-          lt(addresses.derivationIndex, sql.placeholder('until')),
+          gte(addresses.derivationIndex, given('from')),
+          lt(addresses.derivationIndex, given('until')),
         ),
       )
       .prepare(),
@@ -251,7 +251,7 @@ function prepare(orm: Orm) {
     setNextIndex: orm
       .update(wallets)
       .set({ nextIndex: given('nextIndex') })
-      .where(eq(wallets.id, sql.placeholder('walletId')))
+      .where(eq(wallets.id, given('walletId')))
       .prepare(),
   };
 }
@@ -267,7 +267,7 @@ const prepareNewest = (orm: Orm) =>
       and(
         onBranch(),
         sql`${addresses.derivationIndex} < (select ${wallets.nextIndex} from ${wallets}
-            where ${wallets.id} = ${sql.placeholder('walletId')})`,
+            where ${wallets.id} = ${given('walletId')})`,
       ),
     )
     .orderBy(desc(addresses.derivationIndex))
@@ -276,7 +276,7 @@ const prepareNewest = (orm: Orm) =>
 
 /** Along the newest of the external branch; an address with any history counts as paid. */
 function prepareGaps(orm: Orm) {
-  const walletId = sql.placeholder('walletId');
+  const walletId = given('walletId');
   const next = sql`(select next_index from wallets where id = ${walletId})`;
   const isGiven = sql`wallet_id = ${walletId} and branch = ${external}
     and derivation_index >= ${next} - ${gapsWithin} and derivation_index < ${next}`;
@@ -303,12 +303,12 @@ function prepareGaps(orm: Orm) {
   };
 }
 
-const ofWallet = () => eq(addresses.walletId, sql.placeholder('walletId'));
+const ofWallet = () => eq(addresses.walletId, given('walletId'));
 
 /** On its external branch. */
 const onBranch = () => and(ofWallet(), eq(addresses.branch, external));
 
-const rowId = () => eq(addresses.id, sql.placeholder('id'));
+const rowId = () => eq(addresses.id, given('id'));
 
 const takenAs = (origin: AddressOrigin) => ({
   origin,

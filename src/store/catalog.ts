@@ -2,12 +2,13 @@
 // Nothing here is ever deleted but keys' validity: a wallet's counter and a store's addresses
 // outlive both.
 
-import { and, eq, gt, isNotNull, isNull, or, sql } from 'drizzle-orm';
+import { and, eq, gt, isNotNull, isNull, or } from 'drizzle-orm';
 import type { WalletType } from '../bitcoin/descriptor.ts';
 import { parseWalletKey, type WalletKey } from '../bitcoin/keychain.ts';
 import { type NetworkName, parseNetworkName } from '../bitcoin/network.ts';
 import { apiKeyHash, formatApiKey } from '../domain/api-key.ts';
 import { PaygateError } from '../errors.ts';
+import { given } from './given.ts';
 import type { Orm } from './orm.ts';
 import { apiKeys, settings, stores, wallets } from './schema.ts';
 import type { Tx } from './writer.ts';
@@ -199,14 +200,14 @@ function prepare(orm: Orm) {
     settingByName: orm
       .select({ value: settings.value })
       .from(settings)
-      .where(eq(settings.name, sql.placeholder('name')))
+      .where(eq(settings.name, given('name')))
       .prepare(),
     activeStores: orm.select().from(stores).where(isNull(stores.archivedAt)).prepare(),
     wallets: orm.select().from(wallets).prepare(),
     walletById: orm
       .select()
       .from(wallets)
-      .where(eq(wallets.id, sql.placeholder('id')))
+      .where(eq(wallets.id, given('id')))
       .prepare(),
   };
 }

@@ -2,5 +2,5 @@
 
 import { type SQL, sql } from 'drizzle-orm';
 
-/** For where drizzle takes a value or SQL, and no bare placeholder. */
+/** Everywhere but in a LIMIT, where drizzle's types take a bare placeholder alone. */
 export const given = (name: string): SQL => sql`${sql.placeholder(name)}`;

@@ -15,6 +15,7 @@ import {
 import type { ChainHeader, ChainView } from '../domain/chain.ts';
 import { PaygateError } from '../errors.ts';
 import type { Catalog } from './catalog.ts';
+import { given } from './given.ts';
 import type { Orm } from './orm.ts';
 import { headers } from './schema.ts';
 import type { Tx } from './writer.ts';
@@ -82,8 +83,8 @@ export function createHeaders(orm: Orm): Headers {
 function prepare(orm: Orm) {
   // A literal, not a parameter: only so does SQLite use the partial index over it.
   const best = sql`${headers.onBest} = 1`;
-  const atHeight = and(best, eq(headers.height, sql.placeholder('height')));
-  const hasHash = eq(headers.hash, sql.placeholder('hash'));
+  const atHeight = and(best, eq(headers.height, given('height')));
+  const hasHash = eq(headers.hash, given('hash'));
   const highest = desc(headers.height);
   return {
     tip: orm.select().from(headers).where(best).orderBy(highest).limit(1).prepare(),
@@ -107,10 +108,10 @@ function prepare(orm: Orm) {
     insert: orm
       .insert(headers)
       .values({
-        hash: sql.placeholder('hash'),
-        height: sql.placeholder('height'),
-        raw: sql.placeholder('raw'),
-        work: sql.placeholder('work'),
+        hash: given('hash'),
+        height: given('height'),
+        raw: given('raw'),
+        work: given('work'),
         onBest: false,
       })
       .onConflictDoNothing()
@@ -118,7 +119,7 @@ function prepare(orm: Orm) {
     leaveBest: orm
       .update(headers)
       .set({ onBest: false })
-      .where(and(best, gt(headers.height, sql.placeholder('height'))))
+      .where(and(best, gt(headers.height, given('height'))))
       .prepare(),
     joinBest: orm.update(headers).set({ onBest: true }).where(hasHash).prepare(),
   };

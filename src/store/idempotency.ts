@@ -33,15 +33,15 @@ const prepare = (orm: Orm) => ({
     .from(idempotencyKeys)
     .where(
       and(
-        eq(idempotencyKeys.storeId, sql.placeholder('storeId')),
-        eq(idempotencyKeys.key, sql.placeholder('key')),
+        eq(idempotencyKeys.storeId, given('storeId')),
+        eq(idempotencyKeys.key, given('key')),
         sql`${idempotencyKeys.createdAt} > ${given('since')}`,
       ),
     )
     .prepare(),
   forget: orm
     .delete(idempotencyKeys)
-    .where(lte(idempotencyKeys.createdAt, sql.placeholder('before')))
+    .where(lte(idempotencyKeys.createdAt, given('before')))
     .prepare(),
   insert: orm
     .insert(idempotencyKeys)

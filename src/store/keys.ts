@@ -1,11 +1,12 @@
 // API keys as requests find them, and those that are bound to one store. *The* merchant key is made
 // in catalog.ts. Of all other keys the file holds a hash alone: they are shown once.
 
-import { and, asc, eq, gt, isNull, or, sql } from 'drizzle-orm';
+import { and, asc, eq, gt, isNull, or } from 'drizzle-orm';
 import { apiKeyHash, formatApiKey } from '../domain/api-key.ts';
 import type { KeyScope } from '../domain/scope.ts';
 import { PaygateError } from '../errors.ts';
 import type { Catalog } from './catalog.ts';
+import { given } from './given.ts';
 import type { Orm } from './orm.ts';
 import { apiKeys } from './schema.ts';
 import type { Tx } from './writer.ts';
@@ -88,17 +89,17 @@ function prepare(orm: Orm) {
     expiresAt: apiKeys.expiresAt,
     pluginUntil: apiKeys.pluginUntil,
   };
-  const isAlive = or(isNull(apiKeys.expiresAt), gt(apiKeys.expiresAt, sql.placeholder('now')));
+  const isAlive = or(isNull(apiKeys.expiresAt), gt(apiKeys.expiresAt, given('now')));
   return {
     byHash: orm
       .select(fields)
       .from(apiKeys)
-      .where(and(eq(apiKeys.hash, sql.placeholder('hash')), isAlive))
+      .where(and(eq(apiKeys.hash, given('hash')), isAlive))
       .prepare(),
     byId: orm
       .select(fields)
       .from(apiKeys)
-      .where(and(eq(apiKeys.id, sql.placeholder('id')), isAlive))
+      .where(and(eq(apiKeys.id, given('id')), isAlive))
       .prepare(),
     list: orm.select(fields).from(apiKeys).where(isAlive).orderBy(asc(apiKeys.id)).prepare(),
   };

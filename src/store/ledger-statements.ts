@@ -35,13 +35,13 @@ function preparePayments(orm: Orm) {
     cycle: given('cycle'),
     changedAt: given('now'),
   };
-  const ofAddress = eq(payments.addressId, sql.placeholder('addressId'));
+  const ofAddress = eq(payments.addressId, given('addressId'));
   return {
     ofAddress: orm.select().from(payments).where(ofAddress).orderBy(asc(payments.id)).prepare(),
     find: orm
       .select()
       .from(payments)
-      .where(and(ofAddress, eq(payments.txid, sql.placeholder('txid'))))
+      .where(and(ofAddress, eq(payments.txid, given('txid'))))
       .prepare(),
     insert: orm
       .insert(payments)
@@ -61,19 +61,19 @@ function preparePayments(orm: Orm) {
       .update(payments)
       // Whatever becomes of it now, what took its place is told anew.
       .set({ ...place, replacedBy: null })
-      .where(eq(payments.id, sql.placeholder('id')))
+      .where(eq(payments.id, given('id')))
       .prepare(),
     setReplacedBy: orm
       .update(payments)
       .set({ replacedBy: given('replacedBy') })
-      .where(eq(payments.id, sql.placeholder('id')))
+      .where(eq(payments.id, given('id')))
       .prepare(),
     maturing: orm
       .select({ id: payments.id })
       .from(payments)
       .where(
         sql`${payments.state} = 'confirming' or (${payments.state} = 'confirmed'
-          and ${payments.height} <= ${sql.placeholder('settledBelow')})`,
+          and ${payments.height} <= ${given('settledBelow')})`,
       )
       .prepare(),
     withPlace: orm
@@ -107,7 +107,7 @@ function preparePaymentCounts(orm: Orm) {
       .select({ count: count(), firstAt: min(payments.changedAt) })
       .from(payments)
       .where(
-        sql`${payments.state} = 'dropped' and ${payments.changedAt} > ${sql.placeholder('since')}
+        sql`${payments.state} = 'dropped' and ${payments.changedAt} > ${given('since')}
           and (${payments.status} <> 0 or ${payments.cycle} > 0)`,
       )
       .prepare(),
@@ -125,23 +125,23 @@ function prepareAddresses(orm: Orm) {
     setStatus: orm
       .update(addresses)
       .set({ statusHash: given('statusHash') })
-      .where(eq(addresses.id, sql.placeholder('id')))
+      .where(eq(addresses.id, given('id')))
       .prepare(),
     setForeign: orm
       .update(addresses)
       .set({ origin: 'foreign', statusHash: given('statusHash') })
-      .where(eq(addresses.id, sql.placeholder('id')))
+      .where(eq(addresses.id, given('id')))
       .prepare(),
     storeById: orm
       .select()
       .from(stores)
-      .where(eq(stores.id, sql.placeholder('storeId')))
+      .where(eq(stores.id, given('storeId')))
       .prepare(),
   };
 }
 
 function prepareTransactions(orm: Orm) {
-  const byTxid = eq(transactions.txid, sql.placeholder('txid'));
+  const byTxid = eq(transactions.txid, given('txid'));
   return {
     rawOf: orm.select({ raw: transactions.raw }).from(transactions).where(byTxid).prepare(),
     keepRaw: orm

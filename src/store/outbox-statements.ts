@@ -25,7 +25,7 @@ export const prepareOutbox = (orm: Orm) => ({
 });
 
 function prepareWrites(orm: Orm) {
-  const byId = eq(callbacks.id, sql.placeholder('id'));
+  const byId = eq(callbacks.id, given('id'));
   return {
     supersede: orm
       .update(callbacks)
@@ -154,7 +154,7 @@ function prepareReads(orm: Orm) {
     firstOfPayment: orm
       .select({ id: callbacks.id })
       .from(callbacks)
-      .where(eq(callbacks.paymentId, sql.placeholder('paymentId')))
+      .where(eq(callbacks.paymentId, given('paymentId')))
       .limit(1)
       .prepare(),
     /** Of each store the first that no lease holds back. */

@@ -6,6 +6,7 @@ import { and, asc, desc, eq, getTableColumns, lt, type SQL, sql } from 'drizzle-
 import type { Scripthash, Txid } from '../bitcoin/ids.ts';
 import type { PaymentState } from '../domain/payment.ts';
 import { PaygateError } from '../errors.ts';
+import { given } from './given.ts';
 import type { Orm } from './orm.ts';
 import { addresses, callbacks, payments, stores } from './schema.ts';
 
@@ -41,8 +42,8 @@ export function createPaymentDesk(orm: Orm) {
     .select({ valueSat: sql<number | null>`sum(${payments.valueSat})` })
     .from(payments)
     .where(
-      sql`${payments.firstSeenAt} >= ${sql.placeholder('since')}
-        and ${payments.firstSeenAt} < ${sql.placeholder('until')} and +${payments.state} <> 'dropped'`,
+      sql`${payments.firstSeenAt} >= ${given('since')}
+        and ${payments.firstSeenAt} < ${given('until')} and +${payments.state} <> 'dropped'`,
     )
     .prepare();
   return {

@@ -3,6 +3,7 @@
 
 import { and, desc, eq, getTableColumns, type SQL, sql } from 'drizzle-orm';
 import type { Scripthash, Txid } from '../bitcoin/ids.ts';
+import { given } from './given.ts';
 import type { Orm } from './orm.ts';
 import { addresses, payments } from './schema.ts';
 
@@ -26,8 +27,8 @@ export function createReceipts(orm: Orm) {
 }
 
 function prepare(orm: Orm) {
-  const isOf = eq(addresses.scripthash, sql.placeholder('scripthash'));
-  const isBy = eq(payments.txid, sql.placeholder('txid'));
+  const isOf = eq(addresses.scripthash, given('scripthash'));
+  const isBy = eq(payments.txid, given('txid'));
   const receipts = (condition: SQL | undefined) =>
     orm
       .select({
@@ -45,6 +46,6 @@ function prepare(orm: Orm) {
     byTxid: receipts(isBy),
     byScripthash: receipts(isOf),
     byPlace: receipts(and(isOf, isBy)),
-    byId: receipts(eq(payments.id, sql.placeholder('paymentId'))),
+    byId: receipts(eq(payments.id, given('paymentId'))),
   };
 }

@@ -5,6 +5,7 @@ import { and, count, desc, eq, gt, lt, max, type SQL, sql } from 'drizzle-orm';
 import type { Scripthash } from '../bitcoin/ids.ts';
 import { furthestWatched } from '../domain/allocation.ts';
 import type { StatusHash } from '../domain/history.ts';
+import { given } from './given.ts';
 import type { Orm } from './orm.ts';
 import { addresses, payments, wallets } from './schema.ts';
 
@@ -62,8 +63,8 @@ function prepare(orm: Orm) {
     statusHash: addresses.statusHash,
     issuedAt: addresses.issuedAt,
   };
-  const isBefore = lt(addresses.id, sql.placeholder('beforeId'));
-  const isRecent = gt(addresses.issuedAt, sql.placeholder('since'));
+  const isBefore = lt(addresses.id, given('beforeId'));
+  const isRecent = gt(addresses.issuedAt, given('since'));
   // As in the index, else SQLite does not use it.
   const isUnsettled = sql`${payments.state} in ('unconfirmed', 'confirming', 'confirmed')`;
   const page = (condition: SQL) =>
@@ -95,7 +96,7 @@ function prepare(orm: Orm) {
       .where(
         and(
           isRecent,
-          sql`(${addresses.issuedAt}, ${addresses.id}) < (${sql.placeholder('issuedAt')}, ${sql.placeholder('id')})`,
+          sql`(${addresses.issuedAt}, ${addresses.id}) < (${given('issuedAt')}, ${given('id')})`,
         ),
       )
       .orderBy(desc(addresses.issuedAt), desc(addresses.id))
@@ -107,7 +108,7 @@ function prepare(orm: Orm) {
       // Named, because SQLite would rather collect and sort all of them by another one.
       .from(sql`${payments} indexed by payments_unsettled`)
       .innerJoin(addresses, eq(addresses.id, payments.addressId))
-      .where(and(isUnsettled, lt(payments.addressId, sql.placeholder('beforeId'))))
+      .where(and(isUnsettled, lt(payments.addressId, given('beforeId'))))
       .groupBy(payments.addressId)
       .orderBy(desc(payments.addressId))
       .limit(sql.placeholder('limit'))
