@@ -2,6 +2,7 @@
 
 import { reasonOf } from '../errors.ts';
 import type { World } from '../world.ts';
+import { exit } from './exit.ts';
 
 /** A wedged shutdown is cut off after this long. */
 const stopTimeoutMs = 10_000;
@@ -11,7 +12,7 @@ export function stopOnSignal(stop: () => Promise<void>, world: World): Promise<v
   return new Promise((resolve, reject) => {
     function onSignal(signal: string): void {
       world.log.info('paygate is stopping', { signal });
-      world.after(stopTimeoutMs, () => process.exit(1));
+      world.after(stopTimeoutMs, () => exit(1));
       stop().then(resolve, reject);
     }
     process.once('SIGTERM', onSignal).once('SIGINT', onSignal);
@@ -22,6 +23,6 @@ export function stopOnSignal(stop: () => Promise<void>, world: World): Promise<v
 export function endAtOnce(world: World): (error: Error) => never {
   return (error) => {
     world.log.error('the disk lost a write, paygate ends at once', { reason: reasonOf(error) });
-    process.exit(74);
+    exit(74);
   };
 }

@@ -12,6 +12,7 @@ import { reasonOf } from '../errors.ts';
 import { type Sandbox, startSandbox } from '../sandbox-app.ts';
 import { version } from '../version.ts';
 import { createNodeWorld } from '../world-node.ts';
+import { exit } from './exit.ts';
 import { endAtOnce, stopOnSignal } from './running.ts';
 
 interface Given {
@@ -70,7 +71,7 @@ async function run({ db, listen, shop, logLevel }: Given): Promise<void> {
     if (folder !== undefined) rmSync(folder, { recursive: true });
   }
   // All is written and closed; a timer that still waits would only hold the process.
-  process.exit(0);
+  exit(0);
 }
 
 function greeting(

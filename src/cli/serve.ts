@@ -10,6 +10,7 @@ import { releasedAt, version } from '../version.ts';
 import type { World } from '../world.ts';
 import { createNodeWorld, standardError } from '../world-node.ts';
 import { linkMinutes } from './admin.ts';
+import { exit } from './exit.ts';
 import { endAtOnce, stopOnSignal } from './running.ts';
 import { addServeOptions, type Flags, given } from './serve-options.ts';
 
@@ -86,5 +87,5 @@ async function serve(config: Config): Promise<void> {
   }
   await stopped;
   // All is written and closed; a timer that still waits would only hold the process.
-  process.exit(0);
+  exit(0);
 }
