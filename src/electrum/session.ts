@@ -26,6 +26,7 @@ import {
   parseHistory,
   parseMerkle,
   parseRawTransaction,
+  parseStanding,
   type ServerVersion,
   type Status,
 } from './wire.ts';
@@ -178,6 +179,12 @@ export class Session {
   transaction(txid: Txid, priority: Priority = {}): Promise<Uint8Array> {
     const call = { method: methods.transaction, params: [txid], parse: parseRawTransaction };
     return this.#channel.request({ ...call, ...priority });
+  }
+
+  /** Whether the server's node has it in its mempool or its chain. Not every server can be asked. */
+  stands(txid: Txid): Promise<boolean> {
+    const params = [txid, true];
+    return this.#channel.request({ method: methods.transaction, params, parse: parseStanding });
   }
 
   merkle(txid: Txid, height: number): Promise<MerkleBranch> {

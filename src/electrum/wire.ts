@@ -132,6 +132,20 @@ export function parseRawTransaction(result: unknown): Uint8Array {
   return bytes(result, 'transaction');
 }
 
+/**
+ * Whether its node has the transaction in its mempool or in its chain, by the verbose answer, which is Bitcoin
+ * Core's. An index of transactions finds one of a block that left the chain for ever; it has no confirmations.
+ * https://electrum-protocol.readthedocs.io/en/latest/protocol-methods.html#blockchain-transaction-get
+ * https://developer.bitcoin.org/reference/rpc/getrawtransaction.html
+ */
+export function parseStanding(result: unknown): boolean {
+  // Servers that know no verbose answer give the bytes: they have it, wherever.
+  if (typeof result === 'string') return true;
+  const { blockhash, confirmations = 0 } = record(result, 'transaction');
+  if (typeof confirmations !== 'number') throw invalid('confirmations that are no number');
+  return blockhash === undefined || confirmations > 0;
+}
+
 /** https://electrum-protocol.readthedocs.io/en/latest/protocol-methods.html#blockchain-transaction-get-merkle */
 export function parseMerkle(result: unknown): MerkleBranch {
   const { block_height, merkle, pos } = record(result, 'merkle branch');

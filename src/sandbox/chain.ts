@@ -3,7 +3,7 @@
 // calls give the same chain, byte for byte. It talks to no network; server.ts does.
 
 import { scriptToAddress } from '../bitcoin/address.ts';
-import type { Scripthash, Txid } from '../bitcoin/ids.ts';
+import type { BlockHash, Scripthash, Txid } from '../bitcoin/ids.ts';
 import { networks } from '../bitcoin/network.ts';
 import { PaygateError } from '../errors.ts';
 import { type Block, branchAt, genesisBlock } from './block.ts';
@@ -38,6 +38,17 @@ export interface ChainChange {
   readonly tip: Block;
   /** Scripts whose history may have changed. */
   readonly scripthashes: ReadonlySet<Scripthash>;
+}
+
+/** Where a node has a transaction: nothing of it in the mempool, no confirmations in a block that left. */
+export interface TransactionPlace {
+  readonly blockhash?: BlockHash | undefined;
+  readonly confirmations?: number;
+}
+
+export interface ShownTransaction {
+  readonly raw: Uint8Array;
+  readonly place: TransactionPlace;
 }
 
 /** Virtual bytes that a block takes in; 1,000,000 less room for header and coinbase. */
@@ -88,6 +99,22 @@ export class SimulatedChain {
   transaction(txid: Txid): SimulatedTransaction | undefined {
     const { ledger, mempool, known } = this.#state;
     return ledger.place(txid) || mempool.has(txid) ? known.get(txid) : undefined;
+  }
+
+  /** Bytes and place as a node with an index of transactions shows them; undefined where it knows none. */
+  shown(txid: Txid): ShownTransaction | undefined {
+    const { ledger, mempool, known, left } = this.#state;
+    const transaction = known.get(txid);
+    const height = ledger.place(txid)?.height;
+    if (transaction === undefined) return undefined;
+    const { raw } = transaction;
+    if (height !== undefined) {
+      const blockhash = this.block(height)?.hash;
+      return { raw, place: { blockhash, confirmations: this.tipHeight - height + 1 } };
+    }
+    if (mempool.has(txid)) return { raw, place: {} };
+    const blockhash = left.get(txid);
+    return blockhash && { raw, place: { blockhash, confirmations: 0 } };
   }
 
   /** Height of the block that has the transaction; undefined when none has it. */

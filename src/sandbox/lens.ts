@@ -5,7 +5,7 @@ import { sha256x2 } from '@scure/btc-signer/utils.js';
 import { display, isHash, type Scripthash, type Txid, undisplay } from '../bitcoin/ids.ts';
 import { networks } from '../bitcoin/network.ts';
 import { work } from './block.ts';
-import type { SimulatedChain } from './chain.ts';
+import type { SimulatedChain, TransactionPlace } from './chain.ts';
 import type { Fault, Lie } from './faults.ts';
 import { canonicalOrder, type HistoryItem, statusOf } from './history.ts';
 import type { SimulatedTransaction } from './transaction.ts';
@@ -20,6 +20,8 @@ export interface View {
   transaction(txid: Txid): SimulatedTransaction | undefined;
   /** The bytes that transaction.get answers. */
   raw(txid: Txid): Uint8Array | undefined;
+  /** What it adds when it is asked for more. */
+  place(txid: Txid): TransactionPlace | undefined;
   /** Transactions of a block, in their order. */
   txids(height: number): readonly Txid[] | undefined;
   proof(txid: Txid, height: number): { branch: string[]; position: number } | undefined;
@@ -37,7 +39,8 @@ function honest(chain: SimulatedChain): View {
     history: (scripthash) => chain.history(scripthash),
     status: statusOf,
     transaction: (txid) => chain.transaction(txid),
-    raw: (txid) => chain.transaction(txid)?.raw,
+    raw: (txid) => chain.shown(txid)?.raw,
+    place: (txid) => chain.shown(txid)?.place,
     txids: (height) => chain.block(height)?.txids,
     proof: (txid, height) => chain.branch(txid, height),
   };
@@ -79,6 +82,7 @@ function lagging(view: View, chain: SimulatedChain, blocks: number): Partial<Vie
     },
     transaction: (txid) => visible(view.transaction(txid)),
     raw: (txid) => visible(view.transaction(txid)) && view.raw(txid),
+    place: (txid) => visible(view.transaction(txid)) && (isMined(txid) ? view.place(txid) : {}),
     txids: (height) => (height <= tipHeight ? view.txids(height) : undefined),
     proof: (txid, height) => (height <= tipHeight ? view.proof(txid, height) : undefined),
   };
@@ -96,6 +100,7 @@ function omitting(
       empty.has(scripthash) ? [] : view.history(scripthash).filter(({ txid }) => !hidden.has(txid)),
     transaction: (txid) => (denied(txid) ? undefined : view.transaction(txid)),
     raw: (txid) => (denied(txid) ? undefined : view.raw(txid)),
+    place: (txid) => (denied(txid) ? undefined : view.place(txid)),
     proof: (txid, height) => (denied(txid) ? undefined : view.proof(txid, height)),
   };
 }

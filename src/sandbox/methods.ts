@@ -130,9 +130,13 @@ function broadcast({ chain, params: [raw] }: Call): unknown {
 }
 
 function getTransaction({ view, params: [first, verbose = false] }: Call): unknown {
-  const raw = view.raw(txidParam(first));
-  if (booleanParam(verbose, 'verbose')) badRequest('verbose transactions are not supported');
-  if (raw) return bytesToHex(raw);
+  const txid = txidParam(first);
+  const raw = view.raw(txid);
+  const wantsMore = booleanParam(verbose, 'verbose');
+  if (raw) {
+    const hex = bytesToHex(raw);
+    return wantsMore ? { txid, hex, ...view.place(txid) } : hex;
+  }
   const message =
     'No such mempool or blockchain transaction. Use gettransaction for wallet transactions.';
   const error = `DaemonError({'code': -5, 'message': '${message}'})`;

@@ -1,7 +1,7 @@
 // Ledger and mempool kept in step: what a node does when a transaction or a block arrives or
 // leaves. Rejections carry the words of Bitcoin Core, since they travel on to Electrum clients.
 
-import type { Scripthash, Txid } from '../bitcoin/ids.ts';
+import type { BlockHash, Scripthash, Txid } from '../bitcoin/ids.ts';
 import { parseTransaction } from '../bitcoin/transaction.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
 import { assembleBlock, type Block } from './block.ts';
@@ -30,6 +30,8 @@ export class ChainState {
   readonly mempool = new Mempool();
   /** Every transaction ever seen, also the replaced and dropped ones. */
   readonly known = new Map<Txid, SimulatedTransaction>();
+  /** Blocks that left the chain, by what they held: an index of transactions never forgets them. */
+  readonly left = new Map<Txid, BlockHash>();
   /** Scripts whose history changed since the last call of takeTouched. */
   #touched = new Set<Scripthash>();
   #extraNonce = 0;
@@ -125,7 +127,10 @@ export class ChainState {
   /** Takes the tip off, while the mempool is empty; its transactions are nowhere afterwards. */
   retreat(): Block {
     const block = this.ledger.disconnect();
-    for (const transaction of block.transactions) this.#touch(transaction);
+    for (const transaction of block.transactions) {
+      this.#touch(transaction);
+      this.left.set(transaction.txid, block.hash);
+    }
     return block;
   }
 

@@ -62,12 +62,21 @@ export async function testify(
 /** What nodes and servers say of a transaction that they do not have; they may refuse for other reasons. */
 const unknownTransaction = /no such|not found|missing/i;
 
+/** Neither in the mempool nor in the chain of its node. */
 async function isUnknown(session: Session, txid: Txid): Promise<boolean> {
+  // Servers keep the bytes of what they once had: only the verbose answer comes from the node.
+  const stands = await unlessUnknown(session.stands(txid));
+  if (stands !== undefined) return !stands;
+  // Some refuse to be verbose.
+  return (await unlessUnknown(session.transaction(txid).then(() => true))) === false;
+}
+
+/** False when the server says that there is none, undefined when it refuses for another reason. */
+async function unlessUnknown(asked: Promise<boolean>): Promise<boolean | undefined> {
   try {
-    await session.transaction(txid);
-    return false;
+    return await asked;
   } catch (error) {
     if (!(error instanceof ServerError)) throw error;
-    return unknownTransaction.test(error.message);
+    return unknownTransaction.test(error.message) ? false : undefined;
   }
 }

@@ -113,7 +113,7 @@ const descriptorStarts: Readonly<Record<ScriptType, string>> = {
 };
 /** createwallet: private keys, not blank, no passphrase, reuse allowed, descriptors, on startup. */
 const loadedAtStartup = [false, false, '', false, true, true];
-const electrumNames: readonly ElectrumName[] = ['first', 'second'];
+export const eachServer: readonly ElectrumName[] = ['first', 'second'];
 const electrumTimeoutMs = 5_000;
 /** More than the node's own fees, and than what it asks of a replacement. */
 const doubleSpendFeeSat = 20_000;
@@ -161,7 +161,7 @@ export function connectNetwork(): Network {
     },
     async mend() {
       if (regtest.nodePid === null) await regtest.startNode();
-      for (const name of electrumNames) {
+      for (const name of eachServer) {
         const electrum = regtest.electrumOf(name);
         electrum.resume();
         if (electrum.pid === null) await electrum.start();

@@ -4,7 +4,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { expectAgreement } from './agreement.ts';
-import type { ElectrumName } from './network.ts';
+import { type ElectrumName, eachServer } from './network.ts';
 import { untilLookedAtAgain } from './paygate.ts';
 import { paymentKey } from './shop.ts';
 import { type Stage, test } from './stage.ts';
@@ -14,7 +14,6 @@ const noticedWithinMs = 45_000;
 const pausedMs = 60_000;
 /** Of the test's own looking, on a busy machine: unit/electrum holds the exact time. */
 const slackMs = 3_000;
-const eachServer: readonly ElectrumName[] = ['first', 'second'];
 const onlyOne = 'only one Electrum server is in use: nobody checks what it leaves out';
 
 test('either server hangs for a minute, and is noticed within 45 s', { timeout: 300_000 }, async ({

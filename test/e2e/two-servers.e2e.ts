@@ -4,12 +4,10 @@
 
 import { expect } from 'vitest';
 import { expectAgreement } from './agreement.ts';
-import type { ElectrumName } from './network.ts';
+import { eachServer } from './network.ts';
 import { untilLookedAtAgain } from './paygate.ts';
 import { paymentKey } from './shop.ts';
 import { test } from './stage.ts';
-
-const eachServer: readonly ElectrumName[] = ['first', 'second'];
 
 test.for(eachServer)(
   'a fee is bumped and a coin spent twice, watched on the %s server',

@@ -92,6 +92,32 @@ test('the only server hides a payment and cannot ask its node: that is no word t
   expect(house.statuses(address)).toEqual(['0']);
 });
 
+test('the only server hides a payment and refuses to be verbose: it is asked for the bytes', async () => {
+  const house = await openHouse();
+  await untilReady(house);
+  const { txid } = await paid(house, 0);
+  house.server.inject({
+    kind: 'error',
+    code: 1,
+    message: 'verbose transactions are currently unsupported',
+    when: (method, params) => method === 'blockchain.transaction.get' && params[1] === true,
+  });
+  house.server.inject({ kind: 'omit', txids: [txid] });
+  house.server.announce();
+  await house.settle();
+  await house.world.advance(31_000);
+  await house.settle();
+  const gone = () => house.world.logs.filter(({ message }) => message === 'a payment is gone');
+  expect(gone()).toEqual([]);
+  house.chain.evict(txid);
+  // It is looked at again each minute.
+  for (const ms of [61_000, 31_000]) {
+    await house.world.advance(ms);
+    await house.settle();
+  }
+  expect(gone()).toHaveLength(1);
+});
+
 test('a false proof promotes nothing; the liar is banned and another server is asked', async () => {
   const house = await openHouse({ servers: 2 });
   await untilReady(house);

@@ -9,6 +9,7 @@ import {
   parseMerkle,
   parseRawTransaction,
   parseServerVersion,
+  parseStanding,
   parseStatus,
   parseStatusNotice,
 } from '../../../src/electrum/wire.ts';
@@ -198,6 +199,15 @@ describe('blockchain.transaction', () => {
   it('is hex', () => {
     expect(parseRawTransaction('00ffAB')).toEqual(Uint8Array.of(0, 255, 0xab));
     refuses(parseRawTransaction, ['0', 'xy', ' 00', '0x00', null, { hex: '00' }]);
+  });
+
+  it('stands in the mempool or in the chain, but not in a block that left it', () => {
+    expect(parseStanding({ txid: hash, hex: '00' })).toBe(true);
+    expect(parseStanding({ txid: hash, blockhash: hash, confirmations: 3 })).toBe(true);
+    expect(parseStanding({ txid: hash, blockhash: hash, confirmations: 0 })).toBe(false);
+    expect(parseStanding({ txid: hash, blockhash: hash })).toBe(false);
+    expect(parseStanding('00ff')).toBe(true);
+    refuses(parseStanding, [null, 1, [], { blockhash: hash, confirmations: '3' }]);
   });
 
   it('has a branch of hashes in display order', () => {

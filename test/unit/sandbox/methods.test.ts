@@ -154,17 +154,36 @@ describe('transactions', () => {
     expect((await connection.call(idFromPos, 111, 1, 'yes')).error?.code).toBe(1);
   });
 
-  it('are refused when nobody knows them, or verbosely', async () => {
-    const { chain, client } = await start();
+  it('are refused when nobody knows them', async () => {
+    const { client } = await start();
     const connection = await client();
     const get = 'blockchain.transaction.get';
     const unknown = await connection.call(get, '00'.repeat(32));
     expect(unknown.error?.code).toBe(2);
     expect(unknown.error?.message).toContain('No such mempool or blockchain transaction');
     expect((await connection.call(get, 'x')).error?.message).toBe('x should be a transaction hash');
-    expect((await connection.call(get, chain.tip.txids[0], true)).error?.message).toContain(
-      'verbose',
-    );
+  });
+
+  it('are shown with the place that the node has them in, also in a block that left', async () => {
+    const { chain, client } = await start();
+    const connection = await client();
+    const get = 'blockchain.transaction.get';
+    const txid = chain.pay([{ script, valueSat: 5_000 }]);
+    const hex = bytesToHex(chain.transaction(txid)?.raw ?? new Uint8Array());
+    expect(await connection.result(get, txid, true)).toEqual({ txid, hex });
+    const [block] = chain.mine();
+    const blockhash = block?.hash;
+    chain.mine();
+    expect(await connection.result(get, txid, true)).toEqual({
+      ...{ txid, hex, blockhash },
+      confirmations: 2,
+    });
+    chain.reorganise(2, { transactions: 'drop' });
+    expect(await connection.result(get, txid, true)).toEqual({
+      ...{ txid, hex, blockhash },
+      confirmations: 0,
+    });
+    expect(await connection.result(get, txid)).toBe(hex);
   });
 
   it('are broadcast, by the rules of the network', async () => {
