@@ -26,7 +26,6 @@ test.for(eachServer)(
     await network.mine();
     told[paymentKey(second, 86_002, mined)] = '0 1';
     await expect.poll(() => shop.payments()).toEqual(told);
-    await expect.poll(() => server.gone(), untilLookedAtAgain).toEqual({ [waiting]: null });
 
     await network.reorganise(1, 'left out');
     told[paymentKey(second, 86_002, mined)] = '0 1 0';
