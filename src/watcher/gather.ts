@@ -69,34 +69,21 @@ export async function gather(all: GatherParts, subject: Subject): Promise<Observ
   const testified = await hearWitness(parts, subject, known);
   const found = [...gathered, ...testified.gathered];
   const seen = found.flatMap((each) => (each.kind === 'seen' ? [each.seen] : []));
-  const gone = certain(
-    parts,
-    address.scripthash,
-    known,
-    withRivals(parts.store, testified.gone, seen),
-  );
+  const unnamed = withRivals(parts.store, testified.gone, seen);
+  const gone = certain(parts.silence, scripthash, unnamed);
   const isOpen =
-    testified.isOpen ||
-    gone.length < testified.gone.length ||
-    found.some(({ kind }) => kind === 'open');
+    testified.isOpen || gone.length < unnamed.length || found.some(({ kind }) => kind === 'open');
   return { scripthash, origin, seen, gone, statusHash: isOpen ? undefined : status };
 }
 
 /** What took its inputs says that a payment is gone; without that, only silence that lasts. */
-function certain(
-  { silence }: GatherParts,
-  scripthash: Scripthash,
-  known: Known,
-  unnamed: readonly Gone[],
-): Gone[] {
-  const txids = new Set(unnamed.map(({ txid }) => txid));
-  for (const { id, txid } of known.values()) if (!txids.has(txid)) silence.end(id);
+function certain(silence: Silence, scripthash: Scripthash, unnamed: readonly Gone[]): Gone[] {
   const silent = unnamed.filter(({ replacedBy }) => replacedBy === null);
-  const ids = silent.flatMap(({ txid }) => known.get(txid)?.id ?? []);
-  const lasting = silence.lasting(scripthash, ids);
-  return unnamed.filter(
-    ({ txid, replacedBy }) => replacedBy !== null || lasting.has(known.get(txid)?.id ?? 0),
+  const lasting = silence.lasting(
+    scripthash,
+    silent.map(({ txid }) => txid),
   );
+  return unnamed.filter(({ txid, replacedBy }) => replacedBy !== null || lasting.has(txid));
 }
 
 function atMost(times: number, elsewhere: GatherParts['elsewhere']): GatherParts['elsewhere'] {

@@ -1,7 +1,7 @@
 // How long a payment has been in nobody's words. A server follows the chain first and its node's mempool
 // after it, so that around a block all of them may leave out, for a few seconds, what was never gone.
 
-import type { Scripthash } from '../bitcoin/ids.ts';
+import type { Scripthash, Txid } from '../bitcoin/ids.ts';
 import type { World } from '../world.ts';
 
 /** How long it must last before it counts: ElectrumX reads the mempool every 5 s, electrs every 10 s. */
@@ -9,12 +9,10 @@ const silenceMs = 30_000;
 
 export interface Silence {
   /**
-   * Nobody names these payments of the script now.
+   * Nobody names these payments of the script now, and no others of it are left out.
    * @returns those that nobody has named for half a minute
    */
-  lasting(scripthash: Scripthash, paymentIds: readonly number[]): ReadonlySet<number>;
-  /** It was named again. */
-  end(paymentId: number): void;
+  lasting(scripthash: Scripthash, txids: readonly Txid[]): ReadonlySet<Txid>;
 }
 
 /**
@@ -22,15 +20,18 @@ export interface Silence {
  * @param lookAgain called when a silence that has begun may count
  */
 export function createSilence(world: World, lookAgain: (scripthash: Scripthash) => void): Silence {
-  const since = new Map<number, number>();
+  const scripts = new Map<Scripthash, ReadonlyMap<Txid, number>>();
   return {
-    lasting(scripthash, paymentIds) {
+    lasting(scripthash, txids) {
       const now = world.monotonic();
-      const begun = paymentIds.filter((id) => !since.has(id));
-      for (const id of begun) since.set(id, now);
-      if (begun.length > 0) world.after(silenceMs, () => lookAgain(scripthash));
-      return new Set(paymentIds.filter((id) => now - (since.get(id) ?? now) >= silenceMs));
+      const before = scripts.get(scripthash);
+      const since = new Map(txids.map((txid) => [txid, before?.get(txid) ?? now]));
+      if (txids.length === 0) scripts.delete(scripthash);
+      else scripts.set(scripthash, since);
+      if (txids.some((txid) => before?.has(txid) !== true)) {
+        world.after(silenceMs, () => lookAgain(scripthash));
+      }
+      return new Set(txids.filter((txid) => now - (since.get(txid) ?? now) >= silenceMs));
     },
-    end: (paymentId) => void since.delete(paymentId),
   };
 }
