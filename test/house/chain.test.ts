@@ -104,17 +104,13 @@ test('the only server hides a payment and refuses to be verbose: it is asked for
   });
   house.server.inject({ kind: 'omit', txids: [txid] });
   house.server.announce();
-  await house.settle();
-  await house.world.advance(31_000);
-  await house.settle();
+  await house.outlastSilence();
   const gone = () => house.world.logs.filter(({ message }) => message === 'a payment is gone');
   expect(gone()).toEqual([]);
   house.chain.evict(txid);
   // It is looked at again each minute.
-  for (const ms of [61_000, 31_000]) {
-    await house.world.advance(ms);
-    await house.settle();
-  }
+  await house.world.advance(61_000);
+  await house.outlastSilence();
   expect(gone()).toHaveLength(1);
 });
 

@@ -80,9 +80,7 @@ test('a page that comes late is told of the payment that stands, not of one that
   const gone = house.pay(address, 13_000) as Txid;
   await house.settle();
   house.chain.evict(gone);
-  await house.settle();
-  await house.world.advance(31_000);
-  await house.settle();
+  await house.outlastSilence();
   const page = await openPage(house, address);
   await house.world.until(() => page.messages.length === 1, 'the latest state');
   expect(page.messages[0]).toMatchObject({ status: 0, value: 12_000 });

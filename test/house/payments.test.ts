@@ -38,13 +38,6 @@ async function mine(house: House, blocks: number): Promise<void> {
   }
 }
 
-/** What nobody names any more is gone half a minute later. */
-async function outlastSilence(house: House): Promise<void> {
-  await house.settle();
-  await house.world.advance(31_000);
-  await house.settle();
-}
-
 const script = (address: string) => addressToScript(address, networks.regtest);
 
 const payments = (house: House, address: string): Promise<PaymentRow[]> =>
@@ -87,7 +80,7 @@ describe.each([1, 2])('with %i server(s)', (servers) => {
     const house = await openReady({ servers });
     const { address, txid } = await pay(house);
     house.chain.replace(txid, []);
-    await outlastSilence(house);
+    await house.outlastSilence();
     await mine(house, 2);
     expect(house.statuses(address)).toEqual(['0']);
     expect(await payments(house, address)).toMatchObject([{ state: 'dropped', replacedBy: null }]);
@@ -99,7 +92,7 @@ describe.each([1, 2])('with %i server(s)', (servers) => {
     const { address, txid } = await pay(house);
     const raw = house.chain.transaction(txid)?.raw ?? new Uint8Array();
     house.chain.evict(txid);
-    await outlastSilence(house);
+    await house.outlastSilence();
     expect(await payments(house, address)).toMatchObject([{ state: 'dropped' }]);
     house.chain.broadcast(raw);
     await house.settle();
@@ -113,7 +106,7 @@ describe.each([1, 2])('with %i server(s)', (servers) => {
     const { address } = await pay(house);
     await mine(house, 1);
     house.chain.reorganise(1, { transactions: 'drop' });
-    await outlastSilence(house);
+    await house.outlastSilence();
     await mine(house, 1);
     expect(house.statuses(address)).toEqual(['0', '1']);
     expect(await payments(house, address)).toMatchObject([{ state: 'dropped', height: null }]);
@@ -129,7 +122,7 @@ describe.each([1, 2])('with %i server(s)', (servers) => {
     house.chain.reorganise(2, { transactions: 'mempool' });
     await house.settle();
     house.chain.evict(txid);
-    await outlastSilence(house);
+    await house.outlastSilence();
     house.chain.broadcast(raw);
     await house.settle();
     expect(house.statuses(address)).toEqual(['0', '1', '2', '0', '-1', '0']);
@@ -179,7 +172,7 @@ describe.each([1, 2])('with %i server(s)', (servers) => {
     await change(house, { reversalCallback: true });
     const { address, txid } = await pay(house);
     house.chain.evict(txid);
-    await outlastSilence(house);
+    await house.outlastSilence();
     expect(house.statuses(address)).toEqual(['0']);
     expect(await payments(house, address)).toMatchObject([{ state: 'dropped' }]);
   });
@@ -442,7 +435,7 @@ test('an unconfirmed payment is broadcast again after six hours, for as long as 
   await house.settle();
   expect(broadcasts()).toBe(1);
   house.chain.evict(txid);
-  await outlastSilence(house);
+  await house.outlastSilence();
   await later(7);
   await house.settle();
   expect(broadcasts()).toBe(1);

@@ -58,6 +58,8 @@ export interface House {
   pay(address: string, valueSat: number): string;
   /** Until everything said so far is worked up and delivered. */
   settle(): Promise<void>;
+  /** The half minute after which what nobody names any more is gone. */
+  outlastSilence(): Promise<void>;
   /** The callbacks that the shop received so far, in order. */
   told(): Told[];
   statuses(address: string): string[];
@@ -263,6 +265,11 @@ function createHouse(built: Built): House {
     },
     pay: (address, valueSat) => chain.pay([{ address, valueSat }]),
     settle: () => house.app.idle(),
+    async outlastSilence() {
+      await house.settle();
+      await world.advance(31_000);
+      await house.settle();
+    },
     told: () => receiver.requests.map(({ url }) => toldBy(url)),
     statuses: (address) =>
       house.told().flatMap(({ addr, status }) => (addr === address ? [status] : [])),
