@@ -6,10 +6,12 @@ import type { Scripthash } from '../bitcoin/ids.ts';
 import { type HistoryItem, statusHash } from '../domain/history.ts';
 import { ServerError } from '../electrum/framing.ts';
 import type { Session } from '../electrum/session.ts';
+import type { Status } from '../electrum/wire.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
 import type { Observation } from '../store/ledger.ts';
 import type { Store } from '../store/open.ts';
 import type { World } from '../world.ts';
+import { type Announced, createAnnounced } from './announced.ts';
 import { gather } from './gather.ts';
 import { Lie, laidTo } from './lie.ts';
 import { tryAgainMs } from './patience.ts';
@@ -49,6 +51,8 @@ export type Look = 'changed' | 'again' | 'cross';
 
 export interface Drain {
   mark(scripthash: Scripthash, look?: Look): void;
+  /** The server in use told a status that is not ours: its history is looked at until it has been shown. */
+  told(scripthash: Scripthash, status: Status): void;
   /** Works with this session from now on, or waits with none. */
   use(session: Session | undefined): void;
   /** Our tip moved: what waited for a header goes on. */
@@ -79,6 +83,7 @@ export function createDrain(parts: DrainParts): Drain {
 class DirtySet implements Drain {
   readonly #parts: DrainParts;
   readonly #silence: Silence;
+  readonly #announced: Announced;
   readonly #dirty = new Set<Scripthash>();
   /** What must be looked at in any case. */
   readonly #forced = new Map<Scripthash, 'again' | 'cross'>();
@@ -98,6 +103,7 @@ class DirtySet implements Drain {
   constructor(parts: DrainParts) {
     this.#parts = parts;
     this.#silence = createSilence(parts.world, (scripthash) => this.mark(scripthash));
+    this.#announced = createAnnounced(parts.world, (scripthash) => this.mark(scripthash));
   }
 
   mark(scripthash: Scripthash, look: Look = 'changed'): void {
@@ -108,6 +114,11 @@ class DirtySet implements Drain {
     this.#pump();
   }
 
+  told(scripthash: Scripthash, status: Status): void {
+    this.#announced.told(scripthash, status);
+    this.mark(scripthash);
+  }
+
   #force(scripthash: Scripthash, look: Look): void {
     if (look === 'changed' || this.#forced.get(scripthash) === 'cross') return;
     this.#forced.set(scripthash, look);
@@ -116,6 +127,7 @@ class DirtySet implements Drain {
   use(session: Session | undefined): void {
     this.#session = session;
     this.#suspect.clear();
+    this.#announced.clear();
     this.#pump();
   }
 
@@ -172,7 +184,9 @@ class DirtySet implements Drain {
     const { by, history } = await this.#ask(session, scripthash);
     const address = store.addresses.byScripthash(scripthash);
     if (address === undefined) return;
-    if (look === 'changed' && statusHash(history) === address.statusHash) {
+    const status = statusHash(history);
+    if (by === session) this.#announced.shown(scripthash, status);
+    if (look === 'changed' && status === address.statusHash) {
       this.#failures.delete(scripthash);
       return;
     }

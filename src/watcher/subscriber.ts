@@ -5,6 +5,7 @@
 
 import type { Scripthash } from '../bitcoin/ids.ts';
 import type { Session } from '../electrum/session.ts';
+import type { Status } from '../electrum/wire.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
 import type { Store } from '../store/open.ts';
 import type { Watched } from '../store/watched.ts';
@@ -19,8 +20,10 @@ export interface SubscriberParts {
   readonly tasks: Tasks;
   /** How many addresses are subscribed at once. */
   readonly most: number;
-  /** The server's status of a script is another than ours, or not to be had. */
-  readonly differs: (scripthash: Scripthash) => void;
+  /** The server's status of a script is another than ours. */
+  readonly differs: (scripthash: Scripthash, status: Status) => void;
+  /** The server does not tell it. */
+  readonly untold: (scripthash: Scripthash) => void;
 }
 
 /**
@@ -121,7 +124,7 @@ class SessionSubscriber implements Subscriber {
     try {
       const status = await this.#session.subscribe(scripthash, { bulk });
       this.#refused.delete(scripthash);
-      if (status !== ours) this.#parts.differs(scripthash);
+      if (status !== ours) this.#parts.differs(scripthash, status);
     } catch (error) {
       // One that does not answer has refused as well, unless the session has ended over it.
       if (this.#session.closed || !(error instanceof PaygateError)) throw error;
@@ -130,7 +133,7 @@ class SessionSubscriber implements Subscriber {
   }
 
   #refuse(scripthash: Scripthash, reason: string): void {
-    const { world, tasks, differs } = this.#parts;
+    const { world, tasks, untold } = this.#parts;
     const failures = (this.#refused.get(scripthash) ?? 0) + 1;
     this.#subscribed.delete(scripthash);
     this.#refused.set(scripthash, failures);
@@ -142,7 +145,7 @@ class SessionSubscriber implements Subscriber {
       const server = this.#session.server.label;
       world.log.warn('an address could not be subscribed', { scripthash, server, reason });
     }
-    differs(scripthash);
+    untold(scripthash);
     world.after(tryAgainMs(failures), () => tasks.run(() => this.#tryAgain(scripthash)));
   }
 

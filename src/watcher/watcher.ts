@@ -7,7 +7,7 @@ import type { Network } from '../bitcoin/network.ts';
 import { createPool, type Pool, type ServerStatus } from '../electrum/pool.ts';
 import type { Session } from '../electrum/session.ts';
 import type { ServerAddress } from '../electrum/trust.ts';
-import type { HeaderTip } from '../electrum/wire.ts';
+import type { HeaderTip, Status } from '../electrum/wire.ts';
 import { reasonOf } from '../errors.ts';
 import type { Store } from '../store/open.ts';
 import type { Cancel, SocksProxy, World } from '../world.ts';
@@ -173,7 +173,7 @@ class ElectrumWatcher implements Watcher {
         onSession: (session) => this.#joined(session),
         onLost: (session) => this.#lost(session),
         onHeader: (session, tip) => this.#tasks.run(() => this.#follow(session, tip)),
-        onStatus: (session, scripthash) => this.#statusChanged(session, scripthash),
+        onStatus: (session, ...told) => this.#statusChanged(session, ...told),
       },
     });
   }
@@ -247,7 +247,8 @@ class ElectrumWatcher implements Watcher {
         store: this.#parts.store,
         most: this.#parts.mostSubscribed ?? mostSubscribedAt[session.server.own ? 'own' : 'other'],
         tasks: this.#tasks,
-        differs: (scripthash) => this.#drain.mark(scripthash),
+        differs: (...told) => this.#drain.told(...told),
+        untold: (scripthash) => this.#drain.mark(scripthash),
       },
       session,
     );
@@ -325,8 +326,8 @@ class ElectrumWatcher implements Watcher {
     if (callbacks > 0) this.#parts.onCallbacks();
   }
 
-  #statusChanged(session: Session, scripthash: Scripthash): void {
-    if (session === this.#session) this.#drain.mark(scripthash);
+  #statusChanged(session: Session, scripthash: Scripthash, status: Status): void {
+    if (session === this.#session) this.#drain.told(scripthash, status);
   }
 
   /** Follows the server to its tip, then compares every address with it. */

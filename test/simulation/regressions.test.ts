@@ -79,3 +79,21 @@ test('silence that nobody could explain is asked about until somebody can', asyn
   }
   expect(stateOf(house, txid)).toBe('dropped');
 });
+
+test('a status that was told before its history is asked about again, for nothing more is told of it', async () => {
+  const house = await openHouse();
+  await untilReady(house);
+  const address = await house.newAddress();
+  // A minute's share of the round, newest first, must not come to it.
+  for (let newer = 0; newer < 20; newer += 1) await house.newAddress();
+  const txid = house.pay(address, 10_000) as Txid;
+  // The notification is on its way; the history that it announces is not to be had yet.
+  const truth = house.server.inject({ kind: 'omit', txids: [txid] });
+  await house.settle();
+  truth();
+  await house.settle();
+  expect(stateOf(house, txid)).toBeUndefined();
+  await house.world.advance(61_000);
+  await house.settle();
+  expect(stateOf(house, txid)).toBe('unconfirmed');
+});
