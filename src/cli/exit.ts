@@ -1,7 +1,6 @@
 // The way out for a process whose JavaScript is done.
 
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
+import { collect } from './heap.ts';
 
 /**
  * Ends the process, also where V8 compiles something in the background. Node joins those threads, and one that
@@ -9,7 +8,6 @@ import { runInNewContext } from 'node:vm';
  * https://github.com/nodejs/node/issues/54918. One collection before that lets all of them go on.
  */
 export function exit(code: number): never {
-  setFlagsFromString('--expose-gc');
-  (runInNewContext('gc') as () => void)();
+  collect('regular');
   process.exit(code);
 }

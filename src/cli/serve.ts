@@ -1,7 +1,6 @@
 // `paygate serve`: runs until it is told to stop.
 
 import { isSea } from 'node:sea';
-import { setFlagsFromString } from 'node:v8';
 import { Command } from 'commander';
 import { type App, buildApp } from '../app.ts';
 import { type Config, options, readConfig } from '../config.ts';
@@ -11,6 +10,7 @@ import type { World } from '../world.ts';
 import { createNodeWorld, standardError } from '../world-node.ts';
 import { linkMinutes } from './admin.ts';
 import { exit } from './exit.ts';
+import { giveBackAfter } from './heap.ts';
 import { endAtOnce, stopOnSignal } from './running.ts';
 import { addServeOptions, type Flags, given } from './serve-options.ts';
 
@@ -53,19 +53,6 @@ Open this link, once and within ${linkMinutes} minutes, to set the password of t
 (\`paygate admin link\` prints another one.)
 `;
 
-/** How long a start may take until it has caught up with what was missed. */
-const startMs = 10_000;
-
-/**
- * While paygate starts, its heap grows in small steps, which leaves it half as large; after that it grows as it
- * needs, for a burst of payments takes half the time then (docs/benchmarks.md). Not before all is loaded: Node
- * would compile its own modules anew.
- */
-function startLean(world: World): void {
-  setFlagsFromString('--optimize-for-size');
-  world.after(startMs, () => setFlagsFromString('--no-optimize-for-size'));
-}
-
 async function createWorld({ logLevel, logFormat }: Config): Promise<World> {
   if (logFormat !== 'pretty') return createNodeWorld({ logLevel });
   const { forPeople } = await import('./pretty-log.ts');
@@ -74,11 +61,11 @@ async function createWorld({ logLevel, logFormat }: Config): Promise<World> {
 
 async function serve(config: Config): Promise<void> {
   const world = await createWorld(config);
-  startLean(world);
   const app = await buildApp(config, world, { onFatal: endAtOnce(world), releasedAt });
   const stopped = stopOnSignal(() => app.stop(), world);
   try {
     const { port } = await app.start();
+    giveBackAfter(world, () => app.health().electrum.caught_up);
     world.log.info('paygate is up', { version, network: app.network.name, port });
     process.stdout.write(await greeting(config, app, port));
   } catch (error) {
