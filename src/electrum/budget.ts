@@ -49,6 +49,8 @@ export interface Priced {
   readonly method: Method;
   readonly text: string;
   readonly bulk: boolean;
+  /** A mass request that costs a server next to nothing. */
+  readonly light?: boolean;
   /** How many headers it asks for. */
   readonly headers?: number;
 }

@@ -19,7 +19,7 @@ const longAnswers = new Set<Method>([methods.history, methods.transaction, metho
 /** Places that mass requests leave free, so that no urgent one waits for them. */
 const urgentPlaces = 2;
 /** One can come with a thousand answers in one piece: others have their turn between them. */
-const messagesATurn = 100;
+const messagesATurn = 25;
 
 export interface ChannelOptions {
   readonly world: Pick<World, 'monotonic' | 'after'>;
@@ -42,6 +42,8 @@ export interface Call<T> {
   readonly large?: boolean;
   /** One of very many: it goes out after all others, and no faster than the server likes. */
   readonly bulk?: boolean;
+  /** A mass request that costs the server next to nothing: a wide window of these may be in flight. */
+  readonly light?: boolean;
   /** How many headers are asked for. */
   readonly headers?: number;
 }
@@ -171,7 +173,7 @@ export class Channel {
   }
 
   #build<T>(
-    { method, params, parse, large = false, bulk = false, headers = 0 }: Call<T>,
+    { method, params, parse, large = false, bulk = false, light = false, headers = 0 }: Call<T>,
     resolve: (value: T) => void,
     reject: (error: PaygateError) => void,
   ): Request {
@@ -182,6 +184,7 @@ export class Channel {
       text: encodeRequest(id, method, params),
       large,
       bulk,
+      light,
       headers,
       read: (result) => {
         const value = parse(result);
@@ -205,13 +208,17 @@ export class Channel {
     if (this.#endReason !== undefined) return;
     // Who paces requests by a budget has no use for more at once.
     const extra = this.#waiting.budget === undefined ? this.#mass.extra : 0;
-    const bulkPlaces = Math.max(1, this.#places - urgentPlaces) + extra;
+    const bulkPlaces = Math.max(1, this.#places - urgentPlaces);
+    const bulkFree = bulkPlaces - this.#bulkInFlight;
     const free = this.#places + extra - this.#asked();
-    const most = Math.min(bulkPlaces - this.#bulkInFlight, messagesATurn);
-    const batch = this.#waiting.take(free, most, bulkPlaces);
+    const batch = this.#waiting.take(free, {
+      heavy: bulkFree,
+      light: Math.min(bulkFree + extra, messagesATurn),
+      batch: bulkPlaces,
+    });
     for (const request of batch) this.#put(request);
     this.#pace(bulkPlaces);
-    if (batch.length > 0 && most === messagesATurn && this.#waiting.length > 0) this.#wake();
+    if (batch.length > 0 && this.#waiting.length > 0) this.#wake();
     if (batch.length > 0 && !batch.some(({ large }) => large)) this.#filler?.smallSent();
     if (this.#outgoing.length > 0) this.#options.socket.write(this.#outgoing.join(''));
     this.#outgoing = [];
@@ -298,7 +305,7 @@ export class Channel {
     request.cancelDeadline();
     if (request.bulk) {
       this.#bulkInFlight--;
-      this.#mass.answered(this.#options.world.monotonic() - request.sentAt);
+      if (request.light) this.#mass.answered(this.#options.world.monotonic() - request.sentAt);
     }
     if (request.overdue) this.#overdue--;
     else this.#pulse.answered(request.sentAt, !request.large);

@@ -9,6 +9,14 @@ const maxUnsentCharacters = 16_000_000;
 /** The longest prefix that was sent and is still kept in front of a list. */
 const maxSentKept = 1_024;
 
+/** How many mass requests may go out now. */
+export interface BulkPlaces {
+  readonly light: number;
+  readonly heavy: number;
+  /** They go out by so many where a budget is kept. */
+  readonly batch: number;
+}
+
 /** An array whose front is taken off without moving the rest each time. */
 class Line<T> {
   #items: T[] = [];
@@ -60,18 +68,22 @@ export class SendQueue<T extends Priced> {
     return true;
   }
 
-  /** Takes what may go out now, the budget told, of mass requests at most `bulkPlaces`. */
-  take(places: number, bulkPlaces: number, batch: number): T[] {
+  /** Takes what may go out now, the budget told. */
+  take(places: number, bulk: BulkPlaces): T[] {
     const taken: T[] = [];
     for (let next = this.#urgent.first; next && taken.length < places; next = this.#urgent.first) {
-      if (this.#waitMs(next, batch) > 0) return taken;
+      if (this.#waitMs(next, bulk.batch) > 0) return taken;
       taken.push(this.#send(this.#urgent));
     }
-    const most = Math.min(places - taken.length, bulkPlaces, batch);
     const first = this.#bulk.first;
-    if (first === undefined || most <= 0 || this.#waitMs(first, batch) > 0) return taken;
-    const count = Math.min(most, this.#bulk.length);
-    for (let left = count; left > 0; left--) taken.push(this.#send(this.#bulk));
+    if (first === undefined) return taken;
+    let left = Math.min(places - taken.length, first.light ? bulk.light : bulk.heavy);
+    if (left <= 0 || this.#waitMs(first, bulk.batch) > 0) return taken;
+    // Of one kind: the places of the others are not counted here.
+    for (let next = this.#bulk.first; next && left > 0; next = this.#bulk.first, left--) {
+      if (next.light !== first.light) break;
+      taken.push(this.#send(this.#bulk));
+    }
     return taken;
   }
 

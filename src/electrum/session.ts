@@ -81,6 +81,8 @@ export interface SessionOpening {
 export interface Priority {
   /** One of very many: after all others, and no faster than a public server likes. */
   readonly bulk?: boolean;
+  /** Of a script that surely has no history, of which a server is asked thousands at once. */
+  readonly light?: boolean;
 }
 
 /**

@@ -16,6 +16,7 @@ import { PaygateError } from '../errors.ts';
 import type { Store } from '../store/open.ts';
 import { Lie } from './lie.ts';
 import { createMemory } from './memory.ts';
+import { nextTurn } from './tasks.ts';
 import { keepTransactions } from './transactions.ts';
 
 export interface ReaderParts {
@@ -150,7 +151,7 @@ class ServerReader implements Reader {
       }
       start += count;
       // What is remembered needs no server: still others must get their turn.
-      await new Promise<void>((resolve) => setImmediate(resolve));
+      await nextTurn();
     }
     return used;
   }

@@ -12,7 +12,7 @@ import type { Watched } from '../store/watched.ts';
 import type { World } from '../world.ts';
 import { tryAgainMs } from './patience.ts';
 import { hotForMs, newest } from './sweeper.ts';
-import type { Tasks } from './tasks.ts';
+import { nextTurn, type Tasks } from './tasks.ts';
 
 export interface SubscriberParts {
   readonly world: World;
@@ -39,10 +39,10 @@ export interface Subscriber {
   add(scripthashes: readonly Scripthash[]): Promise<void>;
 }
 
-/** Addresses read from the file at once. */
-const pageSize = 500;
-/** Pages that are asked about at once: more than the widest window holds. */
-const pagesAtOnce = 4;
+/** Addresses read from the file in a turn of the event loop. */
+const pageSize = 100;
+/** Of what is read, so much may wait to be sent: the window is always full. */
+const mostWaiting = 10 * pageSize;
 /** A server that refuses more than this, and more than it tells of, is of no use. */
 const mostRefused = 100;
 
@@ -101,7 +101,8 @@ class SessionSubscriber implements Subscriber {
       const taken = fresh.slice(0, room);
       asked.push(this.#take(taken));
       if (taken.length < fresh.length) break;
-      if (asked.length >= pagesAtOnce) await asked.shift();
+      while (asked.length > 0 && this.#session.bulkWaiting >= mostWaiting) await asked.shift();
+      await nextTurn();
       page = read(last);
     }
     await Promise.all(asked);
@@ -122,7 +123,10 @@ class SessionSubscriber implements Subscriber {
   async #compare(scripthash: Scripthash, ours: string | null, bulk: boolean): Promise<void> {
     this.#subscribed.add(scripthash);
     try {
-      const status = await this.#session.subscribe(scripthash, { bulk });
+      const status = await this.#session.subscribe(scripthash, {
+        bulk,
+        light: bulk && ours === null,
+      });
       this.#refused.delete(scripthash);
       if (status !== ours) this.#parts.differs(scripthash, status);
     } catch (error) {

@@ -12,6 +12,7 @@ import type { DerivedIndex } from '../store/addresses.ts';
 import type { WalletRow } from '../store/catalog.ts';
 import type { Store } from '../store/open.ts';
 import type { World } from '../world.ts';
+import { nextTurn } from './tasks.ts';
 
 export interface WalletCareParts {
   readonly world: World;
@@ -165,10 +166,7 @@ async function deriveAhead(
       const found = deriveAddress(key, external, index);
       if (found !== undefined) derived.push({ ...found, index });
     }
-    await breath();
+    await nextTurn();
   }
   await database.write((tx) => addresses.keepAhead(tx, walletId, derived));
 }
-
-/** Others get their turn. */
-const breath = () => new Promise<void>((resolve) => setImmediate(resolve));

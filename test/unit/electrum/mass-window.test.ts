@@ -6,13 +6,13 @@ const answer = (window: MassWindow, times: number, tookMs: number): number => {
   return window.extra;
 };
 
-test('a window is doubled when all of it was answered fast, up to ten times what was set', () => {
+test('a window is doubled when all of it was answered fast, up to 10,000', () => {
   const window = new MassWindow(100);
   expect(answer(window, 99, 250)).toBe(0);
   expect(answer(window, 1, 250)).toBe(100);
   expect(answer(window, 199, 1)).toBe(100);
   expect(answer(window, 1, 1)).toBe(300);
-  expect(answer(window, 10_000, 1)).toBe(900);
+  expect(answer(window, 30_000, 1)).toBe(9_900);
 });
 
 test('an answer that is not fast begins the count anew', () => {
@@ -25,8 +25,15 @@ test('an answer that is not fast begins the count anew', () => {
 
 test('a slow answer halves it, down to what was set', () => {
   const window = new MassWindow(100);
-  answer(window, 10_000, 1);
-  expect(answer(window, 1, 1_001)).toBe(400);
-  expect(answer(window, 1, 1_001)).toBe(150);
+  answer(window, 700, 1);
+  expect(window.extra).toBe(700);
+  expect(answer(window, 1, 1_001)).toBe(300);
+  expect(answer(window, 1, 1_001)).toBe(100);
   expect(answer(window, 5, 1_001)).toBe(0);
+});
+
+test('a window that was set wider stays as it is', () => {
+  const window = new MassWindow(20_000);
+  expect(answer(window, 20_000, 1)).toBe(0);
+  expect(answer(window, 1, 1_001)).toBe(0);
 });

@@ -21,10 +21,14 @@ const subscribed = ({ peer }: Connected): number =>
   peer.asked('blockchain.scripthash.subscribe').length;
 
 /** Subscribes so many in bulk; the result grows as they are answered. */
-function subscribeAll({ session }: Connected, count: number): { answered: number; lost: number } {
+function subscribeAll(
+  { session }: Connected,
+  count: number,
+  light = false,
+): { answered: number; lost: number } {
   const progress = { answered: 0, lost: 0 };
   for (const each of many(count)) {
-    session.subscribe(each, { bulk: true }).then(
+    session.subscribe(each, { bulk: true, light }).then(
       () => progress.answered++,
       () => progress.lost++,
     );
@@ -134,6 +138,27 @@ describe('an own server', () => {
     await connected.world.until(() => progress.answered === 5_000, 'all of them');
   });
 
+  it.each([
+    ['more scripts without a history at once when it is fast', true, 784],
+    ['no more others at once than before', false, 98],
+  ] as const)('is asked about %s', async (_what, light, places) => {
+    let silent = false;
+    const script: Script = {
+      'blockchain.scripthash.subscribe': (to, request) => {
+        if (!silent) to.answer(request, null);
+      },
+    };
+    const connected = await open({}, { server: await start(script, { own: true }) });
+    const { world } = connected;
+    // 98, 196 and 392 of them, each window doubled.
+    const progress = subscribeAll(connected, 98 + 196 + 392, true);
+    await world.until(() => progress.answered === 686, 'all of them');
+    silent = true;
+    subscribeAll(connected, 1_000, light);
+    for (let turns = 0; turns < 50; turns++) await world.turn();
+    expect(subscribed(connected) - 686).toBe(places);
+  });
+
   it('has a window that is a setting', async () => {
     for (const [options, places] of [
       [{}, 100],
@@ -206,7 +231,7 @@ describe('the bill of an ElectrumX', () => {
     let highest = 0;
     let sent = 0;
     while (queue.length > 0) {
-      const batch = queue.take(9, 7, 7).length;
+      const batch = queue.take(9, { heavy: 7, light: 7, batch: 7 }).length;
       sent += batch;
       const filler = batch > 0 ? 8 / 50 + (90 + 1_450) / 5_000 : 0;
       bill += batch * (0.3 + (150 + 110) / 5_000) + filler;
