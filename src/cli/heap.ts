@@ -1,11 +1,14 @@
 // V8's heap, told what it can't know: that a start is over, or that the process is.
 
+import { performance } from 'node:perf_hooks';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { World } from '../world.ts';
 
-/** How often it is asked whether a start has caught up with what was missed. */
-const lookEveryMs = 10_000;
+/** How often it is asked whether a start is over. */
+const lookEveryMs = 4_000;
+/** The event loop has less to do than this share of the time. */
+const quiet = 0.05;
 
 type Flavor = 'regular' | 'last-resort';
 
@@ -18,11 +21,13 @@ export function collect(flavor: Flavor): void {
 
 /**
  * A start grows the heap to more than twice of what is needed afterwards, most of it for objects that are gone at
- * once. Once it is over, 60 ms give that back (docs/benchmarks.md).
+ * once. Once it is over and nobody asks anything, 60 ms give that back (docs/benchmarks.md).
  */
 export function giveBackAfter(world: World, isStarted: () => boolean): void {
+  const before = performance.eventLoopUtilization();
   world.after(lookEveryMs, () => {
-    if (isStarted()) collect('last-resort');
+    const { utilization } = performance.eventLoopUtilization(before);
+    if (isStarted() && utilization < quiet) collect('last-resort');
     else giveBackAfter(world, isStarted);
   });
 }

@@ -44,9 +44,11 @@ interface Job {
 /** How many writes may share a commit, so that the event loop is never held for long: payments take 10 ms. */
 const groupLimit = 100;
 /** How many others share one with those that somebody waits for. */
-const besideAwaited = 20;
+const besideAwaited = 10;
 /** Turns of the event loop in which no further write comes, after which none is waited for. */
 const quietTurns = 200;
+/** The same where nobody waits: what a server says comes by a piece a turn, and each commit costs an fsync. */
+const quietTurnsUnawaited = 2;
 
 /** One for each connection that writes. */
 export class Writer {
@@ -89,10 +91,14 @@ export class Writer {
   /**
    * Shops that were given their addresses together ask again together, but not all in one turn. Without a
    * wait the first would have a commit for themselves, and all others wait for that and then for their own.
+   * Where nobody waits, a group is gathered for as long as more of it comes.
    */
   #gather(known: number, quiet: number): void {
     const length = this.queued();
-    if (length >= this.#raisers || quiet === quietTurns) this.#flush();
+    const isCrowd = this.#raisers > 0;
+    const isAwaited = isCrowd || this.#waiting.awaited.length > 0;
+    const wanted = isAwaited ? this.#raisers : groupLimit;
+    if (length >= wanted || quiet === (isCrowd ? quietTurns : quietTurnsUnawaited)) this.#flush();
     else setImmediate(() => this.#gather(length, length > known ? 0 : quiet + 1));
   }
 

@@ -102,7 +102,7 @@ describe('an awaited write', () => {
     expect(names[0]).toBe('awaited');
     expect(names[1]).toBe('durable 0');
     expect(names.at(-1)).toBe('claim');
-    expect(names).toHaveLength(1 + 20 + 1);
+    expect(names).toHaveLength(1 + 10 + 1);
     await Promise.all([...first, claim]);
     expect(seen()).toHaveLength(52);
     expect(commitsIn(path) - before).toBe(2);
@@ -117,6 +117,19 @@ describe('writes of one turn', () => {
     await Promise.all(names.map((name) => database.write(() => put(name))));
     expect(commitsIn(path) - before).toBe(1);
     expect(seen()).toEqual(names);
+  });
+
+  it('are joined by those of the turns that follow at once, in which more of them come', async () => {
+    const { database, path, put, seen } = open();
+    const before = commitsIn(path);
+    const writes: Promise<void>[] = [];
+    for (const name of ['a', 'b', 'c']) {
+      writes.push(database.write(() => put(name)));
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    await Promise.all(writes);
+    expect(commitsIn(path) - before).toBe(1);
+    expect(seen()).toEqual(['a', 'b', 'c']);
   });
 
   it('of later turns have a commit of their own', async () => {
