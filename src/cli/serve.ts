@@ -10,7 +10,7 @@ import type { World } from '../world.ts';
 import { createNodeWorld, standardError } from '../world-node.ts';
 import { linkMinutes } from './admin.ts';
 import { exit } from './exit.ts';
-import { giveBackAfter } from './heap.ts';
+import { growFreelyAfter, startLean } from './heap.ts';
 import { endAtOnce, stopOnSignal } from './running.ts';
 import { addServeOptions, type Flags, given } from './serve-options.ts';
 
@@ -61,11 +61,12 @@ async function createWorld({ logLevel, logFormat }: Config): Promise<World> {
 
 async function serve(config: Config): Promise<void> {
   const world = await createWorld(config);
+  startLean();
   const app = await buildApp(config, world, { onFatal: endAtOnce(world), releasedAt });
   const stopped = stopOnSignal(() => app.stop(), world);
   try {
     const { port } = await app.start();
-    giveBackAfter(world, () => app.health().electrum.caught_up);
+    growFreelyAfter(world, () => app.health().electrum.caught_up);
     world.log.info('paygate is up', { version, network: app.network.name, port });
     process.stdout.write(await greeting(config, app, port));
   } catch (error) {
