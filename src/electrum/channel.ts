@@ -291,7 +291,7 @@ export class Channel {
     const request = this.#inFlight.get(message.id);
     if (request === undefined) throw invalid('an answer to a request that was not made');
     const deliver = this.#answer(request, message);
-    this.#settle(request);
+    this.#settle(request, message.kind === 'result');
     if (this.#waiting.length > 0) this.#wake();
     return deliver;
   }
@@ -300,12 +300,13 @@ export class Channel {
     return [...this.#inFlight.values()].some(({ method }) => longAnswers.has(method));
   }
 
-  #settle(request: Request): void {
+  #settle(request: Request, isAnswered: boolean): void {
     this.#inFlight.delete(request.id);
     request.cancelDeadline();
     if (request.bulk) {
       this.#bulkInFlight--;
-      if (request.light) this.#mass.answered(this.#options.world.monotonic() - request.sentAt);
+      const tookMs = this.#options.world.monotonic() - request.sentAt;
+      if (request.light && isAnswered) this.#mass.answered(tookMs);
     }
     if (request.overdue) this.#overdue--;
     else this.#pulse.answered(request.sentAt, !request.large);

@@ -42,7 +42,7 @@ export interface Subscriber {
 /** Addresses read from the file in a turn of the event loop. */
 const pageSize = 100;
 /** Of what is read, so much may wait to be sent: the window is always full. */
-const mostWaiting = 10 * pageSize;
+const mostWaiting = 5 * pageSize;
 /** A server that refuses more than this, and more than it tells of, is of no use. */
 const mostRefused = 100;
 
@@ -94,16 +94,22 @@ class SessionSubscriber implements Subscriber {
 
   async #pages(read: (last: Watched | undefined) => Watched[]): Promise<void> {
     const asked: Promise<unknown>[] = [];
+    let hasFailed = false;
     let page = read(undefined);
     for (let last = page.at(-1); last !== undefined; last = page.at(-1)) {
       const room = Math.max(0, this.#parts.most - this.#subscribed.size);
       const fresh = page.filter(({ scripthash }) => !this.#isKnown(scripthash));
       const taken = fresh.slice(0, room);
-      asked.push(this.#take(taken));
+      const answered = this.#take(taken);
+      answered.catch(() => {
+        hasFailed = true;
+      });
+      asked.push(answered);
       if (taken.length < fresh.length) break;
       while (asked.length > 0 && this.#session.bulkWaiting >= mostWaiting) await asked.shift();
       await nextTurn();
-      page = read(last);
+      // Why it has, is thrown below.
+      page = hasFailed ? [] : read(last);
     }
     await Promise.all(asked);
   }
@@ -111,9 +117,7 @@ class SessionSubscriber implements Subscriber {
   #take(page: readonly Watched[]): Promise<unknown> {
     this.#taken.push(...page.map(({ scripthash }) => scripthash));
     const compared = page.map((each) => this.#compare(each.scripthash, each.statusHash, true));
-    const all = Promise.all(compared);
-    all.catch(() => {}); // it is waited for later
-    return all;
+    return Promise.all(compared);
   }
 
   #isKnown(scripthash: Scripthash): boolean {

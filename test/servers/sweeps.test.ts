@@ -50,6 +50,19 @@ test('hot addresses are subscribed first, the newest of them before all, up to t
   expect(watcher.status().caughtUp).toBe(true);
 });
 
+test('a server that refuses every address is left before all of them are asked about', async () => {
+  const { store, servers, watcher, world } = await prepareWatching();
+  await issue(store, 3_000, now - day);
+  servers[0]?.inject({ kind: 'error', code: 1, message: 'busy', when: (name) => name === method });
+  watcher.start();
+  const isLeft = () =>
+    world.logs.some(({ fields }) => String(fields.reason).includes('it tells nothing'));
+  await world.until(isLeft, 'the server to be left');
+  await watcher.idle();
+  expect(asked(servers[0]).length).toBeGreaterThan(100);
+  expect(asked(servers[0]).length).toBeLessThan(1_000);
+});
+
 test('an address with a payment that is not settled is hot however old it is', async () => {
   const watching = await prepareWatching({ mostSubscribed: 1 });
   const { store, chain, servers } = watching;
