@@ -5,7 +5,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { World } from '../world.ts';
 
-/** How often it is asked whether a start is over. */
+/** How often it is asked whether a start is over, and then whether all is quiet. */
 const lookEveryMs = 3_000;
 /** 100,000 addresses that are subscribed at once take 300 MB for a moment. */
 const plentyBytes = 1024 ** 3;
@@ -29,17 +29,21 @@ export function startLean(): void {
   if (process.availableMemory() < plentyBytes) setFlagsFromString('--optimize-for-size');
 }
 
-/**
- * Once a start is over the heap grows as it needs, for a burst of payments takes half the time then; and as soon as
- * nobody asks anything, 60 ms give back what the start has left (docs/benchmarks.md).
- */
+/** Once a start is over the heap grows as it needs, for a burst of payments takes half the time then. */
 export function growFreelyAfter(world: World, isStarted: () => boolean): void {
+  world.after(lookEveryMs, () => {
+    if (!isStarted()) return growFreelyAfter(world, isStarted);
+    setFlagsFromString('--no-optimize-for-size');
+    giveBackWhenQuiet(world);
+  });
+}
+
+/** As soon as nobody asks anything, 60 ms give back what the start has left (docs/benchmarks.md). */
+function giveBackWhenQuiet(world: World): void {
   const before = performance.eventLoopUtilization();
   world.after(lookEveryMs, () => {
     const { utilization } = performance.eventLoopUtilization(before);
-    const isOver = isStarted();
-    if (isOver) setFlagsFromString('--no-optimize-for-size');
-    if (isOver && utilization < quiet) collect('last-resort');
-    else growFreelyAfter(world, isStarted);
+    if (utilization < quiet) collect('last-resort');
+    else giveBackWhenQuiet(world);
   });
 }
