@@ -212,7 +212,7 @@ export class Channel {
     const bulkFree = bulkPlaces - this.#bulkInFlight;
     const free = this.#places + extra - this.#asked();
     const batch = this.#waiting.take(free, {
-      heavy: bulkFree,
+      heavy: Math.min(bulkFree, messagesATurn),
       light: Math.min(bulkFree + extra, messagesATurn),
       batch: bulkPlaces,
     });
@@ -291,7 +291,7 @@ export class Channel {
     const request = this.#inFlight.get(message.id);
     if (request === undefined) throw invalid('an answer to a request that was not made');
     const deliver = this.#answer(request, message);
-    this.#settle(request, message.kind === 'result');
+    this.#settle(request);
     if (this.#waiting.length > 0) this.#wake();
     return deliver;
   }
@@ -300,20 +300,17 @@ export class Channel {
     return [...this.#inFlight.values()].some(({ method }) => longAnswers.has(method));
   }
 
-  #settle(request: Request, isAnswered: boolean): void {
+  #settle(request: Request): void {
     this.#inFlight.delete(request.id);
     request.cancelDeadline();
-    if (request.bulk) {
-      this.#bulkInFlight--;
-      const tookMs = this.#options.world.monotonic() - request.sentAt;
-      if (request.light && isAnswered) this.#mass.answered(tookMs);
-    }
+    if (request.bulk) this.#bulkInFlight--;
     if (request.overdue) this.#overdue--;
     else this.#pulse.answered(request.sentAt, !request.large);
   }
 
   #answer(request: Request, answer: Exclude<Message, { kind: 'notification' }>): () => void {
     if (answer.kind === 'error') this.#waiting.budget?.refused();
+    else if (request.light) this.#mass.answered(this.#options.world.monotonic() - request.sentAt);
     // Its caller was told long ago.
     if (request.overdue) return () => {};
     if (answer.kind === 'result') return request.read(answer.result);
