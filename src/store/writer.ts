@@ -5,6 +5,7 @@
 import SqliteDatabase from 'better-sqlite3';
 import type { Raise } from '../domain/allocation.ts';
 import { PaygateError } from '../errors.ts';
+import { nextTurn } from '../turn.ts';
 import type { Sqlite } from './driver.ts';
 import type { Snapshot } from './snapshot.ts';
 
@@ -85,7 +86,7 @@ export class Writer {
   }
 
   async drain(): Promise<void> {
-    while (this.queued() > 0) await new Promise((resolve) => setImmediate(resolve));
+    while (this.queued() > 0) await nextTurn();
   }
 
   /**

@@ -14,9 +14,9 @@ import { ServerError } from '../electrum/framing.ts';
 import type { Session } from '../electrum/session.ts';
 import { PaygateError } from '../errors.ts';
 import type { Store } from '../store/open.ts';
+import { nextTurn } from '../turn.ts';
 import { Lie } from './lie.ts';
 import { createMemory } from './memory.ts';
-import { nextTurn } from './tasks.ts';
 import { keepTransactions } from './transactions.ts';
 
 export interface ReaderParts {

@@ -9,10 +9,11 @@ import type { Status } from '../electrum/wire.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
 import type { Store } from '../store/open.ts';
 import type { Watched } from '../store/watched.ts';
+import { nextTurn } from '../turn.ts';
 import type { World } from '../world.ts';
 import { tryAgainMs } from './patience.ts';
 import { hotForMs, newest } from './sweeper.ts';
-import { nextTurn, type Tasks } from './tasks.ts';
+import type { Tasks } from './tasks.ts';
 
 export interface SubscriberParts {
   readonly world: World;

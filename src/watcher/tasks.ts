@@ -21,6 +21,3 @@ export function createTasks(onError: (error: unknown) => void): Tasks {
     },
   };
 }
-
-/** Others get their turn of the event loop. */
-export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

@@ -11,8 +11,8 @@ import type { Session } from '../electrum/session.ts';
 import type { DerivedIndex } from '../store/addresses.ts';
 import type { WalletRow } from '../store/catalog.ts';
 import type { Store } from '../store/open.ts';
+import { nextTurn } from '../turn.ts';
 import type { World } from '../world.ts';
-import { nextTurn } from './tasks.ts';
 
 export interface WalletCareParts {
   readonly world: World;

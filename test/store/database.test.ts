@@ -6,6 +6,7 @@ import { PaygateError } from '../../src/errors.ts';
 import { type Database, type DatabaseOptions, openDatabase } from '../../src/store/database.ts';
 import { settings } from '../../src/store/schema.ts';
 import type { Tx } from '../../src/store/writer.ts';
+import { nextTurn } from '../../src/turn.ts';
 import {
   cleanUp,
   commitsIn,
@@ -125,7 +126,7 @@ describe('writes of one turn', () => {
     const writes: Promise<void>[] = [];
     for (const name of ['a', 'b', 'c']) {
       writes.push(database.write(() => put(name)));
-      await new Promise((resolve) => setImmediate(resolve));
+      await nextTurn();
     }
     await Promise.all(writes);
     expect(commitsIn(path) - before).toBe(1);
@@ -147,7 +148,7 @@ describe('writes of one turn', () => {
     const answers: Promise<void>[] = [];
     for (const name of ['d', 'e', 'f']) {
       answers.push(database.write((tx) => raising(tx, put, name)));
-      await new Promise((resolve) => setImmediate(resolve));
+      await nextTurn();
     }
     await Promise.all(answers);
     expect(commitsIn(path) - before).toBe(1);

@@ -4,6 +4,7 @@
 import { confirmationsOf } from '../../http/merchant-tx.ts';
 import type { Store } from '../../store/open.ts';
 import type { PaymentEntry } from '../../store/payment-desk.ts';
+import { nextTurn } from '../../turn.ts';
 import type { Page, Visit } from '../visit.ts';
 import { priceText, worthIn } from '../worth.tsx';
 import { filterOf, searchOf } from './payments.tsx';
@@ -36,8 +37,6 @@ export const paymentsExportPage: Page = {
       },
     }),
 };
-
-const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 function linesFor(visit: Visit): ReadableStream<Uint8Array> {
   const { store } = visit.parts;
