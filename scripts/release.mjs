@@ -9,34 +9,23 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { emulatorsFor } from './executable/emulator.mjs';
 import { makeExecutable } from './executable/make.mjs';
 import { nodeFor } from './executable/node.mjs';
 
 const run = promisify(execFile);
 const folder = 'dist/release';
-const machines = { x64: 'x86_64', arm64: 'aarch64' };
-const pageSizes = ['4096', '16384'];
 
 /** @param {'x64' | 'arm64'} arch */
 async function release(arch) {
   const name = `paygate-linux-${arch}`;
   const outfile = join(folder, name);
-  const { stripped } = await makeExecutable({ arch, node: await nodeFor(arch), outfile });
+  const { stripped, cached } = await makeExecutable({ arch, node: await nodeFor(arch), outfile });
   if (!stripped) throw new Error(`binutils for ${arch} are not installed`);
+  if (!cached) throw new Error(`qemu for ${arch} is not installed`);
   for (const emulator of emulatorsFor(arch)) await prove(name, [...emulator, outfile]);
   const hash = createHash('sha256').update(readFileSync(outfile)).digest('hex');
   return `${hash}  ${name}\n`;
-}
-
-/**
- * What a program is started by: nothing, or a machine for each size of pages.
- * @param {'x64' | 'arm64'} arch
- */
-function emulatorsFor(arch) {
-  if (arch === process.arch) return [[]];
-  const machine = machines[arch];
-  const libraries = ['-L', `/usr/${machine}-linux-gnu`];
-  return pageSizes.map((size) => [`qemu-${machine}-static`, '-p', size, ...libraries]);
 }
 
 /**

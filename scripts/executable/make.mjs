@@ -1,7 +1,6 @@
 // A single executable: Node, stripped, with the bundle and the SQLite driver's addon injected.
 // https://nodejs.org/docs/latest-v24.x/api/single-executable-applications.html
-// The blob holds no compiled code, so that it is made here for another processor as well. The same
-// inputs give the same bytes: names are relative, and nothing of this machine goes in.
+// The same inputs give the same bytes: names are relative, and nothing of this machine goes in.
 
 import { execFile } from 'node:child_process';
 import {
@@ -16,6 +15,7 @@ import {
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
+import { cacheCode } from './code-cache.mjs';
 import { assertLoadable } from './elf.mjs';
 import { bundleOne, bundleParts } from './parts.mjs';
 
@@ -33,13 +33,15 @@ const triplets = { x64: 'x86_64-linux-gnu', arm64: 'aarch64-linux-gnu' };
  * @property {string} [entry] another program than paygate's own
  *
  * @param {Target} target
- * @returns {Promise<{ stripped: boolean }>} false where binutils for the processor are missing
+ * @returns {Promise<{ stripped: boolean, cached: boolean }>} false where binutils, or qemu, for the processor are
+ * missing; a program of its own is never cached
  */
-export async function makeExecutable({ arch, node, outfile, entry }) {
+export async function makeExecutable(target) {
+  const { arch, node, outfile } = target;
   mkdirSync(dirname(outfile), { recursive: true });
   const folder = mkdtempSync(join(dirname(outfile), '.making-'));
   try {
-    await makeBlob(folder, arch, entry);
+    const { cached } = await makeBlob(folder, target);
     const program = join(folder, 'program');
     copyFileSync(node, program);
     chmodSync(program, 0o755);
@@ -55,7 +57,7 @@ export async function makeExecutable({ arch, node, outfile, entry }) {
     ]);
     assertLoadable(readFileSync(program));
     renameSync(program, outfile);
-    return { stripped };
+    return { stripped, cached };
   } finally {
     rmSync(folder, { recursive: true });
   }
@@ -63,27 +65,31 @@ export async function makeExecutable({ arch, node, outfile, entry }) {
 
 /**
  * @param {string} folder
- * @param {string} arch
- * @param {string | undefined} entry
+ * @param {Target} target
  */
-async function makeBlob(folder, arch, entry) {
+async function makeBlob(folder, { arch, node, entry }) {
   const addon = `node_modules/better-sqlite3/prebuilds/linux-${arch}.node`;
   copyFileSync(addon, join(folder, 'better_sqlite3.node'));
   const { main, assets } = entry
     ? { main: await bundleOne(entry, folder), assets: [] }
     : await bundleParts(folder);
+  const caches = entry ? [] : await cacheCode(folder, { arch, node, addon });
   const config = {
     main,
     output: 'paygate.blob',
-    assets: Object.fromEntries(['better_sqlite3.node', ...assets].map((name) => [name, name])),
+    assets: Object.fromEntries(
+      ['better_sqlite3.node', ...assets, ...caches].map((name) => [name, name]),
+    ),
     disableExperimentalSEAWarning: true,
     useSnapshot: false,
+    // Of launch.cjs alone.
     useCodeCache: false,
     // NODE_OPTIONS of whoever starts it are not for us.
     execArgvExtension: 'none',
   };
   writeFileSync(join(folder, 'sea.json'), JSON.stringify(config));
   await run(process.execPath, ['--experimental-sea-config', 'sea.json'], { cwd: resolve(folder) });
+  return { cached: caches.length > 0 };
 }
 
 /**

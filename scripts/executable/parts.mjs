@@ -8,6 +8,8 @@ import { build } from 'esbuild';
 import { bundling } from '../bundling.mjs';
 
 const here = import.meta.dirname;
+/** What Node gives a CommonJS module. */
+const parameters = 'exports, require, module, __filename, __dirname';
 /** Loaded with the first order of a certificate, if ever (src/tls/acme-order.ts). */
 const late = 'acme-client';
 
@@ -77,7 +79,7 @@ export async function bundleParts(folder) {
     });
     assets.push(...Object.keys(metafile.outputs).map((path) => path.replace(/^.*\//, '')));
   }
-  for (const asset of assets) makeAscii(join(folder, asset));
+  for (const asset of assets) makePart(join(folder, asset));
   return { main: await bundleOne(join(here, 'launch.cjs'), folder), assets };
 }
 
@@ -93,15 +95,16 @@ export async function bundleOne(entry, folder) {
 }
 
 /**
- * One letter beyond ASCII, and V8 holds the whole text with two bytes for each. The bundler leaves those in
- * regular expressions and tagged templates; none of ours looks at what its template was written like.
+ * A function of what a module is given, in ASCII: one letter beyond it, and V8 holds the whole text with two bytes
+ * for each. The bundler leaves those in regular expressions and tagged templates; none of ours looks at what its
+ * template was written like.
  * @param {string} path
  */
-function makeAscii(path) {
-  const text = readFileSync(path, 'utf8');
-  const escaped = text.replaceAll(
+function makePart(path) {
+  const text = readFileSync(path, 'utf8').replace(/^#!.*\n/, '');
+  const ascii = text.replaceAll(
     /[^\0-\x7f]/g,
     (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
-  writeFileSync(path, escaped);
+  writeFileSync(path, `(function (${parameters}) {${ascii}\n})`);
 }
