@@ -11,6 +11,10 @@ import { burst, load } from './load.mjs';
 const RESERVE = 1_000;
 /** Together with the requests that make the connections, less than the reserve. */
 export const RUSH = 900;
+/** As many as it needs to have issued before it keeps a full reserve, and then less than half of one left. */
+const FIRST = 2 * RESERVE;
+/** Issued before the first rush that counts. */
+export const ISSUED_BEFORE = FIRST + RUSH;
 /** Longer than paygate waits for quiet. */
 const REST_MS = 400;
 
@@ -44,8 +48,7 @@ export async function createRush(path, target) {
     return run;
   }
 
-  // As many as it needs to have issued before it keeps a full reserve, and then less than half of one left.
-  await load(target, 0, 2 * RESERVE);
+  await load(target, 0, FIRST);
   await rest();
   await rush(RUSH);
   return {

@@ -1,5 +1,5 @@
-// When wallets are cared for: one care at a time, and what asks for it meanwhile gets one more. What
-// the care is stands in wallets.ts.
+// When wallets are cared for: one care at a time, and what asks for it meanwhile gets one more; and when what was
+// issued is watched (newcomers.ts). What the care is stands in wallets.ts.
 
 import type { Scripthash } from '../bitcoin/ids.ts';
 import { ServerError } from '../electrum/framing.ts';
@@ -7,6 +7,7 @@ import type { Session } from '../electrum/session.ts';
 import { reasonOf } from '../errors.ts';
 import type { Store } from '../store/open.ts';
 import type { Cancel, World } from '../world.ts';
+import { Newcomers } from './newcomers.ts';
 import type { Tasks } from './tasks.ts';
 import { fillReserves, tendWallets } from './wallets.ts';
 
@@ -25,7 +26,7 @@ export interface CareParts {
 export interface Care {
   now(): void;
   /** A little later: a shop that asks for many addresses in a row is answered first. */
-  soon(): void;
+  issued(scripthash: Scripthash): void;
   stop(): void;
 }
 
@@ -37,6 +38,7 @@ export const createCare = (parts: CareParts): Care => new WalletCare(parts);
 
 class WalletCare implements Care {
   readonly #parts: CareParts;
+  readonly #newcomers: Newcomers;
   readonly #watchedUntil = new Map<number, number>();
   #underWay = false;
   #again = false;
@@ -47,9 +49,12 @@ class WalletCare implements Care {
 
   constructor(parts: CareParts) {
     this.#parts = parts;
+    const { world, tasks, watch } = parts;
+    this.#newcomers = new Newcomers({ world, watch: (these) => tasks.run(() => watch(these)) });
   }
 
-  soon(): void {
+  issued(scripthash: Scripthash): void {
+    this.#newcomers.add(scripthash);
     this.#askedAt = this.#parts.world.monotonic();
     this.#later();
   }
@@ -60,6 +65,7 @@ class WalletCare implements Care {
 
   stop(): void {
     this.#stopped = true;
+    this.#newcomers.stop();
     this.#cancel?.();
   }
 

@@ -86,7 +86,8 @@ class SessionSubscriber implements Subscriber {
       this.#added.delete(each);
       this.#added.add(each);
     }
-    const compared = fresh.map((each) => this.#compare(each, null, false));
+    const bulk = fresh.length > pageSize;
+    const compared = fresh.map((each) => this.#compare(each, null, bulk));
     for (let over = this.#subscribed.size - this.#parts.most; over > 0; over -= 1) {
       this.#dropColdest();
     }

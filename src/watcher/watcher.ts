@@ -188,8 +188,7 @@ class ElectrumWatcher implements Watcher {
   }
 
   issued(scripthash: Scripthash): void {
-    this.#tasks.run(() => this.#watch([scripthash]));
-    this.#care.soon();
+    this.#care.issued(scripthash);
   }
 
   catalogChanged(): void {

@@ -32,20 +32,28 @@ test('addresses come in the order of derivation and never twice', async () => {
   expect(new Set(issued)).toEqual(new Set(firstAddresses(merchantKey(), 60)));
 });
 
-test('every address of a burst larger than the pool is watched', async () => {
-  const house = await openHouse();
-  await untilReady(house);
-  const issued = await Promise.all(Array.from({ length: 60 }, () => house.newAddress()));
-  await house.settle();
-  house.chain.pay(issued.map((address, index) => ({ address, valueSat: 10_000 + index })));
-  await house.settle();
-  expect(
-    house
-      .told()
-      .map(({ addr }) => addr)
-      .sort(),
-  ).toEqual([...issued].sort());
-});
+test.each([
+  ['paid at once', 0],
+  ['paid later', 1_000],
+])(
+  'every address of a burst larger than the pool is watched within a second, %s',
+  async (_, ms) => {
+    const house = await openHouse();
+    await untilReady(house);
+    const issued = await Promise.all(Array.from({ length: 60 }, () => house.newAddress()));
+    await house.world.advance(ms);
+    await house.settle();
+    house.chain.pay(issued.map((address, index) => ({ address, valueSat: 10_000 + index })));
+    await house.world.advance(1_000 - ms);
+    await house.settle();
+    expect(
+      house
+        .told()
+        .map(({ addr }) => addr)
+        .sort(),
+    ).toEqual([...issued].sort());
+  },
+);
 
 test('one transaction to two addresses and two outputs to one are told as sums', async () => {
   const house = await openHouse();
