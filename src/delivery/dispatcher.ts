@@ -29,6 +29,7 @@ import type { Database } from '../store/database.ts';
 import type { Claimed, Next, Outbox } from '../store/outbox.ts';
 import type { CallbackState } from '../store/schema.ts';
 import type { Tx } from '../store/writer.ts';
+import { nextTurn } from '../turn.ts';
 import type { Cancel, World } from '../world.ts';
 import { Breaker, hostOf } from './breaker.ts';
 import { type Attempt, type Sender, unsent } from './sender.ts';
@@ -98,6 +99,8 @@ export interface DispatcherParts {
   readonly onAttempt?: (report: AttemptReport) => void;
 }
 
+/** In one turn of the event loop: a request takes 0.15 ms. */
+const launchedAtOnce = 16;
 const everySecond = '* * * * * *';
 const everyHour = '0 0 * * * *';
 /** How long the queue may fail before it is spoken of: a lock of another process passes. */
@@ -219,7 +222,10 @@ class Engine implements CallbackDispatcher {
       // A lease that is lost leaves its row due, as the start after a loss of power would make it anyway.
       const claimed = await database.write(claim, 'losable');
       this.#lastStoreId = claimed.at(-1)?.storeId ?? this.#lastStoreId;
-      for (const callback of claimed) this.#launch(callback);
+      for (const [index, callback] of claimed.entries()) {
+        if (index > 0 && index % launchedAtOnce === 0) await nextTurn();
+        this.#launch(callback);
+      }
       this.#note('claim', true);
     } catch (error) {
       this.#note('claim', false);

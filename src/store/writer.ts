@@ -44,6 +44,10 @@ interface Job {
 
 /** How many writes may share a commit, so that the event loop is never held for long: payments take 10 ms. */
 const groupLimit = 100;
+/** The same while somebody asks now and then. */
+const groupLimitAsked = 30;
+/** After so many groups that nobody waited for, nobody asks any more. */
+const groupsUntilUnasked = 20;
 /** How many others share one with those that somebody waits for. */
 const besideAwaited = 10;
 /** Turns of the event loop in which no further write comes, after which none is waited for. */
@@ -61,6 +65,8 @@ export class Writer {
   #scheduled = false;
   /** How many of the last group raised a counter. */
   #raisers = 0;
+  /** How many groups ago somebody waited for one. */
+  #sinceAwaited = groupsUntilUnasked;
 
   constructor(sqlite: Sqlite, snapshot: Snapshot, options: WriterOptions) {
     this.#sqlite = sqlite;
@@ -98,15 +104,20 @@ export class Writer {
     const length = this.queued();
     const isCrowd = this.#raisers > 0;
     const isAwaited = isCrowd || this.#waiting.awaited.length > 0;
-    const wanted = isAwaited ? this.#raisers : groupLimit;
+    const wanted = isAwaited ? this.#raisers : this.#limit();
     if (length >= wanted || quiet === (isCrowd ? quietTurns : quietTurnsUnawaited)) this.#flush();
     else setImmediate(() => this.#gather(length, length > known ? 0 : quiet + 1));
+  }
+
+  #limit(): number {
+    return this.#sinceAwaited < groupsUntilUnasked ? groupLimitAsked : groupLimit;
   }
 
   #flush(): void {
     const { awaited, durable, losable } = this.#waiting;
     const first = awaited.splice(0, groupLimit);
-    const limit = first.length > 0 ? besideAwaited : groupLimit;
+    const limit = first.length > 0 ? besideAwaited : this.#limit();
+    this.#sinceAwaited = first.length > 0 ? 0 : this.#sinceAwaited + 1;
     const jobs = [...first, ...durable.splice(0, limit), ...losable.splice(0)];
     this.#scheduled = this.queued() > 0;
     if (this.#scheduled) setImmediate(() => this.#gather(0, 0));

@@ -106,7 +106,23 @@ describe('an awaited write', () => {
     expect(names).toHaveLength(1 + 10 + 1);
     await Promise.all([...first, claim]);
     expect(seen()).toHaveLength(52);
-    expect(commitsIn(path) - before).toBe(2);
+    expect(commitsIn(path) - before).toBe(3);
+  });
+
+  it('makes the groups after it smaller, until nobody has waited for a while', async () => {
+    const { database, path, put } = open();
+    const commitsOf100 = async () => {
+      const before = commitsIn(path);
+      await Promise.all(
+        Array.from({ length: 100 }, (_, at) => database.write(() => put(`${before} ${at}`))),
+      );
+      return commitsIn(path) - before;
+    };
+    expect(await commitsOf100()).toBe(1);
+    await database.write(() => put('awaited'), 'awaited');
+    expect(await commitsOf100()).toBe(4);
+    for (let group = 4; group < 20; group += 1) await database.write(() => put(`${group}`));
+    expect(await commitsOf100()).toBe(1);
   });
 });
 
