@@ -57,7 +57,6 @@ interface Request extends Priced {
   /** Monotonic; of what has been sent. */
   sentAt: number;
   overdue: boolean;
-  cancelDeadline: Cancel;
 }
 
 export class Channel {
@@ -67,6 +66,8 @@ export class Channel {
   readonly #inFlight = new Map<number, Request>();
   #outgoing: string[] = [];
   #cancelPace: Cancel = () => {};
+  /** While one runs, for the oldest request of when it was set. */
+  #cancelDeadline: Cancel | undefined;
   #flushing = false;
   #places: number;
   #lastId = 0;
@@ -160,12 +161,12 @@ export class Channel {
     this.#endReason = reason;
     this.#pulse.stop();
     this.#cancelPace();
+    this.#cancelDeadline?.();
     this.#filler?.stop();
     this.#options.socket.destroy();
     this.#inflow.clear();
     const error = unavailable(reason);
     for (const request of [...this.#inFlight.values(), ...this.#waiting.drain()]) {
-      request.cancelDeadline();
       request.reject(error);
     }
     this.#inFlight.clear();
@@ -193,7 +194,6 @@ export class Channel {
       reject,
       sentAt: 0,
       overdue: false,
-      cancelDeadline: () => {},
     };
   }
 
@@ -241,9 +241,30 @@ export class Channel {
     if (request.bulk) this.#bulkInFlight++;
     request.sentAt = this.#options.world.monotonic();
     this.#outgoing.push(request.text);
-    request.cancelDeadline = this.#options.world.after(this.#options.requestTimeoutMs, () =>
-      this.#expire(request),
-    );
+    if (this.#cancelDeadline === undefined) this.#awaitDeadline();
+  }
+
+  /** All have the same time: the first in flight is the first that is due, and one timer does for thousands. */
+  #awaitDeadline(): void {
+    const { world, requestTimeoutMs } = this.#options;
+    const [first] = this.#awaited();
+    if (first === undefined) {
+      this.#cancelDeadline = undefined;
+      return;
+    }
+    const leftMs = first.sentAt + requestTimeoutMs - world.monotonic();
+    this.#cancelDeadline = world.after(leftMs, () => {
+      const since = world.monotonic() - requestTimeoutMs;
+      for (const request of this.#awaited()) {
+        if (request.sentAt > since) break;
+        this.#expire(request);
+      }
+      this.#awaitDeadline();
+    });
+  }
+
+  *#awaited(): Generator<Request, void> {
+    for (const request of this.#inFlight.values()) if (!request.overdue) yield request;
   }
 
   /** It keeps its place until it is answered, so that the server is not asked ever more. */
@@ -302,7 +323,6 @@ export class Channel {
 
   #settle(request: Request): void {
     this.#inFlight.delete(request.id);
-    request.cancelDeadline();
     if (request.bulk) this.#bulkInFlight--;
     if (request.overdue) this.#overdue--;
     else this.#pulse.answered(request.sentAt, !request.large);

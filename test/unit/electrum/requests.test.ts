@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Txid } from '../../../src/bitcoin/ids.ts';
+import type { Scripthash, Txid } from '../../../src/bitcoin/ids.ts';
 import { ServerError } from '../../../src/electrum/framing.ts';
 import { first, hashes, headerHex, open, second, statusA } from './open-session.ts';
 import { electrumX, type Peer } from './scripted-server.ts';
@@ -122,6 +122,36 @@ describe('requests', () => {
       await world.turn();
     }
     expect(told).toEqual([]);
+  });
+
+  it('have a deadline each, whatever became of those before them', async () => {
+    const { session, peer, world } = await open({});
+    const asked = peer.asked.bind(peer, 'blockchain.scripthash.get_history');
+    const outcomes: string[] = [];
+    const ask = async (hash: Scripthash, count: number) => {
+      session.history(hash).then(
+        () => outcomes.push(`${count} answered`),
+        () => outcomes.push(`${count} overdue`),
+      );
+      await world.until(() => asked().length === count);
+      await world.advance(3_000);
+    };
+    await ask(hashes[0] as Scripthash, 1);
+    await ask(hashes[1] as Scripthash, 2);
+    await ask(hashes[2] as Scripthash, 3);
+    peer.answer(asked()[0], []);
+    await world.until(() => outcomes.length === 1);
+    await world.advance(3_999);
+    expect(outcomes).toEqual(['1 answered']);
+    await world.advance(1);
+    expect(outcomes).toEqual(['1 answered', '2 overdue']);
+    await world.advance(2_999);
+    expect(outcomes).toHaveLength(2);
+    await world.advance(1);
+    expect(outcomes).toEqual(['1 answered', '2 overdue', '3 overdue']);
+    await ask(hashes[3] as Scripthash, 4);
+    await world.advance(7_000);
+    expect(outcomes.at(-1)).toBe('4 overdue');
   });
 
   it('wait for their turn without a deadline', async () => {
