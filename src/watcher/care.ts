@@ -42,14 +42,15 @@ class WalletCare implements Care {
   readonly #watchedUntil = new Map<number, number>();
   #underWay = false;
   #again = false;
-  /** When somebody asked for an address, by the monotonic clock. */
-  #askedAt = Number.NEGATIVE_INFINITY;
+  /** When somebody asked for an address, or else the start, by the monotonic clock. */
+  #askedAt: number;
   #stopped = false;
   #cancel: Cancel | undefined;
 
   constructor(parts: CareParts) {
     this.#parts = parts;
     const { world, tasks, watch } = parts;
+    this.#askedAt = world.monotonic();
     this.#newcomers = new Newcomers({ world, watch: (these) => tasks.run(() => watch(these)) });
   }
 

@@ -26,8 +26,8 @@ export interface WalletCareParts {
 }
 
 const external = 0;
-/** Addresses derived in one go: a derivation holds the event loop for up to 1.3 ms. */
-const derivedAtOnce = 5;
+/** Indexes skipped in one commit, which derives them: a derivation takes up to 1.3 ms. */
+const skippedAtOnce = 5;
 /** Addresses kept in one commit. */
 const keptAtOnce = 50;
 /** How often a long scan says how far it is. */
@@ -70,7 +70,7 @@ async function skipTo(
 ): Promise<void> {
   let until = store.catalog.wallet(walletId).nextIndex;
   while (until < to && !isStopped()) {
-    until = Math.min(until + derivedAtOnce, to);
+    until = Math.min(until + skippedAtOnce, to);
     const next = until;
     await watch(
       await store.database.write((tx) => store.addresses.skip(tx, world.now(), walletId, next)),
@@ -147,7 +147,7 @@ async function fillReserve(store: Store, walletId: number, goesOn: () => boolean
 }
 
 /**
- * Derives outside of any transaction, in parts, and keeps all of it in one commit. Ends where requests were
+ * Derives outside of any transaction, one a turn of the event loop, and keeps all of it in one commit. Ends where requests were
  * faster in deriving what they need.
  */
 async function deriveAhead(
@@ -160,12 +160,9 @@ async function deriveAhead(
   const derived: DerivedIndex[] = [];
   const from = addresses.derivedUntil(walletId);
   const isWanted = () => goesOn() && addresses.derivedUntil(walletId) === from;
-  for (let index = from; index < until && isWanted(); ) {
-    const end = Math.min(index + derivedAtOnce, until);
-    for (; index < end; index += 1) {
-      const found = deriveAddress(key, external, index);
-      if (found !== undefined) derived.push({ ...found, index });
-    }
+  for (let index = from; index < until && isWanted(); index += 1) {
+    const found = deriveAddress(key, external, index);
+    if (found !== undefined) derived.push({ ...found, index });
     await nextTurn();
   }
   await database.write((tx) => addresses.keepAhead(tx, walletId, derived));

@@ -23,6 +23,8 @@ const watchedAhead = (house: House, from: number, until: number): Promise<number
 async function openReady(): Promise<House> {
   const house = await openHouse({ store: { startIndex } });
   await untilReady(house);
+  // Right after a start it is not quiet yet.
+  await house.world.advance(100);
   await house.app.idle();
   return house;
 }
