@@ -3,6 +3,7 @@
 
 import { and, asc, eq, isNotNull } from 'drizzle-orm';
 import type { Database } from './database.ts';
+import { given } from './given.ts';
 import { servers } from './schema.ts';
 import type { Tx } from './writer.ts';
 
@@ -40,8 +41,13 @@ export interface Servers {
 type ServerRow = typeof servers.$inferSelect;
 
 export function createServers({ orm, write }: Pick<Database, 'orm' | 'write'>): Servers {
-  const find = (label: string): ServerRow | undefined =>
-    orm.select().from(servers).where(eq(servers.label, label)).get();
+  // Looked up with each block.
+  const byLabel = orm
+    .select()
+    .from(servers)
+    .where(eq(servers.label, given('label')))
+    .prepare();
+  const find = (label: string): ServerRow | undefined => byLabel.get({ label });
   const put = (row: Partial<ServerRow> & Pick<ServerRow, 'label' | 'learnedAt'>): Promise<void> =>
     write(() => {
       const { label, ...set } = row;
