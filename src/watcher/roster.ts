@@ -52,9 +52,11 @@ class TipRoster implements Roster {
   }
 
   choose(current: Session | undefined): Session | undefined {
-    const usable = this.#live().filter((session) => this.#doubt(session)?.kind !== 'deep');
+    const live = this.#live();
+    const isLive = current !== undefined && live.includes(current);
+    if (isLive && this.#doubt(current) === undefined) return current;
+    const usable = live.filter((session) => this.#doubt(session)?.kind !== 'deep');
     const isUsable = current !== undefined && usable.includes(current);
-    if (isUsable && this.#doubt(current) === undefined) return current;
     const [sound] = usable.filter((session) => this.#isSound(session));
     if (sound !== undefined || isUsable) return sound ?? current;
     const height = ({ tip }: Session): number => tip?.height ?? 0;
