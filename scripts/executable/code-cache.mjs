@@ -9,6 +9,8 @@ import { promisify } from 'node:util';
 import { emulatorsFor } from './emulator.mjs';
 
 const run = promisify(execFile);
+/** Under qemu each takes some seconds. */
+const TIMEOUT_MS = 300_000;
 /** None of these is a part of what V8 looks at to see whether a cache fits. */
 const deterministic = [
   '--predictable',
@@ -35,7 +37,7 @@ export async function cacheCode(folder, { arch, node, addon }) {
   const [emulator = []] = emulatorsFor(arch);
   const [command = '', ...before] = [...emulator, resolve(node)];
   const program = resolve(import.meta.dirname, 'rehearse.cjs');
-  const options = { cwd: folder, env: { PATH: process.env.PATH, TZ: 'UTC' } };
+  const options = { cwd: folder, env: { PATH: process.env.PATH, TZ: 'UTC' }, timeout: TIMEOUT_MS };
   try {
     for (const [name, args] of Object.entries(rehearsals)) {
       const rehearsal = [program, name, resolve(addon)];
