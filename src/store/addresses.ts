@@ -7,7 +7,7 @@ import { type DerivedAddress, deriveAddress, type WalletKey } from '../bitcoin/k
 import { markName } from '../domain/allocation.ts';
 import { PaygateError } from '../errors.ts';
 import type { Catalog, WalletRow } from './catalog.ts';
-import { given } from './given.ts';
+import { given, givenLimit } from './given.ts';
 import type { Orm } from './orm.ts';
 import { type AddressOrigin, addresses, stores, wallets } from './schema.ts';
 import { createWatchedPages, type WatchedPages } from './watched.ts';
@@ -271,7 +271,7 @@ const prepareNewest = (orm: Orm) =>
       ),
     )
     .orderBy(desc(addresses.derivationIndex))
-    .limit(sql.placeholder('limit'))
+    .limit(givenLimit('limit'))
     .prepare();
 
 /** Along the newest of the external branch; an address with any history counts as paid. */

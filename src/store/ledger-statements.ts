@@ -1,7 +1,7 @@
 // The ledger's statements, prepared once. What they mean stands in ledger.ts.
 
 import { and, asc, count, eq, min, sql } from 'drizzle-orm';
-import { given } from './given.ts';
+import { given, givenLimit } from './given.ts';
 import type { Orm } from './orm.ts';
 import { addresses, headers, payments, stores, transactions } from './schema.ts';
 
@@ -169,7 +169,7 @@ function prepareTransactions(orm: Orm) {
           and ${transactions.firstSeenAt} > ${given('seenAfter')}
           and ${payments.state} = 'unconfirmed'`,
       )
-      .limit(sql.placeholder('limit'))
+      .limit(givenLimit('limit'))
       .prepare(),
   };
 }

@@ -8,7 +8,6 @@ import {
   is,
   NoopLogger,
   noopDecoder,
-  Param,
   Placeholder,
   SQL,
 } from 'drizzle-orm';
@@ -114,19 +113,14 @@ class SteadyQuery extends PreparedQuery {
   }
 }
 
-/** @returns what makes the driver's parameters of the values that a statement is given by name */
+/** @returns what makes the driver's parameters of the values that a statement is given by name (given.ts), as they are */
 function givenTo(params: readonly unknown[]): (values: Given) => unknown[] {
   const take = params.map((param) => {
-    const isEncoded = is(param, Param) && is(param.value, Placeholder);
-    const placeholder = isEncoded ? param.value : param;
-    if (!is(placeholder, Placeholder)) return () => param;
-    const { name } = placeholder;
-    const encode = isEncoded
-      ? (value: unknown) => param.encoder.mapToDriverValue(value)
-      : (value: unknown) => value;
+    if (!is(param, Placeholder)) return () => param;
+    const { name } = param;
     return (values: Given) => {
       if (!(name in values)) throw new Error(`nothing is given for ${name}`);
-      return encode(values[name]);
+      return values[name];
     };
   });
   return (values) => take.map((each) => each(values));

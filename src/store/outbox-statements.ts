@@ -1,7 +1,7 @@
 // The SQL of the outbox, prepared once. What a statement costs never depends on what was delivered.
 
 import { asc, eq, min, type SQL, sql } from 'drizzle-orm';
-import { given } from './given.ts';
+import { given, givenLimit } from './given.ts';
 import type { Orm } from './orm.ts';
 import { attempts, callbacks, stores } from './schema.ts';
 
@@ -149,7 +149,7 @@ function prepareReads(orm: Orm) {
           and ${callbacks.nextAttemptAt} <= ${given('now')} and ${isFree(sql`${callbacks.paymentId}`)}`,
       )
       .orderBy(asc(callbacks.nextAttemptAt), asc(callbacks.id))
-      .limit(sql.placeholder('room'))
+      .limit(givenLimit('room'))
       .prepare(),
     firstOfPayment: orm
       .select({ id: callbacks.id })

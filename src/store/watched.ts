@@ -5,7 +5,7 @@ import { and, count, desc, eq, gt, lt, max, type SQL, sql } from 'drizzle-orm';
 import type { Scripthash } from '../bitcoin/ids.ts';
 import { furthestWatched } from '../domain/allocation.ts';
 import type { StatusHash } from '../domain/history.ts';
-import { given } from './given.ts';
+import { given, givenLimit } from './given.ts';
 import type { Orm } from './orm.ts';
 import { addresses, payments, wallets } from './schema.ts';
 
@@ -73,7 +73,7 @@ function prepare(orm: Orm) {
       .from(addresses)
       .where(and(isBefore, condition))
       .orderBy(desc(addresses.id))
-      .limit(sql.placeholder('limit'))
+      .limit(givenLimit('limit'))
       .prepare();
   return {
     near: orm
@@ -100,7 +100,7 @@ function prepare(orm: Orm) {
         ),
       )
       .orderBy(desc(addresses.issuedAt), desc(addresses.id))
-      .limit(sql.placeholder('limit'))
+      .limit(givenLimit('limit'))
       .prepare(),
     countRecent: orm.select({ count: count() }).from(addresses).where(isRecent).prepare(),
     unsettled: orm
@@ -111,7 +111,7 @@ function prepare(orm: Orm) {
       .where(and(isUnsettled, lt(payments.addressId, given('beforeId'))))
       .groupBy(payments.addressId)
       .orderBy(desc(payments.addressId))
-      .limit(sql.placeholder('limit'))
+      .limit(givenLimit('limit'))
       .prepare(),
     countUnsettled: orm.select({ count: count() }).from(payments).where(isUnsettled).prepare(),
   };
