@@ -1,8 +1,9 @@
 // Method of `peer-issue`: paygate and Electrum's merchant daemon (electrum-daemon.mjs) on the same regtest node
 // and ElectrumX, with a wallet of the same key in which each has given out as many addresses before (in them
-// paygate's code is compiled; the daemon is Python, which has nothing to compile). They take turns: a rush of 900 `new_address` on 64 connections (rush.mjs), `add_request` (durable: it writes the
-// whole wallet file and syncs it) and `createnewaddress` (not durable) for a while each, JSON-RPC over
-// one kept connection; the daemon does one thing at a time, more connections made it no faster.
+// paygate's code is compiled; the daemon is Python, which has nothing to compile). They take turns: a rush of 900
+// `new_address` on 64 connections (rush.mjs), `add_request` (durable: it writes the whole wallet file and syncs it)
+// and `createnewaddress` (not durable) for a while each, JSON-RPC over one kept connection; the daemon does one
+// thing at a time, more connections made it no faster.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { down, up } from '../regtest/network.mjs';

@@ -13,7 +13,7 @@ const RESERVE = 1_000;
 export const RUSH = 900;
 /** As many as it needs to have issued before it keeps a full reserve, and then less than half of one left. */
 const FIRST = 2 * RESERVE;
-/** Issued before the first rush that counts. */
+/** Issued by the time that `createRush` is done. */
 export const ISSUED_BEFORE = FIRST + RUSH;
 /** Longer than paygate waits for quiet. */
 const REST_MS = 400;

@@ -29,7 +29,7 @@ const rehearsals = {
 
 /**
  * Writes a cache beside each program.
- * @param {string} folder with the programs and nothing else
+ * @param {string} folder with the assets
  * @param {{ arch: 'x64' | 'arm64', node: string, addon: string }} target
  * @returns {Promise<string[]>} their names; none where qemu for the processor is missing
  */

@@ -7,7 +7,7 @@ import type { Session } from '../electrum/session.ts';
 import { reasonOf } from '../errors.ts';
 import type { Store } from '../store/open.ts';
 import type { Cancel, World } from '../world.ts';
-import { Newcomers } from './newcomers.ts';
+import { Newcomers, quietMs } from './newcomers.ts';
 import type { Tasks } from './tasks.ts';
 import { fillReserves, tendWallets } from './wallets.ts';
 
@@ -30,7 +30,6 @@ export interface Care {
   stop(): void;
 }
 
-const soonMs = 100;
 /** When a scan is begun again that a server did not answer. */
 const retryMs = 60_000;
 
@@ -42,26 +41,22 @@ class WalletCare implements Care {
   readonly #watchedUntil = new Map<number, number>();
   #underWay = false;
   #again = false;
-  /** When somebody asked for an address, or else the start, by the monotonic clock. */
-  #askedAt: number;
   #stopped = false;
   #cancel: Cancel | undefined;
 
   constructor(parts: CareParts) {
     this.#parts = parts;
     const { world, tasks, watch } = parts;
-    this.#askedAt = world.monotonic();
     this.#newcomers = new Newcomers({ world, watch: (these) => tasks.run(() => watch(these)) });
   }
 
   issued(scripthash: Scripthash): void {
     this.#newcomers.add(scripthash);
-    this.#askedAt = this.#parts.world.monotonic();
     this.#later();
   }
 
   #later(): void {
-    this.#cancel ??= this.#parts.world.after(soonMs, () => this.now());
+    this.#cancel ??= this.#parts.world.after(quietMs, () => this.now());
   }
 
   stop(): void {
@@ -95,7 +90,7 @@ class WalletCare implements Care {
       const isStopped = () => this.#stopped;
       const watchedUntil = this.#watchedUntil;
       await tendWallets({ ...this.#parts, watchedUntil, isStopped }, session);
-      const isQuiet = () => world.monotonic() - this.#askedAt >= soonMs;
+      const isQuiet = () => this.#newcomers.isQuiet();
       if (!isQuiet()) this.#later();
       await fillReserves(this.#parts.store, () => isQuiet() && !this.#again && !isStopped());
     } catch (error) {

@@ -11,28 +11,33 @@ export interface NewcomersParts {
 
 /** Of a row, so many are watched at once. */
 const promptly = 50;
-/** Nobody has asked for so long. */
-const quietMs = 100;
+/** It is quiet when nobody has asked for so long. */
+export const quietMs = 100;
 /** However many are asked for, none is watched later. */
 const longestMs = 1_000;
 
 export class Newcomers {
   readonly #parts: NewcomersParts;
   #waiting: Scripthash[] = [];
-  /** By the monotonic clock. */
+  /** Of what waits, by the monotonic clock. */
   #firstAt = 0;
-  #lastAt = 0;
+  /** When somebody asked for an address, or else the start. */
+  #lastAt: number;
   #inRow = 0;
   #cancel: Cancel = () => {};
 
   constructor(parts: NewcomersParts) {
     this.#parts = parts;
+    this.#lastAt = parts.world.monotonic();
+  }
+
+  isQuiet(): boolean {
+    return this.#parts.world.monotonic() - this.#lastAt >= quietMs;
   }
 
   add(scripthash: Scripthash): void {
-    const now = this.#parts.world.monotonic();
-    this.#inRow = now - this.#lastAt < quietMs ? this.#inRow + 1 : 1;
-    this.#lastAt = now;
+    this.#inRow = this.isQuiet() ? 1 : this.#inRow + 1;
+    this.#lastAt = this.#parts.world.monotonic();
     if (this.#waiting.length > 0) this.#waiting.push(scripthash);
     else if (this.#inRow > promptly) this.#gather(scripthash);
     else this.#parts.watch([scripthash]);
@@ -53,8 +58,8 @@ export class Newcomers {
   }
 
   #look(): void {
-    const now = this.#parts.world.monotonic();
-    if (now - this.#lastAt < quietMs && now - this.#firstAt < longestMs) {
+    const waitedMs = this.#parts.world.monotonic() - this.#firstAt;
+    if (!this.isQuiet() && waitedMs < longestMs) {
       this.#later();
       return;
     }

@@ -40,7 +40,7 @@ export interface Subscriber {
   add(scripthashes: readonly Scripthash[]): Promise<void>;
 }
 
-/** Addresses read from the file in a turn of the event loop. */
+/** Addresses read from the file in a turn of the event loop; more that are new at once are mass requests as well. */
 const pageSize = 100;
 /** Of what is read, so much may wait to be sent: the window is always full. */
 const mostWaiting = 5 * pageSize;

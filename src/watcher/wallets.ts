@@ -147,8 +147,8 @@ async function fillReserve(store: Store, walletId: number, goesOn: () => boolean
 }
 
 /**
- * Derives outside of any transaction, one a turn of the event loop, and keeps all of it in one commit. Ends where requests were
- * faster in deriving what they need.
+ * Derives outside of any transaction, one a turn of the event loop, and keeps all of it in one commit. Ends where
+ * requests were faster in deriving what they need.
  */
 async function deriveAhead(
   { addresses, catalog, database }: Store,

@@ -293,8 +293,8 @@ class ElectrumWatcher implements Watcher {
   #isBeyondLies(): boolean {
     const server = this.#session?.server.label;
     if (server === undefined) return false;
-    const status = this.#pool.status().find(({ label }) => label === server);
-    return status?.ban === undefined || (this.#caughtUp && this.#drain.size() === 0);
+    if (this.#caughtUp && this.#drain.size() === 0) return true;
+    return this.#pool.status().find(({ label }) => label === server)?.ban === undefined;
   }
 
   /** @returns whether it was one: of another branch, other things are true */
