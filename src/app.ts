@@ -172,7 +172,7 @@ function join(parts: Parts, release: () => Promise<void>): App {
   const { config, world, entrance, store, network, servers, prices, atReceipt } = parts;
   const { meter } = parts;
   let measured: Listening | undefined;
-  const isClockWrong = () => parts.clockFault() !== undefined;
+  const isClockWrong = onceATurn(() => parts.clockFault() !== undefined);
   const sender = createSender(world, {
     version: version.split('.').slice(0, 2).join('.'),
     listeners: entrance.listeners,
@@ -365,7 +365,7 @@ const ratesOf = (config: Config): Rates => ({
   unknownKey: config.limitUnknownKey,
 });
 
-/** Asks once in each turn of the event loop: requests come by dozens, and each would ask the kernel. */
+/** Asks once in each turn of the event loop: requests and callbacks come by dozens, and each would ask. */
 function onceATurn<T>(ask: () => T): () => T {
   let answer: { readonly is: T } | undefined;
   return () => {

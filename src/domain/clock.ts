@@ -19,9 +19,9 @@ export interface KnownTimes {
  */
 export function clockFault(now: number, { releasedAt, newestBlockTime }: KnownTimes) {
   const newestMs = (newestBlockTime ?? 0) * 1000;
-  const shown = `the clock of this machine is wrong: it shows ${showTime(now)}, but`;
-  if (now < releasedAt) return `${shown} this paygate was released on ${showTime(releasedAt)}`;
-  return now < newestMs - aheadMs
-    ? `${shown} the newest block is of ${showTime(newestMs)}`
-    : undefined;
+  const wrong = (known: string) =>
+    `the clock of this machine is wrong: it shows ${showTime(now)}, but ${known}`;
+  if (now < releasedAt) return wrong(`this paygate was released on ${showTime(releasedAt)}`);
+  if (now >= newestMs - aheadMs) return undefined;
+  return wrong(`the newest block is of ${showTime(newestMs)}`);
 }

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { chooseStore, noWallet } from '../domain/store-choice.ts';
 import { PaygateError } from '../errors.ts';
 import type { Issued } from '../store/addresses.ts';
+import type { StoreRow } from '../store/catalog.ts';
 import type { Key } from '../store/keys.ts';
 import type { Store } from '../store/open.ts';
 import { copiedAt } from '../store/settings.ts';
@@ -84,12 +85,13 @@ function idempotencyKeyOf(context: Context): string | undefined {
 function storeFor(
   store: Store,
   key: Key,
-  { match_callback, match_account }: Query,
+  query: Query,
 ): { readonly id: number; readonly walletId: number } {
+  const { match_callback, match_account } = query;
   const accountOf = (walletId: number | null) =>
     // Read only where it is asked for: this is done for each address.
     walletId === null || !match_account ? null : store.catalog.wallet(walletId).account;
-  const candidates = storesOf(store, key).map((each) => ({
+  const candidates = fitting(store, key, query).map((each) => ({
     ...each,
     account: accountOf(each.walletId),
   }));
@@ -99,6 +101,13 @@ function storeFor(
   });
   if (walletId === null) throw noWallet(chosen);
   return { id: chosen.id, walletId };
+}
+
+/** Those that the whole callback URL names, which go before all others: a hundred stores need not be read for one. */
+function fitting(store: Store, key: Key, { match_callback, match_account }: Query): StoreRow[] {
+  if (!match_callback || match_account) return storesOf(store, key);
+  const named = storesOf(store, key, store.catalog.storesCalledAt(match_callback));
+  return named.length > 0 ? named : storesOf(store, key);
 }
 
 function issue(options: ApiOptions, tx: Tx, order: Order): Issued {

@@ -60,6 +60,8 @@ export interface Catalog {
   ensureWallet(tx: Tx, now: number, key: WalletKey, startIndex?: number): WalletRow;
   addStore(tx: Tx, now: number, store: NewStore): StoreRow;
   stores(options?: { archived?: boolean }): StoreRow[];
+  /** Those that are called back at exactly this URL, archived ones left out. */
+  storesCalledAt(callbackUrl: string): StoreRow[];
   /** @throws PaygateError not_found */
   store(id: number): StoreRow;
   /** @throws PaygateError not_found */
@@ -144,6 +146,10 @@ class SqlCatalog implements Catalog {
     return archived ? this.#orm.select().from(stores).all() : this.#statements.activeStores.all();
   }
 
+  storesCalledAt(callbackUrl: string): StoreRow[] {
+    return this.#statements.storesCalledAt.all({ callbackUrl });
+  }
+
   store(id: number): StoreRow {
     const row = this.#orm.select().from(stores).where(eq(stores.id, id)).get();
     if (row === undefined) throw new PaygateError('not_found', `there is no store ${id}`);
@@ -203,6 +209,11 @@ function prepare(orm: Orm) {
       .where(eq(settings.name, given('name')))
       .prepare(),
     activeStores: orm.select().from(stores).where(isNull(stores.archivedAt)).prepare(),
+    storesCalledAt: orm
+      .select()
+      .from(stores)
+      .where(and(isNull(stores.archivedAt), eq(stores.callbackUrl, given('callbackUrl'))))
+      .prepare(),
     wallets: orm.select().from(wallets).prepare(),
     walletById: orm
       .select()

@@ -8,6 +8,32 @@ import { addresses, headers, payments, stores, transactions } from './schema.ts'
 export type PaymentRow = typeof payments.$inferSelect;
 export type LedgerStatements = ReturnType<typeof prepareLedger>;
 
+/** What of an address the decisions on its payments ask for. */
+const addressPlace = {
+  id: addresses.id,
+  walletId: addresses.walletId,
+  derivationIndex: addresses.derivationIndex,
+  address: addresses.address,
+  origin: addresses.origin,
+  storeId: addresses.storeId,
+  statusHash: addresses.statusHash,
+};
+
+export type AddressPlace = Pick<typeof addresses.$inferSelect, keyof typeof addressPlace>;
+
+/** What of a store they ask for. */
+const storeTerms = {
+  id: stores.id,
+  requiredConfirmations: stores.requiredConfirmations,
+  confirmationBands: stores.confirmationBands,
+  reversalCallback: stores.reversalCallback,
+  omitRbf: stores.omitRbf,
+  minimumSat: stores.minimumSat,
+  currency: stores.currency,
+};
+
+export type StoreTerms = Pick<typeof stores.$inferSelect, keyof typeof storeTerms>;
+
 /** Payments, and when the first of them came to be so, epoch milliseconds. */
 export interface Counted {
   readonly count: number;
@@ -77,7 +103,7 @@ function preparePayments(orm: Orm) {
       )
       .prepare(),
     withPlace: orm
-      .select({ payment: payments, address: addresses, store: stores })
+      .select({ payment: payments, address: addressPlace, store: storeTerms })
       .from(payments)
       .innerJoin(addresses, eq(addresses.id, payments.addressId))
       .leftJoin(stores, eq(stores.id, addresses.storeId))
@@ -132,8 +158,13 @@ function prepareAddresses(orm: Orm) {
       .set({ origin: 'foreign', statusHash: given('statusHash') })
       .where(eq(addresses.id, given('id')))
       .prepare(),
-    storeById: orm
-      .select()
+    addressOf: orm
+      .select(addressPlace)
+      .from(addresses)
+      .where(eq(addresses.scripthash, given('scripthash')))
+      .prepare(),
+    termsOf: orm
+      .select(storeTerms)
       .from(stores)
       .where(eq(stores.id, given('storeId')))
       .prepare(),

@@ -23,16 +23,17 @@ import {
   settledDepth,
 } from '../domain/payment.ts';
 import { type Policy, readBands, requiredFor } from '../domain/policy.ts';
-import type { Addresses, AddressRow } from './addresses.ts';
-import type { Catalog, StoreRow } from './catalog.ts';
+import type { Catalog } from './catalog.ts';
 import type { Headers } from './headers.ts';
 import { readHold } from './hold.ts';
 import {
+  type AddressPlace,
   type Counted,
   counted,
   type LedgerStatements,
   type PaymentRow,
   prepareLedger,
+  type StoreTerms,
 } from './ledger-statements.ts';
 import type { Orm } from './orm.ts';
 import type { Outbox } from './outbox.ts';
@@ -121,7 +122,6 @@ export interface Ledger {
 
 interface Parts {
   readonly orm: Orm;
-  readonly addresses: Addresses;
   readonly headers: Headers;
   readonly outbox: Outbox;
   readonly catalog: Pick<Catalog, 'setting'>;
@@ -133,9 +133,9 @@ export const createLedger = (parts: Parts): Ledger => new SqlLedger(parts);
 
 /** An address with the store that its payments are told to. */
 interface Place {
-  readonly address: AddressRow;
+  readonly address: AddressPlace;
   /** Null for an index that a restore skipped and that several stores might have issued. */
-  readonly store: StoreRow | null;
+  readonly store: StoreTerms | null;
 }
 
 class SqlLedger implements Ledger {
@@ -148,7 +148,7 @@ class SqlLedger implements Ledger {
   }
 
   apply(tx: Tx, now: number, observation: Observation): Applied {
-    const address = this.#parts.addresses.byScripthash(observation.scripthash);
+    const address = this.#statements.addressOf.get({ scripthash: observation.scripthash });
     if (address === undefined) return { callbacks: 0, reversed: [] };
     if (address.origin !== observation.origin) {
       this.#statements.setStatus.run({ id: address.id, statusHash: unfinished });
@@ -162,13 +162,14 @@ class SqlLedger implements Ledger {
       ...observation.seen.map((seen) => this.#applySeen(tx, now, place, seen)),
       ...observation.gone.map((gone) => this.#applyGone(tx, now, place, gone)),
     ];
-    const stale = observation.seen.some(({ block }) => block !== null && !this.#isOnBest(block));
+    const isStale = changes.some(({ isOvertaken }) => isOvertaken);
     const { statusHash = unfinished } = observation;
-    this.#statements.setStatus.run({ id: address.id, statusHash: stale ? unfinished : statusHash });
+    const known = isStale ? unfinished : statusHash;
+    this.#statements.setStatus.run({ id: address.id, statusHash: known });
     return {
       callbacks: sumOf(changes),
       reversed: changes.flatMap(({ reversed }) => reversed ?? []),
-      ...(stale && { again: true }),
+      ...(isStale && { again: true }),
     };
   }
 
@@ -219,8 +220,8 @@ class SqlLedger implements Ledger {
     return this.#statements.countByState.all().map(({ state, count }) => [state, count]);
   }
 
-  #storeOf({ storeId }: AddressRow): StoreRow | null {
-    return storeId === null ? null : (this.#statements.storeById.get({ storeId }) ?? null);
+  #storeOf({ storeId }: AddressPlace): StoreTerms | null {
+    return storeId === null ? null : (this.#statements.termsOf.get({ storeId }) ?? null);
   }
 
   /** Decides on one transaction and records what follows. */
@@ -228,7 +229,7 @@ class SqlLedger implements Ledger {
     const row = this.#statements.find.get({ addressId: place.address.id, txid: seen.txid });
     const current = row && paymentOf(row);
     const fact = this.#factOf(seen.block, current);
-    if (fact === undefined) return noChange;
+    if (fact === undefined) return overtaken;
     const decision = decide(current, fact, this.#rulesOf(place, seen));
     if (decision === undefined) return noChange;
     const paymentId = this.#save(tx, place, seen, row, decision, now);
@@ -349,7 +350,7 @@ class SqlLedger implements Ledger {
   }
 }
 
-const policyOf = ({ requiredConfirmations, confirmationBands }: StoreRow): Policy => ({
+const policyOf = ({ requiredConfirmations, confirmationBands }: StoreTerms): Policy => ({
   confirmations: requiredConfirmations,
   bands: readBands(confirmationBands),
 });
@@ -359,9 +360,12 @@ interface Change {
   readonly callbacks: number;
   /** Set when it was in a block and is in none any more. */
   readonly reversed?: Txid | undefined;
+  /** The block that it was proven in has left our chain since. */
+  readonly isOvertaken?: true;
 }
 
 const noChange: Change = { callbacks: 0 };
+const overtaken: Change = { callbacks: 0, isOvertaken: true };
 
 const sumOf = (changes: readonly Change[]): number =>
   changes.reduce((sum, { callbacks }) => sum + callbacks, 0);
@@ -371,7 +375,7 @@ const reversedBy = ({ next }: Decision, row: PaymentRow | undefined): Txid | und
 
 function noteForeignUse(
   statements: LedgerStatements,
-  address: AddressRow,
+  address: AddressPlace,
   { statusHash }: Observation,
 ): Applied {
   const nothing = { callbacks: 0, reversed: [] };

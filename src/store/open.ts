@@ -77,7 +77,6 @@ export async function openStore(options: OpenOptions): Promise<Store> {
       outbox,
       ledger: createLedger({
         orm: database.orm,
-        addresses,
         headers,
         outbox,
         catalog,

@@ -113,6 +113,12 @@ const foldLimit = 2_000;
 
 export function createOutbox({ orm }: Pick<Database, 'orm'>): Outbox {
   const statements = prepareOutbox(orm);
+
+  function stateAfterFailure(id: number, nextAttemptAt: number | undefined): CallbackState {
+    if (statements.stateOf.get({ id })?.state === 'superseded') return 'superseded';
+    return nextAttemptAt === undefined ? 'exhausted' : 'owed';
+  }
+
   return {
     ...createCallbackDesk(orm),
     enqueue(_tx, now, callback) {
@@ -138,8 +144,8 @@ export function createOutbox({ orm }: Pick<Database, 'orm'>): Outbox {
     record(_tx, now, callbackId, attempt, next) {
       const phases = JSON.stringify(attempt.phases);
       statements.insertAttempt.run({ callbackId, ...attempt, phases });
-      const before = statements.stateOf.get({ id: callbackId })?.state;
-      const state = stateAfter(before, attempt.outcome, next.at);
+      const state =
+        attempt.outcome === 'delivered' ? 'delivered' : stateAfterFailure(callbackId, next.at);
       statements.settle.run({
         id: callbackId,
         state,
@@ -173,14 +179,4 @@ export function createOutbox({ orm }: Pick<Database, 'orm'>): Outbox {
     exhaustedSince: () => statements.exhaustedSince.get()?.at ?? undefined,
     owedByStore: () => statements.owedByStore.all({ most: mostCounted }),
   };
-}
-
-function stateAfter(
-  before: CallbackState | undefined,
-  outcome: Outcome,
-  nextAttemptAt: number | undefined,
-): CallbackState {
-  if (outcome === 'delivered') return 'delivered';
-  if (before === 'superseded') return 'superseded';
-  return nextAttemptAt === undefined ? 'exhausted' : 'owed';
 }

@@ -11,6 +11,7 @@ export class Snapshot {
   readonly #commit: Statement<[]>;
   readonly #rollback: Statement<[]>;
   #isOpen = false;
+  #isAside = false;
 
   constructor(sqlite: Sqlite) {
     this.#sqlite = sqlite;
@@ -21,10 +22,21 @@ export class Snapshot {
 
   /** Before a read: opens the turn's snapshot, unless there is one or a transaction of a writer. */
   open(): void {
-    if (this.#isOpen || this.#sqlite.inTransaction) return;
+    if (this.#isOpen || this.#isAside || this.#sqlite.inTransaction) return;
     this.#begin.run();
     this.#isOpen = true;
     setImmediate(() => this.end());
+  }
+
+  /** Steps aside for a transaction, whose reads see what it wrote. */
+  aside<T>(transaction: () => T): T {
+    this.end();
+    this.#isAside = true;
+    try {
+      return transaction();
+    } finally {
+      this.#isAside = false;
+    }
   }
 
   end(): void {

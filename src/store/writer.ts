@@ -121,13 +121,26 @@ export class Writer {
     const jobs = [...first, ...durable.splice(0, limit), ...losable.splice(0)];
     this.#scheduled = this.queued() > 0;
     if (this.#scheduled) setImmediate(() => this.#gather(0, 0));
-    this.#snapshot.end();
-    syncedAs(this.#sqlite, jobs, () => this.#runGroup(jobs));
+    this.#runGroup(jobs);
   }
 
   #runGroup(jobs: readonly Job[]): void {
-    const { begin, commit, rollback } = this.#statements;
     this.#raisers = 0;
+    try {
+      const answers = this.#snapshot.aside(() =>
+        syncedAs(this.#sqlite, jobs, () => this.#commit(jobs)),
+      );
+      for (const answer of answers) answer();
+    } catch (error) {
+      if (isLostSync(error)) this.#options.onFatal?.(error as Error);
+      const failure = writeFailure(error);
+      for (const job of jobs) job.reject(failure);
+    }
+  }
+
+  /** @returns what their callers are told now */
+  #commit(jobs: readonly Job[]): (() => void)[] {
+    const { begin, commit, rollback } = this.#statements;
     try {
       begin.run();
       const raises: Raise[] = [];
@@ -135,12 +148,10 @@ export class Writer {
       this.#raisers = raises.length;
       if (raises.length > 0) this.#options.beforeCommit?.(merge(raises));
       commit.run();
-      for (const answer of answers) answer();
+      return answers;
     } catch (error) {
       if (this.#sqlite.inTransaction) rollback.run();
-      if (isLostSync(error)) this.#options.onFatal?.(error as Error);
-      const failure = writeFailure(error);
-      for (const job of jobs) job.reject(failure);
+      throw error;
     }
   }
 
@@ -181,11 +192,11 @@ const prepare = (sqlite: Sqlite) => ({
 });
 
 /** A commit of nothing but losable writes waits for no disk. */
-function syncedAs(sqlite: Sqlite, jobs: readonly Job[], run: () => void): void {
+function syncedAs<T>(sqlite: Sqlite, jobs: readonly Job[], run: () => T): T {
   const isLosable = jobs.every(({ kind }) => kind === 'losable');
   try {
     if (isLosable) sqlite.pragma('synchronous = NORMAL');
-    run();
+    return run();
   } finally {
     if (isLosable) sqlite.pragma('synchronous = FULL');
   }

@@ -4,10 +4,11 @@
 
 import type { Scripthash, Txid } from '../bitcoin/ids.ts';
 import { parseTransaction } from '../bitcoin/transaction.ts';
-import { type HistoryItem, type Position, statusHash } from '../domain/history.ts';
+import type { HistoryItem, Position } from '../domain/history.ts';
 import type { Block } from '../domain/payment.ts';
 import { ServerError } from '../electrum/framing.ts';
 import type { Session } from '../electrum/session.ts';
+import type { Status } from '../electrum/wire.ts';
 import { PaygateError } from '../errors.ts';
 import type { AddressRow } from '../store/addresses.ts';
 import type { Gone, Observation, Seen } from '../store/ledger.ts';
@@ -22,6 +23,8 @@ import { type CallWitness, testify } from './witness.ts';
 export interface Subject {
   readonly address: AddressRow;
   readonly history: readonly HistoryItem[];
+  /** Of the history. */
+  readonly status: Status;
   /** Whether a second voice is asked also when nothing is missing. */
   readonly cross: boolean;
 }
@@ -57,9 +60,8 @@ type Known = ReadonlyMap<Txid, PaymentRow>;
 /** @throws Lie when a proof fails; PaygateError unavailable when the session ends */
 export async function gather(all: GatherParts, subject: Subject): Promise<Observation> {
   const parts = { ...all, elsewhere: atMost(mostElsewhere, all.elsewhere) };
-  const { address, history } = subject;
+  const { address, history, status } = subject;
   const { scripthash, origin } = address;
-  const status = statusHash(history);
   // Nobody was given these: that they are used at all is all that counts.
   if (origin === 'ahead' || origin === 'foreign') {
     return { scripthash, origin, seen: [], gone: [], statusHash: status };

@@ -182,3 +182,24 @@ test('behind a listed proxy each client has a limit of its own', async () => {
   expect((await from('198.51.100.7')).status).toBe(429);
   expect((await from('198.51.100.8')).status).toBe(401);
 });
+
+test('a whole callback URL means its store before all whose URL only contains it, but no removed one', async () => {
+  const house = await openReady();
+  const whole = `${house.receiver.origin}/whole`;
+  const key = merchantKey(2);
+  const removed = await house.addStore({ key, startIndex: 0, callbackUrl: whole });
+  await house.addStore({ key: merchantKey(3), startIndex: 0, callbackUrl: `${whole}?and=more` });
+  const { id } = await house.addStore({ callbackUrl: `${whole}r` });
+  const own = await addKey(house, id, 'payments');
+  const ask = (key = house.apiKey) =>
+    house.ask(`/api/new_address?match_callback=${encodeURIComponent(whole)}`, as(key));
+  const accountOf = async (key?: string) => (await ask(key)).body.account;
+  expect(await accountOf()).toBe(key.account);
+  expect(await accountOf(own)).toBe(merchantKey().account);
+  await house.withStore(({ catalog, database }) =>
+    database.write((tx) => catalog.archiveStore(tx, house.world.now(), removed.id, false)),
+  );
+  expect((await ask()).body).toMatchObject({ error: { code: 1032 } });
+  await house.addStore({ key, callbackUrl: whole });
+  expect(await accountOf()).toBe(key.account);
+});
