@@ -6,6 +6,7 @@
 import { reasonOf } from '../errors.ts';
 import type { Database } from '../store/database.ts';
 import { type ReceiptPrices, receiptPriceMs } from '../store/receipt-prices.ts';
+import { nextTurn } from '../turn.ts';
 import type { Cancel, World } from '../world.ts';
 import type { Prices } from './prices.ts';
 
@@ -62,8 +63,8 @@ class Asker implements AtReceipt {
   }
 
   async #run(): Promise<void> {
-    // A commit may wake it a thousand times: one look is enough for all.
-    await Promise.resolve();
+    // A commit may wake it a thousand times, and callbacks go out first: one look is enough for all.
+    await nextTurn();
     while (this.#again && !this.#stopped) {
       this.#again = false;
       await this.#look();
