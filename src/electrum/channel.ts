@@ -44,6 +44,8 @@ export interface Call<T> {
   readonly bulk?: boolean;
   /** A mass request that costs the server next to nothing: a wide window of these may be in flight. */
   readonly light?: boolean;
+  /** The answer is a transaction taken apart. */
+  readonly described?: boolean;
   /** How many headers are asked for. */
   readonly headers?: number;
 }
@@ -51,6 +53,7 @@ export interface Call<T> {
 interface Request extends Priced {
   readonly id: number;
   readonly large: boolean;
+  readonly described: boolean;
   /** Reads the answer and returns its delivery. */
   readonly read: (result: unknown) => () => void;
   readonly reject: (error: PaygateError) => void;
@@ -85,7 +88,11 @@ export class Channel {
     this.#options = options;
     this.#places = window;
     this.#mass = new MassWindow(Math.max(1, window - urgentPlaces));
-    this.#inflow = new Inflow(world, () => this.#expectsLong());
+    this.#inflow = new Inflow(
+      world,
+      () => this.#expectsLong(),
+      () => [...this.#inFlight.values()].some(({ described }) => described),
+    );
     this.#pulse = new Pulse({
       world,
       ping: () => this.#ping(),
@@ -119,6 +126,11 @@ export class Channel {
   /** Mass requests that are not yet sent. */
   get bulkWaiting(): number {
     return this.#waiting.bulkLength;
+  }
+
+  /** Whether the server would hold back a small answer to the next request, which nothing is beside. */
+  get holdsBack(): boolean {
+    return this.#filler !== undefined && this.#asked() + this.#waiting.length === 0;
   }
 
   /** Rejects with `unavailable` when overdue or when the channel ends, with ServerError when refused. */
@@ -174,11 +186,12 @@ export class Channel {
   }
 
   #build<T>(
-    { method, params, parse, large = false, bulk = false, light = false, headers = 0 }: Call<T>,
+    { method, params, parse, ...call }: Call<T>,
     resolve: (value: T) => void,
     reject: (error: PaygateError) => void,
   ): Request {
     const id = ++this.#lastId;
+    const { large = false, bulk = false, light = false, described = false, headers = 0 } = call;
     return {
       id,
       method,
@@ -186,6 +199,7 @@ export class Channel {
       large,
       bulk,
       light,
+      described,
       headers,
       read: (result) => {
         const value = parse(result);
@@ -219,7 +233,8 @@ export class Channel {
     for (const request of batch) this.#put(request);
     this.#pace(bulkPlaces);
     if (batch.length > 0 && this.#waiting.length > 0) this.#wake();
-    if (batch.length > 0 && !batch.some(({ large }) => large)) this.#filler?.smallSent();
+    if (batch.some(({ large }) => large)) this.#filler?.largeSent();
+    else if (batch.length > 0) this.#filler?.smallSent();
     if (this.#outgoing.length > 0) this.#options.socket.write(this.#outgoing.join(''));
     this.#outgoing = [];
   }

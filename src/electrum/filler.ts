@@ -3,6 +3,7 @@
 // passed since it last sent: one small request after another costs 1 s each. The answer to a filler behind
 // them carries theirs along. One that takes the server longer (a transaction comes from bitcoind) stays
 // behind, so a few more fillers follow, further and further apart, until the server's own second is over.
+// It sends in sizes that are powers of two, and may leave a long answer for the next one: that is followed too.
 // Measured against that transport: 1,000 ms a request without, 2-40 ms with. At most one is in flight.
 
 import type { Cancel, World } from '../world.ts';
@@ -10,9 +11,14 @@ import type { Cancel, World } from '../world.ts';
 /** The waits before each filler that follows an answered one. */
 const followUpMs = [1, 1, 1, 1, 2, 2, 5, 10, 20, 40, 80, 160, 320] as const;
 
+/** Where they begin behind a request with a long answer, which most often needs none. */
+const behindLarge = followUpMs.indexOf(10);
+
 export interface Filler {
   /** Tells that requests were put on the wire, all of whose answers may be small. */
   smallSent(): void;
+  /** The same, with one answer that is too long to be held back by itself. */
+  largeSent(): void;
   /** Tells that the filler in flight was answered. */
   answered(): void;
   stop(): void;
@@ -41,17 +47,25 @@ export function createFiller(
     if (inFlight) owed = true;
     else sendOne();
   };
+  const followUp = (): void => {
+    const waitMs = followUpMs[followUps];
+    if (waitMs === undefined) return;
+    followUps++;
+    cancel();
+    cancel = world.after(waitMs, () => {
+      if (awaiting()) sendOne();
+    });
+  };
+  const largeSent = (): void => {
+    if (inFlight) return;
+    followUps = behindLarge;
+    followUp();
+  };
   const answered = (): void => {
     inFlight = false;
     if (!awaiting()) return;
-    const waitMs = followUpMs[followUps];
     if (owed) sendOne();
-    else if (waitMs !== undefined) {
-      followUps++;
-      cancel = world.after(waitMs, () => {
-        if (awaiting()) sendOne();
-      });
-    }
+    else followUp();
   };
-  return { smallSent, answered, stop: () => cancel() };
+  return { smallSent, largeSent, answered, stop: () => cancel() };
 }

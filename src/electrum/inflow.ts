@@ -9,6 +9,8 @@ import { invalid, LineFramer, type Message, parseMessage } from './framing.ts';
 const longestUnasked = 65_536;
 /** A history has at most a comma for each 33 characters; more parts than this cost memory to no end. */
 const charactersPerComma = 25;
+/** What describes a transaction may have these in any case: a node relays up to 230,000 items of witness in one. */
+const partsOfTransaction = 300_000;
 /** Every one of 40,000 subscribed addresses changes at once. */
 const noticeBurst = 10_000_000;
 /** Then some 80 changes a second, ten times what fits in blocks. */
@@ -18,15 +20,24 @@ const newline = 0x0a;
 export class Inflow {
   readonly #world: Pick<World, 'monotonic'>;
   readonly #expectsLong: () => boolean;
+  readonly #expectsDescription: () => boolean;
   #framer = new LineFramer();
   #unfinished = 0;
   #allowance = noticeBurst;
   #at: number;
 
-  /** `expectsLong` says whether an answer is out that may be long. */
-  constructor(world: Pick<World, 'monotonic'>, expectsLong: () => boolean) {
+  /**
+   * @param expectsLong whether an answer is out that may be long
+   * @param expectsDescription whether one is out that says all of a transaction
+   */
+  constructor(
+    world: Pick<World, 'monotonic'>,
+    expectsLong: () => boolean,
+    expectsDescription = () => false,
+  ) {
     this.#world = world;
     this.#expectsLong = expectsLong;
+    this.#expectsDescription = expectsDescription;
     this.#at = world.monotonic();
   }
 
@@ -38,7 +49,7 @@ export class Inflow {
     for (const line of this.#framer.push(chunk)) {
       if (line.length > longestUnasked) {
         this.#checkLong();
-        checkDensity(line);
+        checkDensity(line, this.#expectsDescription() ? partsOfTransaction : 0);
       }
       const message = parseMessage(line);
       if (message.kind === 'notification') this.#checkNotice(line.length);
@@ -69,8 +80,8 @@ export class Inflow {
 }
 
 /** Before JSON.parse, which makes a hundred bytes of each two that are `1,` or `[]`. */
-function checkDensity(line: string): void {
-  let left = line.length / charactersPerComma;
+function checkDensity(line: string, allowed: number): void {
+  let left = Math.max(allowed, line.length / charactersPerComma);
   for (let at = line.indexOf(','); at !== -1; at = line.indexOf(',', at + 1)) {
     if (--left < 0) throw invalid('a long answer of too many parts');
   }

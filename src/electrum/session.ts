@@ -23,6 +23,7 @@ import {
   type ProtocolVersion,
   parseBroadcast,
   parseCoinbase,
+  parseDescribed,
   parseHistory,
   parseMerkle,
   parseRawTransaction,
@@ -83,6 +84,12 @@ export interface Priority {
   readonly bulk?: boolean;
   /** Of a script that surely has no history, of which a server is asked thousands at once. */
   readonly light?: boolean;
+}
+
+/** How a transaction is asked for. */
+export interface TransactionCall extends Priority {
+  /** Just heard of and in no block, so that it is none that nodes do not relay. */
+  readonly fresh?: boolean;
 }
 
 /**
@@ -177,16 +184,38 @@ export class Session {
     return this.#channel.request({ ...call, ...priority });
   }
 
-  /** The raw transaction, whatever the server says it is: the caller hashes it. */
-  transaction(txid: Txid, priority: Priority = {}): Promise<Uint8Array> {
-    const call = { method: methods.transaction, params: [txid], parse: parseRawTransaction };
-    return this.#channel.request({ ...call, ...priority });
+  /**
+   * The raw transaction, whatever the server says it is: the caller hashes it. One that is fresh is asked for
+   * together with all that the node says of it where a short answer would be held back.
+   */
+  async transaction(txid: Txid, how: TransactionCall = {}): Promise<Uint8Array> {
+    const { fresh = false, ...priority } = how;
+    if (!fresh || !this.#channel.holdsBack) return this.#bareTransaction(txid, priority);
+    try {
+      return await this.#describe(txid, parseDescribed, { large: true });
+    } catch (error) {
+      if (error instanceof ServerError) return this.#bareTransaction(txid, priority);
+      throw error;
+    }
   }
 
   /** Whether the server's node has it in its mempool or its chain. Not every server can be asked. */
   stands(txid: Txid): Promise<boolean> {
-    const params = [txid, true];
-    return this.#channel.request({ method: methods.transaction, params, parse: parseStanding });
+    return this.#describe(txid, parseStanding);
+  }
+
+  #bareTransaction(txid: Txid, priority: Priority): Promise<Uint8Array> {
+    const call = { method: methods.transaction, params: [txid], parse: parseRawTransaction };
+    return this.#channel.request({ ...call, ...priority });
+  }
+
+  #describe<T>(
+    txid: Txid,
+    parse: (result: unknown) => T,
+    how: { large?: boolean } = {},
+  ): Promise<T> {
+    const call = { method: methods.transaction, params: [txid, true], parse, described: true };
+    return this.#channel.request({ ...call, ...how });
   }
 
   merkle(txid: Txid, height: number): Promise<MerkleBranch> {

@@ -133,6 +133,17 @@ export function parseRawTransaction(result: unknown): Uint8Array {
 }
 
 /**
+ * The transaction alone, out of the verbose answer.
+ * https://electrum-protocol.readthedocs.io/en/latest/protocol-methods.html#blockchain-transaction-get
+ */
+export function parseDescribed(result: unknown): Uint8Array {
+  // As of a server that knows no verbose answer.
+  return parseRawTransaction(
+    typeof result === 'string' ? result : record(result, 'transaction').hex,
+  );
+}
+
+/**
  * Whether its node has the transaction in its mempool or in its chain, by the verbose answer, which is Bitcoin
  * Core's. An index of transactions finds one of a block that left the chain for ever; it has no confirmations.
  * https://electrum-protocol.readthedocs.io/en/latest/protocol-methods.html#blockchain-transaction-get

@@ -162,8 +162,9 @@ async function lookAt(
   row: PaymentRow | undefined,
 ): Promise<Found> {
   const { session, verifier } = parts;
+  const isFresh = position.kind === 'mempool';
   const [paid, place] = await Promise.all([
-    row === undefined ? verifier.output(session, txid, script) : outputOf(row),
+    row === undefined ? verifier.output(session, txid, script, isFresh) : outputOf(row),
     placeOf(parts, txid, position, row),
   ]);
   if (paid !== undefined && place.kind === 'proven') {

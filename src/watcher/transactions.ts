@@ -3,7 +3,7 @@
 
 import type { Txid } from '../bitcoin/ids.ts';
 import { parseTransaction, type Transaction } from '../bitcoin/transaction.ts';
-import type { Priority, Session } from '../electrum/session.ts';
+import type { Session, TransactionCall } from '../electrum/session.ts';
 import { reasonOf } from '../errors.ts';
 import { Lie } from './lie.ts';
 
@@ -16,7 +16,7 @@ export interface KnownTransaction {
 export type FetchTransaction = (
   session: Session,
   txid: Txid,
-  priority?: Priority,
+  how?: TransactionCall,
 ) => Promise<KnownTransaction>;
 
 interface Fetched {
@@ -28,9 +28,9 @@ interface Fetched {
 export function keepTransactions(most: number): FetchTransaction {
   const transactions = new Map<Txid, Fetched>();
 
-  const fetch: FetchTransaction = (session, txid, priority) => {
+  const fetch: FetchTransaction = (session, txid, how) => {
     const known = session
-      .transaction(txid, priority)
+      .transaction(txid, how)
       .then((raw) => ({ raw, parsed: parsed(raw, txid) }));
     if (transactions.size >= most) {
       for (const oldest of transactions.keys()) {
@@ -44,12 +44,12 @@ export function keepTransactions(most: number): FetchTransaction {
     return known;
   };
 
-  return (session, txid, priority) => {
+  return (session, txid, how) => {
     const fetched = transactions.get(txid);
-    if (fetched === undefined) return fetch(session, txid, priority);
+    if (fetched === undefined) return fetch(session, txid, how);
     if (fetched.by === session) return fetched.known;
     // Bytes that hash to their id are true whoever sent them; a lie is only its teller's.
-    return fetched.known.catch(() => fetch(session, txid, priority));
+    return fetched.known.catch(() => fetch(session, txid, how));
   };
 }
 

@@ -65,8 +65,17 @@ export interface Verifier {
    * just proven. @throws Lie
    */
   checkDepth(session: Session, place: Proven, valueSat: number): Promise<void>;
-  /** The transaction itself, and what it pays to a script; undefined when nothing. @throws Lie */
-  output(session: Session, txid: Txid, script: Uint8Array): Promise<PaidOutput | undefined>;
+  /**
+   * The transaction itself, and what it pays to a script; undefined when nothing.
+   * @param fresh it is said to be in no block
+   * @throws Lie
+   */
+  output(
+    session: Session,
+    txid: Txid,
+    script: Uint8Array,
+    fresh?: boolean,
+  ): Promise<PaidOutput | undefined>;
 }
 
 export interface VerifierOptions {
@@ -227,8 +236,8 @@ function createProofs({
       if (await standsAt(session, block, depth)) return;
       throw new Lie(`block ${block.height}: its coinbase does not prove how deep its tree is`);
     },
-    async output(session, txid, script) {
-      const { raw, parsed } = await transaction(session, txid);
+    async output(session, txid, script, fresh = false) {
+      const { raw, parsed } = await transaction(session, txid, { fresh });
       const valueSat = valuePaidTo(parsed, script);
       if (valueSat === 0) return undefined;
       const { signalsRbf, coinbase } = parsed;

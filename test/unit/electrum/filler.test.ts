@@ -8,6 +8,7 @@ const txid = 'ab'.repeat(32) as Txid;
 const headers = 'blockchain.block.headers';
 const history = 'blockchain.scripthash.get_history';
 const subscribe = 'blockchain.scripthash.subscribe';
+const transaction = 'blockchain.transaction.get';
 
 interface Padded extends Connected {
   /** Answers the oldest filler that is open. */
@@ -156,5 +157,57 @@ describe('a filler', () => {
     }
     expect(session.fillersSent).toBe(1);
     expect(session.closed).toBe(false);
+  });
+});
+
+describe('a fresh transaction', () => {
+  const fresh = { fresh: true };
+
+  it('is asked for with all that the node says of it, which is long enough to need no filler', async () => {
+    const { session, peer, world } = await openPadded();
+    const asked = session.transaction(txid, fresh);
+    await world.until(() => peer.asked(transaction).length === 1);
+    await world.advance(9);
+    expect(peer.asked(transaction)[0]?.params).toEqual([txid, true]);
+    peer.answer(peer.asked(transaction)[0], { txid, hex: '0102', vin: [], vout: [] });
+    expect(await asked).toEqual(Uint8Array.of(1, 2));
+    await world.advance(1_000);
+    expect(session.fillersSent).toBe(0);
+  });
+
+  it('that stays out is followed by fillers, for the server may leave it for its next answer', async () => {
+    const { session, peer, world, answerFiller } = await openPadded();
+    void session.transaction(txid, fresh).catch(() => {});
+    await world.until(() => peer.asked(transaction).length === 1);
+    for (const waitMs of [10, 20, 40]) {
+      await world.advance(waitMs - 1);
+      const sent = session.fillersSent;
+      await world.advance(1);
+      expect(session.fillersSent).toBe(sent + 1);
+      await answerFiller();
+    }
+  });
+
+  it('is asked for alone where that is refused', async () => {
+    const { session, peer } = await openPadded({
+      [transaction]: (to, request) =>
+        request.params.length > 1
+          ? to.refuse(request, 1, 'response too large')
+          : to.answer(request, '03'),
+    });
+    expect(await session.transaction(txid, fresh)).toEqual(Uint8Array.of(3));
+    expect(peer.asked(transaction)).toHaveLength(2);
+  });
+
+  it('is asked for alone beside others, of other software, and when it is not fresh', async () => {
+    const alone: Script = { [transaction]: (to, request) => to.answer(request, '04') };
+    const other = await open(alone);
+    await other.session.transaction(txid, fresh);
+    const padded = await openPadded(alone);
+    await padded.session.transaction(txid);
+    void padded.session.history(first).catch(() => {});
+    await padded.session.transaction(txid, fresh);
+    const asked = [other, padded].flatMap(({ peer }) => peer.asked(transaction));
+    expect(asked.map(({ params }) => params)).toEqual([[txid], [txid], [txid]]);
   });
 });

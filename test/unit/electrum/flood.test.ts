@@ -2,10 +2,11 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
+import type { Txid } from '../../../src/bitcoin/ids.ts';
 import { Inflow } from '../../../src/electrum/inflow.ts';
 import type { Figures, Flood } from './flood.ts';
 import { first, headerHex, open, statusA } from './open-session.ts';
-import type { Peer } from './scripted-server.ts';
+import { electrumX, type Peer } from './scripted-server.ts';
 
 /** What takes a second or two; by hand, flood.ts takes any number. */
 const megabytes = 10;
@@ -87,6 +88,17 @@ describe('a session goes on with', () => {
     });
     expect(await session.history(first)).toHaveLength(50_000);
     expect(await session.headers(0, 2_016)).toHaveLength(2_016);
+  });
+
+  it('a transaction with as many items of witness as nodes relay, taken apart', async () => {
+    const vin = Array.from({ length: 230 }, () => ({ txinwitness: Array(1_000).fill('') }));
+    const { session } = await open({
+      ...electrumX,
+      'blockchain.transaction.get': (to, request) => to.answer(request, { hex: '00', vin }),
+    });
+    const txid = first as string as Txid;
+    expect(await session.stands(txid)).toBe(true);
+    expect(await session.transaction(txid, { fresh: true })).toEqual(Uint8Array.of(0));
   });
 
   it('fifty changes a second, for ever', () => {

@@ -2,6 +2,7 @@ import { hexToBytes } from '@noble/hashes/utils.js';
 import { describe, expect, it } from 'vitest';
 import {
   parseBroadcast,
+  parseDescribed,
   parseFeatures,
   parseHeaders,
   parseHeaderTip,
@@ -199,6 +200,12 @@ describe('blockchain.transaction', () => {
   it('is hex', () => {
     expect(parseRawTransaction('00ffAB')).toEqual(Uint8Array.of(0, 255, 0xab));
     refuses(parseRawTransaction, ['0', 'xy', ' 00', '0x00', null, { hex: '00' }]);
+  });
+
+  it('is the hex in what a node says of it, or the answer itself', () => {
+    expect(parseDescribed({ txid: hash, hex: '00ff', vin: [] })).toEqual(Uint8Array.of(0, 255));
+    expect(parseDescribed('00ff')).toEqual(Uint8Array.of(0, 255));
+    refuses(parseDescribed, [null, [], {}, { hex: 1 }, { hex: '0' }, { hex: ['00'] }]);
   });
 
   it('stands in the mempool or in the chain, but not in a block that left it', () => {
