@@ -41,12 +41,9 @@ export const storeAnswer = z.object({
 
 export type CatalogOptions = Pick<ApiOptions, 'store' | 'refuseGap' | 'walletGap'>;
 
-/** The stores that a key is for, of some or of all that there are. */
-export const storesOf = (
-  { catalog }: Store,
-  { storeId }: Pick<Key, 'storeId'>,
-  stores = catalog.stores(),
-): StoreRow[] => stores.filter((row) => storeId === null || row.id === storeId);
+/** The stores that a key is for. */
+export const storesOf = ({ catalog }: Store, { storeId }: Pick<Key, 'storeId'>): StoreRow[] =>
+  catalog.stores().filter((row) => storeId === null || row.id === storeId);
 
 /** @throws PaygateError not_found also for a store that the key is not for */
 export function storeOf(store: Store, key: Key, storeId: number): StoreRow {

@@ -5,12 +5,11 @@ import { z } from 'zod';
 import { chooseStore, noWallet } from '../domain/store-choice.ts';
 import { PaygateError } from '../errors.ts';
 import type { Issued } from '../store/addresses.ts';
-import type { StoreRow } from '../store/catalog.ts';
+import type { StoreChoice } from '../store/catalog.ts';
 import type { Key } from '../store/keys.ts';
 import type { Store } from '../store/open.ts';
 import { copiedAt } from '../store/settings.ts';
 import type { Tx } from '../store/writer.ts';
-import { storesOf } from './catalog.ts';
 import { type Operation, operation } from './operation.ts';
 import type { ApiOptions } from './options.ts';
 import { bitcoin, unixTime } from './schemas.ts';
@@ -69,7 +68,7 @@ export const newAddress = (options: ApiOptions): Operation =>
         address: issued.address,
         time: Math.floor(issued.issuedAt / 1000),
         crypto: 'BTC' as const,
-        account: store.catalog.wallet(issued.walletId).account,
+        account: issued.account,
         ...(query.reset === '1' && { reset: 1 as const }),
       };
     },
@@ -91,7 +90,7 @@ function storeFor(
   const accountOf = (walletId: number | null) =>
     // Read only where it is asked for: this is done for each address.
     walletId === null || !match_account ? null : store.catalog.wallet(walletId).account;
-  const candidates = fitting(store, key, query).map((each) => ({
+  const candidates = candidatesFor(store, key, query).map((each) => ({
     ...each,
     account: accountOf(each.walletId),
   }));
@@ -103,11 +102,16 @@ function storeFor(
   return { id: chosen.id, walletId };
 }
 
-/** Those that the whole callback URL names, which go before all others: a hundred stores need not be read for one. */
-function fitting(store: Store, key: Key, { match_callback, match_account }: Query): StoreRow[] {
-  if (!match_callback || match_account) return storesOf(store, key);
-  const named = storesOf(store, key, store.catalog.storesCalledAt(match_callback));
-  return named.length > 0 ? named : storesOf(store, key);
+/** Those that the whole callback URL names, which go before all others: a hundred need not be read for one. */
+function candidatesFor(
+  { catalog }: Store,
+  { storeId }: Key,
+  { match_callback, match_account }: Query,
+): StoreChoice[] {
+  const own = (all: readonly StoreChoice[]) =>
+    all.filter(({ id }) => storeId === null || id === storeId);
+  const named = match_callback && !match_account ? own(catalog.choices(match_callback)) : [];
+  return named.length > 0 ? named : own(catalog.choices());
 }
 
 function issue(options: ApiOptions, tx: Tx, order: Order): Issued {

@@ -18,6 +18,8 @@ export type AddressRow = typeof addresses.$inferSelect;
 export interface Issued {
   readonly id: number;
   readonly walletId: number;
+  /** The wallet's key as the merchant gave it. */
+  readonly account: string;
   readonly address: string;
   readonly scripthash: Scripthash;
   readonly derivationIndex: number;
@@ -94,7 +96,7 @@ export function createAddresses(
   }
 
   /** The row of an index, derived now if need be; undefined where no such child exists. */
-  function rowAt(walletId: number, index: number): AddressRow | undefined {
+  function rowAt(walletId: number, index: number): PlaceRow | undefined {
     const found = statements.atIndex.get({ walletId, index });
     if (found !== undefined) return found;
     insertDerived(statements, catalog.walletKey(walletId), walletId, index);
@@ -138,7 +140,7 @@ export function createAddresses(
       }
       advance(tx, wallet, index + 1);
       statements.issue.run({ id: row.id, storeId, now });
-      return issuedOf({ ...row, issuedAt: now });
+      return issuedOf({ ...row, issuedAt: now }, wallet);
     },
     deriveAhead(_tx, walletId, until) {
       const key = catalog.walletKey(walletId);
@@ -162,19 +164,19 @@ export function createAddresses(
       const scanned = { scannedAt: now, nextIndex: furthest };
       orm.update(wallets).set(scanned).where(eq(wallets.id, walletId)).run();
     },
-    ...readersOf(statements),
+    ...readersOf(statements, catalog),
     ...createWatchedPages(orm),
   };
 }
 
-const readersOf = (statements: Statements) =>
+const readersOf = (statements: Statements, catalog: Catalog) =>
   ({
     unpaidSince(walletId, storeId, since) {
       const last = statements.newest
         .all({ walletId, limit: reusedWithin })
         .find((row) => row.origin === 'issued' && row.storeId === storeId);
       const isFresh = last?.statusHash === null && (last.issuedAt ?? 0) > since;
-      return isFresh ? issuedOf(last) : undefined;
+      return isFresh ? issuedOf(last, catalog.wallet(walletId)) : undefined;
     },
     isUnpaidFor(walletId, count) {
       const rows = statements.newest.all({ walletId, limit: count });
@@ -184,7 +186,7 @@ const readersOf = (statements: Statements) =>
     widestStep: (walletId) => statements.widestStep.get({ walletId })?.widest ?? 0,
     issuedAs(id) {
       const row = statements.byId.get({ id });
-      return row && issuedOf(row);
+      return row && issuedOf(row, catalog.wallet(row.walletId));
     },
     ahead: (walletId, from, until) =>
       statements.ahead.all({ walletId, from, until }).map(({ scripthash }) => scripthash),
@@ -192,14 +194,29 @@ const readersOf = (statements: Statements) =>
     byScripthash: (scripthash) => statements.byScripthash.get({ scripthash }),
   }) satisfies Partial<Addresses>;
 
+/** What is asked of a row when its address is handed out, which is often. */
+const place = {
+  id: addresses.id,
+  walletId: addresses.walletId,
+  derivationIndex: addresses.derivationIndex,
+  address: addresses.address,
+  scripthash: addresses.scripthash,
+  origin: addresses.origin,
+  storeId: addresses.storeId,
+  issuedAt: addresses.issuedAt,
+  statusHash: addresses.statusHash,
+};
+
+type PlaceRow = Pick<AddressRow, keyof typeof place>;
+
 function prepare(orm: Orm) {
   return {
     atIndex: orm
-      .select()
+      .select(place)
       .from(addresses)
       .where(and(onBranch(), eq(addresses.derivationIndex, given('index'))))
       .prepare(),
-    byId: orm.select().from(addresses).where(rowId()).prepare(),
+    byId: orm.select(place).from(addresses).where(rowId()).prepare(),
     byScripthash: orm
       .select()
       .from(addresses)
@@ -261,7 +278,7 @@ type Statements = ReturnType<typeof prepare>;
 /** A wallet's addresses below its counter, the newest first. */
 const prepareNewest = (orm: Orm) =>
   orm
-    .select()
+    .select(place)
     .from(addresses)
     .where(
       and(
@@ -316,9 +333,10 @@ const takenAs = (origin: AddressOrigin) => ({
   issuedAt: given('now'),
 });
 
-const issuedOf = (row: AddressRow): Issued => ({
+const issuedOf = (row: PlaceRow, { account }: WalletRow): Issued => ({
   id: row.id,
   walletId: row.walletId,
+  account,
   address: row.address,
   scripthash: row.scripthash,
   derivationIndex: row.derivationIndex,

@@ -16,6 +16,8 @@ import type { Tx } from './writer.ts';
 export type WalletRow = typeof wallets.$inferSelect;
 export type StoreRow = typeof stores.$inferSelect;
 
+export type StoreChoice = Pick<StoreRow, keyof typeof choice>;
+
 export interface NewStore {
   readonly name: string;
   /** Null: attached later. */
@@ -60,8 +62,8 @@ export interface Catalog {
   ensureWallet(tx: Tx, now: number, key: WalletKey, startIndex?: number): WalletRow;
   addStore(tx: Tx, now: number, store: NewStore): StoreRow;
   stores(options?: { archived?: boolean }): StoreRow[];
-  /** Those that are called back at exactly this URL, archived ones left out. */
-  storesCalledAt(callbackUrl: string): StoreRow[];
+  /** What requests for an address choose between: all stores but archived ones, or those with exactly a callback URL. */
+  choices(callbackUrl?: string): StoreChoice[];
   /** @throws PaygateError not_found */
   store(id: number): StoreRow;
   /** @throws PaygateError not_found */
@@ -146,8 +148,9 @@ class SqlCatalog implements Catalog {
     return archived ? this.#orm.select().from(stores).all() : this.#statements.activeStores.all();
   }
 
-  storesCalledAt(callbackUrl: string): StoreRow[] {
-    return this.#statements.storesCalledAt.all({ callbackUrl });
+  choices(callbackUrl?: string): StoreChoice[] {
+    const { choices, choicesCalled } = this.#statements;
+    return callbackUrl === undefined ? choices.all() : choicesCalled.all({ callbackUrl });
   }
 
   store(id: number): StoreRow {
@@ -201,6 +204,15 @@ class SqlCatalog implements Catalog {
   }
 }
 
+const choice = {
+  id: stores.id,
+  name: stores.name,
+  walletId: stores.walletId,
+  callbackUrl: stores.callbackUrl,
+};
+
+const isActive = isNull(stores.archivedAt);
+
 function prepare(orm: Orm) {
   return {
     settingByName: orm
@@ -208,11 +220,12 @@ function prepare(orm: Orm) {
       .from(settings)
       .where(eq(settings.name, given('name')))
       .prepare(),
-    activeStores: orm.select().from(stores).where(isNull(stores.archivedAt)).prepare(),
-    storesCalledAt: orm
-      .select()
+    activeStores: orm.select().from(stores).where(isActive).prepare(),
+    choices: orm.select(choice).from(stores).where(isActive).prepare(),
+    choicesCalled: orm
+      .select(choice)
       .from(stores)
-      .where(and(isNull(stores.archivedAt), eq(stores.callbackUrl, given('callbackUrl'))))
+      .where(and(isActive, eq(stores.callbackUrl, given('callbackUrl'))))
       .prepare(),
     wallets: orm.select().from(wallets).prepare(),
     walletById: orm

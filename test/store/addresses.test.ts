@@ -86,6 +86,7 @@ describe('the addresses', () => {
     expect(issued).toEqual({
       id: 1,
       walletId: 1,
+      account: accountKey().account,
       address: derived?.address,
       scripthash: derived?.scripthash,
       derivationIndex: 0,
