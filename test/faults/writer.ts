@@ -7,6 +7,7 @@ import { writeSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { sql } from 'drizzle-orm';
 import { openDatabase } from '../../src/store/database.ts';
+import { given } from '../../src/store/given.ts';
 import { settings } from '../../src/store/schema.ts';
 import { createSnapshots } from '../../src/store/snapshots.ts';
 
@@ -27,9 +28,11 @@ async function run(): Promise<void> {
   let written = 0;
   let isOver = false;
 
-  const name = sql.placeholder('name');
-  const value = sql`${sql.placeholder('value')}`;
-  const insert = orm.insert(settings).values({ name, value }).prepare();
+  const value = given('value');
+  const insert = orm
+    .insert(settings)
+    .values({ name: given('name'), value })
+    .prepare();
   const update = orm
     .update(settings)
     .set({ value })
