@@ -346,8 +346,8 @@ export class Channel {
   #answer(request: Request, answer: Exclude<Message, { kind: 'notification' }>): () => void {
     if (answer.kind === 'error') this.#waiting.budget?.refused();
     else if (request.light) this.#mass.answered(this.#options.world.monotonic() - request.sentAt);
-    // Its caller was told long ago.
-    if (request.overdue) return () => {};
+    // Its caller was told long ago; but a filler's server is one that answers again.
+    if (request.overdue && request.id !== this.#fillerId) return () => {};
     if (answer.kind === 'result') return request.read(answer.result);
     return () => request.reject(new ServerError(answer.code, answer.text));
   }

@@ -57,6 +57,7 @@ export function createFiller(
     });
   };
   const largeSent = (): void => {
+    followUps = Math.min(followUps, behindLarge);
     if (inFlight) return;
     followUps = behindLarge;
     followUp();

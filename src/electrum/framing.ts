@@ -37,6 +37,11 @@ export class ServerError extends PaygateError {
   }
 }
 
+/** What nodes and servers say of a transaction that they do not have; they may refuse for other reasons. */
+const unknownTransaction = /no such|not found|missing/i;
+
+export const isUnknown = ({ message }: ServerError): boolean => unknownTransaction.test(message);
+
 /** Cuts a stream of bytes into lines of text; holds at most one unfinished line. */
 export class LineFramer {
   #unfinished = new Uint8Array(0);

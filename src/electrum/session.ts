@@ -11,7 +11,7 @@ import { PaygateError, reasonOf } from '../errors.ts';
 import type { Connection, SocksProxy, World } from '../world.ts';
 import { Budget } from './budget.ts';
 import { Channel } from './channel.ts';
-import { ServerError } from './framing.ts';
+import { isUnknown, ServerError } from './framing.ts';
 import { headersCall, shakeHands } from './handshake.ts';
 import { Subscriptions } from './subscriptions.ts';
 import { judge, type ServerAddress, type Trust } from './trust.ts';
@@ -105,6 +105,8 @@ export class Session {
   readonly software: string;
   readonly #channel: Channel;
   readonly #subscriptions: Subscriptions;
+  /** Whether it says all of a transaction, as far as is known. */
+  #describes = true;
 
   constructor(
     { server, generation }: SessionOpening,
@@ -190,23 +192,31 @@ export class Session {
    */
   async transaction(txid: Txid, how: TransactionCall = {}): Promise<Uint8Array> {
     const { fresh = false, ...priority } = how;
-    if (!fresh || !this.#channel.holdsBack) return this.#bareTransaction(txid, priority);
+    const described =
+      fresh && this.#describes && this.#channel.holdsBack
+        ? await this.#describedTransaction(txid)
+        : undefined;
+    if (described !== undefined) return described;
+    const call = { method: methods.transaction, params: [txid], parse: parseRawTransaction };
+    return this.#channel.request({ ...call, ...priority });
+  }
+
+  /** Undefined where the server gives none in that way, which it is not asked for again. */
+  async #describedTransaction(txid: Txid): Promise<Uint8Array | undefined> {
     try {
-      return await this.#describe(txid, parseDescribed, { large: true });
+      const raw = await this.#describe(txid, parseDescribed, { large: true });
+      this.#describes = raw !== undefined;
+      return raw;
     } catch (error) {
-      if (error instanceof ServerError) return this.#bareTransaction(txid, priority);
-      throw error;
+      if (!(error instanceof ServerError) || isUnknown(error)) throw error;
+      this.#describes = false;
+      return undefined;
     }
   }
 
   /** Whether the server's node has it in its mempool or its chain. Not every server can be asked. */
   stands(txid: Txid): Promise<boolean> {
     return this.#describe(txid, parseStanding);
-  }
-
-  #bareTransaction(txid: Txid, priority: Priority): Promise<Uint8Array> {
-    const call = { method: methods.transaction, params: [txid], parse: parseRawTransaction };
-    return this.#channel.request({ ...call, ...priority });
   }
 
   #describe<T>(

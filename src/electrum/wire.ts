@@ -133,14 +133,13 @@ export function parseRawTransaction(result: unknown): Uint8Array {
 }
 
 /**
- * The transaction alone, out of the verbose answer.
+ * The transaction alone, out of the verbose answer; undefined where that does not have it.
  * https://electrum-protocol.readthedocs.io/en/latest/protocol-methods.html#blockchain-transaction-get
  */
-export function parseDescribed(result: unknown): Uint8Array {
-  // As of a server that knows no verbose answer.
-  return parseRawTransaction(
-    typeof result === 'string' ? result : record(result, 'transaction').hex,
-  );
+export function parseDescribed(result: unknown): Uint8Array | undefined {
+  // A server that knows no verbose answer gives the bytes.
+  const hex = isRecord(result) ? result.hex : result;
+  return typeof hex === 'string' ? bytes(hex, 'transaction') : undefined;
 }
 
 /**

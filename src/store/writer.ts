@@ -24,7 +24,7 @@ export interface Tx {
 export interface WriterOptions {
   /** Called before a commit with the counters that it raises; throws to prevent the commit. */
   readonly beforeCommit?: (raises: readonly Raise[]) => void;
-  /** An fsync failed: nothing about the file is certain any more, the process must end. */
+  /** An fsync failed, or a rollback: nothing about the file is certain any more, the process must end. */
   readonly onFatal?: (error: Error) => void;
 }
 
@@ -132,7 +132,8 @@ export class Writer {
       );
       for (const answer of answers) answer();
     } catch (error) {
-      if (isLostSync(error)) this.#options.onFatal?.(error as Error);
+      // A transaction that cannot be taken back would take in whatever comes next.
+      if (isLostSync(error) || this.#sqlite.inTransaction) this.#options.onFatal?.(error as Error);
       const failure = writeFailure(error);
       for (const job of jobs) job.reject(failure);
     }

@@ -193,7 +193,7 @@ class DirtySet implements Drain {
     await verifier.synced(by);
     const observation = await gather(
       { session: by, verifier, store, callWitness, silence: this.#silence, elsewhere },
-      { address, history, status, cross: look === 'cross' },
+      { address, history, status, isNews: look === 'changed', cross: look === 'cross' },
     ).catch((error: unknown) => {
       throw laidTo(by, error);
     });

@@ -25,6 +25,8 @@ export interface Subject {
   readonly history: readonly HistoryItem[];
   /** Of the history. */
   readonly status: Status;
+  /** Looked at because it changed, and not because that did not succeed. */
+  readonly isNews: boolean;
   /** Whether a second voice is asked also when nothing is missing. */
   readonly cross: boolean;
 }
@@ -37,6 +39,12 @@ export interface GatherParts {
   readonly silence: Silence;
   /** Another server whose word counts. */
   readonly elsewhere: (session: Session) => Session | undefined;
+}
+
+/** While one subject is gathered. */
+interface Gathering extends GatherParts {
+  /** Nothing else than what the session itself has just told. */
+  readonly isNews: boolean;
 }
 
 /** Items worked on at once, so that one flooded address leaves room for the others. */
@@ -59,8 +67,8 @@ type Known = ReadonlyMap<Txid, PaymentRow>;
 
 /** @throws Lie when a proof fails; PaygateError unavailable when the session ends */
 export async function gather(all: GatherParts, subject: Subject): Promise<Observation> {
-  const parts = { ...all, elsewhere: atMost(mostElsewhere, all.elsewhere) };
-  const { address, history, status } = subject;
+  const { address, history, status, isNews } = subject;
+  const parts = { ...all, isNews, elsewhere: atMost(mostElsewhere, all.elsewhere) };
   const { scripthash, origin } = address;
   // Nobody was given these: that they are used at all is all that counts.
   if (origin === 'ahead' || origin === 'foreign') {
@@ -97,7 +105,7 @@ function atMost(times: number, elsewhere: GatherParts['elsewhere']): GatherParts
 }
 
 async function gatherAll(
-  parts: GatherParts,
+  parts: Gathering,
   script: Uint8Array,
   history: readonly HistoryItem[],
   known: Known,
@@ -121,7 +129,7 @@ interface Testified {
 
 /** Never cancels on silence: what a history leaves out is asked of a second voice. */
 async function hearWitness(
-  parts: GatherParts,
+  parts: Gathering,
   { address, history, cross }: Subject,
   known: Known,
 ): Promise<Testified> {
@@ -136,7 +144,7 @@ async function hearWitness(
   if (witness === undefined) return nothing;
   try {
     const { gone, omitted } = await testify(witness, address.scripthash, named, missing);
-    const told = { ...parts, session: witness.session };
+    const told = { ...parts, session: witness.session, isNews: false };
     const gathered = await gatherAll(told, address.script, omitted, known);
     return { gathered, gone: [...gone], isOpen: gone.size < missing.length };
   } catch (error) {
@@ -156,13 +164,13 @@ const isSilence = (error: unknown): boolean =>
 type Found = readonly [paid: Omit<Seen, 'txid' | 'block'> | undefined, place: Place];
 
 async function lookAt(
-  parts: GatherParts,
+  parts: Gathering,
   script: Uint8Array,
   { txid, position }: HistoryItem,
   row: PaymentRow | undefined,
 ): Promise<Found> {
-  const { session, verifier } = parts;
-  const isFresh = position.kind === 'mempool';
+  const { session, verifier, isNews } = parts;
+  const isFresh = isNews && position.kind === 'mempool';
   const [paid, place] = await Promise.all([
     row === undefined ? verifier.output(session, txid, script, isFresh) : outputOf(row),
     placeOf(parts, txid, position, row),
@@ -175,7 +183,7 @@ async function lookAt(
 
 /** What one server refuses to show, another one may; undefined where none does. */
 async function lookAnywhere(
-  parts: GatherParts,
+  parts: Gathering,
   ...item: [script: Uint8Array, item: HistoryItem, row: PaymentRow | undefined]
 ): Promise<Found | undefined> {
   try {
@@ -186,7 +194,7 @@ async function lookAnywhere(
   const session = parts.elsewhere(parts.session);
   if (session === undefined) return undefined;
   try {
-    return await lookAt({ ...parts, session }, ...item);
+    return await lookAt({ ...parts, session, isNews: false }, ...item);
   } catch (error) {
     // Nor a lie: it was asked about a place that another server named.
     if (isSilence(error) || error instanceof Lie) return undefined;
@@ -195,7 +203,7 @@ async function lookAnywhere(
 }
 
 async function gatherItem(
-  parts: GatherParts,
+  parts: Gathering,
   script: Uint8Array,
   item: HistoryItem,
   row: PaymentRow | undefined,

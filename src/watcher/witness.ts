@@ -3,7 +3,7 @@
 
 import type { Scripthash, Txid } from '../bitcoin/ids.ts';
 import type { HistoryItem } from '../domain/history.ts';
-import { ServerError } from '../electrum/framing.ts';
+import { isUnknown, ServerError } from '../electrum/framing.ts';
 import type { Pool } from '../electrum/pool.ts';
 import type { Session } from '../electrum/session.ts';
 
@@ -55,15 +55,12 @@ export async function testify(
   const there = new Set(omitted.map(({ txid }) => txid));
   const absent = missing.filter((txid) => !there.has(txid));
   if (independent) return { gone: new Set(absent), omitted };
-  const unknown = await Promise.all(absent.map((txid) => isUnknown(session, txid)));
+  const unknown = await Promise.all(absent.map((txid) => isNowhere(session, txid)));
   return { gone: new Set(absent.filter((_, index) => unknown[index])), omitted };
 }
 
-/** What nodes and servers say of a transaction that they do not have; they may refuse for other reasons. */
-const unknownTransaction = /no such|not found|missing/i;
-
 /** Neither in the mempool nor in the chain of its node. */
-async function isUnknown(session: Session, txid: Txid): Promise<boolean> {
+async function isNowhere(session: Session, txid: Txid): Promise<boolean> {
   // Servers keep the bytes of what they once had: only the verbose answer comes from the node.
   const stands = await unlessUnknown(session.stands(txid));
   if (stands !== undefined) return !stands;
@@ -77,6 +74,6 @@ async function unlessUnknown(asked: Promise<boolean>): Promise<boolean | undefin
     return await asked;
   } catch (error) {
     if (!(error instanceof ServerError)) throw error;
-    return unknownTransaction.test(error.message) ? false : undefined;
+    return isUnknown(error) ? false : undefined;
   }
 }

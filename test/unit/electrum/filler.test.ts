@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Txid } from '../../../src/bitcoin/ids.ts';
 import type { SessionOptions } from '../../../src/electrum/session.ts';
 import { type Connected, first, hashes, headerHex, open } from './open-session.ts';
-import { electrumX, type Peer, type Script } from './scripted-server.ts';
+import { electrumX, type Peer, type Request, type Script } from './scripted-server.ts';
 
 const txid = 'ab'.repeat(32) as Txid;
 const headers = 'blockchain.block.headers';
@@ -160,6 +160,23 @@ describe('a filler', () => {
   });
 });
 
+describe('a filler that is answered late', () => {
+  it('is followed by others again', async () => {
+    const { session, peer, world, answerFiller } = await openPadded({
+      [history]: (to, request) => to.answer(request, []),
+    });
+    await session.history(first);
+    await world.until(() => peer.asked(headers).length === 1, 'the filler');
+    await world.advance(15_000);
+    await session.history(first);
+    expect(session.fillersSent).toBe(1);
+    await answerFiller();
+    await session.history(first);
+    expect(session.fillersSent).toBe(2);
+    expect(session.closed).toBe(false);
+  });
+});
+
 describe('a fresh transaction', () => {
   const fresh = { fresh: true };
 
@@ -188,15 +205,26 @@ describe('a fresh transaction', () => {
     }
   });
 
-  it('is asked for alone where that is refused', async () => {
+  it.each<[string, (to: Peer, request: Request) => void]>([
+    ['is refused', (to, request) => to.refuse(request, 1, 'response too large')],
+    ['says nothing', (to, request) => to.answer(request, { txid })],
+  ])('is asked for alone from then on where the other way %s', async (_, describe) => {
     const { session, peer } = await openPadded({
       [transaction]: (to, request) =>
-        request.params.length > 1
-          ? to.refuse(request, 1, 'response too large')
-          : to.answer(request, '03'),
+        request.params.length > 1 ? describe(to, request) : to.answer(request, '03'),
     });
-    expect(await session.transaction(txid, fresh)).toEqual(Uint8Array.of(3));
-    expect(peer.asked(transaction)).toHaveLength(2);
+    for (const asked of [2, 3]) {
+      expect(await session.transaction(txid, fresh)).toEqual(Uint8Array.of(3));
+      expect(peer.asked(transaction)).toHaveLength(asked);
+    }
+  });
+
+  it('that the server does not know is asked for once', async () => {
+    const { session, peer } = await openPadded({
+      [transaction]: (to, request) => to.refuse(request, 2, 'No such mempool transaction'),
+    });
+    await expect(session.transaction(txid, fresh)).rejects.toThrow('No such mempool');
+    expect(peer.asked(transaction)).toHaveLength(1);
   });
 
   it('is asked for alone beside others, of other software, and when it is not fresh', async () => {
