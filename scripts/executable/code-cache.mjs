@@ -1,6 +1,6 @@
 // What V8 has compiled of the programs inside the executable, so that a start need not: each is run until it is up,
 // by the Node that it is made for. The same bytes each time: one thread, no chance, no collection that would mark
-// code as old, and nothing of the environment.
+// code as old, no time that passes, and nothing of the environment.
 // https://v8.dev/blog/code-caching-for-devs
 
 import { execFile } from 'node:child_process';
@@ -18,7 +18,7 @@ const deterministic = [
   '--min-semi-space-size=256',
   '--max-semi-space-size=256',
 ];
-/** Nobody listens at that server, and nothing is asked before the service is up. */
+/** That server is never reached, and nothing is asked before the service is up. */
 const rehearsals = {
   'main.cjs': ['--version'],
   'serve.cjs': [
