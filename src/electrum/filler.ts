@@ -34,10 +34,15 @@ export function createFiller(
   /** Requests went out while a filler was in flight, perhaps too late to be carried by it. */
   let owed = false;
   let followUps = 0;
-  let cancel: Cancel = () => {};
+  /** Set while the next one waits. */
+  let cancel: Cancel | undefined;
 
+  const stop = (): void => {
+    cancel?.();
+    cancel = undefined;
+  };
   const sendOne = (): void => {
-    cancel();
+    stop();
     owed = false;
     inFlight = true;
     send();
@@ -51,16 +56,15 @@ export function createFiller(
     const waitMs = followUpMs[followUps];
     if (waitMs === undefined) return;
     followUps++;
-    cancel();
     cancel = world.after(waitMs, () => {
+      cancel = undefined;
       if (awaiting()) sendOne();
     });
   };
   const largeSent = (): void => {
-    followUps = Math.min(followUps, behindLarge);
-    if (inFlight) return;
-    followUps = behindLarge;
-    followUp();
+    const isFollowed = inFlight || cancel !== undefined;
+    followUps = isFollowed ? Math.min(followUps, behindLarge) : behindLarge;
+    if (!isFollowed) followUp();
   };
   const answered = (): void => {
     inFlight = false;
@@ -68,5 +72,5 @@ export function createFiller(
     if (owed) sendOne();
     else followUp();
   };
-  return { smallSent, largeSent, answered, stop: () => cancel() };
+  return { smallSent, largeSent, answered, stop };
 }

@@ -123,6 +123,19 @@ describe('a filler', () => {
     expect(await answer).toEqual(Uint8Array.of(0));
   });
 
+  it('is followed as soon as ever where a long answer is awaited meanwhile', async () => {
+    const { session, peer, world } = await openPadded();
+    void session.transaction(txid).catch(() => {});
+    await world.until(() => peer.asked(headers).length === 1);
+    const list = Array.from({ length: 8 }, () => headerHex);
+    peer.answer(peer.asked(headers)[0], { count: 8, headers: list, max: 2016 });
+    await world.turn();
+    void session.headers(0, 7).catch(() => {});
+    await world.until(() => peer.asked(headers).length === 2);
+    await world.advance(1);
+    expect(session.fillersSent).toBe(2);
+  });
+
   it('is not followed by more once the answer is there', async () => {
     const { session, peer, world, answerFiller } = await openPadded();
     const answer = session.history(first);
