@@ -90,8 +90,8 @@ export class Channel {
     this.#mass = new MassWindow(Math.max(1, window - urgentPlaces));
     this.#inflow = new Inflow(
       world,
-      () => this.#expectsLong(),
-      () => [...this.#inFlight.values()].some(({ described }) => described),
+      () => this.#isOut(({ method }) => longAnswers.has(method)),
+      () => this.#isOut(({ described }) => described),
     );
     this.#pulse = new Pulse({
       world,
@@ -332,8 +332,8 @@ export class Channel {
     return deliver;
   }
 
-  #expectsLong(): boolean {
-    return [...this.#inFlight.values()].some(({ method }) => longAnswers.has(method));
+  #isOut(isSuch: (request: Request) => boolean): boolean {
+    return [...this.#inFlight.values()].some(isSuch);
   }
 
   #settle(request: Request): void {

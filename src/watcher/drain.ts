@@ -12,7 +12,7 @@ import type { Observation } from '../store/ledger.ts';
 import type { Store } from '../store/open.ts';
 import type { World } from '../world.ts';
 import { type Announced, createAnnounced } from './announced.ts';
-import { gather } from './gather.ts';
+import { gather, type Look } from './gather.ts';
 import { Lie, laidTo } from './lie.ts';
 import { tryAgainMs } from './patience.ts';
 import { createSilence, type Silence } from './silence.ts';
@@ -42,12 +42,6 @@ export interface DrainParts {
   /** Fetches the session's tip anew, before a failed proof is believed to be a lie. */
   readonly refreshTip: (session: Session) => Promise<void>;
 }
-
-/**
- * How a script is looked at: when its status is another than the one we worked up (`changed`), in any
- * case (`again`), or in any case and with a second voice (`cross`).
- */
-export type Look = 'changed' | 'again' | 'cross';
 
 export interface Drain {
   mark(scripthash: Scripthash, look?: Look): void;
@@ -193,7 +187,7 @@ class DirtySet implements Drain {
     await verifier.synced(by);
     const observation = await gather(
       { session: by, verifier, store, callWitness, silence: this.#silence, elsewhere },
-      { address, history, status, isNews: look === 'changed', cross: look === 'cross' },
+      { address, history, status, look },
     ).catch((error: unknown) => {
       throw laidTo(by, error);
     });

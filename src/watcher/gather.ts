@@ -19,16 +19,19 @@ import type { Silence } from './silence.ts';
 import type { Inclusion, Verifier } from './verifier.ts';
 import { type CallWitness, testify } from './witness.ts';
 
+/**
+ * How a script is looked at: when its status is another than the one we worked up (`changed`), in any
+ * case (`again`), or in any case and with a second voice (`cross`).
+ */
+export type Look = 'changed' | 'again' | 'cross';
+
 /** One script, and what a server says of it: the watched one, or another where that refuses. */
 export interface Subject {
   readonly address: AddressRow;
   readonly history: readonly HistoryItem[];
   /** Of the history. */
   readonly status: Status;
-  /** Looked at because it changed, and not because that did not succeed. */
-  readonly isNews: boolean;
-  /** Whether a second voice is asked also when nothing is missing. */
-  readonly cross: boolean;
+  readonly look: Look;
 }
 
 export interface GatherParts {
@@ -67,8 +70,9 @@ type Known = ReadonlyMap<Txid, PaymentRow>;
 
 /** @throws Lie when a proof fails; PaygateError unavailable when the session ends */
 export async function gather(all: GatherParts, subject: Subject): Promise<Observation> {
-  const { address, history, status, isNews } = subject;
-  const parts = { ...all, isNews, elsewhere: atMost(mostElsewhere, all.elsewhere) };
+  const { address, history, status, look } = subject;
+  const elsewhere = atMost(mostElsewhere, all.elsewhere);
+  const parts = { ...all, isNews: look === 'changed', elsewhere };
   const { scripthash, origin } = address;
   // Nobody was given these: that they are used at all is all that counts.
   if (origin === 'ahead' || origin === 'foreign') {
@@ -130,7 +134,7 @@ interface Testified {
 /** Never cancels on silence: what a history leaves out is asked of a second voice. */
 async function hearWitness(
   parts: Gathering,
-  { address, history, cross }: Subject,
+  { address, history, look }: Subject,
   known: Known,
 ): Promise<Testified> {
   const named = new Set(history.map(({ txid }) => txid));
@@ -139,7 +143,7 @@ async function hearWitness(
     .filter((row) => !standsOn(parts.store, provenBlock(row)))
     .map(({ txid }) => txid);
   const nothing = { gathered: [], gone: [], isOpen: missing.length > 0 };
-  if (missing.length === 0 && !cross) return nothing;
+  if (missing.length === 0 && look !== 'cross') return nothing;
   const witness = await parts.callWitness(parts.session);
   if (witness === undefined) return nothing;
   try {
