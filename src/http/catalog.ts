@@ -41,9 +41,15 @@ export const storeAnswer = z.object({
 
 export type CatalogOptions = Pick<ApiOptions, 'store' | 'refuseGap' | 'walletGap'>;
 
+/** Those of some stores that a key is for. */
+export const ownStores = <T extends Pick<StoreRow, 'id'>>(
+  stores: readonly T[],
+  { storeId }: Pick<Key, 'storeId'>,
+): T[] => stores.filter(({ id }) => storeId === null || id === storeId);
+
 /** The stores that a key is for. */
-export const storesOf = ({ catalog }: Store, { storeId }: Pick<Key, 'storeId'>): StoreRow[] =>
-  catalog.stores().filter((row) => storeId === null || row.id === storeId);
+export const storesOf = ({ catalog }: Store, key: Pick<Key, 'storeId'>): StoreRow[] =>
+  ownStores(catalog.stores(), key);
 
 /** @throws PaygateError not_found also for a store that the key is not for */
 export function storeOf(store: Store, key: Key, storeId: number): StoreRow {

@@ -10,6 +10,7 @@ import type { Key } from '../store/keys.ts';
 import type { Store } from '../store/open.ts';
 import { copiedAt } from '../store/settings.ts';
 import type { Tx } from '../store/writer.ts';
+import { ownStores } from './catalog.ts';
 import { type Operation, operation } from './operation.ts';
 import type { ApiOptions } from './options.ts';
 import { bitcoin, unixTime } from './schemas.ts';
@@ -105,13 +106,12 @@ function storeFor(
 /** Those that the whole callback URL names, which go before all others: a hundred need not be read for one. */
 function candidatesFor(
   { catalog }: Store,
-  { storeId }: Key,
+  key: Key,
   { match_callback, match_account }: Query,
 ): StoreChoice[] {
-  const own = (all: readonly StoreChoice[]) =>
-    all.filter(({ id }) => storeId === null || id === storeId);
-  const named = match_callback && !match_account ? own(catalog.choices(match_callback)) : [];
-  return named.length > 0 ? named : own(catalog.choices());
+  const isExact = match_callback && !match_account;
+  const named = isExact ? ownStores(catalog.choices(match_callback), key) : [];
+  return named.length > 0 ? named : ownStores(catalog.choices(), key);
 }
 
 function issue(options: ApiOptions, tx: Tx, order: Order): Issued {

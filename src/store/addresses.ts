@@ -15,6 +15,21 @@ import type { Tx } from './writer.ts';
 
 export type AddressRow = typeof addresses.$inferSelect;
 
+/** What is asked of a row where an address is handed out or paid, which is often. */
+export const addressPlace = {
+  id: addresses.id,
+  walletId: addresses.walletId,
+  derivationIndex: addresses.derivationIndex,
+  address: addresses.address,
+  scripthash: addresses.scripthash,
+  origin: addresses.origin,
+  storeId: addresses.storeId,
+  issuedAt: addresses.issuedAt,
+  statusHash: addresses.statusHash,
+};
+
+export type AddressPlace = Pick<AddressRow, keyof typeof addressPlace>;
+
 export interface Issued {
   readonly id: number;
   readonly walletId: number;
@@ -96,7 +111,7 @@ export function createAddresses(
   }
 
   /** The row of an index, derived now if need be; undefined where no such child exists. */
-  function rowAt(walletId: number, index: number): PlaceRow | undefined {
+  function rowAt(walletId: number, index: number): AddressPlace | undefined {
     const found = statements.atIndex.get({ walletId, index });
     if (found !== undefined) return found;
     insertDerived(statements, catalog.walletKey(walletId), walletId, index);
@@ -194,29 +209,14 @@ const readersOf = (statements: Statements, catalog: Catalog) =>
     byScripthash: (scripthash) => statements.byScripthash.get({ scripthash }),
   }) satisfies Partial<Addresses>;
 
-/** What is asked of a row when its address is handed out, which is often. */
-const place = {
-  id: addresses.id,
-  walletId: addresses.walletId,
-  derivationIndex: addresses.derivationIndex,
-  address: addresses.address,
-  scripthash: addresses.scripthash,
-  origin: addresses.origin,
-  storeId: addresses.storeId,
-  issuedAt: addresses.issuedAt,
-  statusHash: addresses.statusHash,
-};
-
-type PlaceRow = Pick<AddressRow, keyof typeof place>;
-
 function prepare(orm: Orm) {
   return {
     atIndex: orm
-      .select(place)
+      .select(addressPlace)
       .from(addresses)
       .where(and(onBranch(), eq(addresses.derivationIndex, given('index'))))
       .prepare(),
-    byId: orm.select(place).from(addresses).where(rowId()).prepare(),
+    byId: orm.select(addressPlace).from(addresses).where(rowId()).prepare(),
     byScripthash: orm
       .select()
       .from(addresses)
@@ -278,7 +278,7 @@ type Statements = ReturnType<typeof prepare>;
 /** A wallet's addresses below its counter, the newest first. */
 const prepareNewest = (orm: Orm) =>
   orm
-    .select(place)
+    .select(addressPlace)
     .from(addresses)
     .where(
       and(
@@ -333,7 +333,7 @@ const takenAs = (origin: AddressOrigin) => ({
   issuedAt: given('now'),
 });
 
-const issuedOf = (row: PlaceRow, { account }: WalletRow): Issued => ({
+const issuedOf = (row: AddressPlace, { account }: WalletRow): Issued => ({
   id: row.id,
   walletId: row.walletId,
   account,

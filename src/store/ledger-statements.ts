@@ -1,6 +1,7 @@
 // The ledger's statements, prepared once. What they mean stands in ledger.ts.
 
 import { and, asc, count, eq, min, sql } from 'drizzle-orm';
+import { addressPlace } from './addresses.ts';
 import { given, givenLimit } from './given.ts';
 import type { Orm } from './orm.ts';
 import { addresses, headers, payments, stores, transactions } from './schema.ts';
@@ -8,20 +9,7 @@ import { addresses, headers, payments, stores, transactions } from './schema.ts'
 export type PaymentRow = typeof payments.$inferSelect;
 export type LedgerStatements = ReturnType<typeof prepareLedger>;
 
-/** What of an address the decisions on its payments ask for. */
-const addressPlace = {
-  id: addresses.id,
-  walletId: addresses.walletId,
-  derivationIndex: addresses.derivationIndex,
-  address: addresses.address,
-  origin: addresses.origin,
-  storeId: addresses.storeId,
-  statusHash: addresses.statusHash,
-};
-
-export type AddressPlace = Pick<typeof addresses.$inferSelect, keyof typeof addressPlace>;
-
-/** What of a store they ask for. */
+/** What of a store the decisions on its payments ask for. */
 const storeTerms = {
   id: stores.id,
   requiredConfirmations: stores.requiredConfirmations,

@@ -23,11 +23,11 @@ import {
   settledDepth,
 } from '../domain/payment.ts';
 import { type Policy, readBands, requiredFor } from '../domain/policy.ts';
+import type { AddressPlace } from './addresses.ts';
 import type { Catalog } from './catalog.ts';
 import type { Headers } from './headers.ts';
 import { readHold } from './hold.ts';
 import {
-  type AddressPlace,
   type Counted,
   counted,
   type LedgerStatements,
