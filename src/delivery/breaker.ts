@@ -23,6 +23,15 @@ interface Course {
 
 export type Change = 'down' | 'up' | undefined;
 
+export interface Turns {
+  /**
+   * How many of the requests wanted may go to a callback URL, where so many of the store are under way;
+   * of one that is held back, the one of this minute or second.
+   */
+  allow(callbackUrl: string, wanted: number, underWay: number): number;
+  take(): void;
+}
+
 export class Breaker {
   /** By host and port: failures to connect. */
   readonly #hosts = new Map<string, Course>();
@@ -31,28 +40,42 @@ export class Breaker {
   /** Callback URLs that received the last callback. */
   readonly #good = new Set<string>();
 
-  /**
-   * How many of the requests wanted may go to a callback URL, where so many of the store are under way;
-   * takes the one of this minute or second where it is held back.
-   */
-  allow(callbackUrl: string, wanted: number, underWay: number, monotonic: number): number {
-    if (this.isHeld(callbackUrl, monotonic)) return 0;
-    if (this.#good.has(callbackUrl) && !this.isDown(callbackUrl)) return wanted;
-    const room = Math.min(wanted, Math.max(0, 1 - underWay));
-    if (room > 0) {
-      takeTurn(this.#host(callbackUrl), monotonic + probeEveryMs);
-      takeTurn(this.#urls.get(callbackUrl), monotonic + slowEveryMs);
-    }
-    return room;
+  /** Those of a claim. It may be undone and made again: they are taken once it is in the file. */
+  turns(monotonic: number): Turns {
+    const taken = new Map<Course, number>();
+    const take = (course: Course | undefined, nextAt: number) => {
+      if (isOpen(course)) taken.set(course, nextAt);
+    };
+    return {
+      allow: (callbackUrl, wanted, underWay) => {
+        const [host, url] = this.#courses(callbackUrl);
+        if ([host, url].some((each) => isHeldBack(each, monotonic) || (each && taken.has(each)))) {
+          return 0;
+        }
+        if (this.#good.has(callbackUrl) && !isOpen(host)) return wanted;
+        const room = Math.min(wanted, Math.max(0, 1 - underWay));
+        if (room > 0) {
+          take(host, monotonic + probeEveryMs);
+          take(url, monotonic + slowEveryMs);
+        }
+        return room;
+      },
+      take() {
+        for (const [course, nextAt] of taken) course.nextAt = nextAt;
+      },
+    };
   }
 
   isHeld(callbackUrl: string, monotonic: number): boolean {
-    const courses = [this.#host(callbackUrl), this.#urls.get(callbackUrl)];
-    return courses.some((course) => isOpen(course) && monotonic < course.nextAt);
+    return this.#courses(callbackUrl).some((course) => isHeldBack(course, monotonic));
   }
 
   isDown(callbackUrl: string): boolean {
     return isOpen(this.#host(callbackUrl));
+  }
+
+  #courses(callbackUrl: string): [host: Course | undefined, url: Course | undefined] {
+    return [this.#host(callbackUrl), this.#urls.get(callbackUrl)];
   }
 
   /** Undefined for one that was reached the last time; mostly all were, and then no URL is read. */
@@ -87,9 +110,8 @@ export class Breaker {
 const isOpen = (course: Course | undefined): course is Course =>
   course !== undefined && course.failures >= failuresToOpen;
 
-function takeTurn(course: Course | undefined, nextAt: number): void {
-  if (isOpen(course)) course.nextAt = nextAt;
-}
+const isHeldBack = (course: Course | undefined, monotonic: number): boolean =>
+  isOpen(course) && monotonic < course.nextAt;
 
 function oneMore(courses: Map<string, Course>, name: string): Course {
   const course = courses.get(name) ?? { failures: 0, nextAt: 0 };

@@ -213,12 +213,14 @@ class Engine implements CallbackDispatcher {
     if (this.#room() <= 0) return;
     try {
       const monotonic = world.monotonic();
-      const allow = (url: string, wanted: number, underWay: number) =>
-        this.#breaker.allow(url, wanted, underWay, monotonic);
       const afterStoreId = this.#lastStoreId;
       const flying = (storeId: number) => this.#flying(storeId);
-      const limits = { ...this.#limits, afterStoreId, flying, allow };
-      const claim = (tx: Tx) => outbox.claim(tx, world.now(), { ...limits, limit: this.#room() });
+      const limits = { ...this.#limits, afterStoreId, flying };
+      const claim = (tx: Tx) => {
+        const { allow, take } = this.#breaker.turns(monotonic);
+        tx.afterCommit(take);
+        return outbox.claim(tx, world.now(), { ...limits, allow, limit: this.#room() });
+      };
       // A lease that is lost leaves its row due, as the start after a loss of power would make it anyway.
       const claimed = await database.write(claim, 'losable');
       this.#lastStoreId = claimed.at(-1)?.storeId ?? this.#lastStoreId;

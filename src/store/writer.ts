@@ -1,6 +1,6 @@
 // The one queue through which the file is written. Writes that arrive in the same turn of the event loop
-// share one BEGIN IMMEDIATE and one fsync, each in a savepoint of its own; every caller hears back after the
-// commit, never before.
+// share one BEGIN IMMEDIATE and one fsync; every caller hears back after the commit, never before. Where one of
+// them fails, all are taken back and done again, each in a savepoint of its own: a savepoint costs as much as a row.
 
 import SqliteDatabase from 'better-sqlite3';
 import type { Raise } from '../domain/allocation.ts';
@@ -50,6 +50,8 @@ const groupLimitAsked = 30;
 const groupsUntilUnasked = 20;
 /** How many others share one with those that somebody waits for. */
 const besideAwaited = 10;
+/** After so many groups without a failed write, none is expected. */
+const groupsUntilTrusted = 20;
 /** Turns of the event loop in which no further write comes, after which none is waited for. */
 const quietTurns = 200;
 /** The same where nobody waits: what a server says comes by a piece a turn, and each commit costs an fsync. */
@@ -67,6 +69,8 @@ export class Writer {
   #raisers = 0;
   /** How many groups ago somebody waited for one. */
   #sinceAwaited = groupsUntilUnasked;
+  /** How many groups ago a write failed. */
+  #sinceFailed = groupsUntilTrusted;
 
   constructor(sqlite: Sqlite, snapshot: Snapshot, options: WriterOptions) {
     this.#sqlite = sqlite;
@@ -75,6 +79,7 @@ export class Writer {
     this.#statements = prepare(sqlite);
   }
 
+  /** @param work may be done twice, of which the first time is taken back: what it changes is the file, and nothing else */
   write<T>(work: (tx: Tx) => T, kind: Kind = 'durable'): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const job = { work, kind, resolve: resolve as (result: unknown) => void, reject };
@@ -144,43 +149,73 @@ export class Writer {
     const { begin, commit, rollback } = this.#statements;
     try {
       begin.run();
-      const raises: Raise[] = [];
-      const answers = jobs.map((job) => this.#runJob(job, raises));
-      this.#raisers = raises.length;
+      const done = this.#runTogether(jobs) ?? jobs.map((job) => this.#runApart(job));
+      const raises = done.flatMap((each) => each.raises);
+      this.#raisers = done.filter((each) => each.raises.length > 0).length;
       if (raises.length > 0) this.#options.beforeCommit?.(merge(raises));
       commit.run();
-      return answers;
+      return done.map(({ tell }) => tell);
     } catch (error) {
       if (this.#sqlite.inTransaction) rollback.run();
       throw error;
     }
   }
 
-  /** @returns what its caller is told after the commit */
-  #runJob(job: Job, raises: Raise[]): () => void {
-    const { savepoint, release, undo } = this.#statements;
-    const own: Raise[] = [];
-    const after: (() => void)[] = [];
-    savepoint.run();
+  /** @returns undefined where one of them failed, or may well: nothing of any is left then */
+  #runTogether(jobs: readonly Job[]): Done[] | undefined {
+    const { begin, rollback } = this.#statements;
+    this.#sinceFailed += 1;
+    if (this.#sinceFailed <= groupsUntilTrusted) return undefined;
     try {
-      const result = job.work({
-        raise: (wallet, from, to) => own.push({ wallet, from, to }),
-        afterCommit: (run) => after.push(run),
-      });
-      release.run();
-      raises.push(...own);
-      return () => {
-        for (const run of after) run();
-        job.resolve(result);
-      };
+      return jobs.map(runJob);
     } catch (error) {
-      // A full disk may have rolled the whole transaction back: then no savepoint is left.
-      if (!this.#sqlite.inTransaction) throw error;
-      undo.run();
-      release.run();
-      return () => job.reject(error);
+      // A full disk may have rolled the transaction back already.
+      if (isLostSync(error) || !this.#sqlite.inTransaction) throw error;
+      rollback.run();
+      begin.run();
+      return undefined;
     }
   }
+
+  #runApart(job: Job): Done {
+    const { savepoint, release, undo } = this.#statements;
+    savepoint.run();
+    try {
+      const done = runJob(job);
+      release.run();
+      return done;
+    } catch (error) {
+      // Then no savepoint is left.
+      if (isLostSync(error) || !this.#sqlite.inTransaction) throw error;
+      this.#sinceFailed = 0;
+      undo.run();
+      release.run();
+      return { raises: [], tell: () => job.reject(error) };
+    }
+  }
+}
+
+/** A write that is in the transaction. */
+interface Done {
+  readonly raises: readonly Raise[];
+  /** Tells its caller, after the commit. */
+  readonly tell: () => void;
+}
+
+function runJob(job: Job): Done {
+  const raises: Raise[] = [];
+  const after: (() => void)[] = [];
+  const result = job.work({
+    raise: (wallet, from, to) => raises.push({ wallet, from, to }),
+    afterCommit: (run) => after.push(run),
+  });
+  return {
+    raises,
+    tell() {
+      for (const run of after) run();
+      job.resolve(result);
+    },
+  };
 }
 
 const prepare = (sqlite: Sqlite) => ({
@@ -222,7 +257,8 @@ export const sqliteCode = (error: unknown): string =>
 
 /** An fsync that failed may have dropped what it should have kept: nothing can be taken back. */
 export const isLostSync = (error: unknown): boolean =>
-  /^SQLITE_IOERR.*FSYNC/.test(sqliteCode(error)) || (error as NodeJS.ErrnoException).code === 'EIO';
+  /^SQLITE_IOERR.*FSYNC/.test(sqliteCode(error)) ||
+  (error as NodeJS.ErrnoException | undefined)?.code === 'EIO';
 
 /** What a caller is told of an error of SQLite's. */
 export function writeFailure(error: unknown): unknown {

@@ -314,6 +314,35 @@ describe('work that throws', () => {
     }
   });
 
+  it('has the others of its group done again, and those of the next twenty done once', async () => {
+    const raised: (readonly Raise[])[] = [];
+    const { database, put, seen } = open({ beforeCommit: (raises) => raised.push(raises) });
+    let runs = 0;
+    let committed = 0;
+    const group = () =>
+      settle([
+        database.write((tx) => {
+          runs += 1;
+          tx.afterCommit(() => (committed += 1));
+          raising(tx, put, `good ${runs}`);
+        }),
+        database.write(() => {
+          put('bad');
+          throw new Error('no');
+        }),
+      ]);
+    await group();
+    expect([runs, committed]).toEqual([2, 1]);
+    await group();
+    expect([runs, committed]).toEqual([3, 2]);
+    for (let quiet = 0; quiet < 20; quiet += 1) await database.write(() => undefined);
+    await group();
+    expect([runs, committed]).toEqual([5, 3]);
+    expect(seen()).toEqual(['good 2', 'good 3', 'good 5']);
+    const once = [{ wallet: 'ab'.repeat(8), from: 0, to: 1 }];
+    expect(raised).toEqual([once, once, once]);
+  });
+
   it('in all of a group leaves nothing behind', async () => {
     const { database, put, seen } = open();
     const fail = () =>

@@ -14,6 +14,14 @@ afterEach(closeAll);
 
 const url = 'https://shop.example/cb?secret=s';
 
+/** As a claim that is committed. */
+function allow(breaker: Breaker, url: string, wanted: number, underWay: number, at: number) {
+  const turns = breaker.turns(at);
+  const allowed = turns.allow(url, wanted, underWay);
+  turns.take();
+  return allowed;
+}
+
 describe('a breaker', () => {
   const failTimes = (breaker: Breaker, times: number, at = 0) =>
     Array.from({ length: times }, () => breaker.failed(url, at)).at(-1);
@@ -21,9 +29,9 @@ describe('a breaker', () => {
   it('opens at the fifth failure in a row, and not before', () => {
     const breaker = new Breaker();
     expect(failTimes(breaker, failuresToOpen - 1)).toBeUndefined();
-    expect(breaker.allow(url, 2, 0, 0)).toBe(1);
+    expect(allow(breaker, url, 2, 0, 0)).toBe(1);
     expect(failTimes(breaker, 1)).toBe('down');
-    expect(breaker.allow(url, 2, 0, 0)).toBe(0);
+    expect(allow(breaker, url, 2, 0, 0)).toBe(0);
   });
 
   it('counts anew after the host was reached', () => {
@@ -33,35 +41,35 @@ describe('a breaker', () => {
     expect(failTimes(breaker, failuresToOpen - 1)).toBeUndefined();
     expect(failTimes(breaker, 1)).toBe('down');
     expect(breaker.reached(url, true, 0)).toBe('up');
-    expect(breaker.allow(url, 2, 0, 0)).toBe(2);
+    expect(allow(breaker, url, 2, 0, 0)).toBe(2);
   });
 
   it('lets two requests of a store at a time to a shop that received the last one alone', () => {
     const breaker = new Breaker();
-    expect([breaker.allow(url, 2, 0, 0), breaker.allow(url, 1, 1, 0)]).toEqual([1, 0]);
+    expect([allow(breaker, url, 2, 0, 0), allow(breaker, url, 1, 1, 0)]).toEqual([1, 0]);
     breaker.reached(url, true, 0);
-    expect([breaker.allow(url, 2, 0, 0), breaker.allow(url, 1, 1, 0)]).toEqual([2, 1]);
+    expect([allow(breaker, url, 2, 0, 0), allow(breaker, url, 1, 1, 0)]).toEqual([2, 1]);
     breaker.reached(url, false, 0);
-    expect(breaker.allow(url, 1, 1, 0)).toBe(0);
+    expect(allow(breaker, url, 1, 1, 0)).toBe(0);
     breaker.reached(url, true, 0);
     breaker.failed(url, 0);
-    expect(breaker.allow(url, 1, 1, 0)).toBe(0);
+    expect(allow(breaker, url, 1, 1, 0)).toBe(0);
   });
 
   it('lets one request a second to a shop that received none of the last five', () => {
     const breaker = new Breaker();
     for (let misses = 1; misses < failuresToOpen; misses += 1) breaker.reached(url, false, 0);
-    expect([breaker.isHeld(url, 0), breaker.allow(url, 2, 0, 0)]).toEqual([false, 1]);
+    expect([breaker.isHeld(url, 0), allow(breaker, url, 2, 0, 0)]).toEqual([false, 1]);
     breaker.reached(url, false, 0);
-    expect([breaker.isHeld(url, 999), breaker.allow(url, 2, 0, 999)]).toEqual([true, 0]);
+    expect([breaker.isHeld(url, 999), allow(breaker, url, 2, 0, 999)]).toEqual([true, 0]);
     // One under way takes no turn, and another shop of the host does not suffer.
-    expect(breaker.allow(url, 1, 1, slowEveryMs)).toBe(0);
-    expect(breaker.allow('https://shop.example/other', 2, 0, 999)).toBe(1);
-    expect(breaker.allow(url, 2, 0, slowEveryMs)).toBe(1);
-    expect(breaker.allow(url, 2, 0, slowEveryMs)).toBe(0);
+    expect(allow(breaker, url, 1, 1, slowEveryMs)).toBe(0);
+    expect(allow(breaker, 'https://shop.example/other', 2, 0, 999)).toBe(1);
+    expect(allow(breaker, url, 2, 0, slowEveryMs)).toBe(1);
+    expect(allow(breaker, url, 2, 0, slowEveryMs)).toBe(0);
     expect(breaker.isDown(url)).toBe(false);
     breaker.reached(url, true, slowEveryMs);
-    expect(breaker.allow(url, 2, 0, slowEveryMs)).toBe(2);
+    expect(allow(breaker, url, 2, 0, slowEveryMs)).toBe(2);
   });
 
   it('lets one request through a minute, and takes it', () => {
@@ -69,26 +77,37 @@ describe('a breaker', () => {
     failTimes(breaker, failuresToOpen);
     expect(breaker.isHeld(url, probeEveryMs - 1)).toBe(true);
     expect(breaker.isHeld(url, probeEveryMs)).toBe(false);
-    expect(breaker.allow(url, 2, 0, probeEveryMs)).toBe(1);
-    expect(breaker.allow(url, 2, 0, probeEveryMs)).toBe(0);
-    expect(breaker.allow(url, 2, 0, 2 * probeEveryMs)).toBe(1);
+    expect(allow(breaker, url, 2, 0, probeEveryMs)).toBe(1);
+    expect(allow(breaker, url, 2, 0, probeEveryMs)).toBe(0);
+    expect(allow(breaker, url, 2, 0, 2 * probeEveryMs)).toBe(1);
+  });
+
+  it('gives the turn of a claim that was undone to the next, and one to a claim', () => {
+    const breaker = new Breaker();
+    failTimes(breaker, failuresToOpen);
+    expect(breaker.turns(probeEveryMs).allow(url, 2, 0)).toBe(1);
+    const turns = breaker.turns(probeEveryMs);
+    expect(turns.allow(url, 2, 0)).toBe(1);
+    expect(turns.allow('https://shop.example/other', 2, 0)).toBe(0);
+    turns.take();
+    expect(allow(breaker, url, 2, 0, probeEveryMs)).toBe(0);
   });
 
   it('holds a shop back that received the last callback, once its host is down', () => {
     const breaker = new Breaker();
     breaker.reached('https://shop.example/other', true, 0);
     failTimes(breaker, failuresToOpen);
-    expect(breaker.allow('https://shop.example/other', 2, 0, 0)).toBe(0);
-    expect(breaker.allow('https://shop.example/other', 2, 0, probeEveryMs)).toBe(1);
-    expect(breaker.allow(url, 2, 0, probeEveryMs)).toBe(0);
+    expect(allow(breaker, 'https://shop.example/other', 2, 0, 0)).toBe(0);
+    expect(allow(breaker, 'https://shop.example/other', 2, 0, probeEveryMs)).toBe(1);
+    expect(allow(breaker, url, 2, 0, probeEveryMs)).toBe(0);
   });
 
   it('is one for all paths of a host and port, and for no other port', () => {
     const breaker = new Breaker();
     failTimes(breaker, failuresToOpen);
-    expect(breaker.allow('https://SHOP.example:443/other', 2, 0, 0)).toBe(0);
-    expect(breaker.allow('https://shop.example:8443/cb', 2, 0, 0)).toBe(1);
-    expect(breaker.allow('http://shop.example/cb', 2, 0, 0)).toBe(1);
+    expect(allow(breaker, 'https://SHOP.example:443/other', 2, 0, 0)).toBe(0);
+    expect(allow(breaker, 'https://shop.example:8443/cb', 2, 0, 0)).toBe(1);
+    expect(allow(breaker, 'http://shop.example/cb', 2, 0, 0)).toBe(1);
   });
 });
 

@@ -409,13 +409,13 @@ describe('after a crash', () => {
 
   it('of a claim, the next tick goes on', async () => {
     const shop = await receiver();
-    let failures = 1;
+    let broken = true;
     const { owed, world, dispatcher, states } = setUp({
       parts: ({ outbox }) => ({
         outbox: {
           ...outbox,
           claim: (...what) => {
-            if (failures-- > 0) throw new Error('the disk is full');
+            if (broken) throw new Error('the disk is full');
             return outbox.claim(...what);
           },
         },
@@ -428,6 +428,7 @@ describe('after a crash', () => {
     expect(world.logs).toMatchObject([
       { level: 'error', message: 'callbacks could not be claimed' },
     ]);
+    broken = false;
     await world.advance(1000);
     await idle;
     expect(states()).toEqual(['delivered']);
