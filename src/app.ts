@@ -41,6 +41,7 @@ import { openStore, type Store } from './store/open.ts';
 import { resumeCounters } from './store/resume.ts';
 import { createSnapshots, type Snapshots } from './store/snapshots.ts';
 import { version } from './version.ts';
+import { createBacklog } from './watcher/backlog.ts';
 import { createWatcher, type Watcher } from './watcher/watcher.ts';
 import type { Cancel, World } from './world.ts';
 
@@ -168,18 +169,19 @@ interface Meter {
   metrics: Metrics | undefined;
 }
 
-function join(parts: Parts, release: () => Promise<void>): App {
-  const { config, world, entrance, store, network, servers, prices, atReceipt } = parts;
-  const { meter } = parts;
-  let measured: Listening | undefined;
+/** The way of a payment, from what the chain says to what the shops hear. */
+function joinRoad(parts: Parts) {
+  const { config, world, entrance, store, network, servers, meter } = parts;
   const isClockWrong = onceATurn(() => parts.clockFault() !== undefined);
   const sender = createSender(world, {
     version: version.split('.').slice(0, 2).join('.'),
     listeners: entrance.listeners,
     isClockWrong,
   });
+  const backlog = createBacklog(world, () => dispatcher.wake());
   const dispatcher = createDispatcher({
     ...{ ...store, world, sender },
+    isHeldBack: () => backlog.holds(),
     onAttempt: (report) => meter.metrics?.attempted(report),
   });
   const watcher = createWatcher({
@@ -191,8 +193,16 @@ function join(parts: Parts, release: () => Promise<void>): App {
     ownMaxInFlight: config.electrumInFlight,
     proveDepthAboveSat: config.proveDepthAbove,
     isClockWrong,
+    backlog,
     onCallbacks: () => dispatcher.wake(),
   });
+  return { sender, dispatcher, watcher };
+}
+
+function join(parts: Parts, release: () => Promise<void>): App {
+  const { config, world, entrance, store, network, prices, atReceipt, meter } = parts;
+  let measured: Listening | undefined;
+  const { sender, dispatcher, watcher } = joinRoad(parts);
   const hasRoom = onceATurn(() => store.database.freeBytes() >= diskFloorBytes);
   const snapshots = createSnapshots(store.database, diskFloorBytes);
   const clocks = clocksOf(world);

@@ -95,6 +95,8 @@ export interface DispatcherParts {
   readonly outbox: Outbox;
   readonly sender: Sender;
   readonly limits?: DeliveryLimits;
+  /** Nothing is claimed while this is so; whoever knows when it is over wakes. */
+  readonly isHeldBack?: () => boolean;
   /** Hears of each attempt once it is recorded. */
   readonly onAttempt?: (report: AttemptReport) => void;
 }
@@ -147,7 +149,7 @@ class Engine implements CallbackDispatcher {
   }
 
   wake(): void {
-    if (this.#stopping) return;
+    if (this.#stopping || this.#parts.isHeldBack?.()) return;
     this.#again = true;
     this.#pump ??= this.#run();
   }

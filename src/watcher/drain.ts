@@ -12,6 +12,7 @@ import type { Observation } from '../store/ledger.ts';
 import type { Store } from '../store/open.ts';
 import type { World } from '../world.ts';
 import { type Announced, createAnnounced } from './announced.ts';
+import type { Backlog } from './backlog.ts';
 import { gather, type Look } from './gather.ts';
 import { Lie, laidTo } from './lie.ts';
 import { tryAgainMs } from './patience.ts';
@@ -30,6 +31,7 @@ export interface DrainParts {
   readonly store: Store;
   readonly verifier: Verifier;
   readonly tasks: Tasks;
+  readonly backlog: Backlog;
   readonly callWitness: CallWitness;
   /** Another server than this one whose word counts. */
   readonly elsewhere: (session: Session) => Session | undefined;
@@ -146,6 +148,7 @@ class DirtySet implements Drain {
   }
 
   #pump(): void {
+    this.#parts.backlog.counts(this.size());
     const session = this.#session;
     if (session === undefined) return;
     const scriptsAtOnce = scriptsARequest * session.window;

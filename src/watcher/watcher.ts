@@ -11,6 +11,7 @@ import type { HeaderTip, Status } from '../electrum/wire.ts';
 import { reasonOf } from '../errors.ts';
 import type { Store } from '../store/open.ts';
 import type { Cancel, SocksProxy, World } from '../world.ts';
+import type { Backlog } from './backlog.ts';
 import { type Care, createCare } from './care.ts';
 import { createDrain, type Drain, type Trouble } from './drain.ts';
 import { createHold, type Hold } from './hold.ts';
@@ -40,6 +41,7 @@ export interface WatcherParts {
   readonly mostSubscribed?: number;
   /** Then no certificate is learnt; never without it. */
   readonly isClockWrong?: () => boolean;
+  readonly backlog: Backlog;
   /** Callbacks were enqueued by something that the chain told us. */
   readonly onCallbacks: () => void;
 }
@@ -122,14 +124,12 @@ class ElectrumWatcher implements Watcher {
     });
     this.#hold = createHold({ world, store, servers: parts.servers.map(({ label }) => label) });
     this.#drain = createDrain({
-      world,
-      store,
+      ...parts,
       verifier: this.#verifier,
       tasks: this.#tasks,
       callWitness: (session) =>
         createWitness(this.#pool, () => this.#roster.sound(), parts.servers.length)(session),
       elsewhere: (session) => this.#roster.sound().find((each) => each !== session),
-      onCallbacks: parts.onCallbacks,
       onLie: (session, reason) => this.#lied(session, reason),
       onMute: (session, reason) => this.#leaveMute(session, reason),
       refreshTip: (session) => this.#refreshTip(session),

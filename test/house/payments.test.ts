@@ -7,6 +7,7 @@ import { networks } from '../../src/bitcoin/network.ts';
 import { writeBands } from '../../src/domain/policy.ts';
 import type { StoreChange } from '../../src/store/catalog.ts';
 import type { PaymentRow } from '../../src/store/ledger-statements.ts';
+import { backlogAbove } from '../../src/watcher/backlog.ts';
 import {
   closeHouses,
   type House,
@@ -453,4 +454,35 @@ test('an unconfirmed payment is broadcast for fourteen days, and no longer', asy
   expect(await later(14 * 24 - 1)).toBe(1);
   expect(await later(2)).toBe(1);
   expect(await later(48)).toBe(1);
+});
+
+test('a block full of payments is written down before a shop hears of one', async () => {
+  const count = 3 * backlogAbove;
+  let unwritten: number | undefined;
+  const house = await openReady({
+    receiver: {
+      async answer({ url }) {
+        if (url.includes('status=1') && unwritten === undefined) {
+          unwritten = count;
+          const states = await house.withStore(
+            async ({ ledger }) => new Map(ledger.countByState()),
+          );
+          unwritten = states.get('unconfirmed') ?? 0;
+        }
+        return { status: 200 };
+      },
+    },
+  });
+  const issued: string[] = [];
+  while (issued.length < count) {
+    issued.push(...(await Promise.all(Array.from({ length: 50 }, () => house.newAddress()))));
+  }
+  await house.world.advance(1_000);
+  house.chain.pay(issued.map((address, index) => ({ address, valueSat: 10_000 + index })));
+  await house.settle();
+  house.chain.mine();
+  await house.settle();
+  expect(unwritten).toBeLessThanOrEqual(backlogAbove);
+  const told = house.told().map(({ addr, status }) => `${addr} ${status}`);
+  expect(told.sort()).toEqual(issued.flatMap((addr) => [`${addr} 0`, `${addr} 1`]).sort());
 });

@@ -5,6 +5,7 @@ import { networks } from '../../src/bitcoin/network.ts';
 import { createHealth } from '../../src/http/health.ts';
 import type { Issued } from '../../src/store/addresses.ts';
 import type { PaymentRow } from '../../src/store/ledger-statements.ts';
+import { createBacklog } from '../../src/watcher/backlog.ts';
 import { createWatcher } from '../../src/watcher/watcher.ts';
 import { runCli } from '../support/cli.ts';
 import { cleanUp, whenOver } from '../support/files.ts';
@@ -409,6 +410,7 @@ test('a changed certificate is told of, with the command that accepts it', async
     servers: [address],
     proxy: undefined,
     proveDepthAboveSat: 0,
+    backlog: createBacklog(world, () => {}),
     onCallbacks: () => {},
   });
   whenOver(() => watcher.stop());

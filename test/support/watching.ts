@@ -6,6 +6,7 @@ import { networks } from '../../src/bitcoin/network.ts';
 import { parseServerAddress } from '../../src/electrum/trust.ts';
 import { SimulatedChain } from '../../src/sandbox/chain.ts';
 import { SimulatedServer } from '../../src/sandbox/server.ts';
+import { createBacklog } from '../../src/watcher/backlog.ts';
 import { createWatcher, type Watcher } from '../../src/watcher/watcher.ts';
 import { whenOver } from './files.ts';
 import { openTestStore, type TestStore } from './store.ts';
@@ -72,6 +73,7 @@ export async function prepareWatching(options: WatchingOptions = {}): Promise<Wa
       proxy: undefined,
       proveDepthAboveSat: 0,
       ...(options.mostSubscribed !== undefined && { mostSubscribed: options.mostSubscribed }),
+      backlog: createBacklog(world, () => {}),
       onCallbacks: () => {},
     });
     whenOver(() => watcher.stop());

@@ -119,6 +119,22 @@ describe('delivering', () => {
     expect(claim.mock.calls.length).toBe(before);
   });
 
+  it('waits while it is held back, also at a tick, and goes on when it is woken', async () => {
+    const shop = await receiver();
+    let isHeldBack = true;
+    const { owed, world, dispatcher, states } = setUp({
+      parts: () => ({ isHeldBack: () => isHeldBack }),
+    });
+    await owed.enqueue(world.now(), owed.addPayment(owed.addStore({ callbackUrl: shop.origin })));
+    await dispatcher.start();
+    await world.advance(5_000);
+    expect(shop.requests).toEqual([]);
+    isHeldBack = false;
+    dispatcher.wake();
+    await dispatcher.idle();
+    expect(states()).toEqual(['delivered']);
+  });
+
   it('is idle at once when nothing is owed', async () => {
     const { dispatcher } = setUp();
     await dispatcher.idle();

@@ -1,0 +1,47 @@
+import { expect, it } from 'vitest';
+import { backlogAbove, backlogHoldsMs, createBacklog } from '../../../src/watcher/backlog.ts';
+import { createTestWorld } from '../../support/world.ts';
+
+function setUp() {
+  const world = createTestWorld();
+  const seen = { over: 0 };
+  const backlog = createBacklog(world, () => {
+    seen.over += 1;
+  });
+  return { world, backlog, seen };
+}
+
+it('begins with more than two commits of scripts, and is over once no more of them wait', () => {
+  const { backlog, seen } = setUp();
+  backlog.counts(backlogAbove);
+  expect(backlog.holds()).toBe(false);
+  backlog.counts(backlogAbove + 1);
+  backlog.counts(4_000);
+  expect([backlog.holds(), seen.over]).toEqual([true, 0]);
+  backlog.counts(backlogAbove);
+  expect([backlog.holds(), seen.over]).toEqual([false, 1]);
+});
+
+it('holds for a second at most, however long it lasts, and is told once', async () => {
+  const { world, backlog, seen } = setUp();
+  backlog.counts(4_000);
+  await world.advance(backlogHoldsMs - 1);
+  expect(backlog.holds()).toBe(true);
+  await world.advance(1);
+  expect([backlog.holds(), seen.over]).toEqual([false, 1]);
+  backlog.counts(5_000);
+  backlog.counts(0);
+  await world.advance(10 * backlogHoldsMs);
+  expect([backlog.holds(), seen.over]).toEqual([false, 1]);
+});
+
+it('holds again for the next one', async () => {
+  const { world, backlog, seen } = setUp();
+  for (const round of [1, 2]) {
+    backlog.counts(4_000);
+    await world.advance(backlogHoldsMs - 1);
+    expect(backlog.holds()).toBe(true);
+    backlog.counts(0);
+    expect([backlog.holds(), seen.over]).toEqual([false, round]);
+  }
+});
