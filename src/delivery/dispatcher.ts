@@ -202,7 +202,7 @@ class Engine implements CallbackDispatcher {
   }
 
   async #run(): Promise<void> {
-    while (this.#again && !this.#stopping) {
+    while (this.#again && !this.#stopping && !this.#parts.isHeldBack?.()) {
       this.#again = false;
       await this.#claim();
     }

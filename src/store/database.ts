@@ -32,7 +32,10 @@ export interface Database {
   readonly path: string;
   /** Reads at any time; statements prepared on it run inside `write` as well. */
   readonly orm: Orm;
-  /** Synchronous work in a group commit; resolves with its result after the commit. */
+  /**
+   * Synchronous work in a group commit; resolves with its result after the commit. It may be done twice, of which the
+   * first time is taken back: what it changes is the file, and nothing else.
+   */
   write<T>(work: (tx: Tx) => T, kind?: Kind): Promise<T>;
   /** Whether another process has committed to the file since the last call. */
   changedElsewhere(): boolean;
@@ -108,7 +111,7 @@ function open(path: string): Sqlite {
 
 /**
  * `synchronous` must follow `journal_mode`: the driver's WAL default is NORMAL, which loses commits. What a
- * savepoint might have to undo is kept in memory: on disk it is a file of pages, written for nearly every job.
+ * savepoint might have to undo is kept in memory: on disk it is a file of pages, written for each commit.
  */
 function setPragmas(sqlite: Sqlite): void {
   sqlite.pragma('journal_mode = WAL');

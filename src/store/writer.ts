@@ -1,6 +1,6 @@
 // The one queue through which the file is written. Writes that arrive in the same turn of the event loop
-// share one BEGIN IMMEDIATE and one fsync; every caller hears back after the commit, never before. Where one of
-// them fails, all are taken back and done again, each in a savepoint of its own: a savepoint costs as much as a row.
+// share one BEGIN IMMEDIATE, one savepoint and one fsync; every caller hears back after the commit, never before. Where
+// one of them fails, all are taken back and done again, each in a savepoint of its own, which costs as much as a row.
 
 import SqliteDatabase from 'better-sqlite3';
 import type { Raise } from '../domain/allocation.ts';
@@ -79,7 +79,6 @@ export class Writer {
     this.#statements = prepare(sqlite);
   }
 
-  /** @param work may be done twice, of which the first time is taken back: what it changes is the file, and nothing else */
   write<T>(work: (tx: Tx) => T, kind: Kind = 'durable'): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const job = { work, kind, resolve: resolve as (result: unknown) => void, reject };
@@ -163,35 +162,46 @@ export class Writer {
 
   /** @returns undefined where one of them failed, or may well: nothing of any is left then */
   #runTogether(jobs: readonly Job[]): Done[] | undefined {
-    const { begin, rollback } = this.#statements;
     this.#sinceFailed += 1;
     if (this.#sinceFailed <= groupsUntilTrusted) return undefined;
     try {
-      return jobs.map(runJob);
+      return this.#inSavepoint(() => jobs.map(runJob));
     } catch (error) {
-      // A full disk may have rolled the transaction back already.
-      if (isLostSync(error) || !this.#sqlite.inTransaction) throw error;
-      rollback.run();
-      begin.run();
+      this.#refuseLost(error);
       return undefined;
     }
   }
 
   #runApart(job: Job): Done {
+    try {
+      return this.#inSavepoint(() => runJob(job));
+    } catch (error) {
+      this.#refuseLost(error);
+      this.#sinceFailed = 0;
+      return { raises: [], tell: () => job.reject(error) };
+    }
+  }
+
+  /** What fails is undone here and not by a ROLLBACK, with which a backup under way would begin anew. */
+  #inSavepoint<T>(work: () => T): T {
     const { savepoint, release, undo } = this.#statements;
     savepoint.run();
     try {
-      const done = runJob(job);
+      const done = work();
       release.run();
       return done;
     } catch (error) {
-      // Then no savepoint is left.
-      if (isLostSync(error) || !this.#sqlite.inTransaction) throw error;
-      this.#sinceFailed = 0;
-      undo.run();
-      release.run();
-      return { raises: [], tell: () => job.reject(error) };
+      if (this.#sqlite.inTransaction) {
+        undo.run();
+        release.run();
+      }
+      throw error;
     }
+  }
+
+  /** @throws what leaves no transaction to go on in: a full disk may have rolled all of it back */
+  #refuseLost(error: unknown): void {
+    if (isLostSync(error) || !this.#sqlite.inTransaction) throw error;
   }
 }
 
@@ -212,8 +222,13 @@ function runJob(job: Job): Done {
   return {
     raises,
     tell() {
-      for (const run of after) run();
-      job.resolve(result);
+      try {
+        for (const run of after) run();
+        job.resolve(result);
+      } catch (error) {
+        // It is in the file; those who shared its commit hear of that all the same.
+        job.reject(error);
+      }
     },
   };
 }
@@ -222,9 +237,9 @@ const prepare = (sqlite: Sqlite) => ({
   begin: sqlite.prepare('BEGIN IMMEDIATE'),
   commit: sqlite.prepare('COMMIT'),
   rollback: sqlite.prepare('ROLLBACK'),
-  savepoint: sqlite.prepare('SAVEPOINT job'),
-  release: sqlite.prepare('RELEASE job'),
-  undo: sqlite.prepare('ROLLBACK TO job'),
+  savepoint: sqlite.prepare('SAVEPOINT writes'),
+  release: sqlite.prepare('RELEASE writes'),
+  undo: sqlite.prepare('ROLLBACK TO writes'),
 });
 
 /** A commit of nothing but losable writes waits for no disk. */

@@ -1,6 +1,7 @@
-// When much has changed at once (a block full of payments, a start after a long rest), all of it is proven and
-// written down before shops hear of any. The commits are fuller then, so that even the last shop hears
-// no later than if both were done by turns; none waits for it longer than a second.
+// When much has changed at once (a block full of payments, a start after a long rest), it is proven and written
+// down first, and shops hear after it. The commits are fuller then, so that even the last shop hears no later
+// than if both were done by turns. It lasts a second at most, and another goes by before the next: changes
+// that come and go, as a server could make up, hold shops up for half of the time at most.
 
 import type { Cancel, World } from '../world.ts';
 
@@ -8,6 +9,8 @@ import type { Cancel, World } from '../world.ts';
 export const backlogAbove = 200;
 /** How long shops wait for it at most. */
 export const backlogHoldsMs = 1_000;
+/** How long they do not wait after that. */
+export const backlogRestsMs = 1_000;
 
 export interface Backlog {
   /** How many scripts wait now. */
@@ -17,12 +20,14 @@ export interface Backlog {
 }
 
 /** @param onOver shops need not wait any longer */
-export function createBacklog(world: Pick<World, 'after'>, onOver: () => void): Backlog {
+export function createBacklog(world: World, onOver: () => void): Backlog {
   let isDeep = false;
   let holds = false;
+  let restsUntil = Number.NEGATIVE_INFINITY;
   let cancel: Cancel = () => {};
 
   function begin(): void {
+    if (world.monotonic() < restsUntil) return;
     holds = true;
     cancel = world.after(backlogHoldsMs, end);
   }
@@ -30,6 +35,7 @@ export function createBacklog(world: Pick<World, 'after'>, onOver: () => void): 
   function end(): void {
     if (!holds) return;
     holds = false;
+    restsUntil = world.monotonic() + backlogRestsMs;
     cancel();
     onOver();
   }

@@ -7,7 +7,7 @@ import { networks } from '../../src/bitcoin/network.ts';
 import { writeBands } from '../../src/domain/policy.ts';
 import type { StoreChange } from '../../src/store/catalog.ts';
 import type { PaymentRow } from '../../src/store/ledger-statements.ts';
-import { backlogAbove } from '../../src/watcher/backlog.ts';
+import { backlogAbove, backlogRestsMs } from '../../src/watcher/backlog.ts';
 import {
   closeHouses,
   type House,
@@ -480,6 +480,7 @@ test('a block full of payments is written down before a shop hears of one', asyn
   await house.world.advance(1_000);
   house.chain.pay(issued.map((address, index) => ({ address, valueSat: 10_000 + index })));
   await house.settle();
+  await house.world.advance(backlogRestsMs);
   house.chain.mine();
   await house.settle();
   expect(unwritten).toBeLessThanOrEqual(backlogAbove);

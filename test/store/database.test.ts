@@ -343,6 +343,50 @@ describe('work that throws', () => {
     expect(raised).toEqual([once, once, once]);
   });
 
+  it('lets a backup under way go on from where it is', async () => {
+    const { database, sqlite, path, put } = open();
+    for (let count = 0; count < 400; count += 1)
+      await database.write(() => put(`${count}`.repeat(200)));
+    const remaining: number[] = [];
+    const writes: Promise<unknown>[] = [];
+    const progress = ({ remainingPages }: { remainingPages: number }) => {
+      remaining.push(remainingPages);
+      const name = `beside ${remaining.length}`;
+      writes.push(database.write(() => put(name)));
+      if (remaining.length % 30 === 0) {
+        const bad = () => {
+          put(name);
+          put(name);
+        };
+        writes.push(database.write(bad).catch(() => undefined));
+      }
+      return 1;
+    };
+    await sqlite.backup(`${path}.copy`, { progress });
+    await Promise.all(writes);
+    expect(remaining.length).toBeGreaterThan(100);
+    const risen = remaining.filter(
+      (left, step) => step > 0 && left > (remaining[step - 1] ?? 0) + 5,
+    );
+    expect(risen).toEqual([]);
+  });
+
+  it('after the commit concerns no other of its group', async () => {
+    const { database, put, seen } = open();
+    const fault = new Error('no');
+    const answers = [
+      database.write((tx) => {
+        tx.afterCommit(() => {
+          throw fault;
+        });
+        put('first');
+      }),
+      database.write(() => put('second')),
+    ];
+    expect(await outcomes(answers)).toEqual([fault, undefined]);
+    expect(seen()).toEqual(['first', 'second']);
+  });
+
   it('in all of a group leaves nothing behind', async () => {
     const { database, put, seen } = open();
     const fail = () =>
