@@ -28,7 +28,8 @@ const lateParts = {
 };
 
 /**
- * What `serve` uses of undici, out of its own files: its index loads three times as much, for ever.
+ * What `serve` uses of undici, out of its own files: its index loads three times as much, for ever. Loaded with the
+ * first request to a shop or a price's source.
  * @type {import('esbuild').Plugin}
  */
 const smallUndici = {
@@ -36,12 +37,20 @@ const smallUndici = {
   setup(building) {
     building.onResolve({ filter: /^undici$/ }, () => ({ path: 'undici', namespace: 'small' }));
     building.onLoad({ filter: /./, namespace: 'small' }, () => ({
-      contents: `import Client from 'undici/lib/dispatcher/client.js';
-        import request from 'undici/lib/api/api-request.js';
-        // As its index does.
-        Client.prototype.request = request;
-        export { Client };
-        export { default as buildConnector } from 'undici/lib/core/connect.js';`,
+      contents: `let made;
+        function parts() {
+          if (made === undefined) {
+            const Client = require('undici/lib/dispatcher/client.js');
+            // As its index does.
+            Client.prototype.request = require('undici/lib/api/api-request.js');
+            made = { Client, buildConnector: require('undici/lib/core/connect.js') };
+          }
+          return made;
+        }
+        export function Client(...given) {
+          return new (parts().Client)(...given);
+        }
+        export const buildConnector = (options) => parts().buildConnector(options);`,
       resolveDir: here,
     }));
   },

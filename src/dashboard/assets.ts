@@ -14,13 +14,12 @@ interface Asset {
   readonly path: string;
   readonly type: string;
   readonly text: string;
-  readonly gzipped: Buffer;
 }
 
 function asset(name: string, type: string, text: string): Asset {
   const [stem, end] = name.split('.');
   const digest = createHash('sha256').update(text).digest('hex').slice(0, 12);
-  return { path: `/assets/${stem}-${digest}.${end}`, type, text, gzipped: gzipSync(text) };
+  return { path: `/assets/${stem}-${digest}.${end}`, type, text };
 }
 
 const assets = {
@@ -35,7 +34,8 @@ export const scriptPath = base + assets.script.path;
 
 export function createAssets(): Hono {
   const app = new Hono();
-  for (const { path, type, text, gzipped } of Object.values(assets)) {
+  for (const { path, type, text } of Object.values(assets)) {
+    let gzipped: Uint8Array<ArrayBuffer> | undefined;
     app.get(path, (context) => {
       context.header('Content-Type', `${type}; charset=utf-8`);
       context.header('Cache-Control', 'public, max-age=31536000, immutable');
@@ -43,7 +43,9 @@ export function createAssets(): Hono {
       context.header('Vary', 'Accept-Encoding');
       if (!/\bgzip\b/.test(context.req.header('Accept-Encoding') ?? '')) return context.body(text);
       context.header('Content-Encoding', 'gzip');
-      return context.body(new Uint8Array(gzipped));
+      // With the first request: a start has no time for it.
+      gzipped ??= new Uint8Array(gzipSync(text));
+      return context.body(gzipped);
     });
   }
   return app;

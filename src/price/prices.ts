@@ -62,7 +62,13 @@ const longestPauseMs = staleMs;
 /** One source alone could say anything; a merchant who names only one trusts it. */
 const quorum = 2;
 
-const names = new Intl.DisplayNames('en', { type: 'currency' });
+/** 10 ms of a start that asks for no names. */
+let names: Intl.DisplayNames | undefined;
+
+function nameOf(code: string): string {
+  names ??= new Intl.DisplayNames('en', { type: 'currency' });
+  return names.of(code) ?? code;
+}
 
 /** What a source answered; the time is World's monotonic one. */
 interface Answer {
@@ -123,7 +129,7 @@ class SourcedPrices implements Prices {
     if (kept !== undefined && this.#world.monotonic() - kept.at < keptMs) return kept.list;
     const found = await this.#findAll();
     if (found.length > 0) {
-      const list = found.map(({ code }) => ({ code, name: names.of(code) ?? code }));
+      const list = found.map(({ code }) => ({ code, name: nameOf(code) }));
       this.#currencies = { at: Math.min(...found.map(({ at }) => at)), list };
       return list;
     }
