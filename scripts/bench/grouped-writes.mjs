@@ -1,5 +1,5 @@
 // Method of `grouped-writes`: 64 writes that arrive together, each of one row (an idempotency key), go through
-// the store's `write` in this process, on a file on the real disk: a savepoint each, one commit, one fsync.
+// the store's `write` in this process, on a file on the real disk: one savepoint, one commit, one fsync.
 // The floor, in turns: the bytes that such a commit adds to SQLite's log, in one `pwrite` and one
 // `fdatasync` over bytes that exist. Both in rows a second.
 

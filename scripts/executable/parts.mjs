@@ -37,20 +37,13 @@ const smallUndici = {
   setup(building) {
     building.onResolve({ filter: /^undici$/ }, () => ({ path: 'undici', namespace: 'small' }));
     building.onLoad({ filter: /./, namespace: 'small' }, () => ({
-      contents: `let made;
-        function parts() {
-          if (made === undefined) {
-            const Client = require('undici/lib/dispatcher/client.js');
-            // As its index does.
-            Client.prototype.request = require('undici/lib/api/api-request.js');
-            made = { Client, buildConnector: require('undici/lib/core/connect.js') };
-          }
-          return made;
+      contents: `export function Client(...given) {
+          const Client = require('undici/lib/dispatcher/client.js');
+          // As its index does.
+          Client.prototype.request ??= require('undici/lib/api/api-request.js');
+          return new Client(...given);
         }
-        export function Client(...given) {
-          return new (parts().Client)(...given);
-        }
-        export const buildConnector = (options) => parts().buildConnector(options);`,
+        export const buildConnector = (options) => require('undici/lib/core/connect.js')(options);`,
       resolveDir: here,
     }));
   },

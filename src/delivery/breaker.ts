@@ -19,6 +19,8 @@ interface Course {
   failures: number;
   /** From when on one more request may go out, monotonic. */
   nextAt: number;
+  /** How often one goes there all the same, once there are too many. */
+  readonly everyMs: number;
 }
 
 export type Change = 'down' | 'up' | undefined;
@@ -42,40 +44,33 @@ export class Breaker {
 
   /** Those of a claim. It may be undone and made again: they are taken once it is in the file. */
   turns(monotonic: number): Turns {
-    const taken = new Map<Course, number>();
-    const take = (course: Course | undefined, nextAt: number) => {
-      if (isOpen(course)) taken.set(course, nextAt);
-    };
+    const taken = new Set<Course>();
     return {
       allow: (callbackUrl, wanted, underWay) => {
-        const [host, url] = this.#courses(callbackUrl);
-        if ([host, url].some((each) => isHeldBack(each, monotonic) || (each && taken.has(each)))) {
-          return 0;
-        }
-        if (this.#good.has(callbackUrl) && !isOpen(host)) return wanted;
+        const open = this.#open(callbackUrl);
+        if (open.some((each) => monotonic < each.nextAt || taken.has(each))) return 0;
+        if (this.#good.has(callbackUrl) && !this.isDown(callbackUrl)) return wanted;
         const room = Math.min(wanted, Math.max(0, 1 - underWay));
-        if (room > 0) {
-          take(host, monotonic + probeEveryMs);
-          take(url, monotonic + slowEveryMs);
-        }
+        if (room > 0) for (const each of open) taken.add(each);
         return room;
       },
       take() {
-        for (const [course, nextAt] of taken) course.nextAt = nextAt;
+        for (const each of taken) each.nextAt = monotonic + each.everyMs;
       },
     };
   }
 
   isHeld(callbackUrl: string, monotonic: number): boolean {
-    return this.#courses(callbackUrl).some((course) => isHeldBack(course, monotonic));
+    return this.#open(callbackUrl).some((each) => monotonic < each.nextAt);
   }
 
   isDown(callbackUrl: string): boolean {
     return isOpen(this.#host(callbackUrl));
   }
 
-  #courses(callbackUrl: string): [host: Course | undefined, url: Course | undefined] {
-    return [this.#host(callbackUrl), this.#urls.get(callbackUrl)];
+  /** What holds it back. */
+  #open(callbackUrl: string): Course[] {
+    return [this.#host(callbackUrl), this.#urls.get(callbackUrl)].filter(isOpen);
   }
 
   /** Undefined for one that was reached the last time; mostly all were, and then no URL is read. */
@@ -86,9 +81,9 @@ export class Breaker {
   /** An attempt came to nothing before the host was reached. */
   failed(callbackUrl: string, monotonic: number): Change {
     this.#good.delete(callbackUrl);
-    const host = oneMore(this.#hosts, hostOf(callbackUrl));
+    const host = oneMore(this.#hosts, hostOf(callbackUrl), probeEveryMs);
     if (host.failures !== failuresToOpen) return undefined;
-    host.nextAt = monotonic + probeEveryMs;
+    host.nextAt = monotonic + host.everyMs;
     return 'down';
   }
 
@@ -101,7 +96,7 @@ export class Breaker {
       this.#urls.delete(callbackUrl);
     } else {
       this.#good.delete(callbackUrl);
-      oneMore(this.#urls, callbackUrl).nextAt = monotonic + slowEveryMs;
+      oneMore(this.#urls, callbackUrl, slowEveryMs).nextAt = monotonic + slowEveryMs;
     }
     return wasDown ? 'up' : undefined;
   }
@@ -110,11 +105,8 @@ export class Breaker {
 const isOpen = (course: Course | undefined): course is Course =>
   course !== undefined && course.failures >= failuresToOpen;
 
-const isHeldBack = (course: Course | undefined, monotonic: number): boolean =>
-  isOpen(course) && monotonic < course.nextAt;
-
-function oneMore(courses: Map<string, Course>, name: string): Course {
-  const course = courses.get(name) ?? { failures: 0, nextAt: 0 };
+function oneMore(courses: Map<string, Course>, name: string, everyMs: number): Course {
+  const course = courses.get(name) ?? { failures: 0, nextAt: 0, everyMs };
   course.failures += 1;
   courses.set(name, course);
   return course;

@@ -149,7 +149,7 @@ class Engine implements CallbackDispatcher {
   }
 
   wake(): void {
-    if (this.#stopping || this.#parts.isHeldBack?.()) return;
+    if (!this.#mayClaim()) return;
     this.#again = true;
     this.#pump ??= this.#run();
   }
@@ -201,8 +201,12 @@ class Engine implements CallbackDispatcher {
     cancel();
   }
 
+  #mayClaim(): boolean {
+    return !this.#stopping && !this.#parts.isHeldBack?.();
+  }
+
   async #run(): Promise<void> {
-    while (this.#again && !this.#stopping && !this.#parts.isHeldBack?.()) {
+    while (this.#again && this.#mayClaim()) {
       this.#again = false;
       await this.#claim();
     }

@@ -2,8 +2,8 @@
 
 import { type Placeholder, type SQL, sql } from 'drizzle-orm';
 
-/** Everywhere but in a LIMIT. */
-export const given = (name: string): SQL => sql`${sql.placeholder(name)}`;
-
 /** In a LIMIT, where drizzle's types take nothing else. */
 export const givenLimit = (name: string): Placeholder => sql.placeholder(name);
+
+/** Everywhere else, as SQL: with a bare one drizzle hands on the column's encoder. */
+export const given = (name: string): SQL => sql`${givenLimit(name)}`;

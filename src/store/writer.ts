@@ -150,7 +150,7 @@ export class Writer {
       begin.run();
       const done = this.#runTogether(jobs) ?? jobs.map((job) => this.#runApart(job));
       const raises = done.flatMap((each) => each.raises);
-      this.#raisers = done.filter((each) => each.raises.length > 0).length;
+      this.#raisers = raises.length;
       if (raises.length > 0) this.#options.beforeCommit?.(merge(raises));
       commit.run();
       return done.map(({ tell }) => tell);
@@ -164,26 +164,27 @@ export class Writer {
   #runTogether(jobs: readonly Job[]): Done[] | undefined {
     this.#sinceFailed += 1;
     if (this.#sinceFailed <= groupsUntilTrusted) return undefined;
-    try {
-      return this.#inSavepoint(() => jobs.map(runJob));
-    } catch (error) {
-      this.#refuseLost(error);
-      return undefined;
-    }
+    return this.#inSavepoint(
+      () => jobs.map(runJob),
+      () => undefined,
+    );
   }
 
   #runApart(job: Job): Done {
-    try {
-      return this.#inSavepoint(() => runJob(job));
-    } catch (error) {
-      this.#refuseLost(error);
-      this.#sinceFailed = 0;
-      return { raises: [], tell: () => job.reject(error) };
-    }
+    return this.#inSavepoint(
+      () => runJob(job),
+      (error) => {
+        this.#sinceFailed = 0;
+        return { raises: [], tell: () => job.reject(error) };
+      },
+    );
   }
 
-  /** What fails is undone here and not by a ROLLBACK, with which a backup under way would begin anew. */
-  #inSavepoint<T>(work: () => T): T {
+  /**
+   * What fails is undone here and not by a ROLLBACK, with which a backup under way would begin anew.
+   * @throws what leaves no transaction to go on in
+   */
+  #inSavepoint<T>(work: () => T, failed: (error: unknown) => T): T {
     const { savepoint, release, undo } = this.#statements;
     savepoint.run();
     try {
@@ -191,17 +192,12 @@ export class Writer {
       release.run();
       return done;
     } catch (error) {
-      if (this.#sqlite.inTransaction) {
-        undo.run();
-        release.run();
-      }
-      throw error;
+      // A full disk may have rolled the whole transaction back: then no savepoint is left.
+      if (isLostSync(error) || !this.#sqlite.inTransaction) throw error;
+      undo.run();
+      release.run();
+      return failed(error);
     }
-  }
-
-  /** @throws what leaves no transaction to go on in: a full disk may have rolled all of it back */
-  #refuseLost(error: unknown): void {
-    if (isLostSync(error) || !this.#sqlite.inTransaction) throw error;
   }
 }
 
