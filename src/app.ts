@@ -37,7 +37,7 @@ import { diskFloorBytes } from './store/disk.ts';
 import { inspectFile, lockForServer } from './store/file.ts';
 import { beginAt, followedNetwork } from './store/headers.ts';
 import { type Highwater, openHighwater } from './store/highwater.ts';
-import { openStore, type Store } from './store/open.ts';
+import { type OpenOptions, openStore, type Store } from './store/open.ts';
 import { resumeCounters } from './store/resume.ts';
 import { createSnapshots, type Snapshots } from './store/snapshots.ts';
 import { version } from './version.ts';
@@ -58,7 +58,7 @@ export interface App {
   firstLink(origin: string): Promise<string | undefined>;
 }
 
-export interface AppOptions {
+export interface AppOptions extends Pick<OpenOptions, 'syncData'> {
   /** The file is no longer certain (a failed fsync): the process must end at once. */
   readonly onFatal: (error: Error) => void;
   /** What the dashboard has beside its own pages. */
@@ -107,6 +107,7 @@ export async function buildApp(config: Config, world: World, options: AppOptions
         atReceipt?.wake();
       },
       onFatal: options.onFatal,
+      syncData: options.syncData,
     });
     const network = followedNetwork(store, config.checkpoint);
     const servers = serversFor(network.name, config);

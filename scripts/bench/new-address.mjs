@@ -96,8 +96,8 @@ export async function benchNewAddress64(context) {
     notes: [
       `${ROUNDS} rushes of ${RUSH} requests over HTTP, each answered from addresses derived ahead in ` +
         'the quiet between them; floor: constant JSON behind the same key check. p99: the median of the ' +
-        'rushes’ own; 64 at once that wait 10 ms each are 6,400 a second. Issuing waits for two fsyncs ' +
-        '(mark, commit), in which the event loop stands still.',
+        'rushes’ own; 64 at once that wait 10 ms each are 6,400 a second. Issuing waits for two syncs ' +
+        '(mark, log) at once.',
     ],
   };
 }

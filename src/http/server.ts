@@ -51,6 +51,7 @@ export interface ServerOptions extends ApiOptions, LiveOptions {
 /** `env` is what the Node server knows of the connection. */
 export type Fetch = (request: Request, env?: object) => Response | Promise<Response>;
 
+/** Nothing is answered that a loss of power could take back. */
 export function createHttp(options: ServerOptions): Fetch {
   const app = new Hono();
   app.use(async (context, next) => {
@@ -97,7 +98,11 @@ export function createHttp(options: ServerOptions): Fetch {
     }
     return respondTo(context, error);
   });
-  return (request, env) => app.fetch(request, env);
+  return async (request, env) => {
+    const response = await app.fetch(request, env);
+    await options.store.database.syncing;
+    return response;
+  };
 }
 
 /** A parameter given twice means two things: neither is guessed. */

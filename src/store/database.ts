@@ -1,11 +1,11 @@
 // The one SQLite file: opened with the pragmas that make a commit durable, written through one queue
 // (writer.ts). It knows no table but `settings`; the rooms beside it do.
 
-import { linkSync, mkdtempSync, rmSync, statfsSync, statSync } from 'node:fs';
+import { closeSync, linkSync, mkdtempSync, openSync, rmSync, statfsSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { PaygateError, reasonOf } from '../errors.ts';
 import { keepBeforeUpdate, type Pace, writeBackup } from './backup.ts';
-import { ownAs } from './disk.ts';
+import { ownAs, syncData } from './disk.ts';
 import { openSqlite, type Sqlite } from './driver.ts';
 import { applicationId, inspectFile } from './file.ts';
 import { migrate } from './migrate.ts';
@@ -26,6 +26,8 @@ export interface DatabaseOptions extends WriterOptions {
   readonly path: string;
   /** Whether a file that does not exist is made. */
   readonly create: boolean;
+  /** Makes what was written to an open file durable; by the kernel without it. */
+  readonly syncData?: ((descriptor: number) => Promise<void>) | undefined;
 }
 
 export interface Database {
@@ -33,10 +35,15 @@ export interface Database {
   /** Reads at any time; statements prepared on it run inside `write` as well. */
   readonly orm: Orm;
   /**
-   * Synchronous work in a group commit; resolves with its result after the commit. It may be done twice, of which the
+   * Synchronous work in a group commit; resolves with its result when that is on the disk. It may be done twice, of which the
    * first time is taken back: what it changes is the file, and nothing else.
    */
   write<T>(work: (tx: Tx) => T, kind?: Kind): Promise<T>;
+  /**
+   * Until all that was committed is on the disk; undefined when it is. What was read meanwhile may be taken back by
+   * a loss of power: whoever tells it to others waits.
+   */
+  readonly syncing: Promise<void> | undefined;
   /** Whether another process has committed to the file since the last call. */
   changedElsewhere(): boolean;
   /** How many writes wait for their commit. */
@@ -143,13 +150,18 @@ export function openFailure(path: string, error: unknown): unknown {
 
 function wrap(sqlite: Sqlite, options: DatabaseOptions): Database {
   const snapshot = new Snapshot(sqlite);
-  const writer = new Writer(sqlite, snapshot, options);
+  const log = openLog(sqlite, options.path);
+  const sync = () => (options.syncData ?? syncData)(log);
+  const writer = new Writer({ ...options, sqlite, snapshot, sync });
   const totalChanges = sqlite.prepare('SELECT total_changes()').pluck();
   let seenVersion = dataVersion(sqlite);
   return {
     path: options.path,
     orm: ormOf(sqlite, snapshot),
     write: (work, kind) => writer.write(work, kind),
+    get syncing() {
+      return writer.syncing;
+    },
     queued: () => writer.queued(),
     changedElsewhere() {
       snapshot.end();
@@ -178,10 +190,21 @@ function wrap(sqlite: Sqlite, options: DatabaseOptions): Database {
     },
     async close() {
       await writer.drain();
+      if (!sqlite.open) return;
       snapshot.end();
       sqlite.close();
+      closeSync(log);
     },
   };
+}
+
+/**
+ * The write-ahead log, which stays the same file for as long as this connection is open. From now on commits are synced by
+ * the writer, and no longer by SQLite, which would hold the event loop for that time.
+ */
+function openLog(sqlite: Sqlite, path: string): number {
+  sqlite.pragma('synchronous = NORMAL');
+  return openSync(`${path}-wal`, 'r+');
 }
 
 /** Waits for nobody: a reader may be in the way for hours, and everything else would wait as well. */

@@ -4,6 +4,7 @@
 import {
   closeSync,
   existsSync,
+  fdatasync,
   fsyncSync,
   lchownSync,
   lstatSync,
@@ -12,9 +13,13 @@ import {
   statSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
+import { promisify } from 'node:util';
 
 /** Below this much free disk no address is issued and no snapshot taken: what is owed must still find room. */
 export const diskFloorBytes = 64 * 1024 * 1024;
+
+/** What was written to an open file survives a power loss; the event loop goes on meanwhile. */
+export const syncData: (descriptor: number) => Promise<void> = promisify(fdatasync);
 
 /** Of a file or a folder: what was written, made or renamed there survives a power loss. */
 export function syncPath(path: string): void {

@@ -1,6 +1,6 @@
 // The mark: a small file beside the database that remembers how far each wallet's counter rose.
-// It is written and synced before the commit that raises a counter, and no copy of `paygate.db*`
-// takes it along, so that a restored database can be told from the one that issued last.
+// It is written before the commit that raises a counter and on the disk before anybody hears of that commit, and no
+// copy of `paygate.db*` takes it along, so that a restored database can be told from the one that issued last.
 //
 // Layout: 64 KiB of text padded with zeros, so that a raise overwrites bytes that exist already and
 // one fdatasync makes it durable. Line 1 is JSON: whose mark it is. Each line after it is a raise,
@@ -11,7 +11,6 @@
 import {
   closeSync,
   existsSync,
-  fdatasyncSync,
   fstatSync,
   fsyncSync,
   openSync,
@@ -25,7 +24,7 @@ import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
 import type { MarkReading, Raise } from '../domain/allocation.ts';
 import { PaygateError } from '../errors.ts';
-import { makeFolder, ownAsFolder, syncPath } from './disk.ts';
+import { makeFolder, ownAsFolder, syncData, syncPath } from './disk.ts';
 
 const markBytes = 65_536;
 const machineIdFile = '/etc/machine-id';
@@ -51,8 +50,11 @@ interface Identity {
 export interface Highwater {
   /** What the mark said when it was opened; undefined when there was none. */
   readonly reading: MarkReading | undefined;
-  /** Makes raises durable. Throws when it can't: then they must not be committed. */
-  raise(raises: readonly Raise[]): void;
+  /**
+   * Writes raises, and resolves when they are durable: until then nobody may hear of their commit.
+   * @throws at once when they can't be written: then they must not be committed
+   */
+  raise(raises: readonly Raise[]): Promise<void>;
   /** Makes the next start distrust it: what it remembers may be older than what was issued. */
   distrust(): void;
   close(): void;
@@ -71,18 +73,27 @@ export function openHighwater(databasePath: string, instance: string): Highwater
   let latest = byWallet(found?.raises ?? []);
   let file: MarkFile | undefined;
 
-  function raise(raises: readonly Raise[]): void {
+  function raise(raises: readonly Raise[]): Promise<void> {
     const known = byWallet([...latest.values(), ...raises]);
     try {
-      if (file === undefined || !file.append(linesOf(raises))) {
-        const fresh = createMark(path, identity, linesOf([...known.values()]));
+      const synced = file?.append(linesOf(raises)) ?? rewrite(known);
+      latest = known;
+      return synced.catch((error) => {
+        // What follows a line that was lost would not be read: the next raise writes all of it anew.
         file?.close();
-        file = fresh;
-      }
+        file = undefined;
+        throw raiseFailure(path, error);
+      });
     } catch (error) {
       throw raiseFailure(path, error);
     }
-    latest = known;
+  }
+
+  function rewrite(known: ReadonlyMap<string, Raise>): Promise<void> {
+    const fresh = createMark(path, identity, linesOf([...known.values()]));
+    file?.close();
+    file = fresh;
+    return Promise.resolve();
   }
 
   return {
@@ -174,8 +185,8 @@ function parseRaise(line: string): Raise | undefined {
 }
 
 interface MarkFile {
-  /** Writes and syncs; false when the file is full and must be rewritten. */
-  append(lines: string): boolean;
+  /** Resolves when they are durable; undefined when the file is full and must be rewritten. */
+  append(lines: string): Promise<void> | undefined;
   close(): void;
 }
 
@@ -202,11 +213,10 @@ function createMark(path: string, identity: Omit<Identity, 'markInode'>, lines: 
   return {
     append(more) {
       const chunk = Buffer.from(more);
-      if (end + chunk.length > bytes.length) return false;
+      if (end + chunk.length > bytes.length) return undefined;
       writeAll(descriptor, chunk, end);
-      fdatasyncSync(descriptor);
       end += chunk.length;
-      return true;
+      return syncData(descriptor);
     },
     close: () => closeSync(descriptor),
   };

@@ -116,8 +116,8 @@ export interface Declared {
  * The operator's word that the file was moved while it was stopped, and that nothing was issued since: its
  * mark becomes that of this place. @throws PaygateError conflict where the mark knows better
  */
-export function declareMoved(moved: Declared): void {
-  withMark(moved, (mark) => {
+export function declareMoved(moved: Declared): Promise<void> {
+  return withMark(moved, async (mark) => {
     const older = olderThan(countersOf(moved), mark.reading?.raises ?? []);
     if (older !== undefined) {
       throw new PaygateError(
@@ -126,19 +126,22 @@ export function declareMoved(moved: Declared): void {
           'this is an older copy; leave --moved out, and serve skips what was issued since',
       );
     }
-    mark.raise([]);
+    await mark.raise([]);
   });
 }
 
 /** The operator's word that the whole machine, and the mark with it, was set back to a snapshot. */
-export const declareSetBack = (setBack: Declared): void =>
-  withMark(setBack, (mark) => mark.distrust());
+export const declareSetBack = (setBack: Declared): Promise<void> =>
+  withMark(setBack, async (mark) => mark.distrust());
 
-function withMark({ path, instance }: Declared, work: (mark: Highwater) => void): void {
+async function withMark(
+  { path, instance }: Declared,
+  work: (mark: Highwater) => Promise<void>,
+): Promise<void> {
   const lock = lockForServer(path);
   const mark = openHighwater(path, instance);
   try {
-    work(mark);
+    await work(mark);
   } finally {
     mark.close();
     lock.release();

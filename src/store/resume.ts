@@ -50,7 +50,7 @@ export async function resumeCounters(
       noteCopied(tx, catalog, world.now(), warningOf(resumption.reason, skips));
     }
   });
-  mark.raise([]);
+  await mark.raise([]);
   if (resumption.kind === 'copy') {
     const { reason } = resumption;
     world.log.warn('this database is a copy, indexes were skipped', { reason, skips });

@@ -1,10 +1,11 @@
-// The one queue through which the file is written. Writes that arrive in the same turn of the event loop
-// share one BEGIN IMMEDIATE, one savepoint and one fsync; every caller hears back after the commit, never before. Where
-// one of them fails, all are taken back and done again, each in a savepoint of its own, which costs as much as a row.
+// The one queue through which the file is written. Writes that arrive together share one BEGIN IMMEDIATE, one savepoint
+// and one sync of the log, during which the event loop goes on and the next ones gather. Every caller hears back when
+// its commit is on the disk, never before, and no transaction is begun on one that is not. Where one of them fails, all
+// are taken back and done again, each in a savepoint of its own, which costs as much as a row.
 
 import SqliteDatabase from 'better-sqlite3';
 import type { Raise } from '../domain/allocation.ts';
-import { PaygateError } from '../errors.ts';
+import { PaygateError, reasonOf } from '../errors.ts';
 import { nextTurn } from '../turn.ts';
 import type { Sqlite } from './driver.ts';
 import type { Snapshot } from './snapshot.ts';
@@ -12,8 +13,8 @@ import type { Snapshot } from './snapshot.ts';
 /** Proof of being inside `write`, and the place where a counter's raise is announced. */
 export interface Tx {
   /**
-   * Announces that a wallet's counter rises in this transaction. The mark is made durable
-   * before the commit, so that no restored database can issue these indexes again.
+   * Announces that a wallet's counter rises in this transaction. The mark is written before the commit
+   * and durable with it, so that no restored database can issue these indexes again.
    * @param wallet its name in the mark
    */
   raise(wallet: string, from: number, to: number): void;
@@ -22,10 +23,20 @@ export interface Tx {
 }
 
 export interface WriterOptions {
-  /** Called before a commit with the counters that it raises; throws to prevent the commit. */
-  readonly beforeCommit?: (raises: readonly Raise[]) => void;
-  /** An fsync failed, or a rollback: nothing about the file is certain any more, the process must end. */
+  /**
+   * Called before a commit with the counters that it raises; throws to prevent the commit. Nobody hears of it
+   * before what is returned has resolved.
+   */
+  readonly beforeCommit?: (raises: readonly Raise[]) => Promise<void> | undefined;
+  /** A sync failed, or a rollback: nothing about the file is certain any more, the process must end. */
   readonly onFatal?: (error: Error) => void;
+}
+
+export interface WriterParts extends WriterOptions {
+  readonly sqlite: Sqlite;
+  readonly snapshot: Snapshot;
+  /** Makes all that was committed until now durable. */
+  readonly sync: () => Promise<void>;
 }
 
 /**
@@ -52,41 +63,40 @@ const groupsUntilUnasked = 20;
 const besideAwaited = 10;
 /** After so many groups without a failed write, none is expected. */
 const groupsUntilTrusted = 20;
-/** Turns of the event loop in which no further write comes, after which none is waited for. */
-const quietTurns = 200;
-/** The same where nobody waits: what a server says comes by a piece a turn, and each commit costs an fsync. */
-const quietTurnsUnawaited = 2;
+/** Turns of the event loop without a further write, after which none is waited for: what is said at once comes by a piece a turn. */
+const quietTurns = 2;
 
 /** One for each connection that writes. */
 export class Writer {
-  readonly #sqlite: Sqlite;
-  readonly #snapshot: Snapshot;
-  readonly #options: WriterOptions;
+  readonly #parts: WriterParts;
   readonly #statements: ReturnType<typeof prepare>;
   readonly #waiting: Record<Kind, Job[]> = { awaited: [], durable: [], losable: [] };
-  #scheduled = false;
-  /** How many of the last group raised a counter. */
-  #raisers = 0;
+  #isGathering = false;
+  /** While a commit is on its way to the disk. */
+  #syncing: Promise<void> | undefined;
+  /** Rows that were changed before. */
+  #changes: unknown;
   /** How many groups ago somebody waited for one. */
   #sinceAwaited = groupsUntilUnasked;
   /** How many groups ago a write failed. */
   #sinceFailed = groupsUntilTrusted;
 
-  constructor(sqlite: Sqlite, snapshot: Snapshot, options: WriterOptions) {
-    this.#sqlite = sqlite;
-    this.#snapshot = snapshot;
-    this.#options = options;
-    this.#statements = prepare(sqlite);
+  constructor(parts: WriterParts) {
+    this.#parts = parts;
+    this.#statements = prepare(parts.sqlite);
   }
 
   write<T>(work: (tx: Tx) => T, kind: Kind = 'durable'): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const job = { work, kind, resolve: resolve as (result: unknown) => void, reject };
       this.#waiting[kind].push(job);
-      if (this.#scheduled) return;
-      this.#scheduled = true;
-      setImmediate(() => this.#gather(0, 0));
+      this.#schedule();
     });
+  }
+
+  /** Until all that was committed is on the disk; undefined when it is. */
+  get syncing(): Promise<void> | undefined {
+    return this.#syncing;
   }
 
   /** How many wait for their commit. */
@@ -96,20 +106,19 @@ export class Writer {
   }
 
   async drain(): Promise<void> {
-    while (this.queued() > 0) await nextTurn();
+    while (this.#syncing !== undefined || this.queued() > 0) await (this.#syncing ?? nextTurn());
   }
 
-  /**
-   * Shops that were given their addresses together ask again together, but not all in one turn. Without a
-   * wait the first would have a commit for themselves, and all others wait for that and then for their own.
-   * Where nobody waits, a group is gathered for as long as more of it comes.
-   */
+  #schedule(): void {
+    if (this.#isGathering || this.#syncing !== undefined || this.queued() === 0) return;
+    this.#isGathering = true;
+    setImmediate(() => this.#gather(0, 0));
+  }
+
+  /** For as long as more of it comes. */
   #gather(known: number, quiet: number): void {
     const length = this.queued();
-    const isCrowd = this.#raisers > 0;
-    const isAwaited = isCrowd || this.#waiting.awaited.length > 0;
-    const wanted = isAwaited ? this.#raisers : this.#limit();
-    if (length >= wanted || quiet === (isCrowd ? quietTurns : quietTurnsUnawaited)) this.#flush();
+    if (length >= this.#limit() || quiet === quietTurns) this.#flush();
     else setImmediate(() => this.#gather(length, length > known ? 0 : quiet + 1));
   }
 
@@ -123,39 +132,74 @@ export class Writer {
     const limit = first.length > 0 ? besideAwaited : this.#limit();
     this.#sinceAwaited = first.length > 0 ? 0 : this.#sinceAwaited + 1;
     const jobs = [...first, ...durable.splice(0, limit), ...losable.splice(0)];
-    this.#scheduled = this.queued() > 0;
-    if (this.#scheduled) setImmediate(() => this.#gather(0, 0));
     this.#runGroup(jobs);
+    this.#isGathering = false;
+    this.#schedule();
   }
 
   #runGroup(jobs: readonly Job[]): void {
-    this.#raisers = 0;
     try {
-      const answers = this.#snapshot.aside(() =>
-        syncedAs(this.#sqlite, jobs, () => this.#commit(jobs)),
-      );
-      for (const answer of answers) answer();
+      const { done, marked } = this.#parts.snapshot.aside(() => this.#commit(jobs));
+      if (this.#mustSync(jobs) || marked !== undefined) {
+        this.#syncing = this.#settle(jobs, done, marked);
+      } else tellAll(done);
     } catch (error) {
-      // A transaction that cannot be taken back would take in whatever comes next.
-      if (isLostSync(error) || this.#sqlite.inTransaction) this.#options.onFatal?.(error as Error);
-      const failure = writeFailure(error);
-      for (const job of jobs) job.reject(failure);
+      this.#refuse(jobs, error);
     }
   }
 
-  /** @returns what their callers are told now */
-  #commit(jobs: readonly Job[]): (() => void)[] {
+  /** Unless it is of losable writes alone, or none has changed anything. */
+  #mustSync(jobs: readonly Job[]): boolean {
+    const before = this.#changes;
+    this.#changes = this.#statements.changes.get();
+    return this.#changes !== before && jobs.some(({ kind }) => kind !== 'losable');
+  }
+
+  async #settle(
+    jobs: readonly Job[],
+    done: readonly Done[],
+    marked: Promise<void> | undefined,
+  ): Promise<void> {
+    try {
+      await this.#sync(marked);
+      this.#syncing = undefined;
+      tellAll(done);
+    } catch (error) {
+      this.#syncing = undefined;
+      this.#refuse(jobs, error);
+    }
+    this.#schedule();
+  }
+
+  /** Waits for both, whatever becomes of the other: the next transaction finds the disk at rest. */
+  async #sync(marked: Promise<void> | undefined): Promise<void> {
+    const [log, mark] = await Promise.allSettled([this.#parts.sync(), marked]);
+    if (log.status === 'rejected') throw new LostSync(log.reason);
+    if (mark.status === 'rejected') throw mark.reason;
+  }
+
+  #refuse(jobs: readonly Job[], error: unknown): void {
+    const { sqlite, onFatal } = this.#parts;
+    // A transaction that cannot be taken back would take in whatever comes next.
+    if (isLostSync(error) || sqlite.inTransaction) onFatal?.(error as Error);
+    const failure = writeFailure(error);
+    for (const job of jobs) job.reject(failure);
+  }
+
+  #commit(jobs: readonly Job[]): { done: readonly Done[]; marked: Promise<void> | undefined } {
     const { begin, commit, rollback } = this.#statements;
+    const { sqlite, beforeCommit } = this.#parts;
     try {
       begin.run();
       const done = this.#runTogether(jobs) ?? jobs.map((job) => this.#runApart(job));
       const raises = done.flatMap((each) => each.raises);
-      this.#raisers = raises.length;
-      if (raises.length > 0) this.#options.beforeCommit?.(merge(raises));
+      const marked = raises.length > 0 ? beforeCommit?.(merge(raises)) : undefined;
+      // Where the commit fails, nobody waits for it.
+      marked?.catch(() => {});
       commit.run();
-      return done.map(({ tell }) => tell);
+      return { done, marked };
     } catch (error) {
-      if (this.#sqlite.inTransaction) rollback.run();
+      if (sqlite.inTransaction) rollback.run();
       throw error;
     }
   }
@@ -193,7 +237,7 @@ export class Writer {
       return done;
     } catch (error) {
       // A full disk may have rolled the whole transaction back: then no savepoint is left.
-      if (isLostSync(error) || !this.#sqlite.inTransaction) throw error;
+      if (isLostSync(error) || !this.#parts.sqlite.inTransaction) throw error;
       undo.run();
       release.run();
       return failed(error);
@@ -204,8 +248,12 @@ export class Writer {
 /** A write that is in the transaction. */
 interface Done {
   readonly raises: readonly Raise[];
-  /** Tells its caller, after the commit. */
+  /** Tells its caller, when it is on the disk. */
   readonly tell: () => void;
+}
+
+function tellAll(done: readonly Done[]): void {
+  for (const { tell } of done) tell();
 }
 
 function runJob(job: Job): Done {
@@ -236,18 +284,8 @@ const prepare = (sqlite: Sqlite) => ({
   savepoint: sqlite.prepare('SAVEPOINT writes'),
   release: sqlite.prepare('RELEASE writes'),
   undo: sqlite.prepare('ROLLBACK TO writes'),
+  changes: sqlite.prepare('SELECT total_changes()').pluck(),
 });
-
-/** A commit of nothing but losable writes waits for no disk. */
-function syncedAs<T>(sqlite: Sqlite, jobs: readonly Job[], run: () => T): T {
-  const isLosable = jobs.every(({ kind }) => kind === 'losable');
-  try {
-    if (isLosable) sqlite.pragma('synchronous = NORMAL');
-    return run();
-  } finally {
-    if (isLosable) sqlite.pragma('synchronous = FULL');
-  }
-}
 
 /** One range a wallet: from the lowest start to the highest end. */
 function merge(raises: readonly Raise[]): Raise[] {
@@ -266,8 +304,17 @@ function merge(raises: readonly Raise[]): Raise[] {
 export const sqliteCode = (error: unknown): string =>
   error instanceof SqliteDatabase.SqliteError ? error.code : '';
 
+/** What is in the log may not be on the disk, and cannot be taken back. */
+class LostSync extends Error {
+  constructor(cause: unknown) {
+    super(`the log could not be synced: ${reasonOf(cause)}`, { cause });
+    this.name = 'LostSync';
+  }
+}
+
 /** An fsync that failed may have dropped what it should have kept: nothing can be taken back. */
 export const isLostSync = (error: unknown): boolean =>
+  error instanceof LostSync ||
   /^SQLITE_IOERR.*FSYNC/.test(sqliteCode(error)) ||
   (error as NodeJS.ErrnoException | undefined)?.code === 'EIO';
 

@@ -78,7 +78,7 @@ describe('the file', () => {
   it('whose mark is gone after it has issued is taken for a copy at the next start', async () => {
     const store = await shop();
     const mark = openHighwater(store.path, store.instance);
-    mark.raise([]);
+    await mark.raise([]);
     mark.close();
     await store.issue();
     expect((await findings(store)).mark).toMatchObject({ state: 'ok' });
@@ -103,7 +103,7 @@ describe('the file', () => {
   it('whose mark or snapshots others may read gives the same away', async () => {
     const store = await shop();
     const mark = openHighwater(store.path, store.instance);
-    mark.raise([]);
+    await mark.raise([]);
     mark.close();
     expect((await runCli(['backup', '--db', store.path])).code).toBe(0);
     expect((await findings(store)).permissions).toMatchObject({ state: 'ok' });

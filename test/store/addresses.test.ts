@@ -9,13 +9,20 @@ import type { StatusHash } from '../../src/domain/history.ts';
 
 import { addresses } from '../../src/store/schema.ts';
 import { cleanUp, commitsIn, countIssued } from '../support/files.ts';
-import { accountKey, markOf, now, openTestStore, type TestStore } from '../support/store.ts';
+import {
+  accountKey,
+  markOf,
+  now,
+  openTestStore,
+  type TestStore,
+  type TestStoreOptions,
+} from '../support/store.ts';
 import { bip44, bip49, bip84, bip86 } from '../unit/bitcoin/vectors/accounts.ts';
 
 afterEach(cleanUp);
 
 /** A store with one wallet that may issue. */
-async function shop(beforeCommit?: (raises: readonly Raise[]) => void): Promise<TestStore> {
+async function shop(beforeCommit?: TestStoreOptions['beforeCommit']): Promise<TestStore> {
   const store = await openTestStore(beforeCommit ? { beforeCommit } : {});
   await store.addWallet();
   await store.addStore();

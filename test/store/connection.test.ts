@@ -36,10 +36,11 @@ function namesIn(path: string): unknown[] {
   return look(copy).prepare('SELECT name FROM settings').pluck().all();
 }
 
-const full = 2;
+/** The log is synced by the writer (database.test.ts), and by SQLite before it is moved into the main file. */
+const normal = 1;
 
 describe('every connection', () => {
-  it('is durable and strict: a fresh file, the same one again, and a second one beside it', () => {
+  it('is strict: a fresh file, the same one again, and a second one beside it', () => {
     const first = open();
     const beside = open(first.path);
     const again = open(first.path);
@@ -54,7 +55,7 @@ describe('every connection', () => {
         busyTimeout: pragma(sqlite, 'busy_timeout'),
       }).toEqual({
         journal: 'wal',
-        synchronous: full,
+        synchronous: normal,
         autocheckpoint: 0,
         foreignKeys: 1,
         trustedSchema: 0,
@@ -63,7 +64,7 @@ describe('every connection', () => {
     }
   });
 
-  it('is durable on a file that was not in WAL mode, as a backup is', async () => {
+  it('brings a file into WAL mode that was not, as a backup is', async () => {
     const first = open();
     await put(first, 'a');
     const copy = `${tempFolder()}/paygate.db`;
@@ -71,7 +72,7 @@ describe('every connection', () => {
     expect(pragma(look(copy, { readonly: true }), 'journal_mode')).toBe('delete');
     const restored = connectionOf(open(copy));
     expect(pragma(restored, 'journal_mode')).toBe('wal');
-    expect(pragma(restored, 'synchronous')).toBe(full);
+    expect(pragma(restored, 'synchronous')).toBe(normal);
   });
 
   it('signs the file as paygate’s, and with the number of its migrations', () => {

@@ -65,8 +65,9 @@ describe('the same file', () => {
     const store = await openTestStore({
       path,
       beforeCommit(raises) {
-        mark?.raise(raises);
+        const marked = mark?.raise(raises);
         seen.push([openHighwater(path, 'test').reading?.raises, next.get()]);
+        return marked;
       },
     });
     mark = openHighwater(path, store.instance);

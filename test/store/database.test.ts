@@ -1,5 +1,6 @@
 // Group commit: who shares a transaction, who hears what, and when.
 
+import { fstatSync, statSync } from 'node:fs';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Raise } from '../../src/domain/allocation.ts';
 import { PaygateError } from '../../src/errors.ts';
@@ -56,39 +57,155 @@ const outcomes = async (results: Promise<unknown>[]) =>
     result.status === 'fulfilled' ? result.value : result.reason,
   );
 
+/** A disk that takes as long as the test wants. */
+function slowDisk() {
+  const waiting: ReturnType<typeof Promise.withResolvers<void>>[] = [];
+  const synced: number[] = [];
+  return {
+    syncData(descriptor: number): Promise<void> {
+      synced.push(fstatSync(descriptor).ino);
+      const wait = Promise.withResolvers<void>();
+      waiting.push(wait);
+      return wait.promise;
+    },
+    /** The files that it was asked for, by their inodes. */
+    synced,
+    async asked(): Promise<void> {
+      while (waiting.length === 0) await nextTurn();
+    },
+    answer: () => waiting.shift()?.resolve(),
+    fail: (error: Error) => waiting.shift()?.reject(error),
+  };
+}
+
+/** Far more than a write needs that waits for nothing. */
+async function manyTurns(): Promise<void> {
+  for (let turn = 0; turn < 20; turn += 1) await nextTurn();
+}
+
+describe('a write', () => {
+  it('is told when the log is on the disk, not when it is committed', async () => {
+    const disk = slowDisk();
+    const { database, path, put, seen } = open(disk);
+    const told: string[] = [];
+    const write = database
+      .write((tx) => {
+        put('a');
+        tx.afterCommit(() => told.push('after'));
+      })
+      .then(() => told.push('caller'));
+    await disk.asked();
+    await manyTurns();
+    expect([seen(), told]).toEqual([['a'], []]);
+    expect(disk.synced).toEqual([statSync(`${path}-wal`).ino]);
+    disk.answer();
+    await write;
+    expect(told).toEqual(['after', 'caller']);
+  });
+
+  it('that comes meanwhile is begun when the disk is at rest, with all that came', async () => {
+    const disk = slowDisk();
+    const { database, path, put, seen } = open(disk);
+    const before = commitsIn(path);
+    const first = database.write(() => put('a'));
+    await disk.asked();
+    const more = [
+      database.write(() => put('b')),
+      database.write(() => put('claim'), 'losable'),
+      database.write((tx) => raising(tx, put, 'c'), 'awaited'),
+    ];
+    await manyTurns();
+    expect(seen()).toEqual(['a']);
+    disk.answer();
+    await first;
+    await disk.asked();
+    expect(seen()).toEqual(['a', 'c', 'b', 'claim']);
+    disk.answer();
+    await Promise.all(more);
+    expect(commitsIn(path) - before).toBe(2);
+  });
+
+  it('holds back whoever would tell of it before it is on the disk', async () => {
+    const disk = slowDisk();
+    const { database, put, seen } = open(disk);
+    expect(database.syncing).toBeUndefined();
+    const write = database.write(() => put('a'));
+    await disk.asked();
+    let isSynced = false;
+    const reader = database.syncing?.then(() => {
+      isSynced = true;
+    });
+    expect(seen()).toEqual(['a']);
+    await manyTurns();
+    expect([isSynced, reader === undefined]).toEqual([false, false]);
+    disk.answer();
+    await Promise.all([reader, write.then(() => expect(database.syncing).toBeUndefined())]);
+    expect(isSynced).toBe(true);
+  });
+
+  it('that changes nothing waits for no disk, unless it raises a counter', async () => {
+    const disk = slowDisk();
+    const marked = Promise.withResolvers<void>();
+    const { database, put } = open({ ...disk, beforeCommit: () => marked.promise });
+    const write = database.write(() => put('a'));
+    await disk.asked();
+    disk.answer();
+    await write;
+    expect(await database.write(() => 'nothing')).toBe('nothing');
+    expect(disk.synced).toHaveLength(1);
+    const told: string[] = [];
+    const raise = database.write((tx) => tx.raise('1', 0, 1)).then(() => told.push('raised'));
+    await disk.asked();
+    disk.answer();
+    await manyTurns();
+    expect(told).toEqual([]);
+    marked.resolve();
+    await raise;
+  });
+
+  it('is waited for by a close', async () => {
+    const disk = slowDisk();
+    const { database, sqlite, put } = open(disk);
+    const write = database.write(() => put('a'));
+    await disk.asked();
+    const closed = database.close();
+    await manyTurns();
+    expect(sqlite.open).toBe(true);
+    disk.answer();
+    await Promise.all([write, closed]);
+    expect(sqlite.open).toBe(false);
+  });
+});
+
 describe('a losable write', () => {
-  const syncs = ({ sqlite }: Opened) => sqlite.pragma('synchronous', { simple: true });
-  const [normal, full] = [1, 2];
+  const counting = () => {
+    const disk = slowDisk();
+    return {
+      disk,
+      ...open({
+        syncData(descriptor) {
+          const synced = disk.syncData(descriptor);
+          disk.answer();
+          return synced;
+        },
+      }),
+    };
+  };
 
   it('waits for no disk, and the next one does', async () => {
-    const opened = open();
-    const { database, put, seen } = opened;
-    const during = await database.write(() => {
-      put('a');
-      return syncs(opened);
-    }, 'losable');
-    expect([during, syncs(opened)]).toEqual([normal, full]);
-    expect(seen()).toEqual(['a']);
-    expect(await database.write(() => syncs(opened))).toBe(full);
+    const { disk, database, put, seen } = counting();
+    const before = disk.synced.length;
+    await database.write(() => put('a'), 'losable');
+    expect([seen(), disk.synced.length - before]).toEqual([['a'], 0]);
+    await database.write(() => put('b'));
+    expect(disk.synced.length - before).toBe(1);
   });
 
   it('is durable with those that it shares a commit with', async () => {
-    const opened = open();
-    const { database } = opened;
-    const both = [
-      database.write(() => syncs(opened), 'losable'),
-      database.write(() => syncs(opened)),
-    ];
-    expect(await Promise.all(both)).toEqual([full, full]);
-  });
-
-  it('that fails leaves the next one durable', async () => {
-    const opened = open();
-    const failing = opened.database.write(() => {
-      throw new Error('no');
-    }, 'losable');
-    await expect(failing).rejects.toThrow('no');
-    expect(syncs(opened)).toBe(full);
+    const { disk, database, put } = counting();
+    const before = disk.synced.length;
+    await Promise.all([database.write(() => put('a'), 'losable'), database.write(() => put('b'))]);
+    expect(disk.synced.length - before).toBe(1);
   });
 });
 
@@ -316,7 +433,7 @@ describe('work that throws', () => {
 
   it('has the others of its group done again, and those of the next twenty done once', async () => {
     const raised: (readonly Raise[])[] = [];
-    const { database, put, seen } = open({ beforeCommit: (raises) => raised.push(raises) });
+    const { database, put, seen } = open({ beforeCommit: (raises) => void raised.push(raises) });
     let runs = 0;
     let committed = 0;
     const group = () =>
@@ -429,6 +546,7 @@ describe('raises of counters', () => {
       beforeCommit: (raises) => {
         told.push({ raises, committed: opened.seen() });
         fail?.();
+        return undefined;
       },
     });
     return { ...opened, told };
@@ -532,6 +650,47 @@ describe('a disk', () => {
     });
     await settle([database.write((tx) => tx.raise('1', 0, 1))]);
     expect(fatal).toEqual([lost]);
+  });
+
+  it('that the log did not reach the disk does as well, whatever is said of it', async () => {
+    const disk = slowDisk();
+    const fatal: Error[] = [];
+    const { database, put } = open({ ...disk, onFatal: (error) => void fatal.push(error) });
+    const told: string[] = [];
+    const write = database.write((tx) => {
+      put('a');
+      tx.afterCommit(() => told.push('after'));
+    });
+    const failure = settle([write]);
+    await disk.asked();
+    const cause = Object.assign(new Error('no space, fdatasync'), { code: 'ENOSPC' });
+    disk.fail(cause);
+    expect(await failure).toEqual([{ status: 'rejected', reason: fatal[0] }]);
+    expect(fatal).toEqual([expect.objectContaining({ cause })]);
+    expect(told).toEqual([]);
+  });
+
+  it('of which the mark alone could not be kept is nobody’s success, and the next one is', async () => {
+    const disk = slowDisk();
+    const fatal: Error[] = [];
+    const full = new PaygateError('unavailable', 'cannot be written (ENOSPC)');
+    const marks = [() => Promise.reject(full), () => Promise.resolve()];
+    const { database, put } = open({
+      ...disk,
+      beforeCommit: () => marks.shift()?.(),
+      onFatal: (error) => void fatal.push(error),
+    });
+    const refused = settle([database.write((tx) => raising(tx, put, 'a'))]);
+    await disk.asked();
+    await manyTurns();
+    expect(database.syncing).toBeDefined();
+    disk.answer();
+    expect(await refused).toEqual([{ status: 'rejected', reason: full }]);
+    expect(fatal).toEqual([]);
+    const next = database.write((tx) => raising(tx, put, 'b'));
+    await disk.asked();
+    disk.answer();
+    await next;
   });
 
   it('that only refuses a write does not', async () => {

@@ -51,10 +51,10 @@ const reading = (path: string, name = instance): MarkReading | undefined =>
   open(path, name).reading;
 
 /** A database with a mark that holds these raises, one write each. */
-function marked(...raises: Raise[]): string {
+async function marked(...raises: Raise[]): Promise<string> {
   const path = freshDatabase();
   const mark = open(path);
-  for (const each of raises) mark.raise([each]);
+  for (const each of raises) await mark.raise([each]);
   return path;
 }
 
@@ -79,62 +79,63 @@ describe('a mark', () => {
     expect(markPath('/var/lib/paygate.db')).toBe('/var/lib/.paygate-mark/paygate.db');
   });
 
-  it('is on the disk when a raise returns, and names the last one of each wallet', () => {
+  it('is on the disk when a raise returns, and names the last one of each wallet', async () => {
     const path = freshDatabase();
     const mark = open(path);
-    mark.raise([raise(1, 0, 1), raise(2, 7, 9)]);
+    await mark.raise([raise(1, 0, 1), raise(2, 7, 9)]);
     expect(reading(path)).toEqual({
       sameDatabase: true,
       raises: [raise(1, 0, 1), raise(2, 7, 9)],
     });
-    mark.raise([raise(1, 1, 30)]);
+    await mark.raise([raise(1, 1, 30)]);
     expect(reading(path)?.raises).toEqual([raise(1, 1, 30), raise(2, 7, 9)]);
     expect(mark.reading).toBeUndefined();
   });
 
-  it('takes the last word where a commit was tried again', () => {
+  it('takes the last word where a commit was tried again', async () => {
     // The first one's commit failed, so that the second one starts at the same index.
-    expect(reading(marked(raise(1, 5, 9), raise(1, 5, 6)))?.raises).toEqual([raise(1, 5, 6)]);
+    const path = await marked(raise(1, 5, 9), raise(1, 5, 6));
+    expect(reading(path)?.raises).toEqual([raise(1, 5, 6)]);
   });
 
-  it('becomes ours without a raise, and keeps what it knew', () => {
-    const path = marked(raise(1, 0, 5));
+  it('becomes ours without a raise, and keeps what it knew', async () => {
+    const path = await marked(raise(1, 0, 5));
     const copied = join(tempFolder(), 'paygate.db');
     copyFileSync(path, copied);
     mkdirSync(dirname(markPath(copied)));
     copyFileSync(markPath(path), markPath(copied));
     const mark = open(copied);
     expect(mark.reading).toMatchObject({ distrust: 'its mark is a copy as well' });
-    mark.raise([]);
+    await mark.raise([]);
     expect(reading(copied)).toEqual({ sameDatabase: true, raises: [raise(1, 0, 5)] });
   });
 
-  it('is for its own user alone, whatever the umask', () => {
+  it('is for its own user alone, whatever the umask', async () => {
     const before = process.umask(0);
     whenOver(() => void process.umask(before));
-    const file = markPath(marked(raise(1, 0, 1)));
+    const file = markPath(await marked(raise(1, 0, 1)));
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(statSync(dirname(file)).mode & 0o777).toBe(0o700);
   });
 
-  it('is overwritten in place: a raise makes no new file and no longer one', () => {
-    const path = marked(raise(1, 0, 1));
+  it('is overwritten in place: a raise makes no new file and no longer one', async () => {
+    const path = await marked(raise(1, 0, 1));
     const mark = open(path);
-    mark.raise([]);
+    await mark.raise([]);
     const before = statSync(markPath(path));
-    for (let at = 1; at < 20; at += 1) mark.raise([raise(1, at, at + 1)]);
+    for (let at = 1; at < 20; at += 1) await mark.raise([raise(1, at, at + 1)]);
     const after = statSync(markPath(path));
     expect([after.ino, after.size]).toEqual([before.ino, 65_536]);
   });
 
-  it('agrees with a plain map, over any raises and restarts', () => {
+  it('agrees with a plain map, over any raises and restarts', async () => {
     const number = fc.nat(1_000_000);
     const step = fc.oneof(
       { weight: 5, arbitrary: fc.array(fc.tuple(fc.integer({ min: 1, max: 4 }), number, number)) },
       { weight: 1, arbitrary: fc.constant('restart' as const) },
     );
-    fc.assert(
-      fc.property(fc.array(step, { maxLength: 15 }), (steps) => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 15 }), async (steps) => {
         const path = freshDatabase();
         let mark = openHighwater(path, instance);
         const model = new Map<string, Raise>();
@@ -146,7 +147,7 @@ describe('a mark', () => {
           }
           const raises = each.map(([wallet, from, to]) => raise(wallet, from, to));
           for (const one of raises) model.set(one.wallet, one);
-          mark.raise(raises);
+          await mark.raise(raises);
         }
         mark.close();
         const found = new Map(reading(path)?.raises.map((one) => [one.wallet, one]));
@@ -160,13 +161,13 @@ describe('a mark', () => {
 describe('a full mark', () => {
   const wallets = Array.from({ length: 800 }, (_, at) => at + 1);
 
-  it('is written anew, and the last raise of each wallet stays', () => {
+  it('is written anew, and the last raise of each wallet stays', async () => {
     const path = freshDatabase();
     const mark = open(path);
-    mark.raise([raise(9999, 1, 2)]);
+    await mark.raise([raise(9999, 1, 2)]);
     const inodes = new Set<number>();
     for (let round = 0; round < 8; round += 1) {
-      mark.raise(wallets.map((walletId) => raise(walletId, round, round + 1)));
+      await mark.raise(wallets.map((walletId) => raise(walletId, round, round + 1)));
       inodes.add(statSync(markPath(path)).ino);
       const found = reading(path);
       expect(found).toMatchObject({ sameDatabase: true });
@@ -181,31 +182,31 @@ describe('a full mark', () => {
     expect(existsSync(`${markPath(path)}.new`)).toBe(false);
   });
 
-  it.skipIf(!existsSync('/proc/self/fd'))('leaves no file open that it has replaced', () => {
+  it.skipIf(!existsSync('/proc/self/fd'))('leaves no file open that it has replaced', async () => {
     const mark = open(freshDatabase());
     const all = wallets.map((walletId) => raise(walletId, 0, 1));
-    mark.raise(all);
+    await mark.raise(all);
     const before = readdirSync('/proc/self/fd').length;
-    for (let round = 0; round < 12; round += 1) mark.raise(all);
+    for (let round = 0; round < 12; round += 1) await mark.raise(all);
     expect(readdirSync('/proc/self/fd').length).toBe(before);
   });
 
-  it('with more wallets than fit becomes a larger one', () => {
+  it('with more wallets than fit becomes a larger one', async () => {
     const path = freshDatabase();
     const many = Array.from({ length: 4000 }, (_, at) => raise(at + 1, 1_000_000, 1_000_001));
     const mark = open(path);
-    mark.raise(many);
-    mark.raise([raise(7, 1_000_001, 1_000_002)]);
+    await mark.raise(many);
+    await mark.raise([raise(7, 1_000_001, 1_000_002)]);
     expect(reading(path)?.raises).toHaveLength(4000);
     expect(reading(path)?.raises).toContainEqual(raise(7, 1_000_001, 1_000_002));
   });
 
-  it('that was cut off while it was written anew is the old one, and the rest is in no one’s way', () => {
-    const path = marked(raise(1, 4, 5));
+  it('that was cut off while it was written anew is the old one, and the rest is in no one’s way', async () => {
+    const path = await marked(raise(1, 4, 5));
     writeFileSync(`${markPath(path)}.new`, '{"version":1,"inst');
     const mark = open(path);
     expect(mark.reading?.raises).toEqual([raise(1, 4, 5)]);
-    mark.raise([raise(1, 5, 6)]);
+    await mark.raise([raise(1, 5, 6)]);
     expect(reading(path)).toEqual({ sameDatabase: true, raises: [raise(1, 5, 6)] });
   });
 });
@@ -221,14 +222,14 @@ describe('a torn mark', () => {
     ['of zeros', (line) => '\0'.repeat(line.length)],
     ['of noise', (line) => 'x'.repeat(line.length)],
     ['with a minus', (line) => line.replace('1 1 2', '1 -1 2')],
-  ])('whose last line is %s ends before it', (_what, tear) => {
-    const path = marked(first, second, third);
+  ])('whose last line is %s ends before it', async (_what, tear) => {
+    const path = await marked(first, second, third);
     edit(path, (text) => text.replace(lineOf(text, 3), tear));
     expect(reading(path)).toEqual({ sameDatabase: true, raises: [first, second] });
   });
 
-  it('believes nothing behind a torn line', () => {
-    const path = marked(first, second, third);
+  it('believes nothing behind a torn line', async () => {
+    const path = await marked(first, second, third);
     edit(path, (text) => text.replace(lineOf(text, 2), (line) => 'x'.repeat(line.length)));
     expect(reading(path)?.raises).toEqual([first]);
   });
@@ -239,8 +240,8 @@ describe('a torn mark', () => {
     ['is of another version', (line) => line.replace('"version":1', '"version":9')],
     ['is no object', (line) => '7'.padEnd(line.length)],
     ['is null', (line) => 'null'.padEnd(line.length)],
-  ])('whose first line %s is not believed, but its raises are kept', (_what, tear) => {
-    const path = marked(first, second);
+  ])('whose first line %s is not believed, but its raises are kept', async (_what, tear) => {
+    const path = await marked(first, second);
     edit(path, (text) => text.replace(lineOf(text, 0), tear));
     expect(reading(path)).toMatchObject({
       distrust: 'its mark cannot be read',
@@ -252,8 +253,8 @@ describe('a torn mark', () => {
     ['empty', ''],
     ['zeros', '\0'.repeat(65_536)],
     ['another file', Buffer.from(Array.from({ length: 5000 }, (_, at) => at % 256))],
-  ])('that is %s is not believed', (_what, bytes) => {
-    const path = marked(first);
+  ])('that is %s is not believed', async (_what, bytes) => {
+    const path = await marked(first);
     writeFileSync(markPath(path), bytes);
     expect(reading(path)).toEqual({
       distrust: 'its mark cannot be read',
@@ -264,22 +265,22 @@ describe('a torn mark', () => {
 });
 
 describe('a mark that is not of this file', () => {
-  it('is of another database', () => {
-    expect(reading(marked(raise(1, 0, 1)), 'another')).toMatchObject({
+  it('is of another database', async () => {
+    expect(reading(await marked(raise(1, 0, 1)), 'another')).toMatchObject({
       distrust: 'its mark is of another database',
     });
   });
 
-  it('was made on another machine', () => {
-    const path = marked(raise(1, 0, 1));
+  it('was made on another machine', async () => {
+    const path = await marked(raise(1, 0, 1));
     edit(path, (text) =>
       text.replace(/"machine":"(.?)/, (_, digit) => `"machine":"${digit === 'f' ? 'e' : 'f'}`),
     );
     expect(reading(path)).toMatchObject({ distrust: 'its mark was made on another machine' });
   });
 
-  it('is a copy, which has another inode', () => {
-    const path = marked(raise(1, 0, 1));
+  it('is a copy, which has another inode', async () => {
+    const path = await marked(raise(1, 0, 1));
     copyFileSync(markPath(path), `${markPath(path)}.copy`);
     rmSync(markPath(path));
     renameSync(`${markPath(path)}.copy`, markPath(path));
@@ -289,15 +290,15 @@ describe('a mark that is not of this file', () => {
     });
   });
 
-  it('is genuine, but another file has taken the place of the database', () => {
-    const path = marked(raise(1, 0, 1));
+  it('is genuine, but another file has taken the place of the database', async () => {
+    const path = await marked(raise(1, 0, 1));
     writeFileSync(`${path}.backup`, 'database');
     renameSync(`${path}.backup`, path);
     expect(reading(path)).toEqual({ sameDatabase: false, raises: [raise(1, 0, 1)] });
   });
 
-  it('is the same one after the folder was renamed', () => {
-    const path = marked(raise(1, 0, 1));
+  it('is the same one after the folder was renamed', async () => {
+    const path = await marked(raise(1, 0, 1));
     const moved = `${dirname(path)}-moved`;
     renameSync(dirname(path), moved);
     whenOver(() => renameSync(moved, dirname(path)));
@@ -342,12 +343,12 @@ describe('a raise that cannot be made durable', () => {
     expect(asOrdinaryUser(() => refusal(path))).toEqual(expected(path));
   });
 
-  it('when the mark is full stays away from what is opened next', () => {
+  it('when the mark is full stays away from what is opened next', async () => {
     const path = freshDatabase();
     const mark = open(path);
     const many = Array.from({ length: 1000 }, (_, at) => raise(at + 1, 100_000, 100_001));
-    mark.raise(many);
-    mark.raise(many);
+    await mark.raise(many);
+    await mark.raise(many);
     mkdirSync(`${markPath(path)}.new`);
     expect(() => mark.raise(many)).toThrow('cannot be written');
     // What is opened now may get the number that the mark's descriptor had.
@@ -356,31 +357,31 @@ describe('a raise that cannot be made durable', () => {
     const descriptor = openSync(other, 'r+');
     whenOver(() => closeSync(descriptor));
     expect(() => mark.raise(many)).toThrow('cannot be written');
-    mark.raise([raise(1, 100_001, 100_002)]);
+    await mark.raise([raise(1, 100_001, 100_002)]);
     expect(readFileSync(other, 'utf8')).toBe('untouched');
     expect(reading(path)?.raises).toContainEqual(raise(1, 100_001, 100_002));
     rmSync(`${markPath(path)}.new`, { recursive: true });
-    mark.raise(many);
+    await mark.raise(many);
     expect(reading(path)?.raises).toEqual(many);
   });
 
-  it('is forgotten: it names no index that nobody was given', () => {
+  it('is forgotten: it names no index that nobody was given', async () => {
     const path = freshDatabase();
     writeFileSync(dirname(markPath(path)), 'in the way');
     const mark = open(path);
     expect(() => mark.raise([raise(1, 0, 500)])).toThrow('cannot be written');
     rmSync(dirname(markPath(path)));
-    mark.raise([raise(2, 0, 1)]);
+    await mark.raise([raise(2, 0, 1)]);
     expect(reading(path)?.raises).toEqual([raise(2, 0, 1)]);
   });
 
-  it('is no lasting harm: the next one is written when the way is free', () => {
+  it('is no lasting harm: the next one is written when the way is free', async () => {
     const path = freshDatabase();
     writeFileSync(dirname(markPath(path)), 'in the way');
     const mark = open(path);
     expect(() => mark.raise([raise(1, 0, 1)])).toThrow('cannot be written');
     rmSync(dirname(markPath(path)));
-    mark.raise([raise(1, 0, 1)]);
+    await mark.raise([raise(1, 0, 1)]);
     expect(reading(path)?.raises).toEqual([raise(1, 0, 1)]);
   });
 });

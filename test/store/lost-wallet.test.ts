@@ -158,7 +158,7 @@ test('payments to what it had issued call back, also those from while it was unk
 test('a stop in the middle of a long skip is heard, and the next start goes on with it', async () => {
   const { house } = await restored();
   const mark = openHighwater(house.path, 'house');
-  mark.raise([{ wallet: markName(lostKey.descriptor), from: 1_999, to: 2_000 }]);
+  await mark.raise([{ wallet: markName(lostKey.descriptor), from: 1_999, to: 2_000 }]);
   mark.close();
   await house.start();
   await untilReady(house);

@@ -109,8 +109,9 @@ async function issue(): Promise<void> {
     newInstance: () => '',
     beforeCommit(raises) {
       dieIn(15);
-      mark?.raise(raises);
+      const marked = mark?.raise(raises);
       dieIn(15);
+      return marked;
     },
   });
   mark = openHighwater(path, store.instance);

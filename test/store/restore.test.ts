@@ -137,7 +137,7 @@ describe('the word of the operator', () => {
   async function declare(path: string, word: typeof declareMoved): Promise<void> {
     const { database, instance, catalog, addresses } = await openTestStore({ path });
     try {
-      word({ path, instance, catalog, addresses });
+      await word({ path, instance, catalog, addresses });
     } finally {
       await database.close();
     }

@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto';
 import {
   chmodSync,
   existsSync,
+  fdatasyncSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -27,6 +28,9 @@ export const whenOver = (cleanup: () => Promise<void> | void): void => void clea
 export async function cleanUp(): Promise<void> {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 }
+
+/** A disk that takes nothing of a clock that stands still: what is committed is on it in the same turn. */
+export const syncAtOnce = async (descriptor: number): Promise<void> => fdatasyncSync(descriptor);
 
 /** In memory where the machine can: most tests are about what is written, not how fast a disk is. */
 export const tempRoot = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();

@@ -4,7 +4,7 @@
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { HDKey } from '@scure/bip32';
-import { type App, buildApp } from '../../src/app.ts';
+import { type App, type AppOptions, buildApp } from '../../src/app.ts';
 import type { ScriptType } from '../../src/bitcoin/address.ts';
 import type { Txid } from '../../src/bitcoin/ids.ts';
 import { deriveAddress, parseWalletKey, type WalletKey } from '../../src/bitcoin/keychain.ts';
@@ -15,7 +15,7 @@ import { type ServerOptions, SimulatedServer } from '../../src/sandbox/server.ts
 import type { SpendOptions } from '../../src/sandbox/spender.ts';
 import type { StoreRow } from '../../src/store/catalog.ts';
 import { openStore, type Store } from '../../src/store/open.ts';
-import { tempRoot } from './files.ts';
+import { syncAtOnce, tempRoot } from './files.ts';
 import { type Receiver, type ReceiverOptions, startReceiver } from './receiver.ts';
 import { createTestWorld, type TestWorld } from './world.ts';
 
@@ -91,6 +91,7 @@ export interface HouseOptions {
   readonly file?: { readonly path: string; readonly apiKey: string };
   /** Settings that differ from those of a test: no limits, no trusted proxy. */
   readonly config?: Partial<Config>;
+  readonly syncData?: AppOptions['syncData'];
   /** Called before paygate starts, with a chain that has coins. */
   readonly before?: (chain: SimulatedChain) => void;
 }
@@ -174,6 +175,7 @@ export async function openHouse(options: HouseOptions = {}): Promise<House> {
     receiver,
     path,
     config: options.config,
+    syncData: options.syncData ?? syncAtOnce,
     ...(file === undefined ? {} : { apiKey: file.apiKey }),
   });
   cleanups.push(() => house.stop());
@@ -192,6 +194,7 @@ interface Built {
   readonly path: string;
   readonly apiKey?: string;
   readonly config?: Partial<Config> | undefined;
+  readonly syncData: AppOptions['syncData'];
 }
 
 function createHouse(built: Built): House {
@@ -275,6 +278,7 @@ function createHouse(built: Built): House {
       house.told().flatMap(({ addr, status }) => (addr === address ? [status] : [])),
     async start() {
       app = await buildApp(config, world, {
+        syncData: built.syncData,
         onFatal: (error) => {
           throw error;
         },

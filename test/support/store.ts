@@ -5,10 +5,10 @@ import { HDKey } from '@scure/bip32';
 import type { ScriptType } from '../../src/bitcoin/address.ts';
 import { parseWalletKey, type WalletKey } from '../../src/bitcoin/keychain.ts';
 import type { NetworkName } from '../../src/bitcoin/network.ts';
-import { markName, type Raise } from '../../src/domain/allocation.ts';
+import { markName } from '../../src/domain/allocation.ts';
 import type { Issued } from '../../src/store/addresses.ts';
 import type { NewStore, StoreRow, WalletRow } from '../../src/store/catalog.ts';
-import { openStore, type Store } from '../../src/store/open.ts';
+import { type OpenOptions, openStore, type Store } from '../../src/store/open.ts';
 import type { Tx } from '../../src/store/writer.ts';
 import { tempFolder, whenOver } from './files.ts';
 
@@ -36,11 +36,10 @@ export function accountKey(number = 1, scriptType: ScriptType = 'p2wpkh'): Walle
 /** What the mark calls the wallet of that key. */
 export const markOf = (number = 1): string => markName(accountKey(number).descriptor);
 
-export interface TestStoreOptions {
+export interface TestStoreOptions
+  extends Pick<OpenOptions, 'beforeCommit' | 'floorOf' | 'syncData'> {
   readonly path?: string;
   readonly network?: NetworkName | undefined;
-  readonly beforeCommit?: (raises: readonly Raise[]) => void;
-  readonly floorOf?: (wallet: string) => number;
 }
 
 /** Opens a file, a new one unless a path is given; it is closed when the test is over. */

@@ -8,7 +8,7 @@ import { SimulatedChain } from '../../src/sandbox/chain.ts';
 import { SimulatedServer } from '../../src/sandbox/server.ts';
 import { createBacklog } from '../../src/watcher/backlog.ts';
 import { createWatcher, type Watcher } from '../../src/watcher/watcher.ts';
-import { whenOver } from './files.ts';
+import { syncAtOnce, whenOver } from './files.ts';
 import { openTestStore, type TestStore } from './store.ts';
 import { createTestWorld, type TestWorld } from './world.ts';
 
@@ -43,7 +43,7 @@ export interface WatchingOptions {
 export async function prepareWatching(options: WatchingOptions = {}): Promise<Watching> {
   const { own = true } = options;
   const world = createTestWorld();
-  const store = await openTestStore();
+  const store = await openTestStore({ syncData: syncAtOnce });
   await store.addWallet();
   await store.addStore();
   const makeChain = (): SimulatedChain => {
