@@ -51,7 +51,7 @@ export interface ServerOptions extends ApiOptions, LiveOptions {
 /** `env` is what the Node server knows of the connection. */
 export type Fetch = (request: Request, env?: object) => Response | Promise<Response>;
 
-/** Nothing is answered that a loss of power could take back. */
+/** Nothing is answered that a loss of power could take back; a body that is streamed sees to that itself. */
 export function createHttp(options: ServerOptions): Fetch {
   const app = new Hono();
   app.use(async (context, next) => {

@@ -1,7 +1,16 @@
-// The one SQLite file: opened with the pragmas that make a commit durable, written through one queue
-// (writer.ts). It knows no table but `settings`; the rooms beside it do.
+// The one SQLite file: opened with the pragmas that paygate relies on, written through one queue that makes
+// each commit durable (writer.ts). It knows no table but `settings`; the rooms beside it do.
 
-import { closeSync, linkSync, mkdtempSync, openSync, rmSync, statfsSync, statSync } from 'node:fs';
+import {
+  closeSync,
+  fstatSync,
+  linkSync,
+  mkdtempSync,
+  openSync,
+  rmSync,
+  statfsSync,
+  statSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { PaygateError, reasonOf } from '../errors.ts';
 import { keepBeforeUpdate, type Pace, writeBackup } from './backup.ts';
@@ -117,7 +126,7 @@ function open(path: string): Sqlite {
 }
 
 /**
- * `synchronous` must follow `journal_mode`: the driver's WAL default is NORMAL, which loses commits. What a
+ * `synchronous` must follow `journal_mode`: the driver's WAL default is NORMAL. FULL is for migrations, see `openLog`. What a
  * savepoint might have to undo is kept in memory: on disk it is a file of pages, written for each commit.
  */
 function setPragmas(sqlite: Sqlite): void {
@@ -150,7 +159,7 @@ export function openFailure(path: string, error: unknown): unknown {
 
 function wrap(sqlite: Sqlite, options: DatabaseOptions): Database {
   const snapshot = new Snapshot(sqlite);
-  const log = openLog(sqlite, options.path);
+  const log = openLog(sqlite);
   const sync = () => (options.syncData ?? syncData)(log);
   const writer = new Writer({ ...options, sqlite, snapshot, sync });
   const totalChanges = sqlite.prepare('SELECT total_changes()').pluck();
@@ -183,7 +192,7 @@ function wrap(sqlite: Sqlite, options: DatabaseOptions): Database {
       return writeBackup(sqlite, target, pace);
     },
     bytes: () => statSync(options.path).size,
-    walBytes: () => statSync(`${options.path}-wal`, { throwIfNoEntry: false })?.size ?? 0,
+    walBytes: () => fstatSync(log).size,
     freeBytes() {
       const { bavail, bsize } = statfsSync(dirname(options.path));
       return bavail * bsize;
@@ -192,19 +201,29 @@ function wrap(sqlite: Sqlite, options: DatabaseOptions): Database {
       await writer.drain();
       if (!sqlite.open) return;
       snapshot.end();
-      sqlite.close();
-      closeSync(log);
+      try {
+        sqlite.close();
+      } finally {
+        closeSync(log);
+      }
     },
   };
 }
 
 /**
- * The write-ahead log, which stays the same file for as long as this connection is open. From now on commits are synced by
- * the writer, and no longer by SQLite, which would hold the event loop for that time.
+ * The write-ahead log, which stays the same file for as long as this connection is open; the path may be a link to the
+ * database, beside which it does not lie. From now on commits are synced by the writer, and no longer by SQLite, which would
+ * hold the event loop for that time.
  */
-function openLog(sqlite: Sqlite, path: string): number {
-  sqlite.pragma('synchronous = NORMAL');
-  return openSync(`${path}-wal`, 'r+');
+function openLog(sqlite: Sqlite): number {
+  try {
+    sqlite.pragma('synchronous = NORMAL');
+    const [{ file } = { file: '' }] = sqlite.pragma('database_list') as { file: string }[];
+    return openSync(`${file}-wal`, 'r');
+  } catch (error) {
+    sqlite.close();
+    throw error;
+  }
 }
 
 /** Waits for nobody: a reader may be in the way for hours, and everything else would wait as well. */

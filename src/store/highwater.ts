@@ -51,7 +51,7 @@ export interface Highwater {
   /** What the mark said when it was opened; undefined when there was none. */
   readonly reading: MarkReading | undefined;
   /**
-   * Writes raises, and resolves when they are durable: until then nobody may hear of their commit.
+   * Writes raises, and resolves when they are durable: until then nobody may hear of their commit, nor when it rejects.
    * @throws at once when they can't be written: then they must not be committed
    */
   raise(raises: readonly Raise[]): Promise<void>;
@@ -60,7 +60,7 @@ export interface Highwater {
   close(): void;
 }
 
-/** Opens the mark of a database. The first raise (or `adopt`) makes it ours. */
+/** Opens the mark of a database. The first raise, of nothing perhaps, makes it ours. */
 export function openHighwater(databasePath: string, instance: string): Highwater {
   const path = markPath(databasePath);
   const identity = {
@@ -78,12 +78,7 @@ export function openHighwater(databasePath: string, instance: string): Highwater
     try {
       const synced = file?.append(linesOf(raises)) ?? rewrite(known);
       latest = known;
-      return synced.catch((error) => {
-        // What follows a line that was lost would not be read: the next raise writes all of it anew.
-        file?.close();
-        file = undefined;
-        throw raiseFailure(path, error);
-      });
+      return synced;
     } catch (error) {
       throw raiseFailure(path, error);
     }

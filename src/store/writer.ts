@@ -74,7 +74,10 @@ export class Writer {
   #isGathering = false;
   /** While a commit is on its way to the disk. */
   #syncing: Promise<void> | undefined;
-  /** Rows that were changed before. */
+  /**
+   * Rows that were changed before. Undefined at first: the first write is synced even where it changes nothing, for what it
+   * builds on may be of a process that was killed before its sync.
+   */
   #changes: unknown;
   /** How many groups ago somebody waited for one. */
   #sinceAwaited = groupsUntilUnasked;
@@ -132,20 +135,32 @@ export class Writer {
     const limit = first.length > 0 ? besideAwaited : this.#limit();
     this.#sinceAwaited = first.length > 0 ? 0 : this.#sinceAwaited + 1;
     const jobs = [...first, ...durable.splice(0, limit), ...losable.splice(0)];
-    this.#runGroup(jobs);
     this.#isGathering = false;
+    this.#runGroup(jobs);
     this.#schedule();
   }
 
   #runGroup(jobs: readonly Job[]): void {
     try {
       const { done, marked } = this.#parts.snapshot.aside(() => this.#commit(jobs));
+      const tell = (lost?: unknown): void =>
+        lost === undefined ? tellAll(done) : this.#refuse(jobs, new LostSync(lost));
       if (this.#mustSync(jobs) || marked !== undefined) {
-        this.#syncing = this.#settle(jobs, done, marked);
-      } else tellAll(done);
+        this.#await(Promise.all([this.#parts.sync(), marked]), tell);
+      } else tell();
     } catch (error) {
       this.#refuse(jobs, error);
     }
+  }
+
+  /** Nothing else is begun meanwhile. */
+  #await(synced: Promise<unknown>, tell: (lost?: unknown) => void): void {
+    const end = (lost?: unknown): void => {
+      this.#syncing = undefined;
+      tell(lost);
+      this.#schedule();
+    };
+    this.#syncing = synced.then(() => end(), end);
   }
 
   /** Unless it is of losable writes alone, or none has changed anything. */
@@ -155,51 +170,31 @@ export class Writer {
     return this.#changes !== before && jobs.some(({ kind }) => kind !== 'losable');
   }
 
-  async #settle(
-    jobs: readonly Job[],
-    done: readonly Done[],
-    marked: Promise<void> | undefined,
-  ): Promise<void> {
-    try {
-      await this.#sync(marked);
-      this.#syncing = undefined;
-      tellAll(done);
-    } catch (error) {
-      this.#syncing = undefined;
-      this.#refuse(jobs, error);
-    }
-    this.#schedule();
-  }
-
-  /** Waits for both, whatever becomes of the other: the next transaction finds the disk at rest. */
-  async #sync(marked: Promise<void> | undefined): Promise<void> {
-    const [log, mark] = await Promise.allSettled([this.#parts.sync(), marked]);
-    if (log.status === 'rejected') throw new LostSync(log.reason);
-    if (mark.status === 'rejected') throw mark.reason;
-  }
-
   #refuse(jobs: readonly Job[], error: unknown): void {
     const { sqlite, onFatal } = this.#parts;
-    // A transaction that cannot be taken back would take in whatever comes next.
-    if (isLostSync(error) || sqlite.inTransaction) onFatal?.(error as Error);
     const failure = writeFailure(error);
     for (const job of jobs) job.reject(failure);
+    // A transaction that cannot be taken back would take in whatever comes next.
+    if (isLostSync(error) || sqlite.inTransaction) onFatal?.(error as Error);
   }
 
   #commit(jobs: readonly Job[]): { done: readonly Done[]; marked: Promise<void> | undefined } {
     const { begin, commit, rollback } = this.#statements;
     const { sqlite, beforeCommit } = this.#parts;
+    let marked: Promise<void> | undefined;
     try {
       begin.run();
       const done = this.#runTogether(jobs) ?? jobs.map((job) => this.#runApart(job));
       const raises = done.flatMap((each) => each.raises);
-      const marked = raises.length > 0 ? beforeCommit?.(merge(raises)) : undefined;
-      // Where the commit fails, nobody waits for it.
-      marked?.catch(() => {});
+      if (raises.length > 0) marked = beforeCommit?.(merge(raises));
       commit.run();
       return { done, marked };
     } catch (error) {
       if (sqlite.inTransaction) rollback.run();
+      // The next one is not begun beside its mark, of which a lost line would hide those behind it.
+      if (marked !== undefined) {
+        this.#await(marked, (lost) => lost && this.#refuse([], new LostSync(lost)));
+      }
       throw error;
     }
   }
@@ -304,10 +299,15 @@ function merge(raises: readonly Raise[]): Raise[] {
 export const sqliteCode = (error: unknown): string =>
   error instanceof SqliteDatabase.SqliteError ? error.code : '';
 
-/** What is in the log may not be on the disk, and cannot be taken back. */
-class LostSync extends Error {
+/** A commit that may not be on the disk, and cannot be taken back. */
+class LostSync extends PaygateError {
   constructor(cause: unknown) {
-    super(`the log could not be synced: ${reasonOf(cause)}`, { cause });
+    const reason = `the disk lost what was written (${reasonOf(cause)})`;
+    super(
+      'unavailable',
+      `${reason}; it may be in the database all the same: look before you repeat it`,
+      { cause },
+    );
     this.name = 'LostSync';
   }
 }

@@ -1,6 +1,14 @@
 // What the connection promises: pragmas, locks, and when the main file changes.
 
-import { copyFileSync, existsSync, readFileSync, statSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  fstatSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type Database, openDatabase } from '../../src/store/database.ts';
@@ -80,6 +88,27 @@ describe('every connection', () => {
     expect(pragma(sqlite, 'application_id')).toBe(applicationId);
     expect(applicationId).toBe(Buffer.from('PAYG').readUInt32BE());
     expect(pragma(sqlite, 'user_version')).toBe(migrations.length);
+  });
+});
+
+describe('a database that is named by a link', () => {
+  const linked = () => {
+    const { path } = open();
+    const link = `${tempFolder()}/paygate.db`;
+    symlinkSync(path, link);
+    return { path, link };
+  };
+
+  it('is synced where it lies', async () => {
+    const { path, link } = linked();
+    writeFileSync(`${link}-wal`, 'left behind');
+    const synced: number[] = [];
+    const syncData = async (descriptor: number) => void synced.push(fstatSync(descriptor).ino);
+    const database = openDatabase({ path: link, create: false, syncData });
+    whenOver(() => database.close());
+    await put(database, 'a');
+    expect(synced).toEqual([statSync(`${path}-wal`).ino]);
+    expect(database.walBytes()).toBe(statSync(`${path}-wal`).size);
   });
 });
 

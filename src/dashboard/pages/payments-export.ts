@@ -55,6 +55,7 @@ function linesFor(visit: Visit): ReadableStream<Uint8Array> {
           ? []
           : store.paymentDesk.list({ ...filter, ...search, beforeId, limit: rowsAtOnce });
       beforeId = rows.at(-1)?.id;
+      await store.database.syncing;
       if (rows.length > 0) {
         controller.enqueue(encoder.encode(rows.map((row) => line(cellsOf(store, row))).join('')));
       }
