@@ -118,15 +118,20 @@ export class Writer {
     setImmediate(() => this.#gather(0, 0));
   }
 
-  /** For as long as more of it comes. */
+  /** For as long as more of it comes; while somebody asks now and then, not even that: who asks next would wait for all of it. */
   #gather(known: number, quiet: number): void {
     const length = this.queued();
-    if (length >= this.#limit() || quiet === quietTurns) this.#flush();
+    const isAsked = this.#waiting.awaited.length > 0 || this.#isAsked();
+    if (isAsked || length >= this.#limit() || quiet === quietTurns) this.#flush();
     else setImmediate(() => this.#gather(length, length > known ? 0 : quiet + 1));
   }
 
   #limit(): number {
-    return this.#sinceAwaited < groupsUntilUnasked ? groupLimitAsked : groupLimit;
+    return this.#isAsked() ? groupLimitAsked : groupLimit;
+  }
+
+  #isAsked(): boolean {
+    return this.#sinceAwaited < groupsUntilUnasked;
   }
 
   #flush(): void {
@@ -135,9 +140,13 @@ export class Writer {
     const limit = first.length > 0 ? besideAwaited : this.#limit();
     this.#sinceAwaited = first.length > 0 ? 0 : this.#sinceAwaited + 1;
     const jobs = [...first, ...durable.splice(0, limit), ...losable.splice(0)];
-    this.#isGathering = false;
-    this.#runGroup(jobs);
-    this.#schedule();
+    try {
+      this.#runGroup(jobs);
+    } finally {
+      // Not before: what it writes itself would be begun beside its sync.
+      this.#isGathering = false;
+      this.#schedule();
+    }
   }
 
   #runGroup(jobs: readonly Job[]): void {

@@ -125,6 +125,25 @@ describe('a write', () => {
     expect(commitsIn(path) - before).toBe(2);
   });
 
+  it('that another one makes is begun when the disk is at rest as well', async () => {
+    const disk = slowDisk();
+    const { database, put, seen } = open(disk);
+    const inner = Promise.withResolvers<void>();
+    const outer = database.write(() => {
+      put('outer');
+      inner.resolve(database.write(() => put('inner')));
+    });
+    await disk.asked();
+    await manyTurns();
+    expect(seen()).toEqual(['outer']);
+    disk.answer();
+    await outer;
+    await disk.asked();
+    disk.answer();
+    await inner.promise;
+    expect(seen()).toEqual(['outer', 'inner']);
+  });
+
   it('holds back whoever would tell of it before it is on the disk', async () => {
     const disk = slowDisk();
     const { database, put, seen } = open(disk);
