@@ -18,6 +18,8 @@ const ROUNDS = 5;
 const AT_ONCE = 200;
 const SWEPT_AT_ONCE = 50;
 const PAGE_REQUESTS = 20;
+/** Something else that runs once makes a block free, or worse. */
+const BLOCK_ROUNDS = 3;
 const POLL_MS = 100;
 /** What a start leaves to tidy up is not the block's. */
 const SETTLE_MS = 10_000;
@@ -102,7 +104,11 @@ async function measureServed(context, path, { electrum, mine }) {
   const ready = performance.now() - program.startedAt;
   await sleep(SETTLE_MS);
   const page = median(await askPage(program.port, '/dashboard', PAGE_REQUESTS));
-  const block = await cpuOfBlocks(program, mine);
+  const blocks = [];
+  for (let round = 0; round < BLOCK_ROUNDS; round += 1) {
+    blocks.push(await cpuOfBlocks(program, mine));
+  }
+  const block = median(blocks);
   const memoryMib = memoryOf(program).anonymous;
   await program.end();
   return { listening: program.answeredMs, ready, page, block, memoryMib };
