@@ -121,9 +121,24 @@ describe.skipIf(chromiumPath === undefined)('the sandbox in a browser', () => {
     await page.getByRole('cell', { name: String(chain.tipHeight), exact: true }).waitFor();
 
     const depth = page.getByLabel('Blocks that leave');
+    // Typed while the page is on its way anew.
+    const [asked, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    await page.route(page.url(), async (route) => {
+      asked.resolve();
+      await released.promise;
+      await route.continue();
+    });
+    const anew = page.waitForResponse(page.url());
+    await own.mine();
+    await asked.promise;
     await depth.fill('3');
     // So that it has no focus.
     await page.getByRole('heading', { name: 'Newest blocks' }).click();
+    released.resolve();
+    await (await anew).finished();
+    await page.unroute(page.url());
+    await page.evaluate('fetch(location.href).then((response) => response.text())');
+    expect(await depth.inputValue()).toBe('3');
     await own.pay(await own.order());
     await own.settle();
     await own.mine();

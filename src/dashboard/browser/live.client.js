@@ -47,7 +47,8 @@ async function replace(main) {
   }
   const page = new DOMParser().parseFromString(await response.text(), 'text/html');
   const fresh = page.getElementById('main');
-  if (!response.ok || fresh === null) return;
+  // Somebody may have begun to type while it was on its way.
+  if (!response.ok || fresh === null || isInUse(main)) return;
   main.replaceChildren(...fresh.childNodes);
   enhance(main);
 }
