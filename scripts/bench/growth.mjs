@@ -11,7 +11,7 @@ import { cpuOfBlocks, startChain } from './new-block.mjs';
 import { askPage } from './pages.mjs';
 import { healthOf, launcher, memoryOf, serveArguments, startProgram } from './program.mjs';
 import { paidFile } from './sized.mjs';
-import { median } from './stats.mjs';
+import { median, takeTurns } from './stats.mjs';
 
 const SIZES = [1_000, 10_000, 100_000, 1_000_000];
 const ROUNDS = 5;
@@ -104,10 +104,7 @@ async function measureServed(context, path, { electrum, mine }) {
   const ready = performance.now() - program.startedAt;
   await sleep(SETTLE_MS);
   const page = median(await askPage(program.port, '/dashboard', PAGE_REQUESTS));
-  const blocks = [];
-  for (let round = 0; round < BLOCK_ROUNDS; round += 1) {
-    blocks.push(await cpuOfBlocks(program, mine));
-  }
+  const { blocks } = await takeTurns(BLOCK_ROUNDS, { blocks: () => cpuOfBlocks(program, mine) });
   const block = median(blocks);
   const memoryMib = memoryOf(program).anonymous;
   await program.end();

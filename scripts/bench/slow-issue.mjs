@@ -1,7 +1,7 @@
 // Method of `new_address-slow-disk`: rushes of `new_address` as for `new_address-64` on a paygate each of
 // whose fsyncs and fdatasyncs takes 10 ms longer (slow-disk.mjs). Beside it, what
-// those waits alone would allow: 64 addresses in one, for log and mark are synced at once. An answer that does not come, or is not 200,
-// fails the bench.
+// those waits alone would allow: 64 addresses in one, for log and mark are synced at once. An answer that
+// does not come, or is not 200, fails the bench.
 
 import { join } from 'node:path';
 import { NO_ELECTRUM } from './new-address.mjs';

@@ -49,7 +49,7 @@ export class Breaker {
       allow: (callbackUrl, wanted, underWay) => {
         const open = this.#open(callbackUrl);
         if (open.some((each) => monotonic < each.nextAt || taken.has(each))) return 0;
-        if (this.#good.has(callbackUrl) && !this.isDown(callbackUrl)) return wanted;
+        if (open.length === 0 && this.#good.has(callbackUrl)) return wanted;
         const room = Math.min(wanted, Math.max(0, 1 - underWay));
         if (room > 0) for (const each of open) taken.add(each);
         return room;

@@ -1,8 +1,7 @@
 // A disk that takes its time: what is not on it yet is told to nobody, and all the rest goes on.
 
-import { fdatasync } from 'node:fs';
-import { promisify } from 'node:util';
 import { afterEach, expect, test } from 'vitest';
+import { syncData } from '../../src/store/disk.ts';
 import { closeHouses, openHouse, untilReady } from '../support/house.ts';
 
 /** Of the disk that is held up. */
@@ -10,8 +9,6 @@ let release = () => {};
 afterEach(closeHouses);
 // Before it: no house closes while something waits for its disk.
 afterEach(() => release());
-
-const syncNow = promisify(fdatasync);
 
 /** A house on a disk that can be held up. */
 async function openOnSlowDisk() {
@@ -21,7 +18,7 @@ async function openOnSlowDisk() {
     async syncData(descriptor) {
       asked.resolve();
       await held?.promise;
-      await syncNow(descriptor);
+      await syncData(descriptor);
     },
   });
   await untilReady(house);
