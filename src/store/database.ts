@@ -148,6 +148,13 @@ export function openFailure(path: string, error: unknown): unknown {
       `${path}: cannot be opened for writing; check that the folder exists and is yours`,
     );
   }
+  // https://sqlite.org/wal.html#use_of_wal_without_shared_memory
+  if (/^SQLITE_IOERR_SHM(MAP|LOCK)/.test(code)) {
+    return new PaygateError(
+      'unavailable',
+      `${path}: its file system cannot share memory between processes, as those of many network and shared folders; keep it on a disk of this machine`,
+    );
+  }
   if (/^SQLITE_(CORRUPT|NOTADB)/.test(code)) {
     return new PaygateError(
       'unavailable',
@@ -161,8 +168,9 @@ function wrap(sqlite: Sqlite, options: DatabaseOptions): Database {
   const snapshot = new Snapshot(sqlite);
   const log = openLog(sqlite);
   const sync = () => (options.syncData ?? syncData)(log);
-  const writer = new Writer({ ...options, sqlite, snapshot, sync });
   const totalChanges = sqlite.prepare('SELECT total_changes()').pluck();
+  const changes = () => totalChanges.get();
+  const writer = new Writer({ ...options, sqlite, snapshot, sync, changes });
   let seenVersion = dataVersion(sqlite);
   return {
     path: options.path,
@@ -185,7 +193,7 @@ function wrap(sqlite: Sqlite, options: DatabaseOptions): Database {
     },
     changes() {
       snapshot.end();
-      return `${totalChanges.get()} ${dataVersion(sqlite)}`;
+      return `${changes()} ${dataVersion(sqlite)}`;
     },
     backup(target, pace) {
       snapshot.end();

@@ -37,6 +37,8 @@ export interface WriterParts extends WriterOptions {
   readonly snapshot: Snapshot;
   /** Makes all that was committed until now durable. */
   readonly sync: () => Promise<void>;
+  /** How many rows this connection has changed. */
+  readonly changes: () => unknown;
 }
 
 /**
@@ -175,7 +177,7 @@ export class Writer {
   /** Unless it is of losable writes alone, or none has changed anything. */
   #mustSync(jobs: readonly Job[]): boolean {
     const before = this.#changes;
-    this.#changes = this.#statements.changes.get();
+    this.#changes = this.#parts.changes();
     return this.#changes !== before && jobs.some(({ kind }) => kind !== 'losable');
   }
 
@@ -288,7 +290,6 @@ const prepare = (sqlite: Sqlite) => ({
   savepoint: sqlite.prepare('SAVEPOINT writes'),
   release: sqlite.prepare('RELEASE writes'),
   undo: sqlite.prepare('ROLLBACK TO writes'),
-  changes: sqlite.prepare('SELECT total_changes()').pluck(),
 });
 
 /** One range a wallet: from the lowest start to the highest end. */

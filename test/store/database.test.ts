@@ -1,10 +1,16 @@
 // Group commit: who shares a transaction, who hears what, and when.
 
 import { fstatSync, statSync } from 'node:fs';
+import SqliteDatabase from 'better-sqlite3';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Raise } from '../../src/domain/allocation.ts';
 import { PaygateError } from '../../src/errors.ts';
-import { type Database, type DatabaseOptions, openDatabase } from '../../src/store/database.ts';
+import {
+  type Database,
+  type DatabaseOptions,
+  openDatabase,
+  openFailure,
+} from '../../src/store/database.ts';
 import { settings } from '../../src/store/schema.ts';
 import type { Tx } from '../../src/store/writer.ts';
 import { nextTurn } from '../../src/turn.ts';
@@ -49,6 +55,13 @@ function open(options: Partial<DatabaseOptions> = {}): Opened {
 function raising(tx: Tx, put: Opened['put'], name: string): void {
   tx.raise('ab'.repeat(8), 0, 1);
   put(name);
+}
+
+/** What the commit alone notices, and refuses. */
+function putOrphan(sqlite: Sqlite): void {
+  sqlite.pragma('defer_foreign_keys = ON');
+  sqlite.exec(`INSERT INTO addresses (wallet_id, branch, derivation_index, address, script,
+    scripthash, origin) VALUES (99, 0, 0, '', x'', '', 'ahead')`);
 }
 
 const settle = (results: Promise<unknown>[]) => Promise.allSettled(results);
@@ -520,15 +533,7 @@ describe('work that throws', () => {
 describe('a commit that fails', () => {
   it('is nobody’s success: all of the group hear of it, and nothing is left', async () => {
     const { database, sqlite, put, seen } = open();
-    const answers = [
-      database.write(() => put('a')),
-      database.write(() => {
-        // Noticed by the commit alone.
-        sqlite.pragma('defer_foreign_keys = ON');
-        sqlite.exec(`INSERT INTO addresses (wallet_id, branch, derivation_index, address, script,
-          scripthash, origin) VALUES (99, 0, 0, '', x'', '', 'ahead')`);
-      }),
-    ];
+    const answers = [database.write(() => put('a')), database.write(() => putOrphan(sqlite))];
     const failure = expect.objectContaining({ code: 'SQLITE_CONSTRAINT_FOREIGNKEY' });
     expect(await outcomes(answers)).toEqual([failure, failure]);
     expect(seen()).toEqual([]);
@@ -693,9 +698,7 @@ describe('a disk', () => {
     const { database, sqlite, put, seen } = open({ beforeCommit: () => left.shift()?.promise });
     const failing = database.write((tx) => {
       raising(tx, put, 'a');
-      sqlite.pragma('defer_foreign_keys = ON');
-      sqlite.exec(`INSERT INTO addresses (wallet_id, branch, derivation_index, address, script,
-        scripthash, origin) VALUES (99, 0, 0, '', x'', '', 'ahead')`);
+      putOrphan(sqlite);
     });
     await expect(failing).rejects.toMatchObject({ code: 'SQLITE_CONSTRAINT_FOREIGNKEY' });
     const next = database.write((tx) => raising(tx, put, 'b'));
@@ -736,5 +739,15 @@ describe('what waits for a commit', () => {
     await expect(undone).rejects.toThrow('no');
     await kept;
     expect(told).toEqual(['kept true', 'answered']);
+  });
+});
+
+it('says why a file is not opened where SQLite gets no shared memory', () => {
+  const error = new SqliteDatabase.SqliteError('disk I/O error', 'SQLITE_IOERR_SHMMAP');
+  expect(openFailure('/mnt/share/paygate.db', error)).toMatchObject({
+    code: 'unavailable',
+    message: expect.stringMatching(
+      /^\/mnt\/share\/paygate\.db: its file system .* a disk of this machine$/,
+    ),
   });
 });
