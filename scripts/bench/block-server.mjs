@@ -151,15 +151,26 @@ const server = createServer((socket) => {
   const lines = createInterface(socket);
   lines.on('error', () => {});
   lines.on('line', (line) => {
-    const { id, method, params = [] } = JSON.parse(line);
-    const result = answerTo(socket, method, params);
-    const error = '"error":{"code":1,"message":"not known"}';
-    const body = result === undefined ? error : `"result":${result}`;
+    const asked = JSON.parse(line);
     socket.cork();
-    socket.write(`{"jsonrpc":"2.0","id":${id},${body}}\n`);
+    const answer = Array.isArray(asked)
+      ? `[${asked.map((each) => answerLine(socket, each)).join(',')}]`
+      : answerLine(socket, asked);
+    socket.write(`${answer}\n`);
     process.nextTick(() => socket.uncork());
   });
 });
+
+/**
+ * @param {import('node:net').Socket} socket
+ * @param {{ id: number, method: string, params?: any[] }} request
+ * @returns {string} JSON
+ */
+function answerLine(socket, { id, method, params = [] }) {
+  const result = answerTo(socket, method, params);
+  const error = '"error":{"code":1,"message":"not known"}';
+  return `{"jsonrpc":"2.0","id":${id},${result === undefined ? error : `"result":${result}`}}`;
+}
 
 /** @param {Phase} next */
 function move(next) {

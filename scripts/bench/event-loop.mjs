@@ -1,7 +1,8 @@
 // Method: a shop asks for an address, waits for the answer, and asks again 5 ms later, for as long as something heavy is
 // under way in the same paygate; what counts is the p99 of its waits. `event-loop-block`: the full block of
 // full-block.mjs, until its last callback is marked. `event-loop-sweep`: 100,000 hot addresses are compared, each
-// subscribed at a simulated Electrum server in another thread, from the connection on. `event-loop-export` and `event-loop-backup`: a file with
+// subscribed at a simulated Electrum server in another thread, after a connection that was lost. `event-loop-start`: the same
+// at a start, where the first requests wait for code that never ran before. `event-loop-export` and `event-loop-backup`: a file with
 // 1,000,000 payments, while the dashboard sends all of them as CSV, and while `paygate backup` copies it.
 
 import { execFile } from 'node:child_process';
@@ -21,6 +22,8 @@ const POLL_MS = 20;
 const MOST_P99_MS = 25;
 const PAUSE_MS = 5;
 const ROUNDS = 3;
+/** One takes half a second. */
+const SWEEPS = 8;
 /** Nobody listens there. */
 const NOBODY = 'tcp://127.0.0.1:1';
 
@@ -42,18 +45,31 @@ export async function benchBlockStall(context) {
 export async function benchSweepStall(context) {
   const { path } = await issuedFile(context, SWEPT);
   const apiKey = await makeIssuing(context, path);
-  const { electrum } = await startChain();
+  const { electrum, disconnect } = await startChain();
   /** @type {number[]} */
-  const waitsMs = [];
-  for (let round = 0; round < ROUNDS; round += 1) {
+  const atStart = [];
+  /** @type {number[]} */
+  const atReconnect = [];
+  for (let round = 0; round < SWEEPS; round += 1) {
     const program = await startProgram(launcher(context), serveArguments(path, electrum));
     const url = `http://127.0.0.1:${program.port}/api/new_address`;
-    const stop = beginAsking(url, apiKey, waitsMs);
-    while (!(await healthOf(program)).electrum.caught_up) await sleep(POLL_MS);
-    await stop();
+    /** @param {number[]} waitsMs */
+    async function sweep(waitsMs) {
+      const stop = beginAsking(url, apiKey, waitsMs);
+      while (!(await healthOf(program)).electrum.caught_up) await sleep(POLL_MS);
+      await stop();
+    }
+    await sweep(atStart);
+    await disconnect();
+    while ((await healthOf(program)).electrum.server !== null) await sleep(POLL_MS);
+    while ((await healthOf(program)).electrum.server === null) await sleep(POLL_MS);
+    await sweep(atReconnect);
     await program.end();
   }
-  return describe('event-loop-sweep', waitsMs, `while ${SWEPT} addresses are compared`);
+  return [
+    describe('event-loop-sweep', atReconnect, `while ${SWEPT} addresses are compared anew`),
+    describe('event-loop-start', atStart, `while ${SWEPT} addresses are compared after a start`),
+  ];
 }
 
 /** @type {import('../bench.mjs').Bench} */

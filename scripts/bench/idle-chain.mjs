@@ -1,5 +1,5 @@
-// A thread of its own with a simulated chain and an Electrum server before it; it mines an empty block
-// whenever it is told to, and says when that is done.
+// A thread of its own with a simulated chain and an Electrum server before it; it mines an empty block, or
+// ends all connections, whenever it is told to, and says when that is done.
 
 import { parentPort } from 'node:worker_threads';
 import { SimulatedChain } from '../../src/sandbox/chain.ts';
@@ -13,8 +13,9 @@ const chain = new SimulatedChain({ seed: 'bench', now: () => world.now() / 1000 
 chain.mine(BLOCKS);
 const server = new SimulatedServer({ chain, timer: world });
 const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
-parentPort?.on('message', () => {
-  chain.mine();
-  parentPort?.postMessage('mined');
+const tasks = { mine: () => void chain.mine(), disconnect: () => server.disconnectAll() };
+parentPort?.on('message', (/** @type {keyof typeof tasks} */ task) => {
+  tasks[task]();
+  parentPort?.postMessage('done');
 });
 parentPort?.postMessage(`tcp://127.0.0.1:${port}`);

@@ -48,13 +48,16 @@ export async function startChain() {
   const worker = new Worker(new URL('idle-chain.mjs', import.meta.url));
   atEnd(async () => void (await worker.terminate()));
   const [electrum] = await once(worker, 'message');
+  /** @param {'mine' | 'disconnect'} task */
+  async function tell(task) {
+    worker.postMessage(task);
+    await once(worker, 'message');
+  }
   return {
     /** @type {string} */
     electrum,
-    async mine() {
-      worker.postMessage('mine');
-      await once(worker, 'message');
-    },
+    mine: () => tell('mine'),
+    disconnect: () => tell('disconnect'),
   };
 }
 

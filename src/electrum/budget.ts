@@ -53,6 +53,8 @@ export interface Priced {
   readonly light?: boolean;
   /** How many headers it asks for. */
   readonly headers?: number;
+  /** How many places it takes; one without it. */
+  readonly count?: number;
 }
 
 export class Budget {

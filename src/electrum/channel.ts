@@ -6,13 +6,14 @@
 import type { Socket } from 'node:net';
 import { PaygateError, reasonOf } from '../errors.ts';
 import type { Cancel, World } from '../world.ts';
-import type { Budget, Priced } from './budget.ts';
+import type { Budget } from './budget.ts';
 import { createFiller, type Filler } from './filler.ts';
-import { encodeRequest, invalid, type Message, ServerError } from './framing.ts';
+import { type Answer, invalid, type Message, ServerError } from './framing.ts';
 import { Inflow } from './inflow.ts';
 import { MassWindow } from './mass-window.ts';
 import { Pulse } from './pulse.ts';
 import { SendQueue } from './queue.ts';
+import { type BatchCall, batchOf, type Call, type Request, requestOf } from './request.ts';
 import { type Method, methods } from './wire.ts';
 
 const longAnswers = new Set<Method>([methods.history, methods.transaction, methods.headers]);
@@ -33,33 +34,10 @@ export interface ChannelOptions {
   readonly onEnd: (reason: string) => void;
 }
 
-export interface Call<T> {
-  readonly method: Method;
-  readonly params: readonly unknown[];
-  /** Reads the answer; what it throws as `invalid` ends the channel. */
-  readonly parse: (result: unknown) => T;
-  /** The answer is surely too long to be held back (see filler.ts). */
-  readonly large?: boolean;
-  /** One of very many: it goes out after all others, and no faster than the server likes. */
-  readonly bulk?: boolean;
-  /** A mass request that costs the server next to nothing: a wide window of these may be in flight. */
-  readonly light?: boolean;
-  /** The answer is a transaction taken apart. */
-  readonly described?: boolean;
-  /** How many headers are asked for. */
-  readonly headers?: number;
-}
-
-interface Request extends Priced {
-  readonly id: number;
-  readonly large: boolean;
-  readonly described: boolean;
-  /** Reads the answer and returns its delivery. */
-  readonly read: (result: unknown) => () => void;
-  readonly reject: (error: PaygateError) => void;
-  /** Monotonic; of what has been sent. */
-  sentAt: number;
-  overdue: boolean;
+/** What messages say, to be told to those who wait for it. */
+interface Delivery {
+  readonly count: number;
+  readonly run: () => void;
 }
 
 export class Channel {
@@ -74,8 +52,10 @@ export class Channel {
   #flushing = false;
   #places: number;
   #lastId = 0;
+  /** Places that are taken; each of a batch takes one. */
+  #taken = 0;
+  #bulkTaken = 0;
   #overdue = 0;
-  #bulkInFlight = 0;
   readonly #pulse: Pulse;
   readonly #mass: MassWindow;
   #filler: Filler | undefined;
@@ -87,7 +67,7 @@ export class Channel {
     const { socket, world, window } = options;
     this.#options = options;
     this.#places = window;
-    this.#mass = new MassWindow(Math.max(1, window - urgentPlaces));
+    this.#mass = new MassWindow(this.bulkPlaces);
     this.#inflow = new Inflow(
       world,
       () => this.#isOut(({ method }) => longAnswers.has(method)),
@@ -125,7 +105,12 @@ export class Channel {
 
   /** Mass requests that are not yet sent. */
   get bulkWaiting(): number {
-    return this.#waiting.bulkLength;
+    return this.#waiting.bulkCount;
+  }
+
+  /** How many mass requests a batch may be made of. */
+  get bulkPlaces(): number {
+    return Math.max(1, this.#places - urgentPlaces);
   }
 
   /** Whether the server would hold back a small answer to the next request, which nothing is beside. */
@@ -136,12 +121,14 @@ export class Channel {
   /** Rejects with `unavailable` when overdue or when the channel ends, with ServerError when refused. */
   request<T>(call: Call<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      if (this.#endReason !== undefined) return reject(unavailable(this.#endReason));
-      const request = this.#build(call, resolve, reject);
-      if (!this.#waiting.add(request)) {
-        return reject(unavailable('too many requests wait for this server'));
-      }
-      this.#wake();
+      this.#add(requestOf(this.#newId(), call, resolve, reject));
+    });
+  }
+
+  /** Light mass requests of one method in one message; rejects as `request` does, and with ServerError where all are refused. */
+  batch<T>(call: BatchCall<T>): Promise<(T | ServerError)[]> {
+    return new Promise((resolve, reject) => {
+      this.#add(batchOf(this.#newId(call.params.length), call, resolve, reject));
     });
   }
 
@@ -157,7 +144,7 @@ export class Channel {
       this.#options.world,
       () => {
         const answered = (): void => this.#filler?.answered();
-        const filler = this.#build(makeCall(), answered, () => {});
+        const filler = requestOf(this.#newId(), makeCall(), answered, () => {});
         this.#fillerId = filler.id;
         this.#fillersSent++;
         this.#waiting.budget?.sent(filler);
@@ -185,30 +172,17 @@ export class Channel {
     this.#options.onEnd(reason);
   }
 
-  #build<T>(
-    { method, params, parse, ...call }: Call<T>,
-    resolve: (value: T) => void,
-    reject: (error: PaygateError) => void,
-  ): Request {
-    const id = ++this.#lastId;
-    const { large = false, bulk = false, light = false, described = false, headers = 0 } = call;
-    return {
-      id,
-      method,
-      text: encodeRequest(id, method, params),
-      large,
-      bulk,
-      light,
-      described,
-      headers,
-      read: (result) => {
-        const value = parse(result);
-        return () => resolve(value);
-      },
-      reject,
-      sentAt: 0,
-      overdue: false,
-    };
+  /** The first of so many. */
+  #newId(count = 1): number {
+    const id = this.#lastId + 1;
+    this.#lastId += count;
+    return id;
+  }
+
+  #add(request: Request): void {
+    if (this.#endReason !== undefined) request.reject(unavailable(this.#endReason));
+    else if (this.#waiting.add(request)) this.#wake();
+    else request.reject(unavailable('too many requests wait for this server'));
   }
 
   #wake(): void {
@@ -222,16 +196,17 @@ export class Channel {
     if (this.#endReason !== undefined) return;
     // Who paces requests by a budget has no use for more at once.
     const extra = this.#waiting.budget === undefined ? this.#mass.extra : 0;
-    const bulkPlaces = Math.max(1, this.#places - urgentPlaces);
-    const bulkFree = bulkPlaces - this.#bulkInFlight;
+    const heavy = this.bulkPlaces - this.#bulkTaken;
     const free = this.#places + extra - this.#asked();
+    for (const request of this.#waiting.dropLarger(this.bulkPlaces - this.#overdue)) {
+      request.reject(unavailable('too many requests are overdue for as many more at once'));
+    }
     const batch = this.#waiting.take(free, {
-      heavy: Math.min(bulkFree, messagesATurn),
-      light: Math.min(bulkFree + extra, messagesATurn),
-      batch: bulkPlaces,
+      ...{ heavy, light: heavy + extra, messages: messagesATurn },
+      batch: this.bulkPlaces,
     });
     for (const request of batch) this.#put(request);
-    this.#pace(bulkPlaces);
+    this.#pace(this.bulkPlaces);
     if (batch.length > 0 && this.#waiting.length > 0) this.#wake();
     if (batch.some(({ large }) => large)) this.#filler?.largeSent();
     else if (batch.length > 0) this.#filler?.smallSent();
@@ -246,14 +221,15 @@ export class Channel {
     if (waitMs > 0) this.#cancelPace = this.#options.world.after(waitMs, () => this.#wake());
   }
 
-  /** Requests in flight, a filler aside. */
+  /** Places that are taken, a filler's aside. */
   #asked(): number {
-    return this.#inFlight.size - (this.#inFlight.has(this.#fillerId) ? 1 : 0);
+    return this.#taken - (this.#inFlight.has(this.#fillerId) ? 1 : 0);
   }
 
   #put(request: Request): void {
     this.#inFlight.set(request.id, request);
-    if (request.bulk) this.#bulkInFlight++;
+    this.#taken += request.count;
+    if (request.bulk) this.#bulkTaken += request.count;
     request.sentAt = this.#options.world.monotonic();
     this.#outgoing.push(request.text);
     if (this.#cancelDeadline === undefined) this.#awaitDeadline();
@@ -286,8 +262,11 @@ export class Channel {
   #expire(request: Request): void {
     request.overdue = true;
     request.reject(unavailable('the server did not answer in time'));
-    this.#overdue++;
-    if (this.#overdue >= this.#places) this.end('the server has stopped answering');
+    this.#overdue += 1;
+    // Its places would be missing for ever.
+    if (request.count > 1) this.end('the server did not answer several requests in one message');
+    else if (this.#overdue >= this.#places) this.end('the server has stopped answering');
+    else if (this.#waiting.length > 0) this.#wake();
   }
 
   #receive(chunk: Uint8Array): void {
@@ -298,10 +277,11 @@ export class Channel {
   /** So many in a turn of the event loop; nothing more is read before all are delivered. */
   #deliver(messages: Iterator<Message, void>): void {
     const { socket } = this.#options;
-    for (let left = messagesATurn; left > 0 && this.#endReason === undefined; left -= 1) {
-      const deliver = this.#next(messages);
-      if (deliver === undefined) return void socket.resume();
-      deliver();
+    for (let left = messagesATurn; left > 0 && this.#endReason === undefined; ) {
+      const delivery = this.#next(messages);
+      if (delivery === undefined) return void socket.resume();
+      delivery.run();
+      left -= delivery.count;
     }
     if (this.#endReason !== undefined) return;
     socket.pause();
@@ -309,7 +289,7 @@ export class Channel {
   }
 
   /** Reads one message and returns its delivery. Only reading may fail: a fault in a delivery is a bug. */
-  #next(messages: Iterator<Message, void>): (() => void) | undefined {
+  #next(messages: Iterator<Message, void>): Delivery | undefined {
     try {
       const message = messages.next();
       return message.done ? undefined : this.#read(message.value);
@@ -320,42 +300,62 @@ export class Channel {
     }
   }
 
-  #read(message: Message): () => void {
-    if (message.kind === 'notification') {
-      return this.#options.onNotice(message.method, message.params);
+  #read(message: Message): Delivery {
+    switch (message.kind) {
+      case 'notification':
+        return { count: 1, run: this.#options.onNotice(message.method, message.params) };
+      case 'refusal':
+        return { count: 1, run: this.#refuse(message) };
+      case 'batch':
+        return { count: message.answers.length, run: this.#answer(message.answers) };
+      default:
+        return { count: 1, run: this.#answer([message]) };
     }
-    const request = this.#inFlight.get(message.id);
+  }
+
+  #answer(answers: readonly Answer[]): () => void {
+    // Not of all as arguments: there may be very many.
+    const first = answers.reduce((least, { id }) => Math.min(least, id), Number.POSITIVE_INFINITY);
+    const request = this.#inFlight.get(first);
     if (request === undefined) throw invalid('an answer to a request that was not made');
-    const deliver = this.#answer(request, message);
+    if (answers.some(({ kind }) => kind === 'error')) this.#waiting.budget?.refused();
+    else if (request.light) {
+      this.#mass.answered(this.#options.world.monotonic() - request.sentAt, request.count);
+    }
+    // Its caller was told long ago; but a filler's server is one that answers again.
+    const isMissed = request.overdue && request.id !== this.#fillerId;
+    // In flight until it is read: what breaks the protocol ends all that is.
+    const deliver = isMissed ? () => {} : request.read(answers);
     this.#settle(request);
-    if (this.#waiting.length > 0) this.#wake();
     return deliver;
+  }
+
+  /** The server says neither to what; only a batch is something that it may not know. */
+  #refuse({ code, text }: { code: number; text: string }): () => void {
+    const request = [...this.#inFlight.values()].find(({ count }) => count > 1);
+    if (request === undefined) throw invalid('a response without a number as its id');
+    this.#settle(request);
+    return () => request.reject(new ServerError(code, text));
+  }
+
+  #settle({ id, count, bulk, overdue, sentAt, large }: Request): void {
+    this.#inFlight.delete(id);
+    this.#taken -= count;
+    if (bulk) this.#bulkTaken -= count;
+    if (overdue) this.#overdue -= 1;
+    else this.#pulse.answered(sentAt, !large);
+    if (this.#waiting.length > 0) this.#wake();
   }
 
   #isOut(isSuch: (request: Request) => boolean): boolean {
     return [...this.#inFlight.values()].some(isSuch);
   }
 
-  #settle(request: Request): void {
-    this.#inFlight.delete(request.id);
-    if (request.bulk) this.#bulkInFlight--;
-    if (request.overdue) this.#overdue--;
-    else this.#pulse.answered(request.sentAt, !request.large);
-  }
-
-  #answer(request: Request, answer: Exclude<Message, { kind: 'notification' }>): () => void {
-    if (answer.kind === 'error') this.#waiting.budget?.refused();
-    else if (request.light) this.#mass.answered(this.#options.world.monotonic() - request.sentAt);
-    // Its caller was told long ago; but a filler's server is one that answers again.
-    if (request.overdue && request.id !== this.#fillerId) return () => {};
-    if (answer.kind === 'result') return request.read(answer.result);
-    return () => request.reject(new ServerError(answer.code, answer.text));
-  }
-
   /** Past the queue and its budget: it must not wait for what it asks about. */
   #ping(): void {
     const nobody = (): void => {};
-    this.#put(this.#build({ method: methods.ping, params: [], parse: nobody }, nobody, nobody));
+    const call = { method: methods.ping, params: [], parse: nobody };
+    this.#put(requestOf(this.#newId(), call, nobody, nobody));
     this.#filler?.smallSent();
     this.#wake();
   }

@@ -15,9 +15,16 @@ const keptBufferBytes = 64 * 1024;
 
 const newline = 0x0a;
 
-export type Message =
+export type Answer =
   | { readonly kind: 'result'; readonly id: number; readonly result: unknown }
-  | { readonly kind: 'error'; readonly id: number; readonly code: number; readonly text: string }
+  | { readonly kind: 'error'; readonly id: number; readonly code: number; readonly text: string };
+
+export type Message =
+  | Answer
+  /** The answers to several requests that were one message. */
+  | { readonly kind: 'batch'; readonly answers: readonly Answer[] }
+  /** Something was sent that the server makes nothing of; it does not say what. */
+  | { readonly kind: 'refusal'; readonly code: number; readonly text: string }
   | {
       readonly kind: 'notification';
       readonly method: string;
@@ -109,25 +116,47 @@ export class LineFramer {
 export function parseMessage(line: string): Message {
   checkDepth(line);
   const message = parseJson(line);
+  if (Array.isArray(message)) return { kind: 'batch', answers: message.map(parseAnswer) };
   if (!isRecord(message)) throw invalid('a message that is not an object');
-  const { id, method, params, error, result } = message;
+  const { id = null, method, params, error = null } = message;
   if (method !== undefined) {
-    if (typeof method !== 'string' || !Array.isArray(params) || (id ?? null) !== null) {
+    if (typeof method !== 'string' || !Array.isArray(params) || id !== null) {
       throw invalid('a message that is neither a response nor a notification');
     }
     return { kind: 'notification', method, params };
   }
+  // Without an id, as JSON-RPC has it for what was no request.
+  if (id === null && error !== null) return { kind: 'refusal', ...parseFault(error) };
+  return parseAnswer(message);
+}
+
+function parseAnswer(message: unknown): Answer {
+  if (!isRecord(message)) throw invalid('an answer that is not an object');
+  const { id, error = null, result } = message;
   if (typeof id !== 'number') throw invalid('a response without a number as its id');
   // JSON-RPC 1.0 sends both members, the other one null.
-  if (error !== undefined && error !== null) return { kind: 'error', id, ...parseFault(error) };
+  if (error !== null) return { kind: 'error', id, ...parseFault(error) };
   if (result === undefined) throw invalid('a response with neither result nor error');
   return { kind: 'result', id, result };
 }
 
 /** The text of one request, its line end included. */
 export function encodeRequest(id: number, method: string, params: readonly unknown[]): string {
-  return `${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`;
+  return `${JSON.stringify(rpc(id, method, params))}\n`;
 }
+
+/** The same of several in one message, whose ids count up from the first. */
+export function encodeBatch(
+  firstId: number,
+  method: string,
+  list: readonly (readonly unknown[])[],
+): string {
+  return `${JSON.stringify(list.map((params, index) => rpc(firstId + index, method, params)))}\n`;
+}
+
+const rpc = (id: number, method: string, params: readonly unknown[]) => {
+  return { jsonrpc: '2.0', id, method, params };
+};
 
 /** Text of a server made fit to show: no control or format characters, cut to a length. */
 export function plainText(text: string, maxLength: number): string {

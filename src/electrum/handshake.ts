@@ -3,8 +3,9 @@
 
 import { parseHeader } from '../bitcoin/header.ts';
 import type { BlockHash } from '../bitcoin/ids.ts';
-import type { Call, Channel } from './channel.ts';
+import type { Channel } from './channel.ts';
 import { invalid, ServerError } from './framing.ts';
+import type { Call } from './request.ts';
 import {
   methods,
   offeredVersions,

@@ -25,10 +25,10 @@ export class MassWindow {
     return this.#places - this.#base;
   }
 
-  /** Tells how long the answer to a light request took. */
-  answered(tookMs: number): void {
+  /** Tells how long the answer to a light request took, or to so many at once. */
+  answered(tookMs: number, count = 1): void {
     if (tookMs > slowMs) this.#shrink();
-    this.#fast = tookMs > fastMs ? 0 : this.#fast + 1;
+    this.#fast = tookMs > fastMs ? 0 : this.#fast + count;
     if (this.#fast < this.#places) return;
     this.#places = Math.max(this.#base, Math.min(2 * this.#places, most));
     this.#fast = 0;

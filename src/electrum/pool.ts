@@ -6,6 +6,7 @@
 import type { BlockHash } from '../bitcoin/ids.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
 import type { Cancel, World } from '../world.ts';
+import { Batches } from './batches.ts';
 import { Budget } from './budget.ts';
 import { openSession, type Session, type SessionHandlers, type SessionOptions } from './session.ts';
 import { isAccepted, type Refused, type ServerAddress, type Trust } from './trust.ts';
@@ -93,6 +94,7 @@ interface Member {
   readonly server: ServerAddress;
   /** What it may be asked: it remembers what we spent over a reconnect. */
   readonly budget: Budget;
+  readonly batches: Batches;
   /** Whoever has the lowest is tried next. */
   turn: number;
   connecting: boolean;
@@ -140,6 +142,7 @@ class RotatingPool implements Pool {
     this.#members = options.servers.map((server) => ({
       server,
       budget: new Budget(options.world),
+      batches: new Batches(),
       // Not always the first of the list: many installations have the same list.
       turn: options.world.random(),
       connecting: false,
@@ -314,10 +317,10 @@ class RotatingPool implements Pool {
     handlers: SessionHandlers,
   ): Promise<Session | PaygateError> {
     const { world, genesisHash, memory, session: options = {} } = this.#options;
-    const { server, budget } = member;
+    const { server, budget, batches } = member;
     try {
       const session = await openSession({
-        ...{ world, server, budget, genesisHash, generation, options, handlers },
+        ...{ world, server, budget, batches, genesisHash, generation, options, handlers },
         known: memory.trust(server.label),
         onLearn: (trust) => memory.learn(server.label, trust),
         onRefuse(shown) {

@@ -1,6 +1,6 @@
 // Requests that wait to be sent, in order within two classes: urgent ones go first, mass requests in the
 // places that are left to them, neither faster than the server's budget allows. Nothing is ever dropped:
-// what does not fit is refused when it comes.
+// what does not fit is refused when it comes, or as soon as it can never go out.
 
 import type { Budget, Priced } from './budget.ts';
 
@@ -13,6 +13,8 @@ const maxSentKept = 1_024;
 export interface BulkPlaces {
   readonly light: number;
   readonly heavy: number;
+  /** Messages that may be written at once. */
+  readonly messages: number;
   /** They go out by so many where a budget is kept. */
   readonly batch: number;
 }
@@ -51,13 +53,15 @@ export class SendQueue<T extends Priced> {
   /** Nothing goes out faster than this allows. */
   budget: Budget | undefined;
   #unsentCharacters = 0;
+  #bulkCount = 0;
 
   get length(): number {
     return this.#urgent.length + this.#bulk.length;
   }
 
-  get bulkLength(): number {
-    return this.#bulk.length;
+  /** Each of a batch counted. */
+  get bulkCount(): number {
+    return this.#bulkCount;
   }
 
   /** False, and not taken, when too much waits already. */
@@ -65,6 +69,7 @@ export class SendQueue<T extends Priced> {
     if (this.#unsentCharacters + request.text.length > maxUnsentCharacters) return false;
     this.#unsentCharacters += request.text.length;
     (request.bulk ? this.#bulk : this.#urgent).push(request);
+    if (request.bulk) this.#bulkCount += placesOf(request);
     return true;
   }
 
@@ -79,12 +84,23 @@ export class SendQueue<T extends Priced> {
     if (first === undefined) return taken;
     let left = Math.min(places - taken.length, first.light ? bulk.light : bulk.heavy);
     if (left <= 0 || this.#waitMs(first, bulk.batch) > 0) return taken;
-    // Of one kind: the places of the others are not counted here.
-    for (let next = this.#bulk.first; next && left > 0; next = this.#bulk.first, left--) {
-      if (next.light !== first.light) break;
+    const most = taken.length + bulk.messages;
+    for (let next = this.#bulk.first; next && taken.length < most; next = this.#bulk.first) {
+      left -= placesOf(next);
+      // Of one kind: the places of the others are not counted here.
+      if (left < 0 || next.light !== first.light) break;
       taken.push(this.#send(this.#bulk));
     }
     return taken;
+  }
+
+  /** Takes out the batches at the front that need more places than there will ever be. */
+  *dropLarger(places: number): Generator<T, void> {
+    for (let next = this.#bulk.first; next; next = this.#bulk.first) {
+      if (placesOf(next) <= Math.max(1, places)) return;
+      this.#shift(this.#bulk);
+      yield next;
+    }
   }
 
   /** Milliseconds until the budget allows the next one; 0 when it does now or nothing waits. */
@@ -96,17 +112,22 @@ export class SendQueue<T extends Priced> {
   /** Empties it. */
   *drain(): Generator<T, void> {
     for (;;) {
-      const request = this.#urgent.shift() ?? this.#bulk.shift();
+      const request = this.#shift(this.#urgent) ?? this.#shift(this.#bulk);
       if (request === undefined) return;
-      this.#unsentCharacters -= request.text.length;
       yield request;
     }
   }
 
   #send(line: Line<T>): T {
-    const request = line.shift() as T;
-    this.#unsentCharacters -= request.text.length;
+    const request = this.#shift(line) as T;
     this.budget?.sent(request);
+    return request;
+  }
+
+  #shift(line: Line<T>): T | undefined {
+    const request = line.shift();
+    this.#unsentCharacters -= request?.text.length ?? 0;
+    if (request?.bulk) this.#bulkCount -= placesOf(request);
     return request;
   }
 
@@ -117,3 +138,5 @@ export class SendQueue<T extends Priced> {
     return this.budget.bulkWaitMs(request, Math.min(batch, this.#bulk.length));
   }
 }
+
+const placesOf = ({ count = 1 }: Priced): number => count;

@@ -9,10 +9,13 @@ import type { BlockHash, Scripthash, Txid } from '../bitcoin/ids.ts';
 import type { HistoryItem } from '../domain/history.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
 import type { Connection, SocksProxy, World } from '../world.ts';
+import { Batches } from './batches.ts';
 import { Budget } from './budget.ts';
 import { Channel } from './channel.ts';
 import { isUnknown, ServerError } from './framing.ts';
 import { headersCall, shakeHands } from './handshake.ts';
+import { type Hear, type ManyParts, subscribeMany } from './many.ts';
+import type { Priority } from './request.ts';
 import { Subscriptions } from './subscriptions.ts';
 import { judge, type ServerAddress, type Trust } from './trust.ts';
 import {
@@ -73,17 +76,11 @@ export interface SessionOpening {
   readonly options: SessionOptions;
   /** What is known of this server's patience, from one session to the next; new without it. */
   readonly budget?: Budget;
+  /** Whether it takes several requests in one message; found out without it. */
+  readonly batches?: Batches;
   readonly handlers: SessionHandlers;
   /** Ends the opening, and the session. */
   readonly signal: AbortSignal;
-}
-
-/** How a request is queued. */
-export interface Priority {
-  /** One of very many: after all others, and no faster than a public server likes. */
-  readonly bulk?: boolean;
-  /** Of a script that surely has no history, of which a server is asked thousands at once. */
-  readonly light?: boolean;
 }
 
 /** How a transaction is asked for. */
@@ -105,11 +102,12 @@ export class Session {
   readonly software: string;
   readonly #channel: Channel;
   readonly #subscriptions: Subscriptions;
+  readonly #many: ManyParts;
   /** Whether it says all of a transaction, as far as is known. */
   #describes = true;
 
   constructor(
-    { server, generation }: SessionOpening,
+    { server, generation, batches = new Batches() }: SessionOpening,
     { version, software }: ServerVersion,
     channel: Channel,
     subscriptions: Subscriptions,
@@ -120,6 +118,10 @@ export class Session {
     this.software = software;
     this.#channel = channel;
     this.#subscriptions = subscriptions;
+    // A public one is asked no faster than it likes anyway.
+    const ownBatches = server.own ? batches : undefined;
+    const subscribe = this.subscribe.bind(this);
+    this.#many = { channel, subscribe, subscriptions, batches: ownBatches, generation };
   }
 
   get closed(): boolean {
@@ -167,6 +169,11 @@ export class Session {
     const parse = this.#subscriptions.add(scripthash);
     const params = [scripthash];
     return this.#channel.request({ method: methods.subscribe, params, parse, ...priority });
+  }
+
+  /** The same of several, each heard as it is answered; rejects when the session ends. */
+  subscribeAll(scripthashes: readonly Scripthash[], priority: Priority, hear: Hear): Promise<void> {
+    return subscribeMany(this.#many, scripthashes, priority, hear);
   }
 
   /** From the call on, no status of it is delivered. */

@@ -50,9 +50,20 @@ export class Subscriptions {
 
   /** Call before the request goes out; the result reads its answer as the newest status known. */
   add(scripthash: Scripthash): (answer: unknown) => Status {
+    return orOvertaker(this.#heardOf(scripthash), parseStatus);
+  }
+
+  /** The same for the requests of a batch; the result reads the answer to each by its place. */
+  addAll(scripthashes: readonly Scripthash[]): (answer: unknown, place: number) => Status {
+    const heard = scripthashes.map((each) => this.#heardOf(each));
+    const before = heard.map(({ count }) => count);
+    return (answer, place) => orNewer(heard[place], before[place], parseStatus(answer));
+  }
+
+  #heardOf(scripthash: Scripthash): Heard<Status> {
     const heard = this.#statuses.get(scripthash) ?? { count: 0, last: undefined };
     this.#statuses.set(scripthash, heard);
-    return orOvertaker(heard, parseStatus);
+    return heard;
   }
 
   remove(scripthash: Scripthash): void {
@@ -92,8 +103,8 @@ function hear<T>(heard: Heard<T> | undefined, value: T): boolean {
 /** Reads an answer, unless a notification has come since now: then that is the newer word. */
 function orOvertaker<T>(heard: Heard<T>, parse: (answer: unknown) => T): (answer: unknown) => T {
   const before = heard.count;
-  return (answer) => {
-    const told = parse(answer);
-    return heard.count > before ? (heard.last as T) : told;
-  };
+  return (answer) => orNewer(heard, before, parse(answer));
 }
+
+const orNewer = <T>(heard: Heard<T> | undefined, before = 0, told: T): T =>
+  heard !== undefined && heard.count > before ? (heard.last as T) : told;

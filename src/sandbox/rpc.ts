@@ -1,4 +1,4 @@
-// JSON-RPC 2.0 as Electrum servers speak it: a request a line. Pure; session.ts does the sending.
+// JSON-RPC 2.0 as Electrum servers speak it: a request a line, or several. Pure; session.ts does the sending.
 // Codes: https://www.jsonrpc.org/specification#error_object; 1 and 2 are ElectrumX's own.
 
 /** What goes wrong with a request and travels back as its error. */
@@ -31,16 +31,22 @@ export interface Request {
   readonly params: readonly unknown[];
 }
 
-/** @throws RpcError when the line is no request */
-export function parseRequest(line: string): Request {
+/** One request, or those of a batch. @throws RpcError when the line is no request */
+export function parseLine(line: string): Request | readonly Request[] {
   let message: unknown;
   try {
     message = JSON.parse(line);
   } catch {
     throw new RpcError(errorCodes.parse, 'invalid JSON');
   }
+  if (!Array.isArray(message)) return parseRequest(message);
+  if (message.length === 0) throw new RpcError(errorCodes.invalidRequest, 'batch is empty');
+  return message.map(parseRequest);
+}
+
+function parseRequest(message: unknown): Request {
   if (typeof message !== 'object' || message === null || Array.isArray(message)) {
-    throw new RpcError(errorCodes.invalidRequest, 'a request must be an object; no batches');
+    throw new RpcError(errorCodes.invalidRequest, 'a request must be an object');
   }
   const { id, method, params = [] } = message as Record<string, unknown>;
   if (typeof method !== 'string') {
@@ -54,6 +60,9 @@ export function parseRequest(line: string): Request {
 
 export const resultLine = (id: unknown, result: unknown): string =>
   JSON.stringify({ jsonrpc: '2.0', result, id });
+
+/** What answers a batch. */
+export const batchLine = (answers: readonly string[]): string => `[${answers.join(',')}]`;
 
 export const errorLine = (id: unknown, { code, message }: { code: number; message: string }) =>
   JSON.stringify({ jsonrpc: '2.0', error: { code, message }, id: id ?? null });

@@ -11,10 +11,11 @@ import { type View, viewOf } from './lens.ts';
 import { isMethod, runMethod, type ServerFacts, type Subscriptions, statusAt } from './methods.ts';
 import { Output, type Timer } from './output.ts';
 import {
+  batchLine,
   errorCodes,
   errorLine,
   notificationLine,
-  parseRequest,
+  parseLine,
   type Request,
   RpcError,
   resultLine,
@@ -30,6 +31,15 @@ export interface SessionContext {
   readonly facts: ServerFacts;
   /** Told of every request; unknown methods share one name. */
   record(method: string, params: readonly unknown[]): void;
+}
+
+/** What a line comes to. */
+interface Outcome {
+  /** Undefined where nobody waits for an answer. */
+  readonly text: string | undefined;
+  readonly id: unknown;
+  readonly faults: readonly Fault[];
+  readonly disconnects?: boolean;
 }
 
 /** ElectrumX's default (MAX_RECV): a longer line ends the connection. */
@@ -125,27 +135,48 @@ export class Session {
   }
 
   #handle(line: string): void {
-    let request: Request;
+    let asked: Request | readonly Request[];
     try {
-      request = parseRequest(line);
+      asked = parseLine(line);
     } catch (thrown) {
       this.output.line(errorLine(null, rpcError(thrown)));
       return;
     }
+    const { text, id, faults, disconnects } =
+      'method' in asked ? this.#answer(asked) : this.#answerBatch(asked);
+    if (text !== undefined) this.#deliver(text, id, faults);
+    if (disconnects) this.#close();
+  }
+
+  #answer(request: Request): Outcome {
     const { id, method, params } = request;
     this.#context.record(isMethod(method) ? method : 'invalid method', params);
     const faults = this.#context.faults.forRequest(method, params);
-    let answer: string;
-    let disconnects = false;
+    const outcome = (line: string, disconnects = false): Outcome => {
+      return { text: id === undefined ? undefined : line, id, faults, disconnects };
+    };
     try {
-      answer = resultLine(id, this.#run(request, faults));
+      return outcome(resultLine(id, this.#run(request, faults)));
     } catch (thrown) {
       const error = rpcError(thrown);
-      answer = errorLine(id, error);
-      disconnects = error.disconnects;
+      return outcome(errorLine(id, error), error.disconnects);
     }
-    if (id !== undefined) this.#deliver(answer, id, faults);
-    if (disconnects) this.#close();
+  }
+
+  /** With the faults of all its requests, and those of itself. */
+  #answerBatch(requests: readonly Request[]): Outcome {
+    this.#context.record('batch', []);
+    const own = this.#context.faults.forRequest('batch', []);
+    const refusal = faultOf(own, 'error');
+    if (refusal) return { text: errorLine(null, refusal), id: null, faults: own };
+    const outcomes = requests.map((request) => this.#answer(request));
+    const answers = outcomes.flatMap(({ text }) => text ?? []);
+    return {
+      text: answers.length === 0 ? undefined : batchLine(answers),
+      id: requests[0]?.id,
+      faults: [...own, ...outcomes.flatMap(({ faults }) => faults)],
+      disconnects: outcomes.some(({ disconnects }) => disconnects),
+    };
   }
 
   #run({ method, params }: Request, faults: readonly Fault[]): unknown {

@@ -126,6 +126,7 @@ export const addresses = sqliteTable(
     unique('addresses_place').on(table.walletId, table.branch, table.derivationIndex),
     index('addresses_origin').on(table.walletId, table.origin, table.derivationIndex),
     index('addresses_issued').on(table.issuedAt).where(sql`issued_at is not null`),
+    index('addresses_foreign').on(table.id).where(sql`origin = 'foreign'`),
   ],
 );
 

@@ -17,18 +17,21 @@ export interface Watched {
   readonly issuedAt: number | null;
 }
 
+/** A place among what was given out. */
+export type GivenOut = Pick<Watched, 'id' | 'issuedAt'>;
+
 /** Newest first. */
 export interface WatchedPages {
   /** Derived ahead, and the next that their wallets will issue. */
   near(): Watched[];
-  /** All that is not only derived ahead, below an id. */
-  watched(beforeId: number, limit: number): Watched[];
+  /** Used by another program before we could issue them, below an id. */
+  foreign(beforeId: number, limit: number): Watched[];
   /** How many there are, however they came here. */
   count(): number;
   /** What customers may hold, below an id. */
   given(beforeId: number, limit: number): Watched[];
-  /** Given out after a time, behind a row. */
-  recent(since: number, behind: Watched | undefined, limit: number): Watched[];
+  /** Given out after a time, behind a row or a time. */
+  recent(since: number, behind: GivenOut | undefined, limit: number): Watched[];
   countRecent(since: number): number;
   /** With a payment that may still change, below an id; recent ones too. */
   unsettled(beforeId: number, limit: number): Watched[];
@@ -40,7 +43,7 @@ export function createWatchedPages(orm: Orm): WatchedPages {
   const statements = prepare(orm);
   return {
     near: () => statements.near.all(),
-    watched: (beforeId, limit) => statements.watched.all({ beforeId, limit }),
+    foreign: (beforeId, limit) => statements.foreign.all({ beforeId, limit }),
     count: () => statements.count.get()?.count ?? 0,
     given: (beforeId, limit) => statements.given.all({ beforeId, limit }),
     recent: (since, behind, limit) =>
@@ -83,7 +86,7 @@ function prepare(orm: Orm) {
       .where(lt(addresses.derivationIndex, sql`${wallets.nextIndex} + ${furthestWatched}`))
       .orderBy(desc(addresses.id))
       .prepare(),
-    watched: page(sql`${addresses.origin} <> 'ahead'`),
+    foreign: page(sql`${addresses.origin} = 'foreign'`),
     given: page(sql`${addresses.origin} in ('issued', 'skipped')`),
     // No row is ever deleted: the newest id is their number.
     count: orm

@@ -4,6 +4,7 @@
 // by its history, and asked about again in a while.
 
 import type { Scripthash } from '../bitcoin/ids.ts';
+import type { Priority } from '../electrum/request.ts';
 import type { Session } from '../electrum/session.ts';
 import type { Status } from '../electrum/wire.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
@@ -44,6 +45,8 @@ export interface Subscriber {
 const pageSize = 100;
 /** Of what is read, so much may wait to be sent: the window is always full. */
 const mostWaiting = 5 * pageSize;
+/** Of those without a history. */
+const mass: Priority = { bulk: true, light: true };
 /** A server that refuses more than this, and more than it tells of, is of no use. */
 const mostRefused = 100;
 
@@ -77,7 +80,9 @@ class SessionSubscriber implements Subscriber {
     await this.#pages((last) => addresses.recent(since, last, pageSize));
     await this.#pages((last) => addresses.unsettled(last?.id ?? newest, pageSize));
     await this.#pages((last) => (last === undefined ? addresses.near() : []));
-    await this.#pages((last) => addresses.watched(last?.id ?? newest, pageSize));
+    const older = { id: newest, issuedAt: since };
+    await this.#pages((last) => addresses.recent(0, last ?? older, pageSize));
+    await this.#pages((last) => addresses.foreign(last?.id ?? newest, pageSize));
   }
 
   async add(scripthashes: readonly Scripthash[]): Promise<void> {
@@ -86,12 +91,11 @@ class SessionSubscriber implements Subscriber {
       this.#added.delete(each);
       this.#added.add(each);
     }
-    const bulk = fresh.length > pageSize;
-    const compared = fresh.map((each) => this.#compare(each, null, bulk));
+    const compared = this.#compare(fresh, null, fresh.length > pageSize ? mass : {});
     for (let over = this.#subscribed.size - this.#parts.most; over > 0; over -= 1) {
       this.#dropColdest();
     }
-    await Promise.all(compared);
+    await compared;
   }
 
   async #pages(read: (last: Watched | undefined) => Watched[]): Promise<void> {
@@ -118,28 +122,34 @@ class SessionSubscriber implements Subscriber {
 
   #take(page: readonly Watched[]): Promise<unknown> {
     this.#taken.push(...page.map(({ scripthash }) => scripthash));
-    const compared = page.map((each) => this.#compare(each.scripthash, each.statusHash, true));
-    return Promise.all(compared);
+    const light = page.filter(({ statusHash }) => statusHash === null);
+    const heavy = page.filter(({ statusHash }) => statusHash !== null);
+    return Promise.all([
+      this.#compare(
+        light.map(({ scripthash }) => scripthash),
+        null,
+        mass,
+      ),
+      ...heavy.map((each) => this.#compare([each.scripthash], each.statusHash, { bulk: true })),
+    ]);
   }
 
   #isKnown(scripthash: Scripthash): boolean {
     return this.#subscribed.has(scripthash) || this.#refused.has(scripthash);
   }
 
-  async #compare(scripthash: Scripthash, ours: string | null, bulk: boolean): Promise<void> {
-    this.#subscribed.add(scripthash);
-    try {
-      const status = await this.#session.subscribe(scripthash, {
-        bulk,
-        light: bulk && ours === null,
-      });
+  /** @param ours what we worked up last, the same of all */
+  async #compare(
+    scripthashes: readonly Scripthash[],
+    ours: Status,
+    priority: Priority,
+  ): Promise<void> {
+    for (const each of scripthashes) this.#subscribed.add(each);
+    await this.#session.subscribeAll(scripthashes, priority, (scripthash, told) => {
+      if (told instanceof PaygateError) return this.#refuse(scripthash, reasonOf(told));
       this.#refused.delete(scripthash);
-      if (status !== ours) this.#parts.differs(scripthash, status);
-    } catch (error) {
-      // One that does not answer has refused as well, unless the session has ended over it.
-      if (this.#session.closed || !(error instanceof PaygateError)) throw error;
-      this.#refuse(scripthash, reasonOf(error));
-    }
+      if (told !== ours) this.#parts.differs(scripthash, told);
+    });
   }
 
   #refuse(scripthash: Scripthash, reason: string): void {
@@ -161,9 +171,9 @@ class SessionSubscriber implements Subscriber {
 
   async #tryAgain(scripthash: Scripthash): Promise<void> {
     if (this.#session.closed || this.has(scripthash)) return;
-    const ours = this.#parts.store.addresses.byScripthash(scripthash)?.statusHash ?? null;
+    const statusHash = this.#parts.store.addresses.byScripthash(scripthash)?.statusHash ?? null;
     try {
-      await this.#compare(scripthash, ours, true);
+      await this.#compare([scripthash], statusHash, { bulk: true });
     } catch (error) {
       this.#session.close(`subscribing failed: ${reasonOf(error)}`);
     }

@@ -43,7 +43,7 @@ const script = (address: string) => addressToScript(address, networks.regtest);
 
 const payments = (house: House, address: string): Promise<PaymentRow[]> =>
   house.withStore(async ({ addresses, ledger }) => {
-    const pages = addresses.watched(Number.MAX_SAFE_INTEGER, 10_000);
+    const pages = addresses.given(Number.MAX_SAFE_INTEGER, 10_000);
     const rows = pages.map(({ scripthash }) => addresses.byScripthash(scripthash));
     const row = rows.find((each) => each?.address === address);
     return row === undefined ? [] : ledger.paymentsOf(row.id);

@@ -4,6 +4,7 @@ import { copyFileSync, existsSync, renameSync, rmSync } from 'node:fs';
 import { afterEach, expect, test } from 'vitest';
 import type { Txid } from '../../src/bitcoin/ids.ts';
 import { firstAddresses } from '../../src/bitcoin/keychain.ts';
+import type { Fault } from '../../src/sandbox/faults.ts';
 import { closeHouses, merchantKey, openHouse, spendAgain, untilReady } from '../support/house.ts';
 
 afterEach(closeHouses);
@@ -22,6 +23,34 @@ test('a payment made and confirmed while paygate is down is told once, as it is 
   await untilReady(house);
   expect(house.statuses(early)).toEqual(['0', '2']);
   expect(house.statuses(late)).toEqual(['2']);
+});
+
+/** What a server may make of several requests in one message. */
+const takes: [string, Fault[], number][] = [
+  ['answers', [], 2],
+  ['refuses', [{ kind: 'error', code: -32600, message: 'no batches' }], 1],
+  ['never answers', [{ kind: 'hang' }], 1],
+  ['ends the connection over', [{ kind: 'closeMidLine' }], 1],
+];
+
+test.each(takes)('a server that %s a batch tells all that is asked', async (_, faults, batches) => {
+  const house = await openHouse();
+  await untilReady(house);
+  const paid = await house.newAddress();
+  await house.newAddress();
+  await house.stop();
+  house.pay(paid, 1_000);
+  house.server.clearLog();
+  for (const fault of faults) {
+    house.server.inject({ ...fault, when: (method) => method === 'batch' });
+  }
+  await house.start();
+  await house.world.until(() => house.server.count('batch') > 0);
+  // Until it should have answered, and the next connection.
+  for (let second = 0; second < 15; second += 1) await house.world.advance(1_000);
+  await untilReady(house);
+  expect(house.statuses(paid)).toEqual(['0']);
+  expect(house.server.count('batch')).toBe(batches);
 });
 
 test('a payment that is spent again while paygate is down is told like any other', async () => {

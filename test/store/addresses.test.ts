@@ -8,21 +8,15 @@ import type { Raise } from '../../src/domain/allocation.ts';
 import type { StatusHash } from '../../src/domain/history.ts';
 
 import { addresses } from '../../src/store/schema.ts';
+import type { WriterOptions } from '../../src/store/writer.ts';
 import { cleanUp, commitsIn, countIssued } from '../support/files.ts';
-import {
-  accountKey,
-  markOf,
-  now,
-  openTestStore,
-  type TestStore,
-  type TestStoreOptions,
-} from '../support/store.ts';
+import { accountKey, markOf, now, openTestStore, type TestStore } from '../support/store.ts';
 import { bip44, bip49, bip84, bip86 } from '../unit/bitcoin/vectors/accounts.ts';
 
 afterEach(cleanUp);
 
 /** A store with one wallet that may issue. */
-async function shop(beforeCommit?: TestStoreOptions['beforeCommit']): Promise<TestStore> {
+async function shop(beforeCommit?: WriterOptions['beforeCommit']): Promise<TestStore> {
   const store = await openTestStore(beforeCommit ? { beforeCommit } : {});
   await store.addWallet();
   await store.addStore();
@@ -244,9 +238,9 @@ describe('addresses derived ahead', () => {
     await ahead(store, 8);
     await indexes(store, 5);
     await change(store, 1, used);
-    const first = store.addresses.watched(Number.MAX_SAFE_INTEGER, 3);
-    const second = store.addresses.watched(first.at(-1)?.id ?? 0, 3);
-    expect(store.addresses.watched(second.at(-1)?.id ?? 0, 3)).toEqual([]);
+    const first = store.addresses.recent(0, undefined, 3);
+    const second = store.addresses.recent(0, first.at(-1), 3);
+    expect(store.addresses.recent(0, second.at(-1), 3)).toEqual([]);
     const all = [...first, ...second];
     expect(all.map(({ id }) => id)).toEqual([5, 4, 3, 2, 1]);
     expect(all.map(({ statusHash }) => statusHash)).toEqual([
@@ -283,7 +277,7 @@ describe('indexes that a copy skips', () => {
     for (const index of range(2, 5)) {
       expect(rowOf(store, index)).toMatchObject({ origin: 'skipped', storeId: 1, issuedAt: now });
     }
-    expect(store.addresses.watched(Number.MAX_SAFE_INTEGER, 99)).toHaveLength(5);
+    expect(store.addresses.given(Number.MAX_SAFE_INTEGER, 99)).toHaveLength(5);
     expect(countIssued(store.database)).toBe(2);
     expect(await indexes(store, 2)).toEqual([5, 6]);
   });

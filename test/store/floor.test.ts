@@ -5,16 +5,10 @@ import type { Scripthash } from '../../src/bitcoin/ids.ts';
 import { deriveAddress } from '../../src/bitcoin/keychain.ts';
 import type { Raise } from '../../src/domain/allocation.ts';
 import { openHighwater } from '../../src/store/highwater.ts';
+import type { WriterOptions } from '../../src/store/writer.ts';
 import { cleanUp } from '../support/files.ts';
 import { run, stoppedAfter } from '../support/running.ts';
-import {
-  accountKey,
-  markOf,
-  now,
-  openTestStore,
-  type TestStore,
-  type TestStoreOptions,
-} from '../support/store.ts';
+import { accountKey, markOf, now, openTestStore, type TestStore } from '../support/store.ts';
 
 afterEach(cleanUp);
 
@@ -22,7 +16,7 @@ const floor = 8;
 const second = markOf(2);
 
 /** Two wallets, of which the mark says that the second one had issued up to its floor. */
-async function shop(beforeCommit: TestStoreOptions['beforeCommit'] = () => undefined) {
+async function shop(beforeCommit: WriterOptions['beforeCommit'] = () => undefined) {
   const floorOf = (wallet: string) => (wallet === second ? floor : 0);
   const store = await openTestStore({ beforeCommit, floorOf });
   for (const number of [1, 2]) {

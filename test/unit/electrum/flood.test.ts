@@ -64,6 +64,11 @@ describe('a session ends on', () => {
       (peer) => peer.answer(peer.requests.at(-1), Array(100_000).fill(1)),
       /too many parts/,
     ],
+    [
+      'more answers in one than there are requests',
+      (peer) => peer.send(Array(160_000).fill({ id: 1, result: 'x'.repeat(35) })),
+      /not made/,
+    ],
   ])('%s, although a long answer is awaited', async (_, misbehave, reason) => {
     const { session, peer, told, world } = await open({});
     void session.history(first).catch(() => {});

@@ -106,6 +106,22 @@ describe('messages', () => {
     ],
     ['{"method":"m","params":[1]}', { kind: 'notification', method: 'm', params: [1] }],
     ['{"id":null,"method":"m","params":[]}', { kind: 'notification', method: 'm', params: [] }],
+    [
+      '{"id":null,"error":{"code":-32700,"message":"parse error"}}',
+      { kind: 'refusal', code: -32700, text: 'parse error' },
+    ],
+    ['{"error":"what?"}', { kind: 'refusal', code: 0, text: 'what?' }],
+    ['[]', { kind: 'batch', answers: [] }],
+    [
+      '[{"id":2,"result":null},{"id":1,"error":{"code":3,"message":"too long"}}]',
+      {
+        kind: 'batch',
+        answers: [
+          { kind: 'result', id: 2, result: null },
+          { kind: 'error', id: 1, code: 3, text: 'too long' },
+        ],
+      },
+    ],
   ])('%s', (line, message) => {
     expect(parseMessage(line)).toEqual(message);
   });
@@ -114,13 +130,15 @@ describe('messages', () => {
     [''],
     ['null'],
     ['1'],
-    ['[]'],
-    ['[{"id":1,"result":1}]'],
+    ['[null]'],
+    ['[{"id":1,"result":1},{"id":2}]'],
+    ['[{"id":null,"error":{"code":1,"message":"parse error"}}]'],
+    ['[{"method":"m","params":[1]}]'],
+    ['[[{"id":1,"result":1}]]'],
     ['{}'],
     ['{"id":1}'],
     ['{"id":"1","result":1}'],
     ['{"id":null,"result":1}'],
-    ['{"id":null,"error":{"code":1,"message":"parse error"}}'],
     ['{"id":1,"method":"server.ping","params":[]}'],
     ['{"method":"m"}'],
     ['{"method":"m","params":{"a":1}}'],

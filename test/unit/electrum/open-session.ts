@@ -3,6 +3,7 @@
 
 import { afterEach } from 'vitest';
 import type { BlockHash, Scripthash } from '../../../src/bitcoin/ids.ts';
+import type { Batches } from '../../../src/electrum/batches.ts';
 import type { Budget } from '../../../src/electrum/budget.ts';
 import {
   openSession,
@@ -51,6 +52,8 @@ export interface Setting {
   readonly server?: ScriptedServer;
   readonly learnt?: Trust[];
   readonly budget?: Budget;
+  readonly batches?: Batches;
+  readonly generation?: number;
   readonly genesisHash?: BlockHash;
 }
 
@@ -71,11 +74,12 @@ export async function open(script: Script, setting: Setting = {}): Promise<Conne
     world,
     server: server.address,
     genesisHash: setting.genesisHash ?? genesisHash,
-    generation: 1,
+    generation: setting.generation ?? 1,
     known: setting.known,
     onLearn: async (trust) => void setting.learnt?.push(trust),
     options: setting.options ?? {},
     ...(setting.budget ? { budget: setting.budget } : {}),
+    ...(setting.batches ? { batches: setting.batches } : {}),
     handlers: {
       onHeader: (_, tip) => told.push(['header', tip.height]),
       onStatus: (_, scripthash, status) => told.push(['status', scripthash, status]),

@@ -231,7 +231,7 @@ describe('the bill of an ElectrumX', () => {
     let highest = 0;
     let sent = 0;
     while (queue.length > 0) {
-      const batch = queue.take(9, { heavy: 7, light: 7, batch: 7 }).length;
+      const batch = queue.take(9, { heavy: 7, light: 7, messages: 7, batch: 7 }).length;
       sent += batch;
       const filler = batch > 0 ? 8 / 50 + (90 + 1_450) / 5_000 : 0;
       bill += batch * (0.3 + (150 + 110) / 5_000) + filler;

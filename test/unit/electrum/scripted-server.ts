@@ -19,6 +19,8 @@ export interface Peer {
   readonly socket: Socket;
   /** Every request, as it came. */
   readonly requests: Request[];
+  /** Every message of several requests, as it came. */
+  readonly batches: (readonly Request[])[];
   /** How many writes of the client have arrived; each flush is one. */
   writes: number;
   /** Bytes or text, as they are. */
@@ -60,12 +62,14 @@ export async function startServer(
     readonly choice?: string;
     /** As if the client's operator ran it; otherwise it passes for a public one. */
     readonly own?: boolean;
+    /** Several requests in one message; nothing is answered without it. */
+    readonly onBatch?: (peer: Peer, requests: readonly Request[]) => void;
   } = {},
 ): Promise<ScriptedServer> {
-  const { host = '127.0.0.1' } = options;
+  const { host = '127.0.0.1', onBatch = () => {} } = options;
   const peers: Peer[] = [];
   const accept = (socket: Socket): void => {
-    peers.push(createPeer(socket, { ...greeting, ...script }));
+    peers.push(createPeer(socket, { ...greeting, ...script }, onBatch));
   };
   const server = options.tls ? createTlsServer(options.tls, accept) : createServer(accept);
   const sockets = new Set<Socket>();
@@ -96,10 +100,15 @@ export function portOf(server: Server): number {
   return address.port;
 }
 
-function createPeer(socket: Socket, script: Script): Peer {
+function createPeer(
+  socket: Socket,
+  script: Script,
+  onBatch: (peer: Peer, requests: readonly Request[]) => void,
+): Peer {
   const peer: Peer = {
     socket,
     requests: [],
+    batches: [],
     writes: 0,
     sendRaw: (data) => socket.write(data),
     send: (message) => socket.write(`${JSON.stringify(message)}\n`),
@@ -117,9 +126,14 @@ function createPeer(socket: Socket, script: Script): Peer {
     const lines = text.split('\n');
     text = lines.pop() ?? '';
     for (const line of lines) {
-      const request = JSON.parse(line) as Request;
-      peer.requests.push(request);
-      script[request.method]?.(peer, request);
+      const request = JSON.parse(line) as Request | Request[];
+      if (Array.isArray(request)) {
+        peer.batches.push(request);
+        onBatch(peer, request);
+      } else {
+        peer.requests.push(request);
+        script[request.method]?.(peer, request);
+      }
     }
   });
   return peer;

@@ -257,3 +257,49 @@ describe('subscriptions', () => {
     for (const _ of many) expect((await connection.message()).method).toBe(scripthashMethod);
   });
 });
+
+describe('several requests in one message', () => {
+  const batch = [
+    { id: 7, method: 'server.ping' },
+    { id: 5, method: 'no.method' },
+    { method: 'server.ping' },
+    { id: 6, method: scripthashMethod, params: [scripthash] },
+  ];
+
+  it('are answered in one, each for itself; what has no id is not', async () => {
+    const { client, server } = await start();
+    const connection = await client();
+    connection.write(`${JSON.stringify(batch)}\n`);
+    expect(await connection.message()).toEqual([
+      { jsonrpc: '2.0', result: null, id: 7 },
+      { jsonrpc: '2.0', error: { code: -32601, message: expect.any(String) }, id: 5 },
+      { jsonrpc: '2.0', result: null, id: 6 },
+    ]);
+    expect(server.requests.slice(-5).map(({ method }) => method)).toEqual([
+      ...['batch', 'server.ping', 'invalid method', 'server.ping', scripthashMethod],
+    ]);
+  });
+
+  it('are refused as a whole where there are none, or one is no request', async () => {
+    const { client } = await start();
+    const connection = await client();
+    for (const text of ['[]', '[1]', '[{"id":1}]']) {
+      connection.write(`${text}\n`);
+      const message = await connection.message();
+      expect(message).toMatchObject({ id: null, error: { code: -32600 } });
+    }
+  });
+
+  it('have the faults of all of them, and those of a batch', async () => {
+    const { client, server } = await start();
+    const connection = await client();
+    const isBatch = (method: string): boolean => method === 'batch';
+    server.inject({ kind: 'error', code: 3, message: 'no', when: isBatch, times: 1 });
+    connection.write(`${JSON.stringify(batch)}\n`);
+    const error = { code: 3, message: 'no' };
+    expect(await connection.message()).toEqual({ jsonrpc: '2.0', id: null, error });
+    server.inject({ kind: 'hang', when: (method) => method === scripthashMethod, times: 1 });
+    connection.write(`${JSON.stringify(batch)}\n`);
+    expect(await connection.result('server.ping')).toBeNull();
+  });
+});

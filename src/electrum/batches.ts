@@ -1,0 +1,46 @@
+// Whether a server takes several requests in one message, as the protocol allows and not each of them does. One is
+// tried; where it is refused, or the session's last, that server is asked one by one from then on.
+// https://www.jsonrpc.org/specification#batch
+
+/** Fulcrum takes 345 unless told otherwise; with more than this, nothing was faster. */
+const mostInBatch = 50;
+/** Sessions that may end while some are in flight at a server that has taken one: not each end is over them. */
+const mostLosses = 2;
+
+/** Keep one for a server, not for a connection. */
+export class Batches {
+  #state: 'untried' | 'tried' | 'taken' | 'refused' = 'untried';
+  #losses = 0;
+  #lastLost: number | undefined;
+
+  /** Whether a batch may be sent now; call it only to send one. */
+  begin(): boolean {
+    if (this.#state === 'untried') {
+      this.#state = 'tried';
+      return true;
+    }
+    return this.#state === 'taken';
+  }
+
+  answered(): void {
+    if (this.#state === 'tried') this.#state = 'taken';
+  }
+
+  refused(): void {
+    this.#state = 'refused';
+  }
+
+  /** The session ended before a batch was answered. @param generation of that session, which may have lost many at once */
+  lost(generation: number): void {
+    if (generation === this.#lastLost) return;
+    this.#lastLost = generation;
+    this.#losses += 1;
+    if (this.#state === 'tried' || this.#losses > mostLosses) this.#state = 'refused';
+  }
+}
+
+/** Cuts a list into parts of a message each. */
+export function* parts<T>(list: readonly T[], places: number): Generator<readonly T[], void> {
+  const size = Math.min(places, mostInBatch);
+  for (let at = 0; at < list.length; at += size) yield list.slice(at, at + size);
+}

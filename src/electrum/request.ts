@@ -1,0 +1,118 @@
+// What is asked, one thing or several in one message, and how its answer is read.
+
+import type { PaygateError } from '../errors.ts';
+import type { Priced } from './budget.ts';
+import { type Answer, encodeBatch, encodeRequest, invalid, ServerError } from './framing.ts';
+import type { Method } from './wire.ts';
+
+/** How a request is queued. */
+export interface Priority {
+  /** One of very many: after all others, and no faster than a public server likes. */
+  readonly bulk?: boolean;
+  /** Of a script that surely has no history, of which a server is asked thousands at once. */
+  readonly light?: boolean;
+}
+
+export interface Call<T> extends Priority {
+  readonly method: Method;
+  readonly params: readonly unknown[];
+  /** Reads the answer; what it throws as `invalid` ends the channel. */
+  readonly parse: (result: unknown) => T;
+  /** The answer is surely too long to be held back (see filler.ts). */
+  readonly large?: boolean;
+  /** The answer is a transaction taken apart. */
+  readonly described?: boolean;
+  /** How many headers are asked for. */
+  readonly headers?: number;
+}
+
+/** Light mass requests of one method; each has its own answer, or error. */
+export interface BatchCall<T> {
+  readonly method: Method;
+  readonly params: readonly (readonly unknown[])[];
+  /** Reads the answer to the one at a place; as of a call. */
+  readonly parse: (result: unknown, place: number) => T;
+}
+
+export interface Request extends Priced {
+  /** Of the first call; the others follow it. */
+  readonly id: number;
+  /** How many calls it is made of. */
+  readonly count: number;
+  readonly large: boolean;
+  readonly described: boolean;
+  /** Reads the answers, one for each call, in any order, and returns their delivery. @throws PaygateError invalid */
+  readonly read: (answers: readonly Answer[]) => () => void;
+  readonly reject: (error: PaygateError) => void;
+  /** Monotonic; of what has been sent. */
+  sentAt: number;
+  overdue: boolean;
+}
+
+type Reject = (error: PaygateError) => void;
+
+export function requestOf<T>(
+  id: number,
+  { method, params, parse, ...call }: Call<T>,
+  resolve: (value: T) => void,
+  reject: Reject,
+): Request {
+  const { large = false, bulk = false, light = false, described = false, headers = 0 } = call;
+  return {
+    ...{ id, method, large, bulk, light, described, headers, reject },
+    count: 1,
+    text: encodeRequest(id, method, params),
+    read([answer, ...others]) {
+      if (answer === undefined || others.length > 0) throw notAsked();
+      const told = readAnswer(answer, parse);
+      return () => (told instanceof ServerError ? reject(told) : resolve(told));
+    },
+    sentAt: 0,
+    overdue: false,
+  };
+}
+
+export function batchOf<T>(
+  id: number,
+  { method, params, parse }: BatchCall<T>,
+  resolve: (values: (T | ServerError)[]) => void,
+  reject: Reject,
+): Request {
+  const count = params.length;
+  return {
+    ...{ id, method, count, reject },
+    bulk: true,
+    light: true,
+    // All answers come together.
+    large: count >= smallAnswers,
+    described: false,
+    text: encodeBatch(id, method, params),
+    read(answers) {
+      const [first] = answers;
+      if (answers.length === 1 && first?.kind === 'error') {
+        return () => reject(new ServerError(first.code, first.text));
+      }
+      if (answers.length !== count) throw notAsked();
+      const values: (T | ServerError)[] = new Array(count);
+      const places = new Set<number>();
+      for (const answer of answers) {
+        const place = answer.id - id;
+        if (!(place in answers)) throw notAsked();
+        places.add(place);
+        values[place] = readAnswer(answer, (result) => parse(result, place));
+      }
+      if (places.size < count) throw notAsked();
+      return () => resolve(values);
+    },
+    sentAt: 0,
+    overdue: false,
+  };
+}
+
+const notAsked = (): PaygateError => invalid('answers to something else');
+
+/** As many of the shortest, `{"jsonrpc":"2.0","id":1,"result":null}`, are longer than what is held back. */
+const smallAnswers = 28;
+
+const readAnswer = <T>(answer: Answer, parse: (result: unknown) => T): T | ServerError =>
+  answer.kind === 'result' ? parse(answer.result) : new ServerError(answer.code, answer.text);
