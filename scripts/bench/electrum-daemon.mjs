@@ -9,9 +9,10 @@ import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Client } from 'undici';
+import { freePort } from '../ports.mjs';
 import { requireTools } from '../regtest/install.mjs';
 import { launch, stop, untilReady } from '../regtest/process.mjs';
-import { freePorts, LOOPBACK } from '../regtest/servers.mjs';
+import { LOOPBACK } from '../regtest/servers.mjs';
 import { atEnd } from './ending.mjs';
 import { accountKey } from './keys.mjs';
 
@@ -40,7 +41,7 @@ const CONFIG_VERSION = 3;
 export async function startElectrumDaemon({ folder, electrumPort }) {
   await requireTools({ electrum: () => promisify(execFile)(COMMAND, ['--help']) });
   const dir = await mkdtemp(join(folder, 'electrum-'));
-  const [rpcPort] = /** @type {[number]} */ (await freePorts(1));
+  const rpcPort = await freePort();
   const rpcPassword = randomBytes(24).toString('hex');
   await writeConfig(dir, {
     ...{ server: `${LOOPBACK}:${electrumPort}:t`, oneserver: true, auto_connect: false },

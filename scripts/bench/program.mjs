@@ -7,7 +7,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freePorts } from '../regtest/servers.mjs';
+import { freePort } from '../ports.mjs';
 import { atEnd } from './ending.mjs';
 
 const POLL_MS = 2;
@@ -34,7 +34,7 @@ const LOOPBACK = '127.0.0.1';
  * @returns {Promise<Program>}
  */
 export async function startProgram(command, argsFor) {
-  const [port = 0] = await freePorts(1);
+  const port = await freePort();
   const startedAt = performance.now();
   const child = spawn(command, argsFor(port), { stdio: ['ignore', 'ignore', 'inherit'] });
   const exited = once(child, 'exit');

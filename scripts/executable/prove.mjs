@@ -5,8 +5,8 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { promisify } from 'node:util';
+import { freePort } from '../ports.mjs';
 
 const [database = '', program = '', ...before] = process.argv.slice(2);
 // BIP84's own vector, whose first address every wallet shows.
@@ -18,18 +18,6 @@ const firstAddress = 'bc1qcr8te4kr609gcawutmrza0j4xv80jy8z306fyu';
 async function paygate(...words) {
   const { stdout } = await promisify(execFile)(program, [...before, ...words]);
   return stdout;
-}
-
-// Of its own, so that nobody else takes the port before the program does.
-const host = '127.0.0.7';
-
-async function freePort() {
-  const server = createServer().listen(0, host);
-  await once(server, 'listening');
-  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address());
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 /**
@@ -54,8 +42,7 @@ const wallet = ['--xpub', account, '--start-index', '0'];
 const added = await paygate('store', 'add', '--db', database, ...store, ...wallet, '--json');
 const { api_key: apiKey } = JSON.parse(added);
 
-const port = await freePort();
-const listen = `${host}:${port}`;
+const listen = `127.0.0.1:${await freePort()}`;
 // Nobody listens there: an address needs no server, and this must not reach out.
 const server = ['--electrum', 'tcp://127.0.0.1:1', '--log-level', 'error'];
 const startedAt = performance.now();

@@ -10,9 +10,10 @@ import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { freePort } from '../ports.mjs';
 import { cacheDir, installOnce, removeTree, requireTools } from './install.mjs';
 import { run } from './process.mjs';
-import { freePorts, LOOPBACK } from './servers.mjs';
+import { LOOPBACK } from './servers.mjs';
 
 const VERSION = '0.12.0';
 const BLOCKPART = fileURLToPath(new URL('blockpart.mjs', import.meta.url));
@@ -97,9 +98,11 @@ async function systemHasLibclang() {
  * @returns {Promise<import('./servers.mjs').ElectrumRecord>}
  */
 export async function newElectrs({ name, command, dir, node }) {
-  const [tcpPort, monitoringPort, nodePort] = /** @type {[number, number, number]} */ (
-    await freePorts(3)
-  );
+  const [tcpPort, monitoringPort, nodePort] = [
+    await freePort(),
+    await freePort(),
+    await freePort(),
+  ];
   const confFile = join(dir, 'electrs.toml');
   const settings = {
     auth: `${node.rpcUser}:${node.rpcPassword}`,

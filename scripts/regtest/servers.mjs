@@ -2,10 +2,10 @@
 // ElectrumX: https://electrumx-spesmilo.readthedocs.io/en/latest/environment.html
 
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
-import { connect, createServer } from 'node:net';
+import { connect } from 'node:net';
 import { join } from 'node:path';
+import { freePort } from '../ports.mjs';
 import { run } from './process.mjs';
 
 export const LOOPBACK = '127.0.0.1';
@@ -44,7 +44,8 @@ const ELECTRUM_TIMEOUT_MS = 5_000;
  * @returns {Promise<NodeRecord>}
  */
 export async function newNode({ root, dirName, logFile, p2p }) {
-  const [rpcPort, p2pPort = null] = await freePorts(p2p ? 2 : 1);
+  const rpcPort = await freePort();
+  const p2pPort = p2p ? await freePort() : null;
   const rpcPassword = randomBytes(24).toString('hex');
   const dataDir = join(root, dirName);
   const settings = [
@@ -92,9 +93,7 @@ export async function newNode({ root, dirName, logFile, p2p }) {
  * @returns {Promise<ElectrumRecord>}
  */
 export async function newElectrumX({ name, venv, dir, node }) {
-  const [tcpPort, sslPort, adminPort] = /** @type {[number, number, number]} */ (
-    await freePorts(3)
-  );
+  const [tcpPort, sslPort, adminPort] = [await freePort(), await freePort(), await freePort()];
   const certFile = join(dir, 'cert.pem');
   const keyFile = join(dir, 'key.pem');
   await mkdir(dir, { mode: 0o700 });
@@ -189,20 +188,4 @@ async function selfSign(certFile, keyFile) {
     ...['-addext', `subjectAltName=DNS:localhost,IP:${LOOPBACK}`],
     ...['-out', certFile, '-keyout', keyFile],
   ]);
-}
-
-/**
- * Asks the kernel for free ports on loopback, all different.
- * @param {number} count
- * @returns {Promise<number[]>}
- */
-export async function freePorts(count) {
-  const servers = Array.from({ length: count }, () => createServer().listen(0, LOOPBACK));
-  await Promise.all(servers.map((server) => once(server, 'listening')));
-  const ports = servers.map((server) => {
-    const address = /** @type {import('node:net').AddressInfo} */ (server.address());
-    return address.port;
-  });
-  await Promise.all(servers.map((server) => once(server.close(), 'close')));
-  return ports;
 }

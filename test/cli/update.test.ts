@@ -11,10 +11,10 @@ import {
   readFileSync,
   writeFileSync,
 } from 'node:fs';
-import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, expect, it } from 'vitest';
+import { freePort } from '../../scripts/ports.mjs';
 import { modules } from '../support/bundle.ts';
 import { runCli } from '../support/cli.ts';
 import { cleanUp, look, pragma, tempFolder, whenOver } from '../support/files.ts';
@@ -50,14 +50,6 @@ const serves = (version: string, port: number) => `
   const listen = () => server.listen(${port}, '127.0.0.1');
   server.on('error', () => setTimeout(listen, 50));
   listen();`;
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 async function machine({ systemd = true } = {}): Promise<Machine> {
   const folder = tempFolder();

@@ -14,9 +14,9 @@ import {
   readFileSync,
   writeFileSync,
 } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { freePort } from '../../scripts/ports.mjs';
 import { SimulatedChain } from '../../src/sandbox/chain.ts';
 import { SimulatedServer } from '../../src/sandbox/server.ts';
 import { version } from '../../src/version.ts';
@@ -42,14 +42,6 @@ case "$1" in
   serve) printf '\\0\\0\\0\\143' | dd of=${data}/paygate.db bs=1 seek=60 conv=notrunc; exit 1 ;;
 esac
 `;
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 /** The Electrum server of a chain. */
 async function startChain(): Promise<string> {

@@ -4,8 +4,9 @@
 
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
-import { createServer, type Server } from 'node:net';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { freePort } from '../../scripts/ports.mjs';
 import { makeAuthority } from './authority.ts';
 import { tempFolder, whenOver } from './files.ts';
 import { askByTls } from './tls.ts';
@@ -34,19 +35,6 @@ export interface Pebble {
   /** PEM: vouches for what it issues. */
   root(): Promise<string>;
   stop(): Promise<void>;
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  const port = await portOf(server);
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
-
-async function portOf(server: Server): Promise<number> {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const bound = server.address();
-  return typeof bound === 'object' && bound !== null ? bound.port : 0;
 }
 
 export async function startPebble(path: string, options: PebbleOptions): Promise<Pebble> {
@@ -126,7 +114,8 @@ async function startDns(): Promise<number> {
       }
     });
   });
-  const port = await portOf(server);
+  const port = await freePort();
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
   whenOver(() => new Promise<void>((resolve) => server.close(() => resolve())));
   return port;
 }

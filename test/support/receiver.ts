@@ -1,4 +1,4 @@
-// A merchant's server on a real socket at port 0: it keeps every request as it came in, and answers
+// A merchant's server on a real socket: it keeps every request as it came in, and answers
 // by a script, well or badly. Nothing here sleeps.
 
 import {
@@ -7,7 +7,7 @@ import {
   type ServerResponse,
 } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import { freePort } from '../../scripts/ports.mjs';
 
 export interface ReceivedRequest {
   readonly method: string;
@@ -30,7 +30,7 @@ export type Answer =
 export interface ReceiverOptions {
   /** An address of this machine; 127.0.0.1 without it. */
   readonly host?: string;
-  /** Any free one without it. */
+  /** One that stays free when it is closed, without it. */
   readonly port?: number;
   /** Speaks TLS: with a certificate that it signed itself, or with this one. */
   readonly tls?: boolean | { readonly key: string; readonly cert: string };
@@ -74,13 +74,12 @@ export async function startReceiver(options: ReceiverOptions = {}): Promise<Rece
     reply((scripted.shift() ?? (await options.answer?.(request))) || { status: 200 }, response);
   }
 
-  const { tls, host = '127.0.0.1' } = options;
+  const { tls, host = '127.0.0.1', port = await freePort() } = options;
   const selfSigned = { key: selfSignedKey, cert: selfSignedCertificate };
   const server = tls
     ? createTlsServer(tls === true ? selfSigned : { key: tls.key, cert: tls.cert }, take)
     : createPlainServer(take);
-  await new Promise<void>((resolve) => server.listen(options.port ?? 0, host, resolve));
-  const { port } = server.address() as AddressInfo;
+  await new Promise<void>((resolve) => server.listen(port, host, resolve));
   return {
     port,
     origin: `${tls ? 'https' : 'http'}://${host}:${port}`,

@@ -4,11 +4,12 @@
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
+import { freePort } from '../../scripts/ports.mjs';
 import { createRedirect } from '../../src/http/redirect.ts';
 import { runCli } from '../support/cli.ts';
 import { cleanUp } from '../support/files.ts';
 import { closeHouses, type House, openHouse } from '../support/house.ts';
-import { findPebble, freePort, type Pebble, startPebble } from '../support/pebble.ts';
+import { findPebble, type Pebble, startPebble } from '../support/pebble.ts';
 import { askByTls } from '../support/tls.ts';
 import { createTestWorld } from '../support/world.ts';
 

@@ -7,11 +7,11 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
+import { freePort } from '../../scripts/ports.mjs';
 import { parseProxyNetwork } from '../../src/domain/client-address.ts';
 import { makeAuthority } from '../support/authority.ts';
 import { cleanUp, tempFolder, whenOver } from '../support/files.ts';
 import { closeHouses, type House, openHouse, untilReady } from '../support/house.ts';
-import { freePort } from '../support/pebble.ts';
 import { askByTls } from '../support/tls.ts';
 import { setPassword } from '../support/visitor.ts';
 

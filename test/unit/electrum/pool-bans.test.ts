@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Ban } from '../../../src/electrum/pool.ts';
 import type { Trust } from '../../../src/electrum/trust.ts';
 import { makeCertificate } from './certificates.ts';
-import { hour, messages, nobody, ownHost, run, start } from './running-pool.ts';
+import { hour, messages, nobody, run, start } from './running-pool.ts';
 
 describe('a server that lied', () => {
   it('is left alone for an hour while there is another', async () => {
@@ -105,13 +105,13 @@ describe('TLS trust', () => {
   it('is learnt once and held against a changed certificate', async () => {
     const [one, other] = [makeCertificate(), makeCertificate()];
     const trust = new Map<string, Trust>();
-    const server = await start({}, { host: ownHost, tls: one });
+    const server = await start({}, { tls: one });
     const { world, pool, live } = run([server.address], trust);
     await live(1);
     const { label } = server.address;
     expect(trust.get(label)).toEqual({ kind: 'pinned', sha256: one.sha256 });
     await server.close();
-    await start({}, { host: ownHost, tls: other, port: server.port });
+    await start({}, { tls: other, port: server.port });
     await world.until(() => pool.status()[0]?.state === 'waiting');
     await world.advance(2_000);
     await world.until(() => pool.status()[0]?.lastError?.includes(other.sha256) === true);

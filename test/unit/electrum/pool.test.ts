@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { hour, messages, nobody, ownHost, run, start } from './running-pool.ts';
+import { hour, messages, nobody, run, start } from './running-pool.ts';
 import type { Peer } from './scripted-server.ts';
 
 describe('a pool', () => {
@@ -110,7 +110,7 @@ describe('a pool', () => {
     expect(messages(world)).toEqual(['electrum server unreachable']);
     expect(pool.status()[0]?.lastError).toContain('ECONNREFUSED');
 
-    await start({}, { host: ownHost, port: address.port });
+    await start({}, { port: address.port });
     await world.advance(60_000);
     expect((await live(1)).server).toBe(address);
     expect(messages(world)).toEqual(['electrum server unreachable', 'electrum server connected']);

@@ -3,6 +3,7 @@
 
 import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, type TlsOptions } from 'node:tls';
+import { freePort } from '../../../scripts/ports.mjs';
 import type { BlockHash } from '../../../src/bitcoin/ids.ts';
 import { parseServerAddress, type ServerAddress } from '../../../src/electrum/trust.ts';
 
@@ -55,8 +56,7 @@ export const electrumX: Script = {
 export async function startServer(
   script: Script = {},
   options: {
-    /** An address of this machine; 127.0.0.1 without it. */
-    readonly host?: string;
+    /** One that stays free when it is closed, without it. */
     readonly port?: number;
     readonly tls?: TlsOptions;
     readonly choice?: string;
@@ -66,7 +66,7 @@ export async function startServer(
     readonly onBatch?: (peer: Peer, requests: readonly Request[]) => void;
   } = {},
 ): Promise<ScriptedServer> {
-  const { host = '127.0.0.1', onBatch = () => {} } = options;
+  const { port = await freePort(), onBatch = () => {} } = options;
   const peers: Peer[] = [];
   const accept = (socket: Socket): void => {
     peers.push(createPeer(socket, { ...greeting, ...script }, onBatch));
@@ -77,12 +77,11 @@ export async function startServer(
     sockets.add(socket);
     socket.on('error', () => {}).on('close', () => sockets.delete(socket));
   });
-  await new Promise<void>((listening) => server.listen(options.port ?? 0, host, listening));
-  const port = portOf(server);
+  await new Promise<void>((listening) => server.listen(port, '127.0.0.1', listening));
   const scheme = options.tls ? 'ssl' : 'tcp';
   return {
     address: {
-      ...parseServerAddress(`${scheme}://${host}:${port}${options.choice ?? ''}`),
+      ...parseServerAddress(`${scheme}://127.0.0.1:${port}${options.choice ?? ''}`),
       own: options.own ?? false,
     },
     peers,

@@ -3,6 +3,7 @@
 
 import { connect, type Socket } from 'node:net';
 import { pubECDSA } from '@scure/btc-signer/utils.js';
+import { freePort } from '../../../scripts/ports.mjs';
 import { type ScriptType, scriptForKey, scripthash } from '../../../src/bitcoin/address.ts';
 import type { Txid } from '../../../src/bitcoin/ids.ts';
 import { SimulatedChain } from '../../../src/sandbox/chain.ts';
@@ -164,7 +165,7 @@ export class Client {
 export async function serve(chain: SimulatedChain, options: Partial<ServerOptions> = {}) {
   const timer = new ManualTimer();
   const server = new SimulatedServer({ chain, timer, ...options });
-  const { port, close } = await server.listen({ host: '127.0.0.1', port: 0 });
+  const { port, close } = await server.listen({ host: '127.0.0.1', port: await freePort() });
   const clients: Client[] = [];
   /** A connection on which nothing was said yet. */
   const bare = (): Client => {
