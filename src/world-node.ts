@@ -6,9 +6,9 @@ import { createHash, randomBytes } from 'node:crypto';
 import { lookup } from 'node:dns/promises';
 import { connect as dialTcp, isIP, type LookupFunction, type Socket } from 'node:net';
 import { connect as dialTls, type TLSSocket } from 'node:tls';
-import { createTask } from 'node-cron';
 import { type DestinationStream, destination, pino, stdTimeFunctions } from 'pino';
 import { buildConnector, Client } from 'undici';
+import { nextMatch } from './cron.ts';
 import { PaygateError, reasonOf } from './errors.ts';
 import type {
   Cancel,
@@ -85,14 +85,14 @@ function after(delayMs: number, run: () => void): Cancel {
 }
 
 /**
- * node-cron reads the expression (in UTC); the timer is ours. Its own stands still for as long as the
- * wall clock was set back, and walks through every match that a clock set forward has skipped.
+ * node-cron's own timer stands still for as long as the wall clock was set back, and walks through every
+ * match that a clock set forward has skipped.
  */
 function schedule(expression: string, run: () => void): Cancel {
-  const task = createTask(expression, () => {}, { timezone: 'UTC' });
+  const next = nextMatch(expression);
   let cancel: Cancel;
   const arm = (): void => {
-    const dueAt = task.getNextRuns(1)[0]?.getTime() ?? Number.POSITIVE_INFINITY;
+    const dueAt = next(Date.now());
     cancel = after(Math.min(dueAt - Date.now(), clockCheckMs), () => {
       const due = Date.now() >= dueAt;
       arm();
@@ -100,10 +100,7 @@ function schedule(expression: string, run: () => void): Cancel {
     });
   };
   arm();
-  return () => {
-    cancel();
-    void task.destroy();
-  };
+  return () => cancel();
 }
 
 /**

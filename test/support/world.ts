@@ -1,7 +1,7 @@
 // A World for tests: sockets, DNS and HTTP are the real ones, the clock stands still until the test
 // moves it, and chance comes from a seed. Nothing here sleeps: waiting is turning the event loop.
 
-import { parse } from 'node-cron';
+import { nextMatch } from '../../src/cron.ts';
 import type { Cancel, Logger, World } from '../../src/world.ts';
 import { createNodeWorld } from '../../src/world-node.ts';
 
@@ -9,7 +9,6 @@ import { createNodeWorld } from '../../src/world-node.ts';
 const turnsPerStep = 10;
 /** How long `until` turns the loop before it calls the test failed. */
 const untilLimitMs = 20_000;
-const dayMs = 86_400_000;
 
 export interface LogEntry {
   readonly level: keyof Logger;
@@ -130,26 +129,6 @@ function earliest(timers: Iterable<Timer>): Timer {
   let found = never;
   for (const timer of timers) if (timer.dueMs < found.dueMs) found = timer;
   return found;
-}
-
-/** The first match of a six-field cron expression, in UTC, after a time. */
-function nextMatch(expression: string): (afterMs: number) => number {
-  const { second, minute, hour, dayOfMonth, month, dayOfWeek } = parse(expression);
-  return (afterMs) => {
-    let at = Math.floor(afterMs / 1000) * 1000 + 1000;
-    for (;;) {
-      const date = new Date(at);
-      const today =
-        month.includes(date.getUTCMonth() + 1) &&
-        dayOfMonth.includes(date.getUTCDate()) &&
-        dayOfWeek.includes(date.getUTCDay());
-      if (!today) at = Math.floor(at / dayMs) * dayMs + dayMs;
-      else if (!hour.includes(date.getUTCHours())) at += 3_600_000 - (at % 3_600_000);
-      else if (!minute.includes(date.getUTCMinutes())) at += 60_000 - (at % 60_000);
-      else if (!second.includes(date.getUTCSeconds())) at += 1000;
-      else return at;
-    }
-  };
 }
 
 /** mulberry32: small, and the same on every machine. */
