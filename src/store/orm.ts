@@ -1,5 +1,5 @@
 // How drizzle talks to the driver here. It writes the SQL and knows the types; what is done for each row and
-// each parameter of a prepared statement is settled once, when it is prepared.
+// each parameter of a prepared statement is settled once, when it is first run.
 
 import type { Statement } from 'better-sqlite3';
 import {
@@ -28,6 +28,9 @@ type NoSchema = Record<string, never>;
 type NoTables = ExtractTablesWithRelations<NoSchema>;
 type Session = BetterSQLiteSession<NoSchema, NoTables>;
 type Prepare = Parameters<Session['prepareQuery']>;
+type ToQuery = Parameters<SQLiteSyncDialect['sqlToQuery']>;
+type Query = ReturnType<SQLiteSyncDialect['sqlToQuery']>;
+type SomeStatement = Statement<unknown[], unknown>;
 type Given = Readonly<Record<string, unknown>>;
 
 /** Reads at any time; statements prepared on it run inside a transaction as well. */
@@ -48,6 +51,10 @@ class SteadyDialect extends SQLiteSyncDialect {
   override escapeParam(): string {
     return '+?';
   }
+
+  override sqlToQuery(...asked: ToQuery): Query {
+    return lateQuery(() => super.sqlToQuery(...asked));
+  }
 }
 
 class SteadySession extends BetterSQLiteSession<NoSchema, NoTables> {
@@ -63,54 +70,102 @@ class SteadySession extends BetterSQLiteSession<NoSchema, NoTables> {
   override prepareQuery<T extends Omit<PreparedQueryConfig, 'run'>>(
     ...asked: Prepare
   ): PreparedQuery<T> {
-    const statement = this.#sqlite.prepare<unknown[], unknown>(asked[0].sql);
+    const [query] = asked;
+    const statement = lateStatement(() => this.#sqlite.prepare<unknown[], unknown>(query.sql));
     return new SteadyQuery(statement, this.#snapshot, asked) as PreparedQuery<T>;
   }
 }
 
-class SteadyQuery extends PreparedQuery {
-  readonly #statement: Statement<unknown[], unknown>;
-  readonly #snapshot: Snapshot;
-  readonly #isRead: boolean;
-  readonly #given: (values: Given) => unknown[];
+/** What is settled when a statement is first run. */
+interface Settled {
+  readonly statement: Pick<SomeStatement, 'run' | 'get' | 'all'>;
+  readonly isRead: boolean;
+  readonly take: (values: Given) => unknown[];
   /** Undefined where drizzle does it itself: rows of several tables, and SQL without any. */
-  readonly #read: ((row: readonly unknown[]) => unknown) | undefined;
+  readonly read: ((row: readonly unknown[]) => unknown) | undefined;
+}
 
-  constructor(statement: Statement<unknown[], unknown>, snapshot: Snapshot, asked: Prepare) {
+class SteadyQuery extends PreparedQuery {
+  readonly #snapshot: Snapshot;
+  readonly #settle: () => Settled;
+
+  constructor(statement: SomeStatement, snapshot: Snapshot, asked: Prepare) {
     const [query, fields, method, inArrays, mapper, about, caching] = asked;
     super(
       ...[statement, query, new NoopLogger(), new NoopCache(), about, caching],
       ...[fields, method, inArrays, mapper],
     );
     this.#snapshot = snapshot;
-    this.#isRead = statement.readonly;
-    this.#given = givenTo(query.params);
-    this.#read = readerOf(fields);
-    this.#statement = this.#read === undefined ? statement : statement.raw();
+    this.#settle = once(() => {
+      const read = readerOf(fields);
+      const take = givenTo(query.params);
+      const isRead = statement.readonly;
+      return { read, take, isRead, statement: read === undefined ? statement : statement.raw() };
+    });
   }
 
   override run(values: Given = {}) {
     this.#snapshot.end();
-    return this.#statement.run(...this.#given(values));
+    const { statement, take } = this.#settle();
+    return statement.run(...take(values));
   }
 
   override get(values: Given = {}): unknown {
-    this.#look();
-    if (this.#read === undefined) return super.get(values);
-    const row = this.#statement.get(...this.#given(values));
-    return row && this.#read(row as unknown[]);
+    const { statement, take, read, isRead } = this.#settle();
+    this.#look(isRead);
+    if (read === undefined) return super.get(values);
+    const row = statement.get(...take(values));
+    return row && read(row as unknown[]);
   }
 
   override all(values: Given = {}): unknown {
-    this.#look();
-    if (this.#read === undefined) return super.all(values);
-    return (this.#statement.all(...this.#given(values)) as unknown[][]).map(this.#read);
+    const { statement, take, read, isRead } = this.#settle();
+    this.#look(isRead);
+    if (read === undefined) return super.all(values);
+    return (statement.all(...take(values)) as unknown[][]).map(read);
   }
 
-  #look() {
-    if (this.#isRead) this.#snapshot.open();
+  #look(isRead: boolean) {
+    if (isRead) this.#snapshot.open();
     else this.#snapshot.end();
   }
+}
+
+// A start makes some ninety statements and needs few: each is written and compiled when it is first run.
+
+function once<T>(make: () => T): () => T {
+  let made: { readonly is: T } | undefined;
+  return () => {
+    made ??= { is: make() };
+    return made.is;
+  };
+}
+
+function lateQuery(write: () => Query): Query {
+  const query = once(write);
+  return {
+    get sql() {
+      return query().sql;
+    },
+    get params() {
+      return query().params;
+    },
+  };
+}
+
+/** With what drizzle asks of one. */
+function lateStatement(prepare: () => SomeStatement): SomeStatement {
+  const statement = once(prepare);
+  const late: Pick<SomeStatement, 'readonly' | 'run' | 'get' | 'all' | 'raw'> = {
+    get readonly() {
+      return statement().readonly;
+    },
+    run: (...values) => statement().run(...values),
+    get: (...values) => statement().get(...values),
+    all: (...values) => statement().all(...values),
+    raw: () => statement().raw(),
+  };
+  return late as SomeStatement;
 }
 
 /** @returns what makes the driver's parameters of the values that a statement is given by name (given.ts), as they are */

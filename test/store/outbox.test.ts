@@ -1,9 +1,9 @@
-import SqliteDatabase from 'better-sqlite3';
 import fc from 'fast-check';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { eventId } from '../../src/domain/callback.ts';
 import type { Outcome } from '../../src/domain/retry.ts';
 import { type AttemptRecord, type Claimed, createOutbox } from '../../src/store/outbox.ts';
+import { plansOf, statementsOf } from '../support/plans.ts';
 import { type Owed, openOwed, webhookSecret, withStatus } from '../unit/delivery/owed.ts';
 
 const now = 1_763_650_000_000;
@@ -335,27 +335,17 @@ const cheap =
 describe('the cost', () => {
   it('never includes walking through what was delivered', async () => {
     const owed = open();
-    const { $client } = owed.database.orm as unknown as { $client: SqliteDatabase.Database };
-    const prepare = vi.spyOn($client, 'prepare');
-    const outbox = createOutbox(owed.database);
-    for (const state of ['owed', 'exhausted'] as const)
-      outbox.list({ state, limit: 9, storeId: 1 });
-    const statements = prepare.mock.calls.map(([text]) => text);
-    prepare.mockRestore();
+    const statements = await statementsOf(owed.database.orm, () => {
+      const outbox = createOutbox(owed.database);
+      for (const state of ['owed', 'exhausted'] as const)
+        outbox.list({ state, limit: 9, storeId: 1 });
+    });
     expect(statements.length).toBeGreaterThan(12);
-
-    const reader = new SqliteDatabase(owed.path, { readonly: true });
-    for (const text of statements) {
-      const count = text.split('?').length - 1;
-      const plan = reader
-        .prepare(`EXPLAIN QUERY PLAN ${text}`)
-        .all(...Array.from({ length: count }, () => 0)) as { detail: string }[];
-      const steps = plan.map((step) => step.detail);
+    for (const steps of plansOf(owed.path, statements)) {
       const large = steps.filter((each) =>
         /(SCAN|SEARCH) (callbacks|attempts|[abdf])\b/.test(each),
       );
       expect(large.filter((each) => !cheap.test(each))).toEqual([]);
     }
-    reader.close();
   });
 });
