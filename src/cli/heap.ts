@@ -1,6 +1,5 @@
 // V8's heap, told what it can't know: that a start is over, or that the process is.
 
-import { performance } from 'node:perf_hooks';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { World } from '../world.ts';

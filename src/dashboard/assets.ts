@@ -5,48 +5,51 @@ import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import pico from '@picocss/pico/css/pico.classless.min.css?raw';
 import { Hono } from 'hono';
+import { once } from '../once.ts';
 import icon from './browser/icon.svg?raw';
 import script from './browser/live.client.js?raw';
 import style from './browser/style.css?raw';
 import { base } from './visit.ts';
 
 interface Asset {
-  readonly path: string;
   readonly type: string;
   readonly text: string;
+  /** With its digest. */
+  readonly name: () => string;
+  readonly gzipped: () => Uint8Array<ArrayBuffer>;
 }
 
-function asset(name: string, type: string, text: string): Asset {
-  const [stem, end] = name.split('.');
-  const digest = createHash('sha256').update(text).digest('hex').slice(0, 12);
-  return { path: `/assets/${stem}-${digest}.${end}`, type, text };
-}
+// What a start has no time for is made with the first request.
+const asset = (stem: string, end: string, type: string, text: string): Asset => ({
+  type,
+  text,
+  name: once(() => {
+    const digest = createHash('sha256').update(text).digest('hex').slice(0, 12);
+    return `${stem}-${digest}.${end}`;
+  }),
+  gzipped: once(() => new Uint8Array(gzipSync(text))),
+});
 
 const assets = {
-  style: asset('style.css', 'text/css', `${pico}\n${style}`),
-  icon: asset('icon.svg', 'image/svg+xml', icon),
-  script: asset('script.js', 'text/javascript', script),
+  style: asset('style', 'css', 'text/css', `${pico}\n${style}`),
+  icon: asset('icon', 'svg', 'image/svg+xml', icon),
+  script: asset('script', 'js', 'text/javascript', script),
 };
 
-export const stylePath = base + assets.style.path;
-export const iconPath = base + assets.icon.path;
-export const scriptPath = base + assets.script.path;
+export const assetPath = (which: keyof typeof assets): string =>
+  `${base}/assets/${assets[which].name()}`;
 
 export function createAssets(): Hono {
-  const app = new Hono();
-  for (const { path, type, text } of Object.values(assets)) {
-    let gzipped: Uint8Array<ArrayBuffer> | undefined;
-    app.get(path, (context) => {
-      context.header('Content-Type', `${type}; charset=utf-8`);
-      context.header('Cache-Control', 'public, max-age=31536000, immutable');
-      context.header('X-Content-Type-Options', 'nosniff');
-      context.header('Vary', 'Accept-Encoding');
-      if (!/\bgzip\b/.test(context.req.header('Accept-Encoding') ?? '')) return context.body(text);
-      context.header('Content-Encoding', 'gzip');
-      // With the first request: a start has no time for it.
-      gzipped ??= new Uint8Array(gzipSync(text));
-      return context.body(gzipped);
-    });
-  }
-  return app;
+  return new Hono().get('/assets/:name', (context) => {
+    const asset = Object.values(assets).find(({ name }) => name() === context.req.param('name'));
+    if (asset === undefined) return context.notFound();
+    context.header('Content-Type', `${asset.type}; charset=utf-8`);
+    context.header('Cache-Control', 'public, max-age=31536000, immutable');
+    context.header('X-Content-Type-Options', 'nosniff');
+    context.header('Vary', 'Accept-Encoding');
+    const isZipped = /\bgzip\b/.test(context.req.header('Accept-Encoding') ?? '');
+    if (!isZipped) return context.body(asset.text);
+    context.header('Content-Encoding', 'gzip');
+    return context.body(asset.gzipped());
+  });
 }

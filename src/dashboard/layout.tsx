@@ -3,7 +3,7 @@
 
 import type { Child } from 'hono/jsx';
 import { showBitcoin, showTime } from '../domain/shown.ts';
-import { iconPath, scriptPath, stylePath } from './assets.ts';
+import { assetPath } from './assets.ts';
 import { isFresh } from './session.ts';
 import { base, formTokenOf, type Visit } from './visit.ts';
 
@@ -30,9 +30,9 @@ export const Frame = ({ title, children }: FrameProps) => (
       <meta name="viewport" content="width=device-width, initial-scale=1" />
       <meta name="color-scheme" content="light dark" />
       <title>{`${title} – paygate`}</title>
-      <link rel="icon" href={iconPath} type="image/svg+xml" />
-      <link rel="stylesheet" href={stylePath} />
-      <script type="module" src={scriptPath} />
+      <link rel="icon" href={assetPath('icon')} type="image/svg+xml" />
+      <link rel="stylesheet" href={assetPath('style')} />
+      <script type="module" src={assetPath('script')} />
     </head>
     <body>{children}</body>
   </html>

@@ -18,6 +18,7 @@ import {
 } from 'drizzle-orm/better-sqlite3';
 import { NoopCache } from 'drizzle-orm/cache/core/cache';
 import { type PreparedQueryConfig, SQLiteSyncDialect } from 'drizzle-orm/sqlite-core';
+import { once } from '../once.ts';
 import type { Sqlite } from './driver.ts';
 import type { Snapshot } from './snapshot.ts';
 
@@ -132,14 +133,6 @@ class SteadyQuery extends PreparedQuery {
 }
 
 // A start makes some ninety statements and needs few: each is written and compiled when it is first run.
-
-function once<T>(make: () => T): () => T {
-  let made: { readonly is: T } | undefined;
-  return () => {
-    made ??= { is: make() };
-    return made.is;
-  };
-}
 
 function lateQuery(write: () => Query): Query {
   const query = once(write);

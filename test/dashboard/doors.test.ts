@@ -470,4 +470,6 @@ test('what browsers load beside a page is sent by us, small, and may be kept for
     bytes += seen.text.length;
   }
   expect(bytes).toBeLessThan(100_000);
+  const ofAnotherVersion = `${home}/assets/style-000000000000.css`;
+  expect((await visitorOf(house).get(ofAnotherVersion)).status).toBe(404);
 });
