@@ -14,14 +14,15 @@ import {
 
 /** The notifications on one thing: how many there were, and the last. */
 interface Heard<T> {
-  count: number;
-  last: T | undefined;
+  readonly count: number;
+  readonly last: T | undefined;
 }
 
 export class Subscriptions {
   readonly #onHeader: (tip: HeaderTip) => void;
   readonly #onStatus: (scripthash: Scripthash, status: Status) => void;
-  readonly #statuses = new Map<Scripthash, Heard<Status>>();
+  /** Undefined until the first one: most of very many hear none, and all of it is in memory. */
+  readonly #statuses = new Map<Scripthash, Heard<Status> | undefined>();
   #tips: Heard<HeaderTip> | undefined;
   #tip: HeaderTip | undefined;
 
@@ -41,29 +42,34 @@ export class Subscriptions {
   /** Call before the request goes out; the result reads its answer as the newest tip known. */
   addHeaders(): (answer: unknown) => HeaderTip {
     this.#tips ??= { count: 0, last: undefined };
-    const newest = orOvertaker(this.#tips, parseHeaderTip);
+    const { count } = this.#tips;
     return (answer) => {
-      this.#tip = newest(answer);
+      this.#tip = orNewer(this.#tips, count, parseHeaderTip(answer));
       return this.#tip;
     };
   }
 
   /** Call before the request goes out; the result reads its answer as the newest status known. */
   add(scripthash: Scripthash): (answer: unknown) => Status {
-    return orOvertaker(this.#heardOf(scripthash), parseStatus);
+    const before = this.#begin(scripthash);
+    return (answer) => orNewer(this.#statuses.get(scripthash), before, parseStatus(answer));
   }
 
   /** The same for the requests of a batch; the result reads the answer to each by its place. */
   addAll(scripthashes: readonly Scripthash[]): (answer: unknown, place: number) => Status {
-    const heard = scripthashes.map((each) => this.#heardOf(each));
-    const before = heard.map(({ count }) => count);
-    return (answer, place) => orNewer(heard[place], before[place], parseStatus(answer));
+    const before = scripthashes.map((each) => this.#begin(each));
+    return (answer, place) => {
+      const scripthash = scripthashes[place];
+      const heard = scripthash && this.#statuses.get(scripthash);
+      return orNewer(heard, before[place], parseStatus(answer));
+    };
   }
 
-  #heardOf(scripthash: Scripthash): Heard<Status> {
-    const heard = this.#statuses.get(scripthash) ?? { count: 0, last: undefined };
-    this.#statuses.set(scripthash, heard);
-    return heard;
+  /** @returns how many notifications there were */
+  #begin(scripthash: Scripthash): number {
+    const heard = this.#statuses.get(scripthash);
+    if (heard === undefined) this.#statuses.set(scripthash, undefined);
+    return heard?.count ?? 0;
   }
 
   remove(scripthash: Scripthash): void {
@@ -78,7 +84,8 @@ export class Subscriptions {
     if (method === methods.subscribeHeaders) {
       const tip = parseHeaderTip(params[0]);
       return () => {
-        if (!hear(this.#tips, tip)) return;
+        if (this.#tips === undefined) return;
+        this.#tips = oneMore(this.#tips, tip);
         this.#tip = tip;
         this.#onHeader(tip);
       };
@@ -86,25 +93,20 @@ export class Subscriptions {
     if (method === methods.subscribe) {
       const { scripthash, status } = parseStatusNotice(params);
       return () => {
-        if (hear(this.#statuses.get(scripthash), status)) this.#onStatus(scripthash, status);
+        if (!this.#statuses.has(scripthash)) return;
+        this.#statuses.set(scripthash, oneMore(this.#statuses.get(scripthash), status));
+        this.#onStatus(scripthash, status);
       };
     }
     return () => {};
   }
 }
 
-function hear<T>(heard: Heard<T> | undefined, value: T): boolean {
-  if (heard === undefined) return false;
-  heard.count++;
-  heard.last = value;
-  return true;
-}
+const oneMore = <T>(heard: Heard<T> | undefined, last: T): Heard<T> => ({
+  count: (heard?.count ?? 0) + 1,
+  last,
+});
 
-/** Reads an answer, unless a notification has come since now: then that is the newer word. */
-function orOvertaker<T>(heard: Heard<T>, parse: (answer: unknown) => T): (answer: unknown) => T {
-  const before = heard.count;
-  return (answer) => orNewer(heard, before, parse(answer));
-}
-
+/** What was told, unless a notification has come since there were so many: then that is the newer word. */
 const orNewer = <T>(heard: Heard<T> | undefined, before = 0, told: T): T =>
   heard !== undefined && heard.count > before ? (heard.last as T) : told;
