@@ -2,9 +2,10 @@
 
 /** @returns what makes it when it is first asked for, and the same one from then on */
 export function once<T>(make: () => T): () => T {
-  let made: { readonly is: T } | undefined;
+  // What it was made of is kept no longer than that.
+  let state: { readonly make: () => T } | { readonly made: T } = { make };
   return () => {
-    made ??= { is: make() };
-    return made.is;
+    if ('make' in state) state = { made: state.make() };
+    return state.made;
   };
 }
