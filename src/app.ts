@@ -67,7 +67,8 @@ export interface AppOptions extends Pick<OpenOptions, 'syncData'> {
   readonly releasedAt?: number;
 }
 
-const checkpointWalBytes = 16 * 1024 * 1024;
+/** A log of this size was not moved for a reader that was in the way. */
+const longLogBytes = 16 * 1024 * 1024;
 const everySecond = '* * * * * *';
 const everyMinute = '0 * * * * *';
 const everyQuarter = '0 */15 * * * *';
@@ -346,7 +347,7 @@ function tendFile({ world, store, watcher, dispatcher, snapshots }: FileCare): C
       watcher.serversChanged();
       dispatcher.wake();
     }
-    if (database.walBytes() >= checkpointWalBytes) database.checkpoint();
+    if (database.walBytes() >= longLogBytes) database.checkpoint();
   }
   function takeSnapshot(): void {
     snapshots.take(world.now()).catch((error: unknown) => {

@@ -22,7 +22,9 @@ const LEAST_OF_BARE = 0.8;
 export async function benchGroupedWrites(context) {
   const { path } = await addStore(context, 'grouped-writes');
   const newInstance = () => '';
-  const store = await openStore({ path, create: false, network: undefined, newInstance });
+  // Between the rounds, and not in one.
+  const logBytes = Number.POSITIVE_INFINITY;
+  const store = await openStore({ path, create: false, network: undefined, newInstance, logBytes });
   const { database, idempotency, addresses } = store;
   atEnd(() => database.close());
   const { id } = await database.write((tx) => addresses.issue(tx, Date.now(), 1, 1));

@@ -7,6 +7,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import SqliteDatabase from 'better-sqlite3';
 import { atEnd } from './ending.mjs';
 
 const WAL_HEADER = 32;
@@ -80,6 +81,16 @@ function sortOut(calls, name) {
     else syncs.other += 1;
   }
   return syncs;
+}
+
+/**
+ * Begins the log anew, as the server does when it is long.
+ * @param {string} path the database
+ */
+export async function emptyLog(path) {
+  const sqlite = new SqliteDatabase(path);
+  while (Number(sqlite.pragma('wal_checkpoint(TRUNCATE)', { simple: true })) !== 0) await sleep(10);
+  sqlite.close();
 }
 
 /**

@@ -37,6 +37,8 @@ export interface DatabaseOptions extends WriterOptions {
   readonly create: boolean;
   /** Makes what was written to an open file durable; by the kernel without it. */
   readonly syncData?: ((descriptor: number) => Promise<void>) | undefined;
+  /** By how much the write-ahead log grows until it is moved into the main file; 8 MiB without it. */
+  readonly logBytes?: number | undefined;
 }
 
 export interface Database {
@@ -71,6 +73,8 @@ export interface Database {
   close(): Promise<void>;
 }
 
+/** The event loop stands still while it is moved, 1 ms for each MiB (docs/benchmarks.md). */
+const defaultLogBytes = 8 * 1024 * 1024;
 /** How long a write waits for another process's transaction. */
 const busyTimeoutMs = 5_000;
 
@@ -170,7 +174,23 @@ function wrap(sqlite: Sqlite, options: DatabaseOptions): Database {
   const sync = () => (options.syncData ?? syncData)(log);
   const totalChanges = sqlite.prepare('SELECT total_changes()').pluck();
   const changes = () => totalChanges.get();
-  const writer = new Writer({ ...options, sqlite, snapshot, sync, changes });
+  const logSize = () => fstatSync(log).size;
+  /** What a reader kept from being moved. */
+  let left = 0;
+  function move(): boolean {
+    snapshot.end();
+    const isMoved = checkpoint(sqlite, options);
+    left = logSize();
+    return isMoved;
+  }
+  function onSynced(): void {
+    const bytes = logSize();
+    left = Math.min(left, bytes);
+    // Not before those are answered who waited for the sync.
+    if (bytes - left >= (options.logBytes ?? defaultLogBytes))
+      setImmediate(() => sqlite.open && move());
+  }
+  const writer = new Writer({ ...options, sqlite, snapshot, sync, changes, onSynced });
   let seenVersion = dataVersion(sqlite);
   return {
     path: options.path,
@@ -187,10 +207,7 @@ function wrap(sqlite: Sqlite, options: DatabaseOptions): Database {
       seenVersion = version;
       return changed;
     },
-    checkpoint() {
-      snapshot.end();
-      return checkpoint(sqlite, options);
-    },
+    checkpoint: move,
     changes() {
       snapshot.end();
       return `${changes()} ${dataVersion(sqlite)}`;
@@ -200,7 +217,7 @@ function wrap(sqlite: Sqlite, options: DatabaseOptions): Database {
       return writeBackup(sqlite, target, pace);
     },
     bytes: () => statSync(options.path).size,
-    walBytes: () => fstatSync(log).size,
+    walBytes: logSize,
     freeBytes() {
       const { bavail, bsize } = statfsSync(dirname(options.path));
       return bavail * bsize;

@@ -39,6 +39,8 @@ export interface WriterParts extends WriterOptions {
   readonly sync: () => Promise<void>;
   /** How many rows this connection has changed. */
   readonly changes: () => unknown;
+  /** What was committed until now is durable, and nothing else has begun. */
+  readonly onSynced: () => void;
 }
 
 /**
@@ -169,6 +171,7 @@ export class Writer {
     const end = (lost?: unknown): void => {
       this.#syncing = undefined;
       tell(lost);
+      if (lost === undefined) this.#parts.onSynced();
       this.#schedule();
     };
     this.#syncing = synced.then(() => end(), end);

@@ -11,7 +11,8 @@ import {
 } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
-import { type Database, openDatabase } from '../../src/store/database.ts';
+import { type Database, type DatabaseOptions, openDatabase } from '../../src/store/database.ts';
+import { syncData } from '../../src/store/disk.ts';
 import { applicationId } from '../../src/store/file.ts';
 import { migrations } from '../../src/store/migrations.ts';
 import { settings } from '../../src/store/schema.ts';
@@ -28,8 +29,11 @@ import {
 
 afterEach(cleanUp);
 
-function open(path = `${tempFolder()}/paygate.db`): Database {
-  const database = openDatabase({ path, create: true });
+function open(
+  path = `${tempFolder()}/paygate.db`,
+  options: Partial<DatabaseOptions> = {},
+): Database {
+  const database = openDatabase({ path, create: true, ...options });
   whenOver(() => database.close());
   return database;
 }
@@ -149,15 +153,46 @@ describe('the tables', () => {
 });
 
 describe('the main file', () => {
-  it('changes only at a checkpoint, however much is written', async () => {
-    const database = open();
+  it('changes only when its log has grown, and all of it is durable', async () => {
+    const synced: number[] = [];
+    const database = open(undefined, {
+      async syncData(descriptor) {
+        await syncData(descriptor);
+        synced.push(fstatSync(descriptor).size);
+      },
+    });
     database.checkpoint();
     const before = readFileSync(database.path);
     // SQLite's own limit for a checkpoint on the side is 1,000 pages.
-    for (let at = 0; at < 3; at += 1) await put(database, `${at}`, 'x'.repeat(2_000_000));
+    for (const name of ['a', 'b', 'c']) await put(database, name, 'x'.repeat(2_000_000));
+    await nextTurn();
     expect(database.walBytes()).toBeGreaterThan(1000 * 4096);
     expect(readFileSync(database.path).equals(before)).toBe(true);
     expect(namesIn(database.path)).toEqual([]);
+    await put(database, 'd', 'x'.repeat(2_500_000));
+    expect(database.walBytes()).toBe(synced.at(-1));
+    await nextTurn();
+    expect(database.walBytes()).toBe(0);
+    expect(namesIn(database.path)).toEqual(['a', 'b', 'c', 'd']);
+  });
+
+  it('is not tried again before its log has grown as much, where a reader is in the way', async () => {
+    const database = open(undefined, { logBytes: 100_000 });
+    const fill = async (name: string, bytes: number) => {
+      await put(database, name, 'x'.repeat(bytes));
+      await nextTurn();
+    };
+    database.checkpoint();
+    const reader = look(database.path, { readonly: true });
+    reader.exec('BEGIN; SELECT * FROM settings');
+    await fill('a', 120_000);
+    expect(database.walBytes()).toBeGreaterThan(100_000);
+    reader.exec('COMMIT');
+    await fill('b', 50_000);
+    expect(database.walBytes()).toBeGreaterThan(150_000);
+    await fill('c', 60_000);
+    expect(database.walBytes()).toBe(0);
+    expect(namesIn(database.path)).toEqual(['a', 'b', 'c']);
   });
 
   it('is complete by itself after a checkpoint, and the log is empty', async () => {
