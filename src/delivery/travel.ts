@@ -7,6 +7,7 @@ import type { CallbackTarget } from '../domain/callback.ts';
 import { type CallbackFlags, type Listener, literalAddress } from '../domain/reach.ts';
 import { deadlineFault, type Phase } from '../domain/retry.ts';
 import { PaygateError } from '../errors.ts';
+import { once } from '../once.ts';
 import type { Resolver, World } from '../world.ts';
 import type { Kept, Line, Place } from './kept.ts';
 import { parserFault } from './reason.ts';
@@ -89,12 +90,12 @@ export async function travel(
   const { origin } = asked;
   const { listeners, connectTimeoutMs = defaultConnectTimeoutMs } = way.options;
   const url = new URL(origin);
-  const resolver = once(guardTarget(url, allowed, listeners(), way.world.resolve));
+  const lookUp = guardTarget(url, allowed, listeners(), way.world.resolve);
   const journey = new Journey(
     way,
     { origin, connectTimeoutMs, ca: allowed.ca },
     url.hostname,
-    resolver,
+    once(() => lookUp(url.hostname)),
   );
   const { course } = journey;
   const abort = (): void => journey.cut(signal.reason);
@@ -126,7 +127,7 @@ class Journey {
   readonly #given = Promise.withResolvers<never>();
   #line: Line | undefined;
 
-  /** @param resolver answers what may be dialled */
+  /** @param resolver answers what may be dialled, by one look-up an attempt */
   constructor(way: Way, place: Place, hostname: string, resolver: Resolver) {
     this.#way = way;
     this.#place = place;
@@ -200,15 +201,6 @@ class Journey {
     const { code } = error as { code?: unknown };
     return this.course.status === undefined && typeof code === 'string' && endings.has(code);
   }
-}
-
-/** One look-up an attempt. */
-function once(resolver: Resolver): Resolver {
-  let found: Promise<readonly string[]> | undefined;
-  return (name) => {
-    found ??= resolver(name);
-    return found;
-  };
 }
 
 /** Made once: undici would make one for each client, with a stack. */

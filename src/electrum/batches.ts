@@ -3,7 +3,7 @@
 // https://www.jsonrpc.org/specification#batch
 
 /** Fulcrum takes 345 unless told otherwise; with more than this, nothing was faster. */
-const mostInBatch = 50;
+export const mostInBatch = 50;
 /** Sessions that may end while some are in flight at a server that has taken one: not each end is over them. */
 const mostLosses = 2;
 
@@ -37,10 +37,4 @@ export class Batches {
     this.#losses += 1;
     if (this.#state === 'tried' || this.#losses > mostLosses) this.#state = 'refused';
   }
-}
-
-/** Cuts a list into parts of a message each. */
-export function* parts<T>(list: readonly T[], places: number): Generator<readonly T[], void> {
-  const size = Math.min(places, mostInBatch);
-  for (let at = 0; at < list.length; at += size) yield list.slice(at, at + size);
 }

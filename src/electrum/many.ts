@@ -3,7 +3,8 @@
 
 import type { Scripthash } from '../bitcoin/ids.ts';
 import { PaygateError } from '../errors.ts';
-import { type Batches, parts } from './batches.ts';
+import { slices } from '../slices.ts';
+import { type Batches, mostInBatch } from './batches.ts';
 import type { Channel } from './channel.ts';
 import { ServerError } from './framing.ts';
 import type { Priority } from './request.ts';
@@ -71,7 +72,8 @@ export async function subscribeMany(
     for (const [place, scripthash] of part.entries()) hear(scripthash, told[place] ?? null);
   }
 
-  const asked = Array.from(parts(scripthashes, channel.bulkPlaces), (part) =>
+  const size = Math.min(channel.bulkPlaces, mostInBatch);
+  const asked = Array.from(slices(scripthashes, size), (part) =>
     priority.light && part.length > 1 && batches?.begin() ? batch(part) : each(part),
   );
   await Promise.all(asked);

@@ -2,6 +2,7 @@
 // the operation's own schemas, and maps errors; the operations know nothing of HTTP.
 
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
+import { once } from '../once.ts';
 import { type AuthParts, admit, authorise } from './auth.ts';
 import { balanceOperations } from './balance.ts';
 import { catalogOperations } from './catalog.ts';
@@ -41,11 +42,8 @@ export function createApi(options: ApiOptions, operations: readonly Operation[])
   api.use(keepPrivate);
   const methods = new Map<string, string[]>();
   // Made when somebody asks: no start waits for it.
-  let description: ReturnType<typeof openapiOf> | undefined;
-  api.get('/openapi.json', (context) => {
-    description ??= openapiOf(operations);
-    return context.json(description);
-  });
+  const description = once(() => openapiOf(operations));
+  api.get('/openapi.json', (context) => context.json(description()));
   api.get('/tx', (context) => receiptPage(options.store, context));
   for (const operation of operations) {
     const path = operation.path.replaceAll(/\{(\w+)\}/g, ':$1');

@@ -4,6 +4,7 @@
 
 import { currencyCodes, isCurrency } from '../domain/currency.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
+import { once } from '../once.ts';
 import type { World } from '../world.ts';
 import { agree, type Quote } from './consensus.ts';
 import { fetchJson, SourceFault } from './fetch.ts';
@@ -63,12 +64,9 @@ const longestPauseMs = staleMs;
 const quorum = 2;
 
 /** 10 ms of a start that asks for no names. */
-let names: Intl.DisplayNames | undefined;
+const names = once(() => new Intl.DisplayNames('en', { type: 'currency' }));
 
-function nameOf(code: string): string {
-  names ??= new Intl.DisplayNames('en', { type: 'currency' });
-  return names.of(code) ?? code;
-}
+const nameOf = (code: string): string => names().of(code) ?? code;
 
 /** What a source answered; the time is World's monotonic one. */
 interface Answer {

@@ -10,6 +10,7 @@ import { ServerError } from '../electrum/framing.ts';
 import type { Session } from '../electrum/session.ts';
 import type { Status } from '../electrum/wire.ts';
 import { PaygateError } from '../errors.ts';
+import { slices } from '../slices.ts';
 import type { AddressRow } from '../store/addresses.ts';
 import type { Gone, Observation, Seen } from '../store/ledger.ts';
 import type { PaymentRow } from '../store/ledger-statements.ts';
@@ -115,8 +116,7 @@ async function gatherAll(
   known: Known,
 ): Promise<Gathered[]> {
   const gathered: Gathered[] = [];
-  for (let start = 0; start < history.length; start += itemsAtOnce) {
-    const items = history.slice(start, start + itemsAtOnce);
+  for (const items of slices(history, itemsAtOnce)) {
     const work = items.map((item) => gatherItem(parts, script, item, known.get(item.txid)));
     gathered.push(...(await Promise.all(work)));
   }

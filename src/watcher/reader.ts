@@ -13,6 +13,7 @@ import { type Movement, movementsOf, type Part } from '../domain/movement.ts';
 import { ServerError } from '../electrum/framing.ts';
 import type { Session } from '../electrum/session.ts';
 import { PaygateError } from '../errors.ts';
+import { slices } from '../slices.ts';
 import type { Store } from '../store/open.ts';
 import { nextTurn } from '../turn.ts';
 import { Lie } from './lie.ts';
@@ -193,8 +194,7 @@ class ServerReader implements Reader {
   ): Promise<readonly Movement[]> {
     if (history.length > mostItems) throw tooMuch('This address has too many transactions');
     const parts: Part[] = [];
-    for (let start = 0; start < history.length; start += itemsAtOnce) {
-      const items = history.slice(start, start + itemsAtOnce);
+    for (const items of slices(history, itemsAtOnce)) {
       parts.push(...(await Promise.all(items.map((item) => this.#part(session, script, item)))));
     }
     return movementsOf(parts);
