@@ -3,7 +3,7 @@
 import { and, desc, eq, getTableColumns, sql } from 'drizzle-orm';
 import { PaygateError } from '../errors.ts';
 import type { Orm } from './orm.ts';
-import { addresses, stores, wallets } from './schema.ts';
+import { addresses, isGivenOut, stores, wallets } from './schema.ts';
 
 export interface AddressFilter {
   readonly storeId?: number | undefined;
@@ -54,7 +54,7 @@ function list(orm: Orm, filter: AddressFilter & { readonly id?: number }) {
     .leftJoin(stores, eq(stores.id, addresses.storeId))
     .where(
       and(
-        sql`${addresses.origin} in ('issued', 'skipped')`,
+        isGivenOut,
         id === undefined ? undefined : eq(addresses.id, id),
         storeId === undefined ? undefined : eq(addresses.storeId, storeId),
         paid === undefined ? undefined : paid ? isPaid : sql`not ${isPaid}`,

@@ -9,7 +9,7 @@ import { PaygateError } from '../errors.ts';
 import type { Catalog, WalletRow } from './catalog.ts';
 import { given, givenLimit } from './given.ts';
 import type { Orm } from './orm.ts';
-import { type AddressOrigin, addresses, stores, wallets } from './schema.ts';
+import { type AddressOrigin, addresses, isGivenOut, stores, wallets } from './schema.ts';
 import { createWatchedPages, type WatchedPages } from './watched.ts';
 import type { Tx } from './writer.ts';
 
@@ -230,7 +230,7 @@ function prepare(orm: Orm) {
     firstUsed: orm
       .select({ id: addresses.id })
       .from(addresses)
-      .where(and(ofWallet(), sql`${addresses.origin} in ('issued', 'skipped')`))
+      .where(and(ofWallet(), isGivenOut))
       .limit(1)
       .prepare(),
     insert: orm

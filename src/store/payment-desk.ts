@@ -8,7 +8,7 @@ import type { PaymentState } from '../domain/payment.ts';
 import { PaygateError } from '../errors.ts';
 import { given } from './given.ts';
 import type { Orm } from './orm.ts';
-import { addresses, callbacks, payments, stores } from './schema.ts';
+import { addresses, callbacks, isGivenOut, payments, stores } from './schema.ts';
 
 export interface PaymentFilter {
   readonly scripthash?: Scripthash | undefined;
@@ -80,8 +80,6 @@ const isBehind = (id: number): SQL =>
   sql`(${payments.firstSeenAt}, ${payments.id}) <
     ((select seen.first_seen_at from payments seen where seen.id = ${id}), ${id})`;
 
-const givenToCustomers = sql`${addresses.origin} in ('issued', 'skipped')`;
-
 function list(orm: Orm, filter: PaymentFilter & { readonly id?: number }) {
   const { id, scripthash, txid, storeId, state, since, until, beforeId, limit } = filter;
   // All but settled ones are few: found by their index. A plus keeps SQLite from the other way.
@@ -115,7 +113,7 @@ function list(orm: Orm, filter: PaymentFilter & { readonly id?: number }) {
     .from(payments)
     .innerJoin(addresses, eq(addresses.id, payments.addressId))
     .leftJoin(stores, eq(stores.id, addresses.storeId))
-    .where(and(givenToCustomers, ...where))
+    .where(and(isGivenOut, ...where))
     .orderBy(order, desc(payments.id))
     .limit(limit)
     .all();

@@ -1,11 +1,11 @@
 // What the API and the live socket tell of payments: reads alone, newest first. Only addresses that
 // customers may hold are in it.
 
-import { and, desc, eq, getTableColumns, type SQL, sql } from 'drizzle-orm';
+import { and, desc, eq, getTableColumns, type SQL } from 'drizzle-orm';
 import type { Scripthash, Txid } from '../bitcoin/ids.ts';
 import { given } from './given.ts';
 import type { Orm } from './orm.ts';
-import { addresses, payments } from './schema.ts';
+import { addresses, isGivenOut, payments } from './schema.ts';
 
 /** A payment with its address, and the store that the address was issued to. */
 export type Receipt = ReturnType<Receipts['byTxid']>[number];
@@ -38,7 +38,7 @@ function prepare(orm: Orm) {
       })
       .from(payments)
       .innerJoin(addresses, eq(addresses.id, payments.addressId))
-      .where(and(condition, sql`${addresses.origin} in ('issued', 'skipped')`))
+      .where(and(condition, isGivenOut))
       .orderBy(desc(payments.id))
       .limit(mostReceipts)
       .prepare();

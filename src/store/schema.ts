@@ -132,6 +132,9 @@ export const addresses = sqliteTable(
 
 export type AddressOrigin = 'ahead' | 'issued' | 'skipped' | 'foreign';
 
+/** A customer may hold it. */
+export const isGivenOut = sql`${addresses.origin} in ('issued', 'skipped')`;
+
 /** A shop's word that two requests are one: the same address for both, for a day. */
 export const idempotencyKeys = sqliteTable(
   'idempotency_keys',

@@ -7,7 +7,7 @@ import { furthestWatched } from '../domain/allocation.ts';
 import type { StatusHash } from '../domain/history.ts';
 import { given, givenLimit } from './given.ts';
 import type { Orm } from './orm.ts';
-import { addresses, payments, wallets } from './schema.ts';
+import { addresses, isGivenOut, payments, wallets } from './schema.ts';
 
 export interface Watched {
   readonly id: number;
@@ -87,7 +87,7 @@ function prepare(orm: Orm) {
       .orderBy(desc(addresses.id))
       .prepare(),
     foreign: page(sql`${addresses.origin} = 'foreign'`),
-    given: page(sql`${addresses.origin} in ('issued', 'skipped')`),
+    given: page(isGivenOut),
     // No row is ever deleted: the newest id is their number.
     count: orm
       .select({ count: max(addresses.id) })
