@@ -7,21 +7,23 @@ import { createHash } from 'node:crypto';
 import {
   appendFileSync,
   chmodSync,
+  cpSync,
   existsSync,
   lstatSync,
   mkdirSync,
   readdirSync,
   readFileSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePort } from '../../scripts/ports.mjs';
 import { SimulatedChain } from '../../src/sandbox/chain.ts';
 import { SimulatedServer } from '../../src/sandbox/server.ts';
 import { version } from '../../src/version.ts';
 import { createNodeWorld } from '../../src/world-node.ts';
-import { cleanUp, whenOver } from '../support/files.ts';
+import { cleanUp, tempFolder, whenOver } from '../support/files.ts';
 import { ask } from '../support/sandbox.ts';
 import { accountKey } from '../support/store.ts';
 import { bootMachine, type Machine, noMachine } from './machine.ts';
@@ -53,16 +55,19 @@ async function startChain(): Promise<string> {
   return `tcp://127.0.0.1:${port}`;
 }
 
-/** The same executable, but for the version that it says, wherever it says it. */
-function renumbered(program: Buffer): Buffer {
-  const [from, to] = [version, newer].map((each) => Buffer.from(`"${each}"`));
-  if (from === undefined || to?.length !== from.length) throw new Error('another length');
-  const changed = Buffer.from(program);
-  for (let at = changed.indexOf(from); at >= 0; at = changed.indexOf(from, at))
-    to.copy(changed, at);
-  expect(changed.equals(program)).toBe(false);
-  return changed;
+/** Of the checkout under another version: its code cache says it as well. */
+function makeNewer(outfile: string): void {
+  const folder = tempFolder();
+  const left = new Set(['node_modules', '.git', 'dist'].map((name) => resolve(name)));
+  cpSync(resolve('.'), folder, { recursive: true, filter: (source) => !left.has(source) });
+  symlinkSync(resolve('node_modules'), join(folder, 'node_modules'));
+  const manifest = JSON.parse(readFileSync('package.json', 'utf8'));
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ ...manifest, version: newer }));
+  makeExecutable(outfile, folder);
 }
+
+const makeExecutable = (outfile: string, checkout = resolve('.')) =>
+  execFileSync(process.execPath, ['scripts/executable.mjs', '--out', outfile], { cwd: checkout });
 
 describe.skipIf(cannot)('on a machine with systemd', () => {
   let machine: Machine;
@@ -76,18 +81,19 @@ describe.skipIf(cannot)('on a machine with systemd', () => {
     whenOver(() => machine.remove());
     mkdirSync(join(machine.root, 'opt/first'));
     const program = join(machine.root, 'opt/first/paygate');
-    execFileSync(process.execPath, ['scripts/executable.mjs', '--out', program]);
+    makeExecutable(program);
     return cleanUp;
   });
   afterAll(() => expect(new Set(addresses).size).toBe(addresses.length));
 
   /** An executable in a folder of its own, with its checksum beside it. @returns its path there */
-  function bring(folder: string, content: Buffer | string): string {
+  function bring(folder: string, make: (outfile: string) => void): string {
     const at = join(machine.root, 'opt', folder);
+    const program = join(at, 'paygate');
     mkdirSync(at);
-    writeFileSync(join(at, 'paygate'), content);
-    chmodSync(join(at, 'paygate'), 0o755);
-    const hash = createHash('sha256').update(content).digest('hex');
+    make(program);
+    chmodSync(program, 0o755);
+    const hash = createHash('sha256').update(readFileSync(program)).digest('hex');
     writeFileSync(join(at, 'SHA256SUMS'), `${hash}  paygate\n`);
     return `/opt/${folder}/paygate`;
   }
@@ -171,8 +177,7 @@ describe.skipIf(cannot)('on a machine with systemd', () => {
   });
 
   it('is updated, and its files stay its own', async () => {
-    const program = readFileSync(join(machine.root, 'opt/first/paygate'));
-    const file = bring('second', renumbered(program));
+    const file = bring('second', makeNewer);
     const wrong = update(file, '--sha256', '0'.repeat(64));
     expect(wrong.status).toBe(2);
     expect(await answer('/healthz')).toMatchObject({ version });
@@ -185,7 +190,8 @@ describe.skipIf(cannot)('on a machine with systemd', () => {
   });
 
   it('goes back, with its database, when the newer one does not come up', async () => {
-    const { status, stderr } = update(bring('third', spoiler), '--wait', '12s');
+    const third = bring('third', (program) => writeFileSync(program, spoiler));
+    const { status, stderr } = update(third, '--wait', '12s');
     expect(status).toBe(1);
     expect(stderr).toContain('9.9.9 did not come up');
     expect(stderr).toContain(`${newer} runs again, on the database as it was before the update`);
