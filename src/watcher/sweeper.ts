@@ -72,10 +72,14 @@ export function createSweeper(parts: SweeperParts): Sweeper {
   let sweeping = false;
 
   async function compareOne(session: Session, { scripthash, statusHash }: Watched): Promise<void> {
-    const status = await session.subscribe(scripthash, { bulk: true });
-    if (status !== statusHash) parts.mark(scripthash);
-    if (session === parts.watched() && parts.isSubscribed(scripthash)) return;
-    await session.unsubscribe(scripthash, { bulk: true });
+    const isKept = () => session === parts.watched() && parts.isSubscribed(scripthash);
+    do {
+      const status = await session.subscribe(scripthash, { bulk: true });
+      if (status !== statusHash) parts.mark(scripthash);
+      if (isKept()) return;
+      await session.unsubscribe(scripthash, { bulk: true });
+      // Issued meanwhile: its own subscription may have gone ahead of that.
+    } while (isKept());
   }
 
   /** What a server refuses to tell of one address is nothing; that it does not answer is thrown. */
