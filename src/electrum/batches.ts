@@ -2,7 +2,7 @@
 // tried; where it is refused, or the session's last, that server is asked one by one from then on.
 // https://www.jsonrpc.org/specification#batch
 
-/** Fulcrum takes 345 unless told otherwise; with more than this, nothing was faster. */
+/** With more than this nothing was faster. Fulcrum takes 345 of one address, in all that is under way, unless told otherwise. */
 export const mostInBatch = 50;
 /** Sessions that may end while some are in flight at a server that has taken one: not each end is over them. */
 const mostLosses = 2;

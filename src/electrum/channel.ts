@@ -56,6 +56,8 @@ export class Channel {
   #taken = 0;
   #bulkTaken = 0;
   #overdue = 0;
+  /** Of batches, which they do not name. */
+  readonly #refusals: ServerError[] = [];
   readonly #pulse: Pulse;
   readonly #mass: MassWindow;
   #filler: Filler | undefined;
@@ -197,12 +199,16 @@ export class Channel {
     // Who paces requests by a budget has no use for more at once.
     const extra = this.#waiting.budget === undefined ? this.#mass.extra : 0;
     const heavy = this.bulkPlaces - this.#bulkTaken;
-    const free = this.#places + extra - this.#asked();
-    for (const request of this.#waiting.dropLarger(this.bulkPlaces - this.#overdue)) {
-      request.reject(unavailable('too many requests are overdue for as many more at once'));
+    const all = this.#places + extra - this.#asked();
+    // The window is wider for light ones alone.
+    const urgent = all - extra + Math.max(0, -heavy);
+    // While it is not known which one was refused, no further one goes out.
+    const room = this.#refusals.length > 0 ? 1 : this.bulkPlaces - this.#overdue;
+    for (const request of this.#waiting.dropLarger(room)) {
+      request.reject(unavailable('several requests in one message have no place'));
     }
-    const batch = this.#waiting.take(free, {
-      ...{ heavy, light: heavy + extra, messages: messagesATurn },
+    const batch = this.#waiting.take({
+      ...{ all, urgent, heavy, light: heavy + extra, messages: messagesATurn },
       batch: this.bulkPlaces,
     });
     for (const request of batch) this.#put(request);
@@ -314,10 +320,9 @@ export class Channel {
   }
 
   #answer(answers: readonly Answer[]): () => void {
-    // Not of all as arguments: there may be very many.
-    const first = answers.reduce((least, { id }) => Math.min(least, id), Number.POSITIVE_INFINITY);
-    const request = this.#inFlight.get(first);
+    const request = this.#inFlight.get(Math.min(...answers.map(({ id }) => id)));
     if (request === undefined) throw invalid('an answer to a request that was not made');
+    if (answers.length > request.count) throw invalid('answers to something else');
     if (answers.some(({ kind }) => kind === 'error')) this.#waiting.budget?.refused();
     else if (request.light) {
       this.#mass.answered(this.#options.world.monotonic() - request.sentAt, request.count);
@@ -327,15 +332,36 @@ export class Channel {
     // In flight until it is read: what breaks the protocol ends all that is.
     const deliver = isMissed ? () => {} : request.read(answers);
     this.#settle(request);
-    return deliver;
+    if (this.#refusals.length === 0) return deliver;
+    return () => {
+      deliver();
+      this.#rejectRefused();
+    };
   }
 
-  /** The server says neither to what; only a batch is something that it may not know. */
+  /** The server does not say to what; only a batch is something that it may not know. */
   #refuse({ code, text }: { code: number; text: string }): () => void {
-    const request = [...this.#inFlight.values()].find(({ count }) => count > 1);
-    if (request === undefined) throw invalid('a response without a number as its id');
-    this.#settle(request);
-    return () => request.reject(new ServerError(code, text));
+    this.#refusals.push(new ServerError(code, text));
+    if (this.#batches().length < this.#refusals.length) {
+      throw invalid('a response without a number as its id');
+    }
+    return () => this.#rejectRefused();
+  }
+
+  /** Which they were is known when no others are in flight: a server may refuse one while it works on those before it. */
+  #rejectRefused(): void {
+    const batches = this.#batches();
+    if (batches.length > this.#refusals.length) return;
+    for (const [place, error] of this.#refusals.splice(0).entries()) {
+      const refused = batches[place];
+      if (refused === undefined) continue;
+      this.#settle(refused);
+      refused.reject(error);
+    }
+  }
+
+  #batches(): Request[] {
+    return [...this.#inFlight.values()].filter(({ count }) => count > 1);
   }
 
   #settle({ id, count, bulk, overdue, sentAt, large }: Request): void {

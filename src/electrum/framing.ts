@@ -4,6 +4,7 @@
 // https://electrum-protocol.readthedocs.io/en/latest/protocol-basics.html#message-stream
 
 import { PaygateError } from '../errors.ts';
+import { mostInBatch } from './batches.ts';
 
 /** A history of 90,000 transactions, or a transaction of 4 MB in hex, still fits. */
 const maxLineBytes = 9_000_000;
@@ -116,7 +117,10 @@ export class LineFramer {
 export function parseMessage(line: string): Message {
   checkDepth(line);
   const message = parseJson(line);
-  if (Array.isArray(message)) return { kind: 'batch', answers: message.map(parseAnswer) };
+  if (Array.isArray(message)) {
+    if (message.length > mostInBatch) throw invalid('more answers at once than were asked for');
+    return { kind: 'batch', answers: message.map(parseAnswer) };
+  }
   if (!isRecord(message)) throw invalid('a message that is not an object');
   const { id = null, method, params, error = null } = message;
   if (method !== undefined) {

@@ -53,13 +53,16 @@ export async function subscribeMany(
       const told = await channel.batch({
         method: methods.subscribe,
         params: part.map((scripthash) => [scripthash]),
-        parse: subscriptions.addAll(part),
+        parse: subscriptions.add(part),
       });
       // Some servers may refuse a batch by refusing each of its requests.
       if (!told.every((answer) => answer instanceof ServerError)) return told;
     } catch (error) {
-      if (isClosed()) batches?.lost(generation);
-      if (isClosed() || !(error instanceof PaygateError)) throw error;
+      if (!(error instanceof PaygateError)) throw error;
+      if (isClosed() && !(error instanceof ServerError)) {
+        batches?.lost(generation);
+        throw error;
+      }
     }
     batches?.refused();
     return undefined;
@@ -69,7 +72,10 @@ export async function subscribeMany(
     const told = await together(part);
     if (told === undefined) return each(part);
     batches?.answered();
-    for (const [place, scripthash] of part.entries()) hear(scripthash, told[place] ?? null);
+    for (const [place, scripthash] of part.entries()) {
+      const newest = told[place];
+      hear(scripthash, typeof newest === 'function' ? newest() : (newest ?? null));
+    }
   }
 
   const size = Math.min(channel.bulkPlaces, mostInBatch);

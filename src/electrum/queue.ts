@@ -9,11 +9,14 @@ const maxUnsentCharacters = 16_000_000;
 /** The longest prefix that was sent and is still kept in front of a list. */
 const maxSentKept = 1_024;
 
-/** How many mass requests may go out now. */
-export interface BulkPlaces {
+/** How many requests may go out now. */
+export interface Places {
+  readonly all: number;
+  readonly urgent: number;
+  /** Mass requests. */
   readonly light: number;
   readonly heavy: number;
-  /** Messages that may be written at once. */
+  /** Messages of them that may be written at once. */
   readonly messages: number;
   /** They go out by so many where a budget is kept. */
   readonly batch: number;
@@ -74,17 +77,17 @@ export class SendQueue<T extends Priced> {
   }
 
   /** Takes what may go out now, the budget told. */
-  take(places: number, bulk: BulkPlaces): T[] {
+  take({ all, urgent, light, heavy, messages, batch }: Places): T[] {
     const taken: T[] = [];
-    for (let next = this.#urgent.first; next && taken.length < places; next = this.#urgent.first) {
-      if (this.#waitMs(next, bulk.batch) > 0) return taken;
+    for (let next = this.#urgent.first; next && taken.length < urgent; next = this.#urgent.first) {
+      if (this.#waitMs(next, batch) > 0) return taken;
       taken.push(this.#send(this.#urgent));
     }
     const first = this.#bulk.first;
     if (first === undefined) return taken;
-    let left = Math.min(places - taken.length, first.light ? bulk.light : bulk.heavy);
-    if (left <= 0 || this.#waitMs(first, bulk.batch) > 0) return taken;
-    const most = taken.length + bulk.messages;
+    let left = Math.min(all - taken.length, first.light ? light : heavy);
+    if (left <= 0 || this.#waitMs(first, batch) > 0) return taken;
+    const most = taken.length + messages;
     for (let next = this.#bulk.first; next && taken.length < most; next = this.#bulk.first) {
       left -= placesOf(next);
       // Of one kind: the places of the others are not counted here.

@@ -154,9 +154,11 @@ export class Session {
   }
 
   /** The newest tip known. */
-  subscribeHeaders(): Promise<HeaderTip> {
+  async subscribeHeaders(): Promise<HeaderTip> {
     const parse = this.#subscriptions.addHeaders();
-    return this.#channel.request({ method: methods.subscribeHeaders, params: [], parse });
+    const call = { method: methods.subscribeHeaders, params: [], parse };
+    const told = await this.#channel.request(call);
+    return this.#subscriptions.tip ?? told;
   }
 
   /** Up to `count` raw headers from a height on; fewer at the tip or beyond the server's maximum. */
@@ -165,10 +167,13 @@ export class Session {
   }
 
   /** The newest status known: a notification that overtakes the answer wins. */
-  subscribe(scripthash: Scripthash, priority: Priority = {}): Promise<Status> {
-    const parse = this.#subscriptions.add(scripthash);
+  async subscribe(scripthash: Scripthash, priority: Priority = {}): Promise<Status> {
     const params = [scripthash];
-    return this.#channel.request({ method: methods.subscribe, params, parse, ...priority });
+    const read = this.#subscriptions.add(params);
+    const parse = (answer: unknown) => read(answer, 0);
+    const call = { method: methods.subscribe, params, parse };
+    const newest = await this.#channel.request({ ...call, ...priority });
+    return newest();
   }
 
   /** The same of several, each heard as it is answered; rejects when the session ends. */

@@ -49,19 +49,16 @@ export class Subscriptions {
     };
   }
 
-  /** Call before the request goes out; the result reads its answer as the newest status known. */
-  add(scripthash: Scripthash): (answer: unknown) => Status {
-    const before = this.#begin(scripthash);
-    return (answer) => orNewer(this.#statuses.get(scripthash), before, parseStatus(answer));
-  }
-
-  /** The same for the requests of a batch; the result reads the answer to each by its place. */
-  addAll(scripthashes: readonly Scripthash[]): (answer: unknown, place: number) => Status {
+  /**
+   * Call before the request, or the batch, goes out; the result reads the answer to each by its place, and gives what
+   * tells the newest status known whenever it is called: a notification may be delivered before the answer is heard.
+   */
+  add(scripthashes: readonly Scripthash[]): (answer: unknown, place: number) => () => Status {
     const before = scripthashes.map((each) => this.#begin(each));
     return (answer, place) => {
+      const told = parseStatus(answer);
       const scripthash = scripthashes[place];
-      const heard = scripthash && this.#statuses.get(scripthash);
-      return orNewer(heard, before[place], parseStatus(answer));
+      return () => orNewer(scripthash && this.#statuses.get(scripthash), before[place], told);
     };
   }
 

@@ -104,6 +104,19 @@ describe('many subscriptions', () => {
     expect(await lost).toMatchObject({ code: 'unavailable' });
   });
 
+  it('widen the window for themselves alone', async () => {
+    const connected = await openOwn(answer, { batches: await provenBatches() });
+    const { session, world, peer } = connected;
+    const history = 'blockchain.scripthash.get_history';
+    for (let round = 0; round < 8; round += 1) await subscribeAll(connected, many(2_000));
+    const lost = many(1_000).map((each) => session.history(each).catch(() => 'lost'));
+    await world.until(() => peer.asked(history).length > 0);
+    expect(await subscribeAll(connected, many(500))).toEqual(many(500));
+    expect(peer.asked(history)).toHaveLength(100);
+    session.close('enough');
+    expect(new Set(await Promise.all(lost))).toEqual(new Set(['lost']));
+  });
+
   it('are refused each for itself', async () => {
     const connected = await openOwn((peer, requests) => {
       const error = { code: 1, message: 'too long' };
@@ -146,6 +159,42 @@ describe('a server that does not take them', () => {
     expect(await subscribeAll(connected, many(60))).toEqual(many(60));
     expect(await subscribeAll(connected, many(60))).toEqual(many(60));
     expect([sizes(connected), single(connected)]).toEqual([[50], 120]);
+  });
+
+  it('and says no to one while it works on those before is understood', async () => {
+    const batches = await provenBatches();
+    const held: (() => void)[] = [];
+    // As Fulcrum does, which limits what is under way of one address.
+    const connected = await openOwn(
+      (peer, requests) => {
+        if (held.length < 2) held.push(() => answer(peer, requests));
+        else peer.send({ id: null, error: { code: -101, message: 'Batch limit exceeded' } });
+      },
+      { batches, options: { ownMaxInFlight: 202 } },
+    );
+    const { world, peer } = connected;
+    const told = subscribeAll(connected, many(500));
+    await world.until(() => peer.batches.length === 4);
+    for (const each of held) each();
+    expect(await told).toEqual(many(500));
+    expect([sizes(connected), single(connected)]).toEqual([[50, 50, 50, 50], 400]);
+    expect([connected.told, batches.begin()]).toEqual([[], false]);
+  });
+
+  it('and says no before it ends the session is asked one by one in the next', async () => {
+    const batches = await provenBatches();
+    const connected = await openOwn((peer) => peer.sendRaw('{"error":"no"}\nnonsense\n'), {
+      batches,
+    });
+    const lost = subscribeAll(connected, many(20));
+    await expect(lost).rejects.toMatchObject({ code: 'unavailable', name: 'PaygateError' });
+    expect([connected.told.length, batches.begin()]).toEqual([1, false]);
+  });
+
+  it('and says no to what it was not sent ends the session', async () => {
+    const connected = await openOwn((peer) => peer.sendRaw('{"error":"no"}\n{"error":"no"}\n'));
+    await expect(subscribeAll(connected, many(20))).rejects.toMatchObject({ code: 'unavailable' });
+    expect(connected.told).toEqual([['close', expect.stringContaining('as its id')]]);
   });
 
   it.each([4, 10, 52, 100])('and says nothing loses the session, window %i', async (window) => {

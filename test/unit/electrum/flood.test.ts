@@ -67,7 +67,7 @@ describe('a session ends on', () => {
     [
       'more answers in one than there are requests',
       (peer) => peer.send(Array(160_000).fill({ id: 1, result: 'x'.repeat(35) })),
-      /not made/,
+      /at once/,
     ],
   ])('%s, although a long answer is awaited', async (_, misbehave, reason) => {
     const { session, peer, told, world } = await open({});

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { mostInBatch } from '../../../src/electrum/batches.ts';
 import {
   encodeRequest,
   LineFramer,
@@ -148,6 +149,13 @@ describe('messages', () => {
     ['\ufeff{"id":1,"result":1}'],
   ])('are refused otherwise: %s', (line) => {
     expect(() => parseMessage(line)).toThrow(/^the server sent /);
+  });
+
+  it('are refused when they answer more at once than is asked', () => {
+    const answers = (count: number) =>
+      JSON.stringify(Array.from({ length: count }, (_, id) => ({ id, result: 1 })));
+    expect(() => parseMessage(answers(mostInBatch + 1))).toThrow(/at once/);
+    expect(parseMessage(answers(mostInBatch))).toMatchObject({ kind: 'batch' });
   });
 
   it('are refused when nested deep, before they are parsed', () => {

@@ -22,6 +22,25 @@ describe('notifications', () => {
     ]);
   });
 
+  it('right behind the answer are heard before it, and it tells the same then', async () => {
+    const method = 'blockchain.scripthash.subscribe';
+    const headers = 'blockchain.headers.subscribe';
+    const tip = (height: number) => ({ height, hex: headerHex });
+    const behind = (to: Peer, { id }: { readonly id: number }, result: unknown, notice: object) =>
+      to.sendRaw(`${JSON.stringify({ id, result })}\n${JSON.stringify(notice)}\n`);
+    const { session, told } = await open({
+      [method]: (to, request) => behind(to, request, statusA, { method, params: [first, statusB] }),
+      [headers]: (to, request) =>
+        behind(to, request, tip(8), { method: headers, params: [tip(9)] }),
+    });
+    expect(await session.subscribe(first)).toBe(statusB);
+    expect((await session.subscribeHeaders()).height).toBe(9);
+    expect(told).toEqual([
+      ['status', first, statusB],
+      ['header', 9],
+    ]);
+  });
+
   it('of an earlier subscription do not outlive a new answer', async () => {
     const answers = [statusA, statusB];
     const { session, peer, told, world } = await open({
@@ -39,9 +58,10 @@ describe('notifications', () => {
     const answers = [session.subscribe(first), session.subscribe(first)];
     await world.until(() => asked().length === 2);
     peer.answer(asked()[0], null);
+    expect(await answers[0]).toBe(null);
     peer.notify('blockchain.scripthash.subscribe', first, statusA);
     peer.answer(asked()[1], null);
-    expect(await Promise.all(answers)).toEqual([null, statusA]);
+    expect(await answers[1]).toBe(statusA);
 
     const again = [session.subscribe(first), session.subscribe(first)];
     await world.until(() => asked().length === 4);
