@@ -2,6 +2,7 @@
 // shows. Any page may open it, since whoever knows an address may see what the chain says of it; only
 // addresses that customers hold are answered for, and one client has a bounded number of sockets.
 
+import type { IncomingMessage } from 'node:http';
 import { upgradeWebSocket } from '@hono/node-server';
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import type { WSContext } from 'hono/ws';
@@ -26,6 +27,12 @@ const mostOfOne = 20;
 const mostOfAll = 300;
 /** Bytes that may wait for a client that does not read. */
 const mostWaiting = 64 * 1024;
+
+/** Nothing else may leave HTTP. */
+export const asksForLive = ({ method, url, headers }: IncomingMessage): boolean =>
+  method === 'GET' &&
+  url?.startsWith('/payment/') === true &&
+  headers.upgrade?.toLowerCase() === 'websocket';
 
 export function createLive(options: LiveOptions): Hono {
   const live = new Hono();

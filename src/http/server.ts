@@ -3,6 +3,7 @@
 
 import type { Server } from 'node:http';
 import { createServer as createHttpsServer, type Server as HttpsServer } from 'node:https';
+import type { Socket } from 'node:net';
 import { createAdaptorServer, type WebSocketServerLike } from '@hono/node-server';
 import { type Context, Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
@@ -12,7 +13,7 @@ import { PaygateError, reasonOf } from '../errors.ts';
 import type { Logger } from '../world.ts';
 import { createApi, operationsOf } from './api.ts';
 import { errorResponse, respondTo } from './errors.ts';
-import { createLive, type LiveOptions } from './live.ts';
+import { asksForLive, createLive, type LiveOptions } from './live.ts';
 import { docsOf } from './openapi.ts';
 import type { ApiOptions } from './options.ts';
 import { page } from './page.ts';
@@ -24,14 +25,26 @@ const urlLimitBytes = 8 * 1024;
 const bodyLimitBytes = 16 * 1024;
 /** Clients of the live socket have nothing to say. */
 const socketMessageBytes = 1024;
-const headersTimeoutMs = 10_000;
-const requestTimeoutMs = 15_000;
-const handshakeTimeoutMs = 10_000;
 /** Said aloud because the environment can change the default. */
 const oldestTls = 'TLSv1.2';
 const connectionLimit = 512;
 /** How long requests under way may take once the server stops. */
 const stopGraceMs = 5_000;
+
+/** How long a client may take, in milliseconds. */
+interface Patience {
+  readonly handshake: number;
+  readonly headers: number;
+  readonly request: number;
+  /** Without a byte either way: what is streamed beats more often. */
+  readonly silence: number;
+  /** How often the headers and the requests under way are looked at. */
+  readonly between: number;
+}
+
+const usualPatience: Patience = {
+  ...{ handshake: 10_000, headers: 10_000, request: 15_000, silence: 60_000, between: 1_000 },
+};
 
 export interface Health {
   readonly status: 'ok' | 'degraded';
@@ -122,6 +135,7 @@ export interface Binding {
   readonly port: number;
   /** HTTPS, with the pair that `secure` hands over. */
   readonly tls?: boolean;
+  readonly patience?: Partial<Patience>;
 }
 
 export interface Listening {
@@ -137,21 +151,28 @@ export interface Listening {
 /** @throws PaygateError unavailable when the address is taken or not ours */
 export async function listen(
   fetch: Fetch,
-  { host, port, tls = false }: Binding,
+  { host, port, tls = false, patience }: Binding,
   after: (delayMs: number, run: () => void) => () => void,
 ): Promise<Listening> {
   const sockets = new WebSocketServer({ noServer: true, maxPayload: socketMessageBytes });
+  const { handshake, headers, request, silence, between } = { ...usualPatience, ...patience };
   const server = createAdaptorServer({
     fetch,
     websocket: { server: sockets as WebSocketServerLike },
     ...(tls && { createServer: createHttpsServer }),
     serverOptions: {
-      headersTimeout: headersTimeoutMs,
-      requestTimeout: requestTimeoutMs,
-      ...(tls && { handshakeTimeout: handshakeTimeoutMs, minVersion: oldestTls }),
+      headersTimeout: headers,
+      requestTimeout: request,
+      connectionsCheckingInterval: between,
+      // What else is offered is answered as if it were not (RFC 9110 section 7.8): an offer that is taken up and not kept
+      // leaves a socket that nobody looks after.
+      shouldUpgradeCallback: asksForLive,
+      ...(tls && { handshakeTimeout: handshake, minVersion: oldestTls }),
     },
   }) as Server | HttpsServer;
   server.maxConnections = connectionLimit;
+  server.setTimeout(silence);
+  const open = openSockets(server);
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) =>
       reject(
@@ -172,8 +193,7 @@ export async function listen(
       new Promise((resolve) => {
         for (const socket of sockets.clients) socket.close(1001, 'paygate stops');
         const cancel = after(stopGraceMs, () => {
-          for (const socket of sockets.clients) socket.terminate();
-          server.closeAllConnections();
+          for (const socket of open) socket.destroy();
         });
         server.close(() => {
           cancel();
@@ -182,6 +202,19 @@ export async function listen(
         server.closeIdleConnections();
       }),
   };
+}
+
+/** Also what is none of HTTP's any more, or not yet; whoever has been answered for good does not stay. */
+function openSockets(server: Server | HttpsServer): ReadonlySet<Socket> {
+  const open = new Set<Socket>();
+  const add = (socket: Socket): void => {
+    open.add(socket);
+    socket.once('finish', () => socket.destroy());
+    socket.once('close', () => open.delete(socket));
+  };
+  server.on('connection', add);
+  server.on('secureConnection', add);
+  return open;
 }
 
 /** Of each socket a pong is expected between two beats. */
