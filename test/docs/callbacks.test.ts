@@ -28,20 +28,29 @@ interface Vector {
 const vectors: readonly Vector[] = JSON.parse(codeOf('json'));
 
 /** One request to judge, and whether it is genuine. */
-type Case = readonly [{ [name: string]: string | number }, boolean];
+type Case = readonly [{ [name: string]: string | number | null }, boolean];
 
 const cases: readonly Case[] = vectors.flatMap(({ secrets, signature, ...vector }) =>
   secrets.flatMap((secret): Case[] => {
-    const genuine = { ...vector, secret, signature, now: vector.timestamp };
+    const timestamp = String(vector.timestamp);
+    const genuine = { ...vector, timestamp, secret, signature, now: vector.timestamp };
     const forged = [
       { query: vector.query.replace('value=25000', 'value=25001') },
       { query: vector.query.replace('status=', 'status=%32') },
       { id: `${vector.id}x` },
-      { timestamp: vector.timestamp + 1 },
+      { timestamp: String(vector.timestamp + 1) },
+      { timestamp: 'soon' },
+      { timestamp: '9'.repeat(5_000) },
+      { timestamp: '' },
       { secret: `whsec_${Buffer.alloc(32).toString('base64')}` },
       { signature: signature.replaceAll('v1,', 'v2,') },
       { signature: 'v1,é' },
       { signature: '' },
+      // Headers that are not there.
+      { signature: null },
+      { timestamp: null },
+      { id: null },
+      { id: null, timestamp: null, signature: null, query: '' },
       { now: vector.timestamp + 300 },
       { now: vector.timestamp - 300 },
     ];
@@ -96,7 +105,7 @@ const { cases, story } = JSON.parse(readFileSync(process.argv[2], 'utf8'));
 const order = { totalSat: 25000, payments: {}, isPaid: false };
 const orders = new Map([['bc1qours', order]]);
 console.log(JSON.stringify({
-  judged: cases.map((c) => isGenuine(c.secret, c.id, String(c.timestamp), c.signature, c.query, c.now)),
+  judged: cases.map((c) => isGenuine(c.secret, c.id ?? undefined, c.timestamp ?? undefined, c.signature ?? undefined, c.query, c.now)),
   told: story.map((query) => [query, take(query, orders), order.isPaid]),
 }));`,
   },
@@ -108,7 +117,7 @@ import json, sys
 given = json.load(open(sys.argv[1]))
 order = {"totalSat": 25000, "payments": {}, "isPaid": False}
 print(json.dumps({
-  "judged": [is_genuine(c["secret"], c["id"], str(c["timestamp"]), c["signature"], c["query"], c["now"]) for c in given["cases"]],
+  "judged": [is_genuine(c["secret"], c["id"], c["timestamp"], c["signature"], c["query"], c["now"]) for c in given["cases"]],
   "told": [[query, take(query, {"bc1qours": order}), order["isPaid"]] for query in given["story"]],
 }))`,
   },
@@ -122,7 +131,7 @@ $orders = ['bc1qours' => ['totalSat' => 25000, 'payments' => [], 'isPaid' => fal
 $told = [];
 foreach ($given['story'] as $query) $told[] = [$query, take($query, $orders), $orders['bc1qours']['isPaid']];
 echo json_encode(['told' => $told, 'judged' => array_map(fn($c) =>
-  is_genuine($c['secret'], $c['id'], (string) $c['timestamp'], $c['signature'], $c['query'], $c['now']), $given['cases'])]);`,
+  is_genuine($c['secret'], $c['id'], $c['timestamp'], $c['signature'], $c['query'], $c['now']), $given['cases'])]);`,
   },
 } as const;
 
