@@ -322,7 +322,7 @@ const dashboardFor = (
     walletGap: config.walletGap,
     onCatalog: () => watcher.catalogChanged(),
     onServers: () => watcher.serversChanged(),
-    onCallbacks: () => dispatcher.wake(),
+    onCallbacks: () => dispatcher.retry(),
   });
 
 const clocksOf = (world: World) => ({
@@ -334,7 +334,7 @@ interface FileCare {
   readonly world: World;
   readonly store: Store;
   readonly watcher: Watcher;
-  readonly dispatcher: { wake(): void };
+  readonly dispatcher: { retry(): void };
   readonly snapshots: Snapshots;
 }
 
@@ -345,7 +345,7 @@ function tendFile({ world, store, watcher, dispatcher, snapshots }: FileCare): C
     if (database.changedElsewhere()) {
       watcher.catalogChanged();
       watcher.serversChanged();
-      dispatcher.wake();
+      dispatcher.retry();
     }
     if (database.walBytes() >= longLogBytes) database.checkpoint();
   }

@@ -137,5 +137,5 @@ export function renderTest(attempt: Attempt, url: string): string {
 /** A running server takes it up within a second. */
 export const promised = (count: number): string =>
   count === 1
-    ? 'It is sent as soon as paygate serves.'
-    : `${count} are sent as soon as paygate serves.`;
+    ? 'It is sent now, or as soon as paygate serves.'
+    : `${count} are sent now, or as soon as paygate serves.`;

@@ -17,7 +17,7 @@ export const slowEveryMs = 1_000;
 /** Failures in a row. */
 interface Course {
   failures: number;
-  /** From when on one more request may go out, monotonic. */
+  /** From when on one more request may go out, monotonic; 0 for at once. */
   nextAt: number;
   /** How often one goes there all the same, once there are too many. */
   readonly everyMs: number;
@@ -76,6 +76,11 @@ export class Breaker {
   /** Undefined for one that was reached the last time; mostly all were, and then no URL is read. */
   #host(callbackUrl: string): Course | undefined {
     return this.#hosts.size === 0 ? undefined : this.#hosts.get(hostOf(callbackUrl));
+  }
+
+  /** Whatever is held back has a request now, and not only when its time has come. */
+  retry(): void {
+    for (const course of [...this.#hosts.values(), ...this.#urls.values()]) course.nextAt = 0;
   }
 
   /** An attempt came to nothing before the host was reached. */

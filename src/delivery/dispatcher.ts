@@ -1,26 +1,25 @@
 // Brings every callback that is owed to its shop: claim → send → record, for ever.
 //
-// Format. The queue is the `callbacks` table (store/outbox.ts); nothing else survives a crash. A row
-// is owed until an attempt is answered with 200, the schedule ends, or a newer status of the same
-// payment supersedes it. A lease marks a row that is on the wire.
+// Format. The queue is the `callbacks` table (store/outbox.ts); nothing else survives a crash. A row is owed until an
+// attempt is answered with 200, the schedule ends, or a newer status of the same payment supersedes it. A lease marks a
+// row that is on the wire.
 //
-// Algorithm. `wake` starts the pump, or makes a running one go round once more, so a thousand wakes
-// cost one claim. A claim is one transaction: it leases what is due, up to the free room. Each leased
-// callback is a flight of its own: one attempt (bounded by the sender's deadline), then one transaction
-// that records it with the next due time, then a wake, since its place is free. That wake's claim comes behind
-// the records of all flights that end meanwhile, and shares their commit. A tick each second finds what became due
-// with time, and makes up for any wake that was lost; it only reads unless something is due.
+// Algorithm. `wake` starts the pump, or makes a running one go round once more, so a thousand wakes cost one claim. A
+// claim is one transaction: it leases what is due, up to the free room. Each leased callback is a flight of its own: one
+// attempt (bounded by the sender's deadline), then one transaction that records it with the next due time, then a wake,
+// since its place is free. That wake's claim comes behind the records of all flights that end meanwhile, and shares
+// their commit. A tick each second finds what became due with time, and makes up for any wake that was lost; it only
+// reads unless something is due.
 //
 // Invariants.
-// - At least once: an attempt that was not recorded (crash, stop, full disk) leaves a row whose lease
-//   ends, and it is sent again with the same event id.
-// - At most one flight a payment: the outbox claims none while a lease lasts, the lease is longer than
-//   an attempt can take, and `inFlight` holds even when the wall clock jumps over a lease, also for
-//   the bound of a store.
-// - Bounded: `inFlight` flights in all, `perStore` of one store, one where it did not receive the
-//   last callback (breaker.ts), so a shop that hangs delays itself.
-// - A host that can't be reached costs its waiting callbacks no attempt (breaker.ts): they stay due,
-//   held back, and one a minute goes out to see.
+// - At least once: an attempt that was not recorded (crash, stop, full disk) leaves a row whose lease ends, and it is
+//   sent again with the same event id.
+// - At most one flight a payment: the outbox claims none while a lease lasts, the lease is longer than an attempt can
+//   take, and `inFlight` holds even when the wall clock jumps over a lease, also for the bound of a store.
+// - Bounded: `inFlight` flights in all, `perStore` of one store, one where it did not receive the last callback
+//   (breaker.ts), so a shop that hangs delays itself.
+// - A host that can't be reached costs its waiting callbacks no attempt (breaker.ts): they stay due, held back, and one
+//   a minute goes out to see, or at somebody's word.
 // - A failed attempt never ends the pump, and the pump never spins: it goes round only for a wake.
 
 import { isWaitOver, longestWaitMs, nextAttempt } from '../domain/retry.ts';
@@ -32,26 +31,9 @@ import type { Tx } from '../store/writer.ts';
 import { nextTurn } from '../turn.ts';
 import type { Cancel, World } from '../world.ts';
 import { Breaker, hostOf } from './breaker.ts';
+import { type DeliveryLimits, deliveryLimits } from './limits.ts';
 import { type Attempt, type Sender, unsent } from './sender.ts';
 import { signingSecrets } from './signature.ts';
-
-export interface DeliveryLimits {
-  /** Requests under way in all. */
-  readonly inFlight: number;
-  /** Requests under way to one store. */
-  readonly perStore: number;
-  /** Longer than the sender's deadline. */
-  readonly leaseMs: number;
-  /** How long `stop` waits for requests under way before it cuts them off. */
-  readonly drainMs: number;
-}
-
-export const deliveryLimits: DeliveryLimits = {
-  inFlight: 128,
-  perStore: 2,
-  leaseMs: 30_000,
-  drainMs: 5_000,
-};
 
 /** A host that cannot be reached, though something is owed to it. */
 export interface DownHost {
@@ -75,6 +57,8 @@ export interface CallbackDispatcher {
   start(): Promise<void>;
   /** Something was enqueued. Losing a wake only costs the time to the next tick. */
   wake(): void;
+  /** The same at somebody's word: what is held back is tried at once. */
+  retry(): void;
   /** Wakes if something is due. */
   tick(): void;
   /** Resolves when nothing is under way and nothing is due now. */
@@ -152,6 +136,11 @@ class Engine implements CallbackDispatcher {
     if (!this.#mayClaim()) return;
     this.#again = true;
     this.#pump ??= this.#run();
+  }
+
+  retry(): void {
+    this.#breaker.retry();
+    this.wake();
   }
 
   tick(): void {

@@ -171,7 +171,7 @@ export async function listen(
     },
   }) as Server | HttpsServer;
   server.maxConnections = connectionLimit;
-  server.setTimeout(silence);
+  server.timeout = silence;
   const open = openSockets(server);
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) =>

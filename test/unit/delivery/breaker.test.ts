@@ -145,6 +145,25 @@ describe('a host that cannot be reached', () => {
     ]);
   });
 
+  it('is tried at once at the word of somebody, by one callback', async () => {
+    const { world, dispatcher, gone, attempts, states } = await down(20);
+    dispatcher.retry();
+    await dispatcher.idle();
+    expect(attempts()).toBe(failuresToOpen + 1);
+    const back = await startReceiver({ port: gone.port });
+    dispatcher.wake();
+    await dispatcher.idle();
+    expect(back.requests).toHaveLength(0);
+    dispatcher.retry();
+    await dispatcher.idle();
+    // The others were charged a try each before it was known to be down.
+    expect(back.requests).toHaveLength(20 - failuresToOpen);
+    await world.advance(10_000);
+    await dispatcher.idle();
+    expect(new Set(states())).toEqual(new Set(['delivered']));
+    await back.close();
+  });
+
   it('gets all that waits within a minute once it is back', async () => {
     const { world, dispatcher, gone, states } = await down(20);
     await world.advance(3 * probeEveryMs);

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { deliveryLimits } from '../../../src/delivery/dispatcher.ts';
+import { deliveryLimits } from '../../../src/delivery/limits.ts';
 import { deadlineMs } from '../../../src/delivery/travel.ts';
 import { eventId } from '../../../src/domain/callback.ts';
 import { retrySchedule } from '../../../src/domain/retry.ts';

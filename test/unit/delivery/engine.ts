@@ -1,11 +1,7 @@
 // A dispatcher over a real file, with the real sender and real receivers, and a clock of the test's.
 
-import {
-  createDispatcher,
-  type DeliveryLimits,
-  type DispatcherParts,
-  deliveryLimits,
-} from '../../../src/delivery/dispatcher.ts';
+import { createDispatcher, type DispatcherParts } from '../../../src/delivery/dispatcher.ts';
+import { type DeliveryLimits, deliveryLimits } from '../../../src/delivery/limits.ts';
 import { createSender } from '../../../src/delivery/sender.ts';
 import { type Receiver, type ReceiverOptions, startReceiver } from '../../support/receiver.ts';
 import { createTestWorld } from '../../support/world.ts';

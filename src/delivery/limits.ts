@@ -1,0 +1,19 @@
+// How much may be under way to shops at once, and for how long.
+
+export interface DeliveryLimits {
+  /** Requests under way in all. */
+  readonly inFlight: number;
+  /** Requests under way to one store. */
+  readonly perStore: number;
+  /** Longer than the sender's deadline. */
+  readonly leaseMs: number;
+  /** How long `stop` waits for requests under way before it cuts them off. */
+  readonly drainMs: number;
+}
+
+export const deliveryLimits: DeliveryLimits = {
+  inFlight: 128,
+  perStore: 2,
+  leaseMs: 30_000,
+  drainMs: 5_000,
+};
