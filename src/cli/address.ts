@@ -8,7 +8,7 @@ import { print, wholeNumber } from './command.ts';
 import { type KeyOptions, readWalletKey, scriptOption } from './wallet-key.ts';
 
 interface CheckOptions extends KeyOptions {
-  readonly network: string;
+  readonly network?: string;
   readonly count: number;
   readonly json?: boolean;
 }
@@ -22,11 +22,11 @@ export function addressCommand(): Command {
     )
     .addOption(scriptOption())
     .option('--count <n>', 'how many', wholeNumber(1, 1000), 5)
-    .option('--network <name>', options.network.help, defaultNetwork)
+    .option(`${options.network.flag} <name>`, options.network.help)
     .option('--allow-depth', 'accept a key from below the account level')
     .option('--json', 'answer as JSON')
     .action(async (given: CheckOptions) => {
-      const key = await readWalletKey(given, parseNetworkName(given.network));
+      const key = await readWalletKey(given, parseNetworkName(given.network ?? defaultNetwork));
       const addresses = firstAddresses(key, given.count);
       const { scriptType: script, network } = key;
       print(given, { network, script, addresses }, () =>

@@ -1,14 +1,14 @@
 // `paygate serve`: runs until it is told to stop.
 
-import { isSea } from 'node:sea';
 import { Command } from 'commander';
 import { type App, buildApp } from '../app.ts';
-import { type Config, options, readConfig } from '../config.ts';
+import { type Config, readConfig } from '../config.ts';
 import { baseUrlOf } from '../domain/front.ts';
 import { releasedAt, version } from '../version.ts';
 import type { World } from '../world.ts';
 import { createNodeWorld, standardError } from '../world-node.ts';
 import { linkMinutes } from './admin.ts';
+import { again } from './again.ts';
 import { exit } from './exit.ts';
 import { growFreelyAfter, startLean } from './heap.ts';
 import { endAtOnce, stopOnSignal } from './running.ts';
@@ -21,22 +21,19 @@ export function serveCommand(): Command {
   );
 }
 
-/** By which it can be called again, from wherever; the launcher of the sources is called where it lies. */
-const program = isSea() ? process.execPath : './paygate';
-
 /** For the person at the terminal: where it answers, and what to do next. */
 async function greeting(config: Config, app: App, port: number): Promise<string> {
-  const { db } = config;
+  const { db, listen } = config;
   const base = baseUrlOf(config, port);
   const link = await app.firstLink(base);
-  const file = db === options.db.default ? '' : ` --db ${db}`;
+  const door = { ...config, listen: { ...listen, port } };
   const up = `paygate ${version} is up on ${app.network.name}: ${base}/api (health: ${base}/healthz)
-${link === undefined ? `Dashboard: ${base}/dashboard\n` : inviteTo(link)}`;
+${link === undefined ? `Dashboard: ${base}/dashboard\n` : inviteTo(link, again('admin link', door))}`;
   if (app.health().wallets.total > 0) return up;
   return `${up}
 There is no store yet. Add one in another terminal, with the xpub that your wallet shows:
 
-  ${program} store add${file} --name "My shop" --xpub zpub… --callback-url https://shop.example/callback
+  ${again('store add', { db })} --name "My shop" --xpub zpub… --callback-url https://shop.example/callback
 
 It prints the API key with which your shop asks for an address:
 
@@ -45,12 +42,12 @@ It prints the API key with which your shop asks for an address:
 `;
 }
 
-const inviteTo = (link: string): string => `
+const inviteTo = (link: string, another: string): string => `
 Open this link, once and within ${linkMinutes} minutes, to set the password of the dashboard:
 
   ${link}
 
-(\`paygate admin link\` prints another one.)
+Another one is printed by: ${another}
 `;
 
 async function createWorld({ logLevel, logFormat }: Config): Promise<World> {

@@ -7,6 +7,7 @@ import { checkCallbackUrl, redactUrl } from '../domain/callback.ts';
 import { parseCurrency } from '../domain/currency.ts';
 import {
   type Band,
+  checkPolicy,
   mostConfirmations,
   parseBand,
   readBands,
@@ -14,9 +15,11 @@ import {
 } from '../domain/policy.ts';
 import { showTime } from '../domain/shown.ts';
 import { parseStoreName } from '../domain/store-name.ts';
+import { PaygateError } from '../errors.ts';
 import type { NewStore, StoreChange, StoreRow, WalletRow } from '../store/catalog.ts';
 import type { Store } from '../store/open.ts';
 import { setUpShop } from '../store/setup.ts';
+import { again } from './again.ts';
 import { readAuthorities } from './authorities.ts';
 import {
   type FileOptions,
@@ -126,7 +129,8 @@ async function addTo(
 
 Compare its first receive addresses with those that your own wallet shows:
 ${addresses}
-If they differ, remove the store (paygate store remove ${row.id}) and choose another --script.
+If they differ, remove the store and choose another --script:
+  ${again(`store remove ${row.id}`, { db: store.database.path })}
 
 API key         ${apiKey}
 Webhook secret  ${row.webhookSecret}`;
@@ -219,6 +223,7 @@ function setCommand(): Command {
     .option('--no-callback-ca', 'those that are trusted everywhere')
     .action((id: number, given: SetOptions) =>
       withStore(given, async (store) => {
+        refuseNothing(given);
         const authorities = readAuthorities(given.callbackCa);
         const row = await store.database.write((tx) =>
           store.catalog.changeStore(tx, id, {
@@ -231,19 +236,30 @@ function setCommand(): Command {
     );
 }
 
+/** @throws PaygateError invalid where nothing is to be changed */
+function refuseNothing({ db, network, json, ...changes }: SetOptions): void {
+  if (Object.keys(changes).length > 0) return;
+  throw new PaygateError('invalid', 'nothing is changed: name an option (`--help` lists them)');
+}
+
 function changeOf(given: SetOptions, before: StoreRow): StoreChange {
   const callbackUrl = given.callbackUrl ?? before.callbackUrl;
   const allowPrivate = given.allowPrivateCallback ?? before.allowPrivateCallback;
   const allowHttp = given.allowHttpCallback ?? before.allowHttpCallback;
   checkCallbackUrl(callbackUrl, { allowPrivate, allowHttp });
-  const { confirmationsAbove: bands, minimum, currency } = given;
+  const { minimum, currency } = given;
+  const bands = given.confirmationsAbove === false ? [] : given.confirmationsAbove;
+  checkPolicy({
+    confirmations: given.confirmations ?? before.requiredConfirmations,
+    bands: bands ?? readBands(before.confirmationBands),
+  });
   return {
     callbackUrl,
     allowPrivateCallback: allowPrivate,
     allowHttpCallback: allowHttp,
     ...(given.name !== undefined && { name: parseStoreName(given.name) }),
     ...(given.confirmations !== undefined && { requiredConfirmations: given.confirmations }),
-    ...(bands !== undefined && { confirmationBands: writeBands(bands === false ? [] : bands) }),
+    ...(bands !== undefined && { confirmationBands: writeBands(bands) }),
     ...(given.reversalCallback !== undefined && { reversalCallback: given.reversalCallback }),
     ...(minimum !== undefined && { minimumSat: minimum === false ? null : minimum }),
     ...(currency !== undefined && { currency: currency === false ? null : currency }),
@@ -259,7 +275,9 @@ function listCommand(): Command {
         const rows = store.catalog.stores({ archived: given.archived ?? false });
         const stores = rows.map((row) => detail(store, row));
         print(given, stores, () => {
-          if (stores.length === 0) return 'There is no store yet: paygate store add';
+          if (stores.length === 0) {
+            return `There is no store yet: ${again('store add', { db: store.database.path })} …`;
+          }
           const lines = stores.map((each) => [
             String(each.id),
             each.name,

@@ -32,13 +32,15 @@ import {
   versionOf,
 } from './update-binary.ts';
 
+const usualWaitMs = 120_000;
+
 interface UpdateOptions extends FileOptions {
   readonly sha256?: string;
   readonly binary?: string;
   readonly unit: string;
   readonly listen?: string;
   /** Milliseconds. */
-  readonly wait: number;
+  readonly wait?: number;
 }
 
 export function updateCommand(): Command {
@@ -53,9 +55,8 @@ export function updateCommand(): Command {
     .option(`${options.listen.flag} <host:port>`, 'where it answers, to see whether it is well')
     .option(
       '--wait <time>',
-      'how long the new version may take until it answers',
+      'how long the new version may take until it answers (default: 2m)',
       parseDuration,
-      120_000,
     )
     .action(update);
 }
@@ -134,7 +135,11 @@ async function faultAfterRestart(given: Given, version: string): Promise<string 
   const config = readConfig(given.listen ? { listen: [given.listen] } : {}, given.env);
   try {
     await restart(given.unit);
-    return await faultOfStart(world, { doors: doorsOf(config), version }, given.wait);
+    return await faultOfStart(
+      world,
+      { doors: doorsOf(config), version },
+      given.wait ?? usualWaitMs,
+    );
   } catch (error) {
     return reasonOf(error).trim();
   }

@@ -26,11 +26,15 @@ const hourMs = 3_600_000;
 const staleMs = 8 * hourMs;
 const aheadMs = 2 * hourMs;
 
-export const electrumChecks = (parts: ElectrumParts): Check[] =>
-  parts.servers.map((server) => ({
-    name: 'electrum',
+export function electrumChecks(parts: ElectrumParts): Check[] {
+  const name = 'electrum';
+  const none = `name a server with --electrum: ${parts.network.name} has no built-in list`;
+  if (parts.servers.length === 0) return [{ name, run: async () => fail(none) }];
+  return parts.servers.map((server) => ({
+    name,
     run: (signal) => electrumCheck(parts, server, signal),
   }));
+}
 
 async function electrumCheck(
   parts: ElectrumParts,

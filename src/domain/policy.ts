@@ -37,6 +37,16 @@ export function parseBand(text: string): Band {
   return band;
 }
 
+/** @throws PaygateError invalid where a larger amount would not have to be deeper than any other */
+export function checkPolicy({ confirmations, bands }: Policy): void {
+  const idle = bands.find((band) => band.confirmations <= confirmations);
+  if (idle === undefined) return;
+  throw new PaygateError(
+    'invalid',
+    `${idle.confirmations} confirmations above ${idle.aboveSat} sat are no more than the ${confirmations} of every amount`,
+  );
+}
+
 /** How bands lie in the file. */
 export const writeBands = (bands: readonly Band[]): string => JSON.stringify(bands);
 export const readBands = (text: string): readonly Band[] => JSON.parse(text) as Band[];

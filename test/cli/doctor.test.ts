@@ -105,6 +105,12 @@ describe('a paygate that is well', () => {
     });
     expect(foreign.checks.at(-1).text).toContain('something else than paygate answers 200');
   });
+
+  it('says that a network without a list of servers needs one', async () => {
+    const path = join(tempFolder(), 'paygate.db');
+    const { stdout } = await runCli(['doctor', '--db', path, '--network', 'regtest']);
+    expect(stdout).toMatch(/^fail +electrum +name a server with --electrum: regtest has no /m);
+  });
 });
 
 describe('a check', () => {

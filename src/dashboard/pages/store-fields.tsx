@@ -2,7 +2,13 @@
 
 import { checkCallbackUrl } from '../../domain/callback.ts';
 import { parseCurrency } from '../../domain/currency.ts';
-import { type Band, mostConfirmations, readBands, writeBands } from '../../domain/policy.ts';
+import {
+  type Band,
+  checkPolicy,
+  mostConfirmations,
+  readBands,
+  writeBands,
+} from '../../domain/policy.ts';
 import { showBitcoin } from '../../domain/shown.ts';
 import { parseStoreName } from '../../domain/store-name.ts';
 import type { StoreChange, StoreRow } from '../../store/catalog.ts';
@@ -139,11 +145,14 @@ export function storeFieldsIn(visit: Visit) {
     allowPrivate: allowPrivateCallback,
     allowHttp: allowHttpCallback,
   });
+  const confirmations = wholeNumber(visit, 'confirmations', 1, mostConfirmations);
+  const bands = bandsIn(visit);
+  checkPolicy({ confirmations, bands });
   return {
     name: parseStoreName(field(visit, 'name')),
     callbackUrl,
-    requiredConfirmations: wholeNumber(visit, 'confirmations', 1, mostConfirmations),
-    confirmationBands: writeBands(bandsIn(visit)),
+    requiredConfirmations: confirmations,
+    confirmationBands: writeBands(bands),
     reversalCallback: isOn(visit, 'reversal-callback'),
     omitRbf: isOn(visit, 'omit-rbf'),
     minimumSat: minimumIn(visit),

@@ -1,0 +1,63 @@
+// `paygate store` as a person types it: what it prints can be typed, and what makes no sense is refused.
+
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { again } from '../../src/cli/again.ts';
+import { runCli } from '../support/cli.ts';
+import { cleanUp, tempFolder } from '../support/files.ts';
+import { accountKey } from '../support/store.ts';
+
+afterEach(cleanUp);
+
+/** A file of its own with one store, and commands on it. */
+async function openShop(name = 'paygate.db') {
+  const path = join(tempFolder(), name);
+  const store = (...args: string[]) => runCli(['store', ...args, '--db', path]);
+  const shop = ['--name', 'Shop', '--callback-url', 'https://shop.example/callback'];
+  const wallet = ['--xpub', accountKey().account, '--script', 'p2wpkh', '--start-index', '0'];
+  const added = await store('add', ...shop, ...wallet, '--network', 'regtest');
+  expect(added).toMatchObject({ code: 0, stderr: '' });
+  return { path, store, added: added.stdout };
+}
+
+describe('a line to be typed', () => {
+  it('names the file it is about, as one word', async () => {
+    const { path, added } = await openShop("my shop's.db");
+    const word = `'${path.replace("'", "'\\''")}'`;
+    expect(added).toContain(`\n  ./paygate store remove 1 --db ${word}\n`);
+  });
+
+  it('leaves out what is so without it, and says what is not', () => {
+    const listen = { host: '127.0.0.1', port: 8080 };
+    const db = 'paygate.db';
+    expect(again('admin link', { db, listen })).toBe('./paygate admin link');
+    expect(again('admin link', { db: '/a/b.db', listen: { ...listen, port: 8090 } })).toBe(
+      './paygate admin link --db /a/b.db --listen 127.0.0.1:8090',
+    );
+    const domain = 'pay.example.com';
+    expect(again('admin link', { db, listen, domain, publicUrl: `https://${domain}` })).toBe(
+      './paygate admin link --public-url https://pay.example.com --domain pay.example.com',
+    );
+  });
+});
+
+describe('a store is not changed', () => {
+  it('by nothing', async () => {
+    const { store } = await openShop();
+    const { code, stderr } = await store('set', '1');
+    expect([code, stderr]).toEqual([2, expect.stringContaining('name an option')]);
+  });
+
+  it.each([
+    [['--confirmations', '3', '--confirmations-above', '5000:1']],
+    [['--confirmations-above', '5000:2']],
+    [['--confirmations-above', '5000:6', '--confirmations-above', '9000:1']],
+  ])('so that a larger amount would be final as soon: %j', async (options) => {
+    const { store } = await openShop();
+    const { code, stderr } = await store('set', '1', ...options);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('no more than')]);
+    expect((await store('set', '1', '--confirmations-above', '5000:6')).code).toBe(0);
+    const later = await store('set', '1', '--confirmations', '6');
+    expect([later.code, later.stderr]).toEqual([2, expect.stringContaining('6 of every amount')]);
+  });
+});
