@@ -12,6 +12,7 @@ import { reasonOf } from '../errors.ts';
 import { type Sandbox, startSandbox } from '../sandbox-app.ts';
 import { version } from '../version.ts';
 import { createNodeWorld } from '../world-node.ts';
+import { again } from './again.ts';
 import { exit } from './exit.ts';
 import { endAtOnce, stopOnSignal } from './running.ts';
 
@@ -93,7 +94,10 @@ What your own shop would need:
 
   API       ${apiOrigin}/docs
   API key   ${apiKey}
-  Callbacks ./paygate callbacks list --db ${path}
+  Secret    ${again('store show 1', { db: path })}
+  Callbacks ${again('callbacks list', { db: path })}
+            ${again('store set 1 --callback-url http://127.0.0.1:3000/paid', { db: path })}
+            (to a receiver of yours, and not to the demo shop)
 
 `;
 }

@@ -76,5 +76,11 @@ const noMatch = (stores: readonly Candidate[], parameter: string): PaygateError 
     { number: 1003 },
   );
 
+/** With their hosts, which fit as a `match_callback`; secrets stand in what comes behind. */
 const names = (stores: readonly Candidate[]): string =>
-  stores.map((store) => `${store.id} ${JSON.stringify(store.name)}`).join(', ');
+  stores
+    .map(({ id, name, callbackUrl }) => {
+      const { host } = new URL(callbackUrl);
+      return `${id} ${JSON.stringify(name)} at ${host}`;
+    })
+    .join(', ');

@@ -143,7 +143,7 @@ export function createAddresses(
   return {
     issue(tx, now, walletId, storeId) {
       const wallet = catalog.wallet(walletId);
-      if (wallet.scannedAt === null) throw notYet('scanned for used addresses');
+      if (wallet.scannedAt === null) throw notYet('scanned for used addresses first');
       if (wallet.nextIndex < floorOf(nameOf(wallet))) {
         throw notYet('brought behind what it issued before');
       }
@@ -376,6 +376,10 @@ function onlyStoreOf(orm: Orm, walletId: number): number | null {
 }
 
 const notYet = (what: string) =>
-  new PaygateError('unavailable', `This wallet is being ${what}; ask again in a moment`, {
-    retryAfterSeconds: 5,
-  });
+  new PaygateError(
+    'unavailable',
+    `This wallet is to be ${what}; ask again in a moment, /healthz says what it waits for`,
+    {
+      retryAfterSeconds: 5,
+    },
+  );
