@@ -40,6 +40,7 @@ import { type Highwater, openHighwater } from './store/highwater.ts';
 import { type OpenOptions, openStore, type Store } from './store/open.ts';
 import { resumeCounters } from './store/resume.ts';
 import { createSnapshots, type Snapshots } from './store/snapshots.ts';
+import { onceATurn } from './turn.ts';
 import { version } from './version.ts';
 import { createBacklog } from './watcher/backlog.ts';
 import { createWatcher, type Watcher } from './watcher/watcher.ts';
@@ -230,27 +231,36 @@ function join(parts: Parts, release: () => Promise<void>): App {
   const fetch = fetchFor(parts, { health, ready, unlisted, watcher, hasRoom, pages });
   const cancels: Cancel[] = [];
 
+  let starting: ReturnType<App['start']> | undefined;
+
+  async function start(): ReturnType<App['start']> {
+    const port = await entrance.open(fetch);
+    if (config.metricsListen !== undefined) {
+      meter.metrics = await makeMetrics({ store, watcher, dispatcher, ready });
+      const { fetch } = meter.metrics;
+      measured = await listen(fetch, config.metricsListen, (ms, run) => world.after(ms, run));
+    }
+    cancels.push(world.schedule(everyMinute, () => entrance.beat()));
+    cancels.push(world.schedule(everyMinute, () => void alarmBook.keep()));
+    cancels.push(...tendFile({ world, store, watcher, dispatcher, snapshots }));
+    await dispatcher.start();
+    watcher.start();
+    atReceipt?.start();
+    return { port, metricsPort: measured?.port };
+  }
+
   return {
     fetch,
     network,
     health,
     firstLink: (origin) => firstLink(store, world, origin),
-    async start() {
-      const port = await entrance.open(fetch);
-      if (config.metricsListen !== undefined) {
-        meter.metrics = await makeMetrics({ store, watcher, dispatcher, ready });
-        const { fetch } = meter.metrics;
-        measured = await listen(fetch, config.metricsListen, (ms, run) => world.after(ms, run));
-      }
-      cancels.push(world.schedule(everyMinute, () => entrance.beat()));
-      cancels.push(world.schedule(everyMinute, () => void alarmBook.keep()));
-      cancels.push(...tendFile({ world, store, watcher, dispatcher, snapshots }));
-      await dispatcher.start();
-      watcher.start();
-      atReceipt?.start();
-      return { port, metricsPort: measured?.port };
+    start() {
+      starting = start();
+      return starting;
     },
     async stop() {
+      // What it begins behind us would never end; why it failed is its caller's to hear.
+      await starting?.catch(() => {});
       for (const cancel of cancels) cancel();
       prices?.stop();
       dashboard.stop();
@@ -376,20 +386,6 @@ const ratesOf = (config: Config): Rates => ({
   price: config.limitPrice,
   unknownKey: config.limitUnknownKey,
 });
-
-/** Asks once in each turn of the event loop: requests and callbacks come by dozens, and each would ask. */
-function onceATurn<T>(ask: () => T): () => T {
-  let answer: { readonly is: T } | undefined;
-  return () => {
-    if (answer === undefined) {
-      answer = { is: ask() };
-      setImmediate(() => {
-        answer = undefined;
-      });
-    }
-    return answer.is;
-  };
-}
 
 function checkRoom(hasRoom: () => boolean): void {
   if (hasRoom()) return;

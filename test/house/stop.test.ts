@@ -1,0 +1,28 @@
+// A stop at any moment of a start: nothing that was begun goes on behind it.
+
+import { afterEach, expect, it } from 'vitest';
+import { buildApp } from '../../src/app.ts';
+import { readConfig } from '../../src/config.ts';
+import { cleanUp, syncAtOnce } from '../support/files.ts';
+import { openTestStore } from '../support/store.ts';
+import { createTestWorld } from '../support/world.ts';
+
+afterEach(cleanUp);
+
+it.each([0, 1, 2, 5])('ends all that a start begins, %i turns later', async (turns) => {
+  const store = await openTestStore();
+  await store.database.close();
+  const world = createTestWorld();
+  const given = { electrum: ['tcp://127.0.0.1:1'], listen: ['127.0.0.1:0'], price: ['off'] };
+  const config = readConfig({ ...given, db: [store.path], network: ['regtest'] }, {});
+  const onFatal = (error: Error) => {
+    throw error;
+  };
+  const app = await buildApp(config, world, { syncData: syncAtOnce, onFatal });
+  const started = app.start();
+  for (let turn = 0; turn < turns; turn += 1) await world.turn();
+  await app.stop();
+  expect((await started).port).toBeGreaterThan(0);
+  // A clock that still ran would meet a file that is closed.
+  await world.advance(3_600_000);
+});
