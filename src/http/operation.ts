@@ -118,6 +118,9 @@ function read(schema: z.ZodObject | undefined, given: unknown): unknown {
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   const where = issue?.path.join('.');
+  if (issue?.path.length === 1 && !((where ?? '') in (given as object))) {
+    throw new PaygateError('invalid', `${where} is missing`);
+  }
   throw new PaygateError('invalid', `${where ? `${where}: ` : ''}${issue?.message}`);
 }
 

@@ -43,7 +43,7 @@ export function restoreFile(backup: string, path: string, name: string): Restore
     if (!report.ok) {
       throw new PaygateError('unavailable', `${backup}: is damaged (${report.faults.join('; ')})`);
     }
-    refuseOther(path, report);
+    refuseOther(path, backup, report);
     const previous = moveAside(path, join(backupFolder(path), name));
     renameSync(fresh, path);
     syncPath(dirname(path));
@@ -76,13 +76,13 @@ function fold(path: string): void {
 }
 
 /** Another shop's backup by mistake: its addresses would be watched, and this one's no longer. */
-function refuseOther(path: string, { file, instance }: FileReport): void {
+function refuseOther(path: string, backup: string, { instance }: FileReport): void {
   if (!existsSync(path)) return;
   const present = instanceOf(path);
   if (present === undefined || present === instance) return;
   throw new PaygateError(
     'conflict',
-    `${path}: is another database than ${file} was copied from; move it away if that is meant`,
+    `${path}: is another database than ${backup} was copied from; move it away if that is meant`,
   );
 }
 
