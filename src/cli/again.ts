@@ -11,17 +11,19 @@ type Place = Pick<Config, 'db'> & Partial<Pick<Config, 'listen' | 'publicUrl' | 
 
 /** @param place said where it is another than the default */
 export function again(words: string, { db, listen, publicUrl, domain }: Place): string {
-  const at = listen && `${listen.host}:${listen.port}`;
+  const at =
+    listen && `${listen.host.includes(':') ? `[${listen.host}]` : listen.host}:${listen.port}`;
+  const isNamed = domain !== undefined || publicUrl !== undefined;
   const told: Told[] = [
     [options.db.flag, db, options.db.default],
-    [options.listen.flag, domain === undefined ? at : undefined, options.listen.default],
+    [options.listen.flag, isNamed ? undefined : at, options.listen.default],
     [options.publicUrl.flag, publicUrl],
     [options.domain.flag, domain],
   ];
   const said = told.flatMap(([flag, value, usual]) =>
     value === undefined || value === usual ? [] : [flag, quoted(value)],
   );
-  return [program, words, ...said].join(' ');
+  return [quoted(program), words, ...said].join(' ');
 }
 
 /** As a shell takes it for one word. */

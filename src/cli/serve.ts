@@ -26,7 +26,9 @@ async function greeting(config: Config, app: App, port: number): Promise<string>
   const { db, listen } = config;
   const base = baseUrlOf(config, port);
   const link = await app.firstLink(base);
-  const door = { ...config, listen: { ...listen, port } };
+  const isOwnTls = config.tlsCert !== undefined && config.domain === undefined;
+  const publicUrl = config.publicUrl ?? (isOwnTls ? base : undefined);
+  const door = { db, domain: config.domain, publicUrl, listen: { ...listen, port } };
   const up = `paygate ${version} is up on ${app.network.name}: ${base}/api (health: ${base}/healthz)
 ${link === undefined ? `Dashboard: ${base}/dashboard\n` : inviteTo(link, again('admin link', door))}`;
   if (app.health().wallets.total > 0) return up;

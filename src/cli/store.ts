@@ -249,10 +249,12 @@ function changeOf(given: SetOptions, before: StoreRow): StoreChange {
   checkCallbackUrl(callbackUrl, { allowPrivate, allowHttp });
   const { minimum, currency } = given;
   const bands = given.confirmationsAbove === false ? [] : given.confirmationsAbove;
-  checkPolicy({
-    confirmations: given.confirmations ?? before.requiredConfirmations,
-    bands: bands ?? readBands(before.confirmationBands),
-  });
+  if (given.confirmations !== undefined || bands !== undefined) {
+    checkPolicy({
+      confirmations: given.confirmations ?? before.requiredConfirmations,
+      bands: bands ?? readBands(before.confirmationBands),
+    });
+  }
   return {
     callbackUrl,
     allowPrivateCallback: allowPrivate,

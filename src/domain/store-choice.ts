@@ -79,8 +79,8 @@ const noMatch = (stores: readonly Candidate[], parameter: string): PaygateError 
 /** With their hosts, which fit as a `match_callback`; secrets stand in what comes behind. */
 const names = (stores: readonly Candidate[]): string =>
   stores
-    .map(({ id, name, callbackUrl }) => {
-      const { host } = new URL(callbackUrl);
-      return `${id} ${JSON.stringify(name)} at ${host}`;
-    })
+    .map(({ id, name, callbackUrl }) => `${id} ${JSON.stringify(name)} at ${hostIn(callbackUrl)}`)
     .join(', ');
+
+/** As it is written, for capitals count. */
+const hostIn = (callbackUrl: string): string => /^[^:]+:\/\/([^/?#]*)/.exec(callbackUrl)?.[1] ?? '';

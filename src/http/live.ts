@@ -3,7 +3,7 @@
 // addresses that customers hold are answered for, and one client has a bounded number of sockets.
 
 import type { IncomingMessage } from 'node:http';
-import { upgradeWebSocket } from '@hono/node-server';
+import { type HttpBindings, upgradeWebSocket } from '@hono/node-server';
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import type { WSContext } from 'hono/ws';
 import { addressToScript, scripthash } from '../bitcoin/address.ts';
@@ -29,10 +29,11 @@ const mostOfAll = 300;
 const mostWaiting = 64 * 1024;
 
 /** Nothing else may leave HTTP. */
-export const asksForLive = ({ method, url, headers }: IncomingMessage): boolean =>
+export const asksForLive = ({ method, url = '', headers }: IncomingMessage): boolean =>
   method === 'GET' &&
-  url?.startsWith('/payment/') === true &&
-  headers.upgrade?.toLowerCase() === 'websocket';
+  headers.upgrade?.toLowerCase() === 'websocket' &&
+  // The whole URL is as good (RFC 9112 section 3.2.2).
+  URL.parse(url, 'http://localhost')?.pathname.startsWith('/payment/') === true;
 
 export function createLive(options: LiveOptions): Hono {
   const live = new Hono();
@@ -54,7 +55,8 @@ export function createLive(options: LiveOptions): Hono {
   }
 
   const check: MiddlewareHandler = async (context, next) => {
-    if (context.req.header('Upgrade')?.toLowerCase() !== 'websocket') {
+    const { incoming } = (context.env ?? {}) as Partial<HttpBindings>;
+    if (incoming === undefined || !asksForLive(incoming as IncomingMessage)) {
       throw new PaygateError('invalid', 'This is a WebSocket: connect with wss://');
     }
     issuedAddress(options.store, context.req.param('addr') ?? '');

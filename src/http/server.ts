@@ -36,7 +36,7 @@ interface Patience {
   readonly handshake: number;
   readonly headers: number;
   readonly request: number;
-  /** Without a byte either way: what is streamed beats more often. */
+  /** Without a byte either way; what is streamed beats more often. With TLS, megabytes in one piece count as none. */
   readonly silence: number;
   /** How often the headers and the requests under way are looked at. */
   readonly between: number;

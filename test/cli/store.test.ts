@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { again } from '../../src/cli/again.ts';
 import { runCli } from '../support/cli.ts';
-import { cleanUp, tempFolder } from '../support/files.ts';
+import { cleanUp, look, tempFolder } from '../support/files.ts';
 import { accountKey } from '../support/store.ts';
 
 afterEach(cleanUp);
@@ -34,6 +34,9 @@ describe('a line to be typed', () => {
     expect(again('admin link', { db: '/a/b.db', listen: { ...listen, port: 8090 } })).toBe(
       './paygate admin link --db /a/b.db --listen 127.0.0.1:8090',
     );
+    expect(again('admin link', { db, listen: { host: '::1', port: 8080 } })).toBe(
+      "./paygate admin link --listen '[::1]:8080'",
+    );
     const domain = 'pay.example.com';
     expect(again('admin link', { db, listen, domain, publicUrl: `https://${domain}` })).toBe(
       './paygate admin link --public-url https://pay.example.com --domain pay.example.com',
@@ -41,18 +44,28 @@ describe('a line to be typed', () => {
   });
 });
 
-describe('a store is not changed', () => {
-  it('by nothing', async () => {
+describe('a store', () => {
+  it('is not changed by nothing', async () => {
     const { store } = await openShop();
     const { code, stderr } = await store('set', '1');
     expect([code, stderr]).toEqual([2, expect.stringContaining('name an option')]);
+  });
+
+  it('is changed whatever it was before, where that is not touched', async () => {
+    const { path, store } = await openShop();
+    await store('set', '1', '--confirmations-above', '5000:3');
+    const sqlite = look(path);
+    sqlite.exec('UPDATE stores SET required_confirmations = 3');
+    sqlite.close();
+    expect((await store('set', '1', '--name', 'Other')).code).toBe(0);
+    expect((await store('set', '1', '--confirmations', '4')).code).toBe(2);
   });
 
   it.each([
     [['--confirmations', '3', '--confirmations-above', '5000:1']],
     [['--confirmations-above', '5000:2']],
     [['--confirmations-above', '5000:6', '--confirmations-above', '9000:1']],
-  ])('so that a larger amount would be final as soon: %j', async (options) => {
+  ])('is not changed so that a larger amount would be final as soon: %j', async (options) => {
     const { store } = await openShop();
     const { code, stderr } = await store('set', '1', ...options);
     expect([code, stderr]).toEqual([2, expect.stringContaining('no more than')]);

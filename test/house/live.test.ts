@@ -1,5 +1,7 @@
 // The live socket as a shop's page uses it (wire §3).
 
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import type { Txid } from '../../src/bitcoin/ids.ts';
@@ -143,4 +145,20 @@ test('a client that does not answer is dropped after two beats', async () => {
   await house.world.advance(60_000);
   page.socket.resume();
   expect(await gone).toBe(1006);
+});
+
+test.each([
+  ['http://localhost/payment/', 101],
+  ['/p%61yment/', 400],
+])('the way to it by %s is answered with %i', async (path, status) => {
+  const house = await openReady();
+  const address = await house.newAddress();
+  const socket = connect(house.port, '127.0.0.1');
+  const headers = ['Host: localhost', 'Connection: Upgrade', 'Upgrade: websocket'];
+  const key = ['Sec-WebSocket-Version: 13', 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=='];
+  socket.write([`GET ${path}${address} HTTP/1.1`, ...headers, ...key, '', ''].join('\r\n'));
+  const [data] = await once(socket, 'data');
+  socket.destroy();
+  expect(String(data)).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+  expect(String(data).includes('This is a WebSocket')).toBe(status === 400);
 });

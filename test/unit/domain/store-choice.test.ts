@@ -84,6 +84,13 @@ describe('no store is guessed', () => {
     expect(refusal([odd, cafeTwo], {}).message).not.toContain('\n');
   });
 
+  it('is told of the hosts, which fit', () => {
+    const shouted = store(5, 'https://Cafe.Example:8443/cb?secret=abc');
+    const { message } = refusal([shouted, bakery], {});
+    expect(message).toContain('(5 "Shop 5" at Cafe.Example:8443, 3 "Shop 3" at bakery.example)');
+    expect(chooseStore([shouted, bakery], { callback: 'Cafe.Example:8443' })).toBe(shouted);
+  });
+
   it('never repeats a callback URL, in which secrets stand', () => {
     for (const wish of [{}, { callback: 'shop.example' }, { callback: 'nobody' }]) {
       expect(refusal(all, wish).message).not.toMatch(/https?:|secret|abc/);
