@@ -292,6 +292,12 @@ export const options: OptionTable = {
 export type OptionName = keyof Config;
 export const optionNames = Object.keys(options) as OptionName[];
 
+/** Names in the environment that look like options of ours and are none: mistyped, most likely. */
+export function mistyped(env: Record<string, string | undefined>): string[] {
+  const known = new Set(optionNames.map((name) => options[name].env));
+  return Object.keys(env).filter((name) => name.startsWith('PAYGATE_') && !known.has(name));
+}
+
 /** What the command line gave, by option; absent means not given. */
 export type Given = Partial<Record<OptionName, readonly string[]>>;
 

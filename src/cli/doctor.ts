@@ -3,7 +3,7 @@
 
 import { Command } from 'commander';
 import { networks } from '../bitcoin/network.ts';
-import { type Config, readConfig } from '../config.ts';
+import { type Config, mistyped, readConfig } from '../config.ts';
 import { createSender } from '../delivery/sender.ts';
 import { type Check, type Checked, examine, fail, skip, warn } from '../doctor/check.ts';
 import { electrumChecks } from '../doctor/electrum.ts';
@@ -45,6 +45,10 @@ async function look(config: Config): Promise<Checked[]> {
     const https = config.domain !== undefined || config.tlsCert !== undefined;
     const web = { world, sender, listen, https, publicUrl, store };
     return await examine(world, [
+      ...mistyped(process.env).map((name) => ({
+        name: 'environment',
+        run: () => warn(`${name}: no option has this name; \`paygate serve --help\` lists them`),
+      })),
       ...file,
       ...electrumChecks({ world, network, servers, proxy, store }),
       ...webChecks({ ...web, network: store?.network }),

@@ -2,7 +2,7 @@
 
 import { Command } from 'commander';
 import { type App, buildApp } from '../app.ts';
-import { type Config, readConfig } from '../config.ts';
+import { type Config, mistyped, readConfig } from '../config.ts';
 import { baseUrlOf } from '../domain/front.ts';
 import { releasedAt, version } from '../version.ts';
 import type { World } from '../world.ts';
@@ -60,6 +60,9 @@ async function createWorld({ logLevel, logFormat }: Config): Promise<World> {
 
 async function serve(config: Config): Promise<void> {
   const world = await createWorld(config);
+  for (const name of mistyped(process.env)) {
+    world.log.warn('no option has this name in the environment', { name });
+  }
   startLean();
   const app = await buildApp(config, world, { onFatal: endAtOnce(world), releasedAt });
   const stopped = stopOnSignal(() => app.stop(), world);

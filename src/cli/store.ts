@@ -123,6 +123,7 @@ async function addTo(
     api_key: apiKey,
     webhook_secret: row.webhookSecret,
   };
+  const isAlone = store.catalog.choices(row.callbackUrl).length === 1;
   print(given, answer, () => {
     const addresses = answer.first_addresses.map((each, index) => `  ${index}  ${each}`).join('\n');
     return `Store ${row.id} "${row.name}" is set up.
@@ -133,9 +134,13 @@ If they differ, remove the store and choose another --script:
   ${again(`store remove ${row.id}`, { db: store.database.path })}
 
 API key         ${apiKey}
-Webhook secret  ${row.webhookSecret}`;
+Webhook secret  ${row.webhookSecret}${isAlone ? '' : sameCallbackUrl}`;
   });
 }
+
+const sameCallbackUrl = `
+
+Another store has this Callback URL as well: an order can name neither of them by match_callback.`;
 
 function describe(row: StoreRow, wallet: WalletRow | null) {
   return {

@@ -106,9 +106,11 @@ describe('a paygate that is well', () => {
     expect(foreign.checks.at(-1).text).toContain('something else than paygate answers 200');
   });
 
-  it('says that a network without a list of servers needs one', async () => {
+  it('says that a network without a list of servers needs one, and what is mistyped', async () => {
     const path = join(tempFolder(), 'paygate.db');
-    const { stdout } = await runCli(['doctor', '--db', path, '--network', 'regtest']);
+    const args = ['doctor', '--db', path, '--network', 'regtest'];
+    const { stdout } = await runCli(args, { PAYGATE_LISTN: '*:80' });
+    expect(stdout).toMatch(/^warn +environment +PAYGATE_LISTN: no option has this name/m);
     expect(stdout).toMatch(/^fail +electrum +name a server with --electrum: regtest has no /m);
   });
 });

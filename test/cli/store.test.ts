@@ -45,6 +45,14 @@ describe('a line to be typed', () => {
 });
 
 describe('a store', () => {
+  it('is told to have the Callback URL of another', async () => {
+    const { store, added } = await openShop();
+    expect(added).not.toContain('match_callback');
+    const shop = ['--name', 'Other', '--callback-url', 'https://shop.example/callback'];
+    const other = await store('add', ...shop, '--xpub', accountKey().account, '--script', 'p2wpkh');
+    expect(other.stdout).toContain('Another store has this Callback URL as well');
+  });
+
   it('is not changed by nothing', async () => {
     const { store } = await openShop();
     const { code, stderr } = await store('set', '1');
