@@ -99,7 +99,9 @@ async function start(
     site.end();
     await shop?.close();
   });
-  shop = await listen(site.fetch, options.shop, world.after);
+  // Its pages wait for news that may not come for an hour, and it listens on loopback alone.
+  const door = { ...options.shop, patience: { silence: 0 } };
+  shop = await listen(site.fetch, door, world.after);
   const shopOrigin = originOf({ ...options.shop, port: shop.port });
 
   const apiKey = await prepare(options, world, {
