@@ -49,6 +49,9 @@ async function replace(main) {
   const fresh = page.getElementById('main');
   // Somebody may have begun to type while it was on its way.
   if (!response.ok || fresh === null || isInUse(main)) return;
+  // Whoever is about to press something would miss it.
+  if (fresh.innerHTML === shown) return;
+  shown = fresh.innerHTML;
   main.replaceChildren(...fresh.childNodes);
   enhance(main);
 }
@@ -78,14 +81,18 @@ function follow(main) {
   if (live !== undefined) {
     const news = new EventSource(live);
     news.addEventListener('message', refresh);
+    // What changed since the page was made, or while the stream was away, is told by nobody.
+    news.addEventListener('open', refresh);
     // Shut for good: the session is over, which the page itself says.
     news.addEventListener('error', () => news.readyState === EventSource.CLOSED && refresh());
   }
   if (poll !== undefined) setInterval(refresh, Number(poll));
 }
 
+const main = document.getElementById('main');
+/** As it came, before anything is made of it here. */
+let shown = main?.innerHTML;
 enhance(document);
 countDown();
 setInterval(countDown, 1000);
-const main = document.getElementById('main');
 if (main !== null) follow(main);
