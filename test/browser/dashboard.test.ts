@@ -132,6 +132,26 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
     },
   );
 
+  test('nothing jumps when the script comes long after the page', async () => {
+    const house = await open();
+    const { page } = await enter(house, { viewport: { width: 360, height: 800 } });
+    await page.goto(`${originOf(house)}${home}/stores`);
+    const held = Promise.withResolvers<void>();
+    await page.route('**/*.js', async (route) => {
+      await held.promise;
+      await route.continue();
+    });
+    const copy = page.locator('button[data-copy]');
+    const show = page.getByRole('button', { name: 'Show the key', exact: true });
+    await show.click({ noWaitAfter: true });
+    await copy.waitFor({ state: 'attached' });
+    expect([await layoutShifts(page), await copy.isVisible()]).toEqual([[], false]);
+    held.resolve();
+    await copy.waitFor();
+    expect(await layoutShifts(page)).toEqual([]);
+    await page.context().close();
+  });
+
   test('what breaks the policy or jumps would be seen', async () => {
     const house = await open();
     const { page, faults } = await enter(house);

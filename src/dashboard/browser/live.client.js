@@ -6,7 +6,7 @@ function enhance(root) {
     time.title = new Date(time.dateTime).toLocaleString();
   }
   for (const button of root.querySelectorAll('button[data-copy]')) {
-    button.hidden = false;
+    button.classList.remove('unready');
     button.addEventListener('click', () => copy(button));
   }
 }

@@ -20,7 +20,7 @@ export const MerchantKey = ({ visit, apiKey, shown }: Props) => (
       <code id="merchant-key">{shown ? apiKey : masked(apiKey)}</code>
     </p>
     {shown ? (
-      <button type="button" data-copy="merchant-key" hidden>
+      <button type="button" data-copy="merchant-key" class="unready">
         Copy the key
       </button>
     ) : (

@@ -19,7 +19,7 @@ export const ShownSecret = ({ title, secret, row, children }: Props) => (
     <p>
       <code id="secret">{secret}</code>
     </p>
-    <button type="button" data-copy="secret" hidden>
+    <button type="button" data-copy="secret" class="unready">
       Copy it
     </button>
     <p>
