@@ -135,7 +135,8 @@ export function renderTest(attempt: Attempt, url: string): string {
 }
 
 /** A running server takes it up within a second. */
-export const promised = (count: number): string =>
-  count === 1
-    ? 'It is sent now, or as soon as paygate serves.'
-    : `${count} are sent now, or as soon as paygate serves.`;
+export function promised(count: number): string {
+  if (count === 0) return 'There is none to send again.';
+  const sent = count === 1 ? 'It is' : `${count} are`;
+  return `${sent} sent now, or as soon as paygate serves.`;
+}

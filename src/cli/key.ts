@@ -50,8 +50,8 @@ export function keyCommand(): Command {
         const ends = now + given.overlap;
         print(given, { api_key: apiKey, old_key_ends_at: Math.floor(ends / 1000) }, () =>
           given.overlap === 0
-            ? `${apiKey}\nThe old key is not valid any more.`
-            : `${apiKey}\nThe old key stays valid until ${showTime(ends)}.`,
+            ? `${apiKey}\nNo older key of the merchant is valid any more.`
+            : `${apiKey}\nOlder ones are valid until ${showTime(ends)} at the latest.`,
         );
       }),
     );
@@ -105,12 +105,13 @@ function listCommand(): Command {
       const rows = keys.list(world.now());
       print(given, rows.map(describe), () =>
         table([
-          ['id', 'store', 'scope', 'made'],
-          ...rows.map(({ id, storeId, scope, createdAt }) => [
+          ['id', 'store', 'scope', 'made', 'ends'],
+          ...rows.map(({ id, storeId, scope, createdAt, expiresAt }) => [
             String(id),
             storeId === null ? 'all' : String(storeId),
             scope,
             showTime(createdAt),
+            expiresAt === null ? '' : showTime(expiresAt),
           ]),
         ]),
       );

@@ -70,7 +70,7 @@ function stampOf({ cert, key }: CertificateFiles): string {
 
 /** @throws PaygateError invalid */
 function readPair({ cert, key }: CertificateFiles, now: number): Certificate {
-  const [certText, keyText] = [readText(cert), readText(key)];
+  const [certText, keyText] = [readText('--tls-cert', cert), readText('--tls-key', key)];
   try {
     return readCertificate(certText, keyText, now);
   } catch (error) {
@@ -78,11 +78,14 @@ function readPair({ cert, key }: CertificateFiles, now: number): Certificate {
   }
 }
 
-function readText(path: string): string {
+function readText(option: string, path: string): string {
   try {
     if (statSync(path).size <= mostBytes) return readFileSync(path, 'utf8');
   } catch (error) {
-    throw new PaygateError('invalid', `${path}: ${(error as NodeJS.ErrnoException).code}`);
+    throw new PaygateError(
+      'invalid',
+      `${option}: ${path}: ${(error as NodeJS.ErrnoException).code}`,
+    );
   }
-  throw new PaygateError('invalid', `${path}: too large for a certificate`);
+  throw new PaygateError('invalid', `${option}: ${path}: too large for a certificate`);
 }

@@ -163,6 +163,8 @@ describe('callbacks resend', () => {
     });
     expect(rowsOf(owed)).toEqual(['exhausted 1', 'owed 0', 'owed 0', 'owed 0', 'exhausted 1']);
     expect(await ask(owed, `callbacks resend-failed --store ${one}`)).toEqual({ resent: 1 });
+    const again = await run(owed, `callbacks resend-failed --store ${one}`);
+    expect(again).toMatchObject({ code: 0, stdout: 'There is none to send again.\n' });
     expect((await run(owed, 'callbacks resend-failed --store 9')).stderr).toContain('no store 9');
   });
 });

@@ -6,6 +6,7 @@ import { afterEach, expect, test } from 'vitest';
 import { apiKeyHash, readApiKey } from '../../src/domain/api-key.ts';
 import { apiKeys } from '../../src/store/schema.ts';
 import { startChild } from '../support/child.ts';
+import { runCli } from '../support/cli.ts';
 import { cleanUp, tempFolder } from '../support/files.ts';
 import { accountKey, openTestStore } from '../support/store.ts';
 
@@ -67,6 +68,19 @@ test('the merchant key is not revoked but rotated; keys of other stores outlive 
   await run(path, 'key', 'rotate');
   const store = await openTestStore({ path });
   expect(store.keys.find(answer.api_key, Date.now())?.scope).toBe('address-only');
+});
+
+test('keys that end are listed with their end, which an earlier rotation may bring nearer', async () => {
+  const path = await fileWithStore();
+  const told = async (...args: string[]) => (await runCli([...args, '--db', path])).stdout;
+  expect(await told('key', 'rotate', '--overlap', '24h')).toMatch(
+    /\nOlder ones are valid until .* UTC at the latest\.\n$/,
+  );
+  expect(await told('key', 'list')).toMatch(/^id .* ends *\n1 .* UTC .* UTC *\n2 .* UTC *\n$/);
+  expect(await told('key', 'rotate')).toMatch(
+    /\nNo older key of the merchant is valid any more\.\n$/,
+  );
+  expect(await told('key', 'list')).toMatch(/^id .*\n3 .* UTC *\n$/);
 });
 
 test('a store takes its keys along, and gets no more', async () => {

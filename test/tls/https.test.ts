@@ -289,7 +289,11 @@ describe('paygate health', () => {
 describe('paygate serve', () => {
   test.each([
     [['--listen', '0.0.0.0:0'], 2, 'is not a loopback address'],
-    [['--tls-cert', 'nowhere.pem', '--tls-key', 'nowhere.pem'], 2, 'nowhere.pem: ENOENT'],
+    [
+      ['--tls-cert', 'nowhere.pem', '--tls-key', 'nowhere.pem'],
+      2,
+      '--tls-cert: nowhere.pem: ENOENT',
+    ],
     [['--domain', 'localhost'], 2, '--domain: a name such as'],
     [['--domain', host, '--acme-ca', 'nowhere.pem'], 2, '--acme-ca: nowhere.pem: ENOENT'],
   ])('%j leaves nothing behind', async (args, code, reason) => {
