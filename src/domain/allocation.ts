@@ -20,6 +20,8 @@ export interface Counter {
   readonly nextIndex: number;
   /** Whether an index of it was ever issued or skipped. */
   readonly used: boolean;
+  /** Nothing is asked of the chain any more before it issues. */
+  readonly scanned: boolean;
 }
 
 /** The last raise of a counter that the mark remembers, written just before its commit. */
@@ -41,6 +43,8 @@ export interface Skip {
 export interface MarkReading {
   /** Why the mark itself can't be this database's own: it was copied, or the machine is another. */
   readonly distrust?: string;
+  /** Somebody said that others may have issued, even where this file knows of no address. */
+  readonly declared?: true;
   /** The mark is genuine and names this very database file. */
   readonly sameDatabase: boolean;
   readonly raises: readonly Raise[];
@@ -133,8 +137,14 @@ function decide(
     return copy('no mark stands beside it', counters, [], skipOf);
   }
   if (mark.distrust !== undefined) {
-    if (!used && mark.raises.length === 0) return { kind: 'continue', skips: [] };
+    const mayBeFirst = mark.declared === undefined || counters.length === 0;
+    if (!used && mark.raises.length === 0 && mayBeFirst) return { kind: 'continue', skips: [] };
     return copy(mark.distrust, counters, mark.raises, skipOf);
+  }
+  const unknown = counters.find((counter) => isUnknownTo(mark, counter));
+  if (unknown !== undefined) {
+    const reason = `its mark does not know how far wallet ${unknown.walletId} went`;
+    return copy(reason, counters, mark.raises, skipOf);
   }
   const skips = behind(counters, mark.raises);
   if (!mark.sameDatabase) {
@@ -151,6 +161,17 @@ function decide(
   };
 }
 
+/**
+ * Each start tells the mark of every wallet that may issue, and of no other: what is still to be asked of the chain,
+ * nobody knows.
+ */
+function isUnknownTo({ sameDatabase, raises }: MarkReading, counter: Counter): boolean {
+  if (!counter.used) return false;
+  const raise = raiseOf(counter.wallet, raises);
+  if (sameDatabase) return raise === undefined && counter.scanned;
+  return counter.nextIndex > (raise?.to ?? 0);
+}
+
 /** A counter that stands before the last raise of its mark began: more was issued than it knows. */
 export function olderThan(
   counters: readonly Counter[],
@@ -164,6 +185,22 @@ export function olderThan(
 
 const raiseOf = (wallet: string, raises: readonly Raise[]): Raise | undefined =>
   raises.find((raise) => raise.wallet === wallet);
+
+/**
+ * What the mark is to know of a file that goes on from here.
+ * @param known what it knew; wallets that the file does not know stay in it
+ */
+export function marksOf(counters: readonly Counter[], known: readonly Raise[]): Raise[] {
+  const names = new Set(counters.map(({ wallet }) => wallet));
+  const own = counters.filter(({ used, scanned }) => used && scanned);
+  return [
+    ...own.map(({ wallet, nextIndex }) => {
+      const to = Math.max(nextIndex, raiseOf(wallet, known)?.to ?? 0);
+      return { wallet, from: nextIndex, to };
+    }),
+    ...known.filter(({ wallet }) => !names.has(wallet)),
+  ];
+}
 
 /** Counters below the mark, each to be raised to it. */
 function behind(counters: readonly Counter[], raises: readonly Raise[]): Skip[] {

@@ -4,11 +4,11 @@
 import { and, desc, eq, gte, lt, max, sql } from 'drizzle-orm';
 import type { Scripthash } from '../bitcoin/ids.ts';
 import { type DerivedAddress, deriveAddress, type WalletKey } from '../bitcoin/keychain.ts';
-import { markName } from '../domain/allocation.ts';
 import { PaygateError } from '../errors.ts';
 import type { Catalog, WalletRow } from './catalog.ts';
 import { given, givenLimit } from './given.ts';
 import type { Orm } from './orm.ts';
+import { raisesTo } from './raises.ts';
 import { type AddressOrigin, addresses, isGivenOut, stores, wallets } from './schema.ts';
 import { createWatchedPages, type WatchedPages } from './watched.ts';
 import type { Tx } from './writer.ts';
@@ -101,14 +101,7 @@ export function createAddresses(
   floorOf: (wallet: string) => number,
 ): Addresses {
   const statements = prepare(orm);
-  const names = new Map<string, string>();
-
-  /** What the mark calls a wallet, found once: it is a hash. */
-  function nameOf({ descriptor }: WalletRow): string {
-    const name = names.get(descriptor) ?? markName(descriptor);
-    names.set(descriptor, name);
-    return name;
-  }
+  const { floor, raise } = raisesTo(floorOf);
 
   /** The row of an index, derived now if need be; undefined where no such child exists. */
   function rowAt(walletId: number, index: number): AddressPlace | undefined {
@@ -118,11 +111,13 @@ export function createAddresses(
     return statements.atIndex.get({ walletId, index });
   }
 
+  const isUsed = (walletId: number): boolean =>
+    statements.firstUsed.get({ walletId }) !== undefined;
+
   function advance(tx: Tx, wallet: WalletRow, to: number): void {
     if (to <= wallet.nextIndex) return;
-    const name = nameOf(wallet);
-    // The mark keeps what it knows while a wallet is on the way to its floor.
-    tx.raise(name, wallet.nextIndex, Math.max(to, floorOf(name)));
+    // What is skipped before the chain was asked is a guess, but for the way to a floor; the mark would be believed.
+    if (wallet.scannedAt !== null || wallet.nextIndex < floor(wallet)) raise(tx, wallet, to);
     statements.setNextIndex.run({ walletId: wallet.id, nextIndex: to });
   }
 
@@ -144,7 +139,7 @@ export function createAddresses(
     issue(tx, now, walletId, storeId) {
       const wallet = catalog.wallet(walletId);
       if (wallet.scannedAt === null) throw notYet('scanned for used addresses first');
-      if (wallet.nextIndex < floorOf(nameOf(wallet))) {
+      if (wallet.nextIndex < floor(wallet)) {
         throw notYet('brought behind what it issued before');
       }
       let index = wallet.nextIndex;
@@ -171,14 +166,17 @@ export function createAddresses(
     },
     derivedUntil: (walletId) => derivedUntil(statements, catalog, walletId),
     skip,
-    floor: (walletId) => floorOf(nameOf(catalog.wallet(walletId))),
+    floor: (walletId) => floor(catalog.wallet(walletId)),
     requireScan: () => void orm.update(wallets).set({ scannedAt: null }).run(),
-    finishScan(_tx, now, walletId, nextIndex) {
+    finishScan(tx, now, walletId, found) {
+      const wallet = catalog.wallet(walletId);
       // A copy may have skipped further meanwhile, and a counter never falls.
-      const furthest = sql`max(${wallets.nextIndex}, ${nextIndex})`;
-      const scanned = { scannedAt: now, nextIndex: furthest };
+      const nextIndex = Math.max(wallet.nextIndex, found);
+      if (isUsed(walletId)) raise(tx, wallet, nextIndex);
+      const scanned = { scannedAt: now, nextIndex };
       orm.update(wallets).set(scanned).where(eq(wallets.id, walletId)).run();
     },
+    isUsed,
     ...readersOf(statements, catalog),
     ...createWatchedPages(orm),
   };
@@ -205,7 +203,6 @@ const readersOf = (statements: Statements, catalog: Catalog) =>
     },
     ahead: (walletId, from, until) =>
       statements.ahead.all({ walletId, from, until }).map(({ scripthash }) => scripthash),
-    isUsed: (walletId) => statements.firstUsed.get({ walletId }) !== undefined,
     byScripthash: (scripthash) => statements.byScripthash.get({ scripthash }),
   }) satisfies Partial<Addresses>;
 

@@ -2,7 +2,7 @@
 // every page and reference holds, whether the schema is ours to the letter, and what stands in it. A backup
 // comes from anywhere, so a trigger or view that we did not make is a fault too.
 
-import { copyFileSync, existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, copyFileSync, existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { PaygateError, reasonOf } from '../errors.ts';
@@ -96,8 +96,12 @@ function privateFolder(beside: string): string {
 
 /** The log belongs to the file: without it the last commits are missing. */
 export function copyWithLog(from: string, to: string): void {
-  copyFileSync(from, to);
-  if (existsSync(`${from}-wal`)) copyFileSync(`${from}-wal`, `${to}-wal`);
+  for (const end of ['', '-wal']) {
+    if (!existsSync(`${from}${end}`)) continue;
+    copyFileSync(`${from}${end}`, `${to}${end}`);
+    // A copy has the rights of its original: those that a stick or an archive gave it, or none to write.
+    chmodSync(`${to}${end}`, 0o600);
+  }
 }
 
 function report(path: string, sqlite: Sqlite): FileReport {

@@ -16,6 +16,7 @@ import {
   openSync,
   readFileSync,
   renameSync,
+  rmSync,
   statSync,
   writeSync,
 } from 'node:fs';
@@ -45,7 +46,16 @@ interface Identity {
   readonly markInode: string;
   /** The operator said that the whole machine, this mark with it, was set back to an earlier time. */
   readonly setBack?: true;
+  /** A backup was restored where no mark stood, also one that had issued nothing yet. */
+  readonly restored?: true;
 }
+
+export type Doubt = keyof typeof doubts;
+
+const doubts = {
+  setBack: 'this machine was set back to a snapshot',
+  restored: 'no mark stood beside the backup',
+} as const;
 
 export interface Highwater {
   /** What the mark said when it was opened; undefined when there was none. */
@@ -55,8 +65,10 @@ export interface Highwater {
    * @throws at once when they can't be written: then they must not be committed
    */
   raise(raises: readonly Raise[]): Promise<void>;
+  /** Makes it the mark of this file, which knows these and no others from now on. */
+  begin(raises: readonly Raise[]): void;
   /** Makes the next start distrust it: what it remembers may be older than what was issued. */
-  distrust(): void;
+  distrust(doubt: Doubt): void;
   close(): void;
 }
 
@@ -94,9 +106,17 @@ export function openHighwater(databasePath: string, instance: string): Highwater
   return {
     reading: found && judge(found, identity, path),
     raise,
-    distrust() {
+    begin(raises) {
+      try {
+        rewrite(byWallet(raises));
+        latest = byWallet(raises);
+      } catch (error) {
+        throw raiseFailure(path, error);
+      }
+    },
+    distrust(doubt) {
       file?.close();
-      file = createMark(path, { ...identity, setBack: true }, linesOf([...latest.values()]));
+      file = createMark(path, { ...identity, [doubt]: true }, linesOf([...latest.values()]));
     },
     close: () => file?.close(),
   };
@@ -129,9 +149,10 @@ function distrustOf(
   marked: Identity | undefined,
   own: Omit<Identity, 'markInode'>,
   path: string,
-): { distrust?: string } {
+): Pick<MarkReading, 'distrust' | 'declared'> {
   if (marked === undefined) return { distrust: 'its mark cannot be read' };
-  if (marked.setBack) return { distrust: 'this machine was set back to a snapshot' };
+  const doubt = (['setBack', 'restored'] as const).find((each) => marked[each]);
+  if (doubt !== undefined) return { distrust: doubts[doubt], declared: true };
   if (marked.instance !== own.instance) return { distrust: 'its mark is of another database' };
   if (marked.machine !== own.machine) return { distrust: 'its mark was made on another machine' };
   if (marked.markInode !== inodeOf(path)) return { distrust: 'its mark is a copy as well' };
@@ -188,7 +209,9 @@ interface MarkFile {
 function createMark(path: string, identity: Omit<Identity, 'markInode'>, lines: string): MarkFile {
   makeFolder(dirname(path));
   const fresh = `${path}.new`;
-  const descriptor = openSync(fresh, 'w', 0o600);
+  // Root must write through no link that the service's user laid there.
+  rmSync(fresh, { force: true });
+  const descriptor = openSync(fresh, 'wx', 0o600);
   const markInode = String(fstatSync(descriptor, { bigint: true }).ino);
   const text = `${JSON.stringify({ ...identity, markInode } satisfies Identity)}\n${lines}`;
   const bytes = Buffer.alloc(Math.max(markBytes, 2 * text.length));

@@ -34,18 +34,24 @@ export function issuingRate(store: Store, walletId: number, now: number): Issuin
   };
 }
 
-/** The latest time that the file tells, epoch ms: blocks keep coming where nothing else does. */
-function lastWrite({ database: { orm }, headers }: Store): number {
+/** When the last address was issued or skipped, epoch milliseconds; 0 for never. */
+export function lastIssue({ database: { orm } }: Store): number {
   const issued = orm
     .select({ at: max(addresses.issuedAt) })
     .from(addresses)
     .get();
+  return issued?.at ?? 0;
+}
+
+/** The latest time that the file tells, epoch ms: blocks keep coming where nothing else does. */
+function lastWrite(store: Store): number {
+  const { orm } = store.database;
   const attempt = orm
     .select({ at: attempts.startedAt })
     .from(attempts)
     .orderBy(desc(attempts.id))
     .limit(1)
     .get();
-  const tipAt = (headers.tip()?.header.time ?? 0) * 1000;
-  return Math.max(issued?.at ?? 0, attempt?.at ?? 0, tipAt);
+  const tipAt = (store.headers.tip()?.header.time ?? 0) * 1000;
+  return Math.max(lastIssue(store), attempt?.at ?? 0, tipAt);
 }

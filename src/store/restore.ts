@@ -8,7 +8,7 @@
 
 import { existsSync, renameSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { olderThan } from '../domain/allocation.ts';
+import { marksOf, olderThan } from '../domain/allocation.ts';
 import { PaygateError } from '../errors.ts';
 import type { Addresses } from './addresses.ts';
 import { backupFolder } from './backup.ts';
@@ -17,7 +17,7 @@ import { checkFile, copyWithLog, type FileReport, refuseForeign } from './check.
 import { makeFolder, ownAsFolder, syncPath } from './disk.ts';
 import { openSqlite } from './driver.ts';
 import { lockForServer } from './file.ts';
-import { type Highwater, openHighwater } from './highwater.ts';
+import { type Highwater, markPath, openHighwater } from './highwater.ts';
 import { countersOf } from './resume.ts';
 
 export interface Restored {
@@ -47,11 +47,20 @@ export function restoreFile(backup: string, path: string, name: string): Restore
     const previous = moveAside(path, join(backupFolder(path), name));
     renameSync(fresh, path);
     syncPath(dirname(path));
+    doubtWithoutMark(path, report);
     return { report: { ...report, file: path }, previous };
   } finally {
     removeAll(fresh);
     lock.release();
   }
+}
+
+/** Where nothing tells how far its original went, also one that had issued nothing may have gone on. */
+function doubtWithoutMark(path: string, { instance }: FileReport): void {
+  if (instance === null || existsSync(markPath(path))) return;
+  const mark = openHighwater(path, instance);
+  mark.distrust('restored');
+  mark.close();
 }
 
 function removeAll(path: string): void {
@@ -98,11 +107,19 @@ function instanceOf(path: string): string | undefined {
 function moveAside(path: string, folder: string): string | undefined {
   const present = ['', '-wal', '-shm'].filter((end) => existsSync(`${path}${end}`));
   if (present.length === 0) return undefined;
-  makeFolder(folder);
-  for (const end of present) renameSync(`${path}${end}`, join(folder, `${basename(path)}${end}`));
-  syncPath(folder);
+  const fresh = unusedName(folder);
+  makeFolder(fresh);
+  for (const end of present) renameSync(`${path}${end}`, join(fresh, `${basename(path)}${end}`));
+  syncPath(fresh);
   syncPath(dirname(path));
-  return join(folder, basename(path));
+  return join(fresh, basename(path));
+}
+
+/** Two restores may fall in one second. */
+function unusedName(path: string): string {
+  for (let count = 1, name = path; ; count += 1, name = `${path}-${count}`) {
+    if (!existsSync(name)) return name;
+  }
 }
 
 export interface Declared {
@@ -118,7 +135,8 @@ export interface Declared {
  */
 export function declareMoved(moved: Declared): Promise<void> {
   return withMark(moved, async (mark) => {
-    const older = olderThan(countersOf(moved), mark.reading?.raises ?? []);
+    const known = mark.reading?.raises ?? [];
+    const older = olderThan(countersOf(moved), known);
     if (older !== undefined) {
       throw new PaygateError(
         'conflict',
@@ -126,13 +144,13 @@ export function declareMoved(moved: Declared): Promise<void> {
           'this is an older copy; leave --moved out, and serve skips what was issued since',
       );
     }
-    await mark.raise([]);
+    mark.begin(marksOf(countersOf(moved), known));
   });
 }
 
 /** The operator's word that the whole machine, and the mark with it, was set back to a snapshot. */
 export const declareSetBack = (setBack: Declared): Promise<void> =>
-  withMark(setBack, async (mark) => mark.distrust());
+  withMark(setBack, async (mark) => mark.distrust('setBack'));
 
 async function withMark(
   { path, instance }: Declared,

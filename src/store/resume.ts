@@ -1,10 +1,18 @@
 // Where the counters of a file go on at a start: what its mark says of it is asked, indexes that another
 // file may have issued are skipped, and from then on the mark is that of this very file.
 
-import { blindSkipAt, type Counter, markName, resume, type Skip } from '../domain/allocation.ts';
+import {
+  blindSkipAt,
+  type Counter,
+  markName,
+  marksOf,
+  type Resumption,
+  resume,
+  type Skip,
+} from '../domain/allocation.ts';
 import type { World } from '../world.ts';
 import type { Highwater } from './highwater.ts';
-import { issuingRate } from './issuing.ts';
+import { issuingRate, lastIssue } from './issuing.ts';
 import type { Store } from './open.ts';
 import { noteCopied } from './settings.ts';
 
@@ -17,11 +25,12 @@ export const countersOf = ({
   catalog,
   addresses,
 }: Pick<Store, 'catalog' | 'addresses'>): Counter[] =>
-  catalog.wallets().map(({ id, descriptor, nextIndex }) => ({
+  catalog.wallets().map(({ id, descriptor, nextIndex, scannedAt }) => ({
     walletId: id,
     wallet: markName(descriptor),
     nextIndex,
     used: addresses.isUsed(id),
+    scanned: scannedAt !== null,
   }));
 
 /**
@@ -33,29 +42,37 @@ export async function resumeCounters(
   mark: Highwater,
   world: Pick<World, 'now' | 'log'>,
 ): Promise<ReadonlyMap<string, number>> {
-  const { catalog, addresses, database } = store;
+  const { addresses, database } = store;
   const resumption = resume(countersOf(store), mark.reading, (walletId) =>
     blindSkipAt(issuingRate(store, walletId, world.now())),
   );
   const { skips, lost } = resumption;
-  // First, for a crash after the skip, whose mark is genuine, must not end the question.
-  if (resumption.kind === 'copy' && resumption.blind) {
-    await database.write((tx) => addresses.requireScan(tx));
-  }
+  // First, for after a crash behind it the mark may be that of this file, and says nothing of a copy.
+  if (resumption.kind === 'copy') await noteCopy(store, resumption, world.now());
   for (const skip of skips) await derive(store, world, skip);
   await database.write((tx) => {
     for (const { walletId, to } of skips) addresses.skip(tx, world.now(), walletId, to);
-    for (const { wallet, from, to } of lost) tx.raise(wallet, from, to);
-    if (resumption.kind === 'copy') {
-      noteCopied(tx, catalog, world.now(), warningOf(resumption.reason, skips));
-    }
   });
-  await mark.raise([]);
+  mark.begin(marksOf(countersOf(store), lost));
   if (resumption.kind === 'copy') {
     const { reason } = resumption;
     world.log.warn('this database is a copy, indexes were skipped', { reason, skips });
   }
   return new Map(lost.map(({ wallet, to }) => [wallet, to]));
+}
+
+async function noteCopy(
+  store: Store,
+  { reason, skips, blind }: Extract<Resumption, { kind: 'copy' }>,
+  now: number,
+): Promise<void> {
+  const { database, catalog, addresses } = store;
+  // A clock that is behind would take what was issued before for issued since.
+  const at = Math.max(now, lastIssue(store));
+  await database.write((tx) => {
+    if (blind) addresses.requireScan(tx);
+    noteCopied(tx, catalog, at, warningOf(reason, skips));
+  });
 }
 
 /** What a skip takes, in parts: all of it at once would leave a stop unheard for seconds. */

@@ -11,7 +11,7 @@ import { markPath, openHighwater } from '../../src/store/highwater.ts';
 import { runCli } from '../support/cli.ts';
 import { cleanUp, contentOf, look, tempFolder } from '../support/files.ts';
 import { closeHouses, openHouse, untilReady } from '../support/house.ts';
-import { openTestStore, type TestStore } from '../support/store.ts';
+import { markOf, openTestStore, type TestStore } from '../support/store.ts';
 import { createTestWorld, type TestWorld } from '../support/world.ts';
 
 afterEach(async () => {
@@ -78,7 +78,7 @@ describe('the file', () => {
   it('whose mark is gone after it has issued is taken for a copy at the next start', async () => {
     const store = await shop();
     const mark = openHighwater(store.path, store.instance);
-    await mark.raise([]);
+    await mark.raise([{ wallet: markOf(), from: 0, to: 1 }]);
     mark.close();
     await store.issue();
     expect((await findings(store)).mark).toMatchObject({ state: 'ok' });

@@ -18,6 +18,7 @@ import { deriveAddress } from '../../src/bitcoin/keychain.ts';
 import { blindSkip } from '../../src/domain/allocation.ts';
 import { SimulatedChain } from '../../src/sandbox/chain.ts';
 import { type Highwater, markPath, openHighwater } from '../../src/store/highwater.ts';
+import { copiedAt } from '../../src/store/settings.ts';
 import {
   cleanUp,
   connectionOf,
@@ -98,15 +99,16 @@ describe('the same file', () => {
 
 describe('a crash', () => {
   /** Leaves a mark as if the process had died between it and its commit. */
-  function crashBeforeCommit(path: string, from: number, to: number): void {
+  async function crashBeforeCommit(path: string, from: number, to: number): Promise<void> {
     const mark = openHighwater(path, 'test');
-    mark.raise([raise(from, to)]);
+    await mark.raise([]);
+    await mark.raise([raise(from, to)]);
     mark.close();
   }
 
   it('between the mark and its commit goes on behind the mark, silently', async () => {
     const path = await stoppedAfter(3);
-    crashBeforeCommit(path, 3, 6);
+    await crashBeforeCommit(path, 3, 6);
     expect(await goOn(path, 1)).toEqual([6]);
     const store = await openTestStore({ path });
     const rows = connectionOf(store.database)
@@ -122,15 +124,15 @@ describe('a crash', () => {
 
   it('again and again at the same place never goes back', async () => {
     const path = await stoppedAfter(3);
-    crashBeforeCommit(path, 3, 4);
-    crashBeforeCommit(path, 3, 7);
-    crashBeforeCommit(path, 3, 5);
+    await crashBeforeCommit(path, 3, 4);
+    await crashBeforeCommit(path, 3, 7);
+    await crashBeforeCommit(path, 3, 5);
     expect(await goOn(path, 1)).toEqual([5]);
   });
 
   it('in the middle of a raise, which no commit can have followed', async () => {
     const path = await stoppedAfter(3);
-    crashBeforeCommit(path, 3, 6);
+    await crashBeforeCommit(path, 3, 6);
     const bytes = readFileSync(markPath(path));
     // The last line, without its end.
     const end = bytes.indexOf(0);
@@ -267,6 +269,34 @@ describe('a copy', () => {
     expect(next).toBeLessThan(3 + 1_260);
     // Seconds, for the most that there is: a start that says nothing looks like one that hangs.
     expect(progress).toEqual([{ walletId: 1, derived: 1_000, of: next - 3 }]);
+  });
+
+  it('made while the clock was ahead is a copy from its last address on', async () => {
+    const path = await stoppedAfter(3);
+    const backup = join(tempFolder(), 'backup.db');
+    copyFileSync(path, backup);
+    await goOn(path, 2);
+    const ahead = look(backup);
+    ahead.exec(`UPDATE addresses SET issued_at = issued_at + 86400000 WHERE origin = 'issued'`);
+    ahead.close();
+    renameSync(backup, path);
+    await (await run(path)).stop();
+    const { catalog, addresses } = await openTestStore({ path });
+    expect(addresses.unpaidSince(1, 1, 0)?.derivationIndex).toBe(2);
+    expect(addresses.unpaidSince(1, 1, copiedAt(catalog))).toBeUndefined();
+  });
+
+  it('of a file that went by another name for a while goes on behind what it issued there', async () => {
+    const path = await stoppedAfter(3);
+    const other = join(dirname(path), 'shop.db');
+    renameSync(path, other);
+    expect(await startCopy(other)).toMatchObject({ next: 103 });
+    copyFileSync(other, `${other}.old`);
+    await goOn(other, 40);
+    renameSync(other, path);
+    await goOn(path, 0);
+    renameSync(`${other}.old`, path);
+    expect(await startCopy(path)).toMatchObject({ skips: [skip(104, 144)], next: 144 });
   });
 
   it('skips once: from then on the mark is its own', async () => {

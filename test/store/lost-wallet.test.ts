@@ -155,23 +155,30 @@ test('payments to what it had issued call back, also those from while it was unk
   expect(house.statuses(second)).toEqual(['0']);
 });
 
-test('a stop in the middle of a long skip is heard, and the next start goes on with it', async () => {
-  const { house } = await restored();
-  const mark = openHighwater(house.path, 'house');
-  await mark.raise([{ wallet: markName(lostKey.descriptor), from: 1_999, to: 2_000 }]);
-  mark.close();
-  await house.start();
-  await untilReady(house);
-  await house.addStore({ ...added(house), startIndex: 0 });
-  await house.world.advance(1_000);
-  await house.stop();
-  const before = await house.withStore(async ({ catalog }) => catalog.wallet(2).nextIndex);
-  expect(before).toBeLessThan(2_000);
-  await house.start();
-  const address = deriveAddress(lostKey, 0, 2_000)?.address;
-  expect(await house.newAddress(lost)).toBe(address);
-  expect(house.app.health().warnings.join()).not.toContain('is a copy');
-});
+test.each([
+  ['with --start-index 0', { startIndex: 0 }],
+  ['with a scan', {}],
+])(
+  'a stop in the middle of a long skip, %s, is heard, and the next start goes on with it',
+  async (_what, how) => {
+    const { house } = await restored();
+    const mark = openHighwater(house.path, 'house');
+    await mark.raise([{ wallet: markName(lostKey.descriptor), from: 1_999, to: 2_000 }]);
+    mark.close();
+    await house.start();
+    await untilReady(house);
+    await house.addStore({ ...added(house), ...how });
+    await house.world.advance(1_000);
+    await house.stop();
+    const before = await house.withStore(async ({ catalog }) => catalog.wallet(2).nextIndex);
+    expect(before).toBeLessThan(2_000);
+    await house.start();
+    await untilReady(house);
+    const address = deriveAddress(lostKey, 0, 2_000)?.address;
+    expect(await house.newAddress(lost)).toBe(address);
+    expect(house.app.health().warnings.join()).not.toContain('is a copy');
+  },
+);
 
 test('it goes on also while no server can be reached', async () => {
   const { house, given } = await restored();

@@ -2,37 +2,55 @@
 // twice, and what stood there before is kept. And the operator's word for what no program can see.
 
 import {
+  chmodSync,
   copyFileSync,
   existsSync,
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
+import { deriveAddress } from '../../src/bitcoin/keychain.ts';
 import { blindSkip } from '../../src/domain/allocation.ts';
+import { SimulatedChain } from '../../src/sandbox/chain.ts';
 import { allPages, backupFolder } from '../../src/store/backup.ts';
 import { checkFile } from '../../src/store/check.ts';
-import { markPath } from '../../src/store/highwater.ts';
+import { type Highwater, markPath, openHighwater } from '../../src/store/highwater.ts';
 import { declareMoved, declareSetBack, restoreFile } from '../../src/store/restore.ts';
+import { resumeCounters } from '../../src/store/resume.ts';
 import { cleanUp, contentOf, look, tempFolder } from '../support/files.ts';
 import { goOn, run, startCopy, stoppedAfter } from '../support/running.ts';
-import { openTestStore } from '../support/store.ts';
+import { accountKey, markOf, now, openTestStore } from '../support/store.ts';
+import { createTestWorld } from '../support/world.ts';
 
 afterEach(cleanUp);
 
 const skip = (from: number, to: number, walletId = 1) => ({ walletId, from, to });
 
 /** A backup of a shop that has issued three addresses, and the shop after it has issued more. */
-async function backedUp(more: number): Promise<{ path: string; backup: string }> {
-  const path = await stoppedAfter(3);
+async function backedUp(more: number, before = 3): Promise<{ path: string; backup: string }> {
+  const path = await stoppedAfter(before);
+  const backup = await backupOf(path);
+  if (more > 0) await goOn(path, more);
+  return { path, backup };
+}
+
+async function backupOf(path: string): Promise<string> {
   const backup = join(tempFolder(), 'backup.db');
   const { database } = await openTestStore({ path });
   await database.backup(backup, allPages);
   await database.close();
-  if (more > 0) await goOn(path, more);
-  return { path, backup };
+  return backup;
+}
+
+/** Starts on a copy whose mark can't say how far its original went; no server is asked. */
+async function startBlind(path: string): Promise<unknown> {
+  const paygate = await run(path);
+  await paygate.stop();
+  return paygate.warnings;
 }
 
 describe('restoring', () => {
@@ -50,6 +68,82 @@ describe('restoring', () => {
     const path = join(tempFolder(), 'paygate.db');
     expect(restoreFile(backup, path, 'before').previous).toBeUndefined();
     expect(await startCopy(path)).toMatchObject({ next: 3 + blindSkip });
+  });
+
+  it('on another machine, of an older and then of a newer backup, is blind both times', async () => {
+    const { path, backup: older } = await backedUp(75);
+    await goOn(path, 75);
+    const newer = await backupOf(path);
+    const there = join(tempFolder(), 'paygate.db');
+    restoreFile(older, there, 'before');
+    expect(await startCopy(there)).toMatchObject({ skips: [skip(3, 103)] });
+    restoreFile(newer, there, 'before');
+    expect(await startCopy(there)).toMatchObject({
+      reason: 'its mark does not know how far wallet 1 went',
+      skips: [skip(153, 253)],
+    });
+  });
+
+  it('again, before the chain was asked how far its original went, asks it then', async () => {
+    const { backup } = await backedUp(0);
+    const there = join(tempFolder(), 'paygate.db');
+    restoreFile(backup, there, 'before');
+    expect(await startBlind(there)).toMatchObject([{ skips: [skip(3, 103)] }]);
+    restoreFile(backup, there, 'before');
+    const chain = new SimulatedChain({ seed: 'again', now: () => now / 1000 });
+    chain.mine(101);
+    chain.pay([{ address: deriveAddress(accountKey(), 0, 150)?.address ?? '', valueSat: 5_000 }]);
+    const paygate = await run(there, chain);
+    expect(await paygate.issue(1)).toEqual([151]);
+    await paygate.stop();
+  });
+
+  it('of a backup that had issued nothing yet skips as well, where no mark stands', async () => {
+    const { backup } = await backedUp(0, 0);
+    const there = join(tempFolder(), 'paygate.db');
+    restoreFile(backup, there, 'before');
+    expect(await startCopy(there)).toMatchObject({
+      reason: 'no mark stood beside the backup',
+      skips: [skip(0, blindSkip)],
+      next: blindSkip,
+    });
+  });
+
+  it('tells of the copy also where its first start was cut off', async () => {
+    const { path, backup } = await backedUp(7);
+    restoreFile(backup, path, 'before');
+    let mark: Highwater | undefined;
+    const store = await openTestStore({
+      path,
+      beforeCommit(raises) {
+        mark?.raise(raises);
+        throw new Error('killed between the mark and its commit');
+      },
+    });
+    mark = openHighwater(path, store.instance);
+    await expect(resumeCounters(store, mark, createTestWorld())).rejects.toThrow('killed');
+    mark.close();
+    await store.database.close();
+    const paygate = await run(path);
+    const told = paygate.app.health().warnings.filter((each) => each.includes('is a copy'));
+    expect([told.length, await paygate.issue(1)]).toEqual([1, [10]]);
+    await paygate.stop();
+  });
+
+  it.each([0o644, 0o444])(
+    'of a backup with the rights %o makes a database for its own user alone',
+    async (mode) => {
+      const { path, backup } = await backedUp(0);
+      chmodSync(backup, mode);
+      restoreFile(backup, path, 'before');
+      expect(statSync(path).mode & 0o777).toBe(0o600);
+    },
+  );
+
+  it('twice in one second keeps both that stood there', async () => {
+    const { path, backup } = await backedUp(0);
+    const kept = [1, 2].map(() => restoreFile(backup, path, 'before').previous ?? '');
+    expect(new Set(kept.map((each) => statSync(each).ino)).size).toBe(2);
   });
 
   it('of a snapshot that the server took', async () => {
@@ -147,6 +241,23 @@ describe('the word of the operator', () => {
     const { path } = await moved();
     await declare(path, declareMoved);
     expect(await goOn(path, 1)).toEqual([5]);
+  });
+
+  it('that the file was moved: a mark that was left behind is made anew, of every wallet', async () => {
+    const { path } = await backedUp(0);
+    const store = await openTestStore({ path });
+    const { id: walletId } = await store.addWallet({ key: accountKey(2), startIndex: 0 });
+    await store.addStore({ walletId, callbackUrl: 'https://second.example/' });
+    for (let count = 0; count < 4; count += 1) await store.issue(walletId);
+    await store.database.close();
+    const there = join(tempFolder(), 'paygate.db');
+    copyFileSync(path, there);
+    await declare(there, declareMoved);
+    const known = openHighwater(there, 'test').reading?.raises;
+    expect(known).toEqual([
+      { wallet: markOf(), from: 3, to: 3 },
+      { wallet: markOf(2), from: 4, to: 4 },
+    ]);
   });
 
   it('that the file was moved is not believed of one that is older than its mark', async () => {

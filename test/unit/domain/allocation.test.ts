@@ -7,6 +7,7 @@ import {
   gapLimitNeeded,
   type MarkReading,
   markName,
+  marksOf,
   type Raise,
   type Resumption,
   resume,
@@ -18,7 +19,9 @@ const at = (nextIndex: number, used = nextIndex > 0, walletId = 1): Counter => (
   wallet: `w${walletId}`,
   nextIndex,
   used,
+  scanned: true,
 });
+const unscanned = (nextIndex: number): Counter => ({ ...at(nextIndex), scanned: false });
 const raise = (from: number, to: number, walletId = 1): Raise => ({
   wallet: `w${walletId}`,
   from,
@@ -50,7 +53,8 @@ const rows: Row[] = [
   ],
 
   ['a clean stop', [at(7)], own(raise(6, 7)), 'continue', []],
-  ['a mark that says nothing yet', [at(7)], own(), 'continue', []],
+  ['a mark that knows nothing of it', [at(7)], own(), 'copy', [skip(7, 7 + blindSkip)]],
+  ['the same, and its scan is still to come', [unscanned(7)], own(), 'continue', []],
   ['a crash between mark and commit', [at(6)], own(raise(6, 9)), 'continue', [skip(6, 9)]],
   ['a crash in the very first commit', [at(0)], own(raise(0, 1)), 'continue', [skip(0, 1)]],
   [
@@ -78,13 +82,48 @@ const rows: Row[] = [
     'copy',
     [skip(6, 7), skip(3, 40, 2)],
   ],
-  ['a wallet that the mark does not know', [at(7)], own(raise(1, 2, 9)), 'continue', []],
+  [
+    'a wallet that the mark does not know: both skip',
+    [at(7), at(9, true, 2)],
+    own(raise(6, 7)),
+    'copy',
+    [skip(7, 7 + blindSkip), skip(9, 9 + blindSkip, 2)],
+  ],
+  [
+    'a wallet that never issued, and that the mark does not know',
+    [at(7, false)],
+    own(),
+    'continue',
+    [],
+  ],
 
   ['another inode, up to date', [at(7)], otherFile(raise(6, 7)), 'copy', []],
   ['another inode, at `from`', [at(6)], otherFile(raise(6, 7)), 'copy', [skip(6, 7)]],
   ['another inode, older', [at(2)], otherFile(raise(6, 7)), 'copy', [skip(2, 7)]],
+  [
+    'another inode, further than the mark, which is a younger one',
+    [at(8)],
+    otherFile(raise(6, 7)),
+    'copy',
+    [skip(8, 8 + blindSkip)],
+  ],
+  [
+    'another inode, beside the mark of a copy whose scan is still to come',
+    [at(3)],
+    otherFile(),
+    'copy',
+    [skip(3, 3 + blindSkip)],
+  ],
 
   ['another machine, nothing issued by either', [at(0)], distrusted(), 'continue', []],
+  [
+    'restored from before its first address, no mark',
+    [at(0)],
+    { ...distrusted(), declared: true },
+    'copy',
+    [skip(0, blindSkip)],
+  ],
+  ['the same without a wallet', [], { ...distrusted(), declared: true }, 'continue', []],
   [
     'another machine: the mark is a lower bound at most',
     [at(6)],
@@ -119,7 +158,8 @@ describe('where a counter goes on', () => {
     const reasons = [
       [resume([at(7)], undefined), /no mark/],
       [resume([at(5)], own(raise(6, 9))), /wallet 1 stands at index 5/],
-      [resume([at(7)], otherFile()), /not the one that issued/],
+      [resume([at(7)], otherFile(raise(6, 7))), /not the one that issued/],
+      [resume([at(7)], otherFile()), /does not know how far wallet 1 went/],
       [resume([at(7)], distrusted()), /another machine/],
     ] as const;
     for (const [resumption, text] of reasons) {
@@ -231,5 +271,17 @@ describe('how far a copy skips blindly', () => {
     ['a clock that stands before the last write', 30_000, -dayMs, blindSkip],
   ])('%s', (_what, issued, silentMs, expected) => {
     expect(blindSkipAt({ issued, periodMs: 30 * dayMs, silentMs })).toBe(expected);
+  });
+});
+
+describe('what the mark is to know of a file that goes on', () => {
+  it('is every wallet that may issue, and those that only the mark knows', () => {
+    const counters = [at(7), at(4, false, 2), { ...at(9, true, 3), scanned: false }];
+    const known = [raise(5, 6), raise(2, 3, 3), raise(1, 8, 4)];
+    expect(marksOf(counters, known)).toEqual([raise(7, 7), raise(1, 8, 4)]);
+  });
+
+  it('never falls', () => {
+    expect(marksOf([at(7)], [raise(7, 12)])).toEqual([raise(7, 12)]);
   });
 });
