@@ -80,6 +80,8 @@ const splitEnv = (option: Option<unknown>, text: string): string[] =>
 
 export function parsePath(text: string): string {
   if (text === '' || text.includes('\0')) throw new PaygateError('invalid', 'a file name expected');
+  // SQLite's driver leaves it out, and nobody else does: a file of settings with CRLF would make two databases of one.
+  if (text !== text.trim()) throw new PaygateError('invalid', 'white space around the file name');
   return text;
 }
 

@@ -23,6 +23,9 @@ export type Pace = () => number;
 /** In one step, so that no other process's commit begins it anew; it holds the event loop. */
 export const allPages: Pace = () => 0x7fffffff;
 
+/** The snapshot that is replaced again and again. */
+export const latestName = 'latest.db';
+
 /** Where a database's snapshots lie: beside it, in a folder of their own. */
 export function backupFolder(databasePath: string): string {
   const folder = join(dirname(databasePath), 'backups');

@@ -10,6 +10,7 @@ import { openSqlite, type Sqlite } from './driver.ts';
 import { inspectFile } from './file.ts';
 import { migrate } from './migrate.ts';
 import { migrations } from './migrations.ts';
+import { truePath } from './place.ts';
 
 export interface WalletReport {
   readonly id: number;
@@ -50,7 +51,7 @@ const mostFaults = 20;
 /** @throws PaygateError where it is no database of ours at all, or cannot be read */
 export function checkFile(path: string): FileReport {
   refuseForeign(path);
-  return asideFrom(path, (sqlite) => report(path, sqlite));
+  return asideFrom(truePath(path), (sqlite) => report(path, sqlite));
 }
 
 /** @throws PaygateError not_found, unavailable */

@@ -3,13 +3,15 @@
 // https://www.sqlite.org/fileformat.html#the_database_header
 
 import { closeSync, existsSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import SqliteDatabase from 'better-sqlite3';
 import { PaygateError, reasonOf } from '../errors.ts';
+import { backupFolder, latestName } from './backup.ts';
 import { ownAsFolder } from './disk.ts';
 import { openSqlite, type Sqlite } from './driver.ts';
 import { markPath } from './highwater.ts';
 import { migrations } from './migrations.ts';
+import { refuseTwoNames, truePath } from './place.ts';
 
 /** "PAYG": says in the file's header whose database it is. */
 export const applicationId = 0x50415947;
@@ -21,11 +23,13 @@ const magic = 'SQLite format 3\0';
  * What stands at the path: nothing (and nothing was expected), or a database of ours.
  * @throws PaygateError for everything else, naming the path and what helps
  */
-export function inspectFile(path: string): 'absent' | 'ours' {
+export function inspectFile(given: string): 'absent' | 'ours' {
+  const path = truePath(given);
   const refuse = (text: string) => new PaygateError('unavailable', `${path}: ${text}`);
   if (!existsSync(dirname(path))) throw refuse(`the folder ${dirname(path)} does not exist`);
   // Before the file itself: a process that makes one at this moment makes these after it.
-  const trace = [`${path}-wal`, markPath(path)].find((each) => existsSync(each));
+  const traces = [`${path}-wal`, markPath(path), join(backupFolder(path), latestName)];
+  const trace = traces.find((each) => existsSync(each));
   const found = lookAt(path, refuse);
   if (found === undefined) {
     if (trace === undefined) return 'absent';
@@ -119,7 +123,9 @@ function pagesInLog(path: string, pageSize: number): Set<number> {
  * Makes this process the only server of the file until it ends, however it ends: the kernel
  * gives the lock back. @throws PaygateError conflict while another one runs
  */
-export function lockForServer(path: string): { release(): void } {
+export function lockForServer(given: string): { release(): void } {
+  const path = truePath(given);
+  refuseTwoNames(path);
   let lock: Sqlite | undefined;
   try {
     lock = openSqlite(`${path}.lock`, { timeout: 0 });

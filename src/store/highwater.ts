@@ -26,6 +26,7 @@ import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
 import type { MarkReading, Raise } from '../domain/allocation.ts';
 import { PaygateError } from '../errors.ts';
 import { makeFolder, ownAsFolder, syncData, syncPath } from './disk.ts';
+import { truePath } from './place.ts';
 
 const markBytes = 65_536;
 const machineIdFile = '/etc/machine-id';
@@ -73,7 +74,8 @@ export interface Highwater {
 }
 
 /** Opens the mark of a database. The first raise, of nothing perhaps, makes it ours. */
-export function openHighwater(databasePath: string, instance: string): Highwater {
+export function openHighwater(given: string, instance: string): Highwater {
+  const databasePath = truePath(given);
   const path = markPath(databasePath);
   const identity = {
     version: 1,

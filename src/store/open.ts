@@ -14,6 +14,7 @@ import { createKeys, type Keys } from './keys.ts';
 import { createLedger, type Ledger, type PaymentMove } from './ledger.ts';
 import { createOutbox, type Outbox } from './outbox.ts';
 import { createPaymentDesk, type PaymentDesk } from './payment-desk.ts';
+import { truePath } from './place.ts';
 import { createReceiptPrices, type ReceiptPrices } from './receipt-prices.ts';
 import { createReceipts, type Receipts } from './receipts.ts';
 import { createServers, type Servers } from './servers.ts';
@@ -51,7 +52,8 @@ export interface OpenOptions extends DatabaseOptions {
 }
 
 /** @throws PaygateError when the file is not ours, damaged, or of another network */
-export async function openStore(options: OpenOptions): Promise<Store> {
+export async function openStore(asked: OpenOptions): Promise<Store> {
+  const options = { ...asked, path: truePath(asked.path) };
   const database = openDatabase(options);
   try {
     const catalog = createCatalog(database.orm);

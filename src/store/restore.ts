@@ -18,6 +18,7 @@ import { makeFolder, ownAsFolder, syncPath } from './disk.ts';
 import { openSqlite } from './driver.ts';
 import { lockForServer } from './file.ts';
 import { type Highwater, markPath, openHighwater } from './highwater.ts';
+import { truePath } from './place.ts';
 import { countersOf } from './resume.ts';
 
 export interface Restored {
@@ -30,7 +31,8 @@ export interface Restored {
  * @param name of the folder for what stood there before
  * @throws PaygateError: the backup is damaged, a server runs, another database stands there
  */
-export function restoreFile(backup: string, path: string, name: string): Restored {
+export function restoreFile(backup: string, given: string, name: string): Restored {
+  const path = truePath(given);
   refuseForeign(backup);
   refuseInUse(backup);
   const lock = lockForServer(path);

@@ -5,11 +5,14 @@ import {
   closeSync,
   copyFileSync,
   cpSync,
+  linkSync,
   mkdirSync,
   openSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -18,6 +21,7 @@ import { deriveAddress } from '../../src/bitcoin/keychain.ts';
 import { blindSkip } from '../../src/domain/allocation.ts';
 import { SimulatedChain } from '../../src/sandbox/chain.ts';
 import { type Highwater, markPath, openHighwater } from '../../src/store/highwater.ts';
+import { mountPoints } from '../../src/store/place.ts';
 import { copiedAt } from '../../src/store/settings.ts';
 import {
   cleanUp,
@@ -367,6 +371,51 @@ describe('a file of which a part was lost while it ran', () => {
       next: 3 + blindSkip,
     });
   });
+});
+
+it('a second paygate by a link to the file is refused, and goes on where the first one stopped', async () => {
+  const path = await stoppedAfter(1);
+  const link = join(tempFolder(), 'paygate.db');
+  symlinkSync(path, link);
+  const paygate = await run(path);
+  await expect(run(link)).rejects.toMatchObject({ code: 'conflict' });
+  expect(await paygate.issue(1)).toEqual([1]);
+  await paygate.stop();
+  expect(await goOn(link, 2)).toEqual([2, 3]);
+  expect(readdirSync(dirname(link))).toEqual(['paygate.db']);
+  expect(await goOn(path, 1)).toEqual([4]);
+});
+
+it('a file with two names is served under neither', async () => {
+  const path = await stoppedAfter(1);
+  const other = join(tempFolder(), 'paygate.db');
+  linkSync(path, other);
+  for (const name of [path, other]) {
+    await expect(run(name)).rejects.toMatchObject({
+      code: 'unavailable',
+      message: expect.stringMatching(/^\/.*paygate\.db: has another name/),
+    });
+  }
+  rmSync(other);
+  expect(await goOn(path, 1)).toEqual([1]);
+});
+
+it('a link to nothing is no new database', async () => {
+  const link = join(tempFolder(), 'paygate.db');
+  symlinkSync('/nowhere/paygate.db', link);
+  await expect(run(link)).rejects.toMatchObject({
+    code: 'unavailable',
+    message: `${link}: is a link to a file that is not there; put that back, or remove the link`,
+  });
+});
+
+it('where something is mounted, whatever it is called', () => {
+  const table = [
+    '36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw,errors=continue',
+    '37 35 8:1 /shop.db /data/my\\040shop\\134.db rw - ext4 /dev/sda1 rw',
+    '',
+  ];
+  expect(mountPoints(table.join('\n'))).toEqual(['/mnt2', '/data/my shop\\.db', '']);
 });
 
 it('a second paygate on the same file is refused, and the first one goes on', async () => {

@@ -170,6 +170,13 @@ const unsound: Record<string, [(path: string) => Promise<void> | void, RegExp]> 
     },
     /is missing, but .*\.paygate-mark\/paygate\.db shows that it was here/,
   ],
+  'nothing, but its snapshots': [
+    (path) => {
+      mkdirSync(join(dirname(path), 'backups'));
+      writeFileSync(join(dirname(path), 'backups', 'latest.db'), 'snapshot');
+    },
+    /is missing, but .*backups\/latest\.db shows that it was here/,
+  ],
 };
 
 describe('where the database should be', () => {

@@ -9,6 +9,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -144,6 +145,17 @@ describe('restoring', () => {
     const { path, backup } = await backedUp(0);
     const kept = [1, 2].map(() => restoreFile(backup, path, 'before').previous ?? '');
     expect(new Set(kept.map((each) => statSync(each).ino)).size).toBe(2);
+  });
+
+  it('through a link replaces what it leads to, and keeps that', async () => {
+    const { path, backup } = await backedUp(2);
+    const link = join(tempFolder(), 'shop.db');
+    symlinkSync(path, link);
+    const { previous } = restoreFile(backup, link, 'before');
+    expect(previous).toBe(join(backupFolder(path), 'before', 'paygate.db'));
+    expect(checkFile(previous ?? '').wallets).toMatchObject([{ next_index: 5 }]);
+    expect(await startCopy(link)).toMatchObject({ skips: [skip(3, 5)], next: 5 });
+    expect(readdirSync(dirname(link))).toEqual(['shop.db']);
   });
 
   it('of a snapshot that the server took', async () => {

@@ -103,3 +103,12 @@ test('takes an amount of whole satoshis that there can be', () => {
     expect(() => read(text), text).toThrow(/^--prove-depth-above: whole satoshis/);
   }
 });
+
+test.each(['shop.db ', '\tshop.db', 'shop.db\r', 'a\0b'])('the file name %j is refused', (db) => {
+  for (const read of [
+    () => readConfig({ db: [db] }, {}),
+    () => readConfig({}, { PAYGATE_DB: db }),
+  ]) {
+    expect(read).toThrow(PaygateError);
+  }
+});

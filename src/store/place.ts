@@ -1,0 +1,49 @@
+// Which file a path means. Log, lock, mark and backups lie beside a database under its name, so a file with two names
+// would be two databases to two servers, that give out the same addresses. Of a link its end is meant; what cannot be
+// told apart is served under neither name.
+
+import { existsSync, lstatSync, readFileSync, realpathSync, statSync } from 'node:fs';
+import { PaygateError } from '../errors.ts';
+
+/** Of this process. https://man7.org/linux/man-pages/man5/proc_pid_mountinfo.5.html */
+const mountTable = '/proc/self/mountinfo';
+
+/** @throws PaygateError unavailable for a link to nothing */
+export function truePath(path: string): string {
+  if (!lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink()) return path;
+  if (existsSync(path)) return realpathSync(path);
+  throw new PaygateError(
+    'unavailable',
+    `${path}: is a link to a file that is not there; put that back, or remove the link`,
+  );
+}
+
+/** @throws PaygateError unavailable for a file that another server may have under another name */
+export function refuseTwoNames(path: string): void {
+  const stat = statSync(path, { throwIfNoEntry: false });
+  if (stat === undefined) return;
+  if (stat.nlink > 1) {
+    throw new PaygateError(
+      'unavailable',
+      `${path}: has another name (a hard link), under which its log would be missing; remove that name, or copy the file`,
+    );
+  }
+  const mounts = existsSync(mountTable) ? mountPoints(readFileSync(mountTable, 'utf8')) : [];
+  if (mounts.includes(realpathSync(path))) {
+    throw new PaygateError(
+      'unavailable',
+      `${path}: is mounted here without the files beside it, its log among them; mount the folder that it lies in`,
+    );
+  }
+}
+
+/** Where something is mounted: the fifth field, in which white space and the backslash are octal. */
+export const mountPoints = (table: string): string[] =>
+  table
+    .split('\n')
+    .map((line) => line.split(' ')[4] ?? '')
+    .map((field) =>
+      field.replaceAll(/\\([0-7]{3})/g, (_, octal) =>
+        String.fromCharCode(Number.parseInt(octal, 8)),
+      ),
+    );
