@@ -76,12 +76,22 @@ export function createSnapshots(database: Database, floorBytes: number): Snapsho
 }
 
 function keepDay(folder: string, latest: string, now: number): void {
-  const day = join(folder, `${new Date(now).toISOString().slice(0, 10)}.db`);
-  if (existsSync(day)) return;
-  linkOrCopy(latest, day);
+  const today = `${new Date(now).toISOString().slice(0, 10)}.db`;
+  if (existsSync(join(folder, today))) return;
+  linkOrCopy(latest, join(folder, today));
   const days = readdirSync(folder).filter((name) => dayFile.test(name));
-  for (const old of days.sort().slice(0, -daysKept)) rmSync(join(folder, old));
+  for (const old of superseded(days, today)) rmSync(join(folder, old));
   syncPath(folder);
+}
+
+/**
+ * All but the newest. Days after today are of a clock that was ahead, or today is of one that is behind: they go when there is
+ * a week of others, for then those were taken last, whichever clock was wrong.
+ */
+function superseded(days: readonly string[], today: string): string[] {
+  const past = days.filter((name) => name <= today).sort();
+  const ahead = past.length < daysKept ? [] : days.filter((name) => name > today);
+  return [...past.slice(0, -daysKept), ...ahead];
 }
 
 /** `latest.db` is never written to again, only replaced: a second name costs nothing. */

@@ -141,6 +141,33 @@ describe('snapshots', () => {
     expect(snapshotsOf(store)).toEqual([...days, 'latest.db', 'mine.db']);
   });
 
+  it.each<[string, number, readonly string[]]>([
+    ['56 years ahead', Date.UTC(2082, 0, 1), ['2082-01-06.db', '2082-01-07.db']],
+    ['in 1970', 0, ['1970-01-06.db', '1970-01-07.db']],
+  ])(
+    'keep the days that were taken last, also after a week of a clock %s',
+    async (_, wrong, last) => {
+      const store = await openShop();
+      const snapshots = createSnapshots(store.database, 0);
+      async function takeDays(count: number, from: number): Promise<void> {
+        for (let day = 0; day < count; day += 1) {
+          await store.issue();
+          await snapshots.take(from + day * dayMs);
+        }
+      }
+      await takeDays(7, wrong);
+      expect(snapshotsOf(store)).toEqual(expect.arrayContaining([...last]));
+      await takeDays(2, noon);
+      const right = ['2026-11-21.db', '2026-11-22.db'];
+      expect(snapshotsOf(store)).toEqual(expect.arrayContaining([...last, ...right]));
+      await takeDays(6, noon + 2 * dayMs);
+      const days = [22, 23, 24, 25, 26, 27, 28].map((day) => `2026-11-${day}.db`);
+      expect(snapshotsOf(store)).toEqual([...days, 'latest.db']);
+      await takeDays(7, wrong);
+      expect(snapshotsOf(store)).toEqual(expect.arrayContaining([...last]));
+    },
+  );
+
   it('leave the room that addresses need', async () => {
     const store = await openShop();
     const snapshots = createSnapshots(store.database, Number.MAX_SAFE_INTEGER);
