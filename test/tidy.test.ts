@@ -17,7 +17,7 @@ const ranks: Readonly<Record<string, number>> = {
   domain: 2,
   'world.ts': 2.5,
   store: 3,
-  tls: 3,
+  tls: 3.5,
   electrum: 3,
   plugin: 3,
   watcher: 4,

@@ -6,14 +6,15 @@ import {
   closeSync,
   existsSync,
   fsyncSync,
-  mkdirSync,
   openSync,
   readFileSync,
   renameSync,
-  writeSync,
+  rmSync,
+  writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import type { AcmeOptions } from '../domain/front.ts';
+import { makeFolder, ownAsFolder } from '../store/disk.ts';
 import { type Certificate, readCertificate } from './certificate.ts';
 
 export interface AcmeKeep {
@@ -42,7 +43,7 @@ export function acmeKeep(
   const read = (name: string): string | undefined =>
     existsSync(at(name)) ? readFileSync(at(name), 'utf8') : undefined;
   const write = (name: string, text: string): void => {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    makeFolder(folder);
     writeWhole(at(name), text);
   };
   return {
@@ -82,14 +83,24 @@ function parse(
   }
 }
 
-/** The file is the old one or the new one, whenever the power fails. */
+/** The file is the old one or the new one, whenever the power fails or the disk is full. */
 function writeWhole(path: string, text: string): void {
-  const descriptor = openSync(`${path}.new`, 'w', 0o600);
+  const fresh = `${path}.new`;
+  // What a start left that was killed; or a link, through which root would write elsewhere.
+  rmSync(fresh, { force: true });
   try {
-    writeSync(descriptor, text);
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
+    const descriptor = openSync(fresh, 'wx', 0o600);
+    try {
+      // All of it: one call may take a part, and complains of nothing.
+      writeFileSync(descriptor, text);
+      fsyncSync(descriptor);
+    } finally {
+      closeSync(descriptor);
+    }
+    ownAsFolder(fresh);
+    renameSync(fresh, path);
+  } catch (error) {
+    rmSync(fresh, { force: true });
+    throw error;
   }
-  renameSync(`${path}.new`, path);
 }
