@@ -194,7 +194,7 @@ function compareWithStored(headers: Headers, given: Checkpoint): void {
       ? `this file's headers ${above ? `end at height ${tip.height}, below it` : 'begin above it'}`
       : `this file's chain has the block ${ours} at that height`;
   throw new PaygateError(
-    'conflict',
+    'invalid',
     `--checkpoint ${showCheckpoint(given)}: ${why}; leave --checkpoint out or use another file`,
   );
 }

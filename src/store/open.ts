@@ -105,7 +105,7 @@ async function claim(database: Database, catalog: Catalog, options: OpenOptions)
   const network = catalog.setting('network');
   if (options.network !== undefined && options.network !== network) {
     throw new PaygateError(
-      'conflict',
+      'invalid',
       `${options.path}: this database is for ${network}, not ${options.network}; ` +
         'leave --network out or use another file',
     );

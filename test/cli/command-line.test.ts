@@ -54,7 +54,7 @@ describe('store add', () => {
     // From here on the file knows its network.
     expect(await add(path, { '--name': 'Other shop' })).toMatchObject({ code: 0 });
     const foreign = await add(path, { '--network': 'mainnet' });
-    expect(foreign).toMatchObject({ code: 1, stdout: '' });
+    expect(foreign).toMatchObject({ code: 2, stdout: '' });
     expect(foreign.stderr).toContain('is for regtest, not mainnet');
   });
 });

@@ -86,3 +86,11 @@ test('a door for figures that is none is refused', async () => {
   expect(by).toBe(2);
   expect(errors).toContain('--metrics-listen: 0.0.0.0 is not a loopback address');
 });
+
+test('a network that is not the one of the file is a wrong setting, after which systemd leaves it', async () => {
+  const { path, database } = await openTestStore();
+  await database.close();
+  const { by, errors } = await serve(path, '--network', 'mainnet').ended;
+  expect(by).toBe(2);
+  expect(errors).toContain('this database is for regtest, not mainnet');
+});

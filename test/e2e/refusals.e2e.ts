@@ -47,7 +47,7 @@ test('another network is refused, of the file and of the server', async ({ stage
   const before = readFileSync(db);
   expectRefusal(
     await serve(stage, '--db', db, '--network', 'mainnet'),
-    1,
+    2,
     `${db}: this database is for regtest, not mainnet`,
   );
   expect(readFileSync(db).equals(before)).toBe(true);

@@ -299,6 +299,6 @@ describe('the checkpoint that serve is given', () => {
       await app.stop();
     }
     const message = expect.stringMatching(/^--checkpoint 3000000:.* headers end at height 39, .*$/);
-    await expect(build(path, 'testnet3', own)).rejects.toMatchObject({ code: 'conflict', message });
+    await expect(build(path, 'testnet3', own)).rejects.toMatchObject({ code: 'invalid', message });
   });
 });

@@ -35,7 +35,7 @@ describe('the network', () => {
     await database.close();
     const before = contentOf(dirname(path));
     await expect(openTestStore({ path, network: 'mainnet' })).rejects.toMatchObject({
-      code: 'conflict',
+      code: 'invalid',
       message: expect.stringContaining(`${path}: this database is for regtest, not mainnet`),
     });
     // Closed again: nothing is left open, and nothing was written.
