@@ -10,7 +10,11 @@ import { options, readConfig } from '../config.ts';
 import { doorsOf } from '../domain/front.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
 import { allPages, makeBackupFolder } from '../store/backup.ts';
+import { refuseForeign } from '../store/check.ts';
+import { lockForServer } from '../store/file.ts';
+import { migrationsIn } from '../store/migrate.ts';
 import { restoreFile } from '../store/restore.ts';
+import { again } from './again.ts';
 import {
   databasePath,
   type FileOptions,
@@ -33,6 +37,8 @@ import {
 } from './update-binary.ts';
 
 const usualWaitMs = 120_000;
+/** The version of an executable that does not run. */
+const unknown = 'unknown';
 
 interface UpdateOptions extends FileOptions {
   readonly sha256?: string;
@@ -65,11 +71,30 @@ async function update(file: string, asked: UpdateOptions): Promise<void> {
   const env = { ...(await environmentOf(asked.unit)), ...process.env };
   const given = { ...asked, ...(asked.db === undefined && { db: readConfig({}, env).db }), env };
   const binary = given.binary ?? ownBinary();
-  const fresh = await bringIn(file, binary, expectedSum(file, given.sha256));
-  const before = await versionOf(binary);
+  const sum = expectedSum(file, given.sha256);
+  const lock = lockForUpdate(databasePath(given));
+  try {
+    await replace({ file, sum, binary, given });
+  } finally {
+    lock.release();
+  }
+}
+
+interface Replacing {
+  readonly file: string;
+  readonly sum: string;
+  readonly binary: string;
+  readonly given: Given;
+}
+
+async function replace({ file, sum, binary, given }: Replacing): Promise<void> {
+  const fresh = await bringIn(file, binary, sum);
+  let before: string;
   let after: string;
   let snapshot: string;
   try {
+    // One that does not run is replaced as well, and all the more.
+    before = await versionOf(binary).catch(() => unknown);
     after = await versionOf(fresh);
     snapshot = await takeSnapshot(given, before);
     await readsDatabase(fresh, snapshot);
@@ -82,6 +107,17 @@ async function update(file: string, asked: UpdateOptions): Promise<void> {
   const restarted = await hasUnit(given.unit);
   if (restarted) await bringUp({ ...updated, binary, given });
   print(given, { ...updated, restarted }, () => describe({ ...updated, restarted }, binary));
+}
+
+/** Two at once would share a name, and the second would keep the first one's new executable as that before it. */
+function lockForUpdate(db: string): { release(): void } {
+  refuseForeign(db);
+  try {
+    return lockForServer(`${db}.update`);
+  } catch (error) {
+    if (!(error instanceof PaygateError) || error.code !== 'conflict') throw error;
+    throw new PaygateError('conflict', `${db}: another \`paygate update\` is at work`);
+  }
 }
 
 function ownBinary(): string {
@@ -119,16 +155,26 @@ interface Rise extends Updated {
 }
 
 /** @throws PaygateError when the new one failed, with what stands there now */
-async function bringUp({ from, to, snapshot, binary, given }: Rise): Promise<void> {
+async function bringUp({ from, to, snapshot, previous, binary, given }: Rise): Promise<void> {
   const fault = await faultAfterRestart(given, to);
   if (fault === undefined) return;
   // It may be starting over and over.
   await stop(given.unit).catch(() => {});
-  swapBack(binary);
-  const restored = await restoreIfForeign(given, snapshot);
+  const failed = `${to} did not come up (${fault})`;
+  try {
+    swapBack(binary);
+  } catch (error) {
+    throw new PaygateError(
+      'unavailable',
+      `${failed} and is stopped; the one before could not be put back (${reasonOf(error)}): ` +
+        `do it with \`mv ${previous} ${binary}\`, and start ${given.unit}`,
+    );
+  }
+  const restored = restoreIfMigrated(given, snapshot);
   const back = await faultAfterRestart(given, from);
-  const state = back === undefined ? `${from} runs again` : `${from} is back, but: ${back}`;
-  throw new PaygateError('unavailable', `${to} did not come up (${fault}); ${state}${restored}`);
+  const old = from === unknown ? 'the one before' : from;
+  const state = back === undefined ? `${old} runs again` : `${old} is back, but: ${back}`;
+  throw new PaygateError('unavailable', `${failed}; ${state}${restored}`);
 }
 
 async function faultAfterRestart(given: Given, version: string): Promise<string | undefined> {
@@ -145,16 +191,23 @@ async function faultAfterRestart(given: Given, version: string): Promise<string 
   }
 }
 
-/** What the new one has made of the database, the old one may not read: then the snapshot takes its place. */
-async function restoreIfForeign(given: UpdateOptions, snapshot: string): Promise<string> {
+/**
+ * What the new one has migrated, the old one can't read: then the snapshot takes its place. Of a file that is only busy, or
+ * on a full disk, nobody takes away what was written since. Never throws, for the old one is to be started after it.
+ */
+function restoreIfMigrated(given: UpdateOptions, snapshot: string): string {
+  const path = databasePath(given);
   try {
-    await withStore(given, async () => {});
-    return '';
-  } catch {
-    const path = databasePath(given);
+    if (migrationsIn(path) <= migrationsIn(snapshot)) return '';
     const name = `before-restore-${timeName(world.now())}`;
     const { previous } = restoreFile(snapshot, path, name);
     return `, on the database as it was before the update (the newer one is ${previous})`;
+  } catch (error) {
+    const command = `${again('restore', { db: path })} ${snapshot}`;
+    return (
+      `; the database was not put back (${reasonOf(error)}): if the log says that it is newer, ` +
+      `stop ${given.unit}, mend that, run \`${command}\`, and start ${given.unit}`
+    );
   }
 }
 
@@ -162,7 +215,8 @@ function describe(
   { from, to, snapshot, previous, restarted }: Updated & { restarted: boolean },
   binary: string,
 ): string {
-  const done = `${from} was replaced by ${to}; the database before it is ${snapshot}`;
+  const old = from === unknown ? 'one that did not run' : from;
+  const done = `${old} was replaced by ${to}; the database before it is ${snapshot}`;
   if (restarted) return `${done}\nIt runs and answers.`;
   return `${done}
 systemd does not run it here: restart \`paygate serve\` yourself. If the new one does not come up, go back with

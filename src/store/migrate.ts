@@ -5,7 +5,7 @@
 import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
 import { PaygateError } from '../errors.ts';
-import type { Sqlite } from './driver.ts';
+import { openSqlite, type Sqlite } from './driver.ts';
 import { type Migration, migrations } from './migrations.ts';
 
 const ledgerTable = `CREATE TABLE IF NOT EXISTS migrations (
@@ -27,6 +27,17 @@ export function migrate(
   const version = userVersion(sqlite);
   if (version > 0 && version < list.length) keep();
   for (const [index, migration] of list.entries()) applyOnce(sqlite, migration, index + 1);
+}
+
+/** How many migrations a file has had, also of a newer paygate, and also where only the log says so. */
+export function migrationsIn(path: string): number {
+  // One that only reads would leave the files of its log beside it.
+  const sqlite = openSqlite(path);
+  try {
+    return userVersion(sqlite);
+  } finally {
+    sqlite.close();
+  }
 }
 
 const userVersion = (sqlite: Sqlite): number =>

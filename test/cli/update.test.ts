@@ -9,12 +9,14 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, expect, it } from 'vitest';
 import { freePort } from '../../scripts/ports.mjs';
+import { lockForServer } from '../../src/store/file.ts';
 import { modules } from '../support/bundle.ts';
 import { runCli } from '../support/cli.ts';
 import { cleanUp, look, pragma, tempFolder, whenOver } from '../support/files.ts';
@@ -22,7 +24,7 @@ import { openTestStore } from '../support/store.ts';
 
 afterEach(cleanUp);
 
-type Kind = 'well' | 'dead' | 'blind' | 'spoils';
+type Kind = 'well' | 'dead' | 'blind' | 'spoils' | 'clings';
 
 interface Machine {
   readonly binary: string;
@@ -65,6 +67,7 @@ async function machine({ systemd = true } = {}): Promise<Machine> {
   await store.addStore();
   await store.database.close();
   const db = store.path;
+  const clinging = join(folder, 'clinging');
   const serviceEnv = { NODE_PATH: modules, PAYGATE_DB: db, PAYGATE_LISTEN: listen };
 
   function standIn(path: string, version: string, kind: Kind): void {
@@ -73,6 +76,13 @@ async function machine({ systemd = true } = {}): Promise<Machine> {
       blind: serves(version, port),
       dead: 'process.exit(1);',
       spoils: `require('better-sqlite3')(${JSON.stringify(db)}).pragma('user_version = 99');`,
+      clings: `
+  require('node:fs').writeFileSync(${JSON.stringify(clinging)}, String(process.pid));
+  process.on('SIGTERM', () => {});
+  const sqlite = require('better-sqlite3')(${JSON.stringify(db)});
+  sqlite.pragma('locking_mode = EXCLUSIVE');
+  sqlite.exec('BEGIN EXCLUSIVE');
+  setInterval(() => sqlite, 1_000);`,
     }[kind];
     const check = `process.stderr.write('a newer one is needed\\n'); process.exitCode = ${kind === 'blind' ? 1 : 0};`;
     program(
@@ -101,12 +111,13 @@ if (verb === 'restart') {
   );
   const env = { PATH: `${tools}:${process.env.PATH}`, NODE_PATH: modules };
   whenOver(() => {
-    const pid = join(folder, 'pid');
-    if (!existsSync(pid)) return;
-    try {
-      process.kill(Number(readFileSync(pid, 'utf8')));
-    } catch {
-      // It has ended by itself.
+    for (const pid of [join(folder, 'pid'), clinging]) {
+      if (!existsSync(pid)) continue;
+      try {
+        process.kill(Number(readFileSync(pid, 'utf8')), 'SIGKILL');
+      } catch {
+        // It has ended by itself.
+      }
     }
   });
   standIn(binary, '0.1.0', 'well');
@@ -178,10 +189,55 @@ it('goes back with the database where the new one made it unreadable for the old
   const { code, stderr } = await update(bring('0.2.0', 'spoils'));
   expect(code).toBe(1);
   expect(stderr).toContain('0.1.0 runs again, on the database as it was before the update');
+  const backups = readdirSync(join(dirname(db), 'backups')).sort();
+  expect(backups).toEqual([expect.stringMatching(/^before-0\.1\.0-.*\.db$/), expect.any(String)]);
   expect(await answering()).toBe('0.1.0');
   expect(pragma(look(db, { readonly: true }), 'user_version')).not.toBe(99);
   const kept = /the newer one is ([^)]+)\)/.exec(stderr)?.[1] ?? '';
   expect(pragma(look(kept, { readonly: true }), 'user_version')).toBe(99);
+});
+
+it('starts the old one also where the database cannot be put back, and says what to do', async () => {
+  const { bring, update, db, answering, installed } = await machine();
+  const lock = lockForServer(db);
+  const { code, stderr } = await update(bring('0.2.0', 'spoils'));
+  lock.release();
+  expect(code).toBe(1);
+  expect(stderr).toMatch(
+    /^paygate: 0\.2\.0 did not come up \(.*\); 0\.1\.0 runs again; the database was not put back \(.*another `paygate serve` uses this database\): .*`\.\/paygate restore --db .*\n$/,
+  );
+  expect([installed(), await answering()]).toEqual(['0.1.0', '0.1.0']);
+});
+
+it('puts no snapshot in the place of a database that it only could not look at', async () => {
+  const { bring, update, db, answering } = await machine();
+  const { ino } = statSync(db);
+  const { code, stderr } = await update(bring('0.2.0', 'clings'));
+  expect(code).toBe(1);
+  expect(stderr).toContain('0.1.0 runs again; the database was not put back (database is locked)');
+  expect(await answering()).toBe('0.1.0');
+  expect(statSync(db).ino).toBe(ino);
+});
+
+it('replaces an executable that does not run', async () => {
+  const { bring, update, binary, installed } = await machine({ systemd: false });
+  const file = bring('0.2.0');
+  program(binary, 'process.exit(1)');
+  const { code, stdout, stderr } = await update(file);
+  expect([code, stderr]).toEqual([0, '']);
+  expect(stdout).toContain('one that did not run was replaced by 0.2.0');
+  expect(installed()).toBe('0.2.0');
+  expect(readdirSync(dirname(binary)).filter((name) => name.startsWith('.'))).toEqual([]);
+});
+
+it('is refused while another update is at work', async () => {
+  const { bring, update, binary, db, installed } = await machine({ systemd: false });
+  const lock = lockForServer(`${db}.update`);
+  const { code, stderr } = await update(bring('0.2.0'));
+  lock.release();
+  expect([code, stderr]).toEqual([1, `paygate: ${db}: another \`paygate update\` is at work\n`]);
+  expect(installed()).toBe('0.1.0');
+  expect(readdirSync(dirname(binary)).sort()).toEqual(['download', 'paygate', 'tools']);
 });
 
 it('changes nothing for a wrong checksum, for none, or for a file that is no paygate', async () => {
@@ -209,7 +265,7 @@ it('changes nothing where the new one cannot read the database, or there is none
     'it cannot read the database: a newer one is needed; nothing was changed',
   );
   const none = await update(bring('0.2.0'), '--db', `${db}.none`);
-  expect(none.stderr).toContain('there is no such database');
+  expect(none.stderr).toContain('there is no such file');
   expect(installed()).toBe('0.1.0');
 });
 
