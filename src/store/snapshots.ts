@@ -4,7 +4,7 @@
 import { copyFileSync, existsSync, linkSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { PaygateError, reasonOf } from '../errors.ts';
-import { makeBackupFolder } from './backup.ts';
+import { latestName, makeBackupFolder } from './backup.ts';
 import type { Database } from './database.ts';
 import { syncPath } from './disk.ts';
 
@@ -46,7 +46,7 @@ export function createSnapshots(database: Database, floorBytes: number): Snapsho
     for (const name of readdirSync(folder)) {
       if (unfinished.test(name)) rmSync(join(folder, name));
     }
-    const latest = join(folder, 'latest.db');
+    const latest = join(folder, latestName);
     await database.backup(latest, pace);
     keepDay(folder, latest, now);
     seen = changes;
