@@ -3,6 +3,7 @@
 // which is a server's word by nature. The table stands in docs/architecture.md.
 
 import type { BlockHash } from '../bitcoin/ids.ts';
+import { maximumReorganisation } from './chain.ts';
 
 /** `settled` is confirmed beyond the reach of any reorganisation that we follow. */
 export type PaymentState = 'unconfirmed' | 'confirming' | 'confirmed' | 'settled' | 'dropped';
@@ -10,8 +11,8 @@ export type PaymentState = 'unconfirmed' | 'confirming' | 'confirmed' | 'settled
 /** The numbers that a shop is told: 0 seen, 1 in a block, 2 deep enough, -1 taken back for good. */
 export type CallbackStatus = -1 | 0 | 1 | 2;
 
-/** Depth at which a payment is no longer watched for its depth. */
-export const settledDepth = 144;
+/** Depth at which a payment is no longer watched for its depth: no reorganisation that is followed reaches it. */
+export const settledDepth = maximumReorganisation + 1;
 
 /** Depth that consensus asks of a coinbase output before it can be spent. */
 export const coinbaseMaturity = 100;

@@ -97,7 +97,7 @@ function statusesOf({ mayBeFinal }: Run, { status, txid, blockHash }: Expected):
 function stateOf(depth: number, status: number): string {
   if (status === 0) return 'unconfirmed';
   if (status === 1) return 'confirming';
-  return depth >= 144 ? 'settled' : 'confirmed';
+  return depth > 144 ? 'settled' : 'confirmed';
 }
 
 function wrongCallbacks(run: Run, { payments }: Books, expected: Map<string, Expected>): string[] {

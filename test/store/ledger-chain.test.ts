@@ -181,20 +181,20 @@ describe('what a server does not say', () => {
 });
 
 describe('depth', () => {
-  it('of 144 settles a payment without a word, and no reorganisation is looked for then', async () => {
+  it('of 145 settles a payment without a word, and no reorganisation is looked for then', async () => {
     const { shop, issued } = await confirmed(2);
-    await shop.mine(141);
+    await shop.mine(142);
     expect(shop.payment(issued).state).toBe('confirmed');
     expect(await shop.mine()).toBe(0);
     expect(shop.payment(issued)).toMatchObject({ state: 'settled', status: 2 });
     expect(shop.told()).toEqual([1, 2]);
   });
 
-  it('of 144 at first sight settles at once, told as 2', async () => {
+  it('of 145 at first sight settles at once, told as 2', async () => {
     const shop = await openShop();
     const issued = await shop.issue();
     shop.chain.pay([{ address: issued.address, valueSat }]);
-    await shop.mine(144);
+    await shop.mine(145);
     await shop.observe(issued);
     expect(shop.payment(issued).state).toBe('settled');
     expect(shop.told()).toEqual([2]);
