@@ -113,8 +113,10 @@ function decideProven(
   const sameBlock = current?.block?.hash === block.hash;
   const finalBefore = current?.state === 'confirmed' || current?.state === 'settled';
   const required = Math.max(rules.requiredConfirmations, rules.coinbase ? coinbaseMaturity : 1);
+  // A hold keeps payments from becoming final, not from staying so as deep in another block.
+  const deepEnough = depth >= required && (finalBefore || !rules.held);
   // What was final in this very block stays final when the store raises its demands later.
-  const final = (depth >= required && !rules.held) || (sameBlock && finalBefore);
+  const final = deepEnough || (sameBlock && finalBefore);
   const state = !final ? 'confirming' : depth >= settledDepth ? 'settled' : 'confirmed';
   if (sameBlock && current.state === state) return undefined;
   if (sameBlock && current.state === 'settled') return undefined;

@@ -8,6 +8,7 @@ import { depthOf } from '../../src/domain/payment.ts';
 import { SimulatedChain } from '../../src/sandbox/chain.ts';
 import type { Fate } from '../../src/sandbox/reorganise.ts';
 import type { Issued } from '../../src/store/addresses.ts';
+import { writeHold } from '../../src/store/hold.ts';
 import { cleanUp } from '../support/files.ts';
 import { openShop, type Shop, shopOn } from '../support/ledger.ts';
 import { accountKey, openTestStore } from '../support/store.ts';
@@ -177,6 +178,34 @@ describe('what a server does not say', () => {
     const store = await openTestStore();
     expect(await store.write((tx) => store.ledger.promote(tx, 0, store.ledger.maturing()))).toBe(0);
     expect(store.ledger.offChain()).toEqual([]);
+  });
+});
+
+describe('while promotions are held', () => {
+  const held = async (confirmations: number) => {
+    const { shop, issued } = await confirmed(confirmations);
+    const reason = { kind: 'branch', server: 'tcp://x:1', text: 'another branch' } as const;
+    await shop.write((tx) => writeHold(tx, shop.catalog, [reason]));
+    return { shop, issued };
+  };
+
+  it('what was final and is as deep again in another block stays final', async () => {
+    const { shop, issued } = await held(6);
+    await reorganise(shop, 6, 'remine-same-height', 8);
+    expect(await shop.observe(issued)).toEqual({ callbacks: 0, reversed: [] });
+    expect(shop.told()).toEqual([1, 2]);
+    expect(shop.payment(issued)).toMatchObject({ state: 'confirmed', height: 111 });
+    expect(shop.ledger.offChain()).toEqual([]);
+  });
+
+  it('what is less deep than asked for is taken back all the same, and rises no more', async () => {
+    const { shop, issued } = await held(2);
+    shop.chain.reorganise(2, { transactions: () => ({ height: 113 }), blocks: 3 });
+    await shop.follow();
+    await shop.observe(issued);
+    expect(shop.told()).toEqual([1, 2, 1]);
+    await shop.mine(5);
+    expect(shop.told()).toEqual([1, 2, 1]);
   });
 });
 

@@ -233,6 +233,23 @@ describe('while the servers disagree', () => {
     expect(decide(current.confirmed, proven(blockA, 4), held)).toBeUndefined();
     expect(decide(current.confirming, proven(blockA, 200), rules)).toMatchObject({ callback: 2 });
   });
+
+  it.each(['confirmed', 'settled'] as const)(
+    'what was %s is so in another block, if as deep',
+    (from) => {
+      const again = decide(current[from], proven(blockB, required), held);
+      expect(again).toEqual({ next: { ...current.confirmed, block: blockB } });
+      expect(decide(current[from], proven(blockB, required - 1), held)).toMatchObject({
+        next: { state: 'confirming' },
+        callback: 1,
+      });
+    },
+  );
+
+  it('what fell back meanwhile does not rise again', () => {
+    const fallen = decide(current.confirmed, mempool(true), held)?.next;
+    expect(decide(fallen, proven(blockB, 200), held)).toMatchObject({ callback: 1 });
+  });
 });
 
 describe('a payment that is gone', () => {
