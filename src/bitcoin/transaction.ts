@@ -33,6 +33,8 @@ export interface Transaction {
   readonly size: number;
 }
 
+/** Policy: nodes relay nothing that weighs more. It may be in a block all the same. */
+export const mostRelayed = 400_000;
 /** Consensus: a block weighs at most this much, and a transaction is lighter than its block. */
 const maxWeight = 4_000_000;
 /** Consensus: all the satoshis that there will ever be. */
@@ -150,7 +152,8 @@ function read(raw: Uint8Array): Transaction {
   // Also of one value alone: none is negative, and what a float rounds is far above the limit.
   if (total > maxMoneySat) refuse('its outputs have too much value');
   const stripped = concatBytes(version, raw.subarray(bodyStart, bodyEnd), lockTime);
-  if (3 * stripped.length + raw.length > maxWeight) refuse('it is heavier than a block');
+  const sizes = { strippedSize: stripped.length, size: raw.length };
+  if (weightOf(sizes) > maxWeight) refuse('it is heavier than a block');
 
   const [first] = inputs;
   return {
@@ -159,8 +162,7 @@ function read(raw: Uint8Array): Transaction {
     outputs,
     coinbase: inputs.length === 1 && first?.txid === noTxid && first.vout === noVout,
     signalsRbf: inputs.some((input) => input.sequence < 0xfffffffe),
-    strippedSize: stripped.length,
-    size: raw.length,
+    ...sizes,
   };
 }
 
@@ -195,6 +197,12 @@ function hasRoomForInputs(raw: Uint8Array): boolean {
   const [count = 0, form] = raw.subarray(versionSize);
   return count === 0 ? form === 1 : count * leastInputSize <= raw.length;
 }
+
+/** BIP141: what it takes of a block's room. */
+export const weightOf = ({
+  strippedSize,
+  size,
+}: Pick<Transaction, 'strippedSize' | 'size'>): number => 3 * strippedSize + size;
 
 /** Satoshis that the outputs with exactly this script add up to; 0 when there are none. */
 export function valuePaidTo(transaction: Transaction, script: Uint8Array): number {

@@ -15,6 +15,7 @@ import { type Announced, createAnnounced } from './announced.ts';
 import type { Backlog } from './backlog.ts';
 import { gather, type Look } from './gather.ts';
 import { Lie, laidTo } from './lie.ts';
+import { createLoad, type Held } from './load.ts';
 import { tryAgainMs } from './patience.ts';
 import { createSilence, type Silence } from './silence.ts';
 import type { Tasks } from './tasks.ts';
@@ -25,6 +26,8 @@ import type { CallWitness } from './witness.ts';
 const scriptsARequest = 4;
 /** Payments in one commit: some 20 ms of work. */
 const recordedAtOnce = 200;
+/** Bytes of transactions that wait to be recorded: eight of the largest, or a hundred that nodes relay. */
+const mostHeld = 32_000_000;
 
 export interface DrainParts {
   readonly world: World;
@@ -80,6 +83,7 @@ class DirtySet implements Drain {
   readonly #parts: DrainParts;
   readonly #silence: Silence;
   readonly #announced: Announced;
+  readonly #load = createLoad(mostHeld);
   readonly #dirty = new Set<Scripthash>();
   /** What must be looked at in any case. */
   readonly #forced = new Map<Scripthash, 'again' | 'cross'>();
@@ -164,19 +168,21 @@ class DirtySet implements Drain {
   async #work(session: Session, scripthash: Scripthash): Promise<void> {
     const look = this.#forced.get(scripthash) ?? 'changed';
     this.#forced.delete(scripthash);
+    const held = this.#load.open();
     try {
-      await this.#observe(session, scripthash, look);
+      await this.#observe(session, scripthash, look, held);
       this.#suspect.delete(scripthash);
       this.#failing.delete(scripthash);
     } catch (error) {
       await this.#failed(session, scripthash, look, error);
     } finally {
+      held.release();
       this.#underWay.delete(scripthash);
       this.#pump();
     }
   }
 
-  async #observe(session: Session, scripthash: Scripthash, look: Look): Promise<void> {
+  async #observe(session: Session, scripthash: Scripthash, look: Look, held: Held): Promise<void> {
     const { store, verifier, world, callWitness, elsewhere } = this.#parts;
     const { by, history } = await this.#ask(session, scripthash);
     const address = store.addresses.byScripthash(scripthash);
@@ -189,7 +195,7 @@ class DirtySet implements Drain {
     }
     await verifier.synced(by);
     const observation = await gather(
-      { session: by, verifier, store, callWitness, silence: this.#silence, elsewhere },
+      { session: by, verifier, store, callWitness, silence: this.#silence, elsewhere, held },
       { address, history, status, look },
     ).catch((error: unknown) => {
       throw laidTo(by, error);

@@ -16,6 +16,7 @@ import type { Gone, Observation, Seen } from '../store/ledger.ts';
 import type { PaymentRow } from '../store/ledger-statements.ts';
 import type { Store } from '../store/open.ts';
 import { Lie, laidTo } from './lie.ts';
+import type { Held } from './load.ts';
 import type { Silence } from './silence.ts';
 import type { Inclusion, Verifier } from './verifier.ts';
 import { type CallWitness, testify } from './witness.ts';
@@ -43,6 +44,8 @@ export interface GatherParts {
   readonly silence: Silence;
   /** Another server whose word counts. */
   readonly elsewhere: (session: Session) => Session | undefined;
+  /** The transactions that are to be written down. */
+  readonly held: Held;
 }
 
 /** While one subject is gathered. */
@@ -165,7 +168,9 @@ async function hearWitness(
 const isSilence = (error: unknown): boolean =>
   error instanceof PaygateError && (error instanceof ServerError || error.code === 'unavailable');
 
-type Found = readonly [paid: Omit<Seen, 'txid' | 'block'> | undefined, place: Place];
+/** Without `isRelayed` it was recorded before. */
+type Paid = Pick<Seen, 'output' | 'raw'> & { readonly isRelayed?: boolean };
+type Found = readonly [paid: Paid | undefined, place: Place];
 
 async function lookAt(
   parts: Gathering,
@@ -218,8 +223,11 @@ async function gatherItem(
   const [paid, place] = found;
   if (paid === undefined || place.kind === 'unproven') return { kind: 'nothing' };
   if (place.kind === 'ahead') return { kind: 'open' };
+  const { isRelayed = true, ...told } = paid;
+  if (place.kind === 'mempool' && !isRelayed) return { kind: 'open' };
+  if (!parts.held.take(told.raw?.length ?? 0)) return { kind: 'open' };
   const block = place.kind === 'proven' ? place.block : null;
-  return { kind: 'seen', seen: { txid: item.txid, block, ...paid } };
+  return { kind: 'seen', seen: { txid: item.txid, block, ...told } };
 }
 
 const outputOf = ({ valueSat, signalsRbf, coinbase }: PaymentRow): Pick<Seen, 'output'> => ({

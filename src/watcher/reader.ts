@@ -56,12 +56,13 @@ const bulk = { bulk: true };
 const itemsAtOnce = 25;
 /** Transactions of one script; what has more is nobody's address for payments. */
 const mostItems = 5_000;
+/** Outputs that all transactions of one script spend: a server may make up thousands of the largest. */
+const mostSpent = 300_000;
 const mostIndex = 20_000;
 /** A derivation holds the event loop for up to 1.3 ms. */
 const derivedAtOnce = 5;
 /** Scripts whose derivation is remembered. */
 const readAtOnce = 50;
-const keptTransactions = 500;
 /** Scripts and their movements together: one script may have thousands. */
 const keptMovements = 300_000;
 const keptDerivations = 20;
@@ -71,7 +72,7 @@ export const createReader = (parts: ReaderParts): Reader => new ServerReader(par
 
 class ServerReader implements Reader {
   readonly #parts: ReaderParts;
-  readonly #fetch = keepTransactions(keptTransactions);
+  readonly #fetch = keepTransactions();
   readonly #scripts = createMemory<Scripthash, Remembered>(
     keptMovements,
     ({ movements }) => movements.length,
@@ -194,8 +195,12 @@ class ServerReader implements Reader {
   ): Promise<readonly Movement[]> {
     if (history.length > mostItems) throw tooMuch('This address has too many transactions');
     const parts: Part[] = [];
+    let spent = 0;
     for (const items of slices(history, itemsAtOnce)) {
-      parts.push(...(await Promise.all(items.map((item) => this.#part(session, script, item)))));
+      const read = await Promise.all(items.map((item) => this.#part(session, script, item)));
+      parts.push(...read);
+      spent += read.reduce((sum, part) => sum + part.spent.length, 0);
+      if (spent > mostSpent) throw tooMuch('The transactions of this address are too large');
     }
     return movementsOf(parts);
   }

@@ -13,7 +13,7 @@ import { type Header, parseHeader, workOf } from '../bitcoin/header.ts';
 import type { BlockHash, Txid } from '../bitcoin/ids.ts';
 import { ProvenTree } from '../bitcoin/merkle.ts';
 import type { Checkpoint, Network } from '../bitcoin/network.ts';
-import { valuePaidTo } from '../bitcoin/transaction.ts';
+import { mostRelayed, valuePaidTo, weightOf } from '../bitcoin/transaction.ts';
 import {
   type ChainHeader,
   type Connected,
@@ -51,6 +51,8 @@ export type Inclusion =
 export interface PaidOutput {
   readonly output: Output;
   readonly raw: Uint8Array;
+  /** Whether nodes relay it, as far as its weight goes: what they don't is in no mempool but a liar's. */
+  readonly isRelayed: boolean;
 }
 
 export interface Verifier {
@@ -93,8 +95,6 @@ const chunkHeaders = 2016;
 /** How far back a fork is looked for: 10, 150, 2,250 blocks, and so on to the first one. */
 const firstStepBack = 10;
 const stepFactor = 15;
-/** Parsed transactions kept, because one often pays several of our addresses. */
-const keptTransactions = 500;
 /** Blocks of whose trees is kept what was proven: 1 MB for 4,000 payments in one. */
 const keptTrees = 3;
 
@@ -212,7 +212,7 @@ function createProofs({
   proveDepthAboveSat,
 }: VerifierOptions): Omit<Verifier, 'sync' | 'synced'> {
   const checkpoint = checkpointOf(network);
-  const transaction = keepTransactions(keptTransactions);
+  const transaction = keepTransactions();
   const standsAt = createTreeDepth(store.headers, transaction);
   const treeOf = keepTrees(store);
   return {
@@ -241,7 +241,8 @@ function createProofs({
       const valueSat = valuePaidTo(parsed, script);
       if (valueSat === 0) return undefined;
       const { signalsRbf, coinbase } = parsed;
-      return { output: { valueSat, signalsRbf, coinbase }, raw };
+      const isRelayed = weightOf(parsed) <= mostRelayed;
+      return { output: { valueSat, signalsRbf, coinbase }, raw, isRelayed };
     },
   };
 }
