@@ -26,7 +26,8 @@ export function fileCommand(name: string, description: string): Command {
     .option('--json', 'answer as JSON');
 }
 
-export const world: World = createNodeWorld({ logLevel: 'warn' });
+// Not made where nobody uses it, as in the executable's serve, which has a world of its own.
+export const world: World = /* @__PURE__ */ createNodeWorld({ logLevel: 'warn' });
 
 /** Opens the file, which must be there, works, and closes it again. */
 export const withStore = <T>(given: FileOptions, work: (store: Store) => Promise<T>): Promise<T> =>
