@@ -11,7 +11,7 @@ import { createSender } from './delivery/sender.ts';
 import { newWebhookSecret } from './delivery/signature.ts';
 import { builtInServers } from './electrum/servers.ts';
 import type { ServerAddress } from './electrum/trust.ts';
-import { PaygateError, reasonOf } from './errors.ts';
+import { PaygateError } from './errors.ts';
 import { createAlarmBook } from './http/alarm-book.ts';
 import { findAlarms, type Warner } from './http/alarms.ts';
 import { createEntrance, type Entrance } from './http/entrance.ts';
@@ -32,6 +32,7 @@ import { createGapWarnings } from './http/wallet-gaps.ts';
 import { type AtReceipt, createAtReceipt } from './price/at-receipt.ts';
 import { createPrices, type Prices } from './price/prices.ts';
 import { builtInSources } from './price/sources.ts';
+import { type Tending, tendFile } from './store/care.ts';
 import { clockFaultOf } from './store/clock.ts';
 import { diskFloorBytes } from './store/disk.ts';
 import { inspectFile, lockForServer } from './store/file.ts';
@@ -39,7 +40,8 @@ import { beginAt, followedNetwork } from './store/headers.ts';
 import { type Highwater, openHighwater } from './store/highwater.ts';
 import { type OpenOptions, openStore, type Store } from './store/open.ts';
 import { resumeCounters } from './store/resume.ts';
-import { createSnapshots, type Snapshots } from './store/snapshots.ts';
+import { createRoom, type Room } from './store/room.ts';
+import { createSnapshots } from './store/snapshots.ts';
 import { onceATurn } from './turn.ts';
 import { version } from './version.ts';
 import { createBacklog } from './watcher/backlog.ts';
@@ -68,12 +70,7 @@ export interface AppOptions extends Pick<OpenOptions, 'syncData'> {
   readonly releasedAt?: number;
 }
 
-/** A log of this size was not moved for a reader that was in the way. */
-const longLogBytes = 16 * 1024 * 1024;
-const everySecond = '* * * * * *';
 const everyMinute = '0 * * * * *';
-const everyQuarter = '0 */15 * * * *';
-const everyHour = '0 0 * * * *';
 
 /** Opens the file. @throws PaygateError with one line for the person who starts paygate */
 export async function buildApp(config: Config, world: World, options: AppOptions): Promise<App> {
@@ -206,12 +203,13 @@ function join(parts: Parts, release: () => Promise<void>): App {
   const { config, world, entrance, store, network, prices, atReceipt, meter } = parts;
   let measured: Listening | undefined;
   const { sender, dispatcher, watcher } = joinRoad(parts);
-  const hasRoom = onceATurn(() => store.database.freeBytes() >= diskFloorBytes);
+  const room = createRoom(store.database);
   const snapshots = createSnapshots(store.database, diskFloorBytes);
   const clocks = clocksOf(world);
   const unlisted = createUnlisted({ ...clocks, ...apiSettings(config), log: world.log });
   const gapWarnings = createGapWarnings({ ...clocks, ...apiSettings(config), store });
   const others: Warner[] = [
+    { code: 'file-displaced', warnings: room.warnings },
     { code: 'clock-wrong', warnings: () => [parts.clockFault() ?? []].flat() },
     { code: 'snapshot-failed', warnings: snapshots.warnings },
     { code: 'wallet-gap', warnings: gapWarnings },
@@ -219,17 +217,24 @@ function join(parts: Parts, release: () => Promise<void>): App {
     { code: 'shop-unreachable', warnings: () => hostWarnings(dispatcher.downHosts()) },
     { code: 'own-certificate', warnings: entrance.warnings },
   ];
-  const findingParts = { ...clocks, store, watcher, hasRoom, others };
+  const findingParts = { ...clocks, store, watcher, hasRoom: room.hasRoom, others };
   const health = createHealth(findingParts);
   const alarmBook = createAlarmBook({
     ...{ ...clocks, store, log: world.log },
     find: () => findAlarms(findingParts, watcher.status()),
   });
-  const ready = createReady({ store, dispatcher, hasRoom });
+  const ready = createReady({ store, dispatcher, ...room });
   const dashboard = dashboardFor(parts, { health, alarmBook, sender, watcher, dispatcher });
   const pages = dashboard.app;
-  const fetch = fetchFor(parts, { health, ready, unlisted, watcher, hasRoom, pages });
+  const fetch = fetchFor(parts, { health, ready, unlisted, watcher, room, pages });
   const cancels: Cancel[] = [];
+  const { database } = store;
+  const onOthers = () => {
+    watcher.catalogChanged();
+    watcher.serversChanged();
+    dispatcher.retry();
+  };
+  let tending: Tending | undefined;
 
   let starting: ReturnType<App['start']> | undefined;
 
@@ -242,7 +247,8 @@ function join(parts: Parts, release: () => Promise<void>): App {
     }
     cancels.push(world.schedule(everyMinute, () => entrance.beat()));
     cancels.push(world.schedule(everyMinute, () => void alarmBook.keep()));
-    cancels.push(...tendFile({ world, store, watcher, dispatcher, snapshots }));
+    tending = tendFile({ world, database, room, snapshots, onOthers });
+    cancels.push(...tending.cancels);
     await dispatcher.start();
     watcher.start();
     atReceipt?.start();
@@ -270,6 +276,7 @@ function join(parts: Parts, release: () => Promise<void>): App {
         await watcher.stop();
       };
       await Promise.all([quiet(), dispatcher.stop(), snapshots.stop(), atReceipt?.stop()]);
+      await tending?.last();
       await release();
     },
     async idle() {
@@ -287,11 +294,11 @@ async function makeMetrics(parts: MetricsParts): Promise<Metrics> {
 
 interface Served extends Pick<ServerOptions, 'health' | 'ready' | 'unlisted' | 'pages'> {
   readonly watcher: Watcher;
-  readonly hasRoom: () => boolean;
+  readonly room: Room;
 }
 
 const fetchFor = ({ config, world, ...parts }: Parts, served: Served): Fetch => {
-  const { watcher, hasRoom, ...made } = served;
+  const { watcher, room, ...made } = served;
   return createHttp({
     ...parts,
     ...made,
@@ -303,7 +310,7 @@ const fetchFor = ({ config, world, ...parts }: Parts, served: Served): Fetch => 
     after: (delayMs, run) => world.after(delayMs, run),
     newWebhookSecret: () => newWebhookSecret((length) => world.randomBytes(length)),
     isCaughtUp: () => watcher.status().caughtUp,
-    checkIssuing: () => checkRoom(hasRoom),
+    checkIssuing: room.check,
     onIssued: ({ scripthash }) => watcher.issued(scripthash),
   });
 };
@@ -340,37 +347,6 @@ const clocksOf = (world: World) => ({
   monotonic: () => world.monotonic(),
 });
 
-interface FileCare {
-  readonly world: World;
-  readonly store: Store;
-  readonly watcher: Watcher;
-  readonly dispatcher: { retry(): void };
-  readonly snapshots: Snapshots;
-}
-
-/** Looks each second at what other processes wrote and at the log's size; snapshots, checkpoints. */
-function tendFile({ world, store, watcher, dispatcher, snapshots }: FileCare): Cancel[] {
-  const { database } = store;
-  function lookAround(): void {
-    if (database.changedElsewhere()) {
-      watcher.catalogChanged();
-      watcher.serversChanged();
-      dispatcher.retry();
-    }
-    if (database.walBytes() >= longLogBytes) database.checkpoint();
-  }
-  function takeSnapshot(): void {
-    snapshots.take(world.now()).catch((error: unknown) => {
-      world.log.warn('the snapshot failed', { reason: reasonOf(error) });
-    });
-  }
-  return [
-    world.schedule(everySecond, lookAround),
-    world.schedule(everyQuarter, takeSnapshot),
-    world.schedule(everyHour, () => void database.checkpoint()),
-  ];
-}
-
 const apiSettings = (config: Config) => ({
   rates: ratesOf(config),
   proxies: config.trustedProxy,
@@ -386,10 +362,3 @@ const ratesOf = (config: Config): Rates => ({
   price: config.limitPrice,
   unknownKey: config.limitUnknownKey,
 });
-
-function checkRoom(hasRoom: () => boolean): void {
-  if (hasRoom()) return;
-  throw new PaygateError('unavailable', 'The disk is almost full: free some room for paygate', {
-    retryAfterSeconds: 60,
-  });
-}

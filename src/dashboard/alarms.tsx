@@ -71,6 +71,10 @@ const advices: Readonly<Record<AlarmCode, Advice>> = {
     text: 'Another program uses this key: give each its own account, or customers may pay to the same address.',
     ...{ path: '/stores', link: 'Stores' },
   },
+  'file-displaced': {
+    text: 'Do as said, and find out who did that. Until then everything goes on but new addresses; a crash would cost a minute.',
+    ...{ path: '/settings/backups', link: 'Backups' },
+  },
   'snapshot-failed': {
     text: 'See that the folder of the backups can be written to and has room.',
     ...{ path: '/settings/backups', link: 'Backups' },

@@ -24,6 +24,7 @@ export type AlarmCode =
   | 'wallet-scan'
   | 'exhausted-callbacks'
   | 'foreign-use'
+  | 'file-displaced'
   | 'snapshot-failed'
   | 'wallet-gap'
   | 'unlisted-proxy'

@@ -14,14 +14,18 @@ export interface ReadyParts {
   readonly store: { readonly catalog: Pick<Catalog, 'wallets'> };
   readonly dispatcher: Pick<CallbackDispatcher, 'trouble'>;
   readonly hasRoom: () => boolean;
+  /** That the database file is not in its place. */
+  readonly displaced: () => string | undefined;
 }
 
-export function createReady({ store, dispatcher, hasRoom }: ReadyParts): () => Readiness {
+export function createReady({ store, dispatcher, ...room }: ReadyParts): () => Readiness {
   return () => {
     const wallets = store.catalog.wallets();
     const trouble = dispatcher.trouble();
+    const displaced = room.displaced();
     const reasons = [
-      ...(hasRoom() ? [] : ['no address is issued: the disk is almost full']),
+      ...(room.hasRoom() ? [] : ['no address is issued: the disk is almost full']),
+      ...(displaced === undefined ? [] : [`no address is issued: ${displaced}`]),
       // One that was just added must not take the others' shops along.
       ...(wallets.length > 0 && wallets.every(({ scannedAt }) => scannedAt === null)
         ? ['no address is issued: every wallet waits for a scan of the chain']

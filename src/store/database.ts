@@ -65,8 +65,10 @@ export interface Database {
   changes(): string;
   /** A complete copy under another name (backup.ts). @throws PaygateError unavailable */
   backup(target: string, pace: Pace): Promise<void>;
-  /** Of the main file, without the log. */
+  /** Of the whole database, as a copy of it would have. */
   bytes(): number;
+  /** What stands at its path: the file that is open, none, or another one; then this one is lost when it is closed. */
+  place(): 'ours' | 'empty' | 'taken';
   walBytes(): number;
   freeBytes(): number;
   /** Finishes what is queued, then closes. */
@@ -192,6 +194,14 @@ function wrap(sqlite: Sqlite, options: DatabaseOptions): Database {
   }
   const writer = new Writer({ ...options, sqlite, snapshot, sync, changes, onSynced });
   let seenVersion = dataVersion(sqlite);
+  const pageSize = sqlite.pragma('page_size', { simple: true }) as number;
+  const pageCount = sqlite.prepare('PRAGMA page_count').pluck();
+  const opened = identityOf(options.path);
+  function place() {
+    const found = identityOf(options.path);
+    if (found === undefined) return 'empty';
+    return found === opened ? 'ours' : 'taken';
+  }
   return {
     path: options.path,
     orm: ormOf(sqlite, snapshot),
@@ -216,7 +226,8 @@ function wrap(sqlite: Sqlite, options: DatabaseOptions): Database {
       snapshot.end();
       return writeBackup(sqlite, target, pace);
     },
-    bytes: () => statSync(options.path).size,
+    bytes: () => pageSize * (pageCount.get() as number),
+    place,
     walBytes: logSize,
     freeBytes() {
       const { bavail, bsize } = statfsSync(dirname(options.path));
@@ -227,8 +238,10 @@ function wrap(sqlite: Sqlite, options: DatabaseOptions): Database {
       if (!sqlite.open) return;
       snapshot.end();
       try {
-        sqlite.close();
+        // SQLite would leave the log, which would be played into whatever file is put there next.
+        if (place() !== 'ours') checkpoint(sqlite, options);
       } finally {
+        sqlite.close();
         closeSync(log);
       }
     },
@@ -265,6 +278,12 @@ function checkpoint(sqlite: Sqlite, { onFatal }: DatabaseOptions): boolean {
   } finally {
     sqlite.pragma(`busy_timeout = ${busyTimeoutMs}`);
   }
+}
+
+/** Which file stands at a path. It is never opened for that: to close it again would end SQLite's locks on it. */
+function identityOf(path: string): string | undefined {
+  const found = statSync(path, { bigint: true, throwIfNoEntry: false });
+  return found && `${found.dev} ${found.ino}`;
 }
 
 const dataVersion = (sqlite: Sqlite): number =>

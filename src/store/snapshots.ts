@@ -4,7 +4,7 @@
 import { copyFileSync, existsSync, linkSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { PaygateError, reasonOf } from '../errors.ts';
-import { latestName, makeBackupFolder } from './backup.ts';
+import { allPages, backupFolder, latestName, makeBackupFolder, type Pace } from './backup.ts';
 import type { Database } from './database.ts';
 import { syncPath } from './disk.ts';
 
@@ -15,6 +15,8 @@ export interface Snapshots {
   warnings(): readonly string[];
   /** Gives up the one that is under way. */
   stop(): Promise<void>;
+  /** After the stop, in one go: for a file that would be lost. @throws PaygateError */
+  last(now: number): Promise<void>;
 }
 
 const daysKept = 7;
@@ -35,10 +37,13 @@ export function createSnapshots(database: Database, floorBytes: number): Snapsho
     return pagesAtOnce;
   }
 
-  async function takeNow(now: number): Promise<void> {
+  async function takeNow(now: number, pace: Pace): Promise<void> {
     const changes = database.changes();
-    if (changes === seen) return;
-    if (database.freeBytes() < database.bytes() + database.walBytes() + floorBytes) {
+    const latest = join(backupFolder(database.path), latestName);
+    if (changes === seen && existsSync(latest)) return;
+    // A file that is not in its place issues no addresses, and this may be all that stays of it.
+    const floor = database.place() === 'ours' ? floorBytes : 0;
+    if (database.freeBytes() < database.bytes() + database.walBytes() + floor) {
       throw new PaygateError('unavailable', 'there is no room for one on the disk');
     }
     const folder = makeBackupFolder(database.path);
@@ -46,7 +51,6 @@ export function createSnapshots(database: Database, floorBytes: number): Snapsho
     for (const name of readdirSync(folder)) {
       if (unfinished.test(name)) rmSync(join(folder, name));
     }
-    const latest = join(folder, latestName);
     await database.backup(latest, pace);
     keepDay(folder, latest, now);
     seen = changes;
@@ -56,7 +60,7 @@ export function createSnapshots(database: Database, floorBytes: number): Snapsho
     async take(now) {
       if (underWay !== undefined || stopped) return;
       try {
-        underWay = takeNow(now);
+        underWay = takeNow(now, pace);
         await underWay;
         fault = undefined;
       } catch (error) {
@@ -72,6 +76,7 @@ export function createSnapshots(database: Database, floorBytes: number): Snapsho
       stopped = true;
       await underWay?.catch(() => {});
     },
+    last: (now) => takeNow(now, allPages),
   };
 }
 

@@ -59,6 +59,7 @@ test('not on a full disk, nor while the queue fails', () => {
   const parts = {
     store: { catalog: { wallets: () => [] } },
     hasRoom: () => false,
+    displaced: () => undefined,
     dispatcher: { trouble: () => 'the queue fails' },
   };
   expect(createReady(parts)()).toEqual({

@@ -1,0 +1,59 @@
+// What keeps every address from being issued, whoever asks: a disk that is almost full, a database file that was
+// taken from its place, which is lost with the process. Looked at once a turn, for shops ask by dozens.
+
+import { basename, dirname, join, relative } from 'node:path';
+import { PaygateError } from '../errors.ts';
+import { onceATurn } from '../turn.ts';
+import { backupFolder, latestName } from './backup.ts';
+import type { Database } from './database.ts';
+import { diskFloorBytes } from './disk.ts';
+
+export interface Room {
+  hasRoom(): boolean;
+  /** That the file which is open stands in its place no more; undefined while it does. */
+  displaced(): string | undefined;
+  /** The same, with what to do. */
+  warnings(): string[];
+  /** @throws PaygateError unavailable while no address is issued */
+  check(): void;
+}
+
+export function createRoom(database: Database): Room {
+  const displaced = onceATurn(() => displacementOf(database));
+  // Of a folder that is gone nobody can say how much room it has.
+  const hasRoom = onceATurn(
+    () => displaced() !== undefined || database.freeBytes() >= diskFloorBytes,
+  );
+  const latest = relative(dirname(database.path), join(backupFolder(database.path), latestName));
+  return {
+    hasRoom,
+    displaced,
+    warnings() {
+      const fact = displaced();
+      if (fact === undefined) return [];
+      return [
+        `${fact}: no address is issued. Stop paygate, which saves all that it knows in ${latest}, ` +
+          `then put that in place with \`paygate restore ${latest}\``,
+      ];
+    },
+    check() {
+      if (displaced() !== undefined) {
+        throw refusal('The database file is not in its place: /healthz says what to do');
+      }
+      if (!hasRoom()) throw refusal('The disk is almost full: free some room for paygate');
+    },
+  };
+}
+
+/** Without its path: /healthz tells anybody. */
+function displacementOf(database: Database): string | undefined {
+  const place = database.place();
+  if (place === 'ours') return undefined;
+  const name = basename(database.path);
+  return place === 'empty'
+    ? `${name} was deleted or moved away while paygate runs`
+    : `another file was put in the place of ${name} while paygate runs`;
+}
+
+const refusal = (text: string): PaygateError =>
+  new PaygateError('unavailable', text, { retryAfterSeconds: 60 });

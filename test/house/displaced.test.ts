@@ -1,0 +1,101 @@
+// A database file that is taken from its place while paygate runs: no address is given out that nobody would know of
+// later, it is told at once, and what is known is saved, also what is recorded after it.
+
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { afterEach, expect, test } from 'vitest';
+import { backupFolder } from '../../src/store/backup.ts';
+import { checkFile } from '../../src/store/check.ts';
+import { restoreFile } from '../../src/store/restore.ts';
+import { contentOf } from '../support/files.ts';
+import { closeHouses, type House, openHouse, untilReady } from '../support/house.ts';
+import { openTestStore } from '../support/store.ts';
+
+afterEach(closeHouses);
+
+const minuteMs = 60_000;
+const gone =
+  'paygate.db was deleted or moved away while paygate runs: no address is issued. Stop paygate, which saves ' +
+  'all that it knows in backups/latest.db, then put that in place with `paygate restore backups/latest.db`';
+const latestOf = ({ path }: House) => join(backupFolder(path), 'latest.db');
+const warnings = ({ app }: House) => app.health().warnings;
+
+async function openShop() {
+  const house = await openHouse();
+  await untilReady(house);
+  return { house, address: await house.newAddress() };
+}
+
+test('a file that is deleted: told, no address until it is restored, and nothing is lost', async () => {
+  const { house, address } = await openShop();
+  rmSync(house.path);
+  expect(await house.ask('/api/new_address')).toMatchObject({ status: 503 });
+  expect(warnings(house)).toEqual([gone]);
+  expect((await house.ask('/readyz')).body.reasons).toEqual([
+    'no address is issued: paygate.db was deleted or moved away while paygate runs',
+  ]);
+  await house.world.advance(minuteMs);
+  await house.world.until(() => existsSync(latestOf(house)), 'a snapshot');
+  house.pay(address, 25_000);
+  await house.settle();
+  expect(house.statuses(address)).toEqual(['0']);
+  await house.stop();
+  expect(checkFile(latestOf(house))).toMatchObject({
+    ok: true,
+    counts: { addresses: 1, payments: 1, callbacks_owed: 0 },
+  });
+  restoreFile(latestOf(house), house.path, 'before');
+  await house.start();
+  await untilReady(house);
+  expect(warnings(house).join()).not.toContain('deleted');
+  expect(await house.newAddress()).not.toBe(address);
+});
+
+test('a snapshot that went with the folder is taken again', async () => {
+  const { house } = await openShop();
+  await house.world.advance(15 * minuteMs);
+  await house.world.until(() => existsSync(latestOf(house)), 'a snapshot');
+  rmSync(backupFolder(house.path), { recursive: true });
+  rmSync(house.path);
+  await house.world.advance(minuteMs);
+  await house.world.until(() => existsSync(latestOf(house)), 'another snapshot');
+  expect(checkFile(latestOf(house)).counts.addresses).toBe(1);
+});
+
+test('another file that is put in its place: told, and left as it is', async () => {
+  const { house } = await openShop();
+  const other = await openTestStore();
+  await other.database.close();
+  const content = readFileSync(other.path);
+  writeFileSync(`${house.path}.other`, content);
+  renameSync(`${house.path}.other`, house.path);
+  expect(warnings(house)).toEqual([
+    gone.replace(
+      'paygate.db was deleted or moved away',
+      'another file was put in the place of paygate.db',
+    ),
+  ]);
+  expect((await house.ask('/api/new_address')).status).toBe(503);
+  await house.stop();
+  // Its log would be played into the other one by whoever opens that next.
+  expect(readFileSync(`${house.path}-wal`, 'utf8')).toBe('');
+  expect(checkFile(house.path)).toMatchObject({ ok: true, instance: 'test' });
+  expect(readFileSync(house.path)).toEqual(content);
+  expect(checkFile(latestOf(house)).counts.addresses).toBe(1);
+});
+
+test('a file that is put back where it was: all is well again', async () => {
+  const { house, address } = await openShop();
+  renameSync(house.path, `${house.path}.away`);
+  expect((await house.ask('/api/new_address')).status).toBe(503);
+  expect(house.world.logs.map(({ message }) => message)).not.toContain(gone);
+  await house.world.advance(1_000);
+  expect(house.world.logs.map(({ message }) => message)).toContain(gone);
+  renameSync(`${house.path}.away`, house.path);
+  expect(await house.newAddress()).not.toBe(address);
+  await house.world.advance(minuteMs);
+  expect(warnings(house)).toEqual([]);
+  await house.stop();
+  expect(Object.keys(contentOf(dirname(house.path)))).not.toContain('paygate.db-wal');
+  expect(checkFile(house.path).counts.addresses).toBe(2);
+});
