@@ -1,36 +1,23 @@
-// Header sync and proofs: what leaves this room is true as far as proof of work can say it, and
-// nothing else of a server's word does. A header joins the chain only through connectHeaders; a
-// transaction is in a block only by its branch to the root in *our* header of that height; raw bytes
-// are the transaction only if they hash to its id.
-//
-// The syncs of one server run one after another, and none waits for another server's answers; only
-// connecting and storing is done one at a time, so that the chain compared with is the one added to. New
-// headers and the payments that they make deep enough commit in one transaction; a payment whose block left the best chain is not touched here, it is only named
-// by `offChain`, because what became of it stands in the histories and not in the headers.
+// Proofs: what leaves this room is true as far as proof of work can say it, and nothing else of a server's
+// word does. A header joins the chain by chain-sync.ts alone; a transaction is in a block only by its branch
+// to the root in *our* header of that height; raw bytes are the transaction only if they hash to its id.
 // A `Lie` is thrown for what no honest server can say; the caller decides when to act on it.
 
-import { type Header, parseHeader, workOf } from '../bitcoin/header.ts';
 import type { BlockHash, Txid } from '../bitcoin/ids.ts';
 import { ProvenTree } from '../bitcoin/merkle.ts';
-import type { Checkpoint, Network } from '../bitcoin/network.ts';
 import { mostRelayed, valuePaidTo, weightOf } from '../bitcoin/transaction.ts';
-import {
-  type ChainHeader,
-  type Connected,
-  connectHeaders,
-  lowestAncestor,
-} from '../domain/chain.ts';
 import type { Block } from '../domain/payment.ts';
 import type { Session } from '../electrum/session.ts';
-import type { HeaderTip } from '../electrum/wire.ts';
-import { PaygateError, reasonOf } from '../errors.ts';
-import { keepCheckpoint } from '../store/headers.ts';
-import { acceptedBranch } from '../store/hold.ts';
+import { reasonOf } from '../errors.ts';
 import type { Output } from '../store/ledger.ts';
 import type { Store } from '../store/open.ts';
-import type { World } from '../world.ts';
+import {
+  type ChainSync,
+  type ChainSyncOptions,
+  checkpointOf,
+  createChainSync,
+} from './chain-sync.ts';
 import { Lie } from './lie.ts';
-import { promote } from './promote.ts';
 import { keepTransactions } from './transactions.ts';
 import { createTreeDepth } from './tree-depth.ts';
 
@@ -55,11 +42,7 @@ export interface PaidOutput {
   readonly isRelayed: boolean;
 }
 
-export interface Verifier {
-  /** Follows a server to the tip it announced, or to a newer one that it announced since. @throws Lie */
-  sync(session: Session, announced: HeaderTip): Promise<void>;
-  /** Resolves when no sync with this server is under way. */
-  synced(session: Session): Promise<void>;
+export interface Verifier extends ChainSync {
   /** @throws Lie */
   prove(session: Session, txid: Txid, height: number): Promise<Inclusion>;
   /**
@@ -80,137 +63,24 @@ export interface Verifier {
   ): Promise<PaidOutput | undefined>;
 }
 
-export interface VerifierOptions {
-  readonly world: World;
-  readonly store: Store;
-  readonly network: Network;
+export interface VerifierOptions extends ChainSyncOptions {
   /** Above this, the depth of the block's tree is proven as well. */
   readonly proveDepthAboveSat: number;
-  /** Called after the best chain has grown or changed; `callbacks` were enqueued by it. */
-  readonly onTip: (tip: ChainHeader, reorganised: boolean, callbacks: number) => void;
 }
 
-/** Headers asked for at once: the protocol's own limit, one difficulty period. */
-const chunkHeaders = 2016;
-/** How far back a fork is looked for: 10, 150, 2,250 blocks, and so on to the first one. */
-const firstStepBack = 10;
-const stepFactor = 15;
 /** Blocks of whose trees is kept what was proven: 1 MB for 4,000 payments in one. */
 const keptTrees = 3;
 
 export const createVerifier = (options: VerifierOptions): Verifier => ({
-  ...createSync(options),
+  ...createChainSync(options),
   ...createProofs(options),
 });
-
-/** The syncs with one server. */
-interface Line {
-  /** Resolves when the last of them has ended. */
-  last: Promise<void>;
-  /** The one that has not begun: of what is announced meanwhile, the newest is enough. */
-  next: { announced: HeaderTip; readonly done: Promise<void> } | undefined;
-}
-
-function createSync(options: VerifierOptions): Pick<Verifier, 'sync' | 'synced'> {
-  const { store } = options;
-  const checkpoint = checkpointOf(options.network);
-  const firstHeight = lowestAncestor(checkpoint.height);
-  const lines = new WeakMap<Session, Line>();
-  const oneAtATime = createTurns();
-
-  const join = (headers: readonly Header[], startHeight: number): Promise<Connected> =>
-    oneAtATime(async () => {
-      const result = connect(options.network, store, headers, startHeight);
-      await commit(result);
-      return result;
-    });
-
-  function commit(result: Connected): Promise<void> {
-    if (result.kind === 'best') return extend(options, result.added, result.forkHeight);
-    // One that is too deep to follow is kept as well: whether it is, is seen from its work.
-    if (result.kind !== 'side' && result.kind !== 'deep') return Promise.resolve();
-    return store.database.write((tx) => store.headers.addSide(tx, result.added));
-  }
-
-  async function follow(session: Session, announced: HeaderTip): Promise<void> {
-    const top = headerOf(announced.raw);
-    const known = store.headers.byHash(top.hash);
-    if (known !== undefined) {
-      if (known.height === announced.height) return;
-      throw new Lie(`its tip ${top.hash} is not at height ${announced.height}`);
-    }
-    if (announced.height < checkpoint.height) {
-      throw new PaygateError('unavailable', `its chain ends below ${checkpoint.height}`);
-    }
-    const ours = store.headers.tip() ?? (await beginWith(session));
-    if (top.previous === ours.header.hash && announced.height === ours.height + 1) {
-      await join([top], announced.height);
-      return;
-    }
-    await followFrom(session, announced.height, Math.min(ours.height + 1, announced.height));
-  }
-
-  async function beginWith(session: Session): Promise<ChainHeader> {
-    const base = await fetchBase(options.network, session);
-    // Another server may have been quicker.
-    return oneAtATime(async () => store.headers.tip() ?? (await storeBase(options, base)));
-  }
-
-  /** Fetches and connects chunk by chunk, stepping back where the first one does not link. */
-  async function followFrom(session: Session, height: number, from: number): Promise<void> {
-    let start = from;
-    let back = firstStepBack;
-    while (start <= height) {
-      const count = Math.min(chunkHeaders, height - start + 1);
-      const chunk = (await session.headers(start, count)).map(headerOf);
-      if (chunk.length === 0) return;
-      const result = await join(chunk, start);
-      if (result.kind === 'unlinked') {
-        if (start === firstHeight) throw new Lie('its chain shares no block with ours');
-        start = Math.max(firstHeight, from - back);
-        back *= stepFactor;
-      } else {
-        start += chunk.length;
-      }
-    }
-  }
-
-  return {
-    sync(session, announced) {
-      const line = lines.get(session) ?? { last: Promise.resolve(), next: undefined };
-      lines.set(session, line);
-      if (line.next !== undefined) {
-        line.next.announced = announced;
-        return line.next.done;
-      }
-      const done = line.last.then(() => {
-        const newest = line.next?.announced ?? announced;
-        line.next = undefined;
-        return follow(session, newest);
-      });
-      line.next = { announced, done };
-      line.last = done.catch(() => {});
-      return done;
-    },
-    synced: (session) => lines.get(session)?.last ?? Promise.resolve(),
-  };
-}
-
-/** Does what it is given one after another. */
-function createTurns() {
-  let last: Promise<unknown> = Promise.resolve();
-  return <T>(work: () => Promise<T>): Promise<T> => {
-    const done = last.then(work);
-    last = done.catch(() => {});
-    return done;
-  };
-}
 
 function createProofs({
   store,
   network,
   proveDepthAboveSat,
-}: VerifierOptions): Omit<Verifier, 'sync' | 'synced'> {
+}: VerifierOptions): Omit<Verifier, keyof ChainSync> {
   const checkpoint = checkpointOf(network);
   const transaction = keepTransactions();
   const standsAt = createTreeDepth(store.headers, transaction);
@@ -245,123 +115,6 @@ function createProofs({
       return { output: { valueSat, signalsRbf, coinbase }, raw, isRelayed };
     },
   };
-}
-
-/** Where the chain that we verify begins to count: what is older is believed for nothing. */
-const checkpointOf = ({ checkpoint, genesisHash }: Network): Checkpoint =>
-  checkpoint ?? { height: 0, hash: genesisHash };
-
-function connect(
-  network: Network,
-  store: Store,
-  headers: readonly Header[],
-  startHeight: number,
-): Connected {
-  const tip = store.headers.tip();
-  if (tip === undefined) throw new PaygateError('internal', 'no header is stored to connect to');
-  const result = connectHeaders(store.headers.view(network, tip), headers);
-  if (result.kind === 'reject') throw new Lie(result.reason);
-  if ('added' in result) {
-    const last = result.added.at(-1)?.height;
-    if (last !== startHeight + headers.length - 1)
-      throw new Lie('its headers are not where it says');
-  }
-  if (result.kind !== 'deep' || !isAccepted(store, result.added)) return result;
-  return { kind: 'best', added: result.added, forkHeight: tip.height - result.depth };
-}
-
-/** Whether the operator named a block of that branch as one to follow. */
-function isAccepted(store: Store, added: readonly ChainHeader[]): boolean {
-  const wanted = acceptedBranch(store.catalog);
-  const height = wanted && store.headers.byHash(wanted)?.height;
-  if (height === undefined) return false;
-  let block = added.at(-1);
-  const fresh = new Map(added.map((each) => [each.header.hash, each]));
-  while (block !== undefined && block.height > height) {
-    const { previous } = block.header;
-    block = fresh.get(previous) ?? store.headers.byHash(previous);
-  }
-  return block?.header.hash === wanted;
-}
-
-async function extend(
-  { world, store, onTip }: VerifierOptions,
-  added: readonly ChainHeader[],
-  forkHeight: number,
-): Promise<void> {
-  const before = store.headers.tip();
-  const callbacks = await promote({ world, store }, (tx) =>
-    store.headers.setBest(tx, added, forkHeight),
-  );
-  const tip = added.at(-1);
-  if (tip === undefined) return;
-  const reorganised = before !== undefined && forkHeight < before.height;
-  world.log[reorganised ? 'warn' : 'debug'](
-    reorganised ? 'the best chain was reorganised' : 'the best chain grew',
-    { height: tip.height, hash: tip.header.hash, forkHeight },
-  );
-  onTip(tip, reorganised, callbacks);
-}
-
-/**
- * The headers that our chain begins with: up to the checkpoint, which they must end in, from as far
- * below it as the rules over those that follow will look back.
- */
-async function fetchBase(network: Network, session: Session): Promise<readonly ChainHeader[]> {
-  const checkpoint = checkpointOf(network);
-  const start = lowestAncestor(checkpoint.height);
-  const base = await fetchRun(session, start, checkpoint.height);
-  for (const [index, header] of base.entries()) {
-    const before = base[index - 1];
-    if (before !== undefined && header.previous !== before.hash) {
-      throw new Lie('its headers up to the checkpoint do not link');
-    }
-  }
-  const { height, hash } = checkpoint;
-  const last = base.at(-1)?.hash;
-  if (last !== hash) throw new Lie(`its block ${height} is ${last}, the checkpoint says ${hash}`);
-  return withWork(base, start);
-}
-
-async function storeBase(
-  { network, store }: VerifierOptions,
-  base: readonly ChainHeader[],
-): Promise<ChainHeader> {
-  const tip = base.at(-1);
-  const forkHeight = (base[0]?.height ?? 0) - 1;
-  await store.database.write((tx) => {
-    store.headers.setBest(tx, base, forkHeight);
-    keepCheckpoint(tx, store.catalog, checkpointOf(network));
-  });
-  if (tip === undefined) throw new PaygateError('internal', 'a chain without a first header');
-  return tip;
-}
-
-/** The headers of a server from one height to another, in as many answers as it likes. */
-async function fetchRun(session: Session, from: number, to: number): Promise<Header[]> {
-  const run: Header[] = [];
-  while (run.length < to - from + 1) {
-    const chunk = await session.headers(from + run.length, to - from + 1 - run.length);
-    if (chunk.length === 0) throw new Lie('it does not have the headers below its own tip');
-    run.push(...chunk.map(headerOf));
-  }
-  return run;
-}
-
-function withWork(base: readonly Header[], start: number): ChainHeader[] {
-  let work = 0n;
-  return base.map((header, index) => {
-    work += workOf(header.bits);
-    return { header, height: start + index, work };
-  });
-}
-
-function headerOf(raw: Uint8Array): Header {
-  try {
-    return parseHeader(raw);
-  } catch (error) {
-    throw new Lie(`not a header: ${reasonOf(error)}`);
-  }
 }
 
 function matches(proves: () => boolean | undefined): boolean {
