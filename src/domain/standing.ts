@@ -18,7 +18,9 @@ export type Doubt =
   /** On another branch, that leaves ours so many blocks below our tip. */
   | { readonly kind: 'branch'; readonly depth: number }
   /** The same, deeper than is ever followed, and with more work than ours. */
-  | { readonly kind: 'deep'; readonly depth: number };
+  | { readonly kind: 'deep'; readonly depth: number }
+  /** For long now, it has not shown the headers that lead to its tip. */
+  | { readonly kind: 'unshown' };
 
 export interface Standing {
   readonly view: Pick<ChainView, 'byHash' | 'bestAt'>;
@@ -55,6 +57,8 @@ export function describeDoubt(doubt: Doubt): string {
       return `its newest block is ${Math.floor(doubt.ageMs / 3_600_000)} hours old`;
     case 'branch':
       return `it follows another branch, which leaves ours ${doubt.depth} blocks back`;
+    case 'unshown':
+      return 'it does not show the headers of its newest block';
     case 'deep':
       return (
         `it follows a branch with more work than ours, which leaves ours ${doubt.depth} blocks back: ` +

@@ -28,6 +28,8 @@ export interface ChainSync {
   sync(session: Session, announced: HeaderTip): Promise<void>;
   /** Resolves when no sync with this server is under way. */
   synced(session: Session): Promise<void>;
+  /** Since when one is, monotonic; undefined when none is. */
+  syncingSince(session: Session): number | undefined;
 }
 
 export interface ChainSyncOptions {
@@ -49,13 +51,16 @@ interface Line {
   last: Promise<void>;
   /** The one that has not begun: of what is announced meanwhile, the newest is enough. */
   next: { announced: HeaderTip; readonly done: Promise<void> } | undefined;
+  /** Monotonic; while one is under way. */
+  since: number | undefined;
 }
 
+const idleLine = (): Line => ({ last: Promise.resolve(), next: undefined, since: undefined });
+
 export function createChainSync(options: ChainSyncOptions): ChainSync {
-  const { store } = options;
+  const { store, world } = options;
   const checkpoint = checkpointOf(options.network);
   const firstHeight = lowestAncestor(checkpoint.height);
-  const lines = new WeakMap<Session, Line>();
   const oneAtATime = createTurns();
 
   const join = (headers: readonly Header[], startHeight: number): Promise<Connected> =>
@@ -87,7 +92,13 @@ export function createChainSync(options: ChainSyncOptions): ChainSync {
       await join([top], announced.height);
       return;
     }
-    await followFrom(session, announced.height, Math.min(ours.height + 1, announced.height));
+    const isKnown = () => store.headers.byHash(top.hash) !== undefined;
+    await followFrom(
+      session,
+      announced.height,
+      Math.min(ours.height + 1, announced.height),
+      isKnown,
+    );
   }
 
   async function beginWith(session: Session): Promise<ChainHeader> {
@@ -96,18 +107,30 @@ export function createChainSync(options: ChainSyncOptions): ChainSync {
     return oneAtATime(async () => store.headers.tip() ?? (await storeBase(options, base)));
   }
 
-  /** Fetches and connects chunk by chunk, stepping back where the first one does not link. */
-  async function followFrom(session: Session, height: number, from: number): Promise<void> {
+  /**
+   * Fetches and connects chunk by chunk, stepping back where the first one does not link.
+   * @param isKnown whether another server has shown the end of it meanwhile
+   */
+  async function followFrom(
+    session: Session,
+    height: number,
+    from: number,
+    isKnown: () => boolean,
+  ): Promise<void> {
     let start = from;
+    let lowest = from;
     let back = firstStepBack;
-    while (start <= height) {
+    while (start <= height && !isKnown()) {
       const count = Math.min(chunkHeaders, height - start + 1);
       const chunk = (await session.headers(start, count)).map(headerOf);
       if (chunk.length === 0) return;
       const result = await join(chunk, start);
       if (result.kind === 'unlinked') {
         if (start === firstHeight) throw new Lie('its chain shares no block with ours');
-        start = Math.max(firstHeight, from - back);
+        // Else it could show what is known and step back for ever.
+        if (lowest === firstHeight) throw new Lie('its headers begin with ours and lead nowhere');
+        lowest = Math.max(firstHeight, from - back);
+        start = lowest;
         back *= stepFactor;
       } else {
         start += chunk.length;
@@ -115,9 +138,18 @@ export function createChainSync(options: ChainSyncOptions): ChainSync {
     }
   }
 
+  return createLines(world, follow);
+}
+
+/** The syncs of each server, one after another. */
+function createLines(
+  world: World,
+  follow: (session: Session, announced: HeaderTip) => Promise<void>,
+): ChainSync {
+  const lines = new WeakMap<Session, Line>();
   return {
     sync(session, announced) {
-      const line = lines.get(session) ?? { last: Promise.resolve(), next: undefined };
+      const line = lines.get(session) ?? idleLine();
       lines.set(session, line);
       if (line.next !== undefined) {
         line.next.announced = announced;
@@ -126,13 +158,19 @@ export function createChainSync(options: ChainSyncOptions): ChainSync {
       const done = line.last.then(() => {
         const newest = line.next?.announced ?? announced;
         line.next = undefined;
+        line.since = world.monotonic();
         return follow(session, newest);
       });
       line.next = { announced, done };
-      line.last = done.catch(() => {});
+      line.last = done
+        .catch(() => {})
+        .then(() => {
+          line.since = undefined;
+        });
       return done;
     },
     synced: (session) => lines.get(session)?.last ?? Promise.resolve(),
+    syncingSince: (session) => lines.get(session)?.since,
   };
 }
 

@@ -96,7 +96,8 @@ class PromotionHold implements Hold {
     const { label } = session.server;
     if (standing === 'unknown') return;
     const known = this.#disputes.get(label);
-    if (typeof standing === 'string' || standing.kind === 'lag' || standing.kind === 'stale') {
+    const isBranch = typeof standing !== 'string' && 'depth' in standing;
+    if (!isBranch) {
       // Below a branch that outweighs ours, on its way there: that is over when it is abreast.
       if (known?.deepTip === undefined || standing === 'sound') this.#disputes.delete(label);
       return;

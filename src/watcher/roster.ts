@@ -10,12 +10,14 @@ import type { Pool } from '../electrum/pool.ts';
 import type { Session } from '../electrum/session.ts';
 import type { Store } from '../store/open.ts';
 import type { World } from '../world.ts';
+import type { Verifier } from './verifier.ts';
 
 export interface RosterParts {
   readonly world: World;
   readonly store: Store;
   readonly network: NetworkName;
   readonly pool: () => Pool;
+  readonly verifier: Pick<Verifier, 'syncingSince'>;
 }
 
 export interface Roster {
@@ -31,7 +33,10 @@ export interface Roster {
   look(): void;
 }
 
-/** A block takes a while to travel: for so long, a server that was abreast before is not in doubt. */
+/**
+ * A block takes a while to travel, and its header to be shown: for so long, a server that was abreast before
+ * is not in doubt, nor one whose headers are under way.
+ */
 const graceMs = 60_000;
 
 export const createRoster = (parts: RosterParts): Roster => new TipRoster(parts);
@@ -40,6 +45,8 @@ class TipRoster implements Roster {
   readonly #parts: RosterParts;
   /** When a session was last seen abreast, monotonic. */
   readonly #abreastAt = new WeakMap<Session, number>();
+  /** Since when a session's tip has been unknown, monotonic. */
+  readonly #unknownSince = new WeakMap<Session, number>();
   /** The doubts that the log has told of, by server. */
   readonly #told = new Map<string, Doubt['kind']>();
 
@@ -120,6 +127,7 @@ class TipRoster implements Roster {
 
   #doubt(session: Session): Doubt | undefined {
     const found = this.standing(session);
+    if (this.#isUnshown(session, found === 'unknown')) return { kind: 'unshown' };
     if (found === 'unknown') return undefined;
     const now = this.#parts.world.monotonic();
     if (found === 'sound') {
@@ -129,5 +137,15 @@ class TipRoster implements Roster {
     const abreastAt = this.#abreastAt.get(session);
     const isLate = abreastAt === undefined || now - abreastAt >= graceMs;
     return found.kind === 'deep' || isLate ? found : undefined;
+  }
+
+  /** What a server says waits until its headers are here: whoever lets them wait is not the one to ask. */
+  #isUnshown(session: Session, isUnknown: boolean): boolean {
+    const now = this.#parts.world.monotonic();
+    if (!isUnknown) this.#unknownSince.delete(session);
+    else if (!this.#unknownSince.has(session)) this.#unknownSince.set(session, now);
+    const unknownSince = this.#unknownSince.get(session) ?? now;
+    const syncingSince = this.#parts.verifier.syncingSince(session) ?? now;
+    return now - Math.min(unknownSince, syncingSince) >= graceMs;
   }
 }

@@ -121,6 +121,7 @@ class ElectrumWatcher implements Watcher {
       store,
       network: network.name,
       pool: () => this.#pool,
+      verifier: this.#verifier,
     });
     this.#hold = createHold({ world, store, servers: parts.servers.map(({ label }) => label) });
     this.#drain = createDrain({

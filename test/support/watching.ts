@@ -9,6 +9,7 @@ import { SimulatedServer } from '../../src/sandbox/server.ts';
 import { createBacklog } from '../../src/watcher/backlog.ts';
 import { createWatcher, type Watcher } from '../../src/watcher/watcher.ts';
 import { syncAtOnce, whenOver } from './files.ts';
+import { Liar } from './liar.ts';
 import { openTestStore, type TestStore } from './store.ts';
 import { createTestWorld, type TestWorld } from './world.ts';
 
@@ -19,6 +20,8 @@ export interface Watching {
   readonly chains: readonly SimulatedChain[];
   readonly store: TestStore;
   readonly servers: readonly SimulatedServer[];
+  /** What stands before each server, where they may lie. */
+  readonly liars: readonly Liar[];
   readonly labels: readonly string[];
   readonly watcher: Watcher;
   /** The server in use. */
@@ -37,6 +40,10 @@ export interface WatchingOptions {
   readonly ownChains?: boolean;
   /** Whether the servers are the operator's own; they are unless told otherwise. */
   readonly own?: boolean;
+  /** Whether a liar stands before each server. */
+  readonly mayLie?: boolean;
+  /** What the servers call themselves. */
+  readonly software?: string;
 }
 
 /** A file with one wallet and one store; nothing is started yet. */
@@ -54,15 +61,27 @@ export async function prepareWatching(options: WatchingOptions = {}): Promise<Wa
   const chain = makeChain();
   const chains: SimulatedChain[] = [];
   const servers: SimulatedServer[] = [];
+  const liars: Liar[] = [];
   const labels: string[] = [];
   for (let count = 0; count < (options.servers ?? 1); count += 1) {
     const served = options.ownChains && count > 0 ? makeChain() : chain;
     chains.push(served);
-    const server = new SimulatedServer({ chain: served, timer: world });
+    const { software } = options;
+    const server = new SimulatedServer({
+      chain: served,
+      timer: world,
+      ...(software !== undefined && { software }),
+    });
     const listening = await server.listen({ host: '127.0.0.1', port: 0 });
     whenOver(() => listening.close());
     servers.push(server);
-    labels.push(`tcp://127.0.0.1:${listening.port}`);
+    let { port } = listening;
+    if (options.mayLie) {
+      const liar = new Liar();
+      liars.push(liar);
+      port = await liar.listen(port);
+    }
+    labels.push(`tcp://127.0.0.1:${port}`);
   }
   const makeWatcher = (): Watcher => {
     const watcher = createWatcher({
@@ -86,6 +105,7 @@ export async function prepareWatching(options: WatchingOptions = {}): Promise<Wa
     chains,
     store,
     servers,
+    liars,
     labels,
     get watcher() {
       return watcher;

@@ -1,0 +1,158 @@
+// A server that leads round and round through its headers, or shows them too slowly, or none: it keeps
+// nobody's payments from being told while another one is there.
+
+import { afterEach, expect, test } from 'vitest';
+import type { Issued } from '../../src/store/addresses.ts';
+import { cleanUp } from '../support/files.ts';
+import type { Asked, Liar, Message } from '../support/liar.ts';
+import { prepareWatching, type Watching } from '../support/watching.ts';
+
+afterEach(cleanUp);
+
+const minuteMs = 60_000;
+const newBlock = 'blockchain.headers.subscribe';
+const getHeaders = 'blockchain.block.headers';
+/** Within the deadline of a request. */
+const slowMs = 6_000;
+const strange = Buffer.alloc(80, 7).toString('hex');
+const farTip = { height: 1_000, hex: strange };
+
+async function begin(servers: number): Promise<Watching> {
+  const watching = await prepareWatching({ servers, mayLie: true });
+  await watching.start();
+  await watching.world.until(() => liveOf(watching).length === 2, 'two servers');
+  await watching.watcher.idle();
+  return watching;
+}
+
+const liveOf = ({ watcher }: Watching): string[] =>
+  watcher.status().servers.flatMap(({ state, label }) => (state === 'live' ? [label] : []));
+
+function liarInUse({ liars, labels, watcher }: Watching): Liar {
+  const liar = liars[labels.indexOf(watcher.status().server ?? '')];
+  if (liar === undefined) throw new Error('no server is in use');
+  return liar;
+}
+
+async function issue({ store, watcher, world }: Watching): Promise<Issued> {
+  const issued = await store.issue();
+  watcher.issued(issued.scripthash);
+  await world.turn();
+  return issued;
+}
+
+const paymentsTo = ({ store }: Watching, { scripthash }: Issued) =>
+  store.ledger.paymentsOf(store.addresses.byScripthash(scripthash)?.id ?? 0);
+
+/** In steps that leave time for real sockets. */
+async function pass({ world }: Watching, ms: number): Promise<void> {
+  for (let gone = 0; gone < ms; gone += 1_000) {
+    await world.advance(1_000);
+    for (let turns = 0; turns < 3; turns += 1) await world.turn();
+  }
+}
+
+/** Announces a tip that nobody knows, and answers what is asked for its headers. */
+function lead(liar: Liar, show: (start: number, answer: Message) => Message | undefined): void {
+  liar.lieUnasked = (message) => (message.method === newBlock ? undefined : message);
+  liar.lie = ({ method, params }: Asked, answer) => {
+    if (method === newBlock) return { ...answer, result: farTip };
+    return method === getHeaders ? show(params[0], answer) : answer;
+  };
+  liar.notify(newBlock, [farTip]);
+}
+
+/** The one header of a height, or one that leads nowhere. */
+function oneHeader({ chain }: Watching, { id, result }: Message, height: number): Message {
+  const header = chain.header(height);
+  const hex = header === undefined ? strange : Buffer.from(header).toString('hex');
+  const shown = result?.headers ? { headers: [hex] } : { hex };
+  return { jsonrpc: '2.0', id, result: { count: 1, max: 2016, ...shown } };
+}
+
+test('headers that lead round and round are a lie, and hold up no payment', async () => {
+  const watching = await begin(2);
+  const { chain, world, watcher } = watching;
+  const liar = liarInUse(watching);
+  let asked = 0;
+  lead(liar, (start, answer) => {
+    asked += 1;
+    // The first block of all is one that we know.
+    return oneHeader(watching, answer, start === 0 ? 0 : -1);
+  });
+  await world.turn();
+  const issued = await issue(watching);
+  chain.pay([{ address: issued.address, valueSat: 7_000 }]);
+  chain.mine(3);
+  const bans = () => watcher.status().servers.flatMap(({ ban }) => ban?.reason ?? []);
+  await world.until(() => asked > 100 || bans().length > 0, 'the ban');
+  expect(asked).toBeLessThan(20);
+  expect(bans()).toEqual([expect.stringContaining('lead nowhere')]);
+  await watcher.idle();
+  expect(paymentsTo(watching, issued)).toMatchObject([{ state: 'confirmed' }]);
+});
+
+test('headers one by one are not waited for once another server has shown them', async () => {
+  const watching = await begin(2);
+  const { chain, world, watcher } = watching;
+  const liar = liarInUse(watching);
+  const issued = await issue(watching);
+  liar.lie = ({ method, params: [start] }, answer) => {
+    if (method !== getHeaders) return answer;
+    world.after(slowMs, () => liar.say(oneHeader(watching, answer, start)));
+    return undefined;
+  };
+  chain.pay([{ address: issued.address, valueSat: 7_000 }]);
+  // Of many blocks at once the last alone is told.
+  chain.mine(40);
+  await world.until(() => watcher.status().tipHeight === 150, 'the other one');
+  await pass(watching, 12_000);
+  await world.turn();
+  expect(paymentsTo(watching, issued)).toMatchObject([{ state: 'confirmed' }]);
+});
+
+test('a server that takes minutes to show the headers of its tip is left for another', async () => {
+  const watching = await begin(2);
+  const { chain, world, watcher } = watching;
+  const liar = liarInUse(watching);
+  const { server } = watcher.status();
+  lead(liar, (start, answer) => {
+    world.after(slowMs, () => liar.say(oneHeader(watching, answer, start)));
+    return undefined;
+  });
+  await world.turn();
+  const issued = await issue(watching);
+  chain.pay([{ address: issued.address, valueSat: 7_000 }]);
+  chain.mine(3);
+  await pass(watching, 3 * minuteMs);
+  await world.until(() => paymentsTo(watching, issued).length > 0, 'the payment');
+  expect(watcher.status().server).not.toBe(server);
+  expect(paymentsTo(watching, issued)).toMatchObject([{ state: 'confirmed' }]);
+  expect(world.logs).toContainEqual(
+    expect.objectContaining({
+      message: 'electrum server in doubt',
+      fields: { server, reason: expect.stringContaining('headers') },
+    }),
+  );
+});
+
+test('one that is not in use and shows no header of its tip makes room for another', async () => {
+  const watching = await begin(3);
+  const { liars, labels, watcher, world } = watching;
+  const used = watcher.status().server;
+  const second = liveOf(watching).find((label) => label !== used) ?? '';
+  const third = labels.find((label) => label !== used && label !== second) ?? '';
+  const liar = liars[labels.indexOf(second)];
+  if (liar === undefined) throw new Error('there is no second server');
+  let shown = 0;
+  lead(liar, (_, answer) => {
+    shown += 1;
+    const none = answer.result?.headers ? { headers: [] } : { hex: '' };
+    return { jsonrpc: '2.0', id: answer.id, result: { count: 0, max: 2016, ...none } };
+  });
+  await world.until(() => shown > 0, 'its headers to be asked for');
+  await watcher.idle();
+  await pass(watching, 3 * minuteMs);
+  await world.until(() => liveOf(watching).includes(third), 'the third one');
+  expect(watcher.status().server).toBe(used);
+});
