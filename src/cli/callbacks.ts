@@ -20,7 +20,7 @@ import {
   world,
 } from './command.ts';
 
-const states: readonly CallbackState[] = ['owed', 'delivered', 'superseded', 'exhausted'];
+const states: readonly CallbackState[] = ['owed', 'held', 'delivered', 'superseded', 'exhausted'];
 const anyId = wholeNumber(1, Number.MAX_SAFE_INTEGER);
 const mostSat = 21e14;
 

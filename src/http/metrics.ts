@@ -104,7 +104,7 @@ function watchCallbacks(registry: Registry, { store, dispatcher }: MetricsParts)
     registry,
     {
       name: 'paygate_callbacks',
-      help: `Callbacks by state; owed and exhausted are counted up to ${mostCounted}, done are delivered or superseded.`,
+      help: `Callbacks by state; owed and exhausted are counted up to ${mostCounted}, done are delivered, superseded or held.`,
       label: 'state',
     },
     () => Object.entries(store.outbox.depths(mostCounted)),

@@ -6,7 +6,15 @@ import type { Outcome } from '../domain/retry.ts';
 import { PaygateError } from '../errors.ts';
 import type { Orm } from './orm.ts';
 import { isExhausted, isOwed } from './outbox-statements.ts';
-import { addresses, attempts, type CallbackState, callbacks, payments, stores } from './schema.ts';
+import {
+  addresses,
+  attempts,
+  type CallbackState,
+  callbacks,
+  headers,
+  payments,
+  stores,
+} from './schema.ts';
 import type { Tx } from './writer.ts';
 
 export interface CallbackFilter {
@@ -37,7 +45,8 @@ export interface CallbackDesk {
   attempts(callbackId: number): AttemptRow[];
   /**
    * Owes a callback again, now, with a schedule that begins anew and the same event id.
-   * @throws PaygateError not_found, or conflict where a newer status of the payment was decided on
+   * @throws PaygateError not_found, or conflict where a newer status of the payment was decided on, or
+   * the chain took it back
    */
   resend(tx: Tx, now: number, id: number): void;
   /**
@@ -88,7 +97,8 @@ export function createCallbackDesk(orm: Orm): CallbackDesk {
 const owedAnew = (now: number) =>
   ({ state: 'owed', step: 0, nextAttemptAt: now, settledAt: null }) as const;
 
-function checkResend(orm: Orm, { id, paymentId, storeId, version }: CallbackRow): void {
+function checkResend(orm: Orm, row: CallbackRow): void {
+  const { id, paymentId, storeId, version } = row;
   checkCalled(orm, storeId);
   const newest = orm
     .select({ id: callbacks.id, version: callbacks.version })
@@ -97,11 +107,32 @@ function checkResend(orm: Orm, { id, paymentId, storeId, version }: CallbackRow)
     .orderBy(sql`version desc`)
     .limit(1)
     .get();
-  if (newest === undefined || newest.version === version) return;
+  if (newest === undefined || newest.version === version) {
+    checkStands(orm, row);
+    return;
+  }
   throw new PaygateError(
     'conflict',
     `callback ${id} tells a status that was overtaken; resend ${newest.id}, the newest of its payment`,
   );
+}
+
+/** @throws PaygateError conflict for a status that the chain has taken back */
+function checkStands(orm: Orm, { id, paymentId, status }: CallbackRow): void {
+  const payment = orm
+    .select({ state: payments.state, onBest: headers.onBest })
+    .from(payments)
+    .leftJoin(headers, eq(headers.hash, payments.blockHash))
+    .where(eq(payments.id, paymentId))
+    .get();
+  const why =
+    status !== -1 && payment?.state === 'dropped'
+      ? 'its payment is gone; what is held goes out by itself should the payment return'
+      : status > 0 && !payment?.onBest
+        ? 'the block of its payment has left the chain; what became of it is known in a minute'
+        : undefined;
+  if (why === undefined) return;
+  throw new PaygateError('conflict', `callback ${id} tells status ${status}, but ${why}`);
 }
 
 /** @throws PaygateError not_found, or conflict for a store that is not called any more */

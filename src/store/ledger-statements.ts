@@ -1,6 +1,7 @@
 // The ledger's statements, prepared once. What they mean stands in ledger.ts.
 
 import { and, asc, count, eq, min, sql } from 'drizzle-orm';
+import { type Policy, readBands } from '../domain/policy.ts';
 import { addressPlace } from './addresses.ts';
 import { given, givenLimit } from './given.ts';
 import type { Orm } from './orm.ts';
@@ -21,6 +22,11 @@ const storeTerms = {
 };
 
 export type StoreTerms = Pick<typeof stores.$inferSelect, keyof typeof storeTerms>;
+
+export const policyOf = ({ requiredConfirmations, confirmationBands }: StoreTerms): Policy => ({
+  confirmations: requiredConfirmations,
+  bands: readBands(confirmationBands),
+});
 
 /** Payments, and when the first of them came to be so, epoch milliseconds. */
 export interface Counted {

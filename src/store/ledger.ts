@@ -22,7 +22,7 @@ import {
   type Rules,
   settledDepth,
 } from '../domain/payment.ts';
-import { type Policy, readBands, requiredFor } from '../domain/policy.ts';
+import { requiredFor } from '../domain/policy.ts';
 import type { AddressPlace } from './addresses.ts';
 import type { Catalog } from './catalog.ts';
 import type { Headers } from './headers.ts';
@@ -32,6 +32,7 @@ import {
   counted,
   type LedgerStatements,
   type PaymentRow,
+  policyOf,
   prepareLedger,
   type StoreTerms,
 } from './ledger-statements.ts';
@@ -233,6 +234,7 @@ class SqlLedger implements Ledger {
     const decision = decide(current, fact, this.#rulesOf(place, seen));
     if (decision === undefined) return noChange;
     const paymentId = this.#save(tx, place, seen, row, decision, now);
+    if (row?.state === 'dropped') this.#parts.outbox.release(tx, paymentId);
     this.#keepRaw(seen, decision, now);
     const callbacks = this.#owe(tx, now, place, paymentId, seen, decision);
     return { callbacks, reversed: reversedBy(decision, row) };
@@ -248,6 +250,7 @@ class SqlLedger implements Ledger {
     if (decision === undefined) return noChange;
     const paymentId = this.#save(tx, place, seen, row, decision, now);
     this.#statements.setReplacedBy.run({ id: paymentId, replacedBy });
+    this.#parts.outbox.hold(tx, paymentId);
     const callbacks = this.#owe(tx, now, place, paymentId, seen, decision);
     return { callbacks, reversed: reversedBy(decision, row) };
   }
@@ -349,11 +352,6 @@ class SqlLedger implements Ledger {
     else if (raw !== undefined) this.#statements.keepRaw.run({ txid, raw: Buffer.from(raw), now });
   }
 }
-
-const policyOf = ({ requiredConfirmations, confirmationBands }: StoreTerms): Policy => ({
-  confirmations: requiredConfirmations,
-  bands: readBands(confirmationBands),
-});
 
 /** What became of one payment. */
 interface Change {

@@ -11,6 +11,13 @@ export const isExhausted = sql`${callbacks.state} = 'exhausted'`;
 
 const isCalled = sql`${stores.callbacksStopped} = 0`;
 
+/** What tells of a block waits while that is not on our chain: the reorganisation may take it back. */
+const stands = (callback: 'callbacks' | 'd'): SQL => {
+  const of = sql.raw(callback);
+  return sql`(${of}.status < 1 or exists (select 1 from payments p
+    join headers h on h.hash = p.block_hash where p.id = ${of}.payment_id and h.on_best = 1))`;
+};
+
 /** No request of the payment is under way. */
 const isFree = (paymentId: SQL): SQL =>
   sql`not exists (select 1 from callbacks f where f.payment_id = ${paymentId} and f.leased_until > ${given('now')})`;
@@ -19,6 +26,7 @@ export type OutboxStatements = ReturnType<typeof prepareOutbox>;
 
 export const prepareOutbox = (orm: Orm) => ({
   ...prepareWrites(orm),
+  ...prepareTurns(orm),
   ...prepareReads(orm),
   ...prepareCounts(orm),
   ...prepareExhausted(orm),
@@ -27,13 +35,6 @@ export const prepareOutbox = (orm: Orm) => ({
 function prepareWrites(orm: Orm) {
   const byId = eq(callbacks.id, given('id'));
   return {
-    supersede: orm
-      .update(callbacks)
-      .set({ state: 'superseded', settledAt: given('now') })
-      .where(
-        sql`${callbacks.paymentId} = ${given('paymentId')} and ${callbacks.state} in ('owed', 'exhausted')`,
-      )
-      .prepare(),
     insert: orm
       .insert(callbacks)
       .values({
@@ -103,6 +104,28 @@ function prepareWrites(orm: Orm) {
   };
 }
 
+/** What becomes of a payment's open callback by another one, or by what became of the payment. */
+function prepareTurns(orm: Orm) {
+  const ofPayment = sql`${callbacks.paymentId} = ${given('paymentId')}`;
+  return {
+    supersede: orm
+      .update(callbacks)
+      .set({ state: 'superseded', settledAt: given('now') })
+      .where(sql`${ofPayment} and ${callbacks.state} in ('owed', 'exhausted', 'held')`)
+      .prepare(),
+    hold: orm
+      .update(callbacks)
+      .set({ state: 'held', settledAt: null })
+      .where(sql`${ofPayment} and ${callbacks.state} in ('owed', 'exhausted')`)
+      .prepare(),
+    release: orm
+      .update(callbacks)
+      .set({ state: 'owed' })
+      .where(sql`${ofPayment} and ${callbacks.state} = 'held'`)
+      .prepare(),
+  };
+}
+
 function prepareReads(orm: Orm) {
   return {
     /** Stores with something due, in turn, and how many requests each has under way. */
@@ -116,7 +139,7 @@ function prepareReads(orm: Orm) {
       .from(stores)
       .where(
         sql`${isCalled} and exists (select 1 from callbacks d where d.store_id = stores.id
-          and d.state = 'owed' and d.next_attempt_at <= ${given('now')})`,
+          and d.state = 'owed' and d.next_attempt_at <= ${given('now')} and ${stands('d')})`,
       )
       .orderBy(sql`stores.id <= ${given('afterStoreId')}`, asc(stores.id))
       .prepare(),
@@ -146,7 +169,8 @@ function prepareReads(orm: Orm) {
       .innerJoin(stores, eq(stores.id, callbacks.storeId))
       .where(
         sql`${callbacks.storeId} = ${given('storeId')} and ${isOwed}
-          and ${callbacks.nextAttemptAt} <= ${given('now')} and ${isFree(sql`${callbacks.paymentId}`)}`,
+          and ${callbacks.nextAttemptAt} <= ${given('now')} and ${isFree(sql`${callbacks.paymentId}`)}
+          and ${stands('callbacks')}`,
       )
       .orderBy(asc(callbacks.nextAttemptAt), asc(callbacks.id))
       .limit(givenLimit('room'))
@@ -163,6 +187,7 @@ function prepareReads(orm: Orm) {
         callbackUrl: stores.callbackUrl,
         at: sql<number | null>`(select d.next_attempt_at from callbacks d
           where d.store_id = stores.id and d.state = 'owed' and ${isFree(sql`d.payment_id`)}
+            and ${stands('d')}
           order by d.next_attempt_at limit 1)`,
       })
       .from(stores)

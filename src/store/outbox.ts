@@ -1,8 +1,10 @@
 // Callbacks owed to shops: enqueued in the transaction of the payment they tell of, claimed by the
 // dispatcher, settled by what an attempt brought (wire §4). It sends nothing and knows no schedule.
 //
-// A payment has at most one row that is owed or exhausted, and that is its newest: no status can be
-// sent after one that overtook it. A lease marks a row whose request is under way; while it lasts,
+// A payment has at most one row that is owed, exhausted or held, and that is its newest: no status can be
+// sent after one that overtook it. None is claimed that the chain has taken back: what tells of a block waits
+// while that is not on our chain, and of a payment that is gone all but its -1 is held. It is not superseded: a
+// payment that returns with the status it had owes no new one. A lease marks a row whose request is under way; while it lasts,
 // nothing else of that payment is claimed. What a claim costs never depends on what was delivered.
 
 import { type CallbackFacts, callbackQuery, type EventFacts, eventId } from '../domain/callback.ts';
@@ -64,13 +66,17 @@ export interface Next {
 export interface Outbox extends CallbackDesk {
   /** Owes the shop a callback from now on; what it was owed before of this payment is superseded. */
   enqueue(tx: Tx, now: number, callback: NewCallback): void;
+  /** What the payment is still owed, or was given up on, waits: it is gone. */
+  hold(tx: Tx, paymentId: number): void;
+  /** The payment has returned: what was held is owed again, with the rest of its schedule. */
+  release(tx: Tx, paymentId: number): void;
   /** Whether a callback was ever owed for a payment. */
   hasTold(paymentId: number): boolean;
   /** Leases what is due, fair between stores, in the order in which it should be served. */
   claim(tx: Tx, now: number, limits: ClaimLimits): Claimed[];
   /**
    * Records an attempt and ends its lease. A failed one is owed again at `next.at`, exhausted
-   * without one, and superseded when a newer callback of the payment came meanwhile.
+   * without one, and stays superseded or held when it came to be so meanwhile.
    */
   record(
     tx: Tx,
@@ -115,7 +121,8 @@ export function createOutbox({ orm }: Pick<Database, 'orm'>): Outbox {
   const statements = prepareOutbox(orm);
 
   function stateAfterFailure(id: number, nextAttemptAt: number | undefined): CallbackState {
-    if (statements.stateOf.get({ id })?.state === 'superseded') return 'superseded';
+    const state = statements.stateOf.get({ id })?.state;
+    if (state === 'superseded' || state === 'held') return state;
     return nextAttemptAt === undefined ? 'exhausted' : 'owed';
   }
 
@@ -126,6 +133,8 @@ export function createOutbox({ orm }: Pick<Database, 'orm'>): Outbox {
       const facts = { eventId: eventId(callback), query: callbackQuery(callback) };
       statements.insert.run({ ...callback, ...facts, now });
     },
+    hold: (_tx, paymentId) => void statements.hold.run({ paymentId }),
+    release: (_tx, paymentId) => void statements.release.run({ paymentId }),
     hasTold: (paymentId) => statements.firstOfPayment.get({ paymentId }) !== undefined,
     claim(_tx, now, { limit, perStore, leaseMs, afterStoreId, flying, allow }) {
       const claimed: Claimed[] = [];
@@ -151,7 +160,7 @@ export function createOutbox({ orm }: Pick<Database, 'orm'>): Outbox {
         state,
         step: next.step,
         nextAttemptAt: next.at ?? null,
-        settledAt: state === 'owed' ? null : now,
+        settledAt: state === 'owed' || state === 'held' ? null : now,
       });
       return state;
     },

@@ -250,7 +250,8 @@ export const callbacks = sqliteTable(
   ],
 );
 
-export type CallbackState = 'owed' | 'delivered' | 'superseded' | 'exhausted';
+/** `held`: its payment is gone; owed again should that return with the same status. */
+export type CallbackState = 'owed' | 'delivered' | 'superseded' | 'exhausted' | 'held';
 
 /** Every HTTP try, append-only; the rows of old ones go, their number stays (`attempt_count`). */
 export const attempts = sqliteTable(

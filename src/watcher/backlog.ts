@@ -2,6 +2,9 @@
 // down first, and shops hear after it. The commits are fuller then, so that even the last shop hears no later
 // than if both were done by turns. It lasts a second at most, and another goes by before the next: changes
 // that come and go, as a server could make up, hold shops up for half of the time at most.
+//
+// At a start shops wait until a server has told its tip: what was owed may tell of a block that left the chain
+// meanwhile. Where none can be reached, not for ever.
 
 import type { Cancel, World } from '../world.ts';
 
@@ -9,12 +12,16 @@ import type { Cancel, World } from '../world.ts';
 export const backlogAbove = 200;
 /** How long shops wait for it at most. */
 export const backlogHoldsMs = 1_000;
+/** How long they wait at a start for the first tip, at most. */
+export const startHoldsMs = 30_000;
 /** How long they do not wait after that. */
 export const backlogRestsMs = 1_000;
 
 export interface Backlog {
   /** How many scripts wait now. */
   counts(scripts: number): void;
+  /** A server was followed to its tip. */
+  followed(): void;
   /** Whether shops are to wait. */
   holds(): boolean;
 }
@@ -23,6 +30,8 @@ export interface Backlog {
 export function createBacklog(world: World, onOver: () => void): Backlog {
   let isDeep = false;
   let holds = false;
+  let isFollowing = false;
+  const startsUntil = world.monotonic() + startHoldsMs;
   let restsUntil = Number.NEGATIVE_INFINITY;
   let cancel: Cancel = () => {};
 
@@ -47,6 +56,11 @@ export function createBacklog(world: World, onOver: () => void): Backlog {
       if (isDeep) begin();
       else end();
     },
-    holds: () => holds,
+    followed() {
+      if (isFollowing) return;
+      isFollowing = true;
+      onOver();
+    },
+    holds: () => holds || (!isFollowing && world.monotonic() < startsUntil),
   };
 }

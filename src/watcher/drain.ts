@@ -128,6 +128,7 @@ class DirtySet implements Drain {
     this.#session = session;
     this.#suspect.clear();
     this.#announced.clear();
+    if (session !== undefined) this.#parts.backlog.followed();
     this.#pump();
   }
 

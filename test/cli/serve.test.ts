@@ -4,7 +4,10 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import type { Txid } from '../../src/bitcoin/ids.ts';
+import { SimulatedChain } from '../../src/sandbox/chain.ts';
+import { SimulatedServer } from '../../src/sandbox/server.ts';
 import { callbacks, payments } from '../../src/store/schema.ts';
+import { createNodeWorld } from '../../src/world-node.ts';
 import { type Child, startChild } from '../support/child.ts';
 import { cleanUp, whenOver } from '../support/files.ts';
 import { startReceiver } from '../support/receiver.ts';
@@ -39,10 +42,24 @@ async function fileOwing(callbackUrl: string): Promise<string> {
   return store.path;
 }
 
-const serve = (path: string, ...more: string[]): Child => {
-  const nowhere = ['--electrum', 'tcp://127.0.0.1:1'];
-  return startChild(program, 'serve', '--db', path, '--listen', '127.0.0.1:0', ...nowhere, ...more);
-};
+const nowhere = 'tcp://127.0.0.1:1';
+
+/** A server of a chain: without one callbacks wait at a start. */
+async function startServer(): Promise<string> {
+  const world = createNodeWorld({ logLevel: 'silent' });
+  const chain = new SimulatedChain({ seed: 'serve', now: () => world.now() / 1000 });
+  chain.mine(10);
+  const server = new SimulatedServer({ chain, timer: world });
+  const listening = await server.listen({ host: '127.0.0.1', port: 0 });
+  whenOver(() => listening.close());
+  return `tcp://127.0.0.1:${listening.port}`;
+}
+
+const serve = (path: string, electrum: string, ...more: string[]): Child =>
+  startChild(
+    program,
+    ...['serve', '--db', path, '--listen', '127.0.0.1:0', '--electrum', electrum, ...more],
+  );
 
 async function portOf(child: Child): Promise<number> {
   const line = (await child.line()) ?? '';
@@ -52,7 +69,7 @@ async function portOf(child: Child): Promise<number> {
 test('a SIGTERM is done with in 10 seconds, though a shop hangs and clients stall', async () => {
   const shop = await startReceiver({ answer: () => 'hang' });
   whenOver(() => shop.close());
-  const child = serve(await fileOwing(`${shop.origin}/cb`));
+  const child = serve(await fileOwing(`${shop.origin}/cb`), await startServer());
   const port = await portOf(child);
   await shop.waitFor(1);
   const client = connect(port, '127.0.0.1').on('error', () => {});
@@ -69,7 +86,7 @@ test('its log is JSON, or lines for a person', async () => {
   whenOver(() => shop.close());
   const path = await fileOwing(`${shop.origin}/cb`);
   for (const format of ['json', 'pretty']) {
-    const child = serve(path, '--log-format', format);
+    const child = serve(path, nowhere, '--log-format', format);
     await portOf(child);
     child.stop();
     const { by, errors } = await child.ended;
@@ -81,7 +98,7 @@ test('its log is JSON, or lines for a person', async () => {
 });
 
 test('a door for figures that is none is refused', async () => {
-  const child = serve('nowhere.db', '--metrics-listen', '0.0.0.0:9090');
+  const child = serve('nowhere.db', nowhere, '--metrics-listen', '0.0.0.0:9090');
   const { by, errors } = await child.ended;
   expect(by).toBe(2);
   expect(errors).toContain('--metrics-listen: 0.0.0.0 is not a loopback address');

@@ -21,12 +21,13 @@ const here = `${base}/callbacks`;
 
 export const callbackStates: Readonly<Record<CallbackState, string>> = {
   owed: 'owed',
+  held: 'held back, its payment is gone',
   delivered: 'delivered',
   superseded: 'overtaken by a newer one',
   exhausted: 'given up',
 };
 
-const filters = ['owed', 'delivered', 'superseded', 'exhausted', 'flagged'] as const;
+const filters = ['owed', 'held', 'delivered', 'superseded', 'exhausted', 'flagged'] as const;
 
 export const callbacksPage: Page = {
   path: '/callbacks',

@@ -3,11 +3,11 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { count } from 'drizzle-orm';
-import type { Scripthash, Txid } from '../../../src/bitcoin/ids.ts';
+import type { BlockHash, Scripthash, Txid } from '../../../src/bitcoin/ids.ts';
 import type { CallbackStatus } from '../../../src/domain/payment.ts';
 import { type Database, openDatabase } from '../../../src/store/database.ts';
 import { createOutbox, type NewCallback, type Outbox } from '../../../src/store/outbox.ts';
-import { addresses, payments, stores, wallets } from '../../../src/store/schema.ts';
+import { addresses, headers, payments, stores, wallets } from '../../../src/store/schema.ts';
 import { syncAtOnce, tempRoot } from '../../support/files.ts';
 
 export interface Owed {
@@ -47,6 +47,13 @@ function open(path: string): Owed {
     .values({ id: 1, descriptor: 'd', account: 'a', scriptType: 'p2wpkh', nextIndex: 0, createdAt })
     .onConflictDoNothing()
     .run();
+  const blockHash = '0'.repeat(64) as BlockHash;
+  const nothing = Buffer.alloc(0);
+  orm
+    .insert(headers)
+    .values({ hash: blockHash, height: 1, raw: nothing, work: nothing, onBest: true })
+    .onConflictDoNothing()
+    .run();
 
   function addPayment(storeId: number): NewCallback {
     const derivationIndex = orm.select({ count: count() }).from(addresses).get()?.count ?? 0;
@@ -59,7 +66,8 @@ function open(path: string): Owed {
         ...{ script: Buffer.alloc(0), scripthash: hash as Scripthash, origin: 'issued' },
       })
       .run();
-    const place = { state: 'unconfirmed', firstSeenAt: 0, changedAt: 0 } as const;
+    const seen = { state: 'confirming', firstSeenAt: 0, changedAt: 0 } as const;
+    const place = { ...seen, height: 1, blockHash };
     const txid = hash as Txid;
     const valueSat = 1000 + derivationIndex;
     const { id } = orm

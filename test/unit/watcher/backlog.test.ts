@@ -1,9 +1,10 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
   backlogAbove,
   backlogHoldsMs,
   backlogRestsMs,
   createBacklog,
+  startHoldsMs,
 } from '../../../src/watcher/backlog.ts';
 import { createTestWorld } from '../../support/world.ts';
 
@@ -13,6 +14,8 @@ function setUp() {
   const backlog = createBacklog(world, () => {
     seen.over += 1;
   });
+  backlog.followed();
+  seen.over = 0;
   return { world, backlog, seen };
 }
 
@@ -64,4 +67,31 @@ it('holds half of the time at most, however often scripts come and go', async ()
     await world.advance(100);
   }
   expect(held).toBeLessThanOrEqual(10_000);
+});
+
+describe('at a start', () => {
+  const atStart = () => {
+    const world = createTestWorld();
+    const seen = { over: 0 };
+    const backlog = createBacklog(world, () => {
+      seen.over += 1;
+    });
+    return { world, backlog, seen };
+  };
+
+  it('holds until a server was followed to its tip, which is told once', () => {
+    const { backlog, seen } = atStart();
+    expect(backlog.holds()).toBe(true);
+    backlog.followed();
+    backlog.followed();
+    expect([backlog.holds(), seen.over]).toEqual([false, 1]);
+  });
+
+  it('does not hold for ever where none can be reached', async () => {
+    const { world, backlog } = atStart();
+    await world.advance(startHoldsMs - 1);
+    expect(backlog.holds()).toBe(true);
+    await world.advance(1);
+    expect(backlog.holds()).toBe(false);
+  });
 });
