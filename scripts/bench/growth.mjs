@@ -145,7 +145,7 @@ async function measureStore(path) {
       const limits = { limit: AT_ONCE, perStore: AT_ONCE, leaseMs: 60_000, afterStoreId: 0 };
       const claimed = outbox.claim(tx, now, limits);
       if (claimed.length !== AT_ONCE) throw new Error(`claimed ${claimed.length}`);
-      for (const { callbackId } of claimed) outbox.record(tx, now, callbackId, delivered, never);
+      for (const each of claimed) outbox.record(tx, now, each, delivered, never);
     });
   const sweep = async () => {
     for (let count = 0; count < SWEEPS; count += 1) {

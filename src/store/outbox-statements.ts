@@ -55,7 +55,15 @@ function prepareWrites(orm: Orm) {
       .set({ leasedUntil: given('leasedUntil') })
       .where(byId)
       .prepare(),
-    stateOf: orm.select({ state: callbacks.state }).from(callbacks).where(byId).prepare(),
+    courseOf: orm
+      .select({
+        state: callbacks.state,
+        step: callbacks.step,
+        nextAttemptAt: callbacks.nextAttemptAt,
+      })
+      .from(callbacks)
+      .where(byId)
+      .prepare(),
     settle: orm
       .update(callbacks)
       .set({

@@ -37,6 +37,9 @@ export interface ClaimLimits {
 /** A callback to be sent now, with all that sending it takes. */
 export type Claimed = ReturnType<OutboxStatements['dueOfStore']['all']>[number];
 
+/** Which row was claimed, and where its schedule stood then. */
+export type ClaimedRow = Pick<Claimed, 'callbackId' | 'step' | 'dueAt'>;
+
 /** What one HTTP try brought. */
 export interface AttemptRecord {
   readonly startedAt: number;
@@ -76,12 +79,13 @@ export interface Outbox extends CallbackDesk {
   claim(tx: Tx, now: number, limits: ClaimLimits): Claimed[];
   /**
    * Records an attempt and ends its lease. A failed one is owed again at `next.at`, exhausted
-   * without one, and stays superseded or held when it came to be so meanwhile.
+   * without one, and stays superseded or held when it came to be so meanwhile. What was resent while the
+   * request was under way keeps the schedule that began then.
    */
   record(
     tx: Tx,
     now: number,
-    callbackId: number,
+    claimed: ClaimedRow,
     attempt: AttemptRecord,
     next: Next,
   ): CallbackState;
@@ -120,10 +124,16 @@ const foldLimit = 2_000;
 export function createOutbox({ orm }: Pick<Database, 'orm'>): Outbox {
   const statements = prepareOutbox(orm);
 
-  function stateAfterFailure(id: number, nextAttemptAt: number | undefined): CallbackState {
-    const state = statements.stateOf.get({ id })?.state;
-    if (state === 'superseded' || state === 'held') return state;
-    return nextAttemptAt === undefined ? 'exhausted' : 'owed';
+  function afterFailure(
+    { callbackId, step, dueAt }: ClaimedRow,
+    next: Next,
+  ): Next & { readonly state: CallbackState } {
+    const row = statements.courseOf.get({ id: callbackId });
+    if (row !== undefined && (row.step !== step || row.nextAttemptAt !== dueAt)) {
+      return { state: row.state, step: row.step, at: row.nextAttemptAt };
+    }
+    const state = next.at === undefined ? 'exhausted' : 'owed';
+    return { ...next, state: row === undefined || row.state === 'owed' ? state : row.state };
   }
 
   return {
@@ -150,16 +160,20 @@ export function createOutbox({ orm }: Pick<Database, 'orm'>): Outbox {
       }
       return claimed;
     },
-    record(_tx, now, callbackId, attempt, next) {
+    record(_tx, now, claimed, attempt, next) {
+      const { callbackId } = claimed;
       const phases = JSON.stringify(attempt.phases);
       statements.insertAttempt.run({ callbackId, ...attempt, phases });
-      const state =
-        attempt.outcome === 'delivered' ? 'delivered' : stateAfterFailure(callbackId, next.at);
+      const isDelivered = attempt.outcome === 'delivered';
+      const course = isDelivered
+        ? ({ ...next, state: 'delivered' } as const)
+        : afterFailure(claimed, next);
+      const { state, step, at } = course;
       statements.settle.run({
         id: callbackId,
         state,
-        step: next.step,
-        nextAttemptAt: next.at ?? null,
+        step,
+        nextAttemptAt: at ?? null,
         settledAt: state === 'owed' || state === 'held' ? null : now,
       });
       return state;

@@ -2,7 +2,12 @@ import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import { eventId } from '../../src/domain/callback.ts';
 import type { Outcome } from '../../src/domain/retry.ts';
-import { type AttemptRecord, type Claimed, createOutbox } from '../../src/store/outbox.ts';
+import {
+  type AttemptRecord,
+  type Claimed,
+  type ClaimedRow,
+  createOutbox,
+} from '../../src/store/outbox.ts';
 import { plansOf, statementsOf } from '../support/plans.ts';
 import { type Owed, openOwed, webhookSecret, withStatus } from '../unit/delivery/owed.ts';
 
@@ -28,6 +33,14 @@ const attemptOf = (outcome: Outcome): AttemptRecord => ({
 const claim = ({ database, outbox }: Owed, at = now, limit = 64, afterStoreId = 0) =>
   database.write((tx) => outbox.claim(tx, at, { limit, perStore: 2, leaseMs, afterStoreId }));
 
+const nobody: ClaimedRow = { callbackId: 0, step: 0, dueAt: 0 };
+
+/** As if it had been claimed just now. */
+function rowOf({ outbox }: Owed, callbackId: number): ClaimedRow {
+  const { step, nextAttemptAt: dueAt } = outbox.callback(callbackId);
+  return { callbackId, step, dueAt };
+}
+
 const record = (
   { database, outbox }: Owed,
   claimed: Claimed | undefined,
@@ -36,7 +49,7 @@ const record = (
   at = now,
 ) =>
   database.write((tx) =>
-    outbox.record(tx, at, claimed?.callbackId ?? 0, attemptOf(outcome), {
+    outbox.record(tx, at, claimed ?? nobody, attemptOf(outcome), {
       step: (claimed?.step ?? 0) + 1,
       at: nextAttemptAt,
     }),
@@ -276,8 +289,8 @@ describe('what people see', () => {
     await owed.enqueue(now, first, owed.addPayment(two), owed.addPayment(one));
     const [claimed] = await claim(owed);
     await record(owed, claimed, 'timeout', now + 1);
-    await claim(owed, now + 1);
-    await record(owed, claimed, 'status', undefined, now + 2);
+    const [again] = await claim(owed, now + 1);
+    await record(owed, again, 'status', undefined, now + 2);
     const { list } = owed.outbox;
     expect(list({ limit: 10 }).map((row) => row.id)).toEqual([3, 2, 1]);
     expect(list({ limit: 1, beforeId: 3 }).map((row) => row.id)).toEqual([2]);
@@ -304,7 +317,7 @@ describe('old attempts', () => {
     for (const age of days) {
       const attempt = { ...attemptOf('status'), startedAt: now - age * 86_400_000 };
       await owed.database.write((tx) =>
-        owed.outbox.record(tx, now, 1, attempt, { step: 1, at: now }),
+        owed.outbox.record(tx, now, rowOf(owed, 1), attempt, { step: 1, at: now }),
       );
     }
     const before = now - 90 * 86_400_000;
@@ -319,7 +332,7 @@ describe('old attempts', () => {
     await owed.enqueue(now, owed.addPayment(owed.addStore()));
     await owed.database.write((tx) => {
       for (let made = 0; made < 2_001; made += 1) {
-        owed.outbox.record(tx, now, 1, attemptOf('status'), { step: 1, at: now });
+        owed.outbox.record(tx, now, rowOf(owed, 1), attemptOf('status'), { step: 1, at: now });
       }
     });
     const fold = () => owed.database.write((tx) => owed.outbox.fold(tx, now + 1));

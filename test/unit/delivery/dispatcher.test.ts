@@ -3,6 +3,7 @@ import { deliveryLimits } from '../../../src/delivery/limits.ts';
 import { deadlineMs } from '../../../src/delivery/travel.ts';
 import { eventId } from '../../../src/domain/callback.ts';
 import { retrySchedule } from '../../../src/domain/retry.ts';
+import { callbacks } from '../../../src/store/schema.ts';
 import type { ReceiverOptions } from '../../support/receiver.ts';
 import { closeAll, receiver, setUp } from './engine.ts';
 import { withStatus } from './owed.ts';
@@ -225,6 +226,27 @@ describe('a failed attempt', () => {
     await jumpTo(world.now() + 60_000);
     expect(shop.requests.map((request) => request.url[9])).toEqual(['0', '1']);
     expect(states()).toEqual(['superseded', 'delivered']);
+  });
+
+  it.each([
+    ['its last but one', retrySchedule.length - 2],
+    ['its last', retrySchedule.length],
+  ])('leaves the schedule alone that a resend began meanwhile, on %s', async (_, step) => {
+    const shop = await receiver();
+    const { owed, world, dispatcher, outbox, states } = setUp();
+    await owed.enqueue(world.now(), owed.addPayment(owed.addStore({ callbackUrl: shop.origin })));
+    owed.database.orm.update(callbacks).set({ step, attemptCount: step }).run();
+    shop.script('hang');
+    await dispatcher.start();
+    await shop.waitFor(1);
+    await world.advance(1_000);
+    await owed.database.write((tx) => outbox.resend(tx, world.now(), 1));
+    dispatcher.retry();
+    await world.advance(deadlineMs);
+    await dispatcher.idle();
+    expect(outbox.callback(1)).toMatchObject({ attemptCount: step + 2, step: 1 });
+    expect(outbox.attempts(1)).toHaveLength(2);
+    expect(states()).toEqual(['delivered']);
   });
 });
 
