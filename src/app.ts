@@ -96,6 +96,7 @@ export async function buildApp(config: Config, world: World, options: AppOptions
     store = await openStore({
       path: config.db,
       create: true,
+      hasLock: true,
       network: config.network,
       newInstance: () => Buffer.from(world.randomBytes(16)).toString('hex'),
       beforeCommit: (raises) => mark?.raise(raises),

@@ -9,7 +9,7 @@ import type { Command } from 'commander';
 import { options, readConfig } from '../config.ts';
 import { doorsOf } from '../domain/front.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
-import { allPages, makeBackupFolder } from '../store/backup.ts';
+import { backupAsItIs, makeBackupFolder } from '../store/backup.ts';
 import { refuseForeign } from '../store/check.ts';
 import { lockForServer } from '../store/file.ts';
 import { migrationsIn } from '../store/migrate.ts';
@@ -22,7 +22,6 @@ import {
   parseDuration,
   print,
   timeName,
-  withStore,
   world,
 } from './command.ts';
 import { environmentOf, faultOfStart, hasUnit, restart, stop } from './service.ts';
@@ -128,13 +127,12 @@ function ownBinary(): string {
   );
 }
 
+/** As it is: it may be of the version that still serves it. */
 async function takeSnapshot(given: UpdateOptions, before: string): Promise<string> {
-  return withStore(given, async ({ database }) => {
-    const folder = makeBackupFolder(database.path);
-    const target = join(folder, `before-${before}-${timeName(world.now())}.db`);
-    await database.backup(target, allPages);
-    return target;
-  });
+  const path = databasePath(given);
+  const target = join(makeBackupFolder(path), `before-${before}-${timeName(world.now())}.db`);
+  await backupAsItIs(path, target);
+  return target;
 }
 
 interface Updated {

@@ -15,7 +15,7 @@ import {
 import { basename, dirname, join } from 'node:path';
 import { PaygateError, reasonOf } from '../errors.ts';
 import { makeFolder, ownAsFolder, syncPath } from './disk.ts';
-import type { Sqlite } from './driver.ts';
+import { openSqlite, type Sqlite } from './driver.ts';
 
 /** How many pages are copied until the next turn of the event loop; throws to give up. */
 export type Pace = () => number;
@@ -85,6 +85,16 @@ export async function writeBackup(sqlite: Sqlite, target: string, pace: Pace): P
     throw new PaygateError('unavailable', `${target}: cannot be written (${reasonOf(error)})`, {
       cause: error,
     });
+  }
+}
+
+/** The same of a file that is not open, whatever version it is of: it is not updated by that. */
+export async function backupAsItIs(path: string, target: string): Promise<void> {
+  const sqlite = openSqlite(path);
+  try {
+    await writeBackup(sqlite, target, allPages);
+  } finally {
+    sqlite.close();
   }
 }
 

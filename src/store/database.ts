@@ -16,8 +16,8 @@ import { PaygateError, reasonOf } from '../errors.ts';
 import { keepBeforeUpdate, type Pace, writeBackup } from './backup.ts';
 import { ownAs, syncData } from './disk.ts';
 import { openSqlite, type Sqlite } from './driver.ts';
-import { applicationId, inspectFile } from './file.ts';
-import { migrate } from './migrate.ts';
+import { applicationId, inspectFile, lockForServer } from './file.ts';
+import { isBehind, migrate } from './migrate.ts';
 import { migrations } from './migrations.ts';
 import { type Orm, ormOf } from './orm.ts';
 import { Snapshot } from './snapshot.ts';
@@ -35,6 +35,8 @@ export interface DatabaseOptions extends WriterOptions {
   readonly path: string;
   /** Whether a file that does not exist is made. */
   readonly create: boolean;
+  /** The server's lock is ours, so that nobody else can be serving the file. */
+  readonly hasLock?: boolean;
   /** Makes what was written to an open file durable; by the kernel without it. */
   readonly syncData?: ((descriptor: number) => Promise<void>) | undefined;
   /** By how much the write-ahead log grows until it is moved into the main file; 8 MiB without it. */
@@ -91,7 +93,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   }
   try {
     if (found === 'absent') make(options.path);
-    return wrap(open(options.path), options);
+    return wrap(open(options.path, options.hasLock), options);
   } catch (error) {
     throw openFailure(options.path, error);
   }
@@ -108,7 +110,7 @@ function make(path: string): void {
     const sqlite = openSqlite(fresh);
     sqlite.pragma(`application_id = ${applicationId}`);
     sqlite.close();
-    open(fresh).close();
+    open(fresh, true).close();
     ownAs(fresh, dirname(path));
     linkSync(fresh, path);
   } catch (error) {
@@ -119,15 +121,34 @@ function make(path: string): void {
   }
 }
 
-function open(path: string): Sqlite {
+function open(path: string, hasLock = false): Sqlite {
   const sqlite = openSqlite(path, { timeout: busyTimeoutMs });
   try {
     setPragmas(sqlite);
-    migrate(sqlite, migrations, () => keepBeforeUpdate(sqlite, path));
+    const lock = hasLock || !isBehind(sqlite) ? undefined : lockForUpdate(path);
+    try {
+      migrate(sqlite, migrations, () => keepBeforeUpdate(sqlite, path));
+    } finally {
+      lock?.release();
+    }
     return sqlite;
   } catch (error) {
     sqlite.close();
     throw error;
+  }
+}
+
+/** Whoever serves an older file is of that version: it would write on into a schema that it does not know, and not start again. */
+function lockForUpdate(path: string): { release(): void } {
+  try {
+    return lockForServer(path);
+  } catch (error) {
+    if (!(error instanceof PaygateError) || error.code !== 'conflict') throw error;
+    throw new PaygateError(
+      'conflict',
+      `${path}: is of an older version, which a running \`paygate serve\` still writes: restart that ` +
+        'with this version, which updates the file, then repeat the command',
+    );
   }
 }
 

@@ -29,6 +29,9 @@ export function migrate(
   for (const [index, migration] of list.entries()) applyOnce(sqlite, migration, index + 1);
 }
 
+/** Whether a file is of an older version than this one. */
+export const isBehind = (sqlite: Sqlite): boolean => userVersion(sqlite) < migrations.length;
+
 /** How many migrations a file has had, also of a newer paygate, and also where only the log says so. */
 export function migrationsIn(path: string): number {
   // One that only reads would leave the files of its log beside it.

@@ -6,10 +6,12 @@ import { afterEach, expect, test } from 'vitest';
 import type { Txid } from '../../src/bitcoin/ids.ts';
 import { SimulatedChain } from '../../src/sandbox/chain.ts';
 import { SimulatedServer } from '../../src/sandbox/server.ts';
+import { applicationId } from '../../src/store/file.ts';
+import { migrations } from '../../src/store/migrations.ts';
 import { callbacks, payments } from '../../src/store/schema.ts';
 import { createNodeWorld } from '../../src/world-node.ts';
 import { type Child, startChild } from '../support/child.ts';
-import { cleanUp, whenOver } from '../support/files.ts';
+import { cleanUp, look, pragma, tempFolder, whenOver } from '../support/files.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { openTestStore } from '../support/store.ts';
 
@@ -110,4 +112,12 @@ test('a network that is not the one of the file is a wrong setting, after which 
   const { by, errors } = await serve(path, '--network', 'mainnet').ended;
   expect(by).toBe(2);
   expect(errors).toContain('this database is for regtest, not mainnet');
+});
+
+test('a file of an older version is updated by serve', async () => {
+  const path = join(tempFolder(), 'paygate.db');
+  look(path).pragma(`application_id = ${applicationId}`);
+  const child = serve(path, '--network', 'mainnet');
+  expect(await portOf(child)).toBeGreaterThan(0);
+  expect(pragma(look(path, { readonly: true }), 'user_version')).toBe(migrations.length);
 });

@@ -230,6 +230,19 @@ it('replaces an executable that does not run', async () => {
   expect(readdirSync(dirname(binary)).filter((name) => name.startsWith('.'))).toEqual([]);
 });
 
+it('leaves a database of an older version as it is, for the new one to update', async () => {
+  const { bring, update, db } = await machine({ systemd: false });
+  const older = look(db);
+  older.pragma('user_version = 0');
+  const lock = lockForServer(db);
+  const { code, stdout, stderr } = await update(bring('0.2.0'), '--json');
+  lock.release();
+  expect([code, stderr]).toEqual([0, '']);
+  expect(pragma(older, 'user_version')).toBe(0);
+  const { snapshot } = JSON.parse(stdout);
+  expect(pragma(look(snapshot, { readonly: true }), 'user_version')).toBe(0);
+});
+
 it('is refused while another update is at work', async () => {
   const { bring, update, binary, db, installed } = await machine({ systemd: false });
   const lock = lockForServer(`${db}.update`);

@@ -4,11 +4,12 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { lockForServer } from '../../src/store/file.ts';
+import { applicationId, lockForServer } from '../../src/store/file.ts';
+import { migrations } from '../../src/store/migrations.ts';
 import { openStore } from '../../src/store/open.ts';
 import { bundleOf, modules } from '../support/bundle.ts';
 import { type Child, startChild } from '../support/child.ts';
-import { cleanUp, contentOf, look, tempFolder, whenOver } from '../support/files.ts';
+import { cleanUp, contentOf, look, pragma, tempFolder, whenOver } from '../support/files.ts';
 import { plansOf, statementsOf } from '../support/plans.ts';
 import { accountKey, openTestStore } from '../support/store.ts';
 
@@ -141,6 +142,46 @@ it('what a command writes is for its own user alone', () => {
   const beside = look(path);
   beside.exec(`INSERT INTO settings VALUES ('a', '')`);
   expect(statSync(`${path}-wal`).mode & 0o777).toBe(0o600);
+});
+
+describe('a file of an older version', () => {
+  /** From before the first migration: for this paygate no other would be older. */
+  function olderFile(): string {
+    const path = freshPath();
+    look(path).pragma(`application_id = ${applicationId}`);
+    return path;
+  }
+  const versionOf = (path: string) => pragma(look(path, { readonly: true }), 'user_version');
+
+  it('is updated by whoever opens it, while nobody serves it', async () => {
+    const path = olderFile();
+    await openTestStore({ path });
+    expect(versionOf(path)).toBe(migrations.length);
+    lockForServer(path).release();
+  });
+
+  it('is left alone by commands while an older version serves it', async () => {
+    const path = olderFile();
+    const server = startChild(program, 'lock', path);
+    expect(await server.line()).toBe('locked');
+    await expect(openTestStore({ path })).rejects.toMatchObject({
+      code: 'conflict',
+      message: `${path}: is of an older version, which a running \`paygate serve\` still writes: restart that with this version, which updates the file, then repeat the command`,
+    });
+    expect(versionOf(path)).toBe(0);
+    server.kill();
+    await server.ended;
+    await openTestStore({ path });
+    expect(versionOf(path)).toBe(migrations.length);
+  });
+
+  it('is updated by the server, which holds the lock', async () => {
+    const path = olderFile();
+    const lock = lockForServer(path);
+    await openTestStore({ path, hasLock: true });
+    lock.release();
+    expect(versionOf(path)).toBe(migrations.length);
+  });
 });
 
 describe('the server’s lock', () => {
