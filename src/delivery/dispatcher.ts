@@ -22,7 +22,7 @@
 //   a minute goes out to see, or at somebody's word.
 // - A failed attempt never ends the pump, and the pump never spins: it goes round only for a wake.
 
-import { isWaitOver, longestWaitMs, nextAttempt } from '../domain/retry.ts';
+import { isWaitOver, longestWaits, nextAttempt } from '../domain/retry.ts';
 import { reasonOf } from '../errors.ts';
 import type { Database } from '../store/database.ts';
 import type { Claimed, Next, Outbox } from '../store/outbox.ts';
@@ -308,11 +308,12 @@ class Engine implements CallbackDispatcher {
     }
   }
 
-  /** What was put off by a clock that was ahead, perhaps by years, is due now. */
+  /** What was put off by a clock that was ahead, by hours or by years, is due now. */
   async #recall(): Promise<void> {
     const { database, outbox, world } = this.#parts;
     try {
-      await database.write((tx) => outbox.recall(tx, world.now(), longestWaitMs));
+      const { leaseMs } = this.#limits;
+      await database.write((tx) => outbox.recall(tx, world.now(), longestWaits, leaseMs));
     } catch (error) {
       world.log.error('due times could not be looked through', { reason: reasonOf(error) });
     }

@@ -28,10 +28,11 @@ const jitterShare = 0.2;
 /** How many times its wait a shop may ask for by `Retry-After`. */
 const retryAfterReach = 2;
 
-/** No next attempt is due later than this after the one before. */
-export const longestWaitMs = Math.ceil(
-  Math.max(...retrySchedule) * (1 + jitterShare) * retryAfterReach,
-);
+/** By how many attempts were charged: no next one is due later than this after the one before. */
+export const longestWaits: readonly number[] = [
+  0,
+  ...retrySchedule.map((wait) => Math.ceil(wait * (1 + jitterShare) * retryAfterReach)),
+];
 
 export interface FailedAttempt {
   /** How many attempts were charged, this one included. */

@@ -27,6 +27,7 @@ export type OutboxStatements = ReturnType<typeof prepareOutbox>;
 export const prepareOutbox = (orm: Orm) => ({
   ...prepareWrites(orm),
   ...prepareTurns(orm),
+  ...prepareRecall(orm),
   ...prepareReads(orm),
   ...prepareCounts(orm),
   ...prepareExhausted(orm),
@@ -91,16 +92,6 @@ function prepareWrites(orm: Orm) {
         doubt: given('doubt'),
       })
       .prepare(),
-    releaseLeases: orm
-      .update(callbacks)
-      .set({ leasedUntil: null })
-      .where(sql`${callbacks.leasedUntil} is not null`)
-      .prepare(),
-    recall: orm
-      .update(callbacks)
-      .set({ nextAttemptAt: given('now') })
-      .where(sql`${isOwed} and ${callbacks.nextAttemptAt} > ${given('latest')}`)
-      .prepare(),
     /** Rows are in order of time: only the first ones are looked at, by their key (`id > 0`). */
     foldAttempts: orm
       .delete(attempts)
@@ -111,6 +102,29 @@ function prepareWrites(orm: Orm) {
       .prepare(),
   };
 }
+
+/** What ends leases and waits otherwise than an attempt does. */
+const prepareRecall = (orm: Orm) => ({
+  releaseLeases: orm
+    .update(callbacks)
+    .set({ leasedUntil: null })
+    .where(sql`${callbacks.leasedUntil} is not null`)
+    .prepare(),
+  recall: orm
+    .update(callbacks)
+    .set({ nextAttemptAt: given('now') })
+    .where(
+      sql`${isOwed} and ${callbacks.nextAttemptAt} > ${given('now')}
+        and ${callbacks.nextAttemptAt} - ${given('now')} > (select value from json_each(${given('longestWaits')})
+          where key = min(${callbacks.step}, ${given('last')}))`,
+    )
+    .prepare(),
+  endLeases: orm
+    .update(callbacks)
+    .set({ leasedUntil: null })
+    .where(sql`${callbacks.leasedUntil} > ${given('latest')}`)
+    .prepare(),
+});
 
 /** What becomes of a payment's open callback by another one, or by what became of the payment. */
 function prepareTurns(orm: Orm) {

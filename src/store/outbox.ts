@@ -96,8 +96,11 @@ export interface Outbox extends CallbackDesk {
   nextDueAt(now: number, isHeld?: (callbackUrl: string) => boolean): number | undefined;
   /** At a start: the leases of the process before mean nothing any more. */
   releaseLeases(tx: Tx): void;
-  /** What is owed later than a wait can be, because the clock was ahead then, is due now. */
-  recall(tx: Tx, now: number, longestWaitMs: number): void;
+  /**
+   * What is owed later than a wait of its step can be, because the clock was ahead then, is due now, and leases that
+   * are longer than any are over.
+   */
+  recall(tx: Tx, now: number, longestWaits: readonly number[], leaseMs: number): void;
   /** Forgets attempts from before a time, some thousand at once; whether there may be more. */
   fold(tx: Tx, before: number): boolean;
   /** How many wait, and how many were given up on; of each at most `mostCounted`. */
@@ -185,8 +188,11 @@ export function createOutbox({ orm }: Pick<Database, 'orm'>): Outbox {
       return free.length === 0 ? undefined : Math.min(...free);
     },
     releaseLeases: () => void statements.releaseLeases.run(),
-    recall: (_tx, now, longestWaitMs) =>
-      void statements.recall.run({ now, latest: now + longestWaitMs }),
+    recall(_tx, now, longestWaits, leaseMs) {
+      const last = longestWaits.length - 1;
+      statements.recall.run({ now, longestWaits: JSON.stringify(longestWaits), last });
+      statements.endLeases.run({ latest: now + leaseMs });
+    },
     fold: (_tx, before) =>
       statements.foldAttempts.run({ before, limit: foldLimit }).changes === foldLimit,
     counts() {

@@ -1,3 +1,4 @@
+import { eq } from 'drizzle-orm';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { deliveryLimits } from '../../../src/delivery/limits.ts';
 import { deadlineMs } from '../../../src/delivery/travel.ts';
@@ -356,6 +357,64 @@ describe('bounds', () => {
     world.jumpWallClock(3_600_000);
     await world.advance(3000);
     expect(shop.requests).toHaveLength(3);
+  });
+});
+
+describe('a clock that was ahead and is set right', () => {
+  it('puts a retry off by an hour at most, and not by as much', async () => {
+    const shop = await receiver();
+    const { owed, world, dispatcher, states } = setUp();
+    shop.script({ status: 500 });
+    world.jumpWallClock(2 * 86_400_000);
+    await owed.enqueue(world.now(), owed.addPayment(owed.addStore({ callbackUrl: shop.origin })));
+    await dispatcher.start();
+    await dispatcher.idle();
+    expect(shop.requests).toHaveLength(1);
+    world.jumpWallClock(-2 * 86_400_000);
+    await world.advance(3_600_000);
+    await dispatcher.idle();
+    expect(states()).toEqual(['delivered']);
+  });
+
+  it('nor a lease whose attempt was not recorded', async () => {
+    const shop = await receiver();
+    let broken = true;
+    const { owed, world, dispatcher, states } = setUp({
+      parts: ({ outbox }) => ({
+        outbox: {
+          ...outbox,
+          record: (...what) => {
+            if (broken) throw new Error('the disk is full');
+            return outbox.record(...what);
+          },
+        },
+      }),
+    });
+    world.jumpWallClock(2 * 86_400_000);
+    await owed.enqueue(world.now(), owed.addPayment(owed.addStore({ callbackUrl: shop.origin })));
+    await dispatcher.start();
+    await dispatcher.idle();
+    broken = false;
+    world.jumpWallClock(-2 * 86_400_000);
+    await world.advance(3_600_000);
+    await dispatcher.idle();
+    expect(states()).toEqual(['delivered']);
+  });
+
+  it('leaves a wait alone that its step may have', async () => {
+    const { owed, world, dispatcher, outbox } = setUp();
+    const [longest = 0] = retrySchedule.slice(-1);
+    const storeId = owed.addStore();
+    await owed.enqueue(world.now(), owed.addPayment(storeId), owed.addPayment(storeId));
+    const nextAttemptAt = world.now() + 2.4 * longest;
+    const set = (step: number, id: number) =>
+      owed.database.orm.update(callbacks).set({ step, nextAttemptAt }).where(eq(callbacks.id, id));
+    set(retrySchedule.length, 1).run();
+    set(retrySchedule.length - 3, 2).run();
+    const now = world.now();
+    await dispatcher.start();
+    const dueAt = (id: number) => outbox.callback(id).nextAttemptAt;
+    expect([dueAt(1), dueAt(2)]).toEqual([nextAttemptAt, now]);
   });
 });
 
