@@ -19,6 +19,8 @@ interface Course {
   failures: number;
   /** From when on one more request may go out, monotonic; 0 for at once. */
   nextAt: number;
+  /** Since when a host is down, monotonic. */
+  since: number;
   /** How often one goes there all the same, once there are too many. */
   readonly everyMs: number;
 }
@@ -68,6 +70,12 @@ export class Breaker {
     return isOpen(this.#host(callbackUrl));
   }
 
+  /** For how long the host has been down; undefined where it is not. */
+  downForMs(callbackUrl: string, monotonic: number): number | undefined {
+    const host = this.#host(callbackUrl);
+    return isOpen(host) ? monotonic - host.since : undefined;
+  }
+
   /** What holds it back. */
   #open(callbackUrl: string): Course[] {
     return [this.#host(callbackUrl), this.#urls.get(callbackUrl)].filter(isOpen);
@@ -89,6 +97,7 @@ export class Breaker {
     const host = oneMore(this.#hosts, hostOf(callbackUrl), probeEveryMs);
     if (host.failures !== failuresToOpen) return undefined;
     host.nextAt = monotonic + host.everyMs;
+    host.since = monotonic;
     return 'down';
   }
 
@@ -111,7 +120,7 @@ const isOpen = (course: Course | undefined): course is Course =>
   course !== undefined && course.failures >= failuresToOpen;
 
 function oneMore(courses: Map<string, Course>, name: string, everyMs: number): Course {
-  const course = courses.get(name) ?? { failures: 0, nextAt: 0, everyMs };
+  const course = courses.get(name) ?? { failures: 0, nextAt: 0, since: 0, everyMs };
   course.failures += 1;
   courses.set(name, course);
   return course;

@@ -277,10 +277,10 @@ class Engine implements CallbackDispatcher {
     const { world } = this.#parts;
     const { callbackUrl, step, dueAt } = callback;
     const now = world.now();
-    const wasDown = this.#breaker.isDown(callbackUrl);
+    const downForMs = this.#breaker.downForMs(callbackUrl, world.monotonic());
     this.#noteHost(callbackUrl, attempt);
-    if (wasDown && attempt.unreachable) {
-      return { step, at: isWaitOver(dueAt, now) ? undefined : dueAt };
+    if (downForMs !== undefined && attempt.unreachable) {
+      return { step, at: isWaitOver(now - dueAt, downForMs) ? undefined : dueAt };
     }
     const { retryAfterSeconds } = attempt;
     const failed = { attemptCount: step + 1, now, jitter: world.random(), retryAfterSeconds };

@@ -56,10 +56,12 @@ export function nextAttempt(failed: FailedAttempt): number | undefined {
 const scheduleMs = retrySchedule.reduce((sum, wait) => sum + wait, 0);
 
 /**
- * Whether a callback that waits for a host which can't be reached is given up: once it has been due
- * for as long as the whole schedule takes. Until then such failures are not charged to it.
+ * Whether a callback that waits for a host which can't be reached is given up: once both have lasted
+ * as long as the whole schedule takes, for paygate itself may have been away. Until then such failures are
+ * not charged to it.
  */
-export const isWaitOver = (dueAt: number, now: number): boolean => now - dueAt >= scheduleMs;
+export const isWaitOver = (dueForMs: number, downForMs: number): boolean =>
+  Math.min(dueForMs, downForMs) >= scheduleMs;
 
 const httpDate = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
 

@@ -113,14 +113,14 @@ describe('a breaker', () => {
 
 describe('a host that cannot be reached', () => {
   /** A port that nothing listens on, callbacks owed to it, and five failures. */
-  async function down(owedCount: number, world = createTestWorld()) {
+  async function down(owedCount: number, world = createTestWorld(), owedForMs = 0) {
     const gone = await startReceiver();
     await gone.close();
     const set = setUp({ world });
     const { owed, dispatcher } = set;
     const storeId = owed.addStore({ callbackUrl: gone.origin });
     const payments = Array.from({ length: owedCount }, () => owed.addPayment(storeId));
-    await owed.enqueue(world.now(), ...payments);
+    await owed.enqueue(world.now() - owedForMs, ...payments);
     await dispatcher.start();
     await dispatcher.idle();
     const rows = () => set.outbox.list({ limit: 100 }).reverse();
@@ -198,14 +198,25 @@ describe('a host that cannot be reached', () => {
   });
 
   it('ends a callback that waited for it as long as the whole schedule takes', async () => {
-    const { world, dispatcher, states, steps } = await down(6);
+    const plain = createTestWorld();
+    let passedMs = 0;
+    const monotonic = () => plain.monotonic() + passedMs;
+    const { world, dispatcher, states, steps } = await down(6, { ...plain, monotonic });
     const before = sum(steps());
-    world.jumpWallClock(sum([...retrySchedule]) + 86_400_000);
+    passedMs = sum([...retrySchedule]) + 86_400_000;
+    world.jumpWallClock(passedMs);
     await world.advance(probeEveryMs);
     await dispatcher.idle();
     expect(states().filter((state) => state === 'exhausted')).toHaveLength(1);
     expect(sum(steps())).toBe(before);
     expect(world.logs.map(({ message }) => message)).toContain('callback exhausted');
+  });
+
+  it('ends none for which paygate itself was away for as long', async () => {
+    const { world, dispatcher, states } = await down(8, createTestWorld(), 4 * 86_400_000);
+    await world.advance(2 * probeEveryMs);
+    await dispatcher.idle();
+    expect(new Set(states())).toEqual(new Set(['owed']));
   });
 
   it('is not one that hangs or answers badly: those are charged', async () => {
