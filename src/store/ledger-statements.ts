@@ -3,7 +3,7 @@
 import { and, asc, count, eq, min, sql } from 'drizzle-orm';
 import { type Policy, readBands } from '../domain/policy.ts';
 import { addressPlace } from './addresses.ts';
-import { given, givenLimit } from './given.ts';
+import { given } from './given.ts';
 import type { Orm } from './orm.ts';
 import { addresses, headers, payments, stores, transactions } from './schema.ts';
 
@@ -180,21 +180,5 @@ function prepareTransactions(orm: Orm) {
       .onConflictDoNothing()
       .prepare(),
     forgetRaw: orm.delete(transactions).where(byTxid).prepare(),
-    setBroadcast: orm
-      .update(transactions)
-      .set({ broadcastAt: given('now') })
-      .where(byTxid)
-      .prepare(),
-    toBroadcast: orm
-      .selectDistinct({ txid: transactions.txid })
-      .from(transactions)
-      .innerJoin(payments, eq(payments.txid, transactions.txid))
-      .where(
-        sql`${transactions.broadcastAt} < ${given('broadcastBefore')}
-          and ${transactions.firstSeenAt} > ${given('seenAfter')}
-          and ${payments.state} = 'unconfirmed'`,
-      )
-      .limit(givenLimit('limit'))
-      .prepare(),
   };
 }

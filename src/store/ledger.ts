@@ -108,11 +108,8 @@ export interface Ledger {
   /** Scripts with a payment in a block that is not on our best chain: to be observed again. */
   offChain(): Scripthash[];
   paymentsOf(addressId: number): PaymentRow[];
-  /** The raw transaction of a payment that is not final. */
+  /** The raw transaction of a payment that is not final, nor dropped long ago. */
   rawOf(txid: Txid): Uint8Array | undefined;
-  /** Transactions of unconfirmed payments: first seen after, last broadcast before. */
-  toBroadcast(seenAfter: number, broadcastBefore: number, limit: number): Txid[];
-  noteBroadcast(tx: Tx, now: number, txid: Txid): void;
   /** How many payments were taken back since a time, after the shop was told 1 or 2, and when the first. */
   reversals(since: number): Counted;
   /** How many payments wait for a block again now, after the shop was told 1 or 2, and since when. */
@@ -198,15 +195,6 @@ class SqlLedger implements Ledger {
 
   rawOf(txid: Txid): Uint8Array | undefined {
     return this.#statements.rawOf.get({ txid })?.raw;
-  }
-
-  toBroadcast(seenAfter: number, broadcastBefore: number, limit: number): Txid[] {
-    const rows = this.#statements.toBroadcast.all({ seenAfter, broadcastBefore, limit });
-    return rows.map(({ txid }) => txid);
-  }
-
-  noteBroadcast(_tx: Tx, now: number, txid: Txid): void {
-    this.#statements.setBroadcast.run({ txid, now });
   }
 
   reversals(since: number): Counted {
@@ -346,7 +334,7 @@ class SqlLedger implements Ledger {
     return paymentId;
   }
 
-  /** Raw bytes are of use until the payment is beyond any reorganisation. */
+  /** Raw bytes are of use until the payment is beyond any reorganisation, or long gone (broadcasts.ts). */
   #keepRaw({ txid, raw }: Seen, { next }: Decision, now: number): void {
     if (next.state === 'settled') this.#statements.forgetRaw.run({ txid });
     else if (raw !== undefined) this.#statements.keepRaw.run({ txid, raw: Buffer.from(raw), now });

@@ -6,6 +6,7 @@ import { type AddressDesk, createAddressDesk } from './address-desk.ts';
 import { type Addresses, createAddresses } from './addresses.ts';
 import { type Admin, createAdmin } from './admin.ts';
 import { type Audit, createAudit } from './audit.ts';
+import { type Broadcasts, createBroadcasts } from './broadcasts.ts';
 import { type Catalog, createCatalog, networkOf } from './catalog.ts';
 import { type Database, type DatabaseOptions, openDatabase, openFailure } from './database.ts';
 import { createHeaders, type Headers } from './headers.ts';
@@ -32,6 +33,7 @@ export interface Store {
   readonly addresses: Addresses;
   readonly headers: Headers;
   readonly ledger: Ledger;
+  readonly broadcasts: Broadcasts;
   readonly receipts: Receipts;
   readonly receiptPrices: ReceiptPrices;
   readonly paymentDesk: PaymentDesk;
@@ -84,6 +86,7 @@ export async function openStore(asked: OpenOptions): Promise<Store> {
         catalog,
         onPayment: options.onPayment,
       }),
+      broadcasts: createBroadcasts(database.orm),
       servers: createServers(database),
     };
   } catch (error) {

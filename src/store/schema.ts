@@ -199,14 +199,14 @@ export const payments = sqliteTable(
   ],
 );
 
-/** Raw transactions of payments that are not final: to be broadcast again, and to find conflicts. */
+/** Raw transactions of payments that are not final, nor dropped long ago: to be broadcast again, and to find conflicts. */
 export const transactions = sqliteTable(
   'transactions',
   {
     txid: text('txid').$type<Txid>().primaryKey(),
     raw: blob('raw', { mode: 'buffer' }).notNull(),
     firstSeenAt: integer('first_seen_at').notNull(),
-    /** When it was last broadcast by us, or first seen. */
+    /** When it was last seen to: first seen, broadcast by us, or of use still when we would forget it. */
     broadcastAt: integer('broadcast_at').notNull(),
   },
   (table) => [index('transactions_broadcast').on(table.broadcastAt)],

@@ -2,9 +2,10 @@
 // so that neither an address beyond the subscribed ones nor a server's silence hides a payment for
 // long. A few at a time: a server is never asked faster than it answers and forgives (see budget.ts),
 // and a round that takes longer than it should goes on where it stopped. And the raw transactions of
-// unconfirmed payments are broadcast again.
+// unconfirmed payments are broadcast again, and those of what was dropped long ago forgotten.
 
 import type { Scripthash } from '../bitcoin/ids.ts';
+import { mostRelayed, parseTransaction, weightOf } from '../bitcoin/transaction.ts';
 import { ServerError } from '../electrum/framing.ts';
 import type { Session } from '../electrum/session.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
@@ -43,6 +44,7 @@ const batchSize = 50;
 const broadcastEveryMs = 6 * 3_600_000;
 const broadcastForMs = 14 * dayMs;
 const broadcastsAtOnce = 20;
+const forgottenAtOnce = 20;
 /** Times that the same addresses are asked about where some of them are not answered. */
 const mostUnanswered = 2;
 
@@ -117,6 +119,7 @@ export function createSweeper(parts: SweeperParts): Sweeper {
       sweeping = true;
       try {
         await broadcast(parts);
+        await forget(parts);
         await compareShares();
       } catch (error) {
         // A server that was lost meanwhile: the next minute goes on with what is left.
@@ -132,17 +135,24 @@ export function createSweeper(parts: SweeperParts): Sweeper {
 /** Once to each server that is connected, whatever it answers. */
 async function broadcast({ world, store, live }: SweeperParts): Promise<void> {
   const now = world.now();
-  const due = store.ledger.toBroadcast(
-    now - broadcastForMs,
-    now - broadcastEveryMs,
-    broadcastsAtOnce,
-  );
+  const due = store.broadcasts.due(now - broadcastForMs, now - broadcastEveryMs, broadcastsAtOnce);
   for (const txid of due) {
     const raw = store.ledger.rawOf(txid);
     if (raw === undefined) continue;
-    await Promise.all(live().map((session) => broadcastOne(session, raw)));
-    await store.database.write((tx) => store.ledger.noteBroadcast(tx, now, txid));
+    // What came out of a block may be heavier than nodes relay, and longer than a server lets a line be.
+    if (weightOf(parseTransaction(raw)) <= mostRelayed) {
+      await Promise.all(live().map((session) => broadcastOne(session, raw)));
+    }
+    await store.database.write((tx) => store.broadcasts.note(tx, now, txid));
   }
+}
+
+/** What was dropped for as long as it would have been broadcast. */
+async function forget({ world, store: { broadcasts, database } }: SweeperParts): Promise<void> {
+  const now = world.now();
+  const idle = broadcasts.idle(now - broadcastForMs, forgottenAtOnce);
+  if (idle.length === 0) return;
+  await database.write((tx) => broadcasts.forget(tx, now, now - broadcastForMs, idle));
 }
 
 /** A server refuses what it has already, and what conflicts with what it has; or it does not answer. */

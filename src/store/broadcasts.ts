@@ -1,0 +1,74 @@
+// Raw transactions of payments, by when they were last seen to: which are to be broadcast again, and which are
+// of no use any more because what they paid was dropped long ago. The ledger keeps them, and forgets those of
+// payments that are settled.
+
+import { asc, eq, lte, sql } from 'drizzle-orm';
+import type { Txid } from '../bitcoin/ids.ts';
+import { given, givenLimit } from './given.ts';
+import type { Orm } from './orm.ts';
+import { payments, transactions } from './schema.ts';
+import type { Tx } from './writer.ts';
+
+export interface Broadcasts {
+  /** Of unconfirmed payments: first seen after, last broadcast before. */
+  due(seenAfter: number, broadcastBefore: number, limit: number): Txid[];
+  note(tx: Tx, now: number, txid: Txid): void;
+  /** What was not seen to since a time, the oldest first. */
+  idle(since: number, limit: number): Txid[];
+  /** Forgets those of which every payment was dropped before a time; the others are idle anew from now on. */
+  forget(tx: Tx, now: number, droppedBefore: number, txids: readonly Txid[]): void;
+}
+
+export function createBroadcasts(orm: Orm): Broadcasts {
+  const statements = prepare(orm);
+  return {
+    due(seenAfter, broadcastBefore, limit) {
+      const rows = statements.due.all({ seenAfter, broadcastBefore, limit });
+      return rows.map(({ txid }) => txid);
+    },
+    note: (_tx, now, txid) => void statements.note.run({ txid, now }),
+    idle: (since, limit) => statements.idle.all({ since, limit }).map(({ txid }) => txid),
+    forget(_tx, now, droppedBefore, txids) {
+      for (const txid of txids) {
+        statements.forget.run({ txid, droppedBefore });
+        statements.note.run({ txid, now });
+      }
+    },
+  };
+}
+
+function prepare(orm: Orm) {
+  const byTxid = eq(transactions.txid, given('txid'));
+  return {
+    due: orm
+      .selectDistinct({ txid: transactions.txid })
+      .from(transactions)
+      .innerJoin(payments, eq(payments.txid, transactions.txid))
+      .where(
+        sql`${transactions.broadcastAt} < ${given('broadcastBefore')}
+          and ${transactions.firstSeenAt} > ${given('seenAfter')}
+          and ${payments.state} = 'unconfirmed'`,
+      )
+      .limit(givenLimit('limit'))
+      .prepare(),
+    note: orm
+      .update(transactions)
+      .set({ broadcastAt: given('now') })
+      .where(byTxid)
+      .prepare(),
+    idle: orm
+      .select({ txid: transactions.txid })
+      .from(transactions)
+      .where(lte(transactions.broadcastAt, given('since')))
+      .orderBy(asc(transactions.broadcastAt))
+      .limit(givenLimit('limit'))
+      .prepare(),
+    forget: orm
+      .delete(transactions)
+      .where(
+        sql`${byTxid} and not exists (select 1 from payments where txid = ${given('txid')}
+          and (state <> 'dropped' or changed_at > ${given('droppedBefore')}))`,
+      )
+      .prepare(),
+  };
+}

@@ -1,0 +1,112 @@
+// The raw bytes of payments: how long they are kept, and whose are broadcast again.
+
+import { sha256x2 } from '@scure/btc-signer/utils.js';
+import { afterEach, describe, expect, it } from 'vitest';
+import { display, type Txid } from '../../src/bitcoin/ids.ts';
+import type { Issued } from '../../src/store/addresses.ts';
+import { createSweeper } from '../../src/watcher/sweeper.ts';
+import { cleanUp } from '../support/files.ts';
+import { openShop, type Shop } from '../support/ledger.ts';
+import { now } from '../support/store.ts';
+import { createTestWorld } from '../support/world.ts';
+import { open } from '../unit/electrum/open-session.ts';
+
+afterEach(cleanUp);
+
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+const broadcast = 'blockchain.transaction.broadcast';
+
+/** One input with a script of so many bytes, one output of nothing to nobody. */
+function transaction(number: number, scriptBytes = 0): { txid: Txid; raw: Buffer } {
+  const size = Buffer.alloc(scriptBytes < 0xfd ? 1 : 5, 0xfe);
+  if (scriptBytes < 0xfd) size.writeUInt8(scriptBytes);
+  else size.writeUInt32LE(scriptBytes, 1);
+  const raw = Buffer.concat([
+    ...[Buffer.of(2, 0, 0, 0, 1), Buffer.alloc(32, number), Buffer.alloc(4), size],
+    ...[Buffer.alloc(scriptBytes), Buffer.alloc(4), Buffer.of(1), Buffer.alloc(9 + 4)],
+  ]);
+  return { txid: display<Txid>(sha256x2(raw)), raw };
+}
+
+const output = { valueSat: 5_000, signalsRbf: false, coinbase: false };
+
+const seen = (shop: Shop, issued: Issued, all: readonly { txid: Txid; raw: Buffer }[]) =>
+  shop.observe(issued, { seen: all.map((each) => ({ ...each, block: null, output })) });
+
+const drop = (shop: Shop, issued: Issued, txid: Txid) =>
+  shop.observe(issued, { seen: [], gone: [{ txid, replacedBy: null }] });
+
+/** A minute's sweep so many days after all was seen, with a server that takes what is broadcast. */
+async function sweptAfter(shop: Shop, ms: number): Promise<{ sent: string[] }> {
+  const world = createTestWorld({ startAt: now + ms });
+  const sent: string[] = [];
+  const { session } = await open(
+    {
+      [broadcast]: (peer, request) => {
+        sent.push(String(request.params[0]));
+        peer.answer(request, '00'.repeat(32));
+      },
+      'blockchain.scripthash.subscribe': (peer, request) => peer.answer(request, null),
+      'blockchain.scripthash.unsubscribe': (peer, request) => peer.answer(request, true),
+    },
+    { world },
+  );
+  await createSweeper({
+    ...{ world, store: shop, watched: () => session, live: () => [session] },
+    ...{ sound: () => [session], isSubscribed: () => true, mark: () => {} },
+  }).sweep();
+  return { sent };
+}
+
+describe('the raw bytes of a payment', () => {
+  it('that was dropped are forgotten after fourteen days', async () => {
+    const shop = await openShop();
+    const issued = await shop.issue();
+    const [gone, there] = [transaction(1), transaction(2)];
+    await seen(shop, issued, [gone, there]);
+    await drop(shop, issued, gone.txid);
+    await sweptAfter(shop, 14 * dayMs - hourMs);
+    expect(shop.ledger.rawOf(gone.txid)).toEqual(gone.raw);
+    await sweptAfter(shop, 14 * dayMs + hourMs);
+    expect(shop.ledger.rawOf(gone.txid)).toBeUndefined();
+    expect(shop.ledger.rawOf(there.txid)).toEqual(there.raw);
+  });
+
+  it('that is one of another address as well are kept for that', async () => {
+    const shop = await openShop();
+    const [first, second] = [await shop.issue(), await shop.issue()];
+    const both = transaction(1);
+    await seen(shop, first, [both]);
+    await seen(shop, second, [both]);
+    await drop(shop, first, both.txid);
+    await sweptAfter(shop, 15 * dayMs);
+    expect(shop.ledger.rawOf(both.txid)).toEqual(both.raw);
+    // Looked at again only as long after.
+    expect(shop.broadcasts.idle(now + 15 * dayMs - 1, 9)).toEqual([]);
+  });
+
+  it('are forgotten a few in a commit, however many there are', async () => {
+    const shop = await openShop();
+    const issued = await shop.issue();
+    const all = Array.from({ length: 50 }, (_, number) => transaction(number));
+    await seen(shop, issued, all);
+    for (const { txid } of all) await drop(shop, issued, txid);
+    const kept = () => all.filter(({ txid }) => shop.ledger.rawOf(txid) !== undefined).length;
+    const left: number[] = [];
+    for (let minute = 0; minute < 3; minute += 1) {
+      await sweptAfter(shop, 15 * dayMs);
+      left.push(kept());
+    }
+    expect(left).toEqual([30, 10, 0]);
+  });
+
+  it('are not broadcast where nodes relay nothing so heavy', async () => {
+    const shop = await openShop();
+    const issued = await shop.issue();
+    const [heavy, light] = [transaction(1, 100_000), transaction(2)];
+    await seen(shop, issued, [heavy, light]);
+    expect(await sweptAfter(shop, 7 * hourMs)).toEqual({ sent: [light.raw.toString('hex')] });
+    expect(await sweptAfter(shop, 8 * hourMs)).toEqual({ sent: [] });
+  });
+});
