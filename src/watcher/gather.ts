@@ -64,11 +64,17 @@ const mostElsewhere = 20;
 
 type Place = Inclusion | { readonly kind: 'mempool' };
 
-/** What one item comes to. `open`: nothing yet, it must be looked at again. */
-type Gathered =
+/** What one item comes to. */
+type Found =
   | { readonly kind: 'seen'; readonly seen: Seen }
+  /** It pays us nothing. */
   | { readonly kind: 'nothing' }
+  /** In a block that nothing can be proven of. */
+  | { readonly kind: 'unproven' }
+  /** Nothing yet: it must be looked at again. */
   | { readonly kind: 'open' };
+
+type Gathered = Found & { readonly item: HistoryItem };
 
 type Known = ReadonlyMap<Txid, PaymentRow>;
 
@@ -84,14 +90,20 @@ export async function gather(all: GatherParts, subject: Subject): Promise<Observ
   }
   const known = new Map(parts.store.ledger.paymentsOf(address.id).map((row) => [row.txid, row]));
   const gathered = await gatherAll(parts, address.script, history, known);
-  const testified = await hearWitness(parts, subject, known);
+  const testified = await hearWitness(parts, subject, known, gathered);
   const found = [...gathered, ...testified.gathered];
-  const seen = found.flatMap((each) => (each.kind === 'seen' ? [each.seen] : []));
+  const seen = provenFirst(found.flatMap((each) => (each.kind === 'seen' ? [each.seen] : [])));
   const unnamed = withRivals(parts.store, testified.gone, seen);
   const gone = certain(parts.silence, scripthash, unnamed);
   const isOpen =
     testified.isOpen || gone.length < unnamed.length || found.some(({ kind }) => kind === 'open');
   return { scripthash, origin, seen, gone, statusHash: isOpen ? undefined : status };
+}
+
+/** What is in a block of ours is in no mempool, whoever says so. */
+function provenFirst(seen: readonly Seen[]): Seen[] {
+  const mined = new Set(seen.flatMap(({ txid, block }) => (block === null ? [] : [txid])));
+  return seen.filter(({ txid, block }) => block !== null || !mined.has(txid));
 }
 
 /** What took its inputs says that a payment is gone; without that, only silence that lasts. */
@@ -139,6 +151,7 @@ async function hearWitness(
   parts: Gathering,
   { address, history, look }: Subject,
   known: Known,
+  gathered: readonly Gathered[],
 ): Promise<Testified> {
   const named = new Set(history.map(({ txid }) => txid));
   const missing = [...known.values()]
@@ -150,10 +163,12 @@ async function hearWitness(
   const witness = await parts.callWitness(parts.session);
   if (witness === undefined) return nothing;
   try {
-    const { gone, omitted } = await testify(witness, address.scripthash, named, missing);
-    const told = { ...parts, session: witness.session, isNews: false };
-    const gathered = await gatherAll(told, address.script, omitted, known);
-    return { gathered, gone: [...gone], isOpen: gone.size < missing.length };
+    const { gone, told } = await testify(witness, address.scripthash, missing);
+    const others = { ...parts, session: witness.session, isNews: false };
+    const disputed = disputedBy(told, gathered);
+    const found = await gatherAll(others, address.script, disputed, known);
+    const isOpen = gone.size < missing.length || isRefuted(gathered, found);
+    return { gathered: found, gone: [...gone], isOpen };
   } catch (error) {
     // It has nothing to say: that is no reason to lose what the first one said.
     if (isSilence(error)) return nothing;
@@ -164,20 +179,59 @@ async function hearWitness(
   }
 }
 
+/** What a second voice names, and what the first one left out or named at a place that it has not shown. */
+function disputedBy(
+  told: readonly HistoryItem[],
+  gathered: readonly Gathered[],
+): readonly HistoryItem[] {
+  const first = new Map<Txid, Gathered>();
+  for (const each of gathered) {
+    const { txid } = each.item;
+    // It may be named twice, in a block and still in the mempool.
+    if (!isMined(first.get(txid))) first.set(txid, each);
+  }
+  return told.filter(({ txid, position }) => {
+    const found = first.get(txid);
+    switch (found?.kind) {
+      case 'nothing':
+        return false;
+      case 'seen':
+        return !isMined(found) && position.kind === 'mined';
+      case 'unproven':
+        // Of what may be old, nothing but a proof counts.
+        return position.kind === 'mined' && !isAt(found.item.position, position.height);
+      default:
+        return true;
+    }
+  });
+}
+
+const isAt = (position: Position, height: number | null): boolean =>
+  position.kind === 'mined' && position.height === height;
+
+const isMined = (found: Gathered | undefined): boolean =>
+  found?.kind === 'seen' && found.seen.block !== null;
+
+/** Whether a payment stands elsewhere than where the first one says, who cannot be held to it there. */
+function isRefuted(gathered: readonly Gathered[], found: readonly Gathered[]): boolean {
+  const seen = new Set(found.flatMap(({ kind, item }) => (kind === 'seen' ? [item.txid] : [])));
+  return gathered.some(({ kind, item }) => kind === 'unproven' && seen.has(item.txid));
+}
+
 /** No answer, or one that says nothing. */
 const isSilence = (error: unknown): boolean =>
   error instanceof PaygateError && (error instanceof ServerError || error.code === 'unavailable');
 
 /** Without `isRelayed` it was recorded before. */
 type Paid = Pick<Seen, 'output' | 'raw'> & { readonly isRelayed?: boolean };
-type Found = readonly [paid: Paid | undefined, place: Place];
+type Looked = readonly [paid: Paid | undefined, place: Place];
 
 async function lookAt(
   parts: Gathering,
   script: Uint8Array,
   { txid, position }: HistoryItem,
   row: PaymentRow | undefined,
-): Promise<Found> {
+): Promise<Looked> {
   const { session, verifier, isNews } = parts;
   const isFresh = isNews && position.kind === 'mempool';
   const [paid, place] = await Promise.all([
@@ -194,7 +248,7 @@ async function lookAt(
 async function lookAnywhere(
   parts: Gathering,
   ...item: [script: Uint8Array, item: HistoryItem, row: PaymentRow | undefined]
-): Promise<Found | undefined> {
+): Promise<Looked | undefined> {
   try {
     return await lookAt(parts, ...item);
   } catch (error) {
@@ -217,17 +271,26 @@ async function gatherItem(
   item: HistoryItem,
   row: PaymentRow | undefined,
 ): Promise<Gathered> {
-  const found = await lookAnywhere(parts, script, item, row);
+  const looked = await lookAnywhere(parts, script, item, row);
+  const found = foundBy(parts.held, item, looked);
+  // It is known to be elsewhere: that is not worked up before they agree.
+  const isFalse =
+    found.kind === 'unproven' && row !== undefined && !isAt(item.position, row.height);
+  return { item, ...(isFalse ? { kind: 'open' } : found) };
+}
+
+function foundBy(held: Held, { txid }: HistoryItem, looked: Looked | undefined): Found {
   // It names a transaction that nobody will show: the others must not wait for that.
-  if (found === undefined) return { kind: 'open' };
-  const [paid, place] = found;
-  if (paid === undefined || place.kind === 'unproven') return { kind: 'nothing' };
+  if (looked === undefined) return { kind: 'open' };
+  const [paid, place] = looked;
+  if (paid === undefined) return { kind: 'nothing' };
+  if (place.kind === 'unproven') return { kind: 'unproven' };
   if (place.kind === 'ahead') return { kind: 'open' };
   const { isRelayed = true, ...told } = paid;
   if (place.kind === 'mempool' && !isRelayed) return { kind: 'open' };
-  if (!parts.held.take(told.raw?.length ?? 0)) return { kind: 'open' };
+  if (!held.take(told.raw?.length ?? 0)) return { kind: 'open' };
   const block = place.kind === 'proven' ? place.block : null;
-  return { kind: 'seen', seen: { txid: item.txid, block, ...told } };
+  return { kind: 'seen', seen: { txid, block, ...told } };
 }
 
 const outputOf = ({ valueSat, signalsRbf, coinbase }: PaymentRow): Pick<Seen, 'output'> => ({

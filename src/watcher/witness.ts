@@ -36,27 +36,22 @@ export const createWitness =
 export interface Testimony {
   /** In no mempool and in no block, as far as both can tell. */
   readonly gone: ReadonlySet<Txid>;
-  /** What the witness has and the first server left out. */
-  readonly omitted: readonly HistoryItem[];
+  /** All that the witness names. */
+  readonly told: readonly HistoryItem[];
 }
 
-/**
- * @param named what the first server's history names
- * @param missing payments of ours that it does not name
- */
+/** @param missing payments of ours that the first server's history does not name */
 export async function testify(
   { session, independent }: Witness,
   scripthash: Scripthash,
-  named: ReadonlySet<Txid>,
   missing: readonly Txid[],
 ): Promise<Testimony> {
-  const history = await session.history(scripthash);
-  const omitted = history.filter(({ txid }) => !named.has(txid));
-  const there = new Set(omitted.map(({ txid }) => txid));
+  const told = await session.history(scripthash);
+  const there = new Set(told.map(({ txid }) => txid));
   const absent = missing.filter((txid) => !there.has(txid));
-  if (independent) return { gone: new Set(absent), omitted };
+  if (independent) return { gone: new Set(absent), told };
   const unknown = await Promise.all(absent.map((txid) => isNowhere(session, txid)));
-  return { gone: new Set(absent.filter((_, index) => unknown[index])), omitted };
+  return { gone: new Set(absent.filter((_, index) => unknown[index])), told };
 }
 
 /** Neither in the mempool nor in the chain of its node. */

@@ -236,6 +236,9 @@ test('a server asked in place of another is not called a liar for what that one 
   const refusal = first.inject({ kind: 'error', code: 1, message: 'no', when });
   // As of one that does not look at the height it is asked about.
   second.inject({ kind: 'lie', about: 'merkle' });
+  // Nor does it name that place itself.
+  const isHistory = (method: string) => method === getHistory;
+  second.inject({ kind: 'error', code: 1, message: 'no', when: isHistory });
   house.pay(address, 5_000);
   house.chain.mine();
   await house.settle();

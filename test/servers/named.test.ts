@@ -1,0 +1,154 @@
+// The server in use names a true payment where it is not, or does not show it: then what another server
+// says of it counts, as far as it is proven.
+
+import { afterEach, expect, test } from 'vitest';
+import type { Txid } from '../../src/bitcoin/ids.ts';
+import type { Issued } from '../../src/store/addresses.ts';
+import { cleanUp } from '../support/files.ts';
+import type { Liar, Message } from '../support/liar.ts';
+import { prepareWatching, type Watching, type WatchingOptions } from '../support/watching.ts';
+
+afterEach(cleanUp);
+
+const minuteMs = 60_000;
+const getHistory = 'blockchain.scripthash.get_history';
+
+interface Scene extends Watching {
+  readonly issued: Issued;
+  readonly liar: Liar;
+  readonly honest: Liar;
+}
+
+async function begin(options: WatchingOptions = {}): Promise<Scene> {
+  const watching = await prepareWatching({ servers: 2, mayLie: true, ...options });
+  const { watcher, world, liars, labels, store } = watching;
+  await watching.start();
+  const isLive = () => watcher.status().servers.every(({ height }) => height === 110);
+  await world.until(isLive, 'both');
+  const used = labels.indexOf(watcher.status().server ?? '');
+  const [liar, honest] = [liars[used], liars[1 - used]];
+  if (liar === undefined || honest === undefined) throw new Error('there are not two');
+  const issued = await store.issue();
+  watcher.issued(issued.scripthash);
+  await world.turn();
+  return { ...watching, watcher, issued, liar, honest };
+}
+
+async function minutes({ world, watcher }: Watching, count: number): Promise<void> {
+  for (let minute = 0; minute < count; minute += 1) {
+    await world.advance(minuteMs - (world.now() % minuteMs));
+    await watcher.idle();
+  }
+}
+
+function tellHistory(liar: Liar, change: (items: Message[]) => Message[]): void {
+  liar.lie = ({ method }, answer) =>
+    method === getHistory ? { ...answer, result: change(answer.result) } : answer;
+}
+
+const placeAt = (liar: Liar, height: number): void =>
+  tellHistory(liar, (items) => items.map((item) => ({ tx_hash: item.tx_hash, height })));
+
+const pay = ({ chain, issued }: Scene): Txid =>
+  chain.pay([{ address: issued.address, valueSat: 7_000 }]);
+
+const payments = ({ store, issued }: Scene) =>
+  store.ledger.paymentsOf(store.addresses.byScripthash(issued.scripthash)?.id ?? 0);
+
+const bans = ({ watcher }: Watching) => watcher.status().servers.map(({ ban }) => ban);
+
+const checkpointAt50 = async (): Promise<WatchingOptions> => {
+  const { chain } = await prepareWatching();
+  const hash = chain.block(50)?.hash;
+  if (hash === undefined) throw new Error('the chain is too short');
+  return { network: { checkpoint: { height: 50, hash } } };
+};
+
+test.each([
+  ['in a block far ahead', 5_000_000, undefined],
+  ['below the checkpoint', 10, checkpointAt50],
+  ['in the mempool for ever', 0, undefined],
+])(
+  'a payment that it places %s is told where another one proves it',
+  async (_, height, options) => {
+    const scene = await begin(await options?.());
+    placeAt(scene.liar, height);
+    pay(scene);
+    scene.chain.mine(3);
+    await minutes(scene, 25);
+    expect(payments(scene)).toMatchObject([{ state: 'confirmed' }]);
+    expect(scene.liars[scene.labels.indexOf(scene.watcher.status().server ?? '')]).toBe(scene.liar);
+    expect(bans(scene)).toEqual([undefined, undefined]);
+  },
+);
+
+test('a payment that it names behind invented ones and refuses to show is told', async () => {
+  const scene = await begin();
+  const { liar, chain } = scene;
+  const invented = Array.from({ length: 25 }, (_, at) => ({
+    tx_hash: (at + 1).toString(16).padStart(64, 'a'),
+    height: 0,
+    fee: 1,
+  }));
+  const txid = pay(scene);
+  liar.lie = ({ method }, answer) => {
+    if (method === getHistory) {
+      return { ...answer, result: [...invented, { tx_hash: txid, height: 0, fee: 1 }] };
+    }
+    if (method !== 'blockchain.transaction.get') return answer;
+    return { jsonrpc: '2.0', id: answer.id, error: { code: 2, message: 'no such transaction' } };
+  };
+  chain.mine(3);
+  await minutes(scene, 25);
+  expect(payments(scene)).toMatchObject([{ txid, state: 'confirmed' }]);
+});
+
+test('a payment that only its word places below the checkpoint is looked at until both agree', async () => {
+  const scene = await begin(await checkpointAt50());
+  placeAt(scene.liar, 10);
+  pay(scene);
+  scene.chain.mine();
+  await minutes(scene, 25);
+  expect(payments(scene)).toMatchObject([{ state: 'confirming' }]);
+  const status = () => scene.store.addresses.byScripthash(scene.issued.scripthash)?.statusHash;
+  for (let count = 0; count < 10; count += 1) {
+    expect(status()).toBe('unfinished');
+    await minutes(scene, 1);
+  }
+  scene.liar.lie = undefined;
+  await minutes(scene, 25);
+  expect(status()).toMatch(/^[0-9a-f]{64}$/);
+});
+
+test('what is below the checkpoint by one server is in no mempool by the word of another', async () => {
+  const scene = await begin(await checkpointAt50());
+  placeAt(scene.liar, 10);
+  placeAt(scene.honest, 0);
+  pay(scene);
+  scene.chain.mine(3);
+  await minutes(scene, 25);
+  expect(payments(scene)).toEqual([]);
+});
+
+test('a second server that places a payment falsely is banned, and takes nothing back', async () => {
+  const scene = await begin();
+  pay(scene);
+  await scene.watcher.idle();
+  scene.honest.lie = ({ method, params: [first] }, { id, result, ...answer }) => {
+    const says = (changed: Message) => ({ ...answer, id, result: changed });
+    const isOurs = first === scene.issued.scripthash;
+    // Its word is asked for when its status differs from ours.
+    if (method === 'blockchain.scripthash.subscribe' && isOurs) return says('ab'.repeat(32));
+    if (method === getHistory && isOurs) {
+      return says(result.map((item: Message) => ({ tx_hash: item.tx_hash, height: 100 })));
+    }
+    if (method !== 'blockchain.transaction.get_merkle') return says(result);
+    return { jsonrpc: '2.0', id, result: { block_height: 100, merkle: [], pos: 0 } };
+  };
+  await minutes(scene, 12);
+  expect(payments(scene)).toMatchObject([{ state: 'unconfirmed' }]);
+  expect(bans(scene).filter((ban) => ban !== undefined)).toHaveLength(1);
+  scene.chain.mine(2);
+  await scene.watcher.idle();
+  expect(payments(scene)).toMatchObject([{ state: 'confirmed' }]);
+});
