@@ -109,7 +109,7 @@ test('a door for figures that is none is refused', async () => {
 test('a network that is not the one of the file is a wrong setting, after which systemd leaves it', async () => {
   const { path, database } = await openTestStore();
   await database.close();
-  const { by, errors } = await serve(path, '--network', 'mainnet').ended;
+  const { by, errors } = await serve(path, nowhere, '--network', 'mainnet').ended;
   expect(by).toBe(2);
   expect(errors).toContain('this database is for regtest, not mainnet');
 });
@@ -117,7 +117,7 @@ test('a network that is not the one of the file is a wrong setting, after which 
 test('a file of an older version is updated by serve', async () => {
   const path = join(tempFolder(), 'paygate.db');
   look(path).pragma(`application_id = ${applicationId}`);
-  const child = serve(path, '--network', 'mainnet');
+  const child = serve(path, nowhere, '--network', 'mainnet');
   expect(await portOf(child)).toBeGreaterThan(0);
   expect(pragma(look(path, { readonly: true }), 'user_version')).toBe(migrations.length);
 });
