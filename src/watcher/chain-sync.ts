@@ -227,17 +227,28 @@ async function extend(
   forkHeight: number,
 ): Promise<void> {
   const before = store.headers.tip();
-  const callbacks = await promote({ world, store }, (tx) =>
-    store.headers.setBest(tx, added, forkHeight),
-  );
   const tip = added.at(-1);
   if (tip === undefined) return;
-  const reorganised = before !== undefined && forkHeight < before.height;
-  world.log[reorganised ? 'warn' : 'debug'](
-    reorganised ? 'the best chain was reorganised' : 'the best chain grew',
-    { height: tip.height, hash: tip.header.hash, forkHeight },
-  );
-  onTip(tip, reorganised, callbacks);
+  let isMoved = false;
+  let callbacks = 0;
+  try {
+    callbacks = await promote({ world, store }, (tx) => {
+      store.headers.setBest(tx, added, forkHeight);
+      tx.afterCommit(() => {
+        isMoved = true;
+      });
+    });
+  } finally {
+    // Also where a later commit has failed: nobody would tell of this tip again.
+    if (isMoved) {
+      const reorganised = before !== undefined && forkHeight < before.height;
+      world.log[reorganised ? 'warn' : 'debug'](
+        reorganised ? 'the best chain was reorganised' : 'the best chain grew',
+        { height: tip.height, hash: tip.header.hash, forkHeight },
+      );
+      onTip(tip, reorganised, callbacks);
+    }
+  }
 }
 
 /**

@@ -3,11 +3,13 @@
 import { afterEach, expect, test } from 'vitest';
 import type { Txid } from '../../src/bitcoin/ids.ts';
 import { networks } from '../../src/bitcoin/network.ts';
+import { PaygateError } from '../../src/errors.ts';
 import type { SimulatedServer } from '../../src/sandbox/server.ts';
+import type { Issued } from '../../src/store/addresses.ts';
 import { Lie } from '../../src/watcher/lie.ts';
 import { createVerifier } from '../../src/watcher/verifier.ts';
 import { cleanUp } from '../support/files.ts';
-import { now, openTestStore } from '../support/store.ts';
+import { now, openTestStore, type TestStore } from '../support/store.ts';
 import { prepareWatching } from '../support/watching.ts';
 import { createTestWorld } from '../support/world.ts';
 import { open } from '../unit/electrum/open-session.ts';
@@ -103,3 +105,40 @@ test('a chain that another server has begun and followed is not begun anew', asy
   await late;
   expect(store.headers.tip()?.height).toBe(10);
 });
+
+test('payments of a block that left are looked at again though a later commit of it fails', async () => {
+  const watching = await prepareWatching({ servers: 2 });
+  const { store, world, watcher, chain } = watching;
+  // More than one commit decides on.
+  const issued: Issued[] = [];
+  for (let count = 0; count < 210; count += 1) issued.push(await store.issue());
+  await watching.start();
+  await world.until(() => watcher.status().servers.every(({ height }) => height === 110), 'both');
+  chain.pay(issued.map(({ address }) => ({ address, valueSat: 7_000 })));
+  chain.mine();
+  await watcher.idle();
+  const states = () => new Set(issued.map((each) => stateOf(store, each)));
+  expect(states()).toEqual(new Set(['confirming']));
+  const used = watching.inUse();
+  const lateNews = used?.inject({ kind: 'stopNotifications' });
+  const write = store.database.write.bind(store.database);
+  let commits = 0;
+  store.database.write = (work) => {
+    commits += 1;
+    if (commits !== 2) return write(work);
+    return Promise.reject(new PaygateError('unavailable', 'the disk is full'));
+  };
+  chain.reorganise(1, { transactions: 'remine-same-height', blocks: 2 });
+  const isLost = () => world.logs.some(({ message }) => message === 'electrum server lost');
+  await world.until(isLost, 'the second commit to fail');
+  await watcher.idle();
+  lateNews?.();
+  used?.announce();
+  await watcher.idle();
+  expect(watching.inUse()).toBe(used);
+  expect(watcher.status().tipHeight).toBe(chain.tipHeight);
+  expect(states()).toEqual(new Set(['confirmed']));
+});
+
+const stateOf = ({ ledger, addresses }: TestStore, { scripthash }: Issued) =>
+  ledger.paymentsOf(addresses.byScripthash(scripthash)?.id ?? 0)[0]?.state;
