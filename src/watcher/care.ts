@@ -9,9 +9,10 @@ import type { Store } from '../store/open.ts';
 import type { Cancel, World } from '../world.ts';
 import { Newcomers, quietMs } from './newcomers.ts';
 import type { Tasks } from './tasks.ts';
+import type { UsedParts } from './used.ts';
 import { fillReserves, tendWallets } from './wallets.ts';
 
-export interface CareParts {
+export interface CareParts extends UsedParts {
   readonly world: World;
   readonly store: Store;
   readonly tasks: Tasks;

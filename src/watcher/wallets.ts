@@ -13,8 +13,9 @@ import type { WalletRow } from '../store/catalog.ts';
 import type { Store } from '../store/open.ts';
 import { nextTurn } from '../turn.ts';
 import type { World } from '../world.ts';
+import { isUsed, type UsedParts } from './used.ts';
 
-export interface WalletCareParts {
+export interface WalletCareParts extends UsedParts {
   readonly world: World;
   readonly store: Store;
   /** Up to which index each wallet is watched ahead, as far as this process saw to it. */
@@ -89,7 +90,7 @@ async function scan(parts: WalletCareParts, session: Session, wallet: WalletRow)
   let refused = 0;
   for (let index = start; index < nextIndex + gap; index += scanGap) {
     const indexes = Array.from({ length: scanGap }, (_, offset) => index + offset);
-    const used = await Promise.all(indexes.map((each) => isUsed(each)));
+    const used = await Promise.all(indexes.map((each) => isTaken(each)));
     if (used.includes(true)) nextIndex = index + used.lastIndexOf(true) + 1;
     if (index > start && (index - start) % progressEvery === 0) {
       world.log.info('wallet scan goes on', { walletId: wallet.id, scanned: index });
@@ -103,11 +104,11 @@ async function scan(parts: WalletCareParts, session: Session, wallet: WalletRow)
   );
   world.log.info('wallet scan done', { walletId: wallet.id, nextIndex });
 
-  async function isUsed(index: number): Promise<boolean> {
+  async function isTaken(index: number): Promise<boolean> {
     const derived = deriveAddress(key, external, index);
     if (derived === undefined) return false;
     try {
-      return (await session.history(derived.scripthash)).length > 0;
+      return await isUsed(parts, session, derived);
     } catch (error) {
       refused += 1;
       // Taken for used: an index that is left out costs nothing, one that is used twice does.

@@ -124,13 +124,13 @@ class ElectrumWatcher implements Watcher {
       verifier: this.#verifier,
     });
     this.#hold = createHold({ world, store, servers: parts.servers.map(({ label }) => label) });
+    const elsewhere = (session: Session) => this.#roster.sound().find((each) => each !== session);
+    const common = { world, store, tasks: this.#tasks, verifier: this.#verifier, elsewhere };
     this.#drain = createDrain({
       ...parts,
-      verifier: this.#verifier,
-      tasks: this.#tasks,
+      ...common,
       callWitness: (session) =>
         createWitness(this.#pool, () => this.#roster.sound(), parts.servers.length)(session),
-      elsewhere: (session) => this.#roster.sound().find((each) => each !== session),
       onLie: (session, reason) => this.#lied(session, reason),
       onMute: (session, reason) => this.#leaveMute(session, reason),
       refreshTip: (session) => this.#refreshTip(session),
@@ -145,9 +145,7 @@ class ElectrumWatcher implements Watcher {
       mark: (scripthash) => this.#drain.mark(scripthash, 'cross'),
     });
     this.#care = createCare({
-      world,
-      store,
-      tasks: this.#tasks,
+      ...common,
       session: () => (this.#caughtUp ? this.#session : undefined),
       watch: (scripthashes) => this.#watch(scripthashes),
       onRefusal: (session, reason) => this.#leaveMute(session, reason),

@@ -2,10 +2,12 @@
 
 import { sha256x2 } from '@scure/btc-signer/utils.js';
 import { afterEach, describe, expect, test } from 'vitest';
-import { display, type Txid } from '../../src/bitcoin/ids.ts';
+import { display, type Scripthash, type Txid } from '../../src/bitcoin/ids.ts';
+import { deriveAddress } from '../../src/bitcoin/keychain.ts';
 import { collect } from '../../src/cli/heap.ts';
 import type { Issued } from '../../src/store/addresses.ts';
 import { cleanUp } from '../support/files.ts';
+import { merchantKey, spendAgain } from '../support/house.ts';
 import { type LyingProxy, prepare } from '../support/lying.ts';
 
 afterEach(cleanUp);
@@ -84,5 +86,87 @@ describe('transactions that a server made up', () => {
     const txid = house.chain.pay([{ address: issued.address, valueSat: 7_000 }]);
     await house.watcher.idle();
     expect(house.payments(issued)).toMatchObject([{ txid }, { valueSat: 1 }]);
+  });
+});
+
+describe('the scan of a new wallet', () => {
+  type House = Awaited<ReturnType<typeof prepare>>;
+
+  /** A wallet is added, and the first address that is given out of it. */
+  async function scanned({ store, world, watcher, issue }: House): Promise<number> {
+    await store.addWallet({ key: merchantKey(), startIndex: undefined });
+    await store.addStore();
+    watcher.catalogChanged();
+    await world.until(() => store.catalog.wallet(1).scannedAt !== null, 'the scan');
+    await watcher.idle();
+    return (await issue()).derivationIndex;
+  }
+
+  const bothLive = ({ world, watcher }: House) =>
+    world.until(() => watcher.status().servers.every(({ state }) => state === 'live'), 'both');
+
+  /** What the wallet's fourth address had, it has spent since. */
+  function useAndSpend({ chain }: House): void {
+    const { address = '' } = deriveAddress(merchantKey(), 0, 3) ?? {};
+    const txid = chain.pay([{ address, valueSat: 50_000 }]);
+    chain.mine();
+    spendAgain(chain, txid, 3);
+    chain.mine();
+  }
+
+  test.each([1, 2])('is not drawn out by histories of nothing, %i server(s)', async (servers) => {
+    const house = await prepare({ wallet: false, servers });
+    await house.start();
+    await bothLive(house);
+    house.inUse().lie = ({ method, params: [of] }, message) =>
+      method === getHistory ? { ...message, result: [{ tx_hash: of, height: 5 }] } : message;
+    expect(await scanned(house)).toBe(0);
+  });
+
+  test('is not drawn out by payments that a second server has not heard of', async () => {
+    const house = await prepare({ wallet: false });
+    await house.start();
+    await bothLive(house);
+    const scripts = Array.from({ length: 60 }, (_, at) => deriveAddress(merchantKey(), 0, at));
+    const made = new Map(
+      scripts.flatMap((each) =>
+        each === undefined ? [] : [[each.scripthash, payingTo(each.script, 1, 1_000)] as const],
+      ),
+    );
+    const raws = new Map([...made.values()].map((raw) => [display<Txid>(sha256x2(raw)), raw]));
+    house.inUse().lie = ({ method, params: [of = ''] }, message) => {
+      const raw = made.get(of as Scripthash);
+      if (method === getHistory && raw !== undefined) {
+        const tx_hash = display<Txid>(sha256x2(raw));
+        return { ...message, result: [{ tx_hash, height: 0, fee: 1 }] };
+      }
+      const shown = method === getTransaction ? raws.get(of as Txid) : undefined;
+      return shown === undefined ? message : { id: message.id ?? 0, result: shown.toString('hex') };
+    };
+    await house.store.addWallet({ key: merchantKey(), startIndex: undefined });
+    house.watcher.catalogChanged();
+    const wallet = () => house.store.catalog.wallet(1);
+    await house.world.until(() => wallet().scannedAt !== null, 'the scan');
+    expect(wallet().nextIndex).toBe(0);
+  });
+
+  test.each([1, 2])('finds what was spent long ago, %i server(s)', async (servers) => {
+    const house = await prepare({ wallet: false, servers });
+    useAndSpend(house);
+    await house.start();
+    await bothLive(house);
+    expect(await scanned(house)).toBe(4);
+  });
+
+  test('finds what is proven, whatever a second server leaves out', async () => {
+    const house = await prepare({ wallet: false });
+    useAndSpend(house);
+    await house.start();
+    await bothLive(house);
+    for (const proxy of house.proxies.filter((each) => each !== house.inUse())) {
+      proxy.lie = ({ method }, message) =>
+        method === getHistory ? { ...message, result: [] } : message;
+    }
+    expect(await scanned(house)).toBe(4);
   });
 });
