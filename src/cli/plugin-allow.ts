@@ -2,7 +2,7 @@
 
 import type { Command } from 'commander';
 import { showTime } from '../domain/shown.ts';
-import { requireMerchantKey } from '../store/keys.ts';
+import { mostPluginMs, requireMerchantKey } from '../store/keys.ts';
 import { type FileOptions, fileCommand, print, wholeNumber, withStore, world } from './command.ts';
 
 interface AllowOptions extends FileOptions {
@@ -10,7 +10,7 @@ interface AllowOptions extends FileOptions {
   readonly key?: number;
 }
 
-const mostMinutes = 60;
+const mostMinutes = mostPluginMs / 60_000;
 
 const about = `
 For the set-up of a plugin that makes its store or sets its Callback URL. It is open for one key at a

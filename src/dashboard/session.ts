@@ -3,6 +3,7 @@
 
 import { deleteCookie, setCookie } from 'hono/cookie';
 import { householdOf } from '../domain/client-address.ts';
+import { setBackMs } from '../domain/clock.ts';
 import { matchingStep } from '../domain/totp.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
 import { addressOf } from '../http/auth.ts';
@@ -99,7 +100,9 @@ export function signedIn({ session }: Visit): Session {
 
 /** Whether the password was typed a moment ago. */
 export const isFresh = ({ session, now }: Visit): boolean =>
-  session !== undefined && now - session.confirmedAt <= freshMs;
+  session !== undefined &&
+  now - session.confirmedAt <= freshMs &&
+  session.confirmedAt <= now + setBackMs;
 
 /** Before what could do harm. @throws PaygateError forbidden, limited */
 export async function requireFresh(visit: Visit): Promise<void> {

@@ -6,6 +6,9 @@ import { showTime } from './shown.ts';
 /** Blocks may claim a time so far ahead of the true one. */
 const aheadMs = 2 * 3_600_000;
 
+/** The clock may be set back so far without ending what it opened; a time further ahead is none of its own. */
+export const setBackMs = 60_000;
+
 export interface KnownTimes {
   /** When this paygate was released, epoch milliseconds. */
   readonly releasedAt: number;

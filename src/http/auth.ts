@@ -7,7 +7,7 @@ import { readApiKey } from '../domain/api-key.ts';
 import { clientAddress, householdOf, type Proxies } from '../domain/client-address.ts';
 import { requireScope } from '../domain/scope.ts';
 import { PaygateError } from '../errors.ts';
-import type { Key, Keys } from '../store/keys.ts';
+import { isPluginOpen, type Key, type Keys } from '../store/keys.ts';
 import type { Limits } from './limits.ts';
 import type { KeyedOperation, OpenOperation, Operation } from './operation.ts';
 
@@ -65,11 +65,11 @@ export function socketAddressOf(context: Context): string {
   return incoming?.socket?.remoteAddress ?? 'unknown';
 }
 
-function requirePluginWindow({ id, pluginUntil }: Key, now: number): void {
-  if (pluginUntil !== null && pluginUntil > now) return;
+function requirePluginWindow(key: Key, now: number): void {
+  if (isPluginOpen(key, now)) return;
   throw new PaygateError(
     'forbidden',
     'Changing stores through the API is shut. Open "Connect a plugin" for this key, on the machine ' +
-      `of paygate: paygate plugin allow --minutes 15 --key ${id}`,
+      `of paygate: paygate plugin allow --minutes 15 --key ${key.id}`,
   );
 }

@@ -3,6 +3,7 @@
 
 import { createHash } from 'node:crypto';
 import { and, desc, eq, gt, lte, ne, or } from 'drizzle-orm';
+import { setBackMs } from '../domain/clock.ts';
 import type { Orm } from './orm.ts';
 import { admin, adminLinks, sessions } from './schema.ts';
 import type { Tx } from './writer.ts';
@@ -75,9 +76,18 @@ export function createAdmin(orm: Orm) {
 
 function sessionsOf(orm: Orm) {
   const isOver = (now: number) =>
-    or(lte(sessions.seenAt, now - idleMs), lte(sessions.createdAt, now - absoluteMs));
+    or(
+      lte(sessions.seenAt, now - idleMs),
+      lte(sessions.createdAt, now - absoluteMs),
+      gt(sessions.seenAt, now + setBackMs),
+    );
   const isAlive = (now: number) =>
-    and(gt(sessions.seenAt, now - idleMs), gt(sessions.createdAt, now - absoluteMs));
+    and(
+      gt(sessions.seenAt, now - idleMs),
+      gt(sessions.createdAt, now - absoluteMs),
+      // Seen by a clock that was ahead: it would last until that time comes.
+      lte(sessions.seenAt, now + setBackMs),
+    );
   return {
     begin(_tx: Tx, now: number, { token, client, agent }: NewSession): Session {
       orm.delete(sessions).where(isOver(now)).run();
@@ -118,4 +128,8 @@ function sessionsOf(orm: Orm) {
 const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest();
 
 const linkIs = (now: number, token: string) =>
-  and(eq(adminLinks.hash, hashOf(token)), gt(adminLinks.expiresAt, now));
+  and(
+    eq(adminLinks.hash, hashOf(token)),
+    gt(adminLinks.expiresAt, now),
+    lte(adminLinks.expiresAt, now + linkMs + setBackMs),
+  );

@@ -169,7 +169,7 @@ class SqlCatalog implements Catalog {
     const before = this.store(id);
     this.#orm
       .update(apiKeys)
-      .set({ expiresAt: now })
+      .set({ expiresAt: atOnce })
       .where(and(eq(apiKeys.storeId, id), isAlive(now)))
       .run();
     return this.#orm
@@ -193,7 +193,7 @@ class SqlCatalog implements Catalog {
     const text = formatApiKey(secret);
     this.#orm
       .update(apiKeys)
-      .set({ expiresAt: now + overlapMs })
+      .set({ expiresAt: overlapMs === 0 ? atOnce : now + overlapMs })
       .where(and(isMerchantKey, isAlive(now + overlapMs)))
       .run();
     this.#orm
@@ -237,6 +237,9 @@ function prepare(orm: Orm) {
 }
 
 type Statements = ReturnType<typeof prepare>;
+
+/** When a key ends that ends now: no clock that is set back makes it valid again. */
+export const atOnce = 0;
 
 const isMerchantKey = isNotNull(apiKeys.secret);
 const isAlive = (at: number) => or(isNull(apiKeys.expiresAt), gt(apiKeys.expiresAt, at));

@@ -3,13 +3,17 @@
 
 import { and, asc, eq, gt, isNull, or } from 'drizzle-orm';
 import { apiKeyHash, formatApiKey } from '../domain/api-key.ts';
+import { setBackMs } from '../domain/clock.ts';
 import type { KeyScope } from '../domain/scope.ts';
 import { PaygateError } from '../errors.ts';
-import type { Catalog } from './catalog.ts';
+import { atOnce, type Catalog } from './catalog.ts';
 import { given } from './given.ts';
 import type { Orm } from './orm.ts';
 import { apiKeys } from './schema.ts';
 import type { Tx } from './writer.ts';
+
+/** The longest that "Connect a plugin" is opened for. */
+export const mostPluginMs = 60 * 60_000;
 
 /** A key without its text. */
 export type Key = ReturnType<Keys['list']>[number];
@@ -55,7 +59,7 @@ export function createKeys(orm: Orm) {
           `key ${id} is the merchant key: \`paygate key rotate\` ends it and makes another`,
         );
       }
-      orm.update(apiKeys).set({ expiresAt: now }).where(eq(apiKeys.id, id)).run();
+      orm.update(apiKeys).set({ expiresAt: atOnce }).where(eq(apiKeys.id, id)).run();
     },
     /** Opens "Connect a plugin" for one key, and shuts it for every other one. */
     allowPlugin(_tx: Tx, now: number, id: number, until: number): void {
@@ -68,6 +72,10 @@ export function createKeys(orm: Orm) {
     },
   };
 }
+
+/** Not by a clock that was ahead. */
+export const isPluginOpen = ({ pluginUntil }: Pick<Key, 'pluginUntil'>, now: number): boolean =>
+  pluginUntil !== null && pluginUntil > now && pluginUntil <= now + mostPluginMs + setBackMs;
 
 /** *The* merchant key. @throws PaygateError not_found before the first store */
 export function requireMerchantKey(

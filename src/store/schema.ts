@@ -80,7 +80,7 @@ export const apiKeys = sqliteTable('api_keys', {
   /** The only store that it is for; null for the merchant key, which is for all. */
   storeId: integer('store_id').references(() => stores.id),
   createdAt: integer('created_at').notNull(),
-  /** Set by a rotation, a revocation, the removal of its store; the key is dead from then on. */
+  /** Set by a rotation, a revocation, the removal of its store; the key is dead from then on. 0 for at once. */
   expiresAt: integer('expires_at'),
   /** "Connect a plugin": until then the key may write stores. */
   pluginUntil: integer('plugin_until'),

@@ -311,6 +311,34 @@ describe('a session', () => {
   });
 });
 
+describe('what was opened by a clock that was ahead, once it is set right', () => {
+  const yearMs = 365 * 24 * hourMs;
+
+  test('a session is over, and what could do harm asks for the password again', async () => {
+    const house = await openHouse();
+    house.world.jumpWallClock(yearMs);
+    const visitor = await signedIn(house);
+    house.world.jumpWallClock(-yearMs);
+    expect((await visitor.get(home)).status).toBe(303);
+  });
+
+  test('a one-time link stands no more', async () => {
+    const house = await openHouse();
+    house.world.jumpWallClock(yearMs);
+    const first = await link(house);
+    house.world.jumpWallClock(-yearMs);
+    expect((await visitorOf(house).get(first)).text).toContain('no longer valid');
+  });
+
+  test('by some seconds, nothing of it ends', async () => {
+    const house = await openHouse();
+    const visitor = await signedIn(house);
+    house.world.jumpWallClock(-30_000);
+    expect((await visitor.get(home)).status).toBe(200);
+    expect((await visitor.submit(`${home}/stores`, 'reveal-key')).status).toBe(200);
+  });
+});
+
 describe('wrong passwords', () => {
   test('are limited by client, while another one still gets in', async () => {
     const house = await openHouse({ config: { trustedProxy: [] } });

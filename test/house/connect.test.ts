@@ -125,6 +125,25 @@ test('an older plugin compares the callback with === and sets it with a form typ
   expect((await house.ask(path)).body[0].callback).toBe(fresh);
 });
 
+test('writing is not open any longer for a clock that was ahead when it was opened', async () => {
+  const house = await openReady();
+  const yearMs = 365 * 86_400_000;
+  house.world.jumpWallClock(yearMs);
+  await allowPlugin(house);
+  house.world.jumpWallClock(-yearMs);
+  expect((await house.ask('/api/v2/stores/1', post({ name: 'Thief' }))).status).toBe(403);
+});
+
+test('a key that was revoked by a clock that was ahead is not valid again', async () => {
+  const house = await openReady();
+  const key = await addKey(house, 1, 'read');
+  await house.withStore(({ keys, database }) =>
+    database.write((tx) => keys.revoke(tx, house.world.now(), 2)),
+  );
+  house.world.jumpWallClock(-3_600_000);
+  expect((await house.ask('/api/v2/stores', as(key))).status).toBe(401);
+});
+
 test('writing is shut until it is opened for this key, and shut again after its time', async () => {
   const house = await openReady();
   const body = post({ name: 'Renamed' });

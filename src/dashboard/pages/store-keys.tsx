@@ -3,7 +3,7 @@
 import { type KeyScope, keyScopes } from '../../domain/scope.ts';
 import { PaygateError } from '../../errors.ts';
 import type { StoreRow } from '../../store/catalog.ts';
-import { type Key, requireMerchantKey } from '../../store/keys.ts';
+import { isPluginOpen, type Key, requireMerchantKey } from '../../store/keys.ts';
 import { note } from '../audit.ts';
 import { choice, wholeNumber } from '../form.ts';
 import { Form, Time } from '../layout.tsx';
@@ -67,7 +67,7 @@ const pluginKeys = (visit: Visit, row: StoreRow): Key[] => [
 
 const Plugin = ({ visit, row }: Props) => {
   const keys = pluginKeys(visit, row);
-  const open = keys.find(({ pluginUntil }) => (pluginUntil ?? 0) > visit.now);
+  const open = keys.find((key) => isPluginOpen(key, visit.now));
   return (
     <section aria-labelledby="plugin">
       <h2 id="plugin">Connect a plugin</h2>
