@@ -3,6 +3,7 @@
 
 import type { Context } from 'hono';
 import { z } from 'zod';
+import { containsPrivateMaterial, refusePrivate } from '../bitcoin/private-material.ts';
 import { PaygateError } from '../errors.ts';
 import type { Key } from '../store/keys.ts';
 import type { Rates } from './limits.ts';
@@ -100,16 +101,37 @@ export const openOperation = <
 
 /** Reads a request by the operation's schemas. @throws PaygateError invalid */
 export async function ask(
-  { params, query, body }: Operation,
+  operation: Operation,
   context: Context,
 ): Promise<Parameters<OpenOperation['run']>[0]> {
+  const { params, query, body } = operation;
   const isRead = body === undefined || context.req.method === 'GET';
+  const given = {
+    params: context.req.param(),
+    query: context.req.query(),
+    body: isRead ? {} : jsonOf(await context.req.text()),
+  };
+  // Before anything of it is kept, or named in an answer.
+  if ('writes' in operation && textsIn(given).some(containsPrivateMaterial)) refusePrivate();
   return {
-    params: read(params, context.req.param()),
-    query: read(query, context.req.query()),
-    body: isRead ? {} : read(body, jsonOf(await context.req.text())),
+    params: read(params, given.params),
+    query: read(query, given.query),
+    body: isRead ? {} : read(body, given.body),
     context,
   };
+}
+
+/** All that is text in a value, names as well. */
+function textsIn(value: unknown): string[] {
+  const left = [value];
+  const texts: string[] = [];
+  for (const each of left) {
+    if (typeof each === 'string') texts.push(each);
+    else if (typeof each === 'object' && each !== null) {
+      left.push(...Object.entries(each).flat());
+    }
+  }
+  return texts;
 }
 
 function read(schema: z.ZodObject | undefined, given: unknown): unknown {

@@ -1,5 +1,6 @@
 // Stores and wallets as plugins read and write them (wire §3), each flow as its client calls it.
 
+import { HDKey } from '@scure/bip32';
 import { afterEach, expect, test } from 'vitest';
 import type { KeyScope } from '../../src/domain/scope.ts';
 import { closeHouses, type House, merchantKey, openHouse, untilReady } from '../support/house.ts';
@@ -159,6 +160,30 @@ test('writing is shut until it is opened for this key, and shut again after its 
   house.world.jumpWallClock(15 * 60_000);
   const late = await house.ask('/api/v2/stores/1', { ...body, headers: as(other).headers });
   expect(late.status).toBe(403);
+});
+
+test('what can spend is refused wherever a plugin writes it, and nothing of it is said or kept', async () => {
+  const house = await openReady();
+  await allowPlugin(house);
+  const secret = HDKey.fromMasterSeed(new Uint8Array(32).fill(7)).privateExtendedKey;
+  const words = `${'abandon '.repeat(11)}about`;
+  const escaped = `{"name":"\\u0078${secret.slice(1)}"}`;
+  const asked: [string, string][] = [
+    ['/api/v2/stores/1', JSON.stringify({ name: secret })],
+    ['/api/v2/stores/1', escaped],
+    ['/api/v2/stores/1', JSON.stringify({ name: words })],
+    ['/api/v2/stores/1', JSON.stringify({ [secret]: 1 })],
+    ['/api/v2/stores', JSON.stringify({ http_callback: `https://shop.example/?secret=${secret}` })],
+    ['/api/update_callback', JSON.stringify({ callback: 'https://shop.example/', xpub: secret })],
+  ];
+  for (const [path, body] of asked) {
+    const { status, body: answer } = await house.ask(path, { method: 'POST', body });
+    expect([path, status]).toEqual([path, 400]);
+    expect(JSON.stringify(answer)).not.toMatch(/xprv|abandon/);
+  }
+  const noted = await house.withStore(async ({ audit }) => audit.list(10));
+  expect(noted.filter(({ action }) => action.startsWith('store.'))).toEqual([]);
+  expect(JSON.stringify(house.world.logs)).not.toMatch(/xprv|abandon/);
 });
 
 test('what a plugin writes is judged as what the merchant writes', async () => {
