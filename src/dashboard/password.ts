@@ -1,5 +1,6 @@
 // The operator's password: what may be one, and its scrypt hash (RFC 7914). One hash is made at a time,
-// since each takes 128 MiB; who comes while too many wait is told to come back.
+// since each takes 128 MiB; who comes while too many wait is told to come back, and one household has two of
+// the places at most, so that its wrong passwords keep nobody else waiting for long.
 
 import { scrypt, timingSafeEqual } from 'node:crypto';
 import { PaygateError } from '../errors.ts';
@@ -12,28 +13,33 @@ const saltBytes = 16;
 const hashBytes = 32;
 const mostMemory = 256 * 1024 * 1024;
 const mostWaiting = 8;
+const mostOfHousehold = 2;
 
 export interface Passwords {
   /** @throws PaygateError invalid for what is no password, limited */
   hash(password: string): Promise<string>;
-  /** @throws PaygateError limited */
-  verify(password: string, stored: string): Promise<boolean>;
+  /**
+   * @param household who tries
+   * @throws PaygateError limited
+   */
+  verify(password: string, stored: string, household: string): Promise<boolean>;
 }
 
 export function createPasswords(randomBytes: (length: number) => Uint8Array): Passwords {
   let last: Promise<unknown> = Promise.resolve();
-  let waiting = 0;
+  /** Whose turns have not ended; undefined for who is in already. */
+  const waiting: (string | undefined)[] = [];
 
-  function inTurn<T>(work: () => Promise<T>): Promise<T> {
-    if (waiting >= mostWaiting) {
+  function inTurn<T>(household: string | undefined, work: () => Promise<T>): Promise<T> {
+    const own = waiting.filter((each) => each === household).length;
+    if (waiting.length >= mostWaiting || (household !== undefined && own >= mostOfHousehold)) {
       throw new PaygateError('limited', 'Too many sign in at once; wait a little', {
         retryAfterSeconds: 5,
       });
     }
-    waiting += 1;
-    const done = last.then(work).finally(() => {
-      waiting -= 1;
-    });
+    waiting.push(household);
+    // They end in the order in which they came.
+    const done = last.then(work).finally(() => waiting.shift());
     last = done.catch(() => {});
     return done;
   }
@@ -43,14 +49,15 @@ export function createPasswords(randomBytes: (length: number) => Uint8Array): Pa
       const text = checked(password);
       const salt = Buffer.from(randomBytes(saltBytes));
       const { logN, r, p } = usual;
-      const made = await inTurn(() => derive(text, salt, usual));
+      const made = await inTurn(undefined, () => derive(text, salt, usual));
       return ['scrypt', logN, r, p, salt.toString('base64'), made.toString('base64')].join(':');
     },
-    async verify(password, stored) {
+    async verify(password, stored, household) {
       const [, logN, r, p, salt = '', hash = ''] = stored.split(':');
       const cost = { logN: Number(logN), r: Number(r), p: Number(p) };
       const text = password.normalize('NFKC').slice(0, mostPasswordLength);
-      const made = await inTurn(() => derive(text, Buffer.from(salt, 'base64'), cost));
+      const given = Buffer.from(salt, 'base64');
+      const made = await inTurn(household, () => derive(text, given, cost));
       return timingSafeEqual(made, Buffer.from(hash, 'base64'));
     },
   };

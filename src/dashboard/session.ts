@@ -47,9 +47,10 @@ const wrong = (): PaygateError =>
 /** Whether the field `password` holds it. @throws PaygateError limited */
 async function isPassword(visit: Visit): Promise<boolean> {
   const { parts, form } = visit;
-  parts.limits.take('password', householdOf(clientOf(visit)));
+  const household = householdOf(clientOf(visit));
+  parts.limits.take('password', household);
   const { passwordHash = '' } = parts.store.admin.operator() ?? {};
-  return parts.passwords.verify(form.get('password') ?? '', passwordHash);
+  return parts.passwords.verify(form.get('password') ?? '', passwordHash, household);
 }
 
 async function takeCode(visit: Visit, secret: string, after: number): Promise<void> {

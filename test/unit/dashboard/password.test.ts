@@ -10,15 +10,15 @@ test('a password is known again by its hash alone, whose cost is that of scrypt 
   const [first, second] = await Promise.all([hash('fifteen letters'), hash('fifteen letters')]);
   expect(first).toMatch(/^scrypt:17:8:1:/);
   expect(first).not.toBe(second);
-  expect(await verify('fifteen letters', first)).toBe(true);
-  expect(await verify('fifteen letterz', first)).toBe(false);
+  expect(await verify('fifteen letters', first, 'one')).toBe(true);
+  expect(await verify('fifteen letterz', first, 'one')).toBe(false);
 });
 
 test('the same characters, typed in another way, are the same password', async () => {
   const { verify } = passwords();
-  expect(await verify('a\u0308 and fourteen more', cheapHash('\u00e4 and fourteen more'))).toBe(
-    true,
-  );
+  expect(
+    await verify('a\u0308 and fourteen more', cheapHash('\u00e4 and fourteen more'), 'one'),
+  ).toBe(true);
 });
 
 test.each(['', 'fourteen chars', '👍'.repeat(14), 'x'.repeat(1001)])('%j is none', async (text) => {
@@ -28,8 +28,20 @@ test.each(['', 'fourteen chars', '👍'.repeat(14), 'x'.repeat(1001)])('%j is no
 test('who comes while eight wait is told to come back; the eight are served', async () => {
   const { verify } = passwords();
   const stored = cheapHash('fifteen letters');
-  const eight = Array.from({ length: 8 }, () => verify('fifteen letters', stored));
-  await expect(verify('fifteen letters', stored)).rejects.toThrow('Too many');
+  const tryOf = (household: number) => verify('fifteen letters', stored, String(household));
+  const eight = Array.from({ length: 8 }, (_, household) => tryOf(household));
+  await expect(tryOf(9)).rejects.toThrow('Too many');
   expect(await Promise.all(eight)).toEqual(Array(8).fill(true));
-  expect(await verify('fifteen letters', stored)).toBe(true);
+  expect(await tryOf(9)).toBe(true);
+});
+
+test('a household has two of the places, however often it tries, and others the rest', async () => {
+  const { verify } = passwords();
+  const stored = cheapHash('fifteen letters');
+  const tries = Array.from({ length: 10 }, () => verify('wrong', stored, 'one'));
+  const other = verify('fifteen letters', stored, 'other');
+  const made = await Promise.allSettled(tries);
+  expect(made.filter(({ status }) => status === 'fulfilled')).toHaveLength(2);
+  expect(await other).toBe(true);
+  expect(await verify('fifteen letters', stored, 'one')).toBe(true);
 });
