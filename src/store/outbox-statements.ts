@@ -11,6 +11,10 @@ export const isExhausted = sql`${callbacks.state} = 'exhausted'`;
 
 const isCalled = sql`${stores.callbacksStopped} = 0`;
 
+/** Of a store that is called: nobody can do anything for the others. Not IN, which no larger index serves. */
+const isOfCalled = (callback: 'callbacks' | 'c'): SQL =>
+  sql`${sql.raw(callback)}.store_id not in (select id from stores where callbacks_stopped = 1)`;
+
 /** What tells of a block waits while that is not on our chain: the reorganisation may take it back. */
 const stands = (callback: 'callbacks' | 'd'): SQL => {
   const of = sql.raw(callback);
@@ -241,9 +245,9 @@ function prepareCounts(orm: Orm) {
     depths: orm
       .select({
         owed: sql<number>`(select count(*) from (select 1 from callbacks c
-          where c.state = 'owed' limit ${given('most')}))`,
+          where c.state = 'owed' and ${isOfCalled('c')} limit ${given('most')}))`,
         exhausted: sql<number>`(select count(*) from (select 1 from callbacks c
-          where c.state = 'exhausted' limit ${given('most')}))`,
+          where c.state = 'exhausted' and ${isOfCalled('c')} limit ${given('most')}))`,
         newest: sql<number | null>`(select max(id) from callbacks)`,
       })
       .from(sql`(select 1)`)
@@ -255,6 +259,6 @@ const prepareExhausted = (orm: Orm) => ({
   exhaustedSince: orm
     .select({ at: min(callbacks.settledAt) })
     .from(callbacks)
-    .where(isExhausted)
+    .where(sql`${isExhausted} and ${isOfCalled('callbacks')}`)
     .prepare(),
 });

@@ -103,7 +103,7 @@ export interface Outbox extends CallbackDesk {
   recall(tx: Tx, now: number, longestWaits: readonly number[], leaseMs: number): void;
   /** Forgets attempts from before a time, some thousand at once; whether there may be more. */
   fold(tx: Tx, before: number): boolean;
-  /** How many wait, and how many were given up on; of each at most `mostCounted`. */
+  /** Of stores that are called: how many wait, and how many were given up on; of each at most `mostCounted`. */
   counts(): { readonly owed: number; readonly exhausted: number };
   /** The same, counted up to a bound at most; all others are done. */
   depths(most: number): {

@@ -175,6 +175,23 @@ test('a callback that was given up: since that moment', async () => {
   await expectLinked(visitor, banner, '/callbacks?state=exhausted');
 });
 
+test('nor are they of a store whose callbacks were stopped, which nobody can send again', async () => {
+  const { house, visitor } = await open();
+  await house.newAddress().then((address) => house.pay(address, 5_000));
+  await house.settle();
+  const settledAt = house.world.now();
+  await house.withStore(({ database }) =>
+    database.write(() =>
+      database.orm.update(callbacks).set({ state: 'exhausted', settledAt }).run(),
+    ),
+  );
+  expect(house.app.health().callbacks).toEqual({ owed: 0, exhausted: 1 });
+  await visitor.submit('/dashboard/stores/1', 'remove', { 'stop-callbacks': 'on' });
+  await house.settle();
+  expect(house.app.health().callbacks).toEqual({ owed: 0, exhausted: 0 });
+  expect(house.app.health().warnings.join()).not.toContain('given up');
+});
+
 test('a payment that was taken back: since then', async () => {
   const { house, visitor } = await open({ servers: 2 });
   const address = await house.newAddress();
