@@ -20,13 +20,7 @@ import { createHealth, type HealthReport, hostWarnings } from './http/health.ts'
 import type { Rates } from './http/limits.ts';
 import type { Metrics, MetricsParts } from './http/metrics.ts';
 import { createReady } from './http/ready.ts';
-import {
-  createHttp,
-  type Fetch,
-  type Listening,
-  listen,
-  type ServerOptions,
-} from './http/server.ts';
+import { createHttp, type Fetch, type ServerOptions } from './http/server.ts';
 import { createUnlisted } from './http/unlisted.ts';
 import { createGapWarnings } from './http/wallet-gaps.ts';
 import { type AtReceipt, createAtReceipt } from './price/at-receipt.ts';
@@ -202,7 +196,6 @@ function joinRoad(parts: Parts) {
 
 function join(parts: Parts, release: () => Promise<void>): App {
   const { config, world, entrance, store, network, prices, atReceipt, meter } = parts;
-  let measured: Listening | undefined;
   const { sender, dispatcher, watcher } = joinRoad(parts);
   const room = createRoom(store.database);
   const snapshots = createSnapshots(store.database, diskFloorBytes);
@@ -241,10 +234,11 @@ function join(parts: Parts, release: () => Promise<void>): App {
 
   async function start(): ReturnType<App['start']> {
     const port = await entrance.open(fetch);
+    let metricsPort: number | undefined;
     if (config.metricsListen !== undefined) {
       meter.metrics = await makeMetrics({ store, watcher, dispatcher, ready });
       const { fetch } = meter.metrics;
-      measured = await listen(fetch, config.metricsListen, (ms, run) => world.after(ms, run));
+      metricsPort = await entrance.openBeside(fetch, config.metricsListen);
     }
     cancels.push(world.schedule(everyMinute, () => entrance.beat()));
     cancels.push(world.schedule(everyMinute, () => void alarmBook.keep()));
@@ -253,7 +247,7 @@ function join(parts: Parts, release: () => Promise<void>): App {
     await dispatcher.start();
     watcher.start();
     atReceipt?.start();
-    return { port, metricsPort: measured?.port };
+    return { port, metricsPort };
   }
 
   return {
@@ -273,7 +267,7 @@ function join(parts: Parts, release: () => Promise<void>): App {
       dashboard.stop();
       // At the same time: a client and a shop that hang must not hold us up one after the other.
       const quiet = async (): Promise<void> => {
-        await Promise.all([entrance.close(), measured?.close()]);
+        await entrance.close();
         await watcher.stop();
       };
       await Promise.all([quiet(), dispatcher.stop(), snapshots.stop(), atReceipt?.stop()]);

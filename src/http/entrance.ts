@@ -18,6 +18,8 @@ export interface EntranceOptions extends FrontOptions {
 export interface Entrance {
   /** @returns the port of the main door. @throws PaygateError unavailable */
   open(fetch: Fetch): Promise<number>;
+  /** One more door, without HTTPS. @returns its port */
+  openBeside(fetch: Fetch, at: Listen): Promise<number>;
   /** What callbacks must not be sent to. */
   listeners(): Listen[];
   /** Words for /healthz. */
@@ -59,6 +61,7 @@ export function createEntrance(options: EntranceOptions, world: World): Entrance
       source?.start((certificate) => main.secure(certificate));
       return main.port;
     },
+    openBeside: async (fetch, at) => (await openDoor(fetch, at, false)).port,
     listeners: () => doors.map(({ host, listening }) => ({ host, port: listening.port })),
     warnings: () => source?.warnings() ?? [],
     beat() {

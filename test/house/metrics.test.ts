@@ -3,6 +3,7 @@
 
 import { readFileSync } from 'node:fs';
 import { afterEach, expect, test } from 'vitest';
+import { freePort } from '../../scripts/ports.mjs';
 import { closeHouses, type House, openHouse, untilReady } from '../support/house.ts';
 
 afterEach(closeHouses);
@@ -125,4 +126,21 @@ test('a scrape reads indexes and never a table', async () => {
     );
   });
   for (const { detail } of plans) expect(detail).toMatch(/COVERING INDEX|^SEARCH callbacks$/);
+});
+
+test('their door is paygate itself: no callback goes there', async () => {
+  const port = await freePort();
+  const house = await openHouse({
+    config: { metricsListen: { host: '127.0.0.1', port } },
+    store: { callbackUrl: `http://127.0.0.1:${port}/metrics` },
+  });
+  await untilReady(house);
+  house.pay(await house.newAddress(), 5_000);
+  await house.settle();
+  const row = await house.withStore(async ({ outbox }) => outbox.callback(1));
+  expect(row).toMatchObject({
+    state: 'owed',
+    outcome: 'refused',
+    reason: expect.stringContaining('paygate itself'),
+  });
 });
