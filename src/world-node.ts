@@ -3,13 +3,13 @@
 // It retries nothing and judges no certificate: it says what a peer showed, the caller decides.
 
 import { createHash, randomBytes } from 'node:crypto';
-import { lookup } from 'node:dns/promises';
 import { connect as dialTcp, isIP, type LookupFunction, type Socket } from 'node:net';
 import { connect as dialTls, type TLSSocket } from 'node:tls';
 import { type DestinationStream, destination, pino, stdTimeFunctions } from 'pino';
 import { buildConnector, Client } from 'undici';
 import { nextMatch } from './cron.ts';
 import { PaygateError, reasonOf } from './errors.ts';
+import { createNames } from './names.ts';
 import type {
   Cancel,
   Connection,
@@ -46,7 +46,7 @@ export function createNodeWorld(options: NodeWorldOptions): World {
     random: () => Math.random(),
     randomBytes: (length) => new Uint8Array(randomBytes(length)),
     connect,
-    resolve,
+    resolve: createNames(),
     http: createHttpClient,
     log: createLogger(options),
   };
@@ -206,11 +206,6 @@ function connectFault(cause: unknown): string {
   const { code } = Object(cause) as { code?: unknown };
   return typeof code === 'string' ? code : reasonOf(cause);
 }
-
-const resolve: Resolver = async (hostname) => {
-  const found = await lookup(hostname, { all: true, order: 'verbatim' });
-  return found.map(({ address }) => address);
-};
 
 /** Follows no redirects (undici does not by itself) and always verifies TLS. */
 function createHttpClient(target: HttpTarget): Client {

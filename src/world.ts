@@ -83,7 +83,7 @@ export interface World {
   randomBytes(length: number): Uint8Array;
   /** Opens a TCP or TLS connection; rejects when it cannot or when the signal aborts first. */
   connect(target: ConnectTarget, signal: AbortSignal): Promise<Connection>;
-  /** The system's resolver: every address of the name. */
+  /** Every address of the name, by the hosts file, the name servers, the system. */
   resolve: Resolver;
   /** An HTTP client of one host, with one connection at a time. */
   http(target: HttpTarget): Dispatcher;

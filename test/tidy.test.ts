@@ -32,6 +32,7 @@ const ranks: Readonly<Record<string, number>> = {
   'app.ts': 7,
   'sandbox-app.ts': 7.2,
   'cron.ts': 7.4,
+  'names.ts': 7.4,
   'world-node.ts': 7.5,
   cli: 8,
   'main.ts': 9,

@@ -12,6 +12,8 @@ const dnsFaults: Readonly<Record<string, string>> = {
   ENOTFOUND: 'the name does not exist',
   ENODATA: 'the name has no address',
   EAI_AGAIN: 'the name server does not answer',
+  ETIMEOUT: 'the name server does not answer',
+  ESERVFAIL: 'the name server got no answer',
 };
 
 const connectFaults: Readonly<Record<string, string>> = {

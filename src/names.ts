@@ -1,0 +1,105 @@
+// Names of hosts to addresses without a thread. The system's look-up (getaddrinfo) waits in one of the two of
+// Node's pool that are for it, for ten seconds and more: two names whose servers are silent would hold up all
+// others. So the hosts file goes first, then the name servers of resolv.conf, which cost nothing while they
+// are silent; both files are read anew when they change. What those servers do not know (a name of one word, of
+// mDNS, of a search list) is for the system; what they did not answer in time is not asked for again. A name
+// is looked up once at a time, for all who ask meanwhile.
+
+import { Resolver as NameServers } from 'node:dns';
+import { lookup } from 'node:dns/promises';
+import { readFileSync, statSync } from 'node:fs';
+import { isIP } from 'node:net';
+import { promisify } from 'node:util';
+import type { Resolver } from './world.ts';
+
+/** Twice, the second time for twice as long: within the time that a callback has to connect. */
+const patience = { timeout: 1_500, tries: 2 };
+const unanswered: ReadonlySet<unknown> = new Set(['ETIMEOUT', 'ESERVFAIL']);
+
+export interface NameOptions {
+  readonly hostsPath?: string;
+  readonly resolvPath?: string;
+  /** In place of those of resolv.conf. */
+  readonly servers?: readonly string[];
+  /** For what neither knows. */
+  readonly system?: Resolver;
+}
+
+export function createNames({
+  hostsPath = '/etc/hosts',
+  resolvPath = '/etc/resolv.conf',
+  servers,
+  system = lookUpBySystem,
+}: NameOptions = {}): Resolver {
+  const hosts = readAnew(hostsPath, () => hostsIn(hostsPath));
+  const nameServers = readAnew(resolvPath, () => {
+    const made = new NameServers(patience);
+    if (servers !== undefined) made.setServers(servers);
+    return made;
+  });
+  const underWay = new Map<string, Promise<readonly string[]>>();
+
+  async function lookUp(name: string): Promise<readonly string[]> {
+    const known = hosts().get(name);
+    if (known !== undefined) return known;
+    // RFC 6762, section 3.
+    if (!name.includes('.') || name.endsWith('.local')) return system(name);
+    const asked = nameServers();
+    const answers = await Promise.allSettled([
+      promisify<string, string[]>(asked.resolve4.bind(asked))(name),
+      promisify<string, string[]>(asked.resolve6.bind(asked))(name),
+    ]);
+    const found = answers.flatMap((each) => (each.status === 'fulfilled' ? each.value : []));
+    if (found.length > 0) return found;
+    for (const each of answers) {
+      if (each.status === 'rejected' && unanswered.has(each.reason.code)) throw each.reason;
+    }
+    return system(name);
+  }
+
+  return (hostname) => {
+    const name = hostname.toLowerCase().replace(/\.$/, '');
+    const before = underWay.get(name);
+    if (before !== undefined) return before;
+    const found = lookUp(name).finally(() => underWay.delete(name));
+    underWay.set(name, found);
+    return found;
+  };
+}
+
+const lookUpBySystem: Resolver = async (name) => {
+  const found = await lookup(name, { all: true, order: 'verbatim' });
+  return found.map(({ address }) => address);
+};
+
+/** What is made of a file, made anew once that is another one. */
+function readAnew<T>(path: string, read: () => T): () => T {
+  let made: { readonly mtimeMs: number | undefined; readonly value: T } | undefined;
+  return () => {
+    const mtimeMs = statSync(path, { throwIfNoEntry: false })?.mtimeMs;
+    if (made?.mtimeMs !== mtimeMs || made === undefined) made = { mtimeMs, value: read() };
+    return made.value;
+  };
+}
+
+/** By name, in lower case; none where there is no such file. */
+function hostsIn(path: string): ReadonlyMap<string, readonly string[]> {
+  const found = new Map<string, string[]>();
+  for (const line of textOf(path).split('\n')) {
+    const [address = '', ...names] = line.replace(/#.*/, '').trim().split(/\s+/);
+    if (isIP(address) === 0) continue;
+    for (const name of names) {
+      const key = name.toLowerCase();
+      found.set(key, [...(found.get(key) ?? []), address]);
+    }
+  }
+  return found;
+}
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
+}
