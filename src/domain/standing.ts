@@ -20,7 +20,9 @@ export type Doubt =
   /** The same, deeper than is ever followed, and with more work than ours. */
   | { readonly kind: 'deep'; readonly depth: number }
   /** For long now, it has not shown the headers that lead to its tip. */
-  | { readonly kind: 'unshown' };
+  | { readonly kind: 'unshown' }
+  /** It was asked for more than it forgives, and would bear nothing for so long. */
+  | { readonly kind: 'spent'; readonly waitMs: number };
 
 export interface Standing {
   readonly view: Pick<ChainView, 'byHash' | 'bestAt'>;
@@ -59,6 +61,8 @@ export function describeDoubt(doubt: Doubt): string {
       return `it follows another branch, which leaves ours ${doubt.depth} blocks back`;
     case 'unshown':
       return 'it does not show the headers of its newest block';
+    case 'spent':
+      return `it was asked for so much that it is left alone for ${Math.ceil(doubt.waitMs / 60_000)} minutes`;
     case 'deep':
       return (
         `it follows a branch with more work than ours, which leaves ours ${doubt.depth} blocks back: ` +

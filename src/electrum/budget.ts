@@ -103,6 +103,12 @@ export class Budget {
     return this.#untilBelow(ceiling - billOf(request));
   }
 
+  /** Milliseconds until anything at all may go out. */
+  spentMs(): number {
+    this.#settle();
+    return this.#untilBelow(ceiling);
+  }
+
   /** Milliseconds until `count` mass requests like this one may go out together. */
   bulkWaitMs(request: Priced, count: number): number {
     this.#settle();

@@ -110,6 +110,11 @@ export class Channel {
     return this.#waiting.bulkCount;
   }
 
+  /** How long it must be left alone before anything more may be asked; see budget.ts. */
+  get spentMs(): number {
+    return this.#waiting.budget?.spentMs() ?? 0;
+  }
+
   /** How many mass requests a batch may be made of. */
   get bulkPlaces(): number {
     return Math.max(1, this.#places - urgentPlaces);

@@ -148,6 +148,11 @@ export class Session {
     return this.#channel.bulkWaiting;
   }
 
+  /** How long it must be left alone, for what it was asked and has not forgiven yet; mostly 0. */
+  get spentMs(): number {
+    return this.#channel.spentMs;
+  }
+
   /** The newest tip that the server told; undefined before `subscribeHeaders` is answered. */
   get tip(): HeaderTip | undefined {
     return this.#subscriptions.tip;

@@ -8,12 +8,14 @@ import { ServerError } from '../electrum/framing.ts';
 import type { Session } from '../electrum/session.ts';
 import type { Status } from '../electrum/wire.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
-import type { Observation } from '../store/ledger.ts';
+import type { AddressRow } from '../store/addresses.ts';
+import type { Observation, Seen } from '../store/ledger.ts';
 import type { Store } from '../store/open.ts';
 import type { World } from '../world.ts';
 import { type Announced, createAnnounced } from './announced.ts';
 import type { Backlog } from './backlog.ts';
-import { gather, type Look } from './gather.ts';
+import { createElsewhere, type Elsewhere } from './elsewhere.ts';
+import { type GatherParts, gather, type Look } from './gather.ts';
 import { Lie, laidTo } from './lie.ts';
 import { createLoad, type Held } from './load.ts';
 import { tryAgainMs } from './patience.ts';
@@ -28,6 +30,8 @@ const scriptsARequest = 4;
 const recordedAtOnce = 200;
 /** Bytes of transactions that wait to be recorded: eight of the largest, or a hundred that nodes relay. */
 const mostHeld = 32_000_000;
+/** What a look has found is recorded after so long, though it goes on. */
+const earlyMs = 5_000;
 
 export interface DrainParts {
   readonly world: World;
@@ -82,6 +86,7 @@ export function createDrain(parts: DrainParts): Drain {
 class DirtySet implements Drain {
   readonly #parts: DrainParts;
   readonly #silence: Silence;
+  readonly #elsewhere: Elsewhere;
   readonly #announced: Announced;
   readonly #load = createLoad(mostHeld);
   readonly #dirty = new Set<Scripthash>();
@@ -102,6 +107,7 @@ class DirtySet implements Drain {
 
   constructor(parts: DrainParts) {
     this.#parts = parts;
+    this.#elsewhere = createElsewhere(parts.world, parts.elsewhere);
     this.#silence = createSilence(parts.world, (scripthash) => this.mark(scripthash));
     this.#announced = createAnnounced(parts.world, (scripthash) => this.mark(scripthash));
   }
@@ -184,7 +190,7 @@ class DirtySet implements Drain {
   }
 
   async #observe(session: Session, scripthash: Scripthash, look: Look, held: Held): Promise<void> {
-    const { store, verifier, world, callWitness, elsewhere } = this.#parts;
+    const { store, verifier, world, callWitness } = this.#parts;
     const { by, history } = await this.#ask(session, scripthash);
     const address = store.addresses.byScripthash(scripthash);
     if (address === undefined) return;
@@ -195,8 +201,10 @@ class DirtySet implements Drain {
       return;
     }
     await verifier.synced(by);
+    const early = this.#early(session, address);
+    const elsewhere = this.#elsewhere;
     const observation = await gather(
-      { session: by, verifier, store, callWitness, silence: this.#silence, elsewhere, held },
+      { session: by, verifier, store, callWitness, silence: this.#silence, elsewhere, held, early },
       { address, history, status, look },
     ).catch((error: unknown) => {
       throw laidTo(by, error);
@@ -211,6 +219,22 @@ class DirtySet implements Drain {
     for (const { txid, replacedBy } of observation.gone) {
       world.log.warn('a payment is gone', { txid, replacedBy });
     }
+  }
+
+  /** Records parts of a long look; all of it is recorded again at its end, with the status. */
+  #early(session: Session, { scripthash, origin }: AddressRow): GatherParts['early'] {
+    const { world } = this.#parts;
+    let recordedAt = world.monotonic();
+    let found: Seen[] = [];
+    return async (seen) => {
+      found.push(...seen);
+      if (found.length === 0 || world.monotonic() - recordedAt < earlyMs) return;
+      if (this.#isOver(session)) return;
+      const part = found;
+      found = [];
+      await this.#record({ scripthash, origin, seen: part, gone: [], statusHash: undefined });
+      recordedAt = world.monotonic();
+    };
   }
 
   /** @returns false when it was overtaken, and must be made anew */

@@ -9,13 +9,13 @@ import type { Block } from '../domain/payment.ts';
 import { ServerError } from '../electrum/framing.ts';
 import type { Session } from '../electrum/session.ts';
 import type { Status } from '../electrum/wire.ts';
-import { PaygateError } from '../errors.ts';
 import { slices } from '../slices.ts';
 import type { AddressRow } from '../store/addresses.ts';
 import type { Gone, Observation, Seen } from '../store/ledger.ts';
 import type { PaymentRow } from '../store/ledger-statements.ts';
 import type { Store } from '../store/open.ts';
-import { Lie, laidTo } from './lie.ts';
+import { type Elsewhere, isSilence, nowhere } from './elsewhere.ts';
+import { laidTo } from './lie.ts';
 import type { Held } from './load.ts';
 import type { Silence } from './silence.ts';
 import type { Inclusion, Verifier } from './verifier.ts';
@@ -42,10 +42,11 @@ export interface GatherParts {
   readonly store: Store;
   readonly callWitness: CallWitness;
   readonly silence: Silence;
-  /** Another server whose word counts. */
-  readonly elsewhere: (session: Session) => Session | undefined;
+  readonly elsewhere: Elsewhere;
   /** The transactions that are to be written down. */
   readonly held: Held;
+  /** What is found while a long look goes on. */
+  readonly early: (seen: readonly Seen[]) => Promise<void>;
 }
 
 /** While one subject is gathered. */
@@ -57,10 +58,10 @@ interface Gathering extends GatherParts {
 /** Items worked on at once, so that one flooded address leaves room for the others. */
 const itemsAtOnce = 25;
 /**
- * Items of one look that are asked about elsewhere when a server refuses them: one that invents
- * transactions must not have us spend what the other one forgives.
+ * Items of one look that nobody shows, from which on no more are asked for: a server that invents
+ * transactions must neither hold up the true ones nor have us spend all that it forgives.
  */
-const mostElsewhere = 20;
+const mostRefused = 20;
 
 type Place = Inclusion | { readonly kind: 'mempool' };
 
@@ -72,7 +73,9 @@ type Found =
   /** In a block that nothing can be proven of. */
   | { readonly kind: 'unproven' }
   /** Nothing yet: it must be looked at again. */
-  | { readonly kind: 'open' };
+  | { readonly kind: 'open' }
+  /** The same: nobody has shown it. */
+  | { readonly kind: 'refused' };
 
 type Gathered = Found & { readonly item: HistoryItem };
 
@@ -81,8 +84,7 @@ type Known = ReadonlyMap<Txid, PaymentRow>;
 /** @throws Lie when a proof fails; PaygateError unavailable when the session ends */
 export async function gather(all: GatherParts, subject: Subject): Promise<Observation> {
   const { address, history, status, look } = subject;
-  const elsewhere = atMost(mostElsewhere, all.elsewhere);
-  const parts = { ...all, isNews: look === 'changed', elsewhere };
+  const parts = { ...all, isNews: look === 'changed' };
   const { scripthash, origin } = address;
   // Nobody was given these: that they are used at all is all that counts.
   if (origin === 'ahead' || origin === 'foreign') {
@@ -92,11 +94,11 @@ export async function gather(all: GatherParts, subject: Subject): Promise<Observ
   const gathered = await gatherAll(parts, address.script, history, known);
   const testified = await hearWitness(parts, subject, known, gathered);
   const found = [...gathered, ...testified.gathered];
-  const seen = provenFirst(found.flatMap((each) => (each.kind === 'seen' ? [each.seen] : [])));
+  const seen = provenFirst(seenOf(found));
   const unnamed = withRivals(parts.store, testified.gone, seen);
   const gone = certain(parts.silence, scripthash, unnamed);
   const isOpen =
-    testified.isOpen || gone.length < unnamed.length || found.some(({ kind }) => kind === 'open');
+    testified.isOpen || gone.length < unnamed.length || found.some(({ kind }) => isLeft(kind));
   return { scripthash, origin, seen, gone, statusHash: isOpen ? undefined : status };
 }
 
@@ -116,14 +118,6 @@ function certain(silence: Silence, scripthash: Scripthash, unnamed: readonly Gon
   return unnamed.filter(({ txid, replacedBy }) => replacedBy !== null || lasting.has(txid));
 }
 
-function atMost(times: number, elsewhere: GatherParts['elsewhere']): GatherParts['elsewhere'] {
-  let left = times;
-  return (session) => {
-    left -= 1;
-    return left < 0 ? undefined : elsewhere(session);
-  };
-}
-
 async function gatherAll(
   parts: Gathering,
   script: Uint8Array,
@@ -131,12 +125,34 @@ async function gatherAll(
   known: Known,
 ): Promise<Gathered[]> {
   const gathered: Gathered[] = [];
-  for (const items of slices(history, itemsAtOnce)) {
+  let refused = 0;
+  for (const items of slices(knownFirst(history, known), itemsAtOnce)) {
+    if (refused >= mostRefused) {
+      gathered.push(...items.map((item): Gathered => ({ item, kind: 'refused' })));
+      continue;
+    }
     const work = items.map((item) => gatherItem(parts, script, item, known.get(item.txid)));
-    gathered.push(...(await Promise.all(work)));
+    const found = await Promise.all(work);
+    gathered.push(...found);
+    refused += refusedOf(found);
+    await parts.early(seenOf(found));
   }
   return gathered;
 }
+
+/** Payments that we know do not wait for what may be made up. */
+const knownFirst = (history: readonly HistoryItem[], known: Known): HistoryItem[] => [
+  ...history.filter(({ txid }) => known.has(txid)),
+  ...history.filter(({ txid }) => !known.has(txid)),
+];
+
+const seenOf = (found: readonly Gathered[]): Seen[] =>
+  found.flatMap((each) => (each.kind === 'seen' ? [each.seen] : []));
+
+const refusedOf = (found: readonly Gathered[]): number =>
+  found.filter(({ kind }) => kind === 'refused').length;
+
+const isLeft = (kind: Found['kind']): boolean => kind === 'open' || kind === 'refused';
 
 /** What a second voice adds to a history, or takes from what we know. */
 interface Testified {
@@ -159,12 +175,13 @@ async function hearWitness(
     .filter((row) => !standsOn(parts.store, provenBlock(row)))
     .map(({ txid }) => txid);
   const nothing = { gathered: [], gone: [], isOpen: missing.length > 0 };
-  if (missing.length === 0 && look !== 'cross') return nothing;
+  const isStopped = refusedOf(gathered) >= mostRefused;
+  if (missing.length === 0 && look !== 'cross' && !isStopped) return nothing;
   const witness = await parts.callWitness(parts.session);
   if (witness === undefined) return nothing;
   try {
     const { gone, told } = await testify(witness, address.scripthash, missing);
-    const others = { ...parts, session: witness.session, isNews: false };
+    const others = { ...parts, session: witness.session, isNews: false, elsewhere: nowhere };
     const disputed = disputedBy(told, gathered);
     const found = await gatherAll(others, address.script, disputed, known);
     const isOpen = gone.size < missing.length || isRefuted(gathered, found);
@@ -218,10 +235,6 @@ function isRefuted(gathered: readonly Gathered[], found: readonly Gathered[]): b
   return gathered.some(({ kind, item }) => kind === 'unproven' && seen.has(item.txid));
 }
 
-/** No answer, or one that says nothing. */
-const isSilence = (error: unknown): boolean =>
-  error instanceof PaygateError && (error instanceof ServerError || error.code === 'unavailable');
-
 /** Without `isRelayed` it was recorded before. */
 type Paid = Pick<Seen, 'output' | 'raw'> & { readonly isRelayed?: boolean };
 type Looked = readonly [paid: Paid | undefined, place: Place];
@@ -254,15 +267,9 @@ async function lookAnywhere(
   } catch (error) {
     if (!(error instanceof ServerError)) throw error;
   }
-  const session = parts.elsewhere(parts.session);
-  if (session === undefined) return undefined;
-  try {
-    return await lookAt({ ...parts, session, isNews: false }, ...item);
-  } catch (error) {
-    // Nor a lie: it was asked about a place that another server named.
-    if (isSilence(error) || error instanceof Lie) return undefined;
-    throw error;
-  }
+  return parts.elsewhere.ask(parts.session, (session) =>
+    lookAt({ ...parts, session, isNews: false }, ...item),
+  );
 }
 
 async function gatherItem(
@@ -281,7 +288,7 @@ async function gatherItem(
 
 function foundBy(held: Held, { txid }: HistoryItem, looked: Looked | undefined): Found {
   // It names a transaction that nobody will show: the others must not wait for that.
-  if (looked === undefined) return { kind: 'open' };
+  if (looked === undefined) return { kind: 'refused' };
   const [paid, place] = looked;
   if (paid === undefined) return { kind: 'nothing' };
   if (place.kind === 'unproven') return { kind: 'unproven' };

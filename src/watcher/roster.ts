@@ -1,6 +1,6 @@
 // Which of the live servers are used: those whose tip is abreast of our best chain. A server in doubt
 // stays connected, so that it is seen to catch up, but is neither watched nor asked for a second voice
-// while another one is sound. It judges tips alone; what a server says of payments is the verifier's.
+// while another one is sound. It judges tips, and what we may ask; what a server says of payments is the verifier's.
 
 import { parseHeader } from '../bitcoin/header.ts';
 import type { NetworkName } from '../bitcoin/network.ts';
@@ -126,6 +126,15 @@ class TipRoster implements Roster {
   }
 
   #doubt(session: Session): Doubt | undefined {
+    return this.#tipDoubt(session) ?? this.#spent(session);
+  }
+
+  /** Payments would wait in its queue while another one has nothing to do. */
+  #spent({ spentMs: waitMs }: Session): Doubt | undefined {
+    return waitMs >= graceMs ? { kind: 'spent', waitMs } : undefined;
+  }
+
+  #tipDoubt(session: Session): Doubt | undefined {
     const found = this.standing(session);
     if (this.#isUnshown(session, found === 'unknown')) return { kind: 'unshown' };
     if (found === 'unknown') return undefined;

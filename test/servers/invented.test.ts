@@ -1,0 +1,147 @@
+// Histories full of what does not exist, or is shown as slowly as a server may: they hold up neither the true
+// payments of their address nor those of others, and do not use up what an honest server forgives.
+
+import { afterEach, expect, test } from 'vitest';
+import type { Issued } from '../../src/store/addresses.ts';
+import { cleanUp } from '../support/files.ts';
+import type { Asked, Liar, Message } from '../support/liar.ts';
+import { prepareWatching, type Watching, type WatchingOptions } from '../support/watching.ts';
+
+afterEach(cleanUp);
+
+const minuteMs = 60_000;
+/** Within the deadline of a request. */
+const slowMs = 8_000;
+const getHistory = 'blockchain.scripthash.get_history';
+const getTransaction = 'blockchain.transaction.get';
+
+interface Scene extends Watching {
+  readonly liar: Liar;
+  readonly honest: Liar;
+}
+
+async function begin(options: WatchingOptions = {}): Promise<Scene> {
+  const watching = await prepareWatching({ servers: 2, mayLie: true, ...options });
+  const { watcher, world, liars, labels } = watching;
+  watcher.start();
+  await pass(watching, 30_000);
+  await world.until(() => watcher.status().caughtUp, 'the watcher to catch up');
+  const used = labels.indexOf(watcher.status().server ?? '');
+  const [liar, honest] = [liars[used], liars[1 - used]];
+  if (liar === undefined || honest === undefined) throw new Error('there are not two');
+  return { ...watching, watcher, liar, honest };
+}
+
+/** In steps that leave time for real sockets. */
+async function pass({ world }: Watching, ms: number): Promise<void> {
+  for (let gone = 0; gone < ms; gone += 1_000) {
+    await world.advance(1_000);
+    for (let turns = 0; turns < 2; turns += 1) await world.turn();
+  }
+}
+
+async function issue({ store, watcher, world }: Watching): Promise<Issued> {
+  const issued = await store.issue();
+  watcher.issued(issued.scripthash);
+  await world.turn();
+  return issued;
+}
+
+const paymentsTo = ({ store }: Watching, { scripthash }: Issued) =>
+  store.ledger.paymentsOf(store.addresses.byScripthash(scripthash)?.id ?? 0);
+
+const pay = ({ chain }: Watching, ...to: readonly Issued[]): string =>
+  chain.pay(to.map(({ address }) => ({ address, valueSat: 7_000 })));
+
+/** Transactions that nobody has; another number is another set of them. */
+const invented = (count: number, set = 0): Message[] =>
+  Array.from({ length: count }, (_, at) => ({
+    tx_hash: `${set.toString(16).padStart(8, '0')}${at.toString(16).padStart(56, 'a')}`,
+    height: 0,
+    fee: 1,
+  }));
+
+/** The histories of these addresses begin with so many that do not exist. */
+function invent(liar: Liar, addresses: readonly Issued[], count: number): void {
+  liar.lie = ({ method, params: [first] }, answer) => {
+    const set = addresses.findIndex(({ scripthash }) => scripthash === first);
+    if (method !== getHistory || set < 0) return answer;
+    return { ...answer, result: [...invented(count, set + 1), ...answer.result] };
+  };
+}
+
+/** Lets transactions wait. */
+function slowly({ world }: Watching, liar: Liar): void {
+  const { lie } = liar;
+  liar.lie = (asked: Asked, answer: Message) => {
+    const told = lie ? lie(asked, answer) : answer;
+    if (asked.method !== getTransaction) return told;
+    world.after(slowMs, () => liar.say(told));
+    return undefined;
+  };
+}
+
+test('a true payment does not wait for thousands that do not exist', async () => {
+  const scene = await begin();
+  const issued = await issue(scene);
+  invent(scene.liar, [issued], 5_000);
+  slowly(scene, scene.liar);
+  pay(scene, issued);
+  await pass(scene, minuteMs);
+  expect(paymentsTo(scene, issued)).toMatchObject([{ state: 'unconfirmed', valueSat: 7_000 }]);
+});
+
+test('payments that are shown slowly are recorded as they come', async () => {
+  const scene = await begin();
+  const issued = await issue(scene);
+  slowly(scene, scene.liar);
+  scene.watcher.status();
+  for (let count = 0; count < 75; count += 1) {
+    scene.chain.pay([{ address: issued.address, valueSat: 7_000 + count }]);
+  }
+  await pass(scene, 12_000);
+  const early = paymentsTo(scene, issued).length;
+  expect(early).toBeGreaterThan(0);
+  expect(early).toBeLessThan(75);
+  await pass(scene, 2 * minuteMs);
+  expect(paymentsTo(scene, issued)).toHaveLength(75);
+});
+
+test('what a server forgives is not used up by what it makes up of one address', async () => {
+  const scene = await begin({ own: false, software: 'ElectrumX 1.20.0' });
+  const [bait, other] = [await issue(scene), await issue(scene)];
+  await pass(scene, 10_000);
+  invent(scene.liar, [bait], 400);
+  pay(scene, bait);
+  await pass(scene, 10 * minuteMs);
+  pay(scene, other);
+  await pass(scene, 2 * minuteMs);
+  for (const each of [bait, other]) {
+    expect(paymentsTo(scene, each)).toMatchObject([{ state: 'unconfirmed' }]);
+  }
+});
+
+test('nor of many: another server is used, which was asked for few of them', async () => {
+  const scene = await begin({ own: false, software: 'ElectrumX 1.20.0' });
+  const { watcher, servers, labels, liars } = scene;
+  const baits: Issued[] = [];
+  for (let count = 0; count < 10; count += 1) baits.push(await issue(scene));
+  const other = await issue(scene);
+  await pass(scene, 10_000);
+  const { server } = watcher.status();
+  const honest = servers[liars.indexOf(scene.honest)];
+  honest?.clearLog();
+  invent(scene.liar, baits, 400);
+  pay(scene, ...baits);
+  await pass(scene, 3 * minuteMs);
+  expect(labels).toContain(watcher.status().server);
+  expect(watcher.status().server).not.toBe(server);
+  pay(scene, other);
+  await pass(scene, 2 * minuteMs);
+  for (const each of [...baits, other]) {
+    expect(paymentsTo(scene, each)).toMatchObject([{ state: 'unconfirmed' }]);
+  }
+  const isInvented = ({ method, params: [txid] }: { method: string; params: readonly unknown[] }) =>
+    method === getTransaction && String(txid).includes('aaaaaaaa');
+  expect(honest?.requests.filter(isInvented).length).toBeLessThanOrEqual(20);
+});
