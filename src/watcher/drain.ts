@@ -32,6 +32,12 @@ const recordedAtOnce = 200;
 const mostHeld = 32_000_000;
 /** What a look has found is recorded after so long, though it goes on. */
 const earlyMs = 5_000;
+/**
+ * So long a server is asked for what one history names before the other one is heard; then twice as long each
+ * time, up to 16 minutes, so that a long history at a slow server comes to its end.
+ */
+const patienceMs = 120_000;
+const mostDoublings = 3;
 
 export interface DrainParts {
   readonly world: World;
@@ -201,10 +207,15 @@ class DirtySet implements Drain {
       return;
     }
     await verifier.synced(by);
-    const early = this.#early(session, address);
-    const elsewhere = this.#elsewhere;
     const observation = await gather(
-      { session: by, verifier, store, callWitness, silence: this.#silence, elsewhere, held, early },
+      {
+        ...{ session: by, verifier, store, callWitness },
+        silence: this.#silence,
+        elsewhere: this.#elsewhere,
+        held,
+        early: this.#early(session, address),
+        patience: this.#patience(scripthash),
+      },
       { address, history, status, look },
     ).catch((error: unknown) => {
       throw laidTo(by, error);
@@ -234,6 +245,15 @@ class DirtySet implements Drain {
       found = [];
       await this.#record({ scripthash, origin, seen: part, gone: [], statusHash: undefined });
       recordedAt = world.monotonic();
+    };
+  }
+
+  #patience(scripthash: Scripthash): GatherParts['patience'] {
+    const { world } = this.#parts;
+    const doublings = Math.min(mostDoublings, this.#failures.get(scripthash) ?? 0);
+    return () => {
+      const until = world.monotonic() + patienceMs * 2 ** doublings;
+      return () => world.monotonic() >= until;
     };
   }
 

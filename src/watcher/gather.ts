@@ -47,6 +47,8 @@ export interface GatherParts {
   readonly held: Held;
   /** What is found while a long look goes on. */
   readonly early: (seen: readonly Seen[]) => Promise<void>;
+  /** Begins to ask one server; says whether that takes too long. */
+  readonly patience: () => () => boolean;
 }
 
 /** While one subject is gathered. */
@@ -75,7 +77,9 @@ type Found =
   /** Nothing yet: it must be looked at again. */
   | { readonly kind: 'open' }
   /** The same: nobody has shown it. */
-  | { readonly kind: 'refused' };
+  | { readonly kind: 'refused' }
+  /** The same: it was not asked for. */
+  | { readonly kind: 'unasked' };
 
 type Gathered = Found & { readonly item: HistoryItem };
 
@@ -98,7 +102,7 @@ export async function gather(all: GatherParts, subject: Subject): Promise<Observ
   const unnamed = withRivals(parts.store, testified.gone, seen);
   const gone = certain(parts.silence, scripthash, unnamed);
   const isOpen =
-    testified.isOpen || gone.length < unnamed.length || found.some(({ kind }) => isLeft(kind));
+    testified.isOpen || gone.length < unnamed.length || found.some(({ kind }) => left.has(kind));
   return { scripthash, origin, seen, gone, statusHash: isOpen ? undefined : status };
 }
 
@@ -125,10 +129,11 @@ async function gatherAll(
   known: Known,
 ): Promise<Gathered[]> {
   const gathered: Gathered[] = [];
+  const isTooLong = parts.patience();
   let refused = 0;
   for (const items of slices(knownFirst(history, known), itemsAtOnce)) {
-    if (refused >= mostRefused) {
-      gathered.push(...items.map((item): Gathered => ({ item, kind: 'refused' })));
+    if (refused >= mostRefused || isTooLong()) {
+      gathered.push(...items.map((item): Gathered => ({ item, kind: 'unasked' })));
       continue;
     }
     const work = items.map((item) => gatherItem(parts, script, item, known.get(item.txid)));
@@ -152,7 +157,7 @@ const seenOf = (found: readonly Gathered[]): Seen[] =>
 const refusedOf = (found: readonly Gathered[]): number =>
   found.filter(({ kind }) => kind === 'refused').length;
 
-const isLeft = (kind: Found['kind']): boolean => kind === 'open' || kind === 'refused';
+const left: ReadonlySet<Found['kind']> = new Set(['open', 'refused', 'unasked']);
 
 /** What a second voice adds to a history, or takes from what we know. */
 interface Testified {
@@ -175,8 +180,9 @@ async function hearWitness(
     .filter((row) => !standsOn(parts.store, provenBlock(row)))
     .map(({ txid }) => txid);
   const nothing = { gathered: [], gone: [], isOpen: missing.length > 0 };
-  const isStopped = refusedOf(gathered) >= mostRefused;
-  if (missing.length === 0 && look !== 'cross' && !isStopped) return nothing;
+  const isCutShort =
+    refusedOf(gathered) >= mostRefused || gathered.some(({ kind }) => kind === 'unasked');
+  if (missing.length === 0 && look !== 'cross' && !isCutShort) return nothing;
   const witness = await parts.callWitness(parts.session);
   if (witness === undefined) return nothing;
   try {

@@ -91,6 +91,25 @@ test('a true payment does not wait for thousands that do not exist', async () =>
   expect(paymentsTo(scene, issued)).toMatchObject([{ state: 'unconfirmed', valueSat: 7_000 }]);
 });
 
+test('nor for hundreds that exist, are shown slowly and have nothing to do with it', async () => {
+  const scene = await begin();
+  const { chain, liar } = scene;
+  const issued = await issue(scene);
+  const { address } = chain.faucet;
+  const others: Message[] = [];
+  for (let count = 0; count < 700; count += 1) {
+    others.push({ tx_hash: chain.pay([{ address, valueSat: 1_000 }]), height: 0, fee: 1 });
+  }
+  liar.lie = ({ method, params: [first] }, answer) =>
+    method === getHistory && first === issued.scripthash
+      ? { ...answer, result: [...others, ...answer.result] }
+      : answer;
+  slowly(scene, liar);
+  pay(scene, issued);
+  await pass(scene, 3 * minuteMs);
+  expect(paymentsTo(scene, issued)).toMatchObject([{ state: 'unconfirmed', valueSat: 7_000 }]);
+});
+
 test('payments that are shown slowly are recorded as they come', async () => {
   const scene = await begin();
   const issued = await issue(scene);
