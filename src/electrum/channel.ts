@@ -8,9 +8,10 @@ import { PaygateError, reasonOf } from '../errors.ts';
 import type { Cancel, World } from '../world.ts';
 import type { Budget } from './budget.ts';
 import { createFiller, type Filler } from './filler.ts';
-import { type Answer, invalid, type Message, ServerError } from './framing.ts';
+import { type Answer, invalid, LongLine, type Message, ServerError } from './framing.ts';
 import { Inflow } from './inflow.ts';
 import { MassWindow } from './mass-window.ts';
+import { blame } from './overlong.ts';
 import { Pulse } from './pulse.ts';
 import { SendQueue } from './queue.ts';
 import { type BatchCall, batchOf, type Call, type Request, requestOf } from './request.ts';
@@ -306,6 +307,7 @@ export class Channel {
       return message.done ? undefined : this.#read(message.value);
     } catch (error) {
       if (!(error instanceof PaygateError)) throw error;
+      if (error instanceof LongLine) blame(error, this.#inFlight.values());
       this.end(error.message);
       return undefined;
     }

@@ -11,6 +11,8 @@ const maxLineBytes = 9_000_000;
 /** What the protocol needs is 5 deep. */
 const maxDepth = 16;
 const maxErrorText = 200;
+/** Bytes of a line that is too long: it may say there what it answers. */
+const shownOfLong = 100;
 /** A buffer that a long line has grown is let go after it. */
 const keptBufferBytes = 64 * 1024;
 
@@ -42,6 +44,17 @@ export class ServerError extends PaygateError {
     super('invalid', `the server refused: ${text} (${serverCode})`);
     this.name = 'ServerError';
     this.serverCode = serverCode;
+  }
+}
+
+/** A line that is longer than any that is read. */
+export class LongLine extends PaygateError {
+  /** How it begins. */
+  readonly start: string;
+
+  constructor(start: Uint8Array) {
+    super('invalid', 'the server sent a line of more than 9 MB');
+    this.start = Buffer.from(start.subarray(0, shownOfLong)).toString('latin1');
   }
 }
 
@@ -97,7 +110,9 @@ export class LineFramer {
   }
 
   #check(bytes: Uint8Array): void {
-    if (this.#used + bytes.length > maxLineBytes) throw invalid('a line of more than 9 MB');
+    if (this.#used + bytes.length > maxLineBytes) {
+      throw new LongLine(this.#used > 0 ? this.#unfinished : bytes);
+    }
     if (bytes.includes(0)) throw invalid('a NUL byte');
   }
 

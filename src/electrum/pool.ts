@@ -8,6 +8,7 @@ import { PaygateError, reasonOf } from '../errors.ts';
 import type { Cancel, World } from '../world.ts';
 import { Batches } from './batches.ts';
 import { Budget } from './budget.ts';
+import { Overlong } from './overlong.ts';
 import { openSession, type Session, type SessionHandlers, type SessionOptions } from './session.ts';
 import { isAccepted, type Refused, type ServerAddress, type Trust } from './trust.ts';
 import type { ProtocolVersion } from './wire.ts';
@@ -95,6 +96,7 @@ interface Member {
   /** What it may be asked: it remembers what we spent over a reconnect. */
   readonly budget: Budget;
   readonly batches: Batches;
+  readonly overlong: Overlong;
   /** Whoever has the lowest is tried next. */
   turn: number;
   connecting: boolean;
@@ -140,15 +142,11 @@ class RotatingPool implements Pool {
   constructor(options: PoolOptions) {
     this.#options = options;
     this.#members = options.servers.map((server) => ({
-      server,
-      budget: new Budget(options.world),
-      batches: new Batches(),
+      ...{ server, budget: new Budget(options.world), batches: new Batches() },
+      overlong: new Overlong(options.world),
       // Not always the first of the list: many installations have the same list.
       turn: options.world.random(),
-      connecting: false,
-      live: undefined,
-      failures: 0,
-      notBefore: 0,
+      ...{ connecting: false, live: undefined, failures: 0, notBefore: 0 },
       bannedUntil: this.#rememberedBan(server),
       banKept: true,
       lastError: undefined,
@@ -317,10 +315,10 @@ class RotatingPool implements Pool {
     handlers: SessionHandlers,
   ): Promise<Session | PaygateError> {
     const { world, genesisHash, memory, session: options = {} } = this.#options;
-    const { server, budget, batches } = member;
+    const { server, budget, batches, overlong } = member;
     try {
       const session = await openSession({
-        ...{ world, server, budget, batches, genesisHash, generation, options, handlers },
+        ...{ world, server, budget, batches, overlong, genesisHash, generation, options, handlers },
         known: memory.trust(server.label),
         onLearn: (trust) => memory.learn(server.label, trust),
         onRefuse(shown) {

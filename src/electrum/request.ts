@@ -24,6 +24,8 @@ export interface Call<T> extends Priority {
   readonly described?: boolean;
   /** How many headers are asked for. */
   readonly headers?: number;
+  /** Called when an answer was longer than any line that is read, which ends the channel: surely this one's, or not. */
+  readonly onTooLong?: (certain: boolean) => void;
 }
 
 /** Light mass requests of one method; each has its own answer, or error. */
@@ -44,6 +46,7 @@ export interface Request extends Priced {
   /** Reads the answers, one for each call, in any order, and returns their delivery. @throws PaygateError invalid */
   readonly read: (answers: readonly Answer[]) => () => void;
   readonly reject: (error: PaygateError) => void;
+  readonly onTooLong?: Call<unknown>['onTooLong'] | undefined;
   /** Monotonic; of what has been sent. */
   sentAt: number;
   overdue: boolean;
@@ -59,7 +62,7 @@ export function requestOf<T>(
 ): Request {
   const { large = false, bulk = false, light = false, described = false, headers = 0 } = call;
   return {
-    ...{ id, method, large, bulk, light, described, headers, reject },
+    ...{ id, method, large, bulk, light, described, headers, reject, onTooLong: call.onTooLong },
     count: 1,
     text: encodeRequest(id, method, params),
     read([answer, ...others]) {

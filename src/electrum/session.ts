@@ -15,6 +15,7 @@ import { Channel } from './channel.ts';
 import { isUnknown, ServerError } from './framing.ts';
 import { headersCall, shakeHands } from './handshake.ts';
 import { type Hear, type ManyParts, subscribeMany } from './many.ts';
+import { Overlong } from './overlong.ts';
 import type { Priority } from './request.ts';
 import { Subscriptions } from './subscriptions.ts';
 import { judge, type ServerAddress, type Trust } from './trust.ts';
@@ -78,6 +79,8 @@ export interface SessionOpening {
   readonly budget?: Budget;
   /** Whether it takes several requests in one message; found out without it. */
   readonly batches?: Batches;
+  /** Which histories it cannot tell; forgotten with the session without it. */
+  readonly overlong?: Overlong;
   readonly handlers: SessionHandlers;
   /** Ends the opening, and the session. */
   readonly signal: AbortSignal;
@@ -103,11 +106,12 @@ export class Session {
   readonly #channel: Channel;
   readonly #subscriptions: Subscriptions;
   readonly #many: ManyParts;
+  readonly #overlong: Overlong;
   /** Whether it says all of a transaction, as far as is known. */
   #describes = true;
 
   constructor(
-    { server, generation, batches = new Batches() }: SessionOpening,
+    { server, generation, world, overlong, batches = new Batches() }: SessionOpening,
     { version, software }: ServerVersion,
     channel: Channel,
     subscriptions: Subscriptions,
@@ -118,6 +122,7 @@ export class Session {
     this.software = software;
     this.#channel = channel;
     this.#subscriptions = subscriptions;
+    this.#overlong = overlong ?? new Overlong(world);
     // A public one is asked no faster than it likes anyway.
     const ownBatches = server.own ? batches : undefined;
     const subscribe = this.subscribe.bind(this);
@@ -199,8 +204,10 @@ export class Session {
   }
 
   history(scripthash: Scripthash, priority: Priority = {}): Promise<readonly HistoryItem[]> {
-    const call = { method: methods.history, params: [scripthash], parse: parseHistory };
-    return this.#channel.request({ ...call, ...priority });
+    const onTooLong = (certain: boolean) => this.#overlong.ended(scripthash, certain);
+    const call = { method: methods.history, params: [scripthash], parse: parseHistory, onTooLong };
+    const history = () => this.#channel.request({ ...call, ...priority });
+    return this.#overlong.ask(scripthash, history);
   }
 
   /**

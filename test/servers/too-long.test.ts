@@ -1,0 +1,70 @@
+// An address with a longer history than any line that is read: it costs each server one connection, and the other
+// addresses nothing.
+
+import { afterEach, expect, test } from 'vitest';
+import { cleanUp } from '../support/files.ts';
+import { prepare, type Rewrite, type Sent } from '../support/lying.ts';
+
+afterEach(cleanUp);
+
+const getHistory = 'blockchain.scripthash.get_history';
+
+/** More than 9 MB of it. */
+const items = Array.from({ length: 100_000 }, (_, at) => ({
+  tx_hash: at.toString(16).padStart(64, 'a'),
+  height: 5,
+}));
+
+const idFirst = ({ id }: Sent): Sent => ({ ...(id !== undefined && { id }), result: items });
+const idLast = ({ id }: Sent): Sent => ({ result: items, ...(id !== undefined && { id }) });
+
+test.each([
+  { name: 'that names its request first', servers: 1, tell: idFirst, losses: 1 },
+  { name: 'that names its request first', servers: 2, tell: idFirst, losses: 2 },
+  // The first time it may have been the other one.
+  { name: 'that names its request last', servers: 2, tell: idLast, losses: 4 },
+])('a history too long, $name, $servers server(s)', async ({ servers, tell, losses }) => {
+  const house = await prepare({ servers });
+  const { world, watcher, proxies } = house;
+  const lost = () =>
+    world.logs.filter(
+      ({ message, fields }) =>
+        message === 'electrum server lost' && String(fields?.reason).endsWith('9 MB'),
+    ).length;
+  const asked = () => [...told].filter((each) => each === flooded.scripthash).length;
+  const told: unknown[] = [];
+  await house.start();
+  await world.until(() => watcher.status().servers.every(({ state }) => state === 'live'), 'all');
+  const [flooded, other] = [await house.issue(), await house.issue()];
+  const flood: Rewrite = ({ method, params: [of] }, message) => {
+    if (method !== getHistory) return message;
+    told.push(of);
+    return of === flooded.scripthash ? tell(message) : message;
+  };
+  for (const proxy of proxies) proxy.lie = flood;
+  house.chain.pay([flooded, other].map(({ address }) => ({ address, valueSat: 1_000 })));
+  for (let count = 1; count <= losses; count += 1) {
+    await world.until(() => lost() >= count, `loss ${count}`);
+    // To a whole second, as a clock of this machine tells it.
+    await world.advance(5_000 - (world.now() % 1_000));
+  }
+  await world.until(() => watcher.status().caughtUp, 'a session anew');
+  await watcher.idle();
+  expect(house.payments(other)).toMatchObject([{ state: 'unconfirmed' }]);
+
+  house.chain.pay([flooded, other].map(({ address }) => ({ address, valueSat: 2_000 })));
+  await watcher.idle();
+  expect(house.payments(other)).toHaveLength(2);
+  await house.minutes(30);
+  expect(lost()).toBe(losses);
+  expect(asked()).toBe(losses);
+  expect(watcher.status().trouble).toMatchObject({
+    ...{ scripts: 1, reason: expect.stringContaining('a history of more than 9 MB') },
+  });
+  // The day after it may be shorter: at another server, or with longer lines.
+  for (const proxy of proxies) proxy.lie = undefined;
+  for (let hour = 0; hour < 24; hour += 1) await world.advance(3_600_000);
+  await house.minutes(11);
+  expect(house.payments(flooded)).toHaveLength(2);
+  expect(watcher.status().trouble).toBeUndefined();
+});
