@@ -129,8 +129,10 @@ class ElectrumWatcher implements Watcher {
     this.#drain = createDrain({
       ...parts,
       ...common,
-      callWitness: (session) =>
-        createWitness(this.#pool, () => this.#roster.sound(), parts.servers.length)(session),
+      callWitness: createWitness({
+        ...{ world, pool: () => this.#pool, sound: () => this.#roster.sound() },
+        servers: parts.servers.length,
+      }),
       onLie: (session, reason) => this.#lied(session, reason),
       onMute: (session, reason) => this.#leaveMute(session, reason),
       refreshTip: (session) => this.#refreshTip(session),

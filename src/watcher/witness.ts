@@ -6,6 +6,7 @@ import type { HistoryItem } from '../domain/history.ts';
 import { isUnknown, ServerError } from '../electrum/framing.ts';
 import type { Pool } from '../electrum/pool.ts';
 import type { Session } from '../electrum/session.ts';
+import type { Cancel, World } from '../world.ts';
 
 export interface Witness {
   readonly session: Session;
@@ -17,21 +18,58 @@ export interface Witness {
 
 export type CallWitness = (session: Session) => Promise<Witness | undefined>;
 
-/**
- * @param sound the live servers whose word counts
- * @param servers how many servers the operator has named
- */
-export const createWitness =
-  (pool: Pool, sound: () => readonly Session[], servers: number): CallWitness =>
-  async (session) => {
+export interface WitnessParts {
+  readonly world: Pick<World, 'after'>;
+  readonly pool: () => Pool;
+  /** The live servers whose word counts. */
+  readonly sound: () => readonly Session[];
+  /** How many servers the operator has named. */
+  readonly servers: number;
+}
+
+/** How long a fresh connection stays when nobody asks it. */
+const restMs = 5_000;
+
+export function createWitness({ world, pool, sound, servers }: WitnessParts): CallWitness {
+  const reopen = shareReopened(world, pool);
+  return async (session) => {
     const other = sound().find((each) => each !== session);
     if (other !== undefined) return { session: other, independent: true, release: () => {} };
     // One that is named but not connected, or in doubt, may come back: it is waited for.
-    if (servers > 1) return undefined;
-    const again = await pool.reopen(session);
-    if (again === undefined) return undefined;
-    return { session: again, independent: false, release: () => again.close('heard') };
+    return servers > 1 ? undefined : reopen(session);
   };
+}
+
+/** One fresh connection for all who ask meanwhile: a lost mempool has hundreds of payments asked about at once. */
+function shareReopened(world: WitnessParts['world'], pool: WitnessParts['pool']): CallWitness {
+  let opened: Promise<Session | undefined> | undefined;
+  let asking = 0;
+  let cancelRest: Cancel = () => {};
+
+  function release(): void {
+    asking -= 1;
+    if (asking > 0) return;
+    const rested = opened;
+    cancelRest = world.after(restMs, () => {
+      opened = undefined;
+      rested?.then((again) => again?.close('heard'));
+    });
+  }
+
+  return async (session) => {
+    cancelRest();
+    asking += 1;
+    const before = opened;
+    let again = await before;
+    if (again === undefined || again.closed) {
+      if (opened === before) opened = pool().reopen(session);
+      again = await opened;
+    }
+    if (again !== undefined) return { session: again, independent: false, release };
+    release();
+    return undefined;
+  };
+}
 
 export interface Testimony {
   /** In no mempool and in no block, as far as both can tell. */

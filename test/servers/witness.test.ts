@@ -1,0 +1,34 @@
+// The second voice of an only server: a fresh connection to it.
+
+import { afterEach, expect, test } from 'vitest';
+import { cleanUp } from '../support/files.ts';
+import { prepare } from '../support/lying.ts';
+
+afterEach(cleanUp);
+
+test('a lost mempool is asked about over one fresh connection, which is closed after it', async () => {
+  const house = await prepare({ servers: 1 });
+  const { world, chain, watcher, proxies } = house;
+  await house.start();
+  const issued = await Promise.all(Array.from({ length: 100 }, () => house.issue()));
+  await world.advance(2_000);
+  await watcher.idle();
+  const txid = chain.pay(issued.map(({ address }) => ({ address, valueSat: 7_000 })));
+  await watcher.idle();
+  const states = () => new Set(issued.flatMap(house.payments).map(({ state }) => state));
+  expect(states()).toEqual(new Set(['unconfirmed']));
+
+  const accepted = () => proxies[0]?.accepted ?? 0;
+  const open = () => proxies[0]?.sockets.size ?? 0;
+  const before = accepted();
+  chain.evict(txid);
+  await watcher.idle();
+  expect(accepted() - before).toBe(1);
+  // Silence counts when it has lasted 30 s.
+  await world.advance(31_000);
+  await watcher.idle();
+  expect(states()).toEqual(new Set(['dropped']));
+  expect(accepted() - before).toBe(2);
+  await world.advance(6_000);
+  await world.until(() => open() === 1, 'the fresh one to be closed');
+});
