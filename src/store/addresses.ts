@@ -288,7 +288,10 @@ const prepareNewest = (orm: Orm) =>
     .limit(givenLimit('limit'))
     .prepare();
 
-/** Along the newest of the external branch; an address with any history counts as paid. */
+/**
+ * Along the newest of the external branch. An address counts as paid by a payment of ours: that it has a history,
+ * also what makes it foreign, is one server's word, and must not silence a warning.
+ */
 function prepareGaps(orm: Orm) {
   const walletId = given('walletId');
   const next = sql`(select next_index from wallets where id = ${walletId})`;
@@ -296,7 +299,8 @@ function prepareGaps(orm: Orm) {
     and derivation_index >= ${next} - ${gapsWithin} and derivation_index < ${next}`;
   const start = sql`(select min(derivation_index) - 1 from addresses where ${isGiven})`;
   const paid = sql`select derivation_index as place from addresses
-    where ${isGiven} and status_hash is not null`;
+    where ${isGiven} and status_hash is not null and exists (
+      select 1 from payments where address_id = addresses.id and state <> 'dropped')`;
   return {
     unpaidRun: orm
       .select({

@@ -1,5 +1,7 @@
 // Servers that make up what costs them nothing: transactions that no node has, and histories of them.
 
+import { sha256 } from '@noble/hashes/sha2.js';
+import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
 import { sha256x2 } from '@scure/btc-signer/utils.js';
 import { afterEach, describe, expect, test } from 'vitest';
 import { display, type Scripthash, type Txid } from '../../src/bitcoin/ids.ts';
@@ -8,7 +10,7 @@ import { collect } from '../../src/cli/heap.ts';
 import type { Issued } from '../../src/store/addresses.ts';
 import { cleanUp } from '../support/files.ts';
 import { merchantKey, spendAgain } from '../support/house.ts';
-import { type LyingProxy, prepare } from '../support/lying.ts';
+import { type LyingProxy, prepare, type Rewrite } from '../support/lying.ts';
 
 afterEach(cleanUp);
 
@@ -168,5 +170,56 @@ describe('the scan of a new wallet', () => {
         method === getHistory ? { ...message, result: [] } : message;
     }
     expect(await scanned(house)).toBe(4);
+  });
+});
+
+describe('histories of nothing', () => {
+  /** Every address has a transaction of its own, which nobody has. */
+  const everywhere: Rewrite = ({ method, params: [of = ''] }, message) => {
+    if (method === 'blockchain.scripthash.subscribe') {
+      return { ...message, result: bytesToHex(sha256(utf8ToBytes(`${of}:0:`))) };
+    }
+    if (method !== getHistory) return message;
+    return { ...message, result: [{ tx_hash: of, height: 0, fee: 1 }] };
+  };
+
+  test('do not silence the warning of unpaid addresses, told by a second server', async () => {
+    const house = await prepare();
+    const { world, watcher, store } = house;
+    await house.start();
+    await world.until(
+      () => watcher.status().servers.every(({ state }) => state === 'live'),
+      'both',
+    );
+    const issued = await Promise.all(Array.from({ length: 30 }, () => house.issue()));
+    await house.minutes(2);
+    const gaps = () => ({
+      unpaid: store.addresses.unpaidRun(1),
+      widest: store.addresses.widestStep(1),
+    });
+    expect(gaps()).toEqual({ unpaid: 30, widest: 0 });
+    for (const proxy of house.proxies) if (proxy !== house.inUse()) proxy.lie = everywhere;
+    await house.minutes(12);
+    expect(gaps()).toEqual({ unpaid: 30, widest: 0 });
+    const [, , third] = issued;
+    house.chain.pay([{ address: third?.address ?? '', valueSat: 7_000 }]);
+    await watcher.idle();
+    expect(gaps()).toEqual({ unpaid: 27, widest: 3 });
+  });
+
+  test('do not hide how far a server has driven the addresses on', async () => {
+    const house = await prepare({ servers: 1 });
+    const { store } = house;
+    await house.start();
+    await house.issue();
+    house.inUse().lie = everywhere;
+    for (const socket of house.inUse().sockets) socket.destroy();
+    await house.world.until(() => !house.watcher.status().caughtUp, 'the end of a session');
+    await house.world.advance(5_000 - (house.world.now() % 1_000));
+    await house.world.until(() => house.watcher.status().caughtUp, 'to catch up');
+    await house.watcher.idle();
+    const { derivationIndex } = await house.issue();
+    expect(derivationIndex).toBeGreaterThan(20);
+    expect(store.addresses.unpaidRun(1)).toBe(derivationIndex + 1);
   });
 });
