@@ -78,7 +78,8 @@ export const newAddress = (options: ApiOptions): Operation =>
 function idempotencyKeyOf(context: Context): string | undefined {
   const key = context.req.header('Idempotency-Key');
   if (key === undefined) return undefined;
-  if (key !== '' && Buffer.byteLength(key) <= longestIdempotencyKey) return key;
+  // A letter a byte, whatever it was meant to be.
+  if (key !== '' && key.length <= longestIdempotencyKey) return key;
   throw new PaygateError('invalid', `An Idempotency-Key has 1 to ${longestIdempotencyKey} bytes`);
 }
 
