@@ -144,7 +144,10 @@ function wrongOrder(run: Run, { callbacks }: Books): string[] {
   return wrong;
 }
 
-function wrongEvents(run: Run, { callbacks }: Books): string[] {
+function wrongEvents(run: Run, { callbacks, payments }: Books): string[] {
+  const isGone = new Set(payments.flatMap(({ id, state }) => (state === 'dropped' ? [id] : [])));
+  const isHeld = ({ state, paymentId }: { state: string; paymentId: number }): boolean =>
+    state === 'held' && isGone.has(paymentId);
   const heard = Map.groupBy(run.heard, ({ id }: Heard) => id);
   const wrong: string[] = [];
   for (const [id, requests] of heard) {
@@ -153,7 +156,7 @@ function wrongEvents(run: Run, { callbacks }: Books): string[] {
   }
   for (const callback of callbacks) {
     const accepted = heard.get(callback.eventId)?.some((each) => each.accepted) ?? false;
-    const isOver = callback.state === 'superseded' || callback.state === 'exhausted';
+    const isOver = ['superseded', 'exhausted'].includes(callback.state) || isHeld(callback);
     if (!isOver && !(callback.state === 'delivered' && accepted)) {
       wrong.push(`never delivered: ${shown(callback)}`);
     }

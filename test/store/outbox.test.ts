@@ -222,6 +222,26 @@ describe('the order of one payment', () => {
     expect(owed.outbox.counts()).toEqual({ owed: 1, exhausted: 0 });
   });
 
+  it('holds what is owed or was given up while its payment is gone, and no longer', async () => {
+    const owed = open();
+    const first = owed.addPayment(owed.addStore());
+    const { paymentId } = first;
+    await owed.enqueue(now, first);
+    const [claimed] = await claim(owed);
+    await owed.database.write((tx) => owed.outbox.hold(tx, paymentId));
+    expect(await record(owed, claimed, 'status', now + 4000)).toBe('held');
+    expect(await claim(owed, now + 9000)).toEqual([]);
+    expect(owed.outbox.nextDueAt(now)).toBeUndefined();
+    await owed.database.write((tx) => owed.outbox.release(tx, paymentId));
+    const [again] = await claim(owed, now + 9000);
+    expect(again).toMatchObject({ step: 1, dueAt: now + 4000 });
+    expect(await record(owed, again, 'status')).toBe('exhausted');
+    await owed.database.write((tx) => owed.outbox.hold(tx, paymentId));
+    expect(owed.outbox.counts()).toEqual({ owed: 0, exhausted: 0 });
+    await owed.database.write((tx) => owed.outbox.release(tx, paymentId));
+    expect(await claim(owed, now + 9000)).toMatchObject([{ step: 2 }]);
+  });
+
   it('holds for every course of events', async () => {
     const step = fc.oneof(
       fc.record({ do: fc.constant('enqueue'), payment: fc.nat(2) }),
