@@ -2,10 +2,9 @@
 // nobody's payments from being told while another one is there.
 
 import { afterEach, expect, test } from 'vitest';
-import type { Issued } from '../../src/store/addresses.ts';
 import { cleanUp } from '../support/files.ts';
 import type { Asked, Liar, Message } from '../support/liar.ts';
-import { prepareWatching, type Watching } from '../support/watching.ts';
+import { type Lying, prepareLying } from '../support/lying.ts';
 
 afterEach(cleanUp);
 
@@ -17,35 +16,19 @@ const slowMs = 6_000;
 const strange = Buffer.alloc(80, 7).toString('hex');
 const farTip = { height: 1_000, hex: strange };
 
-async function begin(servers: number): Promise<Watching> {
-  const watching = await prepareWatching({ servers, mayLie: true });
+async function begin(servers: number): Promise<Lying> {
+  const watching = await prepareLying({ servers });
   await watching.start();
   await watching.world.until(() => liveOf(watching).length === 2, 'two servers');
   await watching.watcher.idle();
   return watching;
 }
 
-const liveOf = ({ watcher }: Watching): string[] =>
+const liveOf = ({ watcher }: Lying): string[] =>
   watcher.status().servers.flatMap(({ state, label }) => (state === 'live' ? [label] : []));
 
-function liarInUse({ liars, labels, watcher }: Watching): Liar {
-  const liar = liars[labels.indexOf(watcher.status().server ?? '')];
-  if (liar === undefined) throw new Error('no server is in use');
-  return liar;
-}
-
-async function issue({ store, watcher, world }: Watching): Promise<Issued> {
-  const issued = await store.issue();
-  watcher.issued(issued.scripthash);
-  await world.turn();
-  return issued;
-}
-
-const paymentsTo = ({ store }: Watching, { scripthash }: Issued) =>
-  store.ledger.paymentsOf(store.addresses.byScripthash(scripthash)?.id ?? 0);
-
 /** In steps that leave time for real sockets. */
-async function pass({ world }: Watching, ms: number): Promise<void> {
+async function pass({ world }: Lying, ms: number): Promise<void> {
   for (let gone = 0; gone < ms; gone += 1_000) {
     await world.advance(1_000);
     for (let turns = 0; turns < 3; turns += 1) await world.turn();
@@ -63,7 +46,7 @@ function lead(liar: Liar, show: (start: number, answer: Message) => Message | un
 }
 
 /** The one header of a height, or one that leads nowhere. */
-function oneHeader({ chain }: Watching, { id, result }: Message, height: number): Message {
+function oneHeader({ chain }: Lying, { id, result }: Message, height: number): Message {
   const header = chain.header(height);
   const hex = header === undefined ? strange : Buffer.from(header).toString('hex');
   const shown = result?.headers ? { headers: [hex] } : { hex };
@@ -73,7 +56,7 @@ function oneHeader({ chain }: Watching, { id, result }: Message, height: number)
 test('headers that lead round and round are a lie, and hold up no payment', async () => {
   const watching = await begin(2);
   const { chain, world, watcher } = watching;
-  const liar = liarInUse(watching);
+  const liar = watching.inUse();
   let asked = 0;
   lead(liar, (start, answer) => {
     asked += 1;
@@ -81,7 +64,7 @@ test('headers that lead round and round are a lie, and hold up no payment', asyn
     return oneHeader(watching, answer, start === 0 ? 0 : -1);
   });
   await world.turn();
-  const issued = await issue(watching);
+  const issued = await watching.issue();
   chain.pay([{ address: issued.address, valueSat: 7_000 }]);
   chain.mine(3);
   const bans = () => watcher.status().servers.flatMap(({ ban }) => ban?.reason ?? []);
@@ -89,14 +72,14 @@ test('headers that lead round and round are a lie, and hold up no payment', asyn
   expect(asked).toBeLessThan(20);
   expect(bans()).toEqual([expect.stringContaining('lead nowhere')]);
   await watcher.idle();
-  expect(paymentsTo(watching, issued)).toMatchObject([{ state: 'confirmed' }]);
+  expect(watching.payments(issued)).toMatchObject([{ state: 'confirmed' }]);
 });
 
 test('headers one by one are not waited for once another server has shown them', async () => {
   const watching = await begin(2);
   const { chain, world, watcher } = watching;
-  const liar = liarInUse(watching);
-  const issued = await issue(watching);
+  const liar = watching.inUse();
+  const issued = await watching.issue();
   liar.lie = ({ method, params: [start] }, answer) => {
     if (method !== getHeaders) return answer;
     world.after(slowMs, () => liar.say(oneHeader(watching, answer, start)));
@@ -108,26 +91,26 @@ test('headers one by one are not waited for once another server has shown them',
   await world.until(() => watcher.status().tipHeight === 150, 'the other one');
   await pass(watching, 12_000);
   await world.turn();
-  expect(paymentsTo(watching, issued)).toMatchObject([{ state: 'confirmed' }]);
+  expect(watching.payments(issued)).toMatchObject([{ state: 'confirmed' }]);
 });
 
 test('a server that takes minutes to show the headers of its tip is left for another', async () => {
   const watching = await begin(2);
   const { chain, world, watcher } = watching;
-  const liar = liarInUse(watching);
+  const liar = watching.inUse();
   const { server } = watcher.status();
   lead(liar, (start, answer) => {
     world.after(slowMs, () => liar.say(oneHeader(watching, answer, start)));
     return undefined;
   });
   await world.turn();
-  const issued = await issue(watching);
+  const issued = await watching.issue();
   chain.pay([{ address: issued.address, valueSat: 7_000 }]);
   chain.mine(3);
   await pass(watching, 3 * minuteMs);
-  await world.until(() => paymentsTo(watching, issued).length > 0, 'the payment');
+  await world.until(() => watching.payments(issued).length > 0, 'the payment');
   expect(watcher.status().server).not.toBe(server);
-  expect(paymentsTo(watching, issued)).toMatchObject([{ state: 'confirmed' }]);
+  expect(watching.payments(issued)).toMatchObject([{ state: 'confirmed' }]);
   expect(world.logs).toContainEqual(
     expect.objectContaining({
       message: 'electrum server in doubt',

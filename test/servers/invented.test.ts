@@ -5,7 +5,8 @@ import { afterEach, expect, test } from 'vitest';
 import type { Issued } from '../../src/store/addresses.ts';
 import { cleanUp } from '../support/files.ts';
 import type { Asked, Liar, Message } from '../support/liar.ts';
-import { prepareWatching, type Watching, type WatchingOptions } from '../support/watching.ts';
+import { type Lying, prepareLying } from '../support/lying.ts';
+import type { WatchingOptions } from '../support/watching.ts';
 
 afterEach(cleanUp);
 
@@ -15,13 +16,13 @@ const slowMs = 8_000;
 const getHistory = 'blockchain.scripthash.get_history';
 const getTransaction = 'blockchain.transaction.get';
 
-interface Scene extends Watching {
+interface Scene extends Lying {
   readonly liar: Liar;
   readonly honest: Liar;
 }
 
 async function begin(options: WatchingOptions = {}): Promise<Scene> {
-  const watching = await prepareWatching({ servers: 2, mayLie: true, ...options });
+  const watching = await prepareLying(options);
   const { watcher, world, liars, labels } = watching;
   watcher.start();
   await pass(watching, 30_000);
@@ -33,24 +34,14 @@ async function begin(options: WatchingOptions = {}): Promise<Scene> {
 }
 
 /** In steps that leave time for real sockets. */
-async function pass({ world }: Watching, ms: number): Promise<void> {
+async function pass({ world }: Lying, ms: number): Promise<void> {
   for (let gone = 0; gone < ms; gone += 1_000) {
     await world.advance(1_000);
     for (let turns = 0; turns < 2; turns += 1) await world.turn();
   }
 }
 
-async function issue({ store, watcher, world }: Watching): Promise<Issued> {
-  const issued = await store.issue();
-  watcher.issued(issued.scripthash);
-  await world.turn();
-  return issued;
-}
-
-const paymentsTo = ({ store }: Watching, { scripthash }: Issued) =>
-  store.ledger.paymentsOf(store.addresses.byScripthash(scripthash)?.id ?? 0);
-
-const pay = ({ chain }: Watching, ...to: readonly Issued[]): string =>
+const pay = ({ chain }: Lying, ...to: readonly Issued[]): string =>
   chain.pay(to.map(({ address }) => ({ address, valueSat: 7_000 })));
 
 /** Transactions that nobody has; another number is another set of them. */
@@ -71,7 +62,7 @@ function invent(liar: Liar, addresses: readonly Issued[], count: number): void {
 }
 
 /** Lets transactions wait. */
-function slowly({ world }: Watching, liar: Liar): void {
+function slowly({ world }: Lying, liar: Liar): void {
   const { lie } = liar;
   liar.lie = (asked: Asked, answer: Message) => {
     const told = lie ? lie(asked, answer) : answer;
@@ -83,18 +74,18 @@ function slowly({ world }: Watching, liar: Liar): void {
 
 test('a true payment does not wait for thousands that do not exist', async () => {
   const scene = await begin();
-  const issued = await issue(scene);
+  const issued = await scene.issue();
   invent(scene.liar, [issued], 5_000);
   slowly(scene, scene.liar);
   pay(scene, issued);
   await pass(scene, minuteMs);
-  expect(paymentsTo(scene, issued)).toMatchObject([{ state: 'unconfirmed', valueSat: 7_000 }]);
+  expect(scene.payments(issued)).toMatchObject([{ state: 'unconfirmed', valueSat: 7_000 }]);
 });
 
 test('nor for hundreds that exist, are shown slowly and have nothing to do with it', async () => {
   const scene = await begin();
   const { chain, liar } = scene;
-  const issued = await issue(scene);
+  const issued = await scene.issue();
   const { address } = chain.faucet;
   const others: Message[] = [];
   for (let count = 0; count < 700; count += 1) {
@@ -107,28 +98,28 @@ test('nor for hundreds that exist, are shown slowly and have nothing to do with 
   slowly(scene, liar);
   pay(scene, issued);
   await pass(scene, 3 * minuteMs);
-  expect(paymentsTo(scene, issued)).toMatchObject([{ state: 'unconfirmed', valueSat: 7_000 }]);
+  expect(scene.payments(issued)).toMatchObject([{ state: 'unconfirmed', valueSat: 7_000 }]);
 });
 
 test('payments that are shown slowly are recorded as they come', async () => {
   const scene = await begin();
-  const issued = await issue(scene);
+  const issued = await scene.issue();
   slowly(scene, scene.liar);
   scene.watcher.status();
   for (let count = 0; count < 75; count += 1) {
     scene.chain.pay([{ address: issued.address, valueSat: 7_000 + count }]);
   }
   await pass(scene, 12_000);
-  const early = paymentsTo(scene, issued).length;
+  const early = scene.payments(issued).length;
   expect(early).toBeGreaterThan(0);
   expect(early).toBeLessThan(75);
   await pass(scene, 2 * minuteMs);
-  expect(paymentsTo(scene, issued)).toHaveLength(75);
+  expect(scene.payments(issued)).toHaveLength(75);
 });
 
 test('what a server forgives is not used up by what it makes up of one address', async () => {
   const scene = await begin({ own: false, software: 'ElectrumX 1.20.0' });
-  const [bait, other] = [await issue(scene), await issue(scene)];
+  const [bait, other] = [await scene.issue(), await scene.issue()];
   await pass(scene, 10_000);
   invent(scene.liar, [bait], 400);
   pay(scene, bait);
@@ -136,7 +127,7 @@ test('what a server forgives is not used up by what it makes up of one address',
   pay(scene, other);
   await pass(scene, 2 * minuteMs);
   for (const each of [bait, other]) {
-    expect(paymentsTo(scene, each)).toMatchObject([{ state: 'unconfirmed' }]);
+    expect(scene.payments(each)).toMatchObject([{ state: 'unconfirmed' }]);
   }
 });
 
@@ -144,8 +135,8 @@ test('nor of many: another server is used, which was asked for few of them', asy
   const scene = await begin({ own: false, software: 'ElectrumX 1.20.0' });
   const { watcher, servers, labels, liars } = scene;
   const baits: Issued[] = [];
-  for (let count = 0; count < 10; count += 1) baits.push(await issue(scene));
-  const other = await issue(scene);
+  for (let count = 0; count < 10; count += 1) baits.push(await scene.issue());
+  const other = await scene.issue();
   await pass(scene, 10_000);
   const { server } = watcher.status();
   const honest = servers[liars.indexOf(scene.honest)];
@@ -158,7 +149,7 @@ test('nor of many: another server is used, which was asked for few of them', asy
   pay(scene, other);
   await pass(scene, 2 * minuteMs);
   for (const each of [...baits, other]) {
-    expect(paymentsTo(scene, each)).toMatchObject([{ state: 'unconfirmed' }]);
+    expect(scene.payments(each)).toMatchObject([{ state: 'unconfirmed' }]);
   }
   const isInvented = ({ method, params: [txid] }: { method: string; params: readonly unknown[] }) =>
     method === getTransaction && String(txid).includes('aaaaaaaa');

@@ -10,7 +10,8 @@ import { collect } from '../../src/cli/heap.ts';
 import type { Issued } from '../../src/store/addresses.ts';
 import { cleanUp } from '../support/files.ts';
 import { merchantKey, spendAgain } from '../support/house.ts';
-import { type LyingProxy, prepare, type Rewrite } from '../support/lying.ts';
+import type { Liar, Lie } from '../support/liar.ts';
+import { type Lying, prepareLying } from '../support/lying.ts';
 
 afterEach(cleanUp);
 
@@ -46,7 +47,7 @@ const payingTo = (script: Uint8Array, number: number, scriptBytes: number): Buff
   ]);
 
 /** Has a server name these, in no block, beside what is true, and show them. */
-function tellOf(liar: LyingProxy, { scripthash }: Issued, raws: readonly Buffer[]): void {
+function tellOf(liar: Liar, { scripthash }: Issued, raws: readonly Buffer[]): void {
   const made = new Map(raws.map((raw) => [display<Txid>(sha256x2(raw)), raw.toString('hex')]));
   const items = [...made.keys()].map((tx_hash) => ({ tx_hash, height: 0, fee: 1 }));
   liar.lie = ({ method, params: [of = ''] }, message) => {
@@ -60,7 +61,7 @@ function tellOf(liar: LyingProxy, { scripthash }: Issued, raws: readonly Buffer[
 
 describe('transactions that a server made up', () => {
   test('cost little memory, however large they are once read', async () => {
-    const house = await prepare();
+    const house = await prepareLying();
     await house.start();
     const issued = await house.issue();
     const raws = Array.from({ length: 12 }, (_, number) => emptyOutputs(number, 110_000));
@@ -79,7 +80,7 @@ describe('transactions that a server made up', () => {
   });
 
   test('are no payments where no node relays what weighs so much', async () => {
-    const house = await prepare();
+    const house = await prepareLying();
     await house.start();
     const issued = await house.issue();
     const script = house.store.addresses.byScripthash(issued.scripthash)?.script ?? Buffer.alloc(0);
@@ -92,10 +93,8 @@ describe('transactions that a server made up', () => {
 });
 
 describe('the scan of a new wallet', () => {
-  type House = Awaited<ReturnType<typeof prepare>>;
-
   /** A wallet is added, and the first address that is given out of it. */
-  async function scanned({ store, world, watcher, issue }: House): Promise<number> {
+  async function scanned({ store, world, watcher, issue }: Lying): Promise<number> {
     await store.addWallet({ key: merchantKey(), startIndex: undefined });
     await store.addStore();
     watcher.catalogChanged();
@@ -104,11 +103,11 @@ describe('the scan of a new wallet', () => {
     return (await issue()).derivationIndex;
   }
 
-  const bothLive = ({ world, watcher }: House) =>
+  const bothLive = ({ world, watcher }: Lying) =>
     world.until(() => watcher.status().servers.every(({ state }) => state === 'live'), 'both');
 
   /** What the wallet's fourth address had, it has spent since. */
-  function useAndSpend({ chain }: House): void {
+  function useAndSpend({ chain }: Lying): void {
     const { address = '' } = deriveAddress(merchantKey(), 0, 3) ?? {};
     const txid = chain.pay([{ address, valueSat: 50_000 }]);
     chain.mine();
@@ -117,7 +116,7 @@ describe('the scan of a new wallet', () => {
   }
 
   test.each([1, 2])('is not drawn out by histories of nothing, %i server(s)', async (servers) => {
-    const house = await prepare({ wallet: false, servers });
+    const house = await prepareLying({ wallet: false, servers });
     await house.start();
     await bothLive(house);
     house.inUse().lie = ({ method, params: [of] }, message) =>
@@ -126,7 +125,7 @@ describe('the scan of a new wallet', () => {
   });
 
   test('is not drawn out by payments that a second server has not heard of', async () => {
-    const house = await prepare({ wallet: false });
+    const house = await prepareLying({ wallet: false });
     await house.start();
     await bothLive(house);
     const scripts = Array.from({ length: 60 }, (_, at) => deriveAddress(merchantKey(), 0, at));
@@ -153,7 +152,7 @@ describe('the scan of a new wallet', () => {
   });
 
   test.each([1, 2])('finds what was spent long ago, %i server(s)', async (servers) => {
-    const house = await prepare({ wallet: false, servers });
+    const house = await prepareLying({ wallet: false, servers });
     useAndSpend(house);
     await house.start();
     await bothLive(house);
@@ -161,11 +160,11 @@ describe('the scan of a new wallet', () => {
   });
 
   test('finds what is proven, whatever a second server leaves out', async () => {
-    const house = await prepare({ wallet: false });
+    const house = await prepareLying({ wallet: false });
     useAndSpend(house);
     await house.start();
     await bothLive(house);
-    for (const proxy of house.proxies.filter((each) => each !== house.inUse())) {
+    for (const proxy of house.liars.filter((each) => each !== house.inUse())) {
       proxy.lie = ({ method }, message) =>
         method === getHistory ? { ...message, result: [] } : message;
     }
@@ -175,7 +174,7 @@ describe('the scan of a new wallet', () => {
 
 describe('histories of nothing', () => {
   /** Every address has a transaction of its own, which nobody has. */
-  const everywhere: Rewrite = ({ method, params: [of = ''] }, message) => {
+  const everywhere: Lie = ({ method, params: [of = ''] }, message) => {
     if (method === 'blockchain.scripthash.subscribe') {
       return { ...message, result: bytesToHex(sha256(utf8ToBytes(`${of}:0:`))) };
     }
@@ -184,7 +183,7 @@ describe('histories of nothing', () => {
   };
 
   test('do not silence the warning of unpaid addresses, told by a second server', async () => {
-    const house = await prepare();
+    const house = await prepareLying();
     const { world, watcher, store } = house;
     await house.start();
     await world.until(
@@ -198,7 +197,7 @@ describe('histories of nothing', () => {
       widest: store.addresses.widestStep(1),
     });
     expect(gaps()).toEqual({ unpaid: 30, widest: 0 });
-    for (const proxy of house.proxies) if (proxy !== house.inUse()) proxy.lie = everywhere;
+    for (const proxy of house.liars) if (proxy !== house.inUse()) proxy.lie = everywhere;
     await house.minutes(12);
     expect(gaps()).toEqual({ unpaid: 30, widest: 0 });
     const [, , third] = issued;
@@ -208,12 +207,12 @@ describe('histories of nothing', () => {
   });
 
   test('do not hide how far a server has driven the addresses on', async () => {
-    const house = await prepare({ servers: 1 });
+    const house = await prepareLying({ servers: 1 });
     const { store } = house;
     await house.start();
     await house.issue();
     house.inUse().lie = everywhere;
-    for (const socket of house.inUse().sockets) socket.destroy();
+    house.inUse().disconnectAll();
     await house.world.until(() => !house.watcher.status().caughtUp, 'the end of a session');
     await house.world.advance(5_000 - (house.world.now() % 1_000));
     await house.world.until(() => house.watcher.status().caughtUp, 'to catch up');

@@ -6,39 +6,29 @@ import type { Txid } from '../../src/bitcoin/ids.ts';
 import type { Issued } from '../../src/store/addresses.ts';
 import { cleanUp } from '../support/files.ts';
 import type { Liar, Message } from '../support/liar.ts';
-import { prepareWatching, type Watching, type WatchingOptions } from '../support/watching.ts';
+import { type Lying, prepareLying } from '../support/lying.ts';
+import { prepareWatching, type WatchingOptions } from '../support/watching.ts';
 
 afterEach(cleanUp);
 
-const minuteMs = 60_000;
 const getHistory = 'blockchain.scripthash.get_history';
 
-interface Scene extends Watching {
+interface Scene extends Lying {
   readonly issued: Issued;
   readonly liar: Liar;
   readonly honest: Liar;
 }
 
 async function begin(options: WatchingOptions = {}): Promise<Scene> {
-  const watching = await prepareWatching({ servers: 2, mayLie: true, ...options });
-  const { watcher, world, liars, labels, store } = watching;
+  const watching = await prepareLying(options);
+  const { watcher, world, liars, labels } = watching;
   await watching.start();
   const isLive = () => watcher.status().servers.every(({ height }) => height === 110);
   await world.until(isLive, 'both');
   const used = labels.indexOf(watcher.status().server ?? '');
   const [liar, honest] = [liars[used], liars[1 - used]];
   if (liar === undefined || honest === undefined) throw new Error('there are not two');
-  const issued = await store.issue();
-  watcher.issued(issued.scripthash);
-  await world.turn();
-  return { ...watching, watcher, issued, liar, honest };
-}
-
-async function minutes({ world, watcher }: Watching, count: number): Promise<void> {
-  for (let minute = 0; minute < count; minute += 1) {
-    await world.advance(minuteMs - (world.now() % minuteMs));
-    await watcher.idle();
-  }
+  return { ...watching, issued: await watching.issue(), liar, honest };
 }
 
 function tellHistory(liar: Liar, change: (items: Message[]) => Message[]): void {
@@ -52,10 +42,7 @@ const placeAt = (liar: Liar, height: number): void =>
 const pay = ({ chain, issued }: Scene): Txid =>
   chain.pay([{ address: issued.address, valueSat: 7_000 }]);
 
-const payments = ({ store, issued }: Scene) =>
-  store.ledger.paymentsOf(store.addresses.byScripthash(issued.scripthash)?.id ?? 0);
-
-const bans = ({ watcher }: Watching) => watcher.status().servers.map(({ ban }) => ban);
+const bans = ({ watcher }: Lying) => watcher.status().servers.map(({ ban }) => ban);
 
 const checkpointAt50 = async (): Promise<WatchingOptions> => {
   const { chain } = await prepareWatching();
@@ -75,8 +62,8 @@ test.each([
     placeAt(scene.liar, height);
     pay(scene);
     scene.chain.mine(3);
-    await minutes(scene, 25);
-    expect(payments(scene)).toMatchObject([{ state: 'confirmed' }]);
+    await scene.minutes(25);
+    expect(scene.payments(scene.issued)).toMatchObject([{ state: 'confirmed' }]);
     expect(scene.liars[scene.labels.indexOf(scene.watcher.status().server ?? '')]).toBe(scene.liar);
     expect(bans(scene)).toEqual([undefined, undefined]);
   },
@@ -99,8 +86,8 @@ test('a payment that it names behind invented ones and refuses to show is told',
     return { jsonrpc: '2.0', id: answer.id, error: { code: 2, message: 'no such transaction' } };
   };
   chain.mine(3);
-  await minutes(scene, 25);
-  expect(payments(scene)).toMatchObject([{ txid, state: 'confirmed' }]);
+  await scene.minutes(25);
+  expect(scene.payments(scene.issued)).toMatchObject([{ txid, state: 'confirmed' }]);
 });
 
 test('a payment that only its word places below the checkpoint is looked at until both agree', async () => {
@@ -108,15 +95,15 @@ test('a payment that only its word places below the checkpoint is looked at unti
   placeAt(scene.liar, 10);
   pay(scene);
   scene.chain.mine();
-  await minutes(scene, 25);
-  expect(payments(scene)).toMatchObject([{ state: 'confirming' }]);
+  await scene.minutes(25);
+  expect(scene.payments(scene.issued)).toMatchObject([{ state: 'confirming' }]);
   const status = () => scene.store.addresses.byScripthash(scene.issued.scripthash)?.statusHash;
   for (let count = 0; count < 10; count += 1) {
     expect(status()).toBe('unfinished');
-    await minutes(scene, 1);
+    await scene.minutes(1);
   }
   scene.liar.lie = undefined;
-  await minutes(scene, 25);
+  await scene.minutes(25);
   expect(status()).toMatch(/^[0-9a-f]{64}$/);
 });
 
@@ -126,8 +113,8 @@ test('what is below the checkpoint by one server is in no mempool by the word of
   placeAt(scene.honest, 0);
   pay(scene);
   scene.chain.mine(3);
-  await minutes(scene, 25);
-  expect(payments(scene)).toEqual([]);
+  await scene.minutes(25);
+  expect(scene.payments(scene.issued)).toEqual([]);
 });
 
 test('a second server that places a payment falsely is banned, and takes nothing back', async () => {
@@ -145,10 +132,10 @@ test('a second server that places a payment falsely is banned, and takes nothing
     if (method !== 'blockchain.transaction.get_merkle') return says(result);
     return { jsonrpc: '2.0', id, result: { block_height: 100, merkle: [], pos: 0 } };
   };
-  await minutes(scene, 12);
-  expect(payments(scene)).toMatchObject([{ state: 'unconfirmed' }]);
+  await scene.minutes(12);
+  expect(scene.payments(scene.issued)).toMatchObject([{ state: 'unconfirmed' }]);
   expect(bans(scene).filter((ban) => ban !== undefined)).toHaveLength(1);
   scene.chain.mine(2);
   await scene.watcher.idle();
-  expect(payments(scene)).toMatchObject([{ state: 'confirmed' }]);
+  expect(scene.payments(scene.issued)).toMatchObject([{ state: 'confirmed' }]);
 });

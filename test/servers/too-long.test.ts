@@ -3,7 +3,8 @@
 
 import { afterEach, expect, test } from 'vitest';
 import { cleanUp } from '../support/files.ts';
-import { prepare, type Rewrite, type Sent } from '../support/lying.ts';
+import type { Lie, Message } from '../support/liar.ts';
+import { prepareLying } from '../support/lying.ts';
 
 afterEach(cleanUp);
 
@@ -15,8 +16,8 @@ const items = Array.from({ length: 100_000 }, (_, at) => ({
   height: 5,
 }));
 
-const idFirst = ({ id }: Sent): Sent => ({ ...(id !== undefined && { id }), result: items });
-const idLast = ({ id }: Sent): Sent => ({ result: items, ...(id !== undefined && { id }) });
+const idFirst = ({ id }: Message): Message => ({ ...(id !== undefined && { id }), result: items });
+const idLast = ({ id }: Message): Message => ({ result: items, ...(id !== undefined && { id }) });
 
 test.each([
   { name: 'that names its request first', servers: 1, tell: idFirst, losses: 1 },
@@ -24,8 +25,8 @@ test.each([
   // The first time it may have been the other one.
   { name: 'that names its request last', servers: 2, tell: idLast, losses: 4 },
 ])('a history too long, $name, $servers server(s)', async ({ servers, tell, losses }) => {
-  const house = await prepare({ servers });
-  const { world, watcher, proxies } = house;
+  const house = await prepareLying({ servers });
+  const { world, watcher, liars } = house;
   const lost = () =>
     world.logs.filter(
       ({ message, fields }) =>
@@ -36,12 +37,12 @@ test.each([
   await house.start();
   await world.until(() => watcher.status().servers.every(({ state }) => state === 'live'), 'all');
   const [flooded, other] = [await house.issue(), await house.issue()];
-  const flood: Rewrite = ({ method, params: [of] }, message) => {
+  const flood: Lie = ({ method, params: [of] }, message) => {
     if (method !== getHistory) return message;
     told.push(of);
     return of === flooded.scripthash ? tell(message) : message;
   };
-  for (const proxy of proxies) proxy.lie = flood;
+  for (const liar of liars) liar.lie = flood;
   house.chain.pay([flooded, other].map(({ address }) => ({ address, valueSat: 1_000 })));
   for (let count = 1; count <= losses; count += 1) {
     await world.until(() => lost() >= count, `loss ${count}`);
@@ -62,7 +63,7 @@ test.each([
     ...{ scripts: 1, reason: expect.stringContaining('a history of more than 9 MB') },
   });
   // The day after it may be shorter: at another server, or with longer lines.
-  for (const proxy of proxies) proxy.lie = undefined;
+  for (const liar of liars) liar.lie = undefined;
   for (let hour = 0; hour < 24; hour += 1) await world.advance(3_600_000);
   await house.minutes(11);
   expect(house.payments(flooded)).toHaveLength(2);

@@ -2,13 +2,13 @@
 
 import { afterEach, expect, test } from 'vitest';
 import { cleanUp } from '../support/files.ts';
-import { prepare } from '../support/lying.ts';
+import { prepareLying } from '../support/lying.ts';
 
 afterEach(cleanUp);
 
 test('a lost mempool is asked about over one fresh connection, which is closed after it', async () => {
-  const house = await prepare({ servers: 1 });
-  const { world, chain, watcher, proxies } = house;
+  const house = await prepareLying({ servers: 1 });
+  const { world, chain, watcher, liars } = house;
   await house.start();
   const issued = await Promise.all(Array.from({ length: 100 }, () => house.issue()));
   await world.advance(2_000);
@@ -18,8 +18,8 @@ test('a lost mempool is asked about over one fresh connection, which is closed a
   const states = () => new Set(issued.flatMap(house.payments).map(({ state }) => state));
   expect(states()).toEqual(new Set(['unconfirmed']));
 
-  const accepted = () => proxies[0]?.accepted ?? 0;
-  const open = () => proxies[0]?.sockets.size ?? 0;
+  const accepted = () => liars[0]?.accepted ?? 0;
+  const open = () => liars[0]?.open ?? 0;
   const before = accepted();
   chain.evict(txid);
   await watcher.idle();

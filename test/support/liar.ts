@@ -13,11 +13,16 @@ export interface Asked {
 // biome-ignore lint/suspicious/noExplicitAny: the shape of an answer is what the test changes.
 export type Message = any;
 
+/** Gives another answer than the server's, or none. */
+export type Lie = (asked: Asked, answer: Message) => Message | undefined;
+
 export class Liar {
-  /** Gives another answer than the server's, or none; undefined for an honest one. */
-  lie: ((asked: Asked, answer: Message) => Message | undefined) | undefined;
+  /** Undefined for an honest one. */
+  lie: Lie | undefined;
   /** The same of its notifications. */
   lieUnasked: ((notification: Message) => Message | undefined) | undefined;
+  /** How many connections there ever were. */
+  accepted = 0;
   readonly #sockets = new Set<Socket>();
 
   /** Listens before a server. @returns its port */
@@ -31,6 +36,11 @@ export class Liar {
       await new Promise((done) => listening.close(done));
     });
     return (listening.address() as AddressInfo).port;
+  }
+
+  /** How many connections there are. */
+  get open(): number {
+    return this.#sockets.size;
   }
 
   disconnectAll(): void {
@@ -48,6 +58,7 @@ export class Liar {
 
   #join(client: Socket, server: Socket): void {
     this.#sockets.add(client);
+    this.accepted += 1;
     client.on('close', () => this.#sockets.delete(client));
     for (const [one, other] of [
       [client, server],

@@ -40,6 +40,8 @@ export interface WatchingOptions {
   readonly ownChains?: boolean;
   /** Whether the servers are the operator's own; they are unless told otherwise. */
   readonly own?: boolean;
+  /** Whether there are a wallet and a store already; there are unless told otherwise. */
+  readonly wallet?: boolean;
   /** Whether a liar stands before each server. */
   readonly mayLie?: boolean;
   /** What the servers call themselves. */
@@ -51,8 +53,10 @@ export async function prepareWatching(options: WatchingOptions = {}): Promise<Wa
   const { own = true } = options;
   const world = createTestWorld();
   const store = await openTestStore({ syncData: syncAtOnce });
-  await store.addWallet();
-  await store.addStore();
+  if (options.wallet !== false) {
+    await store.addWallet();
+    await store.addStore();
+  }
   const makeChain = (): SimulatedChain => {
     const made = new SimulatedChain({ seed: 'watching', now: () => world.now() / 1000 });
     made.mine(110);
