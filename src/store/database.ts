@@ -20,6 +20,7 @@ import { applicationId, inspectFile, lockForServer } from './file.ts';
 import { isBehind, migrate } from './migrate.ts';
 import { migrations } from './migrations.ts';
 import { type Orm, ormOf } from './orm.ts';
+import { makersFolder, makersName } from './place.ts';
 import { Snapshot } from './snapshot.ts';
 import {
   isLostSync,
@@ -104,8 +105,8 @@ export function openDatabase(options: DatabaseOptions): Database {
  * none or a whole one, and a crash leaves nothing that looks like a damaged database.
  */
 function make(path: string): void {
-  const folder = mkdtempSync(join(dirname(path), '.paygate-new-'));
-  const fresh = join(folder, 'paygate.db');
+  const folder = mkdtempSync(join(dirname(path), makersFolder));
+  const fresh = join(folder, makersName);
   try {
     const sqlite = openSqlite(fresh);
     sqlite.pragma(`application_id = ${applicationId}`);
@@ -117,7 +118,8 @@ function make(path: string): void {
     // Another process was first: its file is as good.
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   } finally {
-    rmSync(folder, { recursive: true });
+    // A server that starts may have done so.
+    rmSync(folder, { recursive: true, force: true });
   }
 }
 

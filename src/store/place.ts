@@ -2,8 +2,21 @@
 // would be two databases to two servers, that give out the same addresses. Of a link its end is meant; what cannot be
 // told apart is served under neither name.
 
-import { existsSync, lstatSync, readFileSync, realpathSync, statSync } from 'node:fs';
+import {
+  existsSync,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
 import { PaygateError } from '../errors.ts';
+
+/** A new file is made whole in a folder that begins so, under this name, before it gets its own. */
+export const makersFolder = '.paygate-new-';
+export const makersName = 'paygate.db';
 
 /** Of this process. https://man7.org/linux/man-pages/man5/proc_pid_mountinfo.5.html */
 const mountTable = '/proc/self/mountinfo';
@@ -22,7 +35,8 @@ export function truePath(path: string): string {
 export function refuseTwoNames(path: string): void {
   const stat = statSync(path, { throwIfNoEntry: false });
   if (stat === undefined) return;
-  if (stat.nlink > 1) {
+  if (stat.nlink > 1) dropMakersName(path, stat.ino);
+  if (statSync(path).nlink > 1) {
     throw new PaygateError(
       'unavailable',
       `${path}: has another name (a hard link), under which its log would be missing; remove that name, or copy the file`,
@@ -34,6 +48,16 @@ export function refuseTwoNames(path: string): void {
       'unavailable',
       `${path}: is mounted here without the files beside it, its log among them; mount the folder that it lies in`,
     );
+  }
+}
+
+/** A new file has two names for a moment; who made it may have been killed in that. */
+function dropMakersName(path: string, inode: number): void {
+  const around = dirname(path);
+  for (const name of readdirSync(around).filter((each) => each.startsWith(makersFolder))) {
+    const folder = join(around, name);
+    const made = statSync(join(folder, makersName), { throwIfNoEntry: false });
+    if (made?.ino === inode) rmSync(folder, { recursive: true, force: true });
   }
 }
 

@@ -5,6 +5,7 @@ import {
   closeSync,
   copyFileSync,
   cpSync,
+  existsSync,
   linkSync,
   mkdirSync,
   openSync,
@@ -398,6 +399,15 @@ it('a file with two names is served under neither', async () => {
   }
   rmSync(other);
   expect(await goOn(path, 1)).toEqual([1]);
+});
+
+it('a new file whose maker was killed before it had let go of its first name is served', async () => {
+  const path = await stoppedAfter(1);
+  const folder = join(dirname(path), '.paygate-new-Ab12Cd');
+  mkdirSync(folder);
+  linkSync(path, join(folder, 'paygate.db'));
+  expect(await goOn(path, 1)).toEqual([1]);
+  expect(existsSync(folder)).toBe(false);
 });
 
 it('a link to nothing is no new database', async () => {
