@@ -127,9 +127,12 @@ function open(path: string, hasLock = false): Sqlite {
   const sqlite = openSqlite(path, { timeout: busyTimeoutMs });
   try {
     setPragmas(sqlite);
-    const lock = hasLock || !isBehind(sqlite) ? undefined : lockForUpdate(path);
+    const behind = isBehind(sqlite);
+    const lock = hasLock || !behind ? undefined : lockForUpdate(path);
     try {
       migrate(sqlite, migrations, () => keepBeforeUpdate(sqlite, path));
+      // The file itself says its version then, also to who does not read its log.
+      if (behind) sqlite.pragma('wal_checkpoint(PASSIVE)');
     } finally {
       lock?.release();
     }

@@ -6,7 +6,7 @@ import { afterEach, expect, test } from 'vitest';
 import type { Txid } from '../../src/bitcoin/ids.ts';
 import { SimulatedChain } from '../../src/sandbox/chain.ts';
 import { SimulatedServer } from '../../src/sandbox/server.ts';
-import { applicationId } from '../../src/store/file.ts';
+import { applicationId, isOutdated } from '../../src/store/file.ts';
 import { migrations } from '../../src/store/migrations.ts';
 import { callbacks, payments } from '../../src/store/schema.ts';
 import { createNodeWorld } from '../../src/world-node.ts';
@@ -120,4 +120,6 @@ test('a file of an older version is updated by serve', async () => {
   const child = serve(path, nowhere, '--network', 'mainnet');
   expect(await portOf(child)).toBeGreaterThan(0);
   expect(pragma(look(path, { readonly: true }), 'user_version')).toBe(migrations.length);
+  // Also as it lies there without its log, which is what the doctor looks at.
+  expect(isOutdated(path)).toBe(false);
 });
