@@ -188,11 +188,13 @@ const raiseOf = (wallet: string, raises: readonly Raise[]): Raise | undefined =>
 
 /**
  * What the mark is to know of a file that goes on from here.
- * @param known what it knew; wallets that the file does not know stay in it
+ * @param known what it knew, and is to go on knowing; wallets that the file does not know stay in it
  */
 export function marksOf(counters: readonly Counter[], known: readonly Raise[]): Raise[] {
   const names = new Set(counters.map(({ wallet }) => wallet));
-  const own = counters.filter(({ used, scanned }) => used && scanned);
+  const own = counters.filter(
+    ({ used, scanned, wallet }) => (used && scanned) || raiseOf(wallet, known) !== undefined,
+  );
   return [
     ...own.map(({ wallet, nextIndex }) => {
       const to = Math.max(nextIndex, raiseOf(wallet, known)?.to ?? 0);

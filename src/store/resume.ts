@@ -53,7 +53,10 @@ export async function resumeCounters(
   await database.write((tx) => {
     for (const { walletId, to } of skips) addresses.skip(tx, world.now(), walletId, to);
   });
-  mark.begin(marksOf(countersOf(store), lost));
+  const isBlind = resumption.kind === 'copy' && resumption.blind;
+  // What a mark that is not believed says of a wallet is no knowledge: its chain is to be asked.
+  const known = isBlind ? lost : (mark.reading?.raises ?? []);
+  mark.begin(marksOf(countersOf(store), known));
   if (resumption.kind === 'copy') {
     const { reason } = resumption;
     world.log.warn('this database is a copy, indexes were skipped', { reason, skips });

@@ -180,6 +180,21 @@ test.each([
   },
 );
 
+test('lost a second time before its scan, it is known still', async () => {
+  const { house, given } = await restored();
+  copyFileSync(house.path, `${house.path}.bak`);
+  await house.addStore(added(house));
+  house.server.inject({ kind: 'refuse' });
+  await house.start();
+  await house.stop();
+  renameSync(`${house.path}.bak`, house.path);
+  await house.start();
+  await house.addStore({ ...added(house), startIndex: 0 });
+  await house.world.advance(1_000);
+  await house.settle();
+  await goesOn(house, given);
+});
+
 test('it goes on also while no server can be reached', async () => {
   const { house, given } = await restored();
   house.server.inject({ kind: 'refuse' });

@@ -277,8 +277,13 @@ describe('how far a copy skips blindly', () => {
 describe('what the mark is to know of a file that goes on', () => {
   it('is every wallet that may issue, and those that only the mark knows', () => {
     const counters = [at(7), at(4, false, 2), { ...at(9, true, 3), scanned: false }];
-    const known = [raise(5, 6), raise(2, 3, 3), raise(1, 8, 4)];
+    const known = [raise(5, 6), raise(1, 8, 4)];
     expect(marksOf(counters, known)).toEqual([raise(7, 7), raise(1, 8, 4)]);
+  });
+
+  it('is also one that waits for its scan, where that was known before', () => {
+    const waits = { ...at(3, true, 2), scanned: false };
+    expect(marksOf([waits], [raise(2, 9, 2)])).toEqual([raise(3, 9, 2)]);
   });
 
   it('never falls', () => {
