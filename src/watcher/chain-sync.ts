@@ -198,9 +198,11 @@ function connect(
   if (tip === undefined) throw new PaygateError('internal', 'no header is stored to connect to');
   const result = connectHeaders(store.headers.view(network, tip), headers);
   if (result.kind === 'reject') throw new Lie(result.reason);
-  if ('added' in result) {
-    const last = result.added.at(-1)?.height;
-    if (last !== startHeight + headers.length - 1)
+  // Also of those that were known: else it could show the same ones for ever.
+  if (result.kind !== 'unlinked') {
+    const end = headers.at(-1);
+    const last = 'added' in result ? result.added.at(-1) : end && store.headers.byHash(end.hash);
+    if (last?.height !== startHeight + headers.length - 1)
       throw new Lie('its headers are not where it says');
   }
   if (result.kind !== 'deep' || !isAccepted(store, result.added)) return result;

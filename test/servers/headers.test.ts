@@ -53,15 +53,18 @@ function oneHeader({ chain }: Lying, { id, result }: Message, height: number): M
   return { jsonrpc: '2.0', id, result: { count: 1, max: 2016, ...shown } };
 }
 
-test('headers that lead round and round are a lie, and hold up no payment', async () => {
+// The first block of all is one that we know.
+test.each([
+  { where: 'round and round', at: (start: number) => (start === 0 ? 0 : -1), says: 'lead nowhere' },
+  { where: 'on and on', at: () => 0, says: 'not where it says' },
+])('headers that lead $where are a lie, and hold up no payment', async ({ at, says }) => {
   const watching = await begin(2);
   const { chain, world, watcher } = watching;
   const liar = watching.inUse();
   let asked = 0;
   lead(liar, (start, answer) => {
     asked += 1;
-    // The first block of all is one that we know.
-    return oneHeader(watching, answer, start === 0 ? 0 : -1);
+    return oneHeader(watching, answer, at(start));
   });
   await world.turn();
   const issued = await watching.issue();
@@ -70,7 +73,7 @@ test('headers that lead round and round are a lie, and hold up no payment', asyn
   const bans = () => watcher.status().servers.flatMap(({ ban }) => ban?.reason ?? []);
   await world.until(() => asked > 100 || bans().length > 0, 'the ban');
   expect(asked).toBeLessThan(20);
-  expect(bans()).toEqual([expect.stringContaining('lead nowhere')]);
+  expect(bans()).toEqual([expect.stringContaining(says)]);
   await watcher.idle();
   expect(watching.payments(issued)).toMatchObject([{ state: 'confirmed' }]);
 });
