@@ -18,7 +18,7 @@ import { createElsewhere, type Elsewhere } from './elsewhere.ts';
 import { type GatherParts, gather, type Look } from './gather.ts';
 import { Lie, laidTo } from './lie.ts';
 import { createLoad, type Held } from './load.ts';
-import { tryAgainMs } from './patience.ts';
+import { tryAgainMs, waitFor } from './patience.ts';
 import { createSilence, type Silence } from './silence.ts';
 import type { Tasks } from './tasks.ts';
 import type { Verifier } from './verifier.ts';
@@ -30,6 +30,11 @@ const scriptsARequest = 4;
 const recordedAtOnce = 200;
 /** Bytes of transactions that wait to be recorded: eight of the largest, or a hundred that nodes relay. */
 const mostHeld = 32_000_000;
+/**
+ * So long a server's headers are waited for: by then it is in doubt. What it says of a block whose header has not
+ * come is looked at again.
+ */
+const headersMs = 60_000;
 /** What a look has found is recorded after so long, though it goes on. */
 const earlyMs = 5_000;
 /**
@@ -206,7 +211,7 @@ class DirtySet implements Drain {
       this.#failures.delete(scripthash);
       return;
     }
-    await verifier.synced(by);
+    await waitFor(world, verifier.synced(by), headersMs);
     const observation = await gather(
       {
         ...{ session: by, verifier, store, callWitness },
@@ -327,10 +332,18 @@ class DirtySet implements Drain {
       // The first time, a reorganisation may have fallen between the history and the proof.
       if (!isSecondTime) {
         this.#dirty.add(scripthash);
-        await this.#parts.refreshTip(liar);
+        await this.#refresh(liar);
       } else if (this.#parts.onLie(liar, error.message)) this.#dirty.add(scripthash);
       else this.#later(scripthash);
     }
+  }
+
+  /** A liar may take as long as it likes, and must not hold up the script that it lied of. */
+  async #refresh(liar: Session): Promise<void> {
+    const { world, tasks, refreshTip } = this.#parts;
+    const refreshed = refreshTip(liar);
+    tasks.run(() => refreshed);
+    await waitFor(world, refreshed, headersMs);
   }
 
   /** Looks at a script again in a while, whatever else happens. */

@@ -1,7 +1,7 @@
 // A server that leads round and round through its headers, or shows them too slowly, or none: it keeps
 // nobody's payments from being told while another one is there.
 
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { cleanUp } from '../support/files.ts';
 import type { Asked, Liar, Message } from '../support/liar.ts';
 import { type Lying, prepareLying } from '../support/lying.ts';
@@ -141,4 +141,74 @@ test('one that is not in use and shows no header of its tip makes room for anoth
   await pass(watching, 3 * minuteMs);
   await world.until(() => liveOf(watching).includes(third), 'the third one');
   expect(watcher.status().server).toBe(used);
+});
+
+describe('a second server that shows, one by one, headers that we have holds up', () => {
+  const getHistory = 'blockchain.scripthash.get_history';
+
+  async function beginLed() {
+    const watching = await begin(2);
+    const [second] = watching.liars.filter((each) => each !== watching.inUse());
+    if (second === undefined) throw new Error('there is no second server');
+    const issued = await watching.issue();
+    watching.chain.pay([{ address: issued.address, valueSat: 7_000 }]);
+    await watching.watcher.idle();
+    return { ...watching, watcher: watching.watcher, second, issued };
+  }
+
+  /** Of ever more of our chain, and never what follows it. */
+  function showBack({ chain, world, second }: Lying & { second: Liar }) {
+    return (start: number, answer: Message): undefined => {
+      const shown = oneHeader({ chain } as Lying, answer, start <= chain.tipHeight ? start : -1);
+      world.after(slowMs, () => second.say(shown));
+    };
+  }
+
+  test('no address that it has placed falsely', async () => {
+    const scene = await beginLed();
+    const { chain, world, second, issued } = scene;
+    const show = showBack(scene);
+    let shown = 0;
+    second.lie = ({ method, params: [first] }, answer) => {
+      const isOurs = first === issued.scripthash;
+      if (method === 'blockchain.scripthash.subscribe' && isOurs) {
+        return { ...answer, result: 'ab'.repeat(32) };
+      }
+      if (method === getHistory && isOurs) {
+        const result = answer.result.map((item: Message) => ({ ...item, height: 100 }));
+        return { ...answer, result };
+      }
+      if (method === 'blockchain.transaction.get_merkle') {
+        const result = { block_height: 100, merkle: [], pos: 0 };
+        return { jsonrpc: '2.0', id: answer.id, result };
+      }
+      if (method === newBlock) return { ...answer, result: farTip };
+      if (method !== getHeaders) return answer;
+      shown += 1;
+      return show(first, answer);
+    };
+    while (shown === 0) await pass(scene, 10_000);
+    await pass(scene, 2 * minuteMs);
+    chain.pay([{ address: issued.address, valueSat: 8_000 }]);
+    await pass(scene, minuteMs);
+    expect(scene.payments(issued)).toHaveLength(2);
+    expect(world.logs.filter(({ message }) => message.includes('banned'))).toEqual([]);
+  });
+
+  test('no address that it alone tells of', async () => {
+    const scene = await beginLed();
+    const { chain, issued, second } = scene;
+    const first = scene.inUse();
+    first.lie = ({ method, params: [of] }, answer) => {
+      if (method !== getHistory || of !== issued.scripthash) return answer;
+      return { jsonrpc: '2.0', id: answer.id, error: { code: 1, message: 'busy' } };
+    };
+    lead(second, showBack(scene));
+    await pass(scene, 1_000);
+    chain.pay([{ address: issued.address, valueSat: 8_000 }]);
+    await pass(scene, 1_000);
+    first.lie = undefined;
+    await pass(scene, 3 * minuteMs);
+    expect(scene.payments(issued)).toHaveLength(2);
+  });
 });
