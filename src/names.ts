@@ -1,9 +1,9 @@
 // Names of hosts to addresses without a thread. The system's look-up (getaddrinfo) waits in one of the two of
 // Node's pool that are for it, for ten seconds and more: two names whose servers are silent would hold up all
 // others. So the hosts file goes first, then the name servers of resolv.conf, which cost nothing while they
-// are silent; both files are read anew when they change. What those servers do not know (a name of one word, of
-// mDNS, of a search list) is for the system; what they did not answer in time is not asked for again. A name
-// is looked up once at a time, for all who ask meanwhile.
+// are silent. What those servers do not know (a name of one word, of mDNS, of a search list) is for the system;
+// what they did not answer in time is not asked for again. A name is looked up once at a time, for all who ask
+// meanwhile.
 
 import { Resolver as NameServers } from 'node:dns';
 import { lookup } from 'node:dns/promises';
@@ -14,11 +14,12 @@ import type { Resolver } from './world.ts';
 
 /** Twice, the second time for twice as long: within the time that a callback has to connect. */
 const patience = { timeout: 1_500, tries: 2 };
-const unanswered: ReadonlySet<unknown> = new Set(['ETIMEOUT', 'ESERVFAIL']);
+/** A name server that got no answer itself, or is out of order. */
+const failed = 'ESERVFAIL';
+const unanswered: ReadonlySet<unknown> = new Set(['ETIMEOUT', failed]);
 
 export interface NameOptions {
   readonly hostsPath?: string;
-  readonly resolvPath?: string;
   /** In place of those of resolv.conf. */
   readonly servers?: readonly string[];
   /** For what neither knows. */
@@ -27,16 +28,10 @@ export interface NameOptions {
 
 export function createNames({
   hostsPath = '/etc/hosts',
-  resolvPath = '/etc/resolv.conf',
   servers,
   system = lookUpBySystem,
 }: NameOptions = {}): Resolver {
   const hosts = readAnew(hostsPath, () => hostsIn(hostsPath));
-  const nameServers = readAnew(resolvPath, () => {
-    const made = new NameServers(patience);
-    if (servers !== undefined) made.setServers(servers);
-    return made;
-  });
   const underWay = new Map<string, Promise<readonly string[]>>();
 
   async function lookUp(name: string): Promise<readonly string[]> {
@@ -44,16 +39,10 @@ export function createNames({
     if (known !== undefined) return known;
     // RFC 6762, section 3.
     if (!name.includes('.') || name.endsWith('.local')) return system(name);
-    const asked = nameServers();
-    const answers = await Promise.allSettled([
-      promisify<string, string[]>(asked.resolve4.bind(asked))(name),
-      promisify<string, string[]>(asked.resolve6.bind(asked))(name),
-    ]);
-    const found = answers.flatMap((each) => (each.status === 'fulfilled' ? each.value : []));
+    const { found, faults } = await askServers(name, servers);
     if (found.length > 0) return found;
-    for (const each of answers) {
-      if (each.status === 'rejected' && unanswered.has(each.reason.code)) throw each.reason;
-    }
+    const fault = faults.find(({ code }) => unanswered.has(code));
+    if (fault !== undefined) throw fault;
     return system(name);
   }
 
@@ -65,6 +54,29 @@ export function createNames({
     underWay.set(name, found);
     return found;
   };
+}
+
+interface Answered {
+  readonly found: readonly string[];
+  readonly faults: readonly NodeJS.ErrnoException[];
+}
+
+/** @param servers those of resolv.conf without it */
+async function askServers(name: string, servers: readonly string[] | undefined): Promise<Answered> {
+  // New for each name: one that many quick answers have spoilt has no patience left for a slow one.
+  const asked = new NameServers(patience);
+  if (servers !== undefined) asked.setServers(servers);
+  const answers = await Promise.allSettled([
+    promisify<string, string[]>(asked.resolve4.bind(asked))(name),
+    promisify<string, string[]>(asked.resolve6.bind(asked))(name),
+  ]);
+  const found = answers.flatMap((each) => (each.status === 'fulfilled' ? each.value : []));
+  const faults = answers.flatMap((each) => (each.status === 'rejected' ? [each.reason] : []));
+  const [, ...others] = asked.getServers();
+  // It does not go on to the next one for that, as the system does.
+  const goesOn =
+    found.length === 0 && others.length > 0 && faults.some((each) => each.code === failed);
+  return goesOn ? askServers(name, others) : { found, faults };
 }
 
 const lookUpBySystem: Resolver = async (name) => {

@@ -7,8 +7,11 @@ import { cleanUp, tempRoot, whenOver } from '../support/files.ts';
 
 afterEach(cleanUp);
 
-/** Answers 192.0.2.1 for `*.good.test`, says nothing of `*.dead.test`, and that no other name exists. */
-async function nameServer() {
+/**
+ * Answers 192.0.2.1 for `*.good.test`, says nothing of `*.dead.test`, and that no other name exists.
+ * @param isBroken whether it fails whatever it is asked for
+ */
+async function nameServer(isBroken = false) {
   const asked: string[] = [];
   const socket: Socket = createSocket('udp4', (message, { port, address }) => {
     const labels: string[] = [];
@@ -21,9 +24,9 @@ async function nameServer() {
     const isOfFour = message.readUInt16BE(at + 1) === 1;
     if (isOfFour) asked.push(name);
     if (name.endsWith('dead.test')) return;
-    const isGood = name.endsWith('good.test');
+    const isGood = !isBroken && name.endsWith('good.test');
     const header = Buffer.from(message.subarray(0, 12));
-    header.writeUInt16BE(isGood ? 0x8180 : 0x8183, 2);
+    header.writeUInt16BE(isGood ? 0x8180 : isBroken ? 0x8182 : 0x8183, 2);
     header.writeUInt16BE(isGood && isOfFour ? 1 : 0, 6);
     header.writeUInt32BE(0, 8);
     const answer = Buffer.from([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4, 192, 0, 2, 1]);
@@ -56,6 +59,31 @@ describe('a name', () => {
     const first = await Promise.race([resolve('shop.good.test'), over.then(() => 'too late')]);
     expect(first).toEqual(['192.0.2.1']);
     for (const each of await over) expect(each).toMatchObject({ reason: { code: 'ETIMEOUT' } });
+    expect(bySystem).toEqual([]);
+  });
+
+  it('is waited for as long as ever after others that came quickly', async () => {
+    const { resolve } = await setUp();
+    for (let count = 0; count < 5; count += 1) await resolve(`shop${count}.good.test`);
+    const since = performance.now();
+    await expect(resolve('shop.dead.test')).rejects.toMatchObject({ code: 'ETIMEOUT' });
+    expect(performance.now() - since).toBeGreaterThan(2_900);
+  });
+
+  it('that one server fails to tell is asked of the next, and of none twice', async () => {
+    const [broken, other] = [await nameServer(true), await nameServer()];
+    const { resolve, bySystem } = await setUp({ servers: [broken.server, other.server] });
+    expect(await resolve('shop.good.test')).toEqual(['192.0.2.1']);
+    expect(await resolve('shop.other.test')).toEqual(['198.51.100.9']);
+    expect(broken.asked).toEqual(other.asked);
+    expect(bySystem).toEqual(['shop.other.test']);
+  });
+
+  it('that all servers fail to tell keeps no thread of the system busy', async () => {
+    const [one, other] = [await nameServer(true), await nameServer(true)];
+    const { resolve, bySystem } = await setUp({ servers: [one.server, other.server] });
+    await expect(resolve('shop.good.test')).rejects.toMatchObject({ code: 'ESERVFAIL' });
+    expect(other.asked).toEqual(['shop.good.test']);
     expect(bySystem).toEqual([]);
   });
 
