@@ -103,10 +103,10 @@ export class Budget {
     return this.#untilBelow(ceiling - billOf(request));
   }
 
-  /** Milliseconds until anything at all may go out. */
-  spentMs(): number {
+  /** Milliseconds until anything at all may go out, or mass requests. */
+  spentMs(bulk: boolean): number {
     this.#settle();
-    return this.#untilBelow(ceiling);
+    return this.#untilBelow(bulk ? bulkCeiling : ceiling);
   }
 
   /** Milliseconds until `count` mass requests like this one may go out together. */

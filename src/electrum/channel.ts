@@ -111,9 +111,9 @@ export class Channel {
     return this.#waiting.bulkCount;
   }
 
-  /** How long it must be left alone before anything more may be asked; see budget.ts. */
-  get spentMs(): number {
-    return this.#waiting.budget?.spentMs() ?? 0;
+  /** How long it must be left alone before anything more may be asked, or mass requests; see budget.ts. */
+  spentMs(bulk: boolean): number {
+    return this.#waiting.budget?.spentMs(bulk) ?? 0;
   }
 
   /** How many mass requests a batch may be made of. */

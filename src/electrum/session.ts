@@ -154,8 +154,8 @@ export class Session {
   }
 
   /** How long it must be left alone, for what it was asked and has not forgiven yet; mostly 0. */
-  get spentMs(): number {
-    return this.#channel.spentMs;
+  spentMs({ bulk = false }: Priority = {}): number {
+    return this.#channel.spentMs(bulk);
   }
 
   /** The newest tip that the server told; undefined before `subscribeHeaders` is answered. */

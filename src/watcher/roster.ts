@@ -64,7 +64,10 @@ class TipRoster implements Roster {
     if (isLive && this.#doubt(current) === undefined) return current;
     const usable = live.filter((session) => this.#doubt(session)?.kind !== 'deep');
     const isUsable = current !== undefined && usable.includes(current);
-    const [sound] = usable.filter((session) => this.#isSound(session));
+    // Else it would be left again before it has subscribed the addresses.
+    const isSpent = isUsable && this.#doubt(current)?.kind === 'spent';
+    const bears = (session: Session) => !isSpent || session.spentMs({ bulk: true }) < graceMs;
+    const [sound] = usable.filter((session) => this.#isSound(session) && bears(session));
     if (sound !== undefined || isUsable) return sound ?? current;
     const height = ({ tip }: Session): number => tip?.height ?? 0;
     return usable.sort((one, other) => height(other) - height(one))[0];
@@ -130,7 +133,8 @@ class TipRoster implements Roster {
   }
 
   /** Payments would wait in its queue while another one has nothing to do. */
-  #spent({ spentMs: waitMs }: Session): Doubt | undefined {
+  #spent(session: Session): Doubt | undefined {
+    const waitMs = session.spentMs();
     return waitMs >= graceMs ? { kind: 'spent', waitMs } : undefined;
   }
 

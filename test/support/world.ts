@@ -77,7 +77,8 @@ function createClock(startAt: number): Clock {
   const timers = new Set<Timer>();
   const ticks = new Set<{ rearm: () => void }>();
 
-  const now = (): number => wallStart + elapsedMs;
+  // In whole milliseconds, as that of a machine; a timer may fall due between them.
+  const now = (): number => Math.floor(wallStart + elapsedMs);
   const after = (delayMs: number, run: () => void): Cancel => {
     const timer = { dueMs: elapsedMs + Math.max(0, delayMs), run };
     timers.add(timer);

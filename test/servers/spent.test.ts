@@ -1,0 +1,59 @@
+// Public servers that bill what they are asked, and addresses whose long histories change often: each server is spent
+// in a few minutes, and forgives it in an hour.
+
+import { afterEach, expect, test } from 'vitest';
+import type { Issued } from '../../src/store/addresses.ts';
+import { cleanUp } from '../support/files.ts';
+import { prepareLying } from '../support/lying.ts';
+
+afterEach(cleanUp);
+
+/** As long as one of 5,000 transactions. */
+const padding = 'x'.repeat(500_000);
+
+test('payments to other addresses do not wait for servers that are left in turns', async () => {
+  const house = await prepareLying({ own: false, software: 'ElectrumX 1.20.0' });
+  const { world, watcher, chain, liars } = house;
+  const pass = async (seconds: number) => {
+    for (let gone = 0; gone < seconds; gone += 1) {
+      await world.advance(1_000);
+      for (let turns = 0; turns < 2; turns += 1) await world.turn();
+    }
+  };
+  watcher.start();
+  await pass(30);
+  await world.until(() => watcher.status().caughtUp, 'the watcher to catch up');
+  const pay = (...to: readonly Issued[]) =>
+    chain.pay(to.map(({ address }) => ({ address, valueSat: 7_000 })));
+  const long = await Promise.all(Array.from({ length: 3 }, () => house.issue()));
+  const others = await Promise.all(Array.from({ length: 10 }, () => house.issue()));
+  await pass(10);
+  for (const liar of liars) {
+    liar.lie = ({ method, params: [of] }, answer) => {
+      const isLong = long.some(({ scripthash }) => scripthash === of);
+      return method === 'blockchain.scripthash.get_history' && isLong
+        ? { ...answer, padding }
+        : answer;
+    };
+  }
+  const lateness: number[] = [];
+  const owed = new Map<Issued, number>();
+  for (let minute = 0; minute < 72; minute += 1) {
+    const other = minute % 6 === 0 ? others.shift() : undefined;
+    if (other !== undefined) {
+      pay(other);
+      owed.set(other, minute);
+    }
+    for (let third = 0; third < 3; third += 1) {
+      pay(...long);
+      await pass(20);
+    }
+    for (const [each, paidAt] of owed) {
+      if (house.payments(each).length === 0) continue;
+      lateness.push(minute - paidAt);
+      owed.delete(each);
+    }
+  }
+  expect(owed.size).toBe(0);
+  expect(Math.max(...lateness)).toBeLessThan(15);
+});
