@@ -43,6 +43,8 @@ const earlyMs = 5_000;
  */
 const patienceMs = 120_000;
 const mostDoublings = 3;
+/** Half of all looks have lasted so long while others wait: the server is left for another one. */
+const crowdedMs = 300_000;
 
 export interface DrainParts {
   readonly world: World;
@@ -103,7 +105,8 @@ class DirtySet implements Drain {
   readonly #dirty = new Set<Scripthash>();
   /** What must be looked at in any case. */
   readonly #forced = new Map<Scripthash, 'again' | 'cross'>();
-  readonly #underWay = new Set<Scripthash>();
+  /** And since when, monotonic. */
+  readonly #underWay = new Map<Scripthash, number>();
   /** Named a block above our tip, or a transaction that was not shown. */
   readonly #waitingForTip = new Set<Scripthash>();
   /** Will be looked at again in a while. */
@@ -175,12 +178,25 @@ class DirtySet implements Drain {
     if (session === undefined) return;
     const scriptsAtOnce = scriptsARequest * session.window;
     for (const scripthash of this.#dirty) {
-      if (this.#underWay.size >= scriptsAtOnce) return;
+      if (this.#underWay.size >= scriptsAtOnce) return void this.#crowded(session);
       if (this.#underWay.has(scripthash)) continue;
       this.#dirty.delete(scripthash);
-      this.#underWay.add(scripthash);
+      this.#underWay.set(scripthash, this.#parts.world.monotonic());
       this.#parts.tasks.run(() => this.#work(session, scripthash));
     }
+  }
+
+  /** Others wait for a place, but not as long as a server likes that shows very many histories slowly. */
+  #crowded(session: Session): void {
+    const { world, onMute } = this.#parts;
+    const before = world.monotonic() - crowdedMs;
+    // The oldest come first, and mostly there is none.
+    let slow = 0;
+    for (const since of this.#underWay.values()) {
+      if (since > before) break;
+      slow += 1;
+    }
+    if (2 * slow >= this.#underWay.size) onMute(session, 'it shows many histories too slowly');
   }
 
   async #work(session: Session, scripthash: Scripthash): Promise<void> {

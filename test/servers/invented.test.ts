@@ -155,3 +155,23 @@ test('nor of many: another server is used, which was asked for few of them', asy
     method === getTransaction && String(txid).includes('aaaaaaaa');
   expect(honest?.requests.filter(isInvented).length).toBeLessThanOrEqual(20);
 });
+
+test('very many histories that are shown slowly are left for those of another server', async () => {
+  const scene = await begin({ own: false });
+  const { watcher } = scene;
+  const baits: Issued[] = [];
+  for (let count = 0; count < 100; count += 1) baits.push(await scene.issue());
+  const other = await scene.issue();
+  await pass(scene, 20_000);
+  const { server } = watcher.status();
+  invent(scene.liar, baits, 25);
+  slowly(scene, scene.liar);
+  pay(scene, ...baits);
+  await pass(scene, minuteMs);
+  pay(scene, other);
+  await pass(scene, 8 * minuteMs);
+  for (const each of [other, ...baits]) {
+    expect(scene.payments(each)).toMatchObject([{ state: 'unconfirmed' }]);
+  }
+  expect(watcher.status().server).not.toBe(server);
+});
