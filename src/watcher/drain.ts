@@ -234,7 +234,7 @@ class DirtySet implements Drain {
         silence: this.#silence,
         elsewhere: this.#elsewhere,
         held,
-        early: this.#early(session, address),
+        early: this.#early(session, address, held),
         patience: this.#patience(scripthash),
       },
       { address, history, status, look },
@@ -254,18 +254,20 @@ class DirtySet implements Drain {
   }
 
   /** Records parts of a long look; all of it is recorded again at its end, with the status. */
-  #early(session: Session, { scripthash, origin }: AddressRow): GatherParts['early'] {
+  #early(session: Session, { scripthash, origin }: AddressRow, held: Held): GatherParts['early'] {
     const { world } = this.#parts;
     let recordedAt = world.monotonic();
     let found: Seen[] = [];
     return async (seen) => {
       found.push(...seen);
-      if (found.length === 0 || world.monotonic() - recordedAt < earlyMs) return;
-      if (this.#isOver(session)) return;
-      const part = found;
-      found = [];
-      await this.#record({ scripthash, origin, seen: part, gone: [], statusHash: undefined });
+      if (found.length === 0 || world.monotonic() - recordedAt < earlyMs) return false;
+      if (this.#isOver(session)) return false;
+      const part = { scripthash, origin, seen: found, gone: [], statusHash: undefined };
+      if (!(await this.#record(part))) return false;
       recordedAt = world.monotonic();
+      found = [];
+      held.release();
+      return true;
     };
   }
 

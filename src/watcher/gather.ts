@@ -45,8 +45,8 @@ export interface GatherParts {
   readonly elsewhere: Elsewhere;
   /** The transactions that are to be written down. */
   readonly held: Held;
-  /** What is found while a long look goes on. */
-  readonly early: (seen: readonly Seen[]) => Promise<void>;
+  /** What is found while a long look goes on. True when all until now is written down, and need not be held. */
+  readonly early: (seen: readonly Seen[]) => Promise<boolean>;
   /** Begins to ask one server; says whether that takes too long. */
   readonly patience: () => () => boolean;
 }
@@ -55,6 +55,8 @@ export interface GatherParts {
 interface Gathering extends GatherParts {
   /** Nothing else than what the session itself has just told. */
   readonly isNews: boolean;
+  /** What is not written down yet. */
+  readonly unwritten: FoundSeen[];
 }
 
 /** Items worked on at once, so that one flooded address leaves room for the others. */
@@ -67,9 +69,15 @@ const mostRefused = 20;
 
 type Place = Inclusion | { readonly kind: 'mempool' };
 
+interface FoundSeen {
+  readonly kind: 'seen';
+  /** Without its bytes once it is written down. */
+  seen: Seen;
+}
+
 /** What one item comes to. */
 type Found =
-  | { readonly kind: 'seen'; readonly seen: Seen }
+  | FoundSeen
   /** It pays us nothing. */
   | { readonly kind: 'nothing' }
   /** In a block that nothing can be proven of. */
@@ -88,7 +96,7 @@ type Known = ReadonlyMap<Txid, PaymentRow>;
 /** @throws Lie when a proof fails; PaygateError unavailable when the session ends */
 export async function gather(all: GatherParts, subject: Subject): Promise<Observation> {
   const { address, history, status, look } = subject;
-  const parts = { ...all, isNews: look === 'changed' };
+  const parts: Gathering = { ...all, isNews: look === 'changed', unwritten: [] };
   const { scripthash, origin } = address;
   // Nobody was given these: that they are used at all is all that counts.
   if (origin === 'ahead' || origin === 'foreign') {
@@ -140,9 +148,17 @@ async function gatherAll(
     const found = await Promise.all(work);
     gathered.push(...found);
     refused += refusedOf(found);
-    await parts.early(seenOf(found));
+    parts.unwritten.push(...found.filter((each) => each.kind === 'seen'));
+    if (await parts.early(seenOf(found))) letGo(parts.unwritten.splice(0));
   }
   return gathered;
+}
+
+function letGo(written: readonly FoundSeen[]): void {
+  for (const each of written) {
+    const { raw: _, ...seen } = each.seen;
+    each.seen = seen;
+  }
 }
 
 /** Payments that we know do not wait for what may be made up. */

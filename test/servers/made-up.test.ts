@@ -23,12 +23,16 @@ const uint32 = (value: number): Buffer => {
   bytes.writeUInt32LE(value);
   return bytes;
 };
-const long = (count: number): Buffer => Buffer.concat([Buffer.of(0xfe), uint32(count)]);
+const size = (count: number): Buffer => {
+  if (count < 0xfd) return Buffer.of(count);
+  if (count <= 0xffff) return Buffer.of(0xfd, count & 0xff, count >> 8);
+  return Buffer.concat([Buffer.of(0xfe), uint32(count)]);
+};
 
 /** Spends the output of nothing at a place, with a script of so many bytes. */
 const input = (place: number, scriptBytes: number): Buffer =>
   Buffer.concat([
-    ...[Buffer.of(1), Buffer.alloc(32, 7), uint32(place), long(scriptBytes)],
+    ...[Buffer.of(1), Buffer.alloc(32, 7), uint32(place), size(scriptBytes)],
     ...[Buffer.alloc(scriptBytes), uint32(0xffffffff)],
   ]);
 
@@ -36,7 +40,7 @@ const input = (place: number, scriptBytes: number): Buffer =>
 const emptyOutputs = (number: number, count: number): Buffer =>
   Buffer.concat([
     ...[uint32(2), Buffer.of(1), Buffer.alloc(32, 7), uint32(number), Buffer.of(0), uint32(0)],
-    ...[long(count), Buffer.alloc(9 * count), uint32(0)],
+    ...[size(count), Buffer.alloc(9 * count), uint32(0)],
   ]);
 
 /** Pays one satoshi to a script, and is as long as its input's own script makes it. */
@@ -89,6 +93,53 @@ describe('transactions that a server made up', () => {
     const txid = house.chain.pay([{ address: issued.address, valueSat: 7_000 }]);
     await house.watcher.idle();
     expect(house.payments(issued)).toMatchObject([{ txid }, { valueSat: 1 }]);
+  });
+});
+
+describe('payments that a server made up', () => {
+  /** A little more than is held, the smallest last: there is room for no other then. */
+  const madeUp = (script: Uint8Array): Buffer[] => {
+    const large = Array.from({ length: Math.floor(32_000_000 / 95_000) }, () => 95_000);
+    const small = Array.from({ length: 1_000 }, () => 1);
+    return [...large, ...small].map((bytes, at) => payingTo(script, at, bytes));
+  };
+
+  test('keep no true one waiting, however slowly what follows them is shown', async () => {
+    const house = await prepareLying();
+    const { world, store, chain } = house;
+    const pass = async (seconds: number) => {
+      for (let gone = 0; gone < seconds; gone += 1) {
+        await world.advance(1_000);
+        for (let turns = 0; turns < 3; turns += 1) await world.turn();
+      }
+    };
+    const pay = (address: string) => chain.pay([{ address, valueSat: 7_000 }]);
+    await house.start();
+    const [flooded, other] = [await house.issue(), await house.issue()];
+    const liar = house.inUse();
+    tellOf(
+      liar,
+      flooded,
+      madeUp(store.addresses.byScripthash(flooded.scripthash)?.script as Buffer),
+    );
+    const slow = Array.from({ length: 500 }, () => {
+      return { tx_hash: pay(chain.faucet.address), height: 0, fee: 1 };
+    });
+    const { lie } = liar;
+    liar.lie = (asked, message) => {
+      const told = lie?.(asked, message);
+      const isOfFlooded = asked.method === getHistory && asked.params[0] === flooded.scripthash;
+      if (isOfFlooded) return { ...told, result: [...told.result, ...slow] };
+      if (!slow.some(({ tx_hash }) => tx_hash === asked.params[0])) return told;
+      world.after(8_000, () => liar.say(told));
+      return undefined;
+    };
+    pay(flooded.address);
+    await pass(10);
+    pay(other.address);
+    // It is looked at again in a minute.
+    await pass(90);
+    expect(house.payments(other)).toMatchObject([{ state: 'unconfirmed' }]);
   });
 });
 
