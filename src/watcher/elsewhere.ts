@@ -1,5 +1,6 @@
-// Another server, asked for what the one that named it refuses to show. A public one bills each refusal: who
-// invents transactions must not have us spend what the other one forgives, which may be needed soon.
+// Another server, asked for what the one that named it refuses to show. A public one bills each answer, and a refusal
+// a hundred times as much: who names what is not there, or has nothing to do with us, must not have us spend what
+// the other one forgives, which may be needed soon.
 
 import { ServerError } from '../electrum/framing.ts';
 import type { Session } from '../electrum/session.ts';
@@ -12,8 +13,11 @@ export interface Elsewhere {
   ask<T>(session: Session, work: (another: Session) => Promise<T>): Promise<T | undefined>;
 }
 
-/** In an hour; at an ElectrumX half of what it forgives. What is answered does not count. */
-const mostRefusals = 20;
+/** In an hour, in what an ElectrumX bills: half of what it forgives meanwhile. 20 refusals, or 900 answers. */
+const mostBilled = 2_000;
+const refusalBill = 100;
+/** A transaction, mostly with its place in a block. */
+const answerBill = 2;
 const hourMs = 3_600_000;
 
 /** No server, for what another one has named. */
@@ -24,13 +28,24 @@ export function createElsewhere(
   world: Pick<World, 'monotonic'>,
   other: (session: Session) => Session | undefined,
 ): Elsewhere {
-  let refusedAt: number[] = [];
+  const bills: { readonly at: number; readonly bill: number }[] = [];
+  let billed = 0;
   let underWay = 0;
   let waiting: (() => void)[] = [];
 
+  function charge(bill: number): void {
+    billed += bill;
+    bills.push({ at: world.monotonic(), bill });
+  }
+
+  /** How many may be asked for: all may be refused. */
   function left(): number {
-    refusedAt = refusedAt.filter((at) => world.monotonic() - at < hourMs);
-    return mostRefusals - refusedAt.length;
+    const since = world.monotonic() - hourMs;
+    for (let [first] = bills; first !== undefined && first.at <= since; [first] = bills) {
+      billed -= first.bill;
+      bills.shift();
+    }
+    return Math.floor((mostBilled - billed) / refusalBill);
   }
 
   return {
@@ -43,11 +58,13 @@ export function createElsewhere(
       if (another === undefined) return undefined;
       underWay += 1;
       try {
-        return await work(another);
+        const answer = await work(another);
+        charge(answerBill);
+        return answer;
       } catch (error) {
         // Nor is it a lie: it was asked about a place that another server named.
         if (!isSilence(error) && !(error instanceof Lie)) throw error;
-        refusedAt.push(world.monotonic());
+        charge(refusalBill);
         return undefined;
       } finally {
         underWay -= 1;

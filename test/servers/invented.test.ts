@@ -175,3 +175,28 @@ test('very many histories that are shown slowly are left for those of another se
   }
   expect(watcher.status().server).not.toBe(server);
 });
+
+test('nor does a server use up another one by refusing to show what has nothing to do with an address', async () => {
+  const scene = await begin();
+  const { chain, liar, servers, liars } = scene;
+  const bait = await scene.issue();
+  const { address } = chain.faucet;
+  const strange = new Set<unknown>();
+  while (strange.size < 1_200) strange.add(chain.pay([{ address, valueSat: 1_000 }]));
+  const named: Message[] = [...strange].map((tx_hash) => ({ tx_hash, height: 0, fee: 1 }));
+  await pass(scene, 10_000);
+  const honest = servers[liars.indexOf(scene.honest)];
+  honest?.clearLog();
+  liar.lie = ({ method, params: [first] }, answer) => {
+    if (method === getHistory && first === bait.scripthash) {
+      return { ...answer, result: [...named, ...answer.result] };
+    }
+    if (method !== getTransaction || !strange.has(first)) return answer;
+    return { jsonrpc: '2.0', id: answer.id, error: { code: 2, message: 'busy' } };
+  };
+  pay(scene, bait);
+  await pass(scene, 10 * minuteMs);
+  expect(scene.payments(bait)).toMatchObject([{ state: 'unconfirmed' }]);
+  const asked = honest?.requests.filter(({ params: [txid] }) => strange.has(txid)) ?? [];
+  expect(asked.length).toBeLessThanOrEqual(1_000);
+});
