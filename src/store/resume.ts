@@ -50,10 +50,12 @@ export async function resumeCounters(
   // First, for after a crash behind it the mark may be that of this file, and says nothing of a copy.
   if (resumption.kind === 'copy') await noteCopy(store, resumption, world.now());
   for (const skip of skips) await derive(store, world, skip);
+  const isBlind = resumption.kind === 'copy' && resumption.blind;
   await database.write((tx) => {
+    // Not before the skip: killed in between, it would be asked from where the copy stands.
+    if (isBlind) addresses.requireScan(tx);
     for (const { walletId, to } of skips) addresses.skip(tx, world.now(), walletId, to);
   });
-  const isBlind = resumption.kind === 'copy' && resumption.blind;
   // What a mark that is not believed says of a wallet is no knowledge: its chain is to be asked.
   const known = isBlind ? lost : (mark.reading?.raises ?? []);
   mark.begin(marksOf(countersOf(store), known));
@@ -66,14 +68,13 @@ export async function resumeCounters(
 
 async function noteCopy(
   store: Store,
-  { reason, skips, blind }: Extract<Resumption, { kind: 'copy' }>,
+  { reason, skips }: Extract<Resumption, { kind: 'copy' }>,
   now: number,
 ): Promise<void> {
-  const { database, catalog, addresses } = store;
+  const { database, catalog } = store;
   // A clock that is behind would take what was issued before for issued since.
   const at = Math.max(now, lastIssue(store));
   await database.write((tx) => {
-    if (blind) addresses.requireScan(tx);
     noteCopied(tx, catalog, at, warningOf(reason, skips));
   });
 }

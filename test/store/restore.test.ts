@@ -131,6 +131,27 @@ describe('restoring', () => {
     await paygate.stop();
   });
 
+  it('skips also where a start was killed between the note of it and the skip', async () => {
+    const { path } = await backedUp(0);
+    const aged = look(path);
+    aged.exec(`UPDATE addresses SET issued_at = issued_at - 200 * ${86_400_000}`);
+    aged.close();
+    const store = await openTestStore({ path });
+    const mark = openHighwater(path, 'test');
+    mark.begin([]);
+    mark.close();
+    const { log, ...world } = createTestWorld();
+    const info = () => {
+      throw new Error('killed while it derives');
+    };
+    const opened = openHighwater(path, 'test');
+    const start = resumeCounters(store, opened, { ...world, log: { ...log, info } });
+    await expect(start).rejects.toThrow('killed');
+    opened.close();
+    await store.database.close();
+    expect((await startCopy(path)).next).toBeGreaterThanOrEqual(3 + 1_200);
+  });
+
   it.each([0o644, 0o444])(
     'of a backup with the rights %o makes a database for its own user alone',
     async (mode) => {
