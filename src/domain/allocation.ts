@@ -30,6 +30,8 @@ export interface Raise {
   readonly wallet: string;
   readonly from: number;
   readonly to: number;
+  /** So far at least: the wallet's chain is still to be asked. */
+  readonly guess?: true;
 }
 
 /** Indexes of a wallet that are taken for issued: from one to the one before another. */
@@ -45,6 +47,8 @@ export interface MarkReading {
   readonly distrust?: string;
   /** Somebody said that others may have issued, even where this file knows of no address. */
   readonly declared?: true;
+  /** It was begun where nobody knew how far the file before it went: of a wallet that it does not name, it knows nothing. */
+  readonly begunBlind?: true;
   /** The mark is genuine and names this very database file. */
   readonly sameDatabase: boolean;
   readonly raises: readonly Raise[];
@@ -122,9 +126,14 @@ export function resume(
   const known = new Set(counters.map(({ wallet }) => wallet));
   const lost = (mark?.raises ?? [])
     .filter(({ wallet }) => !known.has(wallet))
-    .map((raise) => (blind ? { ...raise, from: raise.to, to: raise.to + blindSkip } : raise));
+    .map((raise) => (blind ? guessBehind(raise) : raise));
   return { ...decision, lost };
 }
+
+const guessBehind = ({ wallet, to }: Raise): Raise => ({
+  ...{ wallet, from: to, to: to + blindSkip },
+  guess: true,
+});
 
 function decide(
   counters: readonly Counter[],
@@ -162,14 +171,14 @@ function decide(
 }
 
 /**
- * Each start tells the mark of every wallet that may issue, and of no other: what is still to be asked of the chain,
- * nobody knows.
+ * Each start tells the mark of every wallet that may issue. Of one whose chain is still to be asked it has a guess, which
+ * holds for this file as it stands, and for no other one.
  */
-function isUnknownTo({ sameDatabase, raises }: MarkReading, counter: Counter): boolean {
-  if (!counter.used) return false;
-  const raise = raiseOf(counter.wallet, raises);
-  if (sameDatabase) return raise === undefined && counter.scanned;
-  return counter.nextIndex > (raise?.to ?? 0);
+function isUnknownTo(mark: MarkReading, { wallet, nextIndex, used, scanned }: Counter): boolean {
+  const raise = raiseOf(wallet, mark.raises);
+  if (raise?.guess) return scanned || !mark.sameDatabase;
+  if (mark.sameDatabase) return used && scanned && raise === undefined;
+  return raise === undefined ? used || mark.begunBlind === true : used && nextIndex > raise.to;
 }
 
 /** A counter that stands before the last raise of its mark began: more was issued than it knows. */
@@ -192,16 +201,14 @@ const raiseOf = (wallet: string, raises: readonly Raise[]): Raise | undefined =>
  */
 export function marksOf(counters: readonly Counter[], known: readonly Raise[]): Raise[] {
   const names = new Set(counters.map(({ wallet }) => wallet));
-  const own = counters.filter(
-    ({ used, scanned, wallet }) => (used && scanned) || raiseOf(wallet, known) !== undefined,
-  );
-  return [
-    ...own.map(({ wallet, nextIndex }) => {
-      const to = Math.max(nextIndex, raiseOf(wallet, known)?.to ?? 0);
-      return { wallet, from: nextIndex, to };
-    }),
-    ...known.filter(({ wallet }) => !names.has(wallet)),
-  ];
+  const own = counters.flatMap(({ wallet, nextIndex, used, scanned }): Raise[] => {
+    const before = raiseOf(wallet, known);
+    if (!used && before === undefined) return [];
+    const to = Math.max(nextIndex, before?.to ?? 0);
+    const isGuess = !scanned && (before === undefined || before.guess === true);
+    return [{ wallet, from: nextIndex, to, ...(isGuess && { guess: true }) }];
+  });
+  return [...own, ...known.filter(({ wallet }) => !names.has(wallet))];
 }
 
 /** Counters below the mark, each to be raised to it. */

@@ -6,7 +6,8 @@
 // one fdatasync makes it durable. Line 1 is JSON: whose mark it is. Each line after it is a raise,
 // `wallet from to checksum`, where a wallet has a name made of its keys, which it has in every database;
 // the last of a wallet counts; the first line that is torn ends the list, for then its commit did not
-// happen. A full file is rewritten under a new name and renamed.
+// happen. A full file is rewritten under a new name and renamed. Guesses stand in line 1, where a version that knows of
+// none reads over them.
 
 import {
   closeSync,
@@ -49,6 +50,8 @@ interface Identity {
   readonly setBack?: true;
   /** A backup was restored where no mark stood, also one that had issued nothing yet. */
   readonly restored?: true;
+  readonly begunBlind?: true;
+  readonly guesses?: readonly Raise[];
 }
 
 export type Doubt = keyof typeof doubts;
@@ -66,8 +69,11 @@ export interface Highwater {
    * @throws at once when they can't be written: then they must not be committed
    */
   raise(raises: readonly Raise[]): Promise<void>;
-  /** Makes it the mark of this file, which knows these and no others from now on. */
-  begin(raises: readonly Raise[]): void;
+  /**
+   * Makes it the mark of this file, which knows these and no others from now on.
+   * @param blind nobody knows how far the file before this one went
+   */
+  begin(raises: readonly Raise[], blind?: boolean): void;
   /** Makes the next start distrust it: what it remembers may be older than what was issued. */
   distrust(doubt: Doubt): void;
   close(): void;
@@ -85,6 +91,7 @@ export function openHighwater(given: string, instance: string): Highwater {
   } as const;
   const found = existsSync(path) ? parseMark(readFileSync(path, 'utf8')) : undefined;
   let latest = byWallet(found?.raises ?? []);
+  let begunBlind = found?.identity?.begunBlind === true;
   let file: MarkFile | undefined;
 
   function raise(raises: readonly Raise[]): Promise<void> {
@@ -98,8 +105,15 @@ export function openHighwater(given: string, instance: string): Highwater {
     }
   }
 
-  function rewrite(known: ReadonlyMap<string, Raise>): Promise<void> {
-    const fresh = createMark(path, identity, linesOf([...known.values()]));
+  function rewrite(known: ReadonlyMap<string, Raise>, doubt?: Doubt): Promise<void> {
+    const raises = [...known.values()];
+    const whose = {
+      ...identity,
+      ...(doubt && { [doubt]: true }),
+      ...(begunBlind && { begunBlind }),
+      guesses: raises.filter(({ guess }) => guess),
+    };
+    const fresh = createMark(path, whose, linesOf(raises.filter(({ guess }) => !guess)));
     file?.close();
     file = fresh;
     return Promise.resolve();
@@ -108,7 +122,8 @@ export function openHighwater(given: string, instance: string): Highwater {
   return {
     reading: found && judge(found, identity, path),
     raise,
-    begin(raises) {
+    begin(raises, blind = false) {
+      begunBlind ||= blind;
       try {
         rewrite(byWallet(raises));
         latest = byWallet(raises);
@@ -116,16 +131,21 @@ export function openHighwater(given: string, instance: string): Highwater {
         throw raiseFailure(path, error);
       }
     },
-    distrust(doubt) {
-      file?.close();
-      file = createMark(path, { ...identity, [doubt]: true }, linesOf([...latest.values()]));
-    },
+    distrust: (doubt) => void rewrite(latest, doubt),
     close: () => file?.close(),
   };
 }
 
-const byWallet = (raises: readonly Raise[]): Map<string, Raise> =>
-  new Map(raises.map((raise) => [raise.wallet, raise]));
+/** The last one of each. A guess is one until a raise from its end on: before that its wallet is on the way to it. */
+function byWallet(raises: readonly Raise[]): Map<string, Raise> {
+  const latest = new Map<string, Raise>();
+  for (const raise of raises) {
+    const before = latest.get(raise.wallet);
+    const isGuess = before?.guess && raise.from < before.to;
+    latest.set(raise.wallet, isGuess ? { ...raise, guess: true } : raise);
+  }
+  return latest;
+}
 
 const linesOf = (raises: readonly Raise[]): string => raises.map(raiseLine).join('');
 
@@ -142,6 +162,7 @@ function raiseFailure(path: string, error: unknown): unknown {
 function judge(found: ParsedMark, own: Omit<Identity, 'markInode'>, path: string): MarkReading {
   return {
     ...distrustOf(found.identity, own, path),
+    ...(found.identity?.begunBlind && { begunBlind: true }),
     sameDatabase: found.identity?.databaseInode === own.databaseInode,
     raises: found.raises,
   };
@@ -170,13 +191,14 @@ interface ParsedMark {
 
 function parseMark(text: string): ParsedMark {
   const lines = text.split('\n');
-  const raises = new Map<string, Raise>();
+  const identity = parseIdentity(lines[0] ?? '');
+  const raises = [...(identity?.guesses ?? [])];
   for (const line of lines.slice(1)) {
     const raise = parseRaise(line);
     if (raise === undefined) break;
-    raises.set(raise.wallet, raise);
+    raises.push(raise);
   }
-  return { identity: parseIdentity(lines[0] ?? ''), raises: [...raises.values()] };
+  return { identity, raises: [...byWallet(raises).values()] };
 }
 
 function parseIdentity(line: string): Identity | undefined {

@@ -58,7 +58,7 @@ export async function resumeCounters(
   });
   // What a mark that is not believed says of a wallet is no knowledge: its chain is to be asked.
   const known = isBlind ? lost : (mark.reading?.raises ?? []);
-  mark.begin(marksOf(countersOf(store), known));
+  mark.begin(marksOf(countersOf(store), known), isBlind || mark.reading?.distrust !== undefined);
   if (resumption.kind === 'copy') {
     const { reason } = resumption;
     world.log.warn('this database is a copy, indexes were skipped', { reason, skips });

@@ -39,6 +39,23 @@ async function backedUp(more: number, before = 3): Promise<{ path: string; backu
   return { path, backup };
 }
 
+/** Where no mark stands. */
+function restoredElsewhere(backup: string): string {
+  const path = join(tempFolder(), 'paygate.db');
+  restoreFile(backup, path, 'before');
+  return path;
+}
+
+async function declare(path: string, word: typeof declareMoved): Promise<string> {
+  const { database, instance, catalog, addresses } = await openTestStore({ path });
+  try {
+    await word({ path, instance, catalog, addresses });
+    return path;
+  } finally {
+    await database.close();
+  }
+}
+
 async function backupOf(path: string): Promise<string> {
   const backup = join(tempFolder(), 'backup.db');
   const { database } = await openTestStore({ path });
@@ -108,6 +125,35 @@ describe('restoring', () => {
       skips: [skip(0, blindSkip)],
       next: blindSkip,
     });
+  });
+
+  it.each<[string, (backup: string, original: string) => Promise<string> | string]>([
+    ['where no mark stands', (backup) => restoredElsewhere(backup)],
+    ['where the machine was set back', (_backup, original) => declare(original, declareSetBack)],
+  ])(
+    'of a backup that had issued nothing yet, a second time before the scan, %s',
+    async (_what, prepare) => {
+      const { path: original, backup } = await backedUp(5, 0);
+      const path = await prepare(backup, original);
+      expect(await startBlind(path)).toHaveLength(1);
+      restoreFile(backup, path, 'before');
+      expect((await startCopy(path)).next).toBeGreaterThanOrEqual(blindSkip);
+    },
+  );
+
+  it('of a backup whose wallet had issued nothing yet, after that of an older one without a mark', async () => {
+    const { path, backup: older } = await backedUp(0);
+    const store = await openTestStore({ path });
+    const { id: walletId } = await store.addWallet({ key: accountKey(2), startIndex: 0 });
+    await store.addStore({ walletId, callbackUrl: 'https://second.example/' });
+    const younger = join(tempFolder(), 'younger.db');
+    await store.database.backup(younger, allPages);
+    const there = restoredElsewhere(older);
+    await startCopy(there);
+    restoreFile(younger, there, 'before');
+    expect(await startBlind(there)).toMatchObject([
+      { skips: [expect.anything(), skip(0, blindSkip, 2)] },
+    ]);
   });
 
   it('tells of the copy also where its first start was cut off', async () => {
@@ -259,15 +305,6 @@ describe('the word of the operator', () => {
     const there = join(tempFolder(), 'paygate.db');
     restoreFile(path, there, 'before');
     return { path: there, mark: markPath(path) };
-  }
-
-  async function declare(path: string, word: typeof declareMoved): Promise<void> {
-    const { database, instance, catalog, addresses } = await openTestStore({ path });
-    try {
-      await word({ path, instance, catalog, addresses });
-    } finally {
-      await database.close();
-    }
   }
 
   it('that the file was moved: nothing is skipped', async () => {

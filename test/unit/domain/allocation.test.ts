@@ -27,6 +27,7 @@ const raise = (from: number, to: number, walletId = 1): Raise => ({
   from,
   to,
 });
+const guess = (to: number, walletId = 1): Raise => ({ ...raise(to, to, walletId), guess: true });
 const skip = (from: number, to: number, walletId = 1): Skip => ({ walletId, from, to });
 const own = (...raises: Raise[]): MarkReading => ({ sameDatabase: true, raises });
 const otherFile = (...raises: Raise[]): MarkReading => ({ sameDatabase: false, raises });
@@ -110,10 +111,35 @@ const rows: Row[] = [
   [
     'another inode, beside the mark of a copy whose scan is still to come',
     [at(3)],
-    otherFile(),
+    otherFile(guess(50)),
     'copy',
     [skip(3, 3 + blindSkip)],
   ],
+
+  [
+    'the same, and the file had issued nothing',
+    [at(0)],
+    otherFile(guess(100)),
+    'copy',
+    [skip(0, 100)],
+  ],
+  [
+    'the same, and the mark guesses further',
+    [at(3)],
+    otherFile(guess(500)),
+    'copy',
+    [skip(3, 500)],
+  ],
+  ['over the same inode, beside a guess', [at(0)], own(guess(300)), 'copy', [skip(0, 300)]],
+  ['a guess, and its scan is still to come', [unscanned(100)], own(guess(100)), 'continue', []],
+  [
+    'one that had issued nothing, beside a mark that was begun blind',
+    [at(0)],
+    { ...otherFile(), begunBlind: true },
+    'copy',
+    [skip(0, blindSkip)],
+  ],
+  ['the same file beside that', [at(0)], { ...own(), begunBlind: true }, 'continue', []],
 
   ['another machine, nothing issued by either', [at(0)], distrusted(), 'continue', []],
   [
@@ -212,7 +238,7 @@ describe('a wallet that the mark knows and the file does not', () => {
 
   it('goes on further where the mark may be older than what was issued', () => {
     expect(resume([at(7)], distrusted(raise(6, 7), raise(4, 9, 2))).lost).toEqual([
-      raise(9, 9 + blindSkip, 2),
+      { ...raise(9, 9 + blindSkip, 2), guess: true },
     ]);
   });
 
@@ -278,7 +304,12 @@ describe('what the mark is to know of a file that goes on', () => {
   it('is every wallet that may issue, and those that only the mark knows', () => {
     const counters = [at(7), at(4, false, 2), { ...at(9, true, 3), scanned: false }];
     const known = [raise(5, 6), raise(1, 8, 4)];
-    expect(marksOf(counters, known)).toEqual([raise(7, 7), raise(1, 8, 4)]);
+    expect(marksOf(counters, known)).toEqual([raise(7, 7), guess(9, 3), raise(1, 8, 4)]);
+  });
+
+  it('is a guess for as long as the chain was not asked', () => {
+    expect(marksOf([unscanned(100)], [guess(100)])).toEqual([guess(100)]);
+    expect(marksOf([at(100)], [guess(100)])).toEqual([raise(100, 100)]);
   });
 
   it('is also one that waits for its scan, where that was known before', () => {
