@@ -48,7 +48,7 @@ interface Identity {
   readonly markInode: string;
   /** The operator said that the whole machine, this mark with it, was set back to an earlier time. */
   readonly setBack?: true;
-  /** A backup was restored where no mark stood, also one that had issued nothing yet. */
+  /** A backup was restored where no mark stood that is believed, also one that had issued nothing yet. */
   readonly restored?: true;
   readonly begunBlind?: true;
   readonly guesses?: readonly Raise[];
@@ -58,7 +58,7 @@ export type Doubt = keyof typeof doubts;
 
 const doubts = {
   setBack: 'this machine was set back to a snapshot',
-  restored: 'no mark stood beside the backup',
+  restored: 'no mark of its own stood beside the backup',
 } as const;
 
 export interface Highwater {
@@ -271,7 +271,9 @@ function writeAll(descriptor: number, bytes: Uint8Array, position: number): void
   }
 }
 
-const inodeOf = (path: string): string => String(statSync(path, { bigint: true }).ino);
+/** Of a database that is still to be put in place as well: it is that of no file. */
+const inodeOf = (path: string): string =>
+  String(statSync(path, { bigint: true, throwIfNoEntry: false })?.ino);
 
 const machineId = (): string =>
   existsSync(machineIdFile) ? readFileSync(machineIdFile, 'utf8').trim() : '';

@@ -17,7 +17,7 @@ import { checkFile, copyWithLog, type FileReport, refuseForeign } from './check.
 import { makeFolder, ownAsFolder, syncPath } from './disk.ts';
 import { openSqlite } from './driver.ts';
 import { lockForServer } from './file.ts';
-import { type Highwater, markPath, openHighwater } from './highwater.ts';
+import { type Highwater, openHighwater } from './highwater.ts';
 import { truePath } from './place.ts';
 import { countersOf } from './resume.ts';
 
@@ -46,10 +46,11 @@ export function restoreFile(backup: string, given: string, name: string): Restor
       throw new PaygateError('unavailable', `${backup}: is damaged (${report.faults.join('; ')})`);
     }
     refuseOther(path, backup, report);
+    // First, for a backup that stood there without it would be believed after a kill.
+    doubtWithoutMark(path, report);
     const previous = moveAside(path, join(backupFolder(path), name));
     renameSync(fresh, path);
     syncPath(dirname(path));
-    doubtWithoutMark(path, report);
     return { report: { ...report, file: path }, previous };
   } finally {
     removeAll(fresh);
@@ -57,11 +58,12 @@ export function restoreFile(backup: string, given: string, name: string): Restor
   }
 }
 
-/** Where nothing tells how far its original went, also one that had issued nothing may have gone on. */
+/** Where nothing that is believed tells how far its original went, also one that had issued nothing may have gone on. */
 function doubtWithoutMark(path: string, { instance }: FileReport): void {
-  if (instance === null || existsSync(markPath(path))) return;
+  if (instance === null) return;
   const mark = openHighwater(path, instance);
-  mark.distrust('restored');
+  const { distrust, declared } = mark.reading ?? { distrust: 'there is none' };
+  if (distrust !== undefined && !declared) mark.distrust('restored');
   mark.close();
 }
 
