@@ -34,12 +34,14 @@ export interface Restored {
 export function restoreFile(backup: string, given: string, name: string): Restored {
   const path = truePath(given);
   refuseForeign(backup);
-  refuseInUse(backup);
+  // Its log and its lock lie beside the file itself.
+  const source = truePath(backup);
+  refuseInUse(source);
   const lock = lockForServer(path);
   const fresh = join(dirname(path), `.${basename(path)}-restored`);
   try {
     removeAll(fresh);
-    copyWithLog(backup, fresh);
+    copyWithLog(source, fresh);
     fold(fresh);
     const report = checkFile(fresh);
     if (!report.ok) {

@@ -269,6 +269,10 @@ describe('restoring', () => {
     await store.database.close();
     // As a crash leaves it.
     copyFileSync(`${folder}/copy.db-wal`, `${path}-wal`);
+    const link = join(tempFolder(), 'link.db');
+    symlinkSync(`${folder}/copy.db`, link);
+    const elsewhere = join(tempFolder(), 'paygate.db');
+    expect(restoreFile(link, elsewhere, 'before').report.counts.addresses).toBe(7);
     expect(restoreFile(`${folder}/copy.db`, path, 'before').report.counts.addresses).toBe(7);
     expect(contentOf(folder)).toEqual(before);
     const left = readdirSync(dirname(path)).sort();
@@ -312,7 +316,11 @@ describe('restoring', () => {
     const paygate = await run(path);
     const inUse = 'another `paygate serve` uses this database';
     expect(() => restoreFile(backup, path, 'before')).toThrow(inUse);
-    expect(() => restoreFile(path, elsewhere, 'before')).toThrow(inUse);
+    const link = join(dirname(elsewhere), 'link.db');
+    symlinkSync(path, link);
+    for (const name of [path, link]) {
+      expect(() => restoreFile(name, elsewhere, 'before')).toThrow(inUse);
+    }
     expect(await paygate.issue(1)).toEqual([3]);
     await paygate.stop();
   });
