@@ -13,6 +13,7 @@ import { backupAsItIs, makeBackupFolder } from '../store/backup.ts';
 import { refuseForeign } from '../store/check.ts';
 import { lockForServer } from '../store/file.ts';
 import { migrationsIn } from '../store/migrate.ts';
+import { truePath } from '../store/place.ts';
 import { restoreFile } from '../store/restore.ts';
 import { again } from './again.ts';
 import {
@@ -68,7 +69,7 @@ export function updateCommand(): Command {
 
 async function update(file: string, asked: UpdateOptions): Promise<void> {
   const env = { ...(await environmentOf(asked.unit)), ...process.env };
-  const given = { ...asked, ...(asked.db === undefined && { db: readConfig({}, env).db }), env };
+  const given = { ...asked, db: truePath(asked.db ?? readConfig({}, env).db), env };
   const binary = given.binary ?? ownBinary();
   const sum = expectedSum(file, given.sha256);
   const lock = lockForUpdate(databasePath(given));

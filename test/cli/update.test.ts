@@ -10,6 +10,7 @@ import {
   readdirSync,
   readFileSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -241,6 +242,15 @@ it('leaves a database of an older version as it is, for the new one to update', 
   expect(pragma(older, 'user_version')).toBe(0);
   const { snapshot } = JSON.parse(stdout);
   expect(pragma(look(snapshot, { readonly: true }), 'user_version')).toBe(0);
+});
+
+it('keeps the snapshot of a database behind a link where that leads', async () => {
+  const { bring, update, db } = await machine({ systemd: false });
+  const link = join(tempFolder(), 'shop.db');
+  symlinkSync(db, link);
+  const { stdout } = await update(bring('0.2.0'), '--db', link, '--json');
+  expect(dirname(JSON.parse(stdout).snapshot)).toBe(join(dirname(db), 'backups'));
+  expect(readdirSync(dirname(link))).toEqual(['shop.db']);
 });
 
 it('is refused while another update is at work', async () => {
