@@ -4,7 +4,7 @@
 import { copyFileSync, existsSync, linkSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { PaygateError, reasonOf } from '../errors.ts';
-import { allPages, backupFolder, latestName, makeBackupFolder, type Pace } from './backup.ts';
+import { allPages, latestName, makeBackupFolder, type Pace } from './backup.ts';
 import type { Database } from './database.ts';
 import { syncPath } from './disk.ts';
 
@@ -39,14 +39,15 @@ export function createSnapshots(database: Database, floorBytes: number): Snapsho
 
   async function takeNow(now: number, pace: Pace): Promise<void> {
     const changes = database.changes();
-    const latest = join(backupFolder(database.path), latestName);
+    // First, for with the file the folder around it may be gone, and it is asked how much room there is.
+    const folder = makeBackupFolder(database.path);
+    const latest = join(folder, latestName);
     if (changes === seen && existsSync(latest)) return;
     // A file that is not in its place issues no addresses, and this may be all that stays of it.
     const floor = database.place() === 'ours' ? floorBytes : 0;
     if (database.freeBytes() < database.bytes() + database.walBytes() + floor) {
       throw new PaygateError('unavailable', 'there is no room for one on the disk');
     }
-    const folder = makeBackupFolder(database.path);
     // Of a process that was killed.
     for (const name of readdirSync(folder)) {
       if (unfinished.test(name)) rmSync(join(folder, name));

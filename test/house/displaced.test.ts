@@ -62,6 +62,22 @@ test('a snapshot that went with the folder is taken again', async () => {
   expect(checkFile(latestOf(house)).counts.addresses).toBe(1);
 });
 
+test('the whole folder that is deleted: what it held is saved in a new one', async () => {
+  const { house, address } = await openShop();
+  rmSync(dirname(house.path), { recursive: true });
+  expect((await house.ask('/api/new_address')).status).toBe(503);
+  await house.world.advance(1_000);
+  await house.world.until(() => existsSync(latestOf(house)), 'a snapshot');
+  house.pay(address, 25_000);
+  await house.settle();
+  await house.stop();
+  expect(checkFile(latestOf(house)).counts).toMatchObject({ addresses: 1, payments: 1 });
+  restoreFile(latestOf(house), house.path, 'before');
+  await house.start();
+  await untilReady(house);
+  expect(await house.newAddress()).not.toBe(address);
+});
+
 test('another file that is put in its place: told, and left as it is', async () => {
   const { house } = await openShop();
   const other = await openTestStore();
