@@ -148,7 +148,8 @@ function decide(
   if (mark.distrust !== undefined) {
     const mayBeFirst = mark.declared === undefined || counters.length === 0;
     if (!used && mark.raises.length === 0 && mayBeFirst) return { kind: 'continue', skips: [] };
-    return copy(mark.distrust, counters, mark.raises, skipOf);
+    // It may be as old as the copy.
+    return copy(mark.distrust, counters, mark.raises.map(guessBehind), skipOf);
   }
   const unknown = counters.find((counter) => isUnknownTo(mark, counter));
   if (unknown !== undefined) {

@@ -240,6 +240,16 @@ describe('a copy', () => {
     });
   });
 
+  it('beside a copy of a further mark goes on behind what was issued since that was copied', async () => {
+    const path = await stoppedAfter(3);
+    const copy = join(tempFolder(), 'paygate.db');
+    copyFileSync(path, copy);
+    for (const count of [75, 75]) await goOn(path, count);
+    cpSync(dirname(markPath(path)), dirname(markPath(copy)), { recursive: true });
+    const given = await goOn(path, 5);
+    expect((await startCopy(copy)).next).toBeGreaterThan(given.at(-1) ?? Infinity);
+  });
+
   it('asks the chain how far its original went, where no mark says it', async () => {
     const path = await stoppedAfter(3);
     const copy = join(tempFolder(), 'paygate.db');

@@ -155,21 +155,21 @@ const rows: Row[] = [
     [at(6)],
     distrusted(raise(6, 7)),
     'copy',
-    [skip(6, 6 + blindSkip)],
+    [skip(6, 7 + blindSkip)],
   ],
   [
     'another machine, and the mark further than a blind skip',
     [at(6)],
     distrusted(raise(900, 901)),
     'copy',
-    [skip(6, 901)],
+    [skip(6, 901 + blindSkip)],
   ],
   [
     'another machine, nothing issued by the file, but marked',
     [at(0)],
     distrusted(raise(3, 4)),
     'copy',
-    [skip(0, blindSkip)],
+    [skip(0, 4 + blindSkip)],
   ],
 ];
 
