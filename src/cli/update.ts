@@ -13,7 +13,7 @@ import { backupAsItIs, makeBackupFolder } from '../store/backup.ts';
 import { refuseForeign } from '../store/check.ts';
 import { lockForServer } from '../store/file.ts';
 import { migrationsIn } from '../store/migrate.ts';
-import { truePath } from '../store/place.ts';
+import { refuseTwoNames, truePath } from '../store/place.ts';
 import { restoreFile } from '../store/restore.ts';
 import { again } from './again.ts';
 import {
@@ -112,6 +112,8 @@ async function replace({ file, sum, binary, given }: Replacing): Promise<void> {
 /** Two at once would share a name, and the second would keep the first one's new executable as that before it. */
 function lockForUpdate(db: string): { release(): void } {
   refuseForeign(db);
+  // Neither version would start again.
+  refuseTwoNames(db);
   try {
     return lockForServer(`${db}.update`);
   } catch (error) {

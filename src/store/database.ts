@@ -20,7 +20,7 @@ import { applicationId, inspectFile, lockForServer } from './file.ts';
 import { isBehind, migrate } from './migrate.ts';
 import { migrations } from './migrations.ts';
 import { type Orm, ormOf } from './orm.ts';
-import { makersFolder, makersName } from './place.ts';
+import { makersFolder, makersName, refuseTwoNames } from './place.ts';
 import { Snapshot } from './snapshot.ts';
 import {
   isLostSync,
@@ -93,6 +93,8 @@ export function openDatabase(options: DatabaseOptions): Database {
     );
   }
   try {
+    // A command that wrote a log of its own would damage what another process serves.
+    refuseTwoNames(options.path);
     if (found === 'absent') make(options.path);
     return wrap(open(options.path, options.hasLock), options);
   } catch (error) {

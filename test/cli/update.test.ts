@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto';
 import {
   chmodSync,
   existsSync,
+  linkSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -251,6 +252,16 @@ it('keeps the snapshot of a database behind a link where that leads', async () =
   const { stdout } = await update(bring('0.2.0'), '--db', link, '--json');
   expect(dirname(JSON.parse(stdout).snapshot)).toBe(join(dirname(db), 'backups'));
   expect(readdirSync(dirname(link))).toEqual(['shop.db']);
+});
+
+it('is refused where the database has two names, under which no version starts', async () => {
+  const { bring, update, binary, db, restart, answering } = await machine();
+  await restart();
+  linkSync(db, join(tempFolder(), 'paygate.db'));
+  const { code, stderr } = await update(bring('0.2.0'));
+  expect([code, stderr]).toEqual([1, expect.stringContaining('has another name (a hard link)')]);
+  expect(existsSync(`${binary}.previous`)).toBe(false);
+  expect(await answering()).toBe('0.1.0');
 });
 
 it('is refused while another update is at work', async () => {

@@ -397,15 +397,17 @@ it('a second paygate by a link to the file is refused, and goes on where the fir
   expect(await goOn(path, 1)).toEqual([4]);
 });
 
-it('a file with two names is served under neither', async () => {
+it('a file with two names is served under neither, and no command opens it', async () => {
   const path = await stoppedAfter(1);
   const other = join(tempFolder(), 'paygate.db');
   linkSync(path, other);
+  const refusal = {
+    code: 'unavailable',
+    message: expect.stringMatching(/^\/.*paygate\.db: has another name/),
+  };
   for (const name of [path, other]) {
-    await expect(run(name)).rejects.toMatchObject({
-      code: 'unavailable',
-      message: expect.stringMatching(/^\/.*paygate\.db: has another name/),
-    });
+    await expect(run(name)).rejects.toMatchObject(refusal);
+    await expect(openTestStore({ path: name })).rejects.toMatchObject(refusal);
   }
   rmSync(other);
   expect(await goOn(path, 1)).toEqual([1]);
