@@ -86,18 +86,26 @@ async function scan(parts: WalletCareParts, session: Session, wallet: WalletRow)
   // A counter has risen already where this file is a copy: shops leave longer gaps than wallets do.
   const start = wallet.nextIndex;
   const gap = start > 0 ? blindSkip : scanGap;
+  const isCopy = store.addresses.isUsed(wallet.id);
+  // What its original had issued behind the last one that was paid, somebody may pay still. The last one may be among those
+  // that were skipped: as a copy, or by a scan that was cut off.
+  const margin = isCopy ? gap : 0;
   let nextIndex = start;
   let refused = 0;
-  for (let index = start; index < nextIndex + gap; index += scanGap) {
+  const from = Math.max(store.addresses.floor(wallet.id), start - margin);
+  for (let index = from, end = start + gap; index < end; index += scanGap) {
     const indexes = Array.from({ length: scanGap }, (_, offset) => index + offset);
     const used = await Promise.all(indexes.map((each) => isTaken(each)));
-    if (used.includes(true)) nextIndex = index + used.lastIndexOf(true) + 1;
+    if (used.includes(true)) {
+      const taken = index + used.lastIndexOf(true) + 1;
+      nextIndex = Math.max(nextIndex, taken + margin);
+      end = Math.max(end, taken + gap);
+    }
     if (index > start && (index - start) % progressEvery === 0) {
       world.log.info('wallet scan goes on', { walletId: wallet.id, scanned: index });
     }
   }
-  // What the original of a copy had issued, also what nobody has paid yet.
-  if (store.addresses.isUsed(wallet.id)) await skipTo(parts, wallet.id, nextIndex);
+  if (isCopy) await skipTo(parts, wallet.id, nextIndex);
   if (parts.isStopped()) return;
   await store.database.write((tx) =>
     store.addresses.finishScan(tx, world.now(), wallet.id, nextIndex),

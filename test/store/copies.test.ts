@@ -250,16 +250,40 @@ describe('a copy', () => {
     expect((await startCopy(copy)).next).toBeGreaterThan(given.at(-1) ?? Infinity);
   });
 
-  it('asks the chain how far its original went, where no mark says it', async () => {
+  /** A copy of a shop that had issued three, and the chain on which one was paid that its original issued since. */
+  async function copyOfPaid(index: number) {
     const path = await stoppedAfter(3);
     const copy = join(tempFolder(), 'paygate.db');
     copyFileSync(path, copy);
     const chain = new SimulatedChain({ seed: 'copies', now: () => now / 1000 });
     chain.mine(101);
-    const paid = deriveAddress(accountKey(), 0, 3 + blindSkip + 70)?.address ?? '';
+    const paid = deriveAddress(accountKey(), 0, index)?.address ?? '';
     chain.pay([{ address: paid, valueSat: 5_000 }]);
+    return { copy, chain, paid };
+  }
+
+  it.each([
+    ['beyond what it skipped', 3 + blindSkip + 70, 0],
+    ['among what it skipped', 3 + blindSkip - 10, 0],
+    ['before a scan that was cut off while it skipped', 3 + blindSkip + 70, 3 + blindSkip + 80],
+  ])(
+    'goes on so far behind the last index that was paid that who has not paid yet is left out, %s',
+    async (_what, index, reached) => {
+      const { copy, chain } = await copyOfPaid(index);
+      await (await run(copy)).stop();
+      const store = await openTestStore({ path: copy });
+      await store.write((tx) => store.addresses.skip(tx, now, 1, reached));
+      await store.database.close();
+      const paygate = await run(copy, chain);
+      expect(await paygate.issue(1)).toEqual([index + 1 + blindSkip]);
+      await paygate.stop();
+    },
+  );
+
+  it('asks the chain how far its original went, where no mark says it', async () => {
+    const { copy, chain, paid } = await copyOfPaid(3 + blindSkip + 70);
     const paygate = await run(copy, chain);
-    expect(await paygate.issue(1)).toEqual([3 + blindSkip + 71]);
+    expect(await paygate.issue(1)).toEqual([3 + blindSkip + 71 + blindSkip]);
     // The payment counts: its address is the shop's, whoever issued it.
     await paygate.app.idle();
     const found = look(copy, { readonly: true });

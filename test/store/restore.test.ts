@@ -112,7 +112,7 @@ describe('restoring', () => {
     chain.mine(101);
     chain.pay([{ address: deriveAddress(accountKey(), 0, 150)?.address ?? '', valueSat: 5_000 }]);
     const paygate = await run(there, chain);
-    expect(await paygate.issue(1)).toEqual([151]);
+    expect(await paygate.issue(1)).toEqual([151 + blindSkip]);
     await paygate.stop();
   });
 
