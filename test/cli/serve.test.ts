@@ -1,16 +1,18 @@
 // `paygate serve` as a process of its own: what it prints, where it listens, and how it ends.
 
+import { rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import type { Txid } from '../../src/bitcoin/ids.ts';
 import { SimulatedChain } from '../../src/sandbox/chain.ts';
 import { SimulatedServer } from '../../src/sandbox/server.ts';
+import { checkFile } from '../../src/store/check.ts';
 import { applicationId, isOutdated } from '../../src/store/file.ts';
 import { migrations } from '../../src/store/migrations.ts';
 import { callbacks, payments } from '../../src/store/schema.ts';
 import { createNodeWorld } from '../../src/world-node.ts';
-import { type Child, startChild } from '../support/child.ts';
+import { type Child, startChild, startChildIn } from '../support/child.ts';
 import { cleanUp, look, pragma, tempFolder, whenOver } from '../support/files.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { openTestStore } from '../support/store.ts';
@@ -57,11 +59,12 @@ async function startServer(): Promise<string> {
   return `tcp://127.0.0.1:${listening.port}`;
 }
 
+const argsOf = (path: string, electrum: string) => [
+  ...['serve', '--db', path, '--listen', '127.0.0.1:0', '--electrum', electrum],
+];
+
 const serve = (path: string, electrum: string, ...more: string[]): Child =>
-  startChild(
-    program,
-    ...['serve', '--db', path, '--listen', '127.0.0.1:0', '--electrum', electrum, ...more],
-  );
+  startChild(program, ...argsOf(path, electrum), ...more);
 
 async function portOf(child: Child): Promise<number> {
   const line = (await child.line()) ?? '';
@@ -97,6 +100,16 @@ test('its log is JSON, or lines for a person', async () => {
     if (format === 'json') expect(JSON.parse(line).message).toBe('paygate is stopping');
     else expect(line).toMatch(/^\[\d{4}-.*\] INFO: paygate is stopping {"signal":"SIGTERM"}$/);
   }
+});
+
+test('the working folder that is deleted under it is saved as well', async () => {
+  const folder = tempFolder();
+  const child = startChildIn(folder, program, ...argsOf('paygate.db', nowhere));
+  await portOf(child);
+  rmSync(folder, { recursive: true });
+  child.stop();
+  expect(await child.ended).toMatchObject({ by: 0 });
+  expect(checkFile(join(folder, 'backups', 'latest.db')).ok).toBe(true);
 });
 
 test('a door for figures that is none is refused', async () => {

@@ -23,13 +23,24 @@ export const startChild = (program: string, ...args: string[]): Child =>
   startChildWith({}, program, ...args);
 
 /** With more in its environment. */
-export function startChildWith(
+export const startChildWith = (
   env: Record<string, string>,
   program: string,
   ...args: string[]
+): Child => start({ env }, program, args);
+
+/** In a folder of its own. */
+export const startChildIn = (cwd: string, program: string, ...args: string[]): Child =>
+  start({ cwd }, program, args);
+
+function start(
+  { env, cwd }: { env?: Record<string, string>; cwd?: string },
+  program: string,
+  args: readonly string[],
 ): Child {
   const child = spawn(process.execPath, [bundleOf(program), ...args], {
     env: { ...process.env, NODE_PATH: modules, ...env },
+    cwd,
     stdio: ['pipe', 'pipe', 'pipe'],
   });
   const { lines, waiting } = readLines(child);
