@@ -122,6 +122,7 @@ describe('a callback URL that is saved', () => {
     ['https://shop.example/?rbf=', 'already has "rbf"'],
     ['http://shop.example/', '--allow-http-callback'],
     ['http://1.1.1.1/', '--allow-http-callback'],
+    ['http://localhost.shop.example/', '--allow-http-callback'],
     ['https://10.0.0.5/', '--allow-private-callback'],
     ['https://localhost/', '--allow-private-callback'],
     ['https://shop.localhost./', '--allow-private-callback'],
@@ -132,6 +133,11 @@ describe('a callback URL that is saved', () => {
     ['https://0.0.0.0/', 'never'],
   ])('is not %j: %s', (url, message) => {
     expect(() => checkCallbackUrl(url, strict)).toThrow(message);
+  });
+
+  it('is proposed as it would be, and no further', () => {
+    const message = /write it as https:\/\/shop\.example\/a%20b$/;
+    expect(() => checkCallbackUrl('https://shop.example/a b', strict)).toThrow(message);
   });
 
   it('may be private, plain http included, where the store allows it', () => {
@@ -224,6 +230,7 @@ describe('a URL that is shown', () => {
     ['https://shop.example/correct-horse-battery-staple', 'https://shop.example/…'],
     ['/login?next=%2Fcb%3Fsecret', '/login?…'],
     ['//other.example/cb', '//other.example/cb'],
+    ['//user:pw@other.example/cb', '//other.example/cb'],
     ['\u0000\u0007', '…'],
   ])('%j becomes %j', (url, shown) => {
     expect(redactUrl(url)).toBe(shown);

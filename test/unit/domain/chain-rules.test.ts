@@ -93,6 +93,20 @@ describe('time', () => {
     expect(chain.feed([child(tip, { time: median + 1 })])).toMatchObject({ kind: 'best' });
   });
 
+  it('does not count the 12th, though it is the latest of them', () => {
+    const { tip: before, chain } = easy(15);
+    const late = child(before, { time: before.time + 1_000_000 });
+    const since: Header[] = [];
+    for (let tip = late; since.length < 11; since.push(tip)) {
+      tip = child(tip, { time: before.time + 1 + since.length });
+    }
+    expect(chain.feed([late, ...since])).toMatchObject({ kind: 'best' });
+    const median = medianOf(since);
+    const tip = at(since, -1);
+    expect(chain.feed([child(tip, { time: median })])).toEqual(rejected('^header 27: its time'));
+    expect(chain.feed([child(tip, { time: median + 1 })])).toMatchObject({ kind: 'best' });
+  });
+
   it('may be the latest that a header can say', () => {
     const { tip, chain } = easy(15);
     expect(chain.feed([child(tip, { time: 0xffffffff })])).toMatchObject({ kind: 'best' });
