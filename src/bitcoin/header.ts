@@ -59,12 +59,9 @@ export function readHeader(raw: Uint8Array, hash: BlockHash): Header {
   };
 }
 
-/** The target that bits stand for, or what is wrong with them. */
+/** The target that 32 bits stand for, or what is wrong with them. To shift by less than nothing is to shift back. */
 function decodeBits(bits: number): bigint | string {
-  if (!Number.isInteger(bits) || bits < 0 || bits > 0xffffffff) return 'not 32 bits';
-  const shift = 8n * BigInt((bits >>> 24) - 3);
-  const digits = BigInt(bits & 0x7fffff);
-  const target = shift < 0n ? digits >> -shift : digits << shift;
+  const target = BigInt(bits & 0x7fffff) << (8n * BigInt((bits >>> 24) - 3));
   if (target === 0n) return 'zero';
   if ((bits & 0x800000) !== 0) return 'negative';
   return target < 2n ** 256n ? target : 'too large';
@@ -87,8 +84,7 @@ export function bitsToTarget(bits: number): bigint {
 export function targetToBits(target: bigint): number {
   if (target < 0n || target >= 2n ** 256n) refuse('not a proof-of-work target: out of range');
   const length = target === 0n ? 0 : Math.ceil(target.toString(16).length / 2);
-  const shift = 8n * BigInt(length - 3);
-  const digits = Number(shift < 0n ? target << -shift : target >> shift);
+  const digits = Number(target >> (8n * BigInt(length - 3)));
   // The top bit of the digits is the sign: a number that would set it moves down by a byte.
   return digits < 0x800000 ? length * 2 ** 24 + digits : (length + 1) * 2 ** 24 + (digits >>> 8);
 }
