@@ -78,8 +78,8 @@ function isListener(address: string, { port, listeners }: TargetRules): boolean 
 
 export type Reach = 'public' | 'private' | 'never';
 
-/** Where clouds keep their machines' credentials, outside the link-local range. */
-const metadata = new Set(['100.100.100.200', 'fd00:ec2::254', 'fd20:ce::254']);
+/** Where clouds keep their machines' credentials or settings, outside the link-local range. */
+const metadata = new Set(['100.100.100.200', '168.63.129.16', 'fd00:ec2::254', 'fd20:ce::254']);
 /** Long deprecated, and read by ipaddr.js as if it were ::ffff:a.b.c.d. */
 const ipv4Compatible = /^::\d+\.\d/;
 const privateRanges = new Set(['private', 'loopback', 'carrierGradeNat', 'uniqueLocal']);

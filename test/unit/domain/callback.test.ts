@@ -199,6 +199,7 @@ describe('the reach of an address', () => {
     ['169.254.169.254', 'never'],
     ['::ffff:169.254.169.254', 'never'],
     ['100.100.100.200', 'never'],
+    ['168.63.129.16', 'never'],
     ['fd00:ec2::254', 'never'],
     ['fe80::1', 'never'],
     ['fe80::1%eth0', 'never'],
