@@ -151,6 +151,16 @@ describe('private material', () => {
     for (const text of variants) expectFound(text);
   });
 
+  test('of a chain that nobody listed, beside what is public', () => {
+    const secret = withVersion(bip84.zprv, 0x12345678);
+    expectFound(secret);
+    expectFound(`${bip84.zpub} and ${secret}`);
+    expectFound(`${secret} and ${bip84.zpub}`);
+    expect(
+      containsPrivateMaterial(`${bip84.zpub} and ${withVersion(bip84.zpub, 0x12345678)}`),
+    ).toBe(false);
+  });
+
   test('mistyped, cut and doubled keys are still private', () => {
     const key = bip84.zprv;
     for (const text of [
