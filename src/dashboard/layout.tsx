@@ -105,20 +105,22 @@ export const Problem = ({ visit: { problem } }: { readonly visit: Visit }) =>
     </p>
   );
 
-const notes: Readonly<Record<string, string>> = {
-  added: 'The store is added. Send a test callback to see whether your shop understands it.',
-  saved: 'Saved.',
-  removed: 'The store is removed.',
-  resent: 'They are sent again, now.',
-  accepted: 'That certificate is pinned: its next connection, which is made now, must show it.',
-  lifted: 'The ban is lifted: it is tried again now, and banned again if it lies.',
-  followed: 'The branch is followed from its next block on.',
-  opened: 'A plugin may set its store up now.',
-};
+const notes: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    added: 'The store is added. Send a test callback to see whether your shop understands it.',
+    saved: 'Saved.',
+    removed: 'The store is removed.',
+    resent: 'They are sent again, now.',
+    accepted: 'That certificate is pinned: its next connection, which is made now, must show it.',
+    lifted: 'The ban is lifted: it is tried again now, and banned again if it lies.',
+    followed: 'The branch is followed from its next block on.',
+    opened: 'A plugin may set its store up now.',
+  }),
+);
 
 /** What the form before has done. */
 export const Note = ({ visit: { context, problem } }: { readonly visit: Visit }) => {
-  const text = notes[context.req.query('done') ?? ''];
+  const text = notes.get(context.req.query('done') ?? '');
   return text === undefined || problem !== undefined ? null : (
     <p role="status" class="note">
       {text}

@@ -100,6 +100,11 @@ describe('adding a store', () => {
     const added = await add(visitor, { ...shop(house), ...chosen(2, 'p2tr') });
     expect([added.status, added.to]).toEqual([303, `${stores}/2?done=added`]);
     expect((await visitor.get(added.to ?? '')).text).toContain('The store is added');
+    // What nothing has done is not told, whatever a link says.
+    for (const done of ['', 'made-up', 'constructor', '__proto__']) {
+      const { text } = await visitor.get(`${stores}/2?done=${done}`);
+      expect([done, text.includes('role="status"')]).toEqual([done, false]);
+    }
     await house.withStore(async ({ catalog, audit }) => {
       const row = catalog.store(2);
       expect(row).toMatchObject({ name: 'My shop', requiredConfirmations: 3 });
