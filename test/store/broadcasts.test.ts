@@ -73,6 +73,22 @@ describe('the raw bytes of a payment', () => {
     expect(shop.ledger.rawOf(there.txid)).toEqual(there.raw);
   });
 
+  it('that is settled are forgotten at once: nothing takes its inputs any more', async () => {
+    const shop = await openShop();
+    const issued = await shop.issue();
+    shop.chain.pay([{ address: issued.address, valueSat: 5_000 }]);
+    const [payment] = shop.observation(issued).seen;
+    if (payment === undefined) throw new Error('no payment');
+    const raw = shop.chain.transaction(payment.txid)?.raw ?? new Uint8Array();
+    await shop.observe(issued, { seen: [{ ...payment, raw }] });
+    await shop.mine(144);
+    await shop.observe(issued);
+    expect(shop.ledger.rawOf(payment.txid)).toEqual(Buffer.from(raw));
+    await shop.mine();
+    expect(shop.payment(issued).state).toBe('settled');
+    expect(shop.ledger.rawOf(payment.txid)).toBeUndefined();
+  });
+
   it('that is one of another address as well are kept for that', async () => {
     const shop = await openShop();
     const [first, second] = [await shop.issue(), await shop.issue()];
