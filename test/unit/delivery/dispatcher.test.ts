@@ -230,6 +230,7 @@ describe('a failed attempt', () => {
   });
 
   it.each([
+    ['its first', 0],
     ['its last but one', retrySchedule.length - 2],
     ['its last', retrySchedule.length],
   ])('leaves the schedule alone that a resend began meanwhile, on %s', async (_, step) => {
