@@ -1,3 +1,4 @@
+import { eq } from 'drizzle-orm';
 import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import { eventId } from '../../src/domain/callback.ts';
@@ -8,6 +9,7 @@ import {
   type ClaimedRow,
   createOutbox,
 } from '../../src/store/outbox.ts';
+import { callbacks } from '../../src/store/schema.ts';
 import { plansOf, statementsOf } from '../support/plans.ts';
 import { type Owed, openOwed, webhookSecret, withStatus } from '../unit/delivery/owed.ts';
 
@@ -123,6 +125,54 @@ describe('claiming', () => {
     expect(await claim(owed, now + 4000)).toMatchObject([{ attemptCount: 1 }]);
   });
 
+  it('waits for the first of all stores, and for none of a host that is held back', async () => {
+    const owed = open();
+    for (const [host, wait] of [
+      ['a', 9000],
+      ['b', 4000],
+      ['c', 6000],
+    ] as const) {
+      const storeId = owed.addStore({ callbackUrl: `https://${host}.example/` });
+      await owed.enqueue(now, owed.addPayment(storeId));
+      const [claimed] = await claim(owed);
+      await record(owed, claimed, 'status', now + wait);
+    }
+    expect(owed.outbox.nextDueAt(now)).toBe(now + 4000);
+    expect(owed.outbox.nextDueAt(now, (url) => url.includes('b.example'))).toBe(now + 6000);
+    expect(owed.outbox.nextDueAt(now, () => true)).toBeUndefined();
+  });
+
+  it('calls back what is due later than its step can be, and ends leases as long', async () => {
+    const owed = open();
+    const storeId = owed.addStore();
+    const [least, most] = [1000, 5000];
+    const cases = [
+      { step: 0, wait: least, leased: 0, isDue: false },
+      { step: 0, wait: least + 1, leased: 0, isDue: true },
+      { step: 1, wait: most, leased: 0, isDue: false },
+      { step: 1, wait: most + 1, leased: 0, isDue: true },
+      // From the last on all waits are as long.
+      { step: 2, wait: most, leased: 0, isDue: false },
+      { step: 9, wait: most + 1, leased: 0, isDue: true },
+      { step: 0, wait: 0, leased: leaseMs, isDue: false },
+      { step: 0, wait: 0, leased: leaseMs + 1, isDue: true },
+    ];
+    for (const [at, { step, wait, leased }] of cases.entries()) {
+      await owed.enqueue(now, owed.addPayment(storeId));
+      owed.database.orm
+        .update(callbacks)
+        .set({ step, nextAttemptAt: now + wait, leasedUntil: leased === 0 ? null : now + leased })
+        .where(eq(callbacks.id, at + 1))
+        .run();
+    }
+    await owed.database.write((tx) => owed.outbox.recall(tx, now, [least, most], leaseMs));
+    const claimed = await owed.database.write((tx) =>
+      owed.outbox.claim(tx, now, { limit: 64, perStore: 64, leaseMs, afterStoreId: 0 }),
+    );
+    const due = claimed.map(({ callbackId }) => callbackId).sort();
+    expect(due).toEqual(cases.flatMap(({ isDue }, at) => (isDue ? [at + 1] : [])));
+  });
+
   it('leaves a store alone whose callbacks were stopped', async () => {
     const owed = open();
     await owed.enqueue(now, owed.addPayment(owed.addStore({ callbacksStopped: true })));
@@ -230,6 +280,7 @@ describe('the order of one payment', () => {
     const [claimed] = await claim(owed);
     await owed.database.write((tx) => owed.outbox.hold(tx, paymentId));
     expect(await record(owed, claimed, 'status', now + 4000)).toBe('held');
+    expect(owed.outbox.callback(1).settledAt).toBeNull();
     expect(await claim(owed, now + 9000)).toEqual([]);
     expect(owed.outbox.nextDueAt(now)).toBeUndefined();
     await owed.database.write((tx) => owed.outbox.release(tx, paymentId));
