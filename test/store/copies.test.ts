@@ -47,6 +47,19 @@ describe('the same file', () => {
     expect(await goOn(path, 2)).toEqual([5, 6]);
   });
 
+  it('that never issued goes on beside the mark of another, and remembers that it knew nothing', async () => {
+    const path = await stoppedAfter(0);
+    const other = openHighwater(path, 'another');
+    other.begin([]);
+    other.close();
+    expect(await goOn(path, 1)).toEqual([0]);
+    const { instance } = await openTestStore({ path });
+    const mark = openHighwater(path, instance);
+    expect(mark.reading).toMatchObject({ sameDatabase: true, begunBlind: true });
+    expect(mark.reading?.distrust).toBeUndefined();
+    mark.close();
+  });
+
   it('that never issued needs no mark', async () => {
     const path = await stoppedAfter(0);
     rmSync(dirname(markPath(path)), { recursive: true });
@@ -156,7 +169,9 @@ describe('a copy', () => {
       reason: 'no mark stands beside it',
       skips: [skip(3, 3 + blindSkip)],
       next: 3 + blindSkip,
-      told: expect.stringContaining(`${blindSkip} addresses were skipped`),
+      told: expect.stringMatching(
+        `${blindSkip} addresses were skipped.* gap limit of the merchant's wallet to ${blindSkip + 20} or more`,
+      ),
     });
     // The original knows nothing of it.
     expect(await goOn(path, 1)).toEqual([3]);
@@ -308,6 +323,24 @@ describe('a copy', () => {
     expect(next).toBeLessThan(3 + 1_260);
     // Seconds, for the most that there is: a start that says nothing looks like one that hangs.
     expect(progress).toEqual([{ walletId: 1, derived: 1_000, of: next - 3 }]);
+  });
+
+  it('skips no further for a shop that was quiet while blocks came', async () => {
+    const path = await stoppedAfter(3);
+    const aged = look(path);
+    aged.exec(`UPDATE addresses SET issued_at = issued_at - 200 * ${86_400_000}
+      WHERE origin = 'issued'`);
+    aged.close();
+    const chain = new SimulatedChain({ seed: 'copies', now: () => now / 1000 });
+    chain.mine(101);
+    const before = await run(path, chain);
+    await before.app.start();
+    await before.world.until(() => before.app.health().electrum.height === 101, 'the headers');
+    await before.stop();
+    rmSync(dirname(markPath(path)), { recursive: true });
+    const paygate = await run(path, chain);
+    expect(paygate.warnings).toMatchObject([{ skips: [skip(3, 3 + blindSkip)] }]);
+    await paygate.stop();
   });
 
   it('made while the clock was ahead is a copy from its last address on', async () => {
