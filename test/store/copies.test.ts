@@ -310,13 +310,17 @@ describe('a copy', () => {
     await paygate.stop();
   });
 
+  function age(path: string, days: number): void {
+    const file = look(path);
+    const issued = "UPDATE addresses SET issued_at = issued_at - ? WHERE origin = 'issued'";
+    file.prepare(issued).run(days * 86_400_000);
+    file.close();
+  }
+
   it('skips further the faster its original issued and the longer that is ago', async () => {
     const path = await stoppedAfter(3);
-    const aged = look(path);
     // Three in a day, and 200 days since: twice that rate is 1,200.
-    aged.exec(`UPDATE addresses SET issued_at = issued_at - 200 * ${86_400_000}
-      WHERE origin = 'issued'`);
-    aged.close();
+    age(path, 200);
     rmSync(dirname(markPath(path)), { recursive: true });
     const { next = 0, progress } = await startCopy(path);
     expect(next).toBeGreaterThanOrEqual(3 + 1_200);
@@ -327,10 +331,7 @@ describe('a copy', () => {
 
   it('skips no further for a shop that was quiet while blocks came', async () => {
     const path = await stoppedAfter(3);
-    const aged = look(path);
-    aged.exec(`UPDATE addresses SET issued_at = issued_at - 200 * ${86_400_000}
-      WHERE origin = 'issued'`);
-    aged.close();
+    age(path, 200);
     const chain = new SimulatedChain({ seed: 'copies', now: () => now / 1000 });
     chain.mine(101);
     const before = await run(path, chain);
