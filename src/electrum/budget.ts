@@ -23,7 +23,7 @@ const bulkCeiling = 5_000;
 const ceiling = 8_000;
 const connectionCost = 5;
 /** Each answer that is an error (aiorpcX: error_base_cost). */
-const refusalCost = 100;
+export const refusalCost = 100;
 /** Either way (BANDWIDTH_UNIT_COST). */
 const bytesPerUnit = 5_000;
 

@@ -9,7 +9,7 @@ import type { Session } from '../electrum/session.ts';
 import type { Status } from '../electrum/wire.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
 import type { AddressRow } from '../store/addresses.ts';
-import type { Observation, Seen } from '../store/ledger.ts';
+import type { Observation } from '../store/ledger.ts';
 import type { Store } from '../store/open.ts';
 import type { World } from '../world.ts';
 import { type Announced, createAnnounced } from './announced.ts';
@@ -257,15 +257,13 @@ class DirtySet implements Drain {
   #early(session: Session, { scripthash, origin }: AddressRow, held: Held): GatherParts['early'] {
     const { world } = this.#parts;
     let recordedAt = world.monotonic();
-    let found: Seen[] = [];
-    return async (seen) => {
-      found.push(...seen);
-      if (found.length === 0 || world.monotonic() - recordedAt < earlyMs) return false;
+    return async (unwritten) => {
+      if (unwritten.length === 0 || world.monotonic() - recordedAt < earlyMs) return false;
       if (this.#isOver(session)) return false;
-      const part = { scripthash, origin, seen: found, gone: [], statusHash: undefined };
+      const seen = unwritten.map((each) => each.seen);
+      const part = { scripthash, origin, seen, gone: [], statusHash: undefined };
       if (!(await this.#record(part))) return false;
       recordedAt = world.monotonic();
-      found = [];
       held.release();
       return true;
     };

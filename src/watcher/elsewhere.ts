@@ -2,6 +2,7 @@
 // a hundred times as much: who names what is not there, or has nothing to do with us, must not have us spend what
 // the other one forgives, which may be needed soon.
 
+import { refusalCost } from '../electrum/budget.ts';
 import { ServerError } from '../electrum/framing.ts';
 import type { Session } from '../electrum/session.ts';
 import { PaygateError } from '../errors.ts';
@@ -15,7 +16,6 @@ export interface Elsewhere {
 
 /** In an hour, in what an ElectrumX bills: half of what it forgives meanwhile. 20 refusals, or 900 answers. */
 const mostBilled = 2_000;
-const refusalBill = 100;
 /** A transaction, mostly with its place in a block. */
 const answerBill = 2;
 const hourMs = 3_600_000;
@@ -29,6 +29,7 @@ export function createElsewhere(
   other: (session: Session) => Session | undefined,
 ): Elsewhere {
   const bills: { readonly at: number; readonly bill: number }[] = [];
+  /** Of all of them: all that wait ask for it each time that one has ended. */
   let billed = 0;
   let underWay = 0;
   let waiting: (() => void)[] = [];
@@ -45,7 +46,7 @@ export function createElsewhere(
       billed -= first.bill;
       bills.shift();
     }
-    return Math.floor((mostBilled - billed) / refusalBill);
+    return Math.floor((mostBilled - billed) / refusalCost);
   }
 
   return {
@@ -64,7 +65,7 @@ export function createElsewhere(
       } catch (error) {
         // Nor is it a lie: it was asked about a place that another server named.
         if (!isSilence(error) && !(error instanceof Lie)) throw error;
-        charge(refusalBill);
+        charge(refusalCost);
         return undefined;
       } finally {
         underWay -= 1;

@@ -45,8 +45,8 @@ export interface GatherParts {
   readonly elsewhere: Elsewhere;
   /** The transactions that are to be written down. */
   readonly held: Held;
-  /** What is found while a long look goes on. True when all until now is written down, and need not be held. */
-  readonly early: (seen: readonly Seen[]) => Promise<boolean>;
+  /** What is not written down yet while a long look goes on. True when it is now, and need not be held. */
+  readonly early: (unwritten: readonly FoundSeen[]) => Promise<boolean>;
   /** Begins to ask one server; says whether that takes too long. */
   readonly patience: () => () => boolean;
 }
@@ -69,7 +69,7 @@ const mostRefused = 20;
 
 type Place = Inclusion | { readonly kind: 'mempool' };
 
-interface FoundSeen {
+export interface FoundSeen {
   readonly kind: 'seen';
   /** Without its bytes once it is written down. */
   seen: Seen;
@@ -149,7 +149,7 @@ async function gatherAll(
     gathered.push(...found);
     refused += refusedOf(found);
     parts.unwritten.push(...found.filter((each) => each.kind === 'seen'));
-    if (await parts.early(seenOf(found))) letGo(parts.unwritten.splice(0));
+    if (await parts.early(parts.unwritten)) letGo(parts.unwritten.splice(0));
   }
   return gathered;
 }

@@ -61,12 +61,13 @@ class TipRoster implements Roster {
   choose(current: Session | undefined): Session | undefined {
     const live = this.#live();
     const isLive = current !== undefined && live.includes(current);
-    if (isLive && this.#doubt(current) === undefined) return current;
+    const doubt = isLive ? this.#doubt(current) : undefined;
+    if (isLive && doubt === undefined) return current;
     const usable = live.filter((session) => this.#doubt(session)?.kind !== 'deep');
     const isUsable = current !== undefined && usable.includes(current);
     // Else it would be left again before it has subscribed the addresses.
-    const isSpent = isUsable && this.#doubt(current)?.kind === 'spent';
-    const bears = (session: Session) => !isSpent || session.spentMs({ bulk: true }) < graceMs;
+    const bears = (session: Session) =>
+      doubt?.kind !== 'spent' || session.spentMs({ bulk: true }) < graceMs;
     const [sound] = usable.filter((session) => this.#isSound(session) && bears(session));
     if (sound !== undefined || isUsable) return sound ?? current;
     const height = ({ tip }: Session): number => tip?.height ?? 0;
