@@ -6,7 +6,7 @@ import type { Scripthash } from '../bitcoin/ids.ts';
 import { type DerivedAddress, deriveAddress, type WalletKey } from '../bitcoin/keychain.ts';
 import { PaygateError } from '../errors.ts';
 import type { Catalog, WalletRow } from './catalog.ts';
-import { given, givenLimit } from './given.ts';
+import { given } from './given.ts';
 import type { Orm } from './orm.ts';
 import { raisesTo } from './raises.ts';
 import { type AddressOrigin, addresses, isGivenOut, stores, wallets } from './schema.ts';
@@ -285,7 +285,7 @@ const prepareNewest = (orm: Orm) =>
       ),
     )
     .orderBy(desc(addresses.derivationIndex))
-    .limit(givenLimit('limit'))
+    .limit(sql.placeholder('limit'))
     .prepare();
 
 /**

@@ -4,7 +4,7 @@
 
 import { asc, eq, lte, sql } from 'drizzle-orm';
 import type { Txid } from '../bitcoin/ids.ts';
-import { given, givenLimit } from './given.ts';
+import { given } from './given.ts';
 import type { Orm } from './orm.ts';
 import { payments, transactions } from './schema.ts';
 import type { Tx } from './writer.ts';
@@ -49,7 +49,7 @@ function prepare(orm: Orm) {
           and ${transactions.firstSeenAt} > ${given('seenAfter')}
           and ${payments.state} = 'unconfirmed'`,
       )
-      .limit(givenLimit('limit'))
+      .limit(sql.placeholder('limit'))
       .prepare(),
     note: orm
       .update(transactions)
@@ -61,7 +61,7 @@ function prepare(orm: Orm) {
       .from(transactions)
       .where(lte(transactions.broadcastAt, given('since')))
       .orderBy(asc(transactions.broadcastAt))
-      .limit(givenLimit('limit'))
+      .limit(sql.placeholder('limit'))
       .prepare(),
     forget: orm
       .delete(transactions)

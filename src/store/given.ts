@@ -1,9 +1,9 @@
 // What prepared statements are given each time they run.
 
-import { type Placeholder, type SQL, sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 
-/** In a LIMIT, where drizzle's types take nothing else. */
-export const givenLimit = (name: string): Placeholder => sql.placeholder(name);
-
-/** Everywhere else, as SQL: with a bare one drizzle hands on the column's encoder. */
-export const given = (name: string): SQL => sql`${givenLimit(name)}`;
+/**
+ * As SQL: with a bare placeholder drizzle hands on the column's encoder. A LIMIT takes `sql.placeholder` itself, for
+ * drizzle's types take nothing else there.
+ */
+export const given = (name: string): SQL => sql`${sql.placeholder(name)}`;

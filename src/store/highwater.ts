@@ -124,9 +124,10 @@ export function openHighwater(given: string, instance: string): Highwater {
     raise,
     begin(raises, blind = false) {
       begunBlind ||= blind;
+      const known = byWallet(raises);
       try {
-        rewrite(byWallet(raises));
-        latest = byWallet(raises);
+        rewrite(known);
+        latest = known;
       } catch (error) {
         throw raiseFailure(path, error);
       }

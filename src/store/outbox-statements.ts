@@ -1,7 +1,7 @@
 // The SQL of the outbox, prepared once. What a statement costs never depends on what was delivered.
 
 import { asc, eq, min, type SQL, sql } from 'drizzle-orm';
-import { given, givenLimit } from './given.ts';
+import { given } from './given.ts';
 import type { Orm } from './orm.ts';
 import { attempts, callbacks, stores } from './schema.ts';
 
@@ -199,7 +199,7 @@ function prepareReads(orm: Orm) {
           and ${stands('callbacks')}`,
       )
       .orderBy(asc(callbacks.nextAttemptAt), asc(callbacks.id))
-      .limit(givenLimit('room'))
+      .limit(sql.placeholder('room'))
       .prepare(),
     firstOfPayment: orm
       .select({ id: callbacks.id })

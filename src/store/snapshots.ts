@@ -4,9 +4,9 @@
 import { copyFileSync, existsSync, linkSync, readdirSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { PaygateError, reasonOf } from '../errors.ts';
-import { allPages, backupFolder, latestName, type Pace } from './backup.ts';
+import { allPages, latestName, makeBackupFolder, type Pace } from './backup.ts';
 import type { Database } from './database.ts';
-import { makeFolder, syncPath } from './disk.ts';
+import { syncPath } from './disk.ts';
 
 export interface Snapshots {
   /** Takes one when anything changed since the last. @param now epoch ms, names the day */
@@ -28,7 +28,7 @@ const pagesAtOnce = 250;
 /** @param floorBytes what must stay free on the disk */
 export function createSnapshots(database: Database, floorBytes: number): Snapshots {
   // While the working folder is there, of which it may be a part.
-  const folder = resolve(backupFolder(database.path));
+  const path = resolve(database.path);
   let seen: string | undefined;
   let fault: string | undefined;
   let stopped = false;
@@ -42,7 +42,7 @@ export function createSnapshots(database: Database, floorBytes: number): Snapsho
   async function takeNow(now: number, pace: Pace): Promise<void> {
     const changes = database.changes();
     // First, for with the file the folder around it may be gone, and it is asked how much room there is.
-    makeFolder(folder);
+    const folder = makeBackupFolder(path);
     const latest = join(folder, latestName);
     if (changes === seen && existsSync(latest)) return;
     // A file that is not in its place issues no addresses, and this may be all that stays of it.

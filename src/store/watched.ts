@@ -5,7 +5,7 @@ import { and, count, desc, eq, gt, lt, max, type SQL, sql } from 'drizzle-orm';
 import type { Scripthash } from '../bitcoin/ids.ts';
 import { furthestWatched } from '../domain/allocation.ts';
 import type { StatusHash } from '../domain/history.ts';
-import { given, givenLimit } from './given.ts';
+import { given } from './given.ts';
 import type { Orm } from './orm.ts';
 import { addresses, isGivenOut, payments, wallets } from './schema.ts';
 
@@ -76,7 +76,7 @@ function prepare(orm: Orm) {
       .from(addresses)
       .where(and(isBefore, condition))
       .orderBy(desc(addresses.id))
-      .limit(givenLimit('limit'))
+      .limit(sql.placeholder('limit'))
       .prepare();
   return {
     near: orm
@@ -103,7 +103,7 @@ function prepare(orm: Orm) {
         ),
       )
       .orderBy(desc(addresses.issuedAt), desc(addresses.id))
-      .limit(givenLimit('limit'))
+      .limit(sql.placeholder('limit'))
       .prepare(),
     countRecent: orm.select({ count: count() }).from(addresses).where(isRecent).prepare(),
     unsettled: orm
@@ -114,7 +114,7 @@ function prepare(orm: Orm) {
       .where(and(isUnsettled, lt(payments.addressId, given('beforeId'))))
       .groupBy(payments.addressId)
       .orderBy(desc(payments.addressId))
-      .limit(givenLimit('limit'))
+      .limit(sql.placeholder('limit'))
       .prepare(),
     countUnsettled: orm.select({ count: count() }).from(payments).where(isUnsettled).prepare(),
   };
