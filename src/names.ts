@@ -31,7 +31,7 @@ export function createNames({
   servers,
   system = lookUpBySystem,
 }: NameOptions = {}): Resolver {
-  const hosts = readAnew(hostsPath, () => hostsIn(hostsPath));
+  const hosts = hostsOf(hostsPath);
   const underWay = new Map<string, Promise<readonly string[]>>();
 
   async function lookUp(name: string): Promise<readonly string[]> {
@@ -84,18 +84,20 @@ const lookUpBySystem: Resolver = async (name) => {
   return found.map(({ address }) => address);
 };
 
-/** What is made of a file, made anew once that is another one. */
-function readAnew<T>(path: string, read: () => T): () => T {
-  let made: { readonly mtimeMs: number | undefined; readonly value: T } | undefined;
+type Hosts = ReadonlyMap<string, readonly string[]>;
+
+/** What stands in a hosts file, read anew once that is another one. */
+function hostsOf(path: string): () => Hosts {
+  let made: { readonly mtimeMs: number | undefined; readonly hosts: Hosts } | undefined;
   return () => {
     const mtimeMs = statSync(path, { throwIfNoEntry: false })?.mtimeMs;
-    if (made?.mtimeMs !== mtimeMs || made === undefined) made = { mtimeMs, value: read() };
-    return made.value;
+    if (made?.mtimeMs !== mtimeMs || made === undefined) made = { mtimeMs, hosts: hostsIn(path) };
+    return made.hosts;
   };
 }
 
 /** By name, in lower case; none where there is no such file. */
-function hostsIn(path: string): ReadonlyMap<string, readonly string[]> {
+function hostsIn(path: string): Hosts {
   const found = new Map<string, string[]>();
   for (const line of textOf(path).split('\n')) {
     const [address = '', ...names] = line.replace(/#.*/, '').trim().split(/\s+/);
