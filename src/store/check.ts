@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { PaygateError, reasonOf } from '../errors.ts';
 import { openSqlite, type Sqlite } from './driver.ts';
-import { inspectFile } from './file.ts';
+import { inspectFile, refuseLostLog } from './file.ts';
 import { migrate } from './migrate.ts';
 import { migrations } from './migrations.ts';
 import { truePath } from './place.ts';
@@ -65,6 +65,7 @@ export function refuseForeign(path: string): void {
  * read in place; else a private copy is, for SQLite would make files beside the original.
  */
 function asideFrom<T>(path: string, work: (sqlite: Sqlite) => T): T {
+  refuseLostLog(path);
   if (existsSync(`${path}-shm`)) return withConnection(path, true, work);
   const folder = privateFolder(dirname(path));
   try {

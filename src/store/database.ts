@@ -16,7 +16,7 @@ import { PaygateError, reasonOf } from '../errors.ts';
 import { keepBeforeUpdate, type Pace, writeBackup } from './backup.ts';
 import { ownAs, syncData } from './disk.ts';
 import { openSqlite, type Sqlite } from './driver.ts';
-import { applicationId, inspectFile, lockForServer } from './file.ts';
+import { applicationId, inspectFile, lockForServer, refuseLostLog } from './file.ts';
 import { isBehind, migrate } from './migrate.ts';
 import { migrations } from './migrations.ts';
 import { type Orm, ormOf } from './orm.ts';
@@ -70,8 +70,11 @@ export interface Database {
   backup(target: string, pace: Pace): Promise<void>;
   /** Of the whole database, as a copy of it would have. */
   bytes(): number;
-  /** What stands at its path: the file that is open, none, or another one; then this one is lost when it is closed. */
-  place(): 'ours' | 'empty' | 'taken';
+  /**
+   * What stands at its path: the file that is open, none, or another one; or it stands there and its log no longer
+   * beside it. Where it is not 'ours', what is known is lost with this process.
+   */
+  place(): 'ours' | 'empty' | 'taken' | 'logless';
   walBytes(): number;
   freeBytes(): number;
   /** Finishes what is queued, then closes. */
@@ -95,6 +98,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   try {
     // A command that wrote a log of its own would damage what another process serves.
     refuseTwoNames(options.path);
+    if (!options.hasLock) refuseLostLog(options.path);
     if (found === 'absent') make(options.path);
     return wrap(open(options.path, options.hasLock), options);
   } catch (error) {
@@ -201,10 +205,10 @@ export function openFailure(path: string, error: unknown): unknown {
 function wrap(sqlite: Sqlite, options: DatabaseOptions): Database {
   const snapshot = new Snapshot(sqlite);
   const log = openLog(sqlite);
-  const sync = () => (options.syncData ?? syncData)(log);
+  const sync = () => (options.syncData ?? syncData)(log.descriptor);
   const totalChanges = sqlite.prepare('SELECT total_changes()').pluck();
   const changes = () => totalChanges.get();
-  const logSize = () => fstatSync(log).size;
+  const logSize = () => fstatSync(log.descriptor).size;
   /** What a reader kept from being moved. */
   let left = 0;
   function move(): boolean {
@@ -225,10 +229,12 @@ function wrap(sqlite: Sqlite, options: DatabaseOptions): Database {
   const pageSize = sqlite.pragma('page_size', { simple: true }) as number;
   const pageCount = sqlite.prepare('PRAGMA page_count').pluck();
   const opened = identityOf(options.path);
+  const openedLog = identityOf(log.path);
   function place() {
     const found = identityOf(options.path);
     if (found === undefined) return 'empty';
-    return found === opened ? 'ours' : 'taken';
+    if (found !== opened) return 'taken';
+    return identityOf(log.path) === openedLog ? 'ours' : 'logless';
   }
   return {
     path: options.path,
@@ -270,10 +276,15 @@ function wrap(sqlite: Sqlite, options: DatabaseOptions): Database {
         if (place() !== 'ours') checkpoint(sqlite, options);
       } finally {
         sqlite.close();
-        closeSync(log);
+        closeSync(log.descriptor);
       }
     },
   };
+}
+
+interface Log {
+  readonly path: string;
+  readonly descriptor: number;
 }
 
 /**
@@ -281,11 +292,12 @@ function wrap(sqlite: Sqlite, options: DatabaseOptions): Database {
  * database, beside which it does not lie. From now on commits are synced by the writer, and no longer by SQLite, which would
  * hold the event loop for that time.
  */
-function openLog(sqlite: Sqlite): number {
+function openLog(sqlite: Sqlite): Log {
   try {
     sqlite.pragma('synchronous = NORMAL');
     const [{ file } = { file: '' }] = sqlite.pragma('database_list') as { file: string }[];
-    return openSync(`${file}-wal`, 'r');
+    const path = `${file}-wal`;
+    return { path, descriptor: openSync(path, 'r') };
   } catch (error) {
     sqlite.close();
     throw error;

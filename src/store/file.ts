@@ -142,6 +142,25 @@ export function lockForServer(given: string): { release(): void } {
   return { release: () => held.close() };
 }
 
+/**
+ * A process that made another log would damage the file under the server that lost its own and writes on in it.
+ * @throws PaygateError conflict
+ */
+export function refuseLostLog(given: string): void {
+  const path = truePath(given);
+  // Of the two SQLite makes the log first and removes it last.
+  if (existsSync(`${path}-wal`) || !existsSync(`${path}-shm`)) return;
+  try {
+    lockForServer(path).release();
+  } catch (error) {
+    if (!(error instanceof PaygateError) || error.code !== 'conflict') throw error;
+    throw new PaygateError(
+      'conflict',
+      `${path}: its log was deleted while a running \`paygate serve\` writes it; stop that first, which saves all that it knows`,
+    );
+  }
+}
+
 const lockFault = (code: string, error: unknown): string =>
   /^SQLITE_(CANTOPEN|READONLY)/.test(code)
     ? 'cannot be opened for writing; check that the folder is yours'

@@ -49,11 +49,14 @@ export function createRoom(database: Database): Room {
 function displacementOf(database: Database): string | undefined {
   const place = database.place();
   if (place === 'ours') return undefined;
-  const name = basename(database.path);
-  return place === 'empty'
-    ? `${name} was deleted or moved away while paygate runs`
-    : `another file was put in the place of ${name} while paygate runs`;
+  return `${faults[place](basename(database.path))} while paygate runs`;
 }
+
+const faults = {
+  empty: (name: string) => `${name} was deleted or moved away`,
+  taken: (name: string) => `another file was put in the place of ${name}`,
+  logless: (name: string) => `${name}-wal, its log, was deleted or moved away`,
+};
 
 const refusal = (text: string): PaygateError =>
   new PaygateError('unavailable', text, { retryAfterSeconds: 60 });

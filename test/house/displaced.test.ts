@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { backupFolder } from '../../src/store/backup.ts';
 import { checkFile } from '../../src/store/check.ts';
+import { openDatabase } from '../../src/store/database.ts';
 import { restoreFile } from '../../src/store/restore.ts';
 import { contentOf } from '../support/files.ts';
 import { closeHouses, type House, openHouse, untilReady } from '../support/house.ts';
@@ -114,4 +115,49 @@ test('a file that is put back where it was: all is well again', async () => {
   await house.stop();
   expect(Object.keys(contentOf(dirname(house.path)))).not.toContain('paygate.db-wal');
   expect(checkFile(house.path).counts.addresses).toBe(2);
+});
+
+const goneLog = gone.replace('paygate.db was', 'paygate.db-wal, its log, was');
+
+test('its log that is deleted: told, no address, and no other process writes one of its own', async () => {
+  const { house, address } = await openShop();
+  rmSync(`${house.path}-wal`);
+  expect(await house.ask('/api/new_address')).toMatchObject({ status: 503 });
+  expect(warnings(house)).toEqual([goneLog]);
+  expect(() => openDatabase({ path: house.path, create: false })).toThrow(
+    'its log was deleted while a running `paygate serve` writes it; stop that first',
+  );
+  expect(existsSync(`${house.path}-wal`)).toBe(false);
+  house.pay(address, 25_000);
+  await house.settle();
+  await house.world.advance(minuteMs);
+  await house.world.until(() => existsSync(latestOf(house)), 'a snapshot');
+  await house.stop();
+  restoreFile(latestOf(house), house.path, 'before');
+  expect(checkFile(house.path).counts).toMatchObject({ addresses: 1, payments: 1 });
+  await house.start();
+  await untilReady(house);
+  expect(warnings(house).join()).not.toContain('log');
+  expect(await house.newAddress()).not.toBe(address);
+});
+
+test('its log that is deleted: a start again finds all that was known in the file itself', async () => {
+  const { house, address } = await openShop();
+  rmSync(`${house.path}-wal`);
+  house.pay(address, 25_000);
+  await house.settle();
+  await house.stop();
+  expect(checkFile(house.path).counts).toMatchObject({ addresses: 1, payments: 1 });
+  await house.start();
+  await untilReady(house);
+  expect(warnings(house)).toEqual([]);
+  expect(await house.newAddress()).not.toBe(address);
+});
+
+test('a file whose log was deleted after a kill is opened as it is', async () => {
+  const store = await openTestStore();
+  const { path } = store;
+  await store.database.close();
+  writeFileSync(`${path}-shm`, '');
+  openDatabase({ path, create: false }).close();
 });
