@@ -12,6 +12,7 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import { PaygateError, reasonOf } from '../errors.ts';
 import type { Logger } from '../world.ts';
 import { createApi, operationsOf } from './api.ts';
+import { boundCrowd } from './crowd.ts';
 import { errorResponse, respondTo } from './errors.ts';
 import { asksForLive, createLive, type LiveOptions } from './live.ts';
 import { docsOf } from './openapi.ts';
@@ -27,7 +28,7 @@ const bodyLimitBytes = 16 * 1024;
 const socketMessageBytes = 1024;
 /** Said aloud because the environment can change the default. */
 const oldestTls = 'TLSv1.2';
-const connectionLimit = 512;
+const places = 512;
 /** How long requests under way may take once the server stops. */
 const stopGraceMs = 5_000;
 
@@ -136,6 +137,8 @@ export interface Binding {
   /** HTTPS, with the pair that `secure` hands over. */
   readonly tls?: boolean;
   readonly patience?: Partial<Patience>;
+  /** At once. */
+  readonly connections?: number;
 }
 
 export interface Listening {
@@ -151,7 +154,7 @@ export interface Listening {
 /** @throws PaygateError unavailable when the address is taken or not ours */
 export async function listen(
   fetch: Fetch,
-  { host, port, tls = false, patience }: Binding,
+  { host, port, tls = false, patience, connections = places }: Binding,
   after: (delayMs: number, run: () => void) => () => void,
 ): Promise<Listening> {
   const sockets = new WebSocketServer({ noServer: true, maxPayload: socketMessageBytes });
@@ -170,7 +173,7 @@ export async function listen(
       ...(tls && { handshakeTimeout: handshake, minVersion: oldestTls }),
     },
   }) as Server | HttpsServer;
-  server.maxConnections = connectionLimit;
+  boundCrowd(server, connections);
   server.timeout = silence;
   const open = openSockets(server);
   await new Promise<void>((resolve, reject) => {

@@ -17,11 +17,31 @@ afterEach(closeHouses);
 async function openDoor(
   answer = () => new Response('ok'),
   patience: Binding['patience'] = {},
+  connections?: number,
 ): Promise<Listening> {
   const never = () => () => {};
-  const door = await listen(answer, { host: '127.0.0.1', port: 0, patience }, never);
+  const at = { host: '127.0.0.1', port: 0, ...(connections && { connections }) };
+  const door = await listen(answer, { ...at, patience }, never);
   closing.push(() => door.close());
   return door;
+}
+
+/** Of another client each time that the address is another one of this machine. */
+async function come(port: number, localAddress: string): Promise<Socket> {
+  const socket = connect({ port, host: '127.0.0.1', localAddress });
+  socket.on('error', () => {});
+  closing.push(() => socket.destroy());
+  await once(socket, 'connect');
+  return socket;
+}
+
+function isServed(socket: Socket): Promise<boolean> {
+  return new Promise((resolve) => {
+    if (socket.closed) resolve(false);
+    socket.once('close', () => resolve(false));
+    socket.once('data', (answer) => resolve(String(answer).startsWith('HTTP/1.1 200 ')));
+    socket.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n');
+  });
 }
 
 /** Does not hang up when it is hung up on. */
@@ -95,5 +115,49 @@ describe('a client is let go', () => {
     socket.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(200));
     // It closes when nobody is connected.
     await door.close();
+  });
+});
+
+describe('where all places are taken', () => {
+  it('a client comes in for the newest connection of who has most', async () => {
+    const { port } = await openDoor(undefined, {}, 4);
+    const first = await come(port, '127.0.0.2');
+    const greedy = [];
+    for (let count = 0; count < 3; count += 1) greedy.push(await come(port, '127.0.0.3'));
+    const other = await come(port, '127.0.0.4');
+    expect(await isServed(other)).toBe(true);
+    const served = [];
+    for (const socket of [first, ...greedy]) served.push(await isServed(socket));
+    expect(served).toEqual([true, true, true, false]);
+  });
+
+  it('who has most gets no further one, nor does anybody where all have as many', async () => {
+    const { port } = await openDoor(undefined, {}, 3);
+    const greedy = [];
+    for (let count = 0; count < 4; count += 1) greedy.push(await come(port, '127.0.0.3'));
+    const served = [];
+    for (const socket of greedy) served.push(await isServed(socket));
+    expect(served).toEqual([true, true, true, false]);
+    for (const address of ['127.0.0.4', '127.0.0.5']) {
+      expect(await isServed(await come(port, address))).toBe(true);
+    }
+    expect(await isServed(await come(port, '127.0.0.6'))).toBe(false);
+  });
+
+  it('a place is free again when its client has gone', async () => {
+    const { port } = await openDoor(undefined, {}, 1);
+    for (let count = 0; count < 3; count += 1) {
+      const socket = await come(port, '127.0.0.2');
+      expect(await isServed(socket)).toBe(true);
+      socket.end();
+      await once(socket, 'close');
+    }
+  });
+
+  it('a crowd that comes at once gets as many places as there are', async () => {
+    const { port } = await openDoor(undefined, {}, 5);
+    const crowd = await Promise.all(Array.from({ length: 40 }, () => come(port, '127.0.0.3')));
+    const served = await Promise.all(crowd.map(isServed));
+    expect(served.filter(Boolean)).toHaveLength(5);
   });
 });
