@@ -16,6 +16,7 @@ import { ask, type Operation } from './operation.ts';
 import type { ApiOptions } from './options.ts';
 import { priceOperations } from './price.ts';
 import { receiptPage } from './receipt.ts';
+import { createRefusals } from './refusals.ts';
 import { createTargets } from './targets.ts';
 import { txDetail } from './tx-detail.ts';
 import { walletOperations } from './wallets.ts';
@@ -37,7 +38,8 @@ export function operationsOf(options: ApiOptions): readonly Operation[] {
 
 export function createApi(options: ApiOptions, operations: readonly Operation[]): Hono {
   const limits = createLimits(options.rates, options.monotonic);
-  const auth: AuthParts = { ...options, limits, keys: options.store.keys };
+  const refusals = createRefusals(options.log, options.monotonic);
+  const auth: AuthParts = { ...options, limits, refusals, keys: options.store.keys };
   const api = new Hono();
   api.use(keepPrivate);
   const methods = new Map<string, string[]>();

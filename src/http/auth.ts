@@ -6,27 +6,52 @@ import type { Context } from 'hono';
 import { readApiKey } from '../domain/api-key.ts';
 import { clientAddress, householdOf, type Proxies } from '../domain/client-address.ts';
 import { requireScope } from '../domain/scope.ts';
-import { PaygateError } from '../errors.ts';
+import { PaygateError, reasonOf } from '../errors.ts';
 import { isPluginOpen, type Key, type Keys } from '../store/keys.ts';
 import type { Limits } from './limits.ts';
 import type { KeyedOperation, OpenOperation, Operation } from './operation.ts';
+import type { Refusals } from './refusals.ts';
 
 export interface AuthParts {
   readonly keys: Keys;
   readonly limits: Limits;
   readonly proxies: Proxies;
+  readonly refusals: Refusals;
   /** Epoch milliseconds. */
   readonly now: () => number;
 }
 
 /** The key of a request, which may do this. @throws PaygateError unauthorized, forbidden, limited */
 export function authorise(parts: AuthParts, operation: KeyedOperation, context: Context): Key {
-  const key = authenticate(parts, context);
-  requireScope(key.scope, { method: context.req.method, issues: operation.issues ?? false });
-  if (operation.writes) requirePluginWindow(key, parts.now());
-  const limit = limitOf(operation, context);
-  if (limit !== undefined) parts.limits.take(limit, key.id);
-  return key;
+  let key: Key | undefined;
+  try {
+    key = authenticate(parts, context);
+    requireScope(key.scope, { method: context.req.method, issues: operation.issues ?? false });
+    if (operation.writes) requirePluginWindow(key, parts.now());
+    const limit = limitOf(operation, context);
+    if (limit !== undefined) parts.limits.take(limit, key.id);
+    return key;
+  } catch (error) {
+    noteRefusal(parts, operation, context, { key, error });
+    throw error;
+  }
+}
+
+function noteRefusal(
+  { keys, proxies, refusals }: AuthParts,
+  { path }: KeyedOperation,
+  context: Context,
+  { key, error }: { readonly key: Key | undefined; readonly error: unknown },
+): void {
+  const client = addressOf(context, proxies);
+  if (key !== undefined) {
+    refusals.note({ client, path, reason: reasonOf(error), key: key.id });
+    return;
+  }
+  const { text, apiKey } = shownBy(context);
+  const ended = apiKey === undefined ? undefined : keys.ended(apiKey);
+  const what = ended === undefined ? 'an unknown key' : 'a key that has ended';
+  refusals.note({ client, path, reason: text === undefined ? 'no key' : what, key: ended });
 }
 
 /** Anybody may ask, as often as an address may. @throws PaygateError limited */
@@ -43,14 +68,19 @@ const limitOf = ({ limit }: Operation, context: Context) =>
   typeof limit === 'function' ? limit(context.req.query()) : limit;
 
 function authenticate({ keys, limits, proxies, now }: AuthParts, context: Context): Key {
-  const header = context.req.header('Authorization') ?? '';
-  const [, text] = /^Bearer +(\S+) *$/i.exec(header) ?? [];
-  const apiKey = text === undefined ? undefined : readApiKey(text);
+  const { text, apiKey } = shownBy(context);
   const key = apiKey === undefined ? undefined : keys.find(apiKey, now());
   if (key !== undefined) return key;
   if (text !== undefined) limits.take('unknownKey', householdOf(addressOf(context, proxies)));
   context.header('WWW-Authenticate', 'Bearer');
   throw new PaygateError('unauthorized', 'This function requires you to login');
+}
+
+/** What a request shows as its key, and that as one of ours. */
+function shownBy(context: Context) {
+  const header = context.req.header('Authorization') ?? '';
+  const [, text] = /^Bearer +(\S+) *$/i.exec(header) ?? [];
+  return { text, apiKey: text === undefined ? undefined : readApiKey(text) };
 }
 
 /** The client's address: the socket's, or what a proxy of ours says. */

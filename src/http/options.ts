@@ -5,10 +5,12 @@ import type { Prices } from '../price/prices.ts';
 import type { Issued } from '../store/addresses.ts';
 import type { Store } from '../store/open.ts';
 import type { Reader } from '../watcher/reader.ts';
+import type { Logger } from '../world.ts';
 import type { Rates } from './limits.ts';
 
 export interface ApiOptions {
   readonly store: Store;
+  readonly log: Logger;
   /** Epoch milliseconds. */
   readonly now: () => number;
   /** Milliseconds of a clock that never runs backwards. */

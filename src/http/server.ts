@@ -10,7 +10,6 @@ import { bodyLimit } from 'hono/body-limit';
 import { TrieRouter } from 'hono/router/trie-router';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { PaygateError, reasonOf } from '../errors.ts';
-import type { Logger } from '../world.ts';
 import { createApi, operationsOf } from './api.ts';
 import { boundCrowd } from './crowd.ts';
 import { errorResponse, respondTo } from './errors.ts';
@@ -53,7 +52,6 @@ export interface Health {
 }
 
 export interface ServerOptions extends ApiOptions, LiveOptions {
-  readonly log: Logger;
   readonly health: () => Health;
   readonly ready: () => Readiness;
   readonly unlisted: Unlisted;

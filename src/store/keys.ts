@@ -41,6 +41,8 @@ export function createKeys(orm: Orm) {
     /** The key of this text that is valid now. */
     find: (text: string, now: number) =>
       statements.byHash.get({ hash: Buffer.from(apiKeyHash(text)), now }),
+    /** The id of the key of this text that was valid once. */
+    ended: (text: string) => statements.anyByHash.get({ hash: Buffer.from(apiKeyHash(text)) })?.id,
     alive,
     /** Those that are valid, the merchant key first. */
     list: (now: number) => statements.list.all({ now }),
@@ -103,6 +105,11 @@ function prepare(orm: Orm) {
       .select(fields)
       .from(apiKeys)
       .where(and(eq(apiKeys.hash, given('hash')), isAlive))
+      .prepare(),
+    anyByHash: orm
+      .select({ id: apiKeys.id })
+      .from(apiKeys)
+      .where(eq(apiKeys.hash, given('hash')))
       .prepare(),
     byId: orm
       .select(fields)

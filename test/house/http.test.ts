@@ -2,7 +2,7 @@
 
 import { request } from 'node:http';
 import { connect } from 'node:net';
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { formatApiKey } from '../../src/domain/api-key.ts';
 import { countIssued } from '../support/files.ts';
 import { closeHouses, type House, openHouse, type Reply, untilReady } from '../support/house.ts';
@@ -71,6 +71,60 @@ test('a rotated key ends at once, or after its overlap', async () => {
   expect((await house.ask('/api/new_address')).status).toBe(401);
   await rotate(0);
   expect((await house.ask('/api/new_address', withSecond)).status).toBe(401);
+});
+
+describe('who is refused', () => {
+  const refusalsOf = (house: House) =>
+    house.world.logs.filter(({ message }) => message === 'a request was refused');
+  const as = (key: string) => ({ headers: { Authorization: `Bearer ${key}` } });
+  const client = '127.0.0.1';
+  const path = '/new_address';
+
+  test('is in the log, with the key that it was, and never with its text', async () => {
+    const house = await openReady();
+    const { keys, reading } = await house.withStore(({ catalog, database, keys }) =>
+      database.write((tx) => {
+        const reading = keys.add(tx, house.world.now(), {
+          ...{ storeId: 1, scope: 'read', secret: new Uint8Array(32).fill(7) },
+        });
+        catalog.rotateMerchantKey(tx, house.world.now(), new Uint8Array(32).fill(8), 0);
+        return { reading, keys: keys.list(house.world.now()).map(({ id }) => id) };
+      }),
+    );
+    const unknown = formatApiKey(new Uint8Array(32).fill(9));
+    await house.ask('/api/new_address?secret=1', { headers: { Authorization: '' } });
+    await house.ask('/api/new_address', as(unknown));
+    await house.ask('/api/new_address');
+    await house.ask('/api/new_address', as(reading));
+    expect(refusalsOf(house).map(({ fields }) => fields)).toEqual([
+      { client, path, reason: 'no key' },
+      { client, path, reason: 'an unknown key' },
+      { client, path, reason: 'a key that has ended', key: 1 },
+      { client, path, reason: expect.stringContaining('read'), key: expect.any(Number) },
+    ]);
+    expect(keys).not.toContain(1);
+    const log = JSON.stringify(house.world.logs);
+    for (const secret of [unknown, reading, house.apiKey, 'secret=1']) {
+      expect(log).not.toContain(secret);
+    }
+  });
+
+  test('fills no log: a few a minute, and how many there were besides', async () => {
+    const house = await openReady();
+    const refused = () => house.ask('/api/new_address', { headers: { Authorization: '' } });
+    for (let count = 0; count < 30; count += 1) await refused();
+    expect(refusalsOf(house)).toHaveLength(10);
+    await house.world.advance(10_000);
+    await refused();
+    await refused();
+    expect(refusalsOf(house)).toHaveLength(11);
+    expect(refusalsOf(house).at(-1)?.fields).toEqual({
+      client,
+      path,
+      reason: 'no key',
+      unlogged: 20,
+    });
+  });
 });
 
 test.each([
