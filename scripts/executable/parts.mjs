@@ -1,6 +1,6 @@
 // The programs inside the single executable, as bundles that need nothing beside them: `main.cjs` has every
-// command, `serve.cjs` the one that runs for years, `acme-client.cjs` a library that most never need, and
-// `launch.cjs` loads what is asked for (part.cjs). The same inputs give the same bytes.
+// command, `serve.cjs` the one that runs for years, `acme-client.cjs` and `strength.cjs` what most starts never need,
+// and `launch.cjs` loads what is asked for (part.cjs). The same inputs give the same bytes.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -10,16 +10,21 @@ import { bundling } from '../bundling.mjs';
 const here = import.meta.dirname;
 /** What Node gives a CommonJS module. */
 const parameters = 'exports, require, module, __filename, __dirname';
-/** Loaded with the first order of a certificate, if ever (src/tls/acme-order.ts). */
-const late = 'acme-client';
+/**
+ * Loaded with the first order of a certificate (src/tls/acme-order.ts), and where a password is chosen
+ * (src/dashboard/password.ts): by the last word of their import, what they are made of.
+ */
+const late = { 'acme-client': 'acme-client', strength: 'src/dashboard/strength.ts' };
 
 /** @type {import('esbuild').Plugin} */
 const lateParts = {
   name: 'late parts',
   setup(building) {
-    building.onResolve({ filter: new RegExp(`^${late}$`) }, ({ kind }) =>
-      kind === 'dynamic-import' ? { path: late, namespace: 'part' } : undefined,
-    );
+    for (const name of Object.keys(late)) {
+      building.onResolve({ filter: new RegExp(`(^|/)${name}(\\.ts)?$`) }, ({ kind }) =>
+        kind === 'dynamic-import' ? { path: name, namespace: 'part' } : undefined,
+      );
+    }
     building.onLoad({ filter: /./, namespace: 'part' }, ({ path }) => ({
       contents: `module.exports = require('./part.cjs').loadPart('${path}.cjs');`,
       resolveDir: here,
@@ -63,7 +68,7 @@ const whole = {
 const parts = [
   { entryPoints: ['src/main.ts'], plugins: [lateParts] },
   { entryPoints: { serve: 'src/main-serve.ts' }, plugins: [lateParts, smallUndici] },
-  { entryPoints: { [late]: late } },
+  { entryPoints: late },
 ];
 
 /**

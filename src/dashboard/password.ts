@@ -7,6 +7,9 @@ import { PaygateError } from '../errors.ts';
 
 export const leastPasswordLength = 15;
 const mostPasswordLength = 1000;
+/** "Very unguessable" in the words of zxcvbn: offline, at a hash that is slow. */
+const leastGuessesLog10 = 10;
+const wordsOfPaygate = ['paygate', 'bitcoin', 'dashboard', 'merchant'];
 /** N = 2^17, r = 8, p = 1. */
 const usual = { logN: 17, r: 8, p: 1 };
 const saltBytes = 16;
@@ -16,8 +19,11 @@ const mostWaiting = 8;
 const mostOfHousehold = 2;
 
 export interface Passwords {
-  /** @throws PaygateError invalid for what is no password, limited */
-  hash(password: string): Promise<string>;
+  /**
+   * @param words of this gateway, which are guessed first
+   * @throws PaygateError invalid for what is no password, or soon guessed; limited
+   */
+  hash(password: string, words?: readonly string[]): Promise<string>;
   /**
    * @param household who tries
    * @throws PaygateError limited
@@ -45,8 +51,9 @@ export function createPasswords(randomBytes: (length: number) => Uint8Array): Pa
   }
 
   return {
-    async hash(password) {
+    async hash(password, words = []) {
       const text = checked(password);
+      await refuseGuessable(text, words);
       const salt = Buffer.from(randomBytes(saltBytes));
       const { logN, r, p } = usual;
       const made = await inTurn(undefined, () => derive(text, salt, usual));
@@ -70,6 +77,16 @@ function checked(password: string): string {
   throw new PaygateError(
     'invalid',
     `a password has at least ${leastPasswordLength} characters; four or five words do well`,
+  );
+}
+
+async function refuseGuessable(text: string, words: readonly string[]): Promise<void> {
+  const { guessesLog10 } = await import('./strength.ts');
+  if (guessesLog10(text, [...wordsOfPaygate, ...words]) >= leastGuessesLog10) return;
+  throw new PaygateError(
+    'invalid',
+    'This password is among the first that are guessed: known, or made of few words or a pattern. ' +
+      'Four or five words that have nothing to do with each other do well',
   );
 }
 

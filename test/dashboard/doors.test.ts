@@ -169,6 +169,9 @@ describe('the first password', () => {
     const tooShort = { 'password-new': 'fourteen chars', 'password-again': 'fourteen chars' };
     const refused = await visitor.submit(path, 'enter', tooShort);
     expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('at least 15')]);
+    await house.addStore({ name: 'Kaffeerösterei' });
+    const name = { 'password-new': 'Kaffeerösterei 1', 'password-again': 'Kaffeerösterei 1' };
+    expect((await visitor.submit(path, 'enter', name)).text).toContain('among the first');
     const fields = { 'password-new': password, 'password-again': password };
     const unlike = await visitor.submit(path, 'enter', { ...fields, 'password-again': 'another' });
     expect(unlike.status).toBe(400);

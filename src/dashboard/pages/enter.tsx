@@ -82,11 +82,17 @@ export function newPasswordIn({ form }: Visit): string {
   throw new PaygateError('invalid', 'The two passwords are not the same.');
 }
 
+/** Of a new password. @throws PaygateError invalid, limited */
+export function hashOf({ parts }: Visit, password: string): Promise<string> {
+  const names = parts.store.catalog.stores().map(({ name }) => name);
+  return parts.passwords.hash(password, names);
+}
+
 async function enter(visit: Visit): Promise<Outcome> {
   const { admin, database } = visit.parts.store;
   // A hash costs much: not for everybody.
   if (!isStanding(visit)) throw new PaygateError('forbidden', 'This link is no longer valid.');
-  const hash = await visit.parts.passwords.hash(newPasswordIn(visit));
+  const hash = await hashOf(visit, newPasswordIn(visit));
   const token = await database.write((tx) => {
     if (!admin.useLink(tx, visit.now, linkOf(visit))) {
       throw new PaygateError('forbidden', 'This link is no longer valid.');

@@ -6,7 +6,7 @@ import { note } from '../audit.ts';
 import { Form, Layout, Time } from '../layout.tsx';
 import { beginSession, giveCookie, requireFresh, signedIn } from '../session.ts';
 import { base, type Outcome, type Page, type Visit } from '../visit.ts';
-import { NewPasswordFields, newPasswordIn } from './enter.tsx';
+import { hashOf, NewPasswordFields, newPasswordIn } from './enter.tsx';
 import { Authenticator, beginTotp, endTotp, finishTotp } from './totp.tsx';
 
 const here = `${base}/settings`;
@@ -79,7 +79,7 @@ async function changePassword(visit: Visit): Promise<Outcome> {
   const password = newPasswordIn(visit);
   await requireFresh(visit);
   const { admin, database } = visit.parts.store;
-  const hash = await visit.parts.passwords.hash(password);
+  const hash = await hashOf(visit, password);
   const token = await database.write((tx) => {
     admin.setPassword(tx, visit.now, hash);
     note(visit, tx, 'password.set');

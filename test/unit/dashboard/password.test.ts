@@ -7,11 +7,11 @@ const passwords = () => createPasswords((length) => randomBytes(length));
 
 test('a password is known again by its hash alone, whose cost is that of scrypt N = 2^17', async () => {
   const { hash, verify } = passwords();
-  const [first, second] = await Promise.all([hash('fifteen letters'), hash('fifteen letters')]);
+  const [first, second] = await Promise.all([hash('a lamp, two owls'), hash('a lamp, two owls')]);
   expect(first).toMatch(/^scrypt:17:8:1:/);
   expect(first).not.toBe(second);
-  expect(await verify('fifteen letters', first, 'one')).toBe(true);
-  expect(await verify('fifteen letterz', first, 'one')).toBe(false);
+  expect(await verify('a lamp, two owls', first, 'one')).toBe(true);
+  expect(await verify('a lamp, two owlz', first, 'one')).toBe(false);
 });
 
 test('the same characters, typed in another way, are the same password', async () => {
@@ -23,6 +23,28 @@ test('the same characters, typed in another way, are the same password', async (
 
 test.each(['', 'fourteen chars', '👍'.repeat(14), 'x'.repeat(1001)])('%j is none', async (text) => {
   await expect(passwords().hash(text)).rejects.toThrow('at least 15');
+});
+
+test.each([
+  'passwordpassword',
+  'iloveyouiloveyou',
+  'P@ssw0rd2026!!!',
+  'qwertyuiopasdfgh',
+  '1234567890123456',
+  'abcdefghijklmnop',
+  'Sommer2026Sommer2026',
+  'paygatepaygatepaygate',
+  'bitcoin dashboard',
+  'x'.repeat(1000),
+])('%j is soon guessed', async (text) => {
+  await expect(passwords().hash(text)).rejects.toThrow('among the first that are guessed');
+});
+
+test('what stands on this gateway is soon guessed, and other words are not', async () => {
+  const { hash } = passwords();
+  const words = ['Kaffeerösterei'];
+  await expect(hash('Kaffeerösterei 1', words)).rejects.toThrow('among the first');
+  await expect(hash('pferd batterie heft', words)).resolves.toMatch(/^scrypt:/);
 });
 
 test('who comes while eight wait is told to come back; the eight are served', async () => {
