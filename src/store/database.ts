@@ -157,8 +157,8 @@ function lockForUpdate(path: string): { release(): void } {
     if (!(error instanceof PaygateError) || error.code !== 'conflict') throw error;
     throw new PaygateError(
       'conflict',
-      `${path}: is of an older version, which a running \`paygate serve\` still writes: restart that ` +
-        'with this version, which updates the file, then repeat the command',
+      `${path}: is of an older version, and in use: restart a running \`paygate serve\` with this version, ` +
+        'which updates the file, or wait for the command that is doing so; then repeat yours',
     );
   }
 }

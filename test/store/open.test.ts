@@ -166,7 +166,7 @@ describe('a file of an older version', () => {
     expect(await server.line()).toBe('locked');
     await expect(openTestStore({ path })).rejects.toMatchObject({
       code: 'conflict',
-      message: `${path}: is of an older version, which a running \`paygate serve\` still writes: restart that with this version, which updates the file, then repeat the command`,
+      message: `${path}: is of an older version, and in use: restart a running \`paygate serve\` with this version, which updates the file, or wait for the command that is doing so; then repeat yours`,
     });
     expect(versionOf(path)).toBe(0);
     server.kill();
