@@ -44,6 +44,17 @@ describe('a breaker', () => {
     expect(allow(breaker, url, 2, 0, 0)).toBe(2);
   });
 
+  it('says for how long the host has been down, from the failure that opened it', () => {
+    const breaker = new Breaker();
+    expect(breaker.downForMs(url, 1_000)).toBeUndefined();
+    failTimes(breaker, failuresToOpen, 1_000);
+    expect(breaker.downForMs(url, 61_000)).toBe(60_000);
+    breaker.failed(url, 61_000);
+    expect(breaker.downForMs(url, 91_000)).toBe(90_000);
+    breaker.reached(url, true, 91_000);
+    expect(breaker.downForMs(url, 92_000)).toBeUndefined();
+  });
+
   it('lets two requests of a store at a time to a shop that received the last one alone', () => {
     const breaker = new Breaker();
     expect([allow(breaker, url, 2, 0, 0), allow(breaker, url, 1, 1, 0)]).toEqual([1, 0]);
