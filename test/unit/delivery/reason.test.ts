@@ -63,6 +63,30 @@ describe('what an answer echoes of the callback URL', () => {
     expect(excerpt(new TextEncoder().encode(long), () => secretsOf(url))).toMatch(/^x+…$/);
   });
 
+  it('is all of a longer secret that begins with a shorter one', () => {
+    const longer = 'https://shop.example/?user=shop&pass=shopkeeper';
+    const shown = excerpt(new TextEncoder().encode('who is shopkeeper at shop?'), () =>
+      secretsOf(longer),
+    );
+    expect(shown).toBe('who is … at …?');
+  });
+
+  it('has four letters at least, and they are all the answer where it says no more', () => {
+    expect(secretsOf('https://shop.example/?pin=1234&day=123')).toEqual([
+      'pin=1234&day=123',
+      '1234',
+    ]);
+    const echo = (text: string) =>
+      excerpt(new TextEncoder().encode(text), () => secretsOf('https://shop.example/?pin=1234'));
+    expect([echo('1234'), echo(' 123 ')]).toEqual(['…', '123']);
+  });
+
+  it('is no part of the host, but one of an address in the path', () => {
+    const host = 's3cr3tHost9999.shop.example';
+    expect(secretsOf(`https://${host}/cb`)).toEqual([]);
+    expect(secretsOf('https://shop.example/to/http://s3cr3tPath99/cb')).toContain('s3cr3tPath99');
+  });
+
   it('is nothing where the URL holds nothing', () => {
     expect(secretsOf('https://shop.example/callback')).toEqual([]);
     expect(secretsOf('https://shop.example')).toEqual([]);
