@@ -153,6 +153,36 @@ describe('an answer', () => {
     expect((await setUp().send(order(shop.origin))).retryAfterSeconds).toEqual(seconds);
   });
 
+  it('of 200 is the end, whatever patience it asks for', async () => {
+    const shop = await receiver();
+    shop.script({ status: 200, headers: { 'retry-after': '120' } });
+    const { outcome, retryAfterSeconds } = await setUp().send(order(shop.origin));
+    expect([outcome, retryAfterSeconds]).toEqual(['delivered', undefined]);
+  });
+
+  it('is doubted where it is a 200 that reads like a refusal, and as 500 it is one', async () => {
+    const shop = await receiver();
+    const body = 'Invalid secret';
+    shop.script({ status: 200, body }, { status: 500, body });
+    const { send } = setUp();
+    expect([
+      (await send(order(shop.origin))).doubt,
+      (await send(order(shop.origin))).doubt,
+    ]).toEqual(['invalid', null]);
+  });
+
+  it('tells with what it was asked for, and how long that took', async () => {
+    const shop = await receiver();
+    const { world, send } = setUp();
+    await world.advance(5_000);
+    const { request, durationMs } = await send(order(`${shop.origin}/cb?secret=s`));
+    expect(request).toMatchObject({
+      path: `/cb?secret=s&${query}`,
+      headers: { 'webhook-id': 'msg_1', 'user-agent': 'paygate/0.1' },
+    });
+    expect(durationMs).toBe(0);
+  });
+
   it('is kept up to 1 KiB, without control characters', async () => {
     const shop = await receiver();
     shop.script({ status: 200, body: `a\u0000\u001b[31mb\r\n\u202ec${'é'.repeat(2000)}` });
