@@ -29,14 +29,19 @@ export function certificateFiles(
 
   function look(onChange: (certificate: Certificate) => void): void {
     const stamp = stampOf(files);
-    if (stamp === seen) return;
+    const isNew = stamp !== seen;
+    // What was refused may be put right by what leaves no trace in a stamp, such as a chmod.
+    if (!isNew && refused === undefined) return;
     seen = stamp;
     try {
       current = readPair(files, now());
       refused = undefined;
     } catch (error) {
-      refused = reasonOf(error);
-      log.error('new certificate files are refused, the old ones stay in use', { reason: refused });
+      const reason = reasonOf(error);
+      if (isNew || reason !== refused) {
+        log.error('new certificate files are refused, the old ones stay in use', { reason });
+      }
+      refused = reason;
       return;
     }
     log.info('new certificate files are in use', { names: current.names });
@@ -58,12 +63,16 @@ export function certificateFiles(
   };
 }
 
-/** Changes whenever a file does; one that is missing has a stamp as well. */
+/** Changes whenever a file does; one that is missing, or out of reach, has a stamp as well. */
 function stampOf({ cert, key }: CertificateFiles): string {
   return [cert, key]
     .map((path) => {
-      const stat = statSync(path, { bigint: true, throwIfNoEntry: false });
-      return stat === undefined ? 'none' : `${stat.ino}:${stat.size}:${stat.mtimeNs}`;
+      try {
+        const { ino, size, mtimeNs } = statSync(path, { bigint: true });
+        return `${ino}:${size}:${mtimeNs}`;
+      } catch (error) {
+        return (error as NodeJS.ErrnoException).code;
+      }
     })
     .join(' ');
 }

@@ -1,13 +1,14 @@
 // HTTPS with the operator's own files: what a browser and a shop are shown, and what happens when the
 // files change under way.
 
-import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
+import { certificateFiles } from '../../src/tls/files.ts';
 import { makeAuthority } from '../support/authority.ts';
 import { runCli } from '../support/cli.ts';
-import { cleanUp, contentOf, tempFolder } from '../support/files.ts';
+import { asOrdinaryUser, cleanUp, contentOf, tempFolder } from '../support/files.ts';
 import {
   closeHouses,
   type House,
@@ -243,6 +244,48 @@ describe('files that change', () => {
     await house.world.advance(lookMs);
     expect(await shown(house)).not.toBe(before);
     expect(house.app.health().warnings.join()).not.toContain('certificate');
+  });
+
+  test('out of reach they stay out, and paygate goes on', async () => {
+    const { files, put } = pairFiles();
+    const house = await openSecure(files);
+    const before = await shown(house);
+    rmSync(files.tlsKey);
+    symlinkSync(files.tlsKey, files.tlsKey);
+    await house.world.advance(10 * lookMs);
+    expect(await shown(house)).toBe(before);
+    expect(house.app.health().warnings.join()).toMatch(/old one in use: --tls-key: .*: ELOOP$/);
+    expect(logged(house, 'refused')).toHaveLength(1);
+    rmSync(files.tlsKey);
+    put(authority.issue(host, from, until));
+    await house.world.advance(lookMs);
+    expect(await shown(house)).not.toBe(before);
+  });
+
+  test('come in once paygate may read them, though no byte and no date has changed', async () => {
+    const { folder, files, put } = pairFiles();
+    chmodSync(folder, 0o755);
+    const { now, log, logs } = createTestWorld({ startAt: Date.now() });
+    let look = (): void => {};
+    const schedule = (_: string, run: () => void) => {
+      look = run;
+      return () => {};
+    };
+    const source = certificateFiles(
+      { cert: files.tlsCert, key: files.tlsKey },
+      { now, log, schedule },
+    );
+    const taken: string[] = [];
+    source.start(({ key }) => taken.push(key));
+    const renewed = authority.issue(host, from, until);
+    put(renewed);
+    chmodSync(files.tlsKey, 0);
+    for (let times = 0; times < 2; times++) asOrdinaryUser(look);
+    expect(source.warnings()).toEqual([expect.stringMatching(/--tls-key: .*: EACCES$/)]);
+    chmodSync(files.tlsKey, 0o644);
+    asOrdinaryUser(look);
+    expect([taken, source.warnings()]).toEqual([[renewed.key], []]);
+    expect(logs.filter(({ level }) => level === 'error')).toHaveLength(1);
   });
 
   test('the key stands in no log line and in no warning', async () => {
