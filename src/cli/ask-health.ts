@@ -2,7 +2,7 @@
 // at: it is made for another name than the one it is asked by here, and nothing secret is said.
 
 import { Agent, request } from 'undici';
-import type { Listen } from '../domain/front.ts';
+import { type Listen, reachedAt } from '../domain/front.ts';
 import type { HealthReport } from '../http/health.ts';
 
 const waitMs = 5_000;
@@ -16,11 +16,9 @@ export async function askHealth(doors: readonly Listen[]): Promise<HealthReport 
   return undefined;
 }
 
-async function askDoor({ host, port }: Listen): Promise<HealthReport | undefined> {
-  const name = host === '*' || host === '0.0.0.0' ? '127.0.0.1' : host;
-  const authority = `${name.includes(':') ? `[${name}]` : name}:${port}`;
+async function askDoor(door: Listen): Promise<HealthReport | undefined> {
   for (const scheme of ['http', 'https']) {
-    const report = await askAt(`${scheme}://${authority}/healthz`);
+    const report = await askAt(`${scheme}://${reachedAt(door)}/healthz`);
     if (report !== undefined) return report;
   }
   return undefined;

@@ -3,6 +3,7 @@
 
 import type { TLSSocket } from 'node:tls';
 import type { Probe, Sender } from '../delivery/sender.ts';
+import { type Listen, reachedAt } from '../domain/front.ts';
 import type { Store } from '../store/open.ts';
 import type { World } from '../world.ts';
 import { type Check, type Finding, fail, ok, skip, warn } from './check.ts';
@@ -10,7 +11,7 @@ import { type Check, type Finding, fail, ok, skip, warn } from './check.ts';
 export interface WebParts {
   readonly world: Pick<World, 'connect' | 'now'>;
   readonly sender: Pick<Sender, 'probe'>;
-  readonly listen: { readonly host: string; readonly port: number };
+  readonly listen: Listen;
   /** It speaks HTTPS there, under a name that is not asked for here. */
   readonly https: boolean;
   readonly publicUrl: string | undefined;
@@ -38,8 +39,7 @@ export function webChecks(parts: WebParts): Check[] {
 async function serveCheck(parts: WebParts, signal: AbortSignal): Promise<Finding> {
   const { sender, listen, https } = parts;
   if (https) return skip('it speaks HTTPS: asked by the public URL, or by paygate health');
-  const host = listen.host.includes(':') ? `[${listen.host}]` : listen.host;
-  const url = `http://${host}:${listen.port}`;
+  const url = `http://${reachedAt(listen)}`;
   const asked = { ...anywhere, url, method: 'GET', path: '/readyz' } as const;
   const { httpStatus, reason, body } = await sender.probe(asked, signal);
   if (httpStatus === null) return skip(`no paygate runs at ${url} (${reason})`);

@@ -105,6 +105,12 @@ export function baseUrlOf(options: FrontOptions, port: number): string {
   return `${tlsCert === undefined ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
+/** Where this machine reaches a door of its own: one that is open everywhere has no such address. */
+export function reachedAt({ host, port }: Listen): string {
+  if (host === '*' || host === '0.0.0.0') return `127.0.0.1:${port}`;
+  return host.includes(':') ? `[${host === '::' ? '::1' : host}]:${port}` : `${host}:${port}`;
+}
+
 const loopback = /^(127(\.\d{1,3}){3}|::1|localhost)$/;
 
 const isLoopback = (host: string): boolean => loopback.test(host);

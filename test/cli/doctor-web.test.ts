@@ -35,13 +35,14 @@ describe('by HTTP', () => {
 
   async function findings(parts: {
     publicUrl?: string;
+    host?: string;
     port?: number;
     store?: TestStore;
     world?: TestWorld;
     https?: boolean;
   }) {
     const { world = createTestWorld(), publicUrl, port = 1, store, https = false } = parts;
-    const listen = { host: '127.0.0.1', port };
+    const listen = { host: parts.host ?? '127.0.0.1', port };
     const sender = createSender(world, { version: '0.1', listeners: () => [] });
     const network = 'regtest';
     const checks = webChecks({ world, sender, listen, https, publicUrl, network, store });
@@ -98,6 +99,14 @@ describe('by HTTP', () => {
     const found = await findings({ port: unready.port });
     expect(found.serve).toMatchObject({ state: 'fail' });
     expect(found.serve?.text).toMatch(/\/readyz: the disk is almost full \[2J$/);
+  });
+
+  it.each(['*', '0.0.0.0'])('a serve that is not ready and listens at %s', async (host) => {
+    const answer = () => ({ status: 503, body: '{"ready":false,"reasons":["no"]}' }) as const;
+    const unready = await receiver({ answer });
+    const found = await findings({ host, port: unready.port });
+    expect(found.serve).toMatchObject({ state: 'fail' });
+    expect(found.serve?.text).toMatch(/\/readyz: no$/);
   });
 
   it('a serve that is ready, one that speaks HTTPS, and something else at its port', async () => {

@@ -8,6 +8,7 @@ import {
   parseDomain,
   parseEmail,
   parseListen,
+  reachedAt,
 } from '../../../src/domain/front.ts';
 import { PaygateError } from '../../../src/errors.ts';
 
@@ -96,6 +97,17 @@ test.each([
   ['--domain pay.example.com', 'https://pay.example.com'],
   ['--domain pay.example.com --public-url https://shop.example', 'https://shop.example'],
 ])('%s is called %s', (line, url) => expect(baseUrlOf(read(line), 7)).toBe(url));
+
+test.each([
+  ['127.0.0.1:80', '127.0.0.1:80'],
+  ['*:80', '127.0.0.1:80'],
+  ['0.0.0.0:80', '127.0.0.1:80'],
+  ['[::]:80', '[::1]:80'],
+  ['[2001:db8::1]:80', '[2001:db8::1]:80'],
+  ['localhost:80', 'localhost:80'],
+])('who listens at %s is asked at %s', (text, at) => {
+  expect(reachedAt(parseListen(text))).toBe(at);
+});
 
 test('what is no address, name or URL is refused', () => {
   for (const text of [
