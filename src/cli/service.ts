@@ -46,7 +46,8 @@ export async function environmentOf(unit: string): Promise<Record<string, string
 }
 
 export interface Expected {
-  readonly doors: readonly Listen[];
+  /** Asked for each time: who does not run has none to tell of. */
+  readonly doors: () => Promise<readonly Listen[]>;
   readonly version: string;
 }
 
@@ -69,8 +70,9 @@ export async function faultOfStart(
 }
 
 async function faultNow({ doors, version }: Expected): Promise<string | undefined> {
-  const places = doors.map(({ host, port }) => `${host}:${port}`).join(', ');
-  const found = await askHealth(doors);
+  const asked = await doors();
+  const places = asked.map(({ host, port }) => `${host}:${port}`).join(', ');
+  const found = await askHealth(asked);
   if (found === undefined) return `nothing answers at ${places}`;
   return found.version === version ? undefined : `version ${found.version} answers at ${places}`;
 }

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { isSea } from 'node:sea';
 import type { Command } from 'commander';
 import { options, readConfig } from '../config.ts';
-import { doorsOf } from '../domain/front.ts';
+import { doorsOf, type Listen } from '../domain/front.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
 import { backupAsItIs, makeBackupFolder } from '../store/backup.ts';
 import { refuseForeign } from '../store/check.ts';
@@ -179,17 +179,23 @@ async function bringUp({ from, to, snapshot, previous, binary, given }: Rise): P
 }
 
 async function faultAfterRestart(given: Given, version: string): Promise<string | undefined> {
-  const config = readConfig(given.listen ? { listen: [given.listen] } : {}, given.env);
   try {
     await restart(given.unit);
     return await faultOfStart(
       world,
-      { doors: doorsOf(config), version },
+      { doors: () => doorsNow(given), version },
       given.wait ?? usualWaitMs,
     );
   } catch (error) {
     return reasonOf(error).trim();
   }
+}
+
+/** Those of the process that was started: the one before may have had other settings, or there was none to ask. */
+async function doorsNow({ unit, listen, env }: Given): Promise<Listen[]> {
+  const set = await environmentOf(unit);
+  const known = Object.keys(set).length > 0 ? { ...set, ...process.env } : env;
+  return doorsOf(readConfig(listen ? { listen: [listen] } : {}, known));
 }
 
 /**

@@ -35,7 +35,7 @@ interface Machine {
   bring(version: string, kind?: Kind): string;
   update(file: string, ...more: string[]): ReturnType<typeof runCli>;
   /** The same, without a word of where its database is and where it answers. */
-  updateAsSet(file: string): ReturnType<typeof runCli>;
+  updateAsSet(file: string, ...more: string[]): ReturnType<typeof runCli>;
   restart(): Promise<unknown>;
   /** The version that answers now. */
   answering(): Promise<string | undefined>;
@@ -140,7 +140,8 @@ if (verb === 'restart') {
         ],
         env,
       ),
-    updateAsSet: (file) => runCli(['update', file, '--binary', binary, '--wait', '8s'], env),
+    updateAsSet: (file, ...more) =>
+      runCli(['update', file, '--binary', binary, '--wait', '8s', ...more], env),
     restart: () => promisify(execFile)(join(tools, 'systemctl'), ['restart', 'paygate.service']),
     answering: () =>
       fetch(`http://127.0.0.1:${port}/healthz`).then(
@@ -171,6 +172,14 @@ it('takes the settings of the service that runs, where it is not told others', a
   const { code, stdout, stderr } = await updateAsSet(bring('0.2.0'));
   expect([code, stderr]).toEqual([0, '']);
   expect(stdout).toContain(`the database before it is ${join(dirname(db), 'backups')}/`);
+  expect(stdout).toContain('It runs and answers.');
+  expect(await answering()).toBe('0.2.0');
+});
+
+it('asks where the service answers that it started, which did not run before', async () => {
+  const { bring, updateAsSet, db, answering } = await machine();
+  const { code, stdout, stderr } = await updateAsSet(bring('0.2.0'), '--db', db);
+  expect([code, stderr]).toEqual([0, '']);
   expect(stdout).toContain('It runs and answers.');
   expect(await answering()).toBe('0.2.0');
 });
