@@ -11,7 +11,7 @@ import {
   renameSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { isSea } from 'node:sea';
 import { Command } from 'commander';
 import { options } from '../config.ts';
@@ -111,10 +111,18 @@ function stateOf(file: PlannedFile, root: string): 'absent' | 'same' | 'differs'
   return readFileSync(path).equals(bytesOf(file)) ? 'same' : 'differs';
 }
 
+/** For everybody: paygate's umask, which is for its own files, would shut out the very user that it makes. */
+function makeFolders(path: string): void {
+  const folder = resolve(path);
+  const first = mkdirSync(folder, { recursive: true });
+  if (first === undefined) return;
+  for (let made = folder; made.length >= first.length; made = dirname(made)) chmodSync(made, 0o755);
+}
+
 /** By rename: an executable that runs cannot be written over. */
 function put({ path, mode, content }: PlannedFile, root: string): void {
   const target = join(root, path);
-  mkdirSync(dirname(target), { recursive: true, mode: 0o755 });
+  makeFolders(dirname(target));
   const fresh = `${target}.new`;
   if (typeof content === 'string') writeFileSync(fresh, content, { mode });
   else copyFileSync(content.copyOf, fresh);

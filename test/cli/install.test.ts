@@ -55,6 +55,18 @@ test('puts an executable, a user, settings and a service below its root', async 
   }
 });
 
+test('makes folders through which every user comes, whatever its own umask', async () => {
+  const { root, install } = machine();
+  await install();
+  const folders = Object.keys(contentOf(root)).filter((name) =>
+    statSync(join(root, name)).isDirectory(),
+  );
+  expect(folders).toEqual(expect.arrayContaining(['etc/sysusers.d', 'usr/local/bin']));
+  for (const folder of folders) {
+    expect([folder, statSync(join(root, folder)).mode & 0o777]).toEqual([folder, 0o755]);
+  }
+});
+
 test('changes nothing the second time, and nothing of others without --force', async () => {
   const { root, binary, at, install } = machine();
   await install();
