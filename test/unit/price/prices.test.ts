@@ -289,6 +289,12 @@ describe('other sources', () => {
     expect((await prices.currencies()).map(({ code }) => code)).toEqual(['EUR', 'JPY', 'USD']);
   });
 
+  test('one that says what a dollar costs in bitcoin has no price, and never 0', async () => {
+    const { prices, said } = await setUp(json({ USD: '0.00001473' }));
+    await expect(prices.price('USD')).rejects.toMatchObject({ code: 'unavailable' });
+    expect(said()).toEqual(['left out: 0: what it has is no price']);
+  });
+
   test('one that has each currency at a URL of its own', async () => {
     const source = await startReceiver({
       answer: ({ url }) =>

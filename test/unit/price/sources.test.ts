@@ -34,12 +34,34 @@ describe('what a source says is read with care', () => {
   const source = parsePriceSource('https://a.example/#rates.{CODE}');
   const read = (value: unknown) => readPrice(source, 'USD', { rates: { USD: value } });
 
-  test.each([1, 0.01, 67866.85, '67866.85', '1', '0.00000001'])('%j is a price', (value) => {
+  test.each([1, 0.01, 67866.85, '67866.85', '1', '0.01000001'])('%j is a price', (value) => {
     expect(read(value)).toBe(Number(value));
   });
 
-  const absurd = [0, -1, -67866.85, 1e13, Number.NaN, Number.POSITIVE_INFINITY, null, true];
-  const texts = ['', '0', '-1', 'NaN', 'Infinity', '1e5', '0x10', ' 1', '1,000', '1'.repeat(500)];
+  const absurd = [
+    0,
+    0.00999,
+    -1,
+    -67866.85,
+    1e13,
+    Number.NaN,
+    Number.POSITIVE_INFINITY,
+    null,
+    true,
+  ];
+  const texts = [
+    '',
+    '0',
+    '0.00001473',
+    '-1',
+    'NaN',
+    'Infinity',
+    '1e5',
+    '0x10',
+    ' 1',
+    '1,000',
+    '1'.repeat(500),
+  ];
   test.each([...absurd, ...texts, [], [1], {}])('%j is none', (value) => {
     expect(read(value)).toBeNaN();
   });
