@@ -1,6 +1,6 @@
 // `paygate plugin FILE.zip --url URL -o OUT.zip`: a copy of a shop plugin that talks to this paygate.
 
-import { readFile, stat, writeFile } from 'node:fs/promises';
+import { open, readFile, rm, stat } from 'node:fs/promises';
 import { Command } from 'commander';
 import { PaygateError } from '../errors.ts';
 import { limits } from '../plugin/archive.ts';
@@ -50,10 +50,18 @@ async function readInput(file: string): Promise<Buffer> {
   }
 }
 
-/** Never over a file that is there: it could be the original. */
+/** Never over a file that is there: it could be the original. Half of one does not stay, for a shop to install. */
 async function writeOutput(file: string, archive: Buffer): Promise<void> {
   try {
-    await writeFile(file, archive, { flag: 'wx' });
+    const fresh = await open(file, 'wx');
+    try {
+      await fresh.writeFile(archive);
+    } catch (error) {
+      await rm(file, { force: true });
+      throw error;
+    } finally {
+      await fresh.close();
+    }
   } catch (error) {
     throw fileError(file, error);
   }

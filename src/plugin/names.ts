@@ -10,8 +10,10 @@ export function refuseArchive(why: string): never {
   throw new PaygateError('invalid', `this archive is refused: ${why}`);
 }
 
+const unseen = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+
 /** A name as it is shown: what a terminal would act on, and most of a long one, left out. */
-const shown = (name: string): string => JSON.stringify(name.slice(0, 100));
+const shown = (name: string): string => JSON.stringify(name.slice(0, 100).replace(unseen, '?'));
 
 /**
  * @param raw the name's bytes

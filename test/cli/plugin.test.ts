@@ -98,6 +98,26 @@ test('refuses in one line, and writes nothing', () => {
   for (const { output } of [evil, other]) expect(existsSync(output)).toBe(false);
 });
 
+test('leaves no half archive behind where the disk takes no more', () => {
+  const folder = tempFolder();
+  const [input, output] = [join(folder, 'pay.zip'), join(folder, 'out.zip')];
+  writeFileSync(
+    input,
+    zipOf([...plugin, { name: 'logo.png', content: Buffer.alloc(8_192), stored: true }]),
+  );
+  const args = [bundleOf(main), 'plugin', input, '--url', 'https://pay.example.com', '-o', output];
+  const few = 'trap "" XFSZ; ulimit -f 4; exec "$@"';
+  const { status, stdout, stderr } = spawnSync('sh', ['-c', few, 'sh', process.execPath, ...args], {
+    encoding: 'utf8',
+    env: { NODE_PATH: modules, PATH: process.env.PATH },
+  });
+  expect({ status, stdout, stderr }).toEqual({
+    ...{ status: 2, stdout: '' },
+    stderr: `paygate: ${output}: EFBIG\n`,
+  });
+  expect(existsSync(output)).toBe(false);
+});
+
 test('never writes over a file, and asks for a URL without a path', () => {
   const folder = tempFolder();
   const [input, output] = [join(folder, 'pay.zip'), join(folder, 'out.zip')];
