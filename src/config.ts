@@ -322,5 +322,8 @@ function parsePublicUrl(text: string): string {
       `a URL such as https://pay.example.com expected, not "${text}"`,
     );
   }
+  if (url.username || url.password) {
+    throw new PaygateError('invalid', 'no user and no password in it: it is shown to everybody');
+  }
   return url.href.replace(/\/$/, '');
 }

@@ -32,6 +32,17 @@ test('no two options share a flag or a variable', () => {
   }
 });
 
+test('the public URL has no query, and no password, which everybody could read in the docs', () => {
+  const read = (text: string) => () => readConfig({ publicUrl: [text] }, {}).publicUrl;
+  expect(read('https://pay.example.com/btc/')()).toBe('https://pay.example.com/btc');
+  expect(read('https://pay.example.com/?a')).toThrow(/^--public-url: a URL such as/);
+  for (const user of ['you:hunter2', 'you', ':hunter2']) {
+    expect(read(`https://${user}@pay.example.com`)).toThrow(
+      '--public-url: no user and no password in it: it is shown to everybody',
+    );
+  }
+});
+
 describe('prices', () => {
   const source = 'https://a.example/btc{code}#last';
 
