@@ -71,15 +71,18 @@ function install(given: Given): void {
     );
   }
   for (const { file, state } of states) {
-    const isDone = state === 'same' || (state === 'differs' && file.isKept);
+    const isYours = state === 'differs' && file.isKept;
+    const isDone = state === 'same' || isYours;
     if (!isDone) put(file, given.root);
-    process.stdout.write(`${isDone ? 'kept   ' : 'written'} ${file.path}\n`);
+    const why = isYours ? ' (yours, as it is: not what was asked for here)' : '';
+    process.stdout.write(`${isDone ? 'kept   ' : 'written'} ${file.path}${why}\n`);
   }
   for (const command of plan.commands) {
     if (isHere) run(command);
     else process.stdout.write(`to run  ${command.join(' ')}\n`);
   }
-  process.stdout.write(nextSteps);
+  // `enable --now` leaves what runs as it is.
+  process.stdout.write(inTheWay.length > 0 ? `${restartStep}${nextSteps}` : nextSteps);
 }
 
 /** @throws PaygateError invalid, before anything is touched */
@@ -149,6 +152,10 @@ const describe = ({ files, commands }: InstallPlan): string =>
     ...commands.map((command) => command.join(' ')),
     nextSteps,
   ].join('\n');
+
+const restartStep = `
+A service that runs already takes it up with: systemctl restart paygate
+`;
 
 const nextSteps = `
 Start it, now and with the machine:

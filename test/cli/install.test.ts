@@ -69,9 +69,12 @@ test('makes folders through which every user comes, whatever its own umask', asy
 
 test('changes nothing the second time, and nothing of others without --force', async () => {
   const { root, binary, at, install } = machine();
-  await install();
+  const takesUp = 'A service that runs already takes it up with: systemctl restart paygate';
+  expect((await install()).stdout).not.toContain(takesUp);
   const before = contentOf(root);
-  expect(await install()).toMatchObject({ code: 0 });
+  const again = await install();
+  expect(again.code).toBe(0);
+  expect(again.stdout).not.toMatch(/yours|takes it up/);
   expect(contentOf(root)).toEqual(before);
 
   writeFileSync(at(paths.unit), 'mine');
@@ -83,7 +86,12 @@ test('changes nothing the second time, and nothing of others without --force', a
   expect(refused.stderr).toContain(`different: ${paths.binary}, ${paths.unit}. --force overwrites`);
   expect(contentOf(root)).toEqual(mine);
 
-  expect(await install('--force')).toMatchObject({ code: 0 });
+  const forced = await install('--force', '--domain', 'pay.example.com');
+  expect(forced).toMatchObject({ code: 0, stderr: '' });
+  expect(forced.stdout).toContain(
+    `kept    ${paths.settings} (yours, as it is: not what was asked for here)\n`,
+  );
+  expect(forced.stdout).toContain(takesUp);
   expect(readFileSync(at(paths.unit), 'utf8')).toBe(systemdUnit);
   expect(readFileSync(at(paths.binary), 'utf8')).toBe('the second');
   expect(readFileSync(at(paths.settings), 'utf8')).toBe('PAYGATE_DB=/mine');
