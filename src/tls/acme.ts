@@ -104,7 +104,7 @@ export function createAcme(options: AcmeOptions, folder: string, world: World): 
       ];
     },
     start(onChange) {
-      if (current === undefined) patience.startedAfter(world.now() - keep.lastTryAt());
+      patience.startedAfter(world.now() - keep.lastTryAt());
       cancel = world.schedule(everyMinute, () => void look(onChange));
       void look(onChange);
     },

@@ -6,8 +6,9 @@ import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { freePort } from '../../scripts/ports.mjs';
 import { createRedirect } from '../../src/http/redirect.ts';
+import { makeAuthority } from '../support/authority.ts';
 import { runCli } from '../support/cli.ts';
-import { cleanUp } from '../support/files.ts';
+import { cleanUp, whenOver } from '../support/files.ts';
 import { closeHouses, type House, openHouse } from '../support/house.ts';
 import { findPebble, type Pebble, startPebble } from '../support/pebble.ts';
 import { askByTls } from '../support/tls.ts';
@@ -212,6 +213,29 @@ describe('an authority that is not there', () => {
     await house.world.advance(8 * minuteMs);
     expect(failed(house)).toHaveLength(1);
     await house.world.advance(2 * minuteMs);
+    await house.world.until(() => failed(house).length > 1, 'the next try');
+  });
+
+  test('nor where there is a certificate that is to be renewed', async () => {
+    const ours = makeAuthority();
+    whenOver(() => ours.remove());
+    const { cert, key } = ours.issue(domain, '20200101000000Z', '20400101000000Z');
+    const httpPort = await freePort();
+    const directory = `https://127.0.0.1:${await freePort()}/dir`;
+    const house = await openWith({ httpPort, directory }, Date.UTC(2039, 0, 1));
+    await untilFailed(house, 1);
+    await house.stop();
+    const file = join(kept(house), 'certificate.json');
+    writeFileSync(file, JSON.stringify({ domain, directory, cert, key }));
+    for (let start = 0; start < 3; start += 1) {
+      await house.start();
+      expect(warnings(house)).toEqual([]);
+      await house.world.advance(2 * minuteMs);
+      await house.stop();
+    }
+    expect(failed(house)).toHaveLength(1);
+    await house.start();
+    await house.world.advance(10 * minuteMs);
     await house.world.until(() => failed(house).length > 1, 'the next try');
   });
 
