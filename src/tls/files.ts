@@ -16,7 +16,7 @@ import {
 const everyTenSeconds = '*/10 * * * * *';
 const mostBytes = 256 * 1024;
 
-/** @throws PaygateError invalid when the files are no good now */
+/** @throws PaygateError invalid or unavailable when the files are no good now */
 export function certificateFiles(
   files: CertificateFiles,
   { now, schedule, log }: Pick<World, 'now' | 'schedule' | 'log'>,
@@ -77,13 +77,14 @@ function stampOf({ cert, key }: CertificateFiles): string {
     .join(' ');
 }
 
-/** @throws PaygateError invalid */
+/** @throws PaygateError invalid for a file that can't be read; unavailable for a pair that is no good yet, or no longer */
 function readPair({ cert, key }: CertificateFiles, now: number): Certificate {
   const [certText, keyText] = [readText('--tls-cert', cert), readText('--tls-key', key)];
   try {
     return readCertificate(certText, keyText, now);
   } catch (error) {
-    throw new PaygateError('invalid', `${cert}, ${key}: ${reasonOf(error)}`);
+    // No wrong setting, which a service would not be started again after: the next renewal mends it.
+    throw new PaygateError('unavailable', `${cert}, ${key}: ${reasonOf(error)}`);
   }
 }
 

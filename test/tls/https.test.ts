@@ -346,4 +346,18 @@ describe('paygate serve', () => {
     expect(refused.stderr).toContain(reason);
     expect(contentOf(folder)).toEqual({});
   });
+
+  test('with files that will be put right ends with 1, so that it is started again', async () => {
+    const { folder, files, put } = pairFiles(authority.issue(host, from, '20210101000000Z'));
+    const args = ['serve', '--db', join(folder, 'paygate.db'), '--listen', '127.0.0.1:0'];
+    const tls = ['--tls-cert', files.tlsCert, '--tls-key', files.tlsKey];
+    const refused = async () => {
+      const { code, stderr } = await runCli([...args, ...tls]);
+      return [code, stderr];
+    };
+    expect(await refused()).toEqual([1, expect.stringContaining('it ended on 2021-01-01')]);
+    const [one, other] = [0, 1].map(() => authority.issue(host, from, until)) as [Pair, Pair];
+    put({ cert: one.cert, key: other.key });
+    expect(await refused()).toEqual([1, expect.stringContaining('not that of the certificate')]);
+  });
 });
