@@ -27,5 +27,5 @@ export function again(words: string, { db, listen, publicUrl, domain }: Place): 
 }
 
 /** As a shell takes it for one word. */
-const quoted = (text: string): string =>
+export const quoted = (text: string): string =>
   /^[\w./:@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;

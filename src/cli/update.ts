@@ -15,7 +15,7 @@ import { lockForServer } from '../store/file.ts';
 import { migrationsIn } from '../store/migrate.ts';
 import { refuseTwoNames, truePath } from '../store/place.ts';
 import { restoreFile } from '../store/restore.ts';
-import { again } from './again.ts';
+import { again, quoted } from './again.ts';
 import {
   databasePath,
   type FileOptions,
@@ -106,7 +106,9 @@ async function replace({ file, sum, binary, given }: Replacing): Promise<void> {
   const updated = { from: before, to: after, snapshot, previous: previousOf(binary) };
   const restarted = await hasUnit(given.unit);
   if (restarted) await bringUp({ ...updated, binary, given });
-  print(given, { ...updated, restarted }, () => describe({ ...updated, restarted }, binary));
+  print(given, { ...updated, restarted }, () =>
+    describe({ ...updated, restarted }, binary, databasePath(given)),
+  );
 }
 
 /** Two at once would share a name, and the second would keep the first one's new executable as that before it. */
@@ -168,7 +170,7 @@ async function bringUp({ from, to, snapshot, previous, binary, given }: Rise): P
     throw new PaygateError(
       'unavailable',
       `${failed} and is stopped; the one before could not be put back (${reasonOf(error)}): ` +
-        `do it with \`mv ${previous} ${binary}\`, and start ${given.unit}`,
+        `do it with \`${moveBack(previous, binary)}\`, and start ${given.unit}`,
     );
   }
   const restored = restoreIfMigrated(given, snapshot);
@@ -210,17 +212,23 @@ function restoreIfMigrated(given: UpdateOptions, snapshot: string): string {
     const { previous } = restoreFile(snapshot, path, name);
     return `, on the database as it was before the update (the newer one is ${previous})`;
   } catch (error) {
-    const command = `${again('restore', { db: path })} ${snapshot}`;
     return (
       `; the database was not put back (${reasonOf(error)}): if the log says that it is newer, ` +
-      `stop ${given.unit}, mend that, run \`${command}\`, and start ${given.unit}`
+      `stop ${given.unit}, mend that, run \`${putBack(snapshot, path)}\`, and start ${given.unit}`
     );
   }
 }
 
+const moveBack = (previous: string, binary: string): string =>
+  `mv ${quoted(previous)} ${quoted(binary)}`;
+
+const putBack = (snapshot: string, db: string): string =>
+  `${again('restore', { db })} ${quoted(snapshot)}`;
+
 function describe(
   { from, to, snapshot, previous, restarted }: Updated & { restarted: boolean },
   binary: string,
+  db: string,
 ): string {
   const old = from === unknown ? 'one that did not run' : from;
   const done = `${old} was replaced by ${to}; the database before it is ${snapshot}`;
@@ -228,7 +236,7 @@ function describe(
   return `${done}
 systemd does not run it here: restart \`paygate serve\` yourself. If the new one does not come up, go back with
 
-  mv ${previous} ${binary}
+  ${moveBack(previous, binary)}
 
-and, where that says that the database is newer, \`paygate restore ${snapshot}\`.`;
+and, where that says that the database is newer, \`${putBack(snapshot, db)}\`.`;
 }

@@ -1,10 +1,11 @@
 // `paygate update` with stand-ins: executables that say a version and answer as it, and a systemctl that
 // starts and stops them. The database, its snapshot and what stands in the end are real.
 
-import { execFile } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
   chmodSync,
+  copyFileSync,
   existsSync,
   linkSync,
   mkdirSync,
@@ -320,6 +321,24 @@ it('says what to do where systemd does not run it', async () => {
   expect(stdout).toContain(`mv ${binary}.previous ${binary}`);
   expect(installed()).toBe('0.2.0');
   expect(await answering()).toBeUndefined();
+});
+
+it('says it in commands that do it, from any folder and with spaces in their names', async () => {
+  const { bring, update, binary, db } = await machine({ systemd: false });
+  const folder = join(tempFolder(), 'my shop');
+  mkdirSync(folder);
+  const [spaced, shop] = [join(folder, 'paygate'), join(folder, 'shop.db')];
+  copyFileSync(binary, spaced);
+  copyFileSync(db, shop);
+  const { stdout } = await update(bring('0.2.0'), '--binary', spaced, '--db', shop);
+  const [, move = ''] = /^ {2}(mv .*)$/m.exec(stdout) ?? [];
+  const [, restore = ''] = /`\.\/paygate (restore .*)`/.exec(stdout) ?? [];
+  execFileSync('sh', ['-c', move]);
+  expect(readFileSync(spaced, 'utf8')).toContain("'0.1.0'");
+  const words = execFileSync('sh', ['-c', `printf '%s\\n' ${restore}`], { encoding: 'utf8' });
+  const before = statSync(shop).ino;
+  expect(await runCli(words.trimEnd().split('\n'))).toMatchObject({ code: 0, stderr: '' });
+  expect(statSync(shop).ino).not.toBe(before);
 });
 
 it('of a paygate that runs from its sources asks which executable is meant', async () => {
