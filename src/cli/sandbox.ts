@@ -55,17 +55,17 @@ function readListen(text: string): Listen {
 
 async function run({ db, listen, shop, logLevel }: Given): Promise<void> {
   const world = createNodeWorld({ logLevel });
+  const password = `sandbox-${Buffer.from(world.randomBytes(passwordBytes)).toString('hex')}`;
+  const passwordHash = await createPasswords(world.randomBytes).hash(password);
+  const onFatal = endAtOnce(world);
+  let starting: Promise<Sandbox> | undefined;
+  // Before there is a folder: whoever does not wait for the links would leave one behind.
+  const stopped = stopOnSignal(async () => (await starting?.catch(() => undefined))?.stop(), world);
   const folder = db === undefined ? mkdtempSync(join(tmpdir(), 'paygate-sandbox-')) : undefined;
   const path = db ?? join(folder ?? '', 'paygate.db');
   try {
-    const password = `sandbox-${Buffer.from(world.randomBytes(passwordBytes)).toString('hex')}`;
-    const passwordHash = await createPasswords(world.randomBytes).hash(password);
-    const onFatal = endAtOnce(world);
-    const sandbox = await startSandbox(
-      { db: path, api: listen, shop, passwordHash, onFatal },
-      world,
-    );
-    const stopped = stopOnSignal(() => sandbox.stop(), world);
+    starting = startSandbox({ db: path, api: listen, shop, passwordHash, onFatal }, world);
+    const sandbox = await starting;
     process.stdout.write(greeting(sandbox, password, path));
     await stopped;
   } finally {

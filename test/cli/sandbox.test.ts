@@ -3,7 +3,7 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync, watch } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
@@ -99,6 +99,26 @@ test('prints its links, takes a payment to 2, and leaves nothing behind', async 
   expect(await stop()).toBe(0);
   expect(existsSync(join(db, '..'))).toBe(false);
   expect(existsSync(other)).toBe(false);
+});
+
+test('leaves nothing behind for who does not wait for its links', async () => {
+  const folder = tempFolder();
+  const child = spawn(
+    process.execPath,
+    [bundleOf(program), 'sandbox', '--listen', free, '--shop', free],
+    {
+      env: { PATH: process.env.PATH, NODE_PATH: modules, TMPDIR: folder },
+      stdio: ['ignore', 'ignore', 'inherit'],
+    },
+  );
+  whenOver(() => void child.kill('SIGKILL'));
+  const watcher = watch(folder);
+  whenOver(() => watcher.close());
+  await once(watcher, 'change');
+  expect(readdirSync(folder)).toHaveLength(1);
+  child.kill('SIGINT');
+  expect(await once(child, 'close')).toEqual([0, null]);
+  expect(readdirSync(folder)).toEqual([]);
 });
 
 test('a file that was named stays, and is not begun a second time', async () => {
