@@ -194,21 +194,52 @@ export const Field = (props: FieldProps) => {
 
 interface SwitchProps {
   readonly visit: Visit;
+  /** The form that it is in. */
+  readonly does: string;
   readonly name: string;
   readonly label: string;
   readonly on: boolean;
 }
 
+/** Whether this form was sent: of a switch that is off nothing else comes. */
+const isSent = ({ form }: Visit, does: string): boolean => form.get('do') === does;
+
 /** After a refusal it stands as it was sent. */
-export const Switch = ({ visit: { form }, name, label, on }: SwitchProps) => (
+export const Switch = ({ visit, does, name, label, on }: SwitchProps) => (
   <label>
     <input
       type="checkbox"
       name={name}
       value="on"
-      checked={form.has('do') ? form.get(name) === 'on' : on}
+      checked={isSent(visit, does) ? visit.form.get(name) === 'on' : on}
     />
     {label}
+  </label>
+);
+
+interface SelectProps {
+  readonly visit: Visit;
+  /** The form that it is in. */
+  readonly does: string;
+  readonly name: string;
+  readonly label: string;
+  readonly options: readonly (readonly [value: string | number, text: string])[];
+}
+
+/** After a refusal it stands as it was sent: the first one may be more than was meant. */
+export const Select = ({ visit, does, name, label, options }: SelectProps) => (
+  <label>
+    {label}
+    <select name={name}>
+      {options.map(([value, text]) => (
+        <option
+          value={value}
+          selected={isSent(visit, does) && visit.form.get(name) === String(value)}
+        >
+          {text}
+        </option>
+      ))}
+    </select>
   </label>
 );
 

@@ -4,7 +4,7 @@
 import { Readable } from 'node:stream';
 import { listBackups, readBackup } from '../../store/backup.ts';
 import { note } from '../audit.ts';
-import { Form, Layout, Time } from '../layout.tsx';
+import { Form, Layout, Select, Time } from '../layout.tsx';
 import { requireFresh } from '../session.ts';
 import { field, type Outcome, type Page, type Visit } from '../visit.ts';
 
@@ -30,14 +30,13 @@ function backups(visit: Visit) {
             your shops: keep it like one.
           </p>
           <Form visit={visit} does="download" button="Download" confirm>
-            <label>
-              Copy
-              <select name="file">
-                {files.map(({ name, bytes }) => (
-                  <option value={name}>{`${name}, ${sizeOf(bytes)}`}</option>
-                ))}
-              </select>
-            </label>
+            <Select
+              visit={visit}
+              does="download"
+              name="file"
+              label="Copy"
+              options={files.map(({ name, bytes }) => [name, `${name}, ${sizeOf(bytes)}`] as const)}
+            />
           </Form>
         </>
       )}

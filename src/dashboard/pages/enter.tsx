@@ -45,6 +45,7 @@ function newPassword(visit: Visit) {
         {operator?.totpSecret ? (
           <Switch
             visit={visit}
+            does="enter"
             name="no-totp"
             label="Also switch the authenticator app off"
             on={false}

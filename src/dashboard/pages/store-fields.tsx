@@ -23,10 +23,12 @@ const secretBytes = 18;
 
 interface Props {
   readonly visit: Visit;
+  /** The form that they are in. */
+  readonly does: string;
   readonly row?: StoreRow;
 }
 
-export const StoreFields = ({ visit, row }: Props) => (
+export const StoreFields = ({ visit, does, row }: Props) => (
   <>
     <Field
       visit={visit}
@@ -73,24 +75,28 @@ export const StoreFields = ({ visit, row }: Props) => (
       />
       <Switch
         visit={visit}
+        does={does}
         name="omit-rbf"
         label="Leave rbf=1 out of callbacks, for plugins that do not count such payments"
         on={row?.omitRbf ?? false}
       />
       <Switch
         visit={visit}
+        does={does}
         name="reversal-callback"
         label="Tell status -1 of a payment that vanished after 1 or 2"
         on={row?.reversalCallback ?? false}
       />
       <Switch
         visit={visit}
+        does={does}
         name="allow-private"
         label="The Callback URL may lead to a private or loopback address"
         on={row?.allowPrivateCallback ?? false}
       />
       <Switch
         visit={visit}
+        does={does}
         name="allow-http"
         label="The Callback URL may be plain http on the public internet"
         on={row?.allowHttpCallback ?? false}

@@ -6,7 +6,7 @@ import type { StoreRow } from '../../store/catalog.ts';
 import { isPluginOpen, type Key, requireMerchantKey } from '../../store/keys.ts';
 import { note } from '../audit.ts';
 import { choice, wholeNumber } from '../form.ts';
-import { Form, Time } from '../layout.tsx';
+import { Form, Select, Time } from '../layout.tsx';
 import { requireFresh } from '../session.ts';
 import { base, idIn, type Outcome, type Visit } from '../visit.ts';
 import { ShownSecret } from './shown-secret.tsx';
@@ -42,14 +42,13 @@ export const Keys = ({ visit, row }: Props) => (
         ))}
       </ul>
       <Form visit={visit} does="add-key" button="Make a key" confirm>
-        <label>
-          It may do
-          <select name="scope">
-            {keyScopes.map((scope) => (
-              <option value={scope}>{meanings[scope]}</option>
-            ))}
-          </select>
-        </label>
+        <Select
+          visit={visit}
+          does="add-key"
+          name="scope"
+          label="It may do"
+          options={keyScopes.map((scope) => [scope, meanings[scope]] as const)}
+        />
       </Form>
     </section>
     <Plugin visit={visit} row={row} />
@@ -86,14 +85,13 @@ const Plugin = ({ visit, row }: Props) => {
         </p>
       )}
       <Form visit={visit} does="allow-plugin" button="Open it for 15 minutes" confirm>
-        <label>
-          For
-          <select name="key">
-            {keys.map((key) => (
-              <option value={key.id}>{nameOf(key)}</option>
-            ))}
-          </select>
-        </label>
+        <Select
+          visit={visit}
+          does="allow-plugin"
+          name="key"
+          label="For"
+          options={keys.map((key) => [key.id, nameOf(key)] as const)}
+        />
       </Form>
     </section>
   );

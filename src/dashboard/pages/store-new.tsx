@@ -45,7 +45,7 @@ function secondStep(visit: Visit) {
       <Form visit={visit} does="add" button="Add the store" confirm>
         <Candidates visit={visit} wallets={wallets} />
         <h2>The store</h2>
-        <StoreFields visit={visit} />
+        <StoreFields visit={visit} does="add" />
       </Form>
       <p>
         <a href={`${base}/stores/new`}>Begin again with another key</a>

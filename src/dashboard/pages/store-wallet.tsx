@@ -6,7 +6,7 @@ import { PaygateError } from '../../errors.ts';
 import type { Tx } from '../../store/writer.ts';
 import { note } from '../audit.ts';
 import { wholeNumber } from '../form.ts';
-import { Form, Layout } from '../layout.tsx';
+import { Form, Layout, Select } from '../layout.tsx';
 import { requireFresh } from '../session.ts';
 import { base, idIn, type Outcome, type Page, type Visit } from '../visit.ts';
 import {
@@ -43,16 +43,16 @@ function firstStep(visit: Visit) {
     <Layout visit={visit} title={titleOf(visit)}>
       {others.length === 0 ? null : (
         <Form visit={visit} does="use-known" button="Use it" confirm>
-          <label>
-            A wallet that paygate knows
-            <select name="wallet">
-              {others.map(({ id, scriptType, account }) => (
-                <option
-                  value={id}
-                >{`Wallet ${id}: ${scriptType}, ${account.slice(0, 16)}…`}</option>
-              ))}
-            </select>
-          </label>
+          <Select
+            visit={visit}
+            does="use-known"
+            name="wallet"
+            label="A wallet that paygate knows"
+            options={others.map(
+              ({ id, scriptType, account }) =>
+                [id, `Wallet ${id}: ${scriptType}, ${account.slice(0, 16)}…`] as const,
+            )}
+          />
         </Form>
       )}
       <h2>A new wallet</h2>

@@ -66,7 +66,7 @@ const Running = ({ visit, row }: Props) => (
       <h2 id="change">Settings of the store</h2>
       <p>What was told already is not taken back.</p>
       <Form visit={visit} does="change" button="Save" confirm>
-        <StoreFields visit={visit} row={row} />
+        <StoreFields visit={visit} does="change" row={row} />
       </Form>
     </section>
     <Secret visit={visit} row={row} />
@@ -77,6 +77,7 @@ const Running = ({ visit, row }: Props) => (
       <Form visit={visit} does="remove" button="Remove it" grave confirm>
         <Switch
           visit={visit}
+          does="remove"
           name="stop-callbacks"
           label="Send no more callbacks for it either"
           on={false}

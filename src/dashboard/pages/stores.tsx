@@ -3,7 +3,7 @@
 import { redactUrl } from '../../domain/callback.ts';
 import { note } from '../audit.ts';
 import { choice } from '../form.ts';
-import { Form, Layout, Note, Table, Time } from '../layout.tsx';
+import { Form, Layout, Note, Select, Table, Time } from '../layout.tsx';
 import { requireFresh } from '../session.ts';
 import { base, type Outcome, type Page, type Visit } from '../visit.ts';
 import { MerchantKey, merchantKeyOf, revealKey } from './merchant-key.tsx';
@@ -53,16 +53,19 @@ const ApiKey = ({ visit, shown }: { readonly visit: Visit; readonly shown: boole
 };
 
 const Rotation = ({ visit }: { readonly visit: Visit }) => (
-  <details>
+  <details open={visit.form.get('do') === 'rotate-key'}>
     <summary>Make a new key</summary>
     <Form visit={visit} does="rotate-key" button="Make a new key" grave confirm>
-      <label>
-        The old one
-        <select name="overlap">
-          <option value="24-hours">stays valid for 24 hours</option>
-          <option value="at-once">ends at once</option>
-        </select>
-      </label>
+      <Select
+        visit={visit}
+        does="rotate-key"
+        name="overlap"
+        label="The old one"
+        options={[
+          ['24-hours', 'stays valid for 24 hours'],
+          ['at-once', 'ends at once'],
+        ]}
+      />
     </Form>
   </details>
 );

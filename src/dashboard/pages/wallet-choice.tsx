@@ -12,7 +12,7 @@ const shownAddresses = 3;
 const typedLetters = 6;
 const highestIndex = 2 ** 31 - 1;
 
-/** The first step. Never filled with what was typed before. */
+/** The first step. The key is never filled in again; where another gateway left off must not be lost with it. */
 export const KeyForm = ({ visit }: { readonly visit: Visit }) => (
   <Form visit={visit} does="look" button="Show its addresses">
     <label>
@@ -24,18 +24,23 @@ export const KeyForm = ({ visit }: { readonly visit: Visit }) => (
         recovery words: paygate refuses those, and needs none.
       </small>
     </label>
-    <details>
+    <details open={field(visit, 'start-index') !== '' || isOn(visit, 'allow-depth')}>
       <summary>Coming from another payment gateway, or a key from below the account level</summary>
       <label>
         Start at index
-        <input name="start-index" inputmode="numeric" pattern="\d*" />
+        <input
+          name="start-index"
+          value={field(visit, 'start-index')}
+          inputmode="numeric"
+          pattern="\d*"
+        />
         <small>
           Beyond the last address that the other gateway gave out. Left empty, the chain is searched
           for used addresses.
         </small>
       </label>
       <label>
-        <input type="checkbox" name="allow-depth" value="on" />
+        <input type="checkbox" name="allow-depth" value="on" checked={isOn(visit, 'allow-depth')} />
         Accept a key from below the account level
       </label>
     </details>
