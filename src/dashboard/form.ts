@@ -1,5 +1,6 @@
 // Fields of forms as values, with faults in words for the person who typed them.
 
+import { createHash } from 'node:crypto';
 import { PaygateError } from '../errors.ts';
 import { field, type Visit } from './visit.ts';
 
@@ -40,3 +41,11 @@ export function choice<T extends string>(visit: Sent, name: string, values: read
   if (found !== undefined) return found;
   throw new PaygateError('invalid', `${name}: one of ${values.join(', ')} is expected.`);
 }
+
+/** What a form was made from, which it brings back in its field `before`. */
+export const markOf = (value: unknown): string =>
+  createHash('sha256').update(JSON.stringify(value)).digest('base64url');
+
+/** Whether somebody was quicker: another page, a plugin, or the same form sent before. */
+export const isOvertaken = ({ form }: Sent, value: unknown): boolean =>
+  form.has('before') && form.get('before') !== markOf(value);

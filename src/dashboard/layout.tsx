@@ -4,6 +4,7 @@
 import type { Child } from 'hono/jsx';
 import { showBitcoin, showTime } from '../domain/shown.ts';
 import { assetPath } from './assets.ts';
+import { markOf } from './form.ts';
 import { isFresh } from './session.ts';
 import { base, formTokenOf, type Visit } from './visit.ts';
 
@@ -215,6 +216,22 @@ export const Switch = ({ visit, does, name, label, on }: SwitchProps) => (
     />
     {label}
   </label>
+);
+
+interface BeforeProps {
+  readonly visit: Visit;
+  /** The form that it is in. */
+  readonly does: string;
+  readonly value: unknown;
+}
+
+/** What the form is made from; after a refusal still what it was made from at first. */
+export const Before = ({ visit, does, value }: BeforeProps) => (
+  <input
+    type="hidden"
+    name="before"
+    value={(isSent(visit, does) && visit.form.get('before')) || markOf(value)}
+  />
 );
 
 interface SelectProps {

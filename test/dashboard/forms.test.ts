@@ -1,7 +1,8 @@
-// Forms as people send them: with a wrong password first, or with a key that was mistyped.
+// Forms as people send them: with a wrong password first, with a key that was mistyped, from a page that is older
+// than what they change.
 
 import { afterEach, describe, expect, test } from 'vitest';
-import { closeHouses, type House, merchantKey, openHouse } from '../support/house.ts';
+import { closeHouses, type House, merchantKey, openHouse, untilReady } from '../support/house.ts';
 import { type Seen, signedIn, type Visitor } from '../support/visitor.ts';
 
 afterEach(closeHouses);
@@ -98,5 +99,56 @@ describe('what was chosen stands after a wrong password', () => {
     expect(Object.fromEntries(fieldsOf(form))).toMatchObject(typed);
     expect(form).toMatch(/<details open/);
     expect(form).not.toContain('tpubWrong');
+  });
+});
+
+describe('a page that was overtaken', () => {
+  test('does not put back the Callback URL that a plugin has set meanwhile', async () => {
+    const house = await openHouse();
+    await untilReady(house);
+    const visitor = await signedIn(house);
+    const opened = await visitor.submit(one, 'allow-plugin', { key: '1' });
+    const page = await visitor.get(opened.to ?? '');
+    const byPlugin = `${house.receiver.origin}/set-by-plugin`;
+    const body = JSON.stringify({ http_callback: byPlugin });
+    expect((await house.ask('/api/v2/stores/1', { method: 'POST', body })).status).toBe(200);
+    const form = fieldsOf(formOf(page, 'change'));
+    form.set('confirmations', '5');
+    const refused = await visitor.post(one, String(form));
+    expect([refused.status, (await storeOf(house)).callbackUrl]).toEqual([409, byPlugin]);
+    expect(refused.text).toContain(byPlugin);
+    // The page shows what there is now, to be changed.
+    const again = fieldsOf(formOf(refused, 'change'));
+    expect([again.get('callback-url'), again.get('confirmations')]).toEqual([byPlugin, '2']);
+    again.set('confirmations', '5');
+    expect((await visitor.post(one, String(again))).status).toBe(303);
+    expect(await storeOf(house)).toMatchObject({ callbackUrl: byPlugin, requiredConfirmations: 5 });
+  });
+
+  test('nor once it was refused for something else', async () => {
+    const house = await openHouse();
+    const visitor = await signedIn(house);
+    const form = fieldsOf(formOf(await visitor.get(one), 'change'));
+    form.set('name', 'Renamed');
+    const renamed = await visitor.post(one, String(form));
+    expect(renamed.status).toBe(303);
+    form.set('confirmations', '101');
+    const refused = await visitor.post(one, String(form));
+    expect(refused.status).toBe(400);
+    const again = fieldsOf(formOf(refused, 'change'));
+    again.set('confirmations', '5');
+    again.set('name', 'Again');
+    expect((await visitor.post(one, String(again))).status).toBe(409);
+    expect((await storeOf(house)).name).toBe('Renamed');
+  });
+
+  test('is no fault where all is as it asks, such as after a second click', async () => {
+    const house = await openHouse();
+    const visitor = await signedIn(house);
+    const form = fieldsOf(formOf(await visitor.get(one), 'change'));
+    form.set('name', 'Renamed');
+    const seen = [await visitor.post(one, String(form)), await visitor.post(one, String(form))];
+    expect(seen.map(({ status }) => status)).toEqual([303, 303]);
+    expect((await storeOf(house)).name).toBe('Renamed');
   });
 });

@@ -142,6 +142,22 @@ const Bands = ({ row, visit }: { readonly visit: Visit; readonly row: StoreRow |
 const aboveOf = (band: Band | undefined): string | undefined =>
   band === undefined ? undefined : showBitcoin(band.aboveSat);
 
+export type StoreForm = ReturnType<typeof storeFieldsIn>;
+
+/** What of a store stands in its form, in the order of what is read from there. */
+export const storeFieldsOf = (row: StoreRow): StoreForm => ({
+  name: row.name,
+  callbackUrl: row.callbackUrl,
+  requiredConfirmations: row.requiredConfirmations,
+  confirmationBands: row.confirmationBands,
+  reversalCallback: row.reversalCallback,
+  omitRbf: row.omitRbf,
+  minimumSat: row.minimumSat,
+  currency: row.currency,
+  allowPrivateCallback: row.allowPrivateCallback,
+  allowHttpCallback: row.allowHttpCallback,
+});
+
 /** @throws PaygateError invalid */
 export function storeFieldsIn(visit: Visit) {
   const allowPrivateCallback = isOn(visit, 'allow-private');

@@ -1,12 +1,13 @@
 // One store: what it is, what of it can be changed, and what can be tried.
 
+import { PaygateError } from '../../errors.ts';
 import type { StoreRow } from '../../store/catalog.ts';
 import { note } from '../audit.ts';
-import { isOn } from '../form.ts';
-import { Form, Layout, Note, Switch, Time } from '../layout.tsx';
+import { isOn, isOvertaken, markOf } from '../form.ts';
+import { Before, Form, Layout, Note, Switch, Time } from '../layout.tsx';
 import { requireFresh } from '../session.ts';
 import { base, idIn, type Outcome, type Page, type Visit } from '../visit.ts';
-import { StoreFields, storeFieldsIn } from './store-fields.tsx';
+import { StoreFields, type StoreForm, storeFieldsIn, storeFieldsOf } from './store-fields.tsx';
 import { addKey, allowPlugin, Keys, revokeKey } from './store-keys.tsx';
 import { revealSecret, rotateSecret, Secret } from './store-secret.tsx';
 import { sendTest, TestCallback } from './store-test.tsx';
@@ -66,6 +67,7 @@ const Running = ({ visit, row }: Props) => (
       <h2 id="change">Settings of the store</h2>
       <p>What was told already is not taken back.</p>
       <Form visit={visit} does="change" button="Save" confirm>
+        <Before visit={visit} does="change" value={storeFieldsOf(row)} />
         <StoreFields visit={visit} does="change" row={row} />
       </Form>
     </section>
@@ -128,13 +130,32 @@ async function change(visit: Visit): Promise<Outcome> {
   const fields = storeFieldsIn(visit);
   await requireFresh(visit);
   const { catalog, database } = visit.parts.store;
-  await database.write((tx) => {
+  const isSaved = await database.write((tx) => {
+    if (isUnseen(visit, catalog.store(row.id), fields)) return false;
     catalog.changeStore(tx, row.id, fields);
     const { callbackUrl: http_callback, ...rest } = fields;
     note(visit, tx, 'store.change', { ...rest, http_callback }, row.id);
+    return true;
   });
+  if (!isSaved) throw overtaken(visit);
   visit.parts.onCatalog();
   return { to: `${base}/stores/${row.id}?done=saved` };
+}
+
+/** A page that never showed what a plugin or another page has set meanwhile does not put it back. */
+function isUnseen(visit: Visit, row: StoreRow, fields: StoreForm): boolean {
+  const now = storeFieldsOf(row);
+  return isOvertaken(visit, now) && markOf(now) !== markOf(fields);
+}
+
+function overtaken({ form }: Visit): PaygateError {
+  // The page shows what there is, and not what would undo it.
+  for (const name of [...form.keys()]) form.delete(name);
+  return new PaygateError(
+    'conflict',
+    'Nothing is saved: a plugin or another page has changed this store since you loaded it. ' +
+      'It is shown as it is now; make your change again.',
+  );
 }
 
 async function remove(visit: Visit): Promise<Outcome> {
