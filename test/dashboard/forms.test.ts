@@ -1,7 +1,8 @@
 // Forms as people send them: with a wrong password first, with a key that was mistyped, from a page that is older
-// than what they change.
+// than what they change, twice for want of patience.
 
 import { afterEach, describe, expect, test } from 'vitest';
+import { firstAddresses } from '../../src/bitcoin/keychain.ts';
 import { closeHouses, type House, merchantKey, openHouse, untilReady } from '../support/house.ts';
 import { type Seen, signedIn, type Visitor } from '../support/visitor.ts';
 
@@ -150,5 +151,44 @@ describe('a page that was overtaken', () => {
     const seen = [await visitor.post(one, String(form)), await visitor.post(one, String(form))];
     expect(seen.map(({ status }) => status)).toEqual([303, 303]);
     expect((await storeOf(house)).name).toBe('Renamed');
+  });
+});
+
+describe('a form that is sent twice', () => {
+  const twice = async (visitor: Visitor, path: string, form: URLSearchParams) => [
+    await visitor.post(path, String(form)),
+    await visitor.post(path, String(form)),
+  ];
+
+  test('makes one new secret, beside which the one before goes on signing', async () => {
+    const house = await openHouse();
+    const visitor = await signedIn(house);
+    const { webhookSecret } = await storeOf(house);
+    const page = await visitor.get(one);
+    const form = fieldsOf(formOf(page, 'rotate-secret'));
+    const seen = await twice(visitor, one, form);
+    expect(seen.map(({ status }) => status)).toEqual([200, 409]);
+    expect((await storeOf(house)).previousWebhookSecret).toBe(webhookSecret);
+    // The page that says so can make another one.
+    const again = fieldsOf(formOf(seen[1] ?? page, 'rotate-secret'));
+    expect((await visitor.post(one, String(again))).status).toBe(200);
+  });
+
+  test('adds one store, so that its requests still mean one', async () => {
+    const house = await openHouse();
+    await untilReady(house);
+    const visitor = await signedIn(house);
+    const key = merchantKey(2);
+    await visitor.get(`${stores}/new`);
+    const form = new URLSearchParams({
+      ...{ token: visitor.formToken, do: 'add', key: key.account },
+      letters: firstAddresses(key, 1)[0]?.slice(-6) ?? '',
+      ...{ name: 'New', confirmations: '2', 'allow-private': 'on' },
+      'callback-url': `${house.receiver.origin}/new`,
+    });
+    const seen = await twice(visitor, `${stores}/new`, form);
+    expect(seen.map(({ status }) => status)).toEqual([303, 409]);
+    expect(seen[1]?.text).toContain('&quot;New&quot;');
+    await house.withStore(async ({ catalog }) => expect(catalog.stores()).toHaveLength(2));
   });
 });

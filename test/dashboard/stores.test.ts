@@ -170,7 +170,8 @@ describe('adding a store', () => {
     await house.withStore(async ({ catalog }) => {
       expect(catalog.stores().map(({ walletId }) => walletId)).toEqual([1, 1]);
     });
-    const late = await add(visitor, { ...shop(house), ...chosen(1), 'start-index': '50' });
+    const other = shop(house, { 'callback-url': `${house.receiver.origin}/other` });
+    const late = await add(visitor, { ...other, ...chosen(1), 'start-index': '50' });
     expect([late.status, late.text]).toEqual([409, expect.stringContaining('wallet 1 already')]);
   });
 });

@@ -1,8 +1,10 @@
 // The secret that signs a store's callbacks: shown on request, and replaced with an overlap.
 
 import { newWebhookSecret, rotated, signingSecrets } from '../../delivery/signature.ts';
+import { PaygateError } from '../../errors.ts';
 import type { StoreRow } from '../../store/catalog.ts';
 import { note } from '../audit.ts';
+import { isOvertaken, markOf } from '../form.ts';
 import { Form, Time } from '../layout.tsx';
 import { requireFresh } from '../session.ts';
 import { idIn, type Outcome, type Visit } from '../visit.ts';
@@ -30,7 +32,9 @@ export function Secret({ visit, row }: Props) {
       </p>
       <div class="row">
         <Form visit={visit} does="reveal-secret" button="Show the secret" confirm />
-        <Form visit={visit} does="rotate-secret" button="Make a new one" grave confirm />
+        <Form visit={visit} does="rotate-secret" button="Make a new one" grave confirm>
+          <input type="hidden" name="before" value={markOf(row.webhookSecret)} />
+        </Form>
       </div>
     </section>
   );
@@ -50,6 +54,12 @@ export async function revealSecret(visit: Visit): Promise<Outcome> {
   return { show: shown(row) };
 }
 
+const madeAlready = (): PaygateError =>
+  new PaygateError(
+    'conflict',
+    'A new secret was made already since you loaded this page: “Show the secret” shows it.',
+  );
+
 export async function rotateSecret(visit: Visit): Promise<Outcome> {
   await requireFresh(visit);
   const { parts, now } = visit;
@@ -57,6 +67,8 @@ export async function rotateSecret(visit: Visit): Promise<Outcome> {
   const fresh = newWebhookSecret((length) => parts.world.randomBytes(length));
   const row = await database.write((tx) => {
     const before = catalog.store(idIn(visit));
+    // A second click would take the overlap away from the secret that the shop knows.
+    if (isOvertaken(visit, before.webhookSecret)) throw madeAlready();
     note(visit, tx, 'secret.rotate', {}, before.id);
     return catalog.changeStore(tx, before.id, rotated(before, fresh, now));
   });
