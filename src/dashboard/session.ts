@@ -32,13 +32,17 @@ export function giveCookie({ context, transport }: Visit, token: string): void {
 /** Who asks, as far as limits go. */
 const clientOf = ({ context, parts }: Visit): string => addressOf(context, parts.proxies);
 
-/** @throws PaygateError limited, unauthorized for a wrong password or code */
-export async function checkSignIn(visit: Visit): Promise<void> {
+/**
+ * @returns the hash of the password that was right
+ * @throws PaygateError limited, unauthorized for a wrong password or code
+ */
+async function checkSignIn(visit: Visit): Promise<string> {
   const operator = visit.parts.store.admin.operator();
   if (operator === undefined) throw wrong();
   if (!(await isPassword(visit))) throw wrong();
-  const { totpSecret, totpStep } = operator;
+  const { passwordHash, totpSecret, totpStep } = operator;
   if (totpSecret !== null) await takeCode(visit, totpSecret, totpStep);
+  return passwordHash;
 }
 
 const wrong = (): PaygateError =>
@@ -73,15 +77,21 @@ export function beginSession(tx: Tx, visit: Visit): string {
 
 export async function signIn(visit: Visit): Promise<void> {
   const { log } = visit.parts.world;
+  const { admin, database } = visit.parts.store;
   const client = clientOf(visit);
+  let token: string;
   try {
-    await checkSignIn(visit);
+    const right = await checkSignIn(visit);
+    token = await database.write((tx) => {
+      // Looked at while another one was set, which signs out whoever had it.
+      if (admin.operator()?.passwordHash !== right) throw wrong();
+      return beginSession(tx, visit);
+    });
   } catch (error) {
     log.warn('sign-in refused', { client, reason: reasonOf(error) });
     throw error;
   }
   log.info('signed in', { client });
-  const token = await visit.parts.store.database.write((tx) => beginSession(tx, visit));
   giveCookie(visit, token);
 }
 
@@ -105,7 +115,7 @@ export const isFresh = ({ session, now }: Visit): boolean =>
   now - session.confirmedAt <= freshMs &&
   session.confirmedAt <= now + setBackMs;
 
-/** Before what could do harm. @throws PaygateError forbidden, limited */
+/** Before what could do harm. @throws PaygateError forbidden, limited, unauthorized for who was signed out meanwhile */
 export async function requireFresh(visit: Visit): Promise<void> {
   if (isFresh(visit)) return;
   const { id } = signedIn(visit);
@@ -116,7 +126,8 @@ export async function requireFresh(visit: Visit): Promise<void> {
     throw new PaygateError('forbidden', 'This is not your password.');
   }
   const { admin, database } = visit.parts.store;
-  await database.write((tx) => admin.confirm(tx, visit.now, id));
+  const isIn = await database.write((tx) => admin.confirm(tx, visit.now, id));
+  if (!isIn) throw new PaygateError('unauthorized', 'Your session is over: sign in again.');
 }
 
 /** Where somebody wanted to go before signing in: a page of ours, or the first one. */

@@ -109,10 +109,9 @@ function sessionsOf(orm: Orm) {
     seen(_tx: Tx, now: number, id: number): void {
       orm.update(sessions).set({ seenAt: now }).where(eq(sessions.id, id)).run();
     },
-    /** The password was typed again. */
-    confirm(_tx: Tx, now: number, id: number): void {
-      orm.update(sessions).set({ confirmedAt: now }).where(eq(sessions.id, id)).run();
-    },
+    /** The password was typed again; false where the session has ended meanwhile. */
+    confirm: (_tx: Tx, now: number, id: number): boolean =>
+      orm.update(sessions).set({ confirmedAt: now }).where(eq(sessions.id, id)).run().changes > 0,
     end(_tx: Tx, id: number): void {
       orm.delete(sessions).where(eq(sessions.id, id)).run();
     },

@@ -7,6 +7,7 @@ import { newTotpSecret, totpCode, totpStep } from '../../src/domain/totp.ts';
 import { admin, adminLinks, sessions } from '../../src/store/schema.ts';
 import { closeHouses, type House, openHouse } from '../support/house.ts';
 import { password, setPassword, signedIn, visitorOf } from '../support/visitor.ts';
+import { createTestWorld } from '../support/world.ts';
 
 afterEach(closeHouses);
 
@@ -261,6 +262,37 @@ describe('a session', () => {
     expect((await visitor.get(home)).status).toBe(303);
     const late = await visitorOf(house).submit(`${home}/sign-in`, 'sign-in', { password });
     expect(late.status).toBe(401);
+  });
+
+  test('nobody gets in by the old password while it is being changed', async () => {
+    const world = createTestWorld();
+    let salts = 0;
+    const randomBytes = (length: number): Uint8Array => {
+      if (length === 16) salts += 1;
+      return world.randomBytes(length);
+    };
+    const house = await openHouse({ world: { ...world, randomBytes } });
+    const owner = await signedIn(house);
+    const thief = await signedIn(house);
+    const late = visitorOf(house);
+    await late.get(`${home}/sign-in`);
+    world.jumpWallClock(6 * minuteMs);
+    const stolen = (visitor: typeof late, does: string) =>
+      String(new URLSearchParams({ token: visitor.formToken, do: does, password }));
+    await thief.get(`${home}/stores`);
+    // The first to come, with a hash to be made: those behind are in when it is another password.
+    const changed = owner.submit(`${home}/settings`, 'change-password', {
+      password,
+      'password-new': 'quite another one',
+      'password-again': 'quite another one',
+    });
+    await house.world.until(() => salts > 0, 'the new password to be on its way');
+    const entered = late.post(`${home}/sign-in`, stolen(late, 'sign-in'));
+    const revealed = thief.post(`${home}/stores`, stolen(thief, 'reveal-key'));
+    expect((await changed).status).toBe(303);
+    expect([(await entered).status, (await late.get(home)).status]).toEqual([401, 303]);
+    const seen = await revealed;
+    expect([seen.status === 200, seen.text.includes(house.apiKey)]).toEqual([false, false]);
   });
 
   test('others are signed out by one who is in', async () => {
