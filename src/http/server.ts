@@ -159,6 +159,8 @@ export async function listen(
   const { handshake, headers, request, silence, between } = { ...usualPatience, ...patience };
   const server = createAdaptorServer({
     fetch,
+    // Of who names none, as HTTP/1.0 may and checks of load balancers do.
+    hostname: 'localhost',
     websocket: { server: sockets as WebSocketServerLike },
     ...(tls && { createServer: createHttpsServer }),
     serverOptions: {

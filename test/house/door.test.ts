@@ -98,6 +98,26 @@ describe('an offer to speak', () => {
   );
 });
 
+describe('a client that names no host', () => {
+  // So ask the health checks of load balancers; a host is asked for since HTTP/1.1 (RFC 9112 section 3.2).
+  it('is answered in HTTP/1.0', async () => {
+    const house = await openHouse();
+    await untilReady(house);
+    const socket = connect(house.port, '127.0.0.1');
+    closing.push(() => socket.destroy());
+    socket.write('GET /readyz HTTP/1.0\r\n\r\n');
+    expect(await heard(socket)).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
+  });
+
+  it('sees no dashboard over plain HTTP', async () => {
+    const house = await openHouse();
+    const socket = connect(house.port, '127.0.0.1');
+    closing.push(() => socket.destroy());
+    socket.write('GET /dashboard/sign-in HTTP/1.0\r\n\r\n');
+    expect(await heard(socket)).toMatch(/^HTTP\/1\.1 403 Forbidden\r\n/);
+  });
+});
+
 describe('a client is let go', () => {
   it('that does not end its headers', async () => {
     const { port } = await openDoor(undefined, { headers: 50, between: 10 });
