@@ -5,6 +5,7 @@
 import type { HttpBindings } from '@hono/node-server';
 import type { Context } from 'hono';
 import { isProxy, isThisMachine, type Proxies } from '../domain/client-address.ts';
+import { lastOf } from '../http/auth.ts';
 
 export interface Transport {
   readonly secure: boolean;
@@ -46,10 +47,6 @@ export function transportOf(context: Context, options: TransportOptions): Transp
   // Cookies know no ports: two paygates on one machine must not share one.
   return { secure: false, origins: [`http://${host}`], cookieName: `paygate-${port}` };
 }
-
-/** Each proxy appends; the last one is ours. */
-const lastOf = (list: string | undefined): string | undefined =>
-  list === undefined ? undefined : list.split(',').at(-1)?.trim().toLowerCase();
 
 function hostOf(host: string): { readonly hostname: string; readonly port: string } {
   const [, name = '', port = '80'] =

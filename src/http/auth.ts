@@ -4,7 +4,7 @@
 import type { HttpBindings } from '@hono/node-server';
 import type { Context } from 'hono';
 import { readApiKey } from '../domain/api-key.ts';
-import { clientAddress, householdOf, type Proxies } from '../domain/client-address.ts';
+import { clientAddress, householdOf, isProxy, type Proxies } from '../domain/client-address.ts';
 import { requireScope } from '../domain/scope.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
 import { isPluginOpen, type Key, type Keys } from '../store/keys.ts';
@@ -88,6 +88,20 @@ export function addressOf(context: Context, proxies: Proxies): string {
   const forwardedFor = context.req.header('X-Forwarded-For');
   return clientAddress(socketAddressOf(context), forwardedFor, proxies);
 }
+
+/** Scheme and host by which a client reached us, as a proxy of ours says where one stands between. */
+export function originOf(context: Context, proxies: Proxies): string {
+  const { host, origin } = new URL(context.req.url);
+  const said = (name: string): string | undefined => lastOf(context.req.header(name));
+  if (!isProxy(socketAddressOf(context), proxies)) return origin;
+  return said('X-Forwarded-Proto') === 'https'
+    ? `https://${said('X-Forwarded-Host') ?? host}`
+    : origin;
+}
+
+/** Each proxy appends; the last one is ours. */
+export const lastOf = (list: string | undefined): string | undefined =>
+  list === undefined ? undefined : list.split(',').at(-1)?.trim().toLowerCase();
 
 /** Who is connected to us. */
 export function socketAddressOf(context: Context): string {

@@ -2,6 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { afterEach, expect, test } from 'vitest';
+import { parseProxyNetwork } from '../../src/domain/client-address.ts';
 import { receivers } from '../../src/http/quickstart.ts';
 import { closeHouses, type House, openHouse, untilReady } from '../support/house.ts';
 import { ask } from '../support/sandbox.ts';
@@ -58,4 +59,17 @@ test('names the URL that the operator has said, and writes no name that it is ca
   for (const host of ['"><script>alert(1)</script>', "a'onclick='x", '<b>.example']) {
     expect((await pageOf(house, { Host: host })).text).not.toMatch(/<script|<b>\.|'onclick/);
   }
+});
+
+test('asks by HTTPS behind a listed proxy that has it: a key in plain text would be read on the way', async () => {
+  const said = {
+    'X-Forwarded-For': '192.0.2.7',
+    'X-Forwarded-Proto': 'https',
+    Host: 'pay.example',
+  };
+  const house = await openHouse({ config: { trustedProxy: [parseProxyNetwork('127.0.0.1')] } });
+  expect((await pageOf(house, said)).text).toContain(' https://pay.example/api/new_address');
+  const host = { ...said, Host: '127.0.0.1:8080', 'X-Forwarded-Host': 'pay.example' };
+  expect((await pageOf(house, host)).text).toContain(' https://pay.example/api/new_address');
+  expect((await pageOf(await openHouse(), said)).text).not.toContain('https://pay.example');
 });
