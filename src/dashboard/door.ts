@@ -11,7 +11,7 @@ import { containsPrivateMaterial, refusePrivate } from '../bitcoin/private-mater
 import { PaygateError, reasonOf } from '../errors.ts';
 import { httpStatusOf } from '../http/errors.ts';
 import { errorPage, httpsPage } from './pages/refusal.tsx';
-import { giveCookie, newToken } from './session.ts';
+import { giveVisitorCookie, newToken } from './session.ts';
 import { transportOf } from './transport.ts';
 import { base, formTokenOf, type Markup, type Page, type Parts, type Visit } from './visit.ts';
 
@@ -79,22 +79,24 @@ async function admit(parts: Parts, page: Page, context: Context): Promise<Respon
   const now = parts.world.now();
   const cookie = getCookie(context, transport.cookieName);
   const session = cookie === undefined ? undefined : parts.store.admin.session(now, cookie);
+  const visitor = getCookie(context, transport.visitorName);
+  const isOpen = page.open !== undefined;
   const { pathname, search } = new URL(context.req.url);
   const visit: Visit = {
     ...{ parts, context, transport, now, session },
     url: pathname + search,
-    token: cookie ?? newToken({ parts }),
+    token: (isOpen ? visitor : cookie) ?? newToken({ parts }),
     form: new URLSearchParams(),
   };
   const { method } = context.req;
   if (method === 'POST') return act(visit, page);
-  if (session === undefined && page.open === undefined) return turnAway(visit, pathname + search);
+  if (session === undefined && !isOpen) return turnAway(visit, pathname + search);
   if (method !== 'GET' && method !== 'HEAD') return notAllowed(visit, page);
   // What the script fetches by itself is no sign that somebody is there.
   if (session !== undefined && context.req.header('X-Paygate-Live') === undefined) {
     await noteSeen(visit, session);
   }
-  if (cookie === undefined) giveCookie(visit, visit.token);
+  if (isOpen && visitor === undefined) giveVisitorCookie(visit);
   return answer(visit, page);
 }
 

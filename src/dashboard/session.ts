@@ -19,8 +19,18 @@ const agentLength = 200;
 export const newToken = ({ parts }: Pick<Visit, 'parts'>): string =>
   Buffer.from(parts.world.randomBytes(tokenBytes)).toString('base64url');
 
-export function giveCookie({ context, transport }: Visit, token: string): void {
-  setCookie(context, transport.cookieName, token, {
+export const giveCookie = (visit: Visit, token: string): void =>
+  give(visit, visit.transport.cookieName, token);
+
+/**
+ * What forms of open pages are bound to. Never in the place of a session's: that does not come along with a link
+ * from another site (SameSite), and such a link would sign out.
+ */
+export const giveVisitorCookie = (visit: Visit): void =>
+  give(visit, visit.transport.visitorName, visit.token);
+
+function give({ context, transport }: Visit, name: string, token: string): void {
+  setCookie(context, name, token, {
     path: '/',
     httpOnly: true,
     sameSite: 'Strict',

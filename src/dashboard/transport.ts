@@ -11,7 +11,10 @@ export interface Transport {
   readonly secure: boolean;
   /** What a browser says as Origin when the page is ours. */
   readonly origins: readonly string[];
+  /** Of a session. */
   readonly cookieName: string;
+  /** Of who is looking at a page that is open. */
+  readonly visitorName: string;
 }
 
 export interface TransportOptions {
@@ -30,7 +33,7 @@ export function transportOf(context: Context, options: TransportOptions): Transp
   const host = header('Host') ?? '';
   const secureAs = (shown: string): Transport => {
     const own = options.publicUrl === undefined ? [] : [new URL(options.publicUrl).origin];
-    return { secure: true, origins: [`https://${shown}`, ...own], cookieName: '__Host-paygate' };
+    return { secure: true, origins: [`https://${shown}`, ...own], ...cookies('__Host-paygate') };
   };
   if (isProxy(socketAddress, options.proxies) && lastOf(header('X-Forwarded-Proto')) === 'https') {
     return secureAs(lastOf(header('X-Forwarded-Host')) ?? host);
@@ -45,8 +48,10 @@ export function transportOf(context: Context, options: TransportOptions): Transp
   // Any other name may be a stranger's, made to lead here.
   if (hostname !== 'localhost' && !isThisMachine(hostname)) return undefined;
   // Cookies know no ports: two paygates on one machine must not share one.
-  return { secure: false, origins: [`http://${host}`], cookieName: `paygate-${port}` };
+  return { secure: false, origins: [`http://${host}`], ...cookies(`paygate-${port}`) };
 }
+
+const cookies = (name: string) => ({ cookieName: name, visitorName: `${name}-visitor` });
 
 function hostOf(host: string): { readonly hostname: string; readonly port: string } {
   const [, name = '', port = '80'] =

@@ -56,7 +56,7 @@ export interface Visit {
   /** Path and query, as forms come back to. */
   readonly url: string;
   readonly now: number;
-  /** The cookie's text: a session's, or that of a visitor who has none yet. */
+  /** A cookie's text: the session's, on an open page the visitor's. */
   readonly token: string;
   readonly session: Session | undefined;
   /** What was sent; empty when a page is only looked at. */

@@ -275,4 +275,25 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
       await end(watched, house);
     },
   );
+
+  test('a link from another site signs nobody out', async () => {
+    const house = await open();
+    await signedIn(house);
+    const { page } = await openPage(browser);
+    await page.goto(`${originOf(house)}${home}/sign-in`);
+    await page.getByLabel('Password').fill(password);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
+    const elsewhere = await page.context().newPage();
+    await elsewhere.goto(`data:text/html,<a href="${originOf(house)}${home}">my shop</a>`);
+    await elsewhere.getByRole('link').click();
+    // The cookie of a session does not come along from there.
+    await elsewhere.getByRole('heading', { name: 'Sign in' }).waitFor();
+    await page.reload();
+    expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe('Overview');
+    await elsewhere.getByLabel('Password').fill(password);
+    await elsewhere.getByRole('button', { name: 'Sign in' }).click();
+    await elsewhere.getByRole('heading', { name: 'Overview' }).waitFor();
+    await page.context().close();
+  });
 });

@@ -15,8 +15,10 @@ export interface Seen {
 }
 
 export interface Visitor {
-  /** Name and value as they would be sent; empty without one. */
+  /** Name and value of the session's, as they would be sent; empty without one. */
   cookie: string;
+  /** The same of the one that forms of open pages are bound to. */
+  visiting: string;
   /** Of the page that was seen last. */
   formToken: string;
   get(path: string, headers?: Record<string, string>): Promise<Seen>;
@@ -37,11 +39,14 @@ export function visitorOf({ port }: Pick<House, 'port'>, options: VisitorOptions
   const { origin = own } = options;
   async function request(path: string, init: RequestInit): Promise<Seen> {
     const headers = { ...options.headers, ...(init.headers as Record<string, string>) };
-    if (visitor.cookie !== '') headers.Cookie = visitor.cookie;
+    const cookies = [visitor.cookie, visitor.visiting].filter(Boolean);
+    if (cookies.length > 0) headers.Cookie = cookies.join('; ');
     const response = await fetch(own + path, { ...init, headers, redirect: 'manual' });
     for (const line of response.headers.getSetCookie()) {
       const [pair = ''] = line.split(';');
-      visitor.cookie = /Max-Age=0/i.test(line) ? '' : pair;
+      const kept = /Max-Age=0/i.test(line) ? '' : pair;
+      if (/^[^=]*-visitor=/.test(pair)) visitor.visiting = kept;
+      else visitor.cookie = kept;
     }
     const text = await response.text();
     visitor.formToken = /name="token" value="([^"]+)"/.exec(text)?.[1] ?? visitor.formToken;
@@ -50,6 +55,7 @@ export function visitorOf({ port }: Pick<House, 'port'>, options: VisitorOptions
   }
   const visitor: Visitor = {
     cookie: '',
+    visiting: '',
     formToken: '',
     get: (path, headers = {}) => request(path, { headers }),
     post: (path, body, headers = {}) =>

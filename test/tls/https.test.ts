@@ -124,7 +124,7 @@ test('the dashboard has its strict cookie, and takes forms of its own origin alo
   expect(page.status).toBe(200);
   expect(page.headers['strict-transport-security']).toBe('max-age=31536000');
   const [given = ''] = page.headers['set-cookie'] ?? [];
-  expect(given).toMatch(/^__Host-paygate=[^;]+; .*Path=\/.*HttpOnly.*Secure/i);
+  expect(given).toMatch(/^__Host-paygate-visitor=[^;]+; .*Path=\/.*HttpOnly.*Secure/i);
   const [cookie = ''] = given.split(';');
   const token = /name="token" value="([^"]+)"/.exec(page.text)?.[1] ?? '';
   const form = String(new URLSearchParams({ token, do: 'sign-in', password }));
@@ -147,7 +147,10 @@ test('the dashboard has its strict cookie, and takes forms of its own origin alo
     );
   expect((await signIn('https://evil.example')).status).toBe(403);
   expect((await signIn(`http://${host}`)).status).toBe(403);
-  expect((await signIn(`https://${host}`)).status).toBe(303);
+  const entered = await signIn(`https://${host}`);
+  expect(entered.status).toBe(303);
+  const strict = /^__Host-paygate=[^;]+; .*Path=\/.*HttpOnly.*Secure.*SameSite=Strict/i;
+  expect(entered.headers['set-cookie']).toEqual([expect.stringMatching(strict)]);
 });
 
 test.each([

@@ -87,7 +87,7 @@ describe.skipIf(!hasNginx)('nginx as documented', () => {
     const headers = { Host: host, 'X-Forwarded-Proto': 'http' };
     const seen = await askByTls({ port, path, ca, servername: host, headers });
     expect(seen.status).toBe(200);
-    expect(seen.headers['set-cookie']?.[0]).toMatch(/^__Host-paygate=.*Secure/);
+    expect(seen.headers['set-cookie']?.[0]).toMatch(/^__Host-paygate-visitor=.*Secure/);
     // It is known as a proxy of ours.
     expect(house.app.health().warnings.join()).not.toContain('trusted-proxy');
   });
