@@ -93,9 +93,8 @@ async function admit(parts: Parts, page: Page, context: Context): Promise<Respon
   if (session === undefined && !isOpen) return turnAway(visit, pathname + search);
   if (method !== 'GET' && method !== 'HEAD') return notAllowed(visit, page);
   // What the script fetches by itself is no sign that somebody is there.
-  if (session !== undefined && context.req.header('X-Paygate-Live') === undefined) {
-    await noteSeen(visit, session);
-  }
+  const isByItself = page.unattended || context.req.header('X-Paygate-Live') !== undefined;
+  if (session !== undefined && !isByItself) await noteSeen(visit, session);
   if (isOpen && visitor === undefined) giveVisitorCookie(visit);
   return answer(visit, page);
 }

@@ -25,6 +25,8 @@ export function createLive(): Live {
   return {
     page: {
       path: '/live',
+      // Browsers open a stream that has ended anew by themselves, and can say no header with it.
+      unattended: true,
       show(visit) {
         // Nobody would read it, or end it.
         if (visit.context.req.method === 'HEAD') return new Response(null);

@@ -80,6 +80,8 @@ export interface Page {
   readonly path: string;
   /** Anybody may see it. */
   readonly open?: true;
+  /** Scripts alone ask for it: no sign that somebody is there. */
+  readonly unattended?: true;
   readonly show: (visit: Visit) => Markup | Response | Promise<Response>;
   /** What its forms do, by the name in their field `do`. */
   readonly actions?: Readonly<Record<string, Action>>;

@@ -67,3 +67,15 @@ test('is given to thirty pages at once, and to the next one when one is closed',
   const next = await listen(house, visitor);
   expect(next.response.status).toBe(200);
 });
+
+test('keeps no session alive, however often it is opened anew', async () => {
+  const house = await openHouse();
+  const visitor = await signedIn(house);
+  for (let passed = 0; passed < 30; passed += 5) {
+    const { response, close } = await listen(house, visitor);
+    expect(response.status).toBe(200);
+    await close();
+    house.world.jumpWallClock(5 * 60_000);
+  }
+  expect((await visitor.get('/dashboard')).status).toBe(303);
+});
