@@ -18,7 +18,7 @@ const wait = 'Nothing, if it passes within minutes; else see under Servers what 
 
 const advices: Readonly<Record<AlarmCode, Advice>> = {
   'restored-database': {
-    text: 'Set the gap limit of your own wallet as said, or it will not show every payment. Never run both copies.',
+    text: 'Set the gap limit of your own wallet as said, or it will not show every payment; add what is missing. Never run both copies.',
     ...{ path: '/addresses', link: 'Addresses' },
   },
   'disk-low': {

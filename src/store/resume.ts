@@ -61,21 +61,22 @@ export async function resumeCounters(
   mark.begin(marksOf(countersOf(store), known), isBlind || mark.reading?.distrust !== undefined);
   if (resumption.kind === 'copy') {
     const { reason } = resumption;
-    world.log.warn('this database is a copy, indexes were skipped', { reason, skips });
+    const lostWallets = lost.length;
+    world.log.warn('this database is a copy, indexes were skipped', { reason, skips, lostWallets });
   }
   return new Map(lost.map(({ wallet, to }) => [wallet, to]));
 }
 
 async function noteCopy(
   store: Store,
-  { reason, skips }: Extract<Resumption, { kind: 'copy' }>,
+  copy: Extract<Resumption, { kind: 'copy' }>,
   now: number,
 ): Promise<void> {
   const { database, catalog } = store;
   // A clock that is behind would take what was issued before for issued since.
   const at = Math.max(now, lastIssue(store));
   await database.write((tx) => {
-    noteCopied(tx, catalog, at, warningOf(reason, skips));
+    noteCopied(tx, catalog, at, warningOf(copy));
   });
 }
 
@@ -95,10 +96,18 @@ async function derive(
   }
 }
 
-function warningOf(reason: string, skips: readonly Skip[]): string {
+/** What is to be done about it. A wallet that is missing is named by nobody else: its payments are not seen. */
+function warningOf({ reason, skips, lost }: Extract<Resumption, { kind: 'copy' }>): string {
   const gap = Math.max(0, ...skips.map(({ from, to }) => to - from));
-  return (
-    `this database is a copy (${reason}): ${gap} addresses were skipped, ` +
-    `set the gap limit of the merchant's wallet to ${gap + 20} or more`
-  );
+  const skipped =
+    gap === 0
+      ? 'no address was skipped'
+      : `${gap} addresses were skipped, ` +
+        `set the gap limit of the merchant's wallet to ${gap + 20} or more`;
+  const missing =
+    lost.length === 0
+      ? ''
+      : `; ${lost.length} wallet(s) that were added later are not in it, and what is paid to them ` +
+        'is not seen: add their stores again';
+  return `this database is a copy (${reason}): ${skipped}${missing}`;
 }

@@ -141,6 +141,33 @@ test.each(['before', 'after'])(
   },
 );
 
+describe('a restored file', () => {
+  const copy = /this database is a copy/;
+  const toldBy = ({ app }: House) => app.health().warnings.filter((each) => copy.test(each));
+
+  it('says that a wallet is missing, and what to do', async () => {
+    const { house } = await restored();
+    await house.start();
+    await untilReady(house);
+    expect(toldBy(house)).toEqual([
+      expect.stringMatching(
+        /: no address was skipped; 1 wallet\(s\) that were added later are not in it, .* add their stores again$/,
+      ),
+    ]);
+  });
+
+  it('asks for no gap limit where nothing was issued since', async () => {
+    const house = await openHouse();
+    await untilReady(house);
+    await house.newAddress();
+    await house.stop();
+    copyFileSync(house.path, `${house.path}.bak`);
+    renameSync(`${house.path}.bak`, house.path);
+    await house.start();
+    expect(toldBy(house)).toEqual([expect.stringMatching(/: no address was skipped$/)]);
+  });
+});
+
 test('payments to what it had issued call back, also those from while it was unknown', async () => {
   const { house, given } = await restored();
   const [first = '', second = ''] = given;
