@@ -20,9 +20,14 @@ export interface Wish {
 /**
  * The only store there is; else the one whose callback URL is the wish, or whose URL contains it.
  * Of several none is guessed: the money would go astray.
+ * @param removed asked for only where the one store that is left may not be the one that was meant
  * @throws PaygateError invalid with the numbers that clients branch on: 1001, 1003, 1032
  */
-export function chooseStore<T extends Candidate>(stores: readonly T[], wish: Wish): T {
+export function chooseStore<T extends Candidate>(
+  stores: readonly T[],
+  wish: Wish,
+  removed: () => readonly Candidate[] = () => [],
+): T {
   if (stores.length === 0) {
     throw new PaygateError(
       'invalid',
@@ -36,7 +41,10 @@ export function chooseStore<T extends Candidate>(stores: readonly T[], wish: Wis
   const fitting = account ? stores.filter((store) => store.account?.includes(account)) : stores;
   const [only, second] = fitting;
   if (only === undefined) throw noMatch(stores, 'match_account');
-  if (stores.length === 1 || (second === undefined && !callback)) return only;
+  if (stores.length === 1 || (second === undefined && !callback)) {
+    if (callback && !only.callbackUrl.includes(callback)) refuseRemoved(only, callback, removed());
+    return only;
+  }
   if (!callback) {
     throw new PaygateError(
       'invalid',
@@ -45,6 +53,18 @@ export function chooseStore<T extends Candidate>(stores: readonly T[], wish: Wis
     );
   }
   return byCallback(fitting, callback);
+}
+
+/** A shop goes on asking after its store was removed; it is not to collect for another one. */
+function refuseRemoved(only: Candidate, wish: string, removed: readonly Candidate[]): void {
+  const meant = removed.filter((each) => each.callbackUrl.includes(wish));
+  if (meant.length === 0) return;
+  throw new PaygateError(
+    'invalid',
+    `Could not find matching xpub: match_callback fits a store that was removed (${names(meant)}), ` +
+      `and not the one that is left (${names([only])})`,
+    { number: 1003 },
+  );
 }
 
 function byCallback<T extends Candidate>(stores: readonly T[], wish: string): T {

@@ -96,13 +96,19 @@ function storeFor(
     ...each,
     account: accountOf(each.walletId),
   }));
-  const { walletId, ...chosen } = chooseStore(candidates, {
+  const wish = {
     ...(match_callback ? { callback: match_callback } : {}),
     ...(match_account ? { account: match_account } : {}),
-  });
+  };
+  const { walletId, ...chosen } = chooseStore(candidates, wish, () => removedStores(store, key));
   if (walletId === null) throw noWallet(chosen);
   return { id: chosen.id, walletId };
 }
+
+const removedStores = ({ catalog }: Store, key: Key) =>
+  ownStores(catalog.stores({ archived: true }), key)
+    .filter(({ archivedAt }) => archivedAt !== null)
+    .map((each) => ({ ...each, account: null }));
 
 /** Those that the whole callback URL names, which go before all others: a hundred need not be read for one. */
 function candidatesFor(

@@ -203,3 +203,23 @@ test('a whole callback URL means its store before all whose URL only contains it
   await house.addStore({ key, callbackUrl: whole });
   expect(await accountOf()).toBe(key.account);
 });
+
+test('who names a removed store gets no address of the only one that is left', async () => {
+  const house = await openReady();
+  const callbackUrl = `${house.receiver.origin}/second?secret=tulip`;
+  const second = await house.addStore({ key: merchantKey(2), startIndex: 0, callbackUrl });
+  await house.withStore(({ catalog, database }) =>
+    database.write((tx) => catalog.archiveStore(tx, house.world.now(), second.id, false)),
+  );
+  for (const wish of [encodeURIComponent(callbackUrl), 'tulip']) {
+    const { status, body } = await house.ask(`/api/new_address?match_callback=${wish}`);
+    expect([status, body.error?.code]).toEqual([400, 1003]);
+    expect(body.message).toContain('Could not find matching xpub');
+    expect(body.message).toContain('was removed');
+    expect(body.message).not.toContain('tulip');
+  }
+  // What fits no store that ever was is as lenient as ever, and so is what fits the one that is left.
+  for (const wish of ['elsewhere', 's3cr3t', encodeURIComponent(house.receiver.origin)]) {
+    expect((await house.ask(`/api/new_address?match_callback=${wish}`)).status).toBe(200);
+  }
+});
