@@ -71,11 +71,10 @@ function install(given: Given): void {
     );
   }
   for (const { file, state } of states) {
-    const isYours = state === 'differs' && file.isKept;
-    const isDone = state === 'same' || isYours;
+    const isDone = state === 'same' || (state === 'differs' && file.isKept);
     if (!isDone) put(file, given.root);
-    const why = isYours ? ' (yours, as it is: not what was asked for here)' : '';
-    process.stdout.write(`${isDone ? 'kept   ' : 'written'} ${file.path}${why}\n`);
+    const unsaid = isDone ? unsaidIn(file, given.root) : '';
+    process.stdout.write(`${isDone ? 'kept   ' : 'written'} ${file.path}${unsaid}\n`);
   }
   for (const command of plan.commands) {
     if (isHere) run(command);
@@ -120,6 +119,19 @@ function makeFolders(path: string): void {
   const first = mkdirSync(folder, { recursive: true });
   if (first === undefined) return;
   for (let made = folder; made.length >= first.length; made = dirname(made)) chmodSync(made, 0o755);
+}
+
+/** What was asked for this time, and stands in no line of the settings that are kept: nobody else would do it. */
+function unsaidIn(file: PlannedFile, root: string): string {
+  const { content, isKept, path } = file;
+  if (!isKept || typeof content !== 'string') return '';
+  const lines = new Set(readFileSync(join(root, path), 'utf8').split('\n'));
+  const unsaid = content
+    .split('\n')
+    .filter((line) => /^PAYGATE_(?!DB=)/.test(line) && !lines.has(line));
+  return unsaid.length === 0
+    ? ''
+    : `, yours: it does not say ${unsaid.join(' and ')}, write that there`;
 }
 
 /** By rename: an executable that runs cannot be written over. */

@@ -89,12 +89,25 @@ test('changes nothing the second time, and nothing of others without --force', a
   const forced = await install('--force', '--domain', 'pay.example.com');
   expect(forced).toMatchObject({ code: 0, stderr: '' });
   expect(forced.stdout).toContain(
-    `kept    ${paths.settings} (yours, as it is: not what was asked for here)\n`,
+    `kept    ${paths.settings}, yours: it does not say PAYGATE_DOMAIN=pay.example.com, write that there\n`,
   );
   expect(forced.stdout).toContain(takesUp);
   expect(readFileSync(at(paths.unit), 'utf8')).toBe(systemdUnit);
   expect(readFileSync(at(paths.binary), 'utf8')).toBe('the second');
   expect(readFileSync(at(paths.settings), 'utf8')).toBe('PAYGATE_DB=/mine');
+});
+
+test('says which settings that were given are not in the file that is kept', async () => {
+  const { at, install } = machine();
+  await install('--network', 'signet');
+  const kept = readFileSync(at(paths.settings), 'utf8');
+  const again = await install('--network', 'signet', '--domain', 'pay.example.com');
+  expect(again).toMatchObject({ code: 0, stderr: '' });
+  expect(again.stdout).toContain(
+    `kept    ${paths.settings}, yours: it does not say PAYGATE_DOMAIN=pay.example.com, write that there\n`,
+  );
+  expect(readFileSync(at(paths.settings), 'utf8')).toBe(kept);
+  expect((await install('--network', 'signet')).stdout).toContain(`kept    ${paths.settings}\n`);
 });
 
 test('--dry-run shows every file and command, and writes none', async () => {
