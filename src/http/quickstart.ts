@@ -49,6 +49,12 @@ export const quickstartOf = (base: string): Markup => html`<h1>Take payments in 
   <p>paygate asks for the Callback URL of your store as often as the payment changes, until you answer 200:</p>
   ${block('GET /paid?secret=tulip&status=2&addr=bc1q…&value=25000&txid=f418…')}
   ${meanings}
+  <p>
+    <code>secret</code>, which begins with <code>whsec_</code>, is that of your store: in the dashboard under
+    Stores, <b>Show the secret</b>, or by <code>paygate store show</code>. It is not the one in the Callback URL.
+    Answer 401 where a request is not genuine: anybody may send one.
+    <code>orders</code> stands for your database: by address the price, and the payments that came.
+  </p>
   ${receivers.map(
     ({ name, note, code }) => html`<h3>${name}</h3>
       <p>${withCode(note)}</p>

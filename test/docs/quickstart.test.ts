@@ -31,6 +31,13 @@ test('its receivers are those of docs/callbacks.md, which are run', async () => 
   }
 });
 
+test('it says where the secret of the signatures is found, and what to answer without one', async () => {
+  const { text } = await pageOf(await openHouse());
+  for (const said of ['whsec_', 'Show the secret', 'paygate store show', 'Answer 401']) {
+    expect(text).toContain(said);
+  }
+});
+
 test('what it asks for with curl is answered by this very paygate', async () => {
   const house = await openHouse();
   await untilReady(house);
