@@ -25,12 +25,14 @@ export const allPages: Pace = () => 0x7fffffff;
 
 /** The snapshot that is replaced again and again. */
 export const latestName = 'latest.db';
+/** Of the database that commands mean where none is named. */
+export const usualName = 'paygate.db';
 
 /** Where a database's snapshots lie: beside it, in a folder of their own. */
 export function backupFolder(databasePath: string): string {
   const folder = join(dirname(databasePath), 'backups');
   const name = basename(databasePath);
-  return name === 'paygate.db' ? folder : join(folder, name);
+  return name === usualName ? folder : join(folder, name);
 }
 
 /** Makes the folder, for the database's user alone. */

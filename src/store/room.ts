@@ -4,7 +4,7 @@
 import { basename, dirname, join, relative } from 'node:path';
 import { PaygateError } from '../errors.ts';
 import { onceATurn } from '../turn.ts';
-import { backupFolder, latestName } from './backup.ts';
+import { backupFolder, latestName, usualName } from './backup.ts';
 import type { Database } from './database.ts';
 import { diskFloorBytes } from './disk.ts';
 
@@ -25,6 +25,8 @@ export function createRoom(database: Database): Room {
     () => displaced() !== undefined || database.freeBytes() >= diskFloorBytes,
   );
   const latest = relative(dirname(database.path), join(backupFolder(database.path), latestName));
+  const name = basename(database.path);
+  const restore = `paygate restore ${latest}${name === usualName ? '' : ` --db ${name}`}`;
   return {
     hasRoom,
     displaced,
@@ -33,7 +35,7 @@ export function createRoom(database: Database): Room {
       if (fact === undefined) return [];
       return [
         `${fact}: no address is issued. Stop paygate, which saves all that it knows in ${latest}, ` +
-          `then put that in place with \`paygate restore ${latest}\``,
+          `then put that in place, in the folder of the database, with \`${restore}\``,
       ];
     },
     check() {

@@ -314,9 +314,10 @@ it('changes nothing where the new one cannot read the database, or there is none
 });
 
 it('says what to do where systemd does not run it', async () => {
-  const { bring, update, binary, answering, installed } = await machine({ systemd: false });
+  const { bring, update, binary, db, answering, installed } = await machine({ systemd: false });
   const { code, stdout } = await update(bring('0.2.0'));
   expect(code).toBe(0);
+  expect(stdout).toMatch(new RegExp(`paygate restore --db ${db} \\S+/backups/before-0\\.1\\.0-`));
   expect(stdout).toContain('restart `paygate serve` yourself');
   expect(stdout).toContain(`mv ${binary}.previous ${binary}`);
   expect(installed()).toBe('0.2.0');

@@ -8,7 +8,8 @@ import { backupFolder } from '../../src/store/backup.ts';
 import { checkFile } from '../../src/store/check.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { restoreFile } from '../../src/store/restore.ts';
-import { contentOf } from '../support/files.ts';
+import { createRoom } from '../../src/store/room.ts';
+import { contentOf, tempFolder } from '../support/files.ts';
 import { closeHouses, type House, openHouse, untilReady } from '../support/house.ts';
 import { openTestStore } from '../support/store.ts';
 
@@ -17,7 +18,8 @@ afterEach(closeHouses);
 const minuteMs = 60_000;
 const gone =
   'paygate.db was deleted or moved away while paygate runs: no address is issued. Stop paygate, which saves ' +
-  'all that it knows in backups/latest.db, then put that in place with `paygate restore backups/latest.db`';
+  'all that it knows in backups/latest.db, then put that in place, in the folder of the database, with ' +
+  '`paygate restore backups/latest.db`';
 const latestOf = ({ path }: House) => join(backupFolder(path), 'latest.db');
 const warnings = ({ app }: House) => app.health().warnings;
 
@@ -50,6 +52,13 @@ test('a file that is deleted: told, no address until it is restored, and nothing
   await untilReady(house);
   expect(warnings(house).join()).not.toContain('deleted');
   expect(await house.newAddress()).not.toBe(address);
+});
+
+test('of a file with a name of its own the command says which one', async () => {
+  const { database, path } = await openTestStore({ path: join(tempFolder(), 'shop.db') });
+  rmSync(path);
+  const [warning = ''] = createRoom(database).warnings();
+  expect(warning).toMatch(/`paygate restore backups\/shop\.db\/latest\.db --db shop\.db`$/);
 });
 
 test('a snapshot that went with the folder is taken again', async () => {
