@@ -285,13 +285,15 @@ function listCommand(): Command {
           if (stores.length === 0) {
             return `There is no store yet: ${again('store add', { db: store.database.path })} …`;
           }
-          const lines = stores.map((each) => [
-            String(each.id),
-            each.name,
-            each.wallet?.script ?? '-',
-            redactUrl(each.http_callback),
+          const lines = rows.map((row, index) => [
+            String(row.id),
+            row.name,
+            stores[index]?.wallet?.script ?? '-',
+            redactUrl(row.callbackUrl),
+            ...(given.archived ? [showRemoved(row)] : []),
           ]);
-          return table([['id', 'name', 'script', 'callback URL'], ...lines]);
+          const head = ['id', 'name', 'script', 'callback URL'];
+          return table([[...head, ...(given.archived ? ['removed'] : [])], ...lines]);
         });
       }),
     );
@@ -315,17 +317,23 @@ function showCommand(): Command {
             ...(row.minimumSat === null ? [] : [['minimum', `${row.minimumSat} sat`]]),
             ...(row.currency === null ? [] : [['currency', row.currency]]),
             ...(row.omitRbf ? [['rbf parameter', 'left out']] : []),
+            ...(row.reversalCallback ? [['status -1', 'told']] : []),
             ['next index', answer.scanned ? String(answer.next_index) : 'not scanned yet'],
             ['webhook secret', row.webhookSecret],
             ...(previous === undefined ? [] : [['the one before', `${previous} until ${until}`]]),
             ...(row.callbackCa === null ? [] : [['authorities', 'its own (--callback-ca)']]),
             ['created', showTime(row.createdAt)],
-            ...(row.archivedAt === null ? [] : [['removed', showTime(row.archivedAt)]]),
+            ...(row.archivedAt === null ? [] : [['removed', showRemoved(row)]]),
           ]),
         );
       }),
     );
 }
+
+const showRemoved = ({ archivedAt, callbacksStopped }: StoreRow): string =>
+  archivedAt === null
+    ? ''
+    : `${showTime(archivedAt)}${callbacksStopped ? ', its callbacks have ended' : ''}`;
 
 const showWallet = ({ wallet }: ReturnType<typeof detail>): string =>
   wallet === null ? 'none' : `${wallet.id} (${wallet.script}) ${wallet.account}`;

@@ -53,6 +53,27 @@ describe('a store', () => {
     expect(other.stdout).toContain('Another store has this Callback URL as well');
   });
 
+  it('that was removed is told from one that was not, and so is one whose callbacks have ended', async () => {
+    const { store } = await openShop();
+    const shop = ['--name', 'Other', '--callback-url', 'https://other.example/callback'];
+    await store('add', ...shop, '--xpub', accountKey().account, '--script', 'p2wpkh');
+    await store('remove', '1', '--stop-callbacks');
+    const time = String.raw`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC`;
+    const { stdout } = await store('list', '--archived');
+    expect(stdout).toMatch(/^id {2}name {3}script {2}callback URL +removed$/m);
+    expect(stdout).toMatch(new RegExp(`^1 +Shop .* ${time}, its callbacks have ended$`, 'm'));
+    expect(stdout).toMatch(/^2 +Other .*\/callback$/m);
+    const shown = await store('show', '1');
+    expect(shown.stdout).toMatch(new RegExp(`^removed +${time}, its callbacks have ended$`, 'm'));
+  });
+
+  it('shows that it is told -1', async () => {
+    const { store } = await openShop();
+    expect((await store('show', '1')).stdout).not.toContain('status');
+    await store('set', '1', '--reversal-callback');
+    expect((await store('show', '1')).stdout).toMatch(/^status -1 +told$/m);
+  });
+
   it('is not changed by nothing', async () => {
     const { store } = await openShop();
     const { code, stderr } = await store('set', '1');
