@@ -30,6 +30,7 @@ export function expectedSum(file: string, given: string | undefined): string {
     if (/^[0-9a-f]{64}$/i.test(given)) return given.toLowerCase();
     throw new PaygateError('invalid', '--sha256: 64 hexadecimal digits expected');
   }
+  if (!existsSync(file)) throw new PaygateError('invalid', `there is no ${file}`);
   const sums = join(dirname(file), sumsName);
   if (!existsSync(sums)) {
     throw new PaygateError('invalid', `there is no ${sums}: give the checksum with --sha256`);

@@ -302,6 +302,15 @@ it('changes nothing for a wrong checksum, for none, or for a file that is no pay
   expect(left).toEqual(['download', 'paygate', 'tools']);
 });
 
+it('says that the new one is not there, and asks for no checksum of it', async () => {
+  const { binary, update } = await machine();
+  const nowhere = join(dirname(binary), 'downloaded', 'paygate-linux-x64');
+  expect(await update(nowhere)).toMatchObject({
+    code: 2,
+    stderr: `paygate: there is no ${nowhere}\n`,
+  });
+});
+
 it('changes nothing where the new one cannot read the database, or there is none', async () => {
   const { bring, update, db, installed } = await machine();
   const blind = await update(bring('0.2.0', 'blind'));
