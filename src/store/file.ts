@@ -26,7 +26,7 @@ const magic = 'SQLite format 3\0';
 export function inspectFile(given: string): 'absent' | 'ours' {
   const path = truePath(given);
   const refuse = (text: string) => new PaygateError('unavailable', `${path}: ${text}`);
-  if (!existsSync(dirname(path))) throw refuse(`the folder ${dirname(path)} does not exist`);
+  if (!existsSync(dirname(path))) throw noFolder(path);
   // Before the file itself: a process that makes one at this moment makes these after it.
   const traces = [`${path}-wal`, markPath(path), join(backupFolder(path), latestName)];
   const trace = traces.find((each) => existsSync(each));
@@ -51,6 +51,9 @@ export function inspectFile(given: string): 'absent' | 'ours' {
   }
   return 'ours';
 }
+
+const noFolder = (path: string): PaygateError =>
+  new PaygateError('unavailable', `${path}: the folder ${dirname(path)} does not exist`);
 
 /** Whether opening a file of ours would change its schema. */
 export function isOutdated(path: string): boolean {
@@ -125,6 +128,7 @@ function pagesInLog(path: string, pageSize: number): Set<number> {
  */
 export function lockForServer(given: string): { release(): void } {
   const path = truePath(given);
+  if (!existsSync(dirname(path))) throw noFolder(path);
   refuseTwoNames(path);
   let lock: Sqlite | undefined;
   try {

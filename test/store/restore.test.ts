@@ -302,6 +302,15 @@ describe('restoring', () => {
     expect(await goOn(path, 1)).toEqual([5]);
   });
 
+  it('names the folder that is to hold it, where that is not there', async () => {
+    const { backup } = await backedUp(0);
+    const folder = join(tempFolder(), 'nowhere');
+    const path = join(folder, 'paygate.db');
+    expect(() => restoreFile(backup, path, 'before')).toThrow(
+      `${path}: the folder ${folder} does not exist`,
+    );
+  });
+
   it('replaces a database that is damaged', async () => {
     const { path, backup } = await backedUp(2);
     scribble(path);
