@@ -154,6 +154,23 @@ describe('a page that was overtaken', () => {
   });
 });
 
+test('a page of a store that was removed meanwhile takes nothing of that back', async () => {
+  const house = await openHouse();
+  const visitor = await signedIn(house);
+  const page = await visitor.get(one);
+  expect((await visitor.submit(one, 'remove', { 'stop-callbacks': 'on' })).status).toBe(303);
+  const removed = await storeOf(house);
+  for (const does of ['remove', 'change', 'add-key']) {
+    const seen = await visitor.post(one, String(fieldsOf(formOf(page, does))));
+    expect([does, seen.status]).toEqual([does, 409]);
+    expect(seen.text).toContain('This store was removed');
+  }
+  expect(await storeOf(house)).toEqual(removed);
+  await house.withStore(async ({ keys }) => {
+    expect(keys.list(house.world.now())).toHaveLength(1);
+  });
+});
+
 describe('a form that is sent twice', () => {
   const twice = async (visitor: Visitor, path: string, form: URLSearchParams) => [
     await visitor.post(path, String(form)),

@@ -10,6 +10,7 @@ import { Form, Select, Time } from '../layout.tsx';
 import { requireFresh } from '../session.ts';
 import { base, idIn, type Outcome, type Visit } from '../visit.ts';
 import { ShownSecret } from './shown-secret.tsx';
+import { requireRunning } from './store-fields.tsx';
 
 const pluginMs = 15 * 60_000;
 
@@ -109,9 +110,9 @@ export async function addKey(visit: Visit): Promise<Outcome> {
   const { parts, now } = visit;
   const { catalog, keys, database } = parts.store;
   const row = catalog.store(idIn(visit));
-  if (row.archivedAt !== null) throw new PaygateError('conflict', 'This store was removed.');
   const secret = parts.world.randomBytes(32);
   const key = await database.write((tx) => {
+    requireRunning(catalog.store(row.id));
     note(visit, tx, 'key.add', { scope }, row.id);
     return keys.add(tx, now, { storeId: row.id, scope, secret });
   });

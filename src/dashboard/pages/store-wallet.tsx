@@ -2,13 +2,13 @@
 // wallet that it came from.
 
 import type { WalletKey } from '../../bitcoin/keychain.ts';
-import { PaygateError } from '../../errors.ts';
 import type { Tx } from '../../store/writer.ts';
 import { note } from '../audit.ts';
 import { wholeNumber } from '../form.ts';
 import { Form, Layout, Select } from '../layout.tsx';
 import { requireFresh } from '../session.ts';
 import { base, idIn, type Outcome, type Page, type Visit } from '../visit.ts';
+import { requireRunning } from './store-fields.tsx';
 import {
   Candidates,
   chosenWallet,
@@ -84,10 +84,10 @@ const useNew = (visit: Visit, key: WalletKey, startIndex: number | undefined): P
 
 async function attach(visit: Visit, walletFor: (tx: Tx) => number): Promise<Outcome> {
   const { catalog, database } = visit.parts.store;
-  const { id, archivedAt } = catalog.store(idIn(visit));
-  if (archivedAt !== null) throw new PaygateError('conflict', 'This store was removed.');
+  const { id } = catalog.store(idIn(visit));
   await requireFresh(visit);
   await database.write((tx) => {
+    requireRunning(catalog.store(id));
     const walletId = walletFor(tx);
     catalog.changeStore(tx, id, { walletId });
     note(visit, tx, 'store.attach', { wallet_id: walletId }, id);

@@ -7,7 +7,13 @@ import { isOn, isOvertaken, markOf } from '../form.ts';
 import { Before, Form, Layout, Note, Switch, Time } from '../layout.tsx';
 import { requireFresh } from '../session.ts';
 import { base, idIn, type Outcome, type Page, type Visit } from '../visit.ts';
-import { StoreFields, type StoreForm, storeFieldsIn, storeFieldsOf } from './store-fields.tsx';
+import {
+  requireRunning,
+  StoreFields,
+  type StoreForm,
+  storeFieldsIn,
+  storeFieldsOf,
+} from './store-fields.tsx';
 import { addKey, allowPlugin, Keys, revokeKey } from './store-keys.tsx';
 import { revealSecret, rotateSecret, Secret } from './store-secret.tsx';
 import { sendTest, TestCallback } from './store-test.tsx';
@@ -131,7 +137,7 @@ async function change(visit: Visit): Promise<Outcome> {
   await requireFresh(visit);
   const { catalog, database } = visit.parts.store;
   const isSaved = await database.write((tx) => {
-    if (isUnseen(visit, catalog.store(row.id), fields)) return false;
+    if (isUnseen(visit, requireRunning(catalog.store(row.id)), fields)) return false;
     catalog.changeStore(tx, row.id, fields);
     const { callbackUrl: http_callback, ...rest } = fields;
     note(visit, tx, 'store.change', { ...rest, http_callback }, row.id);
@@ -164,6 +170,8 @@ async function remove(visit: Visit): Promise<Outcome> {
   const stop = isOn(visit, 'stop-callbacks');
   const { catalog, database } = visit.parts.store;
   await database.write((tx) => {
+    // Another page may have removed it, and have chosen otherwise about its callbacks.
+    requireRunning(catalog.store(row.id));
     catalog.archiveStore(tx, visit.now, row.id, stop);
     note(visit, tx, 'store.remove', { stop_callbacks: stop }, row.id);
   });
