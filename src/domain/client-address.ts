@@ -27,7 +27,7 @@ export function clientAddress(
   forwardedFor: string | undefined,
   proxies: Proxies,
 ): string {
-  const hops = [...(forwardedFor ?? '').split(','), socketAddress].map((hop) => hop.trim());
+  const hops = [...(forwardedFor ?? '').split(',').map(withoutPort), socketAddress];
   let client = socketAddress;
   for (const hop of hops.reverse()) {
     if (!ipaddr.isValid(hop)) return client;
@@ -36,6 +36,10 @@ export function clientAddress(
   }
   return client;
 }
+
+/** Some load balancers write the port as well: `192.0.2.7:51234`, `[2001:db8::7]:51234`. */
+const withoutPort = (hop: string): string =>
+  hop.trim().replace(/^(?:(\d+(?:\.\d+){3})|\[([0-9a-f:.]+)\])(?::\d{1,5})?$/i, '$1$2');
 
 /** One household has a /64 of IPv6: whoever is limited, is limited as a whole. */
 export function householdOf(address: string): string {

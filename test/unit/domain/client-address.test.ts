@@ -16,6 +16,10 @@ test.each([
   ['two proxies of ours', '127.0.0.1', '198.51.100.1, 10.1.2.3', '198.51.100.1'],
   ['nonsense', '127.0.0.1', 'me <script>', '127.0.0.1'],
   ['nonsense behind a proxy of ours', '127.0.0.1', 'x, 10.0.0.1', '10.0.0.1'],
+  ['a port beside it', '127.0.0.1', '192.0.2.1, 198.51.100.1:51234', '198.51.100.1'],
+  ['a port beside it, of IPv6', '127.0.0.1', '[2001:db8::7]:51234', '2001:db8::7'],
+  ['no port in brackets', '127.0.0.1', '[2001:db8::7]', '2001:db8::7'],
+  ['IPv6 that ends like a port', '127.0.0.1', '2001:db8::7:8080', '2001:db8::7:8080'],
   ['proxies alone', '127.0.0.1', '10.0.0.1', '10.0.0.1'],
   ['no socket', 'unknown', '198.51.100.1', 'unknown'],
 ])('%s', (_name, socket, header, client) => {
