@@ -64,3 +64,11 @@ export function isProxy(address: string, proxies: Proxies): boolean {
 /** Whether a socket leads to this machine itself, by its other end's address. */
 export const isThisMachine = (socketAddress: string): boolean =>
   ipaddr.isValid(socketAddress) && ipaddr.process(socketAddress).range() === 'loopback';
+
+const nearRanges: ReadonlySet<string> = new Set([
+  ...['loopback', 'private', 'uniqueLocal', 'linkLocal', 'carrierGradeNat'],
+]);
+
+/** Whether it is this machine's, or of a network that the internet does not reach. */
+export const isNear = (socketAddress: string): boolean =>
+  ipaddr.isValid(socketAddress) && nearRanges.has(ipaddr.process(socketAddress).range());

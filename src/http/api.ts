@@ -39,7 +39,7 @@ export function operationsOf(options: ApiOptions): readonly Operation[] {
 export function createApi(options: ApiOptions, operations: readonly Operation[]): Hono {
   const limits = createLimits(options.rates, options.monotonic);
   const refusals = createRefusals(options.log, options.monotonic);
-  const auth: AuthParts = { ...options, limits, refusals, keys: options.store.keys };
+  const parts = { ...options, limits, refusals, keys: options.store.keys };
   const api = new Hono();
   api.use(keepPrivate);
   const methods = new Map<string, string[]>();
@@ -50,7 +50,7 @@ export function createApi(options: ApiOptions, operations: readonly Operation[])
   for (const operation of operations) {
     const path = operation.path.replaceAll(/\{(\w+)\}/g, ':$1');
     methods.set(path, [...(methods.get(path) ?? []), ...operation.methods]);
-    api.on([...operation.methods], path, (context) => serve(auth, operation, context));
+    api.on([...operation.methods], path, (context) => serve(parts, operation, context));
   }
   for (const [path, allowed] of methods) {
     api.all(path, (context) => notAllowed(context, allowed));
@@ -58,14 +58,19 @@ export function createApi(options: ApiOptions, operations: readonly Operation[])
   return api;
 }
 
-async function serve(auth: AuthParts, operation: Operation, context: Context): Promise<Response> {
+async function serve(
+  parts: AuthParts & Pick<ApiOptions, 'unlisted'>,
+  operation: Operation,
+  context: Context,
+): Promise<Response> {
   // Hono answers HEAD by a GET route, which would burn an address for nothing.
   if (context.req.method === 'HEAD') return notAllowed(context, operation.methods);
   if (operation.open) {
-    admit(auth, operation, context);
+    admit(parts, operation, context);
     return context.json(await operation.run(await ask(operation, context)));
   }
-  const key = authorise(auth, operation, context);
+  const key = authorise(parts, operation, context);
+  parts.unlisted.note(context, true);
   return context.json(await operation.run({ ...(await ask(operation, context)), key }));
 }
 

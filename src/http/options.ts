@@ -7,6 +7,7 @@ import type { Store } from '../store/open.ts';
 import type { Reader } from '../watcher/reader.ts';
 import type { Logger } from '../world.ts';
 import type { Rates } from './limits.ts';
+import type { Unlisted } from './unlisted.ts';
 
 export interface ApiOptions {
   readonly store: Store;
@@ -18,6 +19,7 @@ export interface ApiOptions {
   readonly rates: Rates;
   /** Whose `X-Forwarded-For` is believed. */
   readonly proxies: Proxies;
+  readonly unlisted: Unlisted;
   /** What the merchant's own wallet is set to. */
   readonly walletGap: number;
   /** Unpaid addresses in a row after which a wallet's next one is refused; undefined: never. */

@@ -20,7 +20,6 @@ import type { ApiOptions } from './options.ts';
 import { page } from './page.ts';
 import { quickstartOf } from './quickstart.ts';
 import type { Readiness } from './ready.ts';
-import type { Unlisted } from './unlisted.ts';
 
 const urlLimitBytes = 8 * 1024;
 const bodyLimitBytes = 16 * 1024;
@@ -55,7 +54,6 @@ export interface Health {
 export interface ServerOptions extends ApiOptions, LiveOptions {
   readonly health: () => Health;
   readonly ready: () => Readiness;
-  readonly unlisted: Unlisted;
   /** How the outside reaches us, where the operator has said so. */
   readonly publicUrl: string | undefined;
   /** Pages for people, each with its own door. */

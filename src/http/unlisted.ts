@@ -1,14 +1,15 @@
 // Peers that speak for others without being listed in `--trusted-proxy`: mostly a proxy that was put in
-// front and never named, behind which all clients count as one. What they say is not believed and not kept.
+// front and never named, behind which all clients count as one. What they say is not believed and not kept. The header alone
+// is no sign of one: programs that search the internet send it to everybody.
 
 import type { Context } from 'hono';
-import { isProxy, type Proxies } from '../domain/client-address.ts';
+import { isNear, isProxy, type Proxies } from '../domain/client-address.ts';
 import type { Logger } from '../world.ts';
 import { socketAddressOf } from './auth.ts';
 
 export interface Unlisted {
-  /** Looks at whom a request came from. */
-  note(context: Context): void;
+  /** Looks at whom a request came from: a proxy is near, or brings requests with a key of ours. */
+  note(context: Context, hasKey?: boolean): void;
   /** The warnings of this moment. */
   warnings(): string[];
 }
@@ -28,10 +29,10 @@ export function createUnlisted({ proxies, log, monotonic }: UnlistedOptions): Un
   /** By address: when it came last. */
   const peers = new Map<string, number>();
   return {
-    note(context) {
+    note(context, hasKey = false) {
       if (context.req.header('X-Forwarded-For') === undefined) return;
       const peer = socketAddressOf(context);
-      if (isProxy(peer, proxies)) return;
+      if (isProxy(peer, proxies) || !(hasKey || isNear(peer))) return;
       const isNew = !peers.has(peer);
       if (isNew && peers.size >= mostPeers) return;
       peers.set(peer, monotonic());

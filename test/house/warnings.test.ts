@@ -127,6 +127,25 @@ test('a proxy that nobody named is, once for all its clients, and what it says i
   expect(warnings(house)).toEqual([]);
 });
 
+test('a stranger from the internet is taken for a proxy where a key of ours comes by it', async () => {
+  const house = await openHouse();
+  await untilReady(house);
+  const come = async (remoteAddress: string, key: string) => {
+    const headers = { 'X-Forwarded-For': '127.0.0.1', Authorization: `Bearer ${key}` };
+    const request = new Request('http://localhost/api/new_address', { headers });
+    const { status } = await house.app.fetch(request, { incoming: { socket: { remoteAddress } } });
+    return status;
+  };
+  expect(await come('203.0.113.5', 'guessed')).toBe(401);
+  expect(warnings(house)).toEqual([]);
+  expect(await come('203.0.113.5', house.apiKey)).toBe(200);
+  expect(warnings(house)).toEqual([
+    expect.stringMatching(/^203\.0\.113\.5 sends X-Forwarded-For and is not in --trusted-proxy/),
+  ]);
+  expect(await come('172.18.0.1', 'guessed')).toBe(401);
+  expect(warnings(house)).toHaveLength(2);
+});
+
 test('a listed proxy is none to warn of', async () => {
   const house = await openHouse({ config: { trustedProxy: [parseProxyNetwork('127.0.0.1')] } });
   await untilReady(house);
