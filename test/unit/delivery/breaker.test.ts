@@ -188,6 +188,22 @@ describe('a host that cannot be reached', () => {
     await back.close();
   });
 
+  it('is trouble while no other host is owed one', async () => {
+    const { owed, world, dispatcher, gone } = await down(5);
+    const none = 'none of the shops that are owed one can be reached';
+    expect(dispatcher.trouble()).toBe(none);
+    expect(dispatcher.downHosts()).toEqual([{ host: new URL(gone.origin).host, waiting: 5 }]);
+    const hanging = await receiver({ answer: () => 'hang' });
+    const other = owed.addStore({ callbackUrl: hanging.origin });
+    await owed.enqueue(world.now(), owed.addPayment(other));
+    expect(dispatcher.trouble()).toBeUndefined();
+    const back = await startReceiver({ port: gone.port });
+    await world.advance(probeEveryMs);
+    await hanging.waitFor(1);
+    expect(dispatcher.trouble()).toBeUndefined();
+    await back.close();
+  });
+
   it('holds up no other host', async () => {
     const { owed, world, dispatcher } = await down(5);
     const shop = await receiver();

@@ -5,7 +5,9 @@ import { deadlineMs } from '../../../src/delivery/travel.ts';
 import { eventId } from '../../../src/domain/callback.ts';
 import { retrySchedule } from '../../../src/domain/retry.ts';
 import { callbacks } from '../../../src/store/schema.ts';
+import { makeAuthority } from '../../support/authority.ts';
 import type { ReceiverOptions } from '../../support/receiver.ts';
+import { createTestWorld } from '../../support/world.ts';
 import { closeAll, receiver, setUp } from './engine.ts';
 import { withStatus } from './owed.ts';
 
@@ -77,6 +79,23 @@ describe('delivering', () => {
     }
     const signatures = shop.requests.map(({ headers }) => headers['webhook-signature'] ?? '');
     expect(signatures.map((each) => each.split(' ').length)).toEqual([2, 1]);
+  });
+
+  it('reaches a shop by the store’s own authority, and that of another store not', async () => {
+    const ours = makeAuthority();
+    const { certificate: callbackCa } = ours;
+    const tls = ours.issue('shop.test', '20200101000000Z', '20990101000000Z');
+    ours.remove();
+    const shop = await receiver({ tls });
+    const world = { ...createTestWorld(), resolve: async () => ['127.0.0.1'] };
+    const { owed, dispatcher, states } = setUp({ world });
+    const callbackUrl = `https://shop.test:${shop.port}/`;
+    const ids = [callbackCa, null].map((callbackCa) => owed.addStore({ callbackUrl, callbackCa }));
+    await owed.enqueue(world.now(), ...ids.map((id) => owed.addPayment(id)));
+    await dispatcher.start();
+    await dispatcher.idle();
+    expect(states()).toEqual(['delivered', 'owed']);
+    expect(shop.requests).toHaveLength(1);
   });
 
   it('writes down where an attempt went, how long each phase took, and a doubtful answer', async () => {
