@@ -62,7 +62,8 @@ export const describeTest = (attempt: Attempt, url: string) => ({
   ...describeOutcome(attempt),
 });
 
-export function renderList(rows: readonly CallbackRow[]): string {
+/** @param hasMore whether older ones fit as well */
+export function renderList(rows: readonly CallbackRow[], hasMore: boolean): string {
   if (rows.length === 0) return 'There is no such callback.';
   const lines = rows.map((row) => [
     String(row.id),
@@ -76,7 +77,10 @@ export function renderList(rows: readonly CallbackRow[]): string {
     row.reason ?? doubted(row.doubt),
   ]);
   const head = ['id', 'created', 'store', 'address', 'sat', 'status', 'state', 'tries', 'last'];
-  return table([head, ...lines]);
+  const more = hasMore
+    ? `\n\nThere are more: --before ${rows.at(-1)?.id} shows the next ones.`
+    : '';
+  return `${table([head, ...lines])}${more}`;
 }
 
 const doubted = (doubt: string | null): string =>

@@ -56,8 +56,11 @@ function listCommand(): Command {
         const { store: storeId, state, before: beforeId, limit, newerThan, olderThan } = given;
         const since = newerThan === undefined ? undefined : world.now() - newerThan;
         const until = olderThan === undefined ? undefined : world.now() - olderThan;
-        const rows = outbox.list({ storeId, state, beforeId, limit, since, until });
-        print(given, rows.map(text.describe), () => text.renderList(rows));
+        const found = outbox.list({ storeId, state, beforeId, limit: limit + 1, since, until });
+        const rows = found.slice(0, limit);
+        print(given, rows.map(text.describe), () =>
+          text.renderList(rows, found.length > rows.length),
+        );
       }),
     );
 }

@@ -82,7 +82,8 @@ function addCommand(): Command {
         const apiKey = await database.write((tx) =>
           keys.add(tx, world.now(), { storeId: row.id, scope, secret: world.randomBytes(32) }),
         );
-        print(given, { api_key: apiKey, store_id: row.id, scope }, () => apiKey);
+        const id = keys.find(apiKey, world.now())?.id;
+        print(given, { id, api_key: apiKey, store_id: row.id, scope }, () => apiKey);
       }),
     );
 }

@@ -87,6 +87,9 @@ describe('callbacks list', () => {
     expect(await ids(' --older-than 30m --newer-than 2h --state owed')).toEqual([3]);
     expect(await ids(' --before 3 --limit 1')).toEqual([2]);
     expect((await run(owed, 'callbacks list --newer-than soon')).code).toBe(2);
+    const text = async (filter: string) => (await run(owed, `callbacks list${filter}`)).stdout;
+    expect(await text(' --limit 2')).toContain('There are more: --before 2 shows the next ones.');
+    expect(await text(' --limit 3')).not.toContain('There are more');
   });
 });
 

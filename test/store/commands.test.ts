@@ -42,7 +42,7 @@ async function fileWithStore(): Promise<string> {
 test('a key of one store is shown once, listed without its text, and revoked', async () => {
   const path = await fileWithStore();
   const { answer } = await run(path, 'key', 'add', '--store', '1', '--scope', 'read');
-  expect(answer).toMatchObject({ store_id: 1, scope: 'read' });
+  expect(answer).toMatchObject({ id: 2, store_id: 1, scope: 'read' });
   expect(readApiKey(answer.api_key)).toBe(answer.api_key);
   const store = await openTestStore({ path });
   const rows = store.database.orm.select().from(apiKeys).all();
