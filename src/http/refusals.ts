@@ -1,5 +1,5 @@
 // Requests that were refused for who asked: a shop whose key has ended is found by them, and a stranger who guesses. A few
-// a minute are in the log, for strangers send them by thousands.
+// a minute are in the log, for strangers send them by thousands; they crowd out no shop's.
 
 import { type Bucket, type Rate, takeToken } from '../domain/rate.ts';
 import type { Logger } from '../world.ts';
@@ -17,27 +17,29 @@ export interface Refusals {
   note(refusal: Refusal): void;
 }
 
-/** Of all clients together. */
+/** Of one key; all who show none that is or was ours count as one. */
 const inLog: Rate = { perMinute: 6, burst: 10 };
+
+interface Share {
+  readonly bucket: Bucket;
+  readonly unlogged: number;
+}
 
 /** @param monotonic milliseconds */
 export function createRefusals(log: Logger, monotonic: () => number): Refusals {
-  let bucket: Bucket | undefined;
-  let unlogged = 0;
+  /** By key: as many as the operator ever made. */
+  const shares = new Map<number | undefined, Share>();
   return {
     note({ key, ...refusal }) {
-      const taken = takeToken(inLog, bucket, monotonic());
-      bucket = taken.bucket;
-      if (taken.waitMs > 0) {
-        unlogged += 1;
-        return;
-      }
+      const { bucket: before, unlogged = 0 } = shares.get(key) ?? {};
+      const { bucket, waitMs } = takeToken(inLog, before, monotonic());
+      shares.set(key, { bucket, unlogged: waitMs > 0 ? unlogged + 1 : 0 });
+      if (waitMs > 0) return;
       log.warn('a request was refused', {
         ...refusal,
         ...(key !== undefined && { key }),
         ...(unlogged > 0 && { unlogged }),
       });
-      unlogged = 0;
     },
   };
 }

@@ -125,6 +125,22 @@ describe('who is refused', () => {
       unlogged: 20,
     });
   });
+
+  test('is in the log for a key that has ended, however many strangers knock', async () => {
+    const house = await openReady();
+    await house.withStore(({ catalog, database }) =>
+      database.write((tx) =>
+        catalog.rotateMerchantKey(tx, house.world.now(), new Uint8Array(32).fill(8), 0),
+      ),
+    );
+    const unknown = as(formatApiKey(new Uint8Array(32).fill(9)));
+    for (let count = 0; count < 15; count += 1) await house.ask('/api/new_address', unknown);
+    for (let count = 0; count < 15; count += 1) await house.ask('/api/new_address');
+    const ofShop = refusalsOf(house).filter(({ fields }) => fields?.key === 1);
+    expect(refusalsOf(house)).toHaveLength(20);
+    expect(ofShop).toHaveLength(10);
+    expect(ofShop[0]?.fields).toEqual({ client, path, reason: 'a key that has ended', key: 1 });
+  });
 });
 
 test.each([
