@@ -7,7 +7,7 @@ import { setBackMs } from '../domain/clock.ts';
 import { matchingStep } from '../domain/totp.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
 import { addressOf } from '../http/auth.ts';
-import { absoluteMs, type Session } from '../store/admin.ts';
+import { absoluteMs, type Operator, type Session } from '../store/admin.ts';
 import type { Tx } from '../store/writer.ts';
 import { base, field, type Visit } from './visit.ts';
 
@@ -43,16 +43,16 @@ function give({ context, transport }: Visit, name: string, token: string): void 
 const clientOf = ({ context, parts }: Visit): string => addressOf(context, parts.proxies);
 
 /**
- * @returns the hash of the password that was right
+ * @returns by what it was looked at
  * @throws PaygateError limited, unauthorized for a wrong password or code
  */
-async function checkSignIn(visit: Visit): Promise<string> {
+async function checkSignIn(visit: Visit): Promise<Operator> {
   const operator = visit.parts.store.admin.operator();
   if (operator === undefined) throw wrong();
   if (!(await isPassword(visit))) throw wrong();
-  const { passwordHash, totpSecret, totpStep } = operator;
+  const { totpSecret, totpStep } = operator;
   if (totpSecret !== null) await takeCode(visit, totpSecret, totpStep);
-  return passwordHash;
+  return operator;
 }
 
 const wrong = (): PaygateError =>
@@ -91,10 +91,11 @@ export async function signIn(visit: Visit): Promise<void> {
   const client = clientOf(visit);
   let token: string;
   try {
-    const right = await checkSignIn(visit);
+    const { passwordHash, totpSecret } = await checkSignIn(visit);
     token = await database.write((tx) => {
-      // Looked at while another one was set, which signs out whoever had it.
-      if (admin.operator()?.passwordHash !== right) throw wrong();
+      const now = admin.operator();
+      // Looked at while another one was set, which signs out whoever had it, or while a code was not asked for yet.
+      if (now?.passwordHash !== passwordHash || now.totpSecret !== totpSecret) throw wrong();
       return beginSession(tx, visit);
     });
   } catch (error) {

@@ -27,6 +27,17 @@ const link = (house: House): Promise<string> =>
     return url;
   });
 
+/** In which it is seen that a new password has come: it gets its salt before its hash is made. */
+function hashingWorld() {
+  const world = createTestWorld();
+  let salts = 0;
+  const randomBytes = (length: number): Uint8Array => {
+    if (length === 16) salts += 1;
+    return world.randomBytes(length);
+  };
+  return { world: { ...world, randomBytes }, isHashing: () => salts > 0 };
+}
+
 const contentTypes = [
   'application/x-www-form-urlencoded',
   'multipart/form-data; boundary=x',
@@ -265,13 +276,8 @@ describe('a session', () => {
   });
 
   test('nobody gets in by the old password while it is being changed', async () => {
-    const world = createTestWorld();
-    let salts = 0;
-    const randomBytes = (length: number): Uint8Array => {
-      if (length === 16) salts += 1;
-      return world.randomBytes(length);
-    };
-    const house = await openHouse({ world: { ...world, randomBytes } });
+    const { world, isHashing } = hashingWorld();
+    const house = await openHouse({ world });
     const owner = await signedIn(house);
     const thief = await signedIn(house);
     const late = visitorOf(house);
@@ -286,7 +292,7 @@ describe('a session', () => {
       'password-new': 'quite another one',
       'password-again': 'quite another one',
     });
-    await house.world.until(() => salts > 0, 'the new password to be on its way');
+    await world.until(isHashing, 'the new password to be on its way');
     const entered = late.post(`${home}/sign-in`, stolen(late, 'sign-in'));
     const revealed = thief.post(`${home}/stores`, stolen(thief, 'reveal-key'));
     expect((await changed).status).toBe(303);
@@ -459,6 +465,30 @@ describe('an authenticator app', () => {
     house.world.jumpWallClock(30_000);
     const both = await Promise.all([signIn({ code: code() }), signedInWith(house, code())]);
     expect(both.map(({ status }) => status).sort()).toEqual([303, 401]);
+  });
+
+  test('keeps out also whose password is looked at while it is switched on', async () => {
+    const { world, isHashing } = hashingWorld();
+    const house = await openHouse({ world });
+    const owner = await signedIn(house);
+    const late = visitorOf(house);
+    await late.get(`${home}/sign-in`);
+    const begun = await owner.submit(`${home}/settings`, 'begin-totp');
+    const secret = secretIn(begun.text);
+    const code = totpCode(secret, totpStep(world.now()));
+    // Passwords are looked at one after the other: behind a hash that is being made.
+    const hindered = { 'password-new': 'quite another one', 'password-again': 'quite another one' };
+    const first = visitorOf(house).submit(await link(house), 'enter', hindered);
+    await world.until(isHashing, 'a hash to be made');
+    const fields = { token: late.formToken, do: 'sign-in', password };
+    const entered = late.post(`${home}/sign-in`, String(new URLSearchParams(fields)));
+    const finish = { token: owner.formToken, do: 'finish-totp', secret, code };
+    const done = await owner.post(`${home}/settings`, String(new URLSearchParams(finish)));
+    expect([done.status, done.to]).toEqual([303, `${home}/settings`]);
+    // No longer the link that stands: the password stays as it was.
+    await link(house);
+    expect((await first).status).toBe(403);
+    expect([(await entered).status, (await late.get(home)).status]).toEqual([401, 303]);
   });
 
   const signedInWith = (house: House, code: string) =>
