@@ -129,7 +129,7 @@ export const isFresh = ({ session, now }: Visit): boolean =>
 /** Before what could do harm. @throws PaygateError forbidden, limited, unauthorized for who was signed out meanwhile */
 export async function requireFresh(visit: Visit): Promise<void> {
   if (isFresh(visit)) return;
-  const { id } = signedIn(visit);
+  const session = signedIn(visit);
   if (!visit.form.get('password')) {
     throw new PaygateError('forbidden', 'Type your password again for this.');
   }
@@ -137,7 +137,7 @@ export async function requireFresh(visit: Visit): Promise<void> {
     throw new PaygateError('forbidden', 'This is not your password.');
   }
   const { admin, database } = visit.parts.store;
-  const isIn = await database.write((tx) => admin.confirm(tx, visit.now, id));
+  const isIn = await database.write((tx) => admin.confirm(tx, visit.now, session));
   if (!isIn) throw new PaygateError('unauthorized', 'Your session is over: sign in again.');
 }
 

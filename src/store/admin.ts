@@ -109,9 +109,10 @@ function sessionsOf(orm: Orm) {
     seen(_tx: Tx, now: number, id: number): void {
       orm.update(sessions).set({ seenAt: now }).where(eq(sessions.id, id)).run();
     },
-    /** The password was typed again; false where the session has ended meanwhile. */
-    confirm: (_tx: Tx, now: number, id: number): boolean =>
-      orm.update(sessions).set({ confirmedAt: now }).where(eq(sessions.id, id)).run().changes > 0,
+    /** The password was typed again; false where the session has ended meanwhile, and its number may be another's. */
+    confirm: (_tx: Tx, now: number, { hash }: Pick<Session, 'hash'>): boolean =>
+      orm.update(sessions).set({ confirmedAt: now }).where(eq(sessions.hash, hash)).run().changes >
+      0,
     end(_tx: Tx, id: number): void {
       orm.delete(sessions).where(eq(sessions.id, id)).run();
     },
