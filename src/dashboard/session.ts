@@ -129,16 +129,19 @@ export const isFresh = ({ session, now }: Visit): boolean =>
 /** Before what could do harm. @throws PaygateError forbidden, limited, unauthorized for who was signed out meanwhile */
 export async function requireFresh(visit: Visit): Promise<void> {
   if (isFresh(visit)) return;
-  const session = signedIn(visit);
   if (!visit.form.get('password')) {
     throw new PaygateError('forbidden', 'Type your password again for this.');
   }
   if (!(await isPassword(visit))) {
     throw new PaygateError('forbidden', 'This is not your password.');
   }
-  const { admin, database } = visit.parts.store;
-  const isIn = await database.write((tx) => admin.confirm(tx, visit.now, session));
-  if (!isIn) throw new PaygateError('unauthorized', 'Your session is over: sign in again.');
+  await visit.parts.store.database.write((tx) => confirmSession(tx, visit));
+}
+
+/** In the transaction of what took its time. @throws PaygateError unauthorized for who was signed out meanwhile */
+export function confirmSession(tx: Tx, visit: Visit): void {
+  if (visit.parts.store.admin.confirm(tx, visit.now, signedIn(visit))) return;
+  throw new PaygateError('unauthorized', 'Your session is over: sign in again.');
 }
 
 /** Where somebody wanted to go before signing in: a page of ours, or the first one. */

@@ -302,6 +302,26 @@ describe('a session', () => {
     expect([seen.status === 200, seen.text.includes(house.apiKey)]).toEqual([false, false]);
   });
 
+  test('that a new password has ended sets no other one, though it came before', async () => {
+    const { world, isHashing } = hashingWorld();
+    const house = await openHouse({ world });
+    const thief = await signedIn(house);
+    await thief.get(`${home}/settings`);
+    const chosen = (text: string) => ({ 'password-new': text, 'password-again': text });
+    const owner = visitorOf(house);
+    const entered = owner.submit(await link(house), 'enter', chosen('quite another one'));
+    await world.until(isHashing, 'the new password to be on its way');
+    const fields = {
+      token: thief.formToken,
+      do: 'change-password',
+      ...chosen('of a stranger, now'),
+    };
+    const changed = thief.post(`${home}/settings`, String(new URLSearchParams(fields)));
+    expect((await entered).status).toBe(303);
+    expect([(await changed).status, (await thief.get(home)).status]).toEqual([401, 303]);
+    expect((await owner.get(home)).status).toBe(200);
+  });
+
   test('others are signed out by one who is in', async () => {
     const house = await openHouse();
     const [visitor, other] = [await signedIn(house), await signedIn(house)];

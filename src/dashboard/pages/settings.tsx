@@ -4,7 +4,7 @@ import type { Session } from '../../store/admin.ts';
 import { version } from '../../version.ts';
 import { note } from '../audit.ts';
 import { Form, Layout, Time } from '../layout.tsx';
-import { beginSession, giveCookie, requireFresh, signedIn } from '../session.ts';
+import { beginSession, confirmSession, giveCookie, requireFresh, signedIn } from '../session.ts';
 import { base, type Outcome, type Page, type Visit } from '../visit.ts';
 import { hashOf, NewPasswordFields, newPasswordIn } from './enter.tsx';
 import { Authenticator, beginTotp, endTotp, finishTotp } from './totp.tsx';
@@ -81,6 +81,8 @@ async function changePassword(visit: Visit): Promise<Outcome> {
   const { admin, database } = visit.parts.store;
   const hash = await hashOf(visit, password);
   const token = await database.write((tx) => {
+    // A new password, or who signed all others out, may have ended the session while the hash was made.
+    confirmSession(tx, visit);
     admin.setPassword(tx, visit.now, hash);
     note(visit, tx, 'password.set');
     return beginSession(tx, { ...visit, session: undefined });
