@@ -191,6 +191,21 @@ describe('a form that is sent twice', () => {
     expect((await visitor.post(one, String(again))).status).toBe(200);
   });
 
+  test('makes none where another page was quicker, also once the password was mistyped', async () => {
+    const house = await openHouse();
+    const visitor = await late(house);
+    const form = fieldsOf(formOf(await visitor.get(one), 'rotate-secret'));
+    expect((await (await signedIn(house)).submit(one, 'rotate-secret')).status).toBe(200);
+    const { webhookSecret } = await storeOf(house);
+    form.set('password', 'not the password');
+    const refused = await visitor.post(one, String(form));
+    expect(refused.status).toBe(403);
+    const again = fieldsOf(formOf(refused, 'rotate-secret'));
+    again.set('password', 'correct horse battery');
+    expect((await visitor.post(one, String(again))).status).toBe(409);
+    expect((await storeOf(house)).webhookSecret).toBe(webhookSecret);
+  });
+
   test('adds one store, so that its requests still mean one', async () => {
     const house = await openHouse();
     await untilReady(house);

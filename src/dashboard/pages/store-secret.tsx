@@ -4,8 +4,8 @@ import { newWebhookSecret, rotated, signingSecrets } from '../../delivery/signat
 import { PaygateError } from '../../errors.ts';
 import type { StoreRow } from '../../store/catalog.ts';
 import { note } from '../audit.ts';
-import { isOvertaken, markOf } from '../form.ts';
-import { Form, Time } from '../layout.tsx';
+import { isOvertaken } from '../form.ts';
+import { Before, Form, Time } from '../layout.tsx';
 import { requireFresh } from '../session.ts';
 import { idIn, type Outcome, type Visit } from '../visit.ts';
 import { ShownSecret } from './shown-secret.tsx';
@@ -33,7 +33,7 @@ export function Secret({ visit, row }: Props) {
       <div class="row">
         <Form visit={visit} does="reveal-secret" button="Show the secret" confirm />
         <Form visit={visit} does="rotate-secret" button="Make a new one" grave confirm>
-          <input type="hidden" name="before" value={markOf(row.webhookSecret)} />
+          <Before visit={visit} does="rotate-secret" value={row.webhookSecret} />
         </Form>
       </div>
     </section>
@@ -54,11 +54,14 @@ export async function revealSecret(visit: Visit): Promise<Outcome> {
   return { show: shown(row) };
 }
 
-const madeAlready = (): PaygateError =>
-  new PaygateError(
+function madeAlready({ form }: Visit): PaygateError {
+  // The page that says so can make another one.
+  form.delete('before');
+  return new PaygateError(
     'conflict',
     'A new secret was made already since you loaded this page: “Show the secret” shows it.',
   );
+}
 
 export async function rotateSecret(visit: Visit): Promise<Outcome> {
   await requireFresh(visit);
@@ -68,9 +71,10 @@ export async function rotateSecret(visit: Visit): Promise<Outcome> {
   const row = await database.write((tx) => {
     const before = catalog.store(idIn(visit));
     // A second click would take the overlap away from the secret that the shop knows.
-    if (isOvertaken(visit, before.webhookSecret)) throw madeAlready();
+    if (isOvertaken(visit, before.webhookSecret)) return undefined;
     note(visit, tx, 'secret.rotate', {}, before.id);
     return catalog.changeStore(tx, before.id, rotated(before, fresh, now));
   });
+  if (row === undefined) throw madeAlready(visit);
   return { show: shown(row) };
 }
