@@ -12,7 +12,7 @@ import { PaygateError, reasonOf } from '../errors.ts';
 import { httpStatusOf } from '../http/errors.ts';
 import { errorPage, httpsPage } from './pages/refusal.tsx';
 import { giveVisitorCookie, newToken } from './session.ts';
-import { transportOf } from './transport.ts';
+import { type Transport, transportOf } from './transport.ts';
 import { base, formTokenOf, type Markup, type Page, type Parts, type Visit } from './visit.ts';
 
 const policy = [
@@ -76,6 +76,8 @@ async function admit(parts: Parts, page: Page, context: Context): Promise<Respon
   const transport = transportOf(context, parts);
   if (transport === undefined) return send(context, httpsPage(), 403);
   if (transport.secure) context.header('Strict-Transport-Security', 'max-age=31536000');
+  // It may be long on its way: who has been signed out by then is out.
+  const form = await readForm(context, transport);
   const now = parts.world.now();
   const cookie = getCookie(context, transport.cookieName);
   const session = cookie === undefined ? undefined : parts.store.admin.session(now, cookie);
@@ -83,10 +85,9 @@ async function admit(parts: Parts, page: Page, context: Context): Promise<Respon
   const isOpen = page.open !== undefined;
   const { pathname, search } = new URL(context.req.url);
   const visit: Visit = {
-    ...{ parts, context, transport, now, session },
+    ...{ parts, context, transport, now, session, form },
     url: pathname + search,
     token: (isOpen ? visitor : cookie) ?? newToken({ parts }),
-    form: new URLSearchParams(),
   };
   const { method } = context.req;
   if (method === 'POST') return act(visit, page);
@@ -128,20 +129,17 @@ function notAllowed(visit: Visit, page: Page): Promise<Response> {
 }
 
 async function act(visit: Visit, page: Page): Promise<Response> {
-  const { context, session } = visit;
-  requireOwnOrigin(visit);
-  const form = await readForm(context);
+  const { context, session, form } = visit;
   if (session === undefined && page.open === undefined) return turnAway(visit, base);
   if (page.actions === undefined) return notAllowed(visit, page);
-  requireToken(visit, form);
-  const asked: Visit = { ...visit, form };
+  requireToken(visit);
   try {
     refuseSecrets(form);
     const does = form.get('do') ?? '';
     const action = Object.hasOwn(page.actions, does) ? page.actions[does] : undefined;
     if (action === undefined) throw new PaygateError('invalid', 'This form is none of ours.');
     if (session !== undefined) await noteSeen(visit, session);
-    const outcome = await action(asked);
+    const outcome = await action(visit);
     if ('show' in outcome) return send(context, outcome.show);
     if ('send' in outcome) return outcome.send;
     return context.redirect(outcome.to, 303);
@@ -149,12 +147,12 @@ async function act(visit: Visit, page: Page): Promise<Response> {
     if (!(error instanceof PaygateError) || error.code === 'internal') throw error;
     const { retryAfterSeconds } = error;
     if (retryAfterSeconds !== undefined) context.header('Retry-After', String(retryAfterSeconds));
-    return answer({ ...asked, problem: error.message }, page, httpStatusOf(error));
+    return answer({ ...visit, problem: error.message }, page, httpStatusOf(error));
   }
 }
 
 /** @throws PaygateError forbidden for what another site, or no browser, has sent */
-function requireOwnOrigin({ context, transport }: Visit): void {
+function requireOwnOrigin(context: Context, transport: Transport): void {
   const origin = context.req.header('Origin');
   const site = context.req.header('Sec-Fetch-Site');
   const isOwn = origin !== undefined && transport.origins.includes(origin.toLowerCase());
@@ -162,8 +160,10 @@ function requireOwnOrigin({ context, transport }: Visit): void {
   throw new PaygateError('forbidden', 'This did not come from a page of this paygate.');
 }
 
-/** @throws PaygateError invalid */
-async function readForm(context: Context): Promise<URLSearchParams> {
+/** Empty where none is sent. @throws PaygateError forbidden, invalid */
+async function readForm(context: Context, transport: Transport): Promise<URLSearchParams> {
+  if (context.req.method !== 'POST') return new URLSearchParams();
+  requireOwnOrigin(context, transport);
   const [type] = (context.req.header('Content-Type') ?? '').split(';');
   if (type?.trim().toLowerCase() !== 'application/x-www-form-urlencoded') {
     throw new PaygateError('invalid', 'Only forms of this paygate are read here.');
@@ -172,8 +172,8 @@ async function readForm(context: Context): Promise<URLSearchParams> {
 }
 
 /** @throws PaygateError forbidden */
-function requireToken(visit: Visit, form: URLSearchParams): void {
-  const given = Buffer.from(form.get('token') ?? '');
+function requireToken(visit: Visit): void {
+  const given = Buffer.from(visit.form.get('token') ?? '');
   const wanted = Buffer.from(formTokenOf(visit));
   if (given.length === wanted.length && timingSafeEqual(given, wanted)) return;
   throw new PaygateError(

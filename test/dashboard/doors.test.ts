@@ -1,5 +1,8 @@
 // The doors of the dashboard: who gets in, how, and who is turned away (rules §6).
 
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
+import { text as textOf } from 'node:stream/consumers';
 import { afterEach, describe, expect, test } from 'vitest';
 import { pages } from '../../src/dashboard/dashboard.ts';
 import { makeLink } from '../../src/dashboard/link.ts';
@@ -322,6 +325,29 @@ describe('a session', () => {
     expect((await owner.get(home)).status).toBe(200);
   });
 
+  test('that ends while a form is on its way does nothing for it', async () => {
+    const house = await openHouse();
+    const [owner, thief] = [await signedIn(house), await signedIn(house)];
+    await thief.get(`${home}/stores`);
+    const form = String(new URLSearchParams({ token: thief.formToken, do: 'reveal-key' }));
+    const sent = request({
+      ...{ host: '127.0.0.1', port: house.port, path: `${home}/stores`, method: 'POST' },
+      headers: {
+        ...{ Cookie: thief.cookie, Origin: `http://127.0.0.1:${house.port}` },
+        'Content-Type': 'application/x-www-form-urlencoded',
+        'Content-Length': form.length,
+        // The answer to this says that the rest has been read.
+        Expect: '100-continue',
+      },
+    });
+    sent.flushHeaders();
+    await once(sent, 'continue');
+    expect((await owner.submit(`${home}/settings`, 'end-others')).status).toBe(303);
+    sent.end(form);
+    const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+    expect([answer.statusCode, await textOf(answer)]).toEqual([303, '']);
+  });
+
   test('others are signed out by one who is in', async () => {
     const house = await openHouse();
     const [visitor, other] = [await signedIn(house), await signedIn(house)];
@@ -539,7 +565,6 @@ describe('a connection that others can listen on', () => {
   ])('by %s shows how to make it private, and nothing else', async (_, headers) => {
     const house = await openHouse();
     await setPassword(house);
-    const { request } = await import('node:http');
     for (const path of paths) {
       const [status, text] = await new Promise<[number | undefined, string]>((resolve, reject) => {
         const sent = request({ host: '127.0.0.1', port: house.port, path, headers }, (response) => {
