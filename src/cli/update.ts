@@ -11,7 +11,7 @@ import { doorsOf, type Listen } from '../domain/front.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
 import { backupAsItIs, makeBackupFolder } from '../store/backup.ts';
 import { refuseForeign } from '../store/check.ts';
-import { lockForServer } from '../store/file.ts';
+import { lockForServer, refuseLostLog } from '../store/file.ts';
 import { migrationsIn } from '../store/migrate.ts';
 import { refuseTwoNames, truePath } from '../store/place.ts';
 import { restoreFile } from '../store/restore.ts';
@@ -116,6 +116,8 @@ function lockForUpdate(db: string): { release(): void } {
   refuseForeign(db);
   // Neither version would start again.
   refuseTwoNames(db);
+  // What a server writes in a log that is gone would be missing in the snapshot.
+  refuseLostLog(db);
   try {
     return lockForServer(`${db}.update`);
   } catch (error) {

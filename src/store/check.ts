@@ -61,12 +61,14 @@ export function refuseForeign(path: string): void {
 }
 
 /**
- * A connection that leaves the file alone. One that is in use has its index of the log beside it, and is
+ * A connection that leaves the file alone. One that is in use has its log and the index of that beside it, and is
  * read in place; else a private copy is, for SQLite would make files beside the original.
  */
 function asideFrom<T>(path: string, work: (sqlite: Sqlite) => T): T {
-  refuseLostLog(path);
-  if (existsSync(`${path}-shm`)) return withConnection(path, true, work);
+  // Of what no server ever served nobody has lost the log.
+  if (existsSync(`${path}.lock`)) refuseLostLog(path);
+  const isInUse = ['-wal', '-shm'].every((end) => existsSync(`${path}${end}`));
+  if (isInUse) return withConnection(path, true, work);
   const folder = privateFolder(dirname(path));
   try {
     const copy = join(folder, 'copy.db');

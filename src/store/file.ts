@@ -146,22 +146,39 @@ export function lockForServer(given: string): { release(): void } {
   return { release: () => held.close() };
 }
 
+/** As long as who opens a file, or ends, needs to be done with it. */
+const mostLooks = 10;
+const lookMs = 100;
+
 /**
  * A process that made another log would damage the file under the server that lost its own and writes on in it.
  * @throws PaygateError conflict
  */
 export function refuseLostLog(given: string): void {
   const path = truePath(given);
-  // Of the two SQLite makes the log first and removes it last.
-  if (existsSync(`${path}-wal`) || !existsSync(`${path}-shm`)) return;
+  for (let looks = 0; looks < mostLooks; looks += 1) {
+    // Who has just opened it makes its log next; who looks here has it for a moment only.
+    if (existsSync(`${path}-wal`) || !isOpenElsewhere(path)) return;
+  }
+  throw new PaygateError(
+    'conflict',
+    `${path}: its log was deleted while a running \`paygate serve\` writes it; stop that first, which saves all that it knows`,
+  );
+}
+
+/** Whether another connection has the file open, be it without log and index: only who is alone may lock it whole. */
+function isOpenElsewhere(path: string): boolean {
+  let sqlite: Sqlite | undefined;
   try {
-    lockForServer(path).release();
+    sqlite = openSqlite(path, { fileMustExist: true, timeout: lookMs });
+    sqlite.pragma('locking_mode = EXCLUSIVE');
+    sqlite.pragma('user_version');
+    return false;
   } catch (error) {
-    if (!(error instanceof PaygateError) || error.code !== 'conflict') throw error;
-    throw new PaygateError(
-      'conflict',
-      `${path}: its log was deleted while a running \`paygate serve\` writes it; stop that first, which saves all that it knows`,
-    );
+    // What else is wrong with it is told by who opens it next.
+    return error instanceof SqliteDatabase.SqliteError && error.code.startsWith('SQLITE_BUSY');
+  } finally {
+    sqlite?.close();
   }
 }
 

@@ -11,6 +11,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -272,6 +273,16 @@ it('is refused where the database has two names, under which no version starts',
   expect([code, stderr]).toEqual([1, expect.stringContaining('has another name (a hard link)')]);
   expect(existsSync(`${binary}.previous`)).toBe(false);
   expect(await answering()).toBe('0.1.0');
+});
+
+it('is refused where the log of the database was deleted while it is served', async () => {
+  const { bring, update, binary, db } = await machine({ systemd: false });
+  const { database } = await openTestStore({ path: db });
+  for (const end of ['-wal', '-shm']) rmSync(`${db}${end}`);
+  const { code, stderr } = await update(bring('0.2.0'));
+  await database.close();
+  expect([code, stderr]).toEqual([1, expect.stringContaining('its log was deleted')]);
+  expect(existsSync(`${binary}.previous`)).toBe(false);
 });
 
 it('is refused while another update is at work', async () => {

@@ -214,6 +214,15 @@ describe('a check', () => {
     expect(contentOf(dirname(path))['paygate.db']).toBe(during['paygate.db']);
   });
 
+  it('changes nothing of a copy whose log was not copied along, but its index was', async () => {
+    const { path, database } = await openShop();
+    await database.close();
+    writeFileSync(`${path}-shm`, '');
+    const before = contentOf(dirname(path));
+    expect(checkFile(path)).toMatchObject({ ok: true });
+    expect(contentOf(dirname(path))).toEqual(before);
+  });
+
   it('reads the log that was copied along', async () => {
     const store = await openShop();
     const folder = tempFolder();

@@ -1,14 +1,15 @@
 // A file belongs to one network and has one name, whoever opens it, and however many at once.
 
 import { execFileSync } from 'node:child_process';
-import { readdirSync, statSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { existsSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
+import { checkFile } from '../../src/store/check.ts';
 import { applicationId, lockForServer } from '../../src/store/file.ts';
 import { migrations } from '../../src/store/migrations.ts';
 import { openStore } from '../../src/store/open.ts';
 import { bundleOf, modules } from '../support/bundle.ts';
-import { type Child, startChild } from '../support/child.ts';
+import { type Child, startChild, startChildIn } from '../support/child.ts';
 import { cleanUp, contentOf, look, pragma, tempFolder, whenOver } from '../support/files.ts';
 import { plansOf, statementsOf } from '../support/plans.ts';
 import { accountKey, openTestStore } from '../support/store.ts';
@@ -181,6 +182,33 @@ describe('a file of an older version', () => {
     await openTestStore({ path, hasLock: true });
     lock.release();
     expect(versionOf(path)).toBe(migrations.length);
+  });
+});
+
+describe('the log of a file that is served', () => {
+  async function served() {
+    const { path, database } = await openTestStore();
+    await database.close();
+    const server = startChildIn(dirname(path), program, 'place', basename(path));
+    expect(await server.line()).toBe('ours');
+    const place = () => {
+      server.say('');
+      return server.line();
+    };
+    return { path, server, place };
+  }
+
+  it.each([[['-wal']], [['-wal', '-shm']]])('is not begun anew where %s is gone', async (ends) => {
+    const { path, server, place } = await served();
+    for (const end of ends) rmSync(`${path}${end}`);
+    const refusal = `${path}: its log was deleted while a running \`paygate serve\` writes it`;
+    await expect(openTestStore({ path })).rejects.toThrow(refusal);
+    expect(() => checkFile(path)).toThrow(refusal);
+    expect(existsSync(`${path}-wal`)).toBe(false);
+    expect(await place()).toBe('logless');
+    server.kill();
+    await server.ended;
+    await openTestStore({ path });
   });
 });
 

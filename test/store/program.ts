@@ -1,9 +1,10 @@
-// What a second process does in the tests of the store: `open`, `visit`, `lock`, `read` or `issue` files.
+// What a second process does in the tests of the store: `open`, `visit`, `lock`, `place`, `read` or `issue` files.
 
 import { writeSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import type { NetworkName } from '../../src/bitcoin/network.ts';
 import { reasonOf } from '../../src/errors.ts';
+import { openDatabase } from '../../src/store/database.ts';
 import { openSqlite } from '../../src/store/driver.ts';
 import { lockForServer } from '../../src/store/file.ts';
 import { type Highwater, openHighwater } from '../../src/store/highwater.ts';
@@ -65,6 +66,16 @@ async function lock(): Promise<void> {
   lockForServer(path);
   print('locked');
   await told();
+}
+
+/** Serves the file, and says each time that it is told to what stands in its place. */
+async function place(): Promise<void> {
+  lockForServer(path);
+  const database = openDatabase({ path, create: false, hasLock: true });
+  for (;;) {
+    print(database.place());
+    await told();
+  }
 }
 
 /** Holds the file for a second more once it is told so. */
@@ -137,7 +148,7 @@ async function issue(): Promise<void> {
   }
 }
 
-const commands: Record<string, () => Promise<void>> = { open, visit, lock, read, issue };
+const commands: Record<string, () => Promise<void>> = { open, visit, lock, place, read, issue };
 commands[command]?.().catch((error: unknown) => {
   print(`error: ${reasonOf(error)}`);
   process.exit(1);

@@ -283,6 +283,13 @@ describe('restoring', () => {
     ]);
   });
 
+  it('refuses a backup of another shop also where the log was deleted after a kill', async () => {
+    const { path, backup } = await backedUp(2);
+    look(backup).exec("UPDATE settings SET value = 'tset' WHERE name = 'instance'");
+    writeFileSync(`${path}-shm`, '');
+    expect(() => restoreFile(backup, path, 'before')).toThrow('is another database');
+  });
+
   it.each<[string, (backup: string) => void, string]>([
     ['is damaged', scribble, 'is damaged'],
     ['is empty', (backup) => writeFileSync(backup, ''), 'is empty'],
