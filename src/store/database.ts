@@ -20,7 +20,7 @@ import { applicationId, inspectFile, lockForServer, refuseLostLog } from './file
 import { isBehind, migrate } from './migrate.ts';
 import { migrations } from './migrations.ts';
 import { type Orm, ormOf } from './orm.ts';
-import { makersFolder, makersName, refuseTwoNames } from './place.ts';
+import { makersFolder, makersName, refuseTwoNames, truePath } from './place.ts';
 import { Snapshot } from './snapshot.ts';
 import {
   isLostSync,
@@ -205,10 +205,10 @@ export function openFailure(path: string, error: unknown): unknown {
 function wrap(sqlite: Sqlite, options: DatabaseOptions): Database {
   const snapshot = new Snapshot(sqlite);
   const log = openLog(sqlite);
-  const sync = () => (options.syncData ?? syncData)(log.descriptor);
+  const sync = () => (options.syncData ?? syncData)(log);
   const totalChanges = sqlite.prepare('SELECT total_changes()').pluck();
   const changes = () => totalChanges.get();
-  const logSize = () => fstatSync(log.descriptor).size;
+  const logSize = () => fstatSync(log).size;
   /** What a reader kept from being moved. */
   let left = 0;
   function move(): boolean {
@@ -228,13 +228,15 @@ function wrap(sqlite: Sqlite, options: DatabaseOptions): Database {
   let seenVersion = dataVersion(sqlite);
   const pageSize = sqlite.pragma('page_size', { simple: true }) as number;
   const pageCount = sqlite.prepare('PRAGMA page_count').pluck();
+  // As the database is named, for the working folder may be moved with both of them.
+  const logPath = `${truePath(options.path)}-wal`;
   const opened = identityOf(options.path);
-  const openedLog = identityOf(log.path);
+  const openedLog = identityOf(logPath);
   function place() {
     const found = identityOf(options.path);
     if (found === undefined) return 'empty';
     if (found !== opened) return 'taken';
-    return identityOf(log.path) === openedLog ? 'ours' : 'logless';
+    return identityOf(logPath) === openedLog ? 'ours' : 'logless';
   }
   return {
     path: options.path,
@@ -276,15 +278,10 @@ function wrap(sqlite: Sqlite, options: DatabaseOptions): Database {
         if (place() !== 'ours') checkpoint(sqlite, options);
       } finally {
         sqlite.close();
-        closeSync(log.descriptor);
+        closeSync(log);
       }
     },
   };
-}
-
-interface Log {
-  readonly path: string;
-  readonly descriptor: number;
 }
 
 /**
@@ -292,12 +289,11 @@ interface Log {
  * database, beside which it does not lie. From now on commits are synced by the writer, and no longer by SQLite, which would
  * hold the event loop for that time.
  */
-function openLog(sqlite: Sqlite): Log {
+function openLog(sqlite: Sqlite): number {
   try {
     sqlite.pragma('synchronous = NORMAL');
     const [{ file } = { file: '' }] = sqlite.pragma('database_list') as { file: string }[];
-    const path = `${file}-wal`;
-    return { path, descriptor: openSync(path, 'r') };
+    return openSync(`${file}-wal`, 'r');
   } catch (error) {
     sqlite.close();
     throw error;

@@ -1,7 +1,7 @@
 // A file belongs to one network and has one name, whoever opens it, and however many at once.
 
 import { execFileSync } from 'node:child_process';
-import { existsSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { checkFile } from '../../src/store/check.ts';
@@ -209,6 +209,16 @@ describe('the log of a file that is served', () => {
     server.kill();
     await server.ended;
     await openTestStore({ path });
+  });
+
+  it('is there where the folder was moved that paygate runs in', async () => {
+    const { path, server, place } = await served();
+    const moved = `${dirname(path)}-moved`;
+    renameSync(dirname(path), moved);
+    expect(await place()).toBe('ours');
+    server.kill();
+    await server.ended;
+    renameSync(moved, dirname(path));
   });
 });
 
