@@ -125,7 +125,9 @@ function makeFolders(path: string): void {
 function unsaidIn(file: PlannedFile, root: string): string {
   const { content, isKept, path } = file;
   if (!isKept || typeof content !== 'string') return '';
-  const lines = new Set(readFileSync(join(root, path), 'utf8').split('\n'));
+  const kept = readFileSync(join(root, path), 'utf8').split('\n');
+  // systemd takes a value in quotes as well.
+  const lines = new Set(kept.map((line) => line.trim().replace(/=(["'])(.*)\1$/, '=$2')));
   const unsaid = content
     .split('\n')
     .filter((line) => /^PAYGATE_(?!DB=)/.test(line) && !lines.has(line));

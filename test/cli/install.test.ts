@@ -107,7 +107,15 @@ test('says which settings that were given are not in the file that is kept', asy
     `kept    ${paths.settings}, yours: it does not say PAYGATE_DOMAIN=pay.example.com, write that there\n`,
   );
   expect(readFileSync(at(paths.settings), 'utf8')).toBe(kept);
-  expect((await install('--network', 'signet')).stdout).toContain(`kept    ${paths.settings}\n`);
+  for (const line of [
+    'PAYGATE_NETWORK=signet',
+    'PAYGATE_NETWORK="signet" ',
+    "PAYGATE_NETWORK='signet'",
+  ]) {
+    writeFileSync(at(paths.settings), `${line}\n`);
+    const { stdout } = await install('--network', 'signet');
+    expect([line, stdout]).toEqual([line, expect.stringContaining(`kept    ${paths.settings}\n`)]);
+  }
 });
 
 test('--dry-run shows every file and command, and writes none', async () => {
