@@ -65,10 +65,10 @@ export function refuseForeign(path: string): void {
  * read in place; else a private copy is, for SQLite would make files beside the original.
  */
 function asideFrom<T>(path: string, work: (sqlite: Sqlite) => T): T {
+  const [hasLog, hasIndex] = ['-wal', '-shm'].map((end) => existsSync(`${path}${end}`));
   // Of what no server ever served nobody has lost the log.
-  if (existsSync(`${path}.lock`)) refuseLostLog(path);
-  const isInUse = ['-wal', '-shm'].every((end) => existsSync(`${path}${end}`));
-  if (isInUse) return withConnection(path, true, work);
+  if (!hasLog && existsSync(`${path}.lock`)) refuseLostLog(path);
+  if (hasLog && hasIndex) return withConnection(path, true, work);
   const folder = privateFolder(dirname(path));
   try {
     const copy = join(folder, 'copy.db');

@@ -151,18 +151,20 @@ const mostLooks = 10;
 const lookMs = 100;
 
 /**
- * A process that made another log would damage the file under the server that lost its own and writes on in it.
+ * A process that made another log, or another index of it, would damage the file under the server that lost its own and writes on.
  * @throws PaygateError conflict
  */
 export function refuseLostLog(given: string): void {
   const path = truePath(given);
+  const missing = () => ['-wal', '-shm'].find((end) => !existsSync(`${path}${end}`));
   for (let looks = 0; looks < mostLooks; looks += 1) {
-    // Who has just opened it makes its log next; who looks here has it for a moment only.
-    if (existsSync(`${path}-wal`) || !isOpenElsewhere(path)) return;
+    // Who has just opened it makes both next; who looks here has it for a moment only.
+    if (missing() === undefined || !isOpenElsewhere(path)) return;
   }
+  const lost = missing() === '-shm' ? 'the index of its log' : 'its log';
   throw new PaygateError(
     'conflict',
-    `${path}: its log was deleted while a running \`paygate serve\` writes it; stop that first, which saves all that it knows`,
+    `${path}: ${lost} was deleted while a running \`paygate serve\` writes it; stop that first, which saves all that it knows`,
   );
 }
 

@@ -198,6 +198,20 @@ describe('the log of a file that is served', () => {
     return { path, server, place };
   }
 
+  it('is not written by who would make another index of it', async () => {
+    const { path, server, place } = await served();
+    rmSync(`${path}-shm`);
+    await expect(openTestStore({ path })).rejects.toThrow(
+      `${path}: the index of its log was deleted while a running \`paygate serve\` writes it`,
+    );
+    expect(checkFile(path).ok).toBe(true);
+    expect(existsSync(`${path}-shm`)).toBe(false);
+    expect(await place()).toBe('ours');
+    server.kill();
+    await server.ended;
+    await openTestStore({ path });
+  });
+
   it.each([[['-wal']], [['-wal', '-shm']]])('is not begun anew where %s is gone', async (ends) => {
     const { path, server, place } = await served();
     for (const end of ends) rmSync(`${path}${end}`);
