@@ -6,36 +6,30 @@ import { householdOf } from '../domain/client-address.ts';
 
 /** @param places for connections at once */
 export function boundCrowd(server: Server, places: number): void {
-  const crowd = new Map<string, Set<Socket>>();
-  let taken = 0;
-
-  function enter(socket: Socket, household: string): ReadonlySet<Socket> {
-    const own = crowd.get(household) ?? new Set();
-    crowd.set(household, own.add(socket));
-    taken += 1;
-    socket.once('close', () => leave(socket, household));
-    return own;
-  }
-
-  function leave(socket: Socket, household: string): void {
-    const own = crowd.get(household);
-    if (!own?.delete(socket)) return;
-    taken -= 1;
-    if (own.size === 0) crowd.delete(household);
-  }
-
+  /** Whose each connection is, the newest last. */
+  const crowd = new Map<Socket, string>();
   server.on('connection', (socket: Socket) => {
     const household = householdOf(socket.remoteAddress ?? '');
-    const own = enter(socket, household);
-    if (taken <= places) return;
-    let most = { household, sockets: own };
-    for (const [household, sockets] of crowd) {
-      if (sockets.size > most.sockets.size) most = { household, sockets };
-    }
-    const [newest] = [...most.sockets].reverse();
-    if (newest === undefined) return;
+    crowd.set(socket, household);
+    socket.once('close', () => crowd.delete(socket));
+    if (crowd.size <= places) return;
+    const most = largest(crowd.values(), household);
+    const [newest] = [...crowd].findLast(([, whose]) => whose === most) ?? [socket];
     // Its place is free at once, and it says that it is closed a moment later.
-    leave(newest, most.household);
+    crowd.delete(newest);
     newest.destroy();
   });
+}
+
+/** @param own stays where no other has more */
+function largest(households: Iterable<string>, own: string): string {
+  const counts = new Map<string, number>();
+  for (const household of households) {
+    counts.set(household, (counts.get(household) ?? 0) + 1);
+  }
+  let most = own;
+  for (const [household, count] of counts) {
+    if (count > (counts.get(most) ?? 0)) most = household;
+  }
+  return most;
 }
