@@ -4,8 +4,8 @@
 
 import type { HttpBindings } from '@hono/node-server';
 import type { Context } from 'hono';
-import { isProxy, isThisMachine, type Proxies } from '../domain/client-address.ts';
-import { lastOf } from '../http/auth.ts';
+import { isThisMachine, type Proxies } from '../domain/client-address.ts';
+import { httpsHostOf } from '../http/auth.ts';
 
 export interface Transport {
   readonly secure: boolean;
@@ -35,9 +35,8 @@ export function transportOf(context: Context, options: TransportOptions): Transp
     const own = options.publicUrl === undefined ? [] : [new URL(options.publicUrl).origin];
     return { secure: true, origins: [`https://${shown}`, ...own], ...cookies('__Host-paygate') };
   };
-  if (isProxy(socketAddress, options.proxies) && lastOf(header('X-Forwarded-Proto')) === 'https') {
-    return secureAs(lastOf(header('X-Forwarded-Host')) ?? host);
-  }
+  const httpsHost = httpsHostOf(context, options.proxies, host);
+  if (httpsHost !== undefined) return secureAs(httpsHost);
   // Somebody stands between, and the way to him is unknown.
   if (forwardedHeaders.some((name) => header(name) !== undefined)) return undefined;
   if (incoming?.socket !== undefined && 'encrypted' in incoming.socket) {

@@ -89,18 +89,19 @@ export function addressOf(context: Context, proxies: Proxies): string {
   return clientAddress(socketAddressOf(context), forwardedFor, proxies);
 }
 
-/** Scheme and host by which a client reached us, as a proxy of ours says where one stands between. */
-export function originOf(context: Context, proxies: Proxies): string {
-  const { host, origin } = new URL(context.req.url);
+/**
+ * The host by which a client came with HTTPS to a proxy of ours; undefined where none says so.
+ * @param host where the proxy names none
+ */
+export function httpsHostOf(context: Context, proxies: Proxies, host: string): string | undefined {
   const said = (name: string): string | undefined => lastOf(context.req.header(name));
-  if (!isProxy(socketAddressOf(context), proxies)) return origin;
-  return said('X-Forwarded-Proto') === 'https'
-    ? `https://${said('X-Forwarded-Host') ?? host}`
-    : origin;
+  const isSaid =
+    isProxy(socketAddressOf(context), proxies) && said('X-Forwarded-Proto') === 'https';
+  return isSaid ? (said('X-Forwarded-Host') ?? host) : undefined;
 }
 
 /** Each proxy appends; the last one is ours. */
-export const lastOf = (list: string | undefined): string | undefined =>
+const lastOf = (list: string | undefined): string | undefined =>
   list === undefined ? undefined : list.split(',').at(-1)?.trim().toLowerCase();
 
 /** Who is connected to us. */

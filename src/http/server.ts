@@ -11,7 +11,7 @@ import { TrieRouter } from 'hono/router/trie-router';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { PaygateError, reasonOf } from '../errors.ts';
 import { createApi, operationsOf } from './api.ts';
-import { originOf } from './auth.ts';
+import { httpsHostOf } from './auth.ts';
 import { boundCrowd } from './crowd.ts';
 import { errorResponse, respondTo } from './errors.ts';
 import { asksForLive, createLive, type LiveOptions } from './live.ts';
@@ -101,7 +101,9 @@ export function createHttp(options: ServerOptions): Fetch {
   app.get('/docs/quickstart', (context) => {
     // It names the host that was asked for, and never plain HTTP where there is HTTPS: a key goes there.
     context.header('Cache-Control', 'no-store');
-    const base = options.publicUrl ?? originOf(context, options.proxies);
+    const { host, origin } = new URL(context.req.url);
+    const httpsHost = httpsHostOf(context, options.proxies, host);
+    const base = options.publicUrl ?? (httpsHost === undefined ? origin : `https://${httpsHost}`);
     return page(context, 'Take payments with paygate', quickstartOf(base));
   });
   app.notFound((context) => errorResponse(context, 404, 'There is nothing at this path'));
