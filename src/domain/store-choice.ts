@@ -2,10 +2,13 @@
 
 import { PaygateError } from '../errors.ts';
 
-export interface Candidate {
+interface Named {
   readonly id: number;
   readonly name: string;
   readonly callbackUrl: string;
+}
+
+export interface Candidate extends Named {
   /** The wallet's key as the merchant's own wallet shows it; null while there is no wallet. */
   readonly account: string | null;
 }
@@ -26,7 +29,7 @@ export interface Wish {
 export function chooseStore<T extends Candidate>(
   stores: readonly T[],
   wish: Wish,
-  removed: () => readonly Candidate[] = () => [],
+  removed: () => readonly Named[] = () => [],
 ): T {
   if (stores.length === 0) {
     throw new PaygateError(
@@ -56,7 +59,7 @@ export function chooseStore<T extends Candidate>(
 }
 
 /** A shop goes on asking after its store was removed; it is not to collect for another one. */
-function refuseRemoved(only: Candidate, wish: string, removed: readonly Candidate[]): void {
+function refuseRemoved(only: Named, wish: string, removed: readonly Named[]): void {
   const meant = removed.filter((each) => each.callbackUrl.includes(wish));
   if (meant.length === 0) return;
   throw new PaygateError(
@@ -97,7 +100,7 @@ const noMatch = (stores: readonly Candidate[], parameter: string): PaygateError 
   );
 
 /** With their hosts, which fit as a `match_callback`; secrets stand in what comes behind. */
-const names = (stores: readonly Candidate[]): string =>
+const names = (stores: readonly Named[]): string =>
   stores
     .map(({ id, name, callbackUrl }) => `${id} ${JSON.stringify(name)} at ${hostIn(callbackUrl)}`)
     .join(', ');

@@ -106,9 +106,9 @@ function storeFor(
 }
 
 const removedStores = ({ catalog }: Store, key: Key) =>
-  ownStores(catalog.stores({ archived: true }), key)
-    .filter(({ archivedAt }) => archivedAt !== null)
-    .map((each) => ({ ...each, account: null }));
+  ownStores(catalog.stores({ archived: true }), key).filter(
+    ({ archivedAt }) => archivedAt !== null,
+  );
 
 /** Those that the whole callback URL names, which go before all others: a hundred need not be read for one. */
 function candidatesFor(
