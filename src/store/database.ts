@@ -204,7 +204,9 @@ export function openFailure(path: string, error: unknown): unknown {
 
 function wrap(sqlite: Sqlite, options: DatabaseOptions): Database {
   const snapshot = new Snapshot(sqlite);
-  const log = openLog(sqlite);
+  // As the database is named, for the working folder may be moved with both of them.
+  const logPath = `${truePath(options.path)}-wal`;
+  const log = openLog(sqlite, logPath);
   const sync = () => (options.syncData ?? syncData)(log);
   const totalChanges = sqlite.prepare('SELECT total_changes()').pluck();
   const changes = () => totalChanges.get();
@@ -228,8 +230,6 @@ function wrap(sqlite: Sqlite, options: DatabaseOptions): Database {
   let seenVersion = dataVersion(sqlite);
   const pageSize = sqlite.pragma('page_size', { simple: true }) as number;
   const pageCount = sqlite.prepare('PRAGMA page_count').pluck();
-  // As the database is named, for the working folder may be moved with both of them.
-  const logPath = `${truePath(options.path)}-wal`;
   const opened = identityOf(options.path);
   const openedLog = identityOf(logPath);
   function place() {
@@ -285,15 +285,13 @@ function wrap(sqlite: Sqlite, options: DatabaseOptions): Database {
 }
 
 /**
- * The write-ahead log, which stays the same file for as long as this connection is open; the path may be a link to the
- * database, beside which it does not lie. From now on commits are synced by the writer, and no longer by SQLite, which would
- * hold the event loop for that time.
+ * The write-ahead log, which stays the same file for as long as this connection is open. From now on commits are synced by
+ * the writer, and no longer by SQLite, which would hold the event loop for that time.
  */
-function openLog(sqlite: Sqlite): number {
+function openLog(sqlite: Sqlite, path: string): number {
   try {
     sqlite.pragma('synchronous = NORMAL');
-    const [{ file } = { file: '' }] = sqlite.pragma('database_list') as { file: string }[];
-    return openSync(`${file}-wal`, 'r');
+    return openSync(path, 'r');
   } catch (error) {
     sqlite.close();
     throw error;
