@@ -210,7 +210,7 @@ class DirtySet implements Drain {
     } catch (error) {
       await this.#failed(session, scripthash, look, error);
     } finally {
-      held.release();
+      held.close();
       this.#underWay.delete(scripthash);
       this.#pump();
     }

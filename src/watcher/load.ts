@@ -11,6 +11,8 @@ export interface Held {
   take(bytes: number): boolean;
   /** To be called when they are written down, or let go of. */
   release(): void;
+  /** The look has ended: what still comes of it is let go of at once. */
+  close(): void;
 }
 
 /** @param most bytes of all that is open */
@@ -19,16 +21,22 @@ export function createLoad(most: number): Load {
   return {
     open() {
       let own = 0;
+      let isOpen = true;
+      const release = (): void => {
+        total -= own;
+        own = 0;
+      };
       return {
         take(bytes) {
-          if (total + bytes > most) return false;
+          if (!isOpen || total + bytes > most) return false;
           total += bytes;
           own += bytes;
           return true;
         },
-        release() {
-          total -= own;
-          own = 0;
+        release,
+        close() {
+          isOpen = false;
+          release();
         },
       };
     },

@@ -7,10 +7,11 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { display, type Scripthash, type Txid } from '../../src/bitcoin/ids.ts';
 import { deriveAddress } from '../../src/bitcoin/keychain.ts';
 import { collect } from '../../src/cli/heap.ts';
+import { slices } from '../../src/slices.ts';
 import type { Issued } from '../../src/store/addresses.ts';
 import { cleanUp } from '../support/files.ts';
 import { merchantKey, spendAgain } from '../support/house.ts';
-import type { Liar, Lie } from '../support/liar.ts';
+import type { Liar, Lie, Message } from '../support/liar.ts';
 import { type Lying, prepareLying } from '../support/lying.ts';
 
 afterEach(cleanUp);
@@ -50,9 +51,14 @@ const payingTo = (script: Uint8Array, number: number, scriptBytes: number): Buff
     ...[Buffer.of(1, 0, 0, 0, 0, 0, 0, 0, script.length), script, uint32(0)],
   ]);
 
+const idOf = (raw: Buffer): Txid => display<Txid>(sha256x2(raw));
+
+/** Ever smaller ones, down to nearly nothing. */
+const halves = (bytes: number): number[] => (bytes < 2 ? [1] : [bytes, ...halves(bytes >> 1)]);
+
 /** Has a server name these, in no block, beside what is true, and show them. */
 function tellOf(liar: Liar, { scripthash }: Issued, raws: readonly Buffer[]): void {
-  const made = new Map(raws.map((raw) => [display<Txid>(sha256x2(raw)), raw.toString('hex')]));
+  const made = new Map(raws.map((raw) => [idOf(raw), raw.toString('hex')]));
   const items = [...made.keys()].map((tx_hash) => ({ tx_hash, height: 0, fee: 1 }));
   liar.lie = ({ method, params: [of = ''] }, message) => {
     if (method === getHistory && of === scripthash) {
@@ -142,6 +148,56 @@ describe('payments that a server made up', () => {
     expect(house.payments(other)).toMatchObject([{ state: 'unconfirmed' }]);
   });
 });
+
+test('what is shown after its look has failed keeps no true payment waiting', async () => {
+  const house = await prepareLying({ servers: 1 });
+  const { world, chain, store } = house;
+  await house.start();
+  const liar = house.inUse();
+  const other = await house.issue();
+  // A little more than is held, the smallest last: there is room for no other then.
+  const sizes = [...Array.from({ length: 336 }, () => 95_000), ...halves(95_000)];
+  for (const each of slices(sizes, 23)) {
+    const issued = await house.issue();
+    const script = store.addresses.byScripthash(issued.scripthash)?.script ?? Buffer.alloc(0);
+    const raws = each.map((bytes, at) => payingTo(script, at, bytes));
+    await tellLate(house, liar, issued, raws);
+    expect(house.payments(issued)).toHaveLength(1);
+  }
+  chain.pay([{ address: other.address, valueSat: 7_000 }]);
+  await world.turn();
+  await house.watcher.idle();
+  expect(house.payments(other)).toMatchObject([{ state: 'unconfirmed' }]);
+});
+
+/** A false transaction ends the look at an address that is paid; these, named with it, are shown a second later. */
+async function tellLate(
+  { world, chain, watcher, payments }: Lying,
+  liar: Liar,
+  issued: Issued,
+  raws: readonly Buffer[],
+): Promise<void> {
+  const late: Message[] = [];
+  tellOf(liar, issued, [emptyOutputs(0, 1), ...raws]);
+  const { lie } = liar;
+  const [falsified, ...named] = [emptyOutputs(0, 1), ...raws].map(idOf);
+  liar.lie = (asked, message) => {
+    const told = lie?.(asked, message);
+    const [of] = asked.params;
+    if (asked.method !== getTransaction || ![falsified, ...named].includes(of)) return told;
+    if (of === falsified) return { ...told, result: emptyOutputs(1, 1).toString('hex') };
+    late.push(told);
+    // The look that follows finds nothing but what is true.
+    if (late.length === named.length) liar.lie = undefined;
+    return undefined;
+  };
+  chain.pay([{ address: issued.address, valueSat: 7_000 }]);
+  await world.until(() => payments(issued).length > 0, 'the next look');
+  await world.advance(1_000);
+  for (const told of late) liar.say(told);
+  await world.turn();
+  await watcher.idle();
+}
 
 describe('the scan of a new wallet', () => {
   /** A wallet is added, and the first address that is given out of it. */

@@ -18,3 +18,11 @@ it('what is released makes room, once', () => {
   one.release();
   expect([other.take(61), other.take(60)]).toEqual([false, true]);
 });
+
+it('what comes after its end takes no room', () => {
+  const load = createLoad(100);
+  const [one, other] = [load.open(), load.open()];
+  one.take(60);
+  one.close();
+  expect([one.take(1), other.take(100)]).toEqual([false, true]);
+});
