@@ -252,7 +252,6 @@ class ElectrumWatcher implements Watcher {
       },
       session,
     );
-    this.#caughtUp = false;
     this.#tasks.run(() => this.#catchUp(session));
   }
 
@@ -330,16 +329,17 @@ class ElectrumWatcher implements Watcher {
     if (session === this.#session) this.#drain.told(scripthash, status);
   }
 
-  /** Follows the server to its tip, then compares every address with it. */
+  /** Follows the server to its tip, then compares every address with it. Another one may be in use by then. */
   async #catchUp(session: Session): Promise<void> {
+    const subscriber = this.#subscriber;
     try {
       await this.#follow(session, await session.subscribeHeaders());
       if (session.closed || session !== this.#session) return;
       this.#drain.use(session);
       this.#markOffChain();
       await this.#promote();
-      await this.#subscriber?.all();
-      this.#caughtUp = !session.closed;
+      await subscriber?.all();
+      if (session === this.#session) this.#caughtUp = !session.closed;
       this.#care.now();
     } catch (error) {
       session.close(`catching up failed: ${reasonOf(error)}`);

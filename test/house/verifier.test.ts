@@ -140,5 +140,34 @@ test('payments of a block that left are looked at again though a later commit of
   expect(states()).toEqual(new Set(['confirmed']));
 });
 
+test('a server that was lost while it was caught up with says nothing of the one after it', async () => {
+  const { store, world, watcher, start, inUse } = await prepareWatching({ servers: 2 });
+  await store.issue();
+  await start();
+  const both = () =>
+    world.until(() => watcher.status().servers.every(({ height }) => height === 110), 'both');
+  await both();
+  const write = store.database.write.bind(store.database);
+  let goOn = (): void => {};
+  // A disk that takes its time with what is due behind the tip.
+  store.database.write = (work, kind) => {
+    store.database.write = write;
+    return new Promise<void>((done) => {
+      goOn = done;
+    }).then(() => write(work, kind));
+  };
+  const first = inUse();
+  first?.disconnectAll();
+  await world.until(() => inUse() !== first && store.database.write === write, 'the second one');
+  const second = inUse();
+  await world.advance(5_000);
+  await both();
+  second?.disconnectAll();
+  await world.until(() => inUse() === first && watcher.status().caughtUp, 'the first one again');
+  goOn();
+  await watcher.idle();
+  expect(watcher.status()).toMatchObject({ caughtUp: true });
+});
+
 const stateOf = ({ ledger, addresses }: TestStore, { scripthash }: Issued) =>
   ledger.paymentsOf(addresses.byScripthash(scripthash)?.id ?? 0)[0]?.state;
