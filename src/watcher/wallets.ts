@@ -36,18 +36,27 @@ const progressEvery = 200;
 /** Addresses that a server may refuse to tell of in one scan: their histories are too long for it. */
 const mostRefused = 5;
 
-/** Skips and derives ahead, and scans what was not scanned yet (only with a session). */
+/**
+ * Skips and derives ahead, and scans what was not scanned yet (only with a session).
+ * @throws what the scan of a wallet failed with, once the others were cared for
+ */
 export async function tendWallets(
   parts: WalletCareParts,
   session: Session | undefined,
 ): Promise<void> {
-  // First, for a scan that fails holds up all that comes after it.
+  // First, for a scan may take long.
   for (const wallet of parts.store.catalog.wallets()) await reachFloor(parts, wallet);
+  const failures: unknown[] = [];
   for (const wallet of parts.store.catalog.wallets()) {
     if (parts.isStopped()) return;
-    if (wallet.scannedAt === null && session !== undefined) await scan(parts, session, wallet);
-    await topUp(parts, wallet.id);
+    try {
+      if (wallet.scannedAt === null && session !== undefined) await scan(parts, session, wallet);
+      await topUp(parts, wallet.id);
+    } catch (error) {
+      failures.push(error);
+    }
   }
+  if (failures.length > 0) throw failures[0];
 }
 
 /** @param goesOn whether it is still quiet: nobody asks for an address, and no other care is called for */

@@ -3,7 +3,7 @@
 
 import { afterEach, describe, expect, test } from 'vitest';
 import { addressToScript, scripthash } from '../../src/bitcoin/address.ts';
-import { deriveAddress } from '../../src/bitcoin/keychain.ts';
+import { deriveAddress, firstAddresses } from '../../src/bitcoin/keychain.ts';
 import { networks } from '../../src/bitcoin/network.ts';
 import type { SimulatedServer } from '../../src/sandbox/server.ts';
 import { cleanUp } from '../support/files.ts';
@@ -167,6 +167,24 @@ describe('an address of which a server tells nothing', () => {
       expect(house.server.count('server.version')).toBe(connections);
     },
   );
+
+  test('a wallet whose scan fails again and again does not keep another one waiting', async () => {
+    const house = await openReady(1);
+    const refused = new Set(firstAddresses(merchantKey(2), 6).map(hashOf));
+    const when = (method: string, [first]: readonly unknown[]) =>
+      method === getHistory && refused.has(first as string);
+    house.server.inject({ kind: 'error', code: 1, message: 'history too large', when });
+    for (const number of [2, 3]) {
+      const callbackUrl = `${house.receiver.origin}/shop${number}`;
+      await house.addStore({ name: `${number}`, key: merchantKey(number), callbackUrl });
+    }
+    await minutes(house, 2);
+    expect(house.app.health().wallets.scanning).toBe(1);
+    const address = await house.newAddress('?match_callback=/shop3');
+    house.pay(address, 5_000);
+    await house.settle();
+    expect(house.statuses(address)).toEqual(['0']);
+  });
 
   test('nor do very many of them, where there are more of the others', async () => {
     const house = await openReady(1);
