@@ -2,7 +2,6 @@
 // issued is watched (newcomers.ts). What the care is stands in wallets.ts.
 
 import type { Scripthash } from '../bitcoin/ids.ts';
-import { ServerError } from '../electrum/framing.ts';
 import type { Session } from '../electrum/session.ts';
 import { reasonOf } from '../errors.ts';
 import type { Store } from '../store/open.ts';
@@ -20,7 +19,7 @@ export interface CareParts extends UsedParts {
   readonly session: () => Session | undefined;
   /** Has new addresses subscribed. */
   readonly watch: (scripthashes: readonly Scripthash[]) => Promise<void>;
-  /** A server refuses what a scan needs. */
+  /** A server refuses what a scan needs, or does not answer it. */
   readonly onRefusal: (session: Session, reason: string) => void;
 }
 
@@ -97,8 +96,6 @@ class WalletCare implements Care {
     } catch (error) {
       world.log.warn('wallets could not be tended', { reason: reasonOf(error) });
       this.#cancel ??= world.after(retryMs, () => this.now());
-      // Another server may know what this one refuses to say.
-      if (error instanceof ServerError && session) this.#parts.onRefusal(session, error.message);
     }
   }
 }

@@ -8,6 +8,7 @@ import { deriveAddress } from '../bitcoin/keychain.ts';
 import { blindSkip, furthestWatched, lookahead, reserveOf, scanGap } from '../domain/allocation.ts';
 import { ServerError } from '../electrum/framing.ts';
 import type { Session } from '../electrum/session.ts';
+import { PaygateError } from '../errors.ts';
 import type { DerivedIndex } from '../store/addresses.ts';
 import type { WalletRow } from '../store/catalog.ts';
 import type { Store } from '../store/open.ts';
@@ -22,6 +23,8 @@ export interface WalletCareParts extends UsedParts {
   readonly watchedUntil: Map<number, number>;
   /** Has new addresses subscribed. */
   readonly watch: (scripthashes: readonly Scripthash[]) => Promise<void>;
+  /** A server refuses what a scan needs, or does not answer it. */
+  readonly onRefusal: (session: Session, reason: string) => void;
   /** Paygate is to end: what takes long goes on at the next start. */
   readonly isStopped: () => boolean;
 }
@@ -130,6 +133,8 @@ async function scan(parts: WalletCareParts, session: Session, wallet: WalletRow)
       refused += 1;
       // Taken for used: an index that is left out costs nothing, one that is used twice does.
       if (error instanceof ServerError && refused <= mostRefused) return true;
+      // Another server may know what this one does not say.
+      if (error instanceof PaygateError && !session.closed) parts.onRefusal(session, error.message);
       throw error;
     }
   }

@@ -168,6 +168,19 @@ describe('an address of which a server tells nothing', () => {
     },
   );
 
+  test('a wallet is scanned though the server in use never answers for one address of it', async () => {
+    const house = await openReady(2);
+    const [silent = ''] = firstAddresses(merchantKey(2), 1);
+    const when = (method: string, [first]: readonly unknown[]) =>
+      method === getHistory && first === hashOf(silent);
+    house.inUse().inject({ kind: 'hang', when });
+    const key = merchantKey(2);
+    await house.addStore({ name: 'Second', key, callbackUrl: `${house.receiver.origin}/second` });
+    await minutes(house, 5);
+    expect(house.app.health().wallets.scanning).toBe(0);
+    expect(await house.newAddress('?match_callback=/second')).toBe(silent);
+  });
+
   test('a wallet whose scan fails again and again does not keep another one waiting', async () => {
     const house = await openReady(1);
     const refused = new Set(firstAddresses(merchantKey(2), 6).map(hashOf));
