@@ -1,7 +1,7 @@
 // The addresses that are watched, read page by page: which of them, and in what order. What a page costs
 // does not depend on how many addresses there are.
 
-import { and, count, desc, eq, gt, lt, max, type SQL, sql } from 'drizzle-orm';
+import { and, count, desc, eq, gt, isNotNull, lt, max, type SQL, sql } from 'drizzle-orm';
 import type { Scripthash } from '../bitcoin/ids.ts';
 import { furthestWatched } from '../domain/allocation.ts';
 import type { StatusHash } from '../domain/history.ts';
@@ -22,7 +22,10 @@ export type GivenOut = Pick<Watched, 'id' | 'issuedAt'>;
 
 /** Newest first. */
 export interface WatchedPages {
-  /** Derived ahead, and the next that their wallets will issue. */
+  /**
+   * Derived ahead, and the next that their wallets will issue. Of a wallet that is to be scanned before it issues, none:
+   * its scan may find that others issued them, and what is paid to them is a payment then.
+   */
   near(): Watched[];
   /** Used by another program before we could issue them, below an id. */
   foreign(beforeId: number, limit: number): Watched[];
@@ -83,7 +86,12 @@ function prepare(orm: Orm) {
       .select(fields)
       .from(wallets)
       .innerJoin(addresses, and(eq(addresses.walletId, wallets.id), eq(addresses.origin, 'ahead')))
-      .where(lt(addresses.derivationIndex, sql`${wallets.nextIndex} + ${furthestWatched}`))
+      .where(
+        and(
+          isNotNull(wallets.scannedAt),
+          lt(addresses.derivationIndex, sql`${wallets.nextIndex} + ${furthestWatched}`),
+        ),
+      )
       .orderBy(desc(addresses.id))
       .prepare(),
     foreign: page(sql`${addresses.origin} = 'foreign'`),

@@ -122,6 +122,8 @@ async function scan(parts: WalletCareParts, session: Session, wallet: WalletRow)
   await store.database.write((tx) =>
     store.addresses.finishScan(tx, world.now(), wallet.id, nextIndex),
   );
+  // What is ahead of it was not watched until now.
+  parts.watchedUntil.set(wallet.id, store.catalog.wallet(wallet.id).nextIndex);
   world.log.info('wallet scan done', { walletId: wallet.id, nextIndex });
 
   async function isTaken(index: number): Promise<boolean> {

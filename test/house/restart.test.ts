@@ -148,6 +148,27 @@ test('without its mark a file that has issued skips 100 indexes', async () => {
   ]);
 });
 
+test('a payment beyond what a file without its mark skips calls back, though it was derived ahead', async () => {
+  const house = await openHouse({ store: { startIndex: 300 } });
+  await untilReady(house);
+  await house.newAddress();
+  await house.world.advance(100);
+  await house.app.idle();
+  await house.stop();
+  copyFileSync(house.path, `${house.path}.bak`);
+  await house.start();
+  await untilReady(house);
+  for (let issued = 0; issued < 110; issued += 1) await house.newAddress();
+  const lost = await house.newAddress();
+  await house.stop();
+  renameSync(`${house.path}.bak`, house.path);
+  rmSync(house.path.replace(/paygate\.db$/, '.paygate-mark'), { recursive: true });
+  house.pay(lost, 3_000);
+  await house.start();
+  await untilReady(house);
+  expect(house.told()).toMatchObject([{ addr: lost, status: '0', value: '3000' }]);
+});
+
 test('a plain restart skips nothing and warns of nothing', async () => {
   const house = await openHouse();
   await untilReady(house);
