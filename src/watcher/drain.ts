@@ -107,6 +107,8 @@ class DirtySet implements Drain {
   readonly #forced = new Map<Scripthash, 'again' | 'cross'>();
   /** And since when, monotonic. */
   readonly #underWay = new Map<Scripthash, number>();
+  /** How often our tip has moved. */
+  #tips = 0;
   /** Named a block above our tip, or a transaction that was not shown. */
   readonly #waitingForTip = new Set<Scripthash>();
   /** Will be looked at again in a while. */
@@ -153,6 +155,7 @@ class DirtySet implements Drain {
   }
 
   tipMoved(): void {
+    this.#tips += 1;
     for (const scripthash of this.#waitingForTip) this.#dirty.add(scripthash);
     this.#waitingForTip.clear();
     this.#pump();
@@ -228,6 +231,7 @@ class DirtySet implements Drain {
       return;
     }
     await waitFor(world, verifier.synced(by), headersMs);
+    const tips = this.#tips;
     const observation = await gather(
       {
         ...{ session: by, verifier, store, callWitness },
@@ -245,7 +249,8 @@ class DirtySet implements Drain {
     if (this.#isOver(session)) throw new PaygateError('unavailable', 'the session has ended');
     if (!(await this.#record(observation))) return this.mark(scripthash, 'again');
     if (observation.statusHash === undefined) {
-      this.#waitingForTip.add(scripthash);
+      // What it waits for may have come meanwhile.
+      (tips === this.#tips ? this.#waitingForTip : this.#dirty).add(scripthash);
       this.#later(scripthash);
     } else this.#failures.delete(scripthash);
     for (const { txid, replacedBy } of observation.gone) {

@@ -212,3 +212,30 @@ describe('a second server that shows, one by one, headers that we have holds up'
     expect(scene.payments(issued)).toHaveLength(2);
   });
 });
+
+test('a header that comes while what waits for it is written down is not missed', async () => {
+  const watching = await prepareLying({ servers: 1 });
+  const { chain, world, watcher, store } = watching;
+  await watching.start();
+  const issued = await watching.issue();
+  chain.pay([{ address: issued.address, valueSat: 7_000 }]);
+  await watcher.idle();
+  const liar = watching.inUse();
+  const late: Message[] = [];
+  liar.lieUnasked = (message) => {
+    if (message.method !== newBlock) return message;
+    late.push(message);
+    return undefined;
+  };
+  chain.mine();
+  const write = store.database.write.bind(store.database);
+  store.database.write = async (work, kind) => {
+    store.database.write = write;
+    for (const header of late) liar.say(header);
+    await world.until(() => watcher.status().tipHeight === chain.tipHeight, 'the header');
+    return write(work, kind);
+  };
+  await world.until(() => watcher.status().tipHeight === chain.tipHeight, 'the header');
+  await watcher.idle();
+  expect(watching.payments(issued)).toMatchObject([{ state: 'confirming' }]);
+});
