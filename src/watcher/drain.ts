@@ -251,6 +251,8 @@ class DirtySet implements Drain {
     if (observation.statusHash === undefined) {
       // What it waits for may have come meanwhile.
       (tips === this.#tips ? this.#waitingForTip : this.#dirty).add(scripthash);
+      // What the other server alone names is not asked of it by a look at changes.
+      this.#force(scripthash, look);
       this.#later(scripthash);
     } else this.#failures.delete(scripthash);
     for (const { txid, replacedBy } of observation.gone) {

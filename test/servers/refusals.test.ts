@@ -284,6 +284,26 @@ test('a server asked in place of another is not called a liar for what that one 
   expect(house.statuses(address).at(-1)).toBe('1');
 });
 
+test('what a second server alone names, and refuses once to show, is asked of it again in a minute', async () => {
+  const house = await openReady(2);
+  const address = await house.newAddress();
+  // So many that the rounds do not come by each minute.
+  for (let count = 0; count < 40; count += 1) await house.newAddress();
+  await house.settle();
+  house.inUse().inject({ kind: 'omit', scripthashes: [hashOf(address) as never], deny: true });
+  const getTransaction = 'blockchain.transaction.get';
+  const when = (method: string) => method === getTransaction;
+  const second = secondOf(house);
+  second.inject({ kind: 'error', code: 1, message: 'busy', when, times: 1 });
+  house.pay(address, 7_000);
+  for (let minute = 0; minute < 12 && second.count(getTransaction) === 0; minute += 1) {
+    await minutes(house, 1);
+  }
+  expect(house.statuses(address)).toEqual([]);
+  await minutes(house, 2);
+  expect(house.statuses(address)).toEqual(['0']);
+});
+
 describe('the sweeps go on', () => {
   /** A payment that the first server hides and the second one shows, found by the sweeps alone. */
   async function isFound(house: House, address: string): Promise<void> {
