@@ -26,6 +26,8 @@ import { promote } from './promote.ts';
 export interface ChainSync {
   /** Follows a server to the tip it announced, or to a newer one that it announced since. @throws Lie */
   sync(session: Session, announced: HeaderTip): Promise<void>;
+  /** Has a sync that has not begun follow this tip instead; false when there is none. A server may announce any number. */
+  renew(session: Session, announced: HeaderTip): boolean;
   /** Resolves when no sync with this server is under way. */
   synced(session: Session): Promise<void>;
   /** Since when one is, monotonic; undefined when none is. */
@@ -168,6 +170,11 @@ function createLines(
           line.since = undefined;
         });
       return done;
+    },
+    renew(session, announced) {
+      const next = lines.get(session)?.next;
+      if (next !== undefined) next.announced = announced;
+      return next !== undefined;
     },
     synced: (session) => lines.get(session)?.last ?? Promise.resolve(),
     syncingSince: (session) => lines.get(session)?.since,

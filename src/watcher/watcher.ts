@@ -7,7 +7,7 @@ import type { Network } from '../bitcoin/network.ts';
 import { createPool, type Pool, type ServerStatus } from '../electrum/pool.ts';
 import type { Session } from '../electrum/session.ts';
 import type { ServerAddress } from '../electrum/trust.ts';
-import type { HeaderTip, Status } from '../electrum/wire.ts';
+import type { HeaderTip } from '../electrum/wire.ts';
 import { reasonOf } from '../errors.ts';
 import type { Store } from '../store/open.ts';
 import type { Cancel, SocksProxy, World } from '../world.ts';
@@ -173,8 +173,12 @@ class ElectrumWatcher implements Watcher {
       handlers: {
         onSession: (session) => this.#joined(session),
         onLost: (session) => this.#lost(session),
-        onHeader: (session, tip) => this.#tasks.run(() => this.#follow(session, tip)),
-        onStatus: (session, ...told) => this.#statusChanged(session, ...told),
+        onHeader: (from, tip) => {
+          if (!this.#verifier.renew(from, tip)) this.#tasks.run(() => this.#follow(from, tip));
+        },
+        onStatus: (from, ...told) => {
+          if (from === this.#session) this.#drain.told(...told);
+        },
       },
     });
   }
@@ -323,10 +327,6 @@ class ElectrumWatcher implements Watcher {
 
   #owe(callbacks: number): void {
     if (callbacks > 0) this.#parts.onCallbacks();
-  }
-
-  #statusChanged(session: Session, scripthash: Scripthash, status: Status): void {
-    if (session === this.#session) this.#drain.told(scripthash, status);
   }
 
   /** Follows the server to its tip, then compares every address with it. Another one may be in use by then. */

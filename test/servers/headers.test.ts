@@ -2,6 +2,7 @@
 // nobody's payments from being told while another one is there.
 
 import { afterEach, describe, expect, test } from 'vitest';
+import { collect } from '../../src/cli/heap.ts';
 import { cleanUp } from '../support/files.ts';
 import type { Asked, Liar, Message } from '../support/liar.ts';
 import { type Lying, prepareLying } from '../support/lying.ts';
@@ -238,4 +239,31 @@ test('a header that comes while what waits for it is written down is not missed'
   await world.until(() => watcher.status().tipHeight === chain.tipHeight, 'the header');
   await watcher.idle();
   expect(watching.payments(issued)).toMatchObject([{ state: 'confirming' }]);
+});
+
+test('tips that are told without end, while headers are waited for, cost little memory', async () => {
+  const watching = await prepareLying({ servers: 1 });
+  const { world, watcher } = watching;
+  await watching.start();
+  const liar = watching.inUse();
+  let asked = 0;
+  lead(liar, () => {
+    asked += 1;
+    return undefined;
+  });
+  await world.until(() => asked > 0, 'headers to be asked for');
+  const bytes = () => {
+    collect('regular');
+    return process.memoryUsage().heapUsed;
+  };
+  const before = bytes();
+  for (let thousands = 0; thousands < 20; thousands += 1) {
+    for (let each = 0; each < 1_000; each += 1) liar.notify(newBlock, [farTip]);
+    await world.turn();
+  }
+  liar.notify(newBlock, [{ ...farTip, height: 1_001 }]);
+  const heights = () => watcher.status().servers.map(({ height }) => height);
+  await world.until(() => heights().includes(1_001), 'the last of them');
+  // What waits for each of them takes more than a kilobyte.
+  expect(bytes() - before).toBeLessThan(5 * 2 ** 20);
 });
