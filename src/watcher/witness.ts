@@ -21,7 +21,7 @@ export type CallWitness = (session: Session) => Promise<Witness | undefined>;
 export interface WitnessParts {
   readonly world: Pick<World, 'after'>;
   readonly pool: () => Pool;
-  /** The live servers whose word counts. */
+  /** The live servers whose word counts, also of blocks. */
   readonly sound: () => readonly Session[];
   /** How many servers the operator has named. */
   readonly servers: number;

@@ -228,6 +228,24 @@ describe('a server on another branch', () => {
     expect(watching.watcher.status().servers.map(({ ban }) => ban)).toEqual([undefined, undefined]);
   });
 
+  test('that has not seen a block leave keeps no new payment of the same address waiting', async () => {
+    const watching = await begin({ ownChains: true });
+    const { chains, watcher, store } = watching;
+    const ours = chains[place(watching)];
+    const issued = await store.issue();
+    watcher.issued(issued.scripthash);
+    for (const chain of chains) {
+      chain.pay([{ address: issued.address, valueSat: 5_000 }]);
+      chain.mine();
+    }
+    await watcher.idle();
+    expect(rowOf(watching, issued)).toMatchObject({ state: 'confirming' });
+    ours?.reorganise(1, { transactions: 'drop' });
+    const txid = ours?.pay([{ address: issued.address, valueSat: 7_000 }]);
+    await watcher.idle();
+    expect(store.ledger.paymentsOf(1)).toMatchObject([{}, { txid, state: 'unconfirmed' }]);
+  });
+
   /** The server's chain becomes that of the other one: the first in the list that is longer. */
   async function follow(watching: Watching, other: number): Promise<void> {
     const { servers } = watching;
