@@ -366,13 +366,15 @@ function insert({ insert }: Statements, walletId: number, derived: DerivedIndex)
   insert.run({ walletId, index, address, script: Buffer.from(script), scripthash });
 }
 
+/** Of those that could issue behind what this file knows, where there are any: none that was removed in it. */
 function onlyStoreOf(orm: Orm, walletId: number): number | null {
-  const [only, second] = orm
-    .select({ id: stores.id })
+  const all = orm
+    .select({ id: stores.id, archivedAt: stores.archivedAt })
     .from(stores)
     .where(eq(stores.walletId, walletId))
-    .limit(2)
     .all();
+  const issuing = all.filter(({ archivedAt }) => archivedAt === null);
+  const [only, second] = issuing.length > 0 ? issuing : all;
   return only !== undefined && second === undefined ? only.id : null;
 }
 

@@ -128,6 +128,27 @@ test('a payment to an address that only the lost file had issued calls back', as
   expect(house.told()).toMatchObject([{ addr: lost, status: '0', value: '3000' }]);
 });
 
+test('such a payment calls the store that a removed one of the same wallet made room for', async () => {
+  const house = await openHouse();
+  await untilReady(house);
+  await house.withStore(({ catalog, database }) =>
+    database.write((tx) => catalog.archiveStore(tx, house.world.now(), 1, false)),
+  );
+  await house.addStore({ name: 'New', callbackUrl: `${house.receiver.origin}/new` });
+  await house.stop();
+  copyFileSync(house.path, `${house.path}.bak`);
+  await house.start();
+  await untilReady(house);
+  const lost = await house.newAddress();
+  await house.stop();
+  renameSync(`${house.path}.bak`, house.path);
+  house.pay(lost, 3_000);
+  await house.start();
+  await untilReady(house);
+  expect(house.told()).toMatchObject([{ addr: lost, status: '0' }]);
+  expect(house.receiver.requests[0]?.url).toContain('/new?');
+});
+
 test('without its mark a file that has issued skips 100 indexes', async () => {
   const house = await openHouse();
   await untilReady(house);
