@@ -55,6 +55,10 @@ const advices: Readonly<Record<AlarmCode, Advice>> = {
     text: 'Hold back the goods of those orders, or ask those customers to pay again.',
     ...{ path: '/payments?state=dropped', link: 'Payments that are gone' },
   },
+  'unclaimed-payment': {
+    text: 'Look for their orders by the address, in each shop, and mark them as paid by hand.',
+    ...{ path: '/payments', link: 'Payments' },
+  },
   'fallen-payment': {
     text: 'Hold back the goods of those orders until the payments are final again: until a block takes them, they can be replaced. The shop was told 0.',
     ...{ path: '/payments?state=unconfirmed', link: 'Payments in no block' },

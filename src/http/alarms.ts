@@ -21,6 +21,7 @@ export type AlarmCode =
   | 'addresses-stuck'
   | 'reversed-payment'
   | 'fallen-payment'
+  | 'unclaimed-payment'
   | 'wallet-scan'
   | 'exhausted-callbacks'
   | 'foreign-use'
@@ -59,7 +60,7 @@ export interface FindingParts {
   readonly now: () => number;
 }
 
-/** How long a payment that was taken back is spoken of. */
+/** How long a payment that was taken back, or that nobody was told of, is spoken of. */
 const reversedShownMs = 7 * 86_400_000;
 
 /** A number of callbacks, which is counted no further than this. */
@@ -175,6 +176,17 @@ function paymentFindings({ store, now }: FindingParts): Finding[] {
       since: fallen.firstAt,
       fact: `${fallen.count} payment(s) are in no block any more after 1 or 2 was told: the chain was reorganised`,
       hint: '; the shop was told 0: deliver nothing for them until they are told as 2 again',
+    });
+  }
+  const unclaimed = store.ledger.unclaimed(now() - reversedShownMs);
+  if (unclaimed.count > 0) {
+    found.push({
+      code: 'unclaimed-payment',
+      since: unclaimed.firstAt,
+      fact:
+        `${unclaimed.count} payment(s) of the last 7 days came to addresses that several stores may have ` +
+        'given out before this database was restored: no shop is told of them',
+      hint: '; find their orders by the address, in the shops or by the customers',
     });
   }
   const scanning = store.catalog.wallets().filter(({ scannedAt }) => scannedAt === null).length;

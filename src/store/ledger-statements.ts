@@ -5,7 +5,7 @@ import { type Policy, readBands } from '../domain/policy.ts';
 import { addressPlace } from './addresses.ts';
 import { given } from './given.ts';
 import type { Orm } from './orm.ts';
-import { addresses, headers, payments, stores, transactions } from './schema.ts';
+import { addresses, headers, payments, stores, transactions, wallets } from './schema.ts';
 
 export type PaymentRow = typeof payments.$inferSelect;
 export type LedgerStatements = ReturnType<typeof prepareLedger>;
@@ -129,6 +129,20 @@ function preparePaymentCounts(orm: Orm) {
       .where(
         sql`${payments.state} = 'dropped' and ${payments.changedAt} > ${given('since')}
           and (${payments.status} <> 0 or ${payments.cycle} > 0)`,
+      )
+      .prepare(),
+    unclaimed: orm
+      .select({ count: count(), firstAt: min(payments.firstSeenAt) })
+      .from(wallets)
+      // By an index: of a file that was never a copy there is none.
+      .innerJoin(
+        addresses,
+        and(eq(addresses.walletId, wallets.id), eq(addresses.origin, 'skipped')),
+      )
+      .innerJoin(payments, eq(payments.addressId, addresses.id))
+      .where(
+        sql`${addresses.storeId} is null and ${payments.state} <> 'dropped'
+          and ${payments.firstSeenAt} > ${given('since')}`,
       )
       .prepare(),
     fallen: orm

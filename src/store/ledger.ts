@@ -114,6 +114,8 @@ export interface Ledger {
   reversals(since: number): Counted;
   /** How many payments wait for a block again now, after the shop was told 1 or 2, and since when. */
   fallen(): Counted;
+  /** How many payments since a time came to what a copy skipped and no store is known for: nobody was told of them. */
+  unclaimed(since: number): Counted;
   /** How many payments are in each state that has any. Goes through an index of all of them. */
   countByState(): [PaymentState, number][];
 }
@@ -203,6 +205,10 @@ class SqlLedger implements Ledger {
 
   fallen(): Counted {
     return counted(this.#statements.fallen.get());
+  }
+
+  unclaimed(since: number): Counted {
+    return counted(this.#statements.unclaimed.get({ since }));
   }
 
   countByState(): [PaymentState, number][] {

@@ -128,6 +128,30 @@ test('a payment to an address that only the lost file had issued calls back', as
   expect(house.told()).toMatchObject([{ addr: lost, status: '0', value: '3000' }]);
 });
 
+test('such a payment that several stores of a wallet may wait for is said to whoever runs paygate', async () => {
+  const house = await openHouse();
+  await untilReady(house);
+  await house.addStore({ name: 'Second', callbackUrl: `${house.receiver.origin}/second` });
+  await house.stop();
+  copyFileSync(house.path, `${house.path}.bak`);
+  await house.start();
+  await untilReady(house);
+  const lost = await house.newAddress('?match_callback=/second');
+  await house.stop();
+  renameSync(`${house.path}.bak`, house.path);
+  await house.start();
+  await untilReady(house);
+  const unclaimed = () =>
+    house.app.health().warnings.filter((each) => each.includes('no shop is told of them'));
+  expect(unclaimed()).toEqual([]);
+  house.pay(lost, 3_000);
+  await house.settle();
+  expect(house.told()).toEqual([]);
+  expect(unclaimed()).toEqual([expect.stringContaining('1 payment(s)')]);
+  house.world.jumpWallClock(8 * 86_400_000);
+  expect(unclaimed()).toEqual([]);
+});
+
 test('such a payment calls the store that a removed one of the same wallet made room for', async () => {
   const house = await openHouse();
   await untilReady(house);
