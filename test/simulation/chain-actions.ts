@@ -2,6 +2,7 @@
 
 import { HDKey } from '@scure/bip32';
 import type { Txid } from '../../src/bitcoin/ids.ts';
+import { deriveAddress } from '../../src/bitcoin/keychain.ts';
 import { PaygateError } from '../../src/errors.ts';
 import type { Fate } from '../../src/sandbox/reorganise.ts';
 import type { Payment } from '../../src/sandbox/spender.ts';
@@ -9,6 +10,7 @@ import type { Outpoint } from '../../src/sandbox/transaction.ts';
 import type { Random } from './random.ts';
 import type { Given } from './recount.ts';
 import { type Action, floorHeight, type Run } from './run.ts';
+import { walletKey } from './wallet-keys.ts';
 
 /** What the chain's rules refuse is no failure: it just does not happen. */
 function unlessRefused(what: string, run: () => string): string {
@@ -153,7 +155,28 @@ const rebroadcast: Action = (run, random) =>
     return short(txid);
   });
 
-export const chainActions = { pay, spend, mine, reorganise, replace, evict, rebroadcast };
+/** Some of what happens on the chain while paygate is down. */
+export async function meanwhile(run: Run, random: Random): Promise<string> {
+  const happened: string[] = [];
+  for (let left = random.int(0, 4); left > 0; left -= 1) {
+    happened.push(await chainActions[random.weighted(chainWeights)](run, random));
+  }
+  return happened.length === 0 ? '' : ` [${happened.join('; ')}]`;
+}
+
+/** Somebody pays an address of a wallet that no shop was given yet: another program, or a wallet shown by its owner. */
+const squat: Action = (run, random) =>
+  unlessRefused('squat', () => {
+    const { wallet } = random.pick(run.shops);
+    const last = run.given.filter(({ shop }) => shop.wallet === wallet).at(-1)?.index ?? -1;
+    const index = last + random.int(1, 6);
+    const { script } = deriveAddress(walletKey(wallet), 0, index) ?? {};
+    if (script === undefined) return 'no such child';
+    const txid = run.house.chain.pay([{ script, valueSat: random.int(1_000, 90_000) }]);
+    return `${short(txid)} to index ${index} of wallet ${wallet}`;
+  });
+
+export const chainActions = { pay, spend, mine, reorganise, replace, evict, rebroadcast, squat };
 
 export const chainWeights: Readonly<Record<keyof typeof chainActions, number>> = {
   pay: 20,
@@ -163,4 +186,5 @@ export const chainWeights: Readonly<Record<keyof typeof chainActions, number>> =
   replace: 6,
   evict: 4,
   rebroadcast: 5,
+  squat: 2,
 };

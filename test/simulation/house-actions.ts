@@ -4,57 +4,69 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import SqliteDatabase from 'better-sqlite3';
 import { addressToScript } from '../../src/bitcoin/address.ts';
-import { deriveAddress } from '../../src/bitcoin/keychain.ts';
 import { networks } from '../../src/bitcoin/network.ts';
 import { markPath } from '../../src/store/highwater.ts';
-import { merchantKey, type Reply } from '../support/house.ts';
+import type { Reply } from '../support/house.ts';
 import type { Answer } from '../support/receiver.ts';
-import { chainActions, chainWeights } from './chain-actions.ts';
+import { meanwhile } from './chain-actions.ts';
 import type { Random } from './random.ts';
 import type { Given, Shop } from './recount.ts';
 import { type Action, noteFinals, type Run, through } from './run.ts';
-
-const keys = new Map<number, ReturnType<typeof merchantKey>>();
-const indexes = new Map<string, number>();
-
-function keyOf(wallet: number): ReturnType<typeof merchantKey> {
-  const key = keys.get(wallet) ?? merchantKey(wallet);
-  keys.set(wallet, key);
-  return key;
-}
-
-/** Which index of a wallet an address has; -1 for one that is not of this wallet. */
-function indexOf(wallet: number, address: string): number {
-  for (let index = 0; index < 1_000; index += 1) {
-    const place = `${wallet} ${index}`;
-    const known = addressesAt.get(place) ?? deriveAddress(keyOf(wallet), 0, index)?.address ?? '';
-    addressesAt.set(place, known);
-    indexes.set(known, index);
-    if (known === address) return index;
-  }
-  return -1;
-}
-
-const addressesAt = new Map<string, string>();
+import { indexOf, walletKey } from './wallet-keys.ts';
 
 function take(shop: Shop, { status, body }: Reply): Given[] {
   if (status === 503) return [];
   if (status !== 200) throw new Error(`no address: ${status} ${JSON.stringify(body)}`);
   const address = String(body.address);
-  const index = indexes.get(address) ?? indexOf(shop.wallet, address);
+  const index = indexOf(shop.wallet, address);
   return [{ address, shop, index, script: addressToScript(address, networks.regtest) }];
 }
 
-const request = (run: Run, { name }: Shop): Promise<Reply> =>
-  through(run, run.house.ask(`/api/new_address?match_callback=/${name}`));
+const request = (run: Run, { name }: Shop, query = '', init?: RequestInit): Promise<Reply> =>
+  through(run, run.house.ask(`/api/new_address?match_callback=/${name}${query}`, init));
+
+const open = ({ shops }: Run): Shop[] => shops.filter(({ archived }) => !archived);
 
 const ask: Action = async (run, random) => {
-  const shop = random.pick(run.shops);
+  const shop = random.pick(open(run));
   const count = Number(random.weighted({ 1: 6, 2: 2, 3: 1 }));
   const replies = await Promise.all(Array.from({ length: count }, () => request(run, shop)));
   const given = replies.flatMap((reply) => take(shop, reply));
   run.given.push(...given.sort((one, other) => one.index - other.index));
   return `ask: ${shop.name} ${given.map(({ index }) => index).join(', ')}`;
+};
+
+/** The last address again, where nobody has paid it. */
+const askAgain: Action = async (run, random) => {
+  const shop = random.pick(open(run));
+  const reply = await request(run, shop, '&reset=1');
+  const [given] = take(shop, reply);
+  if (given === undefined) return `askAgain: ${shop.name} nothing`;
+  const last = run.given.filter((each) => each.shop === shop).at(-1);
+  if (last?.address === given.address) return `askAgain: ${shop.name} ${given.index} again`;
+  run.given.push(given);
+  return `askAgain: ${shop.name} ${given.index}`;
+};
+
+const dayMs = 86_400_000;
+
+/** For an order that may have been asked for before. */
+const askOnce: Action = async (run, random) => {
+  const shop = random.pick(open(run));
+  const name = `${shop.name} ${random.int(1, 6)}`;
+  const headers = { 'Idempotency-Key': name };
+  const [given] = take(shop, await request(run, shop, '', { headers }));
+  if (given === undefined) return `askOnce: ${name} nothing`;
+  const now = run.world.now();
+  const { addresses, at } = run.orders.get(name) ?? { addresses: [], at: 0 };
+  const isSure = now - at < dayMs;
+  if (isSure && addresses.at(-1) !== given.address) {
+    throw new Error(`${name} has ${addresses.at(-1)}, and ${given.address} now`);
+  }
+  if (addresses.includes(given.address)) return `askOnce: ${name} ${given.index} again`;
+  run.orders.set(name, { addresses: [...addresses, given.address], at: now });
+  run.given.push(given);
+  return `askOnce: ${name} ${given.index}`;
 };
 
 const merchant: Action = (run, random) => {
@@ -83,14 +95,12 @@ const clock: Action = async (run, random) => {
   return `clock: ${seconds} s`;
 };
 
-/** Some of what happens on the chain while paygate is down. */
-async function meanwhile(run: Run, random: Random): Promise<string> {
-  const happened: string[] = [];
-  for (let left = random.int(0, 4); left > 0; left -= 1) {
-    happened.push(await chainActions[random.weighted(chainWeights)](run, random));
-  }
-  return happened.length === 0 ? '' : ` [${happened.join('; ')}]`;
-}
+/** Of the machine's clock alone: no time passes. */
+const jump: Action = (run, random) => {
+  const minutes = random.int(1, 100) * random.pick([-1, 1]);
+  run.world.jumpWallClock(minutes * 60_000);
+  return `jump: ${minutes} min`;
+};
 
 const restart: Action = async (run, random) => {
   await through(run, run.house.stop());
@@ -111,7 +121,7 @@ const crash: Action = async (run, random) => {
   let mark = photograph(markPath(house.path));
   world.cutPower();
   if (torn) {
-    await request(run, random.pick(run.shops));
+    await request(run, random.pick(open(run)));
     mark = photograph(markPath(house.path));
   }
   await through(run, house.stop());
@@ -146,10 +156,40 @@ const demand: Action = (run, random) => {
   return `demand: ${shop.name} wants ${shop.required}`;
 };
 
+const raise: Action = (run, random) => {
+  const shop = random.pick(run.shops);
+  shop.minimumSat = random.chance(0.4) ? 0 : random.int(500, 200_000);
+  shop.mostMinimumSat = Math.max(shop.mostMinimumSat, shop.minimumSat);
+  change(run, shop, { minimum_sat: shop.minimumSat });
+  return `raise: ${shop.name} hears of ${shop.minimumSat} or more`;
+};
+
+/** As `paygate store remove`: what was issued stays watched, and is told. */
+const archive: Action = async (run, random) => {
+  const shop = random.pick(open(run));
+  if (open(run).length === 1) return 'archive: the last shop';
+  await run.house.withStore(({ catalog, database }) =>
+    database.write((tx) => catalog.archiveStore(tx, run.world.now(), shop.id, false)),
+  );
+  shop.archived = true;
+  const { status } = await request(run, shop);
+  if (status !== 400 && status !== 503) throw new Error(`${shop.name} was removed: ${status}`);
+  return `archive: ${shop.name}`;
+};
+
+const kept = { minimumSat: 0, mostMinimumSat: 0, archived: false };
+
 /** The template's shop, made this simulation's own. */
 export function firstShop(run: Run, random: Random): Shop {
   const required = random.int(1, 4);
-  const shop = { id: 1, name: 'shop1', wallet: 1, tellsReversal: random.chance(0.3), required };
+  const shop = {
+    id: 1,
+    name: 'shop1',
+    wallet: 1,
+    tellsReversal: random.chance(0.3),
+    required,
+    ...kept,
+  };
   change(run, shop, {
     callback_url: `${run.house.receiver.origin}/shop1?secret=s3cr3t`,
     required_confirmations: required,
@@ -166,30 +206,38 @@ async function addShop(run: Run, random: Random): Promise<Shop> {
   const required = random.int(1, 4);
   const { id } = await run.house.addStore({
     name,
-    key: keyOf(wallet),
+    key: walletKey(wallet),
     callbackUrl: `${run.house.receiver.origin}/${name}?secret=s3cr3t`,
     confirmations: required,
     ...(isKnown || random.chance(0.5) ? {} : { startIndex: 0 }),
   });
-  const shop = { id, name, wallet, tellsReversal: false, required };
+  const shop = { id, name, wallet, tellsReversal: false, required, ...kept };
   run.shops.push(shop);
   return shop;
 }
 
-const open: Action = async (run, random) => {
-  if (run.shops.length >= 3) return 'open: enough shops';
+const found: Action = async (run, random) => {
+  if (run.shops.length >= 3) return 'found: enough shops';
   const { name, wallet, required } = await addShop(run, random);
-  return `open: ${name} on wallet ${wallet}, ${required} confirmations`;
+  return `found: ${name} on wallet ${wallet}, ${required} confirmations`;
 };
 
-export const houseActions = { ask, merchant, clock, restart, crash, demand, open };
+export const houseActions = {
+  ...{ ask, askAgain, askOnce, merchant, clock, jump, restart, crash },
+  ...{ demand, raise, found, archive },
+};
 
 export const houseWeights: Readonly<Record<keyof typeof houseActions, number>> = {
-  ask: 16,
+  ask: 14,
+  askAgain: 2,
+  askOnce: 3,
   merchant: 5,
   clock: 8,
+  jump: 1,
   restart: 3,
   crash: 4,
   demand: 3,
-  open: 1.5,
+  raise: 1.5,
+  found: 1.5,
+  archive: 0.7,
 };

@@ -2,7 +2,7 @@
 // SQL of our own; the shops' side is what came over the wire.
 
 import SqliteDatabase from 'better-sqlite3';
-import { type Expected, paymentKey, recount } from './recount.ts';
+import { type Expected, type Given, paymentKey, recount } from './recount.ts';
 import type { Heard, Run } from './run.ts';
 
 export interface Row {
@@ -52,7 +52,7 @@ export function readBooks(path: string): Books {
 /** Everything that is not as it must be, in words. */
 export function violations(run: Run): string[] {
   const books = readBooks(run.house.path);
-  const expected = recount(run.house.chain, run.given);
+  const expected = recount(run.house.chain, [...run.given, ...skippedOf(run)]);
   return [
     ...wrongPayments(run, books, expected),
     ...wrongCallbacks(run, books, expected),
@@ -61,6 +61,32 @@ export function violations(run: Run): string[] {
     ...wrongIndexes(run),
     ...wrongBans(run),
   ];
+}
+
+interface Skipped {
+  readonly address: string;
+  readonly script: Buffer;
+  readonly index: number;
+  readonly storeId: number | null;
+}
+
+/** What no shop was given, but a restored file takes for given: whoever pays to it is recorded. */
+function skippedOf({ house, given, shops }: Run): Given[] {
+  const file = new SqliteDatabase(house.path, { readonly: true });
+  const rows = file
+    .prepare<[], Skipped>(
+      `select address, script, derivation_index as "index", store_id as storeId
+      from addresses where origin = 'skipped'`,
+    )
+    .all();
+  file.close();
+  const known = new Set(given.map(({ address }) => address));
+  return rows
+    .filter(({ address }) => !known.has(address))
+    .flatMap(({ storeId, ...row }) => {
+      const shop = shops.find(({ id }) => id === (storeId ?? shops[0]?.id));
+      return shop === undefined ? [] : [{ ...row, shop, forgotten: storeId === null }];
+    });
 }
 
 function wrongPayments(run: Run, { payments }: Books, expected: Map<string, Expected>): string[] {
@@ -101,37 +127,54 @@ function stateOf(depth: number, status: number): string {
 }
 
 function wrongCallbacks(run: Run, { payments }: Books, expected: Map<string, Expected>): string[] {
-  const told = new Map<string, number[]>();
-  for (const { url, accepted } of run.heard) {
-    if (!accepted) continue;
-    const { searchParams } = new URL(url, 'http://shop.invalid');
-    const key = paymentKey(searchParams.get('addr') ?? '', searchParams.get('txid') ?? '');
-    told.set(key, [...(told.get(key) ?? []), Number(searchParams.get('status'))]);
-  }
+  const before = toldBy(run.heard.slice(0, run.restoredAt));
+  const told = toldBy(run.heard.slice(run.restoredAt));
   const wrong: string[] = [];
   for (const [key, want] of expected) {
     const last = told.get(key)?.at(-1);
+    if (want.forgotten || (last === undefined && mayBeSilent(want, before.get(key)))) continue;
     const row = payments.find((each) => paymentKey(each.address, each.txid) === key);
     if (last === undefined || !statusesOf(run, want).includes(last) || last !== row?.status) {
-      wrong.push(`told ${told.get(key) ?? 'nothing'}: ${shown(want)}`);
+      wrong.push(`told ${before.get(key)} | ${told.get(key) ?? 'nothing'}: ${shown(want)}`);
     }
   }
   for (const row of payments) {
     const key = paymentKey(row.address, row.txid);
     const heard = told.get(key) ?? [];
-    const shop = run.given.find(({ address }) => address === row.address)?.shop;
-    if (expected.has(key) || !shop?.tellsReversal || !heard.some((each) => each > 0)) continue;
+    const given = run.given.find(({ address }) => address === row.address);
+    if (given?.forgotten || !given?.shop.tellsReversal || expected.has(key)) continue;
+    if (!heard.some((each) => each > 0)) continue;
     if (heard.at(-1) !== -1) wrong.push(`told ${heard}, and never -1: ${shown(row)}`);
   }
   return wrong;
 }
+
+/** The statuses that were accepted of each payment. */
+function toldBy(heard: readonly Heard[]): Map<string, number[]> {
+  const told = new Map<string, number[]>();
+  for (const { url, accepted } of heard) {
+    if (!accepted) continue;
+    const { searchParams } = new URL(url, 'http://shop.invalid');
+    const key = paymentKey(searchParams.get('addr') ?? '', searchParams.get('txid') ?? '');
+    told.set(key, [...(told.get(key) ?? []), Number(searchParams.get('status'))]);
+  }
+  return told;
+}
+
+/**
+ * Nothing is told of what is too small, and nothing anew by a restored file that knew what was told; what was told
+ * between the copy and its return is unknown to it.
+ */
+const mayBeSilent = ({ valueSat, shop }: Expected, before: readonly number[] = []): boolean =>
+  valueSat < shop.mostMinimumSat || before.length > 0;
 
 /** Within a payment, a callback is never heard after one that was enqueued later. */
 function wrongOrder(run: Run, { callbacks }: Books): string[] {
   const byId = new Map(callbacks.map((callback) => [callback.eventId, callback]));
   const newest = new Map<number, number>();
   const wrong: string[] = [];
-  for (const { id, url } of run.heard) {
+  // A restored file begins where its copy stood.
+  for (const { id, url } of run.heard.slice(run.restoredAt)) {
     const callback = byId.get(id);
     if (callback === undefined) {
       wrong.push(`heard of an event that nobody enqueued: ${id} ${url}`);

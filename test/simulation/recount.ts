@@ -9,6 +9,8 @@ export interface Given {
   readonly script: Uint8Array;
   readonly index: number;
   readonly shop: Shop;
+  /** A restored file does not know any more which of several shops asked for it: none is told. */
+  forgotten?: boolean;
 }
 
 export interface Shop {
@@ -18,6 +20,12 @@ export interface Shop {
   readonly wallet: number;
   readonly tellsReversal: boolean;
   required: number;
+  /** Payments of less are not told, but for those that were told of before. */
+  minimumSat: number;
+  /** The most that was ever the minimum: below it, nobody can say whether a payment was told. */
+  mostMinimumSat: number;
+  /** It gets no more addresses. */
+  archived: boolean;
 }
 
 export interface Expected {
@@ -32,6 +40,7 @@ export interface Expected {
   /** What the shop's rule makes of it. */
   readonly status: 0 | 1 | 2;
   readonly shop: Shop;
+  readonly forgotten: boolean;
 }
 
 export const paymentKey = (address: string, txid: string): string => `${address} ${txid}`;
@@ -61,8 +70,9 @@ export function recount(chain: SimulatedChain, given: readonly Given[]): Map<str
       const to = byScript.get(Buffer.from(script).toString('hex'));
       if (to !== undefined) paid.set(to, (paid.get(to) ?? 0) + valueSat);
     }
-    for (const [{ address, shop }, valueSat] of paid) {
-      const needed = coinbase ? Math.max(100, shop.required) : shop.required;
+    for (const [{ address, shop, forgotten = false }, valueSat] of paid) {
+      const required = forgotten ? 1 : shop.required;
+      const needed = coinbase ? Math.max(100, required) : required;
       const status = place.depth === 0 ? 0 : place.depth >= needed ? 2 : 1;
       found.set(paymentKey(address, txid), {
         address,
@@ -70,6 +80,7 @@ export function recount(chain: SimulatedChain, given: readonly Given[]): Map<str
         valueSat,
         coinbase,
         shop,
+        forgotten,
         status,
         ...place,
       });

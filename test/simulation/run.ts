@@ -3,6 +3,7 @@
 import type { Txid } from '../../src/bitcoin/ids.ts';
 import type { House } from '../support/house.ts';
 import type { Answer } from '../support/receiver.ts';
+import type { Copy } from './file-actions.ts';
 import type { Random } from './random.ts';
 import { type Given, recount, type Shop } from './recount.ts';
 import type { SimulationWorld } from './world.ts';
@@ -18,6 +19,14 @@ export interface Heard {
   readonly url: string;
   /** Whether it was answered with 200. */
   readonly accepted: boolean;
+}
+
+/** What was answered under an Idempotency-Key. */
+export interface Order {
+  /** The newest last. */
+  readonly addresses: readonly string[];
+  /** When the newest was. */
+  readonly at: number;
 }
 
 /** Something that is wrong until a step. */
@@ -39,6 +48,10 @@ export interface Run {
   /** `txid blockHash` of what was final before a shop raised its demands: it may stay so. */
   readonly mayBeFinal: Set<string>;
   readonly troubles: Trouble[];
+  /** Of the file, oldest first. */
+  readonly copies: Copy[];
+  /** By Idempotency-Key. */
+  readonly orders: Map<string, Order>;
   /** How often each action is taken. */
   readonly weights: Readonly<Record<string, number>>;
   readonly steps: string[];
@@ -47,6 +60,8 @@ export interface Run {
   /** How the merchants answer. */
   merchant: { answer: Answer };
   step: number;
+  /** How many requests the shops had heard when a copy was put in the file's place. */
+  restoredAt: number;
   /** A server kept something to itself that only the next block or sweep brings to light. */
   muted: boolean;
 }

@@ -4,6 +4,7 @@
 
 import { closeHouses, openHouse } from '../support/house.ts';
 import { chainActions, chainWeights } from './chain-actions.ts';
+import { fileActions, fileWeights } from './file-actions.ts';
 import { firstShop, houseActions, houseWeights } from './house-actions.ts';
 import { readBooks, violations } from './invariants.ts';
 import { createRandom, type Random } from './random.ts';
@@ -16,11 +17,13 @@ const actions: Readonly<Record<string, Action>> = {
   ...chainActions,
   ...serverActions,
   ...houseActions,
+  ...fileActions,
 };
 const weights: Readonly<Record<string, number>> = {
   ...chainWeights,
   ...serverWeights,
   ...houseWeights,
+  ...fileWeights,
 };
 
 const always = new Set(['ask', 'pay', 'mine']);
@@ -93,6 +96,9 @@ async function open({ seed, template }: SimulationOptions): Promise<Run> {
     troubles: [],
     liars: new Set(),
     steps: [],
+    copies: [],
+    orders: new Map(),
+    restoredAt: 0,
     merchant: { answer: { status: 200 } },
     step: 0,
     muted: false,
