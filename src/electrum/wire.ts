@@ -19,7 +19,10 @@ import { invalid, isRecord, plainText } from './framing.ts';
 /** Lowest and highest version of the protocol that is spoken. */
 export const offeredVersions = ['1.4', '1.6'] as const;
 
-/** Which of the two forms of the protocol was agreed on; revisions (1.4.3) change nothing here. */
+/**
+ * Which of the two forms of the protocol was agreed on; revisions (1.4.3) change nothing here. Fulcrum before its 2.0
+ * agrees on 1.5.3, which adds what other coins need: of what is asked here it is 1.4.
+ */
 export type ProtocolVersion = (typeof offeredVersions)[number];
 
 export const methods = {
@@ -83,9 +86,12 @@ export function parseServerVersion(result: unknown): ServerVersion {
   if (typeof software !== 'string' || typeof version !== 'string') {
     throw invalid('a version that is not text');
   }
-  const [, minor] = /^1\.([0-9]+)(?:\.[0-9]+)?$/.exec(version) ?? [];
-  if (minor !== '4' && minor !== '6') throw invalid('a protocol version that was not offered');
-  return { software: plainText(software, maxSoftwareText), version: `1.${minor}` };
+  const [, minor] = /^1\.([456])(?:\.[0-9]+)?$/.exec(version) ?? [];
+  if (minor === undefined) throw invalid('a protocol version that was not offered');
+  return {
+    software: plainText(software, maxSoftwareText),
+    version: minor === '6' ? '1.6' : '1.4',
+  };
 }
 
 /** https://electrum-protocol.readthedocs.io/en/latest/protocol-methods.html#server-features */

@@ -7,7 +7,7 @@ import type { Trust } from '../../../src/electrum/trust.ts';
 import { PaygateError } from '../../../src/errors.ts';
 import { createTestWorld } from '../../support/world.ts';
 import { makeCertificate } from './certificates.ts';
-import { open, start, statusA } from './open-session.ts';
+import { headerHex, open, start, statusA } from './open-session.ts';
 import { genesisHash, type Peer, type Script } from './scripted-server.ts';
 
 describe('the handshake', () => {
@@ -18,6 +18,16 @@ describe('the handshake', () => {
       ['server.features', []],
     ]);
     expect(session).toMatchObject({ software: 'Scripted 1.0', version: '1.4', generation: 1 });
+  });
+
+  it('takes what lies between: a Fulcrum before 2.0 agrees on 1.5.3, and tells headers as 1.4 has them', async () => {
+    const { session } = await open({
+      'server.version': (peer, request) => peer.answer(request, ['Fulcrum 1.11.1', '1.5.3']),
+      'blockchain.block.headers': (peer, request) =>
+        peer.answer(request, { count: 1, hex: headerHex, max: 2016 }),
+    });
+    expect(session).toMatchObject({ software: 'Fulcrum 1.11.1', version: '1.4' });
+    expect(await session.headers(7, 1)).toEqual([new Uint8Array(80)]);
   });
 
   it('asks a server that keeps its features to itself for the first header', async () => {

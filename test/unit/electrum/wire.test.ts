@@ -42,6 +42,8 @@ describe('server.version', () => {
   it.each([
     ['1.4', '1.4'],
     ['1.4.3', '1.4'],
+    ['1.5', '1.4'],
+    ['1.5.3', '1.4'],
     ['1.6', '1.6'],
     ['1.6.0', '1.6'],
   ])('%s is spoken as %s', (said, version) => {
@@ -54,8 +56,8 @@ describe('server.version', () => {
   it('is refused when it was not offered or is not text', () => {
     const versions = [
       '1.3',
-      '1.5',
       '1.7',
+      '1.50',
       '1.60',
       '1.40',
       '2.4',
