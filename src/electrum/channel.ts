@@ -17,7 +17,9 @@ import { SendQueue } from './queue.ts';
 import { type BatchCall, batchOf, type Call, type Request, requestOf } from './request.ts';
 import { type Method, methods } from './wire.ts';
 
-const longAnswers = new Set<Method>([methods.history, methods.transaction, methods.headers]);
+const { history, transaction, headers, broadcast } = methods;
+/** Of a broadcast as well: an ElectrumX that refuses a transaction repeats the whole of it. */
+const longAnswers = new Set<Method>([history, transaction, headers, broadcast]);
 /** Places that mass requests leave free, so that no urgent one waits for them. */
 const urgentPlaces = 2;
 /** One can come with a thousand answers in one piece: others have their turn between them. */

@@ -96,6 +96,23 @@ describe('requests', () => {
     expect(told).toEqual([]);
   });
 
+  it('to broadcast what the server refuses leave the session as it is, also where it repeats all of it', async () => {
+    // ElectrumX 1.20, session.py: `the transaction was rejected by network rules.\n\n{message}\n[{raw_tx}]`
+    const { session, told } = await open({
+      'blockchain.transaction.broadcast': (to, request) =>
+        to.refuse(
+          request,
+          1,
+          `the transaction was rejected by network rules.\n\nmempool min fee not met\n[${request.params[0]}]`,
+        ),
+      'server.ping': (to, request) => to.answer(request, null),
+    });
+    const largest = new Uint8Array(400_000).fill(7);
+    await expect(session.broadcast(largest)).rejects.toThrow('mempool min fee not met');
+    await session.ping();
+    expect(told).toEqual([]);
+  });
+
   it('are given up after ten seconds; a late answer is dropped', async () => {
     const { session, peer, world, told } = await open({
       'server.ping': (to, request) => to.answer(request, null),
