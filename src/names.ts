@@ -3,22 +3,26 @@
 // others. So the hosts file goes first, then the name servers of resolv.conf, which cost nothing while they
 // are silent. What those servers do not know (a name of one word, of mDNS, of a search list) is for the system;
 // what they did not answer in time is not asked for again. A name is looked up once at a time, for all who ask
-// meanwhile.
+// meanwhile. Some servers never answer whether a name has an IPv6 address: once it has another one, that is not
+// waited for for long.
 
 import { Resolver as NameServers } from 'node:dns';
 import { lookup } from 'node:dns/promises';
 import { readFileSync, statSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { promisify } from 'node:util';
-import type { Resolver } from './world.ts';
+import type { Cancel, Resolver, World } from './world.ts';
 
 /** Twice, the second time for twice as long: within the time that a callback has to connect. */
 const patience = { timeout: 1_500, tries: 2 };
+/** How much later than those of IPv4 the addresses of IPv6 may come. */
+const laterMs = 500;
 /** A name server that got no answer itself, or is out of order. */
 const failed = 'ESERVFAIL';
 const unanswered: ReadonlySet<unknown> = new Set(['ETIMEOUT', failed]);
 
 export interface NameOptions {
+  readonly after: World['after'];
   readonly hostsPath?: string;
   /** In place of those of resolv.conf. */
   readonly servers?: readonly string[];
@@ -27,10 +31,11 @@ export interface NameOptions {
 }
 
 export function createNames({
+  after,
   hostsPath = '/etc/hosts',
   servers,
   system = lookUpBySystem,
-}: NameOptions = {}): Resolver {
+}: NameOptions): Resolver {
   const hosts = hostsOf(hostsPath);
   const underWay = new Map<string, Promise<readonly string[]>>();
 
@@ -39,7 +44,7 @@ export function createNames({
     if (known !== undefined) return known;
     // RFC 6762, section 3.
     if (!name.includes('.') || name.endsWith('.local')) return system(name);
-    const { found, faults } = await askServers(name, servers);
+    const { found, faults } = await askServers(after, name, servers);
     if (found.length > 0) return found;
     const fault = faults.find(({ code }) => unanswered.has(code));
     if (fault !== undefined) throw fault;
@@ -62,21 +67,30 @@ interface Answered {
 }
 
 /** @param servers those of resolv.conf without it */
-async function askServers(name: string, servers: readonly string[] | undefined): Promise<Answered> {
+async function askServers(
+  after: World['after'],
+  name: string,
+  servers: readonly string[] | undefined,
+): Promise<Answered> {
   // New for each name: one that many quick answers have spoilt has no patience left for a slow one.
   const asked = new NameServers(patience);
   if (servers !== undefined) asked.setServers(servers);
-  const answers = await Promise.allSettled([
-    promisify<string, string[]>(asked.resolve4.bind(asked))(name),
-    promisify<string, string[]>(asked.resolve6.bind(asked))(name),
-  ]);
+  const four = promisify<string, string[]>(asked.resolve4.bind(asked))(name);
+  const six = promisify<string, string[]>(asked.resolve6.bind(asked))(name);
+  let cancel: Cancel = () => {};
+  const waitLess = (): void => {
+    cancel = after(laterMs, () => asked.cancel());
+  };
+  four.then(waitLess, () => {});
+  const answers = await Promise.allSettled([four, six]);
+  cancel();
   const found = answers.flatMap((each) => (each.status === 'fulfilled' ? each.value : []));
   const faults = answers.flatMap((each) => (each.status === 'rejected' ? [each.reason] : []));
   const [, ...others] = asked.getServers();
   // It does not go on to the next one for that, as the system does.
   const goesOn =
     found.length === 0 && others.length > 0 && faults.some((each) => each.code === failed);
-  return goesOn ? askServers(name, others) : { found, faults };
+  return goesOn ? askServers(after, name, others) : { found, faults };
 }
 
 const lookUpBySystem: Resolver = async (name) => {

@@ -46,7 +46,7 @@ export function createNodeWorld(options: NodeWorldOptions): World {
     random: () => Math.random(),
     randomBytes: (length) => new Uint8Array(randomBytes(length)),
     connect,
-    resolve: createNames(),
+    resolve: createNames({ after }),
     http: createHttpClient,
     log: createLogger(options),
   };

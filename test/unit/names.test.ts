@@ -3,12 +3,16 @@ import { mkdtempSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createNames, type NameOptions } from '../../src/names.ts';
+import { createNodeWorld } from '../../src/world-node.ts';
 import { cleanUp, tempRoot, whenOver } from '../support/files.ts';
 
 afterEach(cleanUp);
 
+const { after } = createNodeWorld({ logLevel: 'silent' });
+
 /**
- * Answers 192.0.2.1 for `*.good.test`, says nothing of `*.dead.test`, and that no other name exists.
+ * Answers 192.0.2.1 for `*.good.test`, says nothing of `*.dead.test`, nor of an IPv6 address of `*.half.good.test`,
+ * and that no other name exists.
  * @param isBroken whether it fails whatever it is asked for
  */
 async function nameServer(isBroken = false) {
@@ -23,7 +27,7 @@ async function nameServer(isBroken = false) {
     const name = labels.join('.');
     const isOfFour = message.readUInt16BE(at + 1) === 1;
     if (isOfFour) asked.push(name);
-    if (name.endsWith('dead.test')) return;
+    if (name.endsWith('dead.test') || (name.endsWith('half.good.test') && !isOfFour)) return;
     const isGood = !isBroken && name.endsWith('good.test');
     const header = Buffer.from(message.subarray(0, 12));
     header.writeUInt16BE(isGood ? 0x8180 : isBroken ? 0x8182 : 0x8183, 2);
@@ -47,7 +51,7 @@ async function setUp(options: Partial<NameOptions> = {}) {
   };
   const hostsPath = join(mkdtempSync(join(tempRoot, 'paygate-names-')), 'hosts');
   writeFileSync(hostsPath, '127.0.0.1 localhost\n');
-  const resolve = createNames({ hostsPath, servers: [server], system, ...options });
+  const resolve = createNames({ after, hostsPath, servers: [server], system, ...options });
   return { resolve, asked, bySystem, hostsPath };
 }
 
@@ -68,6 +72,15 @@ describe('a name', () => {
     const since = performance.now();
     await expect(resolve('shop.dead.test')).rejects.toMatchObject({ code: 'ETIMEOUT' });
     expect(performance.now() - since).toBeGreaterThan(2_900);
+  });
+
+  it('of whose IPv6 addresses no server says anything is told before a callback gives up connecting', async () => {
+    const [one, other] = [await nameServer(), await nameServer()];
+    const { resolve, bySystem } = await setUp({ servers: [one.server, other.server] });
+    const since = performance.now();
+    expect(await resolve('shop.half.good.test')).toEqual(['192.0.2.1']);
+    expect(performance.now() - since).toBeLessThan(2_000);
+    expect(bySystem).toEqual([]);
   });
 
   it('that one server fails to tell is asked of the next, and of none twice', async () => {
