@@ -27,6 +27,8 @@ const longestTimerMs = 2 ** 31 - 1;
 /** How soon a schedule notices that the wall clock was set. */
 const clockCheckMs = 60_000;
 const socketKeepAliveMs = 60_000;
+/** Each address of a server but the last: Node's 250 ms are too few for a far one. Its callers wait 10 s and more. */
+const addressMs = 1_500;
 /** Longer than any caller waits: the signal comes first. */
 const proxyHandshakeMs = 60_000;
 const responseHeaderBytes = 16 * 1024;
@@ -184,15 +186,16 @@ async function openTunnel(
 }
 
 const dialPlainly = ({ host, port }: { host: string; port: number }): Socket =>
-  dialTcp({ host, port });
+  dialTcp({ host, port, autoSelectFamilyAttemptTimeout: addressMs });
 
 /** The handshake is let through whatever the certificate is: the caller judges it. */
 function dialSecurely({ host, port }: ConnectTarget, tunnel: Socket | undefined): TLSSocket {
   // TLS names hosts, never addresses: RFC 6066 section 3.
   const name = isIP(host) === 0 ? { servername: host } : {};
   // `host` is also what the certificate is checked against.
-  const way = tunnel === undefined ? { host, port } : { host, port, socket: tunnel };
-  return dialTls({ ...way, rejectUnauthorized: false, ...name });
+  const way =
+    tunnel === undefined ? { autoSelectFamilyAttemptTimeout: addressMs } : { socket: tunnel };
+  return dialTls({ host, port, ...way, rejectUnauthorized: false, ...name });
 }
 
 function certificateOf(socket: TLSSocket): PeerCertificate {

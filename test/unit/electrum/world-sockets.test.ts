@@ -1,3 +1,4 @@
+import dns from 'node:dns';
 import { createServer as createHttpServer } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import { createServer, type Server, type Socket } from 'node:net';
@@ -68,6 +69,34 @@ describe('a connection', () => {
     const target = { host: 'no-such-host.invalid', port: 1, tls: false };
     await expect(world.connect(target, patient())).rejects.toThrow(/ENOTFOUND|EAI_AGAIN/);
   });
+
+  it.each([true, false])(
+    'to a far server has time, also where a name has another address (tls: %s)',
+    async (tls) => {
+      const port = await listen(tls ? createTlsServer(makeCertificate()) : createServer());
+      // As the system answers on a machine without IPv6: what leads nowhere comes last.
+      const both = [
+        { address: host, family: 4 },
+        { address: '::1', family: 6 },
+      ];
+      const lookUp = (
+        _name: string,
+        _options: object,
+        callback: (...answer: unknown[]) => void,
+      ) => {
+        process.nextTick(() => {
+          callback(null, both);
+          // The way there and back takes so long.
+          for (const since = performance.now(); performance.now() - since < 400; );
+        });
+      };
+      const lookup = vi.spyOn(dns, 'lookup').mockImplementation(lookUp as never);
+      closing.push(() => lookup.mockRestore());
+      const { socket } = await world.connect({ host: 'far.example', port, tls }, patient());
+      expect(socket.remoteAddress).toBe(host);
+      socket.destroy();
+    },
+  );
 
   it('that is aborted leaves no socket, before and amid the handshake', async () => {
     const sockets: Socket[] = [];
