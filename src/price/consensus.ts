@@ -1,7 +1,8 @@
 // Which price several sources agree on. Pure: the median of those that are near to it, so that no
-// single source can move it far, however it lies.
+// single source can move it far, however it lies, nor by being named twice.
 
 export interface Quote {
+  /** Of its source: quotes that share it have one voice. */
   readonly label: string;
   readonly price: number;
 }
@@ -18,13 +19,26 @@ const tolerance = 0.05;
 
 /** @param quorum how many must agree */
 export function agree(quotes: readonly Quote[], quorum: number): Consensus {
-  const middle = median(quotes);
-  const isNear = ({ price }: Quote): boolean => Math.abs(price - middle) <= middle * tolerance;
-  const near = quotes.filter(isNear);
-  const leftOut = quotes.filter((quote) => !isNear(quote)).map(({ label }) => label);
+  const voices = voicesOf(quotes);
+  const middle = median(voices);
+  const near = voices.filter(({ price }) => isNear(price, middle));
+  const heard = new Set(near.map(({ label }) => label));
+  const named = new Set(quotes.map(({ label }) => label));
   const price = near.length < Math.max(1, quorum) ? undefined : cents(median(near));
-  return { price, leftOut };
+  return { price, leftOut: [...named].filter((label) => !heard.has(label)) };
 }
+
+/** What each source says; nothing where that is two things. */
+function voicesOf(quotes: readonly Quote[]): Quote[] {
+  const byLabel = Map.groupBy(quotes, ({ label }) => label);
+  return [...byLabel].flatMap(([label, said]) => {
+    const price = median(said);
+    return said.every((each) => isNear(each.price, price)) ? [{ label, price }] : [];
+  });
+}
+
+const isNear = (price: number, middle: number): boolean =>
+  Math.abs(price - middle) <= middle * tolerance;
 
 function median(quotes: readonly Quote[]): number {
   const prices = quotes.map(({ price }) => price).sort((one, other) => one - other);

@@ -104,7 +104,7 @@ class SourcedPrices implements Prices {
   constructor({ world, sources }: PricesOptions) {
     this.#world = world;
     this.#sources = sources;
-    this.#quorum = Math.min(quorum, sources.length);
+    this.#quorum = Math.min(quorum, hostsOf(sources));
   }
 
   async price(text: string): Promise<number | null> {
@@ -189,7 +189,7 @@ class SourcedPrices implements Prices {
     }
     const at = Math.min(...answers.map((answer) => answer.at));
     if (price !== undefined) return { at, price };
-    return hasFailed || quotes.length >= this.#quorum ? undefined : { at, price: null };
+    return hasFailed || hostsOf(quotes) >= this.#quorum ? undefined : { at, price: null };
   }
 
   #remember(
@@ -257,6 +257,10 @@ class SourcedPrices implements Prices {
     }
   }
 }
+
+/** How many there are: what one of them says twice is said by one. */
+const hostsOf = (named: readonly { readonly label: string }[]): number =>
+  new Set(named.map(({ label }) => label)).size;
 
 const unavailable = (): PaygateError =>
   new PaygateError('unavailable', 'No fresh price: too few of its sources answer and agree', {

@@ -36,6 +36,16 @@ describe('several sources', () => {
     expect(agree([], 1).price).toBeUndefined();
   });
 
+  test('one that is named twice has one voice', () => {
+    const quote = (label: string, price: number) => ({ label, price });
+    expect(agree([quote('a', 100), quote('a', 100)], 2).price).toBeUndefined();
+    expect(agree([quote('a', 100), quote('a', 100), quote('b', 101)], 2).price).toBe(100.5);
+    const outvoted = [quote('liar', 90), quote('liar', 90), quote('a', 100), quote('b', 101)];
+    expect(agree(outvoted, 2)).toEqual({ price: 100.5, leftOut: ['liar'] });
+    const ofTwoMinds = [quote('a', 100), quote('a', 200)];
+    expect(agree(ofTwoMinds, 1)).toEqual({ price: undefined, leftOut: ['a'] });
+  });
+
   test('law: one liar among three or more moves the price no further than the honest ones lie apart', () => {
     const honest = fc.array(fc.integer({ min: 9_800, max: 10_200 }), {
       minLength: 2,

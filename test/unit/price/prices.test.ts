@@ -242,6 +242,21 @@ describe('no fresh price', () => {
     await expect(prices.price('USD')).rejects.toMatchObject(unavailable);
   });
 
+  test('when two of them are one host: it could say anything, however often it is named', async () => {
+    const [one, down] = [
+      await startReceiver({ answer: () => honest }),
+      await startReceiver({ answer: () => ({ status: 500 }) }),
+    ];
+    for (const source of [one, down]) cleanups.push(() => source.close());
+    const urls = [`${one.origin}/all`, `${one.origin}/ticker`, `${down.origin}/all`];
+    const sources = urls.map((url) => parsePriceSource(`${url}#rates.{CODE}`));
+    const world = createTestWorld();
+    await expect(createPrices({ world, sources }).price('USD')).rejects.toMatchObject(unavailable);
+    // Where there is no other, it is trusted as one that is named once.
+    const alone = createPrices({ world, sources: sources.slice(0, 2) });
+    expect(await alone.price('USD')).toBe(67866.85);
+  });
+
   test('when two disagree', async () => {
     const { prices, said } = await setUp(json({ USD: 1 }), json({ USD: 2 }));
     await expect(prices.price('USD')).rejects.toMatchObject(unavailable);
