@@ -176,7 +176,7 @@ export const options: OptionTable = {
     value: 'url',
     help: 'tcp://host:port or ssl://host:port[?pin=SHA256|?insecure]; repeatable (default: public servers)',
     repeatable: true,
-    parse: (texts) => texts.map((text) => parseServerAddress(text)),
+    parse: parseServers,
   },
   proxy: {
     flag: '--proxy',
@@ -312,6 +312,15 @@ export function readConfig(flags: Given, env: Record<string, string | undefined>
   const isListenTold = flags.listen !== undefined || Boolean(env[options.listen.env]);
   const isFarAway = config.domain !== undefined && !isListenTold;
   return Object.freeze(isFarAway ? { ...config, listen: httpsEverywhere } : config);
+}
+
+/** Two that agree are believed more than one: a server must not be counted twice. */
+function parseServers(texts: readonly string[]): ServerAddress[] {
+  const servers = texts.map((text) => parseServerAddress(text));
+  const labels = servers.map(({ label }) => label);
+  const twice = labels.find((label, at) => labels.indexOf(label) < at);
+  if (twice === undefined) return servers;
+  throw new PaygateError('invalid', `${twice} is named twice; name each server once`);
 }
 
 function parsePublicUrl(text: string): string {

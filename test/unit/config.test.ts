@@ -65,6 +65,11 @@ describe('prices', () => {
     expect(read({ priceSource: [source, 'a.example'] })).toThrow(
       /^--price-source: a URL and the way/,
     );
+    const twice = ['ssl://a.example:1', 'ssl://b.example:1', 'ssl://A.example:1?own'];
+    expect(read({ electrum: twice })).toThrow(
+      '--electrum: ssl://a.example:1 is named twice; name each server once',
+    );
+    expect(readConfig({ electrum: twice.slice(0, 2) }, {}).electrum).toHaveLength(2);
     expect(read({ electrumInFlight: ['0'] })).toThrow(/^--electrum-in-flight: a number from 1/);
     expect(readConfig({ electrumInFlight: ['7'] }, {}).electrumInFlight).toBe(7);
     expect(read({ logLevel: ['loud'] })).toThrow(/^--log-level: one of debug, info/);
