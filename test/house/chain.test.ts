@@ -228,8 +228,13 @@ test('a server that does not answer is left after its deadline', async () => {
   expect(house.statuses(address)).toEqual(['0']);
 });
 
-test.each(['1.4', '1.6'] as const)('protocol %s alone serves the whole job', async (version) => {
-  const house = await openHouse({ server: { protocols: [version, version] } });
+test.each([
+  ['1.4', '1.4'],
+  // A Fulcrum before 2.0.
+  ['1.4', '1.5.3'],
+  ['1.6', '1.6'],
+] as const)('protocol %s to %s serves the whole job', async (...protocols) => {
+  const house = await openHouse({ server: { protocols } });
   await untilReady(house);
   const { address } = await paid(house, 2);
   expect(house.statuses(address)).toEqual(['0', '2']);
