@@ -10,7 +10,7 @@ import { Batches } from './batches.ts';
 import { Budget } from './budget.ts';
 import { Overlong } from './overlong.ts';
 import { openSession, type Session, type SessionHandlers, type SessionOptions } from './session.ts';
-import { isAccepted, type Refused, type ServerAddress, type Trust } from './trust.ts';
+import { isAccepted, isKin, type Refused, type ServerAddress, type Trust } from './trust.ts';
 import type { ProtocolVersion } from './wire.ts';
 
 /** Two servers keep an eye on each other. */
@@ -268,9 +268,11 @@ class RotatingPool implements Pool {
     const missing = wanted - counted.length;
     if (this.#stopping.signal.aborted || idle.length === 0 || missing <= 0) return;
     const now = this.#options.world.monotonic();
+    // Two servers of one operator are no eye on each other.
+    const isHeard = ({ server }: Member) => counted.some((each) => isKin(each.server, server));
     const [next] = idle
       .filter((member) => this.#mayTryAt(member) <= now)
-      .sort((one, other) => one.turn - other.turn);
+      .sort((one, other) => Number(isHeard(one)) - Number(isHeard(other)) || one.turn - other.turn);
     if (next === undefined) {
       const at = Math.min(...idle.map((member) => this.#mayTryAt(member)));
       this.#cancelWake = this.#options.world.after(at - now, () => this.#seek());

@@ -92,6 +92,12 @@ function isOwn(host: string): boolean {
   return ownNames.test(host) || !host.includes('.');
 }
 
+/** Whether two names are of one domain, and most likely of one operator: as far as its last two parts say. */
+export function isKin({ host }: ServerAddress, other: ServerAddress): boolean {
+  const domainOf = (name: string): string => name.split('.').slice(-2).join('.');
+  return domainOf(host) === domainOf(other.host);
+}
+
 /** Decides on the certificate of a connection; `known` is what was learnt of this server before. */
 export function judge(
   certificate: PeerCertificate | undefined,

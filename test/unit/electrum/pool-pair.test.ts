@@ -1,5 +1,11 @@
-import { describe, expect, it } from 'vitest';
+import dns from 'node:dns';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { nobody, run, start } from './running-pool.ts';
+
+const closing: (() => unknown)[] = [];
+afterEach(() => {
+  for (const close of closing.splice(0)) close();
+});
 
 describe('a pool that keeps two servers', () => {
   it('connects two of three, and lists them in the order in which they came', async () => {
@@ -48,6 +54,27 @@ describe('a pool that keeps two servers', () => {
     pool.setAside(first, undefined);
     expect(pool.status().map(({ doubt }) => doubt)).toEqual([undefined, undefined, undefined]);
   });
+
+  it.each([5, 6, 7, 8])(
+    'takes the second from another domain where one can be reached (%i)',
+    async (seed) => {
+      const lookUp = (_name: string, _options: object, callback: (...answer: unknown[]) => void) =>
+        process.nextTick(callback, null, [{ address: '127.0.0.1', family: 4 }]);
+      const lookup = vi.spyOn(dns, 'lookup').mockImplementation(lookUp as never);
+      closing.push(() => lookup.mockRestore());
+      const servers = [await start(), await start(), await start()];
+      const hosts = ['one.kin.example', 'two.kin.example', 'else.example.org'];
+      const named = servers.map(({ address }, at) => ({ ...address, host: hosts[at] ?? '' }));
+      const { world, pool, live } = run(named, new Map(), { wanted: 2, seed });
+      await live(2);
+      const reached = () => pool.live().map(({ server }) => server.host);
+      expect(reached()).toContain('else.example.org');
+      await servers[2]?.close();
+      await live(3);
+      await world.until(() => reached().length === 2);
+      expect(reached().sort()).toEqual(['one.kin.example', 'two.kin.example']);
+    },
+  );
 
   it('is content with one where the other cannot be reached', async () => {
     const server = await start();
