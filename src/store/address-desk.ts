@@ -1,6 +1,6 @@
 // What people see of addresses: lists by page, one of them, and which another program has used. Reads alone.
 
-import { and, desc, eq, getTableColumns, sql } from 'drizzle-orm';
+import { and, desc, eq, getTableColumns, isNotNull, type SQL, sql } from 'drizzle-orm';
 import { PaygateError } from '../errors.ts';
 import type { Orm } from './orm.ts';
 import { addresses, isGivenOut, stores, wallets } from './schema.ts';
@@ -40,6 +40,11 @@ export function createAddressDesk(orm: Orm) {
   };
 }
 
+/** In the order in which they were given out, those of one moment by number: each wallet has rows in advance. */
+const isBehind = (id: number): SQL =>
+  sql`(${addresses.issuedAt}, ${addresses.id}) <
+    ((select given.issued_at from addresses given where given.id = ${id}), ${id})`;
+
 function list(orm: Orm, filter: AddressFilter & { readonly id?: number }) {
   const { id, storeId, paid, beforeId, limit } = filter;
   const isPaid = sql<number>`exists (select 1 from payments p
@@ -55,13 +60,15 @@ function list(orm: Orm, filter: AddressFilter & { readonly id?: number }) {
     .where(
       and(
         isGivenOut,
+        // SQLite uses the index of that order only where it is said.
+        isNotNull(addresses.issuedAt),
         id === undefined ? undefined : eq(addresses.id, id),
         storeId === undefined ? undefined : eq(addresses.storeId, storeId),
         paid === undefined ? undefined : paid ? isPaid : sql`not ${isPaid}`,
-        beforeId === undefined ? undefined : sql`${addresses.id} < ${beforeId}`,
+        beforeId === undefined ? undefined : isBehind(beforeId),
       ),
     )
-    .orderBy(desc(addresses.id))
+    .orderBy(desc(addresses.issuedAt), desc(addresses.id))
     .limit(limit)
     .all();
 }

@@ -1,7 +1,7 @@
 // Payments, callbacks, addresses and servers, as people look at them.
 
 import { afterEach, describe, expect, test } from 'vitest';
-import { closeHouses, type House, openHouse, untilReady } from '../support/house.ts';
+import { closeHouses, type House, merchantKey, openHouse, untilReady } from '../support/house.ts';
 import { signedIn } from '../support/visitor.ts';
 
 afterEach(closeHouses);
@@ -262,6 +262,26 @@ describe('callbacks', () => {
 });
 
 describe('addresses', () => {
+  test('of several wallets stand in the order in which they were given out, page by page', async () => {
+    const { house, visitor } = await open();
+    const second = { startIndex: 0, callbackUrl: 'https://second.example/paid' };
+    await house.addStore({ key: merchantKey(2), ...second });
+    const given: string[] = [];
+    for (let count = 0; count < 60; count += 1) {
+      const store = count % 3 === 0 ? 'second.example' : 's3cr3t';
+      given.unshift(await house.newAddress(`?match_callback=${store}`));
+      house.world.jumpWallClock(1);
+    }
+    const seen: string[] = [];
+    let path: string | undefined = `${home}/addresses`;
+    while (path !== undefined) {
+      const { text } = await visitor.get(path);
+      seen.push(...(mainOf(text).match(/bcrt1q[a-z0-9]{38}/g) ?? []));
+      path = /href="([^"]+)" rel="next"/.exec(text)?.[1]?.replaceAll('&amp;', '&');
+    }
+    expect(seen).toEqual(given);
+  });
+
   test('are paid or unpaid; one has its QR code and its payments', async () => {
     const { house, visitor } = await open();
     const { address } = await payNew(house);
@@ -298,7 +318,6 @@ describe('addresses', () => {
   test('one that another program used is an alarm', async () => {
     const { house, visitor } = await open();
     const { firstAddresses } = await import('../../src/bitcoin/keychain.ts');
-    const { merchantKey } = await import('../support/house.ts');
     house.pay(firstAddresses(merchantKey(), 3)[2] ?? '', 5_000);
     await house.settle();
     expect((await visitor.get(home)).text).toContain('Another program uses this key');
