@@ -198,7 +198,11 @@ function setCommand(): Command {
     .option(
       '--confirmations-above <sat:n>',
       'more of them above an amount, such as 5000000:6; repeatable',
-      (text: string, before: readonly Band[] | undefined) => [...(before ?? []), parseBand(text)],
+      // False after --no-confirmations-above: then these take the place of what there was.
+      (text: string, before: readonly Band[] | false | undefined) => [
+        ...(before || []),
+        parseBand(text),
+      ],
     )
     .option('--no-confirmations-above', 'the same depth for every amount')
     .option('--reversal-callback', 'tell status -1 of a payment that vanished after 1 or 2')

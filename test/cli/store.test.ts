@@ -102,4 +102,13 @@ describe('a store', () => {
     const later = await store('set', '1', '--confirmations', '6');
     expect([later.code, later.stderr]).toEqual([2, expect.stringContaining('6 of every amount')]);
   });
+
+  it('takes larger amounts anew in the place of those it had', async () => {
+    const { store } = await openShop();
+    await store('set', '1', '--confirmations-above', '5000:3');
+    const bands = ['--no-confirmations-above', '--confirmations-above', '9000:6'];
+    expect(await store('set', '1', ...bands)).toMatchObject({ code: 0, stderr: '' });
+    const { stdout } = await store('show', '1');
+    expect(stdout).toMatch(/^confirmations +2, 6 above 9000 sat$/m);
+  });
 });
