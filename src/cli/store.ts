@@ -310,8 +310,13 @@ function showCommand(): Command {
       withStore(given, async (store) => {
         const row = store.catalog.store(id);
         const [webhookSecret, previous] = signingSecrets(row, world.now());
-        const until = showTime(row.previousSecretUntil ?? 0);
-        const answer = { ...detail(store, row), webhook_secret: webhookSecret };
+        const ends = previous === undefined ? null : (row.previousSecretUntil ?? 0);
+        const answer = {
+          ...detail(store, row),
+          webhook_secret: webhookSecret,
+          old_webhook_secret: previous ?? null,
+          old_secret_ends_at: ends === null ? null : Math.floor(ends / 1000),
+        };
         print(given, answer, () =>
           table([
             ['name', answer.name],
@@ -324,7 +329,7 @@ function showCommand(): Command {
             ...(row.reversalCallback ? [['status -1', 'told']] : []),
             ['next index', answer.scanned ? String(answer.next_index) : 'not scanned yet'],
             ['webhook secret', row.webhookSecret],
-            ...(previous === undefined ? [] : [['the one before', `${previous} until ${until}`]]),
+            ...(ends === null ? [] : [['the one before', `${previous} until ${showTime(ends)}`]]),
             ...(row.callbackCa === null ? [] : [['authorities', 'its own (--callback-ca)']]),
             ['created', showTime(row.createdAt)],
             ...(row.archivedAt === null ? [] : [['removed', showRemoved(row)]]),

@@ -111,4 +111,17 @@ describe('a store', () => {
     const { stdout } = await store('show', '1');
     expect(stdout).toMatch(/^confirmations +2, 6 above 9000 sat$/m);
   });
+
+  it('shows the secret before the last one also to programs, while that signs', async () => {
+    const { store } = await openShop();
+    const shown = async () => JSON.parse((await store('show', '1', '--json')).stdout);
+    const before = await shown();
+    expect(before).toMatchObject({ old_webhook_secret: null, old_secret_ends_at: null });
+    const rotated = JSON.parse((await store('rotate-secret', '1', '--json')).stdout);
+    expect(await shown()).toMatchObject({
+      webhook_secret: rotated.webhook_secret,
+      old_webhook_secret: before.webhook_secret,
+      old_secret_ends_at: rotated.old_secret_ends_at,
+    });
+  });
 });
