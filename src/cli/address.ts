@@ -2,8 +2,8 @@
 
 import { Command } from 'commander';
 import { firstAddresses } from '../bitcoin/keychain.ts';
-import { defaultNetwork, parseNetworkName } from '../bitcoin/network.ts';
-import { options } from '../config.ts';
+import { defaultNetwork } from '../bitcoin/network.ts';
+import { options, readConfig } from '../config.ts';
 import { print, wholeNumber } from './command.ts';
 import { type KeyOptions, readWalletKey, scriptOption } from './wallet-key.ts';
 
@@ -22,11 +22,18 @@ export function addressCommand(): Command {
     )
     .addOption(scriptOption())
     .option('--count <n>', 'how many', wholeNumber(1, 1000), 5)
-    .option(`${options.network.flag} <name>`, options.network.help)
+    .option(
+      `${options.network.flag} <name>`,
+      `mainnet, testnet3, testnet4, signet or regtest (default: ${defaultNetwork})`,
+    )
     .option('--allow-depth', 'accept a key from below the account level')
     .option('--json', 'answer as JSON')
     .action(async (given: CheckOptions) => {
-      const key = await readWalletKey(given, parseNetworkName(given.network ?? defaultNetwork));
+      const { network: wanted = defaultNetwork } = readConfig(
+        given.network === undefined ? {} : { network: [given.network] },
+        process.env,
+      );
+      const key = await readWalletKey(given, wanted);
       const addresses = firstAddresses(key, given.count);
       const { scriptType: script, network } = key;
       print(given, { network, script, addresses }, () =>

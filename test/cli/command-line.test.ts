@@ -107,3 +107,19 @@ describe('a secret in the wrong place', () => {
     expect(existsSync(path)).toBe(false);
   });
 });
+
+describe('address check', () => {
+  const check = (env: Record<string, string>, ...args: string[]) =>
+    runCli(['address', 'check', '--xpub', regtest.account, '--script', 'p2wpkh', ...args], env);
+
+  it('takes the network out of the environment, as all others do, and --network before that', async () => {
+    const checked = await check({ PAYGATE_NETWORK: 'regtest' });
+    expect(checked).toMatchObject({ code: 0, stderr: '' });
+    expect(checked.stdout).toMatch(/^0 {2}bcrt1q/);
+    expect((await check({ PAYGATE_NETWORK: 'mainnet' }, '--network', 'signet')).stdout).toMatch(
+      /^0 {2}tb1q/,
+    );
+    const wrong = await check({}, '--network', 'mars');
+    expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringMatching(/^paygate: --network: /)]);
+  });
+});
