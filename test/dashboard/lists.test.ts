@@ -235,6 +235,17 @@ describe('callbacks', () => {
     expect(text.match(/callback\.resend/g)?.length).toBe(3);
   });
 
+  test('where none has failed, none is said to be sent', async () => {
+    const { house, visitor } = await open();
+    await payNew(house);
+    const sent = await visitor.submit(`${home}/callbacks`, 'resend-failed', { store: '1' });
+    const { text } = await visitor.get(sent.to ?? '');
+    expect(mainOf(text)).not.toContain('They are sent again');
+    expect(mainOf(text)).toContain('None of this store has failed');
+    await house.settle();
+    expect(house.receiver.requests).toHaveLength(1);
+  });
+
   test('an overtaken one is not sent again, and nothing of the choice is', async () => {
     const { house, visitor } = await open();
     await payNew(house);

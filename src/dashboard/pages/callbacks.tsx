@@ -158,10 +158,11 @@ async function resendChosen(visit: Visit): Promise<Outcome> {
 async function resendFailed(visit: Visit): Promise<Outcome> {
   const storeId = wholeNumber(visit, 'store', 1, Number.MAX_SAFE_INTEGER);
   const { outbox, database } = visit.parts.store;
-  await database.write((tx) => {
-    const count = outbox.resendFailed(tx, visit.now, storeId, 0);
-    note(visit, tx, 'callback.resend-failed', { count }, storeId);
+  const count = await database.write((tx) => {
+    const resent = outbox.resendFailed(tx, visit.now, storeId, 0);
+    note(visit, tx, 'callback.resend-failed', { count: resent }, storeId);
+    return resent;
   });
   visit.parts.onCallbacks();
-  return { to: `${here}?done=resent` };
+  return { to: `${here}?done=${count === 0 ? 'none-failed' : 'resent'}` };
 }
