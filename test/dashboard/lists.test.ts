@@ -246,6 +246,24 @@ describe('callbacks', () => {
     expect(house.receiver.requests).toHaveLength(1);
   });
 
+  test('that failed of a removed store which still calls back are sent again', async () => {
+    const { house, visitor } = await open();
+    house.receiver.script({ status: 503 });
+    await payNew(house);
+    await visitor.submit(`${home}/stores/1`, 'remove');
+    const offered = async (): Promise<string[]> => {
+      const [, select = ''] =
+        /do" value="resend-failed".*?<select name="store">(.*?)<\/select>/s.exec(
+          (await visitor.get(`${home}/callbacks`)).text,
+        ) ?? [];
+      return [...select.matchAll(/<option value="(\d+)"/g)].map(([, id = '']) => id);
+    };
+    expect(await offered()).toEqual(['1']);
+    await house.addStore({ name: 'Silent' });
+    await visitor.submit(`${home}/stores/2`, 'remove', { 'stop-callbacks': 'on' });
+    expect(await offered()).toEqual(['1']);
+  });
+
   test('an overtaken one is not sent again, and nothing of the choice is', async () => {
     const { house, visitor } = await open();
     await payNew(house);

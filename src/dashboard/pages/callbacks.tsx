@@ -122,7 +122,10 @@ function lastAnswer({ reason, doubt, outcome }: CallbackRow): string {
 }
 
 const Failed = ({ visit }: { readonly visit: Visit }) => {
-  const rows = visit.parts.store.catalog.stores();
+  // One that was removed may still be called.
+  const rows = visit.parts.store.catalog
+    .stores({ archived: true })
+    .filter(({ callbacksStopped }) => !callbacksStopped);
   return rows.length === 0 ? null : (
     <section aria-labelledby="failed">
       <h2 id="failed">Send all failed ones again</h2>
@@ -131,8 +134,8 @@ const Failed = ({ visit }: { readonly visit: Visit }) => {
         <label>
           Of the store
           <select name="store">
-            {rows.map(({ id, name }) => (
-              <option value={id}>{name}</option>
+            {rows.map(({ id, name, archivedAt }) => (
+              <option value={id}>{archivedAt === null ? name : `${name} (removed)`}</option>
             ))}
           </select>
         </label>
