@@ -235,6 +235,31 @@ describe('callbacks', () => {
     expect(text.match(/callback\.resend/g)?.length).toBe(3);
   });
 
+  test('that are sent again leave the list as it was searched, which says so once', async () => {
+    const { house, visitor } = await open();
+    const outputs: { address: string; valueSat: number }[] = [];
+    while (outputs.length < 60) {
+      outputs.push({ address: await house.newAddress(), valueSat: 2_000 });
+    }
+    // What is asked for in a rush is watched within a second.
+    await house.world.advance(2_000);
+    house.chain.pay(outputs);
+    await house.settle();
+    const list = `${home}/callbacks?state=delivered&store=1`;
+    await visitor.get(list);
+    const sent = await visitor.post(list, `token=${visitor.formToken}&do=resend&id=1`);
+    expect(sent.to).toBe(`${list}&done=resent`);
+    await house.settle();
+    const { text } = await visitor.get(sent.to ?? '');
+    expect(mainOf(text)).toContain('They are sent again');
+    const older = /href="([^"]+)" rel="next"/.exec(text)?.[1]?.replaceAll('&amp;', '&') ?? '';
+    const next = await visitor.get(older);
+    expect(links(next.text, 'callbacks').length).toBeGreaterThan(0);
+    expect(mainOf(next.text)).not.toContain('They are sent again');
+    const all = await visitor.submit(list, 'resend-failed', { store: '1' });
+    expect(all.to).toBe(`${list}&done=none-failed`);
+  });
+
   test('where none has failed, none is said to be sent', async () => {
     const { house, visitor } = await open();
     await payNew(house);
@@ -259,6 +284,9 @@ describe('callbacks', () => {
       return [...select.matchAll(/<option value="(\d+)"/g)].map(([, id = '']) => id);
     };
     expect(await offered()).toEqual(['1']);
+    await visitor.submit(`${home}/callbacks`, 'resend-failed', { store: '1' });
+    await house.settle();
+    expect(house.receiver.requests).toHaveLength(2);
     await house.addStore({ name: 'Silent' });
     await visitor.submit(`${home}/stores/2`, 'remove', { 'stop-callbacks': 'on' });
     expect(await offered()).toEqual(['1']);

@@ -15,6 +15,7 @@ import {
   Pager,
   pageSize,
   StoreChoice,
+  withQuery,
 } from './listing.tsx';
 
 const here = `${base}/callbacks`;
@@ -155,7 +156,7 @@ async function resendChosen(visit: Visit): Promise<Outcome> {
     note(visit, tx, 'callback.resend', { ids });
   });
   visit.parts.onCallbacks();
-  return { to: `${here}?done=resent` };
+  return { to: withQuery(visit, { done: 'resent' }) };
 }
 
 async function resendFailed(visit: Visit): Promise<Outcome> {
@@ -167,5 +168,5 @@ async function resendFailed(visit: Visit): Promise<Outcome> {
     return resent;
   });
   visit.parts.onCallbacks();
-  return { to: `${here}?done=${count === 0 ? 'none-failed' : 'resent'}` };
+  return { to: withQuery(visit, { done: count === 0 ? 'none-failed' : 'resent' }) };
 }

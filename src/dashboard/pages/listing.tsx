@@ -114,7 +114,7 @@ export function Pager({ visit, rows }: PagerProps) {
   );
 }
 
-/** The page's own address with another query; undefined takes a name out. */
+/** The page's own address with another query, which tells of nothing that was done; undefined takes a name out. */
 export function withQuery(
   { url }: Visit,
   change: Readonly<Record<string, string | number | undefined>>,
@@ -122,6 +122,7 @@ export function withQuery(
 ): string {
   const [own = '', query = ''] = url.split('?');
   const parameters = new URLSearchParams(query);
+  parameters.delete('done');
   for (const [name, value] of Object.entries(change)) {
     if (value === undefined) parameters.delete(name);
     else parameters.set(name, String(value));
