@@ -1,11 +1,13 @@
 // What people see of addresses: lists by page, one of them, and which another program has used. Reads alone.
 
 import { and, desc, eq, getTableColumns, isNotNull, type SQL, sql } from 'drizzle-orm';
+import type { Scripthash } from '../bitcoin/ids.ts';
 import { PaygateError } from '../errors.ts';
 import type { Orm } from './orm.ts';
 import { addresses, isGivenOut, stores, wallets } from './schema.ts';
 
 export interface AddressFilter {
+  readonly scripthash?: Scripthash | undefined;
   readonly storeId?: number | undefined;
   readonly paid?: boolean | undefined;
   /** Only older ones than this id: the next page. */
@@ -46,7 +48,7 @@ const isBehind = (id: number): SQL =>
     ((select given.issued_at from addresses given where given.id = ${id}), ${id})`;
 
 function list(orm: Orm, filter: AddressFilter & { readonly id?: number }) {
-  const { id, storeId, paid, beforeId, limit } = filter;
+  const { id, scripthash, storeId, paid, beforeId, limit } = filter;
   const isPaid = sql<number>`exists (select 1 from payments p
     where p.address_id = addresses.id and p.state <> 'dropped')`;
   return orm
@@ -63,6 +65,7 @@ function list(orm: Orm, filter: AddressFilter & { readonly id?: number }) {
         // SQLite uses the index of that order only where it is said.
         isNotNull(addresses.issuedAt),
         id === undefined ? undefined : eq(addresses.id, id),
+        scripthash === undefined ? undefined : eq(addresses.scripthash, scripthash),
         storeId === undefined ? undefined : eq(addresses.storeId, storeId),
         paid === undefined ? undefined : paid ? isPaid : sql`not ${isPaid}`,
         beforeId === undefined ? undefined : isBehind(beforeId),

@@ -339,6 +339,26 @@ describe('addresses', () => {
     expect(seen).toEqual(given);
   });
 
+  test('one is found that nobody has paid', async () => {
+    const { house, visitor } = await open();
+    const asked = await house.newAddress();
+    await house.newAddress();
+    const found = async (query: string): Promise<string[]> => {
+      const { status, text } = await visitor.get(`${home}/addresses${query}`);
+      expect([query, status]).toEqual([query, 200]);
+      return mainOf(text).match(/(?<=<code>)bcrt1q[a-z0-9]{38}/g) ?? [];
+    };
+    expect(await found(`?q=${asked}`)).toEqual([asked]);
+    expect(await found(`?q=%20${asked.toUpperCase()}&state=unpaid&store=1`)).toEqual([asked]);
+    expect(await found(`?q=${asked}&state=paid`)).toEqual([]);
+    for (const other of ['bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4', '0'.repeat(64), 'x']) {
+      expect(await found(`?q=${other}`)).toEqual([]);
+    }
+    expect((await visitor.get(`${home}/addresses?q=${asked}`)).text).toContain(
+      `type="search" name="q" value="${asked}"`,
+    );
+  });
+
   test('are paid or unpaid; one has its QR code and its payments', async () => {
     const { house, visitor } = await open();
     const { address } = await payNew(house);

@@ -5,6 +5,7 @@ import type { AddressEntry } from '../../store/address-desk.ts';
 import { Layout, Table, Time } from '../layout.tsx';
 import { base, type Page, type Visit } from '../visit.ts';
 import {
+  asked,
   askedChoice,
   askedNumber,
   Choice,
@@ -13,23 +14,22 @@ import {
   pageSize,
   StoreChoice,
 } from './listing.tsx';
+import { searchOf } from './payments.tsx';
 
 const here = `${base}/addresses`;
 
 export const addressesPage: Page = { path: '/addresses', show: (visit) => addressesMarkup(visit) };
 
 function addressesMarkup(visit: Visit) {
-  const state = askedChoice(visit, 'state', ['paid', 'unpaid']);
-  const rows = visit.parts.store.addressDesk.list({
-    storeId: askedNumber(visit, 'store'),
-    ...(state !== undefined && { paid: state === 'paid' }),
-    beforeId: askedNumber(visit, 'before'),
-    limit: pageSize,
-  });
+  const rows = rowsOf(visit);
   return (
     <Layout visit={visit} title="Addresses">
       <Gaps visit={visit} />
       <Filters path={here}>
+        <label>
+          Address
+          <input type="search" name="q" value={asked(visit, 'q')} spellcheck={false} />
+        </label>
         <Choice
           visit={visit}
           name="state"
@@ -45,6 +45,19 @@ function addressesMarkup(visit: Visit) {
       <Pager visit={visit} rows={rows} />
     </Layout>
   );
+}
+
+function rowsOf(visit: Visit): readonly AddressEntry[] {
+  const state = askedChoice(visit, 'state', ['paid', 'unpaid']);
+  const filter = {
+    storeId: askedNumber(visit, 'store'),
+    ...(state !== undefined && { paid: state === 'paid' }),
+    beforeId: askedNumber(visit, 'before'),
+    limit: pageSize,
+  };
+  const search = searchOf(visit);
+  const isNone = search === undefined || search.txid !== undefined;
+  return isNone ? [] : visit.parts.store.addressDesk.list({ ...filter, ...search });
 }
 
 const Gaps = ({ visit: { parts } }: { readonly visit: Visit }) => (
