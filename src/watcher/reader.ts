@@ -121,8 +121,10 @@ class ServerReader implements Reader {
       return await work(session);
     } catch (error) {
       if (error instanceof Lie) this.#parts.onLie(session, error.message);
+      // Its words are for the operator, and no fault of who asked us.
+      if (error instanceof ServerError) throw refused();
       if (error instanceof PaygateError && !session.closed) throw error;
-      if (error instanceof Lie || error instanceof ServerError || session.closed) throw noServer();
+      if (error instanceof Lie || session.closed) throw noServer();
       throw error;
     }
   }
@@ -219,9 +221,10 @@ class ServerReader implements Reader {
   }
 }
 
-const noServer = (): PaygateError =>
-  new PaygateError('unavailable', 'No Electrum server answers now; ask again in a moment', {
-    retryAfterSeconds: 10,
-  });
+const comeBack = (why: string): PaygateError =>
+  new PaygateError('unavailable', `${why} now; ask again in a moment`, { retryAfterSeconds: 10 });
+
+const noServer = (): PaygateError => comeBack('No Electrum server answers');
+const refused = (): PaygateError => comeBack('The Electrum server refuses to tell of this');
 
 const tooMuch = (message: string): PaygateError => new PaygateError('invalid', message);

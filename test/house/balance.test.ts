@@ -358,6 +358,33 @@ test('searchhistory: what is pending and what is confirmed, newest first, spends
   expect(posted.body.history).toEqual(body.history);
 });
 
+test.each([
+  ['balance?addr=ADDRESS', 'blockchain.scripthash.get_history'],
+  ['balance?addr=ACCOUNT', 'blockchain.transaction.get'],
+  ['searchhistory?addr=ADDRESS', 'blockchain.transaction.get'],
+  ['tx_detail?txid=TXID', 'blockchain.transaction.get'],
+  ['v2/wallets/1?balance=true', 'blockchain.scripthash.get_history'],
+])('%s: where the server refuses %s the client is told to come back', async (path, method) => {
+  const house = await openReady();
+  const address = await house.newAddress();
+  const txid = house.pay(address, 50_000);
+  await house.settle();
+  const asked = path
+    .replace('ADDRESS', address)
+    .replace('ACCOUNT', key.account)
+    .replace('TXID', txid);
+  const words = 'excessive resource usage of 203.0.113.9';
+  const end = house.server.inject({
+    ...{ kind: 'error', code: -101, message: words },
+    when: (wanted) => wanted === method,
+  });
+  const { status, headers, body } = await house.ask(`/api/${asked}`);
+  expect([status, headers.get('Retry-After')]).toEqual([503, '10']);
+  expect(JSON.stringify(body)).not.toContain('203.0.113.9');
+  end();
+  expect((await house.ask(`/api/${asked}`)).status).toBe(200);
+});
+
 test('tx_detail: what a known transaction spends and pays; unknown ones are not looked up', async () => {
   const house = await openReady();
   const address = await house.newAddress();
