@@ -31,6 +31,7 @@ const answer = z.object({
   vin: z.array(side),
   vout: z.array(side),
   rbf: z.literal([0, 1]),
+  dropped: z.literal(true).optional().describe('It is in no mempool and in no block any more'),
 });
 
 export const txDetail = (options: ApiOptions): Operation =>
@@ -46,7 +47,10 @@ export const txDetail = (options: ApiOptions): Operation =>
       const receipts = store.receipts.byTxid(id).filter((each) => isFor(key, each));
       const [newest] = receipts;
       if (newest === undefined) throw new PaygateError('not_found', 'No such payment is known');
-      const { transaction, spent } = await patiently(options, read(options, id));
+      const isGone = receipts.every(({ state }) => state === 'dropped');
+      const { transaction, spent } = await patiently(options, read(options, id)).catch((error) => {
+        throw isGone && store.ledger.rawOf(id) === undefined ? forgotten() : error;
+      });
       const total = (outputs: readonly TxOutput[]): number =>
         outputs.reduce((sum, { valueSat }) => sum + valueSat, 0);
       const status = Math.max(...receipts.map(statusOf)) as 0 | 1 | 2;
@@ -57,10 +61,15 @@ export const txDetail = (options: ApiOptions): Operation =>
         fee: transaction.coinbase ? 0 : total(spent) - total(transaction.outputs),
         vin: spent.map((each) => describe(store, each)),
         vout: transaction.outputs.map((each) => describe(store, each)),
-        rbf: status === 0 && transaction.signalsRbf ? (1 as const) : (0 as const),
+        rbf: status === 0 && transaction.signalsRbf && !isGone ? (1 as const) : (0 as const),
+        ...(isGone && { dropped: true as const }),
       };
     },
   });
+
+/** Its bytes are kept for two weeks, and no server need have it any more: there is nothing to come back for. */
+const forgotten = (): PaygateError =>
+  new PaygateError('not_found', 'This transaction is gone: nothing more is known of it');
 
 /** A transaction with what it spends. */
 async function read({ store, reader }: ApiOptions, id: Txid) {

@@ -415,3 +415,31 @@ test.each([
   expect(refused.headers.get('Retry-After')).toBe('2');
   expect((await house.ask('/api/new_address')).status).toBe(200);
 });
+
+test('tx_detail: a transaction that is gone says so, and is not to be replaced', async () => {
+  const house = await openReady();
+  const address = await house.newAddress();
+  const txid = house.pay(address, 50_000);
+  await house.settle();
+  expect((await house.ask(`/api/tx_detail?txid=${txid}`)).body).not.toHaveProperty('dropped');
+  house.chain.replace(txid as Txid, [{ address, valueSat: 40_000 }]);
+  await house.settle();
+  const { body } = await house.ask(`/api/tx_detail?txid=${txid}`);
+  expect(body).toMatchObject({ status: 'Unconfirmed', rbf: 0, dropped: true });
+});
+
+test('tx_detail: nobody is told to come back for one that nobody has any more', async () => {
+  const house = await openReady();
+  const address = await house.newAddress();
+  const txid = house.pay(address, 50_000);
+  await house.settle();
+  house.chain.replace(txid as Txid, [{ address, valueSat: 40_000 }]);
+  await house.settle();
+  house.world.jumpWallClock(15 * 86_400_000);
+  await house.world.advance(120_000);
+  await house.settle();
+  const raw = await house.withStore(async ({ ledger }) => ledger.rawOf(txid as Txid));
+  expect(raw).toBeUndefined();
+  const { status, body } = await house.ask(`/api/tx_detail?txid=${txid}`);
+  expect([status, body.message]).toEqual([404, expect.stringContaining('gone')]);
+});
