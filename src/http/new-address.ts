@@ -28,6 +28,16 @@ const query = z.object({
   reset: z.string().optional().describe('1: the last address again, while nobody has paid it'),
 });
 
+const idempotencyHeader = 'Idempotency-Key';
+const headers = z.object({
+  [idempotencyHeader]: z
+    .string()
+    .min(1)
+    .max(longestIdempotencyKey)
+    .optional()
+    .describe('The same again within a day: the same address. A letter a byte'),
+});
+
 const answer = z.object({
   address: z.string(),
   time: unixTime.describe('When the address was issued'),
@@ -54,6 +64,7 @@ export const newAddress = (options: ApiOptions): Operation =>
     issues: true,
     limit: 'newAddress',
     query,
+    headers,
     answer,
     async run({ query, key, context }) {
       const { store, checkIssuing, onIssued } = options;
@@ -76,11 +87,14 @@ export const newAddress = (options: ApiOptions): Operation =>
   });
 
 function idempotencyKeyOf(context: Context): string | undefined {
-  const key = context.req.header('Idempotency-Key');
-  if (key === undefined) return undefined;
   // A letter a byte, whatever it was meant to be.
-  if (key !== '' && key.length <= longestIdempotencyKey) return key;
-  throw new PaygateError('invalid', `An Idempotency-Key has 1 to ${longestIdempotencyKey} bytes`);
+  const given = { [idempotencyHeader]: context.req.header(idempotencyHeader) };
+  const { success, data } = headers.safeParse(given);
+  if (success) return data[idempotencyHeader];
+  throw new PaygateError(
+    'invalid',
+    `An ${idempotencyHeader} has 1 to ${longestIdempotencyKey} bytes`,
+  );
 }
 
 function storeFor(

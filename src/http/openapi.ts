@@ -47,7 +47,7 @@ const scopesOf = ({ issues, writes }: KeyedOperation, method: Method): string[] 
 
 interface Parameter {
   readonly name: string;
-  readonly in: 'path' | 'query';
+  readonly in: 'path' | 'query' | 'header' | 'body';
   readonly required: boolean;
   readonly description?: string;
   readonly schema: Json;
@@ -68,9 +68,10 @@ function parameters(schema: z.ZodObject | undefined, place: Parameter['in']): Pa
   }));
 }
 
-const parametersOf = ({ params, query }: Operation): Parameter[] => [
+const parametersOf = ({ params, query, headers }: Operation): Parameter[] => [
   ...parameters(params, 'path'),
   ...parameters(query, 'query'),
+  ...parameters(headers, 'header'),
 ];
 
 const json = (schema: Json): Json => ({ 'application/json': { schema } });
@@ -139,10 +140,10 @@ export const docsOf = (operations: readonly Operation[]): Markup => html`<h1>pay
     (operation) => html`<h2><code>${operation.methods.join(' | ')} ${operation.path}</code></h2>
       <p>${operation.summary}. ${remarkOn(operation)}</p>
       <table>
-        ${parametersOf(operation).map(
-          ({ name, required, description = '' }) => html`<tr>
+        ${[...parametersOf(operation), ...parameters(operation.body, 'body')].map(
+          ({ name, in: place, required, description = '' }) => html`<tr>
             <td><code>${name}</code></td>
-            <td>${required ? 'required' : 'optional'}</td>
+            <td>${place}, ${required ? 'required' : 'optional'}</td>
             <td>${description}</td>
           </tr>`,
         )}

@@ -38,6 +38,8 @@ interface Description<
     | ((query: Readonly<Record<string, string>>) => keyof Rates | undefined);
   readonly params?: Params;
   readonly query?: Query;
+  /** Those that the operation reads by itself. */
+  readonly headers?: z.ZodObject;
   /** JSON, whatever its Content-Type says. */
   readonly body?: Body;
   /** An answer of 200. */

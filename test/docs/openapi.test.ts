@@ -157,6 +157,32 @@ test('a parameter that is documented as required is required, and each error has
   expect(refused).toBeGreaterThan(0);
 });
 
+test('the header that makes a request one with the one before is documented, and the page names all that can be sent', async () => {
+  const { paths } = (await house.ask('/api/openapi.json')).body;
+  for (const method of ['get', 'post']) {
+    const header = paths['/new_address'][method].parameters.find(
+      (each: Document) => each.in === 'header',
+    );
+    expect(header).toMatchObject({ name: 'Idempotency-Key', required: false });
+    expect(header.schema).toMatchObject({ type: 'string', minLength: 1, maxLength: 255 });
+  }
+  const { text } = await pageOf('/docs');
+  const rows = [...text.matchAll(/<td><code>([\w-]+)<\/code><\/td>\s*<td>([^<]*)<\/td>/g)].map(
+    ([, name, place]) => `${name} ${place}`,
+  );
+  expect(rows).toEqual(
+    expect.arrayContaining([
+      'Idempotency-Key header, optional',
+      'wallet_id body, required',
+      'http_callback body, optional',
+      'xpub body, required',
+      'addr body, optional',
+      'id path, required',
+      'txid query, required',
+    ]),
+  );
+});
+
 describe('each operation', () => {
   test.each([
     ['no key', async () => undefined, () => 401],
