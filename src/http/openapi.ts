@@ -27,9 +27,15 @@ const refusals: Readonly<Record<string, string>> = {
   403: 'The key may not do this',
   404: 'Nothing is known of it',
   409: 'Not now: the gap limit is reached',
+  413: 'The body is larger than 16 KiB',
+  414: 'The URL is longer than 8 KiB',
   429: 'Too often; Retry-After says how long to wait',
+  500: 'A bug; the log of paygate says more',
   503: 'Not now; Retry-After says how long to wait',
 };
+/** Of who has a key, or a body. */
+const ofKeys = ['401', '403', '409'];
+const ofBodies = ['413'];
 
 const schemaOf = (schema: z.ZodType, io: 'input' | 'output'): Json => {
   const { $schema, ...rest } = z.toJSONSchema(schema, { io });
@@ -83,10 +89,13 @@ function callersOf(operation: KeyedOperation, method: Method): string {
 
 function describe(operation: Operation, method: Method): Json {
   const { summary, body, answer, open } = operation;
-  const refused = Object.entries(refusals).map(([status, description]) => [
-    status,
-    { description, content: json({ $ref: '#/components/schemas/Error' }) },
-  ]);
+  const refused = Object.entries(refusals)
+    .filter(([status]) => !(open && ofKeys.includes(status)))
+    .filter(([status]) => method === 'POST' || !ofBodies.includes(status))
+    .map(([status, description]) => [
+      status,
+      { description, content: json({ $ref: '#/components/schemas/Error' }) },
+    ]);
   return {
     summary,
     description: open ? 'For everybody, without a key.' : callersOf(operation, method),

@@ -183,6 +183,29 @@ test('the header that makes a request one with the one before is documented, and
   );
 });
 
+test('what is too long, and a bug, are documented; a key is refused only where one is asked for', async () => {
+  const { paths } = (await house.ask('/api/openapi.json')).body;
+  const statuses = (path: string, method: string) => Object.keys(paths[path][method].responses);
+  expect(statuses('/balance', 'post')).toEqual([
+    '200',
+    '400',
+    '401',
+    '403',
+    '404',
+    '409',
+    '413',
+    '414',
+    '429',
+    '500',
+    '503',
+  ]);
+  expect(statuses('/price', 'get')).toEqual(['200', '400', '404', '414', '429', '500', '503']);
+  const long = await house.ask(`/api/balance?addr=${'a'.repeat(9_000)}`);
+  expect(long.status).toBe(414);
+  const large = await house.ask('/api/balance', { method: 'POST', body: 'a'.repeat(17_000) });
+  expect(large.status).toBe(413);
+});
+
 describe('each operation', () => {
   test.each([
     ['no key', async () => undefined, () => 401],
