@@ -5,7 +5,7 @@ import { PaygateError } from '../errors.ts';
 /** @throws PaygateError invalid */
 export function parseStoreName(text: string): string {
   const name = text.trim();
-  if (/^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}]{1,100}$/u.test(name)) return name;
+  if (/^[^\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]{1,100}$/u.test(name)) return name;
   throw new PaygateError(
     'invalid',
     'name: 1 to 100 characters without control characters expected',

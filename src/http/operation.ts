@@ -111,7 +111,7 @@ export async function ask(
   const given = {
     params: context.req.param(),
     query: context.req.query(),
-    body: isRead ? {} : jsonOf(await context.req.text()),
+    body: isRead ? {} : jsonOf(utf8Of(await context.req.arrayBuffer())),
   };
   // Before anything of it is kept, or named in an answer.
   if ('writes' in operation && textsIn(given).some(containsPrivateMaterial)) refusePrivate();
@@ -146,6 +146,15 @@ function read(schema: z.ZodObject | undefined, given: unknown): unknown {
     throw new PaygateError('invalid', `${where} is missing`);
   }
   throw new PaygateError('invalid', `${where ? `${where}: ` : ''}${issue?.message}`);
+}
+
+/** Bytes of another encoding would be kept as other characters than were meant (RFC 8259 section 8.1). */
+function utf8Of(bytes: ArrayBuffer): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw new PaygateError('invalid', 'The body is not UTF-8');
+  }
 }
 
 /** A body that is none is an empty one: clients post without any. */

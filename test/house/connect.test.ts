@@ -211,6 +211,23 @@ test('what a plugin writes is judged as what the merchant writes', async () => {
   expect(await house.withStore(async ({ audit }) => audit.list(10))).toEqual([]);
 });
 
+test.each([
+  ['Latin-1', Buffer.from('{"name":"Caf\xe9"}', 'latin1'), 'UTF-8'],
+  ['UTF-16', Buffer.from('\ufeff{"name":"Café"}', 'utf16le'), 'UTF-8'],
+  ['half a character', Buffer.from('{"name":"\\ud83d"}'), 'name:'],
+])('a name in %s is not kept as another one', async (_name, body, reason) => {
+  const house = await openReady();
+  await allowPlugin(house);
+  const refused = await house.ask('/api/v2/stores/1', { method: 'POST', body });
+  expect([refused.status, refused.body.message]).toEqual([400, expect.stringContaining(reason)]);
+  const named = Buffer.from('\ufeff{"name":"Café \\ud83d\\ude00"}');
+  const { status, body: answer } = await house.ask('/api/v2/stores/1', {
+    method: 'POST',
+    body: named,
+  });
+  expect([status, answer.data.name]).toEqual([200, 'Café 😀']);
+});
+
 test('a key of one store sees and changes that one alone', async () => {
   const house = await openReady();
   const callbackUrl = `${house.receiver.origin}/second`;
