@@ -14,7 +14,8 @@ import {
 import { dirname, join, resolve } from 'node:path';
 import { isSea } from 'node:sea';
 import { Command } from 'commander';
-import { options } from '../config.ts';
+import { type Config, options, readConfig } from '../config.ts';
+import { frontOf } from '../domain/front.ts';
 import { PaygateError } from '../errors.ts';
 import {
   forgetting,
@@ -85,7 +86,7 @@ function install(given: Given): void {
 }
 
 /** @throws PaygateError invalid, before anything is touched */
-function planOf({ domain, acmeEmail, network, ...given }: Given): InstallPlan {
+function planOf(given: Given): InstallPlan {
   const binary = given.binary ?? (isSea() ? process.execPath : undefined);
   if (binary === undefined) {
     throw new PaygateError(
@@ -94,14 +95,18 @@ function planOf({ domain, acmeEmail, network, ...given }: Given): InstallPlan {
     );
   }
   if (!existsSync(binary)) throw new PaygateError('invalid', `--binary: there is no ${binary}`);
-  const check = (name: 'domain' | 'acmeEmail' | 'network', text: string | undefined) =>
-    text === undefined ? undefined : (options[name].parse([text]) as string);
-  return installPlan({
-    binary,
-    domain: check('domain', domain),
-    acmeEmail: check('acmeEmail', acmeEmail),
-    network: check('network', network),
-  });
+  const { domain, acmeEmail, network } = settingsIn(given);
+  return installPlan({ binary, domain, acmeEmail, network });
+}
+
+/** As `serve` will read them out of the settings: what it refuses is not written there. */
+function settingsIn({ domain, acmeEmail, network }: Given): Config {
+  const told = Object.entries({ domain, acmeEmail, network }).flatMap(([name, text]) =>
+    text === undefined ? [] : [[name, [text]]],
+  );
+  const config = readConfig(Object.fromEntries(told), {});
+  frontOf(config);
+  return config;
 }
 
 const bytesOf = ({ content }: PlannedFile): Buffer =>

@@ -2,7 +2,7 @@
 // what systemd thinks of the service.
 
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { paths } from '../../src/cli/install-plan.ts';
@@ -178,3 +178,15 @@ test('the service keeps within the memory that paygate is built for, and may com
 if (!hasSystemd) {
   process.stderr.write('test/cli/install: 2 tests skipped, for there is no systemd-analyze\n');
 }
+
+test.each([
+  [['--acme-email', 'you@example.com'], '--acme-email: needs --domain'],
+  [['--domain', 'pay'], '--domain: a name such as'],
+  [['--network', 'mars'], '--network: unknown network'],
+])('makes no service that would not start: %j', async (args, reason) => {
+  const { root, install } = machine();
+  const refused = await install(...args);
+  expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining(reason)]);
+  expect(readdirSync(root)).toEqual([]);
+  expect((await install(...args, '--dry-run')).code).toBe(2);
+});
