@@ -9,6 +9,7 @@ import {
   mkdirSync,
   readFileSync,
   renameSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -16,7 +17,7 @@ import { isSea } from 'node:sea';
 import { Command } from 'commander';
 import { type Config, options, readConfig } from '../config.ts';
 import { frontOf } from '../domain/front.ts';
-import { PaygateError } from '../errors.ts';
+import { PaygateError, reasonOf } from '../errors.ts';
 import {
   forgetting,
   type InstallPlan,
@@ -95,6 +96,9 @@ function planOf(given: Given): InstallPlan {
     );
   }
   if (!existsSync(binary)) throw new PaygateError('invalid', `--binary: there is no ${binary}`);
+  if (!statSync(binary).isFile()) {
+    throw new PaygateError('invalid', `--binary: ${binary} is not a file`);
+  }
   const { domain, acmeEmail, network } = settingsIn(given);
   return installPlan({ binary, domain, acmeEmail, network });
 }
@@ -141,15 +145,19 @@ function unsaidIn(file: PlannedFile, root: string): string {
     : `, yours: it does not say ${unsaid.join(' and ')}, write that there`;
 }
 
-/** By rename: an executable that runs cannot be written over. */
+/** By rename: an executable that runs cannot be written over. @throws PaygateError unavailable */
 function put({ path, mode, content }: PlannedFile, root: string): void {
   const target = join(root, path);
-  makeFolders(dirname(target));
   const fresh = `${target}.new`;
-  if (typeof content === 'string') writeFileSync(fresh, content, { mode });
-  else copyFileSync(content.copyOf, fresh);
-  chmodSync(fresh, mode);
-  renameSync(fresh, target);
+  try {
+    makeFolders(dirname(target));
+    if (typeof content === 'string') writeFileSync(fresh, content, { mode });
+    else copyFileSync(content.copyOf, fresh);
+    chmodSync(fresh, mode);
+    renameSync(fresh, target);
+  } catch (error) {
+    throw new PaygateError('unavailable', `${target}: cannot be written (${reasonOf(error)})`);
+  }
 }
 
 /** @throws PaygateError unavailable */

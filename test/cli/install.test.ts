@@ -190,3 +190,16 @@ test.each([
   expect(readdirSync(root)).toEqual([]);
   expect((await install(...args, '--dry-run')).code).toBe(2);
 });
+
+test('ends with one line where the executable is a folder, and where nothing can be written', async () => {
+  const { root, binary } = machine();
+  const file = join(root, 'file');
+  writeFileSync(file, '');
+  const folder = await runCli(['install', '--root', root, '--binary', root]);
+  expect(folder).toMatchObject({ code: 2, stdout: '' });
+  expect(folder.stderr).toMatch(/^paygate: --binary: .*\n$/);
+  const nowhere = await runCli(['install', '--root', file, '--binary', binary]);
+  expect(nowhere).toMatchObject({ code: 1, stdout: '' });
+  expect(nowhere.stderr).toMatch(/^paygate: .*cannot be written \(ENOTDIR.*\n$/);
+  expect(readdirSync(root)).toEqual(['file']);
+});
