@@ -36,7 +36,9 @@ export const merchantTx = ({ store }: Pick<ApiOptions, 'store'>): Operation =>
       txid: txid.optional(),
       addr: z.string().optional().describe('An address that was issued'),
     }),
-    answer: payment.extend({ txs: z.array(payment).describe('All that match, newest first') }),
+    answer: payment.extend({
+      txs: z.array(payment).describe('All that match, newest first, at most 200'),
+    }),
     run({ query, key }) {
       const all = receiptsOf(store, query).filter((each) => isFor(key, each));
       const txs = all.map((each) => describe(store, each));
