@@ -4,9 +4,9 @@
 // The order makes a crash harmless: the backup is copied, checked and synced under another name first; then
 // the database goes, and its log and index after it; last the copy gets its name. In between the name is
 // free or a log stands alone, which every start refuses. Nothing is deleted: what was there before lies in
-// the folder of backups.
+// the folder of backups, or beside the database where that folder is on another disk.
 
-import { existsSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, renameSync, rmdirSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { marksOf, olderThan } from '../domain/allocation.ts';
 import { PaygateError } from '../errors.ts';
@@ -50,7 +50,7 @@ export function restoreFile(backup: string, given: string, name: string): Restor
     refuseOther(path, backup, report);
     // First, for a backup that stood there without it would be believed after a kill.
     doubtWithoutMark(path, report);
-    const previous = moveAside(path, join(backupFolder(path), name));
+    const previous = moveAside(path, name);
     renameSync(fresh, path);
     syncPath(dirname(path));
     return { report: { ...report, file: path }, previous };
@@ -110,12 +110,27 @@ function instanceOf(path: string): string | undefined {
   }
 }
 
-function moveAside(path: string, folder: string): string | undefined {
+function moveAside(path: string, name: string): string | undefined {
   const present = ['', '-wal', '-shm'].filter((end) => existsSync(`${path}${end}`));
   if (present.length === 0) return undefined;
+  try {
+    return moveInto(join(backupFolder(path), name), path, present);
+  } catch (error) {
+    // Nothing is renamed to another disk.
+    if ((error as NodeJS.ErrnoException).code !== 'EXDEV') throw error;
+    return moveInto(join(dirname(path), name), path, present);
+  }
+}
+
+function moveInto(folder: string, path: string, present: readonly string[]): string {
   const fresh = unusedName(folder);
   makeFolder(fresh);
-  for (const end of present) renameSync(`${path}${end}`, join(fresh, `${basename(path)}${end}`));
+  try {
+    for (const end of present) renameSync(`${path}${end}`, join(fresh, `${basename(path)}${end}`));
+  } catch (error) {
+    if (readdirSync(fresh).length === 0) rmdirSync(fresh);
+    throw error;
+  }
   syncPath(fresh);
   syncPath(dirname(path));
   return join(fresh, basename(path));

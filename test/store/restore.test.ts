@@ -5,6 +5,7 @@ import {
   chmodSync,
   copyFileSync,
   existsSync,
+  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -12,6 +13,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { deriveAddress } from '../../src/bitcoin/keychain.ts';
@@ -22,7 +24,7 @@ import { checkFile } from '../../src/store/check.ts';
 import { type Highwater, markPath, openHighwater } from '../../src/store/highwater.ts';
 import { declareMoved, declareSetBack, restoreFile } from '../../src/store/restore.ts';
 import { resumeCounters } from '../../src/store/resume.ts';
-import { cleanUp, contentOf, look, tempFolder } from '../support/files.ts';
+import { cleanUp, contentOf, look, tempFolder, tempRoot, whenOver } from '../support/files.ts';
 import { goOn, run, startCopy, stoppedAfter } from '../support/running.ts';
 import { accountKey, markOf, now, openTestStore } from '../support/store.ts';
 import { createTestWorld } from '../support/world.ts';
@@ -233,6 +235,21 @@ describe('restoring', () => {
     const kept = [1, 2].map(() => restoreFile(backup, path, 'before').previous ?? '');
     expect(new Set(kept.map((each) => statSync(each).ino)).size).toBe(2);
   });
+
+  it.skipIf(statSync(tempRoot).dev === statSync(tmpdir()).dev)(
+    'keeps what stood there also where the folder of backups is on another disk',
+    async () => {
+      const { path, backup } = await backedUp(2);
+      const elsewhere = mkdtempSync(join(tmpdir(), 'paygate-backups-'));
+      whenOver(() => rmSync(elsewhere, { recursive: true }));
+      symlinkSync(elsewhere, backupFolder(path));
+      const { previous } = restoreFile(backup, path, 'before');
+      expect(previous).toBe(join(dirname(path), 'before', 'paygate.db'));
+      expect(checkFile(previous ?? '').wallets).toMatchObject([{ next_index: 5 }]);
+      expect(readdirSync(elsewhere)).toEqual([]);
+      expect(await startCopy(path)).toMatchObject({ skips: [skip(3, 5)], next: 5 });
+    },
+  );
 
   it('through a link replaces what it leads to, and keeps that', async () => {
     const { path, backup } = await backedUp(2);
