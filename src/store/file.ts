@@ -138,13 +138,34 @@ export function lockForServer(given: string): { release(): void } {
   } catch (error) {
     lock?.close();
     const code = error instanceof SqliteDatabase.SqliteError ? error.code : '';
-    const taken = code === 'SQLITE_BUSY';
-    if (!taken) throw new PaygateError('unavailable', `${path}.lock: ${lockFault(code, error)}`);
-    throw new PaygateError('conflict', `${path}: another \`paygate serve\` uses this database`);
+    if (code === 'SQLITE_BUSY') throw served(path);
+    throw new PaygateError('unavailable', `${path}.lock: ${lockFault(code, error)}`);
   }
   const held = lock;
   return { release: () => held.close() };
 }
+
+/**
+ * A file that a server writes to cannot be copied by its name alone. Its lock is only read, for it may be one that was copied
+ * with a backup, on a disk that nobody can write to. @throws PaygateError conflict
+ */
+export function refuseServed(path: string): void {
+  if (!existsSync(`${path}.lock`)) return;
+  let lock: Sqlite | undefined;
+  try {
+    lock = openSqlite(`${path}.lock`, { readonly: true, timeout: 0 });
+    lock.pragma('user_version');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'SQLITE_BUSY') throw served(path);
+    throw new PaygateError('unavailable', `${path}.lock: cannot be read (${reasonOf(error)})`);
+  } finally {
+    lock?.close();
+  }
+}
+
+const served = (path: string): PaygateError =>
+  new PaygateError('conflict', `${path}: another \`paygate serve\` uses this database`);
 
 /** As long as who opens a file, or ends, needs to be done with it. */
 const mostLooks = 10;

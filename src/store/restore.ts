@@ -16,7 +16,7 @@ import type { Catalog } from './catalog.ts';
 import { checkFile, copyWithLog, type FileReport, refuseForeign } from './check.ts';
 import { makeFolder, ownAsFolder, syncPath } from './disk.ts';
 import { openSqlite } from './driver.ts';
-import { lockForServer } from './file.ts';
+import { lockForServer, refuseServed } from './file.ts';
 import { type Highwater, openHighwater } from './highwater.ts';
 import { truePath } from './place.ts';
 import { countersOf } from './resume.ts';
@@ -36,7 +36,7 @@ export function restoreFile(backup: string, given: string, name: string): Restor
   refuseForeign(backup);
   // Its log and its lock lie beside the file itself.
   const source = truePath(backup);
-  refuseInUse(source);
+  refuseServed(source);
   const lock = lockForServer(path);
   const fresh = join(dirname(path), `.${basename(path)}-restored`);
   try {
@@ -71,11 +71,6 @@ function doubtWithoutMark(path: string, { instance }: FileReport): void {
 
 function removeAll(path: string): void {
   for (const end of ['', '-wal', '-shm']) rmSync(`${path}${end}`, { force: true });
-}
-
-/** A file that a server writes to cannot be copied by its name alone. */
-function refuseInUse(backup: string): void {
-  if (existsSync(`${backup}.lock`)) lockForServer(backup).release();
 }
 
 /** Moves the log of a copy into its file: what is restored is one complete file, of the database's user. */

@@ -5,6 +5,7 @@ import {
   chmodSync,
   copyFileSync,
   existsSync,
+  linkSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -24,7 +25,15 @@ import { checkFile } from '../../src/store/check.ts';
 import { type Highwater, markPath, openHighwater } from '../../src/store/highwater.ts';
 import { declareMoved, declareSetBack, restoreFile } from '../../src/store/restore.ts';
 import { resumeCounters } from '../../src/store/resume.ts';
-import { cleanUp, contentOf, look, tempFolder, tempRoot, whenOver } from '../support/files.ts';
+import {
+  asOrdinaryUser,
+  cleanUp,
+  contentOf,
+  look,
+  tempFolder,
+  tempRoot,
+  whenOver,
+} from '../support/files.ts';
 import { goOn, run, startCopy, stoppedAfter } from '../support/running.ts';
 import { accountKey, markOf, now, openTestStore } from '../support/store.ts';
 import { createTestWorld } from '../support/world.ts';
@@ -229,6 +238,24 @@ describe('restoring', () => {
       expect(statSync(path).mode & 0o777).toBe(0o600);
     },
   );
+
+  it("of a folder that was copied whole, and can be read alone, is no server's for the lock in it", async () => {
+    const { path } = await backedUp(2);
+    const folder = tempFolder();
+    const copy = join(folder, 'paygate.db');
+    for (const end of ['', '.lock']) {
+      copyFileSync(path + end, copy + end);
+      chmodSync(copy + end, 0o444);
+      // As folders of backups that share what has not changed have it.
+      linkSync(copy + end, `${copy}.yesterday${end}`);
+    }
+    chmodSync(folder, 0o555);
+    const elsewhere = tempFolder();
+    chmodSync(elsewhere, 0o777);
+    const there = join(elsewhere, 'paygate.db');
+    const { report } = asOrdinaryUser(() => restoreFile(copy, there, 'before'));
+    expect(report).toMatchObject({ ok: true, counts: { addresses: 5 } });
+  });
 
   it('twice in one second keeps both that stood there', async () => {
     const { path, backup } = await backedUp(0);
