@@ -241,6 +241,18 @@ describe('a check', () => {
     expect(asOrdinaryUser(() => checkFile(copy)).ok).toBe(true);
   });
 
+  it('takes the tables that Litestream makes for itself as they are', async () => {
+    const { path } = await closedShop();
+    const litestream = look(path);
+    litestream.exec('CREATE TABLE _litestream_seq (id INTEGER PRIMARY KEY, seq INTEGER)');
+    litestream.exec('CREATE TABLE _litestream_lock (id INTEGER)');
+    expect(checkFile(path)).toMatchObject({ ok: true, faults: [] });
+    litestream.exec(
+      'CREATE TRIGGER evil AFTER INSERT ON _litestream_seq BEGIN DELETE FROM payments; END',
+    );
+    expect(checkFile(path).faults).toEqual(['trigger evil is not as paygate makes it']);
+  });
+
   it.each<[string, (path: string) => void, RegExp]>([
     ['a page that was overwritten', (path) => scribble(path), /./],
     [
