@@ -42,6 +42,9 @@ export function makeBackupFolder(databasePath: string): string {
   return folder;
 }
 
+/** What SQLite plays into the file that it lies beside. */
+const logEnds = ['-wal', '-journal'] as const;
+
 export interface BackupFile {
   readonly name: string;
   readonly bytes: number;
@@ -80,6 +83,8 @@ export async function writeBackup(sqlite: Sqlite, target: string, pace: Pace): P
     await sqlite.backup(fresh, { progress: pace });
     ownAsFolder(fresh);
     syncPath(fresh);
+    // Of a tool that has the one before open still: it would be played into this one.
+    for (const end of [...logEnds, '-shm']) rmSync(`${target}${end}`, { force: true });
     renameSync(fresh, target);
     syncPath(dirname(target));
   } catch (error) {
@@ -102,8 +107,14 @@ export async function backupAsItIs(path: string, target: string): Promise<void> 
 
 /** @throws PaygateError conflict where something stands already */
 export function refuseExisting(target: string): void {
-  if (!existsSync(target)) return;
-  const what = statSync(target).isDirectory() ? 'is a folder' : 'exists already';
+  const taken = ['', ...logEnds].map((end) => `${target}${end}`).find((each) => existsSync(each));
+  if (taken === undefined) return;
+  const what =
+    taken !== target
+      ? `${taken} lies there, and would be played into it`
+      : statSync(target).isDirectory()
+        ? 'is a folder'
+        : 'exists already';
   throw new PaygateError('conflict', `${target}: ${what}; name a new file`);
 }
 

@@ -62,6 +62,18 @@ it('a backup without a name goes to the folder of backups', async () => {
   expect(checkFile(file).ok).toBe(true);
 });
 
+it('a backup is not written where the log of another file lies, which would be played into it', async () => {
+  const house = await openHouse();
+  const file = join(tempFolder(), 'copy.db');
+  writeFileSync(`${file}-wal`, 'of another file');
+  const refused = await runCli(['backup', file, '--db', house.path]);
+  expect(refused).toMatchObject({ code: 1, stdout: '' });
+  expect(refused.stderr).toBe(
+    `paygate: ${file}: ${file}-wal lies there, and would be played into it; name a new file\n`,
+  );
+  expect(existsSync(file)).toBe(false);
+});
+
 it('a check says what is damaged, and ends with 1', async () => {
   const house = await openHouse();
   const file = join(tempFolder(), 'copy.db');

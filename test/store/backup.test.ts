@@ -107,6 +107,20 @@ describe('snapshots', () => {
     expect(statSync(backupFolder(store.path)).mode & 0o777).toBe(0o700);
   });
 
+  it('are whole by themselves, also where a tool has written to the one before and has it open still', async () => {
+    const store = await openShop();
+    const snapshots = createSnapshots(store.database, 0);
+    const latest = join(backupFolder(store.path), 'latest.db');
+    await snapshots.take(noon);
+    const tool = look(latest);
+    tool.exec('CREATE TABLE reports (day)');
+    await store.issue();
+    await snapshots.take(noon + 900_000);
+    expect(checkFile(latest)).toMatchObject({ ok: true, faults: [], counts: { addresses: 4 } });
+    tool.exec('INSERT INTO reports VALUES (1)');
+    expect(checkFile(latest)).toMatchObject({ ok: true, faults: [], counts: { addresses: 4 } });
+  });
+
   it('are not taken while nothing changes, and are for a change of another process', async () => {
     const store = await openShop();
     const snapshots = createSnapshots(store.database, 0);
