@@ -2,7 +2,15 @@
 // every page and reference holds, whether the schema is ours to the letter, and what stands in it. A backup
 // comes from anywhere, so a trigger or view that we did not make is a fault too.
 
-import { chmodSync, copyFileSync, existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdtempSync,
+  rmSync,
+  statfsSync,
+  statSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { PaygateError, reasonOf } from '../errors.ts';
@@ -69,7 +77,7 @@ function asideFrom<T>(path: string, work: (sqlite: Sqlite) => T): T {
   // Of what no server ever served nobody has lost the log.
   if (!hasLog && existsSync(`${path}.lock`)) refuseLostLog(path);
   if (hasLog && hasIndex) return withConnection(path, true, work);
-  const folder = privateFolder(dirname(path));
+  const folder = privateFolder(path);
   try {
     const copy = join(folder, 'copy.db');
     copyWithLog(path, copy);
@@ -89,19 +97,34 @@ function withConnection<T>(path: string, readonly: boolean, work: (sqlite: Sqlit
   }
 }
 
+/** There is no place for the copy that is looked at: that says nothing of the file. */
+export class NoRoom extends PaygateError {}
+
 /** Beside the file, where there is room for it, or among temporary files. */
-function privateFolder(beside: string): string {
-  try {
-    return mkdtempSync(join(beside, '.paygate-check-'));
-  } catch {
-    return mkdtempSync(join(tmpdir(), 'paygate-check-'));
+function privateFolder(path: string): string {
+  const bytes = endsOf(path).reduce((sum, end) => sum + statSync(`${path}${end}`).size, 0);
+  const prefixes = [join(dirname(path), '.paygate-check-'), join(tmpdir(), 'paygate-check-')];
+  for (const prefix of prefixes) {
+    const { bavail, bsize } = statfsSync(dirname(prefix));
+    if (bavail * bsize < bytes) continue;
+    try {
+      return mkdtempSync(prefix);
+    } catch {
+      // A folder that takes no file.
+    }
   }
+  const places = prefixes.map(dirname).join(' nor ');
+  throw new NoRoom(
+    'unavailable',
+    `${path}: a copy of it is looked at, and neither ${places} has room for that and takes a file`,
+  );
 }
 
 /** The log belongs to the file: without it the last commits are missing. */
+const endsOf = (path: string) => ['', '-wal'].filter((end) => existsSync(`${path}${end}`));
+
 export function copyWithLog(from: string, to: string): void {
-  for (const end of ['', '-wal']) {
-    if (!existsSync(`${from}${end}`)) continue;
+  for (const end of endsOf(from)) {
     copyFileSync(`${from}${end}`, `${to}${end}`);
     // A copy has the rights of its original: those that a stick or an archive gave it, or none to write.
     chmodSync(`${to}${end}`, 0o600);

@@ -9,11 +9,11 @@
 import { existsSync, readdirSync, renameSync, rmdirSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { marksOf, olderThan } from '../domain/allocation.ts';
-import { PaygateError } from '../errors.ts';
+import { PaygateError, reasonOf } from '../errors.ts';
 import type { Addresses } from './addresses.ts';
 import { backupFolder } from './backup.ts';
 import type { Catalog } from './catalog.ts';
-import { checkFile, copyWithLog, type FileReport, refuseForeign } from './check.ts';
+import { checkFile, copyWithLog, type FileReport, NoRoom, refuseForeign } from './check.ts';
 import { makeFolder, ownAsFolder, syncPath } from './disk.ts';
 import { openSqlite } from './driver.ts';
 import { lockForServer, refuseServed } from './file.ts';
@@ -54,6 +54,10 @@ export function restoreFile(backup: string, given: string, name: string): Restor
     renameSync(fresh, path);
     syncPath(dirname(path));
     return { report: { ...report, file: path }, previous };
+  } catch (error) {
+    if (error instanceof PaygateError) throw error;
+    const reason = `${path}: the backup cannot be put there (${reasonOf(error)})`;
+    throw new PaygateError('unavailable', reason, { cause: error });
   } finally {
     removeAll(fresh);
     lock.release();
@@ -100,7 +104,8 @@ function refuseOther(path: string, backup: string, { instance }: FileReport): vo
 function instanceOf(path: string): string | undefined {
   try {
     return checkFile(path).instance ?? undefined;
-  } catch {
+  } catch (error) {
+    if (error instanceof NoRoom) throw error;
     return undefined;
   }
 }

@@ -1,13 +1,14 @@
 // A disk without room, and one that cannot be written at all: tmpfs mounts of a few megabytes. Needs root.
 
 import { execFileSync, spawnSync } from 'node:child_process';
-import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
 import { openDatabase } from '../../src/store/database.ts';
 import { settings } from '../../src/store/schema.ts';
 import { runCli } from '../support/cli.ts';
 import { cleanUp, contentOf, look, pragma, tempFolder, whenOver } from '../support/files.ts';
+import { openTestStore } from '../support/store.ts';
 import { eventually, openPremises, serve } from './serving.ts';
 import { unless } from './thorough.ts';
 
@@ -141,6 +142,47 @@ it.skipIf(cannot)(
     // What only reads does so.
     const checked = await runCli(['check', ...at]);
     expect(checked).toMatchObject({ code: 0, stderr: '' });
+    expect(contentOf(disk)).toEqual(before);
+  },
+);
+
+it.skipIf(cannot)(
+  'a copy is looked at elsewhere where its own disk has no room for another',
+  async () => {
+    const { path } = await openPremises();
+    const disk = smallDisk(8);
+    const { database } = await openTestStore({ path });
+    const value = 'x'.repeat(5_000_000);
+    await database.write(() => database.orm.insert(settings).values({ name: 'big', value }).run());
+    await database.close();
+    const file = join(disk, 'shop.db');
+    const written = await runCli(['backup', file, '--db', path]);
+    expect(written).toMatchObject({ code: 0, stderr: '' });
+    expect(await runCli(['check', file])).toMatchObject({ code: 0, stderr: '' });
+    expect(readdirSync(disk)).toEqual(['shop.db']);
+    // Here neither has room.
+    const refused = await runCli(['check', file], { TMPDIR: disk });
+    expect(refused).toMatchObject({ code: 1, stdout: '' });
+    expect(refused.stderr).toMatch(/^paygate: [^\n]*has room for that[^\n]*\n$/);
+    expect(readdirSync(disk)).toEqual(['shop.db']);
+  },
+);
+
+it.skipIf(cannot)(
+  'a restore for which there is no room says so in one line, and changes nothing',
+  async () => {
+    const { path } = await openPremises();
+    const { database } = await openTestStore({ path });
+    const value = 'x'.repeat(2_500_000);
+    await database.write(() => database.orm.insert(settings).values({ name: 'big', value }).run());
+    await database.close();
+    const disk = smallDisk(4);
+    const there = join(disk, 'paygate.db');
+    expect(await runCli(['restore', path, '--db', there])).toMatchObject({ code: 0, stderr: '' });
+    const before = contentOf(disk);
+    const { code, stdout, stderr } = await runCli(['restore', path, '--db', there]);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(/^paygate: [^\n]*ENOSPC[^\n]*\n$/);
     expect(contentOf(disk)).toEqual(before);
   },
 );
