@@ -85,10 +85,13 @@ function prepare(orm: Orm) {
     near: orm
       .select(fields)
       .from(wallets)
-      .innerJoin(addresses, and(eq(addresses.walletId, wallets.id), eq(addresses.origin, 'ahead')))
+      // Which SQLite takes in this order: it would rather go through all addresses, whose number it does not know.
+      .crossJoin(addresses)
       .where(
         and(
           isNotNull(wallets.scannedAt),
+          eq(addresses.walletId, wallets.id),
+          eq(addresses.origin, 'ahead'),
           lt(addresses.derivationIndex, sql`${wallets.nextIndex} + ${furthestWatched}`),
         ),
       )

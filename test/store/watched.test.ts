@@ -84,3 +84,14 @@ test('no page looks at more rows than it answers', async () => {
   // A key or an index to begin at, and nothing to sort.
   for (const step of plansOf(store.path, pages).flat()) expect(step).toMatch(/^SEARCH \w+ USING /);
 });
+
+test('what lies ahead is found wallet by wallet, however much was given out', async () => {
+  const store = await shop();
+  const { orm } = store.database;
+  const statements = await statementsOf(orm, () => createWatchedPages(orm));
+  const near = statements.filter((text) => text.includes('"wallets"'));
+  expect(near).toHaveLength(1);
+  expect(plansOf(store.path, near).flat()).toContainEqual(
+    expect.stringMatching(/^SEARCH addresses USING INDEX addresses_origin /),
+  );
+});
