@@ -1,11 +1,13 @@
 // A block by which more payments become final than one commit takes.
 
 import { afterEach, expect, it } from 'vitest';
+import { prepareLedger } from '../../src/store/ledger-statements.ts';
 import type { Store } from '../../src/store/open.ts';
 import { payments } from '../../src/store/schema.ts';
 import { promote } from '../../src/watcher/promote.ts';
 import { cleanUp } from '../support/files.ts';
 import { openShop, type Shop } from '../support/ledger.ts';
+import { plansOf, statementsOf } from '../support/plans.ts';
 import { now } from '../support/store.ts';
 import { createTestWorld } from '../support/world.ts';
 
@@ -79,4 +81,14 @@ it('decides nothing on what left the block meanwhile', async () => {
     expect(shop.ledger.promote(tx, now, [first ?? 0])).toBe(0);
   });
   expect(statuses(shop)).toEqual(before);
+});
+
+it('what one commit decides on is found by number, however much else is in a block', async () => {
+  const { path, database } = await openShop();
+  const statements = await statementsOf(database.orm, () => prepareLedger(database.orm));
+  const parts = statements.filter((text) => text.includes('json_each'));
+  expect(parts).toHaveLength(1);
+  expect(plansOf(path, parts).flat()).toContainEqual(
+    'SEARCH payments USING INTEGER PRIMARY KEY (rowid=?)',
+  );
 });
