@@ -82,6 +82,9 @@ export interface Observation {
  */
 const unfinished = 'unfinished' as StatusHash;
 
+/** How long what was counted of dropped payments is remembered: all that ever were are gone through, and anybody may ask. */
+const reversedKeptMs = 60_000;
+
 export interface Applied {
   /** How many callbacks were enqueued. */
   readonly callbacks: number;
@@ -141,6 +144,8 @@ interface Place {
 class SqlLedger implements Ledger {
   readonly #parts: Parts;
   readonly #statements: LedgerStatements;
+  /** What was counted last, while no payment is dropped or returns. */
+  #reversed: { readonly since: number; readonly found: Counted } | undefined;
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -200,7 +205,12 @@ class SqlLedger implements Ledger {
   }
 
   reversals(since: number): Counted {
-    return counted(this.#statements.reversals.get({ since }));
+    const known = this.#reversed;
+    const isKept = known && since >= known.since && since < known.since + reversedKeptMs;
+    if (isKept) return known.found;
+    const found = counted(this.#statements.reversals.get({ since }));
+    this.#reversed = { since, found };
+    return found;
   }
 
   fallen(): Counted {
@@ -335,8 +345,10 @@ class SqlLedger implements Ledger {
   }
 
   #tell(tx: Tx, paymentId: number, move: PaymentMove): number {
-    const { onPayment } = this.#parts;
-    if (onPayment !== undefined) tx.afterCommit(() => onPayment(paymentId, move));
+    tx.afterCommit(() => {
+      if (move.before === 'dropped' || move.after === 'dropped') this.#reversed = undefined;
+      this.#parts.onPayment?.(paymentId, move);
+    });
     return paymentId;
   }
 

@@ -4,8 +4,10 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { Txid } from '../../src/bitcoin/ids.ts';
 import { eventId } from '../../src/domain/callback.ts';
 import type { Issued } from '../../src/store/addresses.ts';
+import { payments } from '../../src/store/schema.ts';
 import { cleanUp } from '../support/files.ts';
 import { openShop, type Shop } from '../support/ledger.ts';
+import { now } from '../support/store.ts';
 
 afterEach(cleanUp);
 
@@ -98,6 +100,23 @@ describe('a payment that is gone', () => {
     await shop.mine();
     await shop.observe(issued);
     expect(shop.told()).toEqual([0, 1]);
+  });
+
+  it('is counted at once, and all that ever were are gone through once a minute at most', async () => {
+    const { shop, issued, txid } = await paid(1);
+    const { ledger, database } = shop;
+    expect(ledger.reversals(now - 1)).toEqual({ count: 0, firstAt: undefined });
+    await doubleSpend(shop, 1);
+    await gone(shop, issued, txid);
+    expect(ledger.reversals(now - 1)).toEqual({ count: 1, firstAt: now });
+    database.orm
+      .update(payments)
+      .set({ changedAt: now - 1 })
+      .run();
+    expect(ledger.reversals(now + 59_998).count).toBe(1);
+    expect(ledger.reversals(now + 59_999).count).toBe(0);
+    // A clock that was set back.
+    expect(ledger.reversals(now - 2).count).toBe(1);
   });
 
   it('that nobody knew of changes nothing', async () => {
