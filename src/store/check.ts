@@ -120,8 +120,12 @@ function privateFolder(path: string): string {
   );
 }
 
-/** The log belongs to the file: without it the last commits are missing. */
-const endsOf = (path: string) => ['', '-wal'].filter((end) => existsSync(`${path}${end}`));
+/**
+ * The log belongs to the file: without it the last commits are missing. So does a journal, which a file that was just restored
+ * has until it is first opened: without that a commit that was cut off stands in it.
+ */
+const endsOf = (path: string) =>
+  ['', '-wal', '-journal'].filter((end) => existsSync(`${path}${end}`));
 
 export function copyWithLog(from: string, to: string): void {
   for (const end of endsOf(from)) {

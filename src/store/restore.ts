@@ -73,8 +73,11 @@ function doubtWithoutMark(path: string, { instance }: FileReport): void {
   mark.close();
 }
 
+/** Of a database, what SQLite reads or plays into it. */
+const ends = ['', '-wal', '-shm', '-journal'] as const;
+
 function removeAll(path: string): void {
-  for (const end of ['', '-wal', '-shm']) rmSync(`${path}${end}`, { force: true });
+  for (const end of ends) rmSync(`${path}${end}`, { force: true });
 }
 
 /** Moves the log of a copy into its file: what is restored is one complete file, of the database's user. */
@@ -111,7 +114,7 @@ function instanceOf(path: string): string | undefined {
 }
 
 function moveAside(path: string, name: string): string | undefined {
-  const present = ['', '-wal', '-shm'].filter((end) => existsSync(`${path}${end}`));
+  const present = ends.filter((end) => existsSync(`${path}${end}`));
   if (present.length === 0) return undefined;
   try {
     return moveInto(join(backupFolder(path), name), path, present);

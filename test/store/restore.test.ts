@@ -327,6 +327,33 @@ describe('restoring', () => {
     ]);
   });
 
+  /** What a loss of power leaves where the log was not in use yet: a transaction that is to be taken back. */
+  function cutOff(path: string): void {
+    const sqlite = look(path);
+    sqlite.pragma('journal_mode = DELETE');
+    sqlite.pragma('cache_size = 1');
+    sqlite.exec('BEGIN; DELETE FROM addresses');
+    const put = sqlite.prepare('INSERT INTO settings VALUES (?, ?)');
+    for (let count = 0; count < 50; count += 1) put.run(`noise ${count}`, 'x'.repeat(4_000));
+    const kept = ['', '-journal'].map((end) => [end, readFileSync(path + end)] as const);
+    sqlite.exec('ROLLBACK');
+    sqlite.close();
+    for (const [end, bytes] of kept) writeFileSync(path + end, bytes);
+  }
+
+  it('takes the journal of a copy along, and leaves none that was left over in its way', async () => {
+    const { path, backup } = await backedUp(2);
+    cutOff(path);
+    const elsewhere = join(tempFolder(), 'paygate.db');
+    expect(restoreFile(path, elsewhere, 'before').report.counts.addresses).toBe(5);
+    // Of a restore that was cut off as well.
+    copyFileSync(`${path}-journal`, join(dirname(path), '.paygate.db-restored-journal'));
+    expect(restoreFile(backup, path, 'before').report.counts.addresses).toBe(3);
+    expect(readdirSync(dirname(path)).filter((name) => name.includes('-journal'))).toEqual([]);
+    expect(await startCopy(path)).toMatchObject({ skips: [skip(3, 5)], next: 5 });
+    expect(checkFile(path).ok).toBe(true);
+  });
+
   it('refuses a backup of another shop also where the log was deleted after a kill', async () => {
     const { path, backup } = await backedUp(2);
     look(backup).exec("UPDATE settings SET value = 'tset' WHERE name = 'instance'");
