@@ -60,8 +60,10 @@ export interface FindingParts {
   readonly now: () => number;
 }
 
-/** How long a payment that was taken back, or that nobody was told of, is spoken of. */
+/** How long a payment that was taken back is spoken of. */
 const reversedShownMs = 7 * 86_400_000;
+/** And one that no shop was told of. */
+const unclaimedShownMs = 30 * 86_400_000;
 
 /** A number of callbacks, which is counted no further than this. */
 export const countText = (count: number): string =>
@@ -161,7 +163,7 @@ function findingsOf({ label, doubt, ban, refused, lastError }: ServerStatus): Fi
 
 function paymentFindings({ store, now }: FindingParts): Finding[] {
   const found: Finding[] = [];
-  const reversed = store.ledger.reversals(now() - reversedShownMs);
+  const reversed = store.paymentCounts.reversals(now() - reversedShownMs);
   if (reversed.count > 0) {
     found.push({
       code: 'reversed-payment',
@@ -169,7 +171,7 @@ function paymentFindings({ store, now }: FindingParts): Finding[] {
       fact: `${reversed.count} payment(s) were taken back in the last 7 days after 1 or 2 was told`,
     });
   }
-  const fallen = store.ledger.fallen();
+  const fallen = store.paymentCounts.fallen();
   if (fallen.count > 0) {
     found.push({
       code: 'fallen-payment',
@@ -178,13 +180,13 @@ function paymentFindings({ store, now }: FindingParts): Finding[] {
       hint: '; the shop was told 0: deliver nothing for them until they are told as 2 again',
     });
   }
-  const unclaimed = store.ledger.unclaimed(now() - reversedShownMs);
+  const unclaimed = store.paymentCounts.unclaimed(now() - unclaimedShownMs);
   if (unclaimed.count > 0) {
     found.push({
       code: 'unclaimed-payment',
       since: unclaimed.firstAt,
       fact:
-        `${unclaimed.count} payment(s) of the last 7 days came to addresses that several stores may have ` +
+        `${unclaimed.count} payment(s) of the last 30 days came to addresses that several stores may have ` +
         'given out before this database was restored: no shop is told of them',
       hint: '; find their orders by the address, in the shops or by the customers',
     });

@@ -86,7 +86,7 @@ function labelled(
 }
 
 function watchPayments(registry: Registry, { store }: MetricsParts): (move: PaymentMove) => void {
-  const counts = new Map<PaymentState, number>(store.ledger.countByState());
+  const counts = new Map<PaymentState, number>(store.paymentCounts.byState());
   const add = (state: PaymentState, by: number) => counts.set(state, (counts.get(state) ?? 0) + by);
   labelled(
     registry,

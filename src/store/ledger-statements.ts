@@ -1,11 +1,11 @@
 // The ledger's statements, prepared once. What they mean stands in ledger.ts.
 
-import { and, asc, count, eq, min, sql } from 'drizzle-orm';
+import { and, asc, eq, sql } from 'drizzle-orm';
 import { type Policy, readBands } from '../domain/policy.ts';
 import { addressPlace } from './addresses.ts';
 import { given } from './given.ts';
 import type { Orm } from './orm.ts';
-import { addresses, headers, payments, stores, transactions, wallets } from './schema.ts';
+import { addresses, headers, payments, stores, transactions } from './schema.ts';
 
 export type PaymentRow = typeof payments.$inferSelect;
 export type LedgerStatements = ReturnType<typeof prepareLedger>;
@@ -28,20 +28,8 @@ export const policyOf = ({ requiredConfirmations, confirmationBands }: StoreTerm
   bands: readBands(confirmationBands),
 });
 
-/** Payments, and when the first of them came to be so, epoch milliseconds. */
-export interface Counted {
-  readonly count: number;
-  readonly firstAt: number | undefined;
-}
-
-export const counted = (row?: { count: number; firstAt: number | null }): Counted => ({
-  count: row?.count ?? 0,
-  firstAt: row?.firstAt ?? undefined,
-});
-
 export const prepareLedger = (orm: Orm) => ({
   ...preparePayments(orm),
-  ...preparePaymentCounts(orm),
   ...prepareAddresses(orm),
   ...prepareTransactions(orm),
 });
@@ -113,44 +101,6 @@ function preparePayments(orm: Orm) {
       .innerJoin(addresses, eq(addresses.id, payments.addressId))
       .leftJoin(headers, and(eq(headers.hash, payments.blockHash), sql`${headers.onBest} = 1`))
       .where(sql`${payments.state} in ('confirming', 'confirmed') and ${headers.hash} is null`)
-      .prepare(),
-  };
-}
-
-function preparePaymentCounts(orm: Orm) {
-  return {
-    countByState: orm
-      .select({ state: payments.state, count: count() })
-      .from(payments)
-      .groupBy(payments.state)
-      .prepare(),
-    reversals: orm
-      .select({ count: count(), firstAt: min(payments.changedAt) })
-      .from(payments)
-      .where(
-        sql`${payments.state} = 'dropped' and ${payments.changedAt} > ${given('since')}
-          and (${payments.status} <> 0 or ${payments.cycle} > 0)`,
-      )
-      .prepare(),
-    unclaimed: orm
-      .select({ count: count(), firstAt: min(payments.firstSeenAt) })
-      .from(wallets)
-      // By an index: of a file that was never a copy there is none.
-      .innerJoin(
-        addresses,
-        and(eq(addresses.walletId, wallets.id), eq(addresses.origin, 'skipped')),
-      )
-      .innerJoin(payments, eq(payments.addressId, addresses.id))
-      .where(
-        sql`${addresses.storeId} is null and ${payments.state} <> 'dropped'
-          and ${payments.firstSeenAt} > ${given('since')}`,
-      )
-      .prepare(),
-    fallen: orm
-      .select({ count: count(), firstAt: min(payments.changedAt) })
-      .from(payments)
-      // Nothing but 1 or 2 is taken back by a 0.
-      .where(sql`${payments.state} = 'unconfirmed' and ${payments.cycle} > 0`)
       .prepare(),
   };
 }

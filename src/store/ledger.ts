@@ -28,8 +28,6 @@ import type { Catalog } from './catalog.ts';
 import type { Headers } from './headers.ts';
 import { readHold } from './hold.ts';
 import {
-  type Counted,
-  counted,
   type LedgerStatements,
   type PaymentRow,
   policyOf,
@@ -82,9 +80,6 @@ export interface Observation {
  */
 const unfinished = 'unfinished' as StatusHash;
 
-/** How long what was counted of dropped payments is remembered: all that ever were are gone through, and anybody may ask. */
-const reversedKeptMs = 60_000;
-
 export interface Applied {
   /** How many callbacks were enqueued. */
   readonly callbacks: number;
@@ -113,14 +108,6 @@ export interface Ledger {
   paymentsOf(addressId: number): PaymentRow[];
   /** The raw transaction of a payment that is not final, nor dropped long ago. */
   rawOf(txid: Txid): Uint8Array | undefined;
-  /** How many payments were taken back since a time, after the shop was told 1 or 2, and when the first. */
-  reversals(since: number): Counted;
-  /** How many payments wait for a block again now, after the shop was told 1 or 2, and since when. */
-  fallen(): Counted;
-  /** How many payments since a time came to what a copy skipped and no store is known for: nobody was told of them. */
-  unclaimed(since: number): Counted;
-  /** How many payments are in each state that has any. Goes through an index of all of them. */
-  countByState(): [PaymentState, number][];
 }
 
 interface Parts {
@@ -144,8 +131,6 @@ interface Place {
 class SqlLedger implements Ledger {
   readonly #parts: Parts;
   readonly #statements: LedgerStatements;
-  /** What was counted last, while no payment is dropped or returns. */
-  #reversed: { readonly since: number; readonly found: Counted } | undefined;
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -202,27 +187,6 @@ class SqlLedger implements Ledger {
 
   rawOf(txid: Txid): Uint8Array | undefined {
     return this.#statements.rawOf.get({ txid })?.raw;
-  }
-
-  reversals(since: number): Counted {
-    const known = this.#reversed;
-    const isKept = known && since >= known.since && since < known.since + reversedKeptMs;
-    if (isKept) return known.found;
-    const found = counted(this.#statements.reversals.get({ since }));
-    this.#reversed = { since, found };
-    return found;
-  }
-
-  fallen(): Counted {
-    return counted(this.#statements.fallen.get());
-  }
-
-  unclaimed(since: number): Counted {
-    return counted(this.#statements.unclaimed.get({ since }));
-  }
-
-  countByState(): [PaymentState, number][] {
-    return this.#statements.countByState.all().map(({ state, count }) => [state, count]);
   }
 
   #storeOf({ storeId }: AddressPlace): StoreTerms | null {
@@ -345,10 +309,8 @@ class SqlLedger implements Ledger {
   }
 
   #tell(tx: Tx, paymentId: number, move: PaymentMove): number {
-    tx.afterCommit(() => {
-      if (move.before === 'dropped' || move.after === 'dropped') this.#reversed = undefined;
-      this.#parts.onPayment?.(paymentId, move);
-    });
+    const { onPayment } = this.#parts;
+    if (onPayment !== undefined) tx.afterCommit(() => onPayment(paymentId, move));
     return paymentId;
   }
 

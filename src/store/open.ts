@@ -14,6 +14,7 @@ import { createIdempotency, type Idempotency } from './idempotency.ts';
 import { createKeys, type Keys } from './keys.ts';
 import { createLedger, type Ledger, type PaymentMove } from './ledger.ts';
 import { createOutbox, type Outbox } from './outbox.ts';
+import { createPaymentCounts, type PaymentCounts } from './payment-counts.ts';
 import { createPaymentDesk, type PaymentDesk } from './payment-desk.ts';
 import { truePath } from './place.ts';
 import { createReceiptPrices, type ReceiptPrices } from './receipt-prices.ts';
@@ -36,6 +37,7 @@ export interface Store {
   readonly broadcasts: Broadcasts;
   readonly receipts: Receipts;
   readonly receiptPrices: ReceiptPrices;
+  readonly paymentCounts: PaymentCounts;
   readonly paymentDesk: PaymentDesk;
   readonly addressDesk: AddressDesk;
   readonly outbox: Outbox;
@@ -63,6 +65,7 @@ export async function openStore(asked: OpenOptions): Promise<Store> {
     const addresses = createAddresses(database.orm, catalog, options.floorOf ?? (() => 0));
     const headers = createHeaders(database.orm);
     const outbox = createOutbox(database);
+    const paymentCounts = createPaymentCounts(database.orm);
     return {
       database,
       network: networkOf(catalog.setting('network')),
@@ -76,6 +79,7 @@ export async function openStore(asked: OpenOptions): Promise<Store> {
       headers,
       receipts: createReceipts(database.orm),
       receiptPrices: createReceiptPrices(database.orm),
+      paymentCounts,
       paymentDesk: createPaymentDesk(database.orm),
       addressDesk: createAddressDesk(database.orm),
       outbox,
@@ -84,7 +88,10 @@ export async function openStore(asked: OpenOptions): Promise<Store> {
         headers,
         outbox,
         catalog,
-        onPayment: options.onPayment,
+        onPayment(id, move) {
+          paymentCounts.moved(move);
+          options.onPayment?.(id, move);
+        },
       }),
       broadcasts: createBroadcasts(database.orm),
       servers: createServers(database),

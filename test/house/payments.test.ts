@@ -465,7 +465,7 @@ test('a block full of payments is written down before a shop hears of one', asyn
         if (url.includes('status=1') && unwritten === undefined) {
           unwritten = count;
           const states = await house.withStore(
-            async ({ ledger }) => new Map(ledger.countByState()),
+            async ({ paymentCounts }) => new Map(paymentCounts.byState()),
           );
           unwritten = states.get('unconfirmed') ?? 0;
         }

@@ -104,19 +104,19 @@ describe('a payment that is gone', () => {
 
   it('is counted at once, and all that ever were are gone through once a minute at most', async () => {
     const { shop, issued, txid } = await paid(1);
-    const { ledger, database } = shop;
-    expect(ledger.reversals(now - 1)).toEqual({ count: 0, firstAt: undefined });
+    const { paymentCounts, database } = shop;
+    expect(paymentCounts.reversals(now - 1)).toEqual({ count: 0, firstAt: undefined });
     await doubleSpend(shop, 1);
     await gone(shop, issued, txid);
-    expect(ledger.reversals(now - 1)).toEqual({ count: 1, firstAt: now });
+    expect(paymentCounts.reversals(now - 1)).toEqual({ count: 1, firstAt: now });
     database.orm
       .update(payments)
       .set({ changedAt: now - 1 })
       .run();
-    expect(ledger.reversals(now + 59_998).count).toBe(1);
-    expect(ledger.reversals(now + 59_999).count).toBe(0);
+    expect(paymentCounts.reversals(now + 59_998).count).toBe(1);
+    expect(paymentCounts.reversals(now + 59_999).count).toBe(0);
     // A clock that was set back.
-    expect(ledger.reversals(now - 2).count).toBe(1);
+    expect(paymentCounts.reversals(now - 2).count).toBe(1);
   });
 
   it('that nobody knew of changes nothing', async () => {
