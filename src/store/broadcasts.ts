@@ -10,8 +10,8 @@ import { payments, transactions } from './schema.ts';
 import type { Tx } from './writer.ts';
 
 export interface Broadcasts {
-  /** Of unconfirmed payments: first seen after, last broadcast before. */
-  due(seenAfter: number, broadcastBefore: number, limit: number): Txid[];
+  /** Of unconfirmed payments: first seen after, last broadcast before, or later than now, by a clock that was ahead. */
+  due(now: number, seenAfter: number, broadcastBefore: number, limit: number): Txid[];
   note(tx: Tx, now: number, txid: Txid): void;
   /** What was not seen to since a time, the oldest first. */
   idle(since: number, limit: number): Txid[];
@@ -22,8 +22,8 @@ export interface Broadcasts {
 export function createBroadcasts(orm: Orm): Broadcasts {
   const statements = prepare(orm);
   return {
-    due(seenAfter, broadcastBefore, limit) {
-      const rows = statements.due.all({ seenAfter, broadcastBefore, limit });
+    due(now, seenAfter, broadcastBefore, limit) {
+      const rows = statements.due.all({ now, seenAfter, broadcastBefore, limit });
       return rows.map(({ txid }) => txid);
     },
     note: (_tx, now, txid) => void statements.note.run({ txid, now }),
@@ -45,7 +45,8 @@ function prepare(orm: Orm) {
       .from(transactions)
       .innerJoin(payments, eq(payments.txid, transactions.txid))
       .where(
-        sql`${transactions.broadcastAt} < ${given('broadcastBefore')}
+        sql`(${transactions.broadcastAt} < ${given('broadcastBefore')}
+            or ${transactions.broadcastAt} > ${given('now')})
           and ${transactions.firstSeenAt} > ${given('seenAfter')}
           and ${payments.state} = 'unconfirmed'`,
       )
@@ -53,7 +54,8 @@ function prepare(orm: Orm) {
       .prepare(),
     note: orm
       .update(transactions)
-      .set({ broadcastAt: given('now') })
+      // It was not first seen later than that.
+      .set({ broadcastAt: given('now'), firstSeenAt: sql`min(first_seen_at, ${given('now')})` })
       .where(byTxid)
       .prepare(),
     idle: orm

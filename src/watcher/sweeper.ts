@@ -135,7 +135,8 @@ export function createSweeper(parts: SweeperParts): Sweeper {
 /** Once to each server that is connected, whatever it answers. */
 async function broadcast({ world, store, live }: SweeperParts): Promise<void> {
   const now = world.now();
-  const due = store.broadcasts.due(now - broadcastForMs, now - broadcastEveryMs, broadcastsAtOnce);
+  const [seenAfter, before] = [now - broadcastForMs, now - broadcastEveryMs];
+  const due = store.broadcasts.due(now, seenAfter, before, broadcastsAtOnce);
   for (const txid of due) {
     const raw = store.ledger.rawOf(txid);
     if (raw === undefined) continue;

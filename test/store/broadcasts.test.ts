@@ -117,6 +117,21 @@ describe('the raw bytes of a payment', () => {
     expect(left).toEqual([30, 10, 0]);
   });
 
+  it('are broadcast again, and for fourteen days, though the clock was a year ahead when they came', async () => {
+    const shop = await openShop();
+    const { scripthash } = await shop.issue();
+    const { txid, raw } = transaction(1);
+    const observation = { seen: [{ txid, raw, block: null, output }], gone: [], statusHash: null };
+    await shop.write((tx) =>
+      shop.ledger.apply(tx, now + 365 * dayMs, { scripthash, origin: 'issued', ...observation }),
+    );
+    const sent: number[] = [];
+    for (const days of [0, 0.2, 1, 13, 15, 16]) {
+      sent.push((await sweptAfter(shop, days * dayMs)).sent.length);
+    }
+    expect(sent).toEqual([1, 0, 1, 1, 0, 0]);
+  });
+
   it('are not broadcast where nodes relay nothing so heavy', async () => {
     const shop = await openShop();
     const issued = await shop.issue();
