@@ -7,7 +7,7 @@ import { resume } from '../domain/allocation.ts';
 import { createGapWarnings } from '../http/wallet-gaps.ts';
 import { backupFolder } from '../store/backup.ts';
 import { clockFaultOf } from '../store/clock.ts';
-import { diskFloorBytes } from '../store/disk.ts';
+import { diskFloorBytes, freeBytesAt } from '../store/disk.ts';
 import { markPath, openHighwater } from '../store/highwater.ts';
 import type { Store } from '../store/open.ts';
 import { countersOf } from '../store/resume.ts';
@@ -78,9 +78,19 @@ function diskCheck({ store: { database } }: FileParts): Finding {
     return fail(`${text}: no address is issued below ${inMebibytes(diskFloorBytes)}`);
   }
   const needed = database.bytes() + database.walBytes() + diskFloorBytes;
-  return free < needed
-    ? warn(`${text}: a snapshot needs ${inMebibytes(needed)}, so none is taken`)
+  const other = otherDiskOf(database.path);
+  const room = other === undefined ? free : freeBytesAt(other);
+  const where = other === undefined ? text : `${inMebibytes(room)} free in ${other}`;
+  return room < needed
+    ? warn(`${where}: a snapshot needs ${inMebibytes(needed)}, so none is taken`)
     : ok(text);
+}
+
+/** The folder of the snapshots, where it is on another disk than the database. */
+function otherDiskOf(path: string): string | undefined {
+  const folder = backupFolder(path);
+  const found = statSync(folder, { throwIfNoEntry: false });
+  return found === undefined || found.dev === statSync(dirname(path)).dev ? undefined : folder;
 }
 
 function permissionsCheck({ store: { database }, uid }: FileParts): Finding {

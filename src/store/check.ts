@@ -2,18 +2,11 @@
 // every page and reference holds, whether the schema is ours to the letter, and what stands in it. A backup
 // comes from anywhere, so a trigger or view that we did not make is a fault too.
 
-import {
-  chmodSync,
-  copyFileSync,
-  existsSync,
-  mkdtempSync,
-  rmSync,
-  statfsSync,
-  statSync,
-} from 'node:fs';
+import { chmodSync, copyFileSync, existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { PaygateError, reasonOf } from '../errors.ts';
+import { freeBytesAt } from './disk.ts';
 import { openSqlite, type Sqlite } from './driver.ts';
 import { inspectFile, refuseLostLog } from './file.ts';
 import { migrate } from './migrate.ts';
@@ -105,8 +98,7 @@ function privateFolder(path: string): string {
   const bytes = endsOf(path).reduce((sum, end) => sum + statSync(`${path}${end}`).size, 0);
   const prefixes = [join(dirname(path), '.paygate-check-'), join(tmpdir(), 'paygate-check-')];
   for (const prefix of prefixes) {
-    const { bavail, bsize } = statfsSync(dirname(prefix));
-    if (bavail * bsize < bytes) continue;
+    if (freeBytesAt(dirname(prefix)) < bytes) continue;
     try {
       return mkdtempSync(prefix);
     } catch {

@@ -1,20 +1,11 @@
 // The one SQLite file: opened with the pragmas that paygate relies on, written through one queue that makes
 // each commit durable (writer.ts). It knows no table but `settings`; the rooms beside it do.
 
-import {
-  closeSync,
-  fstatSync,
-  linkSync,
-  mkdtempSync,
-  openSync,
-  rmSync,
-  statfsSync,
-  statSync,
-} from 'node:fs';
+import { closeSync, fstatSync, linkSync, mkdtempSync, openSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { PaygateError, reasonOf } from '../errors.ts';
 import { keepBeforeUpdate, type Pace, writeBackup } from './backup.ts';
-import { ownAs, syncData } from './disk.ts';
+import { freeBytesAt, ownAs, syncData } from './disk.ts';
 import { openSqlite, type Sqlite } from './driver.ts';
 import { applicationId, inspectFile, lockForServer, refuseLostLog } from './file.ts';
 import { isBehind, migrate } from './migrate.ts';
@@ -265,10 +256,7 @@ function wrap(sqlite: Sqlite, options: DatabaseOptions): Database {
     bytes: () => pageSize * (pageCount.get() as number),
     place,
     walBytes: logSize,
-    freeBytes() {
-      const { bavail, bsize } = statfsSync(dirname(options.path));
-      return bavail * bsize;
-    },
+    freeBytes: () => freeBytesAt(dirname(options.path)),
     async close() {
       await writer.drain();
       if (!sqlite.open) return;

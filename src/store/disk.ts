@@ -10,6 +10,7 @@ import {
   lstatSync,
   mkdirSync,
   openSync,
+  statfsSync,
   statSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
@@ -17,6 +18,12 @@ import { promisify } from 'node:util';
 
 /** Below this much free disk no address is issued and no snapshot taken: what is owed must still find room. */
 export const diskFloorBytes = 64 * 1024 * 1024;
+
+/** What is free on the disk of a folder, for who is not root. */
+export function freeBytesAt(folder: string): number {
+  const { bavail, bsize } = statfsSync(folder);
+  return bavail * bsize;
+}
 
 /** What was written to an open file survives a power loss; the event loop goes on meanwhile. */
 export const syncData: (descriptor: number) => Promise<void> = promisify(fdatasync);

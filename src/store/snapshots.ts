@@ -6,7 +6,7 @@ import { join, resolve } from 'node:path';
 import { PaygateError, reasonOf } from '../errors.ts';
 import { allPages, latestName, makeBackupFolder, type Pace } from './backup.ts';
 import type { Database } from './database.ts';
-import { syncPath } from './disk.ts';
+import { freeBytesAt, syncPath } from './disk.ts';
 
 export interface Snapshots {
   /** Takes one when anything changed since the last. @param now epoch ms, names the day */
@@ -25,7 +25,7 @@ const unfinished = /^\.latest\.db-/;
 /** A millisecond's work or two: then others get their turn. What is written meanwhile is in it. */
 const pagesAtOnce = 250;
 
-/** @param floorBytes what must stay free on the disk */
+/** @param floorBytes what must stay free on the disk of the snapshots, mostly that of the database */
 export function createSnapshots(database: Database, floorBytes: number): Snapshots {
   // While the working folder is there, of which it may be a part.
   const path = resolve(database.path);
@@ -47,7 +47,7 @@ export function createSnapshots(database: Database, floorBytes: number): Snapsho
     if (changes === seen && existsSync(latest)) return;
     // A file that is not in its place issues no addresses, and this may be all that stays of it.
     const floor = database.place() === 'ours' ? floorBytes : 0;
-    if (database.freeBytes() < database.bytes() + database.walBytes() + floor) {
+    if (freeBytesAt(folder) < database.bytes() + database.walBytes() + floor) {
       throw new PaygateError('unavailable', 'there is no room for one on the disk');
     }
     // Of a process that was killed.

@@ -1,6 +1,17 @@
 // The doctor's checks of the file and of what lies around it, each seen well and ill, over real files.
 
-import { chmodSync, existsSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { examine } from '../../src/doctor/check.ts';
@@ -9,7 +20,7 @@ import { backupFolder } from '../../src/store/backup.ts';
 import { applicationId } from '../../src/store/file.ts';
 import { markPath, openHighwater } from '../../src/store/highwater.ts';
 import { runCli } from '../support/cli.ts';
-import { cleanUp, contentOf, look, tempFolder } from '../support/files.ts';
+import { cleanUp, contentOf, look, tempFolder, tempRoot, whenOver } from '../support/files.ts';
 import { closeHouses, openHouse, untilReady } from '../support/house.ts';
 import { markOf, openTestStore, type TestStore } from '../support/store.ts';
 import { createTestWorld, type TestWorld } from '../support/world.ts';
@@ -140,6 +151,12 @@ describe('the file', () => {
       state: 'warn',
       text: expect.stringContaining('a snapshot needs'),
     });
+    if (statSync(tempRoot).dev === statSync(tmpdir()).dev) return;
+    const elsewhere = mkdtempSync(join(tmpdir(), 'paygate-backups-'));
+    whenOver(() => rmSync(elsewhere, { recursive: true }));
+    symlinkSync(elsewhere, backupFolder(store.path));
+    expect((await findings(full(64 * 1024 * 1024))).disk).toMatchObject({ state: 'ok' });
+    expect((await findings(full(1_000))).disk).toMatchObject({ state: 'fail' });
   });
 
   it('has no snapshot, a fresh one, or one that was not followed by others', async () => {
