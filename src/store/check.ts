@@ -98,11 +98,10 @@ function privateFolder(path: string): string {
   const bytes = endsOf(path).reduce((sum, end) => sum + statSync(`${path}${end}`).size, 0);
   const prefixes = [join(dirname(path), '.paygate-check-'), join(tmpdir(), 'paygate-check-')];
   for (const prefix of prefixes) {
-    if (freeBytesAt(dirname(prefix)) < bytes) continue;
     try {
-      return mkdtempSync(prefix);
+      if (freeBytesAt(dirname(prefix)) >= bytes) return mkdtempSync(prefix);
     } catch {
-      // A folder that takes no file.
+      // A folder that takes no file, or none: a container may have no temporary one.
     }
   }
   const places = prefixes.map(dirname).join(' nor ');

@@ -161,9 +161,11 @@ it.skipIf(cannot)(
     expect(await runCli(['check', file])).toMatchObject({ code: 0, stderr: '' });
     expect(readdirSync(disk)).toEqual(['shop.db']);
     // Here neither has room.
-    const refused = await runCli(['check', file], { TMPDIR: disk });
-    expect(refused).toMatchObject({ code: 1, stdout: '' });
-    expect(refused.stderr).toMatch(/^paygate: [^\n]*has room for that[^\n]*\n$/);
+    for (const TMPDIR of [disk, join(disk, 'nowhere')]) {
+      const refused = await runCli(['check', file], { TMPDIR });
+      expect(refused).toMatchObject({ code: 1, stdout: '' });
+      expect(refused.stderr).toMatch(/^paygate: [^\n]*has room for that[^\n]*\n$/);
+    }
     expect(readdirSync(disk)).toEqual(['shop.db']);
   },
 );
