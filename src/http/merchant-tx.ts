@@ -70,9 +70,14 @@ export const isFor = (key: Pick<Key, 'storeId'>, { storeId }: Receipt): boolean 
 const unknown = (): PaygateError =>
   new PaygateError('not_found', 'No payment is known yet; ask again in a moment');
 
-export function confirmationsOf({ headers }: Store, height: number | null): number {
+/** None once its block has left our chain: what becomes of the payment is decided later. */
+export function confirmationsOf(
+  { headers }: Store,
+  { height, blockHash }: Pick<Receipt, 'height' | 'blockHash'>,
+): number {
   const tipHeight = headers.tipHeight();
-  return height === null || tipHeight === undefined ? 0 : Math.max(0, depthOf(height, tipHeight));
+  if (height === null || tipHeight === undefined) return 0;
+  return headers.bestHashAt(height) === blockHash ? Math.max(0, depthOf(height, tipHeight)) : 0;
 }
 
 /** The status of a payment that counts; what was dropped is worth nothing. */
@@ -87,7 +92,7 @@ function describe(store: Store, receipt: Receipt): PaymentAnswer {
     addr: receipt.address,
     status,
     value: receipt.valueSat,
-    confirmations: confirmationsOf(store, receipt.height),
+    confirmations: confirmationsOf(store, receipt),
     time: Math.floor(receipt.firstSeenAt / 1000),
     ...(status === 0 && receipt.signalsRbf && !isDropped && { rbf: 1 as const }),
     ...(receipt.replacedBy !== null && { replaced_by: receipt.replacedBy }),

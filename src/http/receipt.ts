@@ -27,7 +27,7 @@ export function receiptPage(store: Store, context: Context): Response | Promise<
       <table>
         <tr><th>Amount</th><td>${showBitcoin(receipt.valueSat)} BTC</td></tr>
         <tr><th>State</th><td>${isDropped ? 'gone: it is in no block' : words[statusOf(receipt)]}</td></tr>
-        <tr><th>Confirmations</th><td>${confirmationsOf(store, receipt.height)}</td></tr>
+        <tr><th>Confirmations</th><td>${confirmationsOf(store, receipt)}</td></tr>
         <tr><th>First seen</th><td>${showTime(receipt.firstSeenAt)}</td></tr>
         <tr><th>Address</th><td><code>${receipt.address}</code></td></tr>
         <tr><th>Transaction</th><td><code>${receipt.txid}</code></td></tr>

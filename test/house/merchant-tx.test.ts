@@ -3,6 +3,7 @@
 import { afterEach, expect, test } from 'vitest';
 import type { Txid } from '../../src/bitcoin/ids.ts';
 import { closeHouses, type House, openHouse, untilReady } from '../support/house.ts';
+import { signedIn } from '../support/visitor.ts';
 
 afterEach(closeHouses);
 
@@ -58,6 +59,30 @@ test('a payment that was replaced says so', async () => {
   const { body } = await house.ask(`/api/merchant/tx?txid=${old}`);
   expect(body).toMatchObject({ status: 0, dropped: true, replaced_by: fresh });
   expect(body).not.toHaveProperty('rbf');
+});
+
+test('a payment whose block has left the chain has no confirmations, whatever is mined on top of others', async () => {
+  const house = await openReady();
+  const address = await house.newAddress();
+  const txid = house.pay(address, 1_000);
+  house.chain.mine();
+  await house.settle();
+  const confirmations = async () =>
+    (await house.ask(`/api/merchant/tx?txid=${txid}`)).body.confirmations;
+  expect(await confirmations()).toBe(1);
+  house.chain.reorganise(1, { transactions: 'drop' });
+  await house.settle();
+  house.chain.mine(3);
+  await house.settle();
+  // Only after half a minute it is certain that nobody names it.
+  expect(await confirmations()).toBe(0);
+  const visitor = await signedIn(house);
+  const rows = (await visitor.get('/dashboard/payments/export')).text.split('\r\n');
+  expect(rows[1]?.split(',').slice(6, 8)).toEqual(['confirming', '0']);
+  const { text } = await visitor.get('/dashboard/payments/1');
+  expect(text).not.toContain('2 confirmations');
+  const receipt = await fetch(`http://127.0.0.1:${house.port}/api/tx?txid=${txid}&addr=${address}`);
+  expect(await receipt.text()).toMatch(/Confirmations<\/th><td>0</);
 });
 
 test.each([

@@ -51,7 +51,7 @@ const Facts = ({ store, row, now }: Props & { readonly now: number }) => (
     <dd>{stateNames[row.state]}</dd>
     <dt>Confirmations</dt>
     <dd>
-      {confirmationsOf(store, row.height)}
+      {confirmationsOf(store, row)}
       {requiredText(store, row)}
     </dd>
     <dt>Address</dt>
@@ -167,9 +167,10 @@ function eventsOf(store: Store, row: PaymentEntry): Happening[] {
   return [seen, ...later.sort((first, second) => first.at - second.at)];
 }
 
-function confirmationsIn(store: Store, { height }: PaymentEntry): Happening[] {
+function confirmationsIn(store: Store, row: PaymentEntry): Happening[] {
+  const { height } = row;
   if (height === null) return [];
-  const count = Math.min(confirmationsOf(store, height), mostShown);
+  const count = Math.min(confirmationsOf(store, row), mostShown);
   return Array.from({ length: count }, (_, place) => place).flatMap((place) => {
     const header = store.headers.bestAt(height + place);
     if (header === undefined) return [];

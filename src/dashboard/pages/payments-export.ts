@@ -71,7 +71,7 @@ const cellsOf = (store: Store, row: PaymentEntry): unknown[] => [
   row.txid,
   row.valueSat,
   row.state,
-  confirmationsOf(store, row.height),
+  confirmationsOf(store, row),
   row.height,
   row.replacedBy,
   row.currency,

@@ -124,7 +124,7 @@ export const PaymentTable = ({ visit, rows }: TableProps) => (
           <Worth row={row} now={visit.now} />
         </td>
         <td class={classOf(row.state)}>{stateNames[row.state]}</td>
-        <td>{confirmationsOf(visit.parts.store, row.height)}</td>
+        <td>{confirmationsOf(visit.parts.store, row)}</td>
         <td>{row.storeName}</td>
         <td>
           <code>{row.address}</code>
