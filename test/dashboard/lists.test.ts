@@ -288,6 +288,7 @@ describe('callbacks', () => {
     await house.settle();
     expect(house.receiver.requests).toHaveLength(2);
     await house.addStore({ name: 'Silent' });
+    expect(await offered()).toEqual(['2', '1']);
     await visitor.submit(`${home}/stores/2`, 'remove', { 'stop-callbacks': 'on' });
     expect(await offered()).toEqual(['1']);
   });

@@ -123,10 +123,11 @@ function lastAnswer({ reason, doubt, outcome }: CallbackRow): string {
 }
 
 const Failed = ({ visit }: { readonly visit: Visit }) => {
-  // One that was removed may still be called.
+  // One that was removed may still be called; it stands behind the others.
   const rows = visit.parts.store.catalog
     .stores({ archived: true })
-    .filter(({ callbacksStopped }) => !callbacksStopped);
+    .filter(({ callbacksStopped }) => !callbacksStopped)
+    .sort((one, other) => Number(one.archivedAt !== null) - Number(other.archivedAt !== null));
   return rows.length === 0 ? null : (
     <section aria-labelledby="failed">
       <h2 id="failed">Send all failed ones again</h2>
