@@ -2,6 +2,7 @@
 
 import type { Command } from 'commander';
 import { showTime } from '../domain/shown.ts';
+import { PaygateError } from '../errors.ts';
 import { checkFile, type FileReport } from '../store/check.ts';
 import { databasePath, type FileOptions, fileCommand, print, table } from './command.ts';
 
@@ -10,9 +11,19 @@ export function checkCommand(): Command {
     .argument('[file]', 'the file (default: the database)')
     .action((file: string | undefined, given: FileOptions) => {
       const report = checkFile(file ?? databasePath(given));
+      refuseOtherNetwork(report, given);
       print(given, report, () => describe(report));
       if (!report.ok) process.exitCode = 1;
     });
+}
+
+/** @throws PaygateError invalid where another network is named than the file's own */
+export function refuseOtherNetwork({ file, network }: FileReport, given: FileOptions): void {
+  if (given.network === undefined || network === null || network === given.network) return;
+  throw new PaygateError(
+    'invalid',
+    `${file}: this database is for ${network}, not ${given.network}; leave --network out or use another file`,
+  );
 }
 
 /** For a person. */

@@ -3,8 +3,9 @@
 
 import type { Command } from 'commander';
 import { PaygateError } from '../errors.ts';
+import { checkFile } from '../store/check.ts';
 import { declareMoved, declareSetBack, restoreFile } from '../store/restore.ts';
-import { describe } from './check.ts';
+import { describe, refuseOtherNetwork } from './check.ts';
 import {
   databasePath,
   type FileOptions,
@@ -39,6 +40,7 @@ export function restoreCommand(): Command {
 }
 
 function restore(file: string, given: RestoreOptions): void {
+  if (given.network !== undefined) refuseOtherNetwork(checkFile(file), given);
   const name = `before-restore-${timeName(world.now())}`;
   const { report, previous } = restoreFile(file, databasePath(given), name);
   print(given, { ...report, previous: previous ?? null }, () => {

@@ -52,6 +52,23 @@ it('a backup beside a running server, restored elsewhere, and checked', async ()
   expect(checked.stdout).toMatch(/\n1 +p2wpkh +2 +3\n$/);
 });
 
+it('a file of another network than the one that is named is neither called whole nor put in place', async () => {
+  const house = await openHouse();
+  const file = join(tempFolder(), 'copy.db');
+  await runCli(['backup', file, '--db', house.path]);
+  const db = join(tempFolder(), 'paygate.db');
+  for (const args of [
+    ['check', file],
+    ['restore', file, '--db', db],
+  ]) {
+    const refused = await runCli([...args, '--network', 'mainnet']);
+    expect(refused).toMatchObject({ code: 2, stdout: '' });
+    expect(refused.stderr).toContain('is for regtest, not mainnet');
+  }
+  expect(existsSync(db)).toBe(false);
+  expect((await runCli(['restore', file, '--db', db, '--network', 'regtest'])).code).toBe(0);
+});
+
 it('a backup without a name goes to the folder of backups', async () => {
   const house = await openHouse();
   const { code, stdout } = await runCli(['backup', '--db', house.path, '--json']);
