@@ -8,6 +8,7 @@ import { exampleOrder } from '../delivery/example.ts';
 import { createSender } from '../delivery/sender.ts';
 import type { CallbackStatus } from '../domain/payment.ts';
 import type { CallbackState } from '../store/schema.ts';
+import { noteTested, testedAt } from '../store/settings.ts';
 import { version } from '../version.ts';
 import * as text from './callback-text.ts';
 import {
@@ -133,7 +134,7 @@ function testCommand(): Command {
     .option('--value <sat>', 'the amount that it says', wholeNumber(1, mostSat), 10_000)
     .option('--secrets', 'show the callback URL as it is')
     .action((given: TestOptions) =>
-      withStore(given, async ({ catalog, network }) => {
+      withStore(given, async ({ catalog, network, database }) => {
         const row = catalog.store(given.store);
         const order = exampleOrder(row, world.now(), {
           network: networks[network],
@@ -151,6 +152,10 @@ function testCommand(): Command {
         const url = text.requestUrl(row.callbackUrl, order.query, given.secrets ?? false);
         print(given, text.describeTest(attempt, url), () => text.renderTest(attempt, url));
         if (attempt.outcome !== 'delivered') process.exitCode = 1;
+        else if (testedAt(catalog) === undefined) {
+          // The dashboard asks for one until then.
+          await database.write((tx) => noteTested(tx, catalog, world.now()));
+        }
       }),
     );
 }

@@ -4,6 +4,7 @@ import { rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { makeLink } from '../../src/dashboard/link.ts';
+import { runCli } from '../support/cli.ts';
 import { closeHouses, openHouse, untilReady } from '../support/house.ts';
 import { password, signedIn, visitorOf } from '../support/visitor.ts';
 
@@ -53,4 +54,17 @@ test('begins without a store', async () => {
     const { status } = await visitor.submit(`${home}/${page}`, 'reveal-key');
     expect([page, status]).not.toEqual([page, 200]);
   }
+});
+
+test('a test callback that the command line has sent is one, too, once it was delivered', async () => {
+  const house = await openHouse();
+  await untilReady(house);
+  const visitor = await signedIn(house);
+  const isUnfinished = async () =>
+    (await visitor.get('/dashboard')).text.includes('On with setting up');
+  const send = async () =>
+    (await runCli(['callbacks', 'test', '--store', '1', '--db', house.path])).code;
+  house.receiver.script({ status: 500 });
+  expect([await send(), await isUnfinished()]).toEqual([1, true]);
+  expect([await send(), await isUnfinished()]).toEqual([0, false]);
 });
