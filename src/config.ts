@@ -317,11 +317,24 @@ export function readConfig(flags: Given, env: Record<string, string | undefined>
 /** Two that agree are believed more than one: a server must not be counted twice. */
 function parseServers(texts: readonly string[]): ServerAddress[] {
   const servers = texts.map((text) => parseServerAddress(text));
-  const labels = servers.map(({ label }) => label);
-  const twice = labels.find((label, at) => labels.indexOf(label) < at);
-  if (twice === undefined) return servers;
-  throw new PaygateError('invalid', `${twice} is named twice; name each server once`);
+  const label = secondOf(servers.map((server) => server.label));
+  if (label !== undefined) {
+    throw new PaygateError('invalid', `${label} is named twice; name each server once`);
+  }
+  const host = secondOf(servers.filter(({ own }) => !own).map((server) => server.host));
+  if (host !== undefined) {
+    throw new PaygateError(
+      'invalid',
+      `${host} is named with two ports, which is most likely one server; ` +
+        'name it once, or write ?own behind both where it is yours',
+    );
+  }
+  return servers;
 }
+
+/** The first that stands in a list for the second time. */
+const secondOf = (names: readonly string[]): string | undefined =>
+  names.find((name, at) => names.indexOf(name) < at);
 
 function parsePublicUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;

@@ -70,6 +70,18 @@ describe('prices', () => {
       '--electrum: ssl://a.example:1 is named twice; name each server once',
     );
     expect(readConfig({ electrum: twice.slice(0, 2) }, {}).electrum).toHaveLength(2);
+    const ports = ['tcp://a.example:50001', 'ssl://a.example:50002'];
+    expect(read({ electrum: ports })).toThrow(
+      '--electrum: a.example is named with two ports, which is most likely one server; ' +
+        'name it once, or write ?own behind both where it is yours',
+    );
+    // Of one's own there may be two on a machine, and both are believed as it is.
+    for (const own of [
+      ports.map((each) => each.replace('a.example', '192.168.1.2')),
+      ports.map((each) => `${each}?own`),
+    ]) {
+      expect(readConfig({ electrum: own }, {}).electrum).toHaveLength(2);
+    }
     expect(read({ electrumInFlight: ['0'] })).toThrow(/^--electrum-in-flight: a number from 1/);
     expect(readConfig({ electrumInFlight: ['7'] }, {}).electrumInFlight).toBe(7);
     expect(read({ logLevel: ['loud'] })).toThrow(/^--log-level: one of debug, info/);
