@@ -42,9 +42,10 @@ export const merchantTx = ({ store }: Pick<ApiOptions, 'store'>): Operation =>
     run({ query, key }) {
       const all = receiptsOf(store, query).filter((each) => isFor(key, each));
       const txs = all.map((each) => describe(store, each));
-      const [newest] = txs;
-      if (newest === undefined) throw unknown();
-      return { ...newest, txs };
+      // What is gone is paid by nobody: it stands on top only where nothing else has come.
+      const top = txs.find(({ dropped }) => !dropped) ?? txs[0];
+      if (top === undefined) throw unknown();
+      return { ...top, txs };
     },
   });
 

@@ -61,6 +61,23 @@ test('a payment that was replaced says so', async () => {
   expect(body).not.toHaveProperty('rbf');
 });
 
+test('a payment that is gone stands behind one that is there: a miner took what the customer had replaced', async () => {
+  const house = await openReady();
+  const address = await house.newAddress();
+  const old = house.pay(address, 1_000) as Txid;
+  await house.settle();
+  const fresh = house.chain.replace(old, [{ address, valueSat: 2_000 }]);
+  await house.settle();
+  house.chain.evict(fresh);
+  house.chain.rebroadcast(old);
+  house.chain.mine();
+  await house.settle();
+  const { body } = await house.ask(`/api/merchant/tx?addr=${address}`);
+  expect(body).toMatchObject({ txid: old, status: 1, value: 1_000 });
+  expect(body).not.toHaveProperty('dropped');
+  expect(body.txs).toMatchObject([{ txid: fresh, dropped: true, replaced_by: old }, { txid: old }]);
+});
+
 test('a payment whose block has left the chain has no confirmations, whatever is mined on top of others', async () => {
   const house = await openReady();
   const address = await house.newAddress();
