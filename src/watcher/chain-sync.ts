@@ -42,8 +42,12 @@ export interface ChainSyncOptions {
   readonly onTip: (tip: ChainHeader, reorganised: boolean, callbacks: number) => void;
 }
 
-/** Headers asked for at once: the protocol's own limit, one difficulty period. */
-const chunkHeaders = 2016;
+/** Headers asked for at once: the protocol's own limit, one difficulty period, */
+const mostHeaders = 2016;
+/** and what a slow line brings within the deadline of a request: 32 kB. */
+const firstHeaders = 200;
+/** Twice as many have time for the next answer then. */
+const quickMs = 2_000;
 /** How far back a fork is looked for: 10, 150, 2,250 blocks, and so on to the first one. */
 const firstStepBack = 10;
 const stepFactor = 15;
@@ -64,6 +68,7 @@ export function createChainSync(options: ChainSyncOptions): ChainSync {
   const checkpoint = checkpointOf(options.network);
   const firstHeight = lowestAncestor(checkpoint.height);
   const oneAtATime = createTurns();
+  const fetch = createFetch(world);
 
   const join = (headers: readonly Header[], startHeight: number): Promise<Connected> =>
     oneAtATime(async () => {
@@ -104,7 +109,7 @@ export function createChainSync(options: ChainSyncOptions): ChainSync {
   }
 
   async function beginWith(session: Session): Promise<ChainHeader> {
-    const base = await fetchBase(options.network, session);
+    const base = await fetchBase(options.network, (...asked) => fetch(session, ...asked));
     // Another server may have been quicker.
     return oneAtATime(async () => store.headers.tip() ?? (await storeBase(options, base)));
   }
@@ -123,8 +128,7 @@ export function createChainSync(options: ChainSyncOptions): ChainSync {
     let lowest = from;
     let back = firstStepBack;
     while (start <= height && !isKnown()) {
-      const count = Math.min(chunkHeaders, height - start + 1);
-      const chunk = (await session.headers(start, count)).map(headerOf);
+      const chunk = await fetch(session, start, height - start + 1);
       if (chunk.length === 0) return;
       const result = await join(chunk, start);
       if (result.kind === 'unlinked') {
@@ -178,6 +182,19 @@ function createLines(
     },
     synced: (session) => lines.get(session)?.last ?? Promise.resolve(),
     syncingSince: (session) => lines.get(session)?.since,
+  };
+}
+
+/** Fetches headers from a height on, as many of those that are left as the line has shown itself quick enough for. */
+function createFetch(world: Pick<World, 'monotonic'>) {
+  const atOnce = new WeakMap<Session, number>();
+  return async (session: Session, start: number, left: number): Promise<Header[]> => {
+    const most = atOnce.get(session) ?? firstHeaders;
+    const askedAt = world.monotonic();
+    const headers = await session.headers(start, Math.min(most, left));
+    const isQuick = world.monotonic() - askedAt < quickMs;
+    if (isQuick && headers.length === most) atOnce.set(session, Math.min(mostHeaders, 2 * most));
+    return headers.map(headerOf);
   };
 }
 
@@ -264,10 +281,12 @@ async function extend(
  * The headers that our chain begins with: up to the checkpoint, which they must end in, from as far
  * below it as the rules over those that follow will look back.
  */
-async function fetchBase(network: Network, session: Session): Promise<readonly ChainHeader[]> {
+type Fetch = (start: number, left: number) => Promise<readonly Header[]>;
+
+async function fetchBase(network: Network, fetch: Fetch): Promise<readonly ChainHeader[]> {
   const checkpoint = checkpointOf(network);
   const start = lowestAncestor(checkpoint.height);
-  const base = await fetchRun(session, start, checkpoint.height);
+  const base = await fetchRun(fetch, start, checkpoint.height);
   for (const [index, header] of base.entries()) {
     const before = base[index - 1];
     if (before !== undefined && header.previous !== before.hash) {
@@ -295,12 +314,12 @@ async function storeBase(
 }
 
 /** The headers of a server from one height to another, in as many answers as it likes. */
-async function fetchRun(session: Session, from: number, to: number): Promise<Header[]> {
+async function fetchRun(fetch: Fetch, from: number, to: number): Promise<Header[]> {
   const run: Header[] = [];
   while (run.length < to - from + 1) {
-    const chunk = await session.headers(from + run.length, to - from + 1 - run.length);
+    const chunk = await fetch(from + run.length, to - from + 1 - run.length);
     if (chunk.length === 0) throw new Lie('it does not have the headers below its own tip');
-    run.push(...chunk.map(headerOf));
+    run.push(...chunk);
   }
   return run;
 }

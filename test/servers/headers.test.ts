@@ -6,6 +6,7 @@ import { collect } from '../../src/cli/heap.ts';
 import { cleanUp } from '../support/files.ts';
 import type { Asked, Liar, Message } from '../support/liar.ts';
 import { type Lying, prepareLying } from '../support/lying.ts';
+import { prepareWatching } from '../support/watching.ts';
 
 afterEach(cleanUp);
 
@@ -29,7 +30,7 @@ const liveOf = ({ watcher }: Lying): string[] =>
   watcher.status().servers.flatMap(({ state, label }) => (state === 'live' ? [label] : []));
 
 /** In steps that leave time for real sockets. */
-async function pass({ world }: Lying, ms: number): Promise<void> {
+async function pass({ world }: Pick<Lying, 'world'>, ms: number): Promise<void> {
   for (let gone = 0; gone < ms; gone += 1_000) {
     await world.advance(1_000);
     for (let turns = 0; turns < 3; turns += 1) await world.turn();
@@ -96,6 +97,37 @@ test('headers one by one are not waited for once another server has shown them',
   await pass(watching, 12_000);
   await world.turn();
   expect(watching.payments(issued)).toMatchObject([{ state: 'confirmed' }]);
+});
+
+test('over a slow line headers come in small pieces, each within its deadline', async () => {
+  const watching = await prepareWatching({ servers: 1 });
+  const { chain, watcher, servers } = watching;
+  // 40 a second, which is 52 kbit/s.
+  for (const count of [200, 400, 900]) {
+    const isSo = (method: string, [, asked]: readonly unknown[]) =>
+      method === getHeaders && Number(asked) <= count && Number(asked) > count / 2;
+    servers[0]?.inject({ kind: 'delay', ms: count * 25, when: isSo });
+  }
+  chain.mine(790);
+  watcher.start();
+  for (let seconds = 0; watcher.status().tipHeight !== chain.tipHeight; seconds += 1) {
+    expect(seconds).toBeLessThan(60);
+    await pass(watching, 1_000);
+  }
+});
+
+test('over a quick one they come in ever larger pieces', async () => {
+  const watching = await prepareLying({ servers: 1 });
+  const { chain } = watching;
+  const liar = watching.liars[0] as Liar;
+  const counts: number[] = [];
+  liar.lie = ({ method, params: [, count] }, answer) => {
+    if (method === getHeaders) counts.push(count);
+    return answer;
+  };
+  chain.mine(900);
+  await watching.start();
+  expect(counts.filter((count) => count > 1)).toEqual([200, 400, 410]);
 });
 
 test('a server that takes minutes to show the headers of its tip is left for another', async () => {
