@@ -1,7 +1,9 @@
 // What the operator does with the file: keeps copies of it, and puts one in its place.
 
+import { rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { backupAsItIs } from '../../src/store/backup.ts';
+import { markPath } from '../../src/store/highwater.ts';
 import { restoreFile } from '../../src/store/restore.ts';
 import { meanwhile } from './chain-actions.ts';
 import type { Shop } from './recount.ts';
@@ -30,10 +32,13 @@ const restore: Action = async (run, random) => {
   if (chosen === undefined) return 'restore: no copy that knows every shop';
   await through(run, run.house.stop());
   const before = await meanwhile(run, random);
+  // As on another machine: nothing says then how far the file before it went.
+  const isMarkLost = random.chance(0.3);
+  if (isMarkLost) rmSync(markPath(run.house.path));
   restoreFile(chosen.path, run.house.path, `restored-${run.step}`);
   noteRestored(run, chosen);
   await run.house.start();
-  return `restore: of ${chosen.given} addresses, ${run.given.length} were given out;${before}`;
+  return `restore: of ${chosen.given} addresses, ${run.given.length} were given out${isMarkLost ? ', without its mark' : ''};${before}`;
 };
 
 function noteRestored(run: Run, { shops, given }: Copy): void {

@@ -6,7 +6,7 @@ import { merchantKey } from '../support/house.ts';
 const keys = new Map<number, ReturnType<typeof merchantKey>>();
 const indexes = new Map<string, number>();
 const derived = new Map<number, number>();
-const furthest = 1_000;
+const furthest = 5_000;
 
 export function walletKey(wallet: number): ReturnType<typeof merchantKey> {
   const key = keys.get(wallet) ?? merchantKey(wallet);
