@@ -2,11 +2,12 @@
 
 import { rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { blindSkip } from '../../src/domain/allocation.ts';
 import { backupAsItIs } from '../../src/store/backup.ts';
 import { markPath } from '../../src/store/highwater.ts';
 import { restoreFile } from '../../src/store/restore.ts';
 import { meanwhile } from './chain-actions.ts';
-import type { Shop } from './recount.ts';
+import type { Given, Shop } from './recount.ts';
 import { type Action, noteFinals, type Run, through } from './run.ts';
 
 /** A copy of the file, and what was known when it was made. */
@@ -14,46 +15,73 @@ export interface Copy {
   readonly path: string;
   /** As they were, in the order in which they were opened. */
   readonly shops: readonly Shop[];
-  /** How many addresses were given out. */
-  readonly given: number;
+  /** In the order in which they were handed out. */
+  readonly given: readonly Given[];
 }
 
 const copy: Action = async (run) => {
   const path = join(dirname(run.house.path), `copy-${run.step}.db`);
   await backupAsItIs(run.house.path, path);
-  run.copies.push({ path, shops: structuredClone(run.shops), given: run.given.length });
+  run.copies.push({ path, shops: structuredClone(run.shops), given: [...run.given] });
   return `copy: after ${run.given.length} addresses`;
 };
 
 const restore: Action = async (run, random) => {
-  // One that does not know a shop would not know its wallet: what is paid to that is not seen then.
-  const fitting = run.copies.filter(({ shops }) => shops.length === run.shops.length);
-  const chosen = random.recent(fitting);
-  if (chosen === undefined) return 'restore: no copy that knows every shop';
+  const chosen = random.recent(run.copies);
+  if (chosen === undefined) return 'restore: no copy';
   await through(run, run.house.stop());
   const before = await meanwhile(run, random);
-  // As on another machine: nothing says then how far the file before it went.
-  const isMarkLost = random.chance(0.3);
+  // As on another machine: nothing says then how far the file before it went, and a hundred are skipped.
+  const isMarkLost = random.chance(0.3) && goneOn(run, chosen) < blindSkip;
   if (isMarkLost) rmSync(markPath(run.house.path));
   restoreFile(chosen.path, run.house.path, `restored-${run.step}`);
   noteRestored(run, chosen);
   await run.house.start();
-  return `restore: of ${chosen.given} addresses, ${run.given.length} were given out${isMarkLost ? ', without its mark' : ''};${before}`;
+  return `restore: of ${chosen.given.length} addresses, ${run.given.length} were given out${isMarkLost ? ', without its mark' : ''};${before}`;
 };
+
+/** How many indexes of a wallet were passed since the copy, at most. */
+function goneOn({ given }: Run, copy: Copy): number {
+  const furthest = (of: readonly Given[], wanted: number): number =>
+    Math.max(-1, ...of.flatMap(({ index, shop }) => (shop.wallet === wanted ? [index] : [])));
+  const wallets = new Set(given.map(({ shop }) => shop.wallet));
+  return Math.max(
+    0,
+    ...[...wallets].map((each) => furthest(given, each) - furthest(copy.given, each)),
+  );
+}
 
 function noteRestored(run: Run, { shops, given }: Copy): void {
   noteFinals(run);
   run.restoredAt = run.heard.length;
   // An order of since may have another address now, one of before its first.
   for (const [name, order] of run.orders) run.orders.set(name, { ...order, at: 0 });
-  for (const [place, shop] of run.shops.entries()) {
-    Object.assign(shop, shops[place], { mostMinimumSat: shop.mostMinimumSat });
+  const most = run.shops.map(({ mostMinimumSat }) => mostMinimumSat);
+  const back = shops.map((shop, place) => {
+    return { ...shop, mostMinimumSat: Math.max(shop.mostMinimumSat, most[place] ?? 0) };
+  });
+  run.shops.splice(0, run.shops.length, ...back);
+  const known = new Map(given.map((each) => [each.address, each]));
+  for (const [place, each] of run.given.entries()) {
+    const before = known.get(each.address);
+    const shop = before && run.shops.find(({ id }) => id === before.shop.id);
+    run.given[place] = before && shop ? { ...before, shop } : skipped(run, each);
   }
-  for (const each of run.given.slice(given)) {
-    const sharers = run.shops.filter(({ wallet }) => wallet === each.shop.wallet);
-    // Nobody knows any more which of them asked for it.
-    each.forgotten = sharers.length > 1;
-  }
+}
+
+/** What the copy does not know as given out. */
+function skipped(run: Run, { shop, ...given }: Given): Given {
+  const sharers = run.shops.filter(({ wallet }) => wallet === shop.wallet);
+  const issuing = sharers.filter(({ archived }) => !archived);
+  const [only, second] = issuing.length > 0 ? issuing : sharers;
+  return {
+    ...given,
+    shop: second === undefined && only !== undefined ? only : shop,
+    // Of a wallet that the copy does not know nothing is seen, until a shop has it again.
+    unseen: only === undefined,
+    // Nobody knows any more which of several asked for it.
+    forgotten: second !== undefined,
+  };
 }
 
 export const fileActions = { copy, restore };

@@ -80,7 +80,7 @@ function skippedOf({ house, given, shops }: Run): Given[] {
     )
     .all();
   file.close();
-  const known = new Set(given.map(({ address }) => address));
+  const known = new Set(given.flatMap(({ address, unseen }) => (unseen ? [] : [address])));
   return rows
     .filter(({ address }) => !known.has(address))
     .flatMap(({ storeId, ...row }) => {
@@ -194,7 +194,8 @@ function wrongEvents(run: Run, { callbacks, payments }: Books): string[] {
   const heard = Map.groupBy(run.heard, ({ id }: Heard) => id);
   const wrong: string[] = [];
   for (const [id, requests] of heard) {
-    const contents = new Set(requests.map(({ url }) => url));
+    // Another shop may be told by a restored file, and of the same.
+    const contents = new Set(requests.map(({ url }) => url.replace(/^[^?]*/, '')));
     if (contents.size > 1) wrong.push(`two contents of ${id}: ${[...contents].join(' and ')}`);
   }
   for (const callback of callbacks) {

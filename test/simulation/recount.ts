@@ -10,7 +10,9 @@ export interface Given {
   readonly index: number;
   readonly shop: Shop;
   /** A restored file does not know any more which of several shops asked for it: none is told. */
-  forgotten?: boolean;
+  readonly forgotten?: boolean;
+  /** A restored file does not know its wallet. */
+  readonly unseen?: boolean;
 }
 
 export interface Shop {
@@ -46,7 +48,11 @@ export interface Expected {
 export const paymentKey = (address: string, txid: string): string => `${address} ${txid}`;
 
 export function recount(chain: SimulatedChain, given: readonly Given[]): Map<string, Expected> {
-  const byScript = new Map(given.map((each) => [Buffer.from(each.script).toString('hex'), each]));
+  const byScript = new Map(
+    given
+      .filter(({ unseen }) => !unseen)
+      .map((each) => [Buffer.from(each.script).toString('hex'), each]),
+  );
   const found = new Map<string, Expected>();
   const tip = chain.tipHeight;
   for (let height = 1; height <= tip; height += 1) {
