@@ -247,7 +247,10 @@ class DirtySet implements Drain {
     });
     // What a session said before it ended is no longer worth writing down.
     if (this.#isOver(session)) throw new PaygateError('unavailable', 'the session has ended');
-    if (!(await this.#record(observation))) return this.mark(scripthash, 'again');
+    if (!(await this.#record(observation))) {
+      this.#force(scripthash, look);
+      return this.mark(scripthash, 'again');
+    }
     if (observation.statusHash === undefined) {
       // What it waits for may have come meanwhile.
       (tips === this.#tips ? this.#waitingForTip : this.#dirty).add(scripthash);

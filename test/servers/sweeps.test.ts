@@ -220,3 +220,29 @@ test('a script is fetched once at a time, however often it changes meanwhile', a
   expect(fetches()).toBe(2);
   expect(store.ledger.paymentsOf(row?.id ?? 0)).toHaveLength(5);
 });
+
+test('what the second server alone shows is not lost to a block that leaves meanwhile', async () => {
+  const watching = await prepareWatching({ servers: 2 });
+  const { chain, world, watcher, store } = watching;
+  const [first = '' as Scripthash] = await issue(store, 1, now - day);
+  // So many that the rounds do not come by each minute.
+  await issue(store, 40, now - day);
+  const { address = '', id = 0 } = store.addresses.byScripthash(first) ?? {};
+  await watching.start();
+  watching.inUse()?.inject({ kind: 'omit', scripthashes: [first], deny: true });
+  chain.pay([{ address, valueSat: 7_000 }]);
+  chain.mine();
+  await watcher.idle();
+  const write = store.database.write.bind(store.database);
+  store.database.write = async (work, kind) => {
+    store.database.write = write;
+    chain.reorganise(1, { transactions: 'remine-same-height' });
+    await world.until(() => watcher.status().tipHeight === chain.tipHeight, 'the other branch');
+    return write(work, kind);
+  };
+  for (let count = 0; count < 12 && store.database.write !== write; count += 1) {
+    expect(store.ledger.paymentsOf(id)).toEqual([]);
+    await minutes(watching, 1);
+  }
+  expect(store.ledger.paymentsOf(id)).toMatchObject([{ state: 'confirmed' }]);
+});
