@@ -42,7 +42,10 @@ class WalletCare implements Care {
   #underWay = false;
   #again = false;
   #stopped = false;
+  /** Of the care that comes a little later. */
   #cancel: Cancel | undefined;
+  /** While it is there, a server has lately not answered what a scan needs: no other one is begun. */
+  #cancelRetry: Cancel | undefined;
 
   constructor(parts: CareParts) {
     this.#parts = parts;
@@ -56,16 +59,23 @@ class WalletCare implements Care {
   }
 
   #later(): void {
-    this.#cancel ??= this.#parts.world.after(quietMs, () => this.now());
+    this.#cancel ??= this.#parts.world.after(quietMs, () => this.#begin());
   }
 
   stop(): void {
     this.#stopped = true;
     this.#newcomers.stop();
     this.#cancel?.();
+    this.#cancelRetry?.();
   }
 
   now(): void {
+    this.#cancelRetry?.();
+    this.#cancelRetry = undefined;
+    this.#begin();
+  }
+
+  #begin(): void {
     this.#cancel?.();
     this.#cancel = undefined;
     this.#again = true;
@@ -84,18 +94,23 @@ class WalletCare implements Care {
   }
 
   async #once(): Promise<void> {
+    const session = this.#cancelRetry === undefined ? this.#parts.session() : undefined;
+    const isStopped = () => this.#stopped;
+    const isQuiet = () => this.#newcomers.isQuiet();
+    const watchedUntil = this.#watchedUntil;
+    await this.#orAgain(() => tendWallets({ ...this.#parts, watchedUntil, isStopped }, session));
+    if (!isQuiet()) this.#later();
+    const goesOn = () => isQuiet() && !this.#again && !isStopped();
+    await this.#orAgain(() => fillReserves(this.#parts.store, goesOn));
+  }
+
+  async #orAgain(work: () => Promise<void>): Promise<void> {
     const { world } = this.#parts;
-    const session = this.#parts.session();
     try {
-      const isStopped = () => this.#stopped;
-      const watchedUntil = this.#watchedUntil;
-      await tendWallets({ ...this.#parts, watchedUntil, isStopped }, session);
-      const isQuiet = () => this.#newcomers.isQuiet();
-      if (!isQuiet()) this.#later();
-      await fillReserves(this.#parts.store, () => isQuiet() && !this.#again && !isStopped());
+      await work();
     } catch (error) {
       world.log.warn('wallets could not be tended', { reason: reasonOf(error) });
-      this.#cancel ??= world.after(retryMs, () => this.now());
+      this.#cancelRetry ??= world.after(retryMs, () => this.now());
     }
   }
 }

@@ -1,7 +1,10 @@
 // The addresses that a wallet keeps derived ahead: how many, when, and which of them are watched.
 
 import { afterEach, expect, test } from 'vitest';
-import { closeHouses, type House, openHouse, untilReady } from '../support/house.ts';
+import { addressToScript, scripthash } from '../../src/bitcoin/address.ts';
+import { firstAddresses } from '../../src/bitcoin/keychain.ts';
+import { networks } from '../../src/bitcoin/network.ts';
+import { closeHouses, type House, merchantKey, openHouse, untilReady } from '../support/house.ts';
 
 afterEach(closeHouses);
 
@@ -19,6 +22,8 @@ const watchedAhead = (house: House, from: number, until: number): Promise<number
     const told = new Set(asked.map(({ params }) => params[0]));
     return addresses.ahead(1, from, until).filter((each) => told.has(each)).length;
   });
+
+const hashOf = (address: string): string => scripthash(addressToScript(address, networks.regtest));
 
 async function openReady(): Promise<House> {
   const house = await openHouse({ store: { startIndex } });
@@ -65,4 +70,24 @@ test('what is in reserve at a stop is there at the next start', async () => {
   house.pay(address ?? '', 1_000);
   await house.settle();
   expect(house.statuses(address ?? '')).toEqual(['0']);
+});
+
+test('a wallet whose scan fails keeps no other one from being filled up and watched', async () => {
+  const house = await openReady();
+  const refused = new Set(firstAddresses(merchantKey(2), 6).map(hashOf));
+  const when = (method: string, [first]: readonly unknown[]) =>
+    method.endsWith('get_history') && refused.has(first as string);
+  house.server.inject({ kind: 'error', code: 1, message: 'history too large', when });
+  const callbackUrl = `${house.receiver.origin}/second`;
+  await house.addStore({ name: 'Second', key: merchantKey(2), callbackUrl });
+  await house.world.advance(60_000);
+  await house.app.idle();
+  expect(house.app.health().wallets.scanning).toBe(1);
+  await Promise.all(Array.from({ length: 160 }, () => house.newAddress('?match_callback=/cb')));
+  await house.world.advance(100);
+  await house.world.advance(100);
+  await house.app.idle();
+  const next = startIndex + 160;
+  expect(await watchedAhead(house, next, next + 40)).toBe(40);
+  expect(await derivedUntil(house)).toBe(2 * next);
 });
