@@ -15,7 +15,7 @@ import type { Gone, Observation, Seen } from '../store/ledger.ts';
 import type { PaymentRow } from '../store/ledger-statements.ts';
 import type { Store } from '../store/open.ts';
 import { type Elsewhere, isSilence, nowhere } from './elsewhere.ts';
-import { laidTo } from './lie.ts';
+import { Lie, laidTo } from './lie.ts';
 import type { Held } from './load.ts';
 import type { Silence } from './silence.ts';
 import type { Inclusion, Verifier } from './verifier.ts';
@@ -202,15 +202,16 @@ async function hearWitness(
   const witness = await parts.callWitness(parts.session);
   if (witness === undefined) return nothing;
   try {
-    const { gone, told } = await testify(witness, address.scripthash, missing);
+    const doubted = witness.isBeside() ? [] : missing;
+    const { gone, told } = await testify(witness, address.scripthash, doubted);
     const others = { ...parts, session: witness.session, isNews: false, elsewhere: nowhere };
     const disputed = disputedBy(told, gathered);
     const found = await gatherAll(others, address.script, disputed, known);
     const isOpen = gone.size < missing.length || isRefuted(gathered, found);
     return { gathered: found, gone: [...gone], isOpen };
   } catch (error) {
-    // It has nothing to say: that is no reason to lose what the first one said.
-    if (isSilence(error)) return nothing;
+    // It has nothing to say, or speaks of another branch: that is no reason to lose what the first one said.
+    if (isSilence(error) || (error instanceof Lie && witness.isBeside())) return nothing;
     // The watched server must not be banned for what it did not say.
     throw witness.independent ? laidTo(witness.session, error) : error;
   } finally {

@@ -23,8 +23,6 @@ export interface RosterParts {
 export interface Roster {
   /** The live ones that may be used without reserve, the oldest first. */
   sound(): Session[];
-  /** Of those, the ones that are not on another branch: what is true there, our headers do not prove. */
-  onOurChain(): Session[];
   /** The one to watch addresses on; the current one as long as there is no better. */
   choose(current: Session | undefined): Session | undefined;
   /** What its tip says now, whatever it said a moment ago; `unknown` until its header is verified. */
@@ -58,10 +56,6 @@ class TipRoster implements Roster {
 
   sound(): Session[] {
     return this.#live().filter((session) => this.#isSound(session));
-  }
-
-  onOurChain(): Session[] {
-    return this.sound().filter((session) => !this.isBeside(session));
   }
 
   choose(current: Session | undefined): Session | undefined {

@@ -130,7 +130,7 @@ class ElectrumWatcher implements Watcher {
       ...parts,
       ...common,
       callWitness: createWitness({
-        ...{ world, pool: () => this.#pool, sound: () => this.#roster.onOurChain() },
+        ...{ world, pool: () => this.#pool, roster: this.#roster },
         servers: parts.servers.length,
       }),
       onLie: (session, reason) => this.#lied(session, reason),

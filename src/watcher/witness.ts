@@ -7,11 +7,14 @@ import { isUnknown, ServerError } from '../electrum/framing.ts';
 import type { Pool } from '../electrum/pool.ts';
 import type { Session } from '../electrum/session.ts';
 import type { Cancel, World } from '../world.ts';
+import type { Roster } from './roster.ts';
 
 export interface Witness {
   readonly session: Session;
   /** Whether it is another server, and not only another connection to the same one. */
   readonly independent: boolean;
+  /** Whether it is on another branch: what is true there, our headers do not prove, and what is gone there may be here. */
+  isBeside(): boolean;
   /** To be called when it was heard. */
   release(): void;
 }
@@ -21,8 +24,8 @@ export type CallWitness = (session: Session) => Promise<Witness | undefined>;
 export interface WitnessParts {
   readonly world: Pick<World, 'after'>;
   readonly pool: () => Pool;
-  /** The live servers whose word counts, also of blocks. */
-  readonly sound: () => readonly Session[];
+  /** The live servers whose word counts, and where they stand. */
+  readonly roster: Pick<Roster, 'sound' | 'isBeside'>;
   /** How many servers the operator has named. */
   readonly servers: number;
 }
@@ -30,11 +33,14 @@ export interface WitnessParts {
 /** How long a fresh connection stays when nobody asks it. */
 const restMs = 5_000;
 
-export function createWitness({ world, pool, sound, servers }: WitnessParts): CallWitness {
+export function createWitness({ world, pool, roster, servers }: WitnessParts): CallWitness {
   const reopen = shareReopened(world, pool);
   return async (session) => {
-    const other = sound().find((each) => each !== session);
-    if (other !== undefined) return { session: other, independent: true, release: () => {} };
+    const other = roster.sound().find((each) => each !== session);
+    if (other !== undefined) {
+      const isBeside = () => roster.isBeside(other);
+      return { session: other, independent: true, isBeside, release: () => {} };
+    }
     // One that is named but not connected, or in doubt, may come back: it is waited for.
     return servers > 1 ? undefined : reopen(session);
   };
@@ -65,7 +71,9 @@ function shareReopened(world: WitnessParts['world'], pool: WitnessParts['pool'])
       if (opened === before) opened = pool().reopen(session);
       again = await opened;
     }
-    if (again !== undefined) return { session: again, independent: false, release };
+    if (again !== undefined) {
+      return { session: again, independent: false, isBeside: () => false, release };
+    }
     release();
     return undefined;
   };
