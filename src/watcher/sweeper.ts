@@ -134,7 +134,8 @@ export function createSweeper(parts: SweeperParts): Sweeper {
 
 /** Once to each server that is connected, whatever it answers. */
 async function broadcast({ world, store, live }: SweeperParts): Promise<void> {
-  const now = world.now();
+  // No earlier than the newest block: what a clock that is behind makes older would be too old once it is right.
+  const now = Math.max(world.now(), (store.headers.tipTime() ?? 0) * 1000);
   const [seenAfter, before] = [now - broadcastForMs, now - broadcastEveryMs];
   const due = store.broadcasts.due(now, seenAfter, before, broadcastsAtOnce);
   for (const txid of due) {

@@ -37,6 +37,14 @@ const seen = (shop: Shop, issued: Issued, all: readonly { txid: Txid; raw: Buffe
 const drop = (shop: Shop, issued: Issued, txid: Txid) =>
   shop.observe(issued, { seen: [], gone: [{ txid, replacedBy: null }] });
 
+/** A payment comes so much later. */
+async function cameAfter(shop: Shop, ms: number): Promise<void> {
+  const { scripthash } = await shop.issue();
+  const seen = [{ ...transaction(1), block: null, output }];
+  const observation = { scripthash, origin: 'issued', seen, gone: [], statusHash: null } as const;
+  await shop.write((tx) => shop.ledger.apply(tx, now + ms, observation));
+}
+
 /** A minute's sweep so many days after all was seen, with a server that takes what is broadcast. */
 async function sweptAfter(shop: Shop, ms: number): Promise<{ sent: string[] }> {
   const world = createTestWorld({ startAt: now + ms });
@@ -119,17 +127,23 @@ describe('the raw bytes of a payment', () => {
 
   it('are broadcast again, and for fourteen days, though the clock was a year ahead when they came', async () => {
     const shop = await openShop();
-    const { scripthash } = await shop.issue();
-    const { txid, raw } = transaction(1);
-    const observation = { seen: [{ txid, raw, block: null, output }], gone: [], statusHash: null };
-    await shop.write((tx) =>
-      shop.ledger.apply(tx, now + 365 * dayMs, { scripthash, origin: 'issued', ...observation }),
-    );
+    await cameAfter(shop, 365 * dayMs);
     const sent: number[] = [];
     for (const days of [0, 0.2, 1, 13, 15, 16]) {
       sent.push((await sweptAfter(shop, days * dayMs)).sent.length);
     }
     expect(sent).toEqual([1, 0, 1, 1, 0, 0]);
+  });
+
+  it('are broadcast on though the clock was a month behind at a start', async () => {
+    const shop = await openShop();
+    const sinceNow = (shop.headers.tipTime() ?? 0) * 1000 - now;
+    await cameAfter(shop, sinceNow);
+    const sent: number[] = [];
+    for (const days of [-30, 1, 13, 15]) {
+      sent.push((await sweptAfter(shop, sinceNow + days * dayMs)).sent.length);
+    }
+    expect(sent).toEqual([0, 1, 1, 0]);
   });
 
   it('are not broadcast where nodes relay nothing so heavy', async () => {
