@@ -10,6 +10,7 @@ import { given } from './given.ts';
 import type { Orm } from './orm.ts';
 import { raisesTo } from './raises.ts';
 import { type AddressOrigin, addresses, isGivenOut, stores, wallets } from './schema.ts';
+import { copiedAt } from './settings.ts';
 import { createWatchedPages, type WatchedPages } from './watched.ts';
 import type { Tx } from './writer.ts';
 
@@ -123,7 +124,7 @@ export function createAddresses(
 
   function skip(tx: Tx, now: number, walletId: number, to: number): Scripthash[] {
     const wallet = catalog.wallet(walletId);
-    const storeId = onlyStoreOf(orm, walletId);
+    const storeId = onlyStoreOf(orm, walletId, copiedAt(catalog));
     const skipped: Scripthash[] = [];
     for (let index = wallet.nextIndex; index < to; index += 1) {
       const row = rowAt(walletId, index);
@@ -366,14 +367,19 @@ function insert({ insert }: Statements, walletId: number, derived: DerivedIndex)
   insert.run({ walletId, index, address, script: Buffer.from(script), scripthash });
 }
 
-/** Of those that could issue behind what this file knows, where there are any: none that was removed in it. */
-function onlyStoreOf(orm: Orm, walletId: number): number | null {
+/**
+ * Of those that could issue behind what this file knows, where there are any: none that was removed in it, but for one that was
+ * there when it was copied.
+ */
+function onlyStoreOf(orm: Orm, walletId: number, copiedAt: number): number | null {
   const all = orm
     .select({ id: stores.id, archivedAt: stores.archivedAt })
     .from(stores)
     .where(eq(stores.walletId, walletId))
     .all();
-  const issuing = all.filter(({ archivedAt }) => archivedAt === null);
+  const issuing = all.filter(
+    ({ archivedAt }) => archivedAt === null || (copiedAt > 0 && archivedAt > copiedAt),
+  );
   const [only, second] = issuing.length > 0 ? issuing : all;
   return only !== undefined && second === undefined ? only.id : null;
 }

@@ -214,6 +214,34 @@ test('a payment beyond what a file without its mark skips calls back, though it 
   expect(house.told()).toMatchObject([{ addr: lost, status: '0', value: '3000' }]);
 });
 
+test('nor does it call a store that was added in place of its own before the chain could be asked', async () => {
+  const house = await openHouse({ store: { startIndex: 300 } });
+  await untilReady(house);
+  await house.newAddress();
+  await house.stop();
+  copyFileSync(house.path, `${house.path}.bak`);
+  await house.start();
+  await untilReady(house);
+  for (let issued = 0; issued < 110; issued += 1) await house.newAddress();
+  const lost = await house.newAddress();
+  await house.stop();
+  renameSync(`${house.path}.bak`, house.path);
+  rmSync(house.path.replace(/paygate\.db$/, '.paygate-mark'), { recursive: true });
+  house.pay(lost, 3_000);
+  house.server.inject({ kind: 'error', code: 1, message: 'busy', when: () => true });
+  await house.start();
+  await house.world.advance(1_000);
+  await house.withStore(({ catalog, database }) =>
+    database.write((tx) => catalog.archiveStore(tx, house.world.now(), 1, false)),
+  );
+  await house.addStore({ name: 'New', callbackUrl: `${house.receiver.origin}/new` });
+  house.server.heal();
+  await house.world.advance(60_000);
+  await untilReady(house);
+  expect(house.told()).toEqual([]);
+  expect(house.app.health().warnings.join()).toContain('no shop is told of them');
+});
+
 test('a plain restart skips nothing and warns of nothing', async () => {
   const house = await openHouse();
   await untilReady(house);
