@@ -23,7 +23,7 @@ import {
 } from './domain/front.ts';
 import type { Rate } from './domain/rate.ts';
 import { parseProxy } from './electrum/proxy.ts';
-import { parseServerAddress, type ServerAddress } from './electrum/trust.ts';
+import { isOnHostOf, isSame, parseServerAddress, type ServerAddress } from './electrum/trust.ts';
 import { PaygateError } from './errors.ts';
 import {
   file,
@@ -317,24 +317,20 @@ export function readConfig(flags: Given, env: Record<string, string | undefined>
 /** Two that agree are believed more than one: a server must not be counted twice. */
 function parseServers(texts: readonly string[]): ServerAddress[] {
   const servers = texts.map((text) => parseServerAddress(text));
-  const label = secondOf(servers.map((server) => server.label));
-  if (label !== undefined) {
-    throw new PaygateError('invalid', `${label} is named twice; name each server once`);
+  const repeated = (isIt: (one: ServerAddress, other: ServerAddress) => boolean) =>
+    servers.find((each, at) => servers.slice(0, at).some((one) => isIt(one, each)));
+  const twice = repeated(isSame);
+  if (twice !== undefined) {
+    throw new PaygateError('invalid', `${twice.label} is named twice; name each server once`);
   }
-  const host = secondOf(servers.filter(({ own }) => !own).map((server) => server.host));
-  if (host !== undefined) {
-    throw new PaygateError(
-      'invalid',
-      `${host} is named with two ports, which is most likely one server; ` +
-        'name it once, or write ?own behind both where it is yours',
-    );
-  }
-  return servers;
+  const byPorts = repeated((one, other) => isOnHostOf(one, other) && !(one.own && other.own));
+  if (byPorts === undefined) return servers;
+  throw new PaygateError(
+    'invalid',
+    `${byPorts.host} is named with two ports, which is most likely one server; ` +
+      'name it once, or write ?own behind both where it is yours',
+  );
 }
-
-/** The first that stands in a list for the second time. */
-const secondOf = (names: readonly string[]): string | undefined =>
-  names.find((name, at) => names.indexOf(name) < at);
 
 function parsePublicUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;

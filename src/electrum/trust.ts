@@ -92,6 +92,16 @@ function isOwn(host: string): boolean {
   return ownNames.test(host) || !host.includes('.');
 }
 
+/** Whether two are one server, however its host is spelled. */
+export const isSame = (one: ServerAddress, other: ServerAddress): boolean =>
+  one.tls === other.tls && one.port === other.port && isOnHostOf(one, other);
+
+export function isOnHostOf({ host }: ServerAddress, other: ServerAddress): boolean {
+  const spelled = (name: string): string =>
+    ipaddr.isValid(name) ? ipaddr.process(name).toString() : name.replace(/\.$/, '');
+  return spelled(host) === spelled(other.host);
+}
+
 /** Whether two names are of one domain, and most likely of one operator: as far as its last two parts say. */
 export function isKin({ host }: ServerAddress, other: ServerAddress): boolean {
   const domainOf = (name: string): string => name.split('.').slice(-2).join('.');

@@ -82,6 +82,11 @@ describe('prices', () => {
     ]) {
       expect(readConfig({ electrum: own }, {}).electrum).toHaveLength(2);
     }
+    const spelled = [
+      ['tcp://[::1]:1', 'tcp://[0:0::1]:1'],
+      ['tcp://a.example:1', 'tcp://a.example.:1'],
+    ];
+    for (const electrum of spelled) expect(read({ electrum })).toThrow(/is named twice/);
     expect(read({ electrumInFlight: ['0'] })).toThrow(/^--electrum-in-flight: a number from 1/);
     expect(readConfig({ electrumInFlight: ['7'] }, {}).electrumInFlight).toBe(7);
     expect(read({ logLevel: ['loud'] })).toThrow(/^--log-level: one of debug, info/);
