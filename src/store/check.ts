@@ -66,9 +66,11 @@ export function refuseForeign(path: string): void {
  * read in place; else a private copy is, for SQLite would make files beside the original.
  */
 function asideFrom<T>(path: string, work: (sqlite: Sqlite) => T): T {
-  const [hasLog, hasIndex] = ['-wal', '-shm'].map((end) => existsSync(`${path}${end}`));
-  // Of what no server ever served nobody has lost the log.
-  if (!hasLog && existsSync(`${path}.lock`)) refuseLostLog(path);
+  const [hasLog, hasIndex, hasJournal] = ['-wal', '-shm', '-journal'].map((end) =>
+    existsSync(`${path}${end}`),
+  );
+  // Of what no server ever served nobody has lost the log. Where a journal lies whoever opens the file plays that into it.
+  if (!hasLog && !hasJournal && existsSync(`${path}.lock`)) refuseLostLog(path);
   if (hasLog && hasIndex) return withConnection(path, true, work);
   const folder = privateFolder(path);
   try {

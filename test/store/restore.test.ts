@@ -354,6 +354,14 @@ describe('restoring', () => {
     expect(checkFile(path).ok).toBe(true);
   });
 
+  it('leaves what a check looks at as it is, also a journal beside it', async () => {
+    const { path } = await backedUp(2);
+    cutOff(path);
+    const before = contentOf(dirname(path));
+    expect(checkFile(path)).toMatchObject({ ok: true, counts: { addresses: 5 } });
+    expect(contentOf(dirname(path))).toEqual(before);
+  });
+
   it('refuses a backup of another shop also where the log was deleted after a kill', async () => {
     const { path, backup } = await backedUp(2);
     look(backup).exec("UPDATE settings SET value = 'tset' WHERE name = 'instance'");
