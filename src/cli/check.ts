@@ -2,28 +2,26 @@
 
 import type { Command } from 'commander';
 import { showTime } from '../domain/shown.ts';
-import { PaygateError } from '../errors.ts';
-import { checkFile, type FileReport } from '../store/check.ts';
-import { databasePath, type FileOptions, fileCommand, print, table } from './command.ts';
+import { checkFile, type FileReport, refuseOtherNetwork } from '../store/check.ts';
+import {
+  databasePath,
+  type FileOptions,
+  fileCommand,
+  networkNamed,
+  print,
+  table,
+} from './command.ts';
 
 export function checkCommand(): Command {
   return fileCommand('check', 'check a database or a backup, without a change to it')
     .argument('[file]', 'the file (default: the database)')
     .action((file: string | undefined, given: FileOptions) => {
+      const network = networkNamed(given);
       const report = checkFile(file ?? databasePath(given));
-      refuseOtherNetwork(report, given);
+      refuseOtherNetwork(report, network);
       print(given, report, () => describe(report));
       if (!report.ok) process.exitCode = 1;
     });
-}
-
-/** @throws PaygateError invalid where another network is named than the file's own */
-export function refuseOtherNetwork({ file, network }: FileReport, given: FileOptions): void {
-  if (given.network === undefined || network === null || network === given.network) return;
-  throw new PaygateError(
-    'invalid',
-    `${file}: this database is for ${network}, not ${given.network}; leave --network out or use another file`,
-  );
 }
 
 /** For a person. */

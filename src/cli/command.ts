@@ -60,6 +60,10 @@ const configOf = ({ db, network }: FileOptions): Config =>
     process.env,
   );
 
+/** The network that is named, by an option or in the environment. @throws PaygateError invalid */
+export const networkNamed = (given: FileOptions): NetworkName | undefined =>
+  configOf(given).network;
+
 /** The file that a command is about. */
 export const databasePath = (given: FileOptions): string => configOf(given).db;
 

@@ -3,13 +3,13 @@
 
 import type { Command } from 'commander';
 import { PaygateError } from '../errors.ts';
-import { checkFile } from '../store/check.ts';
 import { declareMoved, declareSetBack, restoreFile } from '../store/restore.ts';
-import { describe, refuseOtherNetwork } from './check.ts';
+import { describe } from './check.ts';
 import {
   databasePath,
   type FileOptions,
   fileCommand,
+  networkNamed,
   print,
   timeName,
   withStore,
@@ -40,9 +40,8 @@ export function restoreCommand(): Command {
 }
 
 function restore(file: string, given: RestoreOptions): void {
-  if (given.network !== undefined) refuseOtherNetwork(checkFile(file), given);
   const name = `before-restore-${timeName(world.now())}`;
-  const { report, previous } = restoreFile(file, databasePath(given), name);
+  const { report, previous } = restoreFile(file, databasePath(given), name, networkNamed(given));
   print(given, { ...report, previous: previous ?? null }, () => {
     const kept = previous === undefined ? '' : `\nWhat stood there before is now ${previous}\n`;
     return `${describe(report)}\n${kept}\n${nextStart}`;

@@ -5,6 +5,7 @@
 import { chmodSync, copyFileSync, existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import type { NetworkName } from '../bitcoin/network.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
 import { freeBytesAt } from './disk.ts';
 import { openSqlite, type Sqlite } from './driver.ts';
@@ -53,6 +54,18 @@ const mostFaults = 20;
 export function checkFile(path: string): FileReport {
   refuseForeign(path);
   return asideFrom(truePath(path), (sqlite) => report(path, sqlite));
+}
+
+/** @throws PaygateError invalid where another network is named than the file's own */
+export function refuseOtherNetwork(
+  { file, network }: FileReport,
+  named: NetworkName | undefined,
+): void {
+  if (named === undefined || network === null || network === named) return;
+  throw new PaygateError(
+    'invalid',
+    `${file}: this database is for ${network}, not ${named}; leave --network out or use another file`,
+  );
 }
 
 /** @throws PaygateError not_found, unavailable */

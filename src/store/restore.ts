@@ -8,12 +8,20 @@
 
 import { existsSync, readdirSync, renameSync, rmdirSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import type { NetworkName } from '../bitcoin/network.ts';
 import { marksOf, olderThan } from '../domain/allocation.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
 import type { Addresses } from './addresses.ts';
 import { backupFolder } from './backup.ts';
 import type { Catalog } from './catalog.ts';
-import { checkFile, copyWithLog, type FileReport, NoRoom, refuseForeign } from './check.ts';
+import {
+  checkFile,
+  copyWithLog,
+  type FileReport,
+  NoRoom,
+  refuseForeign,
+  refuseOtherNetwork,
+} from './check.ts';
 import { makeFolder, ownAsFolder, syncPath } from './disk.ts';
 import { openSqlite } from './driver.ts';
 import { lockForServer, refuseServed } from './file.ts';
@@ -29,9 +37,15 @@ export interface Restored {
 
 /**
  * @param name of the folder for what stood there before
+ * @param network that the backup has to be of, where one is named
  * @throws PaygateError: the backup is damaged, a server runs, another database stands there
  */
-export function restoreFile(backup: string, given: string, name: string): Restored {
+export function restoreFile(
+  backup: string,
+  given: string,
+  name: string,
+  network?: NetworkName,
+): Restored {
   const path = truePath(given);
   refuseForeign(backup);
   // Its log and its lock lie beside the file itself.
@@ -47,6 +61,7 @@ export function restoreFile(backup: string, given: string, name: string): Restor
     if (!report.ok) {
       throw new PaygateError('unavailable', `${backup}: is damaged (${report.faults.join('; ')})`);
     }
+    refuseOtherNetwork({ ...report, file: backup }, network);
     refuseOther(path, backup, report);
     // First, for a backup that stood there without it would be believed after a kill.
     doubtWithoutMark(path, report);

@@ -64,6 +64,11 @@ it('a file of another network than the one that is named is neither called whole
     const refused = await runCli([...args, '--network', 'mainnet']);
     expect(refused).toMatchObject({ code: 2, stdout: '' });
     expect(refused.stderr).toContain('is for regtest, not mainnet');
+    // A machine may say it for all commands.
+    expect(await runCli(args, { PAYGATE_NETWORK: 'mainnet' })).toEqual(refused);
+    const unknown = await runCli([...args, '--network', 'mars']);
+    expect(unknown).toMatchObject({ code: 2, stdout: '' });
+    expect(unknown.stderr).toContain('--network: unknown network');
   }
   expect(existsSync(db)).toBe(false);
   expect((await runCli(['restore', file, '--db', db, '--network', 'regtest'])).code).toBe(0);
