@@ -116,10 +116,16 @@ function settingsIn({ domain, acmeEmail, network }: Given): Config {
 const bytesOf = ({ content }: PlannedFile): Buffer =>
   typeof content === 'string' ? Buffer.from(content) : readFileSync(content.copyOf);
 
+/** @throws PaygateError unavailable */
 function stateOf(file: PlannedFile, root: string): 'absent' | 'same' | 'differs' {
   const path = join(root, file.path);
   if (!existsSync(path)) return 'absent';
-  return readFileSync(path).equals(bytesOf(file)) ? 'same' : 'differs';
+  const wanted = bytesOf(file);
+  try {
+    return readFileSync(path).equals(wanted) ? 'same' : 'differs';
+  } catch (error) {
+    throw new PaygateError('unavailable', `${path}: cannot be read (${reasonOf(error)})`);
+  }
 }
 
 /** For everybody: paygate's umask, which is for its own files, would shut out the very user that it makes. */

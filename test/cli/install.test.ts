@@ -203,3 +203,14 @@ test('ends with one line where the executable is a folder, and where nothing can
   expect(nowhere.stderr).toMatch(/^paygate: .*cannot be written \(ENOTDIR.*\n$/);
   expect(readdirSync(root)).toEqual(['file']);
 });
+
+test.each([paths.binary, paths.settings])(
+  'ends with one line where %s is a folder',
+  async (path) => {
+    const { at, install } = machine();
+    mkdirSync(at(path), { recursive: true });
+    const refused = await install('--force');
+    expect(refused).toMatchObject({ code: 1, stdout: '' });
+    expect(refused.stderr).toMatch(/^paygate: .*cannot be read \(EISDIR.*\n$/);
+  },
+);
