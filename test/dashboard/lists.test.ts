@@ -1,6 +1,7 @@
 // Payments, callbacks, addresses and servers, as people look at them.
 
 import { afterEach, describe, expect, test } from 'vitest';
+import type { Txid } from '../../src/bitcoin/ids.ts';
 import { closeHouses, type House, merchantKey, openHouse, untilReady } from '../support/house.ts';
 import { signedIn } from '../support/visitor.ts';
 
@@ -105,6 +106,18 @@ describe('payments', () => {
     }
     expect(links(text, 'callbacks')).toHaveLength(3);
     expect((await visitor.get(`${home}/payments/99`)).status).toBe(404);
+  });
+
+  test('one that is gone can no longer be replaced', async () => {
+    const { house, visitor } = await open();
+    const { address, txid } = await payNew(house);
+    const replaceable = 'may still replace it';
+    expect((await visitor.get(`${home}/payments/1`)).text).toContain(replaceable);
+    house.chain.replace(txid as Txid, [{ address, valueSat: 15_000 }]);
+    await house.settle();
+    const { text } = await visitor.get(`${home}/payments/1`);
+    expect(text).toContain('Replaced by');
+    expect(mainOf(text)).not.toContain(replaceable);
   });
 
   test('one was seen before its block was, whatever time that claims', async () => {

@@ -80,7 +80,7 @@ const Facts = ({ store, row, now }: Props & { readonly now: number }) => (
         <a href={`${base}/stores/${row.storeId}`}>{row.storeName}</a>
       )}
     </dd>
-    {row.signalsRbf && row.height === null ? (
+    {row.signalsRbf && row.height === null && row.state !== 'dropped' ? (
       <>
         <dt>Replaceable</dt>
         <dd>Its sender may still replace it (RBF).</dd>
