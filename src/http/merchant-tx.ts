@@ -40,7 +40,7 @@ export const merchantTx = ({ store }: Pick<ApiOptions, 'store'>): Operation =>
       txs: z.array(payment).describe('All that match, newest first, at most 200'),
     }),
     run({ query, key }) {
-      const all = receiptsOf(store, query).filter((each) => isFor(key, each));
+      const all = receiptsOf(store, query, key);
       const txs = all.map((each) => describe(store, each));
       // What is gone is paid by nobody: it stands on top only where nothing else has come.
       const top = txs.find(({ dropped }) => !dropped) ?? txs[0];
@@ -49,24 +49,24 @@ export const merchantTx = ({ store }: Pick<ApiOptions, 'store'>): Operation =>
     },
   });
 
-/** @throws PaygateError invalid when neither is given */
+/** Those that a key is for. @throws PaygateError invalid when neither is given */
 function receiptsOf(
   { receipts, network }: Store,
   { txid, addr }: { readonly txid?: string | undefined; readonly addr?: string | undefined },
+  key: Pick<Key, 'storeId'>,
 ): readonly Receipt[] {
   if (addr !== undefined) {
     const script = addressToScript(addr, networks[network]);
     const hash = scripthash(script);
-    if (txid === undefined) return receipts.byScripthash(hash);
-    const found = receipts.byPlace(hash, txid as Txid);
-    return found === undefined ? [] : [found];
+    const found =
+      txid === undefined
+        ? receipts.byScripthash(hash)
+        : [receipts.byPlace(hash, txid as Txid)].filter((each) => each !== undefined);
+    return found.filter(({ storeId }) => key.storeId === null || key.storeId === storeId);
   }
-  if (txid !== undefined) return receipts.byTxid(txid as Txid);
+  if (txid !== undefined) return receipts.byTxid(txid as Txid, key.storeId);
   throw new PaygateError('invalid', 'Name a txid, an addr, or both');
 }
-
-export const isFor = (key: Pick<Key, 'storeId'>, { storeId }: Receipt): boolean =>
-  key.storeId === null || key.storeId === storeId;
 
 const unknown = (): PaygateError =>
   new PaygateError('not_found', 'No payment is known yet; ask again in a moment');

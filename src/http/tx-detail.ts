@@ -8,7 +8,7 @@ import { parseTransaction, type Transaction, type TxOutput } from '../bitcoin/tr
 import { PaygateError } from '../errors.ts';
 import type { Store } from '../store/open.ts';
 import type { Reader } from '../watcher/reader.ts';
-import { isFor, statusOf } from './merchant-tx.ts';
+import { statusOf } from './merchant-tx.ts';
 import { type Operation, operation } from './operation.ts';
 import type { ApiOptions } from './options.ts';
 import { patiently } from './patience.ts';
@@ -44,7 +44,7 @@ export const txDetail = (options: ApiOptions): Operation =>
     async run({ query, key }) {
       const { store } = options;
       const id = query.txid as Txid;
-      const receipts = store.receipts.byTxid(id).filter((each) => isFor(key, each));
+      const receipts = store.receipts.byTxid(id, key.storeId);
       const [newest] = receipts;
       if (newest === undefined) throw new PaygateError('not_found', 'No such payment is known');
       const isGone = receipts.every(({ state }) => state === 'dropped');

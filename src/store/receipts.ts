@@ -18,7 +18,11 @@ const mostReceipts = 200;
 export function createReceipts(orm: Orm) {
   const statements = prepare(orm);
   return {
-    byTxid: (txid: Txid) => statements.byTxid.all({ txid }),
+    /** Of all stores, or of one alone, whatever else the transaction pays. */
+    byTxid: (txid: Txid, storeId: number | null = null) =>
+      storeId === null
+        ? statements.byTxid.all({ txid })
+        : statements.byTxidOfStore.all({ txid, storeId }),
     /** The one payment of a transaction to an address. */
     byPlace: (scripthash: Scripthash, txid: Txid) => statements.byPlace.get({ scripthash, txid }),
     byScripthash: (scripthash: Scripthash) => statements.byScripthash.all({ scripthash }),
@@ -44,6 +48,7 @@ function prepare(orm: Orm) {
       .prepare();
   return {
     byTxid: receipts(isBy),
+    byTxidOfStore: receipts(and(isBy, eq(addresses.storeId, given('storeId')))),
     byScripthash: receipts(isOf),
     byPlace: receipts(and(isOf, isBy)),
     byId: receipts(eq(payments.id, given('paymentId'))),

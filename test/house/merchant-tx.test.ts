@@ -2,7 +2,7 @@
 
 import { afterEach, expect, test } from 'vitest';
 import type { Txid } from '../../src/bitcoin/ids.ts';
-import { closeHouses, type House, openHouse, untilReady } from '../support/house.ts';
+import { closeHouses, type House, merchantKey, openHouse, untilReady } from '../support/house.ts';
 import { signedIn } from '../support/visitor.ts';
 
 afterEach(closeHouses);
@@ -47,6 +47,33 @@ test('several payments to one address: the newest on top, all in the list', asyn
   const both = await house.ask(`/api/merchant/tx?addr=${address}&txid=${first}`);
   expect(both.body.txs).toHaveLength(1);
   expect(both.body.value).toBe(1_000);
+});
+
+test('a store finds its own among more payments of one transaction than are shown', async () => {
+  const house = await openReady();
+  const callbackUrl = 'https://second.example/paid';
+  await house.addStore({ key: merchantKey(2), startIndex: 0, callbackUrl });
+  const address = await house.newAddress('?match_callback=s3cr3t');
+  const outputs = [{ address, valueSat: 1_000 }];
+  while (outputs.length < 220) {
+    const other = await house.newAddress('?match_callback=second.example');
+    outputs.push({ address: other, valueSat: 2_000 });
+  }
+  // What is asked for in a rush is watched within a second.
+  await house.world.advance(2_000);
+  const txid = house.chain.pay(outputs);
+  await house.settle();
+  const secret = house.world.randomBytes(32);
+  const key = await house.withStore(({ keys, database }) =>
+    database.write((tx) =>
+      keys.add(tx, house.world.now(), { storeId: 1, scope: 'payments', secret }),
+    ),
+  );
+  const headers = { Authorization: `Bearer ${key}` };
+  const { body } = await house.ask(`/api/merchant/tx?txid=${txid}`, { headers });
+  expect(body).toMatchObject({ addr: address, value: 1_000, txs: [{ addr: address }] });
+  expect((await house.ask(`/api/tx_detail?txid=${txid}`, { headers })).status).toBe(200);
+  expect((await house.ask(`/api/merchant/tx?txid=${txid}`)).body.txs).toHaveLength(200);
 });
 
 test('a payment that was replaced says so', async () => {
