@@ -75,19 +75,13 @@ const addStore = (options: ApiOptions): Operation =>
     path: '/v2/stores',
     summary: 'Adds a store, without a wallet',
     writes: true,
-    body: fields,
+    body: fields.required({ http_callback: true }),
     answer,
     async run({ key, body }) {
       if (key.storeId !== null) {
         throw new PaygateError('forbidden', 'A key of one store cannot add another store');
       }
       const { http_callback: callbackUrl } = body;
-      if (callbackUrl === undefined) {
-        throw new PaygateError(
-          'invalid',
-          'http_callback: the callback URL of the store is missing',
-        );
-      }
       checkCallbackUrl(callbackUrl, { allowPrivate: false, allowHttp: false });
       const name = parseStoreName(body.name ?? new URL(callbackUrl).host);
       const row = await write(options, key, {

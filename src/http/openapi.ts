@@ -33,7 +33,7 @@ const refusals: Readonly<Record<string, string>> = {
   500: 'A bug; the log of paygate says more',
   503: 'Not now; Retry-After says how long to wait',
 };
-/** Of who has a key, or a body. */
+/** Of who has a key, or may have a body: whoever does not only read. */
 const ofKeys = ['401', '403', '409'];
 const ofBodies = ['413'];
 
@@ -91,7 +91,7 @@ function describe(operation: Operation, method: Method): Json {
   const { summary, body, answer, open } = operation;
   const refused = Object.entries(refusals)
     .filter(([status]) => !(open && ofKeys.includes(status)))
-    .filter(([status]) => method === 'POST' || !ofBodies.includes(status))
+    .filter(([status]) => method !== 'GET' || !ofBodies.includes(status))
     .map(([status, description]) => [
       status,
       { description, content: json({ $ref: '#/components/schemas/Error' }) },

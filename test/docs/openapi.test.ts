@@ -204,6 +204,30 @@ test('what is too long, and a bug, are documented; a key is refused only where o
   expect(long.status).toBe(414);
   const large = await house.ask('/api/balance', { method: 'POST', body: 'a'.repeat(17_000) });
   expect(large.status).toBe(413);
+  const removal = { method: 'DELETE', body: 'a'.repeat(17_000) };
+  expect((await house.ask('/api/v2/stores/1', removal)).status).toBe(413);
+  expect(statuses('/v2/stores/{id}', 'delete')).toContain('413');
+  expect(statuses('/v2/stores/{id}', 'get')).not.toContain('413');
+});
+
+test('what a body has to hold is documented as required', async () => {
+  const { paths } = (await house.ask('/api/openapi.json')).body;
+  const calls = samples();
+  await openWindow(1);
+  for (const [path, methods] of Object.entries<Document>(paths)) {
+    const { schema } = methods.post?.requestBody?.content['application/json'] ?? {};
+    const sample = calls[`POST ${path}`];
+    if (schema === undefined || sample === undefined) continue;
+    // What may stand in the URL instead.
+    const elsewhere = methods.post.parameters.map((each: Document) => each.name);
+    const names = Object.keys(sample.body as object).filter((name) => !elsewhere.includes(name));
+    for (const name of names) {
+      const { [name]: _left, ...body } = sample.body as Record<string, unknown>;
+      const { status } = await call(`POST ${path}`, { ...sample, body }, house.apiKey);
+      const isRequired = (schema.required ?? []).includes(name);
+      expect([path, name, isRequired]).toEqual([path, name, status === 400]);
+    }
+  }
 });
 
 describe('each operation', () => {
