@@ -6,7 +6,7 @@
 // free or a log stands alone, which every start refuses. Nothing is deleted: what was there before lies in
 // the folder of backups, or beside the database where that folder is on another disk.
 
-import { existsSync, readdirSync, renameSync, rmdirSync, rmSync } from 'node:fs';
+import { existsSync, renameSync, rmdirSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { NetworkName } from '../bitcoin/network.ts';
 import { marksOf, olderThan } from '../domain/allocation.ts';
@@ -140,18 +140,25 @@ function moveAside(path: string, name: string): string | undefined {
   }
 }
 
+/** All of it or nothing: what cannot be moved whole goes back to its place. */
 function moveInto(folder: string, path: string, present: readonly string[]): string {
   const fresh = unusedName(folder);
   makeFolder(fresh);
+  const there = join(fresh, basename(path));
+  const moved: string[] = [];
   try {
-    for (const end of present) renameSync(`${path}${end}`, join(fresh, `${basename(path)}${end}`));
+    for (const end of present) {
+      renameSync(`${path}${end}`, `${there}${end}`);
+      moved.unshift(end);
+    }
   } catch (error) {
-    if (readdirSync(fresh).length === 0) rmdirSync(fresh);
+    for (const end of moved) renameSync(`${there}${end}`, `${path}${end}`);
+    rmdirSync(fresh);
     throw error;
   }
   syncPath(fresh);
   syncPath(dirname(path));
-  return join(fresh, basename(path));
+  return there;
 }
 
 /** Two restores may fall in one second. */

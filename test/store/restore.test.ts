@@ -3,6 +3,7 @@
 
 import {
   chmodSync,
+  chownSync,
   copyFileSync,
   existsSync,
   linkSync,
@@ -30,6 +31,7 @@ import {
   cleanUp,
   contentOf,
   look,
+  nobody,
   tempFolder,
   tempRoot,
   whenOver,
@@ -275,6 +277,25 @@ describe('restoring', () => {
       expect(checkFile(previous ?? '').wallets).toMatchObject([{ next_index: 5 }]);
       expect(readdirSync(elsewhere)).toEqual([]);
       expect(await startCopy(path)).toMatchObject({ skips: [skip(3, 5)], next: 5 });
+    },
+  );
+
+  it.runIf(process.geteuid?.() === 0)(
+    'leaves the database in its place where a part of it cannot be moved',
+    async () => {
+      const { path: from, backup: original } = await backedUp(2);
+      const folder = tempFolder();
+      const [path, backup] = [join(folder, 'paygate.db'), join(folder, 'backup.db')];
+      copyFileSync(from, path);
+      copyFileSync(original, backup);
+      for (const each of [path, backup]) chownSync(each, nobody, nobody);
+      // Others may make files there, and move none but their own.
+      chmodSync(folder, 0o1777);
+      writeFileSync(`${path}-wal`, 'of root', { mode: 0o600 });
+      const before = readFileSync(path);
+      expect(() => asOrdinaryUser(() => restoreFile(backup, path, 'before'))).toThrow('EPERM');
+      expect(readFileSync(path)).toEqual(before);
+      expect(existsSync(join(backupFolder(path), 'before'))).toBe(false);
     },
   );
 

@@ -96,7 +96,7 @@ export function commitsIn(path: string): number {
 }
 
 /** Nobody's user id, for tests of what a stranger's files do. */
-const nobody = 65_534;
+export const nobody = 65_534;
 
 /**
  * Runs as a user to whom permissions apply, which they don't to root. Other tests of the same
