@@ -49,7 +49,7 @@ export const txDetail = (options: ApiOptions): Operation =>
       if (newest === undefined) throw new PaygateError('not_found', 'No such payment is known');
       const isGone = receipts.every(({ state }) => state === 'dropped');
       const { transaction, spent } = await patiently(options, read(options, id)).catch((error) => {
-        throw isGone && store.ledger.rawOf(id) === undefined ? forgotten() : error;
+        throw isGone ? forgotten() : error;
       });
       const total = (outputs: readonly TxOutput[]): number =>
         outputs.reduce((sum, { valueSat }) => sum + valueSat, 0);
@@ -67,7 +67,10 @@ export const txDetail = (options: ApiOptions): Operation =>
     },
   });
 
-/** Its bytes are kept for two weeks, and no server need have it any more: there is nothing to come back for. */
+/**
+ * Its bytes are kept for two weeks, and no server need have it any more, nor what it spent, which may be gone as well: there is
+ * nothing to come back for.
+ */
 const forgotten = (): PaygateError =>
   new PaygateError('not_found', 'This transaction is gone: nothing more is known of it');
 

@@ -443,3 +443,24 @@ test('tx_detail: nobody is told to come back for one that nobody has any more', 
   const { status, body } = await house.ask(`/api/tx_detail?txid=${txid}`);
   expect([status, body.message]).toEqual([404, expect.stringContaining('gone')]);
 });
+
+test('tx_detail: nor for one that is gone with what it spent', async () => {
+  const house = await openReady();
+  const address = await house.newAddress();
+  const parent = house.chain.pay([{ address: at(0, 0, merchantKey(9)).address, valueSat: 10_000 }]);
+  const txid = house.chain.pay([{ address, valueSat: 50_000 }], { inputs: 'unconfirmed' });
+  await house.settle();
+  const ask = () => house.ask(`/api/tx_detail?txid=${txid}`);
+  expect((await ask()).body).toMatchObject({ status: 'Unconfirmed', rbf: 1 });
+  house.chain.replace(parent, [{ address: at(0, 1, merchantKey(9)).address, valueSat: 10_000 }]);
+  await house.settle();
+  await house.outlastSilence();
+  const known = await house.ask(`/api/merchant/tx?txid=${txid}`);
+  expect(known.body).toMatchObject({ dropped: true });
+  // To a paygate that has not asked for it before.
+  await house.stop();
+  await house.start();
+  await untilReady(house);
+  const { status, body } = await ask();
+  expect([status, body.message]).toEqual([404, expect.stringContaining('gone')]);
+});
