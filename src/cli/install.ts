@@ -104,13 +104,24 @@ function planOf(given: Given): InstallPlan {
 }
 
 /** As `serve` will read them out of the settings: what it refuses is not written there. */
-function settingsIn({ domain, acmeEmail, network }: Given): Config {
+function settingsIn({ root, domain, acmeEmail, network }: Given): Config {
   const told = Object.entries({ domain, acmeEmail, network }).flatMap(([name, text]) =>
     text === undefined ? [] : [[name, [text]]],
   );
   const config = readConfig(Object.fromEntries(told), {});
-  frontOf(config);
+  frontOf({ ...config, domain: config.domain ?? domainKept(root) });
   return config;
+}
+
+/** What settings that stand there already say; they are kept. */
+function domainKept(root: string): string | undefined {
+  try {
+    const kept = readFileSync(join(root, paths.settings), 'utf8');
+    return /^PAYGATE_DOMAIN=["']?([^"'\s]+)/m.exec(kept)?.[1];
+  } catch {
+    // None, or none that this user may read.
+    return undefined;
+  }
 }
 
 const bytesOf = ({ content }: PlannedFile): Buffer =>

@@ -191,6 +191,14 @@ test.each([
   expect((await install(...args, '--dry-run')).code).toBe(2);
 });
 
+test('takes the domain of settings that are kept for one that is said', async () => {
+  const { install } = machine();
+  await install('--domain', 'pay.example.com');
+  const again = await install('--acme-email', 'you@example.com');
+  expect(again).toMatchObject({ code: 0, stderr: '' });
+  expect(again.stdout).toContain('it does not say PAYGATE_ACME_EMAIL=you@example.com');
+});
+
 test('ends with one line where the executable is a folder, and where nothing can be written', async () => {
   const { root, binary } = machine();
   const file = join(root, 'file');
