@@ -33,7 +33,7 @@ const mostRounds = 400;
 const roundMs = 65_000;
 /** Rounds without a change after which there is peace: time for what is retried each minute. */
 const quietRounds = 2;
-/** To so many of the servers paygate keeps a connection. */
+/** To so many of the servers paygate keeps a connection; to one that was in doubt for a while, one more. */
 const connected = 2;
 /** As many bring every address its ten-minute comparison. */
 const sweepRounds = 12;
@@ -159,7 +159,7 @@ async function makePeace(run: Run): Promise<void> {
     await settle(run);
     const { electrum, wallets, callbacks } = house.app.health();
     const live = electrum.servers.filter(({ state }) => state === 'live').length;
-    const isWhole = electrum.caught_up && live === Math.min(connected, house.servers.length);
+    const isWhole = electrum.caught_up && live >= Math.min(connected, house.servers.length);
     const now = JSON.stringify(readBooks(house.path));
     const isQuiet = isWhole && wallets.scanning === 0 && callbacks.owed === 0 && now === before;
     quiet = isQuiet ? quiet + 1 : 0;
