@@ -3,8 +3,8 @@
 import { Command } from 'commander';
 import { firstAddresses } from '../bitcoin/keychain.ts';
 import { defaultNetwork } from '../bitcoin/network.ts';
-import { options, readConfig } from '../config.ts';
-import { print, wholeNumber } from './command.ts';
+import { options } from '../config.ts';
+import { networkNamed, print, wholeNumber } from './command.ts';
 import { type KeyOptions, readWalletKey, scriptOption } from './wallet-key.ts';
 
 interface CheckOptions extends KeyOptions {
@@ -29,11 +29,7 @@ export function addressCommand(): Command {
     .option('--allow-depth', 'accept a key from below the account level')
     .option('--json', 'answer as JSON')
     .action(async (given: CheckOptions) => {
-      const { network: wanted = defaultNetwork } = readConfig(
-        given.network === undefined ? {} : { network: [given.network] },
-        process.env,
-      );
-      const key = await readWalletKey(given, wanted);
+      const key = await readWalletKey(given, networkNamed(given) ?? defaultNetwork);
       const addresses = firstAddresses(key, given.count);
       const { scriptType: script, network } = key;
       print(given, { network, script, addresses }, () =>

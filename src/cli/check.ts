@@ -2,7 +2,8 @@
 
 import type { Command } from 'commander';
 import { showTime } from '../domain/shown.ts';
-import { checkFile, type FileReport, refuseOtherNetwork } from '../store/check.ts';
+import { checkFile, type FileReport } from '../store/check.ts';
+import { refuseOtherNetwork } from '../store/file.ts';
 import {
   databasePath,
   type FileOptions,
@@ -18,7 +19,7 @@ export function checkCommand(): Command {
     .action((file: string | undefined, given: FileOptions) => {
       const network = networkNamed(given);
       const report = checkFile(file ?? databasePath(given));
-      refuseOtherNetwork(report, network);
+      refuseOtherNetwork(report.file, report.network, network);
       print(given, report, () => describe(report));
       if (!report.ok) process.exitCode = 1;
     });

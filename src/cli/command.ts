@@ -61,7 +61,7 @@ const configOf = ({ db, network }: FileOptions): Config =>
   );
 
 /** The network that is named, by an option or in the environment. @throws PaygateError invalid */
-export const networkNamed = (given: FileOptions): NetworkName | undefined =>
+export const networkNamed = (given: Pick<FileOptions, 'network'>): NetworkName | undefined =>
   configOf(given).network;
 
 /** The file that a command is about. */

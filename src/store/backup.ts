@@ -16,6 +16,7 @@ import { basename, dirname, join } from 'node:path';
 import { PaygateError, reasonOf } from '../errors.ts';
 import { makeFolder, ownAsFolder, syncPath } from './disk.ts';
 import { openSqlite, type Sqlite } from './driver.ts';
+import { logEnds } from './place.ts';
 
 /** How many pages are copied until the next turn of the event loop; throws to give up. */
 export type Pace = () => number;
@@ -41,9 +42,6 @@ export function makeBackupFolder(databasePath: string): string {
   makeFolder(folder);
   return folder;
 }
-
-/** What SQLite plays into the file that it lies beside. */
-const logEnds = ['-wal', '-journal'] as const;
 
 export interface BackupFile {
   readonly name: string;

@@ -5,14 +5,13 @@
 import { chmodSync, copyFileSync, existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import type { NetworkName } from '../bitcoin/network.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
 import { freeBytesAt } from './disk.ts';
 import { openSqlite, type Sqlite } from './driver.ts';
 import { inspectFile, refuseLostLog } from './file.ts';
 import { migrate } from './migrate.ts';
 import { migrations } from './migrations.ts';
-import { truePath } from './place.ts';
+import { logEnds, truePath } from './place.ts';
 
 export interface WalletReport {
   readonly id: number;
@@ -54,18 +53,6 @@ const mostFaults = 20;
 export function checkFile(path: string): FileReport {
   refuseForeign(path);
   return asideFrom(truePath(path), (sqlite) => report(path, sqlite));
-}
-
-/** @throws PaygateError invalid where another network is named than the file's own */
-export function refuseOtherNetwork(
-  { file, network }: FileReport,
-  named: NetworkName | undefined,
-): void {
-  if (named === undefined || network === null || network === named) return;
-  throw new PaygateError(
-    'invalid',
-    `${file}: this database is for ${network}, not ${named}; leave --network out or use another file`,
-  );
 }
 
 /** @throws PaygateError not_found, unavailable */
@@ -130,8 +117,7 @@ function privateFolder(path: string): string {
  * The log belongs to the file: without it the last commits are missing. So does a journal, which a file that was just restored
  * has until it is first opened: without that a commit that was cut off stands in it.
  */
-const endsOf = (path: string) =>
-  ['', '-wal', '-journal'].filter((end) => existsSync(`${path}${end}`));
+const endsOf = (path: string) => ['', ...logEnds].filter((end) => existsSync(`${path}${end}`));
 
 export function copyWithLog(from: string, to: string): void {
   for (const end of endsOf(from)) {

@@ -5,6 +5,7 @@
 import { closeSync, existsSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import SqliteDatabase from 'better-sqlite3';
+import type { NetworkName } from '../bitcoin/network.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
 import { backupFolder, latestName } from './backup.ts';
 import { ownAsFolder } from './disk.ts';
@@ -143,6 +144,22 @@ export function lockForServer(given: string): { release(): void } {
   }
   const held = lock;
   return { release: () => held.close() };
+}
+
+/**
+ * @param network the file's own; none where it says none yet
+ * @throws PaygateError invalid where another one is named
+ */
+export function refuseOtherNetwork(
+  path: string,
+  network: string | null | undefined,
+  named: NetworkName | undefined,
+): void {
+  if (named === undefined || (network ?? named) === named) return;
+  throw new PaygateError(
+    'invalid',
+    `${path}: this database is for ${network}, not ${named}; leave --network out or use another file`,
+  );
 }
 
 /**

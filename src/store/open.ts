@@ -1,7 +1,6 @@
 // Opens the file with every room of it, and claims it for one network.
 
 import { type NetworkName, networks } from '../bitcoin/network.ts';
-import { PaygateError } from '../errors.ts';
 import { type AddressDesk, createAddressDesk } from './address-desk.ts';
 import { type Addresses, createAddresses } from './addresses.ts';
 import { type Admin, createAdmin } from './admin.ts';
@@ -9,6 +8,7 @@ import { type Audit, createAudit } from './audit.ts';
 import { type Broadcasts, createBroadcasts } from './broadcasts.ts';
 import { type Catalog, createCatalog, networkOf } from './catalog.ts';
 import { type Database, type DatabaseOptions, openDatabase, openFailure } from './database.ts';
+import { refuseOtherNetwork } from './file.ts';
 import { createHeaders, type Headers } from './headers.ts';
 import { createIdempotency, type Idempotency } from './idempotency.ts';
 import { createKeys, type Keys } from './keys.ts';
@@ -112,12 +112,5 @@ async function claim(database: Database, catalog: Catalog, options: OpenOptions)
       catalog.putSetting(tx, 'instance', options.newInstance());
     });
   }
-  const network = catalog.setting('network');
-  if (options.network !== undefined && options.network !== network) {
-    throw new PaygateError(
-      'invalid',
-      `${options.path}: this database is for ${network}, not ${options.network}; ` +
-        'leave --network out or use another file',
-    );
-  }
+  refuseOtherNetwork(options.path, catalog.setting('network'), options.network);
 }

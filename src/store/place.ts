@@ -18,6 +18,9 @@ import { PaygateError } from '../errors.ts';
 export const makersFolder = '.paygate-new-';
 export const makersName = 'paygate.db';
 
+/** What SQLite plays into the file that it lies beside. */
+export const logEnds = ['-wal', '-journal'] as const;
+
 /** Of this process. https://man7.org/linux/man-pages/man5/proc_pid_mountinfo.5.html */
 const mountTable = '/proc/self/mountinfo';
 

@@ -14,19 +14,12 @@ import { PaygateError, reasonOf } from '../errors.ts';
 import type { Addresses } from './addresses.ts';
 import { backupFolder } from './backup.ts';
 import type { Catalog } from './catalog.ts';
-import {
-  checkFile,
-  copyWithLog,
-  type FileReport,
-  NoRoom,
-  refuseForeign,
-  refuseOtherNetwork,
-} from './check.ts';
+import { checkFile, copyWithLog, type FileReport, NoRoom, refuseForeign } from './check.ts';
 import { makeFolder, ownAsFolder, syncPath } from './disk.ts';
 import { openSqlite } from './driver.ts';
-import { lockForServer, refuseServed } from './file.ts';
+import { lockForServer, refuseOtherNetwork, refuseServed } from './file.ts';
 import { type Highwater, openHighwater } from './highwater.ts';
-import { truePath } from './place.ts';
+import { logEnds, truePath } from './place.ts';
 import { countersOf } from './resume.ts';
 
 export interface Restored {
@@ -61,7 +54,7 @@ export function restoreFile(
     if (!report.ok) {
       throw new PaygateError('unavailable', `${backup}: is damaged (${report.faults.join('; ')})`);
     }
-    refuseOtherNetwork({ ...report, file: backup }, network);
+    refuseOtherNetwork(backup, report.network, network);
     refuseOther(path, backup, report);
     // First, for a backup that stood there without it would be believed after a kill.
     doubtWithoutMark(path, report);
@@ -89,7 +82,7 @@ function doubtWithoutMark(path: string, { instance }: FileReport): void {
 }
 
 /** Of a database, what SQLite reads or plays into it. */
-const ends = ['', '-wal', '-shm', '-journal'] as const;
+const ends = ['', ...logEnds, '-shm'] as const;
 
 function removeAll(path: string): void {
   for (const end of ends) rmSync(`${path}${end}`, { force: true });
