@@ -77,8 +77,9 @@ export function confirmationsOf(
   { height, blockHash }: Pick<Receipt, 'height' | 'blockHash'>,
 ): number {
   const tipHeight = headers.tipHeight();
-  if (height === null || tipHeight === undefined) return 0;
-  return headers.bestHashAt(height) === blockHash ? Math.max(0, depthOf(height, tipHeight)) : 0;
+  if (height === null || blockHash === null || tipHeight === undefined) return 0;
+  const isThere = headers.isOnBest({ height, hash: blockHash });
+  return isThere ? Math.max(0, depthOf(height, tipHeight)) : 0;
 }
 
 /** The status of a payment that counts; what was dropped is worth nothing. */

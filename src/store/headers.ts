@@ -13,6 +13,7 @@ import {
   showCheckpoint,
 } from '../bitcoin/network.ts';
 import type { ChainHeader, ChainView } from '../domain/chain.ts';
+import type { Block } from '../domain/payment.ts';
 import { PaygateError } from '../errors.ts';
 import type { Catalog } from './catalog.ts';
 import { given } from './given.ts';
@@ -32,6 +33,8 @@ export interface Headers {
   bestAt(height: number): ChainHeader | undefined;
   /** The hash alone, which is all that a proof is checked against. */
   bestHashAt(height: number): BlockHash | undefined;
+  /** Whether a block is part of our best chain. */
+  isOnBest(block: Block): boolean;
   byHash(hash: BlockHash): ChainHeader | undefined;
   view(network: Network, tip: ChainHeader): ChainView;
   /** Stores headers that are not (or not yet) on the best chain. */
@@ -44,6 +47,7 @@ export function createHeaders(orm: Orm): Headers {
   const statements = prepare(orm);
   const at = (height: number) => read(statements.bestAt.get({ height }));
   const byHash = (hash: BlockHash) => read(statements.byHash.get({ hash }));
+  const bestHashAt = (height: number) => statements.bestHashAt.get({ height })?.hash;
 
   function addSide(_tx: Tx, added: readonly ChainHeader[]): void {
     for (const { header, height, work } of added) {
@@ -64,7 +68,8 @@ export function createHeaders(orm: Orm): Headers {
       return row && headerTime(row.raw);
     },
     bestAt: at,
-    bestHashAt: (height) => statements.bestHashAt.get({ height })?.hash,
+    bestHashAt,
+    isOnBest: ({ height, hash }) => bestHashAt(height) === hash,
     byHash,
     view: (network, tip) => ({ network, tip, byHash, bestAt: at }),
     addSide,

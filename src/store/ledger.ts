@@ -213,7 +213,7 @@ class SqlLedger implements Ledger {
     if (row === undefined) return noChange;
     const seen = seenOf(row);
     // No silence outweighs a proof that still stands.
-    if (seen.block !== null && this.#isOnBest(seen.block)) return noChange;
+    if (seen.block !== null && this.#parts.headers.isOnBest(seen.block)) return noChange;
     const decision = decide(paymentOf(row), { kind: 'gone' }, this.#rulesOf(place, seen));
     if (decision === undefined) return noChange;
     const paymentId = this.#save(tx, place, seen, row, decision, now);
@@ -253,11 +253,11 @@ class SqlLedger implements Ledger {
     if (block !== null) {
       const tipHeight = this.#parts.headers.tipHeight();
       // The chain may have moved since the proof: then the header that moved it brings us back.
-      if (tipHeight === undefined || !this.#isOnBest(block)) return undefined;
+      if (tipHeight === undefined || !this.#parts.headers.isOnBest(block)) return undefined;
       return { kind: 'proven', block, depth: depthOf(block.height, tipHeight) };
     }
     const known = current?.block;
-    return { kind: 'mempool', blockLeft: known ? !this.#isOnBest(known) : false };
+    return { kind: 'mempool', blockLeft: known ? !this.#parts.headers.isOnBest(known) : false };
   }
 
   #rulesOf({ store }: Place, { output: { valueSat, coinbase } }: Seen): Rules {
@@ -267,10 +267,6 @@ class SqlLedger implements Ledger {
       tellReversal: store?.reversalCallback ?? false,
       held: readHold(this.#parts.catalog).length > 0,
     };
-  }
-
-  #isOnBest(block: Block): boolean {
-    return this.#parts.headers.bestHashAt(block.height) === block.hash;
   }
 
   #save(

@@ -341,9 +341,9 @@ async function placeOf(
   return verifier.prove(session, txid, position.height);
 }
 
-/** Whether a block is part of our best chain: a proof in it outweighs any silence. */
+/** Then a proof in it outweighs any silence. */
 const standsOn = ({ headers }: Store, block: Block | undefined): boolean =>
-  block !== undefined && headers.bestHashAt(block.height) === block.hash;
+  block !== undefined && headers.isOnBest(block);
 
 function provenBlock(row: PaymentRow | undefined): Block | undefined {
   if (row === undefined || row.height === null || row.blockHash === null) return undefined;

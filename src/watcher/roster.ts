@@ -87,7 +87,7 @@ class TipRoster implements Roster {
   isBeside(session: Session): boolean {
     const tip = this.#headerOf(session);
     if (tip === undefined) return false;
-    return this.#parts.store.headers.bestHashAt(tip.height) !== tip.header.hash;
+    return !this.#parts.store.headers.isOnBest({ height: tip.height, hash: tip.header.hash });
   }
 
   look(): void {
