@@ -9,7 +9,14 @@ import { createAlarmBook } from '../../src/http/alarm-book.ts';
 import type { Finding } from '../../src/http/alarms.ts';
 import { callbacks } from '../../src/store/schema.ts';
 import { cleanUp } from '../support/files.ts';
-import { closeHouses, type House, merchantKey, openHouse, untilReady } from '../support/house.ts';
+import {
+  closeHouses,
+  type House,
+  lose,
+  merchantKey,
+  openHouse,
+  untilReady,
+} from '../support/house.ts';
 import { openTestStore } from '../support/store.ts';
 import { signedIn, type Visitor } from '../support/visitor.ts';
 import { createTestWorld } from '../support/world.ts';
@@ -84,13 +91,7 @@ describe('a restored database', () => {
   async function restored() {
     const house = await openHouse();
     await untilReady(house);
-    await house.stop();
-    copyFileSync(house.path, `${house.path}.bak`);
-    await house.start();
-    await untilReady(house);
-    await house.newAddress();
-    await house.stop();
-    renameSync(`${house.path}.bak`, house.path);
+    await lose(house, () => house.newAddress());
     await house.start();
     const restoredAt = house.world.now();
     await untilReady(house);

@@ -1,11 +1,18 @@
 // What must survive: restarts, downtime, copies of the file, a second server, changes from the CLI.
 
-import { copyFileSync, existsSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { afterEach, expect, test } from 'vitest';
 import type { Txid } from '../../src/bitcoin/ids.ts';
 import { firstAddresses } from '../../src/bitcoin/keychain.ts';
 import type { Fault } from '../../src/sandbox/faults.ts';
-import { closeHouses, merchantKey, openHouse, spendAgain, untilReady } from '../support/house.ts';
+import {
+  closeHouses,
+  lose,
+  merchantKey,
+  openHouse,
+  spendAgain,
+  untilReady,
+} from '../support/house.ts';
 
 afterEach(closeHouses);
 
@@ -97,14 +104,7 @@ test('a restored older copy of the file never issues an address again', async ()
   const house = await openHouse();
   await untilReady(house);
   const before = [await house.newAddress()];
-  await house.stop();
-  copyFileSync(house.path, `${house.path}.bak`);
-  await house.start();
-  await untilReady(house);
-  const after = [await house.newAddress(), await house.newAddress()];
-  await house.stop();
-
-  renameSync(`${house.path}.bak`, house.path);
+  const after = await lose(house, async () => [await house.newAddress(), await house.newAddress()]);
   await house.start();
   await untilReady(house);
   expect(house.app.health().warnings.join()).toContain('this database is a copy');
@@ -115,13 +115,7 @@ test('a restored older copy of the file never issues an address again', async ()
 test('a payment to an address that only the lost file had issued calls back', async () => {
   const house = await openHouse();
   await untilReady(house);
-  await house.stop();
-  copyFileSync(house.path, `${house.path}.bak`);
-  await house.start();
-  await untilReady(house);
-  const lost = await house.newAddress();
-  await house.stop();
-  renameSync(`${house.path}.bak`, house.path);
+  const lost = await lose(house, () => house.newAddress());
   house.pay(lost, 3_000);
   await house.start();
   await untilReady(house);
@@ -132,13 +126,7 @@ test('such a payment that several stores of a wallet may wait for is said to who
   const house = await openHouse();
   await untilReady(house);
   await house.addStore({ name: 'Second', callbackUrl: `${house.receiver.origin}/second` });
-  await house.stop();
-  copyFileSync(house.path, `${house.path}.bak`);
-  await house.start();
-  await untilReady(house);
-  const lost = await house.newAddress('?match_callback=/second');
-  await house.stop();
-  renameSync(`${house.path}.bak`, house.path);
+  const lost = await lose(house, () => house.newAddress('?match_callback=/second'));
   await house.start();
   await untilReady(house);
   const unclaimed = () =>
@@ -159,13 +147,7 @@ test('such a payment calls the store that a removed one of the same wallet made 
     database.write((tx) => catalog.archiveStore(tx, house.world.now(), 1, false)),
   );
   await house.addStore({ name: 'New', callbackUrl: `${house.receiver.origin}/new` });
-  await house.stop();
-  copyFileSync(house.path, `${house.path}.bak`);
-  await house.start();
-  await untilReady(house);
-  const lost = await house.newAddress();
-  await house.stop();
-  renameSync(`${house.path}.bak`, house.path);
+  const lost = await lose(house, () => house.newAddress());
   house.pay(lost, 3_000);
   await house.start();
   await untilReady(house);
@@ -199,14 +181,10 @@ test('a payment beyond what a file without its mark skips calls back, though it 
   await house.newAddress();
   await house.world.advance(100);
   await house.app.idle();
-  await house.stop();
-  copyFileSync(house.path, `${house.path}.bak`);
-  await house.start();
-  await untilReady(house);
-  for (let issued = 0; issued < 110; issued += 1) await house.newAddress();
-  const lost = await house.newAddress();
-  await house.stop();
-  renameSync(`${house.path}.bak`, house.path);
+  const lost = await lose(house, async () => {
+    for (let issued = 0; issued < 110; issued += 1) await house.newAddress();
+    return house.newAddress();
+  });
   rmSync(house.path.replace(/paygate\.db$/, '.paygate-mark'), { recursive: true });
   house.pay(lost, 3_000);
   await house.start();
@@ -218,14 +196,10 @@ test('nor does it call a store that was added in place of its own before the cha
   const house = await openHouse({ store: { startIndex: 300 } });
   await untilReady(house);
   await house.newAddress();
-  await house.stop();
-  copyFileSync(house.path, `${house.path}.bak`);
-  await house.start();
-  await untilReady(house);
-  for (let issued = 0; issued < 110; issued += 1) await house.newAddress();
-  const lost = await house.newAddress();
-  await house.stop();
-  renameSync(`${house.path}.bak`, house.path);
+  const lost = await lose(house, async () => {
+    for (let issued = 0; issued < 110; issued += 1) await house.newAddress();
+    return house.newAddress();
+  });
   rmSync(house.path.replace(/paygate\.db$/, '.paygate-mark'), { recursive: true });
   house.pay(lost, 3_000);
   house.server.inject({ kind: 'error', code: 1, message: 'busy', when: () => true });

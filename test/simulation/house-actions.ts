@@ -158,10 +158,10 @@ const demand: Action = (run, random) => {
 
 const raise: Action = (run, random) => {
   const shop = random.pick(run.shops);
-  shop.minimumSat = random.chance(0.4) ? 0 : random.int(500, 200_000);
-  shop.mostMinimumSat = Math.max(shop.mostMinimumSat, shop.minimumSat);
-  change(run, shop, { minimum_sat: shop.minimumSat });
-  return `raise: ${shop.name} hears of ${shop.minimumSat} or more`;
+  const minimumSat = random.chance(0.4) ? 0 : random.int(500, 200_000);
+  shop.mostMinimumSat = Math.max(shop.mostMinimumSat, minimumSat);
+  change(run, shop, { minimum_sat: minimumSat });
+  return `raise: ${shop.name} hears of ${minimumSat} or more`;
 };
 
 /** As `paygate store remove`: what was issued stays watched, and is told. */
@@ -177,7 +177,7 @@ const archive: Action = async (run, random) => {
   return `archive: ${shop.name}`;
 };
 
-const kept = { minimumSat: 0, mostMinimumSat: 0, archived: false };
+const kept = { mostMinimumSat: 0, archived: false };
 
 /** The template's shop, made this simulation's own. */
 export function firstShop(run: Run, random: Random): Shop {

@@ -22,9 +22,7 @@ export interface Shop {
   readonly wallet: number;
   readonly tellsReversal: boolean;
   required: number;
-  /** Payments of less are not told, but for those that were told of before. */
-  minimumSat: number;
-  /** The most that was ever the minimum: below it, nobody can say whether a payment was told. */
+  /** The most that was ever its minimum: below it, nobody can say whether a payment was told. */
   mostMinimumSat: number;
   /** It gets no more addresses. */
   archived: boolean;

@@ -1,7 +1,7 @@
 // The whole house for a test: paygate as `serve` runs it, on a simulated chain behind a real Electrum
 // server, with a shop's receiver. Sockets and the file are real; the clock is the test's.
 
-import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { HDKey } from '@scure/bip32';
 import { type App, type AppOptions, buildApp } from '../../src/app.ts';
@@ -319,6 +319,18 @@ function toldBy(url: string): Told {
   const query = new URL(url, 'http://shop.invalid').searchParams;
   const read = (name: string) => query.get(name) ?? '';
   return { status: read('status'), addr: read('addr'), value: read('value'), txid: read('txid') };
+}
+
+/** Does what is lost by a restore: paygate is stopped then, and a copy of before stands in the file's place. */
+export async function lose<T>(house: House, work: () => Promise<T>): Promise<T> {
+  await house.stop();
+  copyFileSync(house.path, `${house.path}.bak`);
+  await house.start();
+  await untilReady(house);
+  const done = await work();
+  await house.stop();
+  renameSync(`${house.path}.bak`, house.path);
+  return done;
 }
 
 /** Waits until paygate has compared every address with a server and scanned its wallets. */
