@@ -109,7 +109,7 @@ class DirtySet implements Drain {
   readonly #underWay = new Map<Scripthash, number>();
   /** How often our tip has moved. */
   #tips = 0;
-  /** Named a block above our tip, or a transaction that was not shown. */
+  /** Named a block above our tip or of another branch, or a transaction that was not shown. */
   readonly #waitingForTip = new Set<Scripthash>();
   /** Will be looked at again in a while. */
   readonly #retrying = new Set<Scripthash>();
@@ -258,9 +258,7 @@ class DirtySet implements Drain {
       this.#force(scripthash, look);
       this.#later(scripthash);
     } else this.#failures.delete(scripthash);
-    for (const { txid, replacedBy } of observation.gone) {
-      world.log.warn('a payment is gone', { txid, replacedBy });
-    }
+    for (const each of observation.gone) world.log.warn('a payment is gone', { ...each });
   }
 
   /** Records parts of a long look; all of it is recorded again at its end, with the status. */
@@ -360,7 +358,8 @@ class DirtySet implements Drain {
         this.#dirty.add(scripthash);
         await this.#refresh(liar);
       } else if (this.#parts.onLie(liar, error.message)) this.#dirty.add(scripthash);
-      else this.#later(scripthash);
+      // The block that decides between the branches may make it true.
+      else this.#later(scripthash, 'or at our next tip');
     }
   }
 
@@ -373,7 +372,8 @@ class DirtySet implements Drain {
   }
 
   /** Looks at a script again in a while, whatever else happens. */
-  #later(scripthash: Scripthash): void {
+  #later(scripthash: Scripthash, orWhen?: 'or at our next tip'): void {
+    if (orWhen !== undefined) this.#waitingForTip.add(scripthash);
     const failures = (this.#failures.get(scripthash) ?? 0) + 1;
     this.#failures.set(scripthash, failures);
     if (this.#retrying.has(scripthash)) return;

@@ -1,10 +1,13 @@
-// A second server that follows another branch than ours, as in a race of two blocks: what it says beside its blocks counts.
+// A server that follows another branch than ours, as in a race of two blocks: what a second one says beside its blocks
+// counts, and what stands in those of the watched one is told once they win.
 
 import { afterEach, expect, test } from 'vitest';
 import { cleanUp } from '../support/files.ts';
+import { closeHouses, openHouse, untilReady } from '../support/house.ts';
 import { now } from '../support/store.ts';
 import { prepareWatching } from '../support/watching.ts';
 
+afterEach(closeHouses);
 afterEach(cleanUp);
 
 test('what a second server alone shows is recorded also while it follows another block of our height', async () => {
@@ -25,4 +28,24 @@ test('what a second server alone shows is recorded also while it follows another
     await watcher.idle();
   }
   expect(store.ledger.paymentsOf(first?.id ?? 0)).toMatchObject([{ state: 'unconfirmed' }]);
+});
+
+test('a payment in a block that wins a long race late is told with the block that decides it', async () => {
+  const house = await openHouse();
+  const { chain, world } = house;
+  await untilReady(house);
+  const address = await house.newAddress();
+  house.pay(address, 50_000);
+  chain.mine(1, { include: 'none' });
+  await house.settle();
+  // Its server goes over to the other block of the same work, which has the payment.
+  chain.reorganise(1, { blocks: 0, transactions: 'mempool' });
+  chain.mine();
+  await house.settle();
+  // Longer than what cannot be proven is looked at each minute.
+  await world.advance(15 * 60_000);
+  expect(house.statuses(address)).toEqual(['0']);
+  chain.mine();
+  await house.settle();
+  expect(house.statuses(address)).toEqual(['0', '2']);
 });
