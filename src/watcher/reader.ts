@@ -7,13 +7,14 @@ import { parseHeader } from '../bitcoin/header.ts';
 import type { BlockHash, Scripthash, Txid } from '../bitcoin/ids.ts';
 import { type DerivedAddress, deriveAddress, type WalletKey } from '../bitcoin/keychain.ts';
 import type { Transaction } from '../bitcoin/transaction.ts';
-import { scanGap } from '../domain/allocation.ts';
+import { lookahead, scanGap } from '../domain/allocation.ts';
 import { type HistoryItem, type StatusHash, statusHash } from '../domain/history.ts';
 import { type Movement, movementsOf, type Part } from '../domain/movement.ts';
 import { ServerError } from '../electrum/framing.ts';
 import type { Session } from '../electrum/session.ts';
 import { PaygateError } from '../errors.ts';
 import { slices } from '../slices.ts';
+import type { AddressRow } from '../store/addresses.ts';
 import type { Store } from '../store/open.ts';
 import { nextTurn } from '../turn.ts';
 import { Lie } from './lie.ts';
@@ -175,9 +176,9 @@ class ServerReader implements Reader {
 
   async #movementsOf(session: Session, script: Script): Promise<readonly Movement[]> {
     const { scripthash } = script;
-    const { addresses, headers } = this.#parts.store;
+    const { headers } = this.#parts.store;
     const known = this.#scripts.get(scripthash);
-    const watched = addresses.byScripthash(scripthash);
+    const watched = this.#watched(scripthash);
     if (watched?.statusHash === null) return [];
     if (known !== undefined && watched?.statusHash === known.status) return known.movements;
     const tip = headers.tip()?.header.hash;
@@ -188,6 +189,15 @@ class ServerReader implements Reader {
       known?.status === status ? known.movements : await this.#read(session, script, history);
     this.#scripts.set(scripthash, { status, movements, tip });
     return movements;
+  }
+
+  /** One of ours whose status is kept: of what is derived in reserve, no server was asked yet. */
+  #watched(scripthash: Scripthash): AddressRow | undefined {
+    const { addresses, catalog } = this.#parts.store;
+    const row = addresses.byScripthash(scripthash);
+    if (row?.origin !== 'ahead') return row;
+    const { nextIndex, scannedAt } = catalog.wallet(row.walletId);
+    return scannedAt !== null && row.derivationIndex < nextIndex + lookahead ? row : undefined;
   }
 
   async #read(

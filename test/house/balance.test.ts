@@ -112,6 +112,22 @@ test('used addresses from before paygate and beyond its own are found up to the 
   expect(await balances(house, key.account)).toEqual([[111_000, 0]]);
 });
 
+test('also among those that are derived in reserve, of which no server was asked yet', async () => {
+  const house = await openReady({ store: { startIndex: 100 } });
+  // Right after a start it is not quiet yet.
+  await house.world.advance(100);
+  await house.settle();
+  expect(await house.withStore(async ({ addresses }) => addresses.derivedUntil(1))).toBe(200);
+  for (const index of [119, 139, 155]) house.pay(at(0, index).address, 1_000 + index);
+  house.chain.mine(2);
+  await house.settle();
+  expect(await balances(house, key.account)).toEqual([[3_413, 0]]);
+  house.pay(at(0, 170).address, 500);
+  house.chain.mine(2);
+  await house.settle();
+  expect(await balances(house, key.account)).toEqual([[3_913, 0]]);
+});
+
 test('several in one request come in the order asked, however they are split', async () => {
   const house = await openReady();
   const [one, two] = [await house.newAddress(), await house.newAddress()];
