@@ -29,6 +29,8 @@ export interface Roster {
   standing(session: Session): Doubt | 'sound' | 'unknown';
   /** Whether its tip is a verified header that is not on our best chain. */
   isBeside(session: Session): boolean;
+  /** Whether it is, or may be: the header of its tip is on its way. */
+  mayDiffer(session: Session): boolean;
   /** Judges every live server anew: the pool and the log are told. */
   look(): void;
 }
@@ -88,6 +90,10 @@ class TipRoster implements Roster {
     const tip = this.#headerOf(session);
     if (tip === undefined) return false;
     return !this.#parts.store.headers.isOnBest({ height: tip.height, hash: tip.header.hash });
+  }
+
+  mayDiffer(session: Session): boolean {
+    return this.standing(session) === 'unknown' || this.isBeside(session);
   }
 
   look(): void {

@@ -304,7 +304,7 @@ class ElectrumWatcher implements Watcher {
   /** @returns whether it was one: of another branch, other things are true */
   #lied(session: Session, reason: string): boolean {
     this.#look();
-    if (this.#roster.isBeside(session)) return false;
+    if (this.#roster.mayDiffer(session)) return false;
     this.#report(session, reason);
     return true;
   }

@@ -49,3 +49,31 @@ test('a payment in a block that wins a long race late is told with the block tha
   await house.settle();
   expect(house.statuses(address)).toEqual(['0', '2']);
 });
+
+test('a server whose branch wins while it still shows that is not taken for a liar', async () => {
+  const house = await openHouse();
+  const { chain, world, server } = house;
+  await untilReady(house);
+  const address = await house.newAddress();
+  house.pay(address, 50_000);
+  chain.mine(1, { include: 'none' });
+  await house.settle();
+  chain.reorganise(1, { blocks: 0, transactions: 'mempool' });
+  chain.mine();
+  await house.settle();
+  // Far away: its next block is announced between a branch in the one before and the headers that lead to both.
+  const when = (wanted: string) => (method: string) => method === `blockchain.${wanted}`;
+  server.inject({ kind: 'delay', ms: 3_000, when: when('transaction.get_merkle') });
+  server.inject({ kind: 'delay', ms: 5_000, when: when('block.headers') });
+  const asked = server.count('blockchain.transaction.get_merkle');
+  await world.advance(60_000);
+  expect(server.count('blockchain.transaction.get_merkle')).toBe(asked + 1);
+  chain.mine();
+  await world.advance(10_000);
+  await house.settle();
+  expect(house.app.health().electrum.servers).toMatchObject([{ state: 'live' }]);
+  expect(world.logs.map(({ message }) => message)).not.toContain('electrum server banned');
+  await world.advance(10_000);
+  await house.settle();
+  expect(house.statuses(address)).toEqual(['0', '2']);
+});
