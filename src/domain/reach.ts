@@ -102,7 +102,7 @@ export function reachOf(address: string): Reach {
   // 64:ff9b::/96, the way to a public IPv4 from a network that has none (RFC 6052).
   if (range === 'rfc6052' && third === 0) {
     const inner = ipaddr.fromByteArray(ip.toByteArray().slice(12));
-    return inner.range() === 'unicast' ? 'public' : 'never';
+    return reachOf(inner.toString()) === 'public' ? 'public' : 'never';
   }
   return 'never';
 }
