@@ -4,6 +4,7 @@
 // Sources: BIP32, SLIP-132, BIP38, BIP39, https://en.bitcoin.it/wiki/Wallet_import_format
 
 import { sha256 } from '@noble/hashes/sha2.js';
+import { hexToBytes } from '@noble/hashes/utils.js';
 import { createBase58check } from '@scure/base';
 import { refuse } from './refuse.ts';
 
@@ -37,6 +38,14 @@ const anyWord = /^[\p{L}\p{M}]+$/u;
 /** Unicode's look-alikes made one, and what does not show made a space. */
 function readable(text: string): string {
   return text.normalize('NFKC').replace(/[\p{Cc}\p{Cf}]/gu, ' ');
+}
+
+/** What a URL means by `%20`, which else is taken for a part of the word behind it. */
+function unescaped(text: string): string {
+  const decoder = new TextDecoder();
+  return text.replace(/(?:%[0-9a-f]{2})+/gi, (run) =>
+    decoder.decode(hexToBytes(run.replaceAll('%', ''))),
+  );
 }
 
 /** The text without its white space and quotes. */
@@ -77,11 +86,14 @@ function hasRecoveryWords(text: string): boolean {
 }
 
 /**
- * Whether any part of a text is private key material, also with odd spaces, quotes or line breaks.
- * Fit for text of every kind, such as lines of a log. A bare 32-byte key in hex is not
+ * Whether any part of a text is private key material, also with odd spaces, quotes or line breaks, or
+ * written as in a URL. Fit for text of every kind, such as lines of a log. A bare 32-byte key in hex is not
  * found here, because nothing tells it from a transaction id: see `resemblesSecret`.
  */
-export function containsPrivateMaterial(text: string): boolean {
+export const containsPrivateMaterial = (text: string): boolean =>
+  isPrivate(text) || (text.includes('%') && isPrivate(unescaped(text)));
+
+function isPrivate(text: string): boolean {
   const plain = readable(text);
   if ([extendedPrivateKey, wif, encryptedKey].some((shape) => shape.test(plain))) return true;
   if (plain.match(longToken)?.some(holdsPrivateKey)) return true;

@@ -70,6 +70,10 @@ const numbered = (words: string, mark: (index: number) => string) =>
     .map((word, index) => mark(index + 1) + word)
     .join(' ');
 
+/** As a browser, or who builds a Callback URL, writes it: `%20` stands before it, or `%3D`. */
+const inUrl = (secret: string) =>
+  `https://shop.example/paid?memo=100%25${encodeURIComponent(` key=${secret} `)}&x=%ff%`;
+
 /** How a secret arrives from a paper, a password manager, a chat. */
 function disguises(secret: string): string[] {
   return [
@@ -81,6 +85,7 @@ function disguises(secret: string): string[] {
     `--xpub ${secret} --name shop`,
     `{"xpub":"${secret}"}`,
     `wpkh([d34db33f/84h/0h/0h]${secret}/0/*)#qwlqgth7`,
+    inUrl(secret),
   ];
 }
 
@@ -147,6 +152,7 @@ describe('private material', () => {
       numbered(words, (index) => `${index}.`),
       numbered(words, (index) => `${index}) `),
       numbered(words, (index) => `${index}: `),
+      inUrl(words),
     ];
     for (const text of variants) expectFound(text);
   });
@@ -210,6 +216,7 @@ describe('what is not private', () => {
     'f4184fc596403b9d638783cf57adfe4c75c605f6356fbc91338530e9831e9e16',
     'pgk_3kTMd9ZfK8vQx2LwYb5RhGcN7sJpA4uE6iWoBnXqVzDyFe1m0CtS',
     'GET /api/v2/btc/address?url=https%3A%2F%2Fshop.example%2Fpaid%3Forder%3D1 HTTP/1.1',
+    `https://shop.example/paid?key=%20${bip84.zpub}&memo=${encodeURIComponent('abandon '.repeat(11))}`,
     '{"level":30,"time":1790000000000,"msg":"callback sent","store":1,"status":2,"attempt":1}',
     'the server gave a history that is shorter than the one before it, so it is asked again',
     'an xprv, a yprv or a zprv is never accepted: paste the xpub of the account',
@@ -244,7 +251,19 @@ describe('what is not private', () => {
 
   test('long text takes no long time', () => {
     const started = performance.now();
-    for (const text of ['x', 'xprv', '5K', 'a ', 'abandon ', '的', '1', '\u200b', ' "', 'xpub ']) {
+    for (const text of [
+      'x',
+      'xprv',
+      '5K',
+      'a ',
+      'abandon ',
+      '的',
+      '1',
+      '\u200b',
+      ' "',
+      'xpub ',
+      '%20',
+    ]) {
       containsPrivateMaterial(text.repeat(200_000 / text.length));
     }
     expect(performance.now() - started).toBeLessThan(5000);
