@@ -8,8 +8,8 @@ import { getCookie } from 'hono/cookie';
 import { html } from 'hono/html';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { containsPrivateMaterial, refusePrivate } from '../bitcoin/private-material.ts';
-import { PaygateError, reasonOf } from '../errors.ts';
-import { httpStatusOf } from '../http/errors.ts';
+import { PaygateError } from '../errors.ts';
+import { httpStatusOf, logFailure } from '../http/errors.ts';
 import { errorPage, httpsPage } from './pages/refusal.tsx';
 import { giveVisitorCookie, newToken } from './session.ts';
 import { type Transport, transportOf } from './transport.ts';
@@ -56,10 +56,7 @@ export function createDoor(parts: Parts, pages: readonly Page[]): Hono {
   }
   door.onError((error, context) => {
     const known = error instanceof PaygateError && error.code !== 'internal';
-    if (!known) {
-      const { path } = context.req;
-      parts.world.log.error('dashboard page failed', { path, reason: reasonOf(error) });
-    }
+    if (!known) logFailure(parts.world.log, context, 'dashboard page failed', error);
     const message = known ? error.message : 'This did not work; the log of paygate says more.';
     return send(context, errorPage(message), known ? httpStatusOf(error) : 500);
   });

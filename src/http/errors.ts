@@ -1,9 +1,11 @@
 // Errors on the wire (wire §1): the HTTP status says the class, the body says it again with a
 // number that clients branch on and a message that says what to do.
 
+import type { HttpBindings } from '@hono/node-server';
 import type { Context } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
-import { type ErrorCode, PaygateError } from '../errors.ts';
+import { type ErrorCode, PaygateError, reasonOf } from '../errors.ts';
+import type { Logger } from '../world.ts';
 
 export const statuses: Readonly<Record<ErrorCode, ContentfulStatusCode>> = {
   invalid: 400,
@@ -29,6 +31,13 @@ export function errorResponse(
 ): Response {
   context.header('Cache-Control', 'no-store');
   return context.json({ status, message, error: { code: number, message } }, status);
+}
+
+/** Logs a bug of ours. That a client breaks off what it says is none: strangers do it as often as they like. */
+export function logFailure(log: Logger, context: Context, message: string, error: unknown): void {
+  const { incoming } = (context.env ?? {}) as Partial<HttpBindings>;
+  if (error === incoming?.errored) return;
+  log.error(message, { path: context.req.path, reason: reasonOf(error) });
 }
 
 /** Anything but a PaygateError is a bug of ours, whose text is not for strangers. */

@@ -9,11 +9,11 @@ import { type Context, Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { TrieRouter } from 'hono/router/trie-router';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { PaygateError, reasonOf } from '../errors.ts';
+import { PaygateError } from '../errors.ts';
 import { createApi, operationsOf } from './api.ts';
 import { httpsHostOf } from './auth.ts';
 import { boundCrowd } from './crowd.ts';
-import { errorResponse, respondTo } from './errors.ts';
+import { errorResponse, logFailure, respondTo } from './errors.ts';
 import { asksForLive, createLive, type LiveOptions } from './live.ts';
 import { docsOf } from './openapi.ts';
 import type { ApiOptions } from './options.ts';
@@ -108,9 +108,7 @@ export function createHttp(options: ServerOptions): Fetch {
   });
   app.notFound((context) => errorResponse(context, 404, 'There is nothing at this path'));
   app.onError((error, context) => {
-    if (!(error instanceof PaygateError)) {
-      options.log.error('request failed', { path: context.req.path, reason: reasonOf(error) });
-    }
+    if (!(error instanceof PaygateError)) logFailure(options.log, context, 'request failed', error);
     return respondTo(context, error);
   });
   return async (request, env) => {

@@ -138,6 +138,26 @@ describe('a client is let go', () => {
   });
 });
 
+describe('a client that breaks off what it says fills no log', () => {
+  it.each([
+    ['/api/new_address', 'Transfer-Encoding: chunked'],
+    ['/nowhere', 'Transfer-Encoding: chunked'],
+    ['/dashboard/sign-in', 'Content-Length: 9'],
+  ])('to %s (%s)', async (path, length) => {
+    const house = await openHouse();
+    await untilReady(house);
+    const host = `localhost:${house.port}`;
+    const type = 'Content-Type: application/x-www-form-urlencoded';
+    const headers = [`Host: ${host}`, `Origin: http://${host}`, type, length];
+    const socket = connect(house.port, '127.0.0.1');
+    socket.end([`POST ${path} HTTP/1.1`, ...headers, '', '5\r\nhell'].join('\r\n'));
+    expect(await heard(socket)).toMatch(/^HTTP\/1\.1 400 /);
+    await once(socket, 'close');
+    await house.world.turn();
+    expect(house.world.logs.filter(({ level }) => level === 'error')).toEqual([]);
+  });
+});
+
 describe('where all places are taken', () => {
   it('a client comes in for the newest connection of who has most', async () => {
     const { port } = await openDoor(undefined, {}, 4);
