@@ -44,6 +44,12 @@ const batchSize = 50;
 const broadcastEveryMs = 6 * 3_600_000;
 const broadcastForMs = 14 * dayMs;
 const broadcastsAtOnce = 20;
+const hourMs = 3_600_000;
+/**
+ * Broadcasts that a public server may refuse in an hour: each is billed as a hundred answers are (see budget.ts), and
+ * who makes payments up brings thousands. A third of what it forgives meanwhile; the rounds need it.
+ */
+const mostRefused = 10;
 const forgottenAtOnce = 20;
 /** Times that the same addresses are asked about where some of them are not answered. */
 const mostUnanswered = 2;
@@ -71,6 +77,7 @@ export function createSweeper(parts: SweeperParts): Sweeper {
       page: (last, limit) => addresses.given(last?.id ?? newest, limit),
     }),
   ];
+  const patience = createPatience(world);
   let sweeping = false;
 
   async function compareOne(session: Session, { scripthash, statusHash }: Watched): Promise<void> {
@@ -118,7 +125,7 @@ export function createSweeper(parts: SweeperParts): Sweeper {
       if (sweeping) return;
       sweeping = true;
       try {
-        await broadcast(parts);
+        await broadcast(parts, patience);
         await forget(parts);
         await compareShares();
       } catch (error) {
@@ -132,8 +139,27 @@ export function createSweeper(parts: SweeperParts): Sweeper {
   };
 }
 
-/** Once to each server that is connected, whatever it answers. */
-async function broadcast({ world, store, live }: SweeperParts): Promise<void> {
+interface Patience {
+  /** Whether a server may be sent one more that it refuses. */
+  isLeft(session: Session): boolean;
+  refused(session: Session): void;
+}
+
+function createPatience(world: Pick<World, 'monotonic'>): Patience {
+  /** When each refused one, by its label: a new connection does not make it forget. */
+  const refusals = new Map<string, readonly number[]>();
+  const lately = ({ label }: Session['server']): readonly number[] =>
+    (refusals.get(label) ?? []).filter((at) => at > world.monotonic() - hourMs);
+  return {
+    isLeft: ({ server }) => server.own || lately(server).length < mostRefused,
+    refused({ server }) {
+      refusals.set(server.label, [...lately(server), world.monotonic()]);
+    },
+  };
+}
+
+/** Once to each server that is connected and has patience left, whatever it answers. */
+async function broadcast({ world, store, live }: SweeperParts, patience: Patience): Promise<void> {
   // No earlier than the newest block: what a clock that is behind makes older would be too old once it is right.
   const now = Math.max(world.now(), (store.headers.tipTime() ?? 0) * 1000);
   const [seenAfter, before] = [now - broadcastForMs, now - broadcastEveryMs];
@@ -141,9 +167,11 @@ async function broadcast({ world, store, live }: SweeperParts): Promise<void> {
   for (const txid of due) {
     const raw = store.ledger.rawOf(txid);
     if (raw === undefined) continue;
+    const sessions = live().filter((session) => patience.isLeft(session));
+    if (sessions.length === 0) return;
     // What came out of a block may be heavier than nodes relay, and longer than a server lets a line be.
     if (weightOf(parseTransaction(raw)) <= mostRelayed) {
-      await Promise.all(live().map((session) => broadcastOne(session, raw)));
+      await Promise.all(sessions.map((session) => broadcastOne(session, raw, patience)));
     }
     await store.database.write((tx) => store.broadcasts.note(tx, now, txid));
   }
@@ -158,11 +186,12 @@ async function forget({ world, store: { broadcasts, database } }: SweeperParts):
 }
 
 /** A server refuses what it has already, and what conflicts with what it has; or it does not answer. */
-async function broadcastOne(session: Session, raw: Uint8Array): Promise<void> {
+async function broadcastOne(session: Session, raw: Uint8Array, patience: Patience): Promise<void> {
   try {
     await session.broadcast(raw);
   } catch (error) {
     if (!(error instanceof PaygateError)) throw error;
+    if (error instanceof ServerError) patience.refused(session);
   }
 }
 

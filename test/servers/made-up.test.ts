@@ -147,6 +147,48 @@ describe('payments that a server made up', () => {
     await pass(90);
     expect(house.payments(other)).toMatchObject([{ state: 'unconfirmed' }]);
   });
+
+  test('do not use up, when they are broadcast, what another server forgives', async () => {
+    const house = await prepareLying({ own: false, software: 'ElectrumX 1.20.0' });
+    const { world, store, chain, watcher, labels, servers } = house;
+    const pass = async (minutes: number) => {
+      for (let gone = 0; gone < 12 * minutes; gone += 1) {
+        await world.advance(5_000);
+        await world.turn();
+      }
+    };
+    watcher.start();
+    await pass(1);
+    const hidden = await house.issue();
+    for (let count = 0; count < 10; count += 1) await house.issue();
+    const flooded = await house.issue();
+    const { script } = store.addresses.byScripthash(flooded.scripthash) ?? {};
+    const liar = house.inUse();
+    const honest = servers[1 - labels.indexOf(watcher.status().server ?? '')];
+    tellOf(
+      liar,
+      flooded,
+      Array.from({ length: 150 }, (_, at) => payingTo(script as Buffer, at, 1)),
+    );
+    chain.pay([{ address: flooded.address, valueSat: 7_000 }]);
+    await pass(10);
+    expect(house.payments(flooded)).toHaveLength(151);
+    world.jumpWallClock(6 * 3_600_000);
+    await pass(20);
+
+    // The other one alone tells of it, and is asked in the sweeps.
+    const { lie } = liar;
+    liar.lieUnasked = (told) => (told.params[0] === hidden.scripthash ? undefined : told);
+    liar.lie = (asked, message) =>
+      asked.params[0] === hidden.scripthash
+        ? { ...message, result: asked.method === getHistory ? [] : null }
+        : lie?.(asked, message);
+    chain.pay([{ address: hidden.address, valueSat: 7_000 }]);
+    await pass(12);
+    expect(house.payments(hidden)).toMatchObject([{ state: 'unconfirmed' }]);
+    // One of them is true.
+    expect(honest?.count('blockchain.transaction.broadcast')).toBeLessThanOrEqual(11);
+  });
 });
 
 test('what is shown after its look has failed keeps no true payment waiting', async () => {
