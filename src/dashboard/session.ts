@@ -99,7 +99,9 @@ export async function signIn(visit: Visit): Promise<void> {
       return beginSession(tx, visit);
     });
   } catch (error) {
-    log.warn('sign-in refused', { client, reason: reasonOf(error) });
+    // What comes too often is not looked at, and strangers send it by thousands.
+    const isLimited = error instanceof PaygateError && error.code === 'limited';
+    if (!isLimited) log.warn('sign-in refused', { client, reason: reasonOf(error) });
     throw error;
   }
   log.info('signed in', { client });

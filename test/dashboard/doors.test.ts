@@ -438,6 +438,9 @@ describe('wrong passwords', () => {
     }
     const seen = await visitor.submit(`${home}/sign-in`, 'sign-in', { password });
     expect([seen.status, seen.headers.get('Retry-After')]).toEqual([429, '6']);
+    // What nobody looked at fills no log.
+    const refused = house.world.logs.filter(({ message }) => message === 'sign-in refused');
+    expect(refused).toHaveLength(10);
     await house.world.advance(minuteMs);
     expect((await visitor.submit(`${home}/sign-in`, 'sign-in', { password })).status).toBe(303);
   });
