@@ -85,6 +85,21 @@ describe('payments', () => {
     expect(new Set(seen).size).toBe(120);
   });
 
+  test.each([
+    [49, 0],
+    [50, 0],
+    [51, 1],
+  ])('of %i there are %i older ones to go to, and that page is not empty', async (count, more) => {
+    const { house, visitor } = await open();
+    await manyPayments(house, count);
+    const { text } = await visitor.get(`${home}/payments?store=1&state=settled`);
+    expect(links(text, 'payments')).toHaveLength(Math.min(count, 50));
+    const older = /href="([^"]+)" rel="next"/.exec(text)?.[1]?.replaceAll('&amp;', '&');
+    const next = older === undefined ? '' : (await visitor.get(older)).text;
+    expect(links(next, 'payments')).toHaveLength(more);
+    expect(older === undefined).toBe(more === 0);
+  });
+
   test('one shows its proof, its course and what the shop was told', async () => {
     const { house, visitor } = await open();
     const { address, txid } = await payNew(house);

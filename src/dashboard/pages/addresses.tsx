@@ -11,7 +11,8 @@ import {
   Choice,
   Filters,
   Pager,
-  pageSize,
+  rowsRead,
+  rowsShown,
   StoreChoice,
 } from './listing.tsx';
 import { searchOf } from './payments.tsx';
@@ -41,7 +42,11 @@ function addressesMarkup(visit: Visit) {
         />
         <StoreChoice visit={visit} />
       </Filters>
-      {rows.length === 0 ? <p>There is no such address.</p> : <AddressTable rows={rows} />}
+      {rows.length === 0 ? (
+        <p>There is no such address.</p>
+      ) : (
+        <AddressTable rows={rowsShown(rows)} />
+      )}
       <Pager visit={visit} rows={rows} />
     </Layout>
   );
@@ -53,7 +58,7 @@ function rowsOf(visit: Visit): readonly AddressEntry[] {
     storeId: askedNumber(visit, 'store'),
     ...(state !== undefined && { paid: state === 'paid' }),
     beforeId: askedNumber(visit, 'before'),
-    limit: pageSize,
+    limit: rowsRead,
   };
   const search = searchOf(visit);
   const isNone = search === undefined || search.txid !== undefined;

@@ -2,16 +2,16 @@
 
 import { Layout, Table, Time } from '../layout.tsx';
 import type { Page, Visit } from '../visit.ts';
-import { askedNumber, Pager, pageSize } from './listing.tsx';
+import { askedNumber, Pager, rowsRead, rowsShown } from './listing.tsx';
 
 export const auditPage: Page = { path: '/settings/audit', show: (visit) => auditLog(visit) };
 
 function auditLog(visit: Visit) {
-  const rows = visit.parts.store.audit.list(pageSize, askedNumber(visit, 'before'));
+  const rows = visit.parts.store.audit.list(rowsRead, askedNumber(visit, 'before'));
   return (
     <Layout visit={visit} title="Changes">
       <Table label="Changes" heads={['When', 'Who', 'What', 'Store', 'Values']}>
-        {rows.map((row) => (
+        {rowsShown(rows).map((row) => (
           <tr>
             <td>
               <Time at={row.at} />

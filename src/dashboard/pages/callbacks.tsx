@@ -13,7 +13,8 @@ import {
   Choice,
   Filters,
   Pager,
-  pageSize,
+  rowsRead,
+  rowsShown,
   StoreChoice,
   withQuery,
 } from './listing.tsx';
@@ -55,7 +56,7 @@ function callbacks(visit: Visit) {
         <p>There is no such callback.</p>
       ) : (
         <Form visit={visit} does="resend" button="Send the chosen ones again">
-          <CallbackTable rows={rows} />
+          <CallbackTable rows={rowsShown(rows)} />
         </Form>
       )}
       <Pager visit={visit} rows={rows} />
@@ -73,7 +74,7 @@ function filterOf(visit: Visit): CallbackFilter {
     storeId: askedNumber(visit, 'store'),
     ...(state === 'flagged' ? { doubted: true } : { state }),
     beforeId: askedNumber(visit, 'before'),
-    limit: pageSize,
+    limit: rowsRead,
   };
 }
 

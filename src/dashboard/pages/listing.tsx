@@ -4,7 +4,13 @@ import type { Child } from 'hono/jsx';
 import { PaygateError } from '../../errors.ts';
 import type { Visit } from '../visit.ts';
 
-export const pageSize = 50;
+const pageSize = 50;
+
+/** How many rows are read for a page: one more than it shows says whether there are older ones. */
+export const rowsRead = pageSize + 1;
+
+/** Those of the rows read that the page shows. */
+export const rowsShown = <T,>(rows: readonly T[]): readonly T[] => rows.slice(0, pageSize);
 
 /** What is asked for in the page's address; undefined where it is empty. */
 export function asked({ context }: Visit, name: string): string | undefined {
@@ -87,12 +93,13 @@ export const StoreChoice = ({ visit }: { readonly visit: Visit }) => (
 
 interface PagerProps {
   readonly visit: Visit;
+  /** As they were read. */
   readonly rows: readonly { readonly id: number }[];
 }
 
-/** The way to older rows, where there may be any. */
+/** The way to older rows, where there are any. */
 export function Pager({ visit, rows }: PagerProps) {
-  const last = rows.at(-1);
+  const last = rows.length > pageSize ? rowsShown(rows).at(-1) : undefined;
   const isFirst = asked(visit, 'before') === undefined;
   return (
     <nav aria-label="Pages">
@@ -102,7 +109,7 @@ export function Pager({ visit, rows }: PagerProps) {
             <a href={withQuery(visit, { before: undefined })}>Newest</a>
           </li>
         )}
-        {last === undefined || rows.length < pageSize ? null : (
+        {last === undefined ? null : (
           <li>
             <a href={withQuery(visit, { before: last.id })} rel="next">
               Older

@@ -17,7 +17,8 @@ import {
   Choice,
   Filters,
   Pager,
-  pageSize,
+  rowsRead,
+  rowsShown,
   StoreChoice,
   withQuery,
 } from './listing.tsx';
@@ -39,7 +40,7 @@ export const paymentsPage: Page = { path: '/payments', show: (visit) => payments
 
 function payments(visit: Visit) {
   const search = searchOf(visit);
-  const filter = { ...filterOf(visit), beforeId: askedNumber(visit, 'before'), limit: pageSize };
+  const filter = { ...filterOf(visit), beforeId: askedNumber(visit, 'before'), limit: rowsRead };
   const rows =
     search === undefined ? [] : visit.parts.store.paymentDesk.list({ ...filter, ...search });
   return (
@@ -68,7 +69,7 @@ function payments(visit: Visit) {
       {rows.length === 0 ? (
         <p>There is no such payment.</p>
       ) : (
-        <PaymentTable visit={visit} rows={rows} />
+        <PaymentTable visit={visit} rows={rowsShown(rows)} />
       )}
       <Pager visit={visit} rows={rows} />
       <p>
