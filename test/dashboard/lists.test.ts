@@ -321,6 +321,18 @@ describe('callbacks', () => {
     expect(await offered()).toEqual(['1']);
   });
 
+  test('the store that the list is searched by is the one whose failed ones are sent', async () => {
+    const { house, visitor } = await open();
+    await house.addStore({ name: 'Second', callbackUrl: 'https://second.example/paid' });
+    const chosen = async (query: string): Promise<string[]> => {
+      const { text } = await visitor.get(`${home}/callbacks${query}`);
+      const [, form = ''] = /value="resend-failed"(.*?)<\/form>/s.exec(text) ?? [];
+      return [...form.matchAll(/<option value="(\d+)" selected/g)].map(([, id = '']) => id);
+    };
+    expect(await chosen('?store=2&state=exhausted')).toEqual(['2']);
+    expect(await chosen('')).toEqual([]);
+  });
+
   test('an overtaken one is not sent again, and nothing of the choice is', async () => {
     const { house, visitor } = await open();
     await payNew(house);

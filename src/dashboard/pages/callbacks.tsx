@@ -124,6 +124,7 @@ function lastAnswer({ reason, doubt, outcome }: CallbackRow): string {
 }
 
 const Failed = ({ visit }: { readonly visit: Visit }) => {
+  const chosen = askedNumber(visit, 'store');
   // One that was removed may still be called; it stands behind the others.
   const rows = visit.parts.store.catalog
     .stores({ archived: true })
@@ -138,7 +139,9 @@ const Failed = ({ visit }: { readonly visit: Visit }) => {
           Of the store
           <select name="store">
             {rows.map(({ id, name, archivedAt }) => (
-              <option value={id}>{archivedAt === null ? name : `${name} (removed)`}</option>
+              <option value={id} selected={id === chosen}>
+                {archivedAt === null ? name : `${name} (removed)`}
+              </option>
             ))}
           </select>
         </label>
