@@ -57,7 +57,7 @@ const advices: Readonly<Record<AlarmCode, Advice>> = {
   },
   'unclaimed-payment': {
     text: 'Look for their orders by the address, in each shop, and mark them as paid by hand.',
-    ...{ path: '/payments', link: 'Payments' },
+    ...{ path: '/payments?store=none', link: 'Payments of no store' },
   },
   'fallen-payment': {
     text: 'Hold back the goods of those orders until the payments are final again: until a block takes them, they can be replaced. The shop was told 0.',

@@ -8,12 +8,13 @@ import type { PaymentState } from '../domain/payment.ts';
 import { PaygateError } from '../errors.ts';
 import { given } from './given.ts';
 import type { Orm } from './orm.ts';
-import { addresses, callbacks, isGivenOut, payments, stores } from './schema.ts';
+import { addresses, callbacks, isGivenOut, isOfStore, payments, stores } from './schema.ts';
 
 export interface PaymentFilter {
   readonly scripthash?: Scripthash | undefined;
   readonly txid?: Txid | undefined;
-  readonly storeId?: number | undefined;
+  /** Null for those whose store nobody knows. */
+  readonly storeId?: number | null | undefined;
   readonly state?: PaymentState | undefined;
   /** First seen at this time or later, epoch milliseconds. */
   readonly since?: number | undefined;
@@ -94,7 +95,7 @@ function list(orm: Orm, filter: PaymentFilter & { readonly id?: number }) {
     id === undefined ? undefined : eq(payments.id, id),
     scripthash === undefined ? undefined : eq(addresses.scripthash, scripthash),
     txid === undefined ? undefined : eq(payments.txid, txid),
-    storeId === undefined ? undefined : eq(addresses.storeId, storeId),
+    storeId === undefined ? undefined : isOfStore(storeId),
     state === undefined ? undefined : sql`${sql.raw(isFew ? '' : '+')}${payments.state} = ${state}`,
     since === undefined ? undefined : sql`${hold}${payments.firstSeenAt} >= ${since}`,
     // Behind a row, that is where the search begins.

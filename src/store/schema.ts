@@ -2,7 +2,7 @@
 // Money is integer satoshis, time is integer epoch milliseconds, hashes are display-order hex text.
 // What a row means is told in the room file that owns it: catalog, ledger, headers, outbox.
 
-import { sql } from 'drizzle-orm';
+import { eq, type SQL, sql } from 'drizzle-orm';
 import {
   blob,
   index,
@@ -134,6 +134,16 @@ export type AddressOrigin = 'ahead' | 'issued' | 'skipped' | 'foreign';
 
 /** A customer may hold it. */
 export const isGivenOut = sql`${addresses.origin} in ('issued', 'skipped')`;
+
+/**
+ * Null for those whose store nobody knows: skipped by a copy, where any of several stores may have given them out. They
+ * are few, and found by an index.
+ */
+export const isOfStore = (storeId: number | null): SQL =>
+  storeId === null
+    ? sql`${addresses.id} in (select a.id from wallets cross join addresses a
+        where a.wallet_id = wallets.id and a.origin = 'skipped' and a.store_id is null)`
+    : eq(addresses.storeId, storeId);
 
 /** A shop's word that two requests are one: the same address for both, for a day. */
 export const idempotencyKeys = sqliteTable(

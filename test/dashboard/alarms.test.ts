@@ -63,6 +63,29 @@ async function expectLinked(visitor: Visitor, banner: Banner | undefined, path: 
   expect((await visitor.get(banner?.link ?? '')).status).toBe(200);
 }
 
+test('a payment that any of several stores may wait for: found among those of no store', async () => {
+  const { house } = await open();
+  await house.addStore({ name: 'Second', callbackUrl: `${house.receiver.origin}/second` });
+  const lost = await lose(house, () => house.newAddress('?match_callback=/second'));
+  await house.start();
+  await untilReady(house);
+  house.pay(lost, 3_000);
+  house.pay(await house.newAddress('?match_callback=/second'), 4_000);
+  await house.settle();
+  const visitor = await signedIn(house);
+  await expectLinked(visitor, await alarm(visitor, 'unclaimed-payment'), '/payments?store=none');
+  const found = async (list: string): Promise<string[]> => {
+    const { text } = await visitor.get(`${home}/${list}?store=none`);
+    expect(text).toMatch(/<option value="none" selected[^>]*>not known</);
+    return [...text.matchAll(/<code>(bcrt1q[a-z0-9]{38})<\/code>/g)].map(([, each = '']) => each);
+  };
+  expect(await found('payments')).toEqual([lost]);
+  expect(await found('addresses')).toContain(lost);
+  const { text } = await visitor.get(`${home}/payments/export?store=none`);
+  expect(text.trimEnd().split('\r\n')).toHaveLength(2);
+  expect((await visitor.get(`${home}/callbacks?store=none`)).status).toBe(400);
+});
+
 test('a wide gap: with its time, over reloads and a restart, until it is closed', async () => {
   const { house, visitor } = await open();
   expect((await visitor.get(home)).text).toContain('All is well.');

@@ -8,6 +8,7 @@ import {
   asked,
   askedChoice,
   askedNumber,
+  askedStore,
   Choice,
   Filters,
   Pager,
@@ -40,7 +41,7 @@ function addressesMarkup(visit: Visit) {
             ['unpaid', 'unpaid'],
           ]}
         />
-        <StoreChoice visit={visit} />
+        <StoreChoice visit={visit} none />
       </Filters>
       {rows.length === 0 ? (
         <p>There is no such address.</p>
@@ -55,7 +56,7 @@ function addressesMarkup(visit: Visit) {
 function rowsOf(visit: Visit): readonly AddressEntry[] {
   const state = askedChoice(visit, 'state', ['paid', 'unpaid']);
   const filter = {
-    storeId: askedNumber(visit, 'store'),
+    storeId: askedStore(visit),
     ...(state !== undefined && { paid: state === 'paid' }),
     beforeId: askedNumber(visit, 'before'),
     limit: rowsRead,

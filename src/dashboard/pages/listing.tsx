@@ -80,16 +80,31 @@ export const Choice = ({ visit, name, label, options }: ChoiceProps) => (
   </label>
 );
 
-export const StoreChoice = ({ visit }: { readonly visit: Visit }) => (
+interface StoreChoiceProps {
+  readonly visit: Visit;
+  /** Whether what belongs to no store that is known can be asked for, too. */
+  readonly none?: boolean;
+}
+
+export const StoreChoice = ({ visit, none = false }: StoreChoiceProps) => (
   <Choice
     visit={visit}
     name="store"
     label="Store"
-    options={visit.parts.store.catalog
-      .stores({ archived: true })
-      .map(({ id, name }) => [id, name] as const)}
+    options={[
+      ...visit.parts.store.catalog
+        .stores({ archived: true })
+        .map(({ id, name }) => [id, name] as const),
+      ...(none ? [[ofNone, 'not known'] as const] : []),
+    ]}
   />
 );
+
+const ofNone = 'none';
+
+/** Null where what belongs to no store is asked for. @throws PaygateError invalid */
+export const askedStore = (visit: Visit): number | null | undefined =>
+  asked(visit, 'store') === ofNone ? null : askedNumber(visit, 'store');
 
 interface PagerProps {
   readonly visit: Visit;

@@ -14,6 +14,7 @@ import {
   askedChoice,
   askedDay,
   askedNumber,
+  askedStore,
   Choice,
   Filters,
   Pager,
@@ -50,7 +51,7 @@ function payments(visit: Visit) {
           Address or transaction
           <input type="search" name="q" value={asked(visit, 'q')} spellcheck={false} />
         </label>
-        <StoreChoice visit={visit} />
+        <StoreChoice visit={visit} none />
         <Choice
           visit={visit}
           name="state"
@@ -85,7 +86,7 @@ function payments(visit: Visit) {
 export function filterOf(visit: Visit): Omit<PaymentFilter, 'limit'> {
   const to = askedDay(visit, 'to');
   return {
-    storeId: askedNumber(visit, 'store'),
+    storeId: askedStore(visit),
     state: askedChoice(visit, 'state', states),
     since: askedDay(visit, 'from'),
     until: to === undefined ? undefined : to + dayMs,
