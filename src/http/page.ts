@@ -4,6 +4,7 @@
 import { createHash } from 'node:crypto';
 import type { Context } from 'hono';
 import { html, raw } from 'hono/html';
+import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { once } from '../once.ts';
 
 const style =
@@ -25,11 +26,16 @@ const policy = once(() =>
 
 export type Markup = ReturnType<typeof html>;
 
-export function page(context: Context, title: string, body: Markup): Response | Promise<Response> {
+export function page(
+  context: Context,
+  title: string,
+  body: Markup,
+  status: ContentfulStatusCode = 200,
+): Response | Promise<Response> {
   context.header('Content-Security-Policy', policy());
   context.header('X-Content-Type-Options', 'nosniff');
   context.header('Referrer-Policy', 'no-referrer');
-  return context.html(html`<!doctype html>
+  const markup = html`<!doctype html>
     <html lang="en">
       <head>
         <meta charset="utf-8" />
@@ -40,5 +46,6 @@ export function page(context: Context, title: string, body: Markup): Response | 
       <body>
         <main>${body}</main>
       </body>
-    </html>`);
+    </html>`;
+  return context.html(markup, status);
 }

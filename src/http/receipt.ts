@@ -6,19 +6,42 @@ import type { Txid } from '../bitcoin/ids.ts';
 import { showBitcoin, showTime } from '../domain/shown.ts';
 import { PaygateError } from '../errors.ts';
 import type { Store } from '../store/open.ts';
+import type { Receipt } from '../store/receipts.ts';
+import { httpStatusOf } from './errors.ts';
 import { issuedAddress } from './live.ts';
 import { confirmationsOf, statusOf } from './merchant-tx.ts';
 import { page } from './page.ts';
 
 const words = ['seen, not confirmed yet', 'in a block, not final yet', 'confirmed'] as const;
 
+const unknown =
+  'No such payment is known here. If it was made a moment ago, load this page again in a minute.';
+const unnamed =
+  'This link names no payment: a part of it is missing, or was changed. Open it again where the shop shows it.';
+
+/** Errors, too, are for people: customers follow the link. */
 export function receiptPage(store: Store, context: Context): Response | Promise<Response> {
+  context.header('Cache-Control', 'no-store');
+  try {
+    return shownPage(store, context, receiptOf(store, context));
+  } catch (error) {
+    if (!(error instanceof PaygateError) || error.code === 'internal') throw error;
+    const text = error.code === 'not_found' ? unknown : unnamed;
+    return page(context, 'Payment', html`<h1>Payment</h1><p>${text}</p>`, httpStatusOf(error));
+  }
+}
+
+/** @throws PaygateError invalid, not_found */
+function receiptOf(store: Store, context: Context): Receipt {
   const { txid = '', addr = '' } = context.req.query();
-  if (txid === '' || addr === '') throw new PaygateError('invalid', 'Name a txid and an addr');
+  if (txid === '' || addr === '') throw new PaygateError('invalid', unnamed);
   const { scripthash } = issuedAddress(store, addr);
   const receipt = store.receipts.byPlace(scripthash, txid.toLowerCase() as Txid);
-  if (receipt === undefined) throw new PaygateError('not_found', 'No such payment is known');
-  context.header('Cache-Control', 'no-store');
+  if (receipt === undefined) throw new PaygateError('not_found', unknown);
+  return receipt;
+}
+
+function shownPage(store: Store, context: Context, receipt: Receipt): Response | Promise<Response> {
   const isDropped = receipt.state === 'dropped';
   return page(
     context,

@@ -328,5 +328,9 @@ test('the receipt shows a payment to who has both, escaped, and nothing else', a
     const refused = await pageOf(`/api/tx${query}`);
     expect(refused.status).toBeGreaterThanOrEqual(400);
     expect(refused.text).not.toContain('<script>');
+    // Customers see it: a page with words, not an error for programs.
+    expect(refused.text).toContain('<h1>Payment</h1>');
+    expect(refused.text).not.toContain('{"status"');
+    expect(refused.policy).toContain("default-src 'none'");
   }
 });
