@@ -2,7 +2,7 @@
 
 import { PaygateError } from '../errors.ts';
 
-/** `payments` is the whole API, `address-only` new addresses alone, `read` every GET but those. */
+/** `payments` is the whole API, `address-only` new addresses alone, `read` every GET (and HEAD) but those. */
 export const keyScopes = ['payments', 'address-only', 'read'] as const;
 export type KeyScope = (typeof keyScopes)[number];
 
@@ -20,7 +20,7 @@ export function isAllowed(scope: KeyScope, { method, issues }: Deed): boolean {
     case 'address-only':
       return issues;
     case 'read':
-      return method === 'GET' && !issues;
+      return (method === 'GET' || method === 'HEAD') && !issues;
   }
 }
 

@@ -47,6 +47,7 @@ export function createApi(options: ApiOptions, operations: readonly Operation[])
   const description = once(() => openapiOf(operations));
   api.get('/openapi.json', (context) => context.json(description()));
   api.get('/tx', (context) => receiptPage(options.store, context));
+  for (const path of ['/openapi.json', '/tx']) methods.set(path, ['GET']);
   for (const operation of operations) {
     const path = operation.path.replaceAll(/\{(\w+)\}/g, ':$1');
     methods.set(path, [...(methods.get(path) ?? []), ...operation.methods]);
@@ -64,7 +65,9 @@ async function serve(
   context: Context,
 ): Promise<Response> {
   // Hono answers HEAD by a GET route, which would burn an address for nothing.
-  if (context.req.method === 'HEAD') return notAllowed(context, operation.methods);
+  if (context.req.method === 'HEAD' && 'issues' in operation) {
+    return notAllowed(context, operation.methods);
+  }
   if (operation.open) {
     admit(parts, operation, context);
     return context.json(await operation.run(await ask(operation, context)));

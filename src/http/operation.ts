@@ -107,7 +107,7 @@ export async function ask(
   context: Context,
 ): Promise<Parameters<OpenOperation['run']>[0]> {
   const { params, query, body } = operation;
-  const isRead = body === undefined || context.req.method === 'GET';
+  const isRead = body === undefined || ['GET', 'HEAD'].includes(context.req.method);
   const given = {
     params: context.req.param(),
     query: context.req.query(),

@@ -179,6 +179,33 @@ test('HEAD burns no address', async () => {
   expect(issued).toBe(0);
 });
 
+test('HEAD is answered as its GET is, without a body, for who may read', async () => {
+  const house = await openReady();
+  const secret = house.world.randomBytes(32);
+  const read = await house.withStore(({ keys, database }) =>
+    database.write((tx) => keys.add(tx, house.world.now(), { storeId: 1, scope: 'read', secret })),
+  );
+  const headers = { Authorization: `Bearer ${read}` };
+  for (const [path, status] of [
+    ['/api/v2/stores', 200],
+    ['/api/balance?addr=x', 400],
+    ['/api/v2/stores/7', 404],
+    ['/api/openapi.json', 200],
+    ['/api/update_callback', 405],
+    ['/api/new_address', 405],
+  ] as const) {
+    const answer = await house.ask(path, { method: 'HEAD', headers });
+    expect([path, answer.status, answer.body]).toEqual([path, status, undefined]);
+  }
+});
+
+test.each(['/api/tx', '/api/openapi.json'])('%s is read alone, and says so', async (path) => {
+  const house = await openReady();
+  const answer = await house.ask(path, { method: 'POST', body: '{}' });
+  expectError(answer, 405);
+  expect(answer.headers.get('Allow')).toBe('GET');
+});
+
 test('what is too large or said twice is refused', async () => {
   const house = await openReady();
   expectError(await house.ask('/api/new_address?crypto=BTC&crypto=BTC'), 400);
