@@ -10,6 +10,7 @@ import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { containsPrivateMaterial, refusePrivate } from '../bitcoin/private-material.ts';
 import { PaygateError } from '../errors.ts';
 import { httpStatusOf, logFailure } from '../http/errors.ts';
+import { withQuery } from './pages/listing.tsx';
 import { errorPage, httpsPage } from './pages/refusal.tsx';
 import { giveVisitorCookie, newToken } from './session.ts';
 import { type Transport, transportOf } from './transport.ts';
@@ -115,9 +116,10 @@ async function answer(
   return shown instanceof Response ? shown : send(visit.context, shown, status);
 }
 
-function turnAway({ context }: Visit, page: string): Response {
-  const wanted = page === base ? '' : `?next=${encodeURIComponent(page)}`;
-  return context.redirect(`${base}/sign-in${wanted}`, 303);
+/** @param page where to go after signing in */
+function turnAway(visit: Visit, page: string, more: { readonly late?: 1 } = {}): Response {
+  const next = page === base ? undefined : page;
+  return visit.context.redirect(withQuery({ url: `${base}/sign-in` }, { next, ...more }), 303);
 }
 
 function notAllowed(visit: Visit, page: Page): Promise<Response> {
@@ -127,7 +129,9 @@ function notAllowed(visit: Visit, page: Page): Promise<Response> {
 
 async function act(visit: Visit, page: Page): Promise<Response> {
   const { context, session, form } = visit;
-  if (session === undefined && page.open === undefined) return turnAway(visit, base);
+  if (session === undefined && page.open === undefined) {
+    return turnAway(visit, withQuery(visit, {}), { late: 1 });
+  }
   if (page.actions === undefined) return notAllowed(visit, page);
   requireToken(visit);
   try {

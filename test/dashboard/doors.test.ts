@@ -67,8 +67,22 @@ describe('every page', () => {
     for (const path of shut) expect([path, (await visitor.get(path)).status]).toEqual([path, 303]);
     for (const path of shut) {
       const sent = await visitor.post(path, `token=${visitor.formToken}&do=sign-out`);
-      expect([path, sent.status, sent.to]).toEqual([path, 303, `${home}/sign-in`]);
+      expect([path, sent.status, sent.to?.split('?')[0]]).toEqual([path, 303, `${home}/sign-in`]);
     }
+  });
+
+  test('says that a form came too late, and leads back to its page', async () => {
+    const house = await openHouse();
+    const visitor = await signedIn(house);
+    const list = `${home}/callbacks?state=owed&done=resent`;
+    await visitor.get(list);
+    house.world.jumpWallClock(31 * minuteMs);
+    const sent = await visitor.post(list, `token=${visitor.formToken}&do=resend&id=1`);
+    expect((await visitor.get(`${home}/sign-in`)).text).not.toContain('was not done');
+    const { text } = await visitor.get(sent.to ?? '');
+    expect(text).toContain('What you have sent was not done: your session was over.');
+    const back = await visitor.submit(sent.to ?? '', 'sign-in', { password });
+    expect(back.to).toBe(`${home}/callbacks?state=owed`);
   });
 
   test('takes no other method, signed in or not', async () => {

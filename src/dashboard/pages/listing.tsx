@@ -138,7 +138,7 @@ export function Pager({ visit, rows }: PagerProps) {
 
 /** The page's own address with another query, which tells of nothing that was done; undefined takes a name out. */
 export function withQuery(
-  { url }: Visit,
+  { url }: Pick<Visit, 'url'>,
   change: Readonly<Record<string, string | number | undefined>>,
   path?: string,
 ): string {

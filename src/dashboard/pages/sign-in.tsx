@@ -16,6 +16,13 @@ export const signInPage: Page = {
   },
 };
 
+const Late = () => (
+  <p role="alert" class="problem">
+    What you have sent was not done: your session was over. Sign in, and you come back to the page
+    that it was sent from.
+  </p>
+);
+
 function signInMarkup(visit: Visit) {
   const operator = visit.parts.store.admin.operator();
   if (operator === undefined) {
@@ -34,6 +41,9 @@ function signInMarkup(visit: Visit) {
   return (
     <Narrow title="Sign in">
       <Problem visit={visit} />
+      {visit.problem === undefined && visit.context.req.query('late') !== undefined ? (
+        <Late />
+      ) : null}
       <Form visit={visit} does="sign-in" button="Sign in">
         {/* For password managers, which want a name to go with it. */}
         <input type="text" name="username" value="admin" autocomplete="username" hidden />
