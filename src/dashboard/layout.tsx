@@ -117,6 +117,7 @@ const notes: ReadonlyMap<string, string> = new Map(
     lifted: 'The ban is lifted: it is tried again now, and banned again if it lies.',
     followed: 'The branch is followed from its next block on.',
     opened: 'A plugin may set its store up now.',
+    shut: 'No plugin may change stores any more.',
   }),
 );
 

@@ -268,6 +268,25 @@ describe('a store', () => {
     expect((await visitor.get(`${stores}/1`)).text).not.toContain('minutes left');
   });
 
+  test('Connect a plugin is shut before its time', async () => {
+    const house = await openHouse();
+    await untilReady(house);
+    const visitor = await signedIn(house);
+    const rename = async () => {
+      const init = { method: 'POST', body: '{"name":"By a plugin"}' };
+      return (await house.ask('/api/v2/stores/1', init)).status;
+    };
+    expect((await visitor.get(`${stores}/1`)).text).not.toContain('Shut it now');
+    const opened = await visitor.submit(`${stores}/1`, 'allow-plugin', { key: '1' });
+    expect((await visitor.get(opened.to ?? '')).text).toContain('Shut it now');
+    const shut = await visitor.submit(`${stores}/1`, 'shut-plugin', { key: '1' });
+    const { text } = await visitor.get(shut.to ?? '');
+    expect(text).toContain('No plugin may change stores any more.');
+    expect(text).not.toContain('minutes left');
+    expect(await rename()).toBe(403);
+    expect((await visitor.get('/dashboard/settings/audit')).text).toContain('plugin.shut');
+  });
+
   test('takes another wallet, one that there is or a new one', async () => {
     const house = await openHouse();
     const visitor = await signedIn(house);

@@ -76,14 +76,19 @@ const Plugin = ({ visit, row }: Props) => {
         you open it here, for one key. No key can ever change a wallet’s key.
       </p>
       {open === undefined ? null : (
-        <p class="note">
-          Open for {nameOf(open)} until <Time at={open.pluginUntil ?? 0} />
-          {' ('}
-          <span data-until={open.pluginUntil ?? 0}>
-            {minutesLeft(open, visit.now)} minutes left
-          </span>
-          {').'}
-        </p>
+        <div class="note">
+          <p>
+            Open for {nameOf(open)} until <Time at={open.pluginUntil ?? 0} />
+            {' ('}
+            <span data-until={open.pluginUntil ?? 0}>
+              {minutesLeft(open, visit.now)} minutes left
+            </span>
+            {').'}
+          </p>
+          <Form visit={visit} does="shut-plugin" button="Shut it now">
+            <input type="hidden" name="key" value={open.id} />
+          </Form>
+        </div>
       )}
       <Form visit={visit} does="allow-plugin" button="Open it for 15 minutes" confirm>
         <Select
@@ -154,4 +159,16 @@ export async function allowPlugin(visit: Visit): Promise<Outcome> {
     note(visit, tx, 'plugin.allow', { key: key.id, minutes: pluginMs / 60_000 }, row.id);
   });
   return { to: `${base}/stores/${row.id}?done=opened` };
+}
+
+/** Asks for no password: what it ends may be going on. */
+export async function shutPlugin(visit: Visit): Promise<Outcome> {
+  const { catalog, keys, database } = visit.parts.store;
+  const row = catalog.store(idIn(visit));
+  const key = keyIn(visit, pluginKeys(visit, row));
+  await database.write((tx) => {
+    keys.allowPlugin(tx, visit.now, key.id, visit.now);
+    note(visit, tx, 'plugin.shut', { key: key.id }, row.id);
+  });
+  return { to: `${base}/stores/${row.id}?done=shut` };
 }

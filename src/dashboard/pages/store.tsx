@@ -14,7 +14,7 @@ import {
   storeFieldsIn,
   storeFieldsOf,
 } from './store-fields.tsx';
-import { addKey, allowPlugin, Keys, revokeKey } from './store-keys.tsx';
+import { addKey, allowPlugin, Keys, revokeKey, shutPlugin } from './store-keys.tsx';
 import { revealSecret, rotateSecret, Secret } from './store-secret.tsx';
 import { sendTest, TestCallback } from './store-test.tsx';
 
@@ -29,6 +29,7 @@ export const storePage: Page = {
     'add-key': addKey,
     'revoke-key': revokeKey,
     'allow-plugin': allowPlugin,
+    'shut-plugin': shutPlugin,
     'send-test': sendTest,
   },
 };
