@@ -2,6 +2,7 @@
 // URL, which of the wallets they use. Never a key of a wallet, never a setting. Each change is in the
 // audit log, in the same transaction.
 
+import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { checkCallbackUrl } from '../domain/callback.ts';
 import { parseStoreName } from '../domain/store-name.ts';
@@ -22,6 +23,7 @@ import { type Operation, operation } from './operation.ts';
 import type { ApiOptions } from './options.ts';
 
 const fields = z.object({ name: z.string().optional(), http_callback: z.string().optional() });
+const newFields = fields.required({ http_callback: true });
 const params = z.object({ id });
 const answer = z.object({ data: storeAnswer });
 const defaultConfirmations = 2;
@@ -35,8 +37,11 @@ interface Change {
 
 function write({ store, now }: ApiOptions, key: Key, change: Change): Promise<StoreRow> {
   return store.database.write((tx) => {
+    const before = store.catalog.stores();
     const row = change.apply(tx);
     const { action, detail } = change;
+    // Plugins send what they have, also where it is so already.
+    if (before.some((each) => isDeepStrictEqual(each, row))) return row;
     store.audit.note(tx, now(), { keyId: key.id, action, storeId: row.id, detail });
     return row;
   });
@@ -69,34 +74,42 @@ const changeStore = async (
     },
   });
 
+/** A set-up that is repeated means the store that it has made: no `match_callback` would tell two apart. */
+const storeAt = ({ store }: ApiOptions, callbackUrl: string): StoreRow | undefined =>
+  store.catalog.stores().find((row) => row.callbackUrl === callbackUrl);
+
+function addNew(
+  { store, now, newWebhookSecret }: ApiOptions,
+  tx: Tx,
+  { name, http_callback: callbackUrl }: z.infer<typeof newFields>,
+): StoreRow {
+  const allowed = { allowPrivateCallback: false, allowHttpCallback: false };
+  checkCallbackUrl(callbackUrl, { allowPrivate: false, allowHttp: false });
+  return store.catalog.addStore(tx, now(), {
+    ...{ ...allowed, callbackUrl, walletId: null },
+    name: parseStoreName(name ?? new URL(callbackUrl).host),
+    requiredConfirmations: defaultConfirmations,
+    webhookSecret: newWebhookSecret(),
+  });
+}
+
 const addStore = (options: ApiOptions): Operation =>
   operation({
     methods: ['POST'],
     path: '/v2/stores',
-    summary: 'Adds a store, without a wallet',
+    summary:
+      'Adds a store, without a wallet; where one has this callback URL already, answers that',
     writes: true,
-    body: fields.required({ http_callback: true }),
+    body: newFields,
     answer,
     async run({ key, body }) {
       if (key.storeId !== null) {
         throw new PaygateError('forbidden', 'A key of one store cannot add another store');
       }
-      const { http_callback: callbackUrl } = body;
-      checkCallbackUrl(callbackUrl, { allowPrivate: false, allowHttp: false });
-      const name = parseStoreName(body.name ?? new URL(callbackUrl).host);
       const row = await write(options, key, {
         action: 'store.add',
-        detail: { name, http_callback: callbackUrl },
-        apply: (tx) =>
-          options.store.catalog.addStore(tx, options.now(), {
-            name,
-            callbackUrl,
-            walletId: null,
-            requiredConfirmations: defaultConfirmations,
-            allowPrivateCallback: false,
-            allowHttpCallback: false,
-            webhookSecret: options.newWebhookSecret(),
-          }),
+        detail: body,
+        apply: (tx) => storeAt(options, body.http_callback) ?? addNew(options, tx, body),
       });
       return { data: describeStore(options, row) };
     },

@@ -103,6 +103,19 @@ describe('what was chosen stands after a wrong password', () => {
   });
 });
 
+test('a form that changes nothing is in no log of changes', async () => {
+  const house = await openHouse();
+  const visitor = await signedIn(house);
+  const send = async (name: string) => {
+    const form = fieldsOf(formOf(await visitor.get(one), 'change'));
+    form.set('name', name);
+    expect((await visitor.post(one, String(form))).status).toBe(303);
+    return (await visitor.get('/dashboard/settings/audit')).text.includes('store.change');
+  };
+  expect(await send('Shop')).toBe(false);
+  expect(await send('Shop 1')).toBe(true);
+});
+
 describe('a page that was overtaken', () => {
   test('does not put back the Callback URL that a plugin has set meanwhile', async () => {
     const house = await openHouse();

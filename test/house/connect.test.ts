@@ -109,6 +109,40 @@ test('the set-up wizard finds no store: it makes one, attaches a wallet, asks fo
   ]);
 });
 
+test('a store that is added again is the one that there is', async () => {
+  const house = await openReady();
+  await allowPlugin(house);
+  const http_callback = 'https://shop.example/paid?secret=tulip';
+  const add = async (name: string) =>
+    (await house.ask('/api/v2/stores', post({ name, http_callback }))).body.data;
+  const made = await add('New shop');
+  expect(await add('New shop')).toEqual(made);
+  await house.ask('/api/v2/stores/2/wallets', post({ wallet_id: 1 }));
+  expect(await add('Other name')).toMatchObject({ id: 2, name: 'New shop', wallets: [{ id: 1 }] });
+  expect((await house.ask('/api/v2/stores')).body.data).toHaveLength(2);
+  await house.ask('/api/v2/stores/2', { method: 'DELETE' });
+  expect(await add('Anew')).toMatchObject({ id: 3, name: 'Anew', wallets: [] });
+});
+
+test('what changes nothing is in no log of changes', async () => {
+  const house = await openReady();
+  await allowPlugin(house);
+  const http_callback = `${house.receiver.origin}/cb?secret=s3cr3t`;
+  for (const [path, body] of [
+    ['/api/v2/stores/1', {}],
+    ['/api/v2/stores/1', { name: 'Shop', http_callback }],
+    ['/api/v2/stores/1/wallets', { wallet_id: 1 }],
+    ['/api/v2/stores', { http_callback }],
+    ['/api/update_callback', { callback: http_callback, xpub: merchantKey().account }],
+  ] as const) {
+    expect([path, (await house.ask(path, post(body))).status]).toEqual([path, 200]);
+  }
+  const actions = () => house.withStore(async ({ audit }) => audit.list(10).map((e) => e.action));
+  expect(await actions()).toEqual([]);
+  await house.ask('/api/v2/stores/1', post({ name: 'Shop 1' }));
+  expect(await actions()).toEqual(['store.change']);
+});
+
 test('an older plugin compares the callback with === and sets it with a form type', async () => {
   const house = await openReady();
   const path = '/api/address?&no_balance=true&only_xpub=true&get_callback=true';

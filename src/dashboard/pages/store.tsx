@@ -138,7 +138,9 @@ async function change(visit: Visit): Promise<Outcome> {
   await requireFresh(visit);
   const { catalog, database } = visit.parts.store;
   const isSaved = await database.write((tx) => {
-    if (isUnseen(visit, requireRunning(catalog.store(row.id)), fields)) return false;
+    const before = requireRunning(catalog.store(row.id));
+    if (isUnseen(visit, before, fields)) return false;
+    if (markOf(storeFieldsOf(before)) === markOf(fields)) return true;
     catalog.changeStore(tx, row.id, fields);
     const { callbackUrl: http_callback, ...rest } = fields;
     note(visit, tx, 'store.change', { ...rest, http_callback }, row.id);
