@@ -140,7 +140,7 @@ export function renderTest(attempt: Attempt, url: string): string {
 
 /** A running server takes it up within a second. */
 export function promised(count: number): string {
-  if (count === 0) return 'There is none to send again.';
+  if (count === 0) return 'None has failed that is not being sent again already.';
   const sent = count === 1 ? 'It is' : `${count} are`;
   return `${sent} sent now, or as soon as paygate serves.`;
 }

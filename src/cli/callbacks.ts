@@ -7,6 +7,7 @@ import { readConfig } from '../config.ts';
 import { exampleOrder } from '../delivery/example.ts';
 import { createSender } from '../delivery/sender.ts';
 import type { CallbackStatus } from '../domain/payment.ts';
+import { PaygateError } from '../errors.ts';
 import type { CallbackState } from '../store/schema.ts';
 import { noteTested, testedAt } from '../store/settings.ts';
 import { version } from '../version.ts';
@@ -123,23 +124,29 @@ interface TestOptions extends SecretsOption {
   readonly store: number;
   readonly status: string;
   readonly value: number;
+  readonly rbf?: boolean;
 }
 
 function testCommand(): Command {
   return fileCommand('test', 'send a test callback of no payment, and show the exchange')
     .requiredOption('--store <id>', 'to the callback URL of this store', anyId)
     .addOption(
-      new Option('--status <status>', 'what it says').choices(['0', '1', '2']).default('0'),
+      new Option('--status <status>', 'what it says').choices(['-1', '0', '1', '2']).default('0'),
     )
     .option('--value <sat>', 'the amount that it says', wholeNumber(1, mostSat), 10_000)
+    .option('--rbf', 'status 0 says that the transaction can be replaced')
     .option('--secrets', 'show the callback URL as it is')
     .action((given: TestOptions) =>
       withStore(given, async ({ catalog, network, database }) => {
+        if (given.rbf && given.status !== '0') {
+          throw new PaygateError('invalid', '--rbf: only a callback of status 0 says it');
+        }
         const row = catalog.store(given.store);
         const order = exampleOrder(row, world.now(), {
           network: networks[network],
           status: Number(given.status) as CallbackStatus,
           valueSat: given.value,
+          rbf: given.rbf ?? false,
           randomBytes: world.randomBytes,
         });
         // Where a server with the same environment would listen.

@@ -112,7 +112,7 @@ const notes: ReadonlyMap<string, string> = new Map(
     saved: 'Saved.',
     removed: 'The store is removed.',
     resent: 'They are sent again, now.',
-    'none-failed': 'None of this store has failed: nothing is sent again.',
+    'none-failed': 'None of this store has failed that is not being sent again already.',
     accepted: 'That certificate is pinned: its next connection, which is made now, must show it.',
     lifted: 'The ban is lifted: it is tried again now, and banned again if it lies.',
     followed: 'The branch is followed from its next block on.',

@@ -21,13 +21,15 @@ export interface ExampleOptions {
   readonly network: Network;
   readonly status: CallbackStatus;
   readonly valueSat: number;
+  /** Whether status 0 says that the transaction can be replaced; false without it. */
+  readonly rbf?: boolean;
   readonly randomBytes: (length: number) => Uint8Array;
 }
 
-function exampleCallback({ network, status, valueSat, randomBytes }: ExampleOptions) {
+function exampleCallback({ network, status, valueSat, rbf = false, randomBytes }: ExampleOptions) {
   const script = Uint8Array.of(0, hashBytes, ...randomBytes(hashBytes));
   const address = scriptToAddress(script, network);
-  const facts = { status, address, valueSat, txid: testTxid, rbf: false };
+  const facts = { status, address, valueSat, txid: testTxid, rbf };
   const eventId = `msg_test_${base58.encode(randomBytes(eventBytes))}`;
   return { address, eventId, query: callbackQuery(facts) };
 }

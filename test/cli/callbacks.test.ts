@@ -169,7 +169,10 @@ describe('callbacks resend', () => {
     expect(rowsOf(owed)).toEqual(['exhausted 1', 'owed 0', 'owed 0', 'owed 0', 'exhausted 1']);
     expect(await ask(owed, `callbacks resend-failed --store ${one}`)).toEqual({ resent: 1 });
     const again = await run(owed, `callbacks resend-failed --store ${one}`);
-    expect(again).toMatchObject({ code: 0, stdout: 'There is none to send again.\n' });
+    expect(again).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('None has failed that'),
+    });
     expect((await run(owed, 'callbacks resend-failed --store 9')).stderr).toContain('no store 9');
   });
 });
@@ -203,6 +206,23 @@ describe('callbacks test', () => {
     const { stdout } = await run(owed, 'callbacks test --store 1 --secrets');
     expect(stdout).toContain(`GET ${shop.origin}/cb?secret=s3cr3t&status=0&addr=`);
     expect(stdout).toContain('delivered, but the answer says "wrong"');
+  });
+
+  it('says what a receiver must bear as well: rbf, and a payment that vanished', async () => {
+    const owed = open();
+    const shop = await receiver();
+    owed.addStore({ callbackUrl: `${shop.origin}/cb` });
+    await ask(owed, 'callbacks test --store 1 --rbf');
+    await ask(owed, 'callbacks test --store 1 --status -1');
+    const told = shop.requests.map(({ url }) => new URLSearchParams(url.split('?')[1]));
+    expect(told.map((each) => [each.get('status'), each.get('rbf')])).toEqual([
+      ['0', '1'],
+      ['-1', null],
+    ]);
+    // No callback says so: what is in a block is not replaced.
+    const refused = await run(owed, 'callbacks test --store 1 --status 1 --rbf');
+    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('--rbf') });
+    expect(shop.requests).toHaveLength(2);
   });
 
   it('says why a shop was not reached, and ends with 1', async () => {
