@@ -89,6 +89,12 @@ function requireBareKey(text: string): void {
   if (/[\s\p{Cc}\p{Cf}]/u.test(text)) {
     refuse('there is white space inside the wallet key: remove it');
   }
+  if (/^((bc|tb|bcrt)1[a-z0-9]{20,90}|[123mn][1-9A-HJ-NP-Za-km-z]{25,34})$/i.test(text)) {
+    refuse(
+      'this is an address; paygate needs the public key that all addresses of the wallet come from: ' +
+        'its xpub, ypub or zpub',
+    );
+  }
 }
 
 /** Refuses a sound key that does not fit this server. */
@@ -104,7 +110,8 @@ function requireFit(
   if (depth > deepest && !allowDepth) {
     refuse(
       `this ${prefix} is at depth ${depth}, below an account (depth ${deepest}): most ` +
-        'wallets would not find payments to it. If yours does, allow it with --allow-depth',
+        'wallets would not find payments to it. If yours does, allow it: --allow-depth, or the tick for ' +
+        'it in the dashboard',
     );
   }
 }
