@@ -48,12 +48,13 @@ const refusals = {
   never: (host: string) => `${host} is an address that callbacks never go to`,
   listener: (host: string) => `${host} is paygate itself`,
   private: (host: string) =>
-    `${host} is a private address; the store needs --allow-private-callback for it`,
+    `${host} is a private address, which this store must allow: --allow-private-callback, or the tick ` +
+    'for it in the dashboard',
 };
 
 export const httpRefusal = (host: string): string =>
   `plain http to ${host} can be read and forged on the way; use https, ` +
-  'or give the store --allow-http-callback';
+  'or allow it for this store: --allow-http-callback, or the tick for it in the dashboard';
 
 /** Why a callback to this host must not go to this address of it; undefined when it may. */
 export function refusalOf(host: string, address: string, rules: TargetRules): string | undefined {

@@ -103,6 +103,23 @@ describe('what was chosen stands after a wrong password', () => {
   });
 });
 
+test('a Callback URL that has to be allowed is refused with where that is, which is open', async () => {
+  const house = await openHouse();
+  const visitor = await signedIn(house);
+  const letters = firstAddresses(merchantKey(2), 1)[0]?.slice(-6) ?? '';
+  const typed = { key: merchantKey(2).account, letters, name: 'Shop', confirmations: '2' };
+  for (const [url, field] of [
+    ['https://10.0.0.5/paid', 'allow-private'],
+    ['http://shop.example/paid', 'allow-http'],
+  ] as const) {
+    const fields = { ...typed, 'callback-url': url };
+    const refused = await visitor.submit(`${stores}/new`, 'add', fields);
+    expect([url, refused.status]).toEqual([url, 400]);
+    expect(refused.text).toContain('the tick for it in the dashboard');
+    expect(formOf(refused, 'add')).toMatch(new RegExp(`<details open.*name="${field}"`, 's'));
+  }
+});
+
 test('a form that changes nothing is in no log of changes', async () => {
   const house = await openHouse();
   const visitor = await signedIn(house);

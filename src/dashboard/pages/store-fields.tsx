@@ -53,7 +53,8 @@ export const StoreFields = ({ visit, does, row }: Props) => (
       value={row?.requiredConfirmations ?? defaultConfirmations}
       attributes={{ inputmode: 'numeric', pattern: '\\d{1,3}' }}
     />
-    <details open={row !== undefined}>
+    {/* What was refused, or what allows it, may stand there. */}
+    <details open={row !== undefined || visit.problem !== undefined}>
       <summary>More confirmations for large amounts, and what else is special</summary>
       <Bands row={row} visit={visit} />
       <Field

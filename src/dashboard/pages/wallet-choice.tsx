@@ -24,7 +24,7 @@ export const KeyForm = ({ visit }: { readonly visit: Visit }) => (
         recovery words: paygate refuses those, and needs none.
       </small>
     </label>
-    <details open={field(visit, 'start-index') !== '' || isOn(visit, 'allow-depth')}>
+    <details open={visit.problem !== undefined || isOn(visit, 'allow-depth')}>
       <summary>Coming from another payment gateway, or a key from below the account level</summary>
       <label>
         Start at index
