@@ -6,14 +6,20 @@ import { field, type Visit } from './visit.ts';
 
 type Sent = Pick<Visit, 'form'>;
 
-/** @throws PaygateError invalid */
-export function wholeNumber(visit: Sent, name: string, least: number, most: number): number {
+/** @param label what the page calls the field, where its name says little. @throws PaygateError invalid */
+export function wholeNumber(
+  visit: Sent,
+  name: string,
+  least: number,
+  most: number,
+  label = name,
+): number {
   const text = field(visit, name);
   const value = Number(text);
   if (/^\d{1,15}$/.test(text) && value >= least && value <= most) return value;
   throw new PaygateError(
     'invalid',
-    `${name}: a whole number from ${least} to ${most} is expected.`,
+    `${label}: a whole number from ${least} to ${most} is expected.`,
   );
 }
 
@@ -28,11 +34,15 @@ export const optionalNumber = (
 
 export const isOn = ({ form }: Sent, name: string): boolean => form.get(name) === 'on';
 
-/** Satoshis of an amount as people write it, such as 0.05. @throws PaygateError invalid */
-export function parseBitcoin(text: string): number {
+/**
+ * Satoshis of an amount as people write it, such as 0.05.
+ * @param label what the page calls the field
+ * @throws PaygateError invalid
+ */
+export function parseBitcoin(text: string, label: string): number {
   const [, whole, part = ''] = /^(\d{1,8})(?:[.,](\d{1,8}))?$/.exec(text.trim()) ?? [];
   if (whole !== undefined) return Number(whole) * 100_000_000 + Number(part.padEnd(8, '0'));
-  throw new PaygateError('invalid', 'An amount in BTC is expected, such as 0.05.');
+  throw new PaygateError('invalid', `${label}: an amount such as 0.05 is expected.`);
 }
 
 /** One of the values that a choice offers. @throws PaygateError invalid */

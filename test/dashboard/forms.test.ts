@@ -120,6 +120,27 @@ test('a Callback URL that has to be allowed is refused with where that is, which
   }
 });
 
+test.each([
+  ['0.5', '', 'Larger amounts'],
+  ['', '6', 'Larger amounts'],
+  ['much', '6', 'Larger amounts'],
+  ['0.5', '0', 'Larger amounts'],
+])(
+  'above %j BTC %j confirmations are refused by the name that the page has',
+  async (above, depth, said) => {
+    const house = await openHouse();
+    const visitor = await signedIn(house);
+    const form = fieldsOf(formOf(await visitor.get(one), 'change'));
+    form.set('above-0', above);
+    form.set('depth-0', depth);
+    const refused = await visitor.post(one, String(form));
+    const [, problem = ''] = /class="problem">(.*?)<\/p>/s.exec(refused.text) ?? [];
+    expect([refused.status, problem]).toEqual([400, expect.stringContaining(said)]);
+    expect(problem).not.toContain('depth-0');
+    expect(fieldsOf(formOf(refused, 'change')).get('depth-0')).toBe(depth);
+  },
+);
+
 test('a form that changes nothing is in no log of changes', async () => {
   const house = await openHouse();
   const visitor = await signedIn(house);

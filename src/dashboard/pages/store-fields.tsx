@@ -21,6 +21,7 @@ const defaultConfirmations = 2;
 /** How many bands the form offers; the command line takes more. */
 const leastBandRows = 2;
 const secretBytes = 18;
+const larger = 'Larger amounts';
 
 interface Props {
   readonly visit: Visit;
@@ -116,7 +117,7 @@ const Bands = ({ row, visit }: { readonly visit: Visit; readonly row: StoreRow |
   const rows = Math.max(leastBandRows, bands.length + 1);
   return (
     <fieldset>
-      <legend>Larger amounts</legend>
+      <legend>{larger}</legend>
       {Array.from({ length: rows }, (_, place) => (
         <div class="row">
           <Field
@@ -195,16 +196,19 @@ export function storeFieldsIn(visit: Visit) {
 /** Null where every payment is told. */
 function minimumIn(visit: Visit): number | null {
   const text = field(visit, 'minimum');
-  return text === '' ? null : parseBitcoin(text) || null;
+  return text === '' ? null : parseBitcoin(text, 'Tell only payments of at least (BTC)') || null;
 }
 
 function bandsIn(visit: Visit): Band[] {
   const bands: Band[] = [];
   for (let place = 0; visit.form.has(`above-${place}`); place += 1) {
     const above = field(visit, `above-${place}`);
-    if (above === '') continue;
-    const confirmations = wholeNumber(visit, `depth-${place}`, 1, mostConfirmations);
-    bands.push({ aboveSat: parseBitcoin(above), confirmations });
+    const depth = `depth-${place}`;
+    if (above === '' && field(visit, depth) === '') continue;
+    const aboveSat = parseBitcoin(above, `${larger}, Above (BTC)`);
+    const label = `${larger}, Confirmations`;
+    const confirmations = wholeNumber(visit, depth, 1, mostConfirmations, label);
+    bands.push({ aboveSat, confirmations });
   }
   return bands;
 }
