@@ -73,8 +73,20 @@ function createLogger({ logLevel, logDestination = standardError() }: NodeWorldO
   };
 }
 
-/** Written at once, so that the last line before an exit is not lost. */
-export const standardError = (): DestinationStream => destination({ fd: 2, sync: true });
+/**
+ * Written at once, so that the last line before an exit is not lost. What cannot be written, as on a full disk, is left out, and the
+ * next line tried anew.
+ */
+export function standardError(): DestinationStream {
+  let lines = open();
+  function open() {
+    return destination({ fd: 2, sync: true }).on('error', () => {
+      // It would keep what it has for ever.
+      lines = open();
+    });
+  }
+  return { write: (line) => void lines.write(line) };
+}
 
 function after(delayMs: number, run: () => void): Cancel {
   let timer: NodeJS.Timeout;

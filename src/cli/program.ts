@@ -1,6 +1,7 @@
 // The program around its commands: how it is called, what it exits with, what it does before any of them.
 
 import { Command } from 'commander';
+import { PaygateError } from '../errors.ts';
 import { version } from '../version.ts';
 import { fail } from './command.ts';
 import { refusePrivateInput } from './private-input.ts';
@@ -16,12 +17,23 @@ export async function runProgram(commands: readonly Command[]): Promise<void> {
   exitWithTwo(program);
   // What paygate writes (database, mark, lock) is for its own user alone.
   process.umask(0o077);
+  outliveReaders();
   try {
     refusePrivateInput(process.argv.slice(2), process.env);
     await program.parseAsync(process.argv);
   } catch (error) {
     fail(error);
   }
+}
+
+/** What cannot be said is no reason to end, least of all for who serves. */
+function outliveReaders(): void {
+  process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
+    // Who reads may have seen enough, as `head` has.
+    if (code === 'EPIPE') return;
+    fail(new PaygateError('unavailable', `the answer cannot be written (${code})`));
+  });
+  process.stderr.on('error', () => {});
 }
 
 /** A wrong command line ends with 2, as a wrong value does; `--help` and `--version` with 0. */
