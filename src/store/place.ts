@@ -9,10 +9,11 @@ import {
   readFileSync,
   realpathSync,
   rmSync,
+  type Stats,
   statSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { PaygateError } from '../errors.ts';
+import { PaygateError, reasonOf } from '../errors.ts';
 
 /** A new file is made whole in a folder that begins so, under this name, before it gets its own. */
 export const makersFolder = '.paygate-new-';
@@ -24,14 +25,28 @@ export const logEnds = ['-wal', '-journal'] as const;
 /** Of this process. https://man7.org/linux/man-pages/man5/proc_pid_mountinfo.5.html */
 const mountTable = '/proc/self/mountinfo';
 
-/** @throws PaygateError unavailable for a link to nothing */
+/** @throws PaygateError unavailable for a link to nothing, and where this user may not look */
 export function truePath(path: string): string {
-  if (!lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink()) return path;
-  if (existsSync(path)) return realpathSync(path);
+  if (!found(path, lstatSync)?.isSymbolicLink()) return path;
+  if (found(path, statSync) !== undefined) return realpathSync(path);
   throw new PaygateError(
     'unavailable',
     `${path}: is a link to a file that is not there; put that back, or remove the link`,
   );
+}
+
+/** Undefined where there is nothing, which is not said of what nobody may look at. */
+function found(path: string, look: typeof lstatSync | typeof statSync): Stats | undefined {
+  try {
+    return look(path, { throwIfNoEntry: false });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const fault =
+      code === 'EACCES'
+        ? 'is in a folder that this user may not look into; be the user whose it is'
+        : `cannot be looked at (${code ?? reasonOf(error)})`;
+    throw new PaygateError('unavailable', `${path}: ${fault}`);
+  }
 }
 
 /** @throws PaygateError unavailable for a file that another server may have under another name */

@@ -9,6 +9,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   truncateSync,
   writeFileSync,
   writeSync,
@@ -16,6 +17,7 @@ import {
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { PaygateError } from '../../src/errors.ts';
+import { checkFile } from '../../src/store/check.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { inspectFile, lockForServer } from '../../src/store/file.ts';
 import { migrations } from '../../src/store/migrations.ts';
@@ -218,6 +220,32 @@ describe('where the database should be', () => {
     chmodSync(path, 0o000);
     expect(() => asOrdinaryUser(() => inspectFile(path))).toThrow(PaygateError);
     expect(() => asOrdinaryUser(() => inspectFile(path))).toThrow(`${path}: `);
+  });
+
+  it('a folder of another user: refused with its name, and not said to be empty', async () => {
+    const path = await soundFile();
+    const link = join(tempFolder(), 'paygate.db');
+    symlinkSync(path, link);
+    chmodSync(dirname(link), 0o755);
+    chmodSync(dirname(path), 0o000);
+    const text = 'is in a folder that this user may not look into; be the user whose it is';
+    for (const named of [path, link]) {
+      const attempts: (() => unknown)[] = [
+        () => inspectFile(named),
+        () => lockForServer(named),
+        () => checkFile(named),
+      ];
+      for (const attempt of attempts) {
+        expect(() => asOrdinaryUser(attempt)).toThrow(PaygateError);
+        expect(() => asOrdinaryUser(attempt)).toThrow(`${named}: ${text}`);
+      }
+    }
+  });
+
+  it('a name that is too long: refused', () => {
+    const path = join(tempFolder(), 'p'.repeat(300));
+    expect(() => inspectFile(path)).toThrow(PaygateError);
+    expect(() => inspectFile(path)).toThrow('cannot be looked at (ENAMETOOLONG)');
   });
 
   it.each([
