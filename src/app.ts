@@ -197,7 +197,7 @@ function joinRoad(parts: Parts) {
 function join(parts: Parts, release: () => Promise<void>): App {
   const { config, world, entrance, store, network, prices, atReceipt, meter } = parts;
   const { sender, dispatcher, watcher } = joinRoad(parts);
-  const room = createRoom(store.database);
+  const room = createRoom(store.database, store.addresses.isSetBack);
   const snapshots = createSnapshots(store.database, diskFloorBytes);
   const clocks = clocksOf(world);
   const unlisted = createUnlisted({ ...clocks, ...apiSettings(config), log: world.log });

@@ -16,16 +16,18 @@ export interface ReadyParts {
   readonly hasRoom: () => boolean;
   /** That the database file is not in its place. */
   readonly displaced: () => string | undefined;
+  /** That an older copy was put over it. */
+  readonly overwritten: () => string | undefined;
 }
 
 export function createReady({ store, dispatcher, ...room }: ReadyParts): () => Readiness {
   return () => {
     const wallets = store.catalog.wallets();
     const trouble = dispatcher.trouble();
-    const displaced = room.displaced();
+    const lost = room.displaced() ?? room.overwritten();
     const reasons = [
       ...(room.hasRoom() ? [] : ['no address is issued: the disk is almost full']),
-      ...(displaced === undefined ? [] : [`no address is issued: ${displaced}`]),
+      ...(lost === undefined ? [] : [`no address is issued: ${lost}`]),
       // One that was just added must not take the others' shops along.
       ...(wallets.length > 0 && wallets.every(({ scannedAt }) => scannedAt === null)
         ? ['no address is issued: every wallet waits for a scan of the chain']

@@ -31,17 +31,21 @@ export interface Tending {
 
 export function tendFile({ world, database, room, snapshots, onOthers }: FileCare): Tending {
   const isDisplaced = () => room.displaced() !== undefined;
+  const isOverwritten = () => room.overwritten() !== undefined;
   let told = false;
   function lookAround(): void {
     if (database.changedElsewhere()) onOthers();
     if (database.walBytes() >= longLogBytes) database.checkpoint();
-    if (isDisplaced() && !told) {
+    const isAmiss = isDisplaced() || isOverwritten();
+    if (isAmiss && !told) {
       for (const warning of room.warnings()) world.log.error(warning);
-      takeSnapshot();
+      if (isDisplaced()) takeSnapshot();
     }
-    told = isDisplaced();
+    told = isAmiss;
   }
   function takeSnapshot(): void {
+    // It would take the place of the one that mends this.
+    if (isOverwritten()) return;
     snapshots.take(world.now()).catch((error: unknown) => {
       world.log.warn('the snapshot failed', { reason: reasonOf(error) });
     });

@@ -57,7 +57,8 @@ export function checkFile(path: string): FileReport {
 
 /** @throws PaygateError not_found, unavailable */
 export function refuseForeign(path: string): void {
-  if (!existsSync(truePath(path))) throw new PaygateError('not_found', `${path}: there is no such file`);
+  if (!existsSync(truePath(path)))
+    throw new PaygateError('not_found', `${path}: there is no such file`);
   inspectFile(path);
 }
 

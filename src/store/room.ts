@@ -12,14 +12,25 @@ export interface Room {
   hasRoom(): boolean;
   /** That the file which is open stands in its place no more; undefined while it does. */
   displaced(): string | undefined;
-  /** The same, with what to do. */
+  /** That an older copy was put over the file which is open; undefined while none was. */
+  overwritten(): string | undefined;
+  /** Either of them, with what to do. */
   warnings(): string[];
   /** @throws PaygateError unavailable while no address is issued */
   check(): void;
 }
 
-export function createRoom(database: Database): Room {
+/** @param isSetBack whether a counter in the file is behind what was issued */
+export function createRoom(database: Database, isSetBack: () => boolean): Room {
   const displaced = onceATurn(() => displacementOf(database));
+  const overwritten = onceATurn(() => {
+    try {
+      return isSetBack() ? overwrittenFact : undefined;
+    } catch {
+      // What cannot be read is told by who needs it.
+      return undefined;
+    }
+  });
   // Of a folder that is gone nobody can say how much room it has.
   const hasRoom = onceATurn(
     () => displaced() !== undefined || database.freeBytes() >= diskFloorBytes,
@@ -27,15 +38,22 @@ export function createRoom(database: Database): Room {
   const latest = relative(dirname(database.path), join(backupFolder(database.path), latestName));
   const name = basename(database.path);
   const restore = `paygate restore ${latest}${name === usualName ? '' : ` --db ${name}`}`;
+  const inPlace = `in place, in the folder of the database, with \`${restore}\``;
   return {
     hasRoom,
     displaced,
+    overwritten,
     warnings() {
-      const fact = displaced();
-      if (fact === undefined) return [];
+      const lost = displaced();
+      if (lost !== undefined) {
+        return [
+          `${lost}: no address is issued. Stop paygate, which saves all that it knows in ${latest}, then put that ${inPlace}`,
+        ];
+      }
+      const older = overwritten();
+      if (older === undefined) return [];
       return [
-        `${fact}: no address is issued. Stop paygate, which saves all that it knows in ${latest}, ` +
-          `then put that in place, in the folder of the database, with \`${restore}\``,
+        `${older}: no address is issued, and no snapshot taken. Stop paygate, then put the last snapshot ${inPlace}`,
       ];
     },
     check() {
@@ -59,6 +77,9 @@ const faults = {
   taken: (name: string) => `another file was put in the place of ${name}`,
   logless: (name: string) => `${name}-wal, its log, was deleted or moved away`,
 };
+
+const overwrittenFact =
+  'the database knows less than before: an older copy was put over it while paygate runs';
 
 const refusal = (text: string): PaygateError =>
   new PaygateError('unavailable', text, { retryAfterSeconds: 60 });

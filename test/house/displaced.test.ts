@@ -57,7 +57,7 @@ test('a file that is deleted: told, no address until it is restored, and nothing
 test('of a file with a name of its own the command says which one', async () => {
   const { database, path } = await openTestStore({ path: join(tempFolder(), 'shop.db') });
   rmSync(path);
-  const [warning = ''] = createRoom(database).warnings();
+  const [warning = ''] = createRoom(database, () => false).warnings();
   expect(warning).toMatch(/`paygate restore backups\/shop\.db\/latest\.db --db shop\.db`$/);
 });
 

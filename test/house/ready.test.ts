@@ -60,6 +60,7 @@ test('not on a full disk, nor while the queue fails', () => {
     store: { catalog: { wallets: () => [] } },
     hasRoom: () => false,
     displaced: () => undefined,
+    overwritten: () => undefined,
     dispatcher: { trouble: () => 'the queue fails' },
   };
   expect(createReady(parts)()).toEqual({
