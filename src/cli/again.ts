@@ -2,6 +2,7 @@
 
 import { isSea } from 'node:sea';
 import { type Config, options } from '../config.ts';
+import { quoted } from '../domain/shell.ts';
 
 /** By which it can be called again, from wherever; the launcher of the sources is called where it lies. */
 const program = isSea() ? process.execPath : './paygate';
@@ -25,7 +26,3 @@ export function again(words: string, { db, listen, publicUrl, domain }: Place): 
   );
   return [quoted(program), words, ...said].join(' ');
 }
-
-/** As a shell takes it for one word. */
-export const quoted = (text: string): string =>
-  /^[\w./:@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;

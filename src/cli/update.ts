@@ -8,6 +8,7 @@ import { isSea } from 'node:sea';
 import type { Command } from 'commander';
 import { options, readConfig } from '../config.ts';
 import { doorsOf, type Listen } from '../domain/front.ts';
+import { quoted } from '../domain/shell.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
 import { backupAsItIs, makeBackupFolder } from '../store/backup.ts';
 import { refuseForeign } from '../store/check.ts';
@@ -15,7 +16,7 @@ import { lockForServer, refuseLostLog } from '../store/file.ts';
 import { migrationsIn } from '../store/migrate.ts';
 import { refuseTwoNames, truePath } from '../store/place.ts';
 import { restoreFile } from '../store/restore.ts';
-import { again, quoted } from './again.ts';
+import { again } from './again.ts';
 import {
   databasePath,
   type FileOptions,

@@ -2,6 +2,7 @@
 // taken from its place, which is lost with the process. Looked at once a turn, for shops ask by dozens.
 
 import { basename, dirname, join, relative } from 'node:path';
+import { quoted } from '../domain/shell.ts';
 import { PaygateError } from '../errors.ts';
 import { onceATurn } from '../turn.ts';
 import { backupFolder, latestName, usualName } from './backup.ts';
@@ -37,7 +38,7 @@ export function createRoom(database: Database, isSetBack: () => boolean): Room {
   );
   const latest = relative(dirname(database.path), join(backupFolder(database.path), latestName));
   const name = basename(database.path);
-  const restore = `paygate restore ${latest}${name === usualName ? '' : ` --db ${name}`}`;
+  const restore = `paygate restore ${quoted(latest)}${name === usualName ? '' : ` --db ${quoted(name)}`}`;
   const inPlace = `in place, in the folder of the database, with \`${restore}\``;
   return {
     hasRoom,

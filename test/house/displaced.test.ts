@@ -55,10 +55,12 @@ test('a file that is deleted: told, no address until it is restored, and nothing
 });
 
 test('of a file with a name of its own the command says which one', async () => {
-  const { database, path } = await openTestStore({ path: join(tempFolder(), 'shop.db') });
+  const { database, path } = await openTestStore({ path: join(tempFolder(), 'my shop.db') });
   rmSync(path);
   const [warning = ''] = createRoom(database, () => false).warnings();
-  expect(warning).toMatch(/`paygate restore backups\/shop\.db\/latest\.db --db shop\.db`$/);
+  expect(warning).toMatch(
+    /`paygate restore 'backups\/my shop\.db\/latest\.db' --db 'my shop\.db'`$/,
+  );
 });
 
 test('a snapshot that went with the folder is taken again', async () => {
