@@ -1,5 +1,6 @@
 // The program around its commands: how it is called, what it exits with, what it does before any of them.
 
+import { writeFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { PaygateError } from '../errors.ts';
 import { version } from '../version.ts';
@@ -18,6 +19,7 @@ export async function runProgram(commands: readonly Command[]): Promise<void> {
   // What paygate writes (database, mark, lock) is for its own user alone.
   process.umask(0o077);
   outliveReaders();
+  takeName();
   try {
     refusePrivateInput(process.argv.slice(2), process.env);
     await program.parseAsync(process.argv);
@@ -34,6 +36,15 @@ function outliveReaders(): void {
     fail(new PaygateError('unavailable', `the answer cannot be written (${code})`));
   });
   process.stderr.on('error', () => {});
+}
+
+/** In `ps`, `top` and for `pgrep`: Node calls its thread MainThread. The command line stays as it was typed. */
+function takeName(): void {
+  try {
+    writeFileSync('/proc/self/comm', 'paygate');
+  } catch {
+    // There is no /proc, or none that may be written.
+  }
 }
 
 /** A wrong command line ends with 2, as a wrong value does; `--help` and `--version` with 0. */

@@ -1,6 +1,6 @@
 // `paygate serve` as a process of its own: what it prints, where it listens, and how it ends.
 
-import { rmSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
@@ -84,6 +84,14 @@ test('a SIGTERM is done with in 10 seconds, though a shop hangs and clients stal
   expect(await child.ended).toMatchObject({ by: 0 });
   expect(performance.now() - began).toBeLessThan(10_000);
   client.destroy();
+});
+
+test.skipIf(!existsSync('/proc/self/comm'))('ps and pgrep find it by its name', async () => {
+  const { path, database } = await openTestStore();
+  await database.close();
+  const child = serve(path, nowhere);
+  await portOf(child);
+  expect(readFileSync(`/proc/${child.pid}/comm`, 'utf8')).toBe('paygate\n');
 });
 
 test('its log is JSON, or lines for a person', async () => {
