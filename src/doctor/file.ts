@@ -1,7 +1,7 @@
 // What the doctor looks at in the file and around it: database, mark, disk, permissions, clock, wallets,
 // snapshots. The file is opened as every command opens it, and only read.
 
-import { readdirSync, type Stats, statSync } from 'node:fs';
+import { existsSync, readdirSync, type Stats, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { resume } from '../domain/allocation.ts';
 import { createGapWarnings } from '../http/wallet-gaps.ts';
@@ -89,8 +89,9 @@ function diskCheck({ store: { database } }: FileParts): Finding {
 /** The folder of the snapshots, where it is on another disk than the database. */
 function otherDiskOf(path: string): string | undefined {
   const folder = backupFolder(path);
-  const found = statSync(folder, { throwIfNoEntry: false });
-  return found === undefined || found.dev === statSync(dirname(path)).dev ? undefined : folder;
+  // One that the first snapshot makes is made in the folder around it.
+  const there = [folder, dirname(folder)].find((each) => existsSync(each)) ?? dirname(path);
+  return statSync(there).dev === statSync(dirname(path)).dev ? undefined : there;
 }
 
 function permissionsCheck({ store: { database }, uid }: FileParts): Finding {

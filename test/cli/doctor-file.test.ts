@@ -157,6 +157,13 @@ describe('the file', () => {
     symlinkSync(elsewhere, backupFolder(store.path));
     expect((await findings(full(64 * 1024 * 1024))).disk).toMatchObject({ state: 'ok' });
     expect((await findings(full(1_000))).disk).toMatchObject({ state: 'fail' });
+    // One of another name has its snapshots in a folder below, which the first one makes.
+    const named = await openTestStore({ path: join(dirname(store.path), 'shop.db') });
+    const { disk: other } = await findings({
+      ...named,
+      database: { ...named.database, freeBytes: () => 64 * 1024 * 1024 },
+    });
+    expect(other).toMatchObject({ state: 'ok' });
   });
 
   it('has no snapshot, a fresh one, or one that was not followed by others', async () => {
