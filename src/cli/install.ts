@@ -18,6 +18,7 @@ import { Command } from 'commander';
 import { type Config, options, readConfig } from '../config.ts';
 import { frontOf } from '../domain/front.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
+import { syncPath } from '../store/disk.ts';
 import {
   forgetting,
   type InstallPlan,
@@ -162,7 +163,7 @@ function unsaidIn(file: PlannedFile, root: string): string {
     : `, yours: it does not say ${unsaid.join(' and ')}, write that there`;
 }
 
-/** By rename: an executable that runs cannot be written over. @throws PaygateError unavailable */
+/** By rename: an executable that runs cannot be written over. Synced, for the machine may lose power before its first start. @throws PaygateError unavailable */
 function put({ path, mode, content }: PlannedFile, root: string): void {
   const target = join(root, path);
   const fresh = `${target}.new`;
@@ -171,7 +172,9 @@ function put({ path, mode, content }: PlannedFile, root: string): void {
     if (typeof content === 'string') writeFileSync(fresh, content, { mode });
     else copyFileSync(content.copyOf, fresh);
     chmodSync(fresh, mode);
+    syncPath(fresh);
     renameSync(fresh, target);
+    syncPath(dirname(target));
   } catch (error) {
     throw new PaygateError('unavailable', `${target}: cannot be written (${reasonOf(error)})`);
   }
