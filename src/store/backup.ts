@@ -14,7 +14,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { PaygateError, reasonOf } from '../errors.ts';
-import { makeFolder, ownAsFolder, syncPath } from './disk.ts';
+import { makeFolder, ownAsFolder, removeLeftovers, syncPath } from './disk.ts';
 import { openSqlite, type Sqlite } from './driver.ts';
 import { logEnds } from './place.ts';
 
@@ -28,6 +28,9 @@ export const allPages: Pace = () => 0x7fffffff;
 export const latestName = 'latest.db';
 /** Of the database that commands mean where none is named. */
 export const usualName = 'paygate.db';
+/** A copy under way in the folder of backups, under the names that paygate gives there; and its journal. */
+const unfinished =
+  /^\.(\d{4}-\d\d-\d\dT\d{6}Z|before-[\w.+-]+)\.db-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}(-journal)?$/;
 
 /** Where a database's snapshots lie: beside it, in a folder of their own. */
 export function backupFolder(databasePath: string): string {
@@ -78,6 +81,7 @@ export async function writeBackup(sqlite: Sqlite, target: string, pace: Pace): P
   try {
     // The driver would make it readable for more than its user, for a moment.
     closeSync(openSync(fresh, 'wx', 0o600));
+    removeLeftovers(dirname(target), unfinished, fresh);
     await sqlite.backup(fresh, { progress: pace });
     ownAsFolder(fresh);
     syncPath(fresh);
@@ -116,6 +120,10 @@ export function refuseExisting(target: string): void {
   throw new PaygateError('conflict', `${target}: ${what}; name a new file`);
 }
 
+/** Where a file with so many migrations is kept before it gets more. */
+export const keptBeforeUpdate = (path: string, count: number): string =>
+  join(backupFolder(path), `before-update-${count}.db`);
+
 /**
  * Keeps a file as it is before its schema is changed, as `before-update-N.db` with the number of its
  * migrations. In one go, for nothing may come between. @throws PaygateError unavailable: then it stays as it is
@@ -123,7 +131,8 @@ export function refuseExisting(target: string): void {
 export function keepBeforeUpdate(sqlite: Sqlite, path: string): void {
   const version = () => sqlite.pragma('user_version', { simple: true }) as number;
   const before = version();
-  const target = join(makeBackupFolder(path), `before-update-${before}.db`);
+  makeBackupFolder(path);
+  const target = keptBeforeUpdate(path, before);
   const fresh = join(dirname(target), `.${basename(target)}-${randomUUID()}`);
   try {
     closeSync(openSync(fresh, 'wx', 0o600));

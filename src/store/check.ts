@@ -6,7 +6,7 @@ import { chmodSync, copyFileSync, existsSync, mkdtempSync, rmSync, statSync } fr
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { PaygateError, reasonOf } from '../errors.ts';
-import { freeBytesAt } from './disk.ts';
+import { freeBytesAt, removeLeftovers } from './disk.ts';
 import { openSqlite, type Sqlite } from './driver.ts';
 import { inspectFile, refuseLostLog } from './file.ts';
 import { migrate } from './migrate.ts';
@@ -79,7 +79,7 @@ function asideFrom<T>(path: string, work: (sqlite: Sqlite) => T): T {
     copyWithLog(path, copy);
     return withConnection(copy, false, work);
   } finally {
-    rmSync(folder, { recursive: true });
+    rmSync(folder, { recursive: true, force: true });
   }
 }
 
@@ -96,13 +96,19 @@ function withConnection<T>(path: string, readonly: boolean, work: (sqlite: Sqlit
 /** There is no place for the copy that is looked at: that says nothing of the file. */
 export class NoRoom extends PaygateError {}
 
+/** As mkdtemp names it. */
+const leftFolder = /^\.?paygate-check-\w{6}$/;
+
 /** Beside the file, where there is room for it, or among temporary files. */
 function privateFolder(path: string): string {
   const bytes = endsOf(path).reduce((sum, end) => sum + statSync(`${path}${end}`).size, 0);
   const prefixes = [join(dirname(path), '.paygate-check-'), join(tmpdir(), 'paygate-check-')];
   for (const prefix of prefixes) {
     try {
-      if (freeBytesAt(dirname(prefix)) >= bytes) return mkdtempSync(prefix);
+      if (freeBytesAt(dirname(prefix)) < bytes) continue;
+      const folder = mkdtempSync(prefix);
+      removeLeftovers(dirname(prefix), leftFolder, folder);
+      return folder;
     } catch {
       // A folder that takes no file, or none: a container may have no temporary one.
     }

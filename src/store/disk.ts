@@ -10,10 +10,12 @@ import {
   lstatSync,
   mkdirSync,
   openSync,
+  readdirSync,
+  rmSync,
   statfsSync,
   statSync,
 } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 
 /** Below this much free disk no address is issued and no snapshot taken: what is owed must still find room. */
@@ -54,6 +56,24 @@ export function ownAs(path: string, like: string): void {
 }
 
 export const ownAsFolder = (path: string): void => ownAs(path, dirname(path));
+
+const dayMs = 86_400_000;
+
+/**
+ * Removes what a process that was cut off has left in a folder of its work.
+ * @param fresh what was just made there: what is a day older is nobody's any more
+ */
+export function removeLeftovers(folder: string, pattern: RegExp, fresh: string): void {
+  const madeAt = statSync(fresh).mtimeMs;
+  for (const name of readdirSync(folder).filter((each) => pattern.test(each))) {
+    const path = join(folder, name);
+    try {
+      if (madeAt - lstatSync(path).mtimeMs > dayMs) rmSync(path, { recursive: true });
+    } catch {
+      // Another process was first, or it is another user's.
+    }
+  }
+}
 
 /** A folder for its user alone, who is the owner of the one around it; and those around it. */
 export function makeFolder(folder: string): void {

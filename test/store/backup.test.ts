@@ -11,12 +11,13 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { allPages, backupFolder, writeBackup } from '../../src/store/backup.ts';
+import { allPages, backupFolder, makeBackupFolder, writeBackup } from '../../src/store/backup.ts';
 import { checkFile } from '../../src/store/check.ts';
 import { freeBytesAt } from '../../src/store/disk.ts';
 import { createSnapshots } from '../../src/store/snapshots.ts';
@@ -97,6 +98,25 @@ describe('a backup', () => {
     expect(readdirSync(folder)).toEqual(['copy.db']);
     expect(readFileSync(target, 'utf8')).toBe('the one before');
     expect(checkFile(path).ok).toBe(true);
+  });
+});
+
+describe('the folder of backups', () => {
+  it('loses, a day later, what a backup that was cut off has left', async () => {
+    const { database, path } = await openShop();
+    const folder = makeBackupFolder(path);
+    const id = '0b0e7a2c-3d5f-4c55-9d30-2f4a4a6f3c11';
+    const lefts = [
+      ...[`.2026-11-20T120000Z.db-${id}`, `.2026-11-20T120000Z.db-${id}-journal`],
+      ...[`.2026-11-21T120000Z.db-${id}`, `.of-mine.db-${id}`],
+    ];
+    const at = new Date(Date.now() - 2 * dayMs);
+    for (const left of lefts) {
+      writeFileSync(join(folder, left), '');
+      if (!left.includes('11-21')) utimesSync(join(folder, left), at, at);
+    }
+    await database.backup(join(folder, 'copy.db'), allPages);
+    expect(readdirSync(folder).sort()).toEqual([...lefts.slice(2), 'copy.db'].sort());
   });
 });
 
@@ -245,6 +265,21 @@ describe('a check', () => {
     expect(checkFile(path)).toMatchObject({ ok: true, counts: { addresses: 4 } });
     expect(Object.keys(contentOf(dirname(path)))).toEqual(Object.keys(during));
     expect(contentOf(dirname(path))['paygate.db']).toBe(during['paygate.db']);
+  });
+
+  it('removes, a day later, the copy that a check which was cut off has left', async () => {
+    const { path, before } = await closedShop();
+    const folder = dirname(path);
+    const lefts = ['.paygate-check-aB3dE6', '.paygate-check-fresh1', '.paygate-check-of-mine'];
+    for (const left of lefts) {
+      mkdirSync(join(folder, left));
+      writeFileSync(join(folder, left, 'copy.db'), '');
+    }
+    const at = new Date(Date.now() - 2 * dayMs);
+    for (const left of [lefts[0], lefts[2]]) utimesSync(join(folder, left ?? ''), at, at);
+    expect(checkFile(path).ok).toBe(true);
+    const names = readdirSync(folder).filter((name) => !(name in before));
+    expect(names.sort()).toEqual(lefts.slice(1));
   });
 
   it('changes nothing of a copy whose log was not copied along, but its index was', async () => {
