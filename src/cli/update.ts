@@ -2,7 +2,7 @@
 // database before it takes the old one's place; where systemd runs paygate, it is restarted, and the old one
 // comes back when the new one does not come up healthy.
 
-import { rmSync } from 'node:fs';
+import { rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { isSea } from 'node:sea';
 import type { Command } from 'commander';
@@ -10,7 +10,7 @@ import { options, readConfig } from '../config.ts';
 import { doorsOf, type Listen } from '../domain/front.ts';
 import { quoted } from '../domain/shell.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
-import { backupAsItIs, makeBackupFolder } from '../store/backup.ts';
+import { backupAsItIs, keptBeforeUpdate, makeBackupFolder } from '../store/backup.ts';
 import { refuseForeign } from '../store/check.ts';
 import { lockForServer, refuseLostLog } from '../store/file.ts';
 import { migrationsIn } from '../store/migrate.ts';
@@ -204,23 +204,33 @@ async function doorsNow({ unit, listen, env }: Given): Promise<Listen[]> {
 }
 
 /**
- * What the new one has migrated, the old one can't read: then the snapshot takes its place. Of a file that is only busy, or
+ * What the new one has migrated, the old one can't read: then the copy from before takes its place, that of the new one where it has
+ * made one, for the old one wrote on after the snapshot. Of a file that is only busy, or
  * on a full disk, nobody takes away what was written since. Never throws, for the old one is to be started after it.
  */
 function restoreIfMigrated(given: UpdateOptions, snapshot: string): string {
   const path = databasePath(given);
+  let copy = snapshot;
   try {
-    if (migrationsIn(path) <= migrationsIn(snapshot)) return '';
+    const known = migrationsIn(snapshot);
+    if (migrationsIn(path) <= known) return '';
+    copy = newest(snapshot, keptBeforeUpdate(path, known));
     const name = `before-restore-${timeName(world.now())}`;
-    const { previous } = restoreFile(snapshot, path, name);
+    const { previous } = restoreFile(copy, path, name);
     return `, on the database as it was before the update (the newer one is ${previous})`;
   } catch (error) {
     return (
       `; the database was not put back (${reasonOf(error)}): if the log says that it is newer, ` +
-      `stop ${given.unit}, mend that, run \`${putBack(snapshot, path)}\`, and start ${given.unit}`
+      `stop ${given.unit}, mend that, run \`${putBack(copy, path)}\`, and start ${given.unit}`
     );
   }
 }
+
+/** The second, unless it is missing or from before. */
+const newest = (first: string, second: string): string =>
+  (statSync(second, { throwIfNoEntry: false })?.mtimeMs ?? 0) > statSync(first).mtimeMs
+    ? second
+    : first;
 
 const moveBack = (previous: string, binary: string): string =>
   `mv ${quoted(previous)} ${quoted(binary)}`;

@@ -28,7 +28,7 @@ import { openTestStore } from '../support/store.ts';
 
 afterEach(cleanUp);
 
-type Kind = 'well' | 'dead' | 'blind' | 'spoils' | 'clings';
+type Kind = 'well' | 'dead' | 'blind' | 'spoils' | 'keeps' | 'clings';
 
 interface Machine {
   readonly binary: string;
@@ -80,6 +80,13 @@ async function machine({ systemd = true } = {}): Promise<Machine> {
       blind: serves(version, port),
       dead: 'process.exit(1);',
       spoils: `require('better-sqlite3')(${JSON.stringify(db)}).pragma('user_version = 99');`,
+      // As one that updates the schema: what the old one wrote until its stop is kept first.
+      keeps: `
+  const sqlite = require('better-sqlite3')(${JSON.stringify(db)});
+  const version = sqlite.pragma('user_version', { simple: true });
+  sqlite.exec("INSERT INTO settings (name, value) VALUES ('late', 'kept')");
+  sqlite.exec("VACUUM INTO '${join(dirname(db), 'backups')}/before-update-" + version + ".db'");
+  sqlite.pragma('user_version = 99');`,
       clings: `
   require('node:fs').writeFileSync(${JSON.stringify(clinging)}, String(process.pid));
   process.on('SIGTERM', () => {});
@@ -208,6 +215,18 @@ it('goes back with the database where the new one made it unreadable for the old
   expect(pragma(look(db, { readonly: true }), 'user_version')).not.toBe(99);
   const kept = /the newer one is ([^)]+)\)/.exec(stderr)?.[1] ?? '';
   expect(pragma(look(kept, { readonly: true }), 'user_version')).toBe(99);
+});
+
+it('goes back to what the new one has kept of the database, where that is newer than the snapshot', async () => {
+  const { bring, update, db, answering } = await machine();
+  const { code, stderr } = await update(bring('0.2.0', 'keeps'));
+  expect(code).toBe(1);
+  expect(stderr).toContain('0.1.0 runs again, on the database as it was before the update');
+  expect(await answering()).toBe('0.1.0');
+  const sqlite = look(db, { readonly: true });
+  expect(sqlite.prepare("SELECT value FROM settings WHERE name = 'late'").pluck().get()).toBe(
+    'kept',
+  );
 });
 
 it('starts the old one also where the database cannot be put back, and says what to do', async () => {
