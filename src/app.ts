@@ -69,10 +69,11 @@ const everyMinute = '0 * * * * *';
 /** Opens the file. @throws PaygateError with one line for the person who starts paygate */
 export async function buildApp(config: Config, world: World, options: AppOptions): Promise<App> {
   const entrance = createEntrance(config, world);
-  // Before a file is made for a network that could not be served.
+  // Before a file is made, whose network is fixed, and that could not be served.
   if (inspectFile(config.db) === 'absent') {
     const network = beginAt(networks[config.network ?? defaultNetwork], config.checkpoint);
     serversFor(network.name, config);
+    await entrance.tryDoors([config.metricsListen ?? []].flat());
   }
   const lock = lockForServer(config.db);
   let store: Store | undefined;

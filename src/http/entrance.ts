@@ -2,13 +2,13 @@
 // certificate may change under way, and beside it port 80 where certificates are fetched.
 
 import { dirname, join } from 'node:path';
-import { type FrontOptions, frontOf, type Listen } from '../domain/front.ts';
+import { doorsOf, type FrontOptions, frontOf, type Listen } from '../domain/front.ts';
 import { createAcme } from '../tls/acme.ts';
 import type { CertificateSource } from '../tls/certificate.ts';
 import { certificateFiles } from '../tls/files.ts';
 import type { World } from '../world.ts';
 import { createRedirect } from './redirect.ts';
-import { type Fetch, type Listening, listen } from './server.ts';
+import { type Fetch, type Listening, listen, tryListening } from './server.ts';
 
 export interface EntranceOptions extends FrontOptions {
   /** The database file: what is fetched is kept beside it. */
@@ -16,6 +16,8 @@ export interface EntranceOptions extends FrontOptions {
 }
 
 export interface Entrance {
+  /** @param beside of further doors @throws PaygateError unavailable where one of them could not be opened now */
+  tryDoors(beside: readonly Listen[]): Promise<void>;
   /** @returns the port of the main door. @throws PaygateError unavailable */
   open(fetch: Fetch): Promise<number>;
   /** One more door, without HTTPS. @returns its port */
@@ -47,6 +49,9 @@ export function createEntrance(options: EntranceOptions, world: World): Entrance
   }
 
   return {
+    async tryDoors(beside) {
+      for (const at of [...doorsOf(options), ...beside]) await tryListening(at);
+    },
     async open(fetch) {
       const main = await openDoor(fetch, options.listen, source !== undefined);
       if (acme !== undefined && front.kind === 'acme') {

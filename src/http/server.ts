@@ -3,7 +3,7 @@
 
 import type { Server } from 'node:http';
 import { createServer as createHttpsServer, type Server as HttpsServer } from 'node:https';
-import type { Socket } from 'node:net';
+import { createServer, type Server as PlainServer, type Socket } from 'node:net';
 import { createAdaptorServer, type WebSocketServerLike } from '@hono/node-server';
 import { type Context, Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
@@ -175,14 +175,7 @@ export async function listen(
   boundCrowd(server, connections);
   server.timeout = silence;
   const open = openSockets(server);
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) =>
-      reject(
-        new PaygateError('unavailable', `cannot listen on ${host}:${port}: ${faultOf(error)}`),
-      ),
-    );
-    server.listen({ port, ...(host !== '*' && { host }) }, resolve);
-  });
+  await bind(server, { host, port });
   const bound = server.address();
   return {
     port: typeof bound === 'object' && bound !== null ? bound.port : port,
@@ -204,6 +197,24 @@ export async function listen(
         server.closeIdleConnections();
       }),
   };
+}
+
+/** @throws PaygateError unavailable where nobody could listen now */
+export async function tryListening(at: Binding): Promise<void> {
+  const server = createServer();
+  await bind(server, at);
+  await new Promise((resolve) => server.close(resolve));
+}
+
+function bind(server: PlainServer, { host, port }: Binding): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) =>
+      reject(
+        new PaygateError('unavailable', `cannot listen on ${host}:${port}: ${faultOf(error)}`),
+      ),
+    );
+    server.listen({ port, ...(host !== '*' && { host }) }, resolve);
+  });
 }
 
 /** Also what is none of HTTP's any more, or not yet; whoever has been answered for good does not stay. */

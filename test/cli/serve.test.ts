@@ -1,8 +1,9 @@
 // `paygate serve` as a process of its own: what it prints, where it listens, and how it ends.
 
-import { existsSync, readFileSync, rmSync } from 'node:fs';
-import { connect } from 'node:net';
-import { join } from 'node:path';
+import { once } from 'node:events';
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { type AddressInfo, connect, createServer } from 'node:net';
+import { dirname, join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import type { Txid } from '../../src/bitcoin/ids.ts';
 import { SimulatedChain } from '../../src/sandbox/chain.ts';
@@ -119,6 +120,23 @@ test('the working folder that is deleted under it is saved as well', async () =>
   expect(await child.ended).toMatchObject({ by: 0 });
   expect(checkFile(join(folder, 'backups', 'latest.db')).ok).toBe(true);
 });
+
+test.each(['--listen', '--metrics-listen'])(
+  'a port of %s that is taken is told before a file is made, which would have fixed the network',
+  async (flag) => {
+    const taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    whenOver(() => void taken.close());
+    const { port } = taken.address() as AddressInfo;
+    const path = join(tempFolder(), 'paygate.db');
+    const { by, errors } = await serve(path, nowhere, flag, `127.0.0.1:${port}`).ended;
+    expect([by, errors]).toEqual([
+      1,
+      `paygate: cannot listen on 127.0.0.1:${port}: the port is taken\n`,
+    ]);
+    expect(readdirSync(dirname(path))).toEqual([]);
+  },
+);
 
 test('a door for figures that is none is refused', async () => {
   const child = serve('nowhere.db', nowhere, '--metrics-listen', '0.0.0.0:9090');
