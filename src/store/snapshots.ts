@@ -19,6 +19,8 @@ export interface Snapshots {
   last(now: number): Promise<void>;
 }
 
+/** One of a gigabyte takes a minute or so. */
+const endlessMs = 3_600_000;
 const daysKept = 7;
 const dayFile = /^\d{4}-\d\d-\d\d\.db$/;
 const unfinished = /^\.latest\.db-/;
@@ -33,6 +35,7 @@ export function createSnapshots(database: Database, floorBytes: number): Snapsho
   let fault: string | undefined;
   let stopped = false;
   let underWay: Promise<void> | undefined;
+  let begunAt = 0;
 
   function pace(): number {
     if (stopped) throw new PaygateError('unavailable', 'paygate is stopping');
@@ -61,20 +64,25 @@ export function createSnapshots(database: Database, floorBytes: number): Snapsho
 
   return {
     async take(now) {
-      if (underWay !== undefined || stopped) return;
+      if (stopped) return;
+      if (underWay !== undefined) {
+        if (now - begunAt >= endlessMs) fault = endless(now - begunAt);
+        return;
+      }
       try {
+        begunAt = now;
         underWay = takeNow(now, pace);
         await underWay;
         fault = undefined;
       } catch (error) {
         if (stopped) return;
-        fault = reasonOf(error);
+        fault = `the last snapshot failed: ${reasonOf(error)}`;
         throw error;
       } finally {
         underWay = undefined;
       }
     },
-    warnings: () => (fault === undefined ? [] : [`the last snapshot failed: ${fault}`]),
+    warnings: () => (fault === undefined ? [] : [fault]),
     async stop() {
       stopped = true;
       await underWay?.catch(() => {});
@@ -82,6 +90,11 @@ export function createSnapshots(database: Database, floorBytes: number): Snapsho
     last: (now) => takeNow(now, allPages),
   };
 }
+
+/** It begins anew whenever another process writes. */
+const endless = (forMs: number): string =>
+  `the last snapshot has not ended for ${Math.floor(forMs / 60_000)} minutes: another program may be writing to the ` +
+  'database all the time';
 
 function keepDay(folder: string, latest: string, now: number): void {
   const today = `${new Date(now).toISOString().slice(0, 10)}.db`;

@@ -134,6 +134,20 @@ describe('snapshots', () => {
     expect(statSync(backupFolder(store.path)).mode & 0o777).toBe(0o700);
   });
 
+  it('tell of one that has not ended after an hour', async () => {
+    const store = await openShop();
+    const snapshots = createSnapshots(store.database, 0);
+    const first = snapshots.take(noon);
+    await snapshots.take(noon + 900_000);
+    expect(snapshots.warnings()).toEqual([]);
+    await snapshots.take(noon + 90 * 60_000);
+    expect(snapshots.warnings()).toEqual([
+      'the last snapshot has not ended for 90 minutes: another program may be writing to the database all the time',
+    ]);
+    await first;
+    expect(snapshots.warnings()).toEqual([]);
+  });
+
   it('are whole by themselves, also where a tool has written to the one before and has it open still', async () => {
     const store = await openShop();
     const snapshots = createSnapshots(store.database, 0);
