@@ -68,7 +68,10 @@ export function removeLeftovers(folder: string, pattern: RegExp, fresh: string):
   for (const name of readdirSync(folder).filter((each) => pattern.test(each))) {
     const path = join(folder, name);
     try {
-      if (madeAt - lstatSync(path).mtimeMs > dayMs) rmSync(path, { recursive: true });
+      const stat = lstatSync(path);
+      // Into a folder of somebody else's, as among temporary files, anything may be led meanwhile.
+      if (stat.isDirectory() && stat.uid !== process.geteuid?.()) continue;
+      if (madeAt - stat.mtimeMs > dayMs) rmSync(path, { recursive: true });
     } catch {
       // Another process was first, or it is another user's.
     }

@@ -5,14 +5,16 @@ import {
   chmodSync,
   chownSync,
   lstatSync,
+  mkdirSync,
   readdirSync,
   statSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { ownAs } from '../../src/store/disk.ts';
+import { ownAs, removeLeftovers } from '../../src/store/disk.ts';
 import { runCli } from '../support/cli.ts';
 import { asOrdinaryUser, cleanUp, tempFolder } from '../support/files.ts';
 import { accountKey } from '../support/store.ts';
@@ -77,6 +79,18 @@ describe.skipIf(!isRoot)('root', () => {
     expect(statSync(own).uid).toBe(0);
     expect(lstatSync(link).uid).toBe(user);
   });
+
+  it('removes what was left of its own work alone, not what a user calls so', () => {
+    const folder = tempFolder();
+    const [own, theirs] = [join(folder, 'left-1'), join(folder, 'left-2')];
+    for (const left of [own, theirs]) {
+      mkdirSync(left);
+      utimesSync(left, 0, 0);
+    }
+    chownSync(theirs, user, user);
+    removeLeftovers(folder, /^left-/, folder);
+    expect(readdirSync(folder)).toEqual(['left-2']);
+  });
 });
 
 it('an ordinary user leaves what is in a folder of others as it is', () => {
@@ -89,4 +103,4 @@ it('an ordinary user leaves what is in a folder of others as it is', () => {
   expect(statSync(file).uid).toBe(isRoot ? user : process.geteuid?.());
 });
 
-if (!isRoot) process.stderr.write('test/cli/root: 3 tests skipped, for they need root\n');
+if (!isRoot) process.stderr.write('test/cli/root: 4 tests skipped, for they need root\n');
