@@ -1,6 +1,6 @@
 // The ledger's statements, prepared once. What they mean stands in ledger.ts.
 
-import { and, asc, eq, sql } from 'drizzle-orm';
+import { and, asc, eq, isNotNull, sql } from 'drizzle-orm';
 import { type Policy, readBands } from '../domain/policy.ts';
 import { addressPlace } from './addresses.ts';
 import { given } from './given.ts';
@@ -75,6 +75,13 @@ function preparePayments(orm: Orm) {
       .update(payments)
       .set({ replacedBy: given('replacedBy') })
       .where(eq(payments.id, given('id')))
+      .prepare(),
+    /** What took its inputs, as another address that it paid knows: the new one need not pay each of them. */
+    replacedBy: orm
+      .select({ replacedBy: payments.replacedBy })
+      .from(payments)
+      .where(and(eq(payments.txid, given('txid')), isNotNull(payments.replacedBy)))
+      .limit(1)
       .prepare(),
     maturing: orm
       .select({ id: payments.id })

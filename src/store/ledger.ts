@@ -217,7 +217,8 @@ class SqlLedger implements Ledger {
     const decision = decide(paymentOf(row), { kind: 'gone' }, this.#rulesOf(place, seen));
     if (decision === undefined) return noChange;
     const paymentId = this.#save(tx, place, seen, row, decision, now);
-    this.#statements.setReplacedBy.run({ id: paymentId, replacedBy });
+    const rival = replacedBy ?? this.#statements.replacedBy.get({ txid })?.replacedBy ?? null;
+    this.#statements.setReplacedBy.run({ id: paymentId, replacedBy: rival });
     this.#parts.outbox.hold(tx, paymentId);
     const callbacks = this.#owe(tx, now, place, paymentId, seen, decision);
     return { callbacks, reversed: reversedBy(decision, row) };

@@ -88,6 +88,21 @@ test('a payment that was replaced says so', async () => {
   expect(body).not.toHaveProperty('rbf');
 });
 
+test('of several addresses that it paid, each says so, also those that its replacement does not pay', async () => {
+  const house = await openReady();
+  const [kept, left] = [await house.newAddress(), await house.newAddress()];
+  const txid = house.chain.pay([kept, left].map((address) => ({ address, valueSat: 4_000 })));
+  await house.settle();
+  const next = house.chain.replace(txid, [{ address: kept, valueSat: 5_000 }]);
+  await house.outlastSilence();
+  const { body } = await house.ask(`/api/merchant/tx?txid=${txid}`);
+  const gone = { txid, dropped: true, replaced_by: next };
+  expect(body.txs).toMatchObject([
+    { ...gone, addr: left },
+    { ...gone, addr: kept },
+  ]);
+});
+
 test('a payment that is gone stands behind one that is there: a miner took what the customer had replaced', async () => {
   const house = await openReady();
   const address = await house.newAddress();
