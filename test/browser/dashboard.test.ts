@@ -208,6 +208,22 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
     await end(watched, house);
   });
 
+  test('whoever goes through a list by keyboard stays at the row when the list changes', async () => {
+    const house = await open();
+    const watched = await enter(house);
+    const { page } = watched;
+    await pay(house, await house.newAddress());
+    const opened = page.waitForResponse((response) => response.url().endsWith('/live'));
+    await page.goto(`${originOf(house)}${home}/payments`);
+    await opened;
+    const link = page.locator(`a[href="${home}/payments/1"]`);
+    await link.focus();
+    await pay(house, await house.newAddress());
+    await page.locator(`a[href="${home}/payments/2"]`).waitFor();
+    expect(await link.evaluate((each) => each === each.ownerDocument.activeElement)).toBe(true);
+    await end(watched, house);
+  });
+
   test('a page whose session is over goes to the sign-in by itself, and back', async () => {
     const house = await open();
     const watched = await enter(house);

@@ -52,8 +52,12 @@ async function replace(main) {
   // Whoever is about to press something would miss it.
   if (fresh.innerHTML === shown) return;
   shown = fresh.innerHTML;
+  const { activeElement: focused } = document;
   main.replaceChildren(...fresh.childNodes);
   enhance(main);
+  // Whoever goes by keyboard would begin anew at the top of the page.
+  const same = [...main.querySelectorAll('a')].find(({ href }) => href === focused?.href);
+  if (!focused?.isConnected) same?.focus({ preventScroll: true });
 }
 
 function follow(main) {
