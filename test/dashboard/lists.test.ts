@@ -180,6 +180,17 @@ describe('payments', () => {
     expect(one.text.trimEnd().split('\r\n').length).toBeLessThan(3);
   });
 
+  test('leave in UTF-8 that a spreadsheet takes for it', async () => {
+    const { house, visitor } = await open({ store: { name: 'Käserei 花' } });
+    await payNew(house);
+    const table = await fetch(`http://127.0.0.1:${house.port}${home}/payments/export`, {
+      headers: { Cookie: visitor.cookie },
+    });
+    const bytes = Buffer.from(await table.arrayBuffer());
+    expect(bytes.subarray(0, 5).toString('latin1')).toBe('\xef\xbb\xbfid');
+    expect(bytes.toString('utf8')).toContain(',Käserei 花,');
+  });
+
   test('the first page has the last thirty days as a chart, with words for who does not see it', async () => {
     const { house, visitor } = await open();
     await payNew(house, 150_000_000);

@@ -9,6 +9,8 @@ import type { Page, Visit } from '../visit.ts';
 import { priceText, worthIn } from '../worth.tsx';
 import { filterOf, searchOf } from './payments.tsx';
 
+/** Excel takes a table for the code page of its machine without it; what reads CSV by program skips it as utf-8-sig. */
+const byteOrderMark = '\ufeff';
 /** Few enough that nothing else waits for long. */
 const rowsAtOnce = 100;
 const head = [
@@ -45,7 +47,7 @@ function linesFor(visit: Visit): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   let beforeId: number | undefined;
   return new ReadableStream({
-    start: (controller) => controller.enqueue(encoder.encode(line(head))),
+    start: (controller) => controller.enqueue(encoder.encode(byteOrderMark + line(head))),
     // Called when the reader has room: a slow one holds nothing but the page that it reads.
     async pull(controller) {
       // A reader that is quick would have all of them in one turn of the event loop, and nobody else anything.
