@@ -101,7 +101,7 @@ class DirtySet implements Drain {
   readonly #silence: Silence;
   readonly #elsewhere: Elsewhere;
   readonly #announced: Announced;
-  readonly #load = createLoad(mostHeld);
+  readonly #load = createLoad(mostHeld, () => this.#parts.world.monotonic());
   readonly #dirty = new Set<Scripthash>();
   /** What must be looked at in any case. */
   readonly #forced = new Map<Scripthash, 'again' | 'cross'>();

@@ -1,5 +1,8 @@
 // How much of what servers tell is held until it is written down: many histories are gathered at once, each
-// of any number of transactions, and a server may make them all up.
+// of any number of transactions, and a server may make them all up. And how much of that is written down: bytes of what is
+// in no block cost a server nothing, and stay for weeks.
+
+import { type Bucket, type Rate, takeToken } from '../domain/rate.ts';
 
 export interface Load {
   /** Opens what one look will hold. */
@@ -9,15 +12,26 @@ export interface Load {
 export interface Held {
   /** Takes so many bytes; false when there is no room for them now. */
   take(bytes: number): boolean;
+  /** Whether the bytes of a transaction in no block, so many, may be kept beside what it pays. */
+  mayKeep(bytes: number): boolean;
   /** To be called when they are written down, or let go of. */
   release(): void;
   /** The look has ended: what still comes of it is let go of at once. */
   close(): void;
 }
 
-/** @param most bytes of all that is open */
-export function createLoad(most: number): Load {
+/** Nearly all payments are smaller. */
+const largeBytes = 10_000;
+/** Of larger ones, which may have 400 kB: 20 an hour. */
+const largeKept: Rate = { perMinute: 1 / 3, burst: 50 };
+
+/**
+ * @param most bytes of all that is open
+ * @param monotonic milliseconds
+ */
+export function createLoad(most: number, monotonic: () => number): Load {
   let total = 0;
+  let large: Bucket | undefined;
   return {
     open() {
       let own = 0;
@@ -32,6 +46,12 @@ export function createLoad(most: number): Load {
           total += bytes;
           own += bytes;
           return true;
+        },
+        mayKeep(bytes) {
+          if (bytes <= largeBytes) return true;
+          const { bucket, waitMs } = takeToken(largeKept, large, monotonic());
+          large = bucket;
+          return waitMs === 0;
         },
         release,
         close() {

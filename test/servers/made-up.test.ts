@@ -148,6 +148,31 @@ describe('payments that a server made up', () => {
     expect(house.payments(other)).toMatchObject([{ state: 'unconfirmed' }]);
   });
 
+  test('fill no disk by their bytes', async () => {
+    const house = await prepareLying();
+    const { world, store } = house;
+    await house.start();
+    const flooded = await house.issue();
+    const script = store.addresses.byScripthash(flooded.scripthash)?.script ?? Buffer.alloc(0);
+    const raws = (from: number) =>
+      Array.from({ length: 60 }, (_, at) => payingTo(script, from + at, 11_000));
+    const kept = () =>
+      house.payments(flooded).filter(({ txid }) => store.ledger.rawOf(txid) !== undefined);
+    tellOf(house.inUse(), flooded, raws(0));
+    house.chain.pay([{ address: flooded.address, valueSat: 7_000 }]);
+    await house.watcher.idle();
+    expect(house.payments(flooded)).toHaveLength(61);
+    // The true one is small.
+    expect(kept()).toHaveLength(51);
+
+    await world.advance(3_600_000);
+    tellOf(house.inUse(), flooded, [...raws(0), ...raws(60)]);
+    house.chain.pay([{ address: flooded.address, valueSat: 8_000 }]);
+    await house.watcher.idle();
+    expect(house.payments(flooded)).toHaveLength(122);
+    expect(kept()).toHaveLength(72);
+  });
+
   test('do not use up, when they are broadcast, what another server forgives', async () => {
     const house = await prepareLying({ own: false, software: 'ElectrumX 1.20.0' });
     const { world, store, chain, watcher, labels, servers } = house;
