@@ -360,11 +360,12 @@ async function record(
   attempt: Attempt,
   next: Next,
 ): Promise<boolean> {
-  const { outcome, httpStatus, durationMs, doubt } = attempt;
+  const { outcome, httpStatus, durationMs, doubt, reason } = attempt;
   const fields = {
     ...idsOf(callback),
     attempt: callback.attemptCount + 1,
     ...{ outcome, httpStatus, durationMs },
+    ...(reason === null ? {} : { reason }),
     ...(doubt === null ? {} : { doubt }),
   };
   try {
@@ -375,7 +376,7 @@ async function record(
     if (state === 'exhausted') world.log.warn('callback exhausted', idsOf(callback));
     return true;
   } catch (error) {
-    world.log.error('callback attempt not recorded', { ...fields, reason: reasonOf(error) });
+    world.log.error('callback attempt not recorded', { ...fields, fault: reasonOf(error) });
     return false;
   }
 }

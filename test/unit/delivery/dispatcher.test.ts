@@ -40,6 +40,22 @@ describe('delivering', () => {
     expect(shop.requests).toHaveLength(1);
   });
 
+  it('says why one did not arrive, without the secrets that the answer repeats', async () => {
+    const shop = await receiver();
+    const { owed, world, dispatcher } = setUp();
+    shop.script({ status: 302, headers: { location: `${shop.origin}/login?back=tulip` } });
+    await dispatcher.start();
+    const store = owed.addStore({ callbackUrl: `${shop.origin}/?secret=tulip` });
+    await owed.enqueue(world.now(), owed.addPayment(store));
+    dispatcher.wake();
+    await dispatcher.idle();
+    const { host } = new URL(shop.origin);
+    expect(world.logs.map(({ fields }) => fields?.reason)).toEqual([
+      `${host} answered 302, pointing to ${shop.origin}/login?…; redirects are not followed`,
+    ]);
+    expect(JSON.stringify(world.logs)).not.toContain('tulip');
+  });
+
   it('finds what no wake told of within a second', async () => {
     const shop = await receiver();
     const { owed, world, dispatcher } = setUp();
