@@ -1,5 +1,5 @@
-// Rate limits as token buckets. Pure: a bucket is a value, time comes in. Full at first, it gives one
-// token a request and fills up again evenly.
+// Rate limits as token buckets. Pure: a bucket is a value, time comes in. Full at first, it gives tokens,
+// mostly one a request, and fills up again evenly.
 
 import { PaygateError } from '../errors.ts';
 
@@ -17,7 +17,7 @@ export interface Bucket {
 
 export interface Taken {
   readonly bucket: Bucket;
-  /** Milliseconds until there is a token; 0 when one was taken. */
+  /** Milliseconds until there are as many tokens; 0 when they were taken. */
   readonly waitMs: number;
 }
 
@@ -37,14 +37,17 @@ export function parseRate(text: string): Rate | undefined {
   );
 }
 
-/** @param bucket undefined for the first request */
-export function takeToken(rate: Rate, bucket: Bucket | undefined, now: number): Taken {
+/**
+ * @param bucket undefined for the first request
+ * @param count all of them, or none
+ */
+export function takeToken(rate: Rate, bucket: Bucket | undefined, now: number, count = 1): Taken {
   const tokens = tokensAt(rate, bucket, now);
-  if (tokens >= 1) return { bucket: { tokens: tokens - 1, at: now }, waitMs: 0 };
+  if (tokens >= count) return { bucket: { tokens: tokens - count, at: now }, waitMs: 0 };
   // Not brought up to now: whoever asks again and again must not gather errors of rounding.
   return {
     bucket: bucket ?? { tokens, at: now },
-    waitMs: ((1 - tokens) * minuteMs) / rate.perMinute,
+    waitMs: ((count - tokens) * minuteMs) / rate.perMinute,
   };
 }
 

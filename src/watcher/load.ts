@@ -1,6 +1,6 @@
 // How much of what servers tell is held until it is written down: many histories are gathered at once, each
-// of any number of transactions, and a server may make them all up. And how much of that is written down: bytes of what is
-// in no block cost a server nothing, and stay for weeks.
+// of any number of transactions, and a server may make them all up. And how much of that is written down: the bytes of what
+// is in no block cost a server nothing, and stay for weeks.
 
 import { type Bucket, type Rate, takeToken } from '../domain/rate.ts';
 
@@ -20,10 +20,8 @@ export interface Held {
   close(): void;
 }
 
-/** Nearly all payments are smaller. */
-const largeBytes = 10_000;
-/** Of larger ones, which may have 400 kB: 20 an hour. */
-const largeKept: Rate = { perMinute: 1 / 3, burst: 50 };
+/** Bytes of transactions in no block that are kept: 12 MB an hour, which is more than all of Bitcoin pays by. */
+const bytesKept: Rate = { perMinute: 200_000, burst: 32_000_000 };
 
 /**
  * @param most bytes of all that is open
@@ -31,7 +29,7 @@ const largeKept: Rate = { perMinute: 1 / 3, burst: 50 };
  */
 export function createLoad(most: number, monotonic: () => number): Load {
   let total = 0;
-  let large: Bucket | undefined;
+  let kept: Bucket | undefined;
   return {
     open() {
       let own = 0;
@@ -48,9 +46,8 @@ export function createLoad(most: number, monotonic: () => number): Load {
           return true;
         },
         mayKeep(bytes) {
-          if (bytes <= largeBytes) return true;
-          const { bucket, waitMs } = takeToken(largeKept, large, monotonic());
-          large = bucket;
+          const { bucket, waitMs } = takeToken(bytesKept, kept, monotonic(), bytes);
+          kept = bucket;
           return waitMs === 0;
         },
         release,

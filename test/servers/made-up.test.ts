@@ -154,23 +154,31 @@ describe('payments that a server made up', () => {
     await house.start();
     const flooded = await house.issue();
     const script = store.addresses.byScripthash(flooded.scripthash)?.script ?? Buffer.alloc(0);
+    // As large as nodes relay them.
     const raws = (from: number) =>
-      Array.from({ length: 60 }, (_, at) => payingTo(script, from + at, 11_000));
-    const kept = () =>
-      house.payments(flooded).filter(({ txid }) => store.ledger.rawOf(txid) !== undefined);
-    tellOf(house.inUse(), flooded, raws(0));
-    house.chain.pay([{ address: flooded.address, valueSat: 7_000 }]);
-    await house.watcher.idle();
-    expect(house.payments(flooded)).toHaveLength(61);
-    // The true one is small.
-    expect(kept()).toHaveLength(51);
+      Array.from({ length: 170 }, (_, at) => payingTo(script, from + at, 98_000));
+    const keptMb = () => {
+      const kept = house.payments(flooded).map(({ txid }) => store.ledger.rawOf(txid)?.length ?? 0);
+      return kept.reduce((sum, bytes) => sum + bytes, 0) / 1e6;
+    };
+    const tell = async (told: readonly Buffer[]) => {
+      tellOf(house.inUse(), flooded, told);
+      house.chain.pay([{ address: flooded.address, valueSat: 7_000 }]);
+      await house.watcher.idle();
+    };
+    await tell(raws(0));
+    expect(keptMb()).toBeCloseTo(16.7, 1);
+    const all = [...raws(0), ...raws(170)];
+    await tell(all);
+    expect(house.payments(flooded)).toHaveLength(342);
+    expect(keptMb()).toBeCloseTo(32, 0);
+    expect(keptMb()).toBeLessThanOrEqual(32);
 
     await world.advance(3_600_000);
-    tellOf(house.inUse(), flooded, [...raws(0), ...raws(60)]);
-    house.chain.pay([{ address: flooded.address, valueSat: 8_000 }]);
-    await house.watcher.idle();
-    expect(house.payments(flooded)).toHaveLength(122);
-    expect(kept()).toHaveLength(72);
+    await tell([...all, ...raws(340)]);
+    expect(house.payments(flooded)).toHaveLength(513);
+    expect(keptMb()).toBeCloseTo(44, 0);
+    expect(keptMb()).toBeLessThanOrEqual(44);
   });
 
   test('do not use up, when they are broadcast, what another server forgives', async () => {

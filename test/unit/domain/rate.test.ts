@@ -17,6 +17,16 @@ test('a burst goes through, the next one waits for its token and no longer', () 
   expect(takeToken(rate, refused.bucket, 2_000).waitMs).toBe(0);
 });
 
+test('several at once are taken together, or none of them', () => {
+  const { bucket } = takeToken(rate, undefined, 0, 2);
+  const refused = takeToken(rate, bucket, 0, 2);
+  expect(refused).toEqual({ bucket, waitMs: 1_000 });
+  expect(takeToken(rate, refused.bucket, 1_000, 2)).toEqual({
+    bucket: { tokens: 0, at: 1_000 },
+    waitMs: 0,
+  });
+});
+
 test('after a rest the bucket is full, never fuller', () => {
   const { bucket } = takeToken(rate, undefined, 0);
   expect(isFull(rate, bucket, 999)).toBe(false);
