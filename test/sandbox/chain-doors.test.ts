@@ -26,6 +26,8 @@ afterAll(cleanUp);
 
 const path = '/dashboard/chain';
 const signIn = '/dashboard/sign-in';
+/** Where what comes without a session is led: it is told that nothing was done. */
+const tooLate = `${signIn}?next=${encodeURIComponent(path)}&late=1`;
 const form = 'application/x-www-form-urlencoded';
 const otherTypes = ['multipart/form-data; boundary=x', 'text/plain', 'application/json'];
 
@@ -75,7 +77,7 @@ describe('the Chain page', () => {
       for (const does of levers()) {
         expect(await stranger.post(path, bodyOf(does, ''))).toMatchObject({
           status: 303,
-          to: signIn,
+          to: tooLate,
         });
       }
     }));
@@ -88,7 +90,7 @@ describe('the Chain page', () => {
     expect(await other.get(path)).toMatchObject({ status: 303 });
     const { tip } = own.sandbox.chain;
     const sent = await other.post(path, `token=${other.formToken}&do=mine&blocks=1`);
-    expect(sent).toMatchObject({ status: 303, to: signIn });
+    expect(sent).toMatchObject({ status: 303, to: tooLate });
     expect(own.sandbox.chain.tip).toBe(tip);
   });
 
