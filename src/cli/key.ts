@@ -36,7 +36,7 @@ export function keyCommand(): Command {
   const rotate = fileCommand('rotate', 'make a new API key')
     .option('--overlap <time>', 'how long the old one stays valid, such as 24h', parseDuration, 0)
     .action((given: FileOptions & { overlap: number }) =>
-      withStore(given, async ({ catalog, database }) => {
+      withStore(given, async ({ catalog, keys, database }) => {
         if (catalog.merchantKey() === undefined) {
           throw new PaygateError(
             'not_found',
@@ -44,14 +44,15 @@ export function keyCommand(): Command {
           );
         }
         const now = world.now();
+        const ends = now + given.overlap;
+        const promised = promisedBeyond(keys.list(now), ends);
         const apiKey = await database.write((tx) =>
           catalog.rotateMerchantKey(tx, now, world.randomBytes(32), given.overlap),
         );
-        const ends = now + given.overlap;
         print(given, { api_key: apiKey, old_key_ends_at: Math.floor(ends / 1000) }, () =>
           given.overlap === 0
             ? `${apiKey}\nNo older key of the merchant is valid any more.`
-            : `${apiKey}\nOlder ones are valid until ${showTime(ends)} at the latest.`,
+            : `${apiKey}\nOlder ones are valid until ${showTime(ends)} at the latest.${cutText(promised)}`,
         );
       }),
     );
@@ -62,6 +63,20 @@ export function keyCommand(): Command {
     .addCommand(addCommand())
     .addCommand(listCommand())
     .addCommand(revokeCommand());
+}
+
+/** When keys of the merchant were to end that a rotation ends at this time. */
+const promisedBeyond = (keys: readonly Key[], endsAt: number): number[] =>
+  keys.flatMap(({ storeId, expiresAt }) =>
+    storeId === null && expiresAt !== null && expiresAt > endsAt ? [expiresAt] : [],
+  );
+
+function cutText(promised: readonly number[]): string {
+  if (promised.length === 0) return '';
+  const last = showTime(Math.max(...promised));
+  return promised.length === 1
+    ? `\nOne of them ends earlier than it was to, on ${last}.`
+    : `\n${promised.length} of them end earlier than they were to, the last of these on ${last}.`;
 }
 
 const keyId = wholeNumber(1, Number.MAX_SAFE_INTEGER);

@@ -19,6 +19,19 @@ const words = Array.from({ length: 12 }, (_, index) => (index < 11 ? 'abandon' :
 
 const freshPath = (): string => join(tempFolder(), 'paygate.db');
 
+it('key rotate says that an older key ends earlier than was promised', async () => {
+  const path = freshPath();
+  const shop = ['--name', 'Shop', '--callback-url', 'https://shop.example/callback'];
+  const wallet = ['--xpub', regtest.account, '--script', 'p2wpkh', '--network', 'regtest'];
+  await runCli(['store', 'add', '--db', path, ...shop, ...wallet]);
+  const rotate = (overlap: string) => runCli(['key', 'rotate', '--db', path, '--overlap', overlap]);
+  expect((await rotate('24h')).stdout).not.toContain('earlier');
+  expect((await rotate('48h')).stdout).not.toContain('earlier');
+  expect((await rotate('1h')).stdout).toMatch(
+    /at the latest\.\n2 of them end earlier than they were to, the last of these on \d{4}-.* UTC\.\n$/,
+  );
+});
+
 describe('store add', () => {
   const given = {
     '--name': 'Shop',
