@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { PaygateError, reasonOf } from '../errors.ts';
 import { keepBeforeUpdate, type Pace, writeBackup } from './backup.ts';
 import { freeBytesAt, ownAs, syncData } from './disk.ts';
-import { openSqlite, type Sqlite } from './driver.ts';
+import { openSqlite, type Sqlite, sqliteCode } from './driver.ts';
 import { applicationId, inspectFile, lockForServer, refuseLostLog } from './file.ts';
 import { isBehind, migrate } from './migrate.ts';
 import { migrations } from './migrations.ts';
@@ -16,7 +16,6 @@ import { Snapshot } from './snapshot.ts';
 import {
   isLostSync,
   type Kind,
-  sqliteCode,
   type Tx,
   Writer,
   type WriterOptions,

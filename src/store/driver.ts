@@ -13,3 +13,7 @@ export function openSqlite(path: string, options: SqliteDatabase.Options = {}): 
   const nativeBinding = addon as unknown as string;
   return new SqliteDatabase(path, addon === undefined ? options : { ...options, nativeBinding });
 }
+
+/** SQLite's name for what went wrong; '' for an error that is not its own. */
+export const sqliteCode = (error: unknown): string =>
+  error instanceof SqliteDatabase.SqliteError ? error.code : '';

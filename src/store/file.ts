@@ -4,12 +4,11 @@
 
 import { closeSync, existsSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import SqliteDatabase from 'better-sqlite3';
 import type { NetworkName } from '../bitcoin/network.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
 import { backupFolder, latestName } from './backup.ts';
 import { ownAsFolder } from './disk.ts';
-import { openSqlite, type Sqlite } from './driver.ts';
+import { openSqlite, type Sqlite, sqliteCode } from './driver.ts';
 import { markPath } from './highwater.ts';
 import { migrations } from './migrations.ts';
 import { refuseTwoNames, truePath } from './place.ts';
@@ -138,7 +137,7 @@ export function lockForServer(given: string): { release(): void } {
     lock.exec('BEGIN EXCLUSIVE');
   } catch (error) {
     lock?.close();
-    const code = error instanceof SqliteDatabase.SqliteError ? error.code : '';
+    const code = sqliteCode(error);
     if (code === 'SQLITE_BUSY') throw served(path);
     throw new PaygateError('unavailable', `${path}.lock: ${lockFault(code, error)}`);
   }
@@ -173,8 +172,7 @@ export function refuseServed(path: string): void {
     lock = openSqlite(`${path}.lock`, { readonly: true, timeout: 0 });
     lock.pragma('user_version');
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'SQLITE_BUSY') throw served(path);
+    if (sqliteCode(error) === 'SQLITE_BUSY') throw served(path);
     throw new PaygateError('unavailable', `${path}.lock: cannot be read (${reasonOf(error)})`);
   } finally {
     lock?.close();
@@ -216,7 +214,7 @@ function isOpenElsewhere(path: string): boolean {
     return false;
   } catch (error) {
     // What else is wrong with it is told by who opens it next.
-    return error instanceof SqliteDatabase.SqliteError && error.code.startsWith('SQLITE_BUSY');
+    return sqliteCode(error).startsWith('SQLITE_BUSY');
   } finally {
     sqlite?.close();
   }

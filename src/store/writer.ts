@@ -3,11 +3,10 @@
 // its commit is on the disk, never before, and no transaction is begun on one that is not. Where one of them fails, all
 // are taken back and done again, each in a savepoint of its own, which costs as much as a row.
 
-import SqliteDatabase from 'better-sqlite3';
 import type { Raise } from '../domain/allocation.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
 import { nextTurn } from '../turn.ts';
-import type { Sqlite } from './driver.ts';
+import { type Sqlite, sqliteCode } from './driver.ts';
 import type { Snapshot } from './snapshot.ts';
 
 /** Proof of being inside `write`, and the place where a counter's raise is announced. */
@@ -308,9 +307,6 @@ function merge(raises: readonly Raise[]): Raise[] {
   }
   return [...merged.values()];
 }
-
-export const sqliteCode = (error: unknown): string =>
-  error instanceof SqliteDatabase.SqliteError ? error.code : '';
 
 /** A commit that may not be on the disk, and cannot be taken back. */
 class LostSync extends PaygateError {
