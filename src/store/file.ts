@@ -25,12 +25,12 @@ const magic = 'SQLite format 3\0';
  */
 export function inspectFile(given: string): 'absent' | 'ours' {
   const path = truePath(given);
-  const refuse = (text: string) => new PaygateError('unavailable', `${path}: ${text}`);
+  const refuse = (text: string) => refusal(path, text);
   if (!existsSync(dirname(path))) throw noFolder(path);
   // Before the file itself: a process that makes one at this moment makes these after it.
   const traces = [`${path}-wal`, markPath(path), join(backupFolder(path), latestName)];
   const trace = traces.find((each) => existsSync(each));
-  const found = lookAt(path, refuse);
+  const found = lookAt(path);
   if (found === undefined) {
     if (trace === undefined) return 'absent';
     throw refuse(
@@ -52,26 +52,25 @@ export function inspectFile(given: string): 'absent' | 'ours' {
   return 'ours';
 }
 
+const refusal = (path: string, text: string): PaygateError =>
+  new PaygateError('unavailable', `${path}: ${text}`);
+
 const noFolder = (path: string): PaygateError =>
-  new PaygateError('unavailable', `${path}: the folder ${dirname(path)} does not exist`);
+  refusal(path, `the folder ${dirname(path)} does not exist`);
 
 /** Whether opening a file of ours would change its schema. */
 export function isOutdated(path: string): boolean {
-  const refuse = (text: string) => new PaygateError('unavailable', `${path}: ${text}`);
-  const found = lookAt(path, refuse);
+  const found = lookAt(path);
   return found !== undefined && found.header.readUInt32BE(60) < migrations.length;
 }
 
 /** Size and first bytes of a file; undefined where there is none. */
-function lookAt(
-  path: string,
-  refuse: (text: string) => PaygateError,
-): { size: number; header: Buffer } | undefined {
+function lookAt(path: string): { size: number; header: Buffer } | undefined {
   let file: number | undefined;
   try {
     const stat = statSync(path, { throwIfNoEntry: false });
     if (stat === undefined) return undefined;
-    if (!stat.isFile()) throw refuse('is not a file');
+    if (!stat.isFile()) throw refusal(path, 'is not a file');
     const header = Buffer.alloc(headerBytes);
     file = openSync(path, 'r');
     readSync(file, header, 0, headerBytes, 0);
@@ -79,7 +78,7 @@ function lookAt(
   } catch (error) {
     if (error instanceof PaygateError) throw error;
     const { code } = error as NodeJS.ErrnoException;
-    throw refuse(`cannot be read (${code ?? reasonOf(error)}); check that it is yours`);
+    throw refusal(path, `cannot be read (${code ?? reasonOf(error)}); check that it is yours`);
   } finally {
     if (file !== undefined) closeSync(file);
   }
@@ -139,7 +138,7 @@ export function lockForServer(given: string): { release(): void } {
     lock?.close();
     const code = sqliteCode(error);
     if (code === 'SQLITE_BUSY') throw served(path);
-    throw new PaygateError('unavailable', `${path}.lock: ${lockFault(code, error)}`);
+    throw refusal(`${path}.lock`, lockFault(code, error));
   }
   const held = lock;
   return { release: () => held.close() };
@@ -173,7 +172,7 @@ export function refuseServed(path: string): void {
     lock.pragma('user_version');
   } catch (error) {
     if (sqliteCode(error) === 'SQLITE_BUSY') throw served(path);
-    throw new PaygateError('unavailable', `${path}.lock: cannot be read (${reasonOf(error)})`);
+    throw refusal(`${path}.lock`, `cannot be read (${reasonOf(error)})`);
   } finally {
     lock?.close();
   }
