@@ -9,7 +9,7 @@ import { PaygateError, reasonOf } from '../errors.ts';
 import { freeBytesAt, removeLeftovers } from './disk.ts';
 import { openSqlite, type Sqlite } from './driver.ts';
 import { inspectFile, refuseLostLog } from './file.ts';
-import { migrate } from './migrate.ts';
+import { migrate, userVersion } from './migrate.ts';
 import { migrations } from './migrations.ts';
 import { logEnds, truePath } from './place.ts';
 
@@ -152,7 +152,7 @@ function report(path: string, sqlite: Sqlite): FileReport {
     file: path,
     bytes: statSync(path).size,
     schema: {
-      migrations: sqlite.pragma('user_version', { simple: true }) as number,
+      migrations: userVersion(sqlite),
       newest: migrations.length,
     },
     network: read<string>("SELECT value FROM settings WHERE name = 'network'"),
@@ -185,10 +185,9 @@ const foreignTables = new Set(['table _litestream_seq', 'table _litestream_lock'
 
 /** What differs from a file that the same migrations have just made. */
 function schemaFaults(sqlite: Sqlite): string[] {
-  const count = sqlite.pragma('user_version', { simple: true }) as number;
   const fresh = openSqlite(':memory:');
   try {
-    migrate(fresh, migrations.slice(0, count));
+    migrate(fresh, migrations.slice(0, userVersion(sqlite)));
     const expected = schemaOf(fresh);
     const found = schemaOf(sqlite);
     return [

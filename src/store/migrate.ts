@@ -32,7 +32,11 @@ export function migrate(
 /** Whether a file is of an older version than this one. */
 export const isBehind = (sqlite: Sqlite): boolean => userVersion(sqlite) < migrations.length;
 
-/** How many migrations a file has had, also of a newer paygate, and also where only the log says so. */
+/** How many migrations a file has had. */
+export const userVersion = (sqlite: Sqlite): number =>
+  sqlite.pragma('user_version', { simple: true }) as number;
+
+/** The same of a file that is not open, also of a newer paygate, and also where only the log says so. */
 export function migrationsIn(path: string): number {
   // One that only reads would leave the files of its log beside it.
   const sqlite = openSqlite(path);
@@ -43,16 +47,8 @@ export function migrationsIn(path: string): number {
   }
 }
 
-const userVersion = (sqlite: Sqlite): number =>
-  sqlite.pragma('user_version', { simple: true }) as number;
-
-function isRecorded(sqlite: Sqlite, list: readonly Migration[]): boolean {
-  if (list.length === 0) return true;
-  for (const migration of list) {
-    if (recordedHash(sqlite, migration.name) !== hashOf(migration)) return false;
-  }
-  return true;
-}
+const isRecorded = (sqlite: Sqlite, list: readonly Migration[]): boolean =>
+  list.every((migration) => recordedHash(sqlite, migration.name) === hashOf(migration));
 
 function refuseUnknown(sqlite: Sqlite, list: readonly Migration[]): void {
   const known = new Set(list.map(({ name }) => name));
