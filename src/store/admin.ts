@@ -2,7 +2,7 @@
 // signed in, one-time links. Tokens come in as text and are kept as hashes alone.
 
 import { createHash } from 'node:crypto';
-import { and, desc, eq, gt, lte, ne, or } from 'drizzle-orm';
+import { and, desc, eq, gt, lte, ne, not, type SQL, sql } from 'drizzle-orm';
 import { setBackMs } from '../domain/clock.ts';
 import type { Orm } from './orm.ts';
 import { admin, adminLinks, sessions } from './schema.ts';
@@ -75,22 +75,16 @@ export function createAdmin(orm: Orm) {
 }
 
 function sessionsOf(orm: Orm) {
-  const isOver = (now: number) =>
-    or(
-      lte(sessions.seenAt, now - idleMs),
-      lte(sessions.createdAt, now - absoluteMs),
-      gt(sessions.seenAt, now + setBackMs),
-    );
-  const isAlive = (now: number) =>
-    and(
-      gt(sessions.seenAt, now - idleMs),
-      gt(sessions.createdAt, now - absoluteMs),
-      // Seen by a clock that was ahead: it would last until that time comes.
-      lte(sessions.seenAt, now + setBackMs),
-    );
+  /** None that was seen by a clock that was ahead: it would last until that time comes. */
+  const isAlive = (now: number): SQL =>
+    sql`(${sessions.seenAt} > ${now - idleMs} and ${sessions.createdAt} > ${now - absoluteMs}
+      and ${sessions.seenAt} <= ${now + setBackMs})`;
   return {
     begin(_tx: Tx, now: number, { token, client, agent }: NewSession): Session {
-      orm.delete(sessions).where(isOver(now)).run();
+      orm
+        .delete(sessions)
+        .where(not(isAlive(now)))
+        .run();
       const times = { createdAt: now, seenAt: now, confirmedAt: now };
       return orm
         .insert(sessions)
