@@ -5,7 +5,7 @@ import { shortApiKey } from '../domain/api-key.ts';
 import { type KeyScope, keyScopes } from '../domain/scope.ts';
 import { showTime } from '../domain/shown.ts';
 import { PaygateError } from '../errors.ts';
-import type { Key } from '../store/keys.ts';
+import { type Key, noKeyYet } from '../store/keys.ts';
 import {
   type FileOptions,
   fileCommand,
@@ -23,12 +23,7 @@ export function keyCommand(): Command {
     .action((given: FileOptions & { short?: boolean }) =>
       withStore(given, async ({ catalog }) => {
         const whole = catalog.merchantKey();
-        if (whole === undefined) {
-          throw new PaygateError(
-            'not_found',
-            'there is no key yet: it is made with the first store',
-          );
-        }
+        if (whole === undefined) throw noKeyYet();
         const apiKey = given.short ? shortApiKey(whole) : whole;
         print(given, { api_key: apiKey }, () => apiKey);
       }),
@@ -37,12 +32,7 @@ export function keyCommand(): Command {
     .option('--overlap <time>', 'how long the old one stays valid, such as 24h', parseDuration, 0)
     .action((given: FileOptions & { overlap: number }) =>
       withStore(given, async ({ catalog, keys, database }) => {
-        if (catalog.merchantKey() === undefined) {
-          throw new PaygateError(
-            'not_found',
-            'there is no key yet: it is made with the first store',
-          );
-        }
+        if (catalog.merchantKey() === undefined) throw noKeyYet();
         const now = world.now();
         const ends = now + given.overlap;
         const promised = promisedBeyond(keys.list(now), ends);

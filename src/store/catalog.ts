@@ -198,7 +198,7 @@ class SqlCatalog implements Catalog {
       .run();
     this.#orm
       .insert(apiKeys)
-      .values({ hash: hashOf(text), secret: text, createdAt: now })
+      .values({ hash: keyHash(text), secret: text, createdAt: now })
       .run();
     return text;
   }
@@ -244,7 +244,8 @@ export const atOnce = 0;
 const isMerchantKey = isNotNull(apiKeys.secret);
 const isAlive = (at: number) => or(isNull(apiKeys.expiresAt), gt(apiKeys.expiresAt, at));
 
-const hashOf = (text: string): Buffer => Buffer.from(apiKeyHash(text));
+/** By which the file finds a key. */
+export const keyHash = (text: string): Buffer => Buffer.from(apiKeyHash(text));
 
 /** The network that the file was made for. */
 export function networkOf(setting: string | undefined): NetworkName {

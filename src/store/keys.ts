@@ -2,11 +2,11 @@
 // in catalog.ts. Of all other keys the file holds a hash alone: they are shown once.
 
 import { and, asc, eq, gt, isNull, or } from 'drizzle-orm';
-import { apiKeyHash, formatApiKey } from '../domain/api-key.ts';
+import { formatApiKey } from '../domain/api-key.ts';
 import { setBackMs } from '../domain/clock.ts';
 import type { KeyScope } from '../domain/scope.ts';
 import { PaygateError } from '../errors.ts';
-import { atOnce, type Catalog } from './catalog.ts';
+import { atOnce, type Catalog, keyHash } from './catalog.ts';
 import { given } from './given.ts';
 import type { Orm } from './orm.ts';
 import { apiKeys } from './schema.ts';
@@ -39,18 +39,19 @@ export function createKeys(orm: Orm) {
 
   return {
     /** The key of this text that is valid now. */
-    find: (text: string, now: number) =>
-      statements.byHash.get({ hash: Buffer.from(apiKeyHash(text)), now }),
+    find: (text: string, now: number) => statements.byHash.get({ hash: keyHash(text), now }),
     /** The id of the key of this text that was valid once. */
-    ended: (text: string) => statements.anyByHash.get({ hash: Buffer.from(apiKeyHash(text)) })?.id,
+    ended: (text: string) => statements.anyByHash.get({ hash: keyHash(text) })?.id,
     alive,
     /** Those that are valid, the merchant key first. */
     list: (now: number) => statements.list.all({ now }),
     /** Makes a key and answers its text, which is nowhere afterwards. */
     add(_tx: Tx, now: number, { storeId, scope, secret }: NewKey): string {
       const text = formatApiKey(secret);
-      const hash = Buffer.from(apiKeyHash(text));
-      orm.insert(apiKeys).values({ hash, storeId, scope, createdAt: now }).run();
+      orm
+        .insert(apiKeys)
+        .values({ hash: keyHash(text), storeId, scope, createdAt: now })
+        .run();
       return text;
     },
     /** @throws PaygateError conflict for the merchant key, which is rotated instead */
@@ -87,8 +88,12 @@ export function requireMerchantKey(
   const text = catalog.merchantKey();
   const key = text === undefined ? undefined : keys.find(text, now);
   if (key !== undefined) return key;
-  throw new PaygateError('not_found', 'there is no key yet: it is made with the first store');
+  throw noKeyYet();
 }
+
+/** There is no merchant key before the first store. */
+export const noKeyYet = (): PaygateError =>
+  new PaygateError('not_found', 'there is no key yet: it is made with the first store');
 
 function prepare(orm: Orm) {
   const fields = {
