@@ -51,8 +51,8 @@ function restore(file: string, given: RestoreOptions): void {
 const declare = (given: RestoreOptions): Promise<void> =>
   withStore(given, async ({ database, instance, catalog, addresses }) => {
     const declared = { path: database.path, instance, catalog, addresses };
-    if (given.moved) await declareMoved(declared);
-    else await declareSetBack(declared);
+    if (given.moved) declareMoved(declared);
+    else declareSetBack(declared);
     const noted = given.moved ? 'moved' : 'set back';
     print(given, { file: database.path, noted: noted.replace(' ', '_') }, () =>
       given.moved

@@ -172,8 +172,8 @@ export interface Declared {
  * The operator's word that the file was moved while it was stopped, and that nothing was issued since: its
  * mark becomes that of this place. @throws PaygateError conflict where the mark knows better
  */
-export function declareMoved(moved: Declared): Promise<void> {
-  return withMark(moved, async (mark) => {
+export function declareMoved(moved: Declared): void {
+  withMark(moved, (mark) => {
     const known = mark.reading?.raises ?? [];
     const older = olderThan(countersOf(moved), known);
     if (older !== undefined) {
@@ -188,17 +188,14 @@ export function declareMoved(moved: Declared): Promise<void> {
 }
 
 /** The operator's word that the whole machine, and the mark with it, was set back to a snapshot. */
-export const declareSetBack = (setBack: Declared): Promise<void> =>
-  withMark(setBack, async (mark) => mark.distrust('setBack'));
+export const declareSetBack = (setBack: Declared): void =>
+  withMark(setBack, (mark) => mark.distrust('setBack'));
 
-async function withMark(
-  { path, instance }: Declared,
-  work: (mark: Highwater) => Promise<void>,
-): Promise<void> {
+function withMark({ path, instance }: Declared, work: (mark: Highwater) => void): void {
   const lock = lockForServer(path);
   const mark = openHighwater(path, instance);
   try {
-    await work(mark);
+    work(mark);
   } finally {
     mark.close();
     lock.release();

@@ -62,7 +62,7 @@ function restoredElsewhere(backup: string): string {
 async function declare(path: string, word: typeof declareMoved): Promise<string> {
   const { database, instance, catalog, addresses } = await openTestStore({ path });
   try {
-    await word({ path, instance, catalog, addresses });
+    word({ path, instance, catalog, addresses });
     return path;
   } finally {
     await database.close();
