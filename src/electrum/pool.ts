@@ -114,8 +114,6 @@ interface Member {
 
 interface Live {
   readonly session: Session;
-  /** Which was live first. */
-  readonly order: number;
   /** Epoch milliseconds, for people. */
   readonly since: number;
   /** Monotonic. */
@@ -136,7 +134,6 @@ class RotatingPool implements Pool {
   readonly #members: readonly Member[];
   readonly #stopping = new AbortController();
   #generation = 0;
-  #order = 0;
   #cancelWake: Cancel = () => {};
 
   constructor(options: PoolOptions) {
@@ -338,10 +335,8 @@ class RotatingPool implements Pool {
 
   #opened(member: Member, session: Session): void {
     const { world, handlers } = this.#options;
-    this.#order += 1;
     member.live = {
       session,
-      order: this.#order,
       since: world.now(),
       startedAt: world.monotonic(),
       doubt: undefined,
