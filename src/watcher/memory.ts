@@ -7,8 +7,8 @@ export interface Memory<K, V> {
   set(key: K, value: V): void;
 }
 
-/** @param most weight of all together, where one value weighs 1 and what it holds besides */
-export function createMemory<K, V>(most: number, heldBy: (value: V) => number): Memory<K, V> {
+/** @param most weight of all together, where one value weighs 1 and what it holds besides; nothing without `heldBy` */
+export function createMemory<K, V>(most: number, heldBy = (_value: V) => 0): Memory<K, V> {
   const values = new Map<K, { readonly value: V; readonly weight: number }>();
   let total = 0;
 

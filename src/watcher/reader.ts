@@ -62,10 +62,11 @@ const mostSpent = 300_000;
 const mostIndex = 20_000;
 /** A derivation holds the event loop for up to 1.3 ms. */
 const derivedAtOnce = 5;
-/** Scripts whose derivation is remembered. */
+/** Of scripts whose derivation is remembered, so many are looked at together. */
 const readAtOnce = 50;
 /** Scripts and their movements together: one script may have thousands. */
 const keptMovements = 300_000;
+/** Branches of wallets. */
 const keptDerivations = 20;
 const keptTimes = 10_000;
 
@@ -78,8 +79,8 @@ class ServerReader implements Reader {
     keptMovements,
     ({ movements }) => movements.length,
   );
-  readonly #derived = createMemory<string, (Script | undefined)[]>(keptDerivations, () => 0);
-  readonly #times = createMemory<number, number>(keptTimes, () => 0);
+  readonly #derived = createMemory<string, (Script | undefined)[]>(keptDerivations);
+  readonly #times = createMemory<number, number>(keptTimes);
 
   constructor(parts: ReaderParts) {
     this.#parts = parts;

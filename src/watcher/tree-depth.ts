@@ -11,6 +11,7 @@ import type { Block } from '../domain/payment.ts';
 import type { Session } from '../electrum/session.ts';
 import { PaygateError } from '../errors.ts';
 import type { Headers } from '../store/headers.ts';
+import { createMemory } from './memory.ts';
 
 /** The transaction itself, verified against its id. */
 type Fetch = (session: Session, txid: Txid) => Promise<{ readonly parsed: Transaction }>;
@@ -23,16 +24,14 @@ const keptBlocks = 100;
  *   what the session and `fetch` throw
  */
 export function createTreeDepth(headers: Headers, fetch: Fetch) {
-  const depths = new Map<BlockHash, number>();
+  const depths = createMemory<BlockHash, number>(keptBlocks);
 
   async function depthOf(session: Session, { height, hash }: Block): Promise<number | undefined> {
-    const known =
-      depths.get(hash) ?? (await provenDepth(session, height, headers.byHash(hash)?.header));
-    if (known === undefined) return undefined;
-    const [oldest] = depths.keys();
-    if (depths.size >= keptBlocks && oldest !== undefined) depths.delete(oldest);
-    depths.set(hash, known);
-    return known;
+    const known = depths.get(hash);
+    if (known !== undefined) return known;
+    const depth = await provenDepth(session, height, headers.byHash(hash)?.header);
+    if (depth !== undefined) depths.set(hash, depth);
+    return depth;
   }
 
   async function provenDepth(

@@ -18,6 +18,7 @@ import {
   createChainSync,
 } from './chain-sync.ts';
 import { Lie } from './lie.ts';
+import { createMemory } from './memory.ts';
 import { keepTransactions } from './transactions.ts';
 import { createTreeDepth } from './tree-depth.ts';
 
@@ -127,15 +128,13 @@ function matches(proves: () => boolean | undefined): boolean {
 
 /** The trees of the blocks that were proven in last; a block is what its hash says, whichever chain it is on. */
 function keepTrees({ headers }: Store): (block: BlockHash) => ProvenTree | undefined {
-  const trees = new Map<BlockHash, ProvenTree>();
+  const trees = createMemory<BlockHash, ProvenTree>(keptTrees);
   return (block) => {
     const known = trees.get(block);
     if (known !== undefined) return known;
     const header = headers.byHash(block)?.header;
     if (header === undefined) return undefined;
     const tree = new ProvenTree(header.merkleRoot);
-    const [oldest] = trees.keys();
-    if (oldest !== undefined && trees.size >= keptTrees) trees.delete(oldest);
     trees.set(block, tree);
     return tree;
   };
