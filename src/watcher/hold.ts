@@ -102,12 +102,12 @@ class PromotionHold implements Hold {
       if (known?.deepTip === undefined || standing === 'sound') this.#disputes.delete(label);
       return;
     }
-    const isDeep = standing.kind === 'deep' && session.tip !== undefined;
+    const deep = standing.kind === 'deep' ? session.tip : undefined;
     this.#disputes.set(label, {
       since: known?.since ?? now,
       seenAt: now,
       text: describeDoubt(standing),
-      deepTip: isDeep && session.tip ? parseHeader(session.tip.raw).hash : undefined,
+      deepTip: deep && parseHeader(deep.raw).hash,
     });
   }
 
