@@ -104,16 +104,13 @@ class ElectrumWatcher implements Watcher {
   #mayLeaveMuteAt = 0;
 
   constructor(parts: WatcherParts) {
-    const { world, store, network } = parts;
+    const { world, store, network, proveDepthAboveSat } = parts;
     this.#parts = parts;
     this.#tasks = createTasks((error) =>
       world.log.error('background work failed', { reason: reasonOf(error) }),
     );
     this.#verifier = createVerifier({
-      world,
-      store,
-      network,
-      proveDepthAboveSat: parts.proveDepthAboveSat,
+      ...{ world, store, network, proveDepthAboveSat },
       onTip: (_tip, reorganised, callbacks) => this.#tipMoved(reorganised, callbacks),
     });
     this.#roster = createRoster({
@@ -259,12 +256,17 @@ class ElectrumWatcher implements Watcher {
     this.#tasks.run(() => this.#catchUp(session));
   }
 
-  #lost(session: Session): void {
-    if (this.#session !== session) return;
+  /** Nothing is watched on the server in use any more. */
+  #end(): void {
     this.#session = undefined;
     this.#subscriber = undefined;
     this.#caughtUp = false;
     this.#drain.use(undefined);
+  }
+
+  #lost(session: Session): void {
+    if (this.#session !== session) return;
+    this.#end();
     const next = this.#roster.choose(undefined);
     if (next !== undefined) this.#begin(next);
   }
@@ -283,10 +285,7 @@ class ElectrumWatcher implements Watcher {
   /** From a server in doubt to a better one, or to none. */
   #move(next: Session | undefined): void {
     const before = this.#session;
-    this.#session = undefined;
-    this.#subscriber = undefined;
-    this.#caughtUp = false;
-    this.#drain.use(undefined);
+    this.#end();
     // It comes back without the subscriptions, to be looked at.
     const doubt = this.#pool.status().find(({ label }) => label === before?.server.label)?.doubt;
     before?.close(`left in doubt: ${doubt}`);
