@@ -96,7 +96,7 @@ async function differs(
   store: ElectrumParts['store'],
   height: number,
 ): Promise<string | undefined> {
-  const ours = store?.headers.tip()?.height;
+  const ours = store?.headers.tipHeight();
   if (ours === undefined) return undefined;
   const shared = Math.min(ours, height);
   const expected = store?.headers.bestHashAt(shared);

@@ -47,7 +47,7 @@ const textOf = (query: z.infer<typeof asked>, body: z.infer<typeof asked>): stri
   return text;
 };
 
-const tipHeightOf = ({ store }: ApiOptions): number => store.headers.tip()?.height ?? 0;
+const tipHeightOf = ({ store }: ApiOptions): number => store.headers.tipHeight() ?? 0;
 
 /** What is on some scripts together, in satoshis. */
 export function balanceOf(

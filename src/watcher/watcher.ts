@@ -207,7 +207,7 @@ class ElectrumWatcher implements Watcher {
       servers: this.#pool.status(),
       server: this.#session?.server.label,
       caughtUp: this.#caughtUp,
-      tipHeight: this.#parts.store.headers.tip()?.height,
+      tipHeight: this.#parts.store.headers.tipHeight(),
       dirty: this.#drain.size(),
       held: this.#hold.reasons(),
       trouble: this.#drain.trouble(),
