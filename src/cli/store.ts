@@ -346,6 +346,7 @@ const showRemoved = ({ archivedAt, callbacksStopped }: StoreRow): string =>
 
 const showWallet = ({ wallet }: ReturnType<typeof detail>): string =>
   wallet === null ? 'none' : `${wallet.id} (${wallet.script}) ${wallet.account}`;
+
 function rotateSecretCommand(): Command {
   return fileCommand('rotate-secret', 'make a new webhook secret; the old one signs 7 days more')
     .argument('<id>', 'of the store', wholeNumber(1, highestIndex))

@@ -1,6 +1,6 @@
 // The guard in front of every connection of a callback: which addresses it may dial. A name is looked
 // up once per attempt, every answer must pass, and only these answers are dialled; a literal address,
-// which no resolver ever sees, is checked by itself. The rules are in domain/callback.ts.
+// which no resolver ever sees, is checked by itself. The rules are in domain/reach.ts.
 
 import {
   type CallbackFlags,

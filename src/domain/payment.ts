@@ -62,8 +62,8 @@ export interface Decision {
 }
 
 /**
- * What becomes of a payment by one fact; the payment itself when nothing does.
- * `current` is undefined for a transaction seen for the first time.
+ * What becomes of a payment by one fact; undefined when nothing does.
+ * @param current undefined for a transaction seen for the first time
  */
 export function decide(
   current: Payment | undefined,

@@ -11,7 +11,7 @@ const digits = 6;
 /** A code is taken one step early or late: clocks differ, and people type. */
 const tolerance = 1;
 
-/** @param secret base32 @param digits 6 as apps show it; RFC 6238's vectors have 8 */
+/** @param secret base32 @param length digits: 6 as apps show it; RFC 6238's vectors have 8 */
 export function totpCode(secret: string, step: number, length = digits): string {
   const counter = new Uint8Array(8);
   new DataView(counter.buffer).setBigUint64(0, BigInt(step));

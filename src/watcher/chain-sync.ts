@@ -2,8 +2,9 @@
 //
 // The syncs of one server run one after another, and none waits for another server's answers; only
 // connecting and storing is done one at a time, so that the chain compared with is the one added to. New
-// headers and the payments that they make deep enough commit in one transaction; a payment whose block left the best chain is not touched here, it is only named
-// by `offChain`, because what became of it stands in the histories and not in the headers.
+// headers and the payments that they make deep enough commit in one transaction. A payment whose block left the
+// best chain is not touched here, only named by `offChain`: what became of it stands in the histories and not in
+// the headers.
 
 import { type Header, parseHeader, workOf } from '../bitcoin/header.ts';
 import type { Checkpoint, Network } from '../bitcoin/network.ts';
@@ -42,15 +43,16 @@ export interface ChainSyncOptions {
   readonly onTip: (tip: ChainHeader, reorganised: boolean, callbacks: number) => void;
 }
 
-/** Headers asked for at once: the protocol's own limit, one difficulty period, */
+/** Headers asked for at once, at most: the protocol's own limit, one difficulty period. */
 const mostHeaders = 2016;
-/** and what a slow line brings within the deadline of a request: 32 kB. */
+/** The same at first: 32 kB of hex, which a slow line brings within the deadline of a request. */
 const firstHeaders = 200;
-/** Twice as many have time for the next answer then. */
+/** After an answer as quick as this, twice as many are asked for: those have time as well. */
 const quickMs = 2_000;
 /** How far back a fork is looked for: 10, 150, 2,250 blocks, and so on to the first one. */
 const firstStepBack = 10;
 const stepFactor = 15;
+
 /** The syncs with one server. */
 interface Line {
   /** Resolves when the last of them has ended. */
@@ -277,12 +279,13 @@ async function extend(
   }
 }
 
+/** Of one server: headers from a height on, as many of those that are left as come in one answer. */
+type Fetch = (start: number, left: number) => Promise<readonly Header[]>;
+
 /**
  * The headers that our chain begins with: up to the checkpoint, which they must end in, from as far
  * below it as the rules over those that follow will look back.
  */
-type Fetch = (start: number, left: number) => Promise<readonly Header[]>;
-
 async function fetchBase(network: Network, fetch: Fetch): Promise<readonly ChainHeader[]> {
   const checkpoint = checkpointOf(network);
   const start = lowestAncestor(checkpoint.height);

@@ -7,7 +7,6 @@ import type { HistoryItem } from '../domain/history.ts';
 import { isUnknown, ServerError } from '../electrum/framing.ts';
 import type { Session } from '../electrum/session.ts';
 import { PaygateError } from '../errors.ts';
-
 import { Lie } from './lie.ts';
 import type { Verifier } from './verifier.ts';
 
