@@ -2,9 +2,9 @@
 // up once per attempt, every answer must pass, and only these answers are dialled; a literal address,
 // which no resolver ever sees, is checked by itself. The rules are in domain/reach.ts.
 
+import type { Listen } from '../domain/front.ts';
 import {
   type CallbackFlags,
-  type Listener,
   literalAddress,
   permitOf,
   portOf,
@@ -22,7 +22,7 @@ import type { Resolver } from '../world.ts';
 export function guardTarget(
   origin: URL,
   flags: CallbackFlags,
-  listeners: readonly Listener[],
+  listeners: readonly Listen[],
   resolve: Resolver,
 ): Resolver {
   const { protocol, hostname } = origin;

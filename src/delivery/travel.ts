@@ -4,7 +4,8 @@
 
 import type { Dispatcher } from 'undici';
 import type { CallbackTarget } from '../domain/callback.ts';
-import { type CallbackFlags, type Listener, literalAddress } from '../domain/reach.ts';
+import type { Listen } from '../domain/front.ts';
+import { type CallbackFlags, literalAddress } from '../domain/reach.ts';
 import { deadlineFault, type Phase } from '../domain/retry.ts';
 import { PaygateError } from '../errors.ts';
 import { once } from '../once.ts';
@@ -22,7 +23,7 @@ export interface Way {
 
 export interface WayOptions {
   /** Where paygate itself listens, asked at each attempt: no callback goes there. */
-  readonly listeners: () => readonly Listener[];
+  readonly listeners: () => readonly Listen[];
   /** For the look-up, TCP and TLS. */
   readonly connectTimeoutMs?: number;
 }

@@ -5,11 +5,11 @@ import { sha256 } from '@noble/hashes/sha2.js';
 import { utf8ToBytes } from '@noble/hashes/utils.js';
 import { base58 } from '@scure/base';
 import { PaygateError } from '../errors.ts';
+import type { Listen } from './front.ts';
 import type { CallbackStatus } from './payment.ts';
 import {
   type CallbackFlags,
   httpRefusal,
-  type Listener,
   literalAddress,
   permitOf,
   portOf,
@@ -98,7 +98,7 @@ const invalid = (fault: string): PaygateError =>
 export function checkCallbackUrl(
   url: string,
   flags: CallbackFlags,
-  listeners: readonly Listener[] = [],
+  listeners: readonly Listen[] = [],
 ): void {
   const parts = splitUrl(url);
   if (parts.scheme !== 'https' && parts.scheme !== 'http') {
@@ -141,7 +141,7 @@ function checkOwnNames(query: string | undefined): void {
 function literalRefusal(
   { origin, scheme }: UrlParts,
   flags: CallbackFlags,
-  listeners: readonly Listener[],
+  listeners: readonly Listen[],
 ): string | undefined {
   const url = new URL(origin);
   const { hostname } = url;

@@ -3,17 +3,12 @@
 // `refusalOf` about every one of them.
 
 import ipaddr from 'ipaddr.js';
+import type { Listen } from './front.ts';
 
 /** What a merchant has allowed for a store. */
 export interface CallbackFlags {
   readonly allowPrivate: boolean;
   readonly allowHttp: boolean;
-}
-
-/** Where paygate itself listens: an IP address, or a name that stands for this machine. */
-export interface Listener {
-  readonly host: string;
-  readonly port: number;
 }
 
 /** The address in a URL's host, if it is one; WHATWG has brought every spelling of IPv4 to this one. */
@@ -41,7 +36,8 @@ export const permitOf = (scheme: string, { allowPrivate, allowHttp }: CallbackFl
 export interface TargetRules {
   readonly permit: Permit;
   readonly port: number;
-  readonly listeners: readonly Listener[];
+  /** Where paygate itself listens. */
+  readonly listeners: readonly Listen[];
 }
 
 const refusals = {
