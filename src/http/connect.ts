@@ -35,16 +35,22 @@ interface Change {
   readonly apply: (tx: Tx) => StoreRow;
 }
 
-function write({ store, now }: ApiOptions, key: Key, change: Change): Promise<StoreRow> {
-  return store.database.write((tx) => {
+/** @returns the store as it is then */
+async function write(
+  options: ApiOptions,
+  key: Key,
+  { action, detail, apply }: Change,
+): Promise<z.infer<typeof answer>> {
+  const { store, now } = options;
+  const row = await store.database.write((tx) => {
     const before = store.catalog.stores();
-    const row = change.apply(tx);
-    const { action, detail } = change;
+    const row = apply(tx);
     // Plugins send what they have, also where it is so already.
     if (before.some((each) => isDeepStrictEqual(each, row))) return row;
     store.audit.note(tx, now(), { keyId: key.id, action, storeId: row.id, detail });
     return row;
   });
+  return { data: describeStore(options, row) };
 }
 
 function changeOf(given: z.infer<typeof fields>, before: StoreRow): StoreChange {
@@ -59,12 +65,12 @@ function changeOf(given: z.infer<typeof fields>, before: StoreRow): StoreChange 
   };
 }
 
-const changeStore = async (
+const changeStore = (
   options: ApiOptions,
   key: Key,
   storeId: number,
   given: z.infer<typeof fields>,
-): Promise<StoreRow> =>
+) =>
   write(options, key, {
     action: 'store.change',
     detail: given,
@@ -106,12 +112,11 @@ const addStore = (options: ApiOptions): Operation =>
       if (key.storeId !== null) {
         throw new PaygateError('forbidden', 'A key of one store cannot add another store');
       }
-      const row = await write(options, key, {
+      return write(options, key, {
         action: 'store.add',
         detail: body,
         apply: (tx) => storeAt(options, body.http_callback) ?? addNew(options, tx, body),
       });
-      return { data: describeStore(options, row) };
     },
   });
 
@@ -124,9 +129,7 @@ const editStore = (options: ApiOptions): Operation =>
     params,
     body: fields,
     answer,
-    run: async ({ key, params, body }) => ({
-      data: describeStore(options, await changeStore(options, key, params.id, body)),
-    }),
+    run: ({ key, params, body }) => changeStore(options, key, params.id, body),
   });
 
 const removeStore = (options: ApiOptions): Operation =>
@@ -137,17 +140,15 @@ const removeStore = (options: ApiOptions): Operation =>
     writes: true,
     params,
     answer,
-    async run({ key, params }) {
-      const row = await write(options, key, {
+    run: ({ key, params }) =>
+      write(options, key, {
         action: 'store.remove',
         detail: {},
         apply: (tx) => {
           const { id } = storeOf(options.store, key, params.id);
           return options.store.catalog.archiveStore(tx, options.now(), id, false);
         },
-      });
-      return { data: describeStore(options, row) };
-    },
+      }),
   });
 
 const attachWallet = (options: ApiOptions): Operation =>
@@ -159,8 +160,8 @@ const attachWallet = (options: ApiOptions): Operation =>
     params,
     body: z.object({ wallet_id: id }),
     answer,
-    async run({ key, params, body }) {
-      const row = await write(options, key, {
+    run: ({ key, params, body }) =>
+      write(options, key, {
         action: 'store.attach',
         detail: body,
         apply: (tx) => {
@@ -168,9 +169,7 @@ const attachWallet = (options: ApiOptions): Operation =>
           const { id: walletId } = walletOf(options.store, key, body.wallet_id);
           return options.store.catalog.changeStore(tx, storeId, { walletId });
         },
-      });
-      return { data: describeStore(options, row) };
-    },
+      }),
   });
 
 const detachWallet = (options: ApiOptions): Operation =>
@@ -181,8 +180,8 @@ const detachWallet = (options: ApiOptions): Operation =>
     writes: true,
     params: params.extend({ wid: id }),
     answer,
-    async run({ key, params }) {
-      const row = await write(options, key, {
+    run: ({ key, params }) =>
+      write(options, key, {
         action: 'store.detach',
         detail: { wallet_id: params.wid },
         apply: (tx) => {
@@ -192,9 +191,7 @@ const detachWallet = (options: ApiOptions): Operation =>
           }
           return options.store.catalog.changeStore(tx, storeId, { walletId: null });
         },
-      });
-      return { data: describeStore(options, row) };
-    },
+      }),
   });
 
 const updateCallback = (options: ApiOptions): Operation =>
@@ -204,7 +201,7 @@ const updateCallback = (options: ApiOptions): Operation =>
     summary: 'Changes the callback URL of the store that uses an extended public key',
     writes: true,
     body: z.object({ callback: z.string(), xpub: z.string() }),
-    answer: z.object({ data: storeAnswer }),
+    answer,
     async run({ key, body }) {
       const { store } = options;
       const wallets = walletsNamed(store, key, body.xpub.trim()).map(({ id }) => id);
@@ -217,8 +214,7 @@ const updateCallback = (options: ApiOptions): Operation =>
         const names = users.map(({ id, name }) => `${id} ${JSON.stringify(name)}`).join(', ');
         throw new PaygateError('invalid', `Several stores use this xpub: change one of ${names}`);
       }
-      const row = await changeStore(options, key, only.id, { http_callback: body.callback });
-      return { data: describeStore(options, row) };
+      return changeStore(options, key, only.id, { http_callback: body.callback });
     },
   });
 
