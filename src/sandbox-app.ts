@@ -9,7 +9,7 @@ import { parseWalletKey, type WalletKey } from './bitcoin/keychain.ts';
 import { type Config, readConfig } from './config.ts';
 import { base } from './dashboard/visit.ts';
 import { newWebhookSecret } from './delivery/signature.ts';
-import type { Listen } from './domain/front.ts';
+import { hostAndPort, type Listen } from './domain/front.ts';
 import { PaygateError } from './errors.ts';
 import { type Listening, listen } from './http/server.ts';
 import { SimulatedChain } from './sandbox/chain.ts';
@@ -132,8 +132,7 @@ interface Joined {
   readonly client: PaygateClient;
 }
 
-const originOf = ({ host, port }: Listen): string =>
-  `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+const originOf = (at: Listen): string => `http://${hostAndPort(at)}`;
 
 /** Its first blocks were mined an hour ago: each needs a time of its own. */
 function createChain(world: World): SimulatedChain {

@@ -2,6 +2,7 @@
 
 import { isSea } from 'node:sea';
 import { type Config, options } from '../config.ts';
+import { hostAndPort } from '../domain/front.ts';
 import { quoted } from '../domain/shell.ts';
 
 /** By which it can be called again, from wherever; the launcher of the sources is called where it lies. */
@@ -12,8 +13,7 @@ type Place = Pick<Config, 'db'> & Partial<Pick<Config, 'listen' | 'publicUrl' | 
 
 /** @param place said where it is another than the default */
 export function again(words: string, { db, listen, publicUrl, domain }: Place): string {
-  const at =
-    listen && `${listen.host.includes(':') ? `[${listen.host}]` : listen.host}:${listen.port}`;
+  const at = listen && hostAndPort(listen);
   const isNamed = domain !== undefined || publicUrl !== undefined;
   const told: Told[] = [
     [options.db.flag, db, options.db.default],

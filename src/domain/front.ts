@@ -102,13 +102,17 @@ export function baseUrlOf(options: FrontOptions, port: number): string {
   if (publicUrl !== undefined) return publicUrl;
   if (domain !== undefined) return `https://${domain}`;
   const host = listen.host === '*' ? 'localhost' : listen.host;
-  return `${tlsCert === undefined ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
+  return `${tlsCert === undefined ? 'http' : 'https'}://${hostAndPort({ host, port })}`;
 }
+
+/** As a URL has it. */
+export const hostAndPort = ({ host, port }: Listen): string =>
+  host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 
 /** Where this machine reaches a door of its own: one that is open everywhere has no such address. */
 export function reachedAt({ host, port }: Listen): string {
   if (host === '*' || host === '0.0.0.0') return `127.0.0.1:${port}`;
-  return host.includes(':') ? `[${host === '::' ? '::1' : host}]:${port}` : `${host}:${port}`;
+  return hostAndPort({ host: host === '::' ? '::1' : host, port });
 }
 
 const loopback = /^(127(\.\d{1,3}){3}|::1|localhost)$/;
