@@ -1,10 +1,8 @@
 // What an option of `serve` is, and how its text is read: from the command line, or from the environment.
 
+import { maxMoneySat } from './bitcoin/transaction.ts';
 import { parseRate, type Rate } from './domain/rate.ts';
 import { PaygateError, reasonOf } from './errors.ts';
-
-/** All the satoshis that there will ever be. */
-const maxMoneySat = 21e14;
 
 export interface Option<T> {
   readonly flag: string;

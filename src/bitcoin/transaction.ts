@@ -38,7 +38,7 @@ export const mostRelayed = 400_000;
 /** Consensus: a block weighs at most this much, and a transaction is lighter than its block. */
 const maxWeight = 4_000_000;
 /** Consensus: all the satoshis that there will ever be. */
-const maxMoneySat = 21e14;
+export const maxMoneySat = 21e14;
 /** Two hashes of a merkle tree: a transaction of this size could be taken for an inner node. */
 const merkleNodeSize = 64;
 const versionSize = 4;

@@ -3,6 +3,7 @@
 
 import { Command, Option } from 'commander';
 import { networks } from '../bitcoin/network.ts';
+import { maxMoneySat } from '../bitcoin/transaction.ts';
 import { readConfig } from '../config.ts';
 import { exampleOrder } from '../delivery/example.ts';
 import { createSender } from '../delivery/sender.ts';
@@ -24,7 +25,6 @@ import {
 
 const states: readonly CallbackState[] = ['owed', 'held', 'delivered', 'superseded', 'exhausted'];
 const anyId = wholeNumber(1, Number.MAX_SAFE_INTEGER);
-const mostSat = 21e14;
 
 export function callbacksCommand(): Command {
   return new Command('callbacks')
@@ -133,7 +133,7 @@ function testCommand(): Command {
     .addOption(
       new Option('--status <status>', 'what it says').choices(['-1', '0', '1', '2']).default('0'),
     )
-    .option('--value <sat>', 'the amount that it says', wholeNumber(1, mostSat), 10_000)
+    .option('--value <sat>', 'the amount that it says', wholeNumber(1, maxMoneySat), 10_000)
     .option('--rbf', 'status 0 says that the transaction can be replaced')
     .option('--secrets', 'show the callback URL as it is')
     .action((given: TestOptions) =>

@@ -2,6 +2,7 @@
 
 import { Command } from 'commander';
 import { firstAddresses, type WalletKey } from '../bitcoin/keychain.ts';
+import { maxMoneySat } from '../bitcoin/transaction.ts';
 import { newWebhookSecret, rotated, signingSecrets } from '../delivery/signature.ts';
 import { checkCallbackUrl, redactUrl } from '../domain/callback.ts';
 import { parseCurrency } from '../domain/currency.ts';
@@ -44,8 +45,6 @@ interface AddOptions extends FileOptions, KeyOptions {
 
 const highestIndex = 2 ** 31 - 1;
 const shownAddresses = 3;
-/** All there will ever be. */
-const mostSat = 21_000_000 * 100_000_000;
 const confirmations = wholeNumber(1, mostConfirmations);
 
 export function storeCommand(): Command {
@@ -210,7 +209,7 @@ function setCommand(): Command {
     .option(
       '--minimum <sat>',
       'a payment of less is recorded, but not told from now on',
-      wholeNumber(1, mostSat),
+      wholeNumber(1, maxMoneySat),
     )
     .option('--no-minimum', 'every payment is told')
     .option(
