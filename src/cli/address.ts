@@ -5,7 +5,7 @@ import { firstAddresses } from '../bitcoin/keychain.ts';
 import { defaultNetwork } from '../bitcoin/network.ts';
 import { options } from '../config.ts';
 import { networkNamed, print, wholeNumber } from './command.ts';
-import { type KeyOptions, readWalletKey, scriptOption } from './wallet-key.ts';
+import { type KeyOptions, readWalletKey, scriptOption, xpubOption } from './wallet-key.ts';
 
 interface CheckOptions extends KeyOptions {
   readonly network?: string;
@@ -16,10 +16,7 @@ interface CheckOptions extends KeyOptions {
 export function addressCommand(): Command {
   const check = new Command('check')
     .description("print a key's first receive addresses, to compare with the merchant's wallet")
-    .requiredOption(
-      '--xpub <key>',
-      'xpub, ypub, zpub (or tpub, upub, vpub), or an output descriptor with checksum; - reads it from standard input',
-    )
+    .addOption(xpubOption())
     .addOption(scriptOption())
     .option('--count <n>', 'how many', wholeNumber(1, 1000), 5)
     .option(

@@ -32,7 +32,7 @@ import {
   withStore,
   world,
 } from './command.ts';
-import { type KeyOptions, readWalletKey, scriptOption } from './wallet-key.ts';
+import { type KeyOptions, readWalletKey, scriptOption, xpubOption } from './wallet-key.ts';
 
 interface AddOptions extends FileOptions, KeyOptions {
   readonly name: string;
@@ -61,10 +61,7 @@ export function storeCommand(): Command {
 function addCommand(): Command {
   return fileCommand('add', 'add a store')
     .requiredOption('--name <text>', 'its name, for people')
-    .requiredOption(
-      '--xpub <key>',
-      'xpub, ypub, zpub (or tpub, upub, vpub), or an output descriptor with checksum; - reads it from standard input',
-    )
+    .addOption(xpubOption())
     .addOption(scriptOption())
     .requiredOption('--callback-url <url>', 'where payments are told to')
     .option(

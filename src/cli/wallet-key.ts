@@ -14,6 +14,12 @@ export interface KeyOptions {
 
 const scriptTypes: readonly ScriptType[] = ['p2pkh', 'p2sh-p2wpkh', 'p2wpkh', 'p2tr'];
 
+export const xpubOption = (): Option =>
+  new Option(
+    '--xpub <key>',
+    'xpub, ypub, zpub (or tpub, upub, vpub), or an output descriptor with checksum; - reads it from standard input',
+  ).makeOptionMandatory();
+
 export const scriptOption = (): Option =>
   new Option('--script <type>', 'how addresses are made of an xpub or tpub').choices(scriptTypes);
 
