@@ -109,6 +109,8 @@ export async function buildApp(config: Config, world: World, options: AppOptions
     const prices = pricesFor(config, world);
     mark = openHighwater(config.db, store.instance);
     floors = await resumeCounters(store, mark, world);
+    // What it is compared with, should it be set back.
+    store.addresses.isSetBack();
     if (prices !== undefined) {
       const onPriced = (paymentId: number) => feed.stirred(paymentId);
       atReceipt = createAtReceipt({ ...store, world, prices, onPriced });

@@ -79,7 +79,7 @@ export interface Addresses extends WatchedPages {
   skip(tx: Tx, now: number, walletId: number, to: number): Scripthash[];
   /** How far the mark says that a wallet issued which this file did not know; 0 for any other. */
   floor(walletId: number): number;
-  /** Whether a counter is behind what was issued: an older copy was put over the file. */
+  /** Whether a counter is behind what it was, or a wallet is gone: an older copy was put over the file. To be asked at the start. */
   isSetBack(): boolean;
   /** A copy, and nobody knows how far its original went: no address until the chain was asked. */
   requireScan(tx: Tx): void;
@@ -104,7 +104,7 @@ export function createAddresses(
   floorOf: (wallet: string) => number,
 ): Addresses {
   const statements = prepare(orm);
-  const { floor, raise, isBehind } = raisesTo(floorOf);
+  const { floor, raise, isSetBack } = raisesTo(floorOf);
 
   /** The row of an index, derived now if need be; undefined where no such child exists. */
   function rowAt(walletId: number, index: number): AddressPlace | undefined {
@@ -170,7 +170,7 @@ export function createAddresses(
     derivedUntil: (walletId) => derivedUntil(statements, catalog, walletId),
     skip,
     floor: (walletId) => floor(catalog.wallet(walletId)),
-    isSetBack: () => catalog.wallets().some(isBehind),
+    isSetBack: () => isSetBack(catalog.wallets()),
     requireScan: () => void orm.update(wallets).set({ scannedAt: null }).run(),
     finishScan(tx, now, walletId, found) {
       const wallet = catalog.wallet(walletId);

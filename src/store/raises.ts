@@ -16,29 +16,39 @@ export function raisesTo(floorOf: (wallet: string) => number) {
     return name;
   }
 
-  /** How far each rose since the file was opened, and its callers have heard of it. */
+  /** How far each was seen to be, in what nobody can take back any more. */
   const reached = new Map<string, number>();
-  const isBehind = (wallet: WalletRow): boolean =>
-    wallet.nextIndex < (reached.get(nameOf(wallet)) ?? 0);
+  const note = (name: string, index: number): void =>
+    void reached.set(name, Math.max(index, reached.get(name) ?? 0));
+  let wasSetBack = false;
 
   return {
-    /** Only an older copy that was put over the file, while it is open, sets a counter back. */
-    isBehind,
+    /**
+     * Only an older copy that was put over the file, while it is open, sets a counter back, or takes a wallet away. To be asked first
+     * when the file was opened: it is compared with what it was then, and since.
+     * @param wallets all of them, outside of any write
+     */
+    isSetBack(wallets: readonly WalletRow[]): boolean {
+      const now = new Map(wallets.map((wallet) => [nameOf(wallet), wallet.nextIndex]));
+      wasSetBack = [...reached].some(([name, index]) => (now.get(name) ?? -1) < index);
+      for (const [name, index] of now) note(name, index);
+      return wasSetBack;
+    },
     floor: (wallet: WalletRow): number => floorOf(nameOf(wallet)),
     /**
      * The mark keeps what it knows while a wallet is on the way to its floor.
-     * @throws PaygateError unavailable for a counter that was set back: it would give out the same addresses again
+     * @throws PaygateError unavailable once a counter was set back: it would give out the same addresses again
      */
     raise(tx: Tx, wallet: WalletRow, to: number): void {
-      if (isBehind(wallet)) {
+      const name = nameOf(wallet);
+      if (wasSetBack || wallet.nextIndex < (reached.get(name) ?? 0)) {
         throw new PaygateError(
           'unavailable',
           'The database knows less than before: /healthz says what to do',
           { retryAfterSeconds: 60 },
         );
       }
-      const name = nameOf(wallet);
-      tx.afterCommit(() => reached.set(name, Math.max(to, reached.get(name) ?? 0)));
+      tx.afterCommit(() => note(name, to));
       tx.raise(name, wallet.nextIndex, Math.max(to, floorOf(name)));
     },
   };

@@ -7,14 +7,25 @@ import { afterEach, expect, test } from 'vitest';
 import { backupAsItIs, backupFolder } from '../../src/store/backup.ts';
 import { markPath } from '../../src/store/highwater.ts';
 import { restoreFile } from '../../src/store/restore.ts';
+import { nextTurn } from '../../src/turn.ts';
 import { look, pragma, tempFolder } from '../support/files.ts';
-import { closeHouses, openHouse, untilReady } from '../support/house.ts';
+import { closeHouses, merchantKey, openHouse, untilReady } from '../support/house.ts';
 
 afterEach(closeHouses);
 
 const quarterMs = 15 * 60_000;
 const fact =
   'the database knows less than before: an older copy was put over it while paygate runs';
+
+/** Where nothing is in the log, as each hour. */
+async function putOver(path: string, copy: string): Promise<void> {
+  // No snapshot of a turn is in the way.
+  await nextTurn();
+  const other = look(path);
+  pragma(other, 'wal_checkpoint(TRUNCATE)');
+  other.close();
+  copyFileSync(copy, path);
+}
 
 async function openOverwritten() {
   const house = await openHouse();
@@ -26,12 +37,9 @@ async function openOverwritten() {
   const latest = join(backupFolder(house.path), 'latest.db');
   await house.world.advance(quarterMs);
   await house.world.until(() => existsSync(latest), 'a snapshot');
-  const other = look(house.path);
-  pragma(other, 'wal_checkpoint(TRUNCATE)');
-  other.close();
   const snapshot = readFileSync(latest);
   const mark = readFileSync(markPath(house.path), 'utf8');
-  copyFileSync(copy, house.path);
+  await putOver(house.path, copy);
   return { house, addresses, latest, snapshot, mark };
 }
 
@@ -46,6 +54,37 @@ test('no address is given out twice, and it is told', async () => {
     reasons: [`no address is issued: ${fact}`],
   });
   expect(readFileSync(markPath(house.path), 'utf8')).toBe(mark);
+});
+
+test('nor where none was issued since the start', async () => {
+  const house = await openHouse();
+  await untilReady(house);
+  const copy = join(tempFolder(), 'copy.db');
+  await house.newAddress();
+  await backupAsItIs(house.path, copy);
+  await house.newAddress();
+  await house.stop();
+  await house.start();
+  await untilReady(house);
+  await putOver(house.path, copy);
+  expect(await house.ask('/api/new_address')).toMatchObject({ status: 503 });
+  expect(house.app.health().warnings.join()).toContain(fact);
+});
+
+test('nor is any given out by a copy that lacks a wallet', async () => {
+  const house = await openHouse();
+  await untilReady(house);
+  await house.newAddress();
+  await house.stop();
+  const copy = join(tempFolder(), 'copy.db');
+  await backupAsItIs(house.path, copy);
+  await house.addStore({ key: merchantKey(2) });
+  await house.start();
+  await untilReady(house);
+  await putOver(house.path, copy);
+  await house.world.advance(1_000);
+  expect(house.app.health().warnings.join()).toContain(fact);
+  expect(await house.ask('/api/new_address')).toMatchObject({ status: 503 });
 });
 
 test('its snapshots stay as they were, and one of them is put back', async () => {
