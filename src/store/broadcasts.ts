@@ -10,7 +10,10 @@ import { payments, transactions } from './schema.ts';
 import type { Tx } from './writer.ts';
 
 export interface Broadcasts {
-  /** Of unconfirmed payments: first seen after, last broadcast before, or later than now, by a clock that was ahead. */
+  /**
+   * Of unconfirmed payments: first seen after, last broadcast before, or later than now, by a clock that was ahead. These
+   * come first, then what was broadcast longest ago.
+   */
   due(now: number, seenAfter: number, broadcastBefore: number, limit: number): Txid[];
   note(tx: Tx, now: number, txid: Txid): void;
   /** What was not seen to since a time, the oldest first. */
@@ -50,6 +53,7 @@ function prepare(orm: Orm) {
           and ${transactions.firstSeenAt} > ${given('seenAfter')}
           and ${payments.state} = 'unconfirmed'`,
       )
+      .orderBy(sql`${transactions.broadcastAt} <= ${given('now')}, ${transactions.broadcastAt}`)
       .limit(sql.placeholder('limit'))
       .prepare(),
     note: orm

@@ -140,8 +140,8 @@ export function createSweeper(parts: SweeperParts): Sweeper {
 }
 
 interface Patience {
-  /** Whether a server may be sent one more that it refuses. */
-  isLeft(session: Session): boolean;
+  /** Whom one more may be sent that they refuse. What another one takes, one without patience would miss: then nobody. */
+  hearers(live: readonly Session[]): readonly Session[];
   refused(session: Session): void;
 }
 
@@ -151,14 +151,18 @@ function createPatience(world: Pick<World, 'monotonic'>): Patience {
   const lately = ({ label }: Session['server']): readonly number[] =>
     (refusals.get(label) ?? []).filter((at) => at > world.monotonic() - hourMs);
   return {
-    isLeft: ({ server }) => server.own || lately(server).length < mostRefused,
+    hearers(live) {
+      const left = live.filter(({ server }) => server.own || lately(server).length < mostRefused);
+      // The operator's own one tells the network.
+      return left.length === live.length || left.some(({ server }) => server.own) ? left : [];
+    },
     refused({ server }) {
       refusals.set(server.label, [...lately(server), world.monotonic()]);
     },
   };
 }
 
-/** Once to each server that is connected and has patience left, whatever it answers. */
+/** Once to each server that is connected, whatever it answers. */
 async function broadcast({ world, store, live }: SweeperParts, patience: Patience): Promise<void> {
   // No earlier than the newest block: what a clock that is behind makes older would be too old once it is right.
   const now = Math.max(world.now(), (store.headers.tipTime() ?? 0) * 1000);
@@ -167,7 +171,7 @@ async function broadcast({ world, store, live }: SweeperParts, patience: Patienc
   for (const txid of due) {
     const raw = store.ledger.rawOf(txid);
     if (raw === undefined) continue;
-    const sessions = live().filter((session) => patience.isLeft(session));
+    const sessions = patience.hearers(live());
     if (sessions.length === 0) return;
     // What came out of a block may be heavier than nodes relay, and longer than a server lets a line be.
     if (weightOf(parseTransaction(raw)) <= mostRelayed) {

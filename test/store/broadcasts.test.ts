@@ -10,6 +10,7 @@ import { openShop, type Shop } from '../support/ledger.ts';
 import { now } from '../support/store.ts';
 import { createTestWorld } from '../support/world.ts';
 import { open } from '../unit/electrum/open-session.ts';
+import type { Script } from '../unit/electrum/scripted-server.ts';
 
 afterEach(cleanUp);
 
@@ -45,6 +46,18 @@ async function cameAfter(shop: Shop, ms: number): Promise<void> {
   await shop.write((tx) => shop.ledger.apply(tx, now + ms, observation));
 }
 
+/** Every address is unused. */
+const asked: Script = {
+  'server.ping': (peer, request) => peer.answer(request, null),
+  'blockchain.scripthash.subscribe': (peer, request) => peer.answer(request, null),
+  'blockchain.scripthash.unsubscribe': (peer, request) => peer.answer(request, true),
+};
+
+const taking: Script = {
+  ...asked,
+  [broadcast]: (peer, request) => peer.answer(request, '00'.repeat(32)),
+};
+
 /** A minute's sweep so many days after all was seen, with a server that takes what is broadcast. */
 async function sweptAfter(shop: Shop, ms: number): Promise<{ sent: string[] }> {
   const world = createTestWorld({ startAt: now + ms });
@@ -55,8 +68,7 @@ async function sweptAfter(shop: Shop, ms: number): Promise<{ sent: string[] }> {
         sent.push(String(request.params[0]));
         peer.answer(request, '00'.repeat(32));
       },
-      'blockchain.scripthash.subscribe': (peer, request) => peer.answer(request, null),
-      'blockchain.scripthash.unsubscribe': (peer, request) => peer.answer(request, true),
+      ...asked,
     },
     { world },
   );
@@ -154,4 +166,37 @@ describe('the raw bytes of a payment', () => {
     expect(await sweptAfter(shop, 7 * hourMs)).toEqual({ sent: [light.raw.toString('hex')] });
     expect(await sweptAfter(shop, 8 * hourMs)).toEqual({ sent: [] });
   });
+
+  it.each(['takes', 'refuses'])(
+    'reach a server in the end behind many made-up ones that it refuses, where another %s all',
+    async (does) => {
+      const shop = await openShop();
+      const issued = await shop.issue();
+      const genuine = transaction(70);
+      const madeUp = Array.from({ length: 70 }, (_, number) => transaction(number));
+      await seen(shop, issued, [...madeUp, genuine]);
+      const world = createTestWorld({ startAt: now + 7 * hourMs });
+      const sent: string[] = [];
+      const refusing: Script = {
+        ...asked,
+        [broadcast]: (peer, request) => {
+          sent.push(String(request.params[0]));
+          peer.refuse(request, 1, 'bad-txns-inputs-missingorspent');
+        },
+      };
+      const honest = await open(refusing, { world });
+      const liar = await open(does === 'takes' ? taking : refusing, { world });
+      const live = () => [liar.session, honest.session];
+      const sweeper = createSweeper({
+        ...{ world, store: shop, watched: () => liar.session, live },
+        ...{ sound: live, isSubscribed: () => true, mark: () => {} },
+      });
+      for (let minute = 0; minute < 8 * 60; minute += 1) {
+        await sweeper.sweep();
+        await world.advance(60_000);
+        await Promise.all(live().map((session) => session.ping()));
+      }
+      expect(sent).toContain(genuine.raw.toString('hex'));
+    },
+  );
 });
