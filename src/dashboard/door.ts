@@ -118,8 +118,11 @@ async function answer(
 
 /** @param page where to go after signing in */
 function turnAway(visit: Visit, page: string, more: { readonly late?: 1 } = {}): Response {
+  const signIn = `${base}/sign-in`;
+  // Whoever signs out is out: nothing is missing, and nobody signs in for that.
+  if (page === `${base}/sign-out`) return visit.context.redirect(signIn, 303);
   const next = page === base ? undefined : page;
-  return visit.context.redirect(withQuery({ url: `${base}/sign-in` }, { next, ...more }), 303);
+  return visit.context.redirect(withQuery({ url: signIn }, { next, ...more }), 303);
 }
 
 function notAllowed(visit: Visit, page: Page): Promise<Response> {

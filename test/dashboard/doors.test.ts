@@ -85,6 +85,16 @@ describe('every page', () => {
     expect(back.to).toBe(`${home}/callbacks?state=owed`);
   });
 
+  test('lets whoever is out already sign out, and leads nobody from the sign-in to signing out', async () => {
+    const house = await openHouse();
+    const visitor = await signedIn(house);
+    await visitor.get(`${home}/sign-out`);
+    house.world.jumpWallClock(31 * minuteMs);
+    const out = await visitor.post(`${home}/sign-out`, `token=${visitor.formToken}&do=sign-out`);
+    expect([out.status, out.to]).toEqual([303, `${home}/sign-in`]);
+    expect((await visitor.get(`${home}/sign-out`)).to).toBe(`${home}/sign-in`);
+  });
+
   test('takes no other method, signed in or not', async () => {
     const house = await openHouse();
     const visitor = await signedIn(house);
