@@ -84,6 +84,8 @@ test('a payment that any of several stores may wait for: found among those of no
   const { text } = await visitor.get(`${home}/payments/export?store=none`);
   expect(text.trimEnd().split('\r\n')).toHaveLength(2);
   expect((await visitor.get(`${home}/callbacks?store=none`)).status).toBe(400);
+  const one = await visitor.get(`${home}/payments/1`);
+  expect(one.text).toContain('Nothing: nobody knows which store gave its address out.');
 });
 
 test('a wide gap: with its time, over reloads and a restart, until it is closed', async () => {

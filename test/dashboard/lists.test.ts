@@ -133,6 +133,42 @@ describe('payments', () => {
     const { text } = await visitor.get(`${home}/payments/1`);
     expect(text).toContain('Replaced by');
     expect(mainOf(text)).not.toContain(replaceable);
+    // What is gone does not exist by anybody's word.
+    expect(text).not.toContain('the word of a server');
+  });
+
+  test('one that the shop is not told of says why', async () => {
+    const { house, visitor } = await open();
+    const setMinimum = (minimum: string) =>
+      visitor.submit(`${home}/stores/1`, 'change', {
+        ...{ name: 'Shop', 'callback-url': `${house.receiver.origin}/cb`, confirmations: '2' },
+        ...{ 'allow-private': 'on', 'allow-http': 'on', minimum },
+      });
+    expect((await setMinimum('0.0005')).status).toBe(303);
+    await payNew(house, 49_999);
+    const shown = async () => mainOf((await visitor.get(`${home}/payments/1`)).text);
+    expect(await shown()).toContain(
+      'Nothing: the store tells only payments of at least 0.00050000 BTC.',
+    );
+    await setMinimum('');
+    expect(await shown()).toContain('Nothing yet.');
+    house.chain.mine(2);
+    await house.settle();
+    expect(await shown()).toContain('status 2, delivered');
+  });
+
+  test('one whose store is called no more says so, as its callback does', async () => {
+    const { house, visitor } = await open();
+    const address = await house.newAddress();
+    await visitor.submit(`${home}/stores/1`, 'remove', { 'stop-callbacks': 'on' });
+    house.pay(address, 5_000);
+    await house.settle();
+    expect(house.receiver.requests).toEqual([]);
+    const one = mainOf((await visitor.get(`${home}/payments/1`)).text);
+    expect(one).toContain('status 0, not sent: the callbacks of its store were stopped</a>');
+    const { text } = await visitor.get(`${home}/callbacks/1`);
+    expect(mainOf(text)).toContain('<dd>not sent: the callbacks of its store were stopped</dd>');
+    expect(text).not.toContain('Next attempt');
   });
 
   test('one was seen before its block was, whatever time that claims', async () => {

@@ -5,7 +5,7 @@ import type { AttemptRow } from '../../store/callback-desk.ts';
 import { note } from '../audit.ts';
 import { Form, Layout, Note, Time } from '../layout.tsx';
 import { base, idIn, type Outcome, type Page, type Visit } from '../visit.ts';
-import { callbackStates } from './callbacks.tsx';
+import { stateOf } from './callbacks.tsx';
 
 export const callbackPage: Page = {
   path: '/callbacks/:id',
@@ -16,13 +16,14 @@ export const callbackPage: Page = {
 function callback(visit: Visit) {
   const { outbox, catalog } = visit.parts.store;
   const row = outbox.callback(idIn(visit));
-  const { callbackUrl, name } = catalog.store(row.storeId);
+  const store = catalog.store(row.storeId);
+  const { callbackUrl, name, callbacksStopped } = store;
   return (
     <Layout visit={visit} title={`Callback ${row.id}`}>
       <Note visit={visit} />
       <dl class="facts">
         <dt>State</dt>
-        <dd>{callbackStates[row.state]}</dd>
+        <dd>{stateOf(row.state, store)}</dd>
         <dt>Request</dt>
         <dd>
           <code>GET {redactedTarget(callbackUrl, row.query)}</code>
@@ -45,7 +46,7 @@ function callback(visit: Visit) {
         <dd>
           <Time at={row.createdAt} />
         </dd>
-        {row.state === 'owed' ? (
+        {row.state === 'owed' && !callbacksStopped ? (
           <>
             <dt>Next attempt</dt>
             <dd>

@@ -2,6 +2,7 @@
 
 import { PaygateError } from '../../errors.ts';
 import type { CallbackFilter, CallbackRow } from '../../store/callback-desk.ts';
+import type { StoreRow } from '../../store/catalog.ts';
 import type { CallbackState } from '../../store/schema.ts';
 import { note } from '../audit.ts';
 import { wholeNumber } from '../form.ts';
@@ -28,6 +29,12 @@ export const callbackStates: Readonly<Record<CallbackState, string>> = {
   superseded: 'overtaken by a newer one',
   exhausted: 'given up',
 };
+
+/** The same of one, whose store may be called no more. */
+export const stateOf = (state: CallbackState, { callbacksStopped }: StoreRow): string =>
+  callbacksStopped && state === 'owed'
+    ? 'not sent: the callbacks of its store were stopped'
+    : callbackStates[state];
 
 const filters = ['owed', 'held', 'delivered', 'superseded', 'exhausted', 'flagged'] as const;
 

@@ -1,13 +1,14 @@
 // One payment: what it is, what proves it, how it went, and what the shop was told.
 
 import { readBands, requiredFor } from '../../domain/policy.ts';
+import { showBitcoin } from '../../domain/shown.ts';
 import { confirmationsOf } from '../../http/merchant-tx.ts';
 import type { Store } from '../../store/open.ts';
 import type { PaymentEntry } from '../../store/payment-desk.ts';
 import { Amount, Layout, Time } from '../layout.tsx';
 import { base, idIn, type Page, type Visit } from '../visit.ts';
 import { priceText, worthText } from '../worth.tsx';
-import { callbackStates } from './callbacks.tsx';
+import { stateOf } from './callbacks.tsx';
 import { stateNames } from './payments.tsx';
 
 /** Confirmations that the time line shows one by one. */
@@ -115,7 +116,8 @@ function requiredText({ catalog }: Store, { storeId, valueSat }: PaymentEntry): 
   return `, of ${requiredFor(policy, valueSat)} that the store asks for`;
 }
 
-function Proof({ store, row: { height, blockHash } }: Props) {
+function Proof({ store, row: { height, blockHash, state } }: Props) {
+  if (state === 'dropped') return null;
   if (height === null || blockHash === null) {
     return <p>It is in no block: that it exists is the word of a server.</p>;
   }
@@ -179,20 +181,32 @@ function confirmationsIn(store: Store, row: PaymentEntry): Happening[] {
   });
 }
 
+/** Why the shop was told nothing. */
+function silenceOf({ catalog }: Store, { storeId, valueSat }: PaymentEntry): string {
+  if (storeId === null) {
+    return 'Nothing: nobody knows which store gave its address out. Mark its order as paid by hand.';
+  }
+  const { minimumSat } = catalog.store(storeId);
+  return valueSat < (minimumSat ?? 0)
+    ? `Nothing: the store tells only payments of at least ${showBitcoin(minimumSat ?? 0)} BTC.`
+    : 'Nothing yet.';
+}
+
 function Told({ store, row }: Props) {
-  const rows = store.paymentDesk.callbacksOf(row.id);
+  const { catalog, paymentDesk } = store;
+  const rows = paymentDesk.callbacksOf(row.id);
   return (
     <>
       <h2>What the shop was told</h2>
       {rows.length === 0 ? (
-        <p>Nothing yet.</p>
+        <p>{silenceOf(store, row)}</p>
       ) : (
         <ul class="plain">
           {rows.map((each) => (
             <li>
               <Time at={each.createdAt} />:{' '}
               <a href={`${base}/callbacks/${each.id}`}>
-                status {each.status}, {callbackStates[each.state]}
+                status {each.status}, {stateOf(each.state, catalog.store(each.storeId))}
               </a>
               , {each.attemptCount} attempt(s)
             </li>
