@@ -224,6 +224,25 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
     await end(watched, house);
   });
 
+  test('a wide table stays where it was scrolled to, and keeps the keyboard, when it changes', async () => {
+    const house = await open();
+    const watched = await enter(house, { viewport: { width: 360, height: 800 } });
+    const { page } = watched;
+    await pay(house, await house.newAddress());
+    const opened = page.waitForResponse((response) => response.url().endsWith('/live'));
+    await page.goto(`${originOf(house)}${home}/payments`);
+    await opened;
+    const table = page.getByRole('region', { name: 'Payments' });
+    await table.focus();
+    await table.evaluate((each) => each.scrollBy(150, 0));
+    await pay(house, await house.newAddress());
+    await page.locator(`a[href="${home}/payments/2"]`).waitFor();
+    expect(
+      await table.evaluate((each) => [each.scrollLeft, each === each.ownerDocument.activeElement]),
+    ).toEqual([150, true]);
+    await end(watched, house);
+  });
+
   test('a page whose session is over goes to the sign-in by itself, and back', async () => {
     const house = await open();
     const watched = await enter(house);

@@ -53,12 +53,19 @@ async function replace(main) {
   if (fresh.innerHTML === shown) return;
   shown = fresh.innerHTML;
   const { activeElement: focused } = document;
+  const tables = tablesIn(main);
+  const scrolled = tables.map(({ scrollLeft }) => scrollLeft);
+  const at = tables.indexOf(focused);
   main.replaceChildren(...fresh.childNodes);
   enhance(main);
+  const now = tablesIn(main);
+  for (const [place, table] of now.entries()) table.scrollLeft = scrolled[place] ?? 0;
   // Whoever goes by keyboard would begin anew at the top of the page.
   const same = [...main.querySelectorAll('a')].find(({ href }) => href === focused?.href);
-  if (!focused?.isConnected) same?.focus({ preventScroll: true });
+  if (!focused?.isConnected) (now[at] ?? same)?.focus({ preventScroll: true });
 }
+
+const tablesIn = (main) => [...main.querySelectorAll('.scroll')];
 
 function follow(main) {
   const { live, poll } = main.dataset;
