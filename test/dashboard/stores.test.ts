@@ -285,6 +285,9 @@ describe('a store', () => {
     expect(text).not.toContain('minutes left');
     expect(await rename()).toBe(403);
     expect((await visitor.get('/dashboard/settings/audit')).text).toContain('plugin.shut');
+    // Nor once the clock was set back.
+    house.world.jumpWallClock(-60_000);
+    expect(await rename()).toBe(403);
   });
 
   test('takes another wallet, one that there is or a new one', async () => {
