@@ -369,5 +369,7 @@ function withRivals({ ledger }: Store, gone: readonly Txid[], seen: readonly See
 
 function inputsOf(raw: Uint8Array | undefined): string[] {
   if (raw === undefined) return [];
-  return parseTransaction(raw).inputs.map(({ txid, vout }) => `${txid}:${vout}`);
+  const { coinbase, inputs } = parseTransaction(raw);
+  // All coinbases have the same input, which nothing takes from them.
+  return coinbase ? [] : inputs.map(({ txid, vout }) => `${txid}:${vout}`);
 }

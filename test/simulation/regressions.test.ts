@@ -1,7 +1,9 @@
 // What the simulation (or a look at why it passed) has found, each as small as it gets.
 
 import { afterEach, expect, test } from 'vitest';
+import { addressToScript } from '../../src/bitcoin/address.ts';
 import type { Txid } from '../../src/bitcoin/ids.ts';
+import { networks } from '../../src/bitcoin/network.ts';
 import { closeHouses, type House, openHouse, untilReady } from '../support/house.ts';
 import { readBooks } from './invariants.ts';
 
@@ -96,4 +98,22 @@ test('a status that was told before its history is asked about again, for nothin
   await house.world.advance(61_000);
   await house.settle();
   expect(stateOf(house, txid)).toBe('unconfirmed');
+});
+
+test('a coinbase that left with its block was replaced by no other coinbase of its address', async () => {
+  const house = await openHouse();
+  await untilReady(house);
+  const address = await house.newAddress();
+  const to = addressToScript(address, networks.regtest);
+  house.chain.mine(2, { to });
+  await house.settle();
+  const gone = house.chain.tip.txids[0] as Txid;
+  house.chain.reorganise(1, { transactions: 'mempool' });
+  await house.settle();
+  // All of them spend the same: nothing.
+  expect(stateOf(house, gone)).toBe('confirming');
+  await house.outlastSilence();
+  const { body } = await house.ask(`/api/merchant/tx?addr=${address}&txid=${gone}`);
+  expect(body).toMatchObject({ dropped: true, confirmations: 0 });
+  expect(body).not.toHaveProperty('replaced_by');
 });
