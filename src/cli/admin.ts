@@ -6,6 +6,7 @@ import { makeLink } from '../dashboard/link.ts';
 import { baseUrlOf } from '../domain/front.ts';
 import { linkMs } from '../store/admin.ts';
 import { type FileOptions, fileCommand, print, withStore, world } from './command.ts';
+import { asGiven } from './serve-options.ts';
 
 interface LinkOptions extends FileOptions {
   readonly listen?: string;
@@ -22,14 +23,8 @@ export function adminCommand(): Command {
     .option(`${options.domain.flag} <name>`, 'the name that paygate serves HTTPS for')
     .action((given: LinkOptions) =>
       withStore(given, async (store) => {
-        const config = readConfig(
-          {
-            ...(given.listen !== undefined && { listen: [given.listen] }),
-            ...(given.publicUrl !== undefined && { publicUrl: [given.publicUrl] }),
-            ...(given.domain !== undefined && { domain: [given.domain] }),
-          },
-          process.env,
-        );
+        const { listen, publicUrl, domain } = given;
+        const config = readConfig(asGiven({ listen, publicUrl, domain }), process.env);
         const url = await makeLink(store, world, baseUrlOf(config, config.listen.port));
         print(given, { url, minutes: linkMinutes }, () => {
           return `${url}\nIt is good for ${linkMinutes} minutes, and once. Who opens it sets the password.`;

@@ -9,6 +9,7 @@ import { inspectFile } from '../store/file.ts';
 import { openStore, type Store } from '../store/open.ts';
 import type { World } from '../world.ts';
 import { createNodeWorld } from '../world-node.ts';
+import { asGiven } from './serve-options.ts';
 
 /** What a command that works on the file takes. */
 export interface FileOptions {
@@ -52,13 +53,7 @@ export async function withNewStore<P, T>(
 }
 
 const configOf = ({ db, network }: FileOptions): Config =>
-  readConfig(
-    {
-      ...(db !== undefined && { db: [db] }),
-      ...(network !== undefined && { network: [network] }),
-    },
-    process.env,
-  );
+  readConfig(asGiven({ db, network }), process.env);
 
 /** The network that is named, by an option or in the environment. @throws PaygateError invalid */
 export const networkNamed = (given: Pick<FileOptions, 'network'>): NetworkName | undefined =>

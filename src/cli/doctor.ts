@@ -15,14 +15,14 @@ import { inspectFile, isOutdated } from '../store/file.ts';
 import { openStore, type Store } from '../store/open.ts';
 import { releasedAt, version } from '../version.ts';
 import { print, table, world } from './command.ts';
-import { addServeOptions, type Flags, given } from './serve-options.ts';
+import { addServeOptions, asGiven, type Flags } from './serve-options.ts';
 
 export function doctorCommand(): Command {
   const command = new Command('doctor')
     .description('check everything that paygate stands on; takes the options of serve')
     .option('--json', 'answer as JSON');
   return addServeOptions(command).action(async ({ json, ...flags }: Flags & { json?: boolean }) => {
-    const checks = await look(readConfig(given(flags), process.env));
+    const checks = await look(readConfig(asGiven(flags), process.env));
     const isWell = checks.every(({ state }) => state !== 'fail');
     print({ json: json === true }, { ok: isWell, checks }, () =>
       table(checks.map(({ state, check, text }) => [state, check, text])),

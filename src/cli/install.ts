@@ -27,6 +27,7 @@ import {
   paths,
   undoing,
 } from './install-plan.ts';
+import { asGiven } from './serve-options.ts';
 
 interface Given {
   readonly root: string;
@@ -106,10 +107,7 @@ function planOf(given: Given): InstallPlan {
 
 /** As `serve` will read them out of the settings: what it refuses is not written there. */
 function settingsIn({ root, domain, acmeEmail, network }: Given): Config {
-  const told = Object.entries({ domain, acmeEmail, network }).flatMap(([name, text]) =>
-    text === undefined ? [] : [[name, [text]]],
-  );
-  const config = readConfig(Object.fromEntries(told), {});
+  const config = readConfig(asGiven({ domain, acmeEmail, network }), {});
   frontOf({ ...config, domain: config.domain ?? domainKept(root) });
   return config;
 }

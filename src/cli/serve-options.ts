@@ -3,7 +3,7 @@
 import { type Command, Option } from 'commander';
 import { type Given, type OptionName, optionNames, options } from '../config.ts';
 
-export type Flags = Partial<Record<OptionName, string | string[]>>;
+export type Flags = { readonly [Name in OptionName]?: string | string[] | undefined };
 
 export function addServeOptions(command: Command): Command {
   for (const name of optionNames) command.addOption(flagOf(name));
@@ -18,5 +18,10 @@ function flagOf(name: OptionName): Option {
   return option;
 }
 
-export const given = (flags: Flags): Given =>
-  Object.fromEntries(Object.entries(flags).map(([name, value]) => [name, [value].flat()]));
+/** As the option table reads them. */
+export const asGiven = (flags: Flags): Given =>
+  Object.fromEntries(
+    Object.entries(flags).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, [value].flat()]],
+    ),
+  );

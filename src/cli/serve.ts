@@ -12,12 +12,12 @@ import { again } from './again.ts';
 import { exit } from './exit.ts';
 import { growFreelyAfter, startLean } from './heap.ts';
 import { endAtOnce, stopOnSignal } from './running.ts';
-import { addServeOptions, type Flags, given } from './serve-options.ts';
+import { addServeOptions, asGiven, type Flags } from './serve-options.ts';
 
 export function serveCommand(): Command {
   const command = new Command('serve').description('run the payment gateway');
   return addServeOptions(command).action((flags: Flags) =>
-    serve(readConfig(given(flags), process.env)),
+    serve(readConfig(asGiven(flags), process.env)),
   );
 }
 
