@@ -88,15 +88,23 @@ export function connectHeaders(view: ChainView, headers: readonly Header[]): Con
   return { kind: 'best', added, forkHeight: branch.forkHeight };
 }
 
+type Known = Pick<ChainView, 'byHash' | 'bestAt'>;
+
 /** The height of the last block that a known header's chain shares with the best one. */
-export function forkHeightOf(view: Pick<ChainView, 'byHash' | 'bestAt'>, end: ChainHeader): number {
+export const forkHeightOf = (view: Known, end: ChainHeader): number =>
+  wayDown(view, end).join.height;
+
+/** From a known header down to the best chain: those beside it on the way, and the one that it meets. */
+function wayDown(view: Known, end: ChainHeader): { side: ChainHeader[]; join: ChainHeader } {
+  const side: ChainHeader[] = [];
   let join = end;
   while (view.bestAt(join.height)?.header.hash !== join.header.hash) {
+    side.push(join);
     const below = view.byHash(join.header.previous);
     if (below === undefined) break;
     join = below;
   }
-  return join.height;
+  return { side, join };
 }
 
 function dropKnown(view: ChainView, headers: readonly Header[]): readonly Header[] {
@@ -116,14 +124,8 @@ interface Branch {
 
 /** A branch that ends in a known header: the stored side headers below it, then the best chain. */
 function openBranch(view: ChainView, parent: ChainHeader): Branch {
-  const side = new Map<number, Header>();
-  let join = parent;
-  while (view.bestAt(join.height)?.header.hash !== join.header.hash) {
-    side.set(join.height, join.header);
-    const below = view.byHash(join.header.previous);
-    if (below === undefined) break;
-    join = below;
-  }
+  const { side: stored, join } = wayDown(view, parent);
+  const side = new Map(stored.map(({ height, header }) => [height, header]));
   const added: ChainHeader[] = [];
   let tip = parent;
   return {
