@@ -1,6 +1,7 @@
 // What a transaction did to a script, and what that comes to. Pure.
 
 import type { Txid } from '../bitcoin/ids.ts';
+import { depthOf } from './payment.ts';
 
 export interface Movement {
   readonly txid: Txid;
@@ -25,7 +26,7 @@ export interface Balance {
 }
 
 /** Depth from which a movement counts as confirmed. */
-export const confirmedDepth = 2;
+const confirmedDepth = 2;
 
 /** A whole history of a script: whatever it spends, it received before. */
 export function movementsOf(parts: readonly Part[]): Movement[] {
@@ -45,7 +46,7 @@ export function movementsOf(parts: readonly Part[]): Movement[] {
 }
 
 export const isConfirmed = ({ height }: Movement, tipHeight: number): boolean =>
-  height !== null && tipHeight - height + 1 >= confirmedDepth;
+  height !== null && depthOf(height, tipHeight) >= confirmedDepth;
 
 export function balanceOf(movements: Iterable<Movement>, tipHeight: number): Balance {
   let confirmedSat = 0;
