@@ -45,12 +45,12 @@ export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 export type LogLevel = (typeof logLevels)[number];
 
 /** A line of JSON for a machine, or one with colours for a person. */
-export const logFormats = ['json', 'pretty'] as const;
-export type LogFormat = (typeof logFormats)[number];
+const logFormats = ['json', 'pretty'] as const;
+type LogFormat = (typeof logFormats)[number];
 
 /** `own` asks none but the sources that the operator has named. */
-export const priceModes = ['on', 'off', 'own'] as const;
-export type PriceMode = (typeof priceModes)[number];
+const priceModes = ['on', 'off', 'own'] as const;
+type PriceMode = (typeof priceModes)[number];
 
 export interface Config extends FrontOptions {
   readonly db: string;

@@ -17,7 +17,7 @@ export const easyBits = 0x207fffff;
 export const hardBits = 0x1f7fffff;
 export const startTime = 1_700_000_000;
 /** Between two blocks unless told otherwise. */
-export const stepSeconds = 600;
+const stepSeconds = 600;
 
 let salt = 0;
 

@@ -125,7 +125,7 @@ export function shopOn(store: TestStore, chain: SimulatedChain): Shop {
 }
 
 /** The block of a height, as a proof names it. */
-export function blockAt(chain: SimulatedChain, height: number): Block {
+function blockAt(chain: SimulatedChain, height: number): Block {
   const { hash }: Pick<SimulatedBlock, 'hash'> = chain.block(height) ?? {
     hash: '' as Block['hash'],
   };

@@ -119,5 +119,5 @@ export class Orders {
   }
 }
 
-export const totalOf = (lines: readonly Line[]): number =>
+const totalOf = (lines: readonly Line[]): number =>
   lines.reduce((sum, { thing, count }) => sum + thing.priceSat * count, 0);
