@@ -71,7 +71,6 @@ async function shoot(page, { shop, chain, dashboard }) {
   await save(page, 'payments', `${origin}/dashboard/payments`);
   await save(page, 'payment', `${origin}/dashboard/payments/1`);
   await save(page, 'stores', `${origin}/dashboard/stores`);
-  await save(page, 'store', `${origin}/dashboard/stores/1`);
 }
 
 /**
