@@ -6,10 +6,7 @@ import { callbackTarget, redactedTarget } from '../domain/callback.ts';
 import { showTime } from '../domain/shown.ts';
 import type { AttemptRow, CallbackRow } from '../store/callback-desk.ts';
 import type { AttemptRecord } from '../store/outbox.ts';
-import { table } from './command.ts';
-
-const seconds = (epochMs: number | null): number | null =>
-  epochMs === null ? null : Math.floor(epochMs / 1000);
+import { seconds, table } from './command.ts';
 
 export const describe = (row: CallbackRow) => ({
   id: row.id,

@@ -119,6 +119,10 @@ export function parseDuration(text: string): number {
   return Number(count) * (unitMs[unit] ?? 0);
 }
 
+/** Unix seconds, as answers in JSON have them. */
+export const seconds = (epochMs: number | null): number | null =>
+  epochMs === null ? null : Math.floor(epochMs / 1000);
+
 /** Text in columns, for a terminal. */
 export function table(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, column) =>

@@ -11,6 +11,7 @@ import {
   fileCommand,
   parseDuration,
   print,
+  seconds,
   table,
   wholeNumber,
   withStore,
@@ -92,9 +93,6 @@ function addCommand(): Command {
       }),
     );
 }
-
-const seconds = (epochMs: number | null): number | null =>
-  epochMs === null ? null : Math.floor(epochMs / 1000);
 
 const describe = (key: Key) => ({
   id: key.id,

@@ -26,6 +26,7 @@ import {
   type FileOptions,
   fileCommand,
   print,
+  seconds,
   table,
   wholeNumber,
   withNewStore,
@@ -165,8 +166,8 @@ function detail(store: Store, row: StoreRow) {
     own_callback_ca: row.callbackCa !== null,
     next_index: wallet?.nextIndex ?? null,
     scanned: wallet !== null && wallet.scannedAt !== null,
-    created_at: Math.floor(row.createdAt / 1000),
-    archived_at: row.archivedAt === null ? null : Math.floor(row.archivedAt / 1000),
+    created_at: seconds(row.createdAt),
+    archived_at: seconds(row.archivedAt),
     callbacks_stopped: row.callbacksStopped,
   };
 }
@@ -311,7 +312,7 @@ function showCommand(): Command {
           ...detail(store, row),
           webhook_secret: webhookSecret,
           old_webhook_secret: previous ?? null,
-          old_secret_ends_at: ends === null ? null : Math.floor(ends / 1000),
+          old_secret_ends_at: seconds(ends),
         };
         print(given, answer, () =>
           table([
