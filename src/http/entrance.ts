@@ -50,7 +50,13 @@ export function createEntrance(options: EntranceOptions, world: World): Entrance
 
   return {
     async tryDoors(beside) {
-      for (const at of [...doorsOf(options), ...beside]) await tryListening(at);
+      const ends: (() => Promise<unknown>)[] = [];
+      try {
+        // All of them at once: two may be told the same port.
+        for (const at of [...doorsOf(options), ...beside]) ends.push(await tryListening(at));
+      } finally {
+        for (const end of ends) await end();
+      }
     },
     async open(fetch) {
       const main = await openDoor(fetch, options.listen, source !== undefined);

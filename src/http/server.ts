@@ -199,11 +199,14 @@ export async function listen(
   };
 }
 
-/** @throws PaygateError unavailable where nobody could listen now */
-export async function tryListening(at: Binding): Promise<void> {
-  const server = createServer();
+/**
+ * Listens for nobody. @returns what ends that
+ * @throws PaygateError unavailable where nobody could listen now
+ */
+export async function tryListening(at: Binding): Promise<() => Promise<unknown>> {
+  const server = createServer((socket) => socket.destroy());
   await bind(server, at);
-  await new Promise((resolve) => server.close(resolve));
+  return () => new Promise((resolve) => server.close(resolve));
 }
 
 function bind(server: PlainServer, { host, port }: Binding): Promise<void> {

@@ -5,6 +5,7 @@ import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
+import { freePort } from '../../scripts/ports.mjs';
 import type { Txid } from '../../src/bitcoin/ids.ts';
 import { SimulatedChain } from '../../src/sandbox/chain.ts';
 import { SimulatedServer } from '../../src/sandbox/server.ts';
@@ -137,6 +138,15 @@ test.each(['--listen', '--metrics-listen'])(
     expect(readdirSync(dirname(path))).toEqual([]);
   },
 );
+
+test('and so is one that two of its own doors are to have', async () => {
+  const path = join(tempFolder(), 'paygate.db');
+  const at = `127.0.0.1:${await freePort()}`;
+  const doors = ['--listen', at, '--metrics-listen', at];
+  const { by, errors } = await serve(path, nowhere, ...doors).ended;
+  expect([by, errors]).toEqual([1, `paygate: cannot listen on ${at}: the port is taken\n`]);
+  expect(readdirSync(dirname(path))).toEqual([]);
+});
 
 test('a door for figures that is none is refused', async () => {
   const child = serve('nowhere.db', nowhere, '--metrics-listen', '0.0.0.0:9090');
