@@ -3,6 +3,7 @@
 // while another one is sound. It judges tips, and what we may ask; what a server says of payments is the verifier's.
 
 import { parseHeader } from '../bitcoin/header.ts';
+import type { BlockHash } from '../bitcoin/ids.ts';
 import type { NetworkName } from '../bitcoin/network.ts';
 import type { ChainHeader } from '../domain/chain.ts';
 import { type Doubt, describeDoubt, doubtOf } from '../domain/standing.ts';
@@ -29,7 +30,7 @@ export interface Roster {
   standing(session: Session): Doubt | 'sound' | 'unknown';
   /** Whether its tip is a verified header that is not on our best chain. */
   isBeside(session: Session): boolean;
-  /** Whether it is, or may be: the header of its tip is on its way. */
+  /** Whether what it said may be no lie: it is, or may be, for the header of its tip is on its way. */
   mayDiffer(session: Session): boolean;
   /** Judges every live server anew: the pool and the log are told. */
   look(): void;
@@ -49,6 +50,8 @@ class TipRoster implements Roster {
   readonly #abreastAt = new WeakMap<Session, number>();
   /** Since when a session's tip has been unknown, monotonic. */
   readonly #unknownSince = new WeakMap<Session, number>();
+  /** The tip that was on its way when a session was last excused for it, and since when its tip was unknown then. */
+  readonly #excuses = new WeakMap<Session, { readonly since: number; readonly hash: BlockHash }>();
   /** The doubts that the log has told of, by server. */
   readonly #told = new Map<string, Doubt['kind']>();
 
@@ -93,7 +96,17 @@ class TipRoster implements Roster {
   }
 
   mayDiffer(session: Session): boolean {
-    return this.standing(session) === 'unknown' || this.isBeside(session);
+    if (this.isBeside(session)) return true;
+    const since = this.#unknownSince.get(session);
+    const hash = hashOf(session);
+    if (this.standing(session) !== 'unknown' || since === undefined || hash === undefined)
+      return false;
+    const before = this.#excuses.get(session) ?? { since, hash };
+    // Else it could announce what there is not before each lie.
+    const isTrue = this.#parts.store.headers.byHash(before.hash) !== undefined;
+    if (before.since !== since && !isTrue) return false;
+    this.#excuses.set(session, { since, hash });
+    return true;
   }
 
   look(): void {
@@ -121,13 +134,9 @@ class TipRoster implements Roster {
     return [...this.#parts.pool().live()];
   }
 
-  #headerOf({ tip }: Session): ChainHeader | undefined {
-    if (tip === undefined) return undefined;
-    try {
-      return this.#parts.store.headers.byHash(parseHeader(tip.raw).hash);
-    } catch {
-      return undefined;
-    }
+  #headerOf(session: Session): ChainHeader | undefined {
+    const hash = hashOf(session);
+    return hash && this.#parts.store.headers.byHash(hash);
   }
 
   #isSound(session: Session): boolean {
@@ -167,5 +176,15 @@ class TipRoster implements Roster {
     const unknownSince = this.#unknownSince.get(session) ?? now;
     const syncingSince = this.#parts.verifier.syncingSince(session) ?? now;
     return now - Math.min(unknownSince, syncingSince) >= graceMs;
+  }
+}
+
+/** Of its tip; undefined where there is none, or none that can be read. */
+function hashOf({ tip }: Session): BlockHash | undefined {
+  if (tip === undefined) return undefined;
+  try {
+    return parseHeader(tip.raw).hash;
+  } catch {
+    return undefined;
   }
 }

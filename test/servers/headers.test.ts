@@ -299,3 +299,39 @@ test('tips that are told without end, while headers are waited for, cost little 
   // What waits for each of them takes more than a kilobyte.
   expect(bytes() - before).toBeLessThan(5 * 2 ** 20);
 });
+
+test('tips that it announces and never shows are no excuse for a lie', async () => {
+  const watching = await begin(2);
+  const { chain, watcher, world } = watching;
+  const issued = await watching.issue();
+  const liar = watching.inUse();
+  let isBluffing = false;
+  const tell = () => {
+    const height = chain.tip.height;
+    const hex = Buffer.from(chain.header(height) ?? []).toString('hex');
+    liar.notify(newBlock, [isBluffing ? farTip : { height, hex }]);
+  };
+  liar.lieUnasked = (message) => (message.method === newBlock ? undefined : message);
+  liar.lie = ({ method, params }, answer) => {
+    const nothing = answer.result?.headers ? { headers: [] } : { hex: '' };
+    if (method === newBlock && isBluffing) return { ...answer, result: farTip };
+    if (method === getHeaders && params[0] > chain.tip.height) {
+      return { jsonrpc: '2.0', id: answer.id, result: { count: 0, max: 2016, ...nothing } };
+    }
+    if (method !== 'blockchain.transaction.get_merkle') return answer;
+    isBluffing = true;
+    tell();
+    return { ...answer, result: { ...answer.result, merkle: ['00'.repeat(32)] } };
+  };
+  chain.pay([{ address: issued.address, valueSat: 7_000 }]);
+  chain.mine(1);
+  tell();
+  for (let times = 0; times < 30; times += 1) {
+    await pass(watching, 10_000);
+    isBluffing = false;
+    tell();
+  }
+  await world.turn();
+  expect(watcher.status().servers.flatMap(({ ban }) => ban ?? [])).toHaveLength(1);
+  await world.until(() => watching.payments(issued)[0]?.state === 'confirming', 'the payment');
+});
