@@ -154,6 +154,22 @@ test('a form that changes nothing is in no log of changes', async () => {
   expect(await send('Shop 1')).toBe(true);
 });
 
+test('nor is the wallet that a store has, or a window that is shut, as after a second click', async () => {
+  const house = await openHouse();
+  const visitor = await signedIn(house);
+  const logged = async (action: string) => {
+    const { text } = await visitor.get('/dashboard/settings/audit');
+    return text.split(`>${action}<`).length - 1;
+  };
+  expect((await visitor.submit(`${one}/wallet`, 'use-known', { wallet: '1' })).status).toBe(303);
+  expect(await logged('store.attach')).toBe(0);
+  await visitor.submit(one, 'allow-plugin', { key: '1' });
+  for (const _ of ['first', 'second']) {
+    expect((await visitor.submit(one, 'shut-plugin', { key: '1' })).status).toBe(303);
+  }
+  expect(await logged('plugin.shut')).toBe(1);
+});
+
 describe('a page that was overtaken', () => {
   test('does not put back the Callback URL that a plugin has set meanwhile', async () => {
     const house = await openHouse();

@@ -167,6 +167,8 @@ export async function shutPlugin(visit: Visit): Promise<Outcome> {
   const row = catalog.store(idIn(visit));
   const key = keyIn(visit, pluginKeys(visit, row));
   await database.write((tx) => {
+    // Another click, or its time, was quicker.
+    if (!keys.list(visit.now).some((each) => isPluginOpen(each, visit.now))) return;
     keys.allowPlugin(tx, visit.now, key.id, visit.now);
     note(visit, tx, 'plugin.shut', { key: key.id }, row.id);
   });

@@ -87,8 +87,9 @@ async function attach(visit: Visit, walletFor: (tx: Tx) => number): Promise<Outc
   const { id } = catalog.store(idIn(visit));
   await requireFresh(visit);
   await database.write((tx) => {
-    requireRunning(catalog.store(id));
+    const before = requireRunning(catalog.store(id));
     const walletId = walletFor(tx);
+    if (before.walletId === walletId) return;
     catalog.changeStore(tx, id, { walletId });
     note(visit, tx, 'store.attach', { wallet_id: walletId }, id);
   });
