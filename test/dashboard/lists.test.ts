@@ -199,6 +199,28 @@ describe('payments', () => {
     expect(text).toContain('seen, in no block yet');
   });
 
+  test('one whose block has left the chain is final nowhere while it is looked for', async () => {
+    const { house, visitor } = await open();
+    await payNew(house);
+    house.chain.mine(2);
+    await house.settle();
+    const cells = async (path: string) =>
+      [...(await visitor.get(path)).text.matchAll(/<(?:td|dd)[^>]*>([^<]*)</g)].map(
+        ([, text]) => text,
+      );
+    const lists = [home, `${home}/payments`, `${home}/addresses/1`];
+    for (const path of lists) expect(await cells(path)).toContain('final');
+    house.chain.reorganise(2, { transactions: 'drop' });
+    await house.settle();
+    for (const path of [...lists, `${home}/payments/1`]) {
+      const shown = await cells(path);
+      expect([path, shown.includes('final')]).toEqual([path, false]);
+      expect(shown).toContain('its block has left the chain: looked for anew');
+    }
+    await house.outlastSilence();
+    expect(await cells(`${home}/payments`)).toContain('gone: in no block and no mempool');
+  });
+
   test('leave as a table that no spreadsheet runs', async () => {
     const { house, visitor } = await open({ store: { name: '=HYPERLINK("http://evil","x")' } });
     await payNew(house);

@@ -9,7 +9,7 @@ import { Amount, Layout, Time } from '../layout.tsx';
 import { base, idIn, type Page, type Visit } from '../visit.ts';
 import { priceText, worthText } from '../worth.tsx';
 import { stateOf } from './callbacks.tsx';
-import { stateNames } from './payments.tsx';
+import { stateText } from './payments.tsx';
 
 /** Confirmations that the time line shows one by one. */
 const mostShown = 12;
@@ -49,7 +49,7 @@ const Facts = ({ store, row, now }: Props & { readonly now: number }) => (
     </dd>
     <WorthFact row={row} now={now} />
     <dt>State</dt>
-    <dd>{stateNames[row.state]}</dd>
+    <dd>{stateText(store, row)}</dd>
     <dt>Confirmations</dt>
     <dd>
       {confirmationsOf(store, row)}

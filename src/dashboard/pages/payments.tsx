@@ -5,6 +5,7 @@ import type { Scripthash, Txid } from '../../bitcoin/ids.ts';
 import { networks } from '../../bitcoin/network.ts';
 import type { PaymentState } from '../../domain/payment.ts';
 import { confirmationsOf } from '../../http/merchant-tx.ts';
+import type { Store } from '../../store/open.ts';
 import type { PaymentEntry, PaymentFilter } from '../../store/payment-desk.ts';
 import { Amount, Layout, Table, Time } from '../layout.tsx';
 import { base, type Page, type Visit } from '../visit.ts';
@@ -27,7 +28,7 @@ import {
 const here = `${base}/payments`;
 const dayMs = 86_400_000;
 
-export const stateNames: Readonly<Record<PaymentState, string>> = {
+const stateNames: Readonly<Record<PaymentState, string>> = {
   unconfirmed: 'seen, in no block yet',
   confirming: 'in a block, not final yet',
   confirmed: 'final',
@@ -125,7 +126,7 @@ export const PaymentTable = ({ visit, rows }: TableProps) => (
           <Amount sat={row.valueSat} />
           <Worth row={row} now={visit.now} />
         </td>
-        <td class={classOf(row.state)}>{stateNames[row.state]}</td>
+        <State store={visit.parts.store} row={row} />
         <td>{confirmationsOf(visit.parts.store, row)}</td>
         <td>{row.storeName}</td>
         <td>
@@ -136,7 +137,19 @@ export const PaymentTable = ({ visit, rows }: TableProps) => (
   </Table>
 );
 
-export function classOf(state: PaymentState): string | undefined {
+const State = ({ store, row }: { readonly store: Store; readonly row: PaymentEntry }) => (
+  <td class={isLoose(store, row) ? 'warn' : classOf(row.state)}>{stateText(store, row)}</td>
+);
+
+/** Its block was reorganised away, and what became of it is not known yet. */
+const isLoose = ({ headers }: Store, { height, blockHash }: PaymentEntry): boolean =>
+  height !== null && blockHash !== null && !headers.isOnBest({ height, hash: blockHash });
+
+/** As people are told of it: its state stays as it was until that is known. */
+export const stateText = (store: Store, row: PaymentEntry): string =>
+  isLoose(store, row) ? 'its block has left the chain: looked for anew' : stateNames[row.state];
+
+function classOf(state: PaymentState): string | undefined {
   if (state === 'dropped') return 'bad';
   return state === 'confirmed' || state === 'settled' ? 'good' : undefined;
 }
