@@ -87,13 +87,13 @@ const storeAt = ({ store }: ApiOptions, callbackUrl: string): StoreRow | undefin
 function addNew(
   { store, now, newWebhookSecret }: ApiOptions,
   tx: Tx,
-  { name, http_callback: callbackUrl }: z.infer<typeof newFields>,
+  { name, http_callback: callbackUrl }: Readonly<Record<'name' | 'http_callback', string>>,
 ): StoreRow {
   const allowed = { allowPrivateCallback: false, allowHttpCallback: false };
   checkCallbackUrl(callbackUrl, { allowPrivate: false, allowHttp: false });
   return store.catalog.addStore(tx, now(), {
     ...{ ...allowed, callbackUrl, walletId: null },
-    name: parseStoreName(name ?? new URL(callbackUrl).host),
+    name: parseStoreName(name),
     requiredConfirmations: defaultConfirmations,
     webhookSecret: newWebhookSecret(),
   });
@@ -112,10 +112,12 @@ const addStore = (options: ApiOptions): Operation =>
       if (key.storeId !== null) {
         throw new PaygateError('forbidden', 'A key of one store cannot add another store');
       }
+      const { http_callback, name = URL.parse(http_callback)?.host ?? '' } = body;
       return write(options, key, {
         action: 'store.add',
-        detail: body,
-        apply: (tx) => storeAt(options, body.http_callback) ?? addNew(options, tx, body),
+        detail: { name, http_callback },
+        apply: (tx) =>
+          storeAt(options, http_callback) ?? addNew(options, tx, { name, http_callback }),
       });
     },
   });

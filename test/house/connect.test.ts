@@ -124,6 +124,17 @@ test('a store that is added again is the one that there is', async () => {
   expect(await add('Anew')).toMatchObject({ id: 3, name: 'Anew', wallets: [] });
 });
 
+test('the log of changes has the name that a store got where none was sent', async () => {
+  const house = await openReady();
+  await allowPlugin(house);
+  const http_callback = 'https://shop.example/paid?secret=tulip';
+  await house.ask('/api/v2/stores', post({ http_callback }));
+  const noted = await house.withStore(async ({ audit }) => audit.list(1));
+  expect(noted.map(({ action, detail }) => [action, JSON.parse(detail)])).toEqual([
+    ['store.add', { name: 'shop.example', http_callback }],
+  ]);
+});
+
 test('what changes nothing is in no log of changes', async () => {
   const house = await openReady();
   await allowPlugin(house);
