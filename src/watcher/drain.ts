@@ -289,7 +289,7 @@ class DirtySet implements Drain {
   /** @returns false when it was overtaken, and must be made anew */
   async #record(observation: Observation): Promise<boolean> {
     const { store, world, onCallbacks } = this.#parts;
-    for (const part of partsOf(observation)) {
+    for (const part of partsOf(this.#load.bounded(observation))) {
       const writing = store.database.write((tx) => store.ledger.apply(tx, world.now(), part));
       // Told already now, the dispatcher's claim comes behind this write, and shares its commit.
       if (part.seen.length + part.gone.length > 0) onCallbacks();

@@ -316,13 +316,11 @@ function foundBy(held: Held, { txid }: HistoryItem, looked: Looked | undefined):
   if (paid === undefined) return { kind: 'nothing' };
   if (place.kind === 'unproven') return { kind: 'unproven' };
   if (place.kind === 'ahead') return { kind: 'open' };
-  const { isRelayed = true, output, raw } = paid;
+  const { isRelayed = true, ...told } = paid;
   if (place.kind === 'mempool' && !isRelayed) return { kind: 'open' };
-  const bytes = raw?.length ?? 0;
-  if (!held.take(bytes)) return { kind: 'open' };
+  if (!held.take(told.raw?.length ?? 0)) return { kind: 'open' };
   const block = place.kind === 'proven' ? place.block : null;
-  const isKept = raw !== undefined && (block !== null || held.mayKeep(bytes));
-  return { kind: 'seen', seen: { txid, block, output, ...(isKept && { raw }) } };
+  return { kind: 'seen', seen: { txid, block, ...told } };
 }
 
 const outputOf = ({ valueSat, signalsRbf, coinbase }: PaymentRow): Pick<Seen, 'output'> => ({

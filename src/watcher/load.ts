@@ -3,17 +3,18 @@
 // is in no block cost a server nothing, and stay for weeks.
 
 import { type Bucket, type Rate, takeToken } from '../domain/rate.ts';
+import type { Observation, Seen } from '../store/ledger.ts';
 
 export interface Load {
   /** Opens what one look will hold. */
   open(): Held;
+  /** What is to be written down: without the bytes of what is in no block where they are too many. */
+  bounded(observation: Observation): Observation;
 }
 
 export interface Held {
   /** Takes so many bytes; false when there is no room for them now. */
   take(bytes: number): boolean;
-  /** Whether the bytes of a transaction in no block, so many, may be kept beside what it pays. */
-  mayKeep(bytes: number): boolean;
   /** To be called when they are written down, or let go of. */
   release(): void;
   /** The look has ended: what still comes of it is let go of at once. */
@@ -30,7 +31,17 @@ const bytesKept: Rate = { perMinute: 200_000, burst: 32_000_000 };
 export function createLoad(most: number, monotonic: () => number): Load {
   let total = 0;
   let kept: Bucket | undefined;
+  function mayKeep({ block, raw }: Seen): boolean {
+    if (block !== null || raw === undefined) return true;
+    const { bucket, waitMs } = takeToken(bytesKept, kept, monotonic(), raw.length);
+    kept = bucket;
+    return waitMs === 0;
+  }
   return {
+    bounded: (observation) => ({
+      ...observation,
+      seen: observation.seen.map((each) => (mayKeep(each) ? each : withoutBytes(each))),
+    }),
     open() {
       let own = 0;
       let isOpen = true;
@@ -45,11 +56,6 @@ export function createLoad(most: number, monotonic: () => number): Load {
           own += bytes;
           return true;
         },
-        mayKeep(bytes) {
-          const { bucket, waitMs } = takeToken(bytesKept, kept, monotonic(), bytes);
-          kept = bucket;
-          return waitMs === 0;
-        },
         release,
         close() {
           isOpen = false;
@@ -59,3 +65,5 @@ export function createLoad(most: number, monotonic: () => number): Load {
     },
   };
 }
+
+const withoutBytes = ({ raw: _, ...seen }: Seen): Seen => seen;

@@ -181,6 +181,32 @@ describe('payments that a server made up', () => {
     expect(keptMb()).toBeLessThanOrEqual(44);
   });
 
+  test('keep nobody from hearing what replaced a true one, though its bytes are not kept', async () => {
+    const house = await prepareLying();
+    const { chain, store } = house;
+    await house.start();
+    const [flooded, issued] = [await house.issue(), await house.issue()];
+    const large = Array.from({ length: 170 }, () => 98_000);
+    const all: Buffer[] = [];
+    const txid = chain.pay([{ address: issued.address, valueSat: 7_000 }]);
+    await house.watcher.idle();
+    const script = store.addresses.byScripthash(flooded.scripthash)?.script ?? Buffer.alloc(0);
+    // Within what one look may hold, and to the last hundred bytes.
+    for (const sizes of [large, large, halves(98_000), halves(98_000)]) {
+      all.push(...sizes.map((bytes, at) => payingTo(script, all.length + at, bytes)));
+      tellOf(house.inUse(), flooded, all);
+      chain.pay([{ address: flooded.address, valueSat: 7_000 }]);
+      await house.watcher.idle();
+    }
+    const fresh = chain.replace(txid, [{ address: issued.address, valueSat: 8_000 }]);
+    await house.watcher.idle();
+    expect(store.ledger.rawOf(fresh)).toBeUndefined();
+    expect(house.payments(issued)).toMatchObject([
+      { txid, state: 'dropped', replacedBy: fresh },
+      { txid: fresh, state: 'unconfirmed' },
+    ]);
+  });
+
   test('do not use up, when they are broadcast, what another server forgives', async () => {
     const house = await prepareLying({ own: false, software: 'ElectrumX 1.20.0' });
     const { world, store, chain, watcher, labels, servers } = house;
