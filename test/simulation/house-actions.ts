@@ -177,7 +177,9 @@ const archive: Action = async (run, random) => {
   return `archive: ${shop.name}`;
 };
 
-const kept = { mostMinimumSat: 0, archived: false };
+/** As the template and the house's own stores have it. */
+const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
+const kept = { mostMinimumSat: 0, archived: false, secret };
 
 /** The template's shop, made this simulation's own. */
 export function firstShop(run: Run, random: Random): Shop {

@@ -52,8 +52,9 @@ export function readBooks(path: string): Books {
 /** Everything that is not as it must be, in words. */
 export function violations(run: Run): string[] {
   const books = readBooks(run.house.path);
-  const expected = recount(run.house.chain, [...run.given, ...skippedOf(run)]);
+  const expected = expectedOf(run);
   return [
+    ...run.complaints,
     ...wrongPayments(run, books, expected),
     ...wrongCallbacks(run, books, expected),
     ...wrongOrder(run, books),
@@ -62,6 +63,10 @@ export function violations(run: Run): string[] {
     ...wrongBans(run),
   ];
 }
+
+/** What every payment should be, by address and transaction. */
+export const expectedOf = (run: Run): Map<string, Expected> =>
+  recount(run.house.chain, [...run.given, ...skippedOf(run)]);
 
 interface Skipped {
   readonly address: string;
@@ -116,7 +121,7 @@ function isAs(run: Run, row: Row, want: Expected): boolean {
 }
 
 /** More than one where a shop has raised its demands since. */
-function statusesOf({ mayBeFinal }: Run, { status, txid, blockHash }: Expected): number[] {
+export function statusesOf({ mayBeFinal }: Run, { status, txid, blockHash }: Expected): number[] {
   return status === 1 && mayBeFinal.has(`${txid} ${blockHash}`) ? [1, 2] : [status];
 }
 

@@ -26,6 +26,8 @@ export interface Shop {
   mostMinimumSat: number;
   /** It gets no more addresses. */
   archived: boolean;
+  /** Signs what it is told. */
+  secret: string;
 }
 
 export interface Expected {
@@ -41,6 +43,12 @@ export interface Expected {
   readonly status: 0 | 1 | 2;
   readonly shop: Shop;
   readonly forgotten: boolean;
+}
+
+/** What is on a script, in satoshis: below 2 confirmations it is unconfirmed. */
+export interface Balance {
+  readonly confirmed: number;
+  readonly unconfirmed: number;
 }
 
 export const paymentKey = (address: string, txid: string): string => `${address} ${txid}`;
@@ -89,5 +97,41 @@ export function recount(chain: SimulatedChain, given: readonly Given[]): Map<str
         ...place,
       });
     }
+  }
+}
+
+/** What is on each script that was ever paid, by its bytes in hex. */
+export function balances(chain: SimulatedChain): Map<string, Balance> {
+  const moved = new Map<string, Balance>();
+  const paid = new Map<string, { readonly script: string; readonly valueSat: number }>();
+  const all = chain.mempool().map((transaction) => ({ transaction, depth: 0 }));
+  for (let height = chain.tipHeight; height >= 1; height -= 1) {
+    const depth = chain.tipHeight - height + 1;
+    for (const transaction of chain.block(height)?.transactions ?? []) {
+      all.push({ transaction, depth });
+    }
+  }
+  for (const { transaction, depth } of all) {
+    for (const [vout, { script, valueSat }] of transaction.outputs.entries()) {
+      const hex = Buffer.from(script).toString('hex');
+      paid.set(`${transaction.txid}:${vout}`, { script: hex, valueSat });
+      add(hex, valueSat, depth);
+    }
+  }
+  for (const { transaction, depth } of all) {
+    for (const { txid, vout } of transaction.inputs) {
+      const coin = paid.get(`${txid}:${vout}`);
+      if (coin !== undefined) add(coin.script, -coin.valueSat, depth);
+    }
+  }
+  return moved;
+
+  function add(script: string, valueSat: number, depth: number): void {
+    const { confirmed, unconfirmed } = moved.get(script) ?? { confirmed: 0, unconfirmed: 0 };
+    const isConfirmed = depth >= 2;
+    moved.set(script, {
+      confirmed: confirmed + (isConfirmed ? valueSat : 0),
+      unconfirmed: unconfirmed + (isConfirmed ? 0 : valueSat),
+    });
   }
 }

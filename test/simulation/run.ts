@@ -1,6 +1,7 @@
 // The state of one simulation: the house, what the shops were given and told, what is wrong just now.
 
 import type { Txid } from '../../src/bitcoin/ids.ts';
+import type { SimulatedTransaction } from '../../src/sandbox/transaction.ts';
 import type { House } from '../support/house.ts';
 import type { Answer } from '../support/receiver.ts';
 import type { Copy } from './file-actions.ts';
@@ -50,6 +51,10 @@ export interface Run {
   readonly troubles: Trouble[];
   /** Of the file, oldest first. */
   readonly copies: Copy[];
+  /** Every transaction that ever was in the mempool or in a block. */
+  readonly known: Map<string, SimulatedTransaction>;
+  /** What was wrong with a request to a shop, as it came. */
+  readonly complaints: string[];
   /** By Idempotency-Key. */
   readonly orders: Map<string, Order>;
   /** How often each action is taken. */
@@ -62,6 +67,8 @@ export interface Run {
   step: number;
   /** How many requests the shops had heard when a copy was put in the file's place. */
   restoredAt: number;
+  /** What the newest block of all claims, epoch seconds. */
+  newestBlockTime: number;
   /** A server kept something to itself that only the next block or sweep brings to light. */
   muted: boolean;
 }
@@ -104,3 +111,24 @@ export function endTroubles(run: Run, all: boolean): void {
     else run.troubles.push(trouble);
   }
 }
+
+/** Blocks that one change of the chain brings, at most. */
+const newBlocks = 10;
+
+/** Remembers what is on the chain now, also when it is gone. */
+export function noteKnown(run: Run): void {
+  const { chain } = run.house;
+  run.newestBlockTime = Math.max(run.newestBlockTime, chain.tip.time);
+  for (const transaction of chain.mempool()) run.known.set(transaction.txid, transaction);
+  for (let back = 0; back < newBlocks; back += 1) {
+    for (const transaction of chain.block(chain.tipHeight - back)?.transactions ?? []) {
+      run.known.set(transaction.txid, transaction);
+    }
+  }
+}
+
+/** Blocks may claim a time so far ahead of the true one; further back, the machine's clock is wrong. */
+const aheadMs = 2 * 3_600_000;
+
+export const isClockWrong = ({ world, newestBlockTime }: Run): boolean =>
+  world.now() < newestBlockTime * 1_000 - aheadMs;

@@ -3,12 +3,14 @@
 // replay exactly and the interleaving nearly.
 
 import { closeHouses, openHouse } from '../support/house.ts';
+import { wrongAnswers } from './answers.ts';
 import { chainActions, chainWeights } from './chain-actions.ts';
 import { fileActions, fileWeights } from './file-actions.ts';
 import { firstShop, houseActions, houseWeights } from './house-actions.ts';
 import { readBooks, violations } from './invariants.ts';
 import { createRandom, type Random } from './random.ts';
-import { type Action, baseHeight, endTroubles, type Run, settle } from './run.ts';
+import { faultsOfRequest } from './requests.ts';
+import { type Action, baseHeight, endTroubles, noteKnown, type Run, settle } from './run.ts';
 import { serverActions, serverWeights } from './server-actions.ts';
 import type { Template } from './template.ts';
 import { createSimulationWorld } from './world.ts';
@@ -56,7 +58,7 @@ export async function simulate(options: SimulationOptions): Promise<Run> {
   try {
     for (run.step = 1; run.step <= options.steps; run.step += 1) await step(run);
     await makePeace(run);
-    const wrong = violations(run);
+    const wrong = [...violations(run), ...(await wrongAnswers(run))];
     if (wrong.length > 0) throw new Error(wrong.join('\n'));
     return run;
   } catch (error) {
@@ -75,11 +77,13 @@ async function open({ seed, template }: SimulationOptions): Promise<Run> {
     world,
     servers,
     blocks: baseHeight,
+    config: { walletGap: 5_000 },
     file: template,
     receiver: {
       answer({ url, headers }) {
         const { answer } = run.merchant;
         const accepted = typeof answer === 'object' && 'status' in answer && answer.status === 200;
+        run.complaints.push(...faultsOfRequest(run, url, headers));
         heard.push({ id: headers['webhook-id'] ?? '', url, accepted });
         return answer;
       },
@@ -99,12 +103,16 @@ async function open({ seed, template }: SimulationOptions): Promise<Run> {
     liars: new Set(),
     steps: [],
     copies: [],
+    known: new Map(),
+    complaints: [],
     orders: new Map(),
     restoredAt: 0,
+    newestBlockTime: 0,
     merchant: { answer: { status: 200 } },
     step: 0,
     muted: false,
   };
+  house.chain.onChange(() => noteKnown(run));
   const shop = firstShop(run, random);
   run.steps.push(`${servers} server(s); ${shop.name}, ${shop.required} confirmations`);
   await settle(run);

@@ -1,0 +1,152 @@
+// What paygate answers once nothing is wrong any more: what became of each payment, what is on each address and each
+// wallet, how it is, and whether its file is whole. All is compared with the naive recount.
+
+import { deriveAddress } from '../../src/bitcoin/keychain.ts';
+import { slices } from '../../src/slices.ts';
+import { checkFile } from '../../src/store/check.ts';
+import type { Reply } from '../support/house.ts';
+import { expectedOf, type Row, readBooks, statusesOf } from './invariants.ts';
+import { type Balance, balances, type Expected, paymentKey } from './recount.ts';
+import { isClockWrong, type Run, through } from './run.ts';
+import { walletKey } from './wallet-keys.ts';
+
+/** Everything that is not answered as it must be, in words. */
+export async function wrongAnswers(run: Run): Promise<string[]> {
+  const expected = expectedOf(run);
+  const { payments } = readBooks(run.house.path);
+  return [
+    ...(await wrongTransactions(run, payments, expected)),
+    ...(await wrongBalances(run)),
+    ...(await wrongHealth(run, payments, expected)),
+    ...wrongFile(run),
+  ];
+}
+
+const ask = (run: Run, path: string): Promise<Reply> => through(run, run.house.ask(path));
+
+async function wrongTransactions(
+  run: Run,
+  payments: readonly Row[],
+  expected: ReadonlyMap<string, Expected>,
+): Promise<string[]> {
+  const wrong: string[] = [];
+  for (const { address, txid } of payments) {
+    const { status, body } = await ask(run, `/api/merchant/tx?addr=${address}&txid=${txid}`);
+    const want = expected.get(paymentKey(address, txid));
+    const isRight = want === undefined ? isGone(run, body) : isAnswered(run, body, want);
+    if (status === 200 && isRight) continue;
+    wrong.push(
+      `merchant/tx: ${JSON.stringify(body)}\n  should be ${JSON.stringify(want ?? 'gone')}`,
+    );
+  }
+  return wrong;
+}
+
+function isAnswered(run: Run, body: Reply['body'], want: Expected): boolean {
+  return (
+    statusesOf(run, want).includes(body.status) &&
+    body.value === want.valueSat &&
+    body.confirmations === want.depth &&
+    body.dropped === undefined &&
+    body.replaced_by === undefined
+  );
+}
+
+/** What took its place, where that is told, took an input of it. */
+function isGone({ known }: Run, body: Reply['body']): boolean {
+  const inputsOf = (txid: string): string[] =>
+    (known.get(txid)?.inputs ?? []).map((input) => `${input.txid}:${input.vout}`);
+  const inputs = new Set(inputsOf(body.txid));
+  const rival: string | undefined = body.replaced_by;
+  return (
+    body.status === 0 &&
+    body.confirmations === 0 &&
+    body.dropped === true &&
+    (rival === undefined ||
+      (rival !== body.txid && inputsOf(rival).some((each) => inputs.has(each))))
+  );
+}
+
+const addressesAtOnce = 50;
+/** Further than a search of a wallet goes on beyond its last index. */
+const beyond = 25;
+
+async function wrongBalances(run: Run): Promise<string[]> {
+  const onScripts = balances(run.house.chain);
+  const sumOf = (scripts: readonly Uint8Array[]): Balance =>
+    scripts
+      .flatMap((script) => onScripts.get(Buffer.from(script).toString('hex')) ?? [])
+      .reduce(
+        (sum, each) => ({
+          confirmed: sum.confirmed + each.confirmed,
+          unconfirmed: sum.unconfirmed + each.unconfirmed,
+        }),
+        { confirmed: 0, unconfirmed: 0 },
+      );
+  const seen = run.given.filter(({ unseen }) => !unseen);
+  const wallets = new Set(run.shops.map(({ wallet }) => wallet));
+  const targets = [
+    ...seen.map(({ address, script }) => ({ addr: address, ...sumOf([script]) })),
+    ...[...wallets].map((wallet) => {
+      const last = Math.max(
+        -1,
+        ...run.given.filter(({ shop }) => shop.wallet === wallet).map(({ index }) => index),
+      );
+      return { addr: walletKey(wallet).account, ...sumOf(scriptsOf(wallet, last + beyond)) };
+    }),
+  ];
+  const wrong: string[] = [];
+  for (const some of slices(targets, addressesAtOnce)) {
+    const { body } = await ask(run, `/api/balance?addr=${some.map(({ addr }) => addr).join(',')}`);
+    for (const [place, want] of some.entries()) {
+      const answered = JSON.stringify(body.response?.[place] ?? body);
+      if (answered !== JSON.stringify(want)) {
+        wrong.push(`balance: ${answered}\n  should be ${JSON.stringify(want)}`);
+      }
+    }
+  }
+  return wrong;
+}
+
+const scriptsOf = (wallet: number, count: number): Uint8Array[] =>
+  Array.from({ length: count }, (_, index) => deriveAddress(walletKey(wallet), 0, index)).flatMap(
+    (derived) => derived?.script ?? [],
+  );
+
+/** What may still be told when all is well again: it has happened, and a person is to look at it. */
+async function wrongHealth(
+  run: Run,
+  payments: readonly Row[],
+  expected: ReadonlyMap<string, Expected>,
+): Promise<string[]> {
+  const all = [...expected.values()];
+  const has = (action: string): boolean => run.steps.some((each) => each.includes(`${action}: `));
+  const isToldOf = ({ address, txid }: Expected): boolean =>
+    run.heard.some(
+      ({ url }) => /status=[12]/.test(url) && url.includes(address) && url.includes(txid),
+    );
+  const explained: readonly [RegExp, boolean][] = [
+    [/is a copy|was restored|older/, run.restoredAt > 0 || run.copies.length > 0],
+    [/taken back in the last 7 days/, payments.some(({ state }) => state === 'dropped')],
+    [/in no block any more after/, all.some((each) => each.depth === 0 && isToldOf(each))],
+    [/no shop is told of them/, all.some(({ forgotten }) => forgotten)],
+    // What a liar made up of an address that nobody was given is never taken back.
+    [/addresses that paygate had not given out yet/, has('squat') || run.liars.size > 0],
+    [/lied and is banned until/, run.liars.size > 0],
+    [/the clock of this machine is wrong/, isClockWrong(run)],
+  ];
+  const { body } = await ask(run, '/healthz');
+  const warnings: string[] = body.warnings;
+  const unexplained = warnings.filter(
+    (warning) => !explained.some(([pattern, isTrue]) => isTrue && pattern.test(warning)),
+  );
+  return [
+    ...unexplained.map((warning) => `/healthz warns for no reason: ${warning}`),
+    ...(warnings.length === 0 && body.status !== 'ok' ? [`/healthz is ${body.status}`] : []),
+  ];
+}
+
+function wrongFile({ house }: Run): string[] {
+  const { ok, faults } = checkFile(house.path);
+  return ok ? [] : [`the file is damaged: ${faults.join('; ')}`];
+}
