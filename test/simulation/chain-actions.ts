@@ -13,7 +13,7 @@ import { type Action, floorHeight, type Run } from './run.ts';
 import { walletKey } from './wallet-keys.ts';
 
 /** What the chain's rules refuse is no failure: it just does not happen. */
-function unlessRefused(what: string, run: () => string): string {
+export function unlessRefused(what: string, run: () => string): string {
   try {
     return `${what}: ${run()}`;
   } catch (error) {
@@ -46,16 +46,20 @@ const pay: Action = (run, random) =>
 /** The merchant spends what a payment brought, perhaps to an address of the same wallet. */
 const spend: Action = (run, random) =>
   unlessRefused('spend', () => {
-    const { chain } = run.house;
     const from = random.recent(run.given);
     if (from === undefined) return 'nothing was given out';
-    const coins = outputsTo(run, from);
-    if (coins.length === 0) return 'no coins';
     const outputs = random.chance(0.5) ? someOutputs(run, random).slice(0, 1) : [];
-    const small = outputs.map((output) => ({ ...output, valueSat: 600 }));
-    const txid = chain.spend(coins, { privateKey: keyOf(from), outputs: small });
-    return `${short(txid)} of ${coins.length} coins`;
+    return spendAll(run, from, outputs);
   });
+
+/** All that is on an address; its outputs are made small. */
+export function spendAll(run: Run, from: Given, outputs: readonly Payment[] = []): string {
+  const coins = outputsTo(run, from);
+  if (coins.length === 0) return 'no coins';
+  const small = outputs.map((output) => ({ ...output, valueSat: 600 }));
+  const txid = run.house.chain.spend(coins, { privateKey: keyOf(from), outputs: small });
+  return `${short(txid)} of ${coins.length} coins`;
+}
 
 function outputsTo({ house: { chain } }: Run, { script }: Given): Outpoint[] {
   const blocks = Array.from(
@@ -176,7 +180,76 @@ const squat: Action = (run, random) =>
     return `${short(txid)} to index ${index} of wallet ${wallet}`;
   });
 
-export const chainActions = { pay, spend, mine, reorganise, replace, evict, rebroadcast, squat };
+/** Pays several addresses, one of them twice, and is replaced by one that pays only some of them. */
+const crowd: Action = async (run, random) => {
+  const { chain } = run.house;
+  const chosen = new Set(Array.from({ length: 5 }, () => random.recent(run.given)));
+  const scripts = [...chosen].flatMap((given) => given?.script ?? []);
+  const [first] = scripts;
+  if (first === undefined) return 'crowd: nothing was given out';
+  const outputs = [...scripts, first].map((script) => ({
+    script,
+    valueSat: random.int(1_000, 900_000),
+  }));
+  const paid = unlessRefused('crowd', () => {
+    const txid = chain.pay(outputs);
+    return `${short(txid)} to ${scripts.length} addresses`;
+  });
+  // Also while paygate is down.
+  if (random.chance(0.6)) await run.world.advance(1_000);
+  const old = chain.mempool().at(-1);
+  if (old === undefined || random.chance(0.3)) return paid;
+  const some = outputs.filter(() => random.chance(0.5));
+  const replaced = unlessRefused('replaced', () => {
+    const txid = chain.replace(old.txid, some);
+    run.lost.push(old.txid);
+    return `${short(old.txid)} by ${short(txid)}, paying ${some.length} of it`;
+  });
+  return `${paid}, ${replaced}`;
+};
+
+/** What was replaced comes back, and what replaced it leaves. */
+const undo: Action = async (run, random) => {
+  const { chain } = run.house;
+  const old = random.recent(chain.mempool());
+  if (old === undefined) return 'undo: nothing waits';
+  let rival: Txid | undefined;
+  const replaced = unlessRefused('undo', () => {
+    rival = chain.replace(old.txid);
+    return `${short(old.txid)} by ${short(rival)}`;
+  });
+  if (rival === undefined) return replaced;
+  await run.world.advance(1_000);
+  chain.evict(rival);
+  run.lost.push(rival);
+  const back = unlessRefused('back', () => short(chain.rebroadcast(old.txid)));
+  return `${replaced}, ${back}`;
+};
+
+/** Two blocks of the same work, one after the other; some steps later a third one decides. */
+const race: Action = (run, random) => {
+  const { chain } = run.house;
+  const isEmpty = random.chance(0.5);
+  chain.mine(1, { include: isEmpty ? 'none' : 'all' });
+  const { height } = chain.tip;
+  const lasts = random.int(1, 3);
+  const switched = random.int(0, lasts - 1);
+  run.troubles.push({
+    untilStep: run.step + switched,
+    end: () => {
+      if (chain.tipHeight !== height) return;
+      const { dropped } = chain.reorganise(1, { transactions: 'mempool', blocks: 0 });
+      run.lost.push(...dropped.keys());
+      chain.mine(1, { include: isEmpty ? 'all' : 'none' });
+    },
+  });
+  run.troubles.push({ untilStep: run.step + lasts, end: () => void chain.mine() });
+  return `race: at ${height}, the other side after ${switched} steps, decided after ${lasts}`;
+};
+
+export const chainActions = {
+  ...{ pay, spend, mine, reorganise, replace, evict, rebroadcast, squat, crowd, undo, race },
+};
 
 export const chainWeights: Readonly<Record<keyof typeof chainActions, number>> = {
   pay: 20,
@@ -187,4 +260,7 @@ export const chainWeights: Readonly<Record<keyof typeof chainActions, number>> =
   evict: 4,
   rebroadcast: 5,
   squat: 2,
+  crowd: 4,
+  undo: 2,
+  race: 2,
 };

@@ -25,7 +25,7 @@ function take(shop: Shop, { status, body }: Reply): Given[] {
 const request = (run: Run, { name }: Shop, query = '', init?: RequestInit): Promise<Reply> =>
   through(run, run.house.ask(`/api/new_address?match_callback=/${name}${query}`, init));
 
-const open = ({ shops }: Run): Shop[] => shops.filter(({ archived }) => !archived);
+export const open = ({ shops }: Run): Shop[] => shops.filter(({ archived }) => !archived);
 
 const ask: Action = async (run, random) => {
   const shop = random.pick(open(run));
@@ -48,7 +48,7 @@ const askAgain: Action = async (run, random) => {
   return `askAgain: ${shop.name} ${given.index}`;
 };
 
-const dayMs = 86_400_000;
+export const dayMs = 86_400_000;
 
 /** For an order that may have been asked for before. */
 const askOnce: Action = async (run, random) => {
@@ -141,7 +141,11 @@ function photograph(path: string): () => void {
 }
 
 /** As a command of the CLI does it, in another connection to the file. */
-function change(run: Run, { id }: Pick<Shop, 'id'>, fields: Record<string, string | number>): void {
+export function change(
+  run: Run,
+  { id }: Pick<Shop, 'id'>,
+  fields: Record<string, string | number>,
+): void {
   const file = new SqliteDatabase(run.house.path);
   const set = Object.keys(fields).map((name) => `${name} = @${name}`);
   file.prepare(`update stores set ${set.join(', ')} where id = @id`).run({ ...fields, id });
@@ -179,7 +183,14 @@ const archive: Action = async (run, random) => {
 
 /** As the template and the house's own stores have it. */
 const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
-const kept = { mostMinimumSat: 0, archived: false, secret };
+const fresh = (name: string) => ({
+  mostMinimumSat: 0,
+  archived: false,
+  bands: [],
+  terms: { path: `/${name}`, secret },
+  past: [],
+  stoppedAt: undefined,
+});
 
 /** The template's shop, made this simulation's own. */
 export function firstShop(run: Run, random: Random): Shop {
@@ -190,7 +201,7 @@ export function firstShop(run: Run, random: Random): Shop {
     wallet: 1,
     tellsReversal: random.chance(0.3),
     required,
-    ...kept,
+    ...fresh('shop1'),
   };
   change(run, shop, {
     callback_url: `${run.house.receiver.origin}/shop1?secret=s3cr3t`,
@@ -213,7 +224,7 @@ async function addShop(run: Run, random: Random): Promise<Shop> {
     confirmations: required,
     ...(isKnown || random.chance(0.5) ? {} : { startIndex: 0 }),
   });
-  const shop = { id, name, wallet, tellsReversal: false, required, ...kept };
+  const shop = { id, name, wallet, tellsReversal: false, required, ...fresh(name) };
   run.shops.push(shop);
   return shop;
 }
@@ -240,6 +251,6 @@ export const houseWeights: Readonly<Record<keyof typeof houseActions, number>> =
   crash: 4,
   demand: 3,
   raise: 1.5,
-  found: 1.5,
+  found: 2.5,
   archive: 0.7,
 };

@@ -17,6 +17,7 @@ export interface Row {
 }
 
 export interface Callback {
+  readonly id: number;
   readonly eventId: string;
   readonly paymentId: number;
   readonly version: number;
@@ -39,7 +40,7 @@ export function readBooks(path: string): Books {
       from payments p join addresses a on a.id = p.address_id order by p.id`,
     );
     const callbacks = file.prepare<[], Callback>(
-      `select event_id as eventId, payment_id as paymentId, version, status, state,
+      `select id, event_id as eventId, payment_id as paymentId, version, status, state,
         attempt_count as attemptCount
       from callbacks order by id`,
     );

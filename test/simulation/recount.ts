@@ -26,8 +26,31 @@ export interface Shop {
   mostMinimumSat: number;
   /** It gets no more addresses. */
   archived: boolean;
-  /** Signs what it is told. */
-  secret: string;
+  /** Payments of more than an amount must be deeper. */
+  bands: readonly Band[];
+  /** What its Callback URL says, and what signs. */
+  terms: Terms;
+  /** What these were before; newest first. */
+  past: readonly (Terms & Until)[];
+  /** Since when it is not told anything, milliseconds of a clock that only goes forward. */
+  stoppedAt: number | undefined;
+}
+
+export interface Band {
+  readonly aboveSat: number;
+  readonly confirmations: number;
+}
+
+export interface Terms {
+  readonly path: string;
+  readonly secret: string;
+  /** The secret before it, which signs too until a time of the wall clock. */
+  readonly older?: { readonly secret: string; readonly until: number };
+}
+
+interface Until {
+  /** Milliseconds of a clock that only goes forward. */
+  readonly endedAt: number;
 }
 
 export interface Expected {
@@ -83,7 +106,9 @@ export function recount(chain: SimulatedChain, given: readonly Given[]): Map<str
       if (to !== undefined) paid.set(to, (paid.get(to) ?? 0) + valueSat);
     }
     for (const [{ address, shop, forgotten = false }, valueSat] of paid) {
-      const required = forgotten ? 1 : shop.required;
+      const above = shop.bands.filter(({ aboveSat }) => valueSat > aboveSat);
+      const asked = Math.max(shop.required, ...above.map(({ confirmations }) => confirmations));
+      const required = forgotten ? 1 : asked;
       const needed = coinbase ? Math.max(100, required) : required;
       const status = place.depth === 0 ? 0 : place.depth >= needed ? 2 : 1;
       found.set(paymentKey(address, txid), {

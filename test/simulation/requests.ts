@@ -5,8 +5,11 @@ import { createHmac } from 'node:crypto';
 import { addressToScript } from '../../src/bitcoin/address.ts';
 import { networks } from '../../src/bitcoin/network.ts';
 import type { ReceivedRequest } from '../support/receiver.ts';
-import type { Shop } from './recount.ts';
+import type { Terms } from './recount.ts';
 import { isClockWrong, type Run } from './run.ts';
+
+/** What was on its way when a shop changed its mind comes a little later. */
+export const onTheWayMs = 30_000;
 
 /** @returns what is wrong with it, in words */
 export function faultsOfRequest(
@@ -15,27 +18,40 @@ export function faultsOfRequest(
   headers: ReceivedRequest['headers'],
 ): string[] {
   const [path = '', query = ''] = url.split('?');
-  const shop = run.shops.find(({ name }) => path === `/${name}`);
+  const shop = run.shops.find(({ name }) => path.split('/')[1] === name);
   if (shop === undefined) return [`sent to no shop: ${url}`];
+  const since = run.world.monotonic() - onTheWayMs;
+  const before = shop.past.filter(({ endedAt }) => endedAt >= since);
+  const terms = [shop.terms, ...before];
   const faults = [
-    ...(isGenuine(run, shop, query, headers) ? [] : ['not signed by its secret']),
+    ...(terms.some((each) => each.path === path) ? [] : ['sent to where the shop was before']),
+    ...((shop.stoppedAt ?? since) < since ? ['sent to a shop that is told nothing'] : []),
+    ...(isGenuine(run, terms, query, headers) ? [] : ['not signed by its secret']),
     ...(isValueRight(run, new URLSearchParams(query)) ? [] : ['of another value']),
   ];
   return faults.map((fault) => `${fault}: ${url}`);
 }
 
+/** Whoever has the secret, or the one before it while that signs too, can verify it. */
 function isGenuine(
   run: Run,
-  { secret }: Shop,
+  terms: readonly Terms[],
   query: string,
   headers: ReceivedRequest['headers'],
 ): boolean {
   const given = headers['webhook-signature'];
   if (given === undefined) return isClockWrong(run);
-  const key = Buffer.from(secret.slice('whsec_'.length), 'base64');
-  const signed = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${query}`;
-  const mac = createHmac('sha256', key).update(signed).digest('base64');
-  return given.split(' ').includes(`v1,${mac}`);
+  const timestamp = Number(headers['webhook-timestamp']);
+  const signed = `${headers['webhook-id']}.${timestamp}.${query}`;
+  const isBy = (secret: string): boolean => {
+    const key = Buffer.from(secret.slice('whsec_'.length), 'base64');
+    const mac = createHmac('sha256', key).update(signed).digest('base64');
+    return given.split(' ').includes(`v1,${mac}`);
+  };
+  return terms.some(({ secret, older }) => {
+    const isOlderKept = older !== undefined && timestamp * 1_000 + onTheWayMs < older.until;
+    return isBy(secret) && (!isOlderKept || isBy(older.secret));
+  });
 }
 
 function isValueRight({ known }: Run, query: URLSearchParams): boolean {

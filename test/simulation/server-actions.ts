@@ -64,6 +64,23 @@ const heal: Action = (run) => {
   return 'heal: everything';
 };
 
+/** Another one takes its place, which has not all blocks yet. */
+const swap: Action = (run, random) => {
+  const server = random.pick(run.house.servers);
+  const blocks = random.int(1, 6);
+  const lasts = random.int(1, 6);
+  const end = server.inject({ kind: 'lag', blocks });
+  server.disconnectAll();
+  run.troubles.push({
+    untilStep: run.step + lasts,
+    end: () => {
+      end();
+      server.announce();
+    },
+  });
+  return `swap: server ${place(run, server)} for one ${blocks} behind, for ${lasts} steps`;
+};
+
 const place = ({ house }: Run, server: SimulatedServer): number => house.servers.indexOf(server);
 
 const shown = (fault: Fault): string =>
@@ -117,11 +134,12 @@ function someOmission({ house: { chain } }: Run, random: Random): Fault {
   };
 }
 
-export const serverActions = { disconnect, fault, pause, heal };
+export const serverActions = { disconnect, fault, pause, heal, swap };
 
 export const serverWeights: Readonly<Record<keyof typeof serverActions, number>> = {
   disconnect: 4,
   fault: 12,
   pause: 1,
   heal: 4,
+  swap: 3,
 };

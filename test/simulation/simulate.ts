@@ -8,6 +8,7 @@ import { chainActions, chainWeights } from './chain-actions.ts';
 import { fileActions, fileWeights } from './file-actions.ts';
 import { firstShop, houseActions, houseWeights } from './house-actions.ts';
 import { readBooks, violations } from './invariants.ts';
+import { operatorActions, operatorWeights, reopen } from './operator-actions.ts';
 import { createRandom, type Random } from './random.ts';
 import { faultsOfRequest } from './requests.ts';
 import { type Action, baseHeight, endTroubles, noteKnown, type Run, settle } from './run.ts';
@@ -20,12 +21,14 @@ const actions: Readonly<Record<string, Action>> = {
   ...serverActions,
   ...houseActions,
   ...fileActions,
+  ...operatorActions,
 };
 const weights: Readonly<Record<string, number>> = {
   ...chainWeights,
   ...serverWeights,
   ...houseWeights,
   ...fileWeights,
+  ...operatorWeights,
 };
 
 const always = new Set(['ask', 'pay', 'mine']);
@@ -165,6 +168,7 @@ async function makePeace(run: Run): Promise<void> {
   let quiet = 0;
   for (let round = 0; round < mostRounds; round += 1) {
     await settle(run);
+    await reopen(run);
     const { electrum, wallets, callbacks } = house.app.health();
     const live = electrum.servers.filter(({ state }) => state === 'live').length;
     const isWhole = electrum.caught_up && live >= Math.min(connected, house.servers.length);
