@@ -89,6 +89,7 @@ export function findAlarms(parts: FindingParts, status: WatcherStatus): Finding[
           },
         ]),
     ...serverFindings(status),
+    ...scanFindings(store, status),
     ...paymentFindings(parts),
     ...foreignFindings(store),
     ...parts.others.flatMap(({ code, warnings }) => warnings().map((fact) => ({ code, fact }))),
@@ -120,6 +121,14 @@ function serverFindings({ servers, server, caughtUp, held, trouble }: WatcherSta
     });
   }
   return found;
+}
+
+function scanFindings({ catalog }: Store, { careFault }: WatcherStatus): Finding[] {
+  const scanning = catalog.wallets().filter(({ scannedAt }) => scannedAt === null).length;
+  if (scanning === 0) return [];
+  const fact = `${scanning} wallet(s) wait for a scan of the chain: no address yet`;
+  const hint = careFault === undefined ? '' : `; the last try failed: ${careFault}`;
+  return [{ code: 'wallet-scan', fact, hint }];
 }
 
 const heldAdvice =
@@ -190,11 +199,6 @@ function paymentFindings({ store, now }: FindingParts): Finding[] {
         'given out before this database was restored: no shop is told of them',
       hint: '; find their orders by the address, in the shops or by the customers',
     });
-  }
-  const scanning = store.catalog.wallets().filter(({ scannedAt }) => scannedAt === null).length;
-  if (scanning > 0) {
-    const fact = `${scanning} wallet(s) wait for a scan of the chain: no address yet`;
-    found.push({ code: 'wallet-scan', fact });
   }
   const { exhausted } = store.outbox.counts();
   if (exhausted > 0) {

@@ -27,6 +27,8 @@ export interface Care {
   now(): void;
   /** A little later: a shop that asks for many addresses in a row is answered first. */
   issued(scripthash: Scripthash): void;
+  /** Why wallets could not be tended at the last try; undefined when they could. */
+  fault(): string | undefined;
   stop(): void;
 }
 
@@ -42,6 +44,7 @@ class WalletCare implements Care {
   #underWay = false;
   #again = false;
   #stopped = false;
+  #fault: string | undefined;
   /** Of the care that comes a little later. */
   #cancel: Cancel | undefined;
   /** While it is there, a server has lately not answered what a scan needs: no other one is begun. */
@@ -56,6 +59,10 @@ class WalletCare implements Care {
   issued(scripthash: Scripthash): void {
     this.#newcomers.add(scripthash);
     this.#later();
+  }
+
+  fault(): string | undefined {
+    return this.#fault;
   }
 
   #later(): void {
@@ -98,7 +105,10 @@ class WalletCare implements Care {
     const isStopped = () => this.#stopped;
     const isQuiet = () => this.#newcomers.isQuiet();
     const watchedUntil = this.#watchedUntil;
-    await this.#orAgain(() => tendWallets({ ...this.#parts, watchedUntil, isStopped }, session));
+    await this.#orAgain(async () => {
+      await tendWallets({ ...this.#parts, watchedUntil, isStopped }, session);
+      if (session !== undefined) this.#fault = undefined;
+    });
     if (!isQuiet()) this.#later();
     const goesOn = () => isQuiet() && !this.#again && !isStopped();
     await this.#orAgain(() => fillReserves(this.#parts.store, goesOn));
@@ -109,7 +119,8 @@ class WalletCare implements Care {
     try {
       await work();
     } catch (error) {
-      world.log.warn('wallets could not be tended', { reason: reasonOf(error) });
+      this.#fault = reasonOf(error);
+      world.log.warn('wallets could not be tended', { reason: this.#fault });
       this.#cancelRetry ??= world.after(retryMs, () => this.now());
     }
   }

@@ -20,8 +20,8 @@ export interface SubscriberParts {
   readonly world: World;
   readonly store: Store;
   readonly tasks: Tasks;
-  /** How many addresses are subscribed at once. */
-  readonly most: number;
+  /** How many addresses are subscribed at once; without it 100,000 at an own server, 10,000 at another. */
+  readonly most?: number | undefined;
   /** The server's status of a script is another than ours. */
   readonly differs: (scripthash: Scripthash, status: Status) => void;
   /** The server does not tell it. */
@@ -41,6 +41,8 @@ export interface Subscriber {
   add(scripthashes: readonly Scripthash[]): Promise<void>;
 }
 
+/** Unless told otherwise. */
+const mostSubscribed = { own: 100_000, other: 10_000 };
 /** Addresses read from the file in a turn of the event loop; more that are new at once are mass requests as well. */
 const pageSize = 100;
 /** Of what is read, so much may wait to be sent: the window is always full. */
@@ -56,6 +58,7 @@ export const createSubscriber = (parts: SubscriberParts, session: Session): Subs
 class SessionSubscriber implements Subscriber {
   readonly #parts: SubscriberParts;
   readonly #session: Session;
+  readonly #most: number;
   readonly #subscribed = new Set<Scripthash>();
   /** As `all` took them, the warmest first. */
   readonly #taken: Scripthash[] = [];
@@ -67,6 +70,7 @@ class SessionSubscriber implements Subscriber {
   constructor(parts: SubscriberParts, session: Session) {
     this.#parts = parts;
     this.#session = session;
+    this.#most = parts.most ?? mostSubscribed[session.server.own ? 'own' : 'other'];
   }
 
   has(scripthash: Scripthash): boolean {
@@ -92,7 +96,7 @@ class SessionSubscriber implements Subscriber {
       this.#added.add(each);
     }
     const compared = this.#compare(fresh, null, fresh.length > pageSize ? mass : {});
-    for (let over = this.#subscribed.size - this.#parts.most; over > 0; over -= 1) {
+    for (let over = this.#subscribed.size - this.#most; over > 0; over -= 1) {
       this.#dropColdest();
     }
     await compared;
@@ -103,7 +107,7 @@ class SessionSubscriber implements Subscriber {
     let hasFailed = false;
     let page = read(undefined);
     for (let last = page.at(-1); last !== undefined; last = page.at(-1)) {
-      const room = Math.max(0, this.#parts.most - this.#subscribed.size);
+      const room = Math.max(0, this.#most - this.#subscribed.size);
       const fresh = page.filter(({ scripthash }) => !this.#isKnown(scripthash));
       const taken = fresh.slice(0, room);
       const answered = this.#take(taken);

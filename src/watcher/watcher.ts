@@ -37,7 +37,7 @@ export interface WatcherParts {
   readonly ownMaxInFlight?: number | undefined;
   /** Payments above it are believed only with the depth of their block's tree. */
   readonly proveDepthAboveSat: number;
-  /** How many addresses are subscribed at a server; without it 100,000 at an own one, 10,000 at another. */
+  /** How many addresses are subscribed at a server: see subscriber.ts. */
   readonly mostSubscribed?: number;
   /** Then no certificate is learnt; never without it. */
   readonly isClockWrong?: () => boolean;
@@ -58,6 +58,8 @@ export interface WatcherStatus {
   readonly held: readonly string[];
   /** What could not be worked up and is tried again. */
   readonly trouble: Trouble | undefined;
+  /** Why a wallet's scan, or what is watched ahead of it, failed at the last try; it is tried again in a minute. */
+  readonly careFault: string | undefined;
 }
 
 export interface Watcher {
@@ -77,8 +79,6 @@ export interface Watcher {
 }
 
 const everyMinute = '0 * * * * *';
-/** How many addresses are subscribed at a server, unless told otherwise; sweeps reach the others. */
-const mostSubscribedAt = { own: 100_000, other: 10_000 };
 /** How seldom a server is left because it does not answer what a history needs. */
 const muteLeaveMs = 3_600_000;
 
@@ -211,6 +211,7 @@ class ElectrumWatcher implements Watcher {
       dirty: this.#drain.size(),
       held: this.#hold.reasons(),
       trouble: this.#drain.trouble(),
+      careFault: this.#care.fault(),
     };
   }
 
@@ -246,7 +247,7 @@ class ElectrumWatcher implements Watcher {
       {
         world: this.#parts.world,
         store: this.#parts.store,
-        most: this.#parts.mostSubscribed ?? mostSubscribedAt[session.server.own ? 'own' : 'other'],
+        most: this.#parts.mostSubscribed,
         tasks: this.#tasks,
         differs: (...told) => this.#drain.told(...told),
         untold: (scripthash) => this.#drain.mark(scripthash),

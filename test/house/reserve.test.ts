@@ -83,6 +83,10 @@ test('a wallet whose scan fails keeps no other one from being filled up and watc
   await house.world.advance(60_000);
   await house.app.idle();
   expect(house.app.health().wallets.scanning).toBe(1);
+  const told = () => house.app.health().warnings.join();
+  expect(told()).toMatch(
+    /1 wallet\(s\) wait for a scan .*; the last try failed: .*history too large/,
+  );
   await Promise.all(Array.from({ length: 160 }, () => house.newAddress('?match_callback=/cb')));
   await house.world.advance(100);
   await house.world.advance(100);
@@ -90,4 +94,9 @@ test('a wallet whose scan fails keeps no other one from being filled up and watc
   const next = startIndex + 160;
   expect(await watchedAhead(house, next, next + 40)).toBe(40);
   expect(await derivedUntil(house)).toBe(2 * next);
+  house.server.heal();
+  await house.world.advance(60_000);
+  await house.app.idle();
+  expect(house.app.health().wallets.scanning).toBe(0);
+  expect(told()).not.toContain('scan');
 });
