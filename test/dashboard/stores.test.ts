@@ -176,6 +176,12 @@ describe('adding a store', () => {
   });
 });
 
+/** The status of a plugin's try to rename the first store. */
+async function renamedByPlugin(house: House): Promise<number> {
+  const init = { method: 'POST', body: '{"name":"By a plugin"}' };
+  return (await house.ask('/api/v2/stores/1', init)).status;
+}
+
 describe('a store', () => {
   test('is changed: bands, switches, Callback URL; what was typed stands after a refusal', async () => {
     const house = await openHouse();
@@ -254,10 +260,7 @@ describe('a store', () => {
     const house = await openHouse();
     await untilReady(house);
     const visitor = await signedIn(house);
-    const rename = async () => {
-      const init = { method: 'POST', body: '{"name":"By a plugin"}' };
-      return (await house.ask('/api/v2/stores/1', init)).status;
-    };
+    const rename = () => renamedByPlugin(house);
     expect(await rename()).toBe(403);
     const opened = await visitor.submit(`${stores}/1`, 'allow-plugin', { key: '1' });
     const page = await visitor.get(opened.to ?? '');
@@ -272,10 +275,7 @@ describe('a store', () => {
     const house = await openHouse();
     await untilReady(house);
     const visitor = await signedIn(house);
-    const rename = async () => {
-      const init = { method: 'POST', body: '{"name":"By a plugin"}' };
-      return (await house.ask('/api/v2/stores/1', init)).status;
-    };
+    const rename = () => renamedByPlugin(house);
     expect((await visitor.get(`${stores}/1`)).text).not.toContain('Shut it now');
     const opened = await visitor.submit(`${stores}/1`, 'allow-plugin', { key: '1' });
     expect((await visitor.get(opened.to ?? '')).text).toContain('Shut it now');

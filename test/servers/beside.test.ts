@@ -10,6 +10,21 @@ import { prepareWatching } from '../support/watching.ts';
 afterEach(closeHouses);
 afterEach(cleanUp);
 
+/** Our chain has a block without the payment; the server went over to the other one of the same work, which has it. */
+async function openRace() {
+  const house = await openHouse();
+  const { chain } = house;
+  await untilReady(house);
+  const address = await house.newAddress();
+  house.pay(address, 50_000);
+  chain.mine(1, { include: 'none' });
+  await house.settle();
+  chain.reorganise(1, { blocks: 0, transactions: 'mempool' });
+  chain.mine();
+  await house.settle();
+  return { house, address };
+}
+
 test('what a second server alone shows is recorded also while it follows another block of our height', async () => {
   const { store, chains, servers, inUse, world, watcher, start } = await prepareWatching({
     ...{ servers: 2, ownChains: true },
@@ -31,17 +46,8 @@ test('what a second server alone shows is recorded also while it follows another
 });
 
 test('a payment in a block that wins a long race late is told with the block that decides it', async () => {
-  const house = await openHouse();
+  const { house, address } = await openRace();
   const { chain, world } = house;
-  await untilReady(house);
-  const address = await house.newAddress();
-  house.pay(address, 50_000);
-  chain.mine(1, { include: 'none' });
-  await house.settle();
-  // Its server goes over to the other block of the same work, which has the payment.
-  chain.reorganise(1, { blocks: 0, transactions: 'mempool' });
-  chain.mine();
-  await house.settle();
   // Longer than what cannot be proven is looked at each minute.
   await world.advance(15 * 60_000);
   expect(house.statuses(address)).toEqual(['0']);
@@ -51,16 +57,8 @@ test('a payment in a block that wins a long race late is told with the block tha
 });
 
 test('a server whose branch wins while it still shows that is not taken for a liar', async () => {
-  const house = await openHouse();
+  const { house, address } = await openRace();
   const { chain, world, server } = house;
-  await untilReady(house);
-  const address = await house.newAddress();
-  house.pay(address, 50_000);
-  chain.mine(1, { include: 'none' });
-  await house.settle();
-  chain.reorganise(1, { blocks: 0, transactions: 'mempool' });
-  chain.mine();
-  await house.settle();
   // Far away: its next block is announced between a branch in the one before and the headers that lead to both.
   const when = (wanted: string) => (method: string) => method === `blockchain.${wanted}`;
   server.inject({ kind: 'delay', ms: 3_000, when: when('transaction.get_merkle') });
