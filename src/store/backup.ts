@@ -16,6 +16,7 @@ import { basename, dirname, join } from 'node:path';
 import { PaygateError, reasonOf } from '../errors.ts';
 import { makeFolder, ownAsFolder, removeLeftovers, syncPath } from './disk.ts';
 import { openSqlite, type Sqlite } from './driver.ts';
+import { userVersion } from './migrate.ts';
 import { logEnds } from './place.ts';
 
 /** How many pages are copied until the next turn of the event loop; throws to give up. */
@@ -129,15 +130,14 @@ export const keptBeforeUpdate = (path: string, count: number): string =>
  * migrations. In one go, for nothing may come between. @throws PaygateError unavailable: then it stays as it is
  */
 export function keepBeforeUpdate(sqlite: Sqlite, path: string): void {
-  const version = () => sqlite.pragma('user_version', { simple: true }) as number;
-  const before = version();
+  const before = userVersion(sqlite);
   makeBackupFolder(path);
   const target = keptBeforeUpdate(path, before);
   const fresh = join(dirname(target), `.${basename(target)}-${randomUUID()}`);
   try {
     closeSync(openSync(fresh, 'wx', 0o600));
     sqlite.prepare('VACUUM INTO ?').run(fresh);
-    if (version() !== before) {
+    if (userVersion(sqlite) !== before) {
       // Another process was first, and has kept it.
       rmSync(fresh);
       return;
