@@ -78,9 +78,15 @@ export function confirmationsOf(
 ): number {
   const tipHeight = headers.tipHeight();
   if (height === null || blockHash === null || tipHeight === undefined) return 0;
-  const isThere = headers.isOnBest({ height, hash: blockHash });
-  return isThere ? Math.max(0, depthOf(height, tipHeight)) : 0;
+  return hasLeft({ headers }, { height, blockHash }) ? 0 : Math.max(0, depthOf(height, tipHeight));
 }
+
+/** Whether the block of a payment is not on the best chain any more; false for one in no block. */
+export const hasLeft = (
+  { headers }: Pick<Store, 'headers'>,
+  { height, blockHash }: Pick<Receipt, 'height' | 'blockHash'>,
+): boolean =>
+  height !== null && blockHash !== null && !headers.isOnBest({ height, hash: blockHash });
 
 /** The status of a payment that counts; what was dropped is worth nothing. */
 export const statusOf = ({ state, status }: Receipt): 0 | 1 | 2 =>

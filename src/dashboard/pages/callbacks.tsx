@@ -22,7 +22,7 @@ import {
 
 const here = `${base}/callbacks`;
 
-export const callbackStates: Readonly<Record<CallbackState, string>> = {
+const callbackStates: Readonly<Record<CallbackState, string>> = {
   owed: 'owed',
   held: 'held back, its payment is gone',
   delivered: 'delivered',

@@ -2,14 +2,14 @@
 
 import { readBands, requiredFor } from '../../domain/policy.ts';
 import { showBitcoin } from '../../domain/shown.ts';
-import { confirmationsOf } from '../../http/merchant-tx.ts';
+import { confirmationsOf, hasLeft } from '../../http/merchant-tx.ts';
 import type { Store } from '../../store/open.ts';
 import type { PaymentEntry } from '../../store/payment-desk.ts';
 import { Amount, Layout, Time } from '../layout.tsx';
 import { base, idIn, type Page, type Visit } from '../visit.ts';
 import { priceText, worthText } from '../worth.tsx';
 import { stateOf } from './callbacks.tsx';
-import { stateText } from './payments.tsx';
+import { shownState } from './payments.tsx';
 
 /** Confirmations that the time line shows one by one. */
 const mostShown = 12;
@@ -49,7 +49,7 @@ const Facts = ({ store, row, now }: Props & { readonly now: number }) => (
     </dd>
     <WorthFact row={row} now={now} />
     <dt>State</dt>
-    <dd>{stateText(store, row)}</dd>
+    <dd>{shownState(store, row).text}</dd>
     <dt>Confirmations</dt>
     <dd>
       {confirmationsOf(store, row)}
@@ -116,12 +116,12 @@ function requiredText({ catalog }: Store, { storeId, valueSat }: PaymentEntry): 
   return `, of ${requiredFor(policy, valueSat)} that the store asks for`;
 }
 
-function Proof({ store, row: { height, blockHash, state } }: Props) {
+function Proof({ store, row }: Props) {
+  const { height, blockHash, state } = row;
   if (state === 'dropped') return null;
   if (height === null || blockHash === null) {
     return <p>It is in no block: that it exists is the word of a server.</p>;
   }
-  const isOnBest = store.headers.bestHashAt(height) === blockHash;
   return (
     <>
       <h2>Proof</h2>
@@ -132,11 +132,11 @@ function Proof({ store, row: { height, blockHash, state } }: Props) {
       <p>
         <code>{blockHash}</code>
       </p>
-      {isOnBest ? null : (
+      {hasLeft(store, row) ? (
         <p class="alarm">
           That block is no longer on the best chain; the payment is looked for anew.
         </p>
-      )}
+      ) : null}
     </>
   );
 }

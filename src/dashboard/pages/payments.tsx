@@ -4,7 +4,7 @@ import { addressToScript, scripthash } from '../../bitcoin/address.ts';
 import type { Scripthash, Txid } from '../../bitcoin/ids.ts';
 import { networks } from '../../bitcoin/network.ts';
 import type { PaymentState } from '../../domain/payment.ts';
-import { confirmationsOf } from '../../http/merchant-tx.ts';
+import { confirmationsOf, hasLeft } from '../../http/merchant-tx.ts';
 import type { Store } from '../../store/open.ts';
 import type { PaymentEntry, PaymentFilter } from '../../store/payment-desk.ts';
 import { Amount, Layout, Table, Time } from '../layout.tsx';
@@ -137,17 +137,17 @@ export const PaymentTable = ({ visit, rows }: TableProps) => (
   </Table>
 );
 
-const State = ({ store, row }: { readonly store: Store; readonly row: PaymentEntry }) => (
-  <td class={isLoose(store, row) ? 'warn' : classOf(row.state)}>{stateText(store, row)}</td>
-);
+function State({ store, row }: { readonly store: Store; readonly row: PaymentEntry }) {
+  const { text, tone } = shownState(store, row);
+  return <td class={tone}>{text}</td>;
+}
 
-/** Its block was reorganised away, and what became of it is not known yet. */
-const isLoose = ({ headers }: Store, { height, blockHash }: PaymentEntry): boolean =>
-  height !== null && blockHash !== null && !headers.isOnBest({ height, hash: blockHash });
-
-/** As people are told of it: its state stays as it was until that is known. */
-export const stateText = (store: Store, row: PaymentEntry): string =>
-  isLoose(store, row) ? 'its block has left the chain: looked for anew' : stateNames[row.state];
+/** As people are told of it: where its block was reorganised away, its state stays as it was until it is known what became of it. */
+export function shownState(store: Store, row: PaymentEntry) {
+  return hasLeft(store, row)
+    ? { text: 'its block has left the chain: looked for anew', tone: 'warn' }
+    : { text: stateNames[row.state], tone: classOf(row.state) };
+}
 
 function classOf(state: PaymentState): string | undefined {
   if (state === 'dropped') return 'bad';
