@@ -169,6 +169,11 @@ export class SimulatedChain {
     );
   }
 
+  /** What another miner finds beside the next block: a side of a race for a server to show. The chain does not take it. */
+  rival(include: 'all' | 'none', to: Uint8Array = this.#wallet.script): Block {
+    return this.#state.assemble(include === 'all' ? this.#fitting() : [], to);
+  }
+
   /**
    * Pays out of the faucet; the transaction is in the mempool then.
    * @throws PaygateError invalid when the coins do not suffice

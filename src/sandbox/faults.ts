@@ -2,6 +2,7 @@
 // those that a predicate picks; lens.ts falsifies what is served, session.ts how it is sent.
 
 import type { Scripthash, Txid } from '../bitcoin/ids.ts';
+import type { Block } from './block.ts';
 
 /** A falsehood that every proof of paygate must see through. */
 export type Lie =
@@ -61,6 +62,8 @@ type FaultKind =
     }
   /** Serves the chain without its last blocks; their transactions are unconfirmed there. */
   | { readonly kind: 'lag'; readonly blocks: number }
+  /** Has another block where the tip is, until the next one: a race of two miners. `SimulatedChain.rival` makes one. */
+  | { readonly kind: 'rival'; readonly block: Block }
   /** Notifies of nothing; answers go on. */
   | { readonly kind: 'stopNotifications' }
   /** Resets all new connections, whatever the scope; those that are open go on. */

@@ -2,13 +2,14 @@
 // fault falsifies one view and gives the next; what they do not touch stays true.
 
 import { sha256x2 } from '@scure/btc-signer/utils.js';
+import { parseHeader } from '../bitcoin/header.ts';
 import { display, isHash, type Scripthash, type Txid, undisplay } from '../bitcoin/ids.ts';
 import { networks } from '../bitcoin/network.ts';
-import { work } from './block.ts';
+import { type Block, branchAt, work } from './block.ts';
 import type { SimulatedChain, TransactionPlace } from './chain.ts';
 import type { Fault, Lie } from './faults.ts';
 import { canonicalOrder, type HistoryItem, statusOf } from './history.ts';
-import type { SimulatedTransaction } from './transaction.ts';
+import { outpointKey, type SimulatedTransaction } from './transaction.ts';
 
 export interface View {
   readonly tipHeight: number;
@@ -51,6 +52,7 @@ export function viewOf(chain: SimulatedChain, faults: readonly Fault[]): View {
   let view = honest(chain);
   for (const fault of faults) {
     if (fault.kind === 'lag') view = { ...view, ...lagging(view, chain, fault.blocks) };
+    if (fault.kind === 'rival') view = { ...view, ...rivalling(view, chain, fault.block) };
     if (fault.kind === 'omit') view = { ...view, ...omitting(view, fault) };
     if (fault.kind === 'lie') {
       view = { ...view, ...lying(view, fault.about, fault.fromHeight ?? view.tipHeight) };
@@ -86,6 +88,60 @@ function lagging(view: View, chain: SimulatedChain, blocks: number): Partial<Vie
     txids: (height) => (height <= tipHeight ? view.txids(height) : undefined),
     proof: (txid, height) => (height <= tipHeight ? view.proof(txid, height) : undefined),
   };
+}
+
+/** With another block in the tip's place, as long as both stand on the same one and nothing stands on either. */
+function rivalling(view: View, chain: SimulatedChain, block: Block): Partial<View> {
+  const { height, transactions } = block;
+  const { previous } = parseHeader(block.header);
+  if (view.tipHeight !== height || chain.block(height - 1)?.hash !== previous) return {};
+  const inBlock = new Map(transactions.map((each) => [each.txid, each]));
+  const { waiting, gone } = besides(chain, block);
+  const find = (txid: Txid) => inBlock.get(txid) ?? waiting.get(txid);
+  const touching = (some: Iterable<SimulatedTransaction>, scripthash: Scripthash) =>
+    [...some].filter(({ touches }) => touches.has(scripthash));
+  const asUnconfirmed = ({ txid, inputs, feeSat }: SimulatedTransaction): HistoryItem => {
+    const isOnMined = inputs.every((input) => !waiting.has(input.txid));
+    return { txid, feeSat, height: isOnMined ? 0 : -1 };
+  };
+  return {
+    header: (at) => (at === height ? block.header : view.header(at)),
+    history: (scripthash) => [
+      ...view.history(scripthash).filter((item) => item.height > 0 && item.height < height),
+      ...touching(transactions, scripthash).map(({ txid }) => ({ txid, height })),
+      ...touching(waiting.values(), scripthash).map(asUnconfirmed).sort(canonicalOrder),
+    ],
+    transaction: (txid) => find(txid) ?? (gone.has(txid) ? undefined : view.transaction(txid)),
+    raw: (txid) => find(txid)?.raw ?? (gone.has(txid) ? undefined : view.raw(txid)),
+    place(txid) {
+      if (inBlock.has(txid)) return { blockhash: block.hash, confirmations: 1 };
+      if (waiting.has(txid)) return {};
+      return gone.has(txid) ? undefined : view.place(txid);
+    },
+    txids: (at) => (at === height ? block.txids : view.txids(at)),
+    proof(txid, at) {
+      if (at !== height) return view.proof(txid, at);
+      const position = block.txids.indexOf(txid);
+      return position < 0 ? undefined : { branch: branchAt(block, position), position };
+    },
+  };
+}
+
+/** What is in the tip and the mempool, but not in another block: it waits there, or cannot be there. */
+function besides(chain: SimulatedChain, { txids, transactions }: Block) {
+  const isIn = new Set(txids);
+  const spent = new Set(transactions.flatMap(({ inputs }) => inputs.map(outpointKey)));
+  const waiting = new Map<Txid, SimulatedTransaction>();
+  const gone = new Set<Txid>();
+  // Parents come before their children.
+  for (const each of [...chain.tip.transactions, ...chain.mempool()]) {
+    const { txid, coinbase, inputs } = each;
+    if (isIn.has(txid)) continue;
+    const isOut = inputs.some((input) => spent.has(outpointKey(input)) || gone.has(input.txid));
+    if (coinbase || isOut) gone.add(txid);
+    else waiting.set(txid, each);
+  }
+  return { waiting, gone };
 }
 
 function omitting(

@@ -94,13 +94,10 @@ export class ChainState {
     });
   }
 
-  /**
-   * Mines a block of the transactions on the tip.
-   * @param transactions minable, parents first, in conflict with nothing in the mempool
-   */
-  extend(transactions: readonly SimulatedTransaction[], to: Uint8Array): Block {
+  /** A block on the tip, each time another one; the chain does not take it. */
+  assemble(transactions: readonly SimulatedTransaction[], to: Uint8Array): Block {
     const { tip } = this.ledger;
-    const block = assembleBlock({
+    return assembleBlock({
       height: tip.height + 1,
       previous: tip.hash,
       bits: new DataView(tip.header.buffer, tip.header.byteOffset).getUint32(72, true),
@@ -109,6 +106,14 @@ export class ChainState {
       to,
       extraNonce: this.#extraNonce++,
     });
+  }
+
+  /**
+   * Mines a block of the transactions on the tip.
+   * @param transactions minable, parents first, in conflict with nothing in the mempool
+   */
+  extend(transactions: readonly SimulatedTransaction[], to: Uint8Array): Block {
+    const block = this.assemble(transactions, to);
     for (const transaction of transactions) {
       if (this.mempool.has(transaction.txid)) this.mempool.remove(transaction);
     }

@@ -9,7 +9,7 @@ import type { Payment } from '../../src/sandbox/spender.ts';
 import type { Outpoint } from '../../src/sandbox/transaction.ts';
 import type { Random } from './random.ts';
 import type { Given } from './recount.ts';
-import { type Action, floorHeight, type Run } from './run.ts';
+import { type Action, floorHeight, noteMined, type Run } from './run.ts';
 import { walletKey } from './wallet-keys.ts';
 
 /** What the chain's rules refuse is no failure: it just does not happen. */
@@ -247,8 +247,34 @@ const race: Action = (run, random) => {
   return `race: at ${height}, the other side after ${switched} steps, decided after ${lasts}`;
 };
 
+/** A race that each server sees from its own side: one has the block of another miner, until the next one decides. */
+const sides: Action = (run, random) => {
+  const { chain, servers } = run.house;
+  const server = random.pick(servers);
+  const to = random.chance(0.1) ? random.recent(run.given)?.script : undefined;
+  const [own, theirs] = random.pick([
+    ['all', 'none'],
+    ['none', 'all'],
+    ['all', 'all'],
+  ] as const);
+  const block = chain.rival(theirs, to);
+  noteMined(run, block.transactions, 1);
+  const end = server.inject({ kind: 'rival', block });
+  chain.mine(1, { include: own });
+  const lasts = random.int(1, 4);
+  run.troubles.push({
+    untilStep: run.step + lasts,
+    end() {
+      if (chain.tipHeight === block.height) chain.mine();
+      end();
+    },
+  });
+  const place = servers.indexOf(server);
+  return `sides: at ${block.height}, ${own} here, ${theirs} at server ${place}, decided after ${lasts}`;
+};
+
 export const chainActions = {
-  ...{ pay, spend, mine, reorganise, replace, evict, rebroadcast, squat, crowd, undo, race },
+  ...{ pay, spend, mine, reorganise, replace, evict, rebroadcast, squat, crowd, undo, race, sides },
 };
 
 export const chainWeights: Readonly<Record<keyof typeof chainActions, number>> = {
@@ -263,4 +289,5 @@ export const chainWeights: Readonly<Record<keyof typeof chainActions, number>> =
   crowd: 4,
   undo: 2,
   race: 2,
+  sides: 3,
 };

@@ -105,11 +105,9 @@ export function recount(chain: SimulatedChain, given: readonly Given[]): Map<str
       const to = byScript.get(Buffer.from(script).toString('hex'));
       if (to !== undefined) paid.set(to, (paid.get(to) ?? 0) + valueSat);
     }
-    for (const [{ address, shop, forgotten = false }, valueSat] of paid) {
-      const above = shop.bands.filter(({ aboveSat }) => valueSat > aboveSat);
-      const asked = Math.max(shop.required, ...above.map(({ confirmations }) => confirmations));
-      const required = forgotten ? 1 : asked;
-      const needed = coinbase ? Math.max(100, required) : required;
+    for (const [given, valueSat] of paid) {
+      const { address, shop, forgotten = false } = given;
+      const needed = neededFor(given, valueSat, coinbase);
       const status = place.depth === 0 ? 0 : place.depth >= needed ? 2 : 1;
       found.set(paymentKey(address, txid), {
         address,
@@ -123,6 +121,13 @@ export function recount(chain: SimulatedChain, given: readonly Given[]): Map<str
       });
     }
   }
+}
+
+/** Confirmations that make a payment final. */
+export function neededFor({ shop, forgotten }: Given, valueSat: number, coinbase: boolean): number {
+  const above = shop.bands.filter(({ aboveSat }) => valueSat > aboveSat);
+  const asked = Math.max(shop.required, ...above.map(({ confirmations }) => confirmations));
+  return Math.max(forgotten ? 1 : asked, coinbase ? 100 : 1);
 }
 
 /** What is on each script that was ever paid, by its bytes in hex. */

@@ -5,7 +5,7 @@ import { createHmac } from 'node:crypto';
 import { addressToScript } from '../../src/bitcoin/address.ts';
 import { networks } from '../../src/bitcoin/network.ts';
 import type { ReceivedRequest } from '../support/receiver.ts';
-import type { Terms } from './recount.ts';
+import { neededFor, type Terms } from './recount.ts';
 import { isClockWrong, type Run } from './run.ts';
 
 /** What was on its way when a shop changed its mind comes a little later. */
@@ -23,11 +23,13 @@ export function faultsOfRequest(
   const since = run.world.monotonic() - onTheWayMs;
   const before = shop.past.filter(({ endedAt }) => endedAt >= since);
   const terms = [shop.terms, ...before];
+  const asked = new URLSearchParams(query);
   const faults = [
     ...(terms.some((each) => each.path === path) ? [] : ['sent to where the shop was before']),
     ...((shop.stoppedAt ?? since) < since ? ['sent to a shop that is told nothing'] : []),
     ...(isGenuine(run, terms, query, headers) ? [] : ['not signed by its secret']),
-    ...(isValueRight(run, new URLSearchParams(query)) ? [] : ['of another value']),
+    ...(isValueRight(run, asked) ? [] : ['of another value']),
+    ...(isTrue(run, asked) ? [] : ['never so deep']),
   ];
   return faults.map((fault) => `${fault}: ${url}`);
 }
@@ -52,6 +54,20 @@ function isGenuine(
     const isOlderKept = older !== undefined && timestamp * 1_000 + onTheWayMs < older.until;
     return isBy(secret) && (!isOlderKept || isBy(older.secret));
   });
+}
+
+/** Nothing is told as confirmed that no block had, nor as final what never was as deep as the shop asks. */
+function isTrue(run: Run, query: URLSearchParams): boolean {
+  const status = Number(query.get('status'));
+  const txid = query.get('txid') ?? '';
+  const depth = run.deepest.get(txid) ?? 0;
+  if (status < 1) return true;
+  if (status === 1) return depth >= 1;
+  const wasFinal = [...run.mayBeFinal].some((each) => each.startsWith(`${txid} `));
+  const given = run.given.find(({ address }) => address === query.get('addr'));
+  const isCoinbase = run.known.get(txid)?.coinbase ?? false;
+  const needed = given ? neededFor(given, Number(query.get('value')), isCoinbase) : 1;
+  return wasFinal || depth >= needed;
 }
 
 function isValueRight({ known }: Run, query: URLSearchParams): boolean {

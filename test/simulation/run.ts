@@ -53,6 +53,8 @@ export interface Run {
   readonly copies: Copy[];
   /** Every transaction that ever was in the mempool or in a block. */
   readonly known: Map<string, SimulatedTransaction>;
+  /** The most confirmations that a transaction ever had, with each that ever was in a block. */
+  readonly deepest: Map<string, number>;
   /** What was wrong with a request to a shop, as it came. */
   readonly complaints: string[];
   /** By Idempotency-Key. */
@@ -112,18 +114,29 @@ export function endTroubles(run: Run, all: boolean): void {
   }
 }
 
-/** Blocks that one change of the chain brings, at most. */
-const newBlocks = 10;
+/** A coinbase is final that deep. */
+const watchedBlocks = 110;
 
 /** Remembers what is on the chain now, also when it is gone. */
 export function noteKnown(run: Run): void {
   const { chain } = run.house;
   run.newestBlockTime = Math.max(run.newestBlockTime, chain.tip.time);
   for (const transaction of chain.mempool()) run.known.set(transaction.txid, transaction);
-  for (let back = 0; back < newBlocks; back += 1) {
-    for (const transaction of chain.block(chain.tipHeight - back)?.transactions ?? []) {
-      run.known.set(transaction.txid, transaction);
-    }
+  for (let depth = 1; depth <= watchedBlocks; depth += 1) {
+    noteMined(run, chain.block(chain.tipHeight - depth + 1)?.transactions ?? [], depth);
+  }
+}
+
+/** Remembers what a block brings. */
+export function noteMined(
+  { known, deepest }: Run,
+  transactions: readonly SimulatedTransaction[],
+  depth: number,
+): void {
+  for (const transaction of transactions) {
+    const { txid } = transaction;
+    known.set(txid, transaction);
+    deepest.set(txid, Math.max(depth, deepest.get(txid) ?? 0));
   }
 }
 

@@ -36,6 +36,8 @@ const always = new Set(['ask', 'pay', 'mine']);
 /** Rounds of peace that the longest ban and the longest wait of a callback fit into. */
 const mostRounds = 400;
 const roundMs = 65_000;
+/** Where nothing is left but callbacks of a shop that failed for days: the next attempt is up to a day away. */
+const longRoundMs = 3_600_000;
 /** Rounds without a change after which there is peace: time for what is retried each minute. */
 const quietRounds = 2;
 /** To so many of the servers paygate keeps a connection; to one that was in doubt for a while, one more. */
@@ -107,6 +109,7 @@ async function open({ seed, template }: SimulationOptions): Promise<Run> {
     steps: [],
     copies: [],
     known: new Map(),
+    deepest: new Map(),
     complaints: [],
     orders: new Map(),
     restoredAt: 0,
@@ -173,11 +176,12 @@ async function makePeace(run: Run): Promise<void> {
     const live = electrum.servers.filter(({ state }) => state === 'live').length;
     const isWhole = electrum.caught_up && live >= Math.min(connected, house.servers.length);
     const now = JSON.stringify(readBooks(house.path));
-    const isQuiet = isWhole && wallets.scanning === 0 && callbacks.owed === 0 && now === before;
-    quiet = isQuiet ? quiet + 1 : 0;
+    const isStill = isWhole && wallets.scanning === 0 && now === before;
+    const isOwed = callbacks.owed > 0;
+    quiet = isStill && !isOwed ? quiet + 1 : 0;
     if (quiet >= wanted) return;
     before = now;
-    await world.advance(roundMs);
+    await world.advance(isStill && isOwed ? longRoundMs : roundMs);
   }
   throw new Error(`no peace: ${JSON.stringify(house.app.health())}`);
 }

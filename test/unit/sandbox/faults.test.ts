@@ -1,4 +1,4 @@
-import { hexToBytes } from '@noble/hashes/utils.js';
+import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { meetsTarget, parseHeader } from '../../../src/bitcoin/header.ts';
 import type { Txid } from '../../../src/bitcoin/ids.ts';
@@ -303,6 +303,63 @@ describe('a server that lags', () => {
     expect(told.map(({ method }) => method)).toEqual([headersMethod, scripthashMethod]);
     expect(told[0]?.params).toMatchObject([{ height: 111 }]);
     expect(told[1]?.params).toEqual([scripthash, statusOf([{ txid, height: 111 }])]);
+  });
+});
+
+describe('a server with the other side of a race', () => {
+  it('has what its block takes in, and what the other one took in waits', async () => {
+    const early = chain.pay([{ script, valueSat: 1_000 }]);
+    const block = chain.rival('all');
+    const late = chain.pay([{ script: merchant(2).script, valueSat: 2_000 }], {
+      inputs: 'confirmed',
+    });
+    chain.evict(early);
+    server.inject({ kind: 'rival', block });
+    expect(await client.result(headersMethod)).toMatchObject({ height: 111 });
+    await status();
+    chain.mine();
+    const told = [await client.message(), await client.message()];
+    expect(told[0]?.params).toEqual([{ height: 112, hex: bytesToHex(block.header) }]);
+    expect(told[1]?.method).toBe(scripthashMethod);
+    expect(await history()).toEqual([
+      { tx_hash: txid, height: 111 },
+      { tx_hash: early, height: 112 },
+    ]);
+    expect(await client.result(rawMethod, early, true)).toMatchObject({ blockhash: block.hash });
+    const proof = (await client.result(merkleMethod, early, 112)) as {
+      merkle: string[];
+      pos: number;
+    };
+    const root = parseHeader(block.header).merkleRoot;
+    expect(rootFromBranch(early, proof.merkle, proof.pos)).toEqual(root);
+    const fee = chain.transaction(late)?.feeSat;
+    const other = await client.result(historyMethod, merchant(2).scripthash);
+    expect(other).toEqual([{ tx_hash: late, height: 0, fee }]);
+    expect((await client.call(rawMethod, chain.tip.txids[0])).error?.code).toBe(2);
+
+    chain.mine();
+    expect(await client.message()).toMatchObject({ params: [{ height: 113 }] });
+    expect(await client.message()).toMatchObject({ params: [scripthash, expect.any(String)] });
+    expect(await history()).toEqual([{ tx_hash: txid, height: 111 }]);
+    const after = (await client.result(historyMethod, merchant(2).scripthash)) as WireItem[];
+    expect(after).toEqual([{ tx_hash: late, height: 112 }]);
+  });
+
+  it('has nothing that spends what its block spends', async () => {
+    const early = chain.pay([{ script, valueSat: 1_000 }]);
+    const block = chain.rival('all');
+    const rival = chain.replace(early);
+    const child = chain.pay([{ script, valueSat: 300 }], { inputs: [{ txid: rival, vout: 1 }] });
+    server.inject({ kind: 'rival', block });
+    chain.mine(1, { include: 'none' });
+    const heights = (await history()).map(({ tx_hash, height }) => [tx_hash, height]);
+    expect(heights).toEqual([
+      [txid, 111],
+      [early, 112],
+    ]);
+    for (const gone of [rival, child]) {
+      expect((await client.call(rawMethod, gone)).error?.code).toBe(2);
+    }
   });
 });
 
