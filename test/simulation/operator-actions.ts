@@ -46,20 +46,22 @@ const rotate: Action = async (run, random) => {
   const shop = random.pick(run.shops);
   const secret = `whsec_${Buffer.alloc(32, `step ${run.step}`).toString('base64')}`;
   const now = run.world.now();
+  const older = { secret: shop.terms.secret, until: now + 7 * dayMs };
+  // The shop knows both before the first request that the new one signs.
+  setTerms(run, shop, { ...shop.terms, secret, older });
   await byHand(run, ({ catalog }, tx) => {
     catalog.changeStore(tx, shop.id, rotated(catalog.store(shop.id), secret, now));
   });
-  const older = { secret: shop.terms.secret, until: now + 7 * dayMs };
-  setTerms(run, shop, { ...shop.terms, secret, older });
   return `rotate: the secret of ${shop.name}`;
 };
 
 async function setStopped(run: Run, shop: Shop, isStopped: boolean): Promise<void> {
+  if (!isStopped) shop.stoppedAt = undefined;
   await byHand(run, ({ catalog }, tx) => {
     catalog.archiveStore(tx, run.world.now(), shop.id, isStopped);
   });
   shop.archived = true;
-  shop.stoppedAt = isStopped ? run.world.monotonic() : undefined;
+  if (isStopped) shop.stoppedAt = run.world.monotonic();
 }
 
 /** As `store remove --stop-callbacks`, or without it once more. */
