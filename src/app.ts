@@ -101,6 +101,7 @@ export async function buildApp(config: Config, world: World, options: AppOptions
         feed.changed(paymentId);
         atReceipt?.wake();
       },
+      onTip: feed.stirred,
       onFatal: options.onFatal,
       syncData: options.syncData,
     });
@@ -112,8 +113,7 @@ export async function buildApp(config: Config, world: World, options: AppOptions
     // What it is compared with, should it be set back.
     store.addresses.isSetBack();
     if (prices !== undefined) {
-      const onPriced = (paymentId: number) => feed.stirred(paymentId);
-      atReceipt = createAtReceipt({ ...store, world, prices, onPriced });
+      atReceipt = createAtReceipt({ ...store, world, prices, onPriced: feed.stirred });
     }
     const file = store;
     const clockFault = () => clockFaultOf(file, world.now(), options.releasedAt);

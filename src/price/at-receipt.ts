@@ -24,8 +24,8 @@ export interface AtReceiptParts {
   readonly database: Pick<Database, 'write'>;
   readonly receiptPrices: ReceiptPrices;
   readonly prices: Pick<Prices, 'price'>;
-  /** It has its price now; after the commit. */
-  readonly onPriced: (paymentId: number) => void;
+  /** Some have their price now; after the commit. */
+  readonly onPriced: () => void;
 }
 
 /** Sources that failed are asked again once a minute (prices.ts); this is only how soon that is noticed. */
@@ -94,11 +94,10 @@ class Asker implements AtReceipt {
     const { database, receiptPrices, onPriced } = this.#parts;
     const price = { currency, priceCents };
     for (let count = rowsAtOnce; count === rowsAtOnce && !this.#stopped; ) {
-      const priced = await database.write((tx) =>
+      count = await database.write((tx) =>
         receiptPrices.put(tx, this.#seenAfter(), price, rowsAtOnce),
       );
-      for (const paymentId of priced) onPriced(paymentId);
-      count = priced.length;
+      if (count > 0) onPriced();
     }
   }
 

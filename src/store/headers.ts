@@ -43,7 +43,8 @@ export interface Headers {
   setBest(tx: Tx, added: readonly ChainHeader[], forkHeight: number): void;
 }
 
-export function createHeaders(orm: Orm): Headers {
+/** @param onTip the best chain has another end; after the commit */
+export function createHeaders(orm: Orm, onTip?: () => void): Headers {
   const statements = prepare(orm);
   const at = (height: number) => read(statements.bestAt.get({ height }));
   const byHash = (hash: BlockHash) => read(statements.byHash.get({ hash }));
@@ -81,6 +82,7 @@ export function createHeaders(orm: Orm): Headers {
         statements.joinBest.run({ hash: joined.header.hash });
         joined = byHash(joined.header.previous);
       }
+      if (onTip !== undefined) tx.afterCommit(onTip);
     },
   };
 }

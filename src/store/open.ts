@@ -49,6 +49,8 @@ export interface OpenOptions extends DatabaseOptions {
   readonly network: NetworkName | undefined;
   /** A payment is another than before; after the commit. */
   readonly onPayment?: (paymentId: number, move: PaymentMove) => void;
+  /** The best chain has another end; after the commit. */
+  readonly onTip?: () => void;
   /** How far the mark says that a wallet issued which the file did not know at the start, by its name. */
   readonly floorOf?: (wallet: string) => number;
   /** Names a new file. */
@@ -63,7 +65,7 @@ export async function openStore(asked: OpenOptions): Promise<Store> {
     const catalog = createCatalog(database.orm);
     await claim(database, catalog, options);
     const addresses = createAddresses(database.orm, catalog, options.floorOf ?? (() => 0));
-    const headers = createHeaders(database.orm);
+    const headers = createHeaders(database.orm, options.onTip);
     const outbox = createOutbox(database);
     const paymentCounts = createPaymentCounts(database.orm);
     return {

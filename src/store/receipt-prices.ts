@@ -11,9 +11,9 @@ export interface ReceiptPrices {
   waiting(seenAfter: number): string[];
   /**
    * Gives the price of a bitcoin to payments that wait for it.
-   * @returns their numbers, at most `limit` of them
+   * @returns how many, at most `limit`
    */
-  put(tx: Tx, seenAfter: number, price: ReceiptPrice, limit: number): number[];
+  put(tx: Tx, seenAfter: number, price: ReceiptPrice, limit: number): number;
 }
 
 export interface ReceiptPrice {
@@ -40,13 +40,8 @@ export function createReceiptPrices(orm: Orm): ReceiptPrices {
     put(_tx, seenAfter, { currency, priceCents }, limit) {
       const found = sql`(select id from payments
         where ${isWaiting(seenAfter)} and currency = ${currency} limit ${limit})`;
-      return orm
-        .update(payments)
-        .set({ priceCents })
-        .where(sql`${payments.id} in ${found}`)
-        .returning({ id: payments.id })
-        .all()
-        .map(({ id }) => id);
+      return orm.update(payments).set({ priceCents }).where(sql`${payments.id} in ${found}`).run()
+        .changes;
     },
   };
 }

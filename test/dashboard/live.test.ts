@@ -41,6 +41,17 @@ test('tells of each payment that a commit changed, and nothing of what changed',
   await close();
 });
 
+test('tells of a block that pays nobody: what is there is one deeper', async () => {
+  const house = await openHouse();
+  await untilReady(house);
+  const { heard, close } = await listen(house, await signedIn(house));
+  house.chain.mine();
+  await house.settle();
+  await house.world.until(() => heard.text.includes('changed'), 'the news');
+  expect(heard.text).toBe(': beat\n\ndata: changed\n\n');
+  await close();
+});
+
 test('ends with its session, and when paygate stops', async () => {
   const house = await openHouse();
   await untilReady(house);

@@ -1,5 +1,5 @@
 // The one script of the dashboard; every page works without it. It fetches a page anew when a payment
-// changes, tells times in the reader's zone, counts down, and copies what a button names.
+// changes or a block comes, tells times in the reader's zone, counts down, and copies what a button names.
 
 function enhance(root) {
   for (const time of root.querySelectorAll('time')) {
