@@ -125,6 +125,7 @@ function checkBytes({ origin, authority, path, query, scheme }: UrlParts): void 
   if (!plainAuthority.test(ascii ? authority : host) || host === '') {
     throw invalid('has no valid host name');
   }
+  if (new URL(origin).port === '0') throw invalid('names port 0, where nobody can listen');
   if (ascii && encoded === written) return;
   const proposed = `${scheme}://${ascii ? authority : host}${encoded}`;
   throw invalid(`has characters that a URL must encode; write it as ${proposed}`);

@@ -104,6 +104,7 @@ describe('a callback URL that is saved', () => {
     ['https://good.example\\.evil.example/', 'no valid host name'],
     ['https:///cb', 'no valid host name'],
     ['https://shop.example:99999/', 'no valid host name'],
+    ['https://shop.example:0/', 'port 0'],
     ['https://%31%32%37.0.0.1/', 'no valid host name'],
     ['https://1.2.3.4.5/', 'no valid host name'],
     ['https://shop.example/#top', '#fragment'],
