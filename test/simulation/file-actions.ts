@@ -7,8 +7,9 @@ import { backupAsItIs } from '../../src/store/backup.ts';
 import { markPath } from '../../src/store/highwater.ts';
 import { restoreFile } from '../../src/store/restore.ts';
 import { meanwhile } from './chain-actions.ts';
+import { noteFinals } from './invariants.ts';
 import type { Given, Shop } from './recount.ts';
-import { type Action, noteFinals, type Run, through } from './run.ts';
+import { type Action, type Run, through } from './run.ts';
 
 /** A copy of the file, and what was known when it was made. */
 export interface Copy {

@@ -9,9 +9,10 @@ import { markPath } from '../../src/store/highwater.ts';
 import type { Reply } from '../support/house.ts';
 import type { Answer } from '../support/receiver.ts';
 import { meanwhile } from './chain-actions.ts';
+import { noteFinals } from './invariants.ts';
 import type { Random } from './random.ts';
 import type { Given, Shop } from './recount.ts';
-import { type Action, noteFinals, type Run, through } from './run.ts';
+import { type Action, type Run, through } from './run.ts';
 import { indexOf, walletKey } from './wallet-keys.ts';
 
 function take(shop: Shop, { status, body }: Reply): Given[] {

@@ -7,10 +7,10 @@ import type { Store } from '../../src/store/open.ts';
 import type { Tx } from '../../src/store/writer.ts';
 import { chainActions, meanwhile, spendAll, unlessRefused } from './chain-actions.ts';
 import { change, dayMs, houseActions, open } from './house-actions.ts';
-import { readBooks } from './invariants.ts';
+import { noteFinals, readBooks } from './invariants.ts';
 import type { Shop, Terms } from './recount.ts';
 import { onTheWayMs } from './requests.ts';
-import { type Action, noteFinals, type Run, settle, through } from './run.ts';
+import { type Action, type Run, settle, through } from './run.ts';
 
 const byHand = (run: Run, work: (store: Store, tx: Tx) => void): Promise<void> =>
   run.house.withStore((store) => store.database.write((tx) => work(store, tx)));

@@ -6,7 +6,7 @@ import type { House } from '../support/house.ts';
 import type { Answer } from '../support/receiver.ts';
 import type { Copy } from './file-actions.ts';
 import type { Random } from './random.ts';
-import { type Given, recount, type Shop } from './recount.ts';
+import type { Given, Shop } from './recount.ts';
 import type { SimulationWorld } from './world.ts';
 
 /** Height of the chain before anything happens: a few of its coinbases can be spent. */
@@ -98,13 +98,6 @@ export async function through<T>(run: Run, work: Promise<T>): Promise<T> {
 
 /** Until all that was said so far is worked up and delivered. */
 export const settle = (run: Run): Promise<void> => through(run, run.house.settle());
-
-/** What is final now may stay so when its shop asks for more from now on. */
-export function noteFinals(run: Run): void {
-  for (const { txid, blockHash, status } of recount(run.house.chain, run.given).values()) {
-    if (status === 2) run.mayBeFinal.add(`${txid} ${blockHash}`);
-  }
-}
 
 /** Ends what is wrong, all of it or what has lasted long enough. */
 export function endTroubles(run: Run, all: boolean): void {
