@@ -56,6 +56,8 @@ function streamFor(visit: Visit, onOver: (end: () => void) => void): Stream {
   let isOver = false;
   let controller: ReadableStreamDefaultController<Uint8Array> | undefined;
   let cancelBeat = (): void => {};
+  /** There is news, and a line before it that nobody has read yet. */
+  let isOwed = false;
 
   function over(): void {
     if (isOver) return;
@@ -68,19 +70,26 @@ function streamFor(visit: Visit, onOver: (end: () => void) => void): Stream {
     if (!isOver) controller?.close();
     over();
   }
+  const isRead = (): boolean => (controller?.desiredSize ?? 0) > 0;
   function tell(line: Uint8Array): void {
-    // A reader that hangs, or a session that has ended, hears no more.
-    if ((controller?.desiredSize ?? 0) <= 0 || !isStillIn(parts, visit)) end();
-    else controller?.enqueue(line);
+    // A session that has ended hears no more.
+    if (isStillIn(parts, visit)) controller?.enqueue(line);
+    else end();
+  }
+  /** A block with thousands of payments is one line or two. */
+  function onChange(): void {
+    if (isRead()) tell(news);
+    else isOwed = true;
   }
   function armBeat(): void {
     cancelBeat = parts.world.after(beatMs, () => {
       armBeat();
-      tell(beat);
+      // Neither does a reader that hangs.
+      if (isRead()) tell(beat);
+      else end();
     });
   }
 
-  const onChange = (): void => tell(news);
   const stops = [
     parts.feed.listenToAll(onChange),
     ...parts.extraPages.flatMap(({ listen }) => listen?.(onChange) ?? []),
@@ -92,9 +101,13 @@ function streamFor(visit: Visit, onOver: (end: () => void) => void): Stream {
         given.enqueue(beat);
         armBeat();
       },
+      pull() {
+        if (isOwed) tell(news);
+        isOwed = false;
+      },
       cancel: over,
     },
-    { highWaterMark: 100 },
+    { highWaterMark: 1 },
   );
   return { stream, end };
 }

@@ -1,6 +1,8 @@
 // The event stream that the script of a page listens to.
 
 import { afterEach, expect, test } from 'vitest';
+import { addressToScript } from '../../src/bitcoin/address.ts';
+import { networks } from '../../src/bitcoin/network.ts';
 import { closeHouses, type House, openHouse, untilReady } from '../support/house.ts';
 import { signedIn, type Visitor } from '../support/visitor.ts';
 
@@ -89,4 +91,24 @@ test('keeps no session alive, however often it is opened anew', async () => {
     house.world.jumpWallClock(5 * 60_000);
   }
   expect((await visitor.get('/dashboard')).status).toBe(303);
+});
+
+test('tells a crowd of payments in a line or two, and goes on', async () => {
+  const house = await openHouse();
+  await untilReady(house);
+  const { heard, close } = await listen(house, await signedIn(house));
+  const scripts = [];
+  for (let count = 0; count < 40; count += 1) {
+    scripts.push(addressToScript(await house.newAddress(), networks.regtest));
+  }
+  for (let count = 0; count < 8; count += 1) {
+    house.chain.pay(scripts.map((script) => ({ script, valueSat: 20_000 })));
+  }
+  await house.settle();
+  house.chain.mine();
+  await house.settle();
+  await house.world.until(() => heard.text.includes('changed'), 'the news');
+  expect(heard.over).toBe(false);
+  expect(heard.text.match(/changed/g)?.length).toBeLessThan(40);
+  await close();
 });
