@@ -9,6 +9,7 @@ import { type Check, type Checked, examine, fail, skip, warn } from '../doctor/c
 import { electrumChecks } from '../doctor/electrum.ts';
 import { fileChecks } from '../doctor/file.ts';
 import { webChecks } from '../doctor/web.ts';
+import { doorsOf, type Listen } from '../domain/front.ts';
 import { builtInServers } from '../electrum/servers.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
 import { inspectFile, isOutdated } from '../store/file.ts';
@@ -39,11 +40,17 @@ async function look(config: Config): Promise<Checked[]> {
   try {
     const file = 'store' in opened ? fileChecks({ ...partsOf(config), ...opened }) : opened.checks;
     const network = networks[store?.network ?? config.network ?? 'mainnet'];
-    const { electrum, proxy, listen, publicUrl } = config;
+    const { electrum, proxy, listen, publicUrl, metricsListen } = config;
     const servers = electrum.length > 0 ? electrum : builtInServers(network.name);
-    const sender = createSender(world, { version, listeners: () => [] });
+    const senderBeside = (doors: readonly Listen[]) =>
+      createSender(world, { version, listeners: () => doors });
+    const beside = metricsListen === undefined ? [] : [metricsListen];
     const https = config.domain !== undefined || config.tlsCert !== undefined;
-    const web = { world, sender, listen, https, publicUrl, store };
+    const senders = {
+      sender: senderBeside([]),
+      shopSender: senderBeside([...doorsOf(config), ...beside]),
+    };
+    const web = { world, ...senders, listen, https, publicUrl, store };
     return await examine(world, [
       ...mistyped(process.env).map((name) => ({
         name: 'environment',

@@ -10,7 +10,10 @@ import { type Check, type Finding, fail, ok, skip, warn } from './check.ts';
 
 export interface WebParts {
   readonly world: Pick<World, 'connect' | 'now'>;
+  /** Asks paygate itself. */
   readonly sender: Pick<Sender, 'probe'>;
+  /** Asks shops, and goes nowhere where callbacks do not go. */
+  readonly shopSender: Pick<Sender, 'probe'>;
   readonly listen: Listen;
   /** It speaks HTTPS there, under a name that is not asked for here. */
   readonly https: boolean;
@@ -93,7 +96,7 @@ async function expiryOf({ world }: WebParts, url: string, signal: AbortSignal): 
 type Callee = ReturnType<Store['catalog']['stores']>[number];
 
 async function callbackCheck(
-  { sender }: WebParts,
+  { shopSender }: WebParts,
   store: Callee,
   signal: AbortSignal,
 ): Promise<Finding> {
@@ -102,7 +105,7 @@ async function callbackCheck(
   const flags = { allowPrivate: store.allowPrivateCallback, allowHttp: store.allowHttpCallback };
   const ca = store.callbackCa ?? undefined;
   const asked = { ...flags, url: callbackUrl, method: 'HEAD', path: '/', ca } as const;
-  const { httpStatus, reason, address } = await sender.probe(asked, signal);
+  const { httpStatus, reason, address } = await shopSender.probe(asked, signal);
   const what = `store ${id}: HEAD ${new URL(callbackUrl).origin}/`;
   return httpStatus === null
     ? fail(`${what}: ${reason}`)

@@ -41,11 +41,13 @@ describe('by HTTP', () => {
     world?: TestWorld;
     https?: boolean;
   }) {
-    const { world = createTestWorld(), publicUrl, port = 1, store, https = false } = parts;
+    const { world = createTestWorld(), publicUrl, port = 2, store, https = false } = parts;
     const listen = { host: parts.host ?? '127.0.0.1', port };
-    const sender = createSender(world, { version: '0.1', listeners: () => [] });
+    const senderBeside = (listeners: readonly (typeof listen)[]) =>
+      createSender(world, { version: '0.1', listeners: () => listeners });
+    const senders = { sender: senderBeside([]), shopSender: senderBeside([listen]) };
     const network = 'regtest';
-    const checks = webChecks({ world, sender, listen, https, publicUrl, network, store });
+    const checks = webChecks({ world, ...senders, listen, https, publicUrl, network, store });
     const found = await examine(world, checks);
     return Object.fromEntries(found.map(({ check, ...finding }) => [check, finding]));
   }
@@ -144,6 +146,21 @@ describe('by HTTP', () => {
     });
     const callbackCa = authority.certificate;
     await store.write((tx) => store.catalog.changeStore(tx, id, { callbackCa }));
+    expect((await findings({ store })).callback).toMatchObject({ state: 'ok' });
+  });
+
+  it('a Callback URL that leads to paygate itself', async () => {
+    const store = await openTestStore();
+    await store.addWallet();
+    const paygate = await receiver({ answer: () => ({ status: 404 }) });
+    const callbackUrl = `${paygate.origin}/paid`;
+    await store.addStore({ callbackUrl, allowPrivateCallback: true });
+    expect((await findings({ store, port: paygate.port })).callback).toEqual({
+      state: 'fail',
+      text: `store 1: HEAD ${paygate.origin}/: 127.0.0.1 is paygate itself`,
+    });
+    // `serve` has asked it, and no callback would.
+    expect(paygate.requests.map(({ url }) => url)).toEqual(['/readyz']);
     expect((await findings({ store })).callback).toMatchObject({ state: 'ok' });
   });
 
