@@ -40,12 +40,13 @@ async function look(config: Config): Promise<Checked[]> {
   try {
     const file = 'store' in opened ? fileChecks({ ...partsOf(config), ...opened }) : opened.checks;
     const network = networks[store?.network ?? config.network ?? 'mainnet'];
-    const { electrum, proxy, listen, publicUrl, metricsListen } = config;
+    const { electrum, proxy, listen, domain, metricsListen } = config;
+    const publicUrl = config.publicUrl ?? (domain === undefined ? undefined : `https://${domain}`);
     const servers = electrum.length > 0 ? electrum : builtInServers(network.name);
     const senderBeside = (doors: readonly Listen[]) =>
       createSender(world, { version, listeners: () => doors });
     const beside = metricsListen === undefined ? [] : [metricsListen];
-    const https = config.domain !== undefined || config.tlsCert !== undefined;
+    const https = domain !== undefined || config.tlsCert !== undefined;
     const senders = {
       sender: senderBeside([]),
       shopSender: senderBeside([...doorsOf(config), ...beside]),

@@ -55,7 +55,7 @@ async function serveCheck(parts: WebParts, signal: AbortSignal): Promise<Finding
 /** By its name, as everybody comes: only from another network would a firewall be seen. */
 async function publicCheck(parts: WebParts, signal: AbortSignal): Promise<Finding> {
   const { publicUrl, sender, network } = parts;
-  if (publicUrl === undefined) return skip('none is set; shops need one (--public-url)');
+  if (publicUrl === undefined) return skip('none is set; shops need one (--public-url, --domain)');
   const { protocol, pathname } = new URL(publicUrl);
   const path = `${pathname.replace(/\/$/, '')}/healthz`;
   const url = `${new URL(publicUrl).origin}${path}`;

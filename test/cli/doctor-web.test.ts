@@ -95,6 +95,22 @@ describe('by HTTP', () => {
     }
   });
 
+  it('the name of --domain, which is the public URL where no other is set', async () => {
+    const path = join(tempFolder(), 'none.db');
+    const args = ['doctor', '--json', '--db', path, '--electrum', 'tcp://127.0.0.1:1'];
+    const publicUrl = async (...more: string[]): Promise<string> => {
+      const { checks } = JSON.parse((await runCli([...args, ...more], {})).stdout);
+      return checks.find(({ check }: Finding) => check === 'public URL').text;
+    };
+    expect(await publicUrl('--domain', 'pay.invalid')).toContain(
+      'GET https://pay.invalid/healthz: pay.invalid could not be resolved',
+    );
+    const other = ['--public-url', 'https://shop.invalid/pay'];
+    expect(await publicUrl('--domain', 'pay.invalid', ...other)).toContain(
+      'GET https://shop.invalid/pay/healthz: ',
+    );
+  });
+
   it('a serve that is not ready, with its reasons', async () => {
     const body = '{"ready":false,"reasons":["the disk is almost full\\u001b[2J"]}';
     const unready = await receiver({ answer: () => ({ status: 503, body }) });
