@@ -13,6 +13,7 @@ import {
   statSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { quoted } from '../domain/shell.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
 import { makeFolder, ownAsFolder, removeLeftovers, syncPath } from './disk.ts';
 import { openSqlite, type Sqlite } from './driver.ts';
@@ -38,6 +39,17 @@ export function backupFolder(databasePath: string): string {
   const folder = join(dirname(databasePath), 'backups');
   const name = basename(databasePath);
   return name === usualName ? folder : join(folder, name);
+}
+
+/**
+ * The command that puts a backup in the place of a database, for a person. Not the file's name alone: a copy by `cp` would have
+ * the old log played into it.
+ */
+export function restoreCommand(databasePath: string): string {
+  const latest = join(backupFolder(databasePath), latestName);
+  const backup = existsSync(latest) ? quoted(latest) : 'BACKUP';
+  const db = databasePath === usualName ? '' : ` --db ${quoted(databasePath)}`;
+  return `\`paygate restore ${backup}${db}\``;
 }
 
 /** Makes the folder, for the database's user alone. */

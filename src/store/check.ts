@@ -59,7 +59,7 @@ export function checkFile(path: string): FileReport {
 export function refuseForeign(path: string): void {
   if (!existsSync(truePath(path)))
     throw new PaygateError('not_found', `${path}: there is no such file`);
-  inspectFile(path);
+  inspectFile(path, true);
 }
 
 /**

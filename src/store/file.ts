@@ -6,7 +6,7 @@ import { closeSync, existsSync, openSync, readFileSync, readSync, statSync } fro
 import { dirname, join } from 'node:path';
 import type { NetworkName } from '../bitcoin/network.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
-import { backupFolder, latestName } from './backup.ts';
+import { backupFolder, latestName, restoreCommand } from './backup.ts';
 import { ownAsFolder } from './disk.ts';
 import { openSqlite, type Sqlite, sqliteCode } from './driver.ts';
 import { markPath } from './highwater.ts';
@@ -21,11 +21,13 @@ const magic = 'SQLite format 3\0';
 
 /**
  * What stands at the path: nothing (and nothing was expected), or a database of ours.
+ * @param isCopy whether it may be a backup, in whose place no other is put
  * @throws PaygateError for everything else, naming the path and what helps
  */
-export function inspectFile(given: string): 'absent' | 'ours' {
+export function inspectFile(given: string, isCopy = false): 'absent' | 'ours' {
   const path = truePath(given);
   const refuse = (text: string) => refusal(path, text);
+  const replaced = isCopy ? '' : `; put a backup in its place by ${restoreCommand(path)}`;
   if (!existsSync(dirname(path))) throw noFolder(path);
   // Before the file itself: a process that makes one at this moment makes these after it.
   const traces = [`${path}-wal`, markPath(path), join(backupFolder(path), latestName)];
@@ -34,17 +36,17 @@ export function inspectFile(given: string): 'absent' | 'ours' {
   if (found === undefined) {
     if (trace === undefined) return 'absent';
     throw refuse(
-      `is missing, but ${trace} shows that it was here; put the database or a backup back`,
+      `is missing, but ${trace} shows that it was here; put it back, or a backup by ${restoreCommand(path)}`,
     );
   }
   const { size, header } = found;
-  if (size === 0) throw refuse('is empty (0 bytes); put a backup in its place or delete it');
+  if (size === 0) throw refuse(`is empty (0 bytes)${replaced}${isCopy ? '' : ', or delete it'}`);
   if (header.toString('latin1', 0, 16) !== magic) throw refuse('is not a paygate database');
   if (header.readUInt32BE(68) !== applicationId) {
     throw refuse('is the database of another program');
   }
   if (isTruncated(path, size, header)) {
-    throw refuse('is truncated; put a backup in its place');
+    throw refuse(`is truncated${replaced}`);
   }
   if (header.readUInt32BE(60) > migrations.length) {
     throw refuse('was written by a newer paygate; start that version');

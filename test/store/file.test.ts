@@ -87,7 +87,10 @@ async function refusalOf(path: string, create = true): Promise<PaygateError> {
 
 /** What stands where the database should be, and what is said of it. */
 const unsound: Record<string, [(path: string) => Promise<void> | void, RegExp]> = {
-  'no bytes at all': [(path) => writeFileSync(path, ''), /is empty \(0 bytes\)/],
+  'no bytes at all': [
+    (path) => writeFileSync(path, ''),
+    /is empty \(0 bytes\); put a backup .*, or delete it$/,
+  ],
   'a short text': [(path) => writeFileSync(path, 'hello'), /is not a paygate database/],
   'a long text': [
     (path) => writeFileSync(path, 'hello world\n'.repeat(5000)),
@@ -123,7 +126,7 @@ const unsound: Record<string, [(path: string) => Promise<void> | void, RegExp]> 
       copyFileSync(await soundFile(), path);
       truncateSync(path, Math.floor(statSync(path).size / pageBytes / 2) * pageBytes);
     },
-    /is truncated/,
+    /is truncated; put a backup in its place by `paygate restore BACKUP --db .*paygate\.db`$/,
   ],
   'a database without its last byte': [
     async (path) => {
@@ -144,7 +147,7 @@ const unsound: Record<string, [(path: string) => Promise<void> | void, RegExp]> 
       copyFileSync(await soundFile(), path);
       scribble(path, 100, noise(pageBytes - 100));
     },
-    /is damaged/,
+    /is damaged .*; put a backup in its place by `paygate restore BACKUP --db .*paygate\.db`$/,
   ],
   'a database whose settings are noise': [
     async (path) => {
@@ -163,7 +166,7 @@ const unsound: Record<string, [(path: string) => Promise<void> | void, RegExp]> 
   'a folder': [(path) => void mkdirSync(path), /is not a file/],
   'nothing, but a log of what was here': [
     (path) => writeFileSync(`${path}-wal`, 'log'),
-    /is missing, but .*-wal shows that it was here/,
+    /is missing, but .*-wal shows that it was here; put it back, or a backup by `paygate restore BACKUP /,
   ],
   'nothing, but its mark': [
     (path) => {
@@ -177,7 +180,7 @@ const unsound: Record<string, [(path: string) => Promise<void> | void, RegExp]> 
       mkdirSync(join(dirname(path), 'backups'));
       writeFileSync(join(dirname(path), 'backups', 'latest.db'), 'snapshot');
     },
-    /is missing, but .*backups\/latest\.db shows that it was here/,
+    /is missing, but .*backups\/latest\.db shows that it was here; put it back, or a backup by `paygate restore .*backups\/latest\.db --db .*paygate\.db`$/,
   ],
 };
 
@@ -194,6 +197,15 @@ describe('where the database should be', () => {
       expect(error.message).not.toContain('\n');
       expect(contentOf(dirname(path))).toEqual(before);
     }
+  });
+
+  it('in a backup that is looked at: the same, but no other one is put in its place', async () => {
+    const path = await soundFile();
+    truncateSync(path, 100);
+    expect(() => checkFile(path)).toThrow(new PaygateError('unavailable', `${path}: is truncated`));
+    writeFileSync(path, '');
+    const empty = `${path}: is empty (0 bytes)`;
+    expect(() => checkFile(path)).toThrow(new PaygateError('unavailable', empty));
   });
 
   it('no folder: refused, and none is made', async () => {
