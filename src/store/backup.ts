@@ -42,15 +42,17 @@ export function backupFolder(databasePath: string): string {
 }
 
 /**
- * The command that puts a backup in the place of a database, for a person. Not the file's name alone: a copy by `cp` would have
- * the old log played into it.
+ * What a person types to put the newest snapshot in the place of a database. Not the snapshot's name alone: a copy by `cp`
+ * would have the old log played into it.
  */
-export function restoreCommand(databasePath: string): string {
+export function restoreHint(databasePath: string): string {
   const latest = join(backupFolder(databasePath), latestName);
-  const backup = existsSync(latest) ? quoted(latest) : 'BACKUP';
-  const db = databasePath === usualName ? '' : ` --db ${quoted(databasePath)}`;
-  return `\`paygate restore ${backup}${db}\``;
+  return `\`${restoreLine(existsSync(latest) ? quoted(latest) : 'BACKUP', databasePath)}\``;
 }
+
+/** @param backup quoted for a shell */
+export const restoreLine = (backup: string, databasePath: string): string =>
+  `paygate restore ${backup}${databasePath === usualName ? '' : ` --db ${quoted(databasePath)}`}`;
 
 /** Makes the folder, for the database's user alone. */
 export function makeBackupFolder(databasePath: string): string {

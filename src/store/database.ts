@@ -4,7 +4,7 @@
 import { closeSync, fstatSync, linkSync, mkdtempSync, openSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { PaygateError, reasonOf } from '../errors.ts';
-import { keepBeforeUpdate, type Pace, restoreCommand, writeBackup } from './backup.ts';
+import { keepBeforeUpdate, type Pace, restoreHint, writeBackup } from './backup.ts';
 import { freeBytesAt, ownAs, syncData } from './disk.ts';
 import { openSqlite, type Sqlite, sqliteCode } from './driver.ts';
 import { applicationId, inspectFile, lockForServer, refuseLostLog } from './file.ts';
@@ -186,7 +186,7 @@ export function openFailure(path: string, error: unknown): unknown {
   if (/^SQLITE_(CORRUPT|NOTADB)/.test(code)) {
     return new PaygateError(
       'unavailable',
-      `${path}: the database is damaged (${reasonOf(error)}); put a backup in its place by ${restoreCommand(path)}`,
+      `${path}: the database is damaged (${reasonOf(error)}); put a backup in its place by ${restoreHint(path)}`,
     );
   }
   return writeFailure(error);

@@ -6,7 +6,7 @@ import { closeSync, existsSync, openSync, readFileSync, readSync, statSync } fro
 import { dirname, join } from 'node:path';
 import type { NetworkName } from '../bitcoin/network.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
-import { backupFolder, latestName, restoreCommand } from './backup.ts';
+import { backupFolder, latestName, restoreHint } from './backup.ts';
 import { ownAsFolder } from './disk.ts';
 import { openSqlite, type Sqlite, sqliteCode } from './driver.ts';
 import { markPath } from './highwater.ts';
@@ -27,7 +27,7 @@ const magic = 'SQLite format 3\0';
 export function inspectFile(given: string, isCopy = false): 'absent' | 'ours' {
   const path = truePath(given);
   const refuse = (text: string) => refusal(path, text);
-  const replaced = isCopy ? '' : `; put a backup in its place by ${restoreCommand(path)}`;
+  const replaced = isCopy ? '' : `; put a backup in its place by ${restoreHint(path)}`;
   if (!existsSync(dirname(path))) throw noFolder(path);
   // Before the file itself: a process that makes one at this moment makes these after it.
   const traces = [`${path}-wal`, markPath(path), join(backupFolder(path), latestName)];
@@ -36,7 +36,7 @@ export function inspectFile(given: string, isCopy = false): 'absent' | 'ours' {
   if (found === undefined) {
     if (trace === undefined) return 'absent';
     throw refuse(
-      `is missing, but ${trace} shows that it was here; put it back, or a backup by ${restoreCommand(path)}`,
+      `is missing, but ${trace} shows that it was here; put it back, or a backup by ${restoreHint(path)}`,
     );
   }
   const { size, header } = found;

@@ -5,7 +5,7 @@ import { basename, dirname, join, relative } from 'node:path';
 import { quoted } from '../domain/shell.ts';
 import { PaygateError } from '../errors.ts';
 import { onceATurn } from '../turn.ts';
-import { backupFolder, latestName, usualName } from './backup.ts';
+import { backupFolder, latestName, restoreLine } from './backup.ts';
 import type { Database } from './database.ts';
 import { diskFloorBytes } from './disk.ts';
 
@@ -38,8 +38,7 @@ export function createRoom(database: Database, isSetBack: () => boolean): Room {
   );
   const latest = relative(dirname(database.path), join(backupFolder(database.path), latestName));
   const name = basename(database.path);
-  const restore = `paygate restore ${quoted(latest)}${name === usualName ? '' : ` --db ${quoted(name)}`}`;
-  const inPlace = `in place, in the folder of the database, with \`${restore}\``;
+  const inPlace = `in place, in the folder of the database, with \`${restoreLine(quoted(latest), name)}\``;
   return {
     hasRoom,
     displaced,
