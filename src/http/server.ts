@@ -73,6 +73,7 @@ export function createHttp(options: ServerOptions): Fetch {
     if (context.req.url.length > urlLimitBytes) {
       return errorResponse(context, 414, 'The URL is longer than 8 KiB');
     }
+    refuseUser(context);
     refuseRepeated(context);
     return next();
   });
@@ -116,6 +117,15 @@ export function createHttp(options: ServerOptions): Fetch {
     await options.store.database.syncing;
     return response;
   };
+}
+
+/** Whoever names the whole URL may name a user in it (RFC 9110 section 4.2.4): no body could be read of such a request. */
+function refuseUser({ req }: Context): void {
+  if (!/^https?:\/\/[^/?#]*@/i.test(req.url)) return;
+  throw new PaygateError(
+    'invalid',
+    'The URL names a user: a key goes into the header Authorization',
+  );
 }
 
 /** A parameter given twice means two things: neither is guessed. */

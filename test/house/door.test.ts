@@ -158,6 +158,19 @@ describe('a client that breaks off what it says fills no log', () => {
   });
 });
 
+describe('a user in the whole URL of a request', () => {
+  it.each(['GET', 'POST', 'DELETE'])('is refused with %s, and fills no log', async (method) => {
+    const house = await openHouse();
+    await untilReady(house);
+    const line = `${method} http://user:s3cr3t@localhost/api/new_address HTTP/1.1`;
+    const key = `Authorization: Bearer ${house.apiKey}`;
+    const answer = await heard(await visit(house.port, line, key, 'Content-Length: 0'));
+    expect(answer).toMatch(/^HTTP\/1\.1 400 /);
+    expect(house.world.logs.filter(({ level }) => level === 'error')).toEqual([]);
+    expect(JSON.stringify(house.world.logs)).not.toContain('s3cr3t');
+  });
+});
+
 describe('where all places are taken', () => {
   it('a client comes in for the newest connection of who has most', async () => {
     const { port } = await openDoor(undefined, {}, 4);
