@@ -32,15 +32,17 @@ export function transportOf(context: Context, options: TransportOptions): Transp
   const header = (name: string): string | undefined => context.req.header(name);
   const host = header('Host') ?? '';
   const secureAs = (shown: string): Transport => {
-    const own = options.publicUrl === undefined ? [] : [new URL(options.publicUrl).origin];
-    return { secure: true, origins: [`https://${shown}`, ...own], ...cookies('__Host-paygate') };
+    // Proxies write the port that a browser leaves out: `pay.example.com:443`.
+    const urls = [`https://${shown}`, options.publicUrl ?? ''];
+    const origins = urls.flatMap((url) => URL.parse(url)?.origin ?? []);
+    return { secure: true, origins, ...cookies('__Host-paygate') };
   };
   const httpsHost = httpsHostOf(context, options.proxies, host);
   if (httpsHost !== undefined) return secureAs(httpsHost);
   // Somebody stands between, and the way to him is unknown.
   if (forwardedHeaders.some((name) => header(name) !== undefined)) return undefined;
   if (incoming?.socket !== undefined && 'encrypted' in incoming.socket) {
-    return secureAs(host.toLowerCase());
+    return secureAs(host);
   }
   if (!isThisMachine(socketAddress)) return undefined;
   const { hostname, port } = hostOf(host);

@@ -110,6 +110,19 @@ describe('every page', () => {
     }
   });
 
+  test.each(['PAY.example.com', 'pay.example.com:443'])(
+    'is of its host, also where a proxy writes that as %s',
+    async (host) => {
+      const { parseProxyNetwork } = await import('../../src/domain/client-address.ts');
+      const house = await openHouse({ config: { trustedProxy: [parseProxyNetwork('127.0.0.1')] } });
+      await setPassword(house);
+      const headers = { 'X-Forwarded-Proto': 'https', 'X-Forwarded-Host': host };
+      const visitor = visitorOf(house, { headers, origin: 'https://pay.example.com' });
+      const seen = await visitor.submit(`${home}/sign-in`, 'sign-in', { password });
+      expect([seen.status, seen.to]).toEqual([303, home]);
+    },
+  );
+
   test.each([
     ['another site', { Origin: 'https://evil.example' }],
     ['a frame without an origin', { Origin: 'null' }],
