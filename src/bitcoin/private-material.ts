@@ -30,9 +30,9 @@ const extendedKey = { size: 78, keyOffset: 45 };
 const wifKey = { sizes: [33, 34], versions: [0x80, 0xef] };
 const bip38Key = { size: 39, version: 0x01 };
 
-/** BIP39 has at least 12 words; those of its Latin-script lists have 3 to 8 letters. */
+/** BIP39 has at least 12 words; those of its Latin-script lists have 3 to 8 letters, in Italian up to 9. */
 const minWords = 12;
-const listWord = /^(?:\p{Script=Latin}{3,8}|(?:(?!\p{Script=Latin})[\p{L}\p{M}]){1,12})$/u;
+const listWord = /^(?:\p{Script=Latin}{3,9}|(?:(?!\p{Script=Latin})[\p{L}\p{M}]){1,12})$/u;
 const anyWord = /^[\p{L}\p{M}]+$/u;
 
 /** Unicode's look-alikes made one, and what does not show made a space. */

@@ -53,6 +53,7 @@ const recoveryWords: readonly string[] = [
   'ozone drill grab fiber curtain grace pudding thank cruise elder eight picnic',
   repeat('ábaco', 'abierto'),
   repeat('abaisser', 'abeille'),
+  repeat('avvolgere', 'zuppa'),
   repeat('abdikace', 'bidlo', 14),
   repeat('あいこくしん', 'あおぞら', 11, '　'),
   repeat('가격', '가능'),
