@@ -10,8 +10,11 @@ export type Proxies = readonly (readonly [ipaddr.IPv4 | ipaddr.IPv6, number])[];
 
 /** Reads `192.0.2.7` or `10.0.0.0/8`. @throws PaygateError invalid */
 export function parseProxyNetwork(text: string): Proxies[number] {
-  if (ipaddr.isValidCIDR(text)) return ipaddr.parseCIDR(text);
-  if (!ipaddr.isValid(text)) {
+  const [host = ''] = text.split('/');
+  // ipaddr.js reads IPv4 as C does: 10/8 as 0.0.0.10/8, and 010.0.0.1 as 8.0.0.1.
+  const isPlain = host.includes(':') || ipaddr.IPv4.isValidFourPartDecimal(host);
+  if (isPlain && ipaddr.isValidCIDR(text)) return ipaddr.parseCIDR(text);
+  if (!isPlain || !ipaddr.isValid(text)) {
     throw new PaygateError('invalid', `an address or network expected, not "${text}"`);
   }
   const address = ipaddr.process(text);

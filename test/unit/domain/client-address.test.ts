@@ -36,6 +36,13 @@ test('a household of IPv6 is one, of IPv4 each address', () => {
   expect(householdOf('192.0.2.1')).toBe('192.0.2.1');
 });
 
+test.each(['10/8', '010.0.0.1', '0x0a.0.0.1/8', '10.1', '10'])(
+  '%s, which people read in two ways, is refused',
+  (text) => {
+    expect(() => parseProxyNetwork(text)).toThrow('expected');
+  },
+);
+
 test('what is no network is refused', () => {
   expect(() => parseProxyNetwork('proxy.example')).toThrow('expected');
 });
