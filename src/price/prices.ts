@@ -7,6 +7,7 @@ import { PaygateError, reasonOf } from '../errors.ts';
 import { once } from '../once.ts';
 import type { World } from '../world.ts';
 import { agree, type Quote } from './consensus.ts';
+import { createElapsed } from './elapsed.ts';
 import { fetchJson, SourceFault } from './fetch.ts';
 import { isWhole, type PriceSource, readPrice, sourceUrl } from './sources.ts';
 
@@ -68,7 +69,7 @@ const names = once(() => new Intl.DisplayNames('en', { type: 'currency' }));
 
 const nameOf = (code: string): string => names().of(code) ?? code;
 
-/** What a source answered; the time is World's monotonic one. */
+/** What a source answered; the times are those of elapsed.ts. */
 interface Answer {
   readonly at: number;
   /** When it may be asked again. */
@@ -78,7 +79,7 @@ interface Answer {
 }
 
 interface Price {
-  /** When the oldest answer came that it was read from. */
+  /** When the oldest answer was asked for that it was read from. */
   readonly at: number;
   /** Null where too few sources know the currency. */
   readonly price: number | null;
@@ -88,6 +89,7 @@ export const createPrices = (options: PricesOptions): Prices => new SourcedPrice
 
 class SourcedPrices implements Prices {
   readonly #world: World;
+  readonly #elapsed: () => number;
   readonly #sources: readonly PriceSource[];
   readonly #quorum: number;
   readonly #stopping = new AbortController();
@@ -103,6 +105,7 @@ class SourcedPrices implements Prices {
 
   constructor({ world, sources }: PricesOptions) {
     this.#world = world;
+    this.#elapsed = createElapsed(world);
     this.#sources = sources;
     this.#quorum = Math.min(quorum, hostsOf(sources));
   }
@@ -112,26 +115,26 @@ class SourcedPrices implements Prices {
     if (currency === 'BTC') return 1;
     if (!isCurrency(currency)) return null;
     const kept = this.#prices.get(currency);
-    if (kept !== undefined && this.#world.monotonic() - kept.at < keptMs) return kept.price;
+    if (kept !== undefined && this.#elapsed() - kept.at < keptMs) return kept.price;
     const found = await this.#find(currency, this.#sources, true);
     if (found !== undefined) {
       this.#prices.set(currency, found);
       return found.price;
     }
-    if (kept !== undefined && this.#world.monotonic() - kept.at < staleMs) return kept.price;
+    if (kept !== undefined && this.#elapsed() - kept.at < staleMs) return kept.price;
     throw unavailable();
   }
 
   async currencies(): Promise<Currency[]> {
     const kept = this.#currencies;
-    if (kept !== undefined && this.#world.monotonic() - kept.at < keptMs) return kept.list;
+    if (kept !== undefined && this.#elapsed() - kept.at < keptMs) return kept.list;
     const found = await this.#findAll();
     if (found.length > 0) {
       const list = found.map(({ code }) => ({ code, name: nameOf(code) }));
       this.#currencies = { at: Math.min(...found.map(({ at }) => at)), list };
       return list;
     }
-    if (kept !== undefined && this.#world.monotonic() - kept.at < staleMs) return kept.list;
+    if (kept !== undefined && this.#elapsed() - kept.at < staleMs) return kept.list;
     throw unavailable();
   }
 
@@ -210,7 +213,7 @@ class SourcedPrices implements Prices {
 
   #ask(source: PriceSource, currency: string): Promise<Answer> {
     const url = sourceUrl(source, currency);
-    const now = this.#world.monotonic();
+    const now = this.#elapsed();
     const asked = this.#asked.get(url);
     if (asked !== undefined && now < asked.until) return asked.answer;
     // Until the answer says when it ends.
@@ -223,10 +226,10 @@ class SourcedPrices implements Prices {
   }
 
   async #fetch(source: PriceSource, url: string): Promise<Answer> {
-    const { monotonic } = this.#world;
+    // Before it is asked: the machine may sleep over the answer.
+    const at = this.#elapsed();
     try {
       const json = await fetchJson(this.#world, url, this.#stopping.signal);
-      const at = monotonic();
       const until = at + keptMs;
       // A page of errors can be JSON, too.
       const isEmpty =
@@ -239,8 +242,8 @@ class SourcedPrices implements Prices {
       const asked = error instanceof SourceFault ? (error.retryAfterSeconds ?? 0) * 1000 : 0;
       const pauseMs = Math.min(Math.max(keptMs, asked), longestPauseMs);
       // It has said nothing that could grow old.
-      const at = Number.POSITIVE_INFINITY;
-      return { at, until: monotonic() + pauseMs, fault: reasonOf(error) };
+      const never = Number.POSITIVE_INFINITY;
+      return { at: never, until: this.#elapsed() + pauseMs, fault: reasonOf(error) };
     }
   }
 

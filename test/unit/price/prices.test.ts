@@ -288,6 +288,38 @@ describe('no fresh price', () => {
     expect(await prices.price('USD')).toBe(67866.85);
   });
 
+  test('one from before the machine slept is as old as its sleep was long', async () => {
+    let answer: Answer = honest;
+    const { prices, asked, world } = await setUp(
+      () => answer,
+      () => answer,
+    );
+    await prices.price('USD');
+    await prices.currencies();
+    // The monotonic clock stands still while a machine is suspended.
+    world.jumpWallClock(65_000);
+    answer = json({ USD: 50_000 });
+    expect(await prices.price('USD')).toBe(50_000);
+    expect((await prices.currencies()).map(({ code }) => code)).toEqual(['USD']);
+    expect(asked()).toEqual([2, 2]);
+    // No network yet.
+    answer = 'reset';
+    world.jumpWallClock(8 * 3_600_000);
+    await expect(prices.price('USD')).rejects.toMatchObject(unavailable);
+    await expect(prices.currencies()).rejects.toMatchObject(unavailable);
+  });
+
+  test('a clock that drifts makes nothing older', async () => {
+    const { prices, asked, world } = await setUp(honest, honest);
+    await prices.price('USD');
+    for (let second = 0; second < 59; second += 1) {
+      await world.advance(1_000);
+      world.jumpWallClock(second % 2 === 0 ? 400 : -400);
+      await prices.price('USD');
+    }
+    expect(asked()).toEqual([1, 1]);
+  });
+
   test('after a stop nobody is left waiting', async () => {
     const { prices, sources } = await setUp('hang', 'hang');
     const asked = prices.price('USD');
