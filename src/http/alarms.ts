@@ -108,9 +108,10 @@ function serverFindings({ servers, server, caughtUp, held, trouble }: WatcherSta
     found.push(...trustFindings(servers, server));
   }
   found.push(...servers.flatMap(findingsOf));
-  for (const reason of held) {
-    const fact = `no payment is promoted to 2, ${reason}`;
-    found.push({ code: 'promotion-held', subject: reason, fact, hint: heldAdvice });
+  for (const { server, text } of held) {
+    const fact = `no payment is promoted to 2, ${server}: ${text}`;
+    // Not the text: it tells of a depth that grows with each block, and the trouble is the same.
+    found.push({ code: 'promotion-held', subject: server, fact, hint: heldAdvice });
   }
   if (trouble !== undefined) {
     found.push({

@@ -33,8 +33,8 @@ export interface Hold {
   look(live: readonly HoldLook[], isLiarRedeemed: boolean): Promise<number>;
   /** The only server that can be reached lied. */
   lied(label: string): Promise<number>;
-  /** Why nothing is promoted, in words; empty when all is well. */
-  reasons(): readonly string[];
+  /** Why nothing is promoted; empty when all is well. */
+  reasons(): readonly HoldReason[];
 }
 
 /** How long a branch beside ours is taken for a race, and the last word of a server that is gone. */
@@ -88,8 +88,16 @@ class PromotionHold implements Hold {
     return this.#keep();
   }
 
-  reasons(): readonly string[] {
-    return this.#reasons().map(({ server, text }) => `${server}: ${text}`);
+  reasons(): readonly HoldReason[] {
+    const now = this.#parts.world.monotonic();
+    const disputes = [...this.#disputes]
+      .filter(([, { since, deepTip }]) => deepTip !== undefined || now - since >= patienceMs)
+      .map(([server, { text, deepTip }]): HoldReason => {
+        return { kind: 'branch', server, text, ...(deepTip !== undefined && { deepTip }) };
+      });
+    if (this.#liar === undefined) return disputes;
+    const text = 'the only server that can be reached has lied';
+    return [...disputes, { kind: 'lie', server: this.#liar, text }];
   }
 
   #hear({ session, standing }: HoldLook, now: number): void {
@@ -116,27 +124,16 @@ class PromotionHold implements Hold {
     return (headers.byHash(hash)?.work ?? 0n) > (headers.tip()?.work ?? 0n);
   }
 
-  #reasons(): HoldReason[] {
-    const now = this.#parts.world.monotonic();
-    const disputes = [...this.#disputes]
-      .filter(([, { since, deepTip }]) => deepTip !== undefined || now - since >= patienceMs)
-      .map(([server, { text, deepTip }]): HoldReason => {
-        return { kind: 'branch', server, text, ...(deepTip !== undefined && { deepTip }) };
-      });
-    if (this.#liar === undefined) return disputes;
-    const text = 'the only server that can be reached has lied';
-    return [...disputes, { kind: 'lie', server: this.#liar, text }];
-  }
-
   /** Writes down what changed; what was held back is promoted with it. */
   async #keep(): Promise<number> {
     const { store, world } = this.#parts;
-    const reasons = this.#reasons();
+    const reasons = this.reasons();
     const before = this.#kept;
     if (JSON.stringify(before) === JSON.stringify(reasons)) return 0;
     this.#kept = reasons;
     if (before?.length === 0) {
-      world.log.error('nothing is promoted to 2', { reasons: this.reasons() });
+      const inWords = reasons.map(({ server, text }) => `${server}: ${text}`);
+      world.log.error('nothing is promoted to 2', { reasons: inWords });
     } else if (reasons.length === 0) world.log.info('payments are promoted to 2 again');
     try {
       // While there is a reason, nothing is: the ledger reads it in the same commit.

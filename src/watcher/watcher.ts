@@ -55,7 +55,7 @@ export interface WatcherStatus {
   readonly tipHeight: number | undefined;
   readonly dirty: number;
   /** Why nothing is promoted to 2; empty when all is well. */
-  readonly held: readonly string[];
+  readonly held: ReturnType<Hold['reasons']>;
   /** What could not be worked up and is tried again. */
   readonly trouble: Trouble | undefined;
   /** Why a wallet's scan, or what is watched ahead of it, failed at the last try; it is tried again in a minute. */

@@ -2,6 +2,8 @@
 
 import { afterEach, describe, expect, test } from 'vitest';
 import { networks } from '../../src/bitcoin/network.ts';
+import { createAlarmBook } from '../../src/http/alarm-book.ts';
+import { findAlarms } from '../../src/http/alarms.ts';
 import { createHealth } from '../../src/http/health.ts';
 import type { Issued } from '../../src/store/addresses.ts';
 import type { PaymentRow } from '../../src/store/ledger-statements.ts';
@@ -185,7 +187,9 @@ describe('a server on another branch', () => {
     await minutes(watching, 29);
     expect(watcher.status().held).toEqual([]);
     await minutes(watching, 3);
-    expect(watcher.status().held.join()).toContain('another branch');
+    expect(watcher.status().held).toMatchObject([
+      { text: expect.stringContaining('another branch') },
+    ]);
     expect(watching.world.logs).toContainEqual(
       expect.objectContaining({ level: 'error', message: 'nothing is promoted to 2' }),
     );
@@ -204,6 +208,25 @@ describe('a server on another branch', () => {
     await minutes(watching, 2);
     expect(watcher.status().held).toEqual([]);
     expect(rowOf(watching, late)).toMatchObject({ state: 'confirmed' });
+  });
+
+  test('the alarm stands since it began, however the branches grow', async () => {
+    const { watching } = await disagreeing();
+    const { world, store, watcher, chains } = watching;
+    const parts = { store, watcher, hasRoom: () => true, others: [], now: () => world.now() };
+    const { now, monotonic, log } = world;
+    const find = () => findAlarms(parts, watcher.status());
+    const book = createAlarmBook({ store, find, now, monotonic, log });
+    const standing = () => book.alarms().find(({ code }) => code === 'promotion-held');
+    await minutes(watching, 32);
+    const first = standing();
+    expect(first).toMatchObject({ fact: expect.stringContaining('4 blocks back') });
+    for (const chain of chains) chain.mine(1);
+    await minutes(watching, 2);
+    expect(standing()).toMatchObject({
+      fact: expect.stringContaining('5 blocks back'),
+      since: first?.since,
+    });
   });
 
   test('that is so after a restart as well', async () => {
@@ -330,7 +353,9 @@ describe('a heavier branch that forks deeper than 144', () => {
     await minutes(watching, 1);
     expect(watcher.status().tipHeight).toBe(260);
     expect(place(watching)).toBe(used);
-    expect(watcher.status().held.join()).toContain('deeper than 144');
+    expect(watcher.status().held).toMatchObject([
+      { text: expect.stringContaining('deeper than 144') },
+    ]);
     const issued = await store.issue();
     watcher.issued(issued.scripthash);
     ours?.pay([{ address: issued.address, valueSat: 6_000 }]);
