@@ -11,13 +11,14 @@ import { PaygateError, reasonOf } from '../errors.ts';
 import type { AddressRow } from '../store/addresses.ts';
 import type { Observation } from '../store/ledger.ts';
 import type { Store } from '../store/open.ts';
-import type { World } from '../world.ts';
+import type { Cancel, World } from '../world.ts';
 import { type Announced, createAnnounced } from './announced.ts';
 import type { Backlog } from './backlog.ts';
 import { createElsewhere, type Elsewhere } from './elsewhere.ts';
 import { type GatherParts, gather, type Look } from './gather.ts';
 import { Lie, laidTo } from './lie.ts';
 import { createLoad, type Held } from './load.ts';
+import { partsOf } from './parts.ts';
 import { tryAgainMs, waitFor } from './patience.ts';
 import { createSilence, type Silence } from './silence.ts';
 import type { Tasks } from './tasks.ts';
@@ -26,8 +27,6 @@ import type { CallWitness } from './witness.ts';
 
 /** Scripts worked on at once for each request that may be in flight: the next one has come when there is room. */
 const scriptsARequest = 4;
-/** Payments in one commit: some 20 ms of work. */
-const recordedAtOnce = 200;
 /** Bytes of transactions that wait to be recorded: eight of the largest, or a hundred that nodes relay. */
 const mostHeld = 32_000_000;
 /**
@@ -111,8 +110,8 @@ class DirtySet implements Drain {
   #tips = 0;
   /** Named a block above our tip or of another branch, or a transaction that was not shown. */
   readonly #waitingForTip = new Set<Scripthash>();
-  /** Will be looked at again in a while. */
-  readonly #retrying = new Set<Scripthash>();
+  /** Will be looked at again in a while; what ends that. */
+  readonly #retrying = new Map<Scripthash, Cancel>();
   /** How often a script could not be worked up in full, in a row. */
   readonly #failures = new Map<Scripthash, number>();
   /** Could not be worked up at the last try: with which session, and why. */
@@ -162,7 +161,7 @@ class DirtySet implements Drain {
   }
 
   joined(): void {
-    for (const scripthash of this.#retrying) this.#dirty.add(scripthash);
+    for (const scripthash of this.#retrying.keys()) this.#dirty.add(scripthash);
     this.#pump();
   }
 
@@ -226,10 +225,7 @@ class DirtySet implements Drain {
     if (address === undefined) return;
     const status = statusHash(history);
     if (by === session) this.#announced.shown(scripthash, status);
-    if (look === 'changed' && status === address.statusHash) {
-      this.#failures.delete(scripthash);
-      return;
-    }
+    if (look === 'changed' && status === address.statusHash) return this.#succeeded(scripthash);
     await waitFor(world, verifier.synced(by), headersMs);
     const tips = this.#tips;
     const observation = await gather(
@@ -257,7 +253,7 @@ class DirtySet implements Drain {
       // What the other server alone names is not asked of it by a look at changes.
       this.#force(scripthash, look);
       this.#later(scripthash);
-    } else this.#failures.delete(scripthash);
+    } else this.#succeeded(scripthash);
     for (const each of observation.gone) world.log.warn('a payment is gone', { ...each });
   }
 
@@ -377,24 +373,19 @@ class DirtySet implements Drain {
     const failures = (this.#failures.get(scripthash) ?? 0) + 1;
     this.#failures.set(scripthash, failures);
     if (this.#retrying.has(scripthash)) return;
-    this.#retrying.add(scripthash);
-    this.#parts.world.after(tryAgainMs(failures), () => {
+    const cancel = this.#parts.world.after(tryAgainMs(failures), () => {
       this.#retrying.delete(scripthash);
       this.mark(scripthash);
     });
+    this.#retrying.set(scripthash, cancel);
   }
-}
 
-/**
- * A flood of payments to one address is recorded in several commits, so that nothing else waits for
- * all of it. Only the last one has the status: should it not come to that, the whole is looked at again.
- */
-export function* partsOf(observation: Observation): Generator<Observation> {
-  const { seen } = observation;
-  let from = 0;
-  for (; from + recordedAtOnce < seen.length; from += recordedAtOnce) {
-    const part = seen.slice(from, from + recordedAtOnce);
-    yield { ...observation, seen: part, gone: [], statusHash: undefined };
+  /** What fails next is no longer a failure in a row, and does not wait as long as one. */
+  #succeeded(scripthash: Scripthash): void {
+    this.#failures.delete(scripthash);
+    this.#retrying.get(scripthash)?.();
+    this.#retrying.delete(scripthash);
+    // A sweep that came by meanwhile has left its look to the try that is cancelled now.
+    if (this.#forced.has(scripthash)) this.#dirty.add(scripthash);
   }
-  yield { ...observation, seen: seen.slice(from) };
 }

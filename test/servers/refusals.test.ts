@@ -59,6 +59,26 @@ async function minutes(house: House, count: number): Promise<void> {
 }
 
 describe('an address of which a server tells nothing', () => {
+  test('is tried again each minute anew once it was told of', async () => {
+    const house = await openReady(1);
+    const address = await house.newAddress();
+    const told = refuse(house.server, [getHistory], address);
+    house.pay(address, 5_000);
+    await house.settle();
+    // From now on every ten minutes.
+    await minutes(house, 10);
+    told();
+    house.chain.mine(1);
+    await house.settle();
+    expect(house.statuses(address)).toEqual(['1']);
+    const toldAgain = refuse(house.server, [getHistory], address);
+    house.pay(address, 6_000);
+    await house.settle();
+    toldAgain();
+    await minutes(house, 1);
+    expect(house.told().map(({ value }) => value)).toEqual(['5000', '6000']);
+  });
+
   test('does not keep the others from being watched, also after a reconnect', async () => {
     const house = await openReady(1);
     const [flooded, other] = [await house.newAddress(), await house.newAddress()];

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { Scripthash, Txid } from '../../../src/bitcoin/ids.ts';
 import type { StatusHash } from '../../../src/domain/history.ts';
 import type { Observation, Seen } from '../../../src/store/ledger.ts';
-import { partsOf } from '../../../src/watcher/drain.ts';
+import { partsOf } from '../../../src/watcher/parts.ts';
 
 const output = { valueSat: 600, signalsRbf: false, coinbase: false };
 const seen = (count: number): Seen[] =>
