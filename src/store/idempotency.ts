@@ -1,6 +1,6 @@
 // The shops' idempotency keys: which address a request with this key was answered with (wire §2).
 
-import { and, eq, lte, sql } from 'drizzle-orm';
+import { and, eq, sql } from 'drizzle-orm';
 import { given } from './given.ts';
 import type { Orm } from './orm.ts';
 import { idempotencyKeys } from './schema.ts';
@@ -8,6 +8,8 @@ import type { Tx } from './writer.ts';
 
 /** How long two requests with the same key are one. */
 const keptMs = 24 * 3_600_000;
+/** Old keys that go with each new one: a shop waits for it. */
+const forgottenAtOnce = 100;
 
 export interface Idempotency {
   /** The address that this key of a store was given within the last day. */
@@ -41,7 +43,10 @@ const prepare = (orm: Orm) => ({
     .prepare(),
   forget: orm
     .delete(idempotencyKeys)
-    .where(lte(idempotencyKeys.createdAt, given('before')))
+    .where(
+      sql`${idempotencyKeys.id} in (select id from idempotency_keys
+        where created_at <= ${given('before')} order by created_at limit ${forgottenAtOnce})`,
+    )
     .prepare(),
   insert: orm
     .insert(idempotencyKeys)
@@ -50,6 +55,11 @@ const prepare = (orm: Orm) => ({
       key: given('key'),
       addressId: given('addressId'),
       createdAt: given('now'),
+    })
+    // One that is too old to count, and has not gone yet.
+    .onConflictDoUpdate({
+      target: [idempotencyKeys.storeId, idempotencyKeys.key],
+      set: { addressId: sql`excluded.address_id`, createdAt: sql`excluded.created_at` },
     })
     .prepare(),
 });

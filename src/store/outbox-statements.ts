@@ -119,8 +119,8 @@ const prepareRecall = (orm: Orm) => ({
     .set({ nextAttemptAt: given('now') })
     .where(
       sql`${isOwed} and ${callbacks.nextAttemptAt} > ${given('now')}
-        and ${callbacks.nextAttemptAt} - ${given('now')} > (select value from json_each(${given('longestWaits')})
-          where key = min(${callbacks.step}, ${given('last')}))`,
+        and ${callbacks.nextAttemptAt} - ${given('now')}
+          > json_extract(${given('longestWaits')}, printf('$[%d]', min(${callbacks.step}, ${given('last')})))`,
     )
     .prepare(),
   endLeases: orm
