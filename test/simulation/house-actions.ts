@@ -1,7 +1,7 @@
 // What the merchants and the operator do: ask for addresses, answer badly, stop and start, lose power,
 // change their minds; and time, which passes.
 
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import SqliteDatabase from 'better-sqlite3';
 import { addressToScript } from '../../src/bitcoin/address.ts';
 import { networks } from '../../src/bitcoin/network.ts';
@@ -119,11 +119,11 @@ const crash: Action = async (run, random) => {
   const { house, world } = run;
   const torn = random.chance(0.3);
   const files = [house.path, `${house.path}-wal`].map(photograph);
-  let mark = photograph(markPath(house.path));
+  let mark = photographMark(house.path);
   world.cutPower();
   if (torn) {
     await request(run, random.pick(open(run)));
-    mark = photograph(markPath(house.path));
+    mark = photographMark(house.path);
   }
   await through(run, house.stop());
   rmSync(`${house.path}-shm`, { force: true });
@@ -139,6 +139,19 @@ function photograph(path: string): () => void {
   if (!existsSync(path)) return () => rmSync(path, { force: true });
   const bytes = readFileSync(path);
   return () => writeFileSync(path, bytes);
+}
+
+/** The stop makes it anew: what there was then is held, or it would be taken for a copy. */
+function photographMark(path: string): () => void {
+  const mark = markPath(path);
+  const held = `${mark}.held`;
+  const put = photograph(mark);
+  rmSync(held, { force: true });
+  if (existsSync(mark)) linkSync(mark, held);
+  return () => {
+    if (existsSync(held)) renameSync(held, mark);
+    put();
+  };
 }
 
 /** As a command of the CLI does it, in another connection to the file. */
