@@ -46,6 +46,8 @@ interface Identity {
   readonly databaseInode: string;
   /** The mark's own inode: a copied folder has a copied mark, which must not be believed. */
   readonly markInode: string;
+  /** When the mark was made, epoch ms: a number that was let go of is given to the next file. Absent where nobody knew. */
+  readonly markBorn?: number;
   /** The operator said that the whole machine, this mark with it, was set back to an earlier time. */
   readonly setBack?: true;
   /** A backup was restored where no mark stood that is believed, also one that had issued nothing yet. */
@@ -76,6 +78,11 @@ export interface Highwater {
   begin(raises: readonly Raise[], blind?: boolean): void;
   /** Makes the next start distrust it: what it remembers may be older than what was issued. */
   distrust(doubt: Doubt): void;
+  /**
+   * To be done last, before `close`: makes it anew where it still lies, so that a copy of it which is written over it later
+   * does not pass for it.
+   */
+  renew(): void;
   close(): void;
 }
 
@@ -133,6 +140,14 @@ export function openHighwater(given: string, instance: string): Highwater {
       }
     },
     distrust: (doubt) => void rewrite(latest, doubt),
+    renew() {
+      if (!file?.isIn(path)) return;
+      try {
+        rewrite(latest);
+      } catch {
+        // The old one knows as much.
+      }
+    },
     close: () => file?.close(),
   };
 }
@@ -160,7 +175,10 @@ function raiseFailure(path: string, error: unknown): unknown {
   });
 }
 
-function judge(found: ParsedMark, own: Omit<Identity, 'markInode'>, path: string): MarkReading {
+/** Whose mark it will be, whichever file it is. */
+type Own = Omit<Identity, 'markInode' | 'markBorn'>;
+
+function judge(found: ParsedMark, own: Own, path: string): MarkReading {
   return {
     ...distrustOf(found.identity, own, path),
     ...(found.identity?.begunBlind && { begunBlind: true }),
@@ -171,7 +189,7 @@ function judge(found: ParsedMark, own: Omit<Identity, 'markInode'>, path: string
 
 function distrustOf(
   marked: Identity | undefined,
-  own: Omit<Identity, 'markInode'>,
+  own: Own,
   path: string,
 ): Pick<MarkReading, 'distrust' | 'declared'> {
   if (marked === undefined) return { distrust: 'its mark cannot be read' };
@@ -179,9 +197,26 @@ function distrustOf(
   if (doubt !== undefined) return { distrust: doubts[doubt], declared: true };
   if (marked.instance !== own.instance) return { distrust: 'its mark is of another database' };
   if (marked.machine !== own.machine) return { distrust: 'its mark was made on another machine' };
-  if (marked.markInode !== inodeOf(path)) return { distrust: 'its mark is a copy as well' };
-  return {};
+  const isCopy = marked.markInode !== inodeOf(path) || wasBornAgain(marked, path);
+  return isCopy ? { distrust: 'its mark is a copy as well' } : {};
 }
+
+/**
+ * Whether a file was made since under the number of the one that was marked. Where the system does not know when a file was
+ * made, it says 0, or of each the time of its last change: one that differs in these shows that it knows.
+ */
+function wasBornAgain({ markBorn }: Identity, path: string): boolean {
+  const around = [path, dirname(path), dirname(dirname(path))].map((each) =>
+    statSync(each, { bigint: true }),
+  );
+  const isKnown = around.some(
+    ({ birthtimeNs, ctimeNs }) => birthtimeNs !== 0n && birthtimeNs !== ctimeNs,
+  );
+  return isKnown && markBorn !== undefined && markBorn !== millisecondsOf(around[0]?.birthtimeNs);
+}
+
+/** What finer a file system has of a new file it may forget. */
+const millisecondsOf = (ns = 0n): number => Number(ns / 1_000_000n);
 
 interface ParsedMark {
   /** Undefined when the first line is not what we write. */
@@ -228,17 +263,21 @@ function parseRaise(line: string): Raise | undefined {
 interface MarkFile {
   /** Resolves when they are durable; undefined when the file is full and must be rewritten. */
   append(lines: string): Promise<void> | undefined;
+  /** Whether it still lies there. */
+  isIn(path: string): boolean;
   close(): void;
 }
 
-function createMark(path: string, identity: Omit<Identity, 'markInode'>, lines: string): MarkFile {
+function createMark(path: string, identity: Own, lines: string): MarkFile {
   makeFolder(dirname(path));
   const fresh = `${path}.new`;
   // Root must write through no link that the service's user laid there.
   rmSync(fresh, { force: true });
   const descriptor = openSync(fresh, 'wx', 0o600);
-  const markInode = String(fstatSync(descriptor, { bigint: true }).ino);
-  const text = `${JSON.stringify({ ...identity, markInode } satisfies Identity)}\n${lines}`;
+  const { ino, birthtimeNs } = fstatSync(descriptor, { bigint: true });
+  const markInode = String(ino);
+  const born = birthtimeNs === 0n ? {} : { markBorn: millisecondsOf(birthtimeNs) };
+  const text = `${JSON.stringify({ ...identity, ...born, markInode } satisfies Identity)}\n${lines}`;
   const bytes = Buffer.alloc(Math.max(markBytes, 2 * text.length));
   let end = bytes.write(text);
   try {
@@ -261,6 +300,7 @@ function createMark(path: string, identity: Omit<Identity, 'markInode'>, lines: 
       end += chunk.length;
       return syncData(descriptor);
     },
+    isIn: (where) => inodeOf(where) === markInode,
     close: () => closeSync(descriptor),
   };
 }

@@ -16,7 +16,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { deriveAddress } from '../../src/bitcoin/keychain.ts';
 import { blindSkip } from '../../src/domain/allocation.ts';
@@ -198,6 +198,25 @@ describe('a copy', () => {
     }
     rmSync(dirname(path), { recursive: true });
     cpSync(backup, dirname(path), { recursive: true });
+    expect(await startCopy(path)).toMatchObject({
+      reason: 'its mark is a copy as well',
+      next: 3 + blindSkip,
+    });
+  });
+
+  it('of the whole folder while it ran, written over the first one once that was stopped', async () => {
+    const path = await stoppedAfter(3);
+    const paygate = await run(path);
+    const backup = join(tempFolder(), 'backup');
+    cpSync(dirname(path), backup, { recursive: true });
+    expect(await paygate.issue(2)).toEqual([3, 4]);
+    await paygate.stop();
+    for (const entry of readdirSync(backup, { recursive: true, withFileTypes: true })) {
+      const file = join(entry.parentPath, entry.name);
+      // The inodes stay.
+      const target = join(dirname(path), relative(backup, file));
+      if (entry.isFile()) writeFileSync(target, readFileSync(file));
+    }
     expect(await startCopy(path)).toMatchObject({
       reason: 'its mark is a copy as well',
       next: 3 + blindSkip,

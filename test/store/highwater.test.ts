@@ -302,6 +302,22 @@ describe('a mark that is not of this file', () => {
     });
   });
 
+  it('is a copy that got the number of its deleted original', async () => {
+    const path = await marked(raise(1, 0, 1));
+    const folder = dirname(path);
+    // Its times say nothing where all were made in one tick of the kernel's clock.
+    const isOfOneTick = ({ birthtimeNs, ctimeNs } = statSync(folder, { bigint: true })) =>
+      birthtimeNs === ctimeNs;
+    while (isOfOneTick()) chmodSync(folder, 0o700);
+    expect(reading(path)).toEqual({ sameDatabase: true, raises: [raise(1, 0, 1)] });
+    edit(path, (text) =>
+      text.replace(/"markBorn":(\d+)\d/, (_, digits) => `"markBorn":1${digits}`),
+    );
+    const { birthtimeNs } = statSync(folder, { bigint: true });
+    const distrust = birthtimeNs === 0n ? undefined : 'its mark is a copy as well';
+    expect(reading(path)?.distrust).toBe(distrust);
+  });
+
   it('is genuine, but another file has taken the place of the database', async () => {
     const path = await marked(raise(1, 0, 1));
     writeFileSync(`${path}.backup`, 'database');

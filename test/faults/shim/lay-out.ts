@@ -31,13 +31,14 @@ export function layOut(folder: string, from: string, { files, names }: Remains):
   renameInodes(join(folder, '.paygate-mark/paygate.db'), inodes);
 }
 
-/** On the disk that lost its power each file has the inode that it had; here they are others. */
+/** On the disk that lost its power each file has the inode that it had, and its age; here they are others. */
 function renameInodes(mark: string, inodes: ReadonlyMap<string, string>): void {
   const bytes = statSync(mark, { throwIfNoEntry: false })
     ? readFileSync(mark, 'latin1')
     : undefined;
   if (bytes === undefined) return;
-  const renamed = bytes.replace(/"(databaseInode|markInode)":"(\d+)"/g, (whole, name, inode) => {
+  const unborn = bytes.replace(/"markBorn":\d+,/, '');
+  const renamed = unborn.replace(/"(databaseInode|markInode)":"(\d+)"/g, (whole, name, inode) => {
     const now = inodes.get(inode);
     return now === undefined ? whole : `"${name}":"${now}"`;
   });
