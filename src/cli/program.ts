@@ -19,6 +19,7 @@ export async function runProgram(commands: readonly Command[]): Promise<void> {
   // What paygate writes (database, mark, lock) is for its own user alone.
   process.umask(0o077);
   outliveReaders();
+  shutDebugger();
   takeName();
   try {
     refusePrivateInput(process.argv.slice(2), process.env);
@@ -36,6 +37,14 @@ function outliveReaders(): void {
     fail(new PaygateError('unavailable', `the answer cannot be written (${code})`));
   });
   process.stderr.on('error', () => {});
+}
+
+/**
+ * Node opens one for this signal, on a port of this machine where any user of it could read keys. Who rotates logs sends it out
+ * of habit. https://nodejs.org/api/process.html#signal-events
+ */
+function shutDebugger(): void {
+  process.on('SIGUSR1', () => {});
 }
 
 /** In `ps`, `top` and for `pgrep`: Node calls its thread MainThread. The command line stays as it was typed. */

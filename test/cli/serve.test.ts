@@ -73,6 +73,20 @@ async function portOf(child: Child): Promise<number> {
   return Number(/:(\d+)\/api /.exec(line)?.[1]);
 }
 
+test('a SIGUSR1 opens no debugger', async () => {
+  const { path, database } = await openTestStore();
+  await database.close();
+  const child = serve(path, nowhere);
+  const port = await portOf(child);
+  process.kill(child.pid, 'SIGUSR1');
+  // A debugger that is opened says so at once, in a thread of its own.
+  for (let asked = 0; asked < 20; asked += 1) await fetch(`http://127.0.0.1:${port}/healthz`);
+  child.stop();
+  const { by, errors } = await child.ended;
+  expect(errors).not.toMatch(/debugger|inspector/i);
+  expect(by).toBe(0);
+});
+
 test('a SIGTERM is done with in 10 seconds, though a shop hangs and clients stall', async () => {
   const shop = await startReceiver({ answer: () => 'hang' });
   whenOver(() => shop.close());
