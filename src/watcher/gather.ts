@@ -207,7 +207,8 @@ async function hearWitness(
     const others = { ...parts, session: witness.session, isNews: false, elsewhere: nowhere };
     const disputed = disputedBy(told, gathered);
     const found = await gatherAll(others, address.script, disputed, known);
-    const isOpen = gone.size < missing.length || isRefuted(gathered, found);
+    const isOpen =
+      gone.size < missing.length || isRefuted(gathered, found) || isAlone(found, named);
     return { gathered: found, gone: [...gone], isOpen };
   } catch (error) {
     // It has nothing to say, or speaks of another branch: that is no reason to lose what the first one said.
@@ -257,6 +258,12 @@ function isRefuted(gathered: readonly Gathered[], found: readonly Gathered[]): b
   const seen = new Set(found.flatMap(({ kind, item }) => (kind === 'seen' ? [item.txid] : [])));
   return gathered.some(({ kind, item }) => kind === 'unproven' && seen.has(item.txid));
 }
+
+/** Whether the second voice alone names what is in a mempool: that it is gone, no status of the first one would tell. */
+const isAlone = (found: readonly Gathered[], named: ReadonlySet<Txid>): boolean =>
+  found.some(
+    (each) => each.kind === 'seen' && each.seen.block === null && !named.has(each.item.txid),
+  );
 
 /** Without `isRelayed` it was recorded before. */
 type Paid = Pick<Seen, 'output' | 'raw'> & { readonly isRelayed?: boolean };
