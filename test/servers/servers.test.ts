@@ -364,10 +364,15 @@ describe('a heavier branch that forks deeper than 144', () => {
     ours?.mine(3);
     await minutes(watching, 1);
     expect(rowOf(watching, issued)).toMatchObject({ state: 'confirming' });
-    // Ours leads again; the other one comes back to it.
-    ours?.mine(8);
+    // On its way from one branch to the other it stands below both: that ends nothing.
     watching.servers[1 - used]?.inject({ kind: 'lag', blocks: 160 });
     watching.servers[1 - used]?.announce();
+    await minutes(watching, 2);
+    expect(doubts(watching)[1 - used]).toBe('it is 154 blocks behind');
+    expect(watcher.status().held).toHaveLength(1);
+    expect(rowOf(watching, issued)).toMatchObject({ state: 'confirming' });
+    // Ours leads again; the other one comes back to it.
+    ours?.mine(8);
     await minutes(watching, 2);
     expect(watcher.status().held).toEqual([]);
     expect(rowOf(watching, issued)).toMatchObject({ state: 'confirmed' });
