@@ -193,6 +193,19 @@ describe('where a counter goes on', () => {
     }
   });
 
+  it.each([
+    ['no mark', [at(7)], undefined, true],
+    ['a mark that is not believed', [at(7)], distrusted(raise(6, 7)), true],
+    ['a mark that does not know it', [at(7)], own(), true],
+    ['a guess, and the file over it was scanned', [at(0)], own(guess(300)), true],
+    ['the same, and the file is further', [at(400)], own(guess(300)), true],
+    ['a mark that is further', [at(5)], own(raise(6, 9)), false],
+    ['another inode', [at(7)], otherFile(raise(6, 7)), false],
+  ])('a copy asks the chain first where nobody knows how far to skip: %s', (...row) => {
+    const [, counters, mark, blind] = row;
+    expect(resume(counters, mark)).toMatchObject({ kind: 'copy', blind });
+  });
+
   it('never goes back, and never stays below an index that a mark names', () => {
     const index = fc.nat(300);
     const counters = fc.uniqueArray(
@@ -319,5 +332,7 @@ describe('what the mark is to know of a file that goes on', () => {
 
   it('never falls', () => {
     expect(marksOf([at(7)], [raise(7, 12)])).toEqual([raise(7, 12)]);
+    // One that was lost and is added again, before its first address.
+    expect(marksOf([at(0, false)], [raise(7, 12)])).toEqual([raise(0, 12)]);
   });
 });
