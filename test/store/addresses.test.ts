@@ -329,12 +329,16 @@ describe('indexes that a copy skips', () => {
   });
 
   it('stay skipped when the scan of the wallet ends below them', async () => {
-    const store = await openTestStore();
+    const raises: Raise[] = [];
+    const store = await openTestStore({ beforeCommit: (told) => void raises.push(...told) });
     await store.addWallet({ startIndex: undefined });
     await store.addStore();
     await skip(store, 100);
+    expect(raises).toEqual([]);
     await store.write((tx) => store.addresses.finishScan(tx, now, 1, 4));
     expect(store.catalog.wallet(1)).toMatchObject({ nextIndex: 100, scannedAt: now });
+    // To the mark that is no guess any more: the next start would skip as many again.
+    expect(raises).toEqual([{ wallet: markOf(), from: 100, to: 100 }]);
     expect(await indexes(store, 1)).toEqual([100]);
   });
 });
