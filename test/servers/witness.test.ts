@@ -3,6 +3,7 @@
 import { afterEach, expect, test } from 'vitest';
 import { cleanUp } from '../support/files.ts';
 import { prepareLying } from '../support/lying.ts';
+import { prepareWatching } from '../support/watching.ts';
 
 afterEach(cleanUp);
 
@@ -31,4 +32,20 @@ test('a lost mempool is asked about over one fresh connection, which is closed a
   expect(accepted() - before).toBe(2);
   await world.advance(6_000);
   await world.until(() => open() === 1, 'the fresh one to be closed');
+});
+
+test('a payment that its histories leave out is there as long as its node says so', async () => {
+  const { chain, store, servers, watcher, world, start } = await prepareWatching({ servers: 1 });
+  await start();
+  const issued = await store.issue();
+  watcher.issued(issued.scripthash);
+  const txid = chain.pay([{ address: issued.address, valueSat: 7_000 }]);
+  await watcher.idle();
+  servers[0]?.inject({ kind: 'omit', txids: [txid] });
+  servers[0]?.announce();
+  for (let minute = 0; minute < 3; minute += 1) {
+    await world.advance(60_000);
+    await watcher.idle();
+  }
+  expect(store.ledger.paymentsOf(issued.id)).toMatchObject([{ txid, state: 'unconfirmed' }]);
 });
