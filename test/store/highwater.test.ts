@@ -194,6 +194,18 @@ describe('a full mark', () => {
     expect(existsSync(`${markPath(path)}.new`)).toBe(false);
   });
 
+  it('knows what it was begun with of a wallet that has not risen since', async () => {
+    const path = await marked(raise(9999, 1, 2));
+    const mark = open(path);
+    mark.begin([raise(9999, 5, 150)]);
+    const { ino } = statSync(markPath(path));
+    for (let round = 0; round < 4; round += 1) {
+      await mark.raise(wallets.map((walletId) => raise(walletId, round, round + 1)));
+    }
+    expect(statSync(markPath(path)).ino).not.toBe(ino);
+    expect(reading(path)?.raises).toContainEqual(raise(9999, 5, 150));
+  });
+
   it.skipIf(!existsSync('/proc/self/fd'))('leaves no file open that it has replaced', async () => {
     const mark = open(freshDatabase());
     const all = wallets.map((walletId) => raise(walletId, 0, 1));

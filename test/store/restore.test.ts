@@ -474,6 +474,16 @@ describe('the word of the operator', () => {
     ]);
   });
 
+  it('that the file was moved: what its mark knows of a wallet that is not in it stays', async () => {
+    const { path } = await backedUp(0);
+    const lost = { wallet: markOf(2), from: 3, to: 4 };
+    const mark = openHighwater(path, 'test');
+    await mark.raise([lost]);
+    mark.close();
+    await declare(path, declareMoved);
+    expect(openHighwater(path, 'test').reading?.raises).toContainEqual(lost);
+  });
+
   it('that the file was moved is not believed of one that is older than its mark', async () => {
     const { path, backup } = await backedUp(7);
     restoreFile(backup, path, 'before');
