@@ -65,6 +65,18 @@ test('a minimum that is set later mutes no payment that was told already', async
   expect(house.statuses(late)).toEqual(['2']);
 });
 
+test('what is deep enough once a store asks for less is told at once, without another block', async () => {
+  const house = await openWith({ requiredConfirmations: 3 });
+  const address = await pay(house, 5_000);
+  await mine(house);
+  await mine(house);
+  expect(house.statuses(address)).toEqual(['0', '1']);
+  await change(house, { requiredConfirmations: 2 });
+  await house.world.advance(2_000);
+  await house.settle();
+  expect(house.statuses(address)).toEqual(['0', '1', '2']);
+});
+
 test('dust below the minimum is recorded behind a payment that came after it', async () => {
   const flood = 400;
   const house = await openHouse({ before: (chain) => chain.stock(flood, 20_000) });
