@@ -45,6 +45,27 @@ test('what a second server alone shows is recorded also while it follows another
   expect(store.ledger.paymentsOf(first?.id ?? 0)).toMatchObject([{ state: 'unconfirmed' }]);
 });
 
+test('what the watched server leaves out is not gone by the word of one that follows another block', async () => {
+  const { store, chains, servers, inUse, world, watcher, start } = await prepareWatching({
+    ...{ servers: 2, ownChains: true },
+  });
+  await start();
+  const issued = await store.issue();
+  watcher.issued(issued.scripthash);
+  const watched = inUse();
+  const used = watched === servers[0] ? 0 : 1;
+  chains[1 - used]?.reorganise(1, { blocks: 1, transactions: 'mempool' });
+  const txid = chains[used]?.pay([{ address: issued.address, valueSat: 7_000 }]);
+  await watcher.idle();
+  watched?.inject({ kind: 'omit', txids: txid === undefined ? [] : [txid] });
+  watched?.announce();
+  for (let minute = 0; minute < 3; minute += 1) {
+    await world.advance(60_000);
+    await watcher.idle();
+  }
+  expect(store.ledger.paymentsOf(issued.id)).toMatchObject([{ txid, state: 'unconfirmed' }]);
+});
+
 test('a payment in a block that wins a long race late is told with the block that decides it', async () => {
   const { house, address } = await openRace();
   const { chain, world } = house;
