@@ -299,3 +299,30 @@ test('a removed store issues no more, but payments to its addresses call back', 
   await house.settle();
   expect(house.statuses(address)).toEqual(['0']);
 });
+
+test('what a stop leaves of a reorganisation is looked at after it, also where each status is as before', async () => {
+  const house = await openHouse();
+  await untilReady(house);
+  const address = await house.newAddress();
+  house.pay(address, 50_000);
+  await house.settle();
+  house.chain.mine();
+  await house.settle();
+  expect(house.statuses(address)).toEqual(['0', '1']);
+  const when = (method: string) => method === 'blockchain.scripthash.get_history';
+  const answers = house.server.inject({ kind: 'hang', when });
+  // Into another block of the same height.
+  house.chain.reorganise(1, { blocks: 0, transactions: 'mempool' });
+  house.chain.mine();
+  house.chain.mine();
+  await house.world.until(
+    () => house.world.logs.some(({ message }) => message === 'the best chain was reorganised'),
+    'the other branch',
+  );
+  await house.stop();
+  answers();
+  await house.start();
+  await untilReady(house);
+  await house.settle();
+  expect(house.statuses(address)).toEqual(['0', '1', '2']);
+});
