@@ -77,7 +77,7 @@ class PromotionHold implements Hold {
       const isOver = dispute.deepTip
         ? !this.#outweighsUs(dispute.deepTip)
         : now - dispute.seenAt >= patienceMs;
-      if (isOver && now !== dispute.seenAt) this.#disputes.delete(label);
+      if (isOver) this.#disputes.delete(label);
     }
     if (isLiarRedeemed) this.#liar = undefined;
     return this.#keep();
