@@ -15,7 +15,7 @@ export function stopOnSignal(stop: () => Promise<void>, world: World): Promise<v
       world.after(stopTimeoutMs, () => exit(1));
       stop().then(resolve, reject);
     }
-    process.once('SIGTERM', onSignal).once('SIGINT', onSignal);
+    for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.once(signal, onSignal);
   });
 }
 

@@ -87,6 +87,15 @@ test('a SIGUSR1 opens no debugger', async () => {
   expect(by).toBe(0);
 });
 
+test('a terminal that is closed under it is a stop', async () => {
+  const { path, database } = await openTestStore();
+  await database.close();
+  const child = serve(path, nowhere);
+  await portOf(child);
+  process.kill(child.pid, 'SIGHUP');
+  expect(await child.ended).toMatchObject({ by: 0 });
+});
+
 test('a SIGTERM is done with in 10 seconds, though a shop hangs and clients stall', async () => {
   const shop = await startReceiver({ answer: () => 'hang' });
   whenOver(() => shop.close());
