@@ -141,11 +141,10 @@ export function openHighwater(given: string, instance: string): Highwater {
     },
     distrust: (doubt) => void rewrite(latest, doubt),
     renew() {
-      if (!file?.isIn(path)) return;
       try {
-        rewrite(latest);
+        if (file?.isIn(path)) rewrite(latest);
       } catch {
-        // The old one knows as much.
+        // The old one knows as much, and a stop goes on.
       }
     },
     close: () => file?.close(),

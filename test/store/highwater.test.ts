@@ -12,6 +12,7 @@ import {
   renameSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
   writeSync,
 } from 'node:fs';
@@ -413,6 +414,21 @@ describe('a raise that cannot be made durable', () => {
     rmSync(dirname(markPath(path)));
     await mark.raise([raise(2, 0, 1)]);
     expect(reading(path)?.raises).toEqual([raise(2, 0, 1)]);
+  });
+
+  it('is no matter for a stop, not even where nobody can look at the mark', async () => {
+    const path = freshDatabase();
+    const mark = open(path);
+    await mark.raise([raise(1, 0, 1)]);
+    const folder = dirname(markPath(path));
+    renameSync(folder, `${folder}.away`);
+    symlinkSync(folder, folder);
+    mark.renew();
+    rmSync(folder);
+    renameSync(`${folder}.away`, folder);
+    mkdirSync(`${markPath(path)}.new`);
+    mark.renew();
+    expect(reading(path)).toEqual({ sameDatabase: true, raises: [raise(1, 0, 1)] });
   });
 
   it('is no lasting harm: the next one is written when the way is free', async () => {
