@@ -95,6 +95,22 @@ test('every hot address is asked about at the second server in ten minutes, once
   expect(new Set(asked(second))).toEqual(new Set(hot));
 });
 
+test('so is each that was issued long ago and has a payment that is not settled', async () => {
+  const watching = await prepareWatching({ servers: 2 });
+  const { store, chain } = watching;
+  const old = await issue(store, 95, now - 50 * day);
+  const addressOf = (one: Scripthash) => store.addresses.byScripthash(one)?.address ?? '';
+  chain.pay(old.map((each) => ({ address: addressOf(each), valueSat: 5_000 })));
+  await watching.start();
+  await watching.watcher.idle();
+  const second = other(watching);
+  second.clearLog();
+  await minutes(watching, 10);
+  // The daily round asks about one of them each minute as well.
+  expect(asked(second)).toHaveLength(95 + 10);
+  expect(new Set(asked(second))).toEqual(new Set(old));
+});
+
 test('a round that a server holds up does not pile up, and goes on where it stopped', async () => {
   const watching = await prepareWatching({ servers: 2 });
   const { world, store } = watching;
