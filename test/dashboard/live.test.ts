@@ -112,3 +112,43 @@ test('tells a crowd of payments in a line or two, and goes on', async () => {
   expect(heard.text.match(/changed/g)?.length).toBeLessThan(40);
   await close();
 });
+
+/** Without a socket in between, whose buffers would read for it. */
+async function openUnread(house: House) {
+  const { cookie } = await signedIn(house);
+  const host = `127.0.0.1:${house.port}`;
+  const request = new Request(`http://${host}${path}`, { headers: { Cookie: cookie, Host: host } });
+  const incoming = { socket: { remoteAddress: '127.0.0.1' } };
+  const { body } = await house.app.fetch(request, { incoming });
+  if (body === null) throw new Error('there is no stream');
+  const reader = body.getReader();
+  const next = async () => {
+    const { value } = await reader.read();
+    return value && Buffer.from(value).toString();
+  };
+  return { next, close: () => reader.cancel() };
+}
+
+test('tells what changed while nobody read in one line, as soon as somebody does', async () => {
+  const house = await openHouse();
+  await untilReady(house);
+  const { next, close } = await openUnread(house);
+  for (let count = 0; count < 3; count += 1) {
+    house.chain.mine();
+    await house.settle();
+  }
+  expect([await next(), await next()]).toEqual([': beat\n\n', 'data: changed\n\n']);
+  // Nothing is left of it: the next line is the beat.
+  const line = next();
+  await house.world.advance(25_000);
+  expect(await line).toBe(': beat\n\n');
+  await close();
+});
+
+test('ends at the second line that nobody has come to read', async () => {
+  const house = await openHouse();
+  await untilReady(house);
+  const { next } = await openUnread(house);
+  await house.world.advance(25_000);
+  expect([await next(), await next()]).toEqual([': beat\n\n', undefined]);
+});
