@@ -112,5 +112,11 @@ function streamFor(visit: Visit, onOver: (end: () => void) => void): Stream {
   return { stream, end };
 }
 
-const isStillIn = ({ store, world }: Parts, visit: Visit): boolean =>
-  store.admin.session(world.now(), visit.token)?.id === signedIn(visit).id;
+/** What cannot be read ends a stream as well: thrown, it would leave the listeners of one that is over. */
+function isStillIn({ store, world }: Parts, visit: Visit): boolean {
+  try {
+    return store.admin.session(world.now(), visit.token)?.id === signedIn(visit).id;
+  } catch {
+    return false;
+  }
+}
