@@ -309,6 +309,19 @@ describe('no fresh price', () => {
     await expect(prices.currencies()).rejects.toMatchObject(unavailable);
   });
 
+  test('one that was asked for before the machine slept is as old, though it comes after', async () => {
+    let sleepMs = 65_000;
+    const sleepy = (): Answer => {
+      world.jumpWallClock(sleepMs);
+      sleepMs = 0;
+      return honest;
+    };
+    const { prices, asked, world } = await setUp(sleepy, honest);
+    await prices.price('USD');
+    await prices.price('USD');
+    expect(asked()).toEqual([2, 2]);
+  });
+
   test('a clock that drifts makes nothing older', async () => {
     const { prices, asked, world } = await setUp(honest, honest);
     await prices.price('USD');
