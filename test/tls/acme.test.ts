@@ -148,7 +148,7 @@ describe.skipIf('missing' in pebble)('with Pebble', () => {
       /^no certificate for pay.example.com from the authority: .*ECONNREFUSED/,
     );
     expect(warnings(house)).toEqual([refused]);
-    house.world.jumpWallClock(16 * dayMs);
+    house.world.jumpWallClock(16.5 * dayMs);
     const ends = expect.stringMatching(/^the HTTPS certificate ends on .*, in 12 day\(s\)$/);
     expect(warnings(house)).toEqual([ends, refused]);
   });
