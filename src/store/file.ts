@@ -27,7 +27,8 @@ const magic = 'SQLite format 3\0';
 export function inspectFile(given: string, isCopy = false): 'absent' | 'ours' {
   const path = truePath(given);
   const refuse = (text: string) => refusal(path, text);
-  const replaced = isCopy ? '' : `; put a backup in its place by ${restoreHint(path)}`;
+  const replaceOr = (other = '') =>
+    isCopy ? '' : `; put a backup in its place by ${restoreHint(path)}${other}`;
   if (!existsSync(dirname(path))) throw noFolder(path);
   // Before the file itself: a process that makes one at this moment makes these after it.
   const traces = [`${path}-wal`, markPath(path), join(backupFolder(path), latestName)];
@@ -40,13 +41,13 @@ export function inspectFile(given: string, isCopy = false): 'absent' | 'ours' {
     );
   }
   const { size, header } = found;
-  if (size === 0) throw refuse(`is empty (0 bytes)${replaced}${isCopy ? '' : ', or delete it'}`);
+  if (size === 0) throw refuse(`is empty (0 bytes)${replaceOr(', or delete it')}`);
   if (header.toString('latin1', 0, 16) !== magic) throw refuse('is not a paygate database');
   if (header.readUInt32BE(68) !== applicationId) {
     throw refuse('is the database of another program');
   }
   if (isTruncated(path, size, header)) {
-    throw refuse(`is truncated${replaced}`);
+    throw refuse(`is truncated${replaceOr()}`);
   }
   if (header.readUInt32BE(60) > migrations.length) {
     throw refuse('was written by a newer paygate; start that version');
