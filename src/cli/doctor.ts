@@ -9,7 +9,7 @@ import { type Check, type Checked, examine, fail, skip, warn } from '../doctor/c
 import { electrumChecks } from '../doctor/electrum.ts';
 import { fileChecks } from '../doctor/file.ts';
 import { webChecks } from '../doctor/web.ts';
-import { doorsOf, type Listen } from '../domain/front.ts';
+import { doorsOf, publicUrlOf } from '../domain/front.ts';
 import { builtInServers } from '../electrum/servers.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
 import { inspectFile, isOutdated } from '../store/file.ts';
@@ -40,18 +40,15 @@ async function look(config: Config): Promise<Checked[]> {
   try {
     const file = 'store' in opened ? fileChecks({ ...partsOf(config), ...opened }) : opened.checks;
     const network = networks[store?.network ?? config.network ?? 'mainnet'];
-    const { electrum, proxy, listen, domain, metricsListen } = config;
-    const publicUrl = config.publicUrl ?? (domain === undefined ? undefined : `https://${domain}`);
+    const { electrum, proxy, listen, metricsListen } = config;
     const servers = electrum.length > 0 ? electrum : builtInServers(network.name);
-    const senderBeside = (doors: readonly Listen[]) =>
-      createSender(world, { version, listeners: () => doors });
-    const beside = metricsListen === undefined ? [] : [metricsListen];
-    const https = domain !== undefined || config.tlsCert !== undefined;
-    const senders = {
-      sender: senderBeside([]),
-      shopSender: senderBeside([...doorsOf(config), ...beside]),
+    const doors = [...doorsOf(config), metricsListen ?? []].flat();
+    const web = {
+      ...{ world, listen, store, publicUrl: publicUrlOf(config) },
+      sender: createSender(world, { version, listeners: () => [] }),
+      shopSender: createSender(world, { version, listeners: () => doors }),
+      https: config.domain !== undefined || config.tlsCert !== undefined,
     };
-    const web = { world, ...senders, listen, https, publicUrl, store };
     return await examine(world, [
       ...mistyped(process.env).map((name) => ({
         name: 'environment',

@@ -96,11 +96,15 @@ const flagOf = (name: string): string =>
 export const doorsOf = ({ listen, listenHttp, domain }: FrontOptions): Listen[] =>
   domain === undefined ? [listen] : [listen, listenHttp ?? httpEverywhere];
 
+/** How the outside reaches us, without a slash at the end; undefined where nobody has said so. */
+export const publicUrlOf = ({ publicUrl, domain }: FrontOptions): string | undefined =>
+  publicUrl ?? (domain === undefined ? undefined : `https://${domain}`);
+
 /** How a person on this machine writes where paygate answers, without a slash at the end. */
 export function baseUrlOf(options: FrontOptions, port: number): string {
-  const { publicUrl, domain, tlsCert, listen } = options;
+  const { tlsCert, listen } = options;
+  const publicUrl = publicUrlOf(options);
   if (publicUrl !== undefined) return publicUrl;
-  if (domain !== undefined) return `https://${domain}`;
   const host = listen.host === '*' ? 'localhost' : listen.host;
   return `${tlsCert === undefined ? 'http' : 'https'}://${hostAndPort({ host, port })}`;
 }
