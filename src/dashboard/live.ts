@@ -1,5 +1,5 @@
-// News for the script of a page: one line of an event stream for each payment that a commit changed, each
-// block, or when an extra page has changed. It says only that something did; the script fetches the page anew, as anybody would.
+// News for the script of a page: a line of an event stream when payments have changed, with each block, or when an extra
+// page has changed. It says only that something did; the script fetches the page anew, as anybody would.
 // Source: https://html.spec.whatwg.org/multipage/server-sent-events.html
 
 import { PaygateError } from '../errors.ts';
