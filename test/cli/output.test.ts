@@ -6,7 +6,7 @@ import { closeSync, existsSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, it } from 'vitest';
-import { bundleOf, modules } from '../support/bundle.ts';
+import { bundleEnv, bundleOf } from '../support/bundle.ts';
 import { cleanUp, whenOver } from '../support/files.ts';
 import { openTestStore } from '../support/store.ts';
 
@@ -18,7 +18,7 @@ const fullDisk = '/dev/full';
 
 function start(args: readonly string[], stdio: StdioOptions): ChildProcess {
   const child = spawn(process.execPath, [bundleOf(program), ...args], {
-    env: { PATH: process.env.PATH, NODE_PATH: modules },
+    env: { PATH: process.env.PATH, ...bundleEnv(bundleOf(program)) },
     stdio,
   });
   whenOver(() => void child.kill('SIGKILL'));

@@ -6,7 +6,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { readArchive } from '../../src/plugin/archive.ts';
-import { bundleOf, modules } from '../support/bundle.ts';
+import { bundleEnv, bundleOf } from '../support/bundle.ts';
 import { cleanUp, tempFolder } from '../support/files.ts';
 import { type Member, zipOf } from '../unit/plugin/zip.ts';
 
@@ -35,7 +35,7 @@ let ws = new WebSocket("wss://" + (c == 'btc' ? 'www' : c) + ".blockonomics.co/p
 const main = join(import.meta.dirname, '../../src/main.ts');
 
 function paygate(...args: string[]) {
-  const options = { encoding: 'utf8', env: { NODE_PATH: modules } } as const;
+  const options = { encoding: 'utf8', env: bundleEnv(bundleOf(main)) } as const;
   const { status, stdout, stderr } = spawnSync(
     process.execPath,
     [bundleOf(main), ...args],
@@ -109,7 +109,7 @@ test('leaves no half archive behind where the disk takes no more', () => {
   const few = 'trap "" XFSZ; ulimit -f 4; exec "$@"';
   const { status, stdout, stderr } = spawnSync('sh', ['-c', few, 'sh', process.execPath, ...args], {
     encoding: 'utf8',
-    env: { NODE_PATH: modules, PATH: process.env.PATH },
+    env: { ...bundleEnv(bundleOf(main)), PATH: process.env.PATH },
   });
   expect({ status, stdout, stderr }).toEqual({
     ...{ status: 2, stdout: '' },

@@ -7,7 +7,7 @@ import { existsSync, readdirSync, watch } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { bundleOf, modules } from '../support/bundle.ts';
+import { bundleEnv, bundleOf } from '../support/bundle.ts';
 import { runCli } from '../support/cli.ts';
 import { cleanUp, tempFolder, whenOver } from '../support/files.ts';
 import { ask, visit } from '../support/sandbox.ts';
@@ -29,7 +29,7 @@ const start = (args: readonly string[], env: Record<string, string>) =>
   new Promise<Started>((resolve, reject) => {
     const given = [bundleOf(program), 'sandbox', '--listen', free, '--shop', free, ...args];
     const child = spawn(process.execPath, given, {
-      env: { PATH: process.env.PATH, NODE_PATH: modules, ...env },
+      env: { PATH: process.env.PATH, ...bundleEnv(bundleOf(program)), ...env },
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     const ended = new Promise<number | null>((end) => child.once('close', end));
@@ -107,7 +107,7 @@ test('leaves nothing behind for who does not wait for its links', async () => {
     process.execPath,
     [bundleOf(program), 'sandbox', '--listen', free, '--shop', free],
     {
-      env: { PATH: process.env.PATH, NODE_PATH: modules, TMPDIR: folder },
+      env: { PATH: process.env.PATH, ...bundleEnv(bundleOf(program)), TMPDIR: folder },
       stdio: ['ignore', 'ignore', 'inherit'],
     },
   );

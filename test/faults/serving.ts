@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 import { SimulatedChain } from '../../src/sandbox/chain.ts';
 import { SimulatedServer } from '../../src/sandbox/server.ts';
 import { createNodeWorld } from '../../src/world-node.ts';
-import { bundleOf, modules } from '../support/bundle.ts';
+import { bundleEnv, bundleOf } from '../support/bundle.ts';
 import { connectionOf, whenOver } from '../support/files.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { openTestStore } from '../support/store.ts';
@@ -71,7 +71,7 @@ export async function serve(
 ): Promise<Serving> {
   const [file = '', ...before] = command;
   const child = spawn(file, [...before, ...args], {
-    env: { PATH: process.env.PATH, NODE_PATH: modules, ...env },
+    env: { PATH: process.env.PATH, ...bundleEnv(bundleOf(program)), ...env },
   });
   let errors = '';
   child.stderr.on('data', (text: Buffer) => {

@@ -8,7 +8,7 @@ import { checkFile } from '../../src/store/check.ts';
 import { applicationId, lockForServer } from '../../src/store/file.ts';
 import { migrations } from '../../src/store/migrations.ts';
 import { openStore } from '../../src/store/open.ts';
-import { bundleOf, modules } from '../support/bundle.ts';
+import { bundleEnv, bundleOf } from '../support/bundle.ts';
 import { type Child, startChild, startChildIn } from '../support/child.ts';
 import { cleanUp, contentOf, look, pragma, tempFolder, whenOver } from '../support/files.ts';
 import { plansOf, statementsOf } from '../support/plans.ts';
@@ -137,7 +137,7 @@ it('what a command writes is for its own user alone', () => {
   ];
   const before = process.umask(0);
   whenOver(() => void process.umask(before));
-  execFileSync(process.execPath, [main, ...add, ...wallet], { env: { NODE_PATH: modules } });
+  execFileSync(process.execPath, [main, ...add, ...wallet], { env: bundleEnv(main) });
   expect(statSync(path).mode & 0o777).toBe(0o600);
   // SQLite gives the log the mode of its file.
   const beside = look(path);

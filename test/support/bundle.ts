@@ -3,7 +3,7 @@
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { buildSync } from 'esbuild';
 import { afterAll } from 'vitest';
 import { bundling } from '../../scripts/bundling.mjs';
@@ -15,11 +15,20 @@ const bundles = new Map<string, string>();
 const folders: string[] = [];
 
 afterAll(() => {
-  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true });
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
   bundles.clear();
 });
 
-/** @returns the path of the bundle, to be run with `NODE_PATH` set to `modules` */
+/**
+ * What a bundle is run with: where it finds what it does not hold, and where V8 keeps what it has compiled, so that only
+ * the first one compiles. https://nodejs.org/docs/latest-v24.x/api/module.html#module-compile-cache
+ */
+export const bundleEnv = (bundle: string) => ({
+  NODE_PATH: modules,
+  NODE_COMPILE_CACHE: join(dirname(bundle), 'compiled'),
+});
+
+/** @returns the path of the bundle, to be run with its `bundleEnv` */
 export function bundleOf(program: string): string {
   const known = bundles.get(program);
   if (known !== undefined) return known;

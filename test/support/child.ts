@@ -1,7 +1,7 @@
 // Programs of their own process, for what two processes do to one file and what a kill leaves.
 
 import { type ChildProcess, spawn } from 'node:child_process';
-import { bundleOf, modules } from './bundle.ts';
+import { bundleEnv, bundleOf } from './bundle.ts';
 import { whenOver } from './files.ts';
 
 export interface Child {
@@ -38,8 +38,9 @@ function start(
   program: string,
   args: readonly string[],
 ): Child {
-  const child = spawn(process.execPath, [bundleOf(program), ...args], {
-    env: { ...process.env, NODE_PATH: modules, ...env },
+  const bundle = bundleOf(program);
+  const child = spawn(process.execPath, [bundle, ...args], {
+    env: { ...process.env, ...bundleEnv(bundle), ...env },
     cwd,
     stdio: ['pipe', 'pipe', 'pipe'],
   });

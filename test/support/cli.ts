@@ -2,7 +2,7 @@
 
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
-import { bundleOf, modules } from './bundle.ts';
+import { bundleEnv, bundleOf } from './bundle.ts';
 
 const program = join(import.meta.dirname, '../../src/main.ts');
 
@@ -15,8 +15,9 @@ export interface Outcome {
 /** Runs a command to its end. */
 export const runCli = (args: readonly string[], env: Record<string, string> = {}) =>
   new Promise<Outcome>((resolve) => {
-    const child = spawn(process.execPath, [bundleOf(program), ...args], {
-      env: { PATH: process.env.PATH, NODE_PATH: modules, TZ: 'UTC', ...env },
+    const bundle = bundleOf(program);
+    const child = spawn(process.execPath, [bundle, ...args], {
+      env: { PATH: process.env.PATH, ...bundleEnv(bundle), TZ: 'UTC', ...env },
     });
     const printed = { stdout: '', stderr: '' };
     for (const stream of ['stdout', 'stderr'] as const) {
