@@ -2,7 +2,7 @@
 
 import { reasonOf } from '../errors.ts';
 import type { World } from '../world.ts';
-import { exit } from './exit.ts';
+import { collect } from './heap.ts';
 
 /** A wedged shutdown is cut off after this long. */
 const stopTimeoutMs = 10_000;
@@ -25,4 +25,14 @@ export function endAtOnce(world: World): (error: Error) => never {
     world.log.error('the disk lost a write, paygate ends at once', { reason: reasonOf(error) });
     exit(74);
   };
+}
+
+/**
+ * Ends the process, also where V8 compiles something in the background. Node joins those threads, and one that
+ * waits for a garbage collection would wait for this thread while it is waited for, for ever:
+ * https://github.com/nodejs/node/issues/54918. One collection before that lets all of them go on.
+ */
+export function exit(code: number): never {
+  collect('regular');
+  process.exit(code);
 }

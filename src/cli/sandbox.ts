@@ -13,8 +13,7 @@ import { type Sandbox, startSandbox } from '../sandbox-app.ts';
 import { version } from '../version.ts';
 import { createNodeWorld } from '../world-node.ts';
 import { again } from './again.ts';
-import { exit } from './exit.ts';
-import { endAtOnce, stopOnSignal } from './running.ts';
+import { endAtOnce, exit, stopOnSignal } from './running.ts';
 
 interface Given {
   readonly db?: string;

@@ -9,9 +9,8 @@ import type { World } from '../world.ts';
 import { createNodeWorld, standardError } from '../world-node.ts';
 import { linkMinutes } from './admin.ts';
 import { again } from './again.ts';
-import { exit } from './exit.ts';
 import { growFreelyAfter, startLean } from './heap.ts';
-import { endAtOnce, stopOnSignal } from './running.ts';
+import { endAtOnce, exit, stopOnSignal } from './running.ts';
 import { addServeOptions, asGiven, type Flags } from './serve-options.ts';
 
 export function serveCommand(): Command {

@@ -3,8 +3,8 @@
 // kept in the settings, so that neither a reload nor a restart makes an old trouble new.
 
 import { reasonOf } from '../errors.ts';
-import { readAlarmTimes, writeAlarmTimes } from '../store/alarm-times.ts';
 import type { Store } from '../store/open.ts';
+import { readAlarmTimes, writeAlarmTimes } from '../store/settings.ts';
 import type { Logger } from '../world.ts';
 import type { Finding } from './alarms.ts';
 

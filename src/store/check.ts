@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { PaygateError, reasonOf } from '../errors.ts';
 import { freeBytesAt, removeLeftovers } from './disk.ts';
-import { openSqlite, type Sqlite } from './driver.ts';
+import { type Sqlite, withSqlite } from './driver.ts';
 import { inspectFile, refuseLostLog } from './file.ts';
 import { migrate, userVersion } from './migrate.ts';
 import { migrations } from './migrations.ts';
@@ -72,24 +72,14 @@ function asideFrom<T>(path: string, work: (sqlite: Sqlite) => T): T {
   );
   // Of what no server ever served nobody has lost the log. Where a journal lies whoever opens the file plays that into it.
   if (!hasLog && !hasJournal && existsSync(`${path}.lock`)) refuseLostLog(path);
-  if (hasLog && hasIndex) return withConnection(path, true, work);
+  if (hasLog && hasIndex) return withSqlite(path, { readonly: true }, work);
   const folder = privateFolder(path);
   try {
     const copy = join(folder, 'copy.db');
     copyWithLog(path, copy);
-    return withConnection(copy, false, work);
+    return withSqlite(copy, {}, work);
   } finally {
     rmSync(folder, { recursive: true, force: true });
-  }
-}
-
-function withConnection<T>(path: string, readonly: boolean, work: (sqlite: Sqlite) => T): T {
-  const sqlite = openSqlite(path, { readonly });
-  try {
-    sqlite.pragma('trusted_schema = OFF');
-    return work(sqlite);
-  } finally {
-    sqlite.close();
   }
 }
 
@@ -135,6 +125,7 @@ export function copyWithLog(from: string, to: string): void {
 }
 
 function report(path: string, sqlite: Sqlite): FileReport {
+  sqlite.pragma('trusted_schema = OFF');
   const faults = faultsOf(sqlite);
   const read = <T>(sql: string): T | null => {
     try {
@@ -185,22 +176,17 @@ const foreignTables = new Set(['table _litestream_seq', 'table _litestream_lock'
 
 /** What differs from a file that the same migrations have just made. */
 function schemaFaults(sqlite: Sqlite): string[] {
-  const fresh = openSqlite(':memory:');
-  try {
+  const expected = withSqlite(':memory:', {}, (fresh) => {
     migrate(fresh, migrations.slice(0, userVersion(sqlite)));
-    const expected = schemaOf(fresh);
-    const found = schemaOf(sqlite);
-    return [
-      ...[...expected.keys()]
-        .filter((name) => !found.has(name))
-        .map((name) => `${name} is missing`),
-      ...[...found]
-        .filter(([name, sql]) => expected.get(name) !== sql && !foreignTables.has(name))
-        .map(([name]) => `${name} is not as paygate makes it`),
-    ];
-  } finally {
-    fresh.close();
-  }
+    return schemaOf(fresh);
+  });
+  const found = schemaOf(sqlite);
+  return [
+    ...[...expected.keys()].filter((name) => !found.has(name)).map((name) => `${name} is missing`),
+    ...[...found]
+      .filter(([name, sql]) => expected.get(name) !== sql && !foreignTables.has(name))
+      .map(([name]) => `${name} is not as paygate makes it`),
+  ];
 }
 
 /** Each table, index, trigger and view with its text. What SQLite keeps for itself is left out. */

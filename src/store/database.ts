@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { PaygateError, reasonOf } from '../errors.ts';
 import { keepBeforeUpdate, type Pace, restoreHint, writeBackup } from './backup.ts';
 import { freeBytesAt, ownAs, syncData } from './disk.ts';
-import { openSqlite, type Sqlite, sqliteCode } from './driver.ts';
+import { openSqlite, type Sqlite, sqliteCode, withSqlite } from './driver.ts';
 import { applicationId, inspectFile, lockForServer, refuseLostLog } from './file.ts';
 import { isBehind, migrate } from './migrate.ts';
 import { migrations } from './migrations.ts';
@@ -104,9 +104,7 @@ function make(path: string): void {
   const folder = mkdtempSync(join(dirname(path), makersFolder));
   const fresh = join(folder, makersName);
   try {
-    const sqlite = openSqlite(fresh);
-    sqlite.pragma(`application_id = ${applicationId}`);
-    sqlite.close();
+    withSqlite(fresh, {}, (sqlite) => sqlite.pragma(`application_id = ${applicationId}`));
     open(fresh, true).close();
     ownAs(fresh, dirname(path));
     linkSync(fresh, path);

@@ -14,6 +14,20 @@ export function openSqlite(path: string, options: SqliteDatabase.Options = {}): 
   return new SqliteDatabase(path, addon === undefined ? options : { ...options, nativeBinding });
 }
 
+/** A connection for one piece of work, and no longer. */
+export function withSqlite<T>(
+  path: string,
+  options: SqliteDatabase.Options,
+  work: (sqlite: Sqlite) => T,
+): T {
+  const sqlite = openSqlite(path, options);
+  try {
+    return work(sqlite);
+  } finally {
+    sqlite.close();
+  }
+}
+
 /** SQLite's name for what went wrong; '' for an error that is not its own. */
 export const sqliteCode = (error: unknown): string =>
   error instanceof SqliteDatabase.SqliteError ? error.code : '';

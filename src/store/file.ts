@@ -8,7 +8,7 @@ import type { NetworkName } from '../bitcoin/network.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
 import { backupFolder, latestName, restoreHint } from './backup.ts';
 import { ownAsFolder } from './disk.ts';
-import { openSqlite, type Sqlite, sqliteCode } from './driver.ts';
+import { openSqlite, type Sqlite, sqliteCode, withSqlite } from './driver.ts';
 import { markPath } from './highwater.ts';
 import { migrations } from './migrations.ts';
 import { refuseTwoNames, truePath } from './place.ts';
@@ -169,15 +169,13 @@ export function refuseOtherNetwork(
  */
 export function refuseServed(path: string): void {
   if (!existsSync(`${path}.lock`)) return;
-  let lock: Sqlite | undefined;
   try {
-    lock = openSqlite(`${path}.lock`, { readonly: true, timeout: 0 });
-    lock.pragma('user_version');
+    withSqlite(`${path}.lock`, { readonly: true, timeout: 0 }, (lock) =>
+      lock.pragma('user_version'),
+    );
   } catch (error) {
     if (sqliteCode(error) === 'SQLITE_BUSY') throw served(path);
     throw refusal(`${path}.lock`, `cannot be read (${reasonOf(error)})`);
-  } finally {
-    lock?.close();
   }
 }
 
@@ -208,17 +206,15 @@ export function refuseLostLog(given: string): void {
 
 /** Whether another connection has the file open, be it without log and index: only who is alone may lock it whole. */
 function isOpenElsewhere(path: string): boolean {
-  let sqlite: Sqlite | undefined;
   try {
-    sqlite = openSqlite(path, { fileMustExist: true, timeout: lookMs });
-    sqlite.pragma('locking_mode = EXCLUSIVE');
-    sqlite.pragma('user_version');
+    withSqlite(path, { fileMustExist: true, timeout: lookMs }, (sqlite) => {
+      sqlite.pragma('locking_mode = EXCLUSIVE');
+      sqlite.pragma('user_version');
+    });
     return false;
   } catch (error) {
     // What else is wrong with it is told by who opens it next.
     return sqliteCode(error).startsWith('SQLITE_BUSY');
-  } finally {
-    sqlite?.close();
   }
 }
 

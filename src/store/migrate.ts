@@ -5,7 +5,7 @@
 import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
 import { PaygateError } from '../errors.ts';
-import { openSqlite, type Sqlite } from './driver.ts';
+import { type Sqlite, withSqlite } from './driver.ts';
 import { type Migration, migrations } from './migrations.ts';
 
 const ledgerTable = `CREATE TABLE IF NOT EXISTS migrations (
@@ -37,15 +37,8 @@ export const userVersion = (sqlite: Sqlite): number =>
   sqlite.pragma('user_version', { simple: true }) as number;
 
 /** The same of a file that is not open, also of a newer paygate, and also where only the log says so. */
-export function migrationsIn(path: string): number {
-  // One that only reads would leave the files of its log beside it.
-  const sqlite = openSqlite(path);
-  try {
-    return userVersion(sqlite);
-  } finally {
-    sqlite.close();
-  }
-}
+// A connection that only reads would leave the files of its log beside it.
+export const migrationsIn = (path: string): number => withSqlite(path, {}, userVersion);
 
 const isRecorded = (sqlite: Sqlite, list: readonly Migration[]): boolean =>
   list.every((migration) => recordedHash(sqlite, migration.name) === hashOf(migration));

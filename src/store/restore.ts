@@ -16,7 +16,7 @@ import { backupFolder } from './backup.ts';
 import type { Catalog } from './catalog.ts';
 import { checkFile, copyWithLog, type FileReport, NoRoom, refuseForeign } from './check.ts';
 import { makeFolder, ownAsFolder, syncPath } from './disk.ts';
-import { openSqlite } from './driver.ts';
+import { withSqlite } from './driver.ts';
 import { lockForServer, refuseOtherNetwork, refuseServed } from './file.ts';
 import { type Highwater, openHighwater } from './highwater.ts';
 import { logEnds, truePath } from './place.ts';
@@ -90,12 +90,7 @@ function removeAll(path: string): void {
 
 /** Moves the log of a copy into its file: what is restored is one complete file, of the database's user. */
 function fold(path: string): void {
-  const sqlite = openSqlite(path);
-  try {
-    sqlite.pragma('journal_mode = DELETE');
-  } finally {
-    sqlite.close();
-  }
+  withSqlite(path, {}, (sqlite) => sqlite.pragma('journal_mode = DELETE'));
   ownAsFolder(path);
   syncPath(path);
 }

@@ -37,3 +37,17 @@ export function testedAt(catalog: Pick<Catalog, 'setting'>): number | undefined 
 
 export const noteTested = (tx: Tx, catalog: Pick<Catalog, 'putSetting'>, now: number): void =>
   catalog.putSetting(tx, 'callback_tested_at', String(now));
+
+/** When alarms were first seen, epoch milliseconds, by their keys. What an alarm is, is not known here. */
+export type AlarmTimes = Readonly<Record<string, number>>;
+
+export function readAlarmTimes(catalog: Pick<Catalog, 'setting'>): AlarmTimes {
+  const text = catalog.setting('alarm_times');
+  return text === undefined ? {} : (JSON.parse(text) as AlarmTimes);
+}
+
+export const writeAlarmTimes = (
+  tx: Tx,
+  catalog: Pick<Catalog, 'putSetting'>,
+  times: AlarmTimes,
+): void => catalog.putSetting(tx, 'alarm_times', JSON.stringify(times));
