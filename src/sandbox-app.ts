@@ -166,7 +166,7 @@ async function prepare(
   world: World,
   store: { readonly callbackUrl: string; readonly webhookSecret: string },
 ): Promise<string> {
-  const { database, catalog, admin } = await openStore({
+  const { database, catalog, keys, admin } = await openStore({
     path: db,
     create: true,
     network: 'regtest',
@@ -187,7 +187,7 @@ async function prepare(
         allowHttpCallback: false,
       });
       catalog.changeStore(tx, id, { reversalCallback: true });
-      return catalog.rotateMerchantKey(tx, now, world.randomBytes(32), 0);
+      return keys.rotateMerchantKey(tx, now, world.randomBytes(32), 0);
     });
   } finally {
     await database.close();

@@ -22,8 +22,8 @@ export function keyCommand(): Command {
   const show = fileCommand('show', 'print the API key')
     .option('--short', 'in 43 characters, for plugins that take no longer key')
     .action((given: FileOptions & { short?: boolean }) =>
-      withStore(given, async ({ catalog }) => {
-        const whole = catalog.merchantKey();
+      withStore(given, async ({ keys }) => {
+        const whole = keys.merchantKey();
         if (whole === undefined) throw noKeyYet();
         const apiKey = given.short ? shortApiKey(whole) : whole;
         print(given, { api_key: apiKey }, () => apiKey);
@@ -32,13 +32,13 @@ export function keyCommand(): Command {
   const rotate = fileCommand('rotate', 'make a new API key')
     .option('--overlap <time>', 'how long the old one stays valid, such as 24h', parseDuration, 0)
     .action((given: FileOptions & { overlap: number }) =>
-      withStore(given, async ({ catalog, keys, database }) => {
-        if (catalog.merchantKey() === undefined) throw noKeyYet();
+      withStore(given, async ({ keys, database }) => {
+        if (keys.merchantKey() === undefined) throw noKeyYet();
         const now = world.now();
         const ends = now + given.overlap;
         const promised = promisedBeyond(keys.list(now), ends);
         const apiKey = await database.write((tx) =>
-          catalog.rotateMerchantKey(tx, now, world.randomBytes(32), given.overlap),
+          keys.rotateMerchantKey(tx, now, world.randomBytes(32), given.overlap),
         );
         print(given, { api_key: apiKey, old_key_ends_at: Math.floor(ends / 1000) }, () =>
           given.overlap === 0

@@ -29,7 +29,7 @@ export function pluginAllowCommand(): Command {
     .action((given: AllowOptions) =>
       withStore(given, async (store) => {
         const now = world.now();
-        const keyId = given.key ?? requireMerchantKey(store, now).id;
+        const keyId = given.key ?? requireMerchantKey(store.keys, now).id;
         const until = now + given.minutes * 60_000;
         await store.database.write((tx) => store.keys.allowPlugin(tx, now, keyId, until));
         print(given, { key: keyId, until: Math.floor(until / 1000) }, () =>

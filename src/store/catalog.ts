@@ -1,16 +1,15 @@
-// What the merchant edits: stores, wallets, *the* merchant key, settings; other keys stand in keys.ts.
-// Nothing here is ever deleted but keys' validity: a wallet's counter and a store's addresses
-// outlive both.
+// What the merchant edits: stores, wallets, settings. Nothing here is ever deleted: a wallet's counter and
+// a store's addresses outlive both.
 
-import { and, eq, gt, isNotNull, isNull, or } from 'drizzle-orm';
+import { and, eq, isNull } from 'drizzle-orm';
 import type { WalletType } from '../bitcoin/descriptor.ts';
 import { parseWalletKey, type WalletKey } from '../bitcoin/keychain.ts';
 import { type NetworkName, parseNetworkName } from '../bitcoin/network.ts';
-import { apiKeyHash, formatApiKey } from '../domain/api-key.ts';
 import { PaygateError } from '../errors.ts';
 import { given } from './given.ts';
+import { endKeysOf } from './keys.ts';
 import type { Orm } from './orm.ts';
-import { apiKeys, settings, stores, wallets } from './schema.ts';
+import { settings, stores, wallets } from './schema.ts';
 import type { Tx } from './writer.ts';
 
 export type WalletRow = typeof wallets.$inferSelect;
@@ -70,10 +69,6 @@ export interface Catalog {
   changeStore(tx: Tx, id: number, change: StoreChange): StoreRow;
   /** Ends the store's own keys as well. */
   archiveStore(tx: Tx, now: number, id: number, stopCallbacks: boolean): StoreRow;
-  /** The merchant key: valid for all stores, without an end. */
-  merchantKey(): string | undefined;
-  /** Makes a merchant key from 32 random bytes; older ones end after the overlap. */
-  rotateMerchantKey(tx: Tx, now: number, secret: Uint8Array, overlapMs: number): string;
 }
 
 export const createCatalog = (orm: Orm): Catalog => new SqlCatalog(orm);
@@ -165,42 +160,15 @@ class SqlCatalog implements Catalog {
     return this.#orm.update(stores).set(change).where(eq(stores.id, id)).returning().get();
   }
 
-  archiveStore(_tx: Tx, now: number, id: number, stopCallbacks: boolean): StoreRow {
+  archiveStore(tx: Tx, now: number, id: number, stopCallbacks: boolean): StoreRow {
     const before = this.store(id);
-    this.#orm
-      .update(apiKeys)
-      .set({ expiresAt: atOnce })
-      .where(and(eq(apiKeys.storeId, id), isAlive(now)))
-      .run();
+    endKeysOf(this.#orm, tx, now, id);
     return this.#orm
       .update(stores)
       .set({ archivedAt: before.archivedAt ?? now, callbacksStopped: stopCallbacks })
       .where(eq(stores.id, id))
       .returning()
       .get();
-  }
-
-  merchantKey(): string | undefined {
-    const row = this.#orm
-      .select({ secret: apiKeys.secret })
-      .from(apiKeys)
-      .where(and(isMerchantKey, isNull(apiKeys.expiresAt)))
-      .get();
-    return row?.secret ?? undefined;
-  }
-
-  rotateMerchantKey(_tx: Tx, now: number, secret: Uint8Array, overlapMs: number): string {
-    const text = formatApiKey(secret);
-    this.#orm
-      .update(apiKeys)
-      .set({ expiresAt: overlapMs === 0 ? atOnce : now + overlapMs })
-      .where(and(isMerchantKey, isAlive(now + overlapMs)))
-      .run();
-    this.#orm
-      .insert(apiKeys)
-      .values({ hash: keyHash(text), secret: text, createdAt: now })
-      .run();
-    return text;
   }
 }
 
@@ -237,15 +205,6 @@ function prepare(orm: Orm) {
 }
 
 type Statements = ReturnType<typeof prepare>;
-
-/** When a key ends that ends now: no clock that is set back makes it valid again. */
-export const atOnce = 0;
-
-const isMerchantKey = isNotNull(apiKeys.secret);
-const isAlive = (at: number) => or(isNull(apiKeys.expiresAt), gt(apiKeys.expiresAt, at));
-
-/** By which the file finds a key. */
-export const keyHash = (text: string): Buffer => Buffer.from(apiKeyHash(text));
 
 /** The network that the file was made for. */
 export function networkOf(setting: string | undefined): NetworkName {

@@ -1,12 +1,11 @@
-// API keys as requests find them, and those that are bound to one store. *The* merchant key is made
-// in catalog.ts. Of all other keys the file holds a hash alone: they are shown once.
+// API keys: *the* merchant key, and those that are bound to one store. Of these the file holds a hash
+// alone: they are shown once.
 
-import { and, asc, eq, gt, isNull, or } from 'drizzle-orm';
-import { formatApiKey } from '../domain/api-key.ts';
+import { and, asc, eq, gt, isNotNull, isNull, or, type SQL } from 'drizzle-orm';
+import { apiKeyHash, formatApiKey } from '../domain/api-key.ts';
 import { setBackMs } from '../domain/clock.ts';
 import type { KeyScope } from '../domain/scope.ts';
 import { PaygateError } from '../errors.ts';
-import { atOnce, type Catalog, keyHash } from './catalog.ts';
 import { given } from './given.ts';
 import type { Orm } from './orm.ts';
 import { apiKeys } from './schema.ts';
@@ -45,6 +44,29 @@ export function createKeys(orm: Orm) {
     alive,
     /** Those that are valid, the merchant key first. */
     list: (now: number) => statements.list.all({ now }),
+    /** The text of the merchant key: valid for all stores, without an end. */
+    merchantKey(): string | undefined {
+      const row = orm
+        .select({ secret: apiKeys.secret })
+        .from(apiKeys)
+        .where(and(isMerchantKey, isNull(apiKeys.expiresAt)))
+        .get();
+      return row?.secret ?? undefined;
+    },
+    /** Makes a merchant key from 32 random bytes; older ones end after the overlap. */
+    rotateMerchantKey(_tx: Tx, now: number, secret: Uint8Array, overlapMs: number): string {
+      const text = formatApiKey(secret);
+      orm
+        .update(apiKeys)
+        .set({ expiresAt: overlapMs === 0 ? atOnce : now + overlapMs })
+        .where(and(isMerchantKey, isAlive(now + overlapMs)))
+        .run();
+      orm
+        .insert(apiKeys)
+        .values({ hash: keyHash(text), secret: text, createdAt: now })
+        .run();
+      return text;
+    },
     /** Makes a key and answers its text, which is nowhere afterwards. */
     add(_tx: Tx, now: number, { storeId, scope, secret }: NewKey): string {
       const text = formatApiKey(secret);
@@ -82,12 +104,27 @@ export function createKeys(orm: Orm) {
 export const isPluginOpen = ({ pluginUntil }: Pick<Key, 'pluginUntil'>, now: number): boolean =>
   pluginUntil !== null && pluginUntil > now && pluginUntil <= now + mostPluginMs + setBackMs;
 
+/** When a key ends that ends now: no clock that is set back makes it valid again. */
+const atOnce = 0;
+
+const isMerchantKey = isNotNull(apiKeys.secret);
+const isAlive = (at: number | SQL) => or(isNull(apiKeys.expiresAt), gt(apiKeys.expiresAt, at));
+
+/** By which the file finds a key. */
+const keyHash = (text: string): Buffer => Buffer.from(apiKeyHash(text));
+
+/** Ends the keys that are for one store alone. */
+export function endKeysOf(orm: Orm, _tx: Tx, now: number, storeId: number): void {
+  orm
+    .update(apiKeys)
+    .set({ expiresAt: atOnce })
+    .where(and(eq(apiKeys.storeId, storeId), isAlive(now)))
+    .run();
+}
+
 /** *The* merchant key. @throws PaygateError not_found before the first store */
-export function requireMerchantKey(
-  { keys, catalog }: { readonly keys: Keys; readonly catalog: Pick<Catalog, 'merchantKey'> },
-  now: number,
-): Key {
-  const text = catalog.merchantKey();
+export function requireMerchantKey(keys: Keys, now: number): Key {
+  const text = keys.merchantKey();
   const key = text === undefined ? undefined : keys.find(text, now);
   if (key !== undefined) return key;
   throw noKeyYet();
@@ -106,12 +143,12 @@ function prepare(orm: Orm) {
     expiresAt: apiKeys.expiresAt,
     pluginUntil: apiKeys.pluginUntil,
   };
-  const isAlive = or(isNull(apiKeys.expiresAt), gt(apiKeys.expiresAt, given('now')));
+  const isValid = isAlive(given('now'));
   return {
     byHash: orm
       .select(fields)
       .from(apiKeys)
-      .where(and(eq(apiKeys.hash, given('hash')), isAlive))
+      .where(and(eq(apiKeys.hash, given('hash')), isValid))
       .prepare(),
     anyByHash: orm
       .select({ id: apiKeys.id })
@@ -121,8 +158,8 @@ function prepare(orm: Orm) {
     byId: orm
       .select(fields)
       .from(apiKeys)
-      .where(and(eq(apiKeys.id, given('id')), isAlive))
+      .where(and(eq(apiKeys.id, given('id')), isValid))
       .prepare(),
-    list: orm.select(fields).from(apiKeys).where(isAlive).orderBy(asc(apiKeys.id)).prepare(),
+    list: orm.select(fields).from(apiKeys).where(isValid).orderBy(asc(apiKeys.id)).prepare(),
   };
 }

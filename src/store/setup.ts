@@ -23,13 +23,13 @@ export interface Shop {
 
 /** @throws PaygateError conflict for a start index of a wallet that there is already */
 export function setUpShop(
-  { catalog }: Pick<Store, 'catalog'>,
+  { catalog, keys }: Pick<Store, 'catalog' | 'keys'>,
   tx: Tx,
   now: number,
   shop: NewShop,
 ): Shop {
   const wallet = catalog.ensureWallet(tx, now, shop.key, shop.startIndex);
   const row = catalog.addStore(tx, now, { ...shop.fields, walletId: wallet.id });
-  const apiKey = catalog.merchantKey() ?? catalog.rotateMerchantKey(tx, now, shop.secret, 0);
+  const apiKey = keys.merchantKey() ?? keys.rotateMerchantKey(tx, now, shop.secret, 0);
   return { row, wallet, apiKey };
 }

@@ -28,7 +28,7 @@ async function fileOwing(callbackUrl: string): Promise<string> {
   const store = await openTestStore();
   await store.addWallet();
   await store.addStore({ callbackUrl, allowHttpCallback: true, allowPrivateCallback: true });
-  await store.write((tx) => store.catalog.rotateMerchantKey(tx, 0, new Uint8Array(32), 0));
+  await store.write((tx) => store.keys.rotateMerchantKey(tx, 0, new Uint8Array(32), 0));
   await store.issue();
   const { orm } = store.database;
   const txid = 'ab'.repeat(32) as Txid;

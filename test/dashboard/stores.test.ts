@@ -79,7 +79,7 @@ describe('the API key', () => {
     await house.withStore(async ({ catalog, keys }) => {
       expect(JSON.stringify(catalog.stores())).toBe(before);
       expect(keys.list(house.world.now())).toHaveLength(1);
-      expect(catalog.merchantKey()).toBe(house.apiKey);
+      expect(keys.merchantKey()).toBe(house.apiKey);
     });
     const { text } = await visitor.submit(stores, 'reveal-key', { password });
     expect(text).toContain(house.apiKey);

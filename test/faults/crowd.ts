@@ -143,7 +143,7 @@ async function fill(given: readonly Given[], chain: SimulatedChain): Promise<str
     fillCallbacks(sqlite);
   });
   const apiKey = await store.write((tx) =>
-    store.catalog.rotateMerchantKey(tx, Date.now(), new Uint8Array(32).fill(9), 0),
+    store.keys.rotateMerchantKey(tx, Date.now(), new Uint8Array(32).fill(9), 0),
   );
   sqlite.pragma('wal_checkpoint(TRUNCATE)');
   await store.database.close();

@@ -41,7 +41,7 @@ export async function openPremises(at?: string): Promise<Premises> {
     allowHttpCallback: true,
   });
   const apiKey = await store.write((tx) =>
-    store.catalog.rotateMerchantKey(tx, Date.now(), new Uint8Array(32).fill(9), 0),
+    store.keys.rotateMerchantKey(tx, Date.now(), new Uint8Array(32).fill(9), 0),
   );
   connectionOf(store.database).pragma('wal_checkpoint(TRUNCATE)');
   await store.database.close();

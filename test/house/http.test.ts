@@ -58,9 +58,9 @@ test.each([
 test('a rotated key ends at once, or after its overlap', async () => {
   const house = await openReady();
   const rotate = (overlapMs: number) =>
-    house.withStore(({ catalog, database }) =>
+    house.withStore(({ keys, database }) =>
       database.write((tx) =>
-        catalog.rotateMerchantKey(tx, house.world.now(), house.world.randomBytes(32), overlapMs),
+        keys.rotateMerchantKey(tx, house.world.now(), house.world.randomBytes(32), overlapMs),
       ),
     );
   const second = await rotate(3_600_000);
@@ -82,12 +82,12 @@ describe('who is refused', () => {
 
   test('is in the log, with the key that it was, and never with its text', async () => {
     const house = await openReady();
-    const { keys, reading } = await house.withStore(({ catalog, database, keys }) =>
+    const { keys, reading } = await house.withStore(({ database, keys }) =>
       database.write((tx) => {
         const reading = keys.add(tx, house.world.now(), {
           ...{ storeId: 1, scope: 'read', secret: new Uint8Array(32).fill(7) },
         });
-        catalog.rotateMerchantKey(tx, house.world.now(), new Uint8Array(32).fill(8), 0);
+        keys.rotateMerchantKey(tx, house.world.now(), new Uint8Array(32).fill(8), 0);
         return { reading, keys: keys.list(house.world.now()).map(({ id }) => id) };
       }),
     );
@@ -128,9 +128,9 @@ describe('who is refused', () => {
 
   test('is in the log for a key that has ended, however many strangers knock', async () => {
     const house = await openReady();
-    await house.withStore(({ catalog, database }) =>
+    await house.withStore(({ keys, database }) =>
       database.write((tx) =>
-        catalog.rotateMerchantKey(tx, house.world.now(), new Uint8Array(32).fill(8), 0),
+        keys.rotateMerchantKey(tx, house.world.now(), new Uint8Array(32).fill(8), 0),
       ),
     );
     const unknown = as(formatApiKey(new Uint8Array(32).fill(9)));

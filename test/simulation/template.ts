@@ -29,7 +29,7 @@ export async function makeTemplate(): Promise<Template> {
   const { port, close } = await server.listen({ host: '127.0.0.1', port: 0 });
 
   const opening = { path, create: true, network: 'regtest', newInstance: () => 'house' } as const;
-  const { database, catalog } = await openStore(opening);
+  const { database, catalog, keys } = await openStore(opening);
   const apiKey = await database.write((tx) => {
     const now = world.now();
     const { id: walletId } = catalog.ensureWallet(tx, now, merchantKey());
@@ -42,7 +42,7 @@ export async function makeTemplate(): Promise<Template> {
       allowHttpCallback: true,
       webhookSecret: `whsec_${Buffer.alloc(32, 7).toString('base64')}`,
     });
-    return catalog.rotateMerchantKey(tx, now, world.randomBytes(32), 0);
+    return keys.rotateMerchantKey(tx, now, world.randomBytes(32), 0);
   });
   await database.close();
   const config = {

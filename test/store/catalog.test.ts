@@ -16,16 +16,16 @@ const secret = (fill: number) => new Uint8Array(32).fill(fill);
 
 describe('the merchant key', () => {
   const rotate = (store: TestStore, fill: number, overlapMs: number, at = now) =>
-    store.write((tx) => store.catalog.rotateMerchantKey(tx, at, secret(fill), overlapMs));
+    store.write((tx) => store.keys.rotateMerchantKey(tx, at, secret(fill), overlapMs));
   const isValid = ({ keys }: TestStore, key: string, at = now) => keys.find(key, at) !== undefined;
 
   it('does not exist before it is made, and then is found by its text alone', async () => {
     const store = await openTestStore();
-    expect(store.catalog.merchantKey()).toBeUndefined();
+    expect(store.keys.merchantKey()).toBeUndefined();
     expect(isValid(store, formatApiKey(secret(1)))).toBe(false);
     const key = await rotate(store, 1, 0);
     expect(key).toBe(formatApiKey(secret(1)));
-    expect(store.catalog.merchantKey()).toBe(key);
+    expect(store.keys.merchantKey()).toBe(key);
     expect(isValid(store, key)).toBe(true);
     for (const wrong of ['', key.slice(0, -1), `${key} `, key.toLowerCase(), '%', "' OR 1=1"]) {
       expect(isValid(store, wrong)).toBe(false);
@@ -38,10 +38,10 @@ describe('the merchant key', () => {
     await store.addWallet();
     await store.addStore();
     await store.addStore({ name: 'Second' });
-    expect(store.catalog.merchantKey()).toBe(key);
+    expect(store.keys.merchantKey()).toBe(key);
     await store.database.close();
     const again = await openTestStore({ path: store.path });
-    expect(again.catalog.merchantKey()).toBe(key);
+    expect(again.keys.merchantKey()).toBe(key);
     expect(again.keys.find(key, now)).toBeDefined();
   });
 
@@ -49,7 +49,7 @@ describe('the merchant key', () => {
     const store = await openTestStore();
     const old = await rotate(store, 1, 0);
     const fresh = await rotate(store, 2, 24 * hour);
-    expect(store.catalog.merchantKey()).toBe(fresh);
+    expect(store.keys.merchantKey()).toBe(fresh);
     expect(isValid(store, old, now + 24 * hour - 1)).toBe(true);
     expect(isValid(store, old, now + 24 * hour)).toBe(false);
     expect(isValid(store, fresh, now + 1000 * hour)).toBe(true);
@@ -88,7 +88,7 @@ describe('the merchant key', () => {
     });
     // The failed rotation ended nothing.
     expect(isValid(store, key, now + hour)).toBe(true);
-    expect(store.catalog.merchantKey()).toBe(key);
+    expect(store.keys.merchantKey()).toBe(key);
   });
 });
 

@@ -292,14 +292,13 @@ function createHouse(built: Built): House {
     },
     withStore,
     addStore: (options = {}) =>
-      withStore(async ({ catalog, database }) => {
+      withStore(async ({ catalog, keys, database }) => {
         const { key = merchantKey(), startIndex, name = 'Shop' } = options;
         const callbackUrl = options.callbackUrl ?? `${receiver.origin}/cb?secret=s3cr3t`;
         return database.write((tx) => {
           const wallet = catalog.ensureWallet(tx, world.now(), key, startIndex);
           apiKey =
-            catalog.merchantKey() ??
-            catalog.rotateMerchantKey(tx, world.now(), world.randomBytes(32), 0);
+            keys.merchantKey() ?? keys.rotateMerchantKey(tx, world.now(), world.randomBytes(32), 0);
           return catalog.addStore(tx, world.now(), {
             name,
             walletId: wallet.id,

@@ -83,7 +83,7 @@ export async function stoppedAfter(count: number): Promise<string> {
   await store.addWallet();
   await store.addStore();
   await store.write((tx) =>
-    store.catalog.rotateMerchantKey(tx, now, new Uint8Array(32).fill(count + 1), 0),
+    store.keys.rotateMerchantKey(tx, now, new Uint8Array(32).fill(count + 1), 0),
   );
   await store.database.close();
   await goOn(path, count);

@@ -33,7 +33,7 @@ const masked = (secret: string): string => `${secret.slice(0, 4)}…${secret.sli
 
 /** @throws PaygateError not_found before the first store */
 export function merchantKeyOf({ parts }: Visit): string {
-  const key = parts.store.catalog.merchantKey();
+  const key = parts.store.keys.merchantKey();
   if (key !== undefined) return key;
   throw new PaygateError('not_found', 'There is no key yet: it is made with the first store.');
 }

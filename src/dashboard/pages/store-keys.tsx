@@ -61,7 +61,7 @@ const keysOf = ({ parts, now }: Visit, row: StoreRow): Key[] =>
 
 /** Those that can write, *the* merchant key first. */
 const pluginKeys = (visit: Visit, row: StoreRow): Key[] => [
-  requireMerchantKey(visit.parts.store, visit.now),
+  requireMerchantKey(visit.parts.store.keys, visit.now),
   ...keysOf(visit, row).filter(({ scope }) => scope === 'payments'),
 ];
 

@@ -32,7 +32,7 @@ const stores = (visit: Visit, shown = false) => (
 );
 
 const ApiKey = ({ visit, shown }: { readonly visit: Visit; readonly shown: boolean }) => {
-  const key = visit.parts.store.catalog.merchantKey();
+  const key = visit.parts.store.keys.merchantKey();
   return (
     <section aria-labelledby="api-key">
       <h2 id="api-key">API key</h2>
@@ -102,11 +102,11 @@ async function rotateKey(visit: Visit): Promise<Outcome> {
   const overlap = choice(visit, 'overlap', ['at-once', '24-hours']);
   await requireFresh(visit);
   merchantKeyOf(visit);
-  const { catalog, database } = visit.parts.store;
+  const { keys, database } = visit.parts.store;
   const secret = visit.parts.world.randomBytes(32);
   await database.write((tx) => {
     note(visit, tx, 'key.rotate', { overlap });
-    catalog.rotateMerchantKey(tx, visit.now, secret, overlaps[overlap]);
+    keys.rotateMerchantKey(tx, visit.now, secret, overlaps[overlap]);
   });
   return { show: stores(visit, true) };
 }

@@ -100,7 +100,7 @@ const Servers = ({ report: { network, electrum } }: { readonly report: HealthRep
 
 const Asking = ({ visit, shown }: { readonly visit: Visit; readonly shown: boolean }) => {
   const [origin = ''] = visit.transport.origins;
-  const apiKey = visit.parts.store.catalog.merchantKey();
+  const apiKey = visit.parts.store.keys.merchantKey();
   return (
     <>
       {apiKey === undefined ? (
