@@ -50,3 +50,12 @@ export function checkPolicy({ confirmations, bands }: Policy): void {
 /** How bands lie in the file. */
 export const writeBands = (bands: readonly Band[]): string => JSON.stringify(bands);
 export const readBands = (text: string): readonly Band[] => JSON.parse(text) as Band[];
+
+/** Of a store, as its row has it. */
+export const policyOf = (row: {
+  readonly requiredConfirmations: number;
+  readonly confirmationBands: string;
+}): Policy => ({
+  confirmations: row.requiredConfirmations,
+  bands: readBands(row.confirmationBands),
+});

@@ -1,7 +1,6 @@
 // The ledger's statements, prepared once. What they mean stands in ledger.ts.
 
 import { and, asc, eq, isNotNull, sql } from 'drizzle-orm';
-import { type Policy, readBands } from '../domain/policy.ts';
 import { addressPlace } from './addresses.ts';
 import { given } from './given.ts';
 import type { Orm } from './orm.ts';
@@ -22,11 +21,6 @@ const storeTerms = {
 };
 
 export type StoreTerms = Pick<typeof stores.$inferSelect, keyof typeof storeTerms>;
-
-export const policyOf = ({ requiredConfirmations, confirmationBands }: StoreTerms): Policy => ({
-  confirmations: requiredConfirmations,
-  bands: readBands(confirmationBands),
-});
 
 export const prepareLedger = (orm: Orm) => ({
   ...preparePayments(orm),

@@ -22,7 +22,7 @@ import {
   type Rules,
   settledDepth,
 } from '../domain/payment.ts';
-import { requiredFor } from '../domain/policy.ts';
+import { policyOf, requiredFor } from '../domain/policy.ts';
 import type { AddressPlace } from './addresses.ts';
 import type { Catalog } from './catalog.ts';
 import type { Headers } from './headers.ts';
@@ -30,7 +30,6 @@ import { readHold } from './hold.ts';
 import {
   type LedgerStatements,
   type PaymentRow,
-  policyOf,
   prepareLedger,
   type StoreTerms,
 } from './ledger-statements.ts';

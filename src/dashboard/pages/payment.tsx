@@ -1,6 +1,6 @@
 // One payment: what it is, what proves it, how it went, and what the shop was told.
 
-import { readBands, requiredFor } from '../../domain/policy.ts';
+import { policyOf, requiredFor } from '../../domain/policy.ts';
 import { showBitcoin } from '../../domain/shown.ts';
 import { confirmationsOf, hasLeft } from '../../http/merchant-tx.ts';
 import type { Store } from '../../store/open.ts';
@@ -111,8 +111,7 @@ const WorthFact = ({ row, now }: { readonly row: PaymentEntry; readonly now: num
 
 function requiredText({ catalog }: Store, { storeId, valueSat }: PaymentEntry): string {
   if (storeId === null) return '';
-  const { requiredConfirmations: confirmations, confirmationBands } = catalog.store(storeId);
-  const policy = { confirmations, bands: readBands(confirmationBands) };
+  const policy = policyOf(catalog.store(storeId));
   return `, of ${requiredFor(policy, valueSat)} that the store asks for`;
 }
 
