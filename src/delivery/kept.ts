@@ -10,14 +10,6 @@ export type Hooks = Required<Pick<HttpTarget, 'resolver' | 'onConnected' | 'onRe
 
 export type Place = Pick<HttpTarget, 'origin' | 'ca' | 'connectTimeoutMs'>;
 
-export interface Line {
-  readonly client: Dispatcher;
-  /** Of the other end, once it is connected. */
-  readonly address: string | null;
-  /** Whether it has brought a callback before. */
-  readonly isKept: boolean;
-}
-
 export interface Kept {
   /** A new one, which dials with the first request. */
   open(place: Place, hooks: Hooks): Line;
@@ -34,9 +26,12 @@ const idleMs = 2_000;
 /** At all places together. */
 const mostKept = 256;
 
-class KeptLine implements Line {
+/** A connection. */
+export class Line {
   readonly client: Dispatcher;
+  /** Of the other end, once it is connected. */
   address: string | null = null;
+  /** Whether it has brought a callback before. */
   isKept = false;
   /** Of the attempt in whose use it is. */
   hooks: Hooks;
@@ -57,22 +52,20 @@ class KeptLine implements Line {
 }
 
 export function createKept(world: Pick<World, 'http'>): Kept {
-  const idle = new Map<string, KeptLine[]>();
+  const idle = new Map<string, Line[]>();
   let count = 0;
 
-  /** False when it is not there. */
-  function remove(name: string, line: KeptLine): boolean {
+  function remove(name: string, line: Line): void {
     const lines = idle.get(name) ?? [];
     const place = lines.indexOf(line);
-    if (place === -1) return false;
+    if (place === -1) return;
     lines.splice(place, 1);
     if (lines.length === 0) idle.delete(name);
     count -= 1;
-    return true;
   }
 
   return {
-    open: (place, hooks) => new KeptLine(world, place, hooks),
+    open: (place, hooks) => new Line(world, place, hooks),
     has: (place) => idle.has(nameOf(place)),
     take(place, hooks, mayDial) {
       const name = nameOf(place);
@@ -86,7 +79,7 @@ export function createKept(world: Pick<World, 'http'>): Kept {
     },
     keep(place, line) {
       const name = nameOf(place);
-      if (!(line instanceof KeptLine) || count >= mostKept) return void line.client.destroy();
+      if (count >= mostKept) return void line.client.destroy();
       const lines = idle.get(name) ?? [];
       idle.set(name, lines);
       lines.push(line);

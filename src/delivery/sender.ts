@@ -3,7 +3,6 @@
 // TLS, and logs nothing: the URL and its query are secrets.
 
 import { type CallbackTarget, callbackTarget } from '../domain/callback.ts';
-import type { CallbackFlags } from '../domain/reach.ts';
 import { classify, isUnreachable, parseRetryAfter } from '../domain/retry.ts';
 import { PaygateError } from '../errors.ts';
 import type { AttemptRecord } from '../store/outbox.ts';
@@ -11,17 +10,15 @@ import type { World } from '../world.ts';
 import { createKept } from './kept.ts';
 import { doubtOf, excerpt, reasonFor, secretsOf } from './reason.ts';
 import { signatureHeaders } from './signature.ts';
-import { type Course, travel, type Way, type WayOptions } from './travel.ts';
+import { type Allowed, type Course, travel, type Way, type WayOptions } from './travel.ts';
 
-export interface Order extends CallbackFlags {
+export interface Order extends Allowed {
   readonly callbackUrl: string;
   /** What is appended to the URL's own query. */
   readonly query: string;
   readonly eventId: string;
   /** The store's signing secrets, the current one first. */
   readonly webhookSecrets: readonly string[];
-  /** PEM: the only authorities that may vouch for the host. */
-  readonly ca?: string | undefined;
 }
 
 export interface Attempt extends AttemptRecord {
@@ -51,12 +48,11 @@ export interface Sender {
   probe(question: Question, signal: AbortSignal): Promise<Probe>;
 }
 
-export interface Question extends CallbackFlags {
+export interface Question extends Allowed {
   /** Scheme, host and port of it are used, and nothing else. */
   readonly url: string;
   readonly method: 'GET' | 'HEAD';
   readonly path: string;
-  readonly ca?: string | undefined;
 }
 
 export interface Probe {

@@ -50,30 +50,7 @@ export type StoreChange = Partial<
   >
 >;
 
-export interface Catalog {
-  setting(name: string): string | undefined;
-  putSetting(tx: Tx, name: string, value: string): void;
-  wallets(): WalletRow[];
-  wallet(id: number): WalletRow;
-  /** The key that a wallet derives from; the same object each time, so that it may be cached on. */
-  walletKey(id: number): WalletKey;
-  /** The wallet of this key: the one there is, or a new one. `startIndex` skips the first scan. */
-  ensureWallet(tx: Tx, now: number, key: WalletKey, startIndex?: number): WalletRow;
-  addStore(tx: Tx, now: number, store: NewStore): StoreRow;
-  stores(options?: { archived?: boolean }): StoreRow[];
-  /** What requests for an address choose between: all stores but archived ones, or those with exactly a callback URL. */
-  choices(callbackUrl?: string): StoreChoice[];
-  /** @throws PaygateError not_found */
-  store(id: number): StoreRow;
-  /** @throws PaygateError not_found */
-  changeStore(tx: Tx, id: number, change: StoreChange): StoreRow;
-  /** Ends the store's own keys as well. */
-  archiveStore(tx: Tx, now: number, id: number, stopCallbacks: boolean): StoreRow;
-}
-
-export const createCatalog = (orm: Orm): Catalog => new SqlCatalog(orm);
-
-class SqlCatalog implements Catalog {
+export class Catalog {
   readonly #orm: Orm;
   readonly #statements: Statements;
   /** By descriptor: a number may be given again when its wallet was rolled back. */
@@ -106,6 +83,7 @@ class SqlCatalog implements Catalog {
     return row;
   }
 
+  /** The key that a wallet derives from; the same object each time, so that it may be cached on. */
   walletKey(id: number): WalletKey {
     const { account, scriptType, descriptor } = this.wallet(id);
     const known = this.#keys.get(descriptor);
@@ -119,6 +97,7 @@ class SqlCatalog implements Catalog {
     return key;
   }
 
+  /** The wallet of this key: the one there is, or a new one. `startIndex` skips the first scan. */
   ensureWallet(_tx: Tx, now: number, key: WalletKey, startIndex?: number): WalletRow {
     const isSame = eq(wallets.descriptor, key.descriptor);
     const found = this.#orm.select().from(wallets).where(isSame).get();
@@ -143,23 +122,27 @@ class SqlCatalog implements Catalog {
     return archived ? this.#orm.select().from(stores).all() : this.#statements.activeStores.all();
   }
 
+  /** What requests for an address choose between: all stores but archived ones, or those with exactly a callback URL. */
   choices(callbackUrl?: string): StoreChoice[] {
     const { choices, choicesCalled } = this.#statements;
     return callbackUrl === undefined ? choices.all() : choicesCalled.all({ callbackUrl });
   }
 
+  /** @throws PaygateError not_found */
   store(id: number): StoreRow {
     const row = this.#orm.select().from(stores).where(eq(stores.id, id)).get();
     if (row === undefined) throw new PaygateError('not_found', `there is no store ${id}`);
     return row;
   }
 
+  /** @throws PaygateError not_found */
   changeStore(_tx: Tx, id: number, change: StoreChange): StoreRow {
     const before = this.store(id);
     if (Object.keys(change).length === 0) return before;
     return this.#orm.update(stores).set(change).where(eq(stores.id, id)).returning().get();
   }
 
+  /** Ends the store's own keys as well. */
   archiveStore(tx: Tx, now: number, id: number, stopCallbacks: boolean): StoreRow {
     const before = this.store(id);
     endKeysOf(this.#orm, tx, now, id);

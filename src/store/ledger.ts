@@ -12,7 +12,6 @@ import type { Scripthash, Txid } from '../bitcoin/ids.ts';
 import type { StatusHash } from '../domain/history.ts';
 import {
   type Block,
-  type CallbackStatus,
   type Decision,
   decide,
   depthOf,
@@ -96,19 +95,6 @@ export interface PaymentMove {
   readonly after: PaymentState;
 }
 
-export interface Ledger {
-  apply(tx: Tx, now: number, observation: Observation): Applied;
-  /** Payments that a move of our tip, or of a store's demands, may concern. */
-  maturing(): number[];
-  /** Decides on those of them that are in a block still: some may be deep enough. Answers how many callbacks. */
-  promote(tx: Tx, now: number, paymentIds: readonly number[]): number;
-  /** Scripts with a payment in a block that is not on our best chain: to be observed again. */
-  offChain(): Scripthash[];
-  paymentsOf(addressId: number): PaymentRow[];
-  /** The raw transaction of a payment that is not final, nor dropped long ago. */
-  rawOf(txid: Txid): Uint8Array | undefined;
-}
-
 interface Parts {
   readonly orm: Orm;
   readonly headers: Headers;
@@ -118,8 +104,6 @@ interface Parts {
   readonly onPayment?: ((paymentId: number, move: PaymentMove) => void) | undefined;
 }
 
-export const createLedger = (parts: Parts): Ledger => new SqlLedger(parts);
-
 /** An address with the store that its payments are told to. */
 interface Place {
   readonly address: AddressPlace;
@@ -127,7 +111,7 @@ interface Place {
   readonly store: StoreTerms | null;
 }
 
-class SqlLedger implements Ledger {
+export class Ledger {
   readonly #parts: Parts;
   readonly #statements: LedgerStatements;
 
@@ -162,6 +146,7 @@ class SqlLedger implements Ledger {
     };
   }
 
+  /** Payments that a move of our tip, or of a store's demands, may concern. */
   maturing(): number[] {
     const tipHeight = this.#parts.headers.tipHeight();
     if (tipHeight === undefined) return [];
@@ -169,6 +154,7 @@ class SqlLedger implements Ledger {
     return this.#statements.maturing.all({ settledBelow }).map(({ id }) => id);
   }
 
+  /** Decides on those of them that are in a block still: some may be deep enough. Answers how many callbacks. */
   promote(tx: Tx, now: number, paymentIds: readonly number[]): number {
     const changes = this.#statements.withPlace
       .all({ ids: JSON.stringify(paymentIds) })
@@ -176,6 +162,7 @@ class SqlLedger implements Ledger {
     return sumOf(changes);
   }
 
+  /** Scripts with a payment in a block that is not on our best chain: to be observed again. */
   offChain(): Scripthash[] {
     return this.#statements.offChain.all().map((row) => row.scripthash);
   }
@@ -184,6 +171,7 @@ class SqlLedger implements Ledger {
     return this.#statements.ofAddress.all({ addressId });
   }
 
+  /** The raw transaction of a payment that is not final, nor dropped long ago. */
   rawOf(txid: Txid): Uint8Array | undefined {
     return this.#statements.rawOf.get({ txid })?.raw;
   }
@@ -349,9 +337,9 @@ function noteForeignUse(
 }
 
 function paymentOf(row: PaymentRow): Payment {
-  const { state, height, blockHash, cycle } = row;
+  const { state, status, height, blockHash, cycle } = row;
   const block = height === null || blockHash === null ? null : { height, hash: blockHash };
-  return { state, block, status: row.status as CallbackStatus | null, cycle };
+  return { state, block, status, cycle };
 }
 
 /** A recorded payment as if seen again where it is. */

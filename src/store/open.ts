@@ -6,13 +6,13 @@ import { type Addresses, createAddresses } from './addresses.ts';
 import { type Admin, createAdmin } from './admin.ts';
 import { type Audit, createAudit } from './audit.ts';
 import { type Broadcasts, createBroadcasts } from './broadcasts.ts';
-import { type Catalog, createCatalog, networkOf } from './catalog.ts';
+import { Catalog, networkOf } from './catalog.ts';
 import { type Database, type DatabaseOptions, openDatabase, openFailure } from './database.ts';
 import { refuseOtherNetwork } from './file.ts';
 import { createHeaders, type Headers } from './headers.ts';
 import { createIdempotency, type Idempotency } from './idempotency.ts';
 import { createKeys, type Keys } from './keys.ts';
-import { createLedger, type Ledger, type PaymentMove } from './ledger.ts';
+import { Ledger, type PaymentMove } from './ledger.ts';
 import { createOutbox, type Outbox } from './outbox.ts';
 import { createPaymentCounts, type PaymentCounts } from './payment-counts.ts';
 import { createPaymentDesk, type PaymentDesk } from './payment-desk.ts';
@@ -62,7 +62,7 @@ export async function openStore(asked: OpenOptions): Promise<Store> {
   const options = { ...asked, path: truePath(asked.path) };
   const database = openDatabase(options);
   try {
-    const catalog = createCatalog(database.orm);
+    const catalog = new Catalog(database.orm);
     await claim(database, catalog, options);
     const addresses = createAddresses(database.orm, catalog, options.floorOf ?? (() => 0));
     const headers = createHeaders(database.orm, options.onTip);
@@ -85,7 +85,7 @@ export async function openStore(asked: OpenOptions): Promise<Store> {
       paymentDesk: createPaymentDesk(database.orm),
       addressDesk: createAddressDesk(database.orm),
       outbox,
-      ledger: createLedger({
+      ledger: new Ledger({
         orm: database.orm,
         headers,
         outbox,

@@ -3,7 +3,7 @@
 import { eq } from 'drizzle-orm';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Issued } from '../../src/store/addresses.ts';
-import { createLedger } from '../../src/store/ledger.ts';
+import { Ledger } from '../../src/store/ledger.ts';
 import { addresses, callbacks, payments, stores } from '../../src/store/schema.ts';
 import { cleanUp } from '../support/files.ts';
 import { nobody, openShop, type Shop, shopOn } from '../support/ledger.ts';
@@ -176,7 +176,7 @@ describe('payment, callback and status hash', () => {
           .run();
       },
     };
-    const ledger = createLedger({ ...shop, orm: shop.database.orm, outbox });
+    const ledger = new Ledger({ ...shop, orm: shop.database.orm, outbox });
     const before = state(shop);
     const failed = shop.write((tx) => ledger.apply(tx, now, shop.observation(issued)));
     await expect(failed).rejects.toMatchObject({ code: 'SQLITE_CONSTRAINT_UNIQUE' });
