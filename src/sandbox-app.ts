@@ -178,15 +178,14 @@ async function prepare(
       admin.setPassword(tx, now, passwordHash);
       // Nothing was ever paid to it, so its first scan would find nothing.
       const wallet = catalog.ensureWallet(tx, now, newWalletKey(world), 0);
-      const { id } = catalog.addStore(tx, now, {
+      catalog.addStore(tx, now, {
         ...store,
         name: 'Demo shop',
         walletId: wallet.id,
         requiredConfirmations: 2,
+        reversalCallback: true,
         allowPrivateCallback: true,
-        allowHttpCallback: false,
       });
-      catalog.changeStore(tx, id, { reversalCallback: true });
       return keys.rotateMerchantKey(tx, now, world.randomBytes(32), 0);
     });
   } finally {

@@ -89,11 +89,11 @@ function addNew(
   tx: Tx,
   { name, http_callback: callbackUrl }: Readonly<Record<'name' | 'http_callback', string>>,
 ): StoreRow {
-  const allowed = { allowPrivateCallback: false, allowHttpCallback: false };
   checkCallbackUrl(callbackUrl, { allowPrivate: false, allowHttp: false });
   return store.catalog.addStore(tx, now(), {
-    ...{ ...allowed, callbackUrl, walletId: null },
     name: parseStoreName(name),
+    walletId: null,
+    callbackUrl,
     requiredConfirmations: defaultConfirmations,
     webhookSecret: newWebhookSecret(),
   });

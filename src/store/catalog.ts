@@ -17,38 +17,14 @@ export type StoreRow = typeof stores.$inferSelect;
 
 export type StoreChoice = Pick<StoreRow, keyof typeof choice>;
 
-export interface NewStore {
-  readonly name: string;
-  /** Null: attached later. */
-  readonly walletId: number | null;
-  readonly callbackUrl: string;
-  readonly requiredConfirmations: number;
-  readonly allowPrivateCallback: boolean;
-  readonly allowHttpCallback: boolean;
-  readonly webhookSecret: string;
-}
-
 /** What of a store may change while it runs. */
 export type StoreChange = Partial<
-  Pick<
-    StoreRow,
-    | 'name'
-    | 'walletId'
-    | 'callbackUrl'
-    | 'requiredConfirmations'
-    | 'confirmationBands'
-    | 'reversalCallback'
-    | 'omitRbf'
-    | 'minimumSat'
-    | 'currency'
-    | 'allowPrivateCallback'
-    | 'allowHttpCallback'
-    | 'callbackCa'
-    | 'webhookSecret'
-    | 'previousWebhookSecret'
-    | 'previousSecretUntil'
-  >
+  Omit<StoreRow, 'id' | 'createdAt' | 'archivedAt' | 'callbacksStopped'>
 >;
+
+/** What is left out is as the table has it. */
+export type NewStore = StoreChange &
+  Pick<StoreRow, 'name' | 'walletId' | 'callbackUrl' | 'requiredConfirmations' | 'webhookSecret'>;
 
 export class Catalog {
   readonly #orm: Orm;

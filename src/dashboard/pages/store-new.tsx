@@ -62,8 +62,7 @@ async function add(visit: Visit): Promise<Outcome> {
   const startIndex = startIndexIn(visit);
   const { parts, now } = visit;
   const { randomBytes } = parts.world;
-  const { confirmationBands, reversalCallback, omitRbf, minimumSat, currency, ...fields } =
-    storeFieldsIn(visit);
+  const fields = storeFieldsIn(visit);
   await requireFresh(visit);
   const webhookSecret = newWebhookSecret((length) => randomBytes(length));
   const secret = randomBytes(32);
@@ -72,9 +71,6 @@ async function add(visit: Visit): Promise<Outcome> {
     refuseTwin(store, key, fields.callbackUrl);
     const shop = { key, startIndex, secret, fields: { ...fields, webhookSecret } };
     const { row, wallet } = setUpShop(store, tx, now, shop);
-    store.catalog.changeStore(tx, row.id, {
-      ...{ confirmationBands, reversalCallback, omitRbf, minimumSat, currency },
-    });
     note(visit, tx, 'store.add', { name: row.name, wallet: wallet.id }, row.id);
     return row.id;
   });
