@@ -4,7 +4,7 @@ import { Command, Option } from 'commander';
 import { shortApiKey } from '../domain/api-key.ts';
 import { type KeyScope, keyScopes } from '../domain/scope.ts';
 import { showTime } from '../domain/shown.ts';
-import { PaygateError } from '../errors.ts';
+import { requireRunning } from '../store/catalog.ts';
 import { type Key, noKeyYet } from '../store/keys.ts';
 import {
   type FileOptions,
@@ -80,16 +80,14 @@ function addCommand(): Command {
     )
     .action((given: FileOptions & { store: number; scope: KeyScope }) =>
       withStore(given, async ({ catalog, keys, database }) => {
-        const row = catalog.store(given.store);
-        if (row.archivedAt !== null) {
-          throw new PaygateError('conflict', `store ${row.id} was removed`);
-        }
-        const { scope } = given;
-        const apiKey = await database.write((tx) =>
-          keys.add(tx, world.now(), { storeId: row.id, scope, secret: world.randomBytes(32) }),
-        );
+        const { store: storeId, scope } = given;
+        const secret = world.randomBytes(32);
+        const apiKey = await database.write((tx) => {
+          requireRunning(catalog.store(storeId));
+          return keys.add(tx, world.now(), { storeId, scope, secret });
+        });
         const id = keys.find(apiKey, world.now())?.id;
-        print(given, { id, api_key: apiKey, store_id: row.id, scope }, () => apiKey);
+        print(given, { id, api_key: apiKey, store_id: storeId, scope }, () => apiKey);
       }),
     );
 }

@@ -171,6 +171,12 @@ export function networkOf(setting: string | undefined): NetworkName {
   return parseNetworkName(setting);
 }
 
+/** What a store that was removed is not asked for any more. @throws PaygateError conflict */
+export function requireRunning(row: StoreRow): StoreRow {
+  if (row.archivedAt === null) return row;
+  throw new PaygateError('conflict', `store ${row.id} was removed`);
+}
+
 function insertWallet(
   orm: Orm,
   now: number,

@@ -230,7 +230,7 @@ test('a page of a store that was removed meanwhile takes nothing of that back', 
   for (const does of ['remove', 'change', 'add-key']) {
     const seen = await visitor.post(one, String(fieldsOf(formOf(page, does))));
     expect([does, seen.status]).toEqual([does, 409]);
-    expect(seen.text).toContain('This store was removed');
+    expect(seen.text).toContain('store 1 was removed');
   }
   expect(await storeOf(house)).toEqual(removed);
   await house.withStore(async ({ keys }) => {

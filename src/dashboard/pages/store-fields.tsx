@@ -11,7 +11,6 @@ import {
 } from '../../domain/policy.ts';
 import { showBitcoin } from '../../domain/shown.ts';
 import { parseStoreName } from '../../domain/store-name.ts';
-import { PaygateError } from '../../errors.ts';
 import type { StoreChange, StoreRow } from '../../store/catalog.ts';
 import { isOn, parseBitcoin, wholeNumber } from '../form.ts';
 import { Field, Switch } from '../layout.tsx';
@@ -144,12 +143,6 @@ const Bands = ({ row, visit }: { readonly visit: Visit; readonly row: StoreRow |
 
 const aboveOf = (band: Band | undefined): string | undefined =>
   band === undefined ? undefined : showBitcoin(band.aboveSat);
-
-/** What a store that was removed is not asked for any more. @throws PaygateError conflict */
-export function requireRunning(row: StoreRow): StoreRow {
-  if (row.archivedAt === null) return row;
-  throw new PaygateError('conflict', 'This store was removed.');
-}
 
 export type StoreForm = ReturnType<typeof storeFieldsIn>;
 

@@ -2,7 +2,7 @@
 
 import { type KeyScope, keyScopes } from '../../domain/scope.ts';
 import { PaygateError } from '../../errors.ts';
-import type { StoreRow } from '../../store/catalog.ts';
+import { requireRunning, type StoreRow } from '../../store/catalog.ts';
 import { isPluginOpen, type Key, requireMerchantKey } from '../../store/keys.ts';
 import { note } from '../audit.ts';
 import { choice, wholeNumber } from '../form.ts';
@@ -10,7 +10,6 @@ import { Form, Select, Time } from '../layout.tsx';
 import { requireFresh } from '../session.ts';
 import { base, idIn, type Outcome, type Visit } from '../visit.ts';
 import { ShownSecret } from './shown-secret.tsx';
-import { requireRunning } from './store-fields.tsx';
 
 const pluginMs = 15 * 60_000;
 

@@ -2,13 +2,13 @@
 // wallet that it came from.
 
 import type { WalletKey } from '../../bitcoin/keychain.ts';
+import { requireRunning } from '../../store/catalog.ts';
 import type { Tx } from '../../store/writer.ts';
 import { note } from '../audit.ts';
 import { wholeNumber } from '../form.ts';
 import { Form, Layout, Select } from '../layout.tsx';
 import { requireFresh } from '../session.ts';
 import { base, idIn, type Outcome, type Page, type Visit } from '../visit.ts';
-import { requireRunning } from './store-fields.tsx';
 import {
   Candidates,
   chosenWallet,

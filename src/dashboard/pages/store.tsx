@@ -1,19 +1,13 @@
 // One store: what it is, what of it can be changed, and what can be tried.
 
 import { PaygateError } from '../../errors.ts';
-import type { StoreRow } from '../../store/catalog.ts';
+import { requireRunning, type StoreRow } from '../../store/catalog.ts';
 import { note } from '../audit.ts';
 import { isOn, isOvertaken, markOf } from '../form.ts';
 import { Before, Form, Layout, Note, Switch, Time } from '../layout.tsx';
 import { requireFresh } from '../session.ts';
 import { base, idIn, type Outcome, type Page, type Visit } from '../visit.ts';
-import {
-  requireRunning,
-  StoreFields,
-  type StoreForm,
-  storeFieldsIn,
-  storeFieldsOf,
-} from './store-fields.tsx';
+import { StoreFields, type StoreForm, storeFieldsIn, storeFieldsOf } from './store-fields.tsx';
 import { addKey, allowPlugin, Keys, revokeKey, shutPlugin } from './store-keys.tsx';
 import { revealSecret, rotateSecret, Secret } from './store-secret.tsx';
 import { sendTest, TestCallback } from './store-test.tsx';
