@@ -1,5 +1,4 @@
-// The one option table of `paygate serve`: name, environment, default, parser, whether it is a
-// secret. Flags win over the environment, the environment over defaults. Values come in as
+// The one option table of `paygate serve`: name, default, parser. Flags win over the environment, the environment over defaults. Values come in as
 // arguments; nothing here reads the process.
 
 import {
@@ -27,6 +26,7 @@ import { isOnHostOf, isSame, parseServerAddress, type ServerAddress } from './el
 import { PaygateError } from './errors.ts';
 import {
   file,
+  named,
   type Option,
   one,
   oneOf,
@@ -37,6 +37,7 @@ import {
   parsePath,
   rate,
   readOption,
+  type Setting,
 } from './option.ts';
 import { type PriceSource, parsePriceSource } from './price/sources.ts';
 import type { SocksProxy } from './world.ts';
@@ -92,197 +93,140 @@ export interface Config extends FrontOptions {
   readonly metricsListen?: Listen | undefined;
 }
 
-type OptionTable = { readonly [K in keyof Config]-?: Option<Config[K]> };
+type Settings = { readonly [K in keyof Config]-?: Setting<Config[K]> };
 
-export const options: OptionTable = {
+const settings: Settings = {
   db: {
-    flag: '--db',
-    env: 'PAYGATE_DB',
     value: 'file',
     help: 'the database file',
     default: 'paygate.db',
     parse: one(parsePath),
   },
   listen: {
-    flag: '--listen',
-    env: 'PAYGATE_LISTEN',
     value: 'host:port',
     help: 'where paygate answers; * for every address of this machine; with --domain, *:443 unless told otherwise',
     default: '127.0.0.1:8080',
     parse: one(parseListen),
   },
   plainHttp: {
-    flag: '--plain-http',
-    env: 'PAYGATE_PLAIN_HTTP',
     value: 'choice',
     help: 'allow or refuse plain HTTP on an address that is not loopback; for a network of which only your proxy is part',
     default: 'refuse',
     parse: one(parseChoice),
   },
-  tlsCert: file(
-    'tls-cert',
-    'HTTPS with this certificate and its chain (PEM), read again when it changes',
-  ),
-  tlsKey: file('tls-key', 'the key of that certificate (PEM)'),
+  tlsCert: file('HTTPS with this certificate and its chain (PEM), read again when it changes'),
+  tlsKey: file('the key of that certificate (PEM)'),
   domain: {
-    flag: '--domain',
-    env: 'PAYGATE_DOMAIN',
     value: 'name',
     help: "HTTPS with certificates for this name, fetched and renewed by itself; means that you agree to the authority's terms",
     parse: optional(parseDomain),
   },
   acmeEmail: {
-    flag: '--acme-email',
-    env: 'PAYGATE_ACME_EMAIL',
     value: 'address',
     help: 'where the authority may write to you',
     parse: optional(parseEmail),
   },
   acmeDirectory: {
-    flag: '--acme-directory',
-    env: 'PAYGATE_ACME_DIRECTORY',
     value: 'url',
     help: `another authority that speaks ACME (default: ${letsEncrypt})`,
     parse: optional(parseDirectory),
   },
-  acmeCa: file(
-    'acme-ca',
-    'who vouches for the server of that authority (PEM), where it is one of your own',
-  ),
+  acmeCa: file('who vouches for the server of that authority (PEM), where it is one of your own'),
   listenHttp: {
-    flag: '--listen-http',
-    env: 'PAYGATE_LISTEN_HTTP',
     value: 'host:port',
     help: 'where the authority asks whether the name is yours; it comes to port 80 (default: *:80 with --domain)',
     parse: optional(parseListen),
   },
   network: {
-    flag: '--network',
-    env: 'PAYGATE_NETWORK',
     value: 'name',
     help: 'mainnet, testnet3, testnet4, signet or regtest; fixed when the file is made (default: mainnet)',
     parse: optional(parseNetworkName),
   },
   checkpoint: {
-    flag: '--checkpoint',
-    env: 'PAYGATE_CHECKPOINT',
     value: 'height:hash',
     help: 'a block, 144 deep or more, that is trusted and from where headers are verified (default: built in; testnet3 has none)',
     parse: optional(parseCheckpoint),
   },
   electrum: {
-    flag: '--electrum',
-    env: 'PAYGATE_ELECTRUM',
     value: 'url',
     help: 'tcp://host:port or ssl://host:port[?pin=SHA256|?insecure]; repeatable (default: public servers)',
     repeatable: true,
     parse: parseServers,
   },
   proxy: {
-    flag: '--proxy',
-    env: 'PAYGATE_PROXY',
     value: 'url',
     help: 'socks5://[user:password@]host:port for all Electrum servers (Tor); names are resolved there',
-    secret: true,
     parse: optional(parseProxy),
   },
   electrumInFlight: {
-    flag: '--electrum-in-flight',
-    env: 'PAYGATE_ELECTRUM_IN_FLIGHT',
     value: 'n',
     help: 'requests under way at once at an Electrum server of your own (default: 100)',
     parse: optional(parseCount),
   },
   proveDepthAbove: {
-    flag: '--prove-depth-above',
-    env: 'PAYGATE_PROVE_DEPTH_ABOVE',
     value: 'sat',
     help: 'amount above which a block must also prove, by its coinbase, how deep its tree is',
     default: '10000000',
     parse: one(parseAmount),
   },
   publicUrl: {
-    flag: '--public-url',
-    env: 'PAYGATE_PUBLIC_URL',
     value: 'url',
     help: 'the URL under which shops reach this paygate',
     parse: optional(parsePublicUrl),
   },
   trustedProxy: {
-    flag: '--trusted-proxy',
-    env: 'PAYGATE_TRUSTED_PROXY',
     value: 'address',
     help: 'a proxy, or a network of them, whose X-Forwarded-For is believed; repeatable (default: none)',
     repeatable: true,
     parse: (texts) => texts.map(parseProxyNetwork),
   },
   walletGap: {
-    flag: '--wallet-gap',
-    env: 'PAYGATE_WALLET_GAP',
     value: 'n',
     help: "the gap limit that the merchant's own wallet is set to; /healthz warns before it is reached",
     default: String(scanGap),
     parse: one(parseCount),
   },
   refuseGap: {
-    flag: '--refuse-gap',
-    env: 'PAYGATE_REFUSE_GAP',
     value: 'n',
     help: 'refuse an address after so many unpaid ones in a row (default: never)',
     parse: optional(parseCount),
   },
   foreignBalances: {
-    flag: '--foreign-balances',
-    env: 'PAYGATE_FOREIGN_BALANCES',
     value: 'choice',
     help: 'allow or refuse balances and histories of addresses that are not ours',
     default: 'refuse',
     parse: one(parseChoice),
   },
-  limitNewAddress: rate(
-    'new-address',
-    '300:100',
-    'new_address requests a minute, and at once, of a key',
-  ),
-  limitBalance: rate('balance', '30', 'balance requests a minute of a key'),
-  limitSearchHistory: rate('search-history', '30', 'searchhistory requests a minute of a key'),
-  limitPrice: rate('price', '120', 'price requests a minute from one address'),
-  limitUnknownKey: rate('unknown-key', '10', 'requests a minute with a wrong key from one address'),
+  limitNewAddress: rate('300:100', 'new_address requests a minute, and at once, of a key'),
+  limitBalance: rate('30', 'balance requests a minute of a key'),
+  limitSearchHistory: rate('30', 'searchhistory requests a minute of a key'),
+  limitPrice: rate('120', 'price requests a minute from one address'),
+  limitUnknownKey: rate('10', 'requests a minute with a wrong key from one address'),
   price: {
-    flag: '--price',
-    env: 'PAYGATE_PRICE',
     value: 'mode',
     help: 'on, off, or own: /api/price from public sources, from none, or from --price-source alone; asked only when a shop asks',
     default: 'on',
     parse: one(oneOf(priceModes)),
   },
   priceSource: {
-    flag: '--price-source',
-    env: 'PAYGATE_PRICE_SOURCE',
     value: 'url#path',
     help: 'one more source of prices: its URL and the way to the number, {CODE} for the currency, such as https://www.bitstamp.net/api/v2/ticker/btc{code}#last; repeatable',
     repeatable: true,
     parse: (texts) => texts.map((text) => parsePriceSource(text)),
   },
   logLevel: {
-    flag: '--log-level',
-    env: 'PAYGATE_LOG_LEVEL',
     value: 'level',
     help: logLevels.join(', '),
     default: 'info',
     parse: one(oneOf(logLevels)),
   },
   logFormat: {
-    flag: '--log-format',
-    env: 'PAYGATE_LOG_FORMAT',
     value: 'format',
     help: `${logFormats.join(' or ')}: log lines on standard error, for a machine or for a person`,
     default: 'json',
     parse: one(oneOf(logFormats)),
   },
   metricsListen: {
-    flag: '--metrics-listen',
-    env: 'PAYGATE_METRICS_LISTEN',
     value: 'host:port',
     help: 'where Prometheus may ask for /metrics, such as 127.0.0.1:9090; loopback only (default: nowhere)',
     parse: optional(parseLoopback),
@@ -290,7 +234,11 @@ export const options: OptionTable = {
 };
 
 export type OptionName = keyof Config;
-export const optionNames = Object.keys(options) as OptionName[];
+export const optionNames = Object.keys(settings) as OptionName[];
+
+export const options = Object.fromEntries(
+  optionNames.map((name) => [name, named(name, settings[name])]),
+) as Readonly<Record<OptionName, Option>>;
 
 /** Names in the environment that look like options of ours and are none: mistyped, most likely. */
 export function mistyped(env: Record<string, string | undefined>): string[] {

@@ -1,21 +1,32 @@
 // What an option of `serve` is, and how its text is read: from the command line, or from the environment.
 
 import { maxMoneySat } from './bitcoin/transaction.ts';
+import { flagOf } from './domain/front.ts';
 import { parseRate, type Rate } from './domain/rate.ts';
 import { PaygateError, reasonOf } from './errors.ts';
 
-export interface Option<T> {
-  readonly flag: string;
-  readonly env: string;
+export interface Setting<T> {
   /** How a value is written, for the help. */
   readonly value: string;
   readonly help: string;
   readonly default?: string;
   /** May be given more than once; in the environment separated by spaces. */
   readonly repeatable?: true;
-  /** Never shown in a dump of the settings. */
-  readonly secret?: true;
   readonly parse: (texts: readonly string[]) => T;
+}
+
+/** A setting under its name. */
+export interface Option extends Setting<unknown> {
+  /** On the command line: `--tls-cert`. */
+  readonly flag: string;
+  /** In the environment: `PAYGATE_TLS_CERT`. */
+  readonly env: string;
+}
+
+/** @param name as in the configuration: `tlsCert` */
+export function named(name: string, setting: Setting<unknown>): Option {
+  const flag = flagOf(name);
+  return { ...setting, flag, env: `PAYGATE${flag.slice(1).replaceAll('-', '_').toUpperCase()}` };
 }
 
 /** A parser of an option that is given at most once. */
@@ -31,20 +42,14 @@ export const optional =
     return text === undefined ? undefined : parse(text);
   };
 
-export function rate(name: string, fallback: string, what: string): Option<Rate | undefined> {
-  return {
-    flag: `--limit-${name}`,
-    env: `PAYGATE_LIMIT_${name.replaceAll('-', '_').toUpperCase()}`,
-    value: 'n[:burst]',
-    help: `${what}; off for no limit`,
-    default: fallback,
-    parse: one(parseRate),
-  };
-}
+export const rate = (fallback: string, what: string): Setting<Rate | undefined> => ({
+  value: 'n[:burst]',
+  help: `${what}; off for no limit`,
+  default: fallback,
+  parse: one(parseRate),
+});
 
-export const file = (name: string, help: string): Option<string | undefined> => ({
-  flag: `--${name}`,
-  env: `PAYGATE_${name.replaceAll('-', '_').toUpperCase()}`,
+export const file = (help: string): Setting<string | undefined> => ({
   value: 'file',
   help,
   parse: optional(parsePath),
@@ -59,7 +64,7 @@ export const oneOf =
   };
 
 export function readOption(
-  option: Option<unknown>,
+  option: Option,
   flag: readonly string[] | undefined,
   env: Record<string, string | undefined>,
 ): unknown {
@@ -73,7 +78,7 @@ export function readOption(
   }
 }
 
-const splitEnv = (option: Option<unknown>, text: string): string[] =>
+const splitEnv = (option: Option, text: string): string[] =>
   option.repeatable ? text.split(/\s+/).filter(Boolean) : [text];
 
 export function parsePath(text: string): string {

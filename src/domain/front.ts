@@ -70,10 +70,8 @@ export function frontOf(options: FrontOptions): Front {
     if (cert !== undefined || key !== undefined) {
       throw refuse('--domain and --tls-cert: one of them, a certificate is fetched or given');
     }
-    const { directory, listenHttp } = {
-      directory: acmeDirectory ?? letsEncrypt,
-      listenHttp: options.listenHttp ?? httpEverywhere,
-    };
+    const directory = acmeDirectory ?? letsEncrypt;
+    const listenHttp = options.listenHttp ?? httpEverywhere;
     return { kind: 'acme', domain, email: acmeEmail, directory, ca: acmeCa, listenHttp };
   }
   if (cert !== undefined && key !== undefined) return { kind: 'files', cert, key };
@@ -89,7 +87,8 @@ export function frontOf(options: FrontOptions): Front {
   return { kind: 'plain' };
 }
 
-const flagOf = (name: string): string =>
+/** What a command line calls an option: `--listen-http` for `listenHttp`. */
+export const flagOf = (name: string): string =>
   `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 
 /** Where it answers on this machine, the main door first. */
