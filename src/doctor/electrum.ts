@@ -5,9 +5,10 @@
 import { meetsTarget, parseHeader } from '../bitcoin/header.ts';
 import { rootFromBranch } from '../bitcoin/merkle.ts';
 import type { Network } from '../bitcoin/network.ts';
+import type { Trust } from '../domain/server.ts';
 import { ServerError } from '../electrum/framing.ts';
 import { openSession, type Session } from '../electrum/session.ts';
-import type { ServerAddress, Trust } from '../electrum/trust.ts';
+import type { ServerAddress } from '../electrum/trust.ts';
 import type { Store } from '../store/open.ts';
 import type { SocksProxy, World } from '../world.ts';
 import { type Check, type Finding, fail, ok, warn } from './check.ts';

@@ -4,13 +4,14 @@
 // the watcher reports.
 
 import type { BlockHash } from '../bitcoin/ids.ts';
+import type { Ban, Trust } from '../domain/server.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
 import type { Cancel, World } from '../world.ts';
 import { Batches } from './batches.ts';
 import { Budget } from './budget.ts';
 import { Overlong } from './overlong.ts';
 import { openSession, type Session, type SessionHandlers, type SessionOptions } from './session.ts';
-import { isAccepted, isKin, type Refused, type ServerAddress, type Trust } from './trust.ts';
+import { isAccepted, isKin, type Refused, type ServerAddress } from './trust.ts';
 import type { ProtocolVersion } from './wire.ts';
 
 /** Two servers keep an eye on each other. */
@@ -29,12 +30,6 @@ export interface ServerMemory {
   learn(label: string, trust: Trust): Promise<void>;
   ban(label: string): Ban | undefined;
   setBan(label: string, ban: Ban): Promise<void>;
-}
-
-export interface Ban {
-  /** Epoch milliseconds. */
-  readonly until: number;
-  readonly reason: string;
 }
 
 export interface PoolHandlers extends Pick<SessionHandlers, 'onHeader' | 'onStatus'> {

@@ -7,6 +7,7 @@ import type { Socket } from 'node:net';
 import { bytesToHex } from '@noble/hashes/utils.js';
 import type { BlockHash, Scripthash, Txid } from '../bitcoin/ids.ts';
 import type { HistoryItem } from '../domain/history.ts';
+import type { Trust } from '../domain/server.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
 import type { Connection, SocksProxy, World } from '../world.ts';
 import { Batches } from './batches.ts';
@@ -18,7 +19,7 @@ import { type Hear, type ManyParts, subscribeMany } from './many.ts';
 import { Overlong } from './overlong.ts';
 import type { Priority } from './request.ts';
 import { Subscriptions } from './subscriptions.ts';
-import { judge, type ServerAddress, type Trust } from './trust.ts';
+import { judge, type ServerAddress } from './trust.ts';
 import {
   type CoinbaseBranch,
   type HeaderTip,

@@ -4,6 +4,7 @@
 // its SHA-256 at first use, and a changed one refused. An explicit pin stands above both.
 
 import ipaddr from 'ipaddr.js';
+import type { Trust } from '../domain/server.ts';
 import { PaygateError } from '../errors.ts';
 import type { PeerCertificate } from '../world.ts';
 
@@ -20,11 +21,6 @@ export interface ServerAddress {
   /** What the server is called in logs, pages and the store: `ssl://host:port`. */
   readonly label: string;
 }
-
-/** What an earlier connection has taught of a server. */
-export type Trust =
-  | { readonly kind: 'valid' }
-  | { readonly kind: 'pinned'; readonly sha256: string };
 
 export type Judgement =
   | { readonly accept: true; readonly learn?: Trust }

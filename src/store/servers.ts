@@ -2,32 +2,22 @@
 // that they are left alone for.
 
 import { and, asc, eq, isNotNull } from 'drizzle-orm';
+import type { Ban, Trust } from '../domain/server.ts';
 import type { Database } from './database.ts';
 import { given } from './given.ts';
 import { servers } from './schema.ts';
 import type { Tx } from './writer.ts';
 
-/** `valid`: it once had a certificate that validates, so it needs one; else the pinned one. */
-export type ServerTrust =
-  | { readonly kind: 'valid' }
-  | { readonly kind: 'pinned'; readonly sha256: string };
-
-export interface Ban {
-  /** Epoch milliseconds. */
-  readonly until: number;
-  readonly reason: string;
-}
-
 export interface RememberedServer {
   readonly label: string;
-  readonly trust: ServerTrust | undefined;
+  readonly trust: Trust | undefined;
   readonly ban: Ban | undefined;
 }
 
 export interface Servers {
   all(): RememberedServer[];
-  trust(label: string): ServerTrust | undefined;
-  learn(label: string, trust: ServerTrust, now: number): Promise<void>;
+  trust(label: string): Trust | undefined;
+  learn(label: string, trust: Trust, now: number): Promise<void>;
   /** Pins what a person has accepted in place of what is known; false where nothing is. */
   accept(tx: Tx, label: string, sha256: string, now: number): boolean;
   ban(label: string): Ban | undefined;
@@ -88,7 +78,7 @@ const remembered = (row: ServerRow): RememberedServer => ({
   ban: banOf(row),
 });
 
-function trustOf(row: ServerRow | undefined): ServerTrust | undefined {
+function trustOf(row: ServerRow | undefined): Trust | undefined {
   if (row === undefined || row.trust === null) return undefined;
   return row.trust === 'pinned' && row.pinSha256 !== null
     ? { kind: 'pinned', sha256: row.pinSha256 }

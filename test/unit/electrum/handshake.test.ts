@@ -3,7 +3,7 @@ import { bytesToHex } from '@noble/hashes/utils.js';
 import { describe, expect, it } from 'vitest';
 import type { BlockHash } from '../../../src/bitcoin/ids.ts';
 import { networks } from '../../../src/bitcoin/network.ts';
-import type { Trust } from '../../../src/electrum/trust.ts';
+import type { Trust } from '../../../src/domain/server.ts';
 import { PaygateError } from '../../../src/errors.ts';
 import { createTestWorld } from '../../support/world.ts';
 import { makeCertificate } from './certificates.ts';

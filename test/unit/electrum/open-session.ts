@@ -3,6 +3,7 @@
 
 import { afterEach } from 'vitest';
 import type { BlockHash, Scripthash } from '../../../src/bitcoin/ids.ts';
+import type { Trust } from '../../../src/domain/server.ts';
 import type { Batches } from '../../../src/electrum/batches.ts';
 import type { Budget } from '../../../src/electrum/budget.ts';
 import {
@@ -11,7 +12,6 @@ import {
   type SessionHandlers,
   type SessionOptions,
 } from '../../../src/electrum/session.ts';
-import type { Trust } from '../../../src/electrum/trust.ts';
 import { createTestWorld, type TestWorld } from '../../support/world.ts';
 import {
   genesisHash,

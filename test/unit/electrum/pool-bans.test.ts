@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Ban } from '../../../src/electrum/pool.ts';
-import type { Trust } from '../../../src/electrum/trust.ts';
+import type { Ban, Trust } from '../../../src/domain/server.ts';
 import { makeCertificate } from './certificates.ts';
 import { hour, messages, nobody, run, start } from './running-pool.ts';
 

@@ -1,9 +1,10 @@
 // A running pool and its servers, for the tests of what a pool does. All are stopped after the test.
 
 import { afterEach } from 'vitest';
-import { type Ban, createPool, type Pool } from '../../../src/electrum/pool.ts';
+import type { Ban, Trust } from '../../../src/domain/server.ts';
+import { createPool, type Pool } from '../../../src/electrum/pool.ts';
 import type { Session } from '../../../src/electrum/session.ts';
-import type { ServerAddress, Trust } from '../../../src/electrum/trust.ts';
+import type { ServerAddress } from '../../../src/electrum/trust.ts';
 import { createTestWorld, type TestWorld, type TestWorldOptions } from '../../support/world.ts';
 import { genesisHash, type Script, type ScriptedServer, startServer } from './scripted-server.ts';
 

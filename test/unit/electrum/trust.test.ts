@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { judge, parseServerAddress, type Trust } from '../../../src/electrum/trust.ts';
+import type { Trust } from '../../../src/domain/server.ts';
+import { judge, parseServerAddress } from '../../../src/electrum/trust.ts';
 
 const sha256 = 'ab'.repeat(32);
 const other = 'cd'.repeat(32);
