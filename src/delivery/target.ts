@@ -3,13 +3,7 @@
 // which no resolver ever sees, is checked by itself. The rules are in domain/reach.ts.
 
 import type { Listen } from '../domain/front.ts';
-import {
-  type CallbackFlags,
-  literalAddress,
-  permitOf,
-  portOf,
-  refusalOf,
-} from '../domain/reach.ts';
+import { type CallbackFlags, literalAddress, refusalOf, rulesFor } from '../domain/reach.ts';
 import { PaygateError } from '../errors.ts';
 import type { Resolver } from '../world.ts';
 
@@ -25,9 +19,8 @@ export function guardTarget(
   listeners: readonly Listen[],
   resolve: Resolver,
 ): Resolver {
-  const { protocol, hostname } = origin;
-  const permit = permitOf(protocol.slice(0, -1), flags);
-  const rules = { permit, port: portOf(origin), listeners };
+  const { hostname } = origin;
+  const rules = rulesFor(origin, flags, listeners);
   const check = (address: string): void => {
     const refusal = refusalOf(hostname, address, rules);
     if (refusal !== undefined) throw new PaygateError('forbidden', refusal);

@@ -5,16 +5,8 @@ import { sha256 } from '@noble/hashes/sha2.js';
 import { utf8ToBytes } from '@noble/hashes/utils.js';
 import { base58 } from '@scure/base';
 import { PaygateError } from '../errors.ts';
-import type { Listen } from './front.ts';
 import type { CallbackStatus } from './payment.ts';
-import {
-  type CallbackFlags,
-  httpRefusal,
-  literalAddress,
-  permitOf,
-  portOf,
-  refusalOf,
-} from './reach.ts';
+import { type CallbackFlags, httpRefusal, literalAddress, refusalOf, rulesFor } from './reach.ts';
 
 export interface CallbackFacts {
   readonly status: CallbackStatus;
@@ -95,11 +87,7 @@ const invalid = (fault: string): PaygateError =>
  * Refuses a URL before it is saved, with a message that says what to do. Only a literal address can be
  * judged here; a name is judged by its addresses at each attempt. @throws PaygateError invalid
  */
-export function checkCallbackUrl(
-  url: string,
-  flags: CallbackFlags,
-  listeners: readonly Listen[] = [],
-): void {
+export function checkCallbackUrl(url: string, flags: CallbackFlags): void {
   const parts = splitUrl(url);
   if (parts.scheme !== 'https' && parts.scheme !== 'http') {
     throw invalid(`must start with https://, not ${parts.scheme}://`);
@@ -110,7 +98,7 @@ export function checkCallbackUrl(
   if (parts.fragment !== undefined) throw invalid('must not have a #fragment: it is never sent');
   checkBytes(parts);
   checkOwnNames(parts.query);
-  const refusal = literalRefusal(parts, flags, listeners);
+  const refusal = literalRefusal(parts, flags);
   if (refusal !== undefined) throw new PaygateError('invalid', refusal);
 }
 
@@ -139,14 +127,11 @@ function checkOwnNames(query: string | undefined): void {
   }
 }
 
-function literalRefusal(
-  { origin, scheme }: UrlParts,
-  flags: CallbackFlags,
-  listeners: readonly Listen[],
-): string | undefined {
+function literalRefusal({ origin }: UrlParts, flags: CallbackFlags): string | undefined {
   const url = new URL(origin);
   const { hostname } = url;
-  const rules = { permit: permitOf(scheme, flags), port: portOf(url), listeners };
+  // Where paygate itself listens is known once it runs: asked at each attempt.
+  const rules = rulesFor(url, flags, []);
   const loopbackName = /(^|\.)localhost\.?$/.test(hostname);
   const address = loopbackName ? '127.0.0.1' : literalAddress(hostname);
   if (address !== undefined) return refusalOf(hostname, address, rules);

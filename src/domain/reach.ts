@@ -27,18 +27,26 @@ export interface Permit {
   readonly private: boolean;
 }
 
-/** Private targets may speak plain HTTP; a public one only where the store allows it. */
-export const permitOf = (scheme: string, { allowPrivate, allowHttp }: CallbackFlags): Permit => ({
-  public: scheme === 'https' || allowHttp,
-  private: allowPrivate,
-});
-
 export interface TargetRules {
   readonly permit: Permit;
   readonly port: number;
   /** Where paygate itself listens. */
   readonly listeners: readonly Listen[];
 }
+
+/**
+ * Private targets may speak plain HTTP; a public one only where the store allows it.
+ * @param url scheme, host and port of the callback URL
+ */
+export const rulesFor = (
+  url: URL,
+  { allowPrivate, allowHttp }: CallbackFlags,
+  listeners: readonly Listen[],
+): TargetRules => ({
+  permit: { public: url.protocol === 'https:' || allowHttp, private: allowPrivate },
+  port: portOf(url),
+  listeners,
+});
 
 const refusals = {
   never: (host: string) => `${host} is an address that callbacks never go to`,
