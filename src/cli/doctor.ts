@@ -5,7 +5,7 @@ import { Command } from 'commander';
 import { networks } from '../bitcoin/network.ts';
 import { type Config, mistyped, readConfig } from '../config.ts';
 import { createSender } from '../delivery/sender.ts';
-import { type Check, type Checked, examine, fail, skip, warn } from '../doctor/check.ts';
+import { type Checked, examine, type Finding, fail, skip, warn } from '../doctor/check.ts';
 import { electrumChecks } from '../doctor/electrum.ts';
 import { fileChecks } from '../doctor/file.ts';
 import { webChecks } from '../doctor/web.ts';
@@ -36,57 +36,47 @@ export function doctorCommand(): Command {
 
 async function look(config: Config): Promise<Checked[]> {
   const opened = await open(config.db);
-  const store = 'store' in opened ? opened.store : undefined;
+  const store = 'state' in opened ? undefined : opened;
   try {
-    const file = 'store' in opened ? fileChecks({ ...partsOf(config), ...opened }) : opened.checks;
+    const { electrum, proxy, listen, metricsListen, walletGap } = config;
     const network = networks[store?.network ?? config.network ?? 'mainnet'];
-    const { electrum, proxy, listen, metricsListen } = config;
     const servers = electrum.length > 0 ? electrum : builtInServers(network.name);
     const doors = [...doorsOf(config), metricsListen ?? []].flat();
-    const web = {
-      ...{ world, listen, store, publicUrl: publicUrlOf(config) },
-      sender: createSender(world, { version, listeners: () => [] }),
-      shopSender: createSender(world, { version, listeners: () => doors }),
-      https: config.domain !== undefined || config.tlsCert !== undefined,
-    };
     return await examine(world, [
       ...mistyped(process.env).map((name) => ({
         name: 'environment',
         run: () => warn(`${name}: no option has this name; \`paygate serve --help\` lists them`),
       })),
-      ...file,
+      ...('state' in opened
+        ? [{ name: 'database', run: () => opened }]
+        : fileChecks({ world, store: opened, walletGap, releasedAt, uid: process.getuid?.() })),
       ...electrumChecks({ world, network, servers, proxy, store }),
-      ...webChecks({ ...web, network: store?.network }),
+      ...webChecks({
+        ...{ world, listen, store, network: store?.network, publicUrl: publicUrlOf(config) },
+        sender: createSender(world, { version, listeners: () => [] }),
+        shopSender: createSender(world, { version, listeners: () => doors }),
+        https: config.domain !== undefined || config.tlsCert !== undefined,
+      }),
     ]);
   } finally {
     await store?.database.close();
   }
 }
 
-const partsOf = ({ walletGap }: Config) => ({
-  ...{ world, walletGap, releasedAt },
-  uid: process.getuid?.(),
-});
-
 /** The file as every command opens it, unless that would change it; else what is to be said instead. */
-async function open(path: string): Promise<{ store: Store } | { checks: Check[] }> {
-  const instead = (finding: ReturnType<typeof fail>): { checks: Check[] } => ({
-    checks: [{ name: 'database', run: () => finding }],
-  });
+async function open(path: string): Promise<Store | Finding> {
   try {
     if (inspectFile(path) === 'absent') {
-      return instead(skip(`${path}: there is none yet; \`paygate serve\` makes it`));
+      return skip(`${path}: there is none yet; \`paygate serve\` makes it`);
     }
     if (isOutdated(path)) {
-      return instead(
-        warn(`${path}: of an older version; the next start updates it, after a snapshot`),
-      );
+      return warn(`${path}: of an older version; the next start updates it, after a snapshot`);
     }
     const newInstance = (): string => {
       throw new PaygateError('unavailable', 'nothing is made here');
     };
-    return { store: await openStore({ path, create: false, network: undefined, newInstance }) };
+    return await openStore({ path, create: false, network: undefined, newInstance });
   } catch (error) {
-    return instead(fail(reasonOf(error)));
+    return fail(reasonOf(error));
   }
 }

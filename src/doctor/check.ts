@@ -28,16 +28,6 @@ export const warn = (text: string): Finding => ({ state: 'warn', text });
 export const fail = (text: string): Finding => ({ state: 'fail', text });
 export const skip = (text: string): Finding => ({ state: 'skip', text });
 
-/** The worst that was found; ok without any. */
-export function together(found: readonly Finding[], allWell: string): Finding {
-  const worst = (['fail', 'warn'] as const).find((state) =>
-    found.some((one) => one.state === state),
-  );
-  if (worst === undefined) return ok(allWell);
-  const bad = found.filter(({ state }) => state === 'fail' || state === 'warn');
-  return { state: worst, text: bad.map(({ text }) => text).join('; ') };
-}
-
 /** For one check, whatever it waits for; what it opened ends with the signal. */
 const deadlineMs = 20_000;
 

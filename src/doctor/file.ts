@@ -12,7 +12,7 @@ import { markPath, openHighwater } from '../store/highwater.ts';
 import type { Store } from '../store/open.ts';
 import { countersOf } from '../store/resume.ts';
 import type { World } from '../world.ts';
-import { type Check, type Finding, fail, ok, skip, together, warn } from './check.ts';
+import { type Check, type Finding, fail, ok, skip, warn } from './check.ts';
 
 export interface FileParts {
   readonly world: Pick<World, 'now' | 'monotonic'>;
@@ -101,27 +101,25 @@ function permissionsCheck({ store: { database }, uid }: FileParts): Finding {
     markPath(database.path),
     ...namesIn(backupFolder(database.path)),
   ];
-  const found = secrets.flatMap((path) => {
+  const faults = secrets.flatMap((path) => {
     const stat = statSync(path, { throwIfNoEntry: false });
     return stat?.isFile() ? secretFaults(path, stat, uid) : [];
   });
   if ((statSync(folder).mode & 0o022) !== 0) {
-    found.push(fail(`${folder}: others may put files there; chmod go-w it`));
+    faults.push(`${folder}: others may put files there; chmod go-w it`);
   }
-  return together(found, 'only its user may read the database, its mark and its snapshots');
+  return faults.length === 0
+    ? ok('only its user may read the database, its mark and its snapshots')
+    : fail(faults.join('; '));
 }
 
-function secretFaults(
-  path: string,
-  { mode, uid: owner }: Stats,
-  uid: number | undefined,
-): Finding[] {
+function secretFaults(path: string, { mode, uid: owner }: Stats, uid: number | undefined) {
   return [
-    ...((mode & 0o077) === 0 ? [] : [fail(`${path}: others may read keys in it; chmod 600 it`)]),
+    ...((mode & 0o077) === 0 ? [] : [`${path}: others may read keys in it; chmod 600 it`]),
     // Root looks after what belongs to another user.
     ...(uid === undefined || uid === 0 || owner === uid
       ? []
-      : [fail(`${path}: belongs to user ${owner}, not to ${uid}`)]),
+      : [`${path}: belongs to user ${owner}, not to ${uid}`]),
   ];
 }
 
@@ -150,12 +148,14 @@ function walletsCheck({ store, walletGap, world }: FileParts): Finding {
   const wallets = store.catalog.wallets();
   const warnings = createGapWarnings({ store, walletGap, monotonic: () => world.monotonic() })();
   const scanning = wallets.filter(({ scannedAt }) => scannedAt === null);
-  const found = [
-    ...warnings.map(warn),
-    ...scanning.map(({ id }) => warn(`wallet ${id} waits for a scan of the chain: no address yet`)),
+  const troubles = [
+    ...warnings,
+    ...scanning.map(({ id }) => `wallet ${id} waits for a scan of the chain: no address yet`),
   ];
   if (wallets.length === 0) return skip('there is none yet');
-  return together(found, `${wallets.length} wallet(s), none beyond a gap limit of ${walletGap}`);
+  return troubles.length === 0
+    ? ok(`${wallets.length} wallet(s), none beyond a gap limit of ${walletGap}`)
+    : warn(troubles.join('; '));
 }
 
 /** Compared with the last change: what has not changed needs no new one. */

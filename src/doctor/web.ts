@@ -4,6 +4,7 @@
 import type { TLSSocket } from 'node:tls';
 import type { Probe, Sender } from '../delivery/sender.ts';
 import { type Listen, reachedAt } from '../domain/front.ts';
+import type { StoreRow } from '../store/catalog.ts';
 import type { Store } from '../store/open.ts';
 import type { World } from '../world.ts';
 import { type Check, type Finding, fail, ok, skip, warn } from './check.ts';
@@ -93,11 +94,9 @@ async function expiryOf({ world }: WebParts, url: string, signal: AbortSignal): 
   return leftMs < expirySoonMs ? warn(text) : ok(text);
 }
 
-type Callee = ReturnType<Store['catalog']['stores']>[number];
-
 async function callbackCheck(
   { shopSender }: WebParts,
-  store: Callee,
+  store: StoreRow,
   signal: AbortSignal,
 ): Promise<Finding> {
   const { id, callbackUrl } = store;
