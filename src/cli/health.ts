@@ -1,18 +1,13 @@
 // `paygate health`: asks a running paygate how it is. For people, and for what watches over a container,
 // where there is nothing else to ask with.
 
-import { basename } from 'node:path';
 import { Command } from 'commander';
-import { options, readConfig } from '../config.ts';
+import { options } from '../config.ts';
 import { doorsOf } from '../domain/front.ts';
 import { PaygateError } from '../errors.ts';
 import { askHealth } from './ask-health.ts';
 import { print } from './command.ts';
-import { paths } from './install-plan.ts';
-import { environmentOf } from './service.ts';
-
-/** Whose settings count where the environment has none. */
-const unit = basename(paths.unit);
+import { configOfService } from './service.ts';
 
 interface HealthOptions {
   readonly listen?: string;
@@ -25,8 +20,7 @@ export function healthCommand(): Command {
     .option(`${options.listen.flag} <host:port>`, 'where it answers')
     .option('--json', 'answer as JSON')
     .action(async (given: HealthOptions) => {
-      const env = { ...(await environmentOf(unit)), ...process.env };
-      const config = readConfig(given.listen ? { listen: [given.listen] } : {}, env);
+      const config = await configOfService(given.listen);
       const { listen } = config;
       const report = await askHealth(doorsOf(config));
       if (report === undefined) {

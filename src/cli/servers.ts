@@ -3,7 +3,7 @@
 // a deep branch.
 
 import { Command } from 'commander';
-import { type Config, options, readConfig } from '../config.ts';
+import { type Config, options } from '../config.ts';
 import { doorsOf } from '../domain/front.ts';
 import { showTime } from '../domain/shown.ts';
 import { PaygateError } from '../errors.ts';
@@ -13,6 +13,7 @@ import { acceptBranch, readHold } from '../store/hold.ts';
 import { releasedAt } from '../version.ts';
 import { askHealth } from './ask-health.ts';
 import { type FileOptions, fileCommand, print, table, withStore, world } from './command.ts';
+import { configOfService } from './service.ts';
 
 interface ListOptions extends FileOptions {
   readonly listen?: string;
@@ -22,8 +23,7 @@ export function serversCommand(): Command {
   const list = fileCommand('list', 'height, latency, protocol, pin and ban of each server')
     .option(`${options.listen.flag} <host:port>`, 'where it answers')
     .action(async (given: ListOptions) => {
-      const config = readConfig(given.listen ? { listen: [given.listen] } : {}, process.env);
-      const report = await healthOf(config);
+      const report = await healthOf(await configOfService(given.listen));
       const servers = report?.electrum.servers ?? (await remembered(given));
       print(given, report?.electrum ?? { servers }, () => render(servers));
     });

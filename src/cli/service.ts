@@ -2,9 +2,12 @@
 // answers as the version that it should be.
 
 import { readFileSync } from 'node:fs';
+import { basename } from 'node:path';
+import { type Config, readConfig } from '../config.ts';
 import type { Listen } from '../domain/front.ts';
 import type { World } from '../world.ts';
 import { askHealth } from './ask-health.ts';
+import { paths } from './install-plan.ts';
 import { run } from './update-binary.ts';
 
 /** A stop drains for up to 10 seconds; a start may update a large file. */
@@ -29,20 +32,31 @@ export async function hasUnit(unit: string): Promise<boolean> {
 export const restart = (unit: string): Promise<unknown> => systemctl('restart', unit);
 export const stop = (unit: string): Promise<unknown> => systemctl('stop', unit);
 
-/** Of the process that the unit runs: how it was set. Empty where none runs, or nobody may look. */
-export async function environmentOf(unit: string): Promise<Record<string, string>> {
+/**
+ * Our environment, and what it leaves out as the process that the unit runs was set.
+ * @param otherwise where that was set by nothing, none runs, or nobody may look
+ */
+export async function environmentOf(
+  unit: string,
+  otherwise: NodeJS.ProcessEnv = process.env,
+): Promise<NodeJS.ProcessEnv> {
   try {
     const { stdout } = await systemctl('show', '--property', 'MainPID', '--value', unit);
     const lines = readFileSync(`/proc/${Number(stdout)}/environ`, 'utf8').split('\0');
-    return Object.fromEntries(
-      lines.flatMap((line) => {
-        const [, name, value] = /^(PAYGATE_\w+)=(.*)$/s.exec(line) ?? [];
-        return name === undefined || value === undefined ? [] : [[name, value]];
-      }),
-    );
+    const set = lines.flatMap((line) => {
+      const [, name, value] = /^(PAYGATE_\w+)=(.*)$/s.exec(line) ?? [];
+      return name === undefined ? [] : [[name, value]];
+    });
+    return set.length === 0 ? otherwise : { ...Object.fromEntries(set), ...process.env };
   } catch {
-    return {};
+    return otherwise;
   }
+}
+
+/** How the installed paygate is set where our environment says nothing. @param listen in the place of what either says */
+export async function configOfService(listen: string | undefined): Promise<Config> {
+  const unit = basename(paths.unit);
+  return readConfig(listen ? { listen: [listen] } : {}, await environmentOf(unit));
 }
 
 export interface Expected {

@@ -69,26 +69,27 @@ export function updateCommand(): Command {
 }
 
 async function update(file: string, asked: UpdateOptions): Promise<void> {
-  const env = { ...(await environmentOf(asked.unit)), ...process.env };
-  const given = { ...asked, db: truePath(asked.db ?? readConfig({}, env).db), env };
-  const binary = given.binary ?? ownBinary();
+  const env = await environmentOf(asked.unit);
+  const db = truePath(asked.db ?? readConfig({}, env).db);
+  const given = { ...asked, db, binary: asked.binary ?? ownBinary(), env };
   const sum = expectedSum(file, given.sha256);
   const lock = lockForUpdate(databasePath(given));
   try {
-    await replace({ file, sum, binary, given });
+    await replace(file, sum, given);
   } finally {
     lock.release();
   }
 }
 
-interface Replacing {
-  readonly file: string;
-  readonly sum: string;
+/** As it was asked for, and else as the service is set. */
+interface Given extends UpdateOptions {
+  readonly db: string;
   readonly binary: string;
-  readonly given: Given;
+  readonly env: NodeJS.ProcessEnv;
 }
 
-async function replace({ file, sum, binary, given }: Replacing): Promise<void> {
+async function replace(file: string, sum: string, given: Given): Promise<void> {
+  const { binary, db } = given;
   const fresh = await bringIn(file, binary, sum);
   let before: string;
   let after: string;
@@ -97,7 +98,7 @@ async function replace({ file, sum, binary, given }: Replacing): Promise<void> {
     // One that does not run is replaced as well, and all the more.
     before = await versionOf(binary).catch(() => unknown);
     after = await versionOf(fresh);
-    snapshot = await takeSnapshot(given, before);
+    snapshot = await takeSnapshot(db, before);
     await readsDatabase(fresh, snapshot);
     swapIn(fresh, binary);
   } catch (error) {
@@ -106,10 +107,8 @@ async function replace({ file, sum, binary, given }: Replacing): Promise<void> {
   }
   const updated = { from: before, to: after, snapshot, previous: previousOf(binary) };
   const restarted = await hasUnit(given.unit);
-  if (restarted) await bringUp({ ...updated, binary, given });
-  print(given, { ...updated, restarted }, () =>
-    describe({ ...updated, restarted }, binary, databasePath(given)),
-  );
+  if (restarted) await bringUp(updated, given);
+  print(given, { ...updated, restarted }, () => describe(updated, restarted, given));
 }
 
 /** Two at once would share a name, and the second would keep the first one's new executable as that before it. */
@@ -136,10 +135,9 @@ function ownBinary(): string {
 }
 
 /** As it is: it may be of the version that still serves it. */
-async function takeSnapshot(given: UpdateOptions, before: string): Promise<string> {
-  const path = databasePath(given);
-  const target = join(makeBackupFolder(path), `before-${before}-${timeName(world.now())}.db`);
-  await backupAsItIs(path, target);
+async function takeSnapshot(db: string, before: string): Promise<string> {
+  const target = join(makeBackupFolder(db), `before-${before}-${timeName(world.now())}.db`);
+  await backupAsItIs(db, target);
   return target;
 }
 
@@ -150,30 +148,20 @@ interface Updated {
   readonly previous: string;
 }
 
-/** As it was asked for, and else as the service is set. */
-interface Given extends UpdateOptions {
-  readonly env: Record<string, string | undefined>;
-}
-
-interface Rise extends Updated {
-  readonly binary: string;
-  readonly given: Given;
-}
-
 /** @throws PaygateError when the new one failed, with what stands there now */
-async function bringUp({ from, to, snapshot, previous, binary, given }: Rise): Promise<void> {
+async function bringUp({ from, to, snapshot, previous }: Updated, given: Given): Promise<void> {
   const fault = await faultAfterRestart(given, to);
   if (fault === undefined) return;
   // It may be starting over and over.
   await stop(given.unit).catch(() => {});
   const failed = `${to} did not come up (${fault})`;
   try {
-    swapBack(binary);
+    swapBack(given.binary);
   } catch (error) {
     throw new PaygateError(
       'unavailable',
       `${failed} and is stopped; the one before could not be put back (${reasonOf(error)}): ` +
-        `do it with \`${moveBack(previous, binary)}\`, and start ${given.unit}`,
+        `do it with \`${moveBack(previous, given.binary)}\`, and start ${given.unit}`,
     );
   }
   const restored = restoreIfMigrated(given, snapshot);
@@ -198,9 +186,8 @@ async function faultAfterRestart(given: Given, version: string): Promise<string 
 
 /** Those of the process that was started: the one before may have had other settings, or there was none to ask. */
 async function doorsNow({ unit, listen, env }: Given): Promise<Listen[]> {
-  const set = await environmentOf(unit);
-  const known = Object.keys(set).length > 0 ? { ...set, ...process.env } : env;
-  return doorsOf(readConfig(listen ? { listen: [listen] } : {}, known));
+  const now = await environmentOf(unit, env);
+  return doorsOf(readConfig(listen ? { listen: [listen] } : {}, now));
 }
 
 /**
@@ -208,20 +195,19 @@ async function doorsNow({ unit, listen, env }: Given): Promise<Listen[]> {
  * made one, for the old one wrote on after the snapshot. Of a file that is only busy, or
  * on a full disk, nobody takes away what was written since. Never throws, for the old one is to be started after it.
  */
-function restoreIfMigrated(given: UpdateOptions, snapshot: string): string {
-  const path = databasePath(given);
+function restoreIfMigrated({ db, unit }: Given, snapshot: string): string {
   let copy = snapshot;
   try {
     const known = migrationsIn(snapshot);
-    if (migrationsIn(path) <= known) return '';
-    copy = newest(snapshot, keptBeforeUpdate(path, known));
+    if (migrationsIn(db) <= known) return '';
+    copy = newest(snapshot, keptBeforeUpdate(db, known));
     const name = `before-restore-${timeName(world.now())}`;
-    const { previous } = restoreFile(copy, path, name);
+    const { previous } = restoreFile(copy, db, name);
     return `, on the database as it was before the update (the newer one is ${previous})`;
   } catch (error) {
     return (
       `; the database was not put back (${reasonOf(error)}): if the log says that it is newer, ` +
-      `stop ${given.unit}, mend that, run \`${putBack(copy, path)}\`, and start ${given.unit}`
+      `stop ${unit}, mend that, run \`${putBack(copy, db)}\`, and start ${unit}`
     );
   }
 }
@@ -239,9 +225,9 @@ const putBack = (snapshot: string, db: string): string =>
   `${again('restore', { db })} ${quoted(snapshot)}`;
 
 function describe(
-  { from, to, snapshot, previous, restarted }: Updated & { restarted: boolean },
-  binary: string,
-  db: string,
+  { from, to, snapshot, previous }: Updated,
+  restarted: boolean,
+  { binary, db }: Given,
 ): string {
   const old = from === unknown ? 'one that did not run' : from;
   const done = `${old} was replaced by ${to}; the database before it is ${snapshot}`;

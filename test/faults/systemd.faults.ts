@@ -150,6 +150,10 @@ describe.skipIf(cannot)('on a machine with systemd', () => {
     expect(machine.run('sh', '-c', start)).toMatchObject({ status: 0 });
     await untilReady();
     await eventually('to be well', () => machine.run('paygate', 'health').stdout === 'ok\n');
+    expect(machine.run('paygate', 'servers', 'list', ...db)).toMatchObject({
+      stdout: expect.stringContaining(' live '),
+      stderr: '',
+    });
     const process = machine.run('cat', `/proc/${shown('MainPID')}/status`).stdout;
     const { uid } = lstatSync(join(machine.root, data));
     expect(process).toMatch(new RegExp(`^Uid:\\s+${uid}\\s+${uid}\\s+${uid}\\s`, 'm'));
