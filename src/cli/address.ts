@@ -5,7 +5,13 @@ import { firstAddresses } from '../bitcoin/keychain.ts';
 import { defaultNetwork } from '../bitcoin/network.ts';
 import { options } from '../config.ts';
 import { networkNamed, print, wholeNumber } from './command.ts';
-import { type KeyOptions, readWalletKey, scriptOption, xpubOption } from './wallet-key.ts';
+import {
+  depthOption,
+  type KeyOptions,
+  readWalletKey,
+  scriptOption,
+  xpubOption,
+} from './wallet-key.ts';
 
 interface CheckOptions extends KeyOptions {
   readonly network?: string;
@@ -23,7 +29,7 @@ export function addressCommand(): Command {
       `${options.network.flag} <name>`,
       `mainnet, testnet3, testnet4, signet or regtest (default: ${defaultNetwork})`,
     )
-    .option('--allow-depth', 'accept a key from below the account level')
+    .addOption(depthOption())
     .option('--json', 'answer as JSON')
     .action(async (given: CheckOptions) => {
       const key = await readWalletKey(given, networkNamed(given) ?? defaultNetwork);

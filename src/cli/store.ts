@@ -1,7 +1,7 @@
-// `paygate store add|list|set|show|rotate-secret|remove`: the merchant's stores.
+// `paygate store add|list|set|show|rotate-secret|remove`: the merchant's stores. `wallet` stands in store-wallet.ts.
 
 import { Command } from 'commander';
-import { firstAddresses, type WalletKey } from '../bitcoin/keychain.ts';
+import type { WalletKey } from '../bitcoin/keychain.ts';
 import { maxMoneySat } from '../bitcoin/transaction.ts';
 import { newWebhookSecret, rotated, signingSecrets } from '../delivery/signature.ts';
 import { checkCallbackUrl, redactUrl } from '../domain/callback.ts';
@@ -33,7 +33,18 @@ import {
   withStore,
   world,
 } from './command.ts';
-import { type KeyOptions, readWalletKey, scriptOption, xpubOption } from './wallet-key.ts';
+import { storeWalletCommand } from './store-wallet.ts';
+import {
+  addressesToCompare,
+  compareWith,
+  depthOption,
+  highestIndex,
+  type KeyOptions,
+  readWalletKey,
+  scriptOption,
+  startIndexOption,
+  xpubOption,
+} from './wallet-key.ts';
 
 interface AddOptions extends FileOptions, KeyOptions {
   readonly name: string;
@@ -44,8 +55,6 @@ interface AddOptions extends FileOptions, KeyOptions {
   readonly allowHttpCallback?: boolean;
 }
 
-const highestIndex = 2 ** 31 - 1;
-const shownAddresses = 3;
 const confirmations = wholeNumber(1, mostConfirmations);
 
 export function storeCommand(): Command {
@@ -54,6 +63,7 @@ export function storeCommand(): Command {
     .addCommand(addCommand())
     .addCommand(listCommand())
     .addCommand(setCommand())
+    .addCommand(storeWalletCommand())
     .addCommand(showCommand())
     .addCommand(rotateSecretCommand())
     .addCommand(removeCommand());
@@ -65,18 +75,14 @@ function addCommand(): Command {
     .addOption(xpubOption())
     .addOption(scriptOption())
     .requiredOption('--callback-url <url>', 'where payments are told to')
-    .option(
-      '--start-index <n>',
-      'first index to issue, without a scan of the chain; beyond the last one used elsewhere',
-      wholeNumber(0, highestIndex),
-    )
+    .addOption(startIndexOption())
     .option('--confirmations <n>', 'depth from which a payment is final', confirmations, 2)
     .option(
       '--allow-private-callback',
       'the callback URL may lead to a private or loopback address',
     )
     .option('--allow-http-callback', 'the callback URL may be plain http on the public internet')
-    .option('--allow-depth', 'accept a key from below the account level')
+    .addOption(depthOption())
     .action((given: AddOptions) => add(given));
 }
 
@@ -116,23 +122,23 @@ async function addTo(
   );
   const answer = {
     ...describe(row, wallet),
-    first_addresses: firstAddresses(key, shownAddresses),
+    first_addresses: addressesToCompare(key),
     api_key: apiKey,
     webhook_secret: row.webhookSecret,
   };
   const isAlone = store.catalog.choices(row.callbackUrl).length === 1;
-  print(given, answer, () => {
-    const addresses = answer.first_addresses.map((each, index) => `  ${index}  ${each}`).join('\n');
-    return `Store ${row.id} "${row.name}" is set up.
+  print(
+    given,
+    answer,
+    () => `Store ${row.id} "${row.name}" is set up.
 
-Compare its first receive addresses with those that your own wallet shows:
-${addresses}
+${compareWith(answer.first_addresses)}
 If they differ, remove the store and choose another --script:
   ${again(`store remove ${row.id}`, { db: store.database.path })}
 
 API key         ${apiKey}
-Webhook secret  ${row.webhookSecret}${isAlone ? '' : sameCallbackUrl}`;
-  });
+Webhook secret  ${row.webhookSecret}${isAlone ? '' : sameCallbackUrl}`,
+  );
 }
 
 const sameCallbackUrl = `

@@ -1,10 +1,11 @@
 // Reads a merchant's key from the command line: from the argument, or from standard input where it
-// says `-`, so that it need not stand in the shell's history.
+// says `-`, so that it need not stand in the shell's history. Shows what addresses it makes.
 
 import { Option } from 'commander';
 import type { ScriptType } from '../bitcoin/address.ts';
-import { parseWalletKey, type WalletKey } from '../bitcoin/keychain.ts';
+import { firstAddresses, parseWalletKey, type WalletKey } from '../bitcoin/keychain.ts';
 import type { NetworkName } from '../bitcoin/network.ts';
+import { wholeNumber } from './command.ts';
 
 export interface KeyOptions {
   readonly xpub: string;
@@ -22,6 +23,28 @@ export const xpubOption = (): Option =>
 
 export const scriptOption = (): Option =>
   new Option('--script <type>', 'how addresses are made of an xpub or tpub').choices(scriptTypes);
+
+export const depthOption = (): Option =>
+  new Option('--allow-depth', 'accept a key from below the account level');
+
+export const highestIndex = 2 ** 31 - 1;
+
+export const startIndexOption = (): Option =>
+  new Option(
+    '--start-index <n>',
+    'first index to issue, without a scan of the chain; beyond the last one used elsewhere',
+  ).argParser(wholeNumber(0, highestIndex));
+
+const shownAddresses = 3;
+
+/** To be compared with the merchant's own wallet. */
+export const addressesToCompare = (key: WalletKey): readonly string[] =>
+  firstAddresses(key, shownAddresses);
+
+/** For a person. */
+export const compareWith = (addresses: readonly string[]): string =>
+  `Compare its first receive addresses with those that your own wallet shows:
+${addresses.map((each, index) => `  ${index}  ${each}`).join('\n')}`;
 
 export async function readWalletKey(
   { xpub, script, allowDepth = false }: KeyOptions,

@@ -84,11 +84,11 @@ function byCallback<T extends Candidate>(stores: readonly T[], wish: string): T 
   );
 }
 
-/** What a store without a wallet answers. */
+/** What a store without a wallet answers. Plugins look for "add an xpub" (wire §1); `store add` would make another store. */
 export const noWallet = ({ id, name }: Pick<Candidate, 'id' | 'name'>): PaygateError =>
   new PaygateError(
     'invalid',
-    `Store ${id} ${JSON.stringify(name)} has no wallet yet: add an xpub with \`paygate store add\`, or attach a wallet to it`,
+    `Store ${id} ${JSON.stringify(name)} has no wallet yet: add an xpub to it in the dashboard, or with \`paygate store wallet ${id}\``,
     { number: 1001 },
   );
 

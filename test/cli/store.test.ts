@@ -2,12 +2,18 @@
 
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
+import { firstAddresses } from '../../src/bitcoin/keychain.ts';
 import { again } from '../../src/cli/again.ts';
 import { runCli } from '../support/cli.ts';
 import { cleanUp, look, tempFolder } from '../support/files.ts';
 import { accountKey } from '../support/store.ts';
 
 afterEach(cleanUp);
+
+type Cli = (...args: string[]) => ReturnType<typeof runCli>;
+
+const shown = async (store: Cli): Promise<unknown> =>
+  JSON.parse((await store('show', '1', '--json')).stdout);
 
 /** A file of its own with one store, and commands on it. */
 async function openShop(name = 'paygate.db') {
@@ -51,6 +57,37 @@ describe('a store', () => {
     const shop = ['--name', 'Other', '--callback-url', 'https://shop.example/callback'];
     const other = await store('add', ...shop, '--xpub', accountKey().account, '--script', 'p2wpkh');
     expect(other.stdout).toContain('Another store has this Callback URL as well');
+  });
+
+  it('gets another wallet, and one that it has not yet', async () => {
+    const { path, store } = await openShop();
+    const other = accountKey(2);
+    const wallet = ['--xpub', other.account, '--script', 'p2wpkh'];
+    const given = await store('wallet', '1', ...wallet, '--start-index', '7');
+    expect(given).toMatchObject({ code: 0, stderr: '' });
+    expect(given.stdout).toContain('Store 1 "Shop" issues from wallet 2 from now on.');
+    expect(given.stdout).toContain(`\n  0  ${firstAddresses(other, 1)}\n`);
+    expect(await shown(store)).toMatchObject({ wallet: { id: 2 }, next_index: 7, scanned: true });
+
+    look(path).exec('UPDATE stores SET wallet_id = NULL');
+    const first = ['--xpub', accountKey().account, '--script', 'p2wpkh'];
+    const back = await store('wallet', '1', ...first, '--json');
+    expect(JSON.parse(back.stdout)).toMatchObject({
+      wallet: { id: 1 },
+      first_addresses: firstAddresses(accountKey(), 3),
+    });
+    expect(await shown(store)).toMatchObject({ wallet: { id: 1 }, next_index: 0 });
+  });
+
+  it('gets no wallet that would begin anew, nor one when it was removed', async () => {
+    const { store } = await openShop();
+    const wallet = ['--xpub', accountKey().account, '--script', 'p2wpkh'];
+    const again = await store('wallet', '1', ...wallet, '--start-index', '0');
+    expect(again).toMatchObject({ code: 1, stdout: '' });
+    await store('remove', '1');
+    const late = await store('wallet', '1', ...wallet);
+    expect(late).toMatchObject({ code: 1, stderr: 'paygate: store 1 was removed\n' });
+    expect(await store('wallet', '5', ...wallet)).toMatchObject({ code: 1, stdout: '' });
   });
 
   it('that was removed is told from one that was not, and so is one whose callbacks have ended', async () => {

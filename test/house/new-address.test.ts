@@ -117,7 +117,10 @@ test('a store without a wallet says what is missing', async () => {
   const { status, body } = await house.ask('/api/new_address');
   expect(status).toBe(400);
   expect(body.error.code).toBe(1001);
-  expect(body.message).toContain('add an xpub');
+  // Not by `store add`: that makes a second store, and none of the two can be chosen then.
+  expect(body.message).toContain(
+    'add an xpub to it in the dashboard, or with `paygate store wallet ',
+  );
 });
 
 test('a wallet whose first scan has not ended asks for patience', async () => {
