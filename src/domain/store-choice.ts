@@ -77,11 +77,10 @@ function byCallback<T extends Candidate>(stores: readonly T[], wish: string): T 
   const [only, second] = matches;
   if (only === undefined) throw noMatch(stores, 'match_callback');
   if (second === undefined) return only;
-  throw new PaygateError(
-    'invalid',
-    `match_callback fits several stores, make it longer (${names(matches)})`,
-    { number: 1032 },
-  );
+  const why = matches.every(({ callbackUrl }) => callbackUrl === only.callbackUrl)
+    ? 'Several stores have this callback URL, give each its own'
+    : 'match_callback fits several stores, make it longer';
+  throw new PaygateError('invalid', `${why} (${names(matches)})`, { number: 1032 });
 }
 
 /** What a store without a wallet answers. Plugins look for "add an xpub" (wire §1); `store add` would make another store. */
