@@ -11,6 +11,7 @@ import { doctorCommand } from './cli/doctor.ts';
 import { healthCommand } from './cli/health.ts';
 import { installCommand } from './cli/install.ts';
 import { keyCommand } from './cli/key.ts';
+import { licensesCommand } from './cli/licenses.ts';
 import { pluginCommand } from './cli/plugin.ts';
 import { runProgram } from './cli/program.ts';
 import { restoreCommand } from './cli/restore.ts';
@@ -38,4 +39,5 @@ void runProgram([
   restoreCommand(),
   installCommand(),
   updateCommand(),
+  licensesCommand(),
 ]);

@@ -17,6 +17,7 @@ import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { cacheCode } from './code-cache.mjs';
 import { assertLoadable } from './elf.mjs';
+import { licensesOf } from './licenses.mjs';
 import { bundleOne, bundleParts } from './parts.mjs';
 
 const run = promisify(execFile);
@@ -72,7 +73,7 @@ async function makeBlob(folder, { arch, node, entry }) {
   copyFileSync(addon, join(folder, 'better_sqlite3.node'));
   const { main, assets } = entry
     ? { main: await bundleOne(entry, folder), assets: [] }
-    : await bundleParts(folder);
+    : await bundlePaygate(folder, node);
   const caches = entry ? [] : await cacheCode(folder, { arch, node, addon });
   const config = {
     main,
@@ -90,6 +91,17 @@ async function makeBlob(folder, { arch, node, entry }) {
   writeFileSync(join(folder, 'sea.json'), JSON.stringify(config));
   await run(process.execPath, ['--experimental-sea-config', 'sea.json'], { cwd: resolve(folder) });
   return { cached: caches.length > 0 };
+}
+
+/**
+ * @param {string} folder
+ * @param {string} node `PACKAGE/bin/node`
+ */
+async function bundlePaygate(folder, node) {
+  const { main, assets, inputs } = await bundleParts(folder);
+  const licenses = licensesOf(inputs, dirname(dirname(node)));
+  writeFileSync(join(folder, 'licenses.json'), JSON.stringify(licenses));
+  return { main, assets: [...assets, 'licenses.json'] };
 }
 
 /**

@@ -74,20 +74,22 @@ const parts = [
 /**
  * Writes paygate's programs to a folder.
  * @param {string} folder
- * @returns {Promise<{ main: string, assets: string[] }>} names of files
+ * @returns {Promise<{ main: string, assets: string[], inputs: Set<string> }>} names of files; paths of what they are made of
  */
 export async function bundleParts(folder) {
   const outExtension = { '.js': '.cjs' };
   const assets = [];
+  const inputs = new Set();
   for (const part of parts) {
     const { metafile } = await build({
       ...{ ...whole, ...part, outdir: folder, outExtension },
       metafile: true,
     });
     assets.push(...Object.keys(metafile.outputs).map((path) => path.replace(/^.*\//, '')));
+    for (const path of Object.keys(metafile.inputs)) inputs.add(path);
   }
   for (const asset of assets) makePart(join(folder, asset));
-  return { main: await bundleOne(join(here, 'launch.cjs'), folder), assets };
+  return { main: await bundleOne(join(here, 'launch.cjs'), folder), assets, inputs };
 }
 
 /**

@@ -9,6 +9,7 @@ import { auditCommand } from '../../src/cli/audit.ts';
 import { callbacksCommand } from '../../src/cli/callbacks.ts';
 import { doctorCommand } from '../../src/cli/doctor.ts';
 import { keyCommand } from '../../src/cli/key.ts';
+import { licensesCommand } from '../../src/cli/licenses.ts';
 import { pluginCommand } from '../../src/cli/plugin.ts';
 import { sandboxCommand } from '../../src/cli/sandbox.ts';
 import { serveCommand } from '../../src/cli/serve.ts';
@@ -27,6 +28,7 @@ const commands: readonly Command[] = [
   auditCommand(),
   doctorCommand(),
   updateCommand(),
+  licensesCommand(),
   sandboxCommand(),
 ];
 const documents = readdirSync('docs').filter((name) => name.endsWith('.md'));

@@ -92,3 +92,19 @@ it('says which folders let nothing run, where none does', () => {
     /\/tmp: [^;]+; \/data[^;]+; \/data[^;]+\); mount one of them without noexec/,
   );
 });
+
+it('says whose work it is made of, with the text of each license', () => {
+  const said = execFileSync(program, ['licenses', '--json'], { encoding: 'utf8' });
+  const licenses: { name: string; license: string; text: string }[] = JSON.parse(said);
+  const { dependencies } = JSON.parse(readFileSync('package.json', 'utf8'));
+  expect(licenses.slice(0, 2).map(({ name }) => name)).toEqual(['paygate', 'Node.js']);
+  expect(licenses.map(({ name }) => name)).toEqual(
+    expect.arrayContaining(['sonic-boom', 'asn1js', ...Object.keys(dependencies)]),
+  );
+  for (const { text, license } of licenses) {
+    expect(text).toMatch(/copyright|Apache-2.0/i);
+    expect(license).toMatch(/MIT|ISC|BSD|Apache/);
+  }
+  const text = execFileSync(program, ['licenses'], { encoding: 'utf8' });
+  for (const each of licenses) expect(text).toContain(each.text);
+});
