@@ -139,7 +139,7 @@ const settings: Settings = {
   },
   network: {
     value: 'name',
-    help: 'mainnet, testnet3, testnet4, signet or regtest; fixed when the file is made (default: mainnet)',
+    help: 'mainnet, testnet3, testnet4, signet or regtest; fixed when the file is made (default: that of the file, mainnet for a new one)',
     parse: optional(parseNetworkName),
   },
   checkpoint: {
@@ -149,7 +149,7 @@ const settings: Settings = {
   },
   electrum: {
     value: 'url',
-    help: 'tcp://host:port or ssl://host:port[?pin=SHA256|?insecure]; repeatable (default: public servers)',
+    help: 'tcp://host:port or ssl://host:port[?pin=SHA256|?insecure|?own]; repeatable (default: public servers)',
     repeatable: true,
     parse: parseServers,
   },
@@ -204,7 +204,7 @@ const settings: Settings = {
   limitUnknownKey: rate('10', 'requests a minute with a wrong key from one address'),
   price: {
     value: 'mode',
-    help: 'on, off, or own: /api/price from public sources, from none, or from --price-source alone; asked only when a shop asks',
+    help: 'on, off, or own: /api/price from public sources, from none, or from --price-source alone; asked when a shop asks, or a store with a currency is paid',
     default: 'on',
     parse: one(oneOf(priceModes)),
   },

@@ -1,4 +1,4 @@
-// `paygate audit list`: what was changed through the API.
+// `paygate audit list`: what was changed through the API and in the dashboard.
 
 import { Command } from 'commander';
 import { showTime } from '../domain/shown.ts';
@@ -17,7 +17,8 @@ export function auditCommand(): Command {
           detail: JSON.parse(row.detail) as unknown,
         }));
         print(given, entries, () => {
-          if (entries.length === 0) return 'Nothing was changed through the API.';
+          if (entries.length === 0)
+            return 'Nothing was changed through the API or in the dashboard.';
           const lines = entries.map(({ at, key, action, store, detail }) => [
             showTime(at * 1000),
             key === null ? 'dashboard' : `key ${key}`,
@@ -29,5 +30,7 @@ export function auditCommand(): Command {
         });
       }),
     );
-  return new Command('audit').description('changes through the API').addCommand(list);
+  return new Command('audit')
+    .description('changes through the API and in the dashboard')
+    .addCommand(list);
 }

@@ -12,8 +12,9 @@ export function addServeOptions(command: Command): Command {
 
 function flagOf(name: OptionName): Option {
   const { flag, value, help, env, default: fallback, repeatable } = options[name];
+  const several = repeatable ? ', several with spaces between them' : '';
   const stated = fallback === undefined ? '' : `, default: ${fallback}`;
-  const option = new Option(`${flag} <${value}>`, `${help} (env: ${env}${stated})`);
+  const option = new Option(`${flag} <${value}>`, `${help} (env: ${env}${several}${stated})`);
   if (repeatable) option.argParser((text: string, before?: string[]) => [...(before ?? []), text]);
   return option;
 }
