@@ -69,6 +69,7 @@ const everyMinute = '0 * * * * *';
 /** Opens the file. @throws PaygateError with one line for the person who starts paygate */
 export async function buildApp(config: Config, world: World, options: AppOptions): Promise<App> {
   const entrance = createEntrance(config, world);
+  const prices = pricesFor(config, world);
   // Before a file is made, whose network is fixed, and that could not be served.
   if (inspectFile(config.db) === 'absent') {
     const network = beginAt(networks[config.network ?? defaultNetwork], config.checkpoint);
@@ -108,11 +109,8 @@ export async function buildApp(config: Config, world: World, options: AppOptions
     });
     const network = followedNetwork(store, config.checkpoint);
     const servers = serversFor(network.name, config);
-    const prices = pricesFor(config, world);
     mark = openHighwater(config.db, store.instance);
     floors = await resumeCounters(store, mark, world);
-    // What it is compared with, should it be set back.
-    store.addresses.isSetBack();
     if (prices !== undefined) {
       atReceipt = createAtReceipt({ ...store, world, prices, onPriced: feed.stirred });
     }

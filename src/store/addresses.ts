@@ -79,7 +79,7 @@ export interface Addresses extends WatchedPages {
   skip(tx: Tx, now: number, walletId: number, to: number): Scripthash[];
   /** How far the mark says that a wallet issued which this file did not know; 0 for any other. */
   floor(walletId: number): number;
-  /** Whether a counter is behind what it was, or a wallet is gone: an older copy was put over the file. To be asked at the start. */
+  /** Whether a counter is behind what it was when this was asked before, or a wallet is gone: an older copy was put over the file. */
   isSetBack(): boolean;
   /** A copy, and nobody knows how far its original went: no address until the chain was asked. */
   requireScan(tx: Tx): void;

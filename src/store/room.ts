@@ -21,8 +21,13 @@ export interface Room {
   check(): void;
 }
 
-/** @param isSetBack whether a counter in the file is behind what was issued */
+/**
+ * To be made when the counters of the file stand where it goes on.
+ * @param isSetBack whether one of them is behind where it was when this was asked before
+ */
 export function createRoom(database: Database, isSetBack: () => boolean): Room {
+  // The first time it finds out where they stand.
+  isSetBack();
   const displaced = onceATurn(() => displacementOf(database));
   const overwritten = onceATurn(() => {
     try {

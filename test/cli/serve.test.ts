@@ -171,6 +171,13 @@ test('and so is one that two of its own doors are to have', async () => {
   expect(readdirSync(dirname(path))).toEqual([]);
 });
 
+test('and so is that no source of prices is named', async () => {
+  const path = join(tempFolder(), 'paygate.db');
+  const { by, errors } = await serve(path, nowhere, '--price', 'own').ended;
+  expect([by, errors]).toEqual([2, 'paygate: --price own: name a source with --price-source\n']);
+  expect(readdirSync(dirname(path))).toEqual([]);
+});
+
 test('a door for figures that is none is refused', async () => {
   const child = serve('nowhere.db', nowhere, '--metrics-listen', '0.0.0.0:9090');
   const { by, errors } = await child.ended;
