@@ -126,6 +126,13 @@ export function copyWithLog(from: string, to: string): void {
 
 function report(path: string, sqlite: Sqlite): FileReport {
   sqlite.pragma('trusted_schema = OFF');
+  // Of an update that was killed only the log says so.
+  if (userVersion(sqlite) > migrations.length) {
+    throw new PaygateError(
+      'unavailable',
+      `${path}: was written by a newer paygate; start that version`,
+    );
+  }
   const faults = faultsOf(sqlite);
   const read = <T>(sql: string): T | null => {
     try {

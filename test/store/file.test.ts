@@ -287,6 +287,21 @@ describe('where the database should be', () => {
   });
 });
 
+it('a file that a newer paygate was updating when it was killed is not damaged to an older one', async () => {
+  const path = freshPath();
+  const { database } = await openAt(path);
+  await database.close();
+  const newer = look(path);
+  // Until the log is moved the header says the older version still.
+  newer.pragma('wal_autocheckpoint = 0');
+  newer.exec(
+    `BEGIN; CREATE TABLE later (x); PRAGMA user_version = ${migrations.length + 1}; COMMIT`,
+  );
+  expect(() => checkFile(path)).toThrow(
+    `${path}: was written by a newer paygate; start that version`,
+  );
+});
+
 describe('a file that was cut off in its work', () => {
   /**
    * A checkpoint writes page by page, the first one first, which already says how many there will
