@@ -167,7 +167,13 @@ function setPragmas(sqlite: Sqlite): void {
 /** What to say of a file that could not be opened, or not be read while it was. */
 export function openFailure(path: string, error: unknown): unknown {
   if (error instanceof PaygateError) return error;
-  const { code = '' } = error as NodeJS.ErrnoException;
+  const { code = '', syscall } = error as NodeJS.ErrnoException;
+  if (syscall === 'link') {
+    return new PaygateError(
+      'unavailable',
+      `${path}: its file system has no hard links (FAT, exFAT) and does not suit a database; keep it on another one, as ext4, XFS or btrfs; backups may lie there`,
+    );
+  }
   if (/^(SQLITE_CANTOPEN|SQLITE_READONLY|EACCES|EPERM|EROFS)/.test(code)) {
     return new PaygateError(
       'unavailable',

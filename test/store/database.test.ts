@@ -751,3 +751,11 @@ it('says why a file is not opened where SQLite gets no shared memory', () => {
     ),
   });
 });
+
+it('says why a file is not made where there are no hard links', () => {
+  const error = Object.assign(new Error('not permitted'), { code: 'EPERM', syscall: 'link' });
+  expect(openFailure('/mnt/stick/paygate.db', error)).toMatchObject({
+    code: 'unavailable',
+    message: expect.stringMatching(/^\/mnt\/stick\/paygate\.db: .*\(FAT, exFAT\)/),
+  });
+});
