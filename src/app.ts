@@ -105,6 +105,11 @@ export async function buildApp(config: Config, world: World, options: AppOptions
       },
       onTip: feed.stirred,
       onFatal: options.onFatal,
+      onUpdate: (versions) =>
+        world.log.info(
+          'the database is brought to this version; nobody is answered meanwhile',
+          versions,
+        ),
       syncData: options.syncData,
     });
     const network = followedNetwork(store, config.checkpoint);

@@ -8,7 +8,7 @@ import { keepBeforeUpdate, type Pace, restoreHint, writeBackup } from './backup.
 import { freeBytesAt, ownAs, syncData } from './disk.ts';
 import { openSqlite, type Sqlite, sqliteCode, withSqlite } from './driver.ts';
 import { applicationId, inspectFile, lockForServer, refuseLostLog } from './file.ts';
-import { isBehind, migrate } from './migrate.ts';
+import { isBehind, migrate, userVersion } from './migrate.ts';
 import { migrations } from './migrations.ts';
 import { type Orm, ormOf } from './orm.ts';
 import { makersFolder, makersName, refuseTwoNames, truePath } from './place.ts';
@@ -32,6 +32,10 @@ export interface DatabaseOptions extends WriterOptions {
   readonly syncData?: ((descriptor: number) => Promise<void>) | undefined;
   /** By how much the write-ahead log grows until it is moved into the main file; 8 MiB without it. */
   readonly logBytes?: number | undefined;
+  /** Before the file is brought to the newest schema, which takes a minute where it is large: the numbers of its migrations. */
+  readonly onUpdate?:
+    | ((versions: { readonly from: number; readonly to: number }) => void)
+    | undefined;
 }
 
 export interface Database {
@@ -90,7 +94,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     refuseTwoNames(options.path);
     if (!options.hasLock) refuseLostLog(options.path);
     if (found === 'absent') make(options.path);
-    return wrap(open(options.path, options.hasLock), options);
+    return wrap(open(options), options);
   } catch (error) {
     throw openFailure(options.path, error);
   }
@@ -105,7 +109,7 @@ function make(path: string): void {
   const fresh = join(folder, makersName);
   try {
     withSqlite(fresh, {}, (sqlite) => sqlite.pragma(`application_id = ${applicationId}`));
-    open(fresh, true).close();
+    open({ path: fresh, hasLock: true }).close();
     ownAs(fresh, dirname(path));
     linkSync(fresh, path);
   } catch (error) {
@@ -117,13 +121,16 @@ function make(path: string): void {
   }
 }
 
-function open(path: string, hasLock = false): Sqlite {
+type Opening = Pick<DatabaseOptions, 'path' | 'hasLock' | 'onUpdate'>;
+
+function open({ path, hasLock = false, onUpdate }: Opening): Sqlite {
   const sqlite = openSqlite(path, { timeout: busyTimeoutMs });
   try {
     setPragmas(sqlite);
     const behind = isBehind(sqlite);
     const lock = hasLock || !behind ? undefined : lockForUpdate(path);
     try {
+      if (behind) onUpdate?.({ from: userVersion(sqlite), to: migrations.length });
       migrate(sqlite, migrations, () => keepBeforeUpdate(sqlite, path));
       // The file itself says its version then, also to who does not read its log.
       if (behind) sqlite.pragma('wal_checkpoint(PASSIVE)');

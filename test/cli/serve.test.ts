@@ -201,4 +201,12 @@ test('a file of an older version is updated by serve', async () => {
   expect(pragma(look(path, { readonly: true }), 'user_version')).toBe(migrations.length);
   // Also as it lies there without its log, which is what the doctor looks at.
   expect(isOutdated(path)).toBe(false);
+  child.stop();
+  const [first = ''] = (await child.ended).errors.split('\n');
+  expect(JSON.parse(first)).toMatchObject({
+    level: 'info',
+    from: 0,
+    to: migrations.length,
+    message: 'the database is brought to this version; nobody is answered meanwhile',
+  });
 });
