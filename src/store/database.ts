@@ -132,8 +132,8 @@ function open({ path, hasLock = false, onUpdate }: Opening): Sqlite {
     try {
       if (behind) onUpdate?.({ from: userVersion(sqlite), to: migrations.length });
       migrate(sqlite, migrations, () => keepBeforeUpdate(sqlite, path));
-      // The file itself says its version then, also to who does not read its log.
-      if (behind) sqlite.pragma('wal_checkpoint(PASSIVE)');
+      // The file itself says its version then, also to who does not read its log; later, where the disk is full.
+      if (behind) checkpoint(sqlite, { onFatal: raise });
     } finally {
       lock?.release();
     }
@@ -297,7 +297,7 @@ function openLog(sqlite: Sqlite, path: string): number {
 }
 
 /** Waits for nobody: a reader may be in the way for hours, and everything else would wait as well. */
-function checkpoint(sqlite: Sqlite, { onFatal }: DatabaseOptions): boolean {
+function checkpoint(sqlite: Sqlite, { onFatal }: Pick<DatabaseOptions, 'onFatal'>): boolean {
   try {
     sqlite.pragma('busy_timeout = 0');
     const [result] = sqlite.pragma('wal_checkpoint(TRUNCATE)') as { busy: number }[];
@@ -310,6 +310,10 @@ function checkpoint(sqlite: Sqlite, { onFatal }: DatabaseOptions): boolean {
   } finally {
     sqlite.pragma(`busy_timeout = ${busyTimeoutMs}`);
   }
+}
+
+function raise(error: Error): never {
+  throw error;
 }
 
 /** Which file stands at a path. It is never opened for that: to close it again would end SQLite's locks on it. */
