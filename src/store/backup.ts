@@ -18,7 +18,7 @@ import { PaygateError, reasonOf } from '../errors.ts';
 import { makeFolder, ownAsFolder, removeLeftovers, syncPath } from './disk.ts';
 import { openSqlite, type Sqlite } from './driver.ts';
 import { userVersion } from './migrate.ts';
-import { logEnds } from './place.ts';
+import { isLog, logEnds } from './place.ts';
 
 /** How many pages are copied until the next turn of the event loop; throws to give up. */
 export type Pace = () => number;
@@ -124,7 +124,8 @@ export async function backupAsItIs(path: string, target: string): Promise<void> 
 
 /** @throws PaygateError conflict where something stands already */
 export function refuseExisting(target: string): void {
-  const taken = ['', ...logEnds].map((end) => `${target}${end}`).find((each) => existsSync(each));
+  const log = logEnds.map((end) => `${target}${end}`).find(isLog);
+  const taken = existsSync(target) ? target : log;
   if (taken === undefined) return;
   const what =
     taken !== target

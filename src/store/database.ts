@@ -1,7 +1,16 @@
 // The one SQLite file: opened with the pragmas that paygate relies on, written through one queue that makes
 // each commit durable (writer.ts). It knows no table but `settings`; the rooms beside it do.
 
-import { closeSync, fstatSync, linkSync, mkdtempSync, openSync, rmSync, statSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  linkSync,
+  mkdtempSync,
+  openSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { PaygateError, reasonOf } from '../errors.ts';
 import { keepBeforeUpdate, type Pace, restoreHint, writeBackup } from './backup.ts';
@@ -82,6 +91,9 @@ const busyTimeoutMs = 5_000;
 
 /** Opens (or makes) the file and brings its schema up to date. @throws PaygateError */
 export function openDatabase(options: DatabaseOptions): Database {
+  // As the database is named, for the working folder may be moved with both of them.
+  const logPath = `${truePath(options.path)}-wal`;
+  const hadLog = existsSync(logPath);
   const found = inspectFile(options.path);
   if (found === 'absent' && !options.create) {
     throw new PaygateError(
@@ -94,7 +106,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     refuseTwoNames(options.path);
     if (!options.hasLock) refuseLostLog(options.path);
     if (found === 'absent') make(options.path);
-    return wrap(open(options), options);
+    return wrap(open(options), { ...options, logPath, hadLog });
   } catch (error) {
     throw openFailure(options.path, error);
   }
@@ -203,14 +215,19 @@ export function openFailure(path: string, error: unknown): unknown {
   return writeFailure(error);
 }
 
-function wrap(sqlite: Sqlite, options: DatabaseOptions): Database {
+interface Opened extends DatabaseOptions {
+  readonly logPath: string;
+  /** Whether the log stood there before. */
+  readonly hadLog: boolean;
+}
+
+function wrap(sqlite: Sqlite, options: Opened): Database {
   const snapshot = new Snapshot(sqlite);
-  // As the database is named, for the working folder may be moved with both of them.
-  const logPath = `${truePath(options.path)}-wal`;
+  const { logPath } = options;
   const log = openLog(sqlite, logPath);
   const sync = () => (options.syncData ?? syncData)(log);
   const totalChanges = sqlite.prepare('SELECT total_changes()').pluck();
-  const changes = () => totalChanges.get();
+  const changes = () => totalChanges.get() as number;
   const logSize = () => fstatSync(log).size;
   /** What a reader kept from being moved. */
   let left = 0;
@@ -271,13 +288,17 @@ function wrap(sqlite: Sqlite, options: DatabaseOptions): Database {
       await writer.drain();
       if (!sqlite.open) return;
       snapshot.end();
+      const isOurs = place() === 'ours';
+      // Who only looked leaves a folder as it was.
+      const leavesLog = isOurs && (options.hadLog || changes() > 0);
       try {
         // SQLite would leave the log, which would be played into whatever file is put there next.
-        if (place() !== 'ours') checkpoint(sqlite, options);
+        if (!isOurs) checkpoint(sqlite, options);
       } finally {
         sqlite.close();
         closeSync(log);
       }
+      if (leavesLog) leaveEmptyLog(options.path, logPath);
     },
   };
 }
@@ -293,6 +314,20 @@ function openLog(sqlite: Sqlite, path: string): number {
   } catch (error) {
     sqlite.close();
     throw error;
+  }
+}
+
+/**
+ * SQLite has removed its log, and takes an empty one for none. But who brings a copy of the folder up to date by a tool that
+ * removes nothing (rsync, cp) would keep the copy's older log, which would be played into the file: this one takes its place.
+ */
+function leaveEmptyLog(path: string, logPath: string): void {
+  try {
+    // Through no link that the service's user laid there.
+    closeSync(openSync(logPath, 'wx', statSync(path).mode & 0o777));
+    ownAs(logPath, path);
+  } catch {
+    // Another process has the file open still, or there is no room: it is closed all the same.
   }
 }
 

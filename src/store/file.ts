@@ -11,7 +11,7 @@ import { ownAsFolder } from './disk.ts';
 import { openSqlite, type Sqlite, sqliteCode, withSqlite } from './driver.ts';
 import { markPath } from './highwater.ts';
 import { migrations } from './migrations.ts';
-import { refuseTwoNames, truePath } from './place.ts';
+import { isLog, refuseTwoNames, truePath } from './place.ts';
 
 /** "PAYG": says in the file's header whose database it is. */
 export const applicationId = 0x50415947;
@@ -31,8 +31,9 @@ export function inspectFile(given: string, isCopy = false): 'absent' | 'ours' {
     isCopy ? '' : `; put a backup in its place by ${restoreHint(path)}${other}`;
   if (!existsSync(dirname(path))) throw noFolder(path);
   // Before the file itself: a process that makes one at this moment makes these after it.
-  const traces = [`${path}-wal`, markPath(path), join(backupFolder(path), latestName)];
-  const trace = traces.find((each) => existsSync(each));
+  const log = `${path}-wal`;
+  const traces = [markPath(path), join(backupFolder(path), latestName)];
+  const trace = isLog(log) ? log : traces.find((each) => existsSync(each));
   const found = lookAt(path);
   if (found === undefined) {
     if (trace === undefined) return 'absent';

@@ -1,6 +1,6 @@
 // What must survive: restarts, downtime, copies of the file, a second server, changes from the CLI.
 
-import { existsSync, rmSync } from 'node:fs';
+import { rmSync, statSync } from 'node:fs';
 import { afterEach, expect, test } from 'vitest';
 import type { Txid } from '../../src/bitcoin/ids.ts';
 import { firstAddresses } from '../../src/bitcoin/keychain.ts';
@@ -95,9 +95,9 @@ test('a clean stop leaves one complete file', async () => {
   const house = await openHouse();
   await untilReady(house);
   await house.newAddress();
-  expect(existsSync(`${house.path}-wal`)).toBe(true);
+  expect(statSync(`${house.path}-wal`).size).toBeGreaterThan(0);
   await house.stop();
-  expect(existsSync(`${house.path}-wal`)).toBe(false);
+  expect(statSync(`${house.path}-wal`).size).toBe(0);
 });
 
 test('a restored older copy of the file never issues an address again', async () => {

@@ -2,13 +2,15 @@
 
 import {
   copyFileSync,
-  existsSync,
+  cpSync,
   fstatSync,
+  readdirSync,
   readFileSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { dirname } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type Database, type DatabaseOptions, openDatabase } from '../../src/store/database.ts';
@@ -235,15 +237,28 @@ describe('the main file', () => {
     expect(pragma(connectionOf(database), 'busy_timeout')).toBe(5_000);
   });
 
-  it('is the only file after a clean stop', async () => {
+  it('holds everything after a clean stop', async () => {
     const database = open();
     const last = put(database, 'last');
     await database.close();
     await last;
-    for (const suffix of ['-wal', '-shm', '-journal']) {
-      expect(existsSync(`${database.path}${suffix}`)).toBe(false);
-    }
+    expect(readdirSync(dirname(database.path))).toEqual(['paygate.db', 'paygate.db-wal']);
+    expect(statSync(`${database.path}-wal`).size).toBe(0);
     expect(namesIn(database.path)).toEqual(['last']);
+  });
+
+  it('stops so that a copy which is brought up to date takes no older log for its own', async () => {
+    const database = open();
+    const there = tempFolder();
+    // As rsync does it: what is gone meanwhile stays there.
+    const copy = () => cpSync(dirname(database.path), there, { recursive: true });
+    await put(database, 'first');
+    copy();
+    await put(database, 'last');
+    await database.close();
+    copy();
+    const names = look(`${there}/paygate.db`).prepare('SELECT name FROM settings').pluck().all();
+    expect(names).toEqual(['first', 'last']);
   });
 
   it('keeps its log when one of two stops', async () => {
