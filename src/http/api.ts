@@ -1,7 +1,7 @@
 // The merchant API: the door of every operation (wire §§1-3). It asks who asks, reads what is asked by
 // the operation's own schemas, and maps errors; the operations know nothing of HTTP.
 
-import { type Context, Hono, type MiddlewareHandler } from 'hono';
+import { type Context, type Handler, Hono, type MiddlewareHandler } from 'hono';
 import { once } from '../once.ts';
 import { type AuthParts, admit, authorise } from './auth.ts';
 import { balanceOperations } from './balance.ts';
@@ -42,19 +42,21 @@ export function createApi(options: ApiOptions, operations: readonly Operation[])
   const parts = { ...options, limits, refusals, keys: options.store.keys };
   const api = new Hono();
   api.use(keepPrivate);
-  const methods = new Map<string, string[]>();
+  const allowed = new Map<string, string[]>();
+  function route(path: string, methods: readonly string[], handler: Handler): void {
+    allowed.set(path, [...(allowed.get(path) ?? []), ...methods]);
+    api.on([...methods], path, handler);
+  }
   // Made when somebody asks: no start waits for it.
   const description = once(() => openapiOf(operations));
-  api.get('/openapi.json', (context) => context.json(description()));
-  api.get('/tx', (context) => receiptPage(options.store, context));
-  for (const path of ['/openapi.json', '/tx']) methods.set(path, ['GET']);
+  route('/openapi.json', ['GET'], (context) => context.json(description()));
+  route('/tx', ['GET'], (context) => receiptPage(options.store, context));
   for (const operation of operations) {
     const path = operation.path.replaceAll(/\{(\w+)\}/g, ':$1');
-    methods.set(path, [...(methods.get(path) ?? []), ...operation.methods]);
-    api.on([...operation.methods], path, (context) => serve(parts, operation, context));
+    route(path, operation.methods, (context) => serve(parts, operation, context));
   }
-  for (const [path, allowed] of methods) {
-    api.all(path, (context) => notAllowed(context, allowed));
+  for (const [path, methods] of allowed) {
+    api.all(path, (context) => notAllowed(context, methods));
   }
   return api;
 }

@@ -9,7 +9,7 @@ import { requireScope } from '../domain/scope.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
 import { isPluginOpen, type Key, type Keys } from '../store/keys.ts';
 import type { Limits } from './limits.ts';
-import type { KeyedOperation, OpenOperation, Operation } from './operation.ts';
+import type { KeyedOperation, Operation } from './operation.ts';
 import type { Refusals } from './refusals.ts';
 
 export interface AuthParts {
@@ -57,7 +57,7 @@ function noteRefusal(
 /** Anybody may ask, as often as an address may. @throws PaygateError limited */
 export function admit(
   { limits, proxies }: AuthParts,
-  operation: OpenOperation,
+  operation: Operation,
   context: Context,
 ): void {
   const limit = limitOf(operation, context);

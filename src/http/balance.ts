@@ -41,11 +41,11 @@ const historyAnswer = z.object({
   history: z.array(entry).describe('2 confirmations and more, newest first, at most 200'),
 });
 
-const textOf = (query: z.infer<typeof asked>, body: z.infer<typeof asked>): string => {
+function namedIn(query: z.infer<typeof asked>, body: z.infer<typeof asked>): string[] {
   const text = body.addr ?? query.addr;
   if (text === undefined) throw new PaygateError('invalid', 'addr: name an address or an xpub');
-  return text;
-};
+  return splitTargets(text);
+}
 
 const tipHeightOf = ({ store }: ApiOptions): number => store.headers.tipHeight() ?? 0;
 
@@ -69,12 +69,12 @@ const balance = (options: ApiOptions, targets: Targets): Operation =>
     body: asked,
     answer: balanceAnswer,
     async run({ query, body, key }) {
-      const text = textOf(query, body);
-      const found = await targets.read(text, key);
+      const named = namedIn(query, body);
+      const found = await targets.read(named, key);
       return {
-        response: splitTargets(text).map((target, index) => ({
-          addr: target,
-          ...balanceOf(options, found[index] ?? []),
+        response: named.map((addr, place) => ({
+          addr,
+          ...balanceOf(options, found[place] ?? []),
         })),
       };
     },
@@ -112,7 +112,7 @@ const searchHistory = (options: ApiOptions, targets: Targets): Operation =>
     body: asked,
     answer: historyAnswer,
     async run({ query, body, key }) {
-      const found = await targets.read(textOf(query, body), key);
+      const found = await targets.read(namedIn(query, body), key);
       const tipHeight = tipHeightOf(options);
       // An address and its wallet may both be named: it counts once.
       const scripts = new Map(found.flat().map((script) => [script.address, script]));

@@ -4,7 +4,7 @@
 
 import type { IncomingMessage } from 'node:http';
 import { type HttpBindings, upgradeWebSocket } from '@hono/node-server';
-import { type Context, Hono, type MiddlewareHandler } from 'hono';
+import { type Context, Hono } from 'hono';
 import type { WSContext } from 'hono/ws';
 import { addressToScript, scripthash } from '../bitcoin/address.ts';
 import { networks } from '../bitcoin/network.ts';
@@ -54,21 +54,18 @@ export function createLive(options: LiveOptions): Hono {
     total -= 1;
   }
 
-  const check: MiddlewareHandler = async (context, next) => {
+  const upgrade = upgradeWebSocket((context) => {
+    const { store, feed } = options;
     const { incoming } = (context.env ?? {}) as Partial<HttpBindings>;
+    // What is thrown here is answered by HTTP.
     if (incoming === undefined || !asksForLive(incoming as IncomingMessage)) {
       throw new PaygateError('invalid', 'This is a WebSocket: connect with wss://');
     }
-    issuedAddress(options.store, context.req.param('addr') ?? '');
-    if (isFull(clientOf(options, context))) {
-      throw new PaygateError('limited', 'Too many live connections', { retryAfterSeconds: 30 });
-    }
-    return next();
-  };
-  const upgrade = upgradeWebSocket((context) => {
-    const { store, feed } = options;
     const row = issuedAddress(store, context.req.param('addr') ?? '');
     const client = clientOf(options, context);
+    if (isFull(client)) {
+      throw new PaygateError('limited', 'Too many live connections', { retryAfterSeconds: 30 });
+    }
     const sinceMs = Number(context.req.query('timestamp') ?? 0) * 1000 || 0;
     let end = (): void => {};
     return {
@@ -95,7 +92,7 @@ export function createLive(options: LiveOptions): Hono {
       onError: () => end(),
     };
   });
-  live.get('/payment/:addr', check, upgrade);
+  live.get('/payment/:addr', upgrade);
   return live;
 }
 

@@ -15,19 +15,15 @@ export interface Asked<Params, Query, Body> {
   readonly params: Params;
   readonly query: Query;
   readonly body: Body;
-  readonly key: Key;
   readonly context: Context;
 }
 
-/** Without a key, for everybody. */
-export type AskedOpenly<Params, Query, Body> = Omit<Asked<Params, Query, Body>, 'key'>;
-
-interface Description<
+type Description<
   Params extends z.ZodObject,
   Query extends z.ZodObject,
   Body extends z.ZodObject,
   Answer extends z.ZodType,
-> {
+> = {
   readonly methods: readonly ('GET' | 'POST' | 'DELETE')[];
   /** Below `/api`, with `{name}` for a parameter. */
   readonly path: string;
@@ -44,42 +40,29 @@ interface Description<
   readonly body?: Body;
   /** An answer of 200. */
   readonly answer: Answer;
-}
+} & (
+  | Keyed<Asked<z.infer<Params>, z.infer<Query>, z.infer<Body>>, z.infer<Answer>>
+  | Open<Asked<z.infer<Params>, z.infer<Query>, z.infer<Body>>, z.infer<Answer>>
+);
 
-interface KeyedDescription<
-  Params extends z.ZodObject,
-  Query extends z.ZodObject,
-  Body extends z.ZodObject,
-  Answer extends z.ZodType,
-> extends Description<Params, Query, Body, Answer> {
+interface Keyed<Request, Answer> {
   readonly open?: undefined;
   /** It hands out an address. */
   readonly issues?: true;
   /** It changes a store: only in the "Connect a plugin" window. */
   readonly writes?: true;
-  run(
-    asked: Asked<z.infer<Params>, z.infer<Query>, z.infer<Body>>,
-  ): z.infer<Answer> | Promise<z.infer<Answer>>;
+  run(asked: Request & { readonly key: Key }): Answer | Promise<Answer>;
 }
 
-interface OpenDescription<
-  Params extends z.ZodObject,
-  Query extends z.ZodObject,
-  Body extends z.ZodObject,
-  Answer extends z.ZodType,
-> extends Description<Params, Query, Body, Answer> {
+interface Open<Request, Answer> {
   /** It needs no key. */
   readonly open: true;
-  run(
-    asked: AskedOpenly<z.infer<Params>, z.infer<Query>, z.infer<Body>>,
-  ): z.infer<Answer> | Promise<z.infer<Answer>>;
+  run(asked: Request): Answer | Promise<Answer>;
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: which schemas an operation has is its own affair.
-export type KeyedOperation = KeyedDescription<any, any, any, any>;
-// biome-ignore lint/suspicious/noExplicitAny: the same.
-export type OpenOperation = OpenDescription<any, any, any, any>;
-export type Operation = KeyedOperation | OpenOperation;
+export type Operation = Description<any, any, any, any>;
+export type KeyedOperation = Extract<Operation, { readonly open?: undefined }>;
 
 /** Makes an operation; its `run` is typed by its schemas. */
 export const operation = <
@@ -88,24 +71,14 @@ export const operation = <
   Query extends z.ZodObject = typeof none,
   Body extends z.ZodObject = typeof none,
 >(
-  description: KeyedDescription<Params, Query, Body, Answer>,
-): KeyedOperation => description;
-
-/** The same for one that needs no key. */
-export const openOperation = <
-  Answer extends z.ZodType,
-  Params extends z.ZodObject = typeof none,
-  Query extends z.ZodObject = typeof none,
-  Body extends z.ZodObject = typeof none,
->(
-  description: OpenDescription<Params, Query, Body, Answer>,
-): OpenOperation => description;
+  description: Description<Params, Query, Body, Answer>,
+): Operation => description;
 
 /** Reads a request by the operation's schemas. @throws PaygateError invalid */
 export async function ask(
   operation: Operation,
   context: Context,
-): Promise<Parameters<OpenOperation['run']>[0]> {
+): Promise<Asked<unknown, unknown, unknown>> {
   const { params, query, body } = operation;
   const isRead = body === undefined || ['GET', 'HEAD'].includes(context.req.method);
   const given = {

@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { PaygateError } from '../errors.ts';
 import type { Prices } from '../price/prices.ts';
-import { type Operation, openOperation } from './operation.ts';
+import { type Operation, operation } from './operation.ts';
 import type { ApiOptions } from './options.ts';
 
 const currency = z.object({
@@ -12,7 +12,7 @@ const currency = z.object({
 });
 
 export const priceOperations = ({ prices }: ApiOptions): readonly Operation[] => [
-  openOperation({
+  operation({
     open: true,
     methods: ['GET'],
     path: '/price',
@@ -29,7 +29,7 @@ export const priceOperations = ({ prices }: ApiOptions): readonly Operation[] =>
       return { price: await source.price(query.currency) };
     },
   }),
-  openOperation({
+  operation({
     open: true,
     methods: ['GET'],
     path: '/currencies',

@@ -14,6 +14,7 @@ import { createApi, operationsOf } from './api.ts';
 import { httpsHostOf } from './auth.ts';
 import { boundCrowd } from './crowd.ts';
 import { errorResponse, logFailure, respondTo } from './errors.ts';
+import type { HealthReport } from './health.ts';
 import { asksForLive, createLive, type LiveOptions } from './live.ts';
 import { docsOf } from './openapi.ts';
 import type { ApiOptions } from './options.ts';
@@ -46,13 +47,8 @@ const usualPatience: Patience = {
   ...{ handshake: 10_000, headers: 10_000, request: 15_000, silence: 60_000, between: 1_000 },
 };
 
-export interface Health {
-  readonly status: 'ok' | 'degraded';
-  readonly warnings: readonly string[];
-}
-
 export interface ServerOptions extends ApiOptions, LiveOptions {
-  readonly health: () => Health;
+  readonly health: () => HealthReport;
   readonly ready: () => Readiness;
   /** How the outside reaches us, where the operator has said so. */
   readonly publicUrl: string | undefined;

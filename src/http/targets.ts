@@ -22,10 +22,10 @@ const shownOfKey = 12;
 
 export interface Targets {
   /**
-   * Reads what a text names, in its order.
+   * Reads each of those that are named, in their order.
    * @throws PaygateError unavailable while it takes longer, forbidden for what is not the key's own
    */
-  read(text: string, key: Key): Promise<readonly (readonly ScriptMovements[])[]>;
+  read(named: readonly string[], key: Key): Promise<readonly (readonly ScriptMovements[])[]>;
   /** The same of one wallet. @throws PaygateError unavailable */
   readWallet(row: WalletRow): Promise<readonly ScriptMovements[]>;
 }
@@ -72,8 +72,8 @@ export function createTargets(options: ApiOptions): Targets {
   }
 
   return {
-    async read(text, key) {
-      const works = splitTargets(text).map((each) => workFor(options, key, each));
+    async read(named, key) {
+      const works = named.map((each) => workFor(options, key, each));
       return patiently(options, Promise.all(works.map(start)));
     },
     readWallet: async (row) => patiently(options, start(walletWork(options, row))),

@@ -110,6 +110,9 @@ test('only addresses that were issued are answered for', async () => {
   expect(await refusal(house, 'nonsense')).toBe(400);
   const [stranger = ''] = firstAddresses(merchantKey(2), 1);
   expect(await refusal(house, stranger)).toBe(404);
+  // Watched ahead, and given to nobody.
+  const [, next = ''] = firstAddresses(merchantKey(), 2);
+  expect(await refusal(house, next)).toBe(404);
   expect(await refusal(house, `${await house.newAddress()}?timestamp=1&timestamp=2`)).toBe(400);
   expect((await house.ask(`/payment/${await house.newAddress()}`)).status).toBe(400);
 });
