@@ -10,16 +10,11 @@ import { type Operation, operation } from './operation.ts';
 import type { ApiOptions } from './options.ts';
 import { bitcoin } from './schemas.ts';
 
+const notAnId = 'a whole number above 0 is expected';
 /** In a path it is text, and some clients write it as text in a body, too. */
-export const id = z.union(
-  [
-    z.int().positive(),
-    z
-      .string()
-      .regex(/^[1-9]\d{0,14}$/)
-      .transform(Number),
-  ],
-  'a whole number above 0 is expected',
+export const id = z.preprocess(
+  (given) => (typeof given === 'string' && /^[1-9]\d{0,14}$/.test(given) ? Number(given) : given),
+  z.int(notAnId).min(1, notAnId).max(999_999_999_999_999, notAnId),
 );
 export const flag = z.string().optional();
 export const isOn = (text: string | undefined): boolean => text === 'true' || text === '1';

@@ -35,7 +35,7 @@ const headers = z.object({
     .min(1)
     .max(longestIdempotencyKey)
     .optional()
-    .describe('The same again within a day: the same address. A letter a byte'),
+    .describe('Within a day the same one gets the same address again; 1 to 255 bytes'),
 });
 
 const answer = z.object({

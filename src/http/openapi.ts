@@ -33,14 +33,34 @@ const refusals: Readonly<Record<string, string>> = {
   500: 'A bug; the log of paygate says more',
   503: 'Not now; Retry-After says how long to wait',
 };
-/** Of who has a key, or may have a body: whoever does not only read. */
-const ofKeys = ['401', '403', '409'];
+/** Of those that pass by themselves. */
+const wait = { 'Retry-After': { description: 'Seconds', schema: { type: 'integer', minimum: 1 } } };
+const passing = ['429', '503'];
+/** Of who has a key; who is given an address; who may have a body: whoever does not only read. */
+const ofKeys = ['401', '403'];
+const ofIssuing = ['409'];
 const ofBodies = ['413'];
 
 const schemaOf = (schema: z.ZodType, io: 'input' | 'output'): Json => {
-  const { $schema, ...rest } = z.toJSONSchema(schema, { io });
+  const { $schema, ...rest } = z.toJSONSchema(schema, {
+    io,
+    // A literal is a number there, of which generators of clients make a float of 32 bits.
+    override: ({ jsonSchema }) => {
+      const values = jsonSchema.enum ?? [jsonSchema.const];
+      if (values.every(Number.isInteger)) jsonSchema.type = 'integer';
+      // A closed answer would forbid each new field to clients that were made before it.
+      delete jsonSchema.additionalProperties;
+    },
+  });
   return rest;
 };
+
+/** What a client calls an operation: `getNewAddress`. */
+const nameOf = ({ path }: Operation, method: Method): string =>
+  [method.toLowerCase(), ...path.matchAll(/[a-z0-9]+/g)]
+    .map(String)
+    .map((word, at) => (at === 0 ? word : `${word[0]?.toUpperCase()}${word.slice(1)}`))
+    .join('');
 
 const onlyInWindow = 'Only while "Connect a plugin" is open for the key.';
 
@@ -89,14 +109,21 @@ function callersOf(operation: KeyedOperation, method: Method): string {
 
 function describe(operation: Operation, method: Method): Json {
   const { summary, body, answer, open } = operation;
+  const issues = !open && operation.issues;
   const refused = Object.entries(refusals)
     .filter(([status]) => !(open && ofKeys.includes(status)))
+    .filter(([status]) => issues || !ofIssuing.includes(status))
     .filter(([status]) => method !== 'GET' || !ofBodies.includes(status))
     .map(([status, description]) => [
       status,
-      { description, content: json({ $ref: '#/components/schemas/Error' }) },
+      {
+        description,
+        ...(passing.includes(status) && { headers: wait }),
+        content: json({ $ref: '#/components/schemas/Error' }),
+      },
     ]);
   return {
+    operationId: nameOf(operation, method),
     summary,
     description: open ? 'For everybody, without a key.' : callersOf(operation, method),
     ...(open && { security: [] }),
@@ -122,7 +149,12 @@ export function openapiOf(operations: readonly Operation[]): Json {
   }
   return {
     openapi: '3.1.1',
-    info: { title: 'paygate', version, description: 'Bitcoin payments to your own wallet' },
+    info: {
+      title: 'paygate',
+      version,
+      description: 'Bitcoin payments to your own wallet',
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
     servers: [{ url: '/api' }],
     security: [{ key: [] }],
     paths,

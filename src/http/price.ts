@@ -22,7 +22,7 @@ export const priceOperations = ({ prices }: ApiOptions): readonly Operation[] =>
       currency: z.string().min(1).describe('ISO 4217, such as USD, or BTC'),
       crypto: z.string().default('BTC').describe('BTC; any other has no price'),
     }),
-    answer: z.object({ price: z.number().nullable() }),
+    answer: z.object({ price: z.number().nullable().meta({ format: 'double' }) }),
     async run({ query }) {
       const source = requirePrices(prices);
       if (query.crypto.toUpperCase() !== 'BTC') return { price: null };

@@ -1,0 +1,73 @@
+// What generators of clients make of the description: an integer of what is whole, a name for each operation, room for
+// fields of later versions.
+
+import { afterEach, expect, test } from 'vitest';
+import { closeHouses, openHouse } from '../support/house.ts';
+import { type Document, schemasIn } from '../support/openapi.ts';
+
+afterEach(closeHouses);
+
+// A generator makes a float of a number, and of an id that may be text as well what nobody can pass.
+test('what is whole is documented as an integer, an id as nothing else, up to the longest that is read', async () => {
+  const house = await openHouse({});
+  const headers = { Authorization: `Bearer ${house.apiKey}` };
+  const { paths } = (await house.ask('/api/openapi.json')).body;
+  const numbers = schemasIn(paths).filter(({ type }) => [type].flat().includes('number'));
+  // The price alone, whose cents a float of 32 bits does not hold.
+  expect(numbers).toEqual([{ type: ['number', 'null'], format: 'double' }]);
+  const whole = { type: 'integer', minimum: 1, maximum: 999_999_999_999_999 };
+  expect(paths['/v2/stores/{id}'].get.parameters[0]).toMatchObject({ name: 'id', schema: whole });
+  const { content } = paths['/v2/stores/{id}/wallets'].post.requestBody;
+  expect(content['application/json'].schema.properties.wallet_id).toEqual(whole);
+  const largest = await house.ask(`/api/v2/stores/${whole.maximum}`, { headers });
+  expect(largest.status).toBe(404);
+  await house.withStore(({ keys, database }) =>
+    database.write((tx) => keys.allowPlugin(tx, house.world.now(), 1, house.world.now() + 60_000)),
+  );
+  const add = (id: unknown) =>
+    house.ask('/api/v2/stores/1/wallets', {
+      method: 'POST',
+      headers,
+      body: JSON.stringify({ wallet_id: id }),
+    });
+  expect((await add('1')).status).toBe(200);
+  for (const wrong of [0, 1.5, '01', '', whole.maximum + 1, String(whole.maximum + 1), null]) {
+    const { status, body } = await add(wrong);
+    expect([wrong, status, body.message]).toEqual([
+      wrong,
+      400,
+      'wallet_id: a whole number above 0 is expected',
+    ]);
+  }
+});
+
+// A client that is made of a closed answer refuses it as soon as a later version adds a field.
+test('no answer is documented as closed', async () => {
+  const house = await openHouse({});
+  const schemas = schemasIn((await house.ask('/api/openapi.json')).body);
+  expect(schemas.filter(({ type }) => type === 'object').length).toBeGreaterThan(20);
+  expect(schemas.filter((each) => 'additionalProperties' in each)).toEqual([]);
+});
+
+test('each operation has a name of its own, and what is to be waited for is documented', async () => {
+  const house = await openHouse({});
+  const { paths, info } = (await house.ask('/api/openapi.json')).body;
+  const operations = Object.values<Document>(paths).flatMap((each) =>
+    Object.values<Document>(each),
+  );
+  const names = operations.map(({ operationId }) => operationId);
+  expect(new Set(names).size).toBe(operations.length);
+  expect(names).toEqual(
+    expect.arrayContaining(['getNewAddress', 'getMerchantTx', 'deleteV2StoresIdWalletsWid']),
+  );
+  for (const { responses } of operations) {
+    for (const [status, { headers }] of Object.entries<Document>(responses)) {
+      const waits = ['429', '503'].includes(status);
+      expect([status, headers?.['Retry-After']?.schema.type]).toEqual([
+        status,
+        waits ? 'integer' : undefined,
+      ]);
+    }
+  }
+  expect(info.license).toEqual({ name: 'MIT', identifier: 'MIT' });
+});
