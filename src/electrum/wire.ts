@@ -174,7 +174,8 @@ export function parseMerkle(result: unknown): MerkleBranch {
 
 /** https://electrum-protocol.readthedocs.io/en/latest/protocol-methods.html#blockchain-transaction-id-from-pos */
 export function parseCoinbase(result: unknown): CoinbaseBranch {
-  const { tx_hash, merkle } = record(result, 'transaction at its place');
+  // electrs from 0.9.12 up to 0.11.0 calls it `tx_id`.
+  const { tx_id, tx_hash = tx_id, merkle } = record(result, 'transaction at its place');
   return { txid: parseTxid(tx_hash), branch: parseBranch(merkle) };
 }
 

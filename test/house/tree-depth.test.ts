@@ -62,8 +62,8 @@ interface Tree {
   readonly first: { readonly raw: Uint8Array; readonly merkle: readonly Uint8Array[] };
 }
 
-/** The verifier before a server that has one block with this tree. */
-async function proving({ root, merkle, pos, first }: Tree) {
+/** The verifier before a server that has one block with this tree. @param idAs how it calls the coinbase's id */
+async function proving({ root, merkle, pos, first }: Tree, idAs = 'tx_hash') {
   const header = blockOn(root);
   const shown = (branch: readonly Uint8Array[]) => branch.map((node) => display(node));
   const { session } = await open({
@@ -73,7 +73,7 @@ async function proving({ root, merkle, pos, first }: Tree) {
       peer.answer(request, { block_height: 1, merkle: shown(merkle), pos }),
     'blockchain.transaction.id_from_pos': (peer, request) => {
       expect(request.params).toEqual([1, 0, true]);
-      peer.answer(request, { tx_hash: display(id(first.raw)), merkle: shown(first.merkle) });
+      peer.answer(request, { [idAs]: display(id(first.raw)), merkle: shown(first.merkle) });
     },
     'blockchain.transaction.get': (peer, request) => peer.answer(request, hex(first.raw)),
   });
@@ -108,6 +108,11 @@ const unproven = new Lie('block 1: its coinbase does not prove how deep its tree
 describe('the depth of the tree', () => {
   it('is that of the coinbase in an honest block', async () => {
     const check = await proving(honest);
+    await expect(check(largeSat + 1)).resolves.toBeUndefined();
+  });
+
+  it('is told by an electrs before 0.11.1 as well, which calls the id another name', async () => {
+    const check = await proving(honest, 'tx_id');
     await expect(check(largeSat + 1)).resolves.toBeUndefined();
   });
 
