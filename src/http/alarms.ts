@@ -179,6 +179,7 @@ function paymentFindings({ store, now }: FindingParts): Finding[] {
       code: 'reversed-payment',
       since: reversed.firstAt,
       fact: `${reversed.count} payment(s) were taken back in the last 7 days after 1 or 2 was told`,
+      hint: '; hold back the goods of those orders, or ask those customers to pay again',
     });
   }
   const fallen = store.paymentCounts.fallen();
@@ -205,7 +206,10 @@ function paymentFindings({ store, now }: FindingParts): Finding[] {
   if (exhausted > 0) {
     const fact = `${countText(exhausted)} callback(s) were given up`;
     const since = store.outbox.exhaustedSince();
-    found.push({ code: 'exhausted-callbacks', since, fact });
+    const hint =
+      '; repair the shop, see it take a test callback, then send them again: ' +
+      '`paygate callbacks resend-failed --store ID`';
+    found.push({ code: 'exhausted-callbacks', since, fact, hint });
   }
   return found;
 }

@@ -180,6 +180,7 @@ test('payments to the next indexes: another program uses the key', async () => {
   await house.settle();
   const banner = await alarm(visitor, 'foreign-use');
   expect(banner?.text).toContain('1 payment(s) came to addresses that paygate had not given out');
+  expect(banner?.text).toContain('Another program uses this key');
   await expectLinked(visitor, banner, '/stores');
   expect(house.app.health().warnings.join()).toContain('Another program uses this key');
 });
@@ -199,6 +200,10 @@ test('a callback that was given up: since that moment', async () => {
   expect(banner?.text).toContain('1 callback(s) were given up');
   expect(banner?.since).toBe(iso(settledAt));
   await expectLinked(visitor, banner, '/callbacks?state=exhausted');
+  expect(house.app.health().warnings).toEqual([
+    '1 callback(s) were given up; repair the shop, see it take a test callback, then send them again: ' +
+      '`paygate callbacks resend-failed --store ID`',
+  ]);
 });
 
 test('nor are they of a store whose callbacks were stopped, which nobody can send again', async () => {

@@ -501,14 +501,6 @@ describe('addresses', () => {
       'has given out 15 addresses since the last paid one',
     );
   });
-
-  test('one that another program used is an alarm', async () => {
-    const { house, visitor } = await open();
-    const { firstAddresses } = await import('../../src/bitcoin/keychain.ts');
-    house.pay(firstAddresses(merchantKey(), 3)[2] ?? '', 5_000);
-    await house.settle();
-    expect((await visitor.get(home)).text).toContain('Another program uses this key');
-  });
 });
 
 describe('servers', () => {
