@@ -618,6 +618,7 @@ describe('a connection that others can listen on', () => {
       });
       expect([path, status]).toEqual([path, 403]);
       expect(text).toContain('not private');
+      expect(text).toContain('paygate serve --domain pay.example.com');
       expect(text).not.toContain('<form');
     }
   });

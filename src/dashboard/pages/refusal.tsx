@@ -30,9 +30,12 @@ export const httpsPage = () => (
     </p>
     <h2>With HTTPS</h2>
     <p>
-      Let a proxy on the same machine serve HTTPS and pass requests on, such as Caddy, which gets a
-      certificate by itself:
+      Where a name of yours leads to ports 80 and 443 of this machine, paygate gets a certificate:
     </p>
+    <pre>
+      <code>paygate serve --domain pay.example.com</code>
+    </pre>
+    <p>Or let a proxy on the same machine serve HTTPS and pass requests on, such as Caddy:</p>
     <pre>
       <code>caddy reverse-proxy --from pay.example.com --to 127.0.0.1:8080</code>
     </pre>
