@@ -23,15 +23,6 @@ export function wholeNumber(
   );
 }
 
-/** The same, undefined for an empty field. @throws PaygateError invalid */
-export const optionalNumber = (
-  visit: Sent,
-  name: string,
-  least: number,
-  most: number,
-): number | undefined =>
-  field(visit, name) === '' ? undefined : wholeNumber(visit, name, least, most);
-
 export const isOn = ({ form }: Sent, name: string): boolean => form.get(name) === 'on';
 
 /**

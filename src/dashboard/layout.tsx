@@ -237,30 +237,29 @@ export const Before = ({ visit, does, value }: BeforeProps) => (
 );
 
 interface SelectProps {
-  readonly visit: Visit;
-  /** The form that it is in. */
-  readonly does: string;
   readonly name: string;
   readonly label: string;
   readonly options: readonly (readonly [value: string | number, text: string])[];
+  /** The value that is chosen now: the first one where it is undefined or none of them. */
+  readonly chosen: string | undefined;
 }
 
-/** After a refusal it stands as it was sent: the first one may be more than was meant. */
-export const Select = ({ visit, does, name, label, options }: SelectProps) => (
+export const Select = ({ name, label, options, chosen }: SelectProps) => (
   <label>
     {label}
     <select name={name}>
       {options.map(([value, text]) => (
-        <option
-          value={value}
-          selected={isSent(visit, does) && visit.form.get(name) === String(value)}
-        >
+        <option value={value} selected={chosen === String(value)}>
           {text}
         </option>
       ))}
     </select>
   </label>
 );
+
+/** After a refusal a choice stands as it was sent: the first one may be more than was meant. */
+export const sentChoice = (visit: Visit, does: string, name: string): string | undefined =>
+  isSent(visit, does) ? (visit.form.get(name) ?? undefined) : undefined;
 
 /** A table that may be wider than the screen; it is scrolled by keyboard, too. */
 export const Table = ({ label, heads, children }: TableProps) => (

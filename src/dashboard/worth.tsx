@@ -18,13 +18,10 @@ export function worthText(row: Priced, now: number): string | undefined {
   if (row.currency === null) return undefined;
   const worth = worthIn(row);
   if (worth !== undefined) return `${worth} ${row.currency}`;
-  return isWaiting(row, now) ? `its price in ${row.currency} is asked for` : noPrice(row.currency);
+  return now - row.firstSeenAt < receiptPriceMs
+    ? `its price in ${row.currency} is asked for`
+    : `no price in ${row.currency} could be had`;
 }
-
-const isWaiting = ({ firstSeenAt }: Priced, now: number): boolean =>
-  now - firstSeenAt < receiptPriceMs;
-
-const noPrice = (currency: string): string => `no price in ${currency} could be had`;
 
 export const Worth = ({ row, now }: { readonly row: Priced; readonly now: number }) => {
   const text = worthText(row, now);

@@ -1,5 +1,4 @@
-// What an Electrum server says of a script: its history, the status hash over it, and how a new
-// history differs from the payments we know. Pure.
+// What an Electrum server says of a script: its history, and the status hash over it. Pure.
 // https://electrum-protocol.readthedocs.io/en/latest/protocol-basics.html#status
 
 import { sha256 } from '@noble/hashes/sha2.js';

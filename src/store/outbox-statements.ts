@@ -34,7 +34,6 @@ export const prepareOutbox = (orm: Orm) => ({
   ...prepareRecall(orm),
   ...prepareReads(orm),
   ...prepareCounts(orm),
-  ...prepareExhausted(orm),
 });
 
 function prepareWrites(orm: Orm) {
@@ -252,13 +251,10 @@ function prepareCounts(orm: Orm) {
       })
       .from(sql`(select 1)`)
       .prepare(),
+    exhaustedSince: orm
+      .select({ at: min(callbacks.settledAt) })
+      .from(callbacks)
+      .where(sql`${isExhausted} and ${isOfCalled('callbacks')}`)
+      .prepare(),
   };
 }
-
-const prepareExhausted = (orm: Orm) => ({
-  exhaustedSince: orm
-    .select({ at: min(callbacks.settledAt) })
-    .from(callbacks)
-    .where(sql`${isExhausted} and ${isOfCalled('callbacks')}`)
-    .prepare(),
-});

@@ -1,7 +1,7 @@
 // A certificate and its key, read before a server uses them: what is broken, expired or does not
 // belong together is refused here, and the one in use stays.
 
-import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
+import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
 import { PaygateError, reasonOf } from '../errors.ts';
 
@@ -35,7 +35,7 @@ const warnMs = 14 * dayMs;
 export function readCertificate(cert: string, key: string, now: number): Certificate {
   const x509 = parsed('the certificate', () => new X509Certificate(cert));
   const privateKey = parsed('the key', () => createPrivateKey(key));
-  if (!isPair(x509, privateKey)) {
+  if (!x509.checkPrivateKey(privateKey)) {
     throw new PaygateError('invalid', 'the key is not that of the certificate');
   }
   const [from, until] = [Date.parse(x509.validFrom), Date.parse(x509.validTo)];
@@ -43,8 +43,6 @@ export function readCertificate(cert: string, key: string, now: number): Certifi
   parsed('the chain', () => createSecureContext({ cert, key }));
   return { cert, key, names: x509.subjectAltName ?? x509.subject, from, until };
 }
-
-const isPair = (x509: X509Certificate, key: KeyObject): boolean => x509.checkPrivateKey(key);
 
 function parsed<T>(what: string, read: () => T): T {
   try {

@@ -4,7 +4,7 @@
 import { Readable } from 'node:stream';
 import { listBackups, readBackup } from '../../store/backup.ts';
 import { note } from '../audit.ts';
-import { Form, Layout, Select, Time } from '../layout.tsx';
+import { Form, Layout, Select, sentChoice, Time } from '../layout.tsx';
 import { requireFresh } from '../session.ts';
 import { field, type Outcome, type Page, type Visit } from '../visit.ts';
 
@@ -31,11 +31,10 @@ function backups(visit: Visit) {
           </p>
           <Form visit={visit} does="download" button="Download" confirm>
             <Select
-              visit={visit}
-              does="download"
               name="file"
               label="Copy"
               options={files.map(({ name, bytes }) => [name, `${name}, ${sizeOf(bytes)}`] as const)}
+              chosen={sentChoice(visit, 'download', 'file')}
             />
           </Form>
         </>

@@ -6,9 +6,10 @@ import type { StoreRow } from '../../store/catalog.ts';
 import type { CallbackState } from '../../store/schema.ts';
 import { note } from '../audit.ts';
 import { wholeNumber } from '../form.ts';
-import { Form, Layout, Note, Table, Time } from '../layout.tsx';
+import { Form, Layout, Note, Select, Table, Time } from '../layout.tsx';
 import { base, type Outcome, type Page, type Visit } from '../visit.ts';
 import {
+  asked,
   askedChoice,
   askedNumber,
   Choice,
@@ -131,7 +132,6 @@ function lastAnswer({ reason, doubt, outcome }: CallbackRow): string {
 }
 
 const Failed = ({ visit }: { readonly visit: Visit }) => {
-  const chosen = askedNumber(visit, 'store');
   // One that was removed may still be called; it stands behind the others.
   const rows = visit.parts.store.catalog
     .stores({ archived: true })
@@ -142,16 +142,15 @@ const Failed = ({ visit }: { readonly visit: Visit }) => {
       <h2 id="failed">Send all failed ones again</h2>
       <p>Those that were given up, and those that wait after a failure.</p>
       <Form visit={visit} does="resend-failed" button="Send them">
-        <label>
-          Of the store
-          <select name="store">
-            {rows.map(({ id, name, archivedAt }) => (
-              <option value={id} selected={id === chosen}>
-                {archivedAt === null ? name : `${name} (removed)`}
-              </option>
-            ))}
-          </select>
-        </label>
+        <Select
+          name="store"
+          label="Of the store"
+          options={rows.map(
+            ({ id, name, archivedAt }) =>
+              [id, archivedAt === null ? name : `${name} (removed)`] as const,
+          )}
+          chosen={asked(visit, 'store')}
+        />
       </Form>
     </section>
   );

@@ -2,6 +2,7 @@
 
 import type { Child } from 'hono/jsx';
 import { PaygateError } from '../../errors.ts';
+import { Select } from '../layout.tsx';
 import type { Visit } from '../visit.ts';
 
 const pageSize = 50;
@@ -67,17 +68,12 @@ interface ChoiceProps {
 }
 
 export const Choice = ({ visit, name, label, options }: ChoiceProps) => (
-  <label>
-    {label}
-    <select name={name}>
-      <option value="">All</option>
-      {options.map(([value, text]) => (
-        <option value={value} selected={asked(visit, name) === String(value)}>
-          {text}
-        </option>
-      ))}
-    </select>
-  </label>
+  <Select
+    name={name}
+    label={label}
+    options={[['', 'All'], ...options]}
+    chosen={asked(visit, name)}
+  />
 );
 
 interface StoreChoiceProps {

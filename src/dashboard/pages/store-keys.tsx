@@ -6,7 +6,7 @@ import { requireRunning, type StoreRow } from '../../store/catalog.ts';
 import { isPluginOpen, type Key, requireMerchantKey } from '../../store/keys.ts';
 import { note } from '../audit.ts';
 import { choice, wholeNumber } from '../form.ts';
-import { Form, Select, Time } from '../layout.tsx';
+import { Form, Select, sentChoice, Time } from '../layout.tsx';
 import { requireFresh } from '../session.ts';
 import { base, idIn, type Outcome, type Visit } from '../visit.ts';
 import { ShownSecret } from './shown-secret.tsx';
@@ -43,11 +43,10 @@ export const Keys = ({ visit, row }: Props) => (
       </ul>
       <Form visit={visit} does="add-key" button="Make a key" confirm>
         <Select
-          visit={visit}
-          does="add-key"
           name="scope"
           label="It may do"
           options={keyScopes.map((scope) => [scope, meanings[scope]] as const)}
+          chosen={sentChoice(visit, 'add-key', 'scope')}
         />
       </Form>
     </section>
@@ -91,11 +90,10 @@ const Plugin = ({ visit, row }: Props) => {
       )}
       <Form visit={visit} does="allow-plugin" button="Open it for 15 minutes" confirm>
         <Select
-          visit={visit}
-          does="allow-plugin"
           name="key"
           label="For"
           options={keys.map((key) => [key.id, nameOf(key)] as const)}
+          chosen={sentChoice(visit, 'allow-plugin', 'key')}
         />
       </Form>
     </section>

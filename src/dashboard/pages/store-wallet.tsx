@@ -6,7 +6,7 @@ import { requireRunning } from '../../store/catalog.ts';
 import type { Tx } from '../../store/writer.ts';
 import { note } from '../audit.ts';
 import { wholeNumber } from '../form.ts';
-import { Form, Layout, Select } from '../layout.tsx';
+import { Form, Layout, Select, sentChoice } from '../layout.tsx';
 import { requireFresh } from '../session.ts';
 import { base, idIn, type Outcome, type Page, type Visit } from '../visit.ts';
 import {
@@ -44,14 +44,13 @@ function firstStep(visit: Visit) {
       {others.length === 0 ? null : (
         <Form visit={visit} does="use-known" button="Use it" confirm>
           <Select
-            visit={visit}
-            does="use-known"
             name="wallet"
             label="A wallet that paygate knows"
             options={others.map(
               ({ id, scriptType, account }) =>
                 [id, `Wallet ${id}: ${scriptType}, ${account.slice(0, 16)}…`] as const,
             )}
+            chosen={sentChoice(visit, 'use-known', 'wallet')}
           />
         </Form>
       )}

@@ -3,7 +3,7 @@
 import { redactUrl } from '../../domain/callback.ts';
 import { note } from '../audit.ts';
 import { choice } from '../form.ts';
-import { Form, Layout, Note, Select, Table, Time } from '../layout.tsx';
+import { Form, Layout, Note, Select, sentChoice, Table, Time } from '../layout.tsx';
 import { requireFresh } from '../session.ts';
 import { base, type Outcome, type Page, type Visit } from '../visit.ts';
 import { MerchantKey, merchantKeyOf, revealKey } from './merchant-key.tsx';
@@ -57,14 +57,13 @@ const Rotation = ({ visit }: { readonly visit: Visit }) => (
     <summary>Make a new key</summary>
     <Form visit={visit} does="rotate-key" button="Make a new key" grave confirm>
       <Select
-        visit={visit}
-        does="rotate-key"
         name="overlap"
         label="The old one"
         options={[
           ['24-hours', 'stays valid for 24 hours'],
           ['at-once', 'ends at once'],
         ]}
+        chosen={sentChoice(visit, 'rotate-key', 'overlap')}
       />
     </Form>
   </details>

@@ -4,7 +4,7 @@
 
 import { firstAddresses, possibleWallets, type WalletKey } from '../../bitcoin/keychain.ts';
 import { PaygateError } from '../../errors.ts';
-import { isOn, optionalNumber } from '../form.ts';
+import { isOn, wholeNumber } from '../form.ts';
 import { Form } from '../layout.tsx';
 import { field, type Visit } from '../visit.ts';
 
@@ -58,9 +58,11 @@ export const walletsIn = (visit: Visit): readonly WalletKey[] =>
     allowDepth: isOn(visit, 'allow-depth'),
   });
 
-/** @throws PaygateError invalid */
+/** Undefined where the chain is to be searched. @throws PaygateError invalid */
 export const startIndexIn = (visit: Visit): number | undefined =>
-  optionalNumber(visit, 'start-index', 0, highestIndex);
+  field(visit, 'start-index') === ''
+    ? undefined
+    : wholeNumber(visit, 'start-index', 0, highestIndex);
 
 const names: Readonly<Record<string, string>> = {
   p2wpkh: 'Native SegWit',
