@@ -4,11 +4,12 @@ import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { text as textOf } from 'node:stream/consumers';
 import { afterEach, describe, expect, test } from 'vitest';
+import { firstAddresses } from '../../src/bitcoin/keychain.ts';
 import { pages } from '../../src/dashboard/dashboard.ts';
 import { makeLink } from '../../src/dashboard/link.ts';
 import { newTotpSecret, totpCode, totpStep } from '../../src/domain/totp.ts';
 import { admin, adminLinks, sessions } from '../../src/store/schema.ts';
-import { closeHouses, type House, openHouse } from '../support/house.ts';
+import { closeHouses, type House, merchantKey, openHouse } from '../support/house.ts';
 import { password, setPassword, signedIn, visitorOf } from '../support/visitor.ts';
 import { createTestWorld } from '../support/world.ts';
 
@@ -40,6 +41,12 @@ function hashingWorld() {
   };
   return { world: { ...world, randomBytes }, isHashing: () => salts > 0 };
 }
+
+/** What takes away a right, tells a shop what it is owed, or only looks: no password is asked for again. */
+const harmless = new Set([
+  ...['sign-out', 'end-others', 'revoke-key', 'shut-plugin', 'dismiss-restored'],
+  ...['resend', 'resend-failed', 'send-test', 'look', 'ask'],
+]);
 
 const contentTypes = [
   'application/x-www-form-urlencoded',
@@ -414,6 +421,35 @@ describe('a session', () => {
       ...{ ...fields, password },
     });
     expect(status).toBe(303);
+  });
+
+  test('and so does every form of every page but those that nobody is harmed by', async () => {
+    const house = await openHouse();
+    const visitor = await signedIn(house);
+    house.world.jumpWallClock(6 * minuteMs);
+    const wallet = merchantKey(2);
+    const fields = {
+      ...{ name: 'My shop', 'callback-url': 'https://shop.example/paid', confirmations: '2' },
+      ...{ wallet: '1', scope: 'read', overlap: 'at-once', file: 'latest.db', server: 'a server' },
+      ...{ key: '1', sha256: 'ab'.repeat(32), secret: 'A'.repeat(32), code: '123456' },
+      ...{ 'password-new': 'another good password', 'password-again': 'another good password' },
+    };
+    const ofWallet = {
+      key: wallet.account,
+      letters: firstAddresses(wallet, 1)[0]?.slice(-6) ?? '',
+    };
+    let count = 0;
+    for (const { path, actions } of pages.filter(({ open }) => open === undefined)) {
+      const url = (home + path).replace(':id', '1').replace(/\/$/, '');
+      for (const does of Object.keys(actions ?? {}).filter((each) => !harmless.has(each))) {
+        const more = does === 'add' || does === 'use-new' ? ofWallet : {};
+        const seen = await visitor.submit(url, does, { ...fields, ...more });
+        const isAsked = seen.text.includes('Type your password again for this.');
+        expect([url, does, seen.status, isAsked]).toEqual([url, does, 403, true]);
+        count += 1;
+      }
+    }
+    expect(count).toBeGreaterThan(15);
   });
 
   test('nothing in the file opens the door: tokens are there as hashes', async () => {

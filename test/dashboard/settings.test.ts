@@ -1,6 +1,7 @@
 // Settings: what price sources said, and the log of changes, page by page.
 
 import { afterEach, expect, test } from 'vitest';
+import { totpCode, totpStep } from '../../src/domain/totp.ts';
 import { parsePriceSource } from '../../src/price/sources.ts';
 import { closeHouses, openHouse } from '../support/house.ts';
 import { type Answer, type Receiver, startReceiver } from '../support/receiver.ts';
@@ -88,4 +89,40 @@ test('the log of changes goes page by page, to its first entry', async () => {
   const expected = Array.from({ length: 120 }, (_, place) => `test.${120 - place}.`);
   expect(seen).toEqual(expected);
   expect((await visitor.get(`${audit}?before=x`)).status).toBe(400);
+});
+
+test('the log of changes has who was given what, what was shown, and how one gets in', async () => {
+  const house = await openHouse();
+  const visitor = await signedIn(house);
+  const [settings, stores, store] = ['settings', 'stores', 'stores/1'];
+  const send = async (page: string, does: string, fields: Record<string, string> = {}) => {
+    const seen = await visitor.submit(`/dashboard/${page}`, does, fields);
+    expect([does, [200, 303].includes(seen.status)]).toEqual([does, true]);
+    return seen.text;
+  };
+  await send(stores, 'reveal-key');
+  await send(stores, 'rotate-key', { overlap: '24-hours' });
+  await send(store, 'reveal-secret');
+  await send(store, 'rotate-secret');
+  await send(store, 'add-key', { scope: 'payments' });
+  const [key = 0] = await house.withStore(async ({ keys }) =>
+    keys.list(house.world.now()).flatMap(({ id, storeId }) => (storeId === null ? [] : [id])),
+  );
+  await send(store, 'allow-plugin', { key: `${key}` });
+  await send(store, 'shut-plugin', { key: `${key}` });
+  await send(store, 'revoke-key', { key: `${key}` });
+  const begun = await send(settings, 'begin-totp');
+  const [, secret = ''] = /name="secret" value="([A-Z2-7]+)"/.exec(begun) ?? [];
+  const code = totpCode(secret, totpStep(house.world.now()));
+  await send(settings, 'finish-totp', { secret, code });
+  await send(settings, 'end-totp');
+  const fresh = 'another good password';
+  await send(settings, 'change-password', { 'password-new': fresh, 'password-again': fresh });
+  await send(store, 'remove');
+  const noted = await house.withStore(async ({ audit: log }) => log.list(20));
+  const actions = [
+    ...['key.reveal', 'key.rotate', 'secret.reveal', 'secret.rotate', 'key.add', 'plugin.allow'],
+    ...['plugin.shut', 'key.revoke', 'totp.on', 'totp.off', 'password.set', 'store.remove'],
+  ];
+  expect(noted.map(({ action }) => action).reverse()).toEqual(actions);
 });
