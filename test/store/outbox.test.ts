@@ -9,7 +9,7 @@ import {
   type ClaimedRow,
   createOutbox,
 } from '../../src/store/outbox.ts';
-import { callbacks } from '../../src/store/schema.ts';
+import { callbacks, stores } from '../../src/store/schema.ts';
 import { plansOf, statementsOf } from '../support/plans.ts';
 import { type Owed, openOwed, webhookSecret, withStatus } from '../unit/delivery/owed.ts';
 
@@ -178,6 +178,19 @@ describe('claiming', () => {
     await owed.enqueue(now, owed.addPayment(owed.addStore({ callbacksStopped: true })));
     expect(await claim(owed)).toEqual([]);
     expect(owed.outbox.nextDueAt(now)).toBeUndefined();
+  });
+
+  it('counts nothing of such a store as owed or given up', async () => {
+    const owed = open();
+    const storeId = owed.addStore();
+    await owed.enqueue(now, owed.addPayment(storeId), owed.addPayment(storeId));
+    const [first] = await claim(owed, now, 1);
+    await record(owed, first, 'status');
+    expect(owed.outbox.counts()).toEqual({ owed: 1, exhausted: 1 });
+    expect(owed.outbox.exhaustedSince()).toBe(now);
+    owed.database.orm.update(stores).set({ callbacksStopped: true }).run();
+    expect(owed.outbox.counts()).toEqual({ owed: 0, exhausted: 0 });
+    expect(owed.outbox.exhaustedSince()).toBeUndefined();
   });
 
   it('goes on for an archived store', async () => {
