@@ -145,6 +145,9 @@ describe('messages', () => {
     ['{"method":"m","params":{"a":1}}'],
     ['{"method":1,"params":[]}'],
     ['{"id":1,"result":1'],
+    ['{"id":1,"result":"a text without an end'],
+    ['{"id":1,"result":"\\\\'],
+    ['{"id":1,"result":"\\'],
     ['GET / HTTP/1.1'],
     ['\ufeff{"id":1,"result":1}'],
   ])('are refused otherwise: %s', (line) => {
@@ -162,6 +165,10 @@ describe('messages', () => {
     expect(() => parseMessage(`{"id":1,"result":${'['.repeat(4_000_000)}`)).toThrow(/nested/);
     const deep = (depth: number): string => `${'['.repeat(depth)}${']'.repeat(depth)}`;
     expect(() => parseMessage(`{"id":1,"result":${deep(16)}}`)).toThrow(/nested/);
+    for (const text of ['', 'a', '"', '\\', '\\"', '"\\']) {
+      const line = `{"id":1,"result":[${JSON.stringify(text)},${deep(15)}]}`;
+      expect(() => parseMessage(line)).toThrow(/nested/);
+    }
     expect(parseMessage(`{"id":1,"result":${deep(15)}}`)).toMatchObject({ kind: 'result' });
   });
 

@@ -143,6 +143,7 @@ describe('blockchain.block.headers', () => {
       { count: 3, hex: headers.join('') + headers[0], max: 2016 },
       { count: 1, hex: headers.join('') },
       { count: 1, hex: headers[0].slice(2) },
+      { count: 1, hex: `${headers[0]}00` },
       { hex: headers[0] },
       { count: 0, hex: null },
     ]);

@@ -242,6 +242,17 @@ describe('no fresh price', () => {
     await expect(prices.price('USD')).rejects.toMatchObject(unavailable);
   });
 
+  test('asks nobody again within the minute, not even who has failed', async () => {
+    const { prices, asked, world } = await setUp(honest, { status: 500 });
+    await expect(prices.price('USD')).rejects.toMatchObject(unavailable);
+    await world.advance(59_999);
+    await expect(prices.price('USD')).rejects.toMatchObject(unavailable);
+    expect(asked()).toEqual([1, 1]);
+    await world.advance(1);
+    await expect(prices.price('USD')).rejects.toMatchObject(unavailable);
+    expect(asked()).toEqual([2, 2]);
+  });
+
   test('when two of them are one host: it could say anything, however often it is named', async () => {
     const [one, down] = [
       await startReceiver({ answer: () => honest }),
