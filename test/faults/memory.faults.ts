@@ -49,8 +49,9 @@ function watchMemory({ pid }: Serving, limit: MemoryLimit): Peaks {
   const peaks: Peaks = { anonymousBytes: 0, residentBytes: 0 };
   const look = () => {
     peaks.anonymousBytes = Math.max(peaks.anonymousBytes, limit.anonymousBytes());
-    const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-    peaks.residentBytes = Number(/VmHWM:\s+(\d+) kB/.exec(status)?.[1]) * 1024;
+    // Not there any more of one that has just ended.
+    const most = /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+    if (most !== undefined) peaks.residentBytes = Number(most) * 1024;
   };
   const timer = setInterval(() => existsSync(`/proc/${pid}`) && look(), 100);
   whenOver(() => clearInterval(timer));
