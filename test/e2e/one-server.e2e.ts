@@ -36,7 +36,9 @@ test.for(eachServer)(
     await expect
       .poll(() => server.gone(), untilLookedAtAgain)
       .toEqual({ [waiting]: null, [mined]: null });
-    await server.settled(['1 payment(s) were taken back in the last 7 days after 1 or 2 was told']);
+    await server.settled([
+      '1 payment(s) were taken back in the last 7 days after 1 or 2 was told; hold back the goods of those orders, or ask those customers to pay again',
+    ]);
     await server.stop();
     expect(shop.payments()).toEqual(told);
     shop.verify(store.webhook_secret, shop.told.length);

@@ -92,7 +92,9 @@ test.for(eachServer)(
       await expectTold(paymentKey(address, 84_004, replacement), statuses);
     }
     await expect.poll(() => server.gone(), untilLookedAtAgain).toEqual({ [original]: replacement });
-    await server.settled(['1 payment(s) were taken back in the last 7 days after 1 or 2 was told']);
+    await server.settled([
+      '1 payment(s) were taken back in the last 7 days after 1 or 2 was told; hold back the goods of those orders, or ask those customers to pay again',
+    ]);
     await server.stop();
     expect(shop.payments()).toEqual(told);
     shop.verify(store.webhook_secret, shop.told.length);
