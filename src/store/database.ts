@@ -187,7 +187,8 @@ function setPragmas(sqlite: Sqlite): void {
 export function openFailure(path: string, error: unknown): unknown {
   if (error instanceof PaygateError) return error;
   const { code = '', syscall } = error as NodeJS.ErrnoException;
-  if (syscall === 'link') {
+  // https://man7.org/linux/man-pages/man2/link.2.html
+  if (syscall === 'link' && /^(EPERM|ENOTSUP|EOPNOTSUPP|ENOSYS)$/.test(code)) {
     return new PaygateError(
       'unavailable',
       `${path}: its file system has no hard links (FAT, exFAT) and does not suit a database; keep it on another one, as ext4, XFS or btrfs; backups may lie there`,

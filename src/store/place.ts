@@ -24,7 +24,7 @@ export const logEnds = ['-wal', '-journal'] as const;
 
 /** Whether there is something to be played: an empty log is none. */
 export const isLog = (path: string): boolean =>
-  existsSync(path) && statSync(path, { throwIfNoEntry: false })?.size !== 0;
+  (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0;
 
 /** Of this process. https://man7.org/linux/man-pages/man5/proc_pid_mountinfo.5.html */
 const mountTable = '/proc/self/mountinfo';

@@ -758,4 +758,6 @@ it('says why a file is not made where there are no hard links', () => {
     code: 'unavailable',
     message: expect.stringMatching(/^\/mnt\/stick\/paygate\.db: .*\(FAT, exFAT\)/),
   });
+  const full = Object.assign(new Error('no space left'), { code: 'ENOSPC', syscall: 'link' });
+  expect(openFailure('/mnt/stick/paygate.db', full)).toBe(full);
 });
