@@ -10,7 +10,7 @@ import { addressToScript, scripthash } from '../bitcoin/address.ts';
 import { networks } from '../bitcoin/network.ts';
 import { householdOf } from '../domain/client-address.ts';
 import { PaygateError } from '../errors.ts';
-import type { AddressRow } from '../store/addresses.ts';
+import type { AddressRow } from '../store/address-statements.ts';
 import type { Store } from '../store/open.ts';
 import type { Receipt } from '../store/receipts.ts';
 import { addressOf } from './auth.ts';

@@ -1,35 +1,24 @@
 // Addresses of the wallets' external branches: derived ahead, issued once, never recycled.
 // Every rise of a wallet's counter goes through `advance`, which announces it to the mark.
 
-import { and, desc, eq, gte, lt, max, sql } from 'drizzle-orm';
+import { eq } from 'drizzle-orm';
 import type { Scripthash } from '../bitcoin/ids.ts';
 import { type DerivedAddress, deriveAddress, type WalletKey } from '../bitcoin/keychain.ts';
 import { PaygateError } from '../errors.ts';
+import {
+  type AddressPlace,
+  type AddressRow,
+  type AddressStatements,
+  external,
+  prepareAddressStatements,
+} from './address-statements.ts';
 import type { Catalog, WalletRow } from './catalog.ts';
-import { given } from './given.ts';
 import type { Orm } from './orm.ts';
 import { raisesTo } from './raises.ts';
-import { type AddressOrigin, addresses, isGivenOut, stores, wallets } from './schema.ts';
+import { stores, wallets } from './schema.ts';
 import { copiedAt } from './settings.ts';
 import { createWatchedPages, type WatchedPages } from './watched.ts';
 import type { Tx } from './writer.ts';
-
-export type AddressRow = typeof addresses.$inferSelect;
-
-/** What is asked of a row where an address is handed out or paid, which is often. */
-export const addressPlace = {
-  id: addresses.id,
-  walletId: addresses.walletId,
-  derivationIndex: addresses.derivationIndex,
-  address: addresses.address,
-  scripthash: addresses.scripthash,
-  origin: addresses.origin,
-  storeId: addresses.storeId,
-  issuedAt: addresses.issuedAt,
-  statusHash: addresses.statusHash,
-};
-
-export type AddressPlace = Pick<AddressRow, keyof typeof addressPlace>;
 
 export interface Issued {
   readonly id: number;
@@ -90,12 +79,8 @@ export interface Addresses extends WatchedPages {
   byScripthash(scripthash: Scripthash): AddressRow | undefined;
 }
 
-/** The branch that BIP44 gives to addresses which are shown to others. */
-const external = 0;
 /** How far back a store's last address is looked for: other stores may share its wallet. */
 const reusedWithin = 100;
-/** How far back gaps are looked for: anybody may ask for them, and a million would hold us up. */
-const gapsWithin = 5_000;
 
 /** @param floorOf how far the mark says that a wallet issued which this file did not know, by its name */
 export function createAddresses(
@@ -103,16 +88,8 @@ export function createAddresses(
   catalog: Catalog,
   floorOf: (wallet: string) => number,
 ): Addresses {
-  const statements = prepare(orm);
+  const statements = prepareAddressStatements(orm);
   const { floor, raise, isSetBack } = raisesTo(floorOf);
-
-  /** The row of an index, derived now if need be; undefined where no such child exists. */
-  function rowAt(walletId: number, index: number): AddressPlace | undefined {
-    const found = statements.atIndex.get({ walletId, index });
-    if (found !== undefined) return found;
-    insertDerived(statements, catalog.walletKey(walletId), walletId, index);
-    return statements.atIndex.get({ walletId, index });
-  }
 
   const isUsed = (walletId: number): boolean =>
     statements.firstUsed.get({ walletId }) !== undefined;
@@ -129,7 +106,7 @@ export function createAddresses(
     const storeId = onlyStoreOf(orm, walletId, copiedAt(catalog));
     const skipped: Scripthash[] = [];
     for (let index = wallet.nextIndex; index < to; index += 1) {
-      const row = rowAt(walletId, index);
+      const row = rowAt(statements, catalog, walletId, index);
       if (row?.origin !== 'ahead') continue;
       statements.skip.run({ id: row.id, storeId, now });
       skipped.push(row.scripthash);
@@ -146,10 +123,10 @@ export function createAddresses(
         throw notYet('brought behind what it issued before');
       }
       let index = wallet.nextIndex;
-      let row = rowAt(walletId, index);
+      let row = rowAt(statements, catalog, walletId, index);
       while (row?.origin !== 'ahead' || row.statusHash !== null) {
         index += 1;
-        row = rowAt(walletId, index);
+        row = rowAt(statements, catalog, walletId, index);
       }
       advance(tx, wallet, index + 1);
       statements.issue.run({ id: row.id, storeId, now });
@@ -186,7 +163,7 @@ export function createAddresses(
   };
 }
 
-const readersOf = (statements: Statements, catalog: Catalog) =>
+const readersOf = (statements: AddressStatements, catalog: Catalog) =>
   ({
     unpaidSince(walletId, storeId, since) {
       const last = statements.newest
@@ -210,134 +187,6 @@ const readersOf = (statements: Statements, catalog: Catalog) =>
     byScripthash: (scripthash) => statements.byScripthash.get({ scripthash }),
   }) satisfies Partial<Addresses>;
 
-function prepare(orm: Orm) {
-  return {
-    atIndex: orm
-      .select(addressPlace)
-      .from(addresses)
-      .where(and(onBranch(), eq(addresses.derivationIndex, given('index'))))
-      .prepare(),
-    byId: orm.select(addressPlace).from(addresses).where(rowId()).prepare(),
-    byScripthash: orm
-      .select()
-      .from(addresses)
-      .where(eq(addresses.scripthash, given('scripthash')))
-      .prepare(),
-    lastIndex: orm
-      .select({ last: max(addresses.derivationIndex) })
-      .from(addresses)
-      .where(onBranch())
-      .prepare(),
-    firstUsed: orm
-      .select({ id: addresses.id })
-      .from(addresses)
-      .where(and(ofWallet(), isGivenOut))
-      .limit(1)
-      .prepare(),
-    insert: orm
-      .insert(addresses)
-      .values({
-        walletId: given('walletId'),
-        branch: external,
-        derivationIndex: given('index'),
-        address: given('address'),
-        script: given('script'),
-        scripthash: given('scripthash'),
-        origin: 'ahead',
-      })
-      // A request may have needed the index before what was derived in advance came here.
-      .onConflictDoNothing({
-        target: [addresses.walletId, addresses.branch, addresses.derivationIndex],
-      })
-      .prepare(),
-    ahead: orm
-      .select({ scripthash: addresses.scripthash })
-      .from(addresses)
-      .where(
-        and(
-          ofWallet(),
-          eq(addresses.origin, 'ahead'),
-          gte(addresses.derivationIndex, given('from')),
-          lt(addresses.derivationIndex, given('until')),
-        ),
-      )
-      .prepare(),
-    newest: prepareNewest(orm),
-    ...prepareGaps(orm),
-    issue: orm.update(addresses).set(takenAs('issued')).where(rowId()).prepare(),
-    skip: orm.update(addresses).set(takenAs('skipped')).where(rowId()).prepare(),
-    setNextIndex: orm
-      .update(wallets)
-      .set({ nextIndex: given('nextIndex') })
-      .where(eq(wallets.id, given('walletId')))
-      .prepare(),
-  };
-}
-
-type Statements = ReturnType<typeof prepare>;
-
-/** A wallet's addresses below its counter, the newest first. */
-const prepareNewest = (orm: Orm) =>
-  orm
-    .select(addressPlace)
-    .from(addresses)
-    .where(
-      and(
-        onBranch(),
-        sql`${addresses.derivationIndex} < (select ${wallets.nextIndex} from ${wallets}
-            where ${wallets.id} = ${given('walletId')})`,
-      ),
-    )
-    .orderBy(desc(addresses.derivationIndex))
-    .limit(sql.placeholder('limit'))
-    .prepare();
-
-/**
- * Along the newest of the external branch. An address counts as paid by a payment of ours: that it has a history,
- * also what makes it foreign, is one server's word, and must not silence a warning.
- */
-function prepareGaps(orm: Orm) {
-  const walletId = given('walletId');
-  const next = sql`(select next_index from wallets where id = ${walletId})`;
-  const isGiven = sql`wallet_id = ${walletId} and branch = ${external}
-    and derivation_index >= ${next} - ${gapsWithin} and derivation_index < ${next}`;
-  const start = sql`(select min(derivation_index) - 1 from addresses where ${isGiven})`;
-  const paid = sql`select derivation_index as place from addresses
-    where ${isGiven} and status_hash is not null and exists (
-      select 1 from payments where address_id = addresses.id and state <> 'dropped')`;
-  return {
-    unpaidRun: orm
-      .select({
-        count: sql<number>`${wallets.nextIndex} - 1 - coalesce(
-          (${paid} order by derivation_index desc limit 1), ${start}, ${wallets.nextIndex} - 1)`,
-      })
-      .from(wallets)
-      .where(eq(wallets.id, walletId))
-      .prepare(),
-    widestStep: orm
-      .select({
-        widest: sql<number | null>`(select max(place - before) from
-          (select place, lag(place, 1, ${start}) over (order by place) as before from (${paid})))`,
-      })
-      .from(wallets)
-      .where(eq(wallets.id, walletId))
-      .prepare(),
-  };
-}
-
-const ofWallet = () => eq(addresses.walletId, given('walletId'));
-
-/** On its external branch. */
-const onBranch = () => and(ofWallet(), eq(addresses.branch, external));
-
-const rowId = () => eq(addresses.id, given('id'));
-
-const takenAs = (origin: AddressOrigin) => ({
-  origin,
-  storeId: given('storeId'),
-  issuedAt: given('now'),
-});
-
 const issuedOf = (row: AddressPlace, { account }: WalletRow): Issued => ({
   id: row.id,
   walletId: row.walletId,
@@ -348,13 +197,26 @@ const issuedOf = (row: AddressPlace, { account }: WalletRow): Issued => ({
   issuedAt: row.issuedAt ?? 0,
 });
 
-function derivedUntil(statements: Statements, catalog: Catalog, walletId: number): number {
+/** The row of an index, derived now if need be; undefined where no such child exists. */
+function rowAt(
+  statements: AddressStatements,
+  catalog: Catalog,
+  walletId: number,
+  index: number,
+): AddressPlace | undefined {
+  const found = statements.atIndex.get({ walletId, index });
+  if (found !== undefined) return found;
+  insertDerived(statements, catalog.walletKey(walletId), walletId, index);
+  return statements.atIndex.get({ walletId, index });
+}
+
+function derivedUntil(statements: AddressStatements, catalog: Catalog, walletId: number): number {
   const last = statements.lastIndex.get({ walletId })?.last ?? -1;
   return Math.max(last + 1, catalog.wallet(walletId).nextIndex);
 }
 
 function insertDerived(
-  statements: Statements,
+  statements: AddressStatements,
   key: WalletKey,
   walletId: number,
   index: number,
@@ -365,7 +227,7 @@ function insertDerived(
   return derived.scripthash;
 }
 
-function insert({ insert }: Statements, walletId: number, derived: DerivedIndex): void {
+function insert({ insert }: AddressStatements, walletId: number, derived: DerivedIndex): void {
   const { index, address, script, scripthash } = derived;
   insert.run({ walletId, index, address, script: Buffer.from(script), scripthash });
 }

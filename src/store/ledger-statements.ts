@@ -1,7 +1,7 @@
 // The ledger's statements, prepared once. What they mean stands in ledger.ts.
 
 import { and, asc, eq, isNotNull, sql } from 'drizzle-orm';
-import { addressPlace } from './addresses.ts';
+import { addressPlace } from './address-statements.ts';
 import { given } from './given.ts';
 import type { Orm } from './orm.ts';
 import { addresses, headers, payments, stores, transactions } from './schema.ts';

@@ -22,7 +22,7 @@ import {
   settledDepth,
 } from '../domain/payment.ts';
 import { policyOf, requiredFor } from '../domain/policy.ts';
-import type { AddressPlace } from './addresses.ts';
+import type { AddressPlace } from './address-statements.ts';
 import type { Catalog } from './catalog.ts';
 import type { Headers } from './headers.ts';
 import { readHold } from './hold.ts';

@@ -8,7 +8,7 @@ import { ServerError } from '../electrum/framing.ts';
 import type { Session } from '../electrum/session.ts';
 import type { Status } from '../electrum/wire.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
-import type { AddressRow } from '../store/addresses.ts';
+import type { AddressRow } from '../store/address-statements.ts';
 import type { Observation } from '../store/ledger.ts';
 import type { Store } from '../store/open.ts';
 import type { Cancel, World } from '../world.ts';

@@ -10,7 +10,7 @@ import { ServerError } from '../electrum/framing.ts';
 import type { Session } from '../electrum/session.ts';
 import type { Status } from '../electrum/wire.ts';
 import { slices } from '../slices.ts';
-import type { AddressRow } from '../store/addresses.ts';
+import type { AddressRow } from '../store/address-statements.ts';
 import type { Gone, Observation, Seen } from '../store/ledger.ts';
 import type { PaymentRow } from '../store/ledger-statements.ts';
 import type { Store } from '../store/open.ts';

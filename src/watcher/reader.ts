@@ -14,7 +14,7 @@ import { ServerError } from '../electrum/framing.ts';
 import type { Session } from '../electrum/session.ts';
 import { PaygateError } from '../errors.ts';
 import { slices } from '../slices.ts';
-import type { AddressRow } from '../store/addresses.ts';
+import type { AddressRow } from '../store/address-statements.ts';
 import type { Store } from '../store/open.ts';
 import { nextTurn } from '../turn.ts';
 import { Lie } from './lie.ts';

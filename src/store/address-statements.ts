@@ -1,0 +1,156 @@
+// The statements on addresses, prepared once. What they mean stands in addresses.ts.
+
+import { and, desc, eq, gte, lt, max, sql } from 'drizzle-orm';
+import { given } from './given.ts';
+import type { Orm } from './orm.ts';
+import { type AddressOrigin, addresses, isGivenOut, wallets } from './schema.ts';
+
+export type AddressRow = typeof addresses.$inferSelect;
+
+/** What is asked of a row where an address is handed out or paid, which is often. */
+export const addressPlace = {
+  id: addresses.id,
+  walletId: addresses.walletId,
+  derivationIndex: addresses.derivationIndex,
+  address: addresses.address,
+  scripthash: addresses.scripthash,
+  origin: addresses.origin,
+  storeId: addresses.storeId,
+  issuedAt: addresses.issuedAt,
+  statusHash: addresses.statusHash,
+};
+
+export type AddressPlace = Pick<AddressRow, keyof typeof addressPlace>;
+
+/** The branch that BIP44 gives to addresses which are shown to others. */
+export const external = 0;
+/** How far back gaps are looked for: anybody may ask for them, and a million would hold us up. */
+const gapsWithin = 5_000;
+
+export function prepareAddressStatements(orm: Orm) {
+  return {
+    atIndex: orm
+      .select(addressPlace)
+      .from(addresses)
+      .where(and(onBranch(), eq(addresses.derivationIndex, given('index'))))
+      .prepare(),
+    byId: orm.select(addressPlace).from(addresses).where(rowId()).prepare(),
+    byScripthash: orm
+      .select()
+      .from(addresses)
+      .where(eq(addresses.scripthash, given('scripthash')))
+      .prepare(),
+    lastIndex: orm
+      .select({ last: max(addresses.derivationIndex) })
+      .from(addresses)
+      .where(onBranch())
+      .prepare(),
+    firstUsed: orm
+      .select({ id: addresses.id })
+      .from(addresses)
+      .where(and(ofWallet(), isGivenOut))
+      .limit(1)
+      .prepare(),
+    insert: orm
+      .insert(addresses)
+      .values({
+        walletId: given('walletId'),
+        branch: external,
+        derivationIndex: given('index'),
+        address: given('address'),
+        script: given('script'),
+        scripthash: given('scripthash'),
+        origin: 'ahead',
+      })
+      // A request may have needed the index before what was derived in advance came here.
+      .onConflictDoNothing({
+        target: [addresses.walletId, addresses.branch, addresses.derivationIndex],
+      })
+      .prepare(),
+    ahead: orm
+      .select({ scripthash: addresses.scripthash })
+      .from(addresses)
+      .where(
+        and(
+          ofWallet(),
+          eq(addresses.origin, 'ahead'),
+          gte(addresses.derivationIndex, given('from')),
+          lt(addresses.derivationIndex, given('until')),
+        ),
+      )
+      .prepare(),
+    newest: prepareNewest(orm),
+    ...prepareGaps(orm),
+    issue: orm.update(addresses).set(takenAs('issued')).where(rowId()).prepare(),
+    skip: orm.update(addresses).set(takenAs('skipped')).where(rowId()).prepare(),
+    setNextIndex: orm
+      .update(wallets)
+      .set({ nextIndex: given('nextIndex') })
+      .where(eq(wallets.id, given('walletId')))
+      .prepare(),
+  };
+}
+
+export type AddressStatements = ReturnType<typeof prepareAddressStatements>;
+
+/** A wallet's addresses below its counter, the newest first. */
+const prepareNewest = (orm: Orm) =>
+  orm
+    .select(addressPlace)
+    .from(addresses)
+    .where(
+      and(
+        onBranch(),
+        sql`${addresses.derivationIndex} < (select ${wallets.nextIndex} from ${wallets}
+            where ${wallets.id} = ${given('walletId')})`,
+      ),
+    )
+    .orderBy(desc(addresses.derivationIndex))
+    .limit(sql.placeholder('limit'))
+    .prepare();
+
+/**
+ * Along the newest of the external branch. An address counts as paid by a payment of ours: that it has a history,
+ * also what makes it foreign, is one server's word, and must not silence a warning.
+ */
+function prepareGaps(orm: Orm) {
+  const walletId = given('walletId');
+  const next = sql`(select next_index from wallets where id = ${walletId})`;
+  const isGiven = sql`wallet_id = ${walletId} and branch = ${external}
+    and derivation_index >= ${next} - ${gapsWithin} and derivation_index < ${next}`;
+  const start = sql`(select min(derivation_index) - 1 from addresses where ${isGiven})`;
+  const paid = sql`select derivation_index as place from addresses
+    where ${isGiven} and status_hash is not null and exists (
+      select 1 from payments where address_id = addresses.id and state <> 'dropped')`;
+  return {
+    unpaidRun: orm
+      .select({
+        count: sql<number>`${wallets.nextIndex} - 1 - coalesce(
+          (${paid} order by derivation_index desc limit 1), ${start}, ${wallets.nextIndex} - 1)`,
+      })
+      .from(wallets)
+      .where(eq(wallets.id, walletId))
+      .prepare(),
+    widestStep: orm
+      .select({
+        widest: sql<number | null>`(select max(place - before) from
+          (select place, lag(place, 1, ${start}) over (order by place) as before from (${paid})))`,
+      })
+      .from(wallets)
+      .where(eq(wallets.id, walletId))
+      .prepare(),
+  };
+}
+
+const ofWallet = () => eq(addresses.walletId, given('walletId'));
+
+/** On its external branch. */
+const onBranch = () => and(ofWallet(), eq(addresses.branch, external));
+
+const rowId = () => eq(addresses.id, given('id'));
+
+const takenAs = (origin: AddressOrigin) => ({
+  origin,
+  storeId: given('storeId'),
+  issuedAt: given('now'),
+});
