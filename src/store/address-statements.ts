@@ -34,6 +34,17 @@ export function prepareAddressStatements(orm: Orm) {
       .from(addresses)
       .where(and(onBranch(), eq(addresses.derivationIndex, given('index'))))
       .prepare(),
+    between: orm
+      .select(addressPlace)
+      .from(addresses)
+      .where(
+        and(
+          onBranch(),
+          gte(addresses.derivationIndex, given('from')),
+          lt(addresses.derivationIndex, given('until')),
+        ),
+      )
+      .prepare(),
     byId: orm.select(addressPlace).from(addresses).where(rowId()).prepare(),
     byScripthash: orm
       .select()

@@ -39,9 +39,11 @@ export interface DerivedIndex extends DerivedAddress {
 
 export interface Addresses extends WatchedPages {
   /**
-   * Hands out the wallet's next unused address.
+   * Hands out the wallet's next unused addresses, one to each of the stores; one that stands there twice gets two.
    * @throws PaygateError unavailable before the first scan, and below the wallet's floor
    */
+  issueEach(tx: Tx, now: number, walletId: number, storeIds: readonly number[]): Issued[];
+  /** The same for one store. */
   issue(tx: Tx, now: number, walletId: number, storeId: number): Issued;
   /** The last one issued to the store, where nobody has paid it and it was issued after a time. */
   unpaidSince(walletId: number, storeId: number, since: number): Issued | undefined;
@@ -115,22 +117,27 @@ export function createAddresses(
     return skipped;
   }
 
-  return {
-    issue(tx, now, walletId, storeId) {
-      const wallet = catalog.wallet(walletId);
-      if (wallet.scannedAt === null) throw notYet('scanned for used addresses first');
-      if (wallet.nextIndex < floor(wallet)) {
-        throw notYet('brought behind what it issued before');
-      }
-      let index = wallet.nextIndex;
-      let row = rowAt(statements, catalog, walletId, index);
-      while (row?.origin !== 'ahead' || row.statusHash !== null) {
-        index += 1;
-        row = rowAt(statements, catalog, walletId, index);
-      }
-      advance(tx, wallet, index + 1);
+  function issueEach(tx: Tx, now: number, walletId: number, storeIds: readonly number[]): Issued[] {
+    const wallet = catalog.wallet(walletId);
+    if (wallet.scannedAt === null) throw notYet('scanned for used addresses first');
+    if (wallet.nextIndex < floor(wallet)) {
+      throw notYet('brought behind what it issued before');
+    }
+    const next = unusedFrom(statements, catalog, wallet, storeIds.length);
+    const handed = storeIds.map((storeId) => ({ storeId, row: next() }));
+    // Before anything is handed out: it throws where nothing may be.
+    advance(tx, wallet, (handed.at(-1)?.row.derivationIndex ?? -1) + 1);
+    return handed.map(({ storeId, row }) => {
       statements.issue.run({ id: row.id, storeId, now });
       return issuedOf({ ...row, issuedAt: now }, wallet);
+    });
+  }
+
+  return {
+    issueEach,
+    issue(tx, now, walletId, storeId) {
+      const [issued] = issueEach(tx, now, walletId, [storeId]) as [Issued];
+      return issued;
     },
     deriveAhead(_tx, walletId, until) {
       const key = catalog.walletKey(walletId);
@@ -208,6 +215,25 @@ function rowAt(
   if (found !== undefined) return found;
   insertDerived(statements, catalog.walletKey(walletId), walletId, index);
   return statements.atIndex.get({ walletId, index });
+}
+
+/** What a wallet hands out one after the other. So many indexes are read together; those not yet derived one by one. */
+function unusedFrom(
+  statements: AddressStatements,
+  catalog: Catalog,
+  { id: walletId, nextIndex }: WalletRow,
+  count: number,
+): () => AddressPlace {
+  const derived = statements.between.all({ walletId, from: nextIndex, until: nextIndex + count });
+  const near = new Map(derived.map((row) => [row.derivationIndex, row]));
+  let index = nextIndex;
+  return () => {
+    for (;;) {
+      const row = near.get(index) ?? rowAt(statements, catalog, walletId, index);
+      index += 1;
+      if (row?.origin === 'ahead' && row.statusHash === null) return row;
+    }
+  };
 }
 
 function derivedUntil(statements: AddressStatements, catalog: Catalog, walletId: number): number {

@@ -43,7 +43,7 @@ export interface WriterParts extends WriterOptions {
 }
 
 /**
- * What a write is. Somebody waits for the answer of an `awaited` one: it goes before all others, in a commit
+ * What a write is. Somebody waits for the answer of an `awaited` one: it goes before all others, one a commit
  * that takes few of them along. A loss of power may take back the latest `losable` ones, as if they had not
  * been made; they cost no fsync of their own, and are done behind all others that share their commit.
  */
@@ -139,7 +139,8 @@ export class Writer {
 
   #flush(): void {
     const { awaited, durable, losable } = this.#waiting;
-    const first = awaited.splice(0, groupLimit);
+    // One may be of a hundred requests (http/orders.ts).
+    const first = awaited.splice(0, 1);
     const limit = first.length > 0 ? besideAwaited : this.#limit();
     this.#sinceAwaited = first.length > 0 ? 0 : this.#sinceAwaited + 1;
     const jobs = [...first, ...durable.splice(0, limit), ...losable.splice(0)];

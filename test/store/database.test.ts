@@ -116,6 +116,15 @@ describe('a write', () => {
     expect(told).toEqual(['after', 'caller']);
   });
 
+  it('that somebody waits for shares no commit with another one such', async () => {
+    const { database, path, put, seen } = open();
+    const before = commitsIn(path);
+    const writes = ['a', 'b'].map((name) => database.write(() => put(name), 'awaited'));
+    await Promise.all(writes);
+    expect(seen()).toEqual(['a', 'b']);
+    expect(commitsIn(path) - before).toBe(2);
+  });
+
   it('that comes meanwhile is begun when the disk is at rest, with all that came', async () => {
     const disk = slowDisk();
     const { database, path, put, seen } = open(disk);
