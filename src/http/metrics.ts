@@ -209,6 +209,11 @@ function watchHouse(registry: Registry, { store, watcher, ready }: MetricsParts)
   );
   gauge(registry, 'paygate_queued_writes', 'Writes that wait for their commit.', database.queued);
   gauge(registry, 'paygate_database_bytes', 'Size of the database file.', database.bytes);
-  gauge(registry, 'paygate_wal_bytes', 'Size of the write-ahead log.', database.walBytes);
+  gauge(
+    registry,
+    'paygate_wal_bytes',
+    'What of the log is not in the file yet.',
+    database.walBytes,
+  );
   gauge(registry, 'paygate_disk_free_bytes', 'Free room on its disk.', database.freeBytes);
 }

@@ -1,16 +1,7 @@
 // The one SQLite file: opened with the pragmas that paygate relies on, written through one queue that makes
 // each commit durable (writer.ts). It knows no table but `settings`; the rooms beside it do.
 
-import {
-  closeSync,
-  existsSync,
-  fstatSync,
-  linkSync,
-  mkdtempSync,
-  openSync,
-  rmSync,
-  statSync,
-} from 'node:fs';
+import { closeSync, existsSync, linkSync, mkdtempSync, openSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { PaygateError, reasonOf } from '../errors.ts';
 import { keepBeforeUpdate, type Pace, restoreHint, writeBackup } from './backup.ts';
@@ -78,6 +69,7 @@ export interface Database {
    * beside it. Where it is not 'ours', what is known is lost with this process.
    */
   place(): 'ours' | 'empty' | 'taken' | 'logless';
+  /** Of the write-ahead log, what is not in the main file yet. */
   walBytes(): number;
   freeBytes(): number;
   /** Finishes what is queued, then closes. */
@@ -86,6 +78,8 @@ export interface Database {
 
 /** The event loop stands still while it is moved, 1 ms for each MiB (docs/benchmarks.md). */
 const defaultLogBytes = 8 * 1024 * 1024;
+/** Where a reader kept it from being moved for long, it is cut to this once it was. */
+const longestKeptBytes = 2 * defaultLogBytes;
 /** How long a write waits for another process's transaction. */
 const busyTimeoutMs = 5_000;
 
@@ -178,6 +172,7 @@ function setPragmas(sqlite: Sqlite): void {
   sqlite.pragma('journal_mode = WAL');
   sqlite.pragma('synchronous = FULL');
   sqlite.pragma('wal_autocheckpoint = 0');
+  sqlite.pragma(`journal_size_limit = ${longestKeptBytes}`);
   sqlite.pragma('temp_store = MEMORY');
   sqlite.pragma('foreign_keys = ON');
   sqlite.pragma('trusted_schema = OFF');
@@ -229,17 +224,17 @@ function wrap(sqlite: Sqlite, options: Opened): Database {
   const sync = () => (options.syncData ?? syncData)(log);
   const totalChanges = sqlite.prepare('SELECT total_changes()').pluck();
   const changes = () => totalChanges.get() as number;
-  const logSize = () => fstatSync(log).size;
+  const unmoved = logMeasure(sqlite, snapshot);
   /** What a reader kept from being moved. */
   let left = 0;
   function move(): boolean {
     snapshot.end();
     const isMoved = checkpoint(sqlite, options);
-    left = logSize();
+    left = unmoved();
     return isMoved;
   }
   function onSynced(): void {
-    const bytes = logSize();
+    const bytes = unmoved();
     left = Math.min(left, bytes);
     // Not before those are answered who waited for the sync.
     if (bytes - left >= (options.logBytes ?? defaultLogBytes))
@@ -283,7 +278,7 @@ function wrap(sqlite: Sqlite, options: Opened): Database {
     },
     bytes: () => pageSize * (pageCount.get() as number),
     place,
-    walBytes: logSize,
+    walBytes: unmoved,
     freeBytes: () => freeBytesAt(dirname(options.path)),
     async close() {
       await writer.drain();
@@ -294,7 +289,7 @@ function wrap(sqlite: Sqlite, options: Opened): Database {
       const leavesLog = isOurs && (options.hadLog || changes() > 0);
       try {
         // SQLite would leave the log, which would be played into whatever file is put there next.
-        if (!isOurs) checkpoint(sqlite, options);
+        if (!isOurs) checkpoint(sqlite, options, 'TRUNCATE');
       } finally {
         sqlite.close();
         closeSync(log);
@@ -332,11 +327,38 @@ function leaveEmptyLog(path: string, logPath: string): void {
   }
 }
 
-/** Waits for nobody: a reader may be in the way for hours, and everything else would wait as well. */
-function checkpoint(sqlite: Sqlite, { onFatal }: Pick<DatabaseOptions, 'onFatal'>): boolean {
+const logHeaderBytes = 32;
+const frameHeaderBytes = 24;
+
+/**
+ * How much of the log is still to be moved, by its index: the file keeps its length, so that a sync of what is written
+ * over it need not write down a new one. https://sqlite.org/pragma.html#pragma_wal_checkpoint
+ */
+function logMeasure(sqlite: Sqlite, snapshot: Snapshot): () => number {
+  const frameBytes = frameHeaderBytes + (sqlite.pragma('page_size', { simple: true }) as number);
+  const state = sqlite.prepare<[], [busy: number, frames: number, moved: number]>(
+    'PRAGMA wal_checkpoint(NOOP)',
+  );
+  state.raw();
+  return () => {
+    snapshot.end();
+    const [, frames = 0, moved = 0] = state.get() ?? [];
+    return frames > moved ? logHeaderBytes + (frames - moved) * frameBytes : 0;
+  };
+}
+
+/**
+ * Waits for nobody: a reader may be in the way for hours, and everything else would wait as well. Once all is moved the log is
+ * written from its beginning again.
+ */
+function checkpoint(
+  sqlite: Sqlite,
+  { onFatal }: Pick<DatabaseOptions, 'onFatal'>,
+  mode: 'RESTART' | 'TRUNCATE' = 'RESTART',
+): boolean {
   try {
     sqlite.pragma('busy_timeout = 0');
-    const [result] = sqlite.pragma('wal_checkpoint(TRUNCATE)') as { busy: number }[];
+    const [result] = sqlite.pragma(`wal_checkpoint(${mode})`) as { busy: number }[];
     return result?.busy === 0;
   } catch (error) {
     if (isLostSync(error)) onFatal?.(error as Error);

@@ -197,7 +197,39 @@ describe('the main file', () => {
     expect(namesIn(database.path)).toEqual(['a', 'b', 'c']);
   });
 
-  it('is complete by itself after a checkpoint, and the log is empty', async () => {
+  it('has a log that keeps its length, and is written from its beginning again once it was moved', async () => {
+    const database = open();
+    const log = `${database.path}-wal`;
+    await put(database, 'a', 'x'.repeat(400_000));
+    const { size } = statSync(log);
+    expect(database.checkpoint()).toBe(true);
+    for (const name of ['b', 'c']) await put(database, name, 'x'.repeat(100_000));
+    expect(statSync(log).size).toBe(size);
+    expect(database.walBytes()).toBeGreaterThan(200_000);
+    expect(database.walBytes()).toBeLessThan(300_000);
+    // As a loss of power leaves it: what was written before stands behind what is written now.
+    const there = `${tempFolder()}/paygate.db`;
+    for (const end of ['', '-wal']) cpSync(`${database.path}${end}`, `${there}${end}`);
+    const names = look(there).prepare('SELECT name FROM settings ORDER BY 1').pluck().all();
+    expect(names).toEqual(['a', 'b', 'c']);
+  });
+
+  it('has a log that is cut to 16 MiB where a reader let it grow beyond that', async () => {
+    const database = open();
+    const log = `${database.path}-wal`;
+    const reader = look(database.path, { readonly: true });
+    reader.exec('BEGIN; SELECT * FROM settings');
+    await put(database, 'a', 'x'.repeat(20_000_000));
+    await nextTurn();
+    expect(statSync(log).size).toBeGreaterThan(20_000_000);
+    reader.exec('COMMIT');
+    expect(database.checkpoint()).toBe(true);
+    await put(database, 'b');
+    expect(statSync(log).size).toBe(16 * 1024 * 1024);
+    expect(namesIn(database.path)).toEqual(['a']);
+  });
+
+  it('is complete by itself after a checkpoint, and nothing of the log is left to be moved', async () => {
     const database = open();
     await put(database, 'a');
     expect(commitsIn(database.path)).toBeGreaterThan(0);
