@@ -83,11 +83,14 @@ describe('a store', () => {
     const { store } = await openShop();
     const wallet = ['--xpub', accountKey().account, '--script', 'p2wpkh'];
     const again = await store('wallet', '1', ...wallet, '--start-index', '0');
-    expect(again).toMatchObject({ code: 1, stdout: '' });
+    const goesOn =
+      'paygate: this key is wallet 1 already, which goes on at index 0; leave --start-index out\n';
+    expect(again).toMatchObject({ code: 1, stdout: '', stderr: goesOn });
     await store('remove', '1');
     const late = await store('wallet', '1', ...wallet);
     expect(late).toMatchObject({ code: 1, stderr: 'paygate: store 1 was removed\n' });
-    expect(await store('wallet', '5', ...wallet)).toMatchObject({ code: 1, stdout: '' });
+    const none = await store('wallet', '5', ...wallet);
+    expect(none).toMatchObject({ code: 1, stdout: '', stderr: 'paygate: there is no store 5\n' });
   });
 
   it('that was removed is told from one that was not, and so is one whose callbacks have ended', async () => {

@@ -236,7 +236,7 @@ test('a payment that was taken back: since then', async () => {
   await house.world.advance(2 * minuteMs);
   await house.settle();
   const banner = await alarm(visitor, 'reversed-payment');
-  expect(banner?.text).toContain('1 payment(s) were taken back');
+  expect(banner?.text).toMatch(/1 payment\(s\) were taken back.*Hold back the goods/);
   const changedAt = await house.withStore(
     async ({ paymentDesk }) => paymentDesk.payment(1).changedAt,
   );
