@@ -7,7 +7,7 @@ const fastMs = 250;
 /** An answer that took longer halves it. */
 const slowMs = 1_000;
 /** Whatever the window was set to, if that was less. */
-const most = 10_000;
+const most = 50_000;
 
 export class MassWindow {
   readonly #base: number;
