@@ -288,8 +288,10 @@ function wrap(sqlite: Sqlite, options: Opened): Database {
       // Who only looked leaves a folder as it was.
       const leavesLog = isOurs && (options.hadLog || changes() > 0);
       try {
-        // SQLite would leave the log, which would be played into whatever file is put there next.
-        if (!isOurs) checkpoint(sqlite, options, 'TRUNCATE');
+        // SQLite would leave the log, which would be played into whatever file is put there next; and a server's beside a reader.
+        if (!isOurs || (options.hasLock && changes() > 0)) {
+          checkpoint(sqlite, options, 'TRUNCATE');
+        }
       } finally {
         sqlite.close();
         closeSync(log);

@@ -279,6 +279,17 @@ describe('the main file', () => {
     expect(namesIn(database.path)).toEqual(['last']);
   });
 
+  it('holds everything after the stop of a server beside whose file a reader stays open', async () => {
+    const database = open(undefined, { hasLock: true });
+    const reader = look(database.path, { readonly: true });
+    reader.prepare('SELECT * FROM settings').all();
+    await put(database, 'a');
+    await database.close();
+    const alone = `${tempFolder()}/paygate.db`;
+    cpSync(database.path, alone);
+    expect(namesIn(alone)).toEqual(['a']);
+  });
+
   it('stops so that a copy which is brought up to date takes no older log for its own', async () => {
     const database = open();
     const there = tempFolder();
