@@ -8,20 +8,13 @@ import { deriveAddress, parseWalletKey } from '../../src/bitcoin/keychain.ts';
 import {
   closeHouses,
   type House,
-  type HouseOptions,
   merchantKey,
-  openHouse,
+  openReady,
   type Reply,
   untilReady,
 } from '../support/house.ts';
 
 afterEach(closeHouses);
-
-async function openReady(options: HouseOptions = {}): Promise<House> {
-  const house = await openHouse(options);
-  await untilReady(house);
-  return house;
-}
 
 const key = merchantKey();
 

@@ -3,7 +3,7 @@
 import { afterEach, expect, test } from 'vitest';
 import { createServerMemory } from '../../src/watcher/server-memory.ts';
 import { cleanUp } from '../support/files.ts';
-import { closeHouses, type House, openHouse, untilReady } from '../support/house.ts';
+import { closeHouses, type House, openHouse, openReady, untilReady } from '../support/house.ts';
 import { openTestStore } from '../support/store.ts';
 
 afterEach(closeHouses);
@@ -11,12 +11,6 @@ afterEach(cleanUp);
 
 const hourMs = 3_600_000;
 const yearMs = 365.25 * 24 * hourMs;
-
-async function openReady(): Promise<House> {
-  const house = await openHouse();
-  await untilReady(house);
-  return house;
-}
 
 async function pay(house: House): Promise<Readonly<Record<string, string | undefined>>> {
   house.pay(await house.newAddress(), 5_000);

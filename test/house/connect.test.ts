@@ -3,15 +3,9 @@
 import { HDKey } from '@scure/bip32';
 import { afterEach, expect, test } from 'vitest';
 import type { KeyScope } from '../../src/domain/scope.ts';
-import { closeHouses, type House, merchantKey, openHouse, untilReady } from '../support/house.ts';
+import { closeHouses, type House, merchantKey, openReady } from '../support/house.ts';
 
 afterEach(closeHouses);
-
-async function openReady(): Promise<House> {
-  const house = await openHouse();
-  await untilReady(house);
-  return house;
-}
 
 const addKey = (house: House, storeId: number, scope: KeyScope): Promise<string> =>
   house.withStore(({ keys, database }) =>

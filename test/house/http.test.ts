@@ -5,15 +5,9 @@ import { connect } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { formatApiKey } from '../../src/domain/api-key.ts';
 import { countIssued } from '../support/files.ts';
-import { closeHouses, type House, openHouse, type Reply, untilReady } from '../support/house.ts';
+import { closeHouses, type House, openReady, type Reply } from '../support/house.ts';
 
 afterEach(closeHouses);
-
-async function openReady(): Promise<House> {
-  const house = await openHouse();
-  await untilReady(house);
-  return house;
-}
 
 /** Every error has the same shape: the status twice, the message twice. */
 function expectError({ status, body, headers }: Reply, wanted: number, code = wanted): void {

@@ -6,15 +6,9 @@ import { afterEach, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import type { Txid } from '../../src/bitcoin/ids.ts';
 import { firstAddresses } from '../../src/bitcoin/keychain.ts';
-import { closeHouses, type House, merchantKey, openHouse, untilReady } from '../support/house.ts';
+import { closeHouses, type House, merchantKey, openReady } from '../support/house.ts';
 
 afterEach(closeHouses);
-
-async function openReady(): Promise<House> {
-  const house = await openHouse();
-  await untilReady(house);
-  return house;
-}
 
 interface Page {
   readonly messages: { status: number; timestamp: number; value: number; txid: string }[];

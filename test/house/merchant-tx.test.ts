@@ -2,16 +2,10 @@
 
 import { afterEach, expect, test } from 'vitest';
 import type { Txid } from '../../src/bitcoin/ids.ts';
-import { closeHouses, type House, merchantKey, openHouse, untilReady } from '../support/house.ts';
+import { closeHouses, merchantKey, openReady } from '../support/house.ts';
 import { signedIn } from '../support/visitor.ts';
 
 afterEach(closeHouses);
-
-async function openReady(): Promise<House> {
-  const house = await openHouse();
-  await untilReady(house);
-  return house;
-}
 
 test('a client asks until the payment is known, and then follows it', async () => {
   const house = await openReady();

@@ -2,22 +2,9 @@
 
 import { afterEach, expect, test } from 'vitest';
 import { nextTurn } from '../../src/turn.ts';
-import {
-  closeHouses,
-  type House,
-  type HouseOptions,
-  merchantKey,
-  openHouse,
-  untilReady,
-} from '../support/house.ts';
+import { closeHouses, type House, merchantKey, openReady } from '../support/house.ts';
 
 afterEach(closeHouses);
-
-async function openReady(options: HouseOptions = {}): Promise<House> {
-  const house = await openHouse(options);
-  await untilReady(house);
-  return house;
-}
 
 /** Long enough for requests to arrive. */
 async function manyTurns(): Promise<void> {

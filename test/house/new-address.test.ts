@@ -5,22 +5,9 @@ import { afterEach, expect, test } from 'vitest';
 import { formatApiKey } from '../../src/domain/api-key.ts';
 import { parseProxyNetwork } from '../../src/domain/client-address.ts';
 import type { KeyScope } from '../../src/domain/scope.ts';
-import {
-  closeHouses,
-  type House,
-  type HouseOptions,
-  merchantKey,
-  openHouse,
-  untilReady,
-} from '../support/house.ts';
+import { closeHouses, type House, merchantKey, openReady } from '../support/house.ts';
 
 afterEach(closeHouses);
-
-async function openReady(options: HouseOptions = {}): Promise<House> {
-  const house = await openHouse(options);
-  await untilReady(house);
-  return house;
-}
 
 const addKey = (house: House, storeId: number, scope: KeyScope): Promise<string> =>
   house.withStore(({ keys, database }) =>

@@ -8,22 +8,9 @@ import { writeBands } from '../../src/domain/policy.ts';
 import type { StoreChange } from '../../src/store/catalog.ts';
 import type { PaymentRow } from '../../src/store/ledger-statements.ts';
 import { backlogAbove, backlogRestsMs } from '../../src/watcher/backlog.ts';
-import {
-  closeHouses,
-  type House,
-  type HouseOptions,
-  openHouse,
-  spendAgain,
-  untilReady,
-} from '../support/house.ts';
+import { closeHouses, type House, openReady, spendAgain, untilReady } from '../support/house.ts';
 
 afterEach(closeHouses);
-
-async function openReady(options: HouseOptions = {}): Promise<House> {
-  const house = await openHouse(options);
-  await untilReady(house);
-  return house;
-}
 
 async function pay(house: House, valueSat = 50_000): Promise<{ address: string; txid: Txid }> {
   const address = await house.newAddress();

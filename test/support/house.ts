@@ -332,6 +332,13 @@ export async function lose<T>(house: House, work: () => Promise<T>): Promise<T> 
   return done;
 }
 
+/** One that has caught up. */
+export async function openReady(options: HouseOptions = {}): Promise<House> {
+  const house = await openHouse(options);
+  await untilReady(house);
+  return house;
+}
+
 /** Waits until paygate has compared every address with a server and scanned its wallets. */
 export async function untilReady({ app, world }: House): Promise<void> {
   await world.until(() => {
