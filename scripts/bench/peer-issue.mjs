@@ -3,13 +3,16 @@
 // paygate's code is compiled; the daemon is Python, which has nothing to compile). They take turns: a rush of 900
 // `new_address` on 64 connections (rush.mjs), `add_request` (durable: it writes the whole wallet file and syncs it)
 // and `createnewaddress` (not durable) for a while each, JSON-RPC over one kept connection; the daemon does one
-// thing at a time, more connections made it no faster.
+// thing at a time, more connections made it no faster. Each turn waits until what the last one left behind is done:
+// both subscribe their new addresses in the background, which is work of the same two cores.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { down, up } from '../regtest/network.mjs';
 import { startElectrumDaemon } from './electrum-daemon.mjs';
 import { atEnd } from './ending.mjs';
 import { addStore, serve, untilCaughtUp } from './paygate.mjs';
+import { processorMs } from './process.mjs';
+import { pidOf } from './process-of.mjs';
 import { createRush, ISSUED_BEFORE, RUSH } from './rush.mjs';
 import { median, pairedRatio, percentile, takeTurns } from './stats.mjs';
 
@@ -19,6 +22,9 @@ const WARMING_ROUNDS = 10;
 const ADDRESSES = ISSUED_BEFORE + WARMING_ROUNDS * RUSH;
 const PEER_MS = 3_000;
 const CONNECTIONS = 64;
+const QUIET_MS = 500;
+/** Of that, by any of them. */
+const QUIET_SHARE = 0.05;
 const LEAST_OF_ADD_REQUEST = 100;
 const LEAST_OF_CREATE = 10;
 
@@ -39,6 +45,7 @@ export async function benchPeerIssue(context) {
   });
 
   for (let round = 0; round < WARMING_ROUNDS; round += 1) await rush();
+  const quiet = () => untilQuiet([peer.pid, pidOf(shop.path)]);
 
   /**
    * @param {string} method
@@ -46,6 +53,7 @@ export async function benchPeerIssue(context) {
    * @returns {() => Promise<number>} answers a second
    */
   const peerRate = (method, params) => async () => {
+    await quiet();
     const start = performance.now();
     let asked = 0;
     while (performance.now() - start < PEER_MS) {
@@ -59,7 +67,7 @@ export async function benchPeerIssue(context) {
   const latenciesMs = [];
   const rates = await takeTurns(ROUNDS, {
     async ours() {
-      await sleep(500);
+      await quiet();
       const run = await rush();
       latenciesMs.push(...run.latenciesMs);
       return run.rate;
@@ -68,6 +76,19 @@ export async function benchPeerIssue(context) {
     create: peerRate('createnewaddress', {}),
   });
   return describe(peer.version, rates, latenciesMs);
+}
+
+/**
+ * Resolves when none of these processes has anything left to do.
+ * @param {number[]} pids
+ */
+async function untilQuiet(pids) {
+  for (let before = pids.map(processorMs); ; ) {
+    await sleep(QUIET_MS);
+    const now = pids.map(processorMs);
+    if (now.every((ms, index) => ms - (before[index] ?? 0) <= QUIET_SHARE * QUIET_MS)) return;
+    before = now;
+  }
 }
 
 /**
