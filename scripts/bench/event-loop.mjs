@@ -9,7 +9,6 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import SqliteDatabase from 'better-sqlite3';
 import { measure, prepare } from './full-block.mjs';
 import { startChain } from './new-block.mjs';
 import { healthOf, launcher, serveArguments, startProgram } from './program.mjs';
@@ -43,8 +42,7 @@ export async function benchBlockStall(context) {
 
 /** @type {import('../bench.mjs').Bench} */
 export async function benchSweepStall(context) {
-  const { path } = await issuedFile(context, SWEPT);
-  const apiKey = await makeIssuing(context, path);
+  const { path, apiKey } = await issuedFile(context, SWEPT);
   const { electrum, disconnect } = await startChain();
   /** @type {number[]} */
   const atStart = [];
@@ -74,8 +72,7 @@ export async function benchSweepStall(context) {
 
 /** @type {import('../bench.mjs').Bench} */
 export async function benchFileStalls(context) {
-  const { path } = await paidFile(context, PAYMENTS);
-  const apiKey = await makeIssuing(context, path);
+  const { path, apiKey } = await paidFile(context, PAYMENTS);
   const { port } = await startProgram(launcher(context), serveArguments(path, NOBODY));
   const origin = `http://127.0.0.1:${port}`;
 
@@ -99,24 +96,6 @@ export async function benchFileStalls(context) {
     describe('event-loop-export', exported, `while ${PAYMENTS} payments are exported as CSV`),
     describe('event-loop-backup', copied, `while a file of ${PAYMENTS} payments is backed up`),
   ];
-}
-
-/**
- * Its mark says that it is no copy: then addresses are issued without asking the chain first. A bench before this one
- * may have started on it without a mark, and left a scan to be made.
- * @param {import('../bench.mjs').Context} context
- * @param {string} path
- * @returns {Promise<string>} its merchant key
- */
-async function makeIssuing(context, path) {
-  const sqlite = new SqliteDatabase(path);
-  // Before the mark is made: what it has of a wallet that waits for its scan is a guess.
-  sqlite.exec('update wallets set scanned_at = created_at');
-  const key = sqlite.prepare('select secret from api_keys where secret is not null').pluck().get();
-  sqlite.close();
-  await promisify(execFile)(launcher(context), ['restore', '--moved', '--db', path]);
-  if (typeof key !== 'string') throw new Error(`${path}: there is no key`);
-  return key;
 }
 
 /** @param {string} origin */
