@@ -1,5 +1,5 @@
 // Method: paygate's start with 100,000 issued addresses, all hot, on a real Electrum server of the bench's own,
-// without limits: from the spawning of `./paygate serve` until /healthz says that all are compared. The floor is
+// without limits: from the spawning of the single executable until /healthz says that all are compared. The floor is
 // a bare subscriber: a socket, the same number of `scripthash.subscribe`, all written at once, from the connection
 // to the last answer. Neither knows the other's scripthashes. ElectrumX answers some thousand a second,
 // electrs ten times as many, so that the second row is of paygate more than of the server.
@@ -11,7 +11,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { hasElectrs } from '../regtest/electrs.mjs';
 import { down, up } from '../regtest/network.mjs';
 import { atEnd } from './ending.mjs';
-import { healthOf, launcher, serveArguments, startProgram } from './program.mjs';
+import { executables } from './executables.mjs';
+import { healthOf, serveArguments, startProgram } from './program.mjs';
 import { issuedFile } from './sized.mjs';
 import { median, pairedRatio, takeTurns } from './stats.mjs';
 
@@ -43,10 +44,11 @@ export async function benchStart(context) {
 async function compare(context, path, server, port) {
   /** @type {number[]} */
   const answered = [];
+  const { paygate } = await executables(context);
   const results = await takeTurns(ROUNDS, {
     async ours() {
       const args = serveArguments(path, `tcp://127.0.0.1:${port}`);
-      const program = await startProgram(launcher(context), args);
+      const program = await startProgram(paygate, args);
       answered.push(program.answeredMs);
       await untilReady(program);
       const readyMs = performance.now() - program.startedAt;
