@@ -224,7 +224,10 @@ export class Channel {
     if (batch.length > 0 && this.#waiting.length > 0) this.#wake();
     if (batch.some(({ large }) => large)) this.#filler?.largeSent();
     else if (batch.length > 0) this.#filler?.smallSent();
-    if (this.#outgoing.length > 0) this.#options.socket.write(this.#outgoing.join(''));
+    // ASCII: methods, numbers and what is written in hex.
+    if (this.#outgoing.length > 0) {
+      this.#options.socket.write(this.#outgoing.join(''), 'latin1');
+    }
     this.#outgoing = [];
   }
 
@@ -246,6 +249,7 @@ export class Channel {
     if (request.bulk) this.#bulkTaken += request.count;
     request.sentAt = this.#options.world.monotonic();
     this.#outgoing.push(request.text);
+    request.text = '';
     if (this.#cancelDeadline === undefined) this.#awaitDeadline();
   }
 

@@ -161,7 +161,7 @@ function parseAnswer(message: unknown): Answer {
 
 /** The text of one request, its line end included. */
 export function encodeRequest(id: number, method: string, params: readonly unknown[]): string {
-  return `${JSON.stringify(rpc(id, method, params))}\n`;
+  return `${callOf(method)(id, params)}\n`;
 }
 
 /** The same of several in one message, whose ids count up from the first. */
@@ -170,12 +170,19 @@ export function encodeBatch(
   method: string,
   list: readonly (readonly unknown[])[],
 ): string {
-  return `${JSON.stringify(list.map((params, index) => rpc(firstId + index, method, params)))}\n`;
+  const call = callOf(method);
+  let calls = '';
+  for (const [index, params] of list.entries()) {
+    calls += `${index > 0 ? ',' : ''}${call(firstId + index, params)}`;
+  }
+  return `[${calls}]\n`;
 }
 
-const rpc = (id: number, method: string, params: readonly unknown[]) => {
-  return { jsonrpc: '2.0', id, method, params };
-};
+/** @returns what writes the object of JSON-RPC piece by piece: of 100,000 there would be as many to throw away */
+function callOf(method: string): (id: number, params: readonly unknown[]) => string {
+  const named = `,"method":${JSON.stringify(method)},"params":`;
+  return (id, params) => `{"jsonrpc":"2.0","id":${id}${named}${JSON.stringify(params)}}`;
+}
 
 /** Text of a server made fit to show: no control or format characters, cut to a length. */
 export function plainText(text: string, maxLength: number): string {
@@ -209,10 +216,12 @@ function parseJson(line: string): unknown {
 
 /** Before JSON.parse, whose stack and memory deep nesting would cost. */
 function checkDepth(line: string): void {
+  const firstEscape = line.indexOf('\\');
+  const plainUntil = firstEscape === -1 ? line.length : firstEscape;
   let depth = 0;
   for (let at = 0; at < line.length; at++) {
     const character = line[at];
-    if (character === '"') at = endOfText(line, at);
+    if (character === '"') at = endOfText(line, at, plainUntil);
     else if (character === '[' || character === '{') {
       if (++depth > maxDepth) throw invalid('a message nested too deep');
     } else if (character === ']' || character === '}') depth--;
@@ -223,7 +232,9 @@ function checkDepth(line: string): void {
 const plainRun = /[^"\\]*/y;
 
 /** Where the text ends whose opening quote is at a place: at its closing quote, or with the line. */
-function endOfText(line: string, start: number): number {
+function endOfText(line: string, start: number, plainUntil: number): number {
+  const end = line.indexOf('"', start + 1);
+  if (end !== -1 && end < plainUntil) return end;
   plainRun.lastIndex = start + 1;
   plainRun.test(line);
   let at = plainRun.lastIndex;

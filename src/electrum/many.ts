@@ -49,14 +49,12 @@ export async function subscribeMany(
 
   /** Undefined where the server takes no batch. */
   async function together(part: readonly Scripthash[]) {
+    const params = part.map((scripthash) => [scripthash]);
+    const { parse, newest } = subscriptions.add(part);
     try {
-      const told = await channel.batch({
-        method: methods.subscribe,
-        params: part.map((scripthash) => [scripthash]),
-        parse: subscriptions.add(part),
-      });
+      const told = await channel.batch({ method: methods.subscribe, params, parse });
       // Some servers may refuse a batch by refusing each of its requests.
-      if (!told.every((answer) => answer instanceof ServerError)) return told;
+      if (!told.every((answer) => answer instanceof ServerError)) return { told, newest };
     } catch (error) {
       if (!(error instanceof PaygateError)) throw error;
       if (isClosed() && !(error instanceof ServerError)) {
@@ -69,12 +67,13 @@ export async function subscribeMany(
   }
 
   async function batch(part: readonly Scripthash[]): Promise<void> {
-    const told = await together(part);
-    if (told === undefined) return each(part);
+    const answered = await together(part);
+    if (answered === undefined) return each(part);
     batches?.answered();
+    const { told, newest } = answered;
     for (const [place, scripthash] of part.entries()) {
-      const newest = told[place];
-      hear(scripthash, typeof newest === 'function' ? newest() : (newest ?? null));
+      const answer = told[place] ?? null;
+      hear(scripthash, answer instanceof ServerError ? answer : newest(answer, place));
     }
   }
 

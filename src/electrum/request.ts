@@ -32,11 +32,13 @@ export interface Call<T> extends Priority {
 export interface BatchCall<T> {
   readonly method: Method;
   readonly params: readonly (readonly unknown[])[];
-  /** Reads the answer to the one at a place; as of a call. */
-  readonly parse: (result: unknown, place: number) => T;
+  /** Reads one answer; as of a call. */
+  readonly parse: (result: unknown) => T;
 }
 
 export interface Request extends Priced {
+  /** Empty once it is sent: thousands may wait for their answers. */
+  text: string;
   /** Of the first call; the others follow it. */
   readonly id: number;
   /** How many calls it is made of. */
@@ -97,14 +99,13 @@ export function batchOf<T>(
       }
       if (answers.length !== count) throw notAsked();
       const values: (T | ServerError)[] = new Array(count);
-      const places = new Set<number>();
+      const isAnswered = new Uint8Array(count);
       for (const answer of answers) {
         const place = answer.id - id;
-        if (!(place in answers)) throw notAsked();
-        places.add(place);
-        values[place] = readAnswer(answer, (result) => parse(result, place));
+        if (isAnswered[place] !== 0) throw notAsked();
+        isAnswered[place] = 1;
+        values[place] = readAnswer(answer, parse);
       }
-      if (places.size < count) throw notAsked();
       return () => resolve(values);
     },
     sentAt: 0,

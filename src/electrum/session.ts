@@ -180,11 +180,9 @@ export class Session {
   /** The newest status known: a notification that overtakes the answer wins. */
   async subscribe(scripthash: Scripthash, priority: Priority = {}): Promise<Status> {
     const params = [scripthash];
-    const read = this.#subscriptions.add(params);
-    const parse = (answer: unknown) => read(answer, 0);
+    const { parse, newest } = this.#subscriptions.add(params);
     const call = { method: methods.subscribe, params, parse };
-    const newest = await this.#channel.request({ ...call, ...priority });
-    return newest();
+    return newest(await this.#channel.request({ ...call, ...priority }), 0);
   }
 
   /** The same of several, each heard as it is answered; rejects when the session ends. */

@@ -18,11 +18,20 @@ interface Heard<T> {
   readonly last: T | undefined;
 }
 
+/** Scripts that a server is asked to tell of. */
+interface Asked {
+  /** Reads the answer to one of them. @throws PaygateError invalid */
+  readonly parse: (answer: unknown) => Status;
+  /** The newest status known of the one at a place, when it is heard: a notification may be delivered before the answer is. */
+  readonly newest: (told: Status, place: number) => Status;
+}
+
 export class Subscriptions {
   readonly #onHeader: (tip: HeaderTip) => void;
   readonly #onStatus: (scripthash: Scripthash, status: Status) => void;
-  /** Undefined until the first one: most of very many hear none, and all of it is in memory. */
-  readonly #statuses = new Map<Scripthash, Heard<Status> | undefined>();
+  readonly #subscribed = new Set<Scripthash>();
+  /** Of these, who has had a notification: a few of very many. */
+  readonly #statuses = new Map<Scripthash, Heard<Status>>();
   #tips: Heard<HeaderTip> | undefined;
   #tip: HeaderTip | undefined;
 
@@ -49,27 +58,26 @@ export class Subscriptions {
     };
   }
 
-  /**
-   * Call before the request, or the batch, goes out; the result reads the answer to each by its place, and gives what
-   * tells the newest status known whenever it is called: a notification may be delivered before the answer is heard.
-   */
-  add(scripthashes: readonly Scripthash[]): (answer: unknown, place: number) => () => Status {
+  /** Call before the request, or the batch, goes out. */
+  add(scripthashes: readonly Scripthash[]): Asked {
     const before = scripthashes.map((each) => this.#begin(each));
-    return (answer, place) => {
-      const told = parseStatus(answer);
-      const scripthash = scripthashes[place];
-      return () => orNewer(scripthash && this.#statuses.get(scripthash), before[place], told);
+    return {
+      parse: parseStatus,
+      newest: (told, place) => {
+        const scripthash = scripthashes[place];
+        return orNewer(scripthash && this.#statuses.get(scripthash), before[place], told);
+      },
     };
   }
 
   /** @returns how many notifications there were */
   #begin(scripthash: Scripthash): number {
-    const heard = this.#statuses.get(scripthash);
-    if (heard === undefined) this.#statuses.set(scripthash, undefined);
-    return heard?.count ?? 0;
+    this.#subscribed.add(scripthash);
+    return this.#statuses.get(scripthash)?.count ?? 0;
   }
 
   remove(scripthash: Scripthash): void {
+    this.#subscribed.delete(scripthash);
     this.#statuses.delete(scripthash);
   }
 
@@ -90,7 +98,7 @@ export class Subscriptions {
     if (method === methods.subscribe) {
       const { scripthash, status } = parseStatusNotice(params);
       return () => {
-        if (!this.#statuses.has(scripthash)) return;
+        if (!this.#subscribed.has(scripthash)) return;
         this.#statuses.set(scripthash, oneMore(this.#statuses.get(scripthash), status));
         this.#onStatus(scripthash, status);
       };

@@ -95,6 +95,7 @@ class SessionSubscriber implements Subscriber {
       this.#added.delete(each);
       this.#added.add(each);
     }
+    for (const each of fresh) this.#subscribed.add(each);
     const compared = this.#compare(fresh, null, fresh.length > pageSize ? mass : {});
     for (let over = this.#subscribed.size - this.#most; over > 0; over -= 1) {
       this.#dropColdest();
@@ -107,15 +108,12 @@ class SessionSubscriber implements Subscriber {
     let hasFailed = false;
     let page = read(undefined);
     for (let last = page.at(-1); last !== undefined; last = page.at(-1)) {
-      const room = Math.max(0, this.#most - this.#subscribed.size);
-      const fresh = page.filter(({ scripthash }) => !this.#isKnown(scripthash));
-      const taken = fresh.slice(0, room);
-      const answered = this.#take(taken);
+      const answered = this.#take(page.filter(({ scripthash }) => this.#isTaken(scripthash)));
       answered.catch(() => {
         hasFailed = true;
       });
       asked.push(answered);
-      if (taken.length < fresh.length) break;
+      if (this.#subscribed.size >= this.#most) break;
       while (asked.length > 0 && this.#session.bulkWaiting >= mostWaiting) await asked.shift();
       await nextTurn();
       // Why it has, is thrown below.
@@ -138,8 +136,11 @@ class SessionSubscriber implements Subscriber {
     ]);
   }
 
-  #isKnown(scripthash: Scripthash): boolean {
-    return this.#subscribed.has(scripthash) || this.#refused.has(scripthash);
+  /** Where there is room, one that is known neither as subscribed nor as refused. One look for both: there are very many. */
+  #isTaken(scripthash: Scripthash): boolean {
+    const { size } = this.#subscribed;
+    if (size >= this.#most || this.#refused.has(scripthash)) return false;
+    return this.#subscribed.add(scripthash).size > size;
   }
 
   /** @param ours what we worked up last, the same of all */
@@ -148,7 +149,6 @@ class SessionSubscriber implements Subscriber {
     ours: Status,
     priority: Priority,
   ): Promise<void> {
-    for (const each of scripthashes) this.#subscribed.add(each);
     await this.#session.subscribeAll(scripthashes, priority, (scripthash, told) => {
       if (told instanceof PaygateError) return this.#refuse(scripthash, reasonOf(told));
       this.#refused.delete(scripthash);
@@ -176,6 +176,7 @@ class SessionSubscriber implements Subscriber {
   async #tryAgain(scripthash: Scripthash): Promise<void> {
     if (this.#session.closed || this.has(scripthash)) return;
     const statusHash = this.#parts.store.addresses.byScripthash(scripthash)?.statusHash ?? null;
+    this.#subscribed.add(scripthash);
     try {
       await this.#compare([scripthash], statusHash, { bulk: true });
     } catch (error) {
