@@ -48,7 +48,7 @@ export class Channel {
   readonly #inflow: Inflow;
   readonly #waiting = new SendQueue<Request>();
   readonly #inFlight = new Map<number, Request>();
-  #outgoing: string[] = [];
+  #outgoing = '';
   #cancelPace: Cancel = () => {};
   /** While one runs, for the oldest request of when it was set. */
   #cancelDeadline: Cancel | undefined;
@@ -224,11 +224,8 @@ export class Channel {
     if (batch.length > 0 && this.#waiting.length > 0) this.#wake();
     if (batch.some(({ large }) => large)) this.#filler?.largeSent();
     else if (batch.length > 0) this.#filler?.smallSent();
-    // ASCII: methods, numbers and what is written in hex.
-    if (this.#outgoing.length > 0) {
-      this.#options.socket.write(this.#outgoing.join(''), 'latin1');
-    }
-    this.#outgoing = [];
+    if (this.#outgoing !== '') this.#options.socket.write(this.#outgoing, 'latin1');
+    this.#outgoing = '';
   }
 
   /** Comes back when the budget allows more. */
@@ -248,7 +245,7 @@ export class Channel {
     this.#taken += request.count;
     if (request.bulk) this.#bulkTaken += request.count;
     request.sentAt = this.#options.world.monotonic();
-    this.#outgoing.push(request.text);
+    this.#outgoing += request.text;
     request.text = '';
     if (this.#cancelDeadline === undefined) this.#awaitDeadline();
   }

@@ -37,7 +37,7 @@ export interface BatchCall<T> {
 }
 
 export interface Request extends Priced {
-  /** Empty once it is sent: thousands may wait for their answers. */
+  /** ASCII: methods, numbers, and what is written in hex. Empty once it is sent: thousands may wait for their answers. */
   text: string;
   /** Of the first call; the others follow it. */
   readonly id: number;
