@@ -10,6 +10,7 @@ import { buildConnector, Client } from 'undici';
 import { nextMatch } from './cron.ts';
 import { PaygateError, reasonOf } from './errors.ts';
 import { createNames } from './names.ts';
+import { once } from './once.ts';
 import type {
   Cancel,
   Connection,
@@ -55,21 +56,23 @@ export function createNodeWorld(options: NodeWorldOptions): World {
 }
 
 function createLogger({ logLevel, logDestination = standardError() }: NodeWorldOptions): Logger {
-  const lines = pino(
-    {
-      level: logLevel,
-      base: null,
-      messageKey: 'message',
-      timestamp: stdTimeFunctions.isoTime,
-      formatters: { level: (level) => ({ level }) },
-    },
-    logDestination,
+  const lines = once(() =>
+    pino(
+      {
+        level: logLevel,
+        base: null,
+        messageKey: 'message',
+        timestamp: stdTimeFunctions.isoTime,
+        formatters: { level: (level) => ({ level }) },
+      },
+      logDestination,
+    ),
   );
   return {
-    debug: (message, fields) => lines.debug(fields, message),
-    info: (message, fields) => lines.info(fields, message),
-    warn: (message, fields) => lines.warn(fields, message),
-    error: (message, fields) => lines.error(fields, message),
+    debug: (message, fields) => lines().debug(fields, message),
+    info: (message, fields) => lines().info(fields, message),
+    warn: (message, fields) => lines().warn(fields, message),
+    error: (message, fields) => lines().error(fields, message),
   };
 }
 
@@ -78,14 +81,19 @@ function createLogger({ logLevel, logDestination = standardError() }: NodeWorldO
  * next line tried anew.
  */
 export function standardError(): DestinationStream {
-  let lines = open();
+  let lines: ReturnType<typeof open> | undefined;
   function open() {
     return destination({ fd: 2, sync: true }).on('error', () => {
       // It would keep what it has for ever.
       lines = open();
     });
   }
-  return { write: (line) => void lines.write(line) };
+  return {
+    write(line) {
+      lines ??= open();
+      lines.write(line);
+    },
+  };
 }
 
 function after(delayMs: number, run: () => void): Cancel {

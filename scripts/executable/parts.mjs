@@ -33,22 +33,37 @@ const lateParts = {
 };
 
 /**
- * What `serve` uses of undici, out of its own files: its index loads three times as much, for ever. Loaded with the
- * first request to a shop or a price's source.
- * @type {import('esbuild').Plugin}
+ * Libraries of `serve` that a start does not need, by what is imported of them: each is loaded when it is first used.
+ * @type {Record<string, string>}
  */
-const smallUndici = {
-  name: 'small undici',
+const lateLibraries = {
+  // With the first request to a shop or a price's source; out of its own files: its index loads three times as much, for ever.
+  undici: `export function Client(...given) {
+      const Client = require('undici/lib/dispatcher/client.js');
+      // As its index does.
+      Client.prototype.request ??= require('undici/lib/api/api-request.js');
+      return new Client(...given);
+    }
+    export const buildConnector = (options) => require('undici/lib/core/connect.js')(options);`,
+  // With the first line of the log.
+  pino: `export const pino = (...given) => require('pino').pino(...given);
+    export const destination = (...given) => require('pino').destination(...given);
+    export const stdTimeFunctions = { get isoTime() { return require('pino').stdTimeFunctions.isoTime; } };`,
+  // Of commander, for commands that are programs of their own: here none is.
+  'node:child_process': `const spawn = (...given) => require('node:child_process').spawn(...given);
+    export default { spawn };`,
+};
+
+/** @type {import('esbuild').Plugin} */
+const loadedLate = {
+  name: 'libraries loaded late',
   setup(building) {
-    building.onResolve({ filter: /^undici$/ }, () => ({ path: 'undici', namespace: 'small' }));
-    building.onLoad({ filter: /./, namespace: 'small' }, () => ({
-      contents: `export function Client(...given) {
-          const Client = require('undici/lib/dispatcher/client.js');
-          // As its index does.
-          Client.prototype.request ??= require('undici/lib/api/api-request.js');
-          return new Client(...given);
-        }
-        export const buildConnector = (options) => require('undici/lib/core/connect.js')(options);`,
+    const filter = new RegExp(`^(${Object.keys(lateLibraries).join('|')})$`);
+    building.onResolve({ filter }, ({ path, namespace }) =>
+      namespace === 'late' ? undefined : { path, namespace: 'late' },
+    );
+    building.onLoad({ filter: /./, namespace: 'late' }, ({ path }) => ({
+      contents: lateLibraries[path] ?? '',
       resolveDir: here,
     }));
   },
@@ -67,7 +82,7 @@ const whole = {
 /** @type {import('esbuild').BuildOptions[]} */
 const parts = [
   { entryPoints: ['src/main.ts'], plugins: [lateParts] },
-  { entryPoints: { serve: 'src/main-serve.ts' }, plugins: [lateParts, smallUndici] },
+  { entryPoints: { serve: 'src/main-serve.ts' }, plugins: [lateParts, loadedLate] },
   { entryPoints: late },
 ];
 

@@ -75,6 +75,8 @@ function words(text: string): string[] {
 
 /** Whether enough words in a row could be of a BIP39 list; prose has shorter and longer ones. */
 function hasRecoveryWords(text: string): boolean {
+  // A letter each, and what lies between them.
+  if (text.length < 2 * minWords - 1) return false;
   const unnumbered = text.replace(/(?<!\p{N})\p{N}{1,2}[.:)]/gu, ' ');
   return unnumbered.split(/[:=<>@()[\]{}]/).some((clause) => {
     let run = 0;
