@@ -17,6 +17,7 @@ import { quoted } from '../domain/shell.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
 import { makeFolder, ownAsFolder, removeLeftovers, syncPath } from './disk.ts';
 import { openSqlite, type Sqlite } from './driver.ts';
+import { logAsFound } from './empty-log.ts';
 import { userVersion } from './migrate.ts';
 import { isLog, logEnds } from './place.ts';
 
@@ -114,11 +115,13 @@ export async function writeBackup(sqlite: Sqlite, target: string, pace: Pace): P
 
 /** The same of a file that is not open, whatever version it is of: it is not updated by that. */
 export async function backupAsItIs(path: string, target: string): Promise<void> {
+  const leaveLog = logAsFound(path);
   const sqlite = openSqlite(path);
   try {
     await writeBackup(sqlite, target, allPages);
   } finally {
     sqlite.close();
+    leaveLog();
   }
 }
 

@@ -7,6 +7,7 @@ import { PaygateError, reasonOf } from '../errors.ts';
 import { keepBeforeUpdate, type Pace, restoreHint, writeBackup } from './backup.ts';
 import { freeBytesAt, ownAs, syncData } from './disk.ts';
 import { openSqlite, type Sqlite, sqliteCode, withSqlite } from './driver.ts';
+import { leaveEmptyLog, logAsFound } from './empty-log.ts';
 import { applicationId, inspectFile, lockForServer, refuseLostLog } from './file.ts';
 import { isBehind, migrate, userVersion } from './migrate.ts';
 import { migrations } from './migrations.ts';
@@ -88,6 +89,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   // As the database is named, for the working folder may be moved with both of them.
   const logPath = `${truePath(options.path)}-wal`;
   const hadLog = existsSync(logPath);
+  const leaveLog = logAsFound(options.path);
   const found = inspectFile(options.path);
   if (found === 'absent' && !options.create) {
     throw new PaygateError(
@@ -102,6 +104,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     if (found === 'absent') make(options.path);
     return wrap(open(options), { ...options, logPath, hadLog });
   } catch (error) {
+    leaveLog();
     throw openFailure(options.path, error);
   }
 }
@@ -312,20 +315,6 @@ function openLog(sqlite: Sqlite, path: string): number {
   } catch (error) {
     sqlite.close();
     throw error;
-  }
-}
-
-/**
- * SQLite has removed its log, and takes an empty one for none. But who brings a copy of the folder up to date by a tool that
- * removes nothing (rsync, cp) would keep the copy's older log, which would be played into the file: this one takes its place.
- */
-function leaveEmptyLog(path: string, logPath: string): void {
-  try {
-    // Through no link that the service's user laid there.
-    closeSync(openSync(logPath, 'wx', statSync(path).mode & 0o777));
-    ownAs(logPath, path);
-  } catch {
-    // Another process has the file open still, or there is no room: it is closed all the same.
   }
 }
 

@@ -9,6 +9,7 @@ import { PaygateError, reasonOf } from '../errors.ts';
 import { backupFolder, latestName, restoreHint } from './backup.ts';
 import { ownAsFolder } from './disk.ts';
 import { openSqlite, type Sqlite, sqliteCode, withSqlite } from './driver.ts';
+import { logAsFound } from './empty-log.ts';
 import { markPath } from './highwater.ts';
 import { migrations } from './migrations.ts';
 import { isLog, refuseTwoNames, truePath } from './place.ts';
@@ -207,6 +208,7 @@ export function refuseLostLog(given: string): void {
 
 /** Whether another connection has the file open, be it without log and index: only who is alone may lock it whole. */
 function isOpenElsewhere(path: string): boolean {
+  const leaveLog = logAsFound(path);
   try {
     withSqlite(path, { fileMustExist: true, timeout: lookMs }, (sqlite) => {
       sqlite.pragma('locking_mode = EXCLUSIVE');
@@ -216,6 +218,8 @@ function isOpenElsewhere(path: string): boolean {
   } catch (error) {
     // What else is wrong with it is told by who opens it next.
     return sqliteCode(error).startsWith('SQLITE_BUSY');
+  } finally {
+    leaveLog();
   }
 }
 

@@ -6,6 +6,7 @@ import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
 import { PaygateError } from '../errors.ts';
 import { type Sqlite, withSqlite } from './driver.ts';
+import { logAsFound } from './empty-log.ts';
 import { type Migration, migrations } from './migrations.ts';
 
 const ledgerTable = `CREATE TABLE IF NOT EXISTS migrations (
@@ -38,7 +39,14 @@ export const userVersion = (sqlite: Sqlite): number =>
 
 /** The same of a file that is not open, also of a newer paygate, and also where only the log says so. */
 // A connection that only reads would leave the files of its log beside it.
-export const migrationsIn = (path: string): number => withSqlite(path, {}, userVersion);
+export function migrationsIn(path: string): number {
+  const leaveLog = logAsFound(path);
+  try {
+    return withSqlite(path, {}, userVersion);
+  } finally {
+    leaveLog();
+  }
+}
 
 const isRecorded = (sqlite: Sqlite, list: readonly Migration[]): boolean =>
   list.every((migration) => recordedHash(sqlite, migration.name) === hashOf(migration));

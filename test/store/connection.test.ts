@@ -13,9 +13,11 @@ import {
 import { dirname } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
+import { backupAsItIs } from '../../src/store/backup.ts';
 import { type Database, type DatabaseOptions, openDatabase } from '../../src/store/database.ts';
 import { syncData } from '../../src/store/disk.ts';
 import { applicationId } from '../../src/store/file.ts';
+import { migrationsIn } from '../../src/store/migrate.ts';
 import { migrations } from '../../src/store/migrations.ts';
 import { settings } from '../../src/store/schema.ts';
 import { startChild } from '../support/child.ts';
@@ -302,6 +304,24 @@ describe('the main file', () => {
     copy();
     const names = look(`${there}/paygate.db`).prepare('SELECT name FROM settings').pluck().all();
     expect(names).toEqual(['first', 'last']);
+  });
+
+  it('stays so when somebody looks at it: before an update, at a file that is not opened in the end', async () => {
+    const database = open();
+    await put(database, 'only');
+    await database.close();
+    const { path } = database;
+    const names = () => readdirSync(dirname(path));
+    expect(migrationsIn(path)).toBe(migrations.length);
+    expect(names()).toEqual(['paygate.db', 'paygate.db-wal']);
+    await backupAsItIs(path, `${tempFolder()}/copy.db`);
+    expect(names()).toEqual(['paygate.db', 'paygate.db-wal']);
+    const newer = look(path);
+    newer.pragma(`user_version = ${migrations.length + 1}`);
+    newer.close();
+    writeFileSync(`${path}-wal`, '');
+    expect(() => open(path)).toThrow('was written by a newer paygate');
+    expect(names()).toEqual(['paygate.db', 'paygate.db-wal']);
   });
 
   it('keeps its log when one of two stops', async () => {
