@@ -1,6 +1,6 @@
 // The shops' idempotency keys: which address a request with this key was answered with (wire §2).
 
-import { and, eq, sql } from 'drizzle-orm';
+import { and, asc, eq, sql } from 'drizzle-orm';
 import { given } from './given.ts';
 import type { Orm } from './orm.ts';
 import { idempotencyKeys } from './schema.ts';
@@ -19,11 +19,16 @@ export interface Idempotency {
 
 export function createIdempotency(orm: Orm): Idempotency {
   const statements = prepare(orm);
+  /** Before it no key is old: it is looked for then, and not with each new one. */
+  let nextOldAt = 0;
   return {
     addressOf: (now, storeId, key) =>
       statements.find.get({ storeId, key, since: now - keptMs })?.addressId,
     keep(_tx, now, storeId, key, addressId) {
-      statements.forget.run({ before: now - keptMs });
+      if (now >= nextOldAt) {
+        statements.forget.run({ before: now - keptMs });
+        nextOldAt = (statements.oldest.get()?.createdAt ?? now) + keptMs;
+      }
       statements.insert.run({ storeId, key, addressId, now });
     },
   };
@@ -47,6 +52,12 @@ const prepare = (orm: Orm) => ({
       sql`${idempotencyKeys.id} in (select id from idempotency_keys
         where created_at <= ${given('before')} order by created_at limit ${forgottenAtOnce})`,
     )
+    .prepare(),
+  oldest: orm
+    .select({ createdAt: idempotencyKeys.createdAt })
+    .from(idempotencyKeys)
+    .orderBy(asc(idempotencyKeys.createdAt))
+    .limit(1)
     .prepare(),
   insert: orm
     .insert(idempotencyKeys)

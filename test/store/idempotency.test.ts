@@ -34,6 +34,21 @@ test('keys of a day ago go a few with each new one, whatever waits for that', as
   expect(countOf(store)).toBe(4);
 });
 
+test('keys go when they are a day old, each when its time comes', async () => {
+  const { store, addressId } = await shopWith(0);
+  const hourMs = 3_600_000;
+  const keep = (hour: number) =>
+    store.write((tx) =>
+      store.idempotency.keep(tx, now + hour * hourMs, 1, `of hour ${hour}`, addressId),
+    );
+  const kept: number[] = [];
+  for (const hour of [0, 1, 2, 23, 24, 25, 48, 49, 100]) {
+    await keep(hour);
+    kept.push(countOf(store));
+  }
+  expect(kept).toEqual([1, 2, 3, 4, 4, 4, 2, 2, 1]);
+});
+
 test('a key that is a day old and still there begins anew', async () => {
   const { store } = await shopWith(250);
   const { id } = await store.write((tx) => store.addresses.issue(tx, now + dayMs, 1, 1));
