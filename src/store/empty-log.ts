@@ -7,6 +7,8 @@ import { ownAs } from './disk.ts';
 import { truePath } from './place.ts';
 
 export function leaveEmptyLog(path: string, logPath: string): void {
+  // Somebody has the file open, and its log was deleted: another one in its place would hide that (`refuseLostLog`).
+  if (existsSync(`${path}-shm`)) return;
   try {
     // Through no link that the service's user laid there.
     closeSync(openSync(logPath, 'wx', statSync(path).mode & 0o777));

@@ -6,6 +6,7 @@ import {
   fstatSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -16,6 +17,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { backupAsItIs } from '../../src/store/backup.ts';
 import { type Database, type DatabaseOptions, openDatabase } from '../../src/store/database.ts';
 import { syncData } from '../../src/store/disk.ts';
+import { logAsFound } from '../../src/store/empty-log.ts';
 import { applicationId } from '../../src/store/file.ts';
 import { migrationsIn } from '../../src/store/migrate.ts';
 import { migrations } from '../../src/store/migrations.ts';
@@ -316,12 +318,21 @@ describe('the main file', () => {
     expect(names()).toEqual(['paygate.db', 'paygate.db-wal']);
     await backupAsItIs(path, `${tempFolder()}/copy.db`);
     expect(names()).toEqual(['paygate.db', 'paygate.db-wal']);
-    const newer = look(path);
-    newer.pragma(`user_version = ${migrations.length + 1}`);
-    newer.close();
+    const other = look(path);
+    other.exec("UPDATE migrations SET hash = 'of another text'");
+    other.close();
     writeFileSync(`${path}-wal`, '');
-    expect(() => open(path)).toThrow('was written by a newer paygate');
+    expect(() => open(path)).toThrow('holds another migration');
     expect(names()).toEqual(['paygate.db', 'paygate.db-wal']);
+  });
+
+  it('puts no empty log in the place of one that was deleted while somebody writes it', async () => {
+    const database = open();
+    await put(database, 'only');
+    const leaveLog = logAsFound(database.path);
+    rmSync(`${database.path}-wal`);
+    leaveLog();
+    expect(readdirSync(dirname(database.path))).toEqual(['paygate.db', 'paygate.db-shm']);
   });
 
   it('keeps its log when one of two stops', async () => {
