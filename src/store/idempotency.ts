@@ -24,10 +24,14 @@ export function createIdempotency(orm: Orm): Idempotency {
   return {
     addressOf: (now, storeId, key) =>
       statements.find.get({ storeId, key, since: now - keptMs })?.addressId,
-    keep(_tx, now, storeId, key, addressId) {
-      if (now >= nextOldAt) {
+    keep(tx, now, storeId, key, addressId) {
+      // Further off than that it was found under a clock that was ahead.
+      if (now >= nextOldAt || nextOldAt - now > keptMs) {
         statements.forget.run({ before: now - keptMs });
-        nextOldAt = (statements.oldest.get()?.createdAt ?? now) + keptMs;
+        const oldest = statements.oldest.get()?.createdAt ?? now;
+        tx.afterCommit(() => {
+          nextOldAt = oldest + keptMs;
+        });
       }
       statements.insert.run({ storeId, key, addressId, now });
     },

@@ -37,16 +37,30 @@ test('keys of a day ago go a few with each new one, whatever waits for that', as
 test('keys go when they are a day old, each when its time comes', async () => {
   const { store, addressId } = await shopWith(0);
   const hourMs = 3_600_000;
-  const keep = (hour: number) =>
-    store.write((tx) =>
-      store.idempotency.keep(tx, now + hour * hourMs, 1, `of hour ${hour}`, addressId),
-    );
-  const kept: number[] = [];
-  for (const hour of [0, 1, 2, 23, 24, 25, 48, 49, 100]) {
-    await keep(hour);
-    kept.push(countOf(store));
-  }
-  expect(kept).toEqual([1, 2, 3, 4, 4, 4, 2, 2, 1]);
+  const keptAfter = async (hours: readonly number[]) => {
+    const kept: number[] = [];
+    for (const hour of hours) {
+      const at = now + hour * hourMs;
+      await store.write((tx) => store.idempotency.keep(tx, at, 1, `of hour ${hour}`, addressId));
+      kept.push(countOf(store));
+    }
+    return kept;
+  };
+  expect(await keptAfter([0, 1, 2, 23, 24, 25, 48, 49, 100])).toEqual([1, 2, 3, 4, 4, 4, 2, 2, 1]);
+  // A clock that was ahead, and is right again.
+  expect(await keptAfter([9_000, 101, 102, 126, 150])).toEqual([1, 2, 3, 2, 2]);
+});
+
+test('what is taken back leaves old keys to the next', async () => {
+  const { store, addressId } = await shopWith(1);
+  const keep = (key: string, fails: boolean) =>
+    store.write((tx) => {
+      store.idempotency.keep(tx, now + dayMs, 1, key, addressId);
+      if (fails) throw new Error('taken back');
+    });
+  await expect(keep('first', true)).rejects.toThrow('taken back');
+  await keep('second', false);
+  expect(countOf(store)).toBe(1);
 });
 
 test('a key that is a day old and still there begins anew', async () => {
