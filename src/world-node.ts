@@ -34,8 +34,10 @@ const addressMs = 1_500;
 const proxyHandshakeMs = 60_000;
 const responseHeaderBytes = 16 * 1024;
 
+const levels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
+
 export interface NodeWorldOptions {
-  readonly logLevel: 'debug' | 'info' | 'warn' | 'error' | 'silent';
+  readonly logLevel: (typeof levels)[number];
   /** Where log lines go, each a text of JSON; standard error without one. */
   readonly logDestination?: DestinationStream;
 }
@@ -68,12 +70,11 @@ function createLogger({ logLevel, logDestination = standardError() }: NodeWorldO
       logDestination,
     ),
   );
-  return {
-    debug: (message, fields) => lines().debug(fields, message),
-    info: (message, fields) => lines().info(fields, message),
-    warn: (message, fields) => lines().warn(fields, message),
-    error: (message, fields) => lines().error(fields, message),
-  };
+  const at = (level: keyof Logger): Logger[typeof level] =>
+    levels.indexOf(level) < levels.indexOf(logLevel)
+      ? () => {}
+      : (message, fields) => lines()[level](fields, message);
+  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
 }
 
 /**

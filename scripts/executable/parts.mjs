@@ -45,7 +45,7 @@ const lateLibraries = {
       return new Client(...given);
     }
     export const buildConnector = (options) => require('undici/lib/core/connect.js')(options);`,
-  // With the first line of the log.
+  // With the first line that is logged.
   pino: `export const pino = (...given) => require('pino').pino(...given);
     export const destination = (...given) => require('pino').destination(...given);
     export const stdTimeFunctions = { get isoTime() { return require('pino').stdTimeFunctions.isoTime; } };`,
