@@ -18,6 +18,15 @@ export interface AddressFilter {
 
 export type AddressEntry = ReturnType<typeof list>[number];
 
+export interface AddressPage {
+  readonly rows: readonly AddressEntry[];
+  /** The last one that was looked at, where it was not the last there is and the page is not full: the next page is before it. */
+  readonly goesOnAt: number | undefined;
+}
+
+/** In so many one page looks for those of a kind: of a million none may be. */
+export const mostLookedAt = 10_000;
+
 export type AddressDesk = ReturnType<typeof createAddressDesk>;
 
 const foreignCount = sql<number>`(select count(*) from addresses a
@@ -26,7 +35,11 @@ const foreignCount = sql<number>`(select count(*) from addresses a
 export function createAddressDesk(orm: Orm) {
   return {
     /** Newest first. */
-    list: (filter: AddressFilter): AddressEntry[] => list(orm, filter),
+    list(filter: AddressFilter): AddressPage {
+      const until = isOfAKind(filter) ? lastLookedAt(orm, filter.beforeId) : undefined;
+      const rows = list(orm, { ...filter, until });
+      return { rows, goesOnAt: rows.length < filter.limit ? until : undefined };
+    },
     /** @throws PaygateError not_found */
     address(id: number): AddressEntry {
       const [row] = list(orm, { limit: 1, id });
@@ -43,13 +56,36 @@ export function createAddressDesk(orm: Orm) {
   };
 }
 
-/** In the order in which they were given out, those of one moment by number: each wallet has rows in advance. */
-const isBehind = (id: number): SQL =>
-  sql`(${addresses.issuedAt}, ${addresses.id}) <
-    ((select given.issued_at from addresses given where given.id = ${id}), ${id})`;
+/** Which each is looked at for; one by its script, and those of no store, are found by an index. */
+const isOfAKind = ({ scripthash, paid, storeId }: AddressFilter): boolean =>
+  scripthash === undefined && (paid !== undefined || typeof storeId === 'number');
 
-function list(orm: Orm, filter: AddressFilter & { readonly id?: number }) {
-  const { id, scripthash, storeId, paid, beforeId, limit } = filter;
+/** In the order in which they were given out, those of one moment by number: each wallet has rows in advance. */
+const order = sql`(${addresses.issuedAt}, ${addresses.id})`;
+const placeOf = (id: number): SQL =>
+  sql`((select given.issued_at from addresses given where given.id = ${id}), ${id})`;
+const isBehind = (id: number): SQL => sql`${order} < ${placeOf(id)}`;
+
+function lastLookedAt(orm: Orm, beforeId: number | undefined): number | undefined {
+  return orm
+    .select({ id: addresses.id })
+    .from(addresses)
+    .where(
+      and(isNotNull(addresses.issuedAt), beforeId === undefined ? undefined : isBehind(beforeId)),
+    )
+    .orderBy(desc(addresses.issuedAt), desc(addresses.id))
+    .limit(1)
+    .offset(mostLookedAt - 1)
+    .get()?.id;
+}
+
+interface Looked extends AddressFilter {
+  readonly id?: number;
+  readonly until?: number | undefined;
+}
+
+function list(orm: Orm, filter: Looked) {
+  const { id, scripthash, storeId, paid, beforeId, until, limit } = filter;
   const isPaid = sql<number>`exists (select 1 from payments p
     where p.address_id = addresses.id and p.state <> 'dropped')`;
   // A plus keeps SQLite from the index of that order where few are meant.
@@ -72,6 +108,7 @@ function list(orm: Orm, filter: AddressFilter & { readonly id?: number }) {
         storeId === undefined ? undefined : isOfStore(storeId),
         paid === undefined ? undefined : paid ? isPaid : sql`not ${isPaid}`,
         beforeId === undefined ? undefined : isBehind(beforeId),
+        until === undefined ? undefined : sql`${order} >= ${placeOf(until)}`,
       ),
     )
     .orderBy(desc(issuedAt), desc(addresses.id))

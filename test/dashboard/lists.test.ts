@@ -262,7 +262,7 @@ describe('payments', () => {
 const manyPayments = (house: House, count: number): Promise<void> =>
   house.withStore(async ({ database, addressDesk }) => {
     const { addresses, payments } = await import('../../src/store/schema.ts');
-    expect(addressDesk.list({ limit: 1 }).length).toBeLessThan(2);
+    expect(addressDesk.list({ limit: 1 }).rows.length).toBeLessThan(2);
     await database.write(() => {
       for (let place = 0; place < count; place += 1) {
         const hash = (place + 1).toString(16).padStart(64, '0');
@@ -467,6 +467,38 @@ describe('addresses', () => {
     expect((await visitor.get(`${home}/addresses?q=${asked}`)).text).toContain(
       `type="search" name="q" value="${asked}"`,
     );
+  });
+
+  test('of one kind are looked for among so many, and then among the older ones', async () => {
+    const { house, visitor } = await open();
+    const oldest = await house.newAddress();
+    await manyPayments(house, 10_050);
+    await house.withStore(async ({ database }) => {
+      await database.write(() =>
+        database.orm.$client
+          .prepare('UPDATE addresses SET issued_at = ? WHERE derivation_index >= 1000000')
+          .run(house.world.now() + 1),
+      );
+    });
+    await house.world.advance(60_000);
+    const newest = await house.newAddress();
+    const found = async (query: string) => {
+      const main = mainOf((await visitor.get(`${home}/addresses${query}`)).text);
+      const [, older = ''] = /href="[^"]*\/addresses(\?[^"]*)" rel="next"/.exec(main) ?? [];
+      return {
+        older: older.replaceAll('&amp;', '&'),
+        addresses: main.match(/(?<=<code>)bcrt1q[0-9a-z]{30,}/g),
+        isCut: main.includes('10,000 addresses were looked at'),
+      };
+    };
+    const first = await found('?state=unpaid&store=1');
+    expect(first).toMatchObject({ addresses: [newest], isCut: true });
+    const second = await found(first.older);
+    expect(second).toEqual({ older: '', addresses: [oldest], isCut: false });
+    const paid = await found('?state=paid');
+    expect(paid).toMatchObject({ isCut: false });
+    expect(paid.older).not.toBe('');
+    expect(await found(`?q=${oldest}&state=unpaid`)).toMatchObject({ addresses: [oldest] });
   });
 
   test('are paid or unpaid; one has its QR code and its payments', async () => {

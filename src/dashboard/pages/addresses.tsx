@@ -1,7 +1,7 @@
 // The addresses that customers hold, newest first, and how wide each wallet's gap is.
 
 import { gapLimitNeeded } from '../../domain/allocation.ts';
-import type { AddressEntry } from '../../store/address-desk.ts';
+import { type AddressEntry, type AddressPage, mostLookedAt } from '../../store/address-desk.ts';
 import { Layout, Table, Time } from '../layout.tsx';
 import { base, type Page, type Visit } from '../visit.ts';
 import {
@@ -23,7 +23,7 @@ const here = `${base}/addresses`;
 export const addressesPage: Page = { path: '/addresses', show: (visit) => addressesMarkup(visit) };
 
 function addressesMarkup(visit: Visit) {
-  const rows = rowsOf(visit);
+  const { rows, goesOnAt } = pageOf(visit);
   return (
     <Layout visit={visit} title="Addresses">
       <Gaps visit={visit} />
@@ -43,17 +43,21 @@ function addressesMarkup(visit: Visit) {
         />
         <StoreChoice visit={visit} none />
       </Filters>
-      {rows.length === 0 ? (
+      {rows.length > 0 ? <AddressTable rows={rowsShown(rows)} /> : null}
+      {goesOnAt !== undefined ? (
+        <p>
+          {mostLookedAt.toLocaleString('en')} addresses were looked at: there may be more such ones
+          among the older.
+        </p>
+      ) : rows.length === 0 ? (
         <p>There is no such address.</p>
-      ) : (
-        <AddressTable rows={rowsShown(rows)} />
-      )}
-      <Pager visit={visit} rows={rows} />
+      ) : null}
+      <Pager visit={visit} rows={rows} goesOnAt={goesOnAt} />
     </Layout>
   );
 }
 
-function rowsOf(visit: Visit): readonly AddressEntry[] {
+function pageOf(visit: Visit): AddressPage {
   const state = askedChoice(visit, 'state', ['paid', 'unpaid']);
   const filter = {
     storeId: askedStore(visit),
@@ -63,7 +67,9 @@ function rowsOf(visit: Visit): readonly AddressEntry[] {
   };
   const search = searchOf(visit);
   const isNone = search === undefined || search.txid !== undefined;
-  return isNone ? [] : visit.parts.store.addressDesk.list({ ...filter, ...search });
+  return isNone
+    ? { rows: [], goesOnAt: undefined }
+    : visit.parts.store.addressDesk.list({ ...filter, ...search });
 }
 
 const Gaps = ({ visit: { parts } }: { readonly visit: Visit }) => (

@@ -106,11 +106,13 @@ interface PagerProps {
   readonly visit: Visit;
   /** As they were read. */
   readonly rows: readonly { readonly id: number }[];
+  /** Where fewer were found than a page has: the last one that was looked at, if there are older ones. */
+  readonly goesOnAt?: number | undefined;
 }
 
 /** The way to older rows, where there are any. */
-export function Pager({ visit, rows }: PagerProps) {
-  const last = rows.length > pageSize ? rowsShown(rows).at(-1) : undefined;
+export function Pager({ visit, rows, goesOnAt }: PagerProps) {
+  const last = rows.length > pageSize ? rowsShown(rows).at(-1)?.id : goesOnAt;
   const isFirst = asked(visit, 'before') === undefined;
   return (
     <nav aria-label="Pages">
@@ -122,7 +124,7 @@ export function Pager({ visit, rows }: PagerProps) {
         )}
         {last === undefined ? null : (
           <li>
-            <a href={withQuery(visit, { before: last.id })} rel="next">
+            <a href={withQuery(visit, { before: last })} rel="next">
               Older
             </a>
           </li>
