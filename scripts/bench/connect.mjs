@@ -30,6 +30,7 @@ export async function benchConnect(context) {
   const commit = await bareCommit(join(context.folder, 'connect-floor.db'));
   /** @type {Map<string, number[]>} */
   const latenciesMs = new Map();
+  let changes = 0;
 
   /**
    * @param {'POST' | 'DELETE'} method
@@ -60,8 +61,10 @@ export async function benchConnect(context) {
     await write('POST', 'v2/stores/{id}/wallets', `${store}/wallets`, { wallet_id: 1 });
     await write('POST', 'v2/stores/{id}', store, { name: 'Renamed' });
     await write('DELETE', 'v2/stores/{id}/wallets/{wid}', `${store}/wallets/1`);
-    // The store that was there before is the only one that uses the wallet now.
-    const change = { xpub: accountKey('regtest'), callback };
+    // The store that was there before is the only one that uses the wallet now. Another URL each time, for the same would
+    // change nothing; and not that of the new store, which is not added a second time where one has its name and URL.
+    changes += 1;
+    const change = { xpub: accountKey('regtest'), callback: `${callback}/${changes}` };
     await write('POST', 'update_callback', '/api/update_callback', change);
     await write('DELETE', 'v2/stores/{id}', store);
   }
