@@ -25,7 +25,7 @@ export interface AddressPage {
 }
 
 /** In so many one page looks for those of a kind: of a million none may be. */
-export const mostLookedAt = 10_000;
+export const mostLookedAt = 5_000;
 
 export type AddressDesk = ReturnType<typeof createAddressDesk>;
 
