@@ -7,6 +7,7 @@ import { connect as dialTcp, isIP, type LookupFunction, type Socket } from 'node
 import { connect as dialTls, type TLSSocket } from 'node:tls';
 import { type DestinationStream, destination, pino, stdTimeFunctions } from 'pino';
 import { buildConnector, Client } from 'undici';
+import { type LogLevel, logLevels } from './config.ts';
 import { nextMatch } from './cron.ts';
 import { PaygateError, reasonOf } from './errors.ts';
 import { createNames } from './names.ts';
@@ -34,10 +35,8 @@ const addressMs = 1_500;
 const proxyHandshakeMs = 60_000;
 const responseHeaderBytes = 16 * 1024;
 
-const levels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
-
 export interface NodeWorldOptions {
-  readonly logLevel: (typeof levels)[number];
+  readonly logLevel: LogLevel;
   /** Where log lines go, each a text of JSON; standard error without one. */
   readonly logDestination?: DestinationStream;
 }
@@ -71,7 +70,7 @@ function createLogger({ logLevel, logDestination = standardError() }: NodeWorldO
     ),
   );
   const at = (level: keyof Logger): Logger[typeof level] =>
-    levels.indexOf(level) < levels.indexOf(logLevel)
+    logLevels.indexOf(level) < logLevels.indexOf(logLevel)
       ? () => {}
       : (message, fields) => lines()[level](fields, message);
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
