@@ -7,7 +7,7 @@ import { PaygateError, reasonOf } from '../errors.ts';
 import { keepBeforeUpdate, type Pace, restoreHint, writeBackup } from './backup.ts';
 import { freeBytesAt, ownAs, syncData } from './disk.ts';
 import { openSqlite, type Sqlite, sqliteCode, withSqlite } from './driver.ts';
-import { leaveEmptyLog, logAsFound } from './empty-log.ts';
+import { leaveEmptyLog } from './empty-log.ts';
 import { applicationId, inspectFile, lockForServer, refuseLostLog } from './file.ts';
 import { isBehind, migrate, userVersion } from './migrate.ts';
 import { migrations } from './migrations.ts';
@@ -89,7 +89,6 @@ export function openDatabase(options: DatabaseOptions): Database {
   // As the database is named, for the working folder may be moved with both of them.
   const logPath = `${truePath(options.path)}-wal`;
   const hadLog = existsSync(logPath);
-  const leaveLog = logAsFound(options.path);
   const found = inspectFile(options.path);
   if (found === 'absent' && !options.create) {
     throw new PaygateError(
@@ -104,7 +103,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     if (found === 'absent') make(options.path);
     return wrap(open(options), { ...options, logPath, hadLog });
   } catch (error) {
-    leaveLog();
+    if (hadLog) leaveEmptyLog(options.path, logPath);
     throw openFailure(options.path, error);
   }
 }
