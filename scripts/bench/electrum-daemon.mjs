@@ -8,13 +8,13 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { Client } from 'undici';
 import { freePort } from '../ports.mjs';
 import { requireTools } from '../regtest/install.mjs';
 import { launch, stop, untilReady } from '../regtest/process.mjs';
 import { LOOPBACK } from '../regtest/servers.mjs';
 import { atEnd } from './ending.mjs';
 import { accountKey } from './keys.mjs';
+import { openLine } from './line.mjs';
 
 const COMMAND = '/usr/bin/electrum';
 const RPC_USER = 'bench';
@@ -85,18 +85,20 @@ async function writeConfig(dir, config) {
  * @returns {ElectrumDaemon['call']}
  */
 function rpcClient(origin, password) {
-  const client = new Client(origin);
-  atEnd(() => client.destroy());
+  const { host } = new URL(origin);
   const authorization = `Basic ${Buffer.from(`${RPC_USER}:${password}`).toString('base64')}`;
+  const head = `POST / HTTP/1.1\r\nhost: ${host}\r\nauthorization: ${authorization}\r\ncontent-length: `;
+  /** @type {import('./line.mjs').Line | undefined} */
+  let line;
+  atEnd(() => line?.end());
   let id = 0;
   return async (method, params = {}) => {
     id += 1;
-    const { statusCode, body } = await client.request({
-      ...{ path: '/', method: 'POST', headers: { authorization } },
-      body: JSON.stringify({ id, method, params }),
-    });
-    const text = await body.text();
-    if (statusCode !== 200) throw new Error(`electrum ${method}: HTTP ${statusCode} ${text}`);
+    // It ends one that was quiet for a while.
+    if (!line?.isOpen()) line = await openLine(origin);
+    const body = JSON.stringify({ id, method, params });
+    const { status, text } = await line.ask(`${head}${body.length}\r\n\r\n${body}`);
+    if (status !== 200) throw new Error(`electrum ${method}: HTTP ${status} ${text}`);
     const { result, error } = JSON.parse(text);
     if (error) throw new Error(`electrum ${method}: ${error.message}`);
     return result;

@@ -1,7 +1,7 @@
 // A shop that asks as fast as it is answered: so many keep-alive connections, one request at a time on
 // each, for so long or so often. Any answer but 200 ends the run with an error.
 
-import { Pool } from 'undici';
+import { openLine } from './line.mjs';
 
 /** Requests before the clock runs: connections are made. */
 export const LEAD_IN = 64;
@@ -55,42 +55,44 @@ export function burst(target, count, leadIn = LEAD_IN) {
  * @returns {Promise<Load>}
  */
 async function run({ origin, path, apiKey, connections }, leadIn, goesOn) {
-  const pool = new Pool(origin, { connections, pipelining: 1 });
-  const headers = { authorization: `Bearer ${apiKey}` };
+  const request = `GET ${path} HTTP/1.1\r\nhost: ${new URL(origin).host}\r\nauthorization: Bearer ${apiKey}\r\n\r\n`;
+  const lines = await Promise.all(Array.from({ length: connections }, () => openLine(origin)));
   /** @type {number[]} */
   const latenciesMs = [];
   /** @type {any[]} */
   const answers = [];
 
-  async function ask() {
-    const { statusCode, body } = await pool.request({ path, method: 'GET', headers });
-    const text = await body.text();
-    if (statusCode !== 200) throw new Error(`${path} answered ${statusCode}: ${text}`);
+  /** @param {import('./line.mjs').Line} line */
+  async function ask(line) {
+    const { status, text } = await line.ask(request);
+    if (status !== 200) throw new Error(`${path} answered ${status}: ${text}`);
     return /^[{[]/.test(text) ? JSON.parse(text) : text;
   }
 
-  async function askOn() {
+  /** @param {import('./line.mjs').Line} line */
+  async function askOn(line) {
     while (goesOn()) {
       const askedAt = performance.now();
-      answers.push(await ask());
+      answers.push(await ask(line));
       latenciesMs.push(performance.now() - askedAt);
     }
   }
 
-  async function askFirst() {
-    for (let asked = 0; asked < leadIn / connections; asked += 1) await ask();
+  /** @param {import('./line.mjs').Line} line */
+  async function askFirst(line) {
+    for (let asked = 0; asked < leadIn / connections; asked += 1) await ask(line);
   }
 
   try {
-    await Promise.all(Array.from({ length: connections }, askFirst));
+    await Promise.all(lines.map(askFirst));
     const start = performance.now();
-    await Promise.all(Array.from({ length: connections }, askOn));
+    await Promise.all(lines.map(askOn));
     return {
       rate: (answers.length * 1000) / (performance.now() - start),
       latenciesMs,
       answers,
     };
   } finally {
-    await pool.close();
+    for (const line of lines) line.end();
   }
 }
