@@ -312,6 +312,7 @@ const fetchFor = ({ config, world, ...parts }: Parts, served: Served): Fetch => 
     after: (delayMs, run) => world.after(delayMs, run),
     newWebhookSecret: () => newWebhookSecret((length) => world.randomBytes(length)),
     isCaughtUp: () => watcher.status().caughtUp,
+    isPending: (scripthash) => watcher.isPending(scripthash),
     checkIssuing: room.check,
     onIssued: ({ scripthash }) => watcher.issued(scripthash),
   });

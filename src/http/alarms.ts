@@ -6,7 +6,8 @@ import type { ServerStatus } from '../electrum/pool.ts';
 import type { Store } from '../store/open.ts';
 import { mostCounted } from '../store/outbox.ts';
 import { copyTold } from '../store/settings.ts';
-import type { Watcher, WatcherStatus } from '../watcher/watcher.ts';
+import type { WatcherStatus } from '../watcher/status.ts';
+import type { Watcher } from '../watcher/watcher.ts';
 
 export type AlarmCode =
   | 'restored-database'

@@ -117,14 +117,15 @@ const searchHistory = (options: ApiOptions, targets: Targets): Operation =>
       // An address and its wallet may both be named: it counts once.
       const scripts = new Map(found.flat().map((script) => [script.address, script]));
       const all = merge(scripts.values());
-      const pending = all.filter((each) => !isConfirmed(each, tipHeight)).slice(0, mostListed);
+      const waiting = all.filter((each) => !isConfirmed(each, tipHeight));
+      const pending = newestFirst(options, waiting).slice(0, mostListed);
       const history = all.filter((each) => isConfirmed(each, tipHeight)).slice(0, mostListed);
       const entries = Promise.all([
         Promise.all(pending.map((each) => describePending(options, each))),
         Promise.all(history.map((each) => describe(options, each))),
       ]);
-      const [waiting, confirmed] = await patiently(options, entries);
-      return { pending: waiting, history: confirmed };
+      const [unconfirmed, confirmed] = await patiently(options, entries);
+      return { pending: unconfirmed, history: confirmed };
     },
   });
 
@@ -133,11 +134,26 @@ const describePending = async (options: ApiOptions, each: Merged) => ({
   ...(await describe(options, each)),
 });
 
-async function describe(options: ApiOptions, { txid, height, deltaSat, addresses }: Merged) {
-  const { reader, store, now } = options;
-  const seenAt = store.receipts.byTxid(txid).at(-1)?.firstSeenAt ?? now();
+/** What paygate knows of no payment of is seen now. */
+const seenAt = ({ store, now }: ApiOptions, { txid }: Merged): number =>
+  store.receipts.byTxid(txid).at(-1)?.firstSeenAt ?? now();
+
+/** What is in no block, by when it was seen; the rest is in order. */
+function newestFirst(options: ApiOptions, pending: readonly Merged[]): Merged[] {
+  const mempool = pending
+    .filter(({ height }) => height === null)
+    .map((each) => ({ each, seenAt: seenAt(options, each) }))
+    .sort((one, other) => other.seenAt - one.seenAt);
+  return [...mempool.map(({ each }) => each), ...pending.filter(({ height }) => height !== null)];
+}
+
+async function describe(options: ApiOptions, each: Merged) {
+  const { txid, height, deltaSat, addresses } = each;
   return {
-    time: height === null ? Math.floor(seenAt / 1000) : await reader.timeOf(height),
+    time:
+      height === null
+        ? Math.floor(seenAt(options, each) / 1000)
+        : await options.reader.timeOf(height),
     addr: [...addresses],
     value: deltaSat,
     txid,

@@ -1,5 +1,6 @@
 // What the API is given by the composition root.
 
+import type { Scripthash } from '../bitcoin/ids.ts';
 import type { Proxies } from '../domain/client-address.ts';
 import type { Prices } from '../price/prices.ts';
 import type { Issued } from '../store/addresses.ts';
@@ -40,4 +41,6 @@ export interface ApiOptions {
   readonly onIssued: (issued: Issued) => void;
   /** Whether all addresses have been compared with a server: then an empty history is a fact. */
   readonly isCaughtUp: () => boolean;
+  /** Whether a server told of a history of this script that is not worked up yet: then it is not known whether it was paid. */
+  readonly isPending: (scripthash: Scripthash) => boolean;
 }

@@ -94,7 +94,9 @@ function serve(options: ApiOptions, tx: Tx, orders: readonly Order[]): Outcome<I
   }
   for (const [walletId, theirs] of plain) {
     const storeIds = theirs.map(({ storeId }) => storeId);
-    const handed = attempt(() => store.addresses.issueEach(tx, now, walletId, storeIds));
+    const handed = attempt(() =>
+      store.addresses.issueEach(tx, now, walletId, storeIds, options.isPending),
+    );
     for (const [at, { order }] of theirs.entries()) {
       outcomes.set(order, 'refusal' in handed ? handed : { is: handed.is[at] as Issued });
     }
@@ -161,7 +163,7 @@ function serveApart(
   if (answered !== undefined) return answered;
   const reused = reset ? reusable(options, place) : undefined;
   if (reused === undefined) refuseGap(options, walletId);
-  const issued = reused ?? addresses.issue(tx, now, walletId, storeId);
+  const issued = reused ?? addresses.issue(tx, now, walletId, storeId, options.isPending);
   if (idempotencyKey !== undefined) {
     idempotency.keep(tx, now, storeId, idempotencyKey, issued.id);
   }
@@ -169,9 +171,11 @@ function serveApart(
 }
 
 /** The store's last address, where it is certain that nobody paid it and no copy handed it out. */
-function reusable({ store, isCaughtUp }: ApiOptions, { storeId, walletId }: Place) {
+function reusable(options: ApiOptions, { storeId, walletId }: Place): Issued | undefined {
+  const { store, isCaughtUp, isPending } = options;
   if (!isCaughtUp()) return undefined;
-  return store.addresses.unpaidSince(walletId, storeId, copiedAt(store.catalog));
+  const last = store.addresses.unpaidSince(walletId, storeId, copiedAt(store.catalog));
+  return last === undefined || isPending(last.scripthash) ? undefined : last;
 }
 
 function refuseGap({ store, refuseGap }: ApiOptions, walletId: number): void {

@@ -3,7 +3,7 @@
 import { and, desc, eq, gte, lt, max, sql } from 'drizzle-orm';
 import { given } from './given.ts';
 import type { Orm } from './orm.ts';
-import { type AddressOrigin, addresses, isGivenOut, wallets } from './schema.ts';
+import { type AddressOrigin, addresses, isGivenOut, payments, wallets } from './schema.ts';
 
 export type AddressRow = typeof addresses.$inferSelect;
 
@@ -91,6 +91,7 @@ export function prepareAddressStatements(orm: Orm) {
       )
       .prepare(),
     newest: prepareNewest(orm),
+    anyPayment: prepareAnyPayment(orm),
     ...prepareGaps(orm),
     issue: orm.update(addresses).set(takenAs('issued')).where(rowId()).prepare(),
     skip: orm.update(addresses).set(takenAs('skipped')).where(rowId()).prepare(),
@@ -118,6 +119,15 @@ const prepareNewest = (orm: Orm) =>
     )
     .orderBy(desc(addresses.derivationIndex))
     .limit(sql.placeholder('limit'))
+    .prepare();
+
+/** Also one that is gone: it may come back. */
+const prepareAnyPayment = (orm: Orm) =>
+  orm
+    .select({ id: payments.id })
+    .from(payments)
+    .where(eq(payments.addressId, given('id')))
+    .limit(1)
     .prepare();
 
 /**

@@ -37,15 +37,24 @@ export interface DerivedIndex extends DerivedAddress {
   readonly index: number;
 }
 
+export type IsPending = (scripthash: Scripthash) => boolean;
+
 export interface Addresses extends WatchedPages {
   /**
    * Hands out the wallet's next unused addresses, one to each of the stores; one that stands there twice gets two.
+   * @param isPending whether a server told of a history that is not worked up yet: such an address is left out
    * @throws PaygateError unavailable before the first scan, and below the wallet's floor
    */
-  issueEach(tx: Tx, now: number, walletId: number, storeIds: readonly number[]): Issued[];
+  issueEach(
+    tx: Tx,
+    now: number,
+    walletId: number,
+    storeIds: readonly number[],
+    isPending?: IsPending,
+  ): Issued[];
   /** The same for one store. */
-  issue(tx: Tx, now: number, walletId: number, storeId: number): Issued;
-  /** The last one issued to the store, where nobody has paid it and it was issued after a time. */
+  issue(tx: Tx, now: number, walletId: number, storeId: number, isPending?: IsPending): Issued;
+  /** The last one issued to the store, where nobody ever paid it, also not by what is gone, and it was issued after a time. */
   unpaidSince(walletId: number, storeId: number, since: number): Issued | undefined;
   /** Whether the wallet's last so many addresses are all unpaid. */
   isUnpaidFor(walletId: number, count: number): boolean;
@@ -117,13 +126,13 @@ export function createAddresses(
     return skipped;
   }
 
-  function issueEach(tx: Tx, now: number, walletId: number, storeIds: readonly number[]): Issued[] {
+  const issueEach: Addresses['issueEach'] = (tx, now, walletId, storeIds, isPending) => {
     const wallet = catalog.wallet(walletId);
     if (wallet.scannedAt === null) throw notYet('scanned for used addresses first');
     if (wallet.nextIndex < floor(wallet)) {
       throw notYet('brought behind what it issued before');
     }
-    const next = unusedFrom(statements, catalog, wallet, storeIds.length);
+    const next = unusedFrom(statements, catalog, wallet, storeIds.length, isPending);
     const handed = storeIds.map((storeId) => ({ storeId, row: next() }));
     // Before anything is handed out: it throws where nothing may be.
     advance(tx, wallet, (handed.at(-1)?.row.derivationIndex ?? -1) + 1);
@@ -131,12 +140,12 @@ export function createAddresses(
       statements.issue.run({ id: row.id, storeId, now });
       return issuedOf({ ...row, issuedAt: now }, wallet);
     });
-  }
+  };
 
   return {
     issueEach,
-    issue(tx, now, walletId, storeId) {
-      const [issued] = issueEach(tx, now, walletId, [storeId]) as [Issued];
+    issue(tx, now, walletId, storeId, isPending) {
+      const [issued] = issueEach(tx, now, walletId, [storeId], isPending) as [Issued];
       return issued;
     },
     deriveAhead(_tx, walletId, until) {
@@ -177,7 +186,8 @@ const readersOf = (statements: AddressStatements, catalog: Catalog) =>
         .all({ walletId, limit: reusedWithin })
         .find((row) => row.origin === 'issued' && row.storeId === storeId);
       const isFresh = last?.statusHash === null && (last.issuedAt ?? 0) > since;
-      return isFresh ? issuedOf(last, catalog.wallet(walletId)) : undefined;
+      if (!isFresh || statements.anyPayment.get({ id: last.id }) !== undefined) return undefined;
+      return issuedOf(last, catalog.wallet(walletId));
     },
     isUnpaidFor(walletId, count) {
       const rows = statements.newest.all({ walletId, limit: count });
@@ -223,6 +233,7 @@ function unusedFrom(
   catalog: Catalog,
   { id: walletId, nextIndex }: WalletRow,
   count: number,
+  isPending: IsPending = () => false,
 ): () => AddressPlace {
   const derived = statements.between.all({ walletId, from: nextIndex, until: nextIndex + count });
   const near = new Map(derived.map((row) => [row.derivationIndex, row]));
@@ -231,7 +242,9 @@ function unusedFrom(
     for (;;) {
       const row = near.get(index) ?? rowAt(statements, catalog, walletId, index);
       index += 1;
-      if (row?.origin === 'ahead' && row.statusHash === null) return row;
+      if (row?.origin === 'ahead' && row.statusHash === null && !isPending(row.scripthash)) {
+        return row;
+      }
     }
   };
 }

@@ -22,6 +22,8 @@ export interface Announced {
   told(scripthash: Scripthash, status: Status): void;
   /** The status of a history that it showed: another one than was told is looked at again. */
   shown(scripthash: Scripthash, status: Status): void;
+  /** Told, and not shown yet. */
+  has(scripthash: Scripthash): boolean;
   /** The session has ended: another one tells anew. */
   clear(): void;
 }
@@ -48,6 +50,7 @@ export function createAnnounced(
         if (announcements.get(scripthash) === announcement) lookAgain(scripthash);
       });
     },
+    has: (scripthash) => announcements.has(scripthash),
     clear() {
       announcements.clear();
     },

@@ -21,6 +21,7 @@ import { createLoad, type Held } from './load.ts';
 import { partsOf } from './parts.ts';
 import { tryAgainMs, waitFor } from './patience.ts';
 import { createSilence, type Silence } from './silence.ts';
+import type { Trouble } from './status.ts';
 import type { Tasks } from './tasks.ts';
 import type { Verifier } from './verifier.ts';
 import type { CallWitness } from './witness.ts';
@@ -75,14 +76,10 @@ export interface Drain {
   /** There is one more server to ask: what failed is tried again at once. */
   joined(): void;
   size(): number;
+  /** Whether a script is looked at, will be, or has more to show than it did. */
+  isPending(scripthash: Scripthash): boolean;
   /** What could not be worked up and is tried again; undefined when there is nothing. */
   trouble(): Trouble | undefined;
-}
-
-export interface Trouble {
-  readonly scripts: number;
-  /** The newest reason. */
-  readonly reason: string;
 }
 
 /** A history, and whose word it is. */
@@ -167,6 +164,17 @@ class DirtySet implements Drain {
 
   size(): number {
     return this.#dirty.size + this.#underWay.size;
+  }
+
+  isPending(scripthash: Scripthash): boolean {
+    const looks = [
+      this.#dirty,
+      this.#underWay,
+      this.#retrying,
+      this.#waitingForTip,
+      this.#announced,
+    ];
+    return looks.some((each) => each.has(scripthash));
   }
 
   trouble(): Trouble | undefined {

@@ -1,7 +1,7 @@
 // Asks the server in use for what we do not keep: whole histories of scripts and wallets, single
 // transactions, times of blocks. What it says is not proven but for the transactions, which hash to
-// their ids. Of our own addresses it trusts the status that the watcher keeps, and asks only for what
-// changed; of others an answer holds for a block. Everything is bounded, and lets others go first.
+// their ids, and for the heights of payments, which the watcher proves. Of our own addresses it trusts the status that
+// the watcher keeps, and asks only for what changed; of others an answer holds for a block. Everything is bounded, and lets others go first.
 
 import { parseHeader } from '../bitcoin/header.ts';
 import type { BlockHash, Scripthash, Txid } from '../bitcoin/ids.ts';
@@ -25,6 +25,8 @@ export interface ReaderParts {
   readonly store: Store;
   /** One that every address has been compared with. */
   readonly session: () => Session | undefined;
+  /** Whether a server told of a history that is not worked up yet. */
+  readonly isPending: (scripthash: Scripthash) => boolean;
   readonly onLie: (session: Session, reason: string) => void;
 }
 
@@ -180,16 +182,52 @@ class ServerReader implements Reader {
     const { headers } = this.#parts.store;
     const known = this.#scripts.get(scripthash);
     const watched = this.#watched(scripthash);
-    if (watched?.statusHash === null) return [];
-    if (known !== undefined && watched?.statusHash === known.status) return known.movements;
+    const isPending = this.#parts.isPending(scripthash);
+    if (watched?.statusHash === null && !isPending) return [];
+    if (known !== undefined && watched?.statusHash === known.status && !isPending) {
+      return known.movements;
+    }
     const tip = headers.tip()?.header.hash;
     if (known !== undefined && watched === undefined && known.tip === tip) return known.movements;
     const history = await session.history(scripthash, bulk);
     const status = statusHash(history);
-    const movements =
-      known?.status === status ? known.movements : await this.#read(session, script, history);
-    this.#scripts.set(scripthash, { status, movements, tip });
-    return movements;
+    if (known?.status === status) {
+      this.#scripts.set(scripthash, { ...known, tip });
+      return known.movements;
+    }
+    const movements = await this.#read(session, script, history);
+    if (watched === undefined) {
+      this.#scripts.set(scripthash, { status, movements, tip });
+      return movements;
+    }
+    const proven = this.#asProven(scripthash, movements, watched.statusHash === status);
+    // Until the watcher has worked it up, it is read anew each time.
+    if (proven.every(({ height }, at) => height === movements[at]?.height)) {
+      this.#scripts.set(scripthash, { status, movements, tip });
+    }
+    return proven;
+  }
+
+  /**
+   * With the heights that the watcher has proven. What it knows of no payment of is the server's word: what is spent, or
+   * not ours; but not what comes in before the watcher has seen this history.
+   */
+  #asProven(
+    scripthash: Scripthash,
+    movements: readonly Movement[],
+    isWorkedUp: boolean,
+  ): readonly Movement[] {
+    const { headers, receipts } = this.#parts.store;
+    return movements.map((movement) => {
+      const payment = receipts.byPlace(scripthash, movement.txid);
+      if (payment === undefined) {
+        return isWorkedUp || movement.deltaSat <= 0 ? movement : { ...movement, height: null };
+      }
+      const { height, blockHash } = payment;
+      const isIn =
+        height !== null && blockHash !== null && headers.isOnBest({ height, hash: blockHash });
+      return { ...movement, height: isIn ? height : null };
+    });
   }
 
   /** One of ours whose status is kept: of what is derived in reserve, no server was asked yet. */

@@ -4,7 +4,7 @@
 
 import type { Scripthash } from '../bitcoin/ids.ts';
 import type { Network } from '../bitcoin/network.ts';
-import { createPool, type Pool, type ServerStatus } from '../electrum/pool.ts';
+import { createPool, type Pool } from '../electrum/pool.ts';
 import type { Session } from '../electrum/session.ts';
 import type { ServerAddress } from '../electrum/trust.ts';
 import type { HeaderTip } from '../electrum/wire.ts';
@@ -13,13 +13,14 @@ import type { Store } from '../store/open.ts';
 import type { Cancel, SocksProxy, World } from '../world.ts';
 import type { Backlog } from './backlog.ts';
 import { type Care, createCare } from './care.ts';
-import { createDrain, type Drain, type Trouble } from './drain.ts';
+import { createDrain, type Drain } from './drain.ts';
 import { createHold, type Hold } from './hold.ts';
 import { Lie } from './lie.ts';
 import { promote } from './promote.ts';
 import { createReader, type Reader } from './reader.ts';
 import { createRoster, type Roster } from './roster.ts';
 import { createServerMemory } from './server-memory.ts';
+import type { WatcherStatus } from './status.ts';
 import { createSubscriber, type Subscriber } from './subscriber.ts';
 import { createSweeper, type Sweeper } from './sweeper.ts';
 import { createTasks, type Tasks } from './tasks.ts';
@@ -46,22 +47,6 @@ export interface WatcherParts {
   readonly onCallbacks: () => void;
 }
 
-export interface WatcherStatus {
-  readonly servers: readonly ServerStatus[];
-  /** The server in use; undefined while there is none. */
-  readonly server: string | undefined;
-  /** Whether every address has been compared with that server since it was connected. */
-  readonly caughtUp: boolean;
-  readonly tipHeight: number | undefined;
-  readonly dirty: number;
-  /** Why nothing is promoted to 2; empty when all is well. */
-  readonly held: ReturnType<Hold['reasons']>;
-  /** What could not be worked up and is tried again. */
-  readonly trouble: Trouble | undefined;
-  /** Why a wallet's scan, or what is watched ahead of it, failed at the last try; it is tried again in a minute. */
-  readonly careFault: string | undefined;
-}
-
 export interface Watcher {
   start(): void;
   /** An address was issued: see that it is watched, and that more are derived ahead. */
@@ -71,6 +56,8 @@ export interface Watcher {
   /** A person has forgotten what was learnt of a server, or lifted its ban. */
   serversChanged(): void;
   status(): WatcherStatus;
+  /** Whether something was told of a script that is not worked up yet. */
+  isPending(scripthash: Scripthash): boolean;
   /** Asks the server in use for what we do not keep. */
   readonly reader: Reader;
   /** Resolves when all that the server has said until now is worked up. */
@@ -82,9 +69,7 @@ const everyMinute = '0 * * * * *';
 /** How seldom a server is left because it does not answer what a history needs. */
 const muteLeaveMs = 3_600_000;
 
-export function createWatcher(parts: WatcherParts): Watcher {
-  return new ElectrumWatcher(parts);
-}
+export const createWatcher = (parts: WatcherParts): Watcher => new ElectrumWatcher(parts);
 
 class ElectrumWatcher implements Watcher {
   readonly #parts: WatcherParts;
@@ -152,6 +137,7 @@ class ElectrumWatcher implements Watcher {
     this.reader = createReader({
       store,
       session: () => (this.#caughtUp ? this.#session : undefined),
+      isPending: (scripthash) => this.isPending(scripthash),
       onLie: (session, reason) => this.#pool.report(session, reason),
     });
     this.#pool = createPool({
@@ -213,6 +199,10 @@ class ElectrumWatcher implements Watcher {
       trouble: this.#drain.trouble(),
       careFault: this.#care.fault(),
     };
+  }
+
+  isPending(scripthash: Scripthash): boolean {
+    return this.#drain.isPending(scripthash);
   }
 
   async idle(): Promise<void> {

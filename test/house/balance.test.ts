@@ -367,6 +367,53 @@ test('searchhistory: what is pending and what is confirmed, newest first, spends
   expect(posted.body.history).toEqual(body.history);
 });
 
+test('searchhistory: what is in no block stands in the order in which it was seen', async () => {
+  const house = await openReady();
+  const address = await house.newAddress();
+  const seen: string[] = [];
+  for (const valueSat of [20_000, 21_000, 22_000, 23_000, 24_000]) {
+    seen.unshift(house.pay(address, valueSat));
+    await house.settle();
+    await house.world.advance(1_000);
+  }
+  const { body } = await house.ask(`/api/searchhistory?addr=${address}`);
+  expect(body.pending.map(({ txid }: { txid: string }) => txid)).toEqual(seen);
+});
+
+test('an address of which the server has told, and shown nothing yet, has no balance of 0', async () => {
+  const house = await openReady();
+  const address = await house.newAddress();
+  const when = (method: string) => method === 'blockchain.scripthash.get_history';
+  house.server.inject({ kind: 'error', code: 1, message: 'busy', when });
+  house.pay(address, 50_000);
+  house.chain.mine(3);
+  await house.settle();
+  expect(await house.ask(`/api/balance?addr=${address}`)).toMatchObject({ status: 503 });
+  house.server.heal();
+  await house.world.advance(60_000);
+  await house.settle();
+  expect(await balances(house, address)).toEqual([[50_000, 0]]);
+});
+
+test('a payment counts as confirmed by its proof, not by the height that a server tells', async () => {
+  const house = await openReady();
+  const address = await house.newAddress();
+  house.pay(address, 50_000);
+  await house.settle();
+  // It says nothing of the payment's block, but tells of it where it is asked.
+  const when = (method: string) => method === 'blockchain.scripthash.subscribe';
+  house.server.inject({ kind: 'stopNotifications', when });
+  house.chain.mine(3);
+  await house.settle();
+  expect(await balances(house, address)).toEqual([[0, 50_000]]);
+  house.server.heal();
+  await house.stop();
+  await house.start();
+  await untilReady(house);
+  await house.settle();
+  expect(await balances(house, address)).toEqual([[50_000, 0]]);
+});
+
 test.each([
   ['balance?addr=ADDRESS', 'blockchain.scripthash.get_history'],
   ['balance?addr=ACCOUNT', 'blockchain.transaction.get'],

@@ -2,6 +2,8 @@
 // that is asked for and safe, the store that a key is for, limits.
 
 import { afterEach, expect, test } from 'vitest';
+import type { Txid } from '../../src/bitcoin/ids.ts';
+import { firstAddresses } from '../../src/bitcoin/keychain.ts';
 import { formatApiKey } from '../../src/domain/api-key.ts';
 import { parseProxyNetwork } from '../../src/domain/client-address.ts';
 import type { KeyScope } from '../../src/domain/scope.ts';
@@ -49,6 +51,64 @@ test('reset=1 gives a new one where no server has said that it is unpaid', async
   for (const server of house.servers) server.disconnectAll();
   await house.world.until(() => !house.app.health().electrum.caught_up, 'the servers to be gone');
   expect(await house.newAddress('?reset=1')).not.toBe(first);
+});
+
+test('reset=1 gives no address that was ever paid, also where the payment is gone: it may come back', async () => {
+  const house = await openReady();
+  const first = await house.newAddress();
+  const txid = house.pay(first, 50_000) as Txid;
+  await house.settle();
+  house.chain.evict(txid);
+  await house.outlastSilence();
+  const second = await house.newAddress('?reset=1');
+  house.chain.rebroadcast(txid);
+  house.chain.mine(2);
+  await house.settle();
+  expect(house.statuses(second)).toEqual([]);
+  expect(house.statuses(first)).toEqual(['0', '2']);
+});
+
+const isHistory = (method: string): boolean => method === 'blockchain.scripthash.get_history';
+const withoutHistories = { kind: 'error', code: 1, message: 'busy', when: isHistory } as const;
+
+test('reset=1 gives a new one while the server has told of a history that it does not show', async () => {
+  const house = await openReady();
+  const first = await house.newAddress();
+  house.server.inject(withoutHistories);
+  house.pay(first, 50_000);
+  await house.settle();
+  expect(await house.newAddress('?reset=1')).not.toBe(first);
+});
+
+test('reset=1 gives a new one after a downtime whose histories are still on their way', async () => {
+  const house = await openReady();
+  const first = await house.newAddress();
+  await house.stop();
+  house.pay(first, 50_000);
+  house.server.inject({ kind: 'delay', ms: 3_000, when: isHistory });
+  await house.start();
+  await house.world.until(() => house.app.health().electrum.caught_up, 'all to be compared');
+  expect(await house.newAddress('?reset=1')).not.toBe(first);
+});
+
+test('an address of which the server has told, and shown nothing yet, is left out', async () => {
+  const house = await openReady();
+  const [, , next] = firstAddresses(merchantKey(), 3);
+  await house.newAddress();
+  house.server.inject(withoutHistories);
+  house.pay(next ?? '', 50_000);
+  await house.settle();
+  const issued = [await house.newAddress(), await house.newAddress()];
+  expect(issued).toEqual([
+    firstAddresses(merchantKey(), 2)[1],
+    firstAddresses(merchantKey(), 4)[3],
+  ]);
+  house.server.heal();
+  await house.world.advance(60_000);
+  await house.settle();
+  expect(house.told()).toEqual([]);
+  const logged = house.world.logs.map(({ message }) => message);
+  expect(logged).toContain('an address was paid that was not issued yet');
 });
 
 test('reset=1 gives a new one in a restored copy, which may have handed out the last', async () => {
