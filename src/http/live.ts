@@ -76,7 +76,9 @@ export function createLive(options: LiveOptions): Hono {
           return;
         }
         enter(client);
-        const tell = (receipt: Receipt): void => send(socket, receipt, sinceMs);
+        const tell = (receipt: Receipt): void => {
+          if (isTold(receipt, sinceMs)) send(socket, store, receipt);
+        };
         const stop = feed.listen(row.address, tell);
         end = () => {
           end = () => {};
@@ -111,8 +113,7 @@ export function issuedAddress({ addresses, network }: Store, text: string): Addr
 const isTold = ({ firstSeenAt, state }: Receipt, sinceMs: number): boolean =>
   firstSeenAt >= sinceMs && state !== 'dropped';
 
-function send(socket: WSContext, receipt: Receipt, sinceMs: number): void {
-  if (!isTold(receipt, sinceMs)) return;
+function send(socket: WSContext, store: Store, receipt: Receipt): void {
   const { bufferedAmount = 0 } = (socket.raw ?? {}) as { bufferedAmount?: number };
   if (bufferedAmount > mostWaiting) {
     socket.close(1008, 'too slow');
@@ -120,7 +121,7 @@ function send(socket: WSContext, receipt: Receipt, sinceMs: number): void {
   }
   socket.send(
     JSON.stringify({
-      status: statusOf(receipt),
+      status: statusOf(store, receipt),
       timestamp: Math.floor(receipt.changedAt / 1000),
       value: receipt.valueSat,
       txid: receipt.txid,

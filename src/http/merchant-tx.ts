@@ -88,12 +88,18 @@ export const hasLeft = (
 ): boolean =>
   height !== null && blockHash !== null && !headers.isOnBest({ height, hash: blockHash });
 
-/** The status of a payment that counts; what was dropped is worth nothing. */
-export const statusOf = ({ state, status }: Receipt): 0 | 1 | 2 =>
-  state === 'dropped' || status === null || status === -1 ? 0 : status;
+/**
+ * The status of a payment that counts. What was dropped is worth nothing, nor is a block that has left our chain: no
+ * callback tells a 2 of it either until it is decided what becomes of the payment.
+ */
+export function statusOf(store: Pick<Store, 'headers'>, receipt: Receipt): 0 | 1 | 2 {
+  const { state, status } = receipt;
+  if (state === 'dropped' || status === null || status === -1) return 0;
+  return hasLeft(store, receipt) ? 0 : status;
+}
 
 function describe(store: Store, receipt: Receipt): PaymentAnswer {
-  const status = statusOf(receipt);
+  const status = statusOf(store, receipt);
   const isDropped = receipt.state === 'dropped';
   return {
     txid: receipt.txid,

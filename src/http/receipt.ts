@@ -49,7 +49,7 @@ function shownPage(store: Store, context: Context, receipt: Receipt): Response |
     html`<h1>Payment</h1>
       <table>
         <tr><th>Amount</th><td>${showBitcoin(receipt.valueSat)} BTC</td></tr>
-        <tr><th>State</th><td>${isDropped ? 'gone: it is in no block' : words[statusOf(receipt)]}</td></tr>
+        <tr><th>State</th><td>${isDropped ? 'gone: it is in no block' : words[statusOf(store, receipt)]}</td></tr>
         <tr><th>Confirmations</th><td>${confirmationsOf(store, receipt)}</td></tr>
         <tr><th>First seen</th><td>${showTime(receipt.firstSeenAt)}</td></tr>
         <tr><th>Address</th><td><code>${receipt.address}</code></td></tr>

@@ -24,7 +24,7 @@ const side = z.object({
 });
 
 const answer = z.object({
-  status: z.enum(statuses),
+  status: z.enum(statuses).describe('As far as all that it pays has come'),
   time: unixTime,
   size: z.int().describe('Bytes, with the witness'),
   fee: satoshis,
@@ -53,7 +53,9 @@ export const txDetail = (options: ApiOptions): Operation =>
       });
       const total = (outputs: readonly TxOutput[]): number =>
         outputs.reduce((sum, { valueSat }) => sum + valueSat, 0);
-      const status = Math.max(...receipts.map(statusOf)) as 0 | 1 | 2;
+      // To several stores, which may ask for other depths: as far as all of it has come.
+      const counted = isGone ? receipts : receipts.filter(({ state }) => state !== 'dropped');
+      const status = Math.min(...counted.map((each) => statusOf(store, each))) as 0 | 1 | 2;
       return {
         status: statuses[status],
         time: Math.floor(newest.firstSeenAt / 1000),

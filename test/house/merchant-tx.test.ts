@@ -2,7 +2,7 @@
 
 import { afterEach, expect, test } from 'vitest';
 import type { Txid } from '../../src/bitcoin/ids.ts';
-import { closeHouses, merchantKey, openReady } from '../support/house.ts';
+import { closeHouses, merchantKey, openHouse, openReady, untilReady } from '../support/house.ts';
 import { signedIn } from '../support/visitor.ts';
 
 afterEach(closeHouses);
@@ -146,4 +146,41 @@ test.each([
 ])('%s', async (_name, query, status) => {
   const house = await openReady();
   expect((await house.ask(`/api/merchant/tx${query}`)).status).toBe(status);
+});
+
+test('while its block has left the chain it counts as unconfirmed, as callbacks have it', async () => {
+  const house = await openHouse({ receiver: { answer: () => ({ status: 503 }) } });
+  await untilReady(house);
+  const address = await house.newAddress();
+  const txid = house.pay(address, 50_000);
+  house.chain.mine(2);
+  await house.settle();
+  const ask = async () => {
+    const { body } = await house.ask(`/api/merchant/tx?addr=${address}`);
+    const detail = await house.ask(`/api/tx_detail?txid=${txid}`);
+    return [body.status, body.txs[0].status, detail.body.status];
+  };
+  expect(await ask()).toEqual([2, 2, 'Confirmed']);
+  house.chain.reorganise(2, { transactions: 'drop' });
+  await house.settle();
+  expect(await ask()).toEqual([0, 0, 'Unconfirmed']);
+});
+
+test('tx_detail: a transaction of several stores is as far as all of them have it', async () => {
+  const house = await openReady();
+  const callbackUrl = `${house.receiver.origin}/second`;
+  await house.addStore({ name: 'careful', callbackUrl, confirmations: 6 });
+  const one = await house.newAddress('?match_callback=s3cr3t');
+  const other = await house.newAddress('?match_callback=second');
+  const txid = house.chain.pay([
+    { address: one, valueSat: 5_000 },
+    { address: other, valueSat: 6_000 },
+  ]);
+  house.chain.mine(3);
+  await house.settle();
+  const detail = async () => (await house.ask(`/api/tx_detail?txid=${txid}`)).body.status;
+  expect(await detail()).toBe('Partially Confirmed');
+  house.chain.mine(3);
+  await house.settle();
+  expect(await detail()).toBe('Confirmed');
 });
