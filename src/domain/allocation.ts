@@ -99,10 +99,10 @@ export const scanGap = 20;
 
 /** How many addresses beyond the last issued one are derived and watched in advance, at least. */
 export const lookahead = 20;
-/** And at most, so that not every address costs a commit of its own ahead of it. */
-export const furthestWatched = 2 * lookahead;
-/** How many addresses are derived ahead for a rush, in all wallets together. */
-const mostInReserve = 1_000;
+/** And at most without a reserve, so that not every address costs a commit of its own ahead of it. */
+export const furthestAhead = 2 * lookahead;
+/** How many addresses are derived and watched ahead for a rush, in all wallets together. */
+export const mostInReserve = 1_000;
 
 /**
  * How many addresses a wallet keeps derived ahead, so that a rush does not wait for derivations: as many as
@@ -110,7 +110,7 @@ const mostInReserve = 1_000;
  * @param wallets among how many the most is divided
  */
 export const reserveOf = (nextIndex: number, wallets: number): number =>
-  Math.max(furthestWatched, Math.min(nextIndex, Math.floor(mostInReserve / wallets)));
+  Math.max(furthestAhead, Math.min(nextIndex, Math.floor(mostInReserve / wallets)));
 
 /**
  * Decides, at a start, where each counter goes on.

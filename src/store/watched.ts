@@ -3,7 +3,6 @@
 
 import { and, count, desc, eq, gt, isNotNull, lt, max, type SQL, sql } from 'drizzle-orm';
 import type { Scripthash } from '../bitcoin/ids.ts';
-import { furthestWatched } from '../domain/allocation.ts';
 import type { StatusHash } from '../domain/history.ts';
 import { given } from './given.ts';
 import type { Orm } from './orm.ts';
@@ -23,10 +22,10 @@ export type GivenOut = Pick<Watched, 'id' | 'issuedAt'>;
 /** Newest first. */
 export interface WatchedPages {
   /**
-   * Derived ahead, and the next that their wallets will issue. Of a wallet that is to be scanned before it issues, none:
-   * its scan may find that others issued them, and what is paid to them is a payment then.
+   * Derived ahead, so many of the next that each wallet will issue. Of a wallet that is to be scanned before it issues,
+   * none: its scan may find that others issued them, and what is paid to them is a payment then.
    */
-  near(): Watched[];
+  upcoming(count: number): Watched[];
   /** Used by another program before we could issue them, below an id. */
   foreign(beforeId: number, limit: number): Watched[];
   /** How many there are, however they came here. */
@@ -45,7 +44,7 @@ export interface WatchedPages {
 export function createWatchedPages(orm: Orm): WatchedPages {
   const statements = prepare(orm);
   return {
-    near: () => statements.near.all(),
+    upcoming: (count) => statements.upcoming.all({ count }),
     foreign: (beforeId, limit) => statements.foreign.all({ beforeId, limit }),
     count: () => statements.count.get()?.count ?? 0,
     given: (beforeId, limit) => statements.given.all({ beforeId, limit }),
@@ -82,7 +81,7 @@ function prepare(orm: Orm) {
       .limit(sql.placeholder('limit'))
       .prepare();
   return {
-    near: orm
+    upcoming: orm
       .select(fields)
       .from(wallets)
       // Which SQLite takes in this order: it would rather go through all addresses, whose number it does not know.
@@ -92,7 +91,7 @@ function prepare(orm: Orm) {
           isNotNull(wallets.scannedAt),
           eq(addresses.walletId, wallets.id),
           eq(addresses.origin, 'ahead'),
-          lt(addresses.derivationIndex, sql`${wallets.nextIndex} + ${furthestWatched}`),
+          lt(addresses.derivationIndex, sql`${wallets.nextIndex} + ${given('count')}`),
         ),
       )
       .orderBy(desc(addresses.id))

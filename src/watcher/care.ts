@@ -17,8 +17,8 @@ export interface CareParts extends UsedParts {
   readonly tasks: Tasks;
   /** One that every address has been compared with. */
   readonly session: () => Session | undefined;
-  /** Has new addresses subscribed. */
-  readonly watch: (scripthashes: readonly Scripthash[]) => Promise<void>;
+  /** Has new addresses subscribed; those that wait come behind everything else. */
+  readonly watch: (scripthashes: readonly Scripthash[], waits?: boolean) => Promise<void>;
   /** A server refuses what a scan needs, or does not answer it. */
   readonly onRefusal: (session: Session, reason: string) => void;
 }
@@ -104,14 +104,14 @@ class WalletCare implements Care {
     const session = this.#cancelRetry === undefined ? this.#parts.session() : undefined;
     const isStopped = () => this.#stopped;
     const isQuiet = () => this.#newcomers.isQuiet();
-    const watchedUntil = this.#watchedUntil;
+    const parts = { ...this.#parts, watchedUntil: this.#watchedUntil, isStopped };
     await this.#orAgain(async () => {
-      await tendWallets({ ...this.#parts, watchedUntil, isStopped }, session);
+      await tendWallets(parts, session);
       if (session !== undefined) this.#fault = undefined;
     });
     if (!isQuiet()) this.#later();
     const goesOn = () => isQuiet() && !this.#again && !isStopped();
-    await this.#orAgain(() => fillReserves(this.#parts.store, goesOn));
+    await this.#orAgain(() => fillReserves(parts, goesOn));
   }
 
   async #orAgain(work: () => Promise<void>): Promise<void> {

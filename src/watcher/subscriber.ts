@@ -1,9 +1,10 @@
 // Which addresses are subscribed at the server in use: the hot ones first, then the others, each newest
-// first, up to a limit; the sweeps reach the rest. What is new since is always added, and what is coldest
+// first, and what lies in reserve last, up to a limit; the sweeps reach the rest. What is new since is always added, and what is coldest
 // makes room for it. An address that the server refuses to tell of costs only itself: it is worked up
 // by its history, and asked about again in a while.
 
 import type { Scripthash } from '../bitcoin/ids.ts';
+import { furthestAhead, mostInReserve } from '../domain/allocation.ts';
 import type { Priority } from '../electrum/request.ts';
 import type { Session } from '../electrum/session.ts';
 import type { Status } from '../electrum/wire.ts';
@@ -37,8 +38,11 @@ export interface Subscriber {
   has(scripthash: Scripthash): boolean;
   /** Compares every address with the server, as far as the limit goes. */
   all(): Promise<void>;
-  /** Addresses that are new since the session began, or newly in use. */
-  add(scripthashes: readonly Scripthash[]): Promise<void>;
+  /**
+   * Addresses that are new since the session began, or newly in use.
+   * @param waits whether everything else goes before them; very many do in any case
+   */
+  add(scripthashes: readonly Scripthash[], waits?: boolean): Promise<void>;
 }
 
 /** Unless told otherwise. */
@@ -83,20 +87,21 @@ class SessionSubscriber implements Subscriber {
     const { addresses } = store;
     await this.#pages((last) => addresses.recent(since, last, pageSize));
     await this.#pages((last) => addresses.unsettled(last?.id ?? newest, pageSize));
-    await this.#pages((last) => (last === undefined ? addresses.near() : []));
+    await this.#pages((last) => (last === undefined ? addresses.upcoming(furthestAhead) : []));
     const older = { id: newest, issuedAt: since };
     await this.#pages((last) => addresses.recent(0, last ?? older, pageSize));
     await this.#pages((last) => addresses.foreign(last?.id ?? newest, pageSize));
+    await this.#pages((last) => (last === undefined ? addresses.upcoming(mostInReserve) : []));
   }
 
-  async add(scripthashes: readonly Scripthash[]): Promise<void> {
+  async add(scripthashes: readonly Scripthash[], waits = false): Promise<void> {
     const fresh = scripthashes.filter((each) => !this.has(each));
     for (const each of scripthashes) {
       this.#added.delete(each);
       this.#added.add(each);
     }
     for (const each of fresh) this.#subscribed.add(each);
-    const compared = this.#compare(fresh, null, fresh.length > pageSize ? mass : {});
+    const compared = this.#compare(fresh, null, waits || fresh.length > pageSize ? mass : {});
     for (let over = this.#subscribed.size - this.#most; over > 0; over -= 1) {
       this.#dropColdest();
     }

@@ -1,11 +1,11 @@
 // A wallet's care: what it skips when a restored file lost it and it is added again; the scan, which finds
 // where its used addresses end (the first one, and that of a copied file beyond what it skipped); and the
 // addresses that are derived ahead so that issuing one finds it ready and watched, and, where a wallet issues
-// much, a reserve behind them that is derived in quiet times and watched when its turn comes.
+// much, a reserve behind them that is derived in quiet times.
 
 import type { Scripthash } from '../bitcoin/ids.ts';
 import { deriveAddress } from '../bitcoin/keychain.ts';
-import { blindSkip, furthestWatched, lookahead, reserveOf, scanGap } from '../domain/allocation.ts';
+import { blindSkip, furthestAhead, lookahead, reserveOf, scanGap } from '../domain/allocation.ts';
 import { ServerError } from '../electrum/framing.ts';
 import type { Session } from '../electrum/session.ts';
 import { PaygateError } from '../errors.ts';
@@ -21,8 +21,8 @@ export interface WalletCareParts extends UsedParts {
   readonly store: Store;
   /** Up to which index each wallet is watched ahead, as far as this process saw to it. */
   readonly watchedUntil: Map<number, number>;
-  /** Has new addresses subscribed. */
-  readonly watch: (scripthashes: readonly Scripthash[]) => Promise<void>;
+  /** Has new addresses subscribed; those that wait come behind everything else. */
+  readonly watch: (scripthashes: readonly Scripthash[], waits?: boolean) => Promise<void>;
   /** A server refuses what a scan needs, or does not answer it. */
   readonly onRefusal: (session: Session, reason: string) => void;
   /** Paygate is to end: what takes long goes on at the next start. */
@@ -63,8 +63,8 @@ export async function tendWallets(
 }
 
 /** @param goesOn whether it is still quiet: nobody asks for an address, and no other care is called for */
-export async function fillReserves(store: Store, goesOn: () => boolean): Promise<void> {
-  for (const { id } of store.catalog.wallets()) await fillReserve(store, id, goesOn);
+export async function fillReserves(parts: WalletCareParts, goesOn: () => boolean): Promise<void> {
+  for (const { id } of parts.store.catalog.wallets()) await fillReserve(parts, id, goesOn);
 }
 
 async function reachFloor(parts: WalletCareParts, { id, nextIndex }: WalletRow): Promise<void> {
@@ -142,32 +142,47 @@ async function scan(parts: WalletCareParts, session: Session, wallet: WalletRow)
   }
 }
 
-/** What is watched ahead. */
+/** What must be there whoever asks. */
 async function topUp(parts: WalletCareParts, walletId: number): Promise<void> {
-  const { store, watch, watchedUntil } = parts;
+  const { store, watchedUntil } = parts;
   const { scannedAt, nextIndex } = store.catalog.wallet(walletId);
   if (scannedAt === null) return;
   const derivedUntil = store.addresses.derivedUntil(walletId);
   // What was there before us is subscribed with the session.
-  const from = watchedUntil.get(walletId) ?? Math.min(derivedUntil, nextIndex + furthestWatched);
+  if (!watchedUntil.has(walletId)) watchedUntil.set(walletId, derivedUntil);
   if (derivedUntil < nextIndex + lookahead) {
-    await deriveAhead(store, walletId, nextIndex + furthestWatched);
+    await deriveAhead(store, walletId, nextIndex + furthestAhead);
   }
-  const until = Math.min(nextIndex + furthestWatched, store.addresses.derivedUntil(walletId));
+  await watchDerived(parts, walletId);
+}
+
+/** No index is to be handed out of which no server was asked whether another program used it. */
+async function watchDerived(
+  { store, watch, watchedUntil }: WalletCareParts,
+  walletId: number,
+  waits = false,
+): Promise<void> {
+  const from = watchedUntil.get(walletId) ?? 0;
+  const until = store.addresses.derivedUntil(walletId);
   watchedUntil.set(walletId, until);
-  await watch(store.addresses.ahead(walletId, from, until));
+  await watch(store.addresses.ahead(walletId, from, until), waits);
 }
 
 /** Once half of it is used up. */
-async function fillReserve(store: Store, walletId: number, goesOn: () => boolean): Promise<void> {
-  const { catalog, addresses } = store;
+async function fillReserve(
+  parts: WalletCareParts,
+  walletId: number,
+  goesOn: () => boolean,
+): Promise<void> {
+  const { catalog, addresses } = parts.store;
   const { scannedAt, nextIndex } = catalog.wallet(walletId);
   const reserve = reserveOf(nextIndex, catalog.wallets().length);
   let until = addresses.derivedUntil(walletId);
   if (scannedAt === null || until >= nextIndex + reserve / 2) return;
   while (until < nextIndex + reserve && goesOn()) {
     until = Math.min(until + keptAtOnce, nextIndex + reserve);
-    await deriveAhead(store, walletId, until, goesOn);
+    await deriveAhead(parts.store, walletId, until, goesOn);
+    await watchDerived(parts, walletId, true);
   }
 }
 

@@ -131,7 +131,7 @@ class ElectrumWatcher implements Watcher {
     this.#care = createCare({
       ...common,
       session: () => (this.#caughtUp ? this.#session : undefined),
-      watch: (scripthashes) => this.#watch(scripthashes),
+      watch: (...these) => this.#watch(...these),
       onRefusal: (session, reason) => this.#leaveMute(session, reason),
     });
     this.reader = createReader({
@@ -337,10 +337,10 @@ class ElectrumWatcher implements Watcher {
   }
 
   /** Subscribes addresses that are new since the session began. */
-  async #watch(scripthashes: readonly Scripthash[]): Promise<void> {
+  async #watch(scripthashes: readonly Scripthash[], waits?: boolean): Promise<void> {
     const session = this.#session;
     try {
-      await this.#subscriber?.add(scripthashes);
+      await this.#subscriber?.add(scripthashes, waits);
     } catch (error) {
       // An address that nobody watches must not be: the next session subscribes it.
       session?.close(`subscribing failed: ${reasonOf(error)}`);

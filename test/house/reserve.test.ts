@@ -2,9 +2,17 @@
 
 import { afterEach, expect, test } from 'vitest';
 import { addressToScript, scripthash } from '../../src/bitcoin/address.ts';
-import { firstAddresses } from '../../src/bitcoin/keychain.ts';
+import { deriveAddress, firstAddresses } from '../../src/bitcoin/keychain.ts';
 import { networks } from '../../src/bitcoin/network.ts';
-import { closeHouses, type House, merchantKey, openHouse, untilReady } from '../support/house.ts';
+import type { SimulatedChain } from '../../src/sandbox/chain.ts';
+import {
+  closeHouses,
+  type House,
+  type HouseOptions,
+  merchantKey,
+  openHouse,
+  untilReady,
+} from '../support/house.ts';
 
 afterEach(closeHouses);
 
@@ -25,8 +33,8 @@ const watchedAhead = (house: House, from: number, until: number): Promise<number
 
 const hashOf = (address: string): string => scripthash(addressToScript(address, networks.regtest));
 
-async function openReady(): Promise<House> {
-  const house = await openHouse({ store: { startIndex } });
+async function openReady(more: Partial<HouseOptions> = {}): Promise<House> {
+  const house = await openHouse({ store: { startIndex }, ...more });
   await untilReady(house);
   // Right after a start it is not quiet yet.
   await house.world.advance(100);
@@ -37,11 +45,10 @@ async function openReady(): Promise<House> {
 const issue = (house: House, count: number): Promise<string[]> =>
   Promise.all(Array.from({ length: count }, () => house.newAddress()));
 
-test('a wallet that issued much has as many ahead, of which the next 40 are watched', async () => {
+test('a wallet that issued much has as many ahead, all of them watched', async () => {
   const house = await openReady();
   expect(await derivedUntil(house)).toBe(2 * startIndex);
-  expect(await watchedAhead(house, startIndex, startIndex + 40)).toBe(40);
-  expect(await watchedAhead(house, startIndex + 40, 2 * startIndex)).toBe(0);
+  expect(await watchedAhead(house, startIndex, 2 * startIndex)).toBe(startIndex);
 });
 
 test('a rush uses them up, and they are filled up and watched when it is over', async () => {
@@ -54,7 +61,22 @@ test('a rush uses them up, and they are filled up and watched when it is over', 
   await house.app.idle();
   const next = startIndex + 160;
   expect(await derivedUntil(house)).toBe(2 * next);
-  expect(await watchedAhead(house, next, next + 40)).toBe(40);
+  expect(await watchedAhead(house, next, 2 * next)).toBe(next);
+});
+
+test('a rush hands out no index that another program has used', async () => {
+  const used = deriveAddress(merchantKey(), 0, startIndex + 150);
+  const before = (chain: SimulatedChain) => {
+    chain.pay([{ script: used?.script ?? new Uint8Array(), valueSat: 77_000 }]);
+    chain.mine(3);
+  };
+  const house = await openReady({ before });
+  await house.settle();
+  const issued = await issue(house, 160);
+  expect(new Set(issued).size).toBe(160);
+  expect(issued).not.toContain(used?.address);
+  await house.settle();
+  expect(house.told()).toEqual([]);
 });
 
 test('what is in reserve at a stop is there at the next start', async () => {
@@ -65,7 +87,7 @@ test('what is in reserve at a stop is there at the next start', async () => {
   await untilReady(house);
   await house.app.idle();
   const next = startIndex + 100;
-  expect(await watchedAhead(house, next, next + 40)).toBe(40);
+  expect(await watchedAhead(house, next, next + 200)).toBe(200);
   const [address] = await issue(house, 1);
   house.pay(address ?? '', 1_000);
   await house.settle();

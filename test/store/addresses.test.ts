@@ -228,7 +228,7 @@ describe('addresses derived ahead', () => {
     const store = await shop();
     await ahead(store, 60);
     await indexes(store, 2);
-    const near = store.addresses.near();
+    const near = store.addresses.upcoming(40);
     expect(near.map(({ id }) => id)).toEqual(range(3, 43).toReversed());
     expect(store.addresses.ahead(1, 0, 4)).toEqual([rowOf(store, 2), rowOf(store, 3)].map(hashOf));
   });
