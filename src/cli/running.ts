@@ -7,15 +7,21 @@ import { collect } from './heap.ts';
 /** A wedged shutdown is cut off after this long. */
 const stopTimeoutMs = 10_000;
 
-/** Resolves once a signal came and all is stopped. */
+/**
+ * Resolves once a signal came and all is stopped. Further ones change nothing: of a Ctrl-C under npm two come at once, one of
+ * the terminal and one of npm, and the second would cut off what the first began.
+ */
 export function stopOnSignal(stop: () => Promise<void>, world: World): Promise<void> {
   return new Promise((resolve, reject) => {
+    let isStopping = false;
     function onSignal(signal: string): void {
+      if (isStopping) return;
+      isStopping = true;
       world.log.info('paygate is stopping', { signal });
       world.after(stopTimeoutMs, () => exit(1));
       stop().then(resolve, reject);
     }
-    for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.once(signal, onSignal);
+    for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, onSignal);
   });
 }
 

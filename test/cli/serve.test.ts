@@ -96,6 +96,33 @@ test('a terminal that is closed under it is a stop', async () => {
   expect(await child.ended).toMatchObject({ by: 0 });
 });
 
+/** Whether anybody listens there. */
+function answers(port: number): Promise<boolean> {
+  const client = connect(port, '127.0.0.1');
+  whenOver(() => void client.destroy());
+  return new Promise((resolve) => {
+    client.once('connect', () => resolve(true)).once('error', () => resolve(false));
+  });
+}
+
+// The terminal sends one to every process of its group, and npm passes its own on.
+test('a second Ctrl-C does not cut off the stop that the first one began', async () => {
+  const { path, database } = await openTestStore();
+  await database.close();
+  const child = serve(path, nowhere);
+  const port = await portOf(child);
+  const client = connect(port, '127.0.0.1').on('error', () => {});
+  whenOver(() => void client.destroy());
+  // A request that is not over holds the stop.
+  await new Promise((sent) => client.write('GET /healthz HTTP/1.1\r\nHost: ', sent));
+  process.kill(child.pid, 'SIGINT');
+  while (await answers(port));
+  process.kill(child.pid, 'SIGINT');
+  client.destroy();
+  expect(await child.ended).toMatchObject({ by: 0 });
+  expect(existsSync(`${path}-shm`)).toBe(false);
+});
+
 test('a SIGTERM is done with in 10 seconds, though a shop hangs and clients stall', async () => {
   const shop = await startReceiver({ answer: () => 'hang' });
   whenOver(() => shop.close());
