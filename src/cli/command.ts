@@ -5,6 +5,7 @@ import { Command, InvalidArgumentError } from 'commander';
 import { defaultNetwork, type NetworkName } from '../bitcoin/network.ts';
 import { type Config, options, readConfig } from '../config.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
+import { useFailure } from '../store/database.ts';
 import { inspectFile } from '../store/file.ts';
 import { openStore, type Store } from '../store/open.ts';
 import type { World } from '../world.ts';
@@ -75,6 +76,8 @@ async function inFile<T>(
   });
   try {
     return await work(store);
+  } catch (error) {
+    throw useFailure(db, error);
   } finally {
     await store.database.close();
   }

@@ -4,11 +4,13 @@ import { Command } from 'commander';
 import { type App, buildApp } from '../app.ts';
 import { type Config, mistyped, readConfig } from '../config.ts';
 import { baseUrlOf } from '../domain/front.ts';
+import { useFailure } from '../store/database.ts';
 import { releasedAt, version } from '../version.ts';
 import type { World } from '../world.ts';
 import { createNodeWorld, standardError } from '../world-node.ts';
 import { linkMinutes } from './admin.ts';
 import { again } from './again.ts';
+import { fail } from './command.ts';
 import { growFreelyAfter, startLean } from './heap.ts';
 import { endAtOnce, exit, stopOnSignal } from './running.ts';
 import { addServeOptions, asGiven, type Flags } from './serve-options.ts';
@@ -63,18 +65,32 @@ async function serve(config: Config): Promise<void> {
     world.log.warn('no option has this name in the environment', { name });
   }
   startLean();
+  // Such as what a timer could not read: the next one could not either.
+  process.on('uncaughtException', (error) => {
+    fail(useFailure(config.db, error));
+    exit(1);
+  });
+  try {
+    await run(config, world);
+  } catch (error) {
+    throw useFailure(config.db, error);
+  }
+  // All is written and closed; a timer that still waits would only hold the process.
+  exit(0);
+}
+
+/** Until it is told to stop. */
+async function run(config: Config, world: World): Promise<void> {
   const app = await buildApp(config, world, { onFatal: endAtOnce(world), releasedAt });
   const stopped = stopOnSignal(() => app.stop(), world);
   try {
     const { port } = await app.start();
-    growFreelyAfter(world, () => app.health().electrum.caught_up);
     world.log.info('paygate is up', { version, network: app.network.name, port });
     process.stdout.write(await greeting(config, app, port));
+    growFreelyAfter(world, () => app.health().electrum.caught_up);
   } catch (error) {
     await app.stop();
     throw error;
   }
   await stopped;
-  // All is written and closed; a timer that still waits would only hold the process.
-  exit(0);
 }

@@ -180,6 +180,10 @@ function setPragmas(sqlite: Sqlite): void {
   sqlite.pragma('trusted_schema = OFF');
 }
 
+/** What to say of a file in use, where other things may fail as well. */
+export const useFailure = (path: string, error: unknown): unknown =>
+  sqliteCode(error) === '' ? error : openFailure(truePath(path), error);
+
 /** What to say of a file that could not be opened, or not be read while it was. */
 export function openFailure(path: string, error: unknown): unknown {
   if (error instanceof PaygateError) return error;

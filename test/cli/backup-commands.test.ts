@@ -6,8 +6,9 @@ import { dirname, join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
 import { checkFile } from '../../src/store/check.ts';
 import { runCli } from '../support/cli.ts';
-import { cleanUp, tempFolder } from '../support/files.ts';
+import { cleanUp, damageTable, tempFolder } from '../support/files.ts';
 import { closeHouses, openHouse, untilReady } from '../support/house.ts';
+import { openTestStore } from '../support/store.ts';
 
 afterEach(async () => {
   await closeHouses();
@@ -104,6 +105,24 @@ it('a check says what is damaged, and ends with 1', async () => {
   const { code, stdout, stderr } = await runCli(['check', file]);
   expect({ code, stderr }).toEqual({ code: 1, stderr: '' });
   expect(stdout).toContain('DAMAGED: ');
+});
+
+it('a command on a damaged file says so in one line, and what helps', async () => {
+  const { path, addWallet, addStore, database } = await openTestStore();
+  await addWallet();
+  await addStore();
+  await database.close();
+  damageTable(path, 'stores');
+  for (const args of [
+    ['store', 'list'],
+    ['store', 'remove', '1'],
+  ]) {
+    expect(await runCli([...args, '--db', path])).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `paygate: ${path}: the database is damaged (database disk image is malformed); put a backup in its place by \`paygate restore BACKUP --db ${path}\`\n`,
+    });
+  }
 });
 
 it('restore says one thing at a time', async () => {

@@ -15,7 +15,7 @@ import { migrations } from '../../src/store/migrations.ts';
 import { callbacks, payments } from '../../src/store/schema.ts';
 import { createNodeWorld } from '../../src/world-node.ts';
 import { type Child, startChild, startChildIn } from '../support/child.ts';
-import { cleanUp, look, pragma, tempFolder, whenOver } from '../support/files.ts';
+import { cleanUp, damageTable, look, pragma, tempFolder, whenOver } from '../support/files.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { openTestStore } from '../support/store.ts';
 
@@ -218,6 +218,31 @@ test('a network that is not the one of the file is a wrong setting, after which 
   const { by, errors } = await serve(path, nowhere, '--network', 'mainnet').ended;
   expect(by).toBe(2);
   expect(errors).toContain('this database is for regtest, not mainnet');
+});
+
+const damaged = (path: string) =>
+  `paygate: ${path}: the database is damaged (database disk image is malformed); put a backup in its place by \`paygate restore BACKUP --db ${path}\`\n`;
+
+test.each(['addresses', 'attempts', 'callbacks', 'payments', 'settings', 'stores', 'wallets'])(
+  'a file whose %s are damaged is refused with one line, and what helps',
+  async (table) => {
+    const path = await fileOwing('http://127.0.0.1:1/cb');
+    damageTable(path, table);
+    const { by, errors } = await serve(path, nowhere, '--log-level', 'silent').ended;
+    expect([by, errors]).toEqual([1, damaged(path)]);
+  },
+);
+
+test('a file that is damaged under it ends it with the same line', async () => {
+  const { path, database } = await openTestStore();
+  await database.close();
+  const child = serve(path, nowhere, '--log-level', 'silent');
+  await portOf(child);
+  damageTable(path, 'callbacks');
+  // After a commit of another process it reads again what it had read before.
+  look(path).exec("INSERT INTO settings VALUES ('a', '')");
+  const { by, errors } = await child.ended;
+  expect([by, errors]).toEqual([1, damaged(path)]);
 });
 
 test('a file of an older version is updated by serve', async () => {

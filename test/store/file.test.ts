@@ -2,17 +2,14 @@
 
 import {
   chmodSync,
-  closeSync,
   copyFileSync,
   mkdirSync,
-  openSync,
   readFileSync,
   rmSync,
   statSync,
   symlinkSync,
   truncateSync,
   writeFileSync,
-  writeSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -23,7 +20,17 @@ import { inspectFile, lockForServer } from '../../src/store/file.ts';
 import { migrations } from '../../src/store/migrations.ts';
 import { openStore } from '../../src/store/open.ts';
 import { settings } from '../../src/store/schema.ts';
-import { asOrdinaryUser, cleanUp, contentOf, look, tempFolder } from '../support/files.ts';
+import {
+  asOrdinaryUser,
+  cleanUp,
+  contentOf,
+  damageTable,
+  look,
+  noise,
+  pageBytes,
+  scribble,
+  tempFolder,
+} from '../support/files.ts';
 
 afterEach(cleanUp);
 
@@ -47,29 +54,6 @@ async function soundFile(): Promise<string> {
   }
   await database.close();
   return path;
-}
-
-const pageBytes = 4096;
-
-/** Overwrites bytes of a file. */
-function scribble(path: string, position: number, bytes: Uint8Array): void {
-  const file = openSync(path, 'r+');
-  writeSync(file, bytes, 0, bytes.length, position);
-  closeSync(file);
-}
-
-const noise = (length: number): Uint8Array =>
-  Uint8Array.from({ length }, (_, at) => (at * 131 + 7) % 256);
-
-/** The page on which a table begins. */
-function rootPage(path: string, table: string): number {
-  const sqlite = look(path);
-  const page = sqlite
-    .prepare('SELECT rootpage FROM sqlite_schema WHERE name = ?')
-    .pluck()
-    .get(table) as number;
-  sqlite.close();
-  return page;
 }
 
 async function refusalOf(path: string, create = true): Promise<PaygateError> {
@@ -152,14 +136,14 @@ const unsound: Record<string, [(path: string) => Promise<void> | void, RegExp]> 
   'a database whose settings are noise': [
     async (path) => {
       copyFileSync(await soundFile(), path);
-      scribble(path, (rootPage(path, 'settings') - 1) * pageBytes, noise(pageBytes));
+      damageTable(path, 'settings');
     },
     /is damaged/,
   ],
   'a database whose list of migrations is noise': [
     async (path) => {
       copyFileSync(await soundFile(), path);
-      scribble(path, (rootPage(path, 'migrations') - 1) * pageBytes, noise(pageBytes));
+      damageTable(path, 'migrations');
     },
     /is damaged/,
   ],

@@ -4,13 +4,16 @@
 import { createHash } from 'node:crypto';
 import {
   chmodSync,
+  closeSync,
   existsSync,
   fdatasyncSync,
   mkdtempSync,
+  openSync,
   readdirSync,
   readFileSync,
   rmSync,
   statSync,
+  writeSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -55,6 +58,29 @@ export function look(path: string, options: SqliteDatabase.Options = {}): Sqlite
 /** The connection under a database of paygate's. */
 export const connectionOf = ({ orm }: Pick<Database, 'orm'>): Sqlite =>
   (orm as unknown as { $client: Sqlite }).$client;
+
+export const pageBytes = 4096;
+
+export const noise = (length: number): Uint8Array =>
+  Uint8Array.from({ length }, (_, at) => (at * 131 + 7) % 256);
+
+/** Overwrites bytes of a file. */
+export function scribble(path: string, position: number, bytes: Uint8Array): void {
+  const file = openSync(path, 'r+');
+  writeSync(file, bytes, 0, bytes.length, position);
+  closeSync(file);
+}
+
+/** Overwrites the page on which a table of a database begins. */
+export function damageTable(path: string, table: string): void {
+  const sqlite = look(path);
+  const page = sqlite
+    .prepare('SELECT rootpage FROM sqlite_schema WHERE name = ?')
+    .pluck()
+    .get(table) as number;
+  sqlite.close();
+  scribble(path, (page - 1) * pageBytes, noise(pageBytes));
+}
 
 /** How many addresses were given out. */
 export const countIssued = (database: Pick<Database, 'orm'>): unknown =>
