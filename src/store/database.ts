@@ -8,7 +8,13 @@ import { keepBeforeUpdate, type Pace, restoreHint, writeBackup } from './backup.
 import { freeBytesAt, ownAs, syncData } from './disk.ts';
 import { openSqlite, type Sqlite, sqliteCode, withSqlite } from './driver.ts';
 import { leaveEmptyLog } from './empty-log.ts';
-import { applicationId, inspectFile, lockForServer, refuseLostLog } from './file.ts';
+import {
+  applicationId,
+  inspectFile,
+  lockForServer,
+  refuseLostLog,
+  refuseUnwritable,
+} from './file.ts';
 import { isBehind, migrate, userVersion } from './migrate.ts';
 import { migrations } from './migrations.ts';
 import { type Orm, ormOf } from './orm.ts';
@@ -99,6 +105,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   try {
     // A command that wrote a log of its own would damage what another process serves.
     refuseTwoNames(options.path);
+    refuseUnwritable(options.path);
     if (!options.hasLock) refuseLostLog(options.path);
     if (found === 'absent') make(options.path);
     return wrap(open(options), { ...options, logPath, hadLog });

@@ -2,7 +2,16 @@
 // file is refused with one clear line and stays as it is. And the lock that lets one server run.
 // https://www.sqlite.org/fileformat.html#the_database_header
 
-import { closeSync, existsSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
+import {
+  accessSync,
+  closeSync,
+  constants,
+  existsSync,
+  openSync,
+  readFileSync,
+  readSync,
+  statSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { NetworkName } from '../bitcoin/network.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
@@ -183,6 +192,33 @@ export function refuseServed(path: string): void {
 
 const served = (path: string): PaygateError =>
   new PaygateError('conflict', `${path}: another \`paygate serve\` uses this database`);
+
+/**
+ * SQLite opens a file that may only be read, and makes a log and an index of it that may only be read as well: they would be in the
+ * way once the file may be written again. @throws PaygateError unavailable
+ */
+export function refuseUnwritable(given: string): void {
+  const [fault] = unwritableAt(truePath(given));
+  if (fault !== undefined) throw new PaygateError('unavailable', fault);
+}
+
+/** Of a database and what lies beside it, what this user may not write to, and what helps. */
+export function unwritableAt(path: string): string[] {
+  return ['', '-wal', '-shm'].flatMap((end) => {
+    try {
+      accessSync(`${path}${end}`, constants.W_OK);
+      return [];
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === 'ENOENT') return [];
+      const help =
+        code === 'EROFS'
+          ? 'its disk is mounted read-only'
+          : 'be the user whose it is, and chmod u+w it';
+      return [`${path}${end}: cannot be opened for writing; ${help}`];
+    }
+  });
+}
 
 /** As long as who opens a file, or ends, needs to be done with it. */
 const mostLooks = 10;

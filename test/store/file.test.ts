@@ -2,8 +2,10 @@
 
 import {
   chmodSync,
+  closeSync,
   copyFileSync,
   mkdirSync,
+  openSync,
   readFileSync,
   rmSync,
   statSync,
@@ -20,6 +22,7 @@ import { inspectFile, lockForServer } from '../../src/store/file.ts';
 import { migrations } from '../../src/store/migrations.ts';
 import { openStore } from '../../src/store/open.ts';
 import { settings } from '../../src/store/schema.ts';
+import { startChild } from '../support/child.ts';
 import {
   asOrdinaryUser,
   cleanUp,
@@ -255,6 +258,27 @@ describe('where the database should be', () => {
     expect(open).toThrow(PaygateError);
     expect(open).toThrow(`${path}: cannot be opened for writing`);
   });
+
+  it.each(['', '-wal', '-shm'])(
+    'a file%s that may only be read, in a folder that may be written: refused with its name, and nothing is made',
+    async (end) => {
+      const path = await soundFile();
+      chmodSync(dirname(path), 0o777);
+      for (const each of ['', '-wal', '-shm']) {
+        closeSync(openSync(`${path}${each}`, 'a'));
+        chmodSync(`${path}${each}`, each === end ? 0o444 : 0o666);
+      }
+      if (end === '') for (const each of ['-wal', '-shm']) rmSync(`${path}${each}`);
+      const before = contentOf(dirname(path));
+      const user = startChild(`${import.meta.dirname}/program.ts`, 'open', 'mainnet', 'ordinary');
+      expect(await user.line()).toBe('ready');
+      user.say(path);
+      expect(await user.line()).toBe(
+        `error: ${path}${end}: cannot be opened for writing; be the user whose it is, and chmod u+w it`,
+      );
+      expect(contentOf(dirname(path))).toEqual(before);
+    },
+  );
 
   it('nothing, in a folder that cannot be written: refused with its name', () => {
     const path = freshPath();

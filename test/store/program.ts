@@ -12,6 +12,7 @@ import { openStore } from '../../src/store/open.ts';
 import { resumeCounters } from '../../src/store/resume.ts';
 import { settings } from '../../src/store/schema.ts';
 import { copyTold } from '../../src/store/settings.ts';
+import { nobody } from '../support/files.ts';
 
 const [command = '', path = '', extra = ''] = process.argv.slice(2);
 
@@ -20,10 +21,17 @@ const print = (text: string): void => void writeSync(1, `${text}\n`);
 const said = createInterface(process.stdin)[Symbol.asyncIterator]();
 const told = async (): Promise<string> => (await said.next()).value ?? '';
 
+/** From now on permissions apply to this process, as they don't to root, who alone may read the driver's addon perhaps. */
+function becomeOrdinary(): void {
+  openSqlite(':memory:').close();
+  if (process.getuid?.() === 0) process.setuid?.(nobody);
+}
+
 /** Opens each file that it is told, says as what, and again after all others have opened it too. */
 async function open(): Promise<void> {
   const newInstance = () => `instance ${process.pid}`;
   const network = path as NetworkName;
+  if (extra === 'ordinary') becomeOrdinary();
   for (;;) {
     print('ready');
     const asked = await told();
