@@ -2,12 +2,20 @@
 // without one. It takes the options of `serve`, so that it looks at the same things.
 
 import { Command } from 'commander';
-import { networks } from '../bitcoin/network.ts';
+import { defaultNetwork, type NetworkName, networks } from '../bitcoin/network.ts';
 import { type Config, mistyped, readConfig } from '../config.ts';
 import { createSender } from '../delivery/sender.ts';
-import { type Checked, examine, type Finding, fail, skip, warn } from '../doctor/check.ts';
+import {
+  type Check,
+  type Checked,
+  examine,
+  type Finding,
+  fail,
+  skip,
+  warn,
+} from '../doctor/check.ts';
 import { electrumChecks } from '../doctor/electrum.ts';
-import { fileChecks } from '../doctor/file.ts';
+import { closedChecks, fileChecks } from '../doctor/file.ts';
 import { webChecks } from '../doctor/web.ts';
 import { doorsOf, publicUrlOf } from '../domain/front.ts';
 import { builtInServers } from '../electrum/servers.ts';
@@ -38,9 +46,8 @@ async function look(config: Config): Promise<Checked[]> {
   const opened = await open(config.db);
   const store = 'state' in opened ? undefined : opened;
   try {
-    const { electrum, proxy, listen, metricsListen, walletGap } = config;
-    const network = networks[store?.network ?? config.network ?? 'mainnet'];
-    const servers = electrum.length > 0 ? electrum : builtInServers(network.name);
+    const { listen, metricsListen, walletGap } = config;
+    const uid = process.getuid?.();
     const doors = [...doorsOf(config), metricsListen ?? []].flat();
     return await examine(world, [
       ...mistyped(process.env).map((name) => ({
@@ -48,9 +55,12 @@ async function look(config: Config): Promise<Checked[]> {
         run: () => warn(`${name}: no option has this name; \`paygate serve --help\` lists them`),
       })),
       ...('state' in opened
-        ? [{ name: 'database', run: () => opened }]
-        : fileChecks({ world, store: opened, walletGap, releasedAt, uid: process.getuid?.() })),
-      ...electrumChecks({ world, network, servers, proxy, store }),
+        ? [
+            { name: 'database', run: () => opened },
+            ...(opened.state === 'skip' ? [] : closedChecks(config.db, uid)),
+          ]
+        : fileChecks({ world, store: opened, walletGap, releasedAt, uid })),
+      ...serverChecks(config, opened),
       ...webChecks({
         ...{ world, listen, store, network: store?.network, publicUrl: publicUrlOf(config) },
         sender: createSender(world, { version, listeners: () => [] }),
@@ -61,6 +71,24 @@ async function look(config: Config): Promise<Checked[]> {
   } finally {
     await store?.database.close();
   }
+}
+
+function serverChecks(config: Config, opened: Store | Finding): Check[] {
+  const { electrum, proxy } = config;
+  const name = networkOf(config, opened);
+  if (name === undefined) {
+    const text = 'which network the file is of could not be read; name it with --network';
+    return [{ name: 'electrum', run: () => skip(text) }];
+  }
+  const store = 'state' in opened ? undefined : opened;
+  const servers = electrum.length > 0 ? electrum : builtInServers(name);
+  return electrumChecks({ world, network: networks[name], servers, proxy, store });
+}
+
+/** Undefined where a file is there that does not tell it. */
+function networkOf({ network }: Config, opened: Store | Finding): NetworkName | undefined {
+  if (!('state' in opened)) return opened.network;
+  return network ?? (opened.state === 'skip' ? defaultNetwork : undefined);
 }
 
 /** The file as every command opens it, unless that would change it; else what is to be said instead. */

@@ -7,7 +7,9 @@ import { resume } from '../domain/allocation.ts';
 import { createGapWarnings } from '../http/wallet-gaps.ts';
 import { backupFolder } from '../store/backup.ts';
 import { clockFaultOf } from '../store/clock.ts';
+import type { Database } from '../store/database.ts';
 import { diskFloorBytes, freeBytesAt } from '../store/disk.ts';
+import { unwritableAt } from '../store/file.ts';
 import { markPath, openHighwater } from '../store/highwater.ts';
 import type { Store } from '../store/open.ts';
 import { countersOf } from '../store/resume.ts';
@@ -35,12 +37,27 @@ const besides = ['', '-wal', '-shm', '.lock'] as const;
 export const fileChecks = (parts: FileParts): Check[] => [
   { name: 'database', run: () => databaseCheck(parts) },
   { name: 'mark', run: () => markCheck(parts) },
-  { name: 'disk', run: () => diskCheck(parts) },
-  { name: 'permissions', run: () => permissionsCheck(parts) },
+  ...placeChecks(parts.store.database, parts.uid),
   { name: 'clock', run: () => clockCheck(parts) },
   { name: 'wallets', run: () => walletsCheck(parts) },
   { name: 'snapshot', run: () => snapshotCheck(parts) },
 ];
+
+/** What can be said of a file that is not opened as well. */
+type Place = Pick<Database, 'path' | 'bytes' | 'walBytes' | 'freeBytes'>;
+
+const placeChecks = (place: Place, uid: number | undefined): Check[] => [
+  { name: 'disk', run: () => diskCheck(place) },
+  { name: 'permissions', run: () => permissionsCheck(place.path, uid) },
+];
+
+/** Of a file that cannot be opened, or is not to be. */
+export const closedChecks = (path: string, uid: number | undefined): Check[] => {
+  if (!existsSync(dirname(path))) return [];
+  const size = (end: string) => statSync(`${path}${end}`, { throwIfNoEntry: false })?.size ?? 0;
+  const sizes = { bytes: () => size(''), walBytes: () => size('-wal') };
+  return placeChecks({ path, ...sizes, freeBytes: () => freeBytesAt(dirname(path)) }, uid);
+};
 
 const inMebibytes = (bytes: number): string => `${Math.round(bytes / mebibyte)} MiB`;
 
@@ -71,14 +88,14 @@ function markCheck({ store }: FileParts): Finding {
   );
 }
 
-function diskCheck({ store: { database } }: FileParts): Finding {
-  const free = database.freeBytes();
+function diskCheck(place: Place): Finding {
+  const free = place.freeBytes();
   const text = `${inMebibytes(free)} free beside the database`;
   if (free < diskFloorBytes) {
     return fail(`${text}: no address is issued below ${inMebibytes(diskFloorBytes)}`);
   }
-  const needed = database.bytes() + database.walBytes() + diskFloorBytes;
-  const other = otherDiskOf(database.path);
+  const needed = place.bytes() + place.walBytes() + diskFloorBytes;
+  const other = otherDiskOf(place.path);
   const room = other === undefined ? free : freeBytesAt(other);
   const where = other === undefined ? text : `${inMebibytes(room)} free in ${other}`;
   return room < needed
@@ -94,17 +111,18 @@ function otherDiskOf(path: string): string | undefined {
   return statSync(there).dev === statSync(dirname(path)).dev ? undefined : there;
 }
 
-function permissionsCheck({ store: { database }, uid }: FileParts): Finding {
-  const folder = dirname(database.path);
+function permissionsCheck(path: string, uid: number | undefined): Finding {
+  const folder = dirname(path);
   const secrets = [
-    ...besides.map((end) => `${database.path}${end}`),
-    markPath(database.path),
-    ...namesIn(backupFolder(database.path)),
+    ...besides.map((end) => `${path}${end}`),
+    markPath(path),
+    ...namesIn(backupFolder(path)),
   ];
-  const faults = secrets.flatMap((path) => {
-    const stat = statSync(path, { throwIfNoEntry: false });
-    return stat?.isFile() ? secretFaults(path, stat, uid) : [];
+  const faults = secrets.flatMap((each) => {
+    const stat = statSync(each, { throwIfNoEntry: false });
+    return stat?.isFile() ? secretFaults(each, stat, uid) : [];
   });
+  faults.push(...unwritableAt(path));
   if ((statSync(folder).mode & 0o022) !== 0) {
     faults.push(`${folder}: others may put files there; chmod go-w it`);
   }

@@ -6,6 +6,7 @@ import { chmodSync, copyFileSync, existsSync, mkdtempSync, rmSync, statSync } fr
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { PaygateError, reasonOf } from '../errors.ts';
+import { useFailure } from './database.ts';
 import { freeBytesAt, removeLeftovers } from './disk.ts';
 import { type Sqlite, withSqlite } from './driver.ts';
 import { inspectFile, refuseLostLog } from './file.ts';
@@ -52,7 +53,11 @@ const mostFaults = 20;
 /** @throws PaygateError where it is no database of ours at all, or cannot be read */
 export function checkFile(path: string): FileReport {
   refuseForeign(path);
-  return asideFrom(truePath(path), (sqlite) => report(path, sqlite));
+  try {
+    return asideFrom(truePath(path), (sqlite) => report(path, sqlite));
+  } catch (error) {
+    throw useFailure(path, error);
+  }
 }
 
 /** @throws PaygateError not_found, unavailable */

@@ -24,6 +24,7 @@ import {
   isLostSync,
   type Kind,
   type Tx,
+  Unwritten,
   Writer,
   type WriterOptions,
   writeFailure,
@@ -189,11 +190,13 @@ function setPragmas(sqlite: Sqlite): void {
 
 /** What to say of a file in use, where other things may fail as well. */
 export const useFailure = (path: string, error: unknown): unknown =>
-  sqliteCode(error) === '' ? error : openFailure(truePath(path), error);
+  sqliteCode(error) === '' && !(error instanceof Unwritten)
+    ? error
+    : openFailure(truePath(path), error);
 
 /** What to say of a file that could not be opened, or not be read while it was. */
 export function openFailure(path: string, error: unknown): unknown {
-  if (error instanceof PaygateError) return error;
+  if (error instanceof PaygateError && !(error instanceof Unwritten)) return error;
   const { code = '', syscall } = error as NodeJS.ErrnoException;
   // https://man7.org/linux/man-pages/man2/link.2.html
   if (syscall === 'link' && /^(EPERM|ENOTSUP|EOPNOTSUPP|ENOSYS)$/.test(code)) {
@@ -221,7 +224,9 @@ export function openFailure(path: string, error: unknown): unknown {
       `${path}: the database is damaged (${reasonOf(error)}); put a backup in its place by ${restoreHint(path)}`,
     );
   }
-  return writeFailure(error);
+  const failure = writeFailure(error);
+  if (!(failure instanceof Unwritten)) return failure;
+  return new PaygateError('unavailable', `${path}: ${failure.message}`, { cause: error });
 }
 
 interface Opened extends DatabaseOptions {

@@ -328,17 +328,27 @@ export const isLostSync = (error: unknown): boolean =>
   /^SQLITE_IOERR.*FSYNC/.test(sqliteCode(error)) ||
   (error as NodeJS.ErrnoException | undefined)?.code === 'EIO';
 
+/** What SQLite did not write, in words without the path, for shops read them too. */
+export class Unwritten extends PaygateError {}
+
 /** What a caller is told of an error of SQLite's. */
 export function writeFailure(error: unknown): unknown {
   const code = sqliteCode(error);
-  if (code === 'SQLITE_FULL' || code.startsWith('SQLITE_IOERR')) {
-    return new PaygateError('unavailable', `the database cannot be written (${code})`, {
+  // The second where the index of the log finds no room.
+  if (code === 'SQLITE_FULL' || code === 'SQLITE_IOERR_SHMSIZE') {
+    return new Unwritten('unavailable', `the disk is full (${code}): free some room`, {
+      retryAfterSeconds: 30,
+      cause: error,
+    });
+  }
+  if (code.startsWith('SQLITE_IOERR')) {
+    return new Unwritten('unavailable', `the database cannot be written (${code})`, {
       retryAfterSeconds: 30,
       cause: error,
     });
   }
   if (code === 'SQLITE_BUSY') {
-    return new PaygateError('unavailable', 'another process keeps the database locked', {
+    return new Unwritten('unavailable', 'another process keeps the database locked', {
       retryAfterSeconds: 5,
       cause: error,
     });

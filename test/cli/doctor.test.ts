@@ -104,6 +104,17 @@ describe('a paygate that is well', () => {
       text: `${path}: is not a paygate database`,
     });
     expect(foreign.checks.at(-1).text).toContain('something else than paygate answers 200');
+    const of = ({ stdout }: { stdout: string }, name: string) =>
+      (JSON.parse(stdout).checks as Finding[]).find(({ check }) => check === name);
+    expect(of(await runCli(asked), 'disk')).toMatchObject({ state: 'ok' });
+    chmodSync(path, 0o644);
+    expect(of(await runCli(asked), 'permissions')?.text).toContain(`${path}: others may read`);
+    // No server is asked for another network than the file's.
+    const unknown = await runCli(['doctor', '--db', path, '--json']);
+    expect(of(unknown, 'electrum')).toMatchObject({
+      state: 'skip',
+      text: 'which network the file is of could not be read; name it with --network',
+    });
   });
 
   it('says that a network without a list of servers needs one, and what is mistyped', async () => {

@@ -2,7 +2,7 @@
 
 import { execFileSync, spawnSync } from 'node:child_process';
 import { closeSync, openSync, readdirSync, rmSync, statfsSync, statSync, writeSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
 import { openDatabase } from '../../src/store/database.ts';
 import { applicationId } from '../../src/store/file.ts';
@@ -48,6 +48,35 @@ function fill(folder: string, bytes = Number.POSITIVE_INFINITY): () => void {
   }
   return () => rmSync(ballast);
 }
+
+it.skipIf(cannot)(
+  'a disk that filled up while paygate was stopped is told by each command',
+  async () => {
+    const path = join(smallDisk(4), 'paygate.db');
+    const store = await openTestStore({ path });
+    await store.addWallet();
+    await store.addStore();
+    await store.database.close();
+    fill(dirname(path));
+    const full = `paygate: ${path}: the disk is full (SQLITE_IOERR_SHMSIZE): free some room\n`;
+    for (const args of [
+      ['store', 'list'],
+      ['key', 'rotate'],
+      ['backup'],
+      ['admin', 'link'],
+      ['check'],
+    ]) {
+      expect([args, await runCli([...args, '--db', path])]).toEqual([
+        args,
+        { code: 1, stdout: '', stderr: full },
+      ]);
+    }
+    const { stdout } = await runCli(['doctor', '--db', path]);
+    expect(stdout).toMatch(/^fail +database .*: the disk is full/m);
+    expect(stdout).toMatch(/^fail +disk +0 MiB free beside the database/m);
+    expect(stdout).toMatch(/^skip +electrum /m);
+  },
+);
 
 it.skipIf(cannot)(
   'a disk that fills up stops addresses and not the watching, until there is room',

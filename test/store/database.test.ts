@@ -10,9 +10,10 @@ import {
   type DatabaseOptions,
   openDatabase,
   openFailure,
+  useFailure,
 } from '../../src/store/database.ts';
 import { settings } from '../../src/store/schema.ts';
-import type { Tx } from '../../src/store/writer.ts';
+import { type Tx, writeFailure } from '../../src/store/writer.ts';
 import { nextTurn } from '../../src/turn.ts';
 import {
   cleanUp,
@@ -759,6 +760,19 @@ it('says why a file is not opened where SQLite gets no shared memory', () => {
       /^\/mnt\/share\/paygate\.db: its file system .* a disk of this machine$/,
     ),
   });
+});
+
+it('names the file that found no room while it was in use, and leaves alone what is of no file', () => {
+  const path = '/srv/paygate.db';
+  const full = new SqliteDatabase.SqliteError('database or disk is full', 'SQLITE_FULL');
+  const told = {
+    code: 'unavailable',
+    message: `${path}: the disk is full (SQLITE_FULL): free some room`,
+  };
+  expect(useFailure(path, full)).toMatchObject(told);
+  expect(useFailure(path, writeFailure(full))).toMatchObject(told);
+  const other = Object.assign(new Error('permission denied'), { code: 'EACCES' });
+  expect(useFailure(path, other)).toBe(other);
 });
 
 it('says why a file is not made where there are no hard links', () => {
