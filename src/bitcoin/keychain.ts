@@ -142,7 +142,7 @@ function askScriptType(prefix: string, key: ExtendedKey, network: NetworkName): 
     return `  ${scriptType.padEnd(12)} ${first?.address ?? 'none'}`;
   });
   refuse(
-    `this ${prefix} does not say which kind of address the wallet uses. Give the script type ` +
+    `this ${prefix} does not say which kind of address the wallet uses. Give --script with the type ` +
       `whose address is the first receive address (m/0/0) in your wallet:\n${examples.join('\n')}`,
   );
 }

@@ -135,4 +135,13 @@ describe('address check', () => {
     const wrong = await check({}, '--network', 'mars');
     expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringMatching(/^paygate: --network: /)]);
   });
+
+  it('of a key that does not say its kind names the option that does', async () => {
+    const args = ['address', 'check', '--xpub', regtest.account, '--network', 'regtest'];
+    const { code, stderr } = await runCli(args);
+    expect(code).toBe(2);
+    expect(stderr).toMatch(
+      /^paygate: this tpub does not say which .* Give --script with the type whose address .*:\n {2}p2pkh /,
+    );
+  });
 });
