@@ -53,9 +53,10 @@ export function createKeys(orm: Orm) {
         .get();
       return row?.secret ?? undefined;
     },
-    /** Makes a merchant key from 32 random bytes; older ones end after the overlap. */
+    /** Makes a merchant key from 32 random bytes; older ones end after the overlap, their "Connect a plugin" at once. */
     rotateMerchantKey(_tx: Tx, now: number, secret: Uint8Array, overlapMs: number): string {
       const text = formatApiKey(secret);
+      orm.update(apiKeys).set({ pluginUntil: null }).where(isMerchantKey).run();
       orm
         .update(apiKeys)
         .set({ expiresAt: overlapMs === 0 ? atOnce : now + overlapMs })

@@ -201,6 +201,29 @@ test('writing is shut until it is opened for this key, and shut again after its 
   expect(late.status).toBe(403);
 });
 
+test('a rotation shuts what was open for the merchant keys before, also for one that was rotated already', async () => {
+  const house = await openReady();
+  const body = post({ name: 'Renamed' });
+  const rotate = (fill: number) =>
+    house.withStore(({ keys, database }) =>
+      database.write((tx) =>
+        keys.rotateMerchantKey(
+          tx,
+          house.world.now(),
+          new Uint8Array(32).fill(fill),
+          fill * 3_600_000,
+        ),
+      ),
+    );
+  for (const fill of [1, 2]) {
+    await allowPlugin(house);
+    expect((await house.ask('/api/v2/stores/1', body)).status).toBe(200);
+    await rotate(fill);
+    expect((await house.ask('/api/v2/stores/1', body)).status).toBe(403);
+    expect((await house.ask('/api/v2/stores')).status).toBe(200);
+  }
+});
+
 test('what can spend is refused wherever a plugin writes it, and nothing of it is said or kept', async () => {
   const house = await openReady();
   await allowPlugin(house);
