@@ -214,6 +214,20 @@ describe('an answer', () => {
     expect(await setUp().send(order(shop.origin))).toMatchObject({ outcome: 'response' });
   });
 
+  it('behind a 103 is read; behind a 100 it is not, and that is said', async () => {
+    const shop = await receiver();
+    const ok = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok';
+    shop.script({ bytes: `HTTP/1.1 103 Early Hints\r\n\r\n${ok}`, end: 'hang' });
+    expect(await setUp().send(order(shop.origin))).toMatchObject({ outcome: 'delivered' });
+    for (const bytes of [`HTTP/1.1 100 Continue\r\n\r\n${ok}`, 'HTTP/1.1 100 Continue\r\n\r\n']) {
+      shop.script({ bytes, end: 'hang' });
+      expect(await setUp().send(order(shop.origin))).toMatchObject({
+        outcome: 'response',
+        reason: expect.stringContaining('gave no HTTP answer: it sent 100 Continue first'),
+      });
+    }
+  });
+
   it.each([
     ['reset', { bytes: 'HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nabc', end: 'reset' }],
     ['closed', { bytes: 'HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nabc', end: 'close' }],
