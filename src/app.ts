@@ -28,6 +28,7 @@ import { createPrices, type Prices } from './price/prices.ts';
 import { builtInSources } from './price/sources.ts';
 import { type Tending, tendFile } from './store/care.ts';
 import { clockFaultOf } from './store/clock.ts';
+import type { CopyCheck } from './store/daily-check.ts';
 import { diskFloorBytes } from './store/disk.ts';
 import { inspectFile, lockForServer } from './store/file.ts';
 import { beginAt, followedNetwork } from './store/headers.ts';
@@ -35,7 +36,7 @@ import { type Highwater, openHighwater } from './store/highwater.ts';
 import { type OpenOptions, openStore, type Store } from './store/open.ts';
 import { resumeCounters } from './store/resume.ts';
 import { createRoom, type Room } from './store/room.ts';
-import { createSnapshots } from './store/snapshots.ts';
+import { createSnapshots, type Snapshots } from './store/snapshots.ts';
 import { onceATurn } from './turn.ts';
 import { version } from './version.ts';
 import { createBacklog } from './watcher/backlog.ts';
@@ -62,6 +63,8 @@ export interface AppOptions extends Pick<OpenOptions, 'syncData'> {
   readonly extraPages?: readonly ExtraPage[];
   /** A clock that shows an earlier time is wrong, epoch milliseconds; 0 without it. */
   readonly releasedAt?: number;
+  /** Looks through a snapshot once a day; nobody does without it. */
+  readonly checkCopy?: CopyCheck | undefined;
 }
 
 const everyMinute = '0 * * * * *';
@@ -121,9 +124,9 @@ export async function buildApp(config: Config, world: World, options: AppOptions
     }
     const file = store;
     const clockFault = () => clockFaultOf(file, world.now(), options.releasedAt);
-    const { extraPages = [] } = options;
+    const { extraPages = [], checkCopy } = options;
     const opened = { config, world, entrance, store, network, servers, prices, atReceipt };
-    const parts = { ...opened, feed, meter, clockFault, extraPages };
+    const parts = { ...opened, feed, meter, clockFault, extraPages, checkCopy };
     return join(parts, release);
   } catch (error) {
     await release();
@@ -161,6 +164,7 @@ interface Parts {
   readonly atReceipt: AtReceipt | undefined;
   readonly feed: Feed;
   readonly extraPages: readonly ExtraPage[];
+  readonly checkCopy: CopyCheck | undefined;
   readonly meter: Meter;
   /** What shows that the clock is wrong; undefined while nothing does. */
   readonly clockFault: () => string | undefined;
@@ -205,13 +209,14 @@ function join(parts: Parts, release: () => Promise<void>): App {
   const { config, world, entrance, store, network, prices, atReceipt, meter } = parts;
   const { sender, dispatcher, watcher } = joinRoad(parts);
   const room = createRoom(store.database, store.addresses.isSetBack);
-  const snapshots = createSnapshots(store.database, diskFloorBytes);
+  const snapshots = snapshotsFor(parts);
   const clocks = clocksOf(world);
   const unlisted = createUnlisted({ ...clocks, ...apiSettings(config), log: world.log });
   const gapWarnings = createGapWarnings({ ...clocks, ...apiSettings(config), store });
   const others: Warner[] = [
     { code: 'file-displaced', warnings: room.warnings },
     { code: 'clock-wrong', warnings: () => [parts.clockFault() ?? []].flat() },
+    { code: 'database-damaged', warnings: snapshots.damage },
     { code: 'snapshot-failed', warnings: snapshots.warnings },
     { code: 'wallet-gap', warnings: gapWarnings },
     { code: 'unlisted-proxy', warnings: unlisted.warnings },
@@ -287,6 +292,13 @@ function join(parts: Parts, release: () => Promise<void>): App {
     },
   };
 }
+
+const snapshotsFor = ({ world, store, checkCopy }: Parts): Snapshots =>
+  createSnapshots(store.database, {
+    floorBytes: diskFloorBytes,
+    check: checkCopy,
+    onDamaged: (warning) => world.log.error(warning),
+  });
 
 /** Loaded where somebody wants them: the others start without. */
 async function makeMetrics(parts: MetricsParts): Promise<Metrics> {

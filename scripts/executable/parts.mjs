@@ -49,8 +49,9 @@ const lateLibraries = {
   pino: `export const pino = (...given) => require('pino').pino(...given);
     export const destination = (...given) => require('pino').destination(...given);
     export const stdTimeFunctions = { get isoTime() { return require('pino').stdTimeFunctions.isoTime; } };`,
-  // Of commander, for commands that are programs of their own: here none is.
+  // With the first check of a snapshot; and of commander, for commands that are programs of their own: here none is.
   'node:child_process': `const spawn = (...given) => require('node:child_process').spawn(...given);
+    export const execFile = (...given) => require('node:child_process').execFile(...given);
     export default { spawn };`,
 };
 

@@ -16,9 +16,11 @@ import {
 export function checkCommand(): Command {
   return fileCommand('check', 'check a database or a backup, without a change to it')
     .argument('[file]', 'the file (default: the database)')
-    .action((file: string | undefined, given: FileOptions) => {
+    .option('--quick', 'not whether each index says what its table does: a tenth of the time')
+    .action((file: string | undefined, given: FileOptions & { quick?: boolean }) => {
       const network = networkNamed(given);
-      const report = checkFile(file ?? databasePath(given));
+      const depth = given.quick ? 'quick_check' : 'integrity_check';
+      const report = checkFile(file ?? databasePath(given), depth);
       refuseOtherNetwork(report.file, report.network, network);
       print(given, report, () => describe(report));
       if (!report.ok) process.exitCode = 1;

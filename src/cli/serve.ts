@@ -10,6 +10,7 @@ import type { World } from '../world.ts';
 import { createNodeWorld, standardError } from '../world-node.ts';
 import { linkMinutes } from './admin.ts';
 import { again } from './again.ts';
+import { checkBeside } from './check-beside.ts';
 import { fail } from './command.ts';
 import { growFreelyAfter, startLean } from './heap.ts';
 import { endAtOnce, exit, stopOnSignal } from './running.ts';
@@ -81,7 +82,11 @@ async function serve(config: Config): Promise<void> {
 
 /** Until it is told to stop. */
 async function run(config: Config, world: World): Promise<void> {
-  const app = await buildApp(config, world, { onFatal: endAtOnce(world), releasedAt });
+  const app = await buildApp(config, world, {
+    onFatal: endAtOnce(world),
+    releasedAt,
+    checkCopy: checkBeside(),
+  });
   const stopped = stopOnSignal(() => app.stop(), world);
   try {
     const { port } = await app.start();

@@ -79,6 +79,10 @@ const advices: Readonly<Record<AlarmCode, Advice>> = {
     text: 'Do as said, and find out who did that. Until then everything goes on but new addresses; a crash would cost a minute.',
     ...{ path: '/settings/backups', link: 'Backups' },
   },
+  'database-damaged': {
+    text: 'Do as said, on a disk that you trust: this one loses what it holds. What came since is found in the chain again.',
+    ...{ path: '/settings/backups', link: 'Backups' },
+  },
   'snapshot-failed': {
     text: 'See that the folder of the backups can be written to and has room.',
     ...{ path: '/settings/backups', link: 'Backups' },

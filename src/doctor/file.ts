@@ -5,7 +5,7 @@ import { existsSync, readdirSync, type Stats, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { resume } from '../domain/allocation.ts';
 import { createGapWarnings } from '../http/wallet-gaps.ts';
-import { backupFolder } from '../store/backup.ts';
+import { backupFolder, damagedName, latestName, restoreHint } from '../store/backup.ts';
 import { clockFaultOf } from '../store/clock.ts';
 import type { Database } from '../store/database.ts';
 import { diskFloorBytes, freeBytesAt } from '../store/disk.ts';
@@ -178,7 +178,15 @@ function walletsCheck({ store, walletGap, world }: FileParts): Finding {
 
 /** Compared with the last change: what has not changed needs no new one. */
 function snapshotCheck({ world, store: { database } }: FileParts): Finding {
-  const latest = join(backupFolder(database.path), 'latest.db');
+  const [latest = '', damaged = ''] = [latestName, damagedName].map((name) =>
+    join(backupFolder(database.path), name),
+  );
+  if (existsSync(damaged)) {
+    return fail(
+      `${damaged}: the check of each day found it damaged, and so may the database be (\`paygate check\`); stop serve and ` +
+        `put a copy in its place that is whole, by ${restoreHint(database.path)} or one of a day`,
+    );
+  }
   const taken = statSync(latest, { throwIfNoEntry: false })?.mtimeMs;
   if (taken === undefined) {
     return warn(

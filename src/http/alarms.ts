@@ -27,6 +27,7 @@ export type AlarmCode =
   | 'exhausted-callbacks'
   | 'foreign-use'
   | 'file-displaced'
+  | 'database-damaged'
   | 'snapshot-failed'
   | 'wallet-gap'
   | 'unlisted-proxy'

@@ -29,6 +29,8 @@ export const allPages: Pace = () => 0x7fffffff;
 
 /** The snapshot that is replaced again and again. */
 export const latestName = 'latest.db';
+/** What takes its place as long as the daily check finds the copies damaged. */
+export const damagedName = 'latest-damaged.db';
 /** Of the database that commands mean where none is named. */
 export const usualName = 'paygate.db';
 /** A copy under way in the folder of backups, under the names that paygate gives there; and its journal. */
@@ -101,10 +103,7 @@ export async function writeBackup(sqlite: Sqlite, target: string, pace: Pace): P
     await sqlite.backup(fresh, { progress: pace });
     ownAsFolder(fresh);
     syncPath(fresh);
-    // Of a tool that has the one before open still: it would be played into this one.
-    for (const end of [...logEnds, '-shm']) rmSync(`${target}${end}`, { force: true });
-    renameSync(fresh, target);
-    syncPath(dirname(target));
+    putInPlace(fresh, target);
   } catch (error) {
     for (const each of [fresh, `${fresh}-journal`]) rmSync(each, { force: true });
     throw new PaygateError('unavailable', `${target}: cannot be written (${reasonOf(error)})`, {
@@ -113,7 +112,15 @@ export async function writeBackup(sqlite: Sqlite, target: string, pace: Pace): P
   }
 }
 
-/** The same of a file that is not open, whatever version it is of: it is not updated by that. */
+/** Replaces what stands under the name. @param fresh in the same folder, whole and synced */
+export function putInPlace(fresh: string, target: string): void {
+  // Of a tool that has the one before open still: it would be played into this one.
+  for (const end of [...logEnds, '-shm']) rmSync(`${target}${end}`, { force: true });
+  renameSync(fresh, target);
+  syncPath(dirname(target));
+}
+
+/** The same as `writeBackup` of a file that is not open, whatever version it is of: it is not updated by that. */
 export async function backupAsItIs(path: string, target: string): Promise<void> {
   const leaveLog = logAsFound(path);
   const sqlite = openSqlite(path);

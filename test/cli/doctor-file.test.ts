@@ -181,6 +181,17 @@ describe('the file', () => {
     expect([await age(0.5), await age(3), await age(25)]).toEqual(['ok', 'warn', 'fail']);
   });
 
+  it('whose copies the check of each day found damaged', async () => {
+    const store = await shop();
+    expect((await runCli(['backup', '--db', store.path])).code).toBe(0);
+    const damaged = join(backupFolder(store.path), 'latest-damaged.db');
+    writeFileSync(damaged, '', { mode: 0o600 });
+    expect((await findings(store)).snapshot).toEqual({
+      state: 'fail',
+      text: expect.stringMatching(/latest-damaged\.db: .*`paygate check`.*`paygate restore /),
+    });
+  });
+
   it('of a machine whose clock is behind the newest block', async () => {
     const house = await openHouse();
     await untilReady(house);

@@ -24,7 +24,7 @@ const print = (text: string): void => void writeSync(1, `${text}\n`);
 async function run(): Promise<void> {
   const database = openDatabase({ path, create: false, logBytes: Number.POSITIVE_INFINITY });
   const { orm } = database;
-  const snapshots = createSnapshots(database, 0);
+  const snapshots = createSnapshots(database, { floorBytes: 0 });
   let written = 0;
   let isOver = false;
 

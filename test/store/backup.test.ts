@@ -20,7 +20,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { allPages, backupFolder, makeBackupFolder, writeBackup } from '../../src/store/backup.ts';
 import { checkFile } from '../../src/store/check.ts';
 import { freeBytesAt } from '../../src/store/disk.ts';
-import { createSnapshots } from '../../src/store/snapshots.ts';
+import { createSnapshots, type SnapshotOptions } from '../../src/store/snapshots.ts';
 import {
   asOrdinaryUser,
   cleanUp,
@@ -123,7 +123,7 @@ describe('the folder of backups', () => {
 describe('snapshots', () => {
   it('replace the latest, and keep the first of each day under its date', async () => {
     const store = await openShop();
-    const snapshots = createSnapshots(store.database, 0);
+    const snapshots = createSnapshots(store.database, { floorBytes: 0 });
     await snapshots.take(noon);
     await store.issue();
     await snapshots.take(noon + 900_000);
@@ -136,7 +136,7 @@ describe('snapshots', () => {
 
   it('tell of one that has not ended after an hour', async () => {
     const store = await openShop();
-    const snapshots = createSnapshots(store.database, 0);
+    const snapshots = createSnapshots(store.database, { floorBytes: 0 });
     const first = snapshots.take(noon);
     await snapshots.take(noon + 900_000);
     expect(snapshots.warnings()).toEqual([]);
@@ -150,7 +150,7 @@ describe('snapshots', () => {
 
   it('are whole by themselves, also where a tool has written to the one before and has it open still', async () => {
     const store = await openShop();
-    const snapshots = createSnapshots(store.database, 0);
+    const snapshots = createSnapshots(store.database, { floorBytes: 0 });
     const latest = join(backupFolder(store.path), 'latest.db');
     await snapshots.take(noon);
     const tool = look(latest);
@@ -164,7 +164,7 @@ describe('snapshots', () => {
 
   it('are not taken while nothing changes, and are for a change of another process', async () => {
     const store = await openShop();
-    const snapshots = createSnapshots(store.database, 0);
+    const snapshots = createSnapshots(store.database, { floorBytes: 0 });
     const latest = join(backupFolder(store.path), 'latest.db');
     const take = async () => {
       await snapshots.take(noon);
@@ -183,7 +183,7 @@ describe('snapshots', () => {
 
   it('of seven days are kept, and no other file is touched', async () => {
     const store = await openShop();
-    const snapshots = createSnapshots(store.database, 0);
+    const snapshots = createSnapshots(store.database, { floorBytes: 0 });
     mkdirSync(backupFolder(store.path), { recursive: true });
     for (const name of ['2020-01-01.db', 'mine.db', '.latest.db-1234']) {
       writeFileSync(join(backupFolder(store.path), name), '');
@@ -203,7 +203,7 @@ describe('snapshots', () => {
     'keep the days that were taken last, also after a week of a clock %s',
     async (_, wrong, last) => {
       const store = await openShop();
-      const snapshots = createSnapshots(store.database, 0);
+      const snapshots = createSnapshots(store.database, { floorBytes: 0 });
       async function takeDays(count: number, from: number): Promise<void> {
         for (let day = 0; day < count; day += 1) {
           await store.issue();
@@ -225,7 +225,7 @@ describe('snapshots', () => {
 
   it('leave the room that addresses need', async () => {
     const store = await openShop();
-    const snapshots = createSnapshots(store.database, Number.MAX_SAFE_INTEGER);
+    const snapshots = createSnapshots(store.database, { floorBytes: Number.MAX_SAFE_INTEGER });
     await expect(snapshots.take(noon)).rejects.toMatchObject({ code: 'unavailable' });
     expect(snapshots.warnings()).toEqual([
       'the last snapshot failed: there is no room for one on the disk',
@@ -239,14 +239,14 @@ describe('snapshots', () => {
     const elsewhere = mkdtempSync(join(tmpdir(), 'paygate-backups-'));
     whenOver(() => rmSync(elsewhere, { recursive: true }));
     symlinkSync(elsewhere, backupFolder(store.path));
-    const snapshots = createSnapshots(store.database, (here ?? 0) + 500_000_000);
+    const snapshots = createSnapshots(store.database, { floorBytes: (here ?? 0) + 500_000_000 });
     await snapshots.take(noon);
     expect(snapshotsOf(store)).toEqual(['2026-11-21.db', 'latest.db']);
   });
 
   it('are given up when paygate stops', async () => {
     const store = await openShop();
-    const snapshots = createSnapshots(store.database, 0);
+    const snapshots = createSnapshots(store.database, { floorBytes: 0 });
     const taken = snapshots.take(noon);
     await snapshots.stop();
     await taken;
@@ -257,6 +257,140 @@ describe('snapshots', () => {
   it('of another database in the same folder lie apart', () => {
     expect(backupFolder('/data/paygate.db')).toBe('/data/backups');
     expect(backupFolder('/data/second.db')).toBe('/data/backups/second.db');
+  });
+});
+
+describe('the check of each day', () => {
+  const check = async (path: string) => checkFile(path, 'quick_check').faults;
+  const filesOf = (store: TestStore) => contentOf(backupFolder(store.path));
+
+  /** A page that nobody reads, as a disk loses it; or as it was. */
+  async function rot(store: TestStore, fill?: Uint8Array): Promise<Uint8Array> {
+    // All is in the file itself then.
+    await store.database.close();
+    const page = look(store.path)
+      .prepare("SELECT rootpage FROM sqlite_schema WHERE name = 'audit'")
+      .pluck()
+      .get() as number;
+    const bytes = readFileSync(store.path);
+    const [from, to] = [4096 * (page - 1), 4096 * page];
+    const before = Uint8Array.prototype.slice.call(bytes, from, to);
+    bytes.set(fill ?? new Uint8Array(4096).fill(0xa5), from);
+    writeFileSync(store.path, bytes);
+    return before;
+  }
+
+  /** A shop with a snapshot of each of two days, whose file was damaged then. */
+  async function damagedShop(options: Partial<SnapshotOptions> = {}) {
+    const before = await openShop();
+    const whole = createSnapshots(before.database, { floorBytes: 0, check });
+    await whole.take(noon - 2 * dayMs);
+    await before.issue();
+    await whole.take(noon - dayMs);
+    const good = filesOf(before);
+    const page = await rot(before);
+    const store = await openTestStore({ path: before.path });
+    const told: string[] = [];
+    const onDamaged = (warning: string) => void told.push(warning);
+    const snapshots = createSnapshots(store.database, {
+      ...{ floorBytes: 0, check, onDamaged },
+      ...options,
+    });
+    return { store, snapshots, good, told, page };
+  }
+
+  it('lets nothing that is good go for what is damaged, and tells it once', async () => {
+    const { store, snapshots, good, told } = await damagedShop();
+    expect(Object.keys(good)).toEqual(['2026-11-19.db', '2026-11-20.db', 'latest.db']);
+    for (let day = 0; day < 9; day += 1) {
+      await store.issue();
+      await snapshots.take(noon + day * dayMs);
+      await store.issue();
+      await snapshots.take(noon + day * dayMs + 900_000);
+    }
+    const { 'latest-damaged.db': damaged, ...others } = filesOf(store);
+    expect(others).toEqual(good);
+    expect(damaged).toBeDefined();
+    expect(look(join(backupFolder(store.path), 'latest-damaged.db'))).toSatisfy(
+      (copy) => copy.prepare('SELECT count(*) FROM addresses').pluck().get() >= 22,
+    );
+    expect(told).toEqual([
+      expect.stringMatching(
+        /^the last snapshot that was checked is DAMAGED \(.+\), and so may the database be: backups\/latest\.db .* `paygate restore backups\/latest\.db`/,
+      ),
+    ]);
+    expect(snapshots.damage()).toEqual([expect.stringContaining('is DAMAGED')]);
+    expect(snapshots.warnings()).toEqual([]);
+  });
+
+  it('is of the same mind after a restart, until it finds one whole', async () => {
+    const { store, snapshots, good, page } = await damagedShop();
+    await snapshots.take(noon);
+    await rot(store, page);
+    const mended = await openTestStore({ path: store.path });
+    const after = createSnapshots(mended.database, { floorBytes: 0, check });
+    expect(after.damage()).toEqual([expect.stringContaining('found before the start')]);
+    await mended.issue();
+    await after.take(noon + 900_000);
+    expect(after.damage()).toEqual([]);
+    const { 'latest.db': latest, '2026-11-21.db': today, ...others } = filesOf(mended);
+    expect({ ...others, 'latest.db': good['latest.db'] }).toEqual(good);
+    expect(today).toBe(latest);
+    expect(latest).not.toBe(good['latest.db']);
+  });
+
+  it('says nothing of a copy that it cannot look at: no day is kept or goes until it can', async () => {
+    let isKilled = true;
+    const store = await openShop();
+    const snapshots = createSnapshots(store.database, {
+      floorBytes: 0,
+      check: async (path) => {
+        if (isKilled) throw new Error('the check ended by SIGKILL');
+        return check(path);
+      },
+    });
+    const reason =
+      'the last snapshot was taken, but could not be checked: the check ended by SIGKILL';
+    await expect(snapshots.take(noon)).rejects.toThrow(reason);
+    expect(snapshotsOf(store)).toEqual(['latest.db']);
+    expect([snapshots.warnings(), snapshots.damage()]).toEqual([[reason], []]);
+    isKilled = false;
+    await snapshots.take(noon + 900_000);
+    expect(snapshotsOf(store)).toEqual(['2026-11-21.db', 'latest.db']);
+    expect(snapshots.warnings()).toEqual([]);
+    // One that somebody has removed is kept anew.
+    rmSync(backupFolder(store.path), { recursive: true });
+    await snapshots.take(noon + 2 * 900_000);
+    expect(snapshotsOf(store)).toEqual(['2026-11-21.db', 'latest.db']);
+  });
+
+  it('reads the copy in place, and ends when paygate stops', async () => {
+    const store = await openShop();
+    const begun = Promise.withResolvers<readonly string[]>();
+    const snapshots = createSnapshots(store.database, {
+      floorBytes: 0,
+      check(path, signal) {
+        const beside = () => readdirSync(dirname(path)).sort();
+        const before = beside();
+        expect(checkFile(path, 'quick_check')).toMatchObject({
+          ok: true,
+          counts: { addresses: 3 },
+        });
+        expect(beside()).toEqual(before);
+        begun.resolve(before);
+        return new Promise((_, reject) => {
+          signal.addEventListener('abort', () => reject(signal.reason));
+        });
+      },
+    });
+    const taken = snapshots.take(noon);
+    const name = '.latest.db-unchecked';
+    expect(await begun.promise).toEqual([name, `${name}-shm`, `${name}-wal`]);
+    await snapshots.take(noon + 61 * 60_000);
+    expect(snapshots.warnings().join()).toMatch(/^the check of the last snapshot has not ended/);
+    await snapshots.stop();
+    await taken;
+    expect(snapshotsOf(store)).toEqual([]);
   });
 });
 

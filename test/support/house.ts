@@ -92,6 +92,7 @@ export interface HouseOptions {
   /** Settings that differ from those of a test: no limits, no trusted proxy. */
   readonly config?: Partial<Config>;
   readonly syncData?: AppOptions['syncData'];
+  readonly checkCopy?: AppOptions['checkCopy'];
   /** Called before paygate starts, with a chain that has coins. */
   readonly before?: (chain: SimulatedChain) => void;
 }
@@ -176,6 +177,7 @@ export async function openHouse(options: HouseOptions = {}): Promise<House> {
     path,
     config: options.config,
     syncData: options.syncData ?? syncAtOnce,
+    checkCopy: options.checkCopy,
     ...(file === undefined ? {} : { apiKey: file.apiKey }),
   });
   cleanups.push(() => house.stop());
@@ -195,6 +197,7 @@ interface Built {
   readonly apiKey?: string;
   readonly config?: Partial<Config> | undefined;
   readonly syncData: AppOptions['syncData'];
+  readonly checkCopy: AppOptions['checkCopy'];
 }
 
 function createHouse(built: Built): House {
@@ -279,6 +282,7 @@ function createHouse(built: Built): House {
     async start() {
       app = await buildApp(config, world, {
         syncData: built.syncData,
+        checkCopy: built.checkCopy,
         onFatal: (error) => {
           throw error;
         },

@@ -1,0 +1,74 @@
+// The check of a snapshot as `serve` starts it: a process of its own, which says what it found, says why it could
+// not look, and ends with paygate.
+
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, expect, test } from 'vitest';
+import { checkBeside } from '../../src/cli/check-beside.ts';
+import { bundleEnv, bundleOf } from '../support/bundle.ts';
+import { cleanUp, tempFolder } from '../support/files.ts';
+import { openTestStore } from '../support/store.ts';
+import { createTestWorld } from '../support/world.ts';
+
+afterEach(cleanUp);
+
+const program = join(import.meta.dirname, '../../src/main.ts');
+const { signal } = new AbortController();
+
+/** With what would make `serve` take another network, and the command refuse the file. */
+function check(path: string): Promise<readonly string[]> {
+  const bundle = bundleOf(program);
+  const env = { ...process.env, ...bundleEnv(bundle), PAYGATE_NETWORK: 'mainnet' };
+  return checkBeside([bundle], env)(path, signal);
+}
+
+async function closedFile(): Promise<string> {
+  const store = await openTestStore();
+  await store.addWallet();
+  await store.database.close();
+  return store.path;
+}
+
+test('a copy that is whole has no faults', async () => {
+  expect(await check(await closedFile())).toEqual([]);
+});
+
+test('a damaged one has some', async () => {
+  const path = await closedFile();
+  const bytes = readFileSync(path);
+  writeFileSync(path, bytes.fill(0xa5, 4096 * 3, 4096 * 12));
+  expect((await check(path)).length).toBeGreaterThan(0);
+});
+
+test('one that cannot be looked at is told in words', async () => {
+  const path = join(tempFolder(), 'copy.db');
+  await expect(check(path)).rejects.toThrow(`paygate: ${path}: there is no such file`);
+});
+
+test('a process that was ended by somebody else says nothing of the copy', async () => {
+  const killed = checkBeside(['-e', 'process.kill(process.pid, "SIGKILL")']);
+  await expect(killed('copy.db', signal)).rejects.toThrow('the check ended by SIGKILL');
+});
+
+test('it ends with its signal', async () => {
+  const world = createTestWorld();
+  const path = join(tempFolder(), 'pid');
+  writeFileSync(path, '');
+  const hang = `require('node:fs').writeFileSync(process.argv.at(-1), String(process.pid));
+    setInterval(() => {}, 1_000_000);`;
+  const stopping = new AbortController();
+  const checked = checkBeside(['-e', hang])(path, stopping.signal);
+  const pid = () => Number(readFileSync(path, 'utf8'));
+  await world.until(() => pid() > 0, 'the process');
+  stopping.abort();
+  await expect(checked).rejects.toThrow();
+  await world.until(() => !isThere(pid()), 'its end');
+});
+
+function isThere(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
