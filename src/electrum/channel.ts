@@ -1,7 +1,7 @@
 // Requests and answers over one socket: ids, a bounded window of requests in flight (the others wait in
 // queue.ts), a deadline for each, one write for each turn of the event loop. It ends once, with a reason,
 // on: the socket's end, anything the protocol does not allow, a server that no longer answers
-// (pulse.ts), or as many overdue requests as there are places. From then on nothing is delivered.
+// (pulse.ts), or overdue requests in all places, or in all of mass requests. From then on nothing is delivered.
 
 import type { Socket } from 'node:net';
 import { PaygateError, reasonOf } from '../errors.ts';
@@ -59,6 +59,7 @@ export class Channel {
   #taken = 0;
   #bulkTaken = 0;
   #overdue = 0;
+  #bulkOverdue = 0;
   /** Of batches, which they do not name. */
   readonly #refusals: ServerError[] = [];
   readonly #pulse: Pulse;
@@ -175,9 +176,8 @@ export class Channel {
     this.#options.socket.destroy();
     this.#inflow.clear();
     const error = unavailable(reason);
-    for (const request of [...this.#inFlight.values(), ...this.#waiting.drain()]) {
-      request.reject(error);
-    }
+    const left = [...this.#inFlight.values(), ...this.#waiting.drain()];
+    for (const request of left) request.reject(error);
     this.#inFlight.clear();
     this.#options.onEnd(reason);
   }
@@ -215,15 +215,14 @@ export class Channel {
     for (const request of this.#waiting.dropLarger(room)) {
       request.reject(unavailable('several requests in one message have no place'));
     }
-    const batch = this.#waiting.take({
-      ...{ all, urgent, heavy, light: heavy + extra, messages: messagesATurn },
-      batch: this.bulkPlaces,
-    });
-    for (const request of batch) this.#put(request);
-    this.#pace(this.bulkPlaces);
-    if (batch.length > 0 && this.#waiting.length > 0) this.#wake();
-    if (batch.some(({ large }) => large)) this.#filler?.largeSent();
-    else if (batch.length > 0) this.#filler?.smallSent();
+    const batch = this.bulkPlaces;
+    const places = { all, urgent, heavy, light: heavy + extra, messages: messagesATurn, batch };
+    const taken = this.#waiting.take(places);
+    for (const request of taken) this.#put(request);
+    this.#pace(batch);
+    if (taken.length > 0 && this.#waiting.length > 0) this.#wake();
+    if (taken.some(({ large }) => large)) this.#filler?.largeSent();
+    else if (taken.length > 0) this.#filler?.smallSent();
     if (this.#outgoing !== '') this.#options.socket.write(this.#outgoing, 'latin1');
     this.#outgoing = '';
   }
@@ -254,10 +253,8 @@ export class Channel {
   #awaitDeadline(): void {
     const { world, requestTimeoutMs } = this.#options;
     const [first] = this.#awaited();
-    if (first === undefined) {
-      this.#cancelDeadline = undefined;
-      return;
-    }
+    this.#cancelDeadline = undefined;
+    if (first === undefined) return;
     const leftMs = first.sentAt + requestTimeoutMs - world.monotonic();
     this.#cancelDeadline = world.after(leftMs, () => {
       const since = world.monotonic() - requestTimeoutMs;
@@ -278,9 +275,11 @@ export class Channel {
     request.overdue = true;
     request.reject(unavailable('the server did not answer in time'));
     this.#overdue += 1;
+    if (request.bulk) this.#bulkOverdue += 1;
     // Its places would be missing for ever.
     if (request.count > 1) this.end('the server did not answer several requests in one message');
     else if (this.#overdue >= this.#places) this.end('the server has stopped answering');
+    else if (this.#bulkOverdue >= this.bulkPlaces) this.end('the server leaves much unanswered');
     else if (this.#waiting.length > 0) this.#wake();
   }
 
@@ -379,7 +378,8 @@ export class Channel {
     this.#taken -= count;
     if (bulk) this.#bulkTaken -= count;
     if (overdue) this.#overdue -= 1;
-    else this.#pulse.answered(sentAt, !large);
+    if (overdue && bulk) this.#bulkOverdue -= 1;
+    if (!overdue) this.#pulse.answered(sentAt, !large);
     if (this.#waiting.length > 0) this.#wake();
   }
 

@@ -207,6 +207,30 @@ describe('requests', () => {
     expect((await Promise.all(answers))[4]).toContain('stopped answering');
   });
 
+  it('end the session when no mass request in flight is answered, though others are', async () => {
+    const { session, world, peer, told } = await open(
+      { 'server.ping': (to, request) => to.answer(request, null) },
+      { options: { maxInFlight: 5 } },
+    );
+    const asked = (): Peer['requests'] => peer.asked('blockchain.scripthash.get_history');
+    const ask = (index: number): Promise<unknown> =>
+      session.history(hashes[index] as Scripthash, { bulk: true }).catch(String);
+    const answers = [ask(0), ask(1)];
+    await world.until(() => asked().length === 2);
+    await world.advance(10_000);
+    answers.push(ask(2));
+    await world.until(() => asked().length === 3);
+    // One that comes late gives its place back.
+    peer.answer(asked()[0], []);
+    answers.push(ask(3), ask(4));
+    await world.until(() => asked().length === 4);
+    await session.ping();
+    expect(told).toEqual([]);
+    await world.advance(10_000);
+    expect(told).toEqual([['close', 'the server leaves much unanswered']]);
+    expect((await Promise.all(answers))[4]).toContain('much unanswered');
+  });
+
   it('beyond what may wait are refused, until that has gone out', async () => {
     const { session, peer, world } = await open({});
     const transaction = new Uint8Array(4_000_000);
