@@ -27,8 +27,11 @@ export interface SweeperParts {
 }
 
 export interface Sweeper {
-  /** One minute's share of every round; nothing while the one before is under way. */
-  sweep(): Promise<void>;
+  /**
+   * One minute's share of every round; nothing while the one before is under way.
+   * @param isCaughtUp else only a second server is asked: the watched one has enough to do, and may take hours over it
+   */
+  sweep(isCaughtUp: boolean): Promise<void>;
 }
 
 /** Above every id. */
@@ -100,13 +103,13 @@ export function createSweeper(parts: SweeperParts): Sweeper {
   }
 
   /** The rounds in turns, so that neither waits for the other's end. */
-  async function compareShares(): Promise<void> {
+  async function compareShares(isCaughtUp: boolean): Promise<void> {
     const until = world.monotonic() + minuteMs;
     for (const round of rounds) round.beginMinute();
     for (let left = rounds; left.length > 0; ) {
       const unfinished: typeof rounds = [];
       for (const round of left) {
-        const session = secondVoice();
+        const session = secondVoice(isCaughtUp);
         // It has more to do already than its budget lets out.
         if (session === undefined || session.bulkWaiting > 0 || world.monotonic() > until) return;
         if (await round.step((rows) => compare(session, rows))) unfinished.push(round);
@@ -115,19 +118,23 @@ export function createSweeper(parts: SweeperParts): Sweeper {
     }
   }
 
-  function secondVoice(): Session | undefined {
+  function secondVoice(isCaughtUp: boolean): Session | undefined {
     const watched = parts.watched();
-    return parts.sound().find((each) => each !== watched) ?? watched;
+    const second = parts.sound().find((each) => each !== watched);
+    return second ?? (isCaughtUp ? watched : undefined);
   }
 
   return {
-    async sweep() {
+    async sweep(isCaughtUp) {
       if (sweeping) return;
       sweeping = true;
       try {
-        await broadcast(parts, patience);
-        await forget(parts);
-        await compareShares();
+        if (isCaughtUp) {
+          // What has become of a payment meanwhile is known by then.
+          await broadcast(parts, patience);
+          await forget(parts);
+        }
+        await compareShares(isCaughtUp);
       } catch (error) {
         // A server that was lost meanwhile: the next minute goes on with what is left.
         if (!(error instanceof PaygateError)) throw error;

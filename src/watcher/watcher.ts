@@ -171,7 +171,7 @@ class ElectrumWatcher implements Watcher {
     this.#care.now();
     this.#cancelSweep = this.#parts.world.schedule(everyMinute, () => {
       this.#look();
-      if (this.#caughtUp) this.#tasks.run(() => this.#sweeper.sweep());
+      this.#tasks.run(() => this.#sweeper.sweep(this.#caughtUp));
     });
   }
 

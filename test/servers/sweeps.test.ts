@@ -237,6 +237,39 @@ test('a script is fetched once at a time, however often it changes meanwhile', a
   expect(store.ledger.paymentsOf(row?.id ?? 0)).toHaveLength(5);
 });
 
+test('the second server is asked while the one in use takes very long to be caught up with', async () => {
+  const watching = await prepareWatching({ servers: 2, own: false });
+  const { store, chain, watcher, servers } = watching;
+  const [oldest = '' as Scripthash] = await issue(store, 1_000, now - day);
+  for (const server of servers) {
+    server.inject({ kind: 'omit', scripthashes: [oldest], deny: true });
+  }
+  watcher.start();
+  await watching.world.until(() => watcher.status().server !== undefined);
+  const second = other(watching);
+  second.heal();
+  watching.inUse()?.inject({ kind: 'delay', ms: 9_500, when: (name) => name === method });
+  const { address = '', id = 0 } = store.addresses.byScripthash(oldest) ?? {};
+  chain.pay([{ address, valueSat: 7_000 }]);
+  // Not up to what the server in use is asked: it would be waited for.
+  for (let minute = 0; minute < 11; minute += 1) await watching.world.advance(60_000);
+  expect(watcher.status().caughtUp).toBe(false);
+  expect(store.ledger.paymentsOf(id)).toMatchObject([{ state: 'unconfirmed' }]);
+});
+
+test('a lone server is not asked twice before it has been caught up with', async () => {
+  const watching = await prepareWatching({ own: false });
+  const { store, watcher, servers, world } = watching;
+  await issue(store, 5, now - day);
+  servers[0]?.inject({ kind: 'delay', ms: 9_500, when: (name) => name === method });
+  await world.advance(55_000 - (world.now() % 60_000));
+  watcher.start();
+  await world.until(() => asked(servers[0]).length >= 5);
+  await world.advance(6_000);
+  expect(watcher.status().caughtUp).toBe(false);
+  expect(new Set(asked(servers[0])).size).toBe(asked(servers[0]).length);
+});
+
 test('what the second server alone shows is not lost to a block that leaves meanwhile', async () => {
   const watching = await prepareWatching({ servers: 2 });
   const { chain, world, watcher, store } = watching;

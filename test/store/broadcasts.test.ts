@@ -75,7 +75,7 @@ async function sweptAfter(shop: Shop, ms: number): Promise<{ sent: string[] }> {
   await createSweeper({
     ...{ world, store: shop, watched: () => session, live: () => [session] },
     ...{ sound: () => [session], isSubscribed: () => true, mark: () => {} },
-  }).sweep();
+  }).sweep(true);
   return { sent };
 }
 
@@ -192,7 +192,7 @@ describe('the raw bytes of a payment', () => {
         ...{ sound: live, isSubscribed: () => true, mark: () => {} },
       });
       for (let minute = 0; minute < 8 * 60; minute += 1) {
-        await sweeper.sweep();
+        await sweeper.sweep(true);
         await world.advance(60_000);
         await Promise.all(live().map((session) => session.ping()));
       }
