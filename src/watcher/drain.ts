@@ -18,6 +18,7 @@ import { createElsewhere, type Elsewhere } from './elsewhere.ts';
 import { type GatherParts, gather, type Look } from './gather.ts';
 import { Lie, laidTo } from './lie.ts';
 import { createLoad, type Held } from './load.ts';
+import { createNowhere, type Nowhere } from './nowhere.ts';
 import { partsOf } from './parts.ts';
 import { tryAgainMs, waitFor } from './patience.ts';
 import { createSilence, type Silence } from './silence.ts';
@@ -97,6 +98,7 @@ class DirtySet implements Drain {
   readonly #silence: Silence;
   readonly #elsewhere: Elsewhere;
   readonly #announced: Announced;
+  readonly #nowhere: Nowhere;
   readonly #load = createLoad(mostHeld, () => this.#parts.world.monotonic());
   readonly #dirty = new Set<Scripthash>();
   /** What must be looked at in any case. */
@@ -120,6 +122,7 @@ class DirtySet implements Drain {
   constructor(parts: DrainParts) {
     this.#parts = parts;
     this.#elsewhere = createElsewhere(parts.world, parts.elsewhere);
+    this.#nowhere = createNowhere(parts.world);
     this.#silence = createSilence(parts.world, (scripthash) => this.mark(scripthash));
     this.#announced = createAnnounced(parts.world, (scripthash) => this.mark(scripthash));
   }
@@ -241,6 +244,7 @@ class DirtySet implements Drain {
         ...{ session: by, verifier, store, callWitness },
         silence: this.#silence,
         elsewhere: this.#elsewhere,
+        nowhere: this.#nowhere,
         held,
         early: this.#early(session, address, held),
         patience: this.#patience(scripthash),

@@ -21,7 +21,7 @@ const answerBill = 2;
 const hourMs = 3_600_000;
 
 /** No server, for what another one has named. */
-export const nowhere: Elsewhere = { ask: () => Promise.resolve(undefined) };
+export const nobodyElse: Elsewhere = { ask: () => Promise.resolve(undefined) };
 
 /** @param other than this one, whose word counts */
 export function createElsewhere(

@@ -14,12 +14,13 @@ import type { AddressRow } from '../store/address-statements.ts';
 import type { Gone, Observation, Seen } from '../store/ledger.ts';
 import type { PaymentRow } from '../store/ledger-statements.ts';
 import type { Store } from '../store/open.ts';
-import { type Elsewhere, isSilence, nowhere } from './elsewhere.ts';
+import { type Elsewhere, isSilence, nobodyElse } from './elsewhere.ts';
 import { Lie, laidTo } from './lie.ts';
 import type { Held } from './load.ts';
+import type { Nowhere } from './nowhere.ts';
 import type { Silence } from './silence.ts';
 import type { Inclusion, Verifier } from './verifier.ts';
-import { type CallWitness, testify } from './witness.ts';
+import { type CallWitness, testify, type Witness } from './witness.ts';
 
 /**
  * How a script is looked at: when its status is another than the one we worked up (`changed`), in any
@@ -43,6 +44,7 @@ export interface GatherParts {
   readonly callWitness: CallWitness;
   readonly silence: Silence;
   readonly elsewhere: Elsewhere;
+  readonly nowhere: Nowhere;
   /** The transactions that are to be written down. */
   readonly held: Held;
   /** What is not written down yet while a long look goes on. True when it is now, and need not be held. */
@@ -107,10 +109,8 @@ export async function gather(all: GatherParts, subject: Subject): Promise<Observ
   const testified = await hearWitness(parts, subject, known, gathered);
   const found = [...gathered, ...testified.gathered];
   const seen = provenFirst(seenOf(found));
-  const unnamed = withRivals(parts.store, testified.gone, seen);
-  const gone = certain(parts.silence, scripthash, unnamed);
-  const isOpen =
-    testified.isOpen || gone.length < unnamed.length || found.some(({ kind }) => left.has(kind));
+  const isOpen = testified.isOpen || found.some(({ kind }) => left.has(kind));
+  const { gone } = testified;
   return { scripthash, origin, seen, gone, statusHash: isOpen ? undefined : status };
 }
 
@@ -120,13 +120,24 @@ function provenFirst(seen: readonly Seen[]): Seen[] {
   return seen.filter(({ txid, block }) => block !== null || !mined.has(txid));
 }
 
-/** What took its inputs says that a payment is gone; without that, only silence that lasts. */
-function certain(silence: Silence, scripthash: Scripthash, unnamed: readonly Gone[]): Gone[] {
-  const silent = unnamed.filter(({ replacedBy }) => replacedBy === null);
-  const lasting = silence.lasting(
-    scripthash,
-    silent.map(({ txid }) => txid),
-  );
+/** What took its inputs says that a payment is gone; without that, only silence that lasts, of the node as well. */
+async function certain(
+  { silence, nowhere }: GatherParts,
+  scripthash: Scripthash,
+  { session, independent }: Witness,
+  unnamed: readonly Gone[],
+): Promise<Gone[]> {
+  const silent = unnamed.flatMap(({ txid, replacedBy }) => (replacedBy === null ? [txid] : []));
+  let lasting = silence.lasting(scripthash, silent);
+  if (!independent && lasting.size > 0) {
+    const { gone, there } = await nowhere.ask(session, [...lasting]);
+    lasting = gone;
+    // Theirs begins anew.
+    silence.lasting(
+      scripthash,
+      silent.filter((txid) => !there.has(txid)),
+    );
+  }
   return unnamed.filter(({ txid, replacedBy }) => replacedBy !== null || lasting.has(txid));
 }
 
@@ -178,7 +189,7 @@ const left: ReadonlySet<Found['kind']> = new Set(['open', 'refused', 'unasked'])
 /** What a second voice adds to a history, or takes from what we know. */
 interface Testified {
   readonly gathered: readonly Gathered[];
-  readonly gone: readonly Txid[];
+  readonly gone: readonly Gone[];
   /** Silence that nobody could explain yet: to be looked at again. */
   readonly isOpen: boolean;
 }
@@ -194,25 +205,32 @@ async function hearWitness(
   const missing = [...known.values()]
     .filter((row) => row.state !== 'dropped' && !named.has(row.txid))
     .filter((row) => !standsOn(parts.store, provenBlock(row)))
+    // Dust does not delay what is worth more.
+    .sort((one, other) => other.valueSat - one.valueSat)
     .map(({ txid }) => txid);
-  const nothing = { gathered: [], gone: [], isOpen: missing.length > 0 };
+  const nothing = () => {
+    parts.silence.lasting(address.scripthash, []);
+    return { gathered: [], gone: [], isOpen: missing.length > 0 };
+  };
   const isCutShort =
     refusedOf(gathered) >= mostRefused || gathered.some(({ kind }) => kind === 'unasked');
-  if (missing.length === 0 && look !== 'cross' && !isCutShort) return nothing;
+  if (missing.length === 0 && look !== 'cross' && !isCutShort) return nothing();
   const witness = await parts.callWitness(parts.session);
-  if (witness === undefined) return nothing;
+  if (witness === undefined) return nothing();
   try {
     const doubted = witness.isBeside() ? [] : missing;
-    const { gone, told } = await testify(witness, address.scripthash, doubted);
-    const others = { ...parts, session: witness.session, isNews: false, elsewhere: nowhere };
+    const { absent, told } = await testify(witness, address.scripthash, doubted);
+    const others = { ...parts, session: witness.session, isNews: false, elsewhere: nobodyElse };
     const disputed = disputedBy(told, gathered);
     const found = await gatherAll(others, address.script, disputed, known);
+    const unnamed = withRivals(parts.store, absent, seenOf([...gathered, ...found]));
+    const gone = await certain(parts, address.scripthash, witness, unnamed);
     const isOpen =
-      gone.size < missing.length || isRefuted(gathered, found) || isAlone(found, named);
-    return { gathered: found, gone: [...gone], isOpen };
+      gone.length < missing.length || isRefuted(gathered, found) || isAlone(found, named);
+    return { gathered: found, gone, isOpen };
   } catch (error) {
     // It has nothing to say, or speaks of another branch: that is no reason to lose what the first one said.
-    if (isSilence(error) || (error instanceof Lie && witness.isBeside())) return nothing;
+    if (isSilence(error) || (error instanceof Lie && witness.isBeside())) return nothing();
     // The watched server must not be banned for what it did not say.
     throw witness.independent ? laidTo(witness.session, error) : error;
   } finally {

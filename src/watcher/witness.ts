@@ -3,7 +3,6 @@
 
 import type { Scripthash, Txid } from '../bitcoin/ids.ts';
 import type { HistoryItem } from '../domain/history.ts';
-import { isUnknown, ServerError } from '../electrum/framing.ts';
 import type { Pool } from '../electrum/pool.ts';
 import type { Session } from '../electrum/session.ts';
 import type { Cancel, World } from '../world.ts';
@@ -80,41 +79,19 @@ function shareReopened(world: WitnessParts['world'], pool: WitnessParts['pool'])
 }
 
 export interface Testimony {
-  /** In no mempool and in no block, as far as both can tell. */
-  readonly gone: ReadonlySet<Txid>;
+  /** What it does not name either. */
+  readonly absent: readonly Txid[];
   /** All that the witness names. */
   readonly told: readonly HistoryItem[];
 }
 
 /** @param missing payments of ours that the first server's history does not name */
 export async function testify(
-  { session, independent }: Witness,
+  { session }: Witness,
   scripthash: Scripthash,
   missing: readonly Txid[],
 ): Promise<Testimony> {
   const told = await session.history(scripthash);
   const there = new Set(told.map(({ txid }) => txid));
-  const absent = missing.filter((txid) => !there.has(txid));
-  if (independent) return { gone: new Set(absent), told };
-  const unknown = await Promise.all(absent.map((txid) => isNowhere(session, txid)));
-  return { gone: new Set(absent.filter((_, index) => unknown[index])), told };
-}
-
-/** Neither in the mempool nor in the chain of its node. */
-async function isNowhere(session: Session, txid: Txid): Promise<boolean> {
-  // Servers keep the bytes of what they once had: only the verbose answer comes from the node.
-  const stands = await unlessUnknown(session.stands(txid));
-  if (stands !== undefined) return !stands;
-  // Some refuse to be verbose.
-  return (await unlessUnknown(session.transaction(txid).then(() => true))) === false;
-}
-
-/** False when the server says that there is none, undefined when it refuses for another reason. */
-async function unlessUnknown(asked: Promise<boolean>): Promise<boolean | undefined> {
-  try {
-    return await asked;
-  } catch (error) {
-    if (!(error instanceof ServerError)) throw error;
-    return isUnknown(error) ? false : undefined;
-  }
+  return { absent: missing.filter((txid) => !there.has(txid)), told };
 }

@@ -1,6 +1,6 @@
-// The second voice of an only server: a fresh connection to it.
+// The second voice of an only server: a fresh connection to it, and the word of its node.
 
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { cleanUp } from '../support/files.ts';
 import { prepareLying } from '../support/lying.ts';
 import { prepareWatching } from '../support/watching.ts';
@@ -47,5 +47,72 @@ test('a payment that its histories leave out is there as long as its node says s
     await world.advance(60_000);
     await watcher.idle();
   }
-  expect(store.ledger.paymentsOf(issued.id)).toMatchObject([{ txid, state: 'unconfirmed' }]);
+  const isThere = [{ txid, state: 'unconfirmed' }];
+  expect(store.ledger.paymentsOf(issued.id)).toMatchObject(isThere);
+  // Only from now on nobody names it.
+  chain.evict(txid);
+  servers[0]?.announce();
+  await watcher.idle();
+  await world.advance(29_000);
+  await watcher.idle();
+  expect(store.ledger.paymentsOf(issued.id)).toMatchObject(isThere);
+  await world.advance(60_000);
+  await watcher.idle();
+  expect(store.ledger.paymentsOf(issued.id)).toMatchObject([{ txid, state: 'dropped' }]);
+});
+
+describe('very many small payments that vanish together, at one public server', () => {
+  const getTransaction = 'blockchain.transaction.get';
+
+  async function flood(count: number) {
+    const watching = await prepareWatching({ own: false, software: 'ElectrumX 1.20.0' });
+    const { chain, store, watcher, world, servers } = watching;
+    await watching.start();
+    const [flooded, other] = [await store.issue(), await store.issue()];
+    for (const { scripthash } of [flooded, other]) watcher.issued(scripthash);
+    await world.advance(2_000);
+    chain.stock(count + 1, 30_000);
+    const small = Array.from({ length: count }, (_, index) =>
+      chain.pay([{ address: flooded.address, valueSat: 1_000 + index }]),
+    );
+    const large = chain.pay([{ address: flooded.address, valueSat: 20_000 }]);
+    const payments = () => store.ledger.paymentsOf(flooded.id);
+    for (let tens = 0; tens < 30 && payments().length <= count; tens += 1) {
+      await world.advance(10_000);
+    }
+    expect(payments()).toHaveLength(count + 1);
+    // The server has forgiven that.
+    await world.advance(3_600_000);
+    servers[0]?.clearLog();
+    const dropped = () => payments().filter(({ state }) => state === 'dropped');
+    const all = new Set<unknown>([large, ...small]);
+    const askedAbout = () =>
+      servers[0]?.requests.filter(
+        ({ method, params: [txid] }) => method === getTransaction && all.has(txid),
+      ) ?? [];
+    return { ...watching, small, large, other, dropped, askedAbout };
+  }
+
+  test('keep no other payment waiting, and a large one among them is dropped first', async () => {
+    const { chain, store, world, small, large, other, dropped, askedAbout } = await flood(200);
+    for (const txid of [large, ...small.toReversed()]) chain.evict(txid);
+    await world.advance(40_000);
+    chain.pay([{ address: other.address, valueSat: 9_000 }]);
+    await world.advance(5_000);
+    expect(store.ledger.paymentsOf(other.id)).toMatchObject([{ state: 'unconfirmed' }]);
+    await world.advance(60_000);
+    expect(dropped().map(({ txid }) => txid)).toContain(large);
+    expect(askedAbout()).toHaveLength(20);
+    expect(dropped()).toHaveLength(20);
+    for (let tens = 0; tens < 7; tens += 1) await world.advance(600_000);
+    expect(dropped()).toHaveLength(40);
+  });
+
+  test('are not asked about where what took their inputs pays us', async () => {
+    const { chain, world, small, dropped, askedAbout } = await flood(50);
+    for (const txid of small) chain.replace(txid);
+    await world.advance(60_000);
+    expect(new Set(dropped().map(({ txid }) => txid))).toEqual(new Set(small));
+    expect(askedAbout()).toEqual([]);
+  });
 });
