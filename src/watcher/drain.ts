@@ -20,7 +20,7 @@ import { Lie, laidTo } from './lie.ts';
 import { createLoad, type Held } from './load.ts';
 import { createNowhere, type Nowhere } from './nowhere.ts';
 import { partsOf } from './parts.ts';
-import { tryAgainMs, waitFor } from './patience.ts';
+import { patienceAfter, tryAgainMs, waitFor } from './patience.ts';
 import { createSilence, type Silence } from './silence.ts';
 import type { Trouble } from './status.ts';
 import type { Tasks } from './tasks.ts';
@@ -38,12 +38,6 @@ const mostHeld = 32_000_000;
 const headersMs = 60_000;
 /** What a look has found is recorded after so long, though it goes on. */
 const earlyMs = 5_000;
-/**
- * So long a server is asked for what one history names before the other one is heard; then twice as long each
- * time, up to 16 minutes, so that a long history at a slow server comes to its end.
- */
-const patienceMs = 120_000;
-const mostDoublings = 3;
 /** Half of all looks have lasted so long while others wait: the server is left for another one. */
 const crowdedMs = 300_000;
 
@@ -247,7 +241,7 @@ class DirtySet implements Drain {
         nowhere: this.#nowhere,
         held,
         early: this.#early(session, address, held),
-        patience: this.#patience(scripthash),
+        patience: patienceAfter(world, this.#failures.get(scripthash) ?? 0),
       },
       { address, history, status, look },
     ).catch((error: unknown) => {
@@ -282,15 +276,6 @@ class DirtySet implements Drain {
       recordedAt = world.monotonic();
       held.release();
       return true;
-    };
-  }
-
-  #patience(scripthash: Scripthash): GatherParts['patience'] {
-    const { world } = this.#parts;
-    const doublings = Math.min(mostDoublings, this.#failures.get(scripthash) ?? 0);
-    return () => {
-      const until = world.monotonic() + patienceMs * 2 ** doublings;
-      return () => world.monotonic() >= until;
     };
   }
 

@@ -5,6 +5,12 @@ import type { World } from '../world.ts';
 const minuteMs = 60_000;
 /** What has not come right by then seldom does soon, and a public server bills each refusal. */
 const eagerTries = 10;
+/**
+ * So long a server is asked for what one history names before the other one is heard; then twice as long each
+ * time, up to 16 minutes, so that a long history at a slow server comes to its end.
+ */
+const patienceMs = 120_000;
+const mostDoublings = 3;
 
 /**
  * Each minute at first, then every ten minutes.
@@ -12,6 +18,22 @@ const eagerTries = 10;
  */
 export const tryAgainMs = (failures: number): number =>
   failures < eagerTries ? minuteMs : 10 * minuteMs;
+
+/**
+ * For what one history names.
+ * @param failures in a row
+ * @returns what begins it, and then says whether it is over
+ */
+export function patienceAfter(
+  world: Pick<World, 'monotonic'>,
+  failures: number,
+): () => () => boolean {
+  const mostMs = patienceMs * 2 ** Math.min(mostDoublings, failures);
+  return () => {
+    const until = world.monotonic() + mostMs;
+    return () => world.monotonic() >= until;
+  };
+}
 
 /** Waits until work has ended, and no longer than so: it goes on by itself. */
 export function waitFor(
