@@ -89,37 +89,3 @@ export class ProvenTree {
 
 const keyOf = ({ length }: readonly string[], level: number, place: number): number =>
   (length * (maxBranchLength + 1) + level) * 2 ** maxBranchLength + place;
-
-/** The next level of a whole tree: an odd one pairs its last node with itself. */
-function levelAbove(level: readonly Uint8Array[]): Uint8Array[] {
-  return Array.from({ length: Math.ceil(level.length / 2) }, (_, index) => {
-    const left = level[2 * index] as Uint8Array;
-    return sha256x2(left, level[2 * index + 1] ?? left);
-  });
-}
-
-/**
- * Root of a block's transactions, 32 bytes as hashed.
- * @throws PaygateError invalid without any transaction
- */
-export function merkleRoot(txids: readonly Txid[]): Uint8Array {
-  let level = txids.map(undisplay);
-  while (level.length > 1) level = levelAbove(level);
-  return level[0] ?? refuse('a block has at least one transaction');
-}
-
-/**
- * The branch for the transaction at a place, in the form that `rootFromBranch` takes.
- * @throws PaygateError invalid when there is none at that place
- */
-export function merkleBranch(txids: readonly Txid[], pos: number): string[] {
-  if (txids[pos] === undefined) refuse('the block has no transaction there');
-  const branch: string[] = [];
-  let level = txids.map(undisplay);
-  for (let place = pos; level.length > 1; place >>= 1) {
-    const sibling = level[place ^ 1] ?? level[place];
-    branch.push(display(sibling as Uint8Array));
-    level = levelAbove(level);
-  }
-  return branch;
-}

@@ -46,7 +46,7 @@ export function subsidySat(height: number): number {
 }
 
 /** Levels of the merkle tree over the leaves; an odd level pairs its last hash with itself. */
-function merkleLevels(leaves: readonly Uint8Array[]): Uint8Array[][] {
+export function merkleLevels(leaves: readonly Uint8Array[]): Uint8Array[][] {
   const levels = [[...leaves]];
   for (let level = levels[0]; level !== undefined && level.length > 1; ) {
     const above: Uint8Array[] = [];
@@ -60,12 +60,12 @@ function merkleLevels(leaves: readonly Uint8Array[]): Uint8Array[][] {
   return levels;
 }
 
-const rootOf = (levels: readonly (readonly Uint8Array[])[]): Uint8Array =>
+export const rootOf = (levels: readonly (readonly Uint8Array[])[]): Uint8Array =>
   levels.at(-1)?.[0] ?? noHash;
 
-/** The hashes that lead from a transaction to the root, deepest first, in display order. */
-export function branchAt(block: Block, position: number): string[] {
-  return block.tree.slice(0, -1).map((level, depth) => {
+/** The hashes that lead from a leaf to the root, deepest first, in display order. */
+export function branchAt({ tree }: Pick<Block, 'tree'>, position: number): string[] {
+  return tree.slice(0, -1).map((level, depth) => {
     const at = position >> depth;
     return display(level[at ^ 1] ?? level[at] ?? noHash);
   });

@@ -3,8 +3,8 @@
 
 import { bytesToHex } from '@noble/hashes/utils.js';
 import { sha256x2 } from '@scure/btc-signer/utils.js';
-import { display, type Txid } from '../bitcoin/ids.ts';
-import { merkleBranch, merkleRoot } from '../bitcoin/merkle.ts';
+import { display } from '../bitcoin/ids.ts';
+import { branchAt, merkleLevels, rootOf } from './block.ts';
 import type { View } from './lens.ts';
 import { badRequest, commas, nonNegativeInteger } from './params.ts';
 import { isAtLeast, type Version } from './version.ts';
@@ -37,9 +37,10 @@ function headerProof(view: View, height: number, checkpoint: number) {
     );
   }
   const hashes = Array.from({ length: checkpoint + 1 }, (_, at) =>
-    display<Txid>(sha256x2(view.header(at) ?? new Uint8Array())),
+    sha256x2(view.header(at) ?? new Uint8Array()),
   );
-  return { branch: merkleBranch(hashes, height), root: display(merkleRoot(hashes)) };
+  const tree = merkleLevels(hashes);
+  return { branch: branchAt({ tree }, height), root: display(rootOf(tree)) };
 }
 
 export function blockHeader({ view, params: [first, second = 0] }: HeaderCall): unknown {
