@@ -6,10 +6,10 @@
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { hmac } from '@noble/hashes/hmac.js';
 import { sha512 } from '@noble/hashes/sha2.js';
-import { bytesToHex, concatBytes, createView } from '@noble/hashes/utils.js';
+import { concatBytes, createView } from '@noble/hashes/utils.js';
 import { base58 } from '@scure/base';
 import { HARDENED_OFFSET } from '@scure/bip32';
-import { equalBytes, hash160, sha256x2 } from '@scure/btc-signer/utils.js';
+import { equalBytes, sha256x2 } from '@scure/btc-signer/utils.js';
 import type { ScriptType } from './address.ts';
 import type { NetworkName } from './network.ts';
 import { refuse } from './refuse.ts';
@@ -22,8 +22,6 @@ const { Fn } = Point;
 export interface ExtendedKey {
   readonly publicKey: Uint8Array;
   readonly chainCode: Uint8Array;
-  /** First 4 bytes of the key's HASH160, 8 hex digits. */
-  readonly fingerprint: string;
   /** @returns undefined for an index without a valid child, which BIP32 says to skip */
   child(index: number): ExtendedKey | undefined;
 }
@@ -92,10 +90,6 @@ class PublicNode implements ExtendedKey {
     this.publicKey = point.toBytes(true);
     this.chainCode = chainCode;
     this.#point = point;
-  }
-
-  get fingerprint(): string {
-    return bytesToHex(hash160(this.publicKey).subarray(0, 4));
   }
 
   child(index: number): ExtendedKey | undefined {

@@ -17,7 +17,6 @@ export interface Header {
   readonly time: number;
   /** Target in compact form. */
   readonly bits: number;
-  readonly version: number;
   /** The 80 bytes. */
   readonly raw: Uint8Array;
 }
@@ -54,7 +53,6 @@ export function readHeader(raw: Uint8Array, hash: BlockHash): Header {
     merkleRoot: bytes.slice(36, 68),
     time: view.getUint32(68, true),
     bits: view.getUint32(72, true),
-    version: view.getInt32(0, true),
     raw: bytes,
   };
 }

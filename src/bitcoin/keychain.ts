@@ -36,8 +36,6 @@ export interface AccountKey {
   readonly publicKey: Uint8Array;
   /** 32 bytes. */
   readonly chainCode: Uint8Array;
-  /** First 4 bytes of the key's HASH160, 8 hex digits: the one part that may be logged. */
-  readonly fingerprint: string;
 }
 
 export interface WalletKey {
@@ -123,11 +121,7 @@ interface Parts extends Omit<WalletKey, 'descriptor' | 'keys'> {
 /** The order of keys in a descriptor changes no address, and so no wallet either. */
 function makeWalletKey(parts: Parts): WalletKey {
   const { scriptType: type, threshold } = parts;
-  const keys = inKeyOrder(parts.keys).map(({ publicKey, chainCode, fingerprint }) => ({
-    publicKey,
-    chainCode,
-    fingerprint,
-  }));
+  const keys = inKeyOrder(parts.keys).map(({ publicKey, chainCode }) => ({ publicKey, chainCode }));
   const expressions = keys.map(
     ({ publicKey, chainCode }) => `${bytesToHex(publicKey)}:${bytesToHex(chainCode)}/0/*`,
   );

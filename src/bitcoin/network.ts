@@ -1,6 +1,6 @@
 // The Bitcoin networks that paygate knows: how their addresses look, where their chain begins, how
 // their work is set. Only data; the rules over it stand in header.ts and address.ts.
-// Sources: Bitcoin Core's src/kernel/chainparams.cpp, BIP94 (testnet4), BIP325 (signet), SLIP-44.
+// Sources: Bitcoin Core's src/kernel/chainparams.cpp, BIP94 (testnet4), BIP325 (signet).
 
 import { hexToBytes } from '@noble/hashes/utils.js';
 import { PaygateError } from '../errors.ts';
@@ -18,12 +18,9 @@ export interface Network {
   readonly name: NetworkName;
   /** Human-readable part of segwit addresses (BIP173). */
   readonly hrp: string;
-  /** Version bytes of Base58Check addresses and of private keys in wallet import format. */
+  /** Version bytes of Base58Check addresses. */
   readonly p2pkh: number;
   readonly p2sh: number;
-  readonly wif: number;
-  /** SLIP-44 coin type: the second step of BIP44 paths. */
-  readonly coinType: number;
   readonly genesisHash: BlockHash;
   /** The 80 bytes that hash to `genesisHash`. */
   readonly genesisHeader: Uint8Array;
@@ -35,8 +32,8 @@ export interface Network {
   readonly retarget: 'bitcoin' | 'testnet3' | 'testnet4' | 'none';
 }
 
-const mainAddresses = { hrp: 'bc', p2pkh: 0x00, p2sh: 0x05, wif: 0x80, coinType: 0 };
-const testAddresses = { hrp: 'tb', p2pkh: 0x6f, p2sh: 0xc4, wif: 0xef, coinType: 1 };
+const mainAddresses = { hrp: 'bc', p2pkh: 0x00, p2sh: 0x05 };
+const testAddresses = { hrp: 'tb', p2pkh: 0x6f, p2sh: 0xc4 };
 
 /** Header of a first block from what differs: its merkle root, and time, bits, nonce in one. */
 const genesisHeader = (root: string, rest: string) =>

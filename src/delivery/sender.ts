@@ -30,8 +30,6 @@ export interface Attempt extends AttemptRecord {
 }
 
 export interface SentRequest {
-  /** Raw path and query: a secret. */
-  readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
 }
 
@@ -131,8 +129,7 @@ async function attempt(way: SenderWay, order: Order, signal: AbortSignal): Promi
     const headers = requestHeaders(options, order, target, world.now());
     const asked = { ...target, method: 'GET', headers } as const;
     const course = await travel(way, order, asked, signal);
-    const request = { path: target.path, headers };
-    return { ...resultOf(course, order, target, world.now()), request };
+    return { ...resultOf(course, order, target, world.now()), request: { headers } };
   } catch (error) {
     if (!(error instanceof PaygateError)) throw error;
     return { ...unsent, outcome: 'refused', reason: error.message };

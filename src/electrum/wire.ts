@@ -73,7 +73,6 @@ export interface CoinbaseBranch {
 }
 
 export interface MerkleBranch {
-  readonly blockHeight: number;
   /** Sibling hashes from the leaf up, in display order. */
   readonly branch: readonly string[];
   /** Place of the transaction in the block. */
@@ -164,9 +163,8 @@ export function parseStanding(result: unknown): boolean {
 
 /** https://electrum-protocol.readthedocs.io/en/latest/protocol-methods.html#blockchain-transaction-get-merkle */
 export function parseMerkle(result: unknown): MerkleBranch {
-  const { block_height, merkle, pos } = record(result, 'merkle branch');
+  const { merkle, pos } = record(result, 'merkle branch');
   return {
-    blockHeight: whole(block_height, 'height'),
     branch: parseBranch(merkle),
     pos: whole(pos, 'place in the block'),
   };

@@ -42,7 +42,6 @@ describe('parseHeader', () => {
       previous: block170.previous,
       time: block170.time,
       bits: 0x1d00ffff,
-      version: 1,
       raw: hexToBytes(block170.header),
     });
     expect(display(header.merkleRoot)).toBe(block170.merkleRoot);
@@ -55,12 +54,6 @@ describe('parseHeader', () => {
     expect(expectedBits(mainnet, 1, parseHeader(mainnet.genesisHeader), header.time, nothing)).toBe(
       header.bits,
     );
-  });
-
-  test('the version has a sign', () => {
-    const raw = hexToBytes(block1.header);
-    raw.set([0, 0, 0, 0xe0]);
-    expect(parseHeader(raw).version).toBe(-0x20000000);
   });
 
   test('nothing is shared with the bytes it came from', () => {

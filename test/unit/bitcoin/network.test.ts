@@ -36,7 +36,7 @@ test('no two networks share a genesis block, and only test networks share addres
   expect(new Set(all.map((network) => network.genesisHash)).size).toBe(all.length);
   const { mainnet, ...others } = networks;
   for (const other of Object.values(others)) {
-    expect([other.hrp, other.p2pkh, other.p2sh, other.wif]).not.toContain(mainnet.hrp);
+    expect([other.hrp, other.p2pkh, other.p2sh]).not.toContain(mainnet.hrp);
     expect(new Set([other.p2pkh, other.p2sh, mainnet.p2pkh, mainnet.p2sh]).size).toBe(4);
   }
 });

@@ -30,7 +30,7 @@ describe('requests', () => {
       { txid, position: { kind: 'mined', height: 5 } },
     ]);
     expect(await session.transaction(txid)).toEqual(Uint8Array.of(1, 2));
-    expect(await session.merkle(txid, 5)).toEqual({ blockHeight: 5, branch: [], pos: 0 });
+    expect(await session.merkle(txid, 5)).toEqual({ branch: [], pos: 0 });
     expect(await session.broadcast(Uint8Array.of(0xff))).toBe(txid);
     await session.ping();
     expect(peer.requests.slice(2).map(({ method, params }) => [method, ...params])).toEqual([
