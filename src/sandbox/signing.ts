@@ -2,8 +2,8 @@
 // the check of a p2wpkh signature. Deterministic: the same inputs give the same bytes.
 // Sources: BIP143, BIP341; the hashes to sign come from @scure/btc-signer.
 
+import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { concatBytes } from '@noble/hashes/utils.js';
-import { HDKey } from '@scure/bip32';
 import { OutScript, RawTx, Script, Transaction } from '@scure/btc-signer';
 import { RawOldTx } from '@scure/btc-signer/script.js';
 import {
@@ -140,23 +140,6 @@ function unlock(
   };
 }
 
-/** r and s of a DER signature, as 64 bytes; undefined when it is not DER. */
-function compactSignature(der: Uint8Array): Uint8Array | undefined {
-  const compact = new Uint8Array(64);
-  let at = 2;
-  if (der[0] !== 0x30 || der[1] !== der.length - 2) return undefined;
-  for (const end of [32, 64]) {
-    const length = der[at + 1];
-    if (der[at] !== 0x02 || length === undefined || at + 2 + length > der.length) return undefined;
-    const number = der.subarray(at + 2, at + 2 + length);
-    const digits = number[0] === 0 ? number.subarray(1) : number;
-    if (digits.length > 32) return undefined;
-    compact.set(digits, end - digits.length);
-    at += 2 + length;
-  }
-  return at === der.length ? compact : undefined;
-}
-
 /**
  * Whether every p2wpkh input carries the right key's signature over this transaction (BIP143).
  * Other script types are taken at their word.
@@ -171,11 +154,11 @@ export function signaturesHold(raw: Uint8Array, spent: readonly Coin[]): boolean
     const [signature, publicKey, ...rest] = witnesses[at] ?? [];
     if (signature === undefined || publicKey === undefined || rest.length > 0) return false;
     if (publicKey.length !== 33 || !equalBytes(hash160(publicKey), type.hash)) return false;
-    const compact = compactSignature(signature.subarray(0, -1));
     const hashType = signature.at(-1);
-    if (compact === undefined || hashType === undefined) return false;
+    if (hashType === undefined) return false;
     const code = OutScript.encode({ type: 'pkh', hash: type.hash });
     const hash = hashes.preimageWitnessV0(at, code, hashType, BigInt(valueSat));
-    return new HDKey({ publicKey, chainCode: new Uint8Array(32) }).verify(hash, compact);
+    const form = { format: 'der', prehash: false } as const;
+    return secp256k1.verify(signature.subarray(0, -1), hash, publicKey, form);
   });
 }
