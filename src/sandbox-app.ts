@@ -21,6 +21,7 @@ import { callbackPath } from './sandbox/web/shop.ts';
 import { createSite } from './sandbox/web/site.ts';
 import { inspectFile } from './store/file.ts';
 import { openStore } from './store/open.ts';
+import { setUpShop } from './store/setup.ts';
 import type { World } from './world.ts';
 
 export interface SandboxOptions extends Pick<AppOptions, 'onFatal'> {
@@ -176,17 +177,20 @@ async function prepare(
     return await database.write((tx) => {
       const now = world.now();
       admin.setPassword(tx, now, passwordHash);
-      // Nothing was ever paid to it, so its first scan would find nothing.
-      const wallet = catalog.ensureWallet(tx, now, newWalletKey(world), 0);
-      catalog.addStore(tx, now, {
-        ...store,
-        name: 'Demo shop',
-        walletId: wallet.id,
-        requiredConfirmations: 2,
-        reversalCallback: true,
-        allowPrivateCallback: true,
+      const shop = setUpShop({ catalog, keys }, tx, now, {
+        key: newWalletKey(world),
+        // Nothing was ever paid to it, so its first scan would find nothing.
+        startIndex: 0,
+        fields: {
+          ...store,
+          name: 'Demo shop',
+          requiredConfirmations: 2,
+          reversalCallback: true,
+          allowPrivateCallback: true,
+        },
+        secret: world.randomBytes(32),
       });
-      return keys.rotateMerchantKey(tx, now, world.randomBytes(32), 0);
+      return shop.apiKey;
     });
   } finally {
     await database.close();
