@@ -2,6 +2,7 @@
 // cost neither memory nor time. Only an answer that may be long by nature may be; a line that grows long
 // while none is awaited is a fault before it is read, and so is a stream of notifications without end.
 
+import { type Bucket, type Rate, takeToken } from '../domain/rate.ts';
 import type { World } from '../world.ts';
 import { invalid, LineFramer, type Message, parseMessage } from './framing.ts';
 
@@ -11,10 +12,11 @@ const longestUnasked = 65_536;
 const charactersPerComma = 25;
 /** What describes a transaction may have these in any case: a node relays up to 230,000 items of witness in one. */
 const partsOfTransaction = 300_000;
-/** Every one of 40,000 subscribed addresses changes at once. */
-const noticeBurst = 10_000_000;
-/** Then some 80 changes a second, ten times what fits in blocks. */
-const noticesPerSecond = 16_000;
+/**
+ * Bytes of notifications: every one of 40,000 subscribed addresses changes at once, then some 80 a second, ten
+ * times what fits in blocks.
+ */
+const notices: Rate = { perMinute: 960_000, burst: 10_000_000 };
 const newline = 0x0a;
 
 export class Inflow {
@@ -23,8 +25,7 @@ export class Inflow {
   readonly #expectsDescription: () => boolean;
   #framer = new LineFramer();
   #unfinished = 0;
-  #allowance = noticeBurst;
-  #at: number;
+  #noticed: Bucket | undefined;
 
   /**
    * @param expectsLong whether an answer is out that may be long
@@ -38,7 +39,6 @@ export class Inflow {
     this.#world = world;
     this.#expectsLong = expectsLong;
     this.#expectsDescription = expectsDescription;
-    this.#at = world.monotonic();
   }
 
   /**
@@ -71,11 +71,9 @@ export class Inflow {
 
   #checkNotice(length: number): void {
     if (length > longestUnasked) throw invalid('a notification of more than 64 kB');
-    const now = this.#world.monotonic();
-    const earned = ((now - this.#at) / 1_000) * noticesPerSecond;
-    this.#at = now;
-    this.#allowance = Math.min(noticeBurst, this.#allowance + earned) - length;
-    if (this.#allowance < 0) throw invalid('more notifications than can be true');
+    const { bucket, waitMs } = takeToken(notices, this.#noticed, this.#world.monotonic(), length);
+    if (waitMs > 0) throw invalid('more notifications than can be true');
+    this.#noticed = bucket;
   }
 }
 
