@@ -26,19 +26,15 @@ export interface ExampleOptions {
   readonly randomBytes: (length: number) => Uint8Array;
 }
 
-function exampleCallback({ network, status, valueSat, rbf = false, randomBytes }: ExampleOptions) {
-  const script = Uint8Array.of(0, hashBytes, ...randomBytes(hashBytes));
-  const address = scriptToAddress(script, network);
-  const facts = { status, address, valueSat, txid: testTxid, rbf };
-  const eventId = `msg_test_${base58.encode(randomBytes(eventBytes))}`;
-  return { address, eventId, query: callbackQuery(facts) };
-}
-
 /** A test callback to a store, ready to be sent. */
 export function exampleOrder(row: StoreRow, now: number, options: ExampleOptions): Order {
-  const { query, eventId } = exampleCallback(options);
+  const { network, status, valueSat, rbf = false, randomBytes } = options;
+  const script = Uint8Array.of(0, hashBytes, ...randomBytes(hashBytes));
+  const address = scriptToAddress(script, network);
   return {
-    ...{ callbackUrl: row.callbackUrl, query, eventId },
+    callbackUrl: row.callbackUrl,
+    query: callbackQuery({ status, address, valueSat, txid: testTxid, rbf }),
+    eventId: `msg_test_${base58.encode(randomBytes(eventBytes))}`,
     ...{ allowPrivate: row.allowPrivateCallback, allowHttp: row.allowHttpCallback },
     webhookSecrets: signingSecrets(row, now),
     ca: row.callbackCa ?? undefined,
