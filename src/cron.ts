@@ -2,11 +2,8 @@
 // time zones, which are 10 ms to load at a start. Ours are in UTC.
 
 import { parse } from 'node-cron';
+import { dayMs, hourMs, minuteMs, secondMs } from './time.ts';
 
-const secondMs = 1_000;
-const minuteMs = 60 * secondMs;
-const hourMs = 60 * minuteMs;
-const dayMs = 24 * hourMs;
 /** Every day that there is comes within as many: a 29th of February on one day of the week, beside 2100. */
 const longestMs = 41 * 366 * dayMs;
 

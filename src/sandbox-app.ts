@@ -10,6 +10,7 @@ import { type Config, readConfig } from './config.ts';
 import { base } from './dashboard/visit.ts';
 import { newWebhookSecret } from './delivery/signature.ts';
 import { hostAndPort, type Listen } from './domain/front.ts';
+import { defaultConfirmations } from './domain/policy.ts';
 import { PaygateError } from './errors.ts';
 import { type Listening, listen } from './http/server.ts';
 import { SimulatedChain } from './sandbox/chain.ts';
@@ -22,6 +23,7 @@ import { createSite } from './sandbox/web/site.ts';
 import { inspectFile } from './store/file.ts';
 import { openStore } from './store/open.ts';
 import { setUpShop } from './store/setup.ts';
+import { hourMs } from './time.ts';
 import type { World } from './world.ts';
 
 export interface SandboxOptions extends Pick<AppOptions, 'onFatal'> {
@@ -54,7 +56,6 @@ const stock = { coins: 200, valueSat: 100_000_000 };
 const blocksBeforeStock = 110;
 /** What may be reorganised without touching the stock. */
 const blocksAfterStock = 20;
-const hourMs = 3_600_000;
 
 /** @throws PaygateError conflict when the file is there, unavailable when a port is taken */
 export async function startSandbox(options: SandboxOptions, world: World): Promise<Sandbox> {
@@ -184,7 +185,7 @@ async function prepare(
         fields: {
           ...store,
           name: 'Demo shop',
-          requiredConfirmations: 2,
+          requiredConfirmations: defaultConfirmations,
           reversalCallback: true,
           allowPrivateCallback: true,
         },

@@ -11,6 +11,7 @@ const ranks: Readonly<Record<string, number>> = {
   'errors.ts': 0,
   'once.ts': 0,
   'slices.ts': 0,
+  'time.ts': 0,
   'turn.ts': 0,
   'version.ts': 0,
   bitcoin: 1,

@@ -8,6 +8,7 @@ import { PaygateError, reasonOf } from '../errors.ts';
 import { useFailure } from '../store/database.ts';
 import { inspectFile } from '../store/file.ts';
 import { openStore, type Store } from '../store/open.ts';
+import { dayMs, hourMs, minuteMs, secondMs } from '../time.ts';
 import type { World } from '../world.ts';
 import { createNodeWorld } from '../world-node.ts';
 import { asGiven } from './serve-options.ts';
@@ -108,10 +109,10 @@ export const wholeNumber =
   };
 
 const unitMs: Readonly<Record<string, number>> = {
-  s: 1_000,
-  m: 60_000,
-  h: 3_600_000,
-  d: 86_400_000,
+  s: secondMs,
+  m: minuteMs,
+  h: hourMs,
+  d: dayMs,
 };
 
 /** `90s`, `15m`, `24h`, `7d` in milliseconds. */

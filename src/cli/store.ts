@@ -9,6 +9,7 @@ import { parseCurrency } from '../domain/currency.ts';
 import {
   type Band,
   checkPolicy,
+  defaultConfirmations,
   mostConfirmations,
   parseBand,
   readBands,
@@ -55,7 +56,11 @@ interface AddOptions extends FileOptions, KeyOptions {
   readonly allowHttpCallback?: boolean;
 }
 
-const confirmations = wholeNumber(1, mostConfirmations);
+const confirmations = [
+  '--confirmations <n>',
+  'depth from which a payment is final',
+  wholeNumber(1, mostConfirmations),
+] as const;
 
 export function storeCommand(): Command {
   return new Command('store')
@@ -76,7 +81,7 @@ function addCommand(): Command {
     .addOption(scriptOption())
     .requiredOption('--callback-url <url>', 'where payments are told to')
     .addOption(startIndexOption())
-    .option('--confirmations <n>', 'depth from which a payment is final', confirmations, 2)
+    .option(...confirmations, defaultConfirmations)
     .option(
       '--allow-private-callback',
       'the callback URL may lead to a private or loopback address',
@@ -197,7 +202,7 @@ function setCommand(): Command {
     .argument('<id>', 'of the store', wholeNumber(1, highestIndex))
     .option('--name <text>', 'its name, for people')
     .option('--callback-url <url>', 'where payments are told to')
-    .option('--confirmations <n>', 'depth from which a payment is final', confirmations)
+    .option(...confirmations)
     .option(
       '--confirmations-above <sat:n>',
       'more of them above an amount, such as 5000000:6; repeatable',

@@ -3,7 +3,8 @@
 
 import { showBitcoin } from '../domain/shown.ts';
 import type { DaySum } from '../store/payment-desk.ts';
-import { chartDays, dayMs } from './received.ts';
+import { dayMs } from '../time.ts';
+import { chartDays } from './received.ts';
 
 const width = 600;
 const height = 120;

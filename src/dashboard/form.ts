@@ -1,6 +1,7 @@
 // Fields of forms as values, with faults in words for the person who typed them.
 
 import { createHash } from 'node:crypto';
+import { satPerBitcoin } from '../domain/shown.ts';
 import { PaygateError } from '../errors.ts';
 import { field, type Visit } from './visit.ts';
 
@@ -32,7 +33,7 @@ export const isOn = ({ form }: Sent, name: string): boolean => form.get(name) ==
  */
 export function parseBitcoin(text: string, label: string): number {
   const [, whole, part = ''] = /^(\d{1,8})(?:[.,](\d{1,8}))?$/.exec(text.trim()) ?? [];
-  if (whole !== undefined) return Number(whole) * 100_000_000 + Number(part.padEnd(8, '0'));
+  if (whole !== undefined) return Number(whole) * satPerBitcoin + Number(part.padEnd(8, '0'));
   throw new PaygateError('invalid', `${label}: an amount such as 0.05 is expected.`);
 }
 

@@ -2,10 +2,10 @@
 // every ten minutes: with many payments that takes longer than the rest of the page.
 
 import type { DaySum, PaymentDesk } from '../store/payment-desk.ts';
+import { dayMs } from '../time.ts';
 import type { World } from '../world.ts';
 
 export const chartDays = 30;
-export const dayMs = 86_400_000;
 const keptMs = 600_000;
 
 /** By day, those without a payment left out. */

@@ -52,7 +52,7 @@ export type Connected =
 export const maximumReorganisation = 144;
 
 /** Median of how many timestamps a header must be later than. */
-const medianSpan = 11;
+export const medianSpan = 11;
 
 /**
  * The lowest header that the rules may ask for when something is built on a block: the first of its

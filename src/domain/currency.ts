@@ -2,6 +2,7 @@
 // no price by itself.
 
 import { PaygateError } from '../errors.ts';
+import { satPerBitcoin } from './shown.ts';
 
 export const currencyCodes: readonly string[] = Intl.supportedValuesOf('currency');
 
@@ -20,8 +21,6 @@ export function parseCurrency(text: string): string {
   );
 }
 
-const satPerBitcoin = 100_000_000n;
-
 /**
  * What an amount is worth, rounded to the smallest coin of the currency, such as `12.34` or `1234`.
  * @param priceCents of one bitcoin, in hundredths of the currency
@@ -29,7 +28,7 @@ const satPerBitcoin = 100_000_000n;
 export function worthOf(valueSat: number, priceCents: number, currency: string): string {
   const digits = digitsOf(currency);
   const scale = 10n ** BigInt(digits);
-  const divisor = satPerBitcoin * 100n;
+  const divisor = BigInt(satPerBitcoin) * 100n;
   const coins = (BigInt(valueSat) * BigInt(priceCents) * scale + divisor / 2n) / divisor;
   if (digits === 0) return String(coins);
   return `${coins / scale}.${String(coins % scale).padStart(digits, '0')}`;

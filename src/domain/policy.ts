@@ -16,6 +16,8 @@ export interface Policy {
 }
 
 export const mostConfirmations = 100;
+/** Of a store that asks for none. */
+export const defaultConfirmations = 2;
 
 /** The depth that an amount asks for: the greatest of all that apply. */
 export const requiredFor = ({ confirmations, bands }: Policy, valueSat: number): number =>

@@ -2,6 +2,7 @@
 // mostly one a request, and fills up again evenly.
 
 import { PaygateError } from '../errors.ts';
+import { minuteMs } from '../time.ts';
 
 export interface Rate {
   readonly perMinute: number;
@@ -21,7 +22,6 @@ export interface Taken {
   readonly waitMs: number;
 }
 
-const minuteMs = 60_000;
 const mostPerMinute = 1_000_000;
 
 /** Reads `30` or `300:100` a minute; undefined for `off`. @throws PaygateError invalid */

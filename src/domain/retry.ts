@@ -1,9 +1,7 @@
 // When a callback is tried again, and what to call the way a try ended (wire §4). Pure: time and
 // chance come in as values. It decides nothing about superseding; the outbox does.
 
-const secondMs = 1_000;
-const minuteMs = 60 * secondMs;
-const hourMs = 60 * minuteMs;
+import { hourMs, minuteMs, secondMs } from '../time.ts';
 
 /** The waits after the first, second, … failed attempt; after the last one there is no more. */
 export const retrySchedule: readonly number[] = [

@@ -1,6 +1,6 @@
 // How amounts and times are shown to people, wherever: in a terminal, on a page, in a message.
 
-const satPerBitcoin = 100_000_000;
+export const satPerBitcoin = 100_000_000;
 
 /** In bitcoin, with all eight places: `0.00050000`. */
 export const showBitcoin = (valueSat: number): string => (valueSat / satPerBitcoin).toFixed(8);

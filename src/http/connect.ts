@@ -5,6 +5,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { checkCallbackUrl } from '../domain/callback.ts';
+import { defaultConfirmations } from '../domain/policy.ts';
 import { parseStoreName } from '../domain/store-name.ts';
 import { PaygateError } from '../errors.ts';
 import type { StoreChange, StoreRow } from '../store/catalog.ts';
@@ -26,7 +27,6 @@ const fields = z.object({ name: z.string().optional(), http_callback: z.string()
 const newFields = fields.required({ http_callback: true });
 const params = z.object({ id });
 const answer = z.object({ data: storeAnswer });
-const defaultConfirmations = 2;
 
 /** One change of one store, with what the audit log says of it. */
 interface Change {

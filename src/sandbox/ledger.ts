@@ -3,6 +3,7 @@
 
 import { medianTimePast } from '../bitcoin/header.ts';
 import type { Scripthash, Txid } from '../bitcoin/ids.ts';
+import { medianSpan } from '../domain/chain.ts';
 import type { Block } from './block.ts';
 import { type Coin, coinAt, type Outpoint, outpointKey } from './transaction.ts';
 
@@ -12,9 +13,6 @@ interface Place {
   readonly height: number;
   readonly position: number;
 }
-
-/** Blocks whose median time the next one must be above. */
-const medianSpan = 11;
 
 export class Ledger {
   readonly #blocks: Block[];

@@ -4,6 +4,7 @@
 
 import { bytesToHex } from '@noble/hashes/utils.js';
 import type { Scripthash } from '../bitcoin/ids.ts';
+import { satPerBitcoin } from '../domain/shown.ts';
 import { PaygateError } from '../errors.ts';
 import type { SimulatedChain } from './chain.ts';
 import { blockHeader, blockHeaders, tipResult } from './headers.ts';
@@ -57,7 +58,6 @@ interface Method {
   run(call: Call): unknown;
 }
 
-const satPerBitcoin = 1e8;
 const feeRateEstimate = 10;
 /** From satoshi a virtual byte to bitcoin a kilobyte. */
 const perKilobyte = (feeRate: number): number => (feeRate * 1_000) / satPerBitcoin;

@@ -3,6 +3,7 @@
 
 import type { BlockHash, Scripthash, Txid } from '../bitcoin/ids.ts';
 import { parseTransaction } from '../bitcoin/transaction.ts';
+import { coinbaseMaturity } from '../domain/payment.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
 import { assembleBlock, type Block } from './block.ts';
 import { Ledger } from './ledger.ts';
@@ -16,8 +17,6 @@ import {
   totalFeeSat,
 } from './transaction.ts';
 
-/** A coinbase may be spent in the block that is this much higher. */
-const coinbaseMaturity = 100;
 /** Fee that each virtual byte must add, for relay and for a replacement. */
 export const relayFeeRate = 1;
 

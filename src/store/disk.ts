@@ -17,6 +17,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { dayMs } from '../time.ts';
 
 /** Below this much free disk no address is issued and no snapshot taken: what is owed must still find room. */
 export const diskFloorBytes = 64 * 1024 * 1024;
@@ -56,8 +57,6 @@ export function ownAs(path: string, like: string): void {
 }
 
 export const ownAsFolder = (path: string): void => ownAs(path, dirname(path));
-
-const dayMs = 86_400_000;
 
 /**
  * Removes what a process that was cut off has left in a folder of its work.

@@ -3,10 +3,10 @@
 
 import { and, count, desc, eq, gt, max, min } from 'drizzle-orm';
 import type { IssuingRate } from '../domain/allocation.ts';
+import { dayMs } from '../time.ts';
 import type { Store } from './open.ts';
 import { addresses, attempts } from './schema.ts';
 
-const dayMs = 86_400_000;
 /** Long enough for a rate, short enough for a shop that grows. */
 const periodMs = 30 * dayMs;
 

@@ -6,6 +6,7 @@ import { and, asc, desc, eq, getTableColumns, lt, type SQL, sql } from 'drizzle-
 import type { Scripthash, Txid } from '../bitcoin/ids.ts';
 import type { PaymentState } from '../domain/payment.ts';
 import { PaygateError } from '../errors.ts';
+import { dayMs } from '../time.ts';
 import { given } from './given.ts';
 import type { Orm } from './orm.ts';
 import { addresses, callbacks, isGivenOut, isOfStore, payments, stores } from './schema.ts';
@@ -35,8 +36,6 @@ export interface DaySum {
 }
 
 export type PaymentDesk = ReturnType<typeof createPaymentDesk>;
-
-const dayMs = 86_400_000;
 
 export function createPaymentDesk(orm: Orm) {
   const ofDay = orm

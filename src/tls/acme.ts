@@ -5,6 +5,7 @@
 import { readFileSync } from 'node:fs';
 import type { AcmeOptions } from '../domain/front.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
+import { minuteMs } from '../time.ts';
 import type { Cancel, World } from '../world.ts';
 import { acmeKeep } from './acme-keep.ts';
 import { orderCertificate } from './acme-order.ts';
@@ -17,7 +18,6 @@ import {
 } from './certificate.ts';
 
 const everyMinute = '0 * * * * *';
-const minuteMs = 60_000;
 /** The last one again and again. */
 const waitsMs = [1, 10, 60, 360].map((minutes) => minutes * minuteMs);
 /** Between two starts, for a service that is started again and again. */

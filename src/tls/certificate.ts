@@ -4,6 +4,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
 import { PaygateError, reasonOf } from '../errors.ts';
+import { dayMs } from '../time.ts';
 
 export interface Certificate {
   /** PEM: the certificate, then its chain. */
@@ -28,7 +29,6 @@ export interface CertificateSource {
   stop(): void;
 }
 
-const dayMs = 86_400_000;
 const warnMs = 14 * dayMs;
 
 /** @throws PaygateError invalid, saying what is wrong */

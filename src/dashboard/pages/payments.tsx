@@ -7,6 +7,7 @@ import type { PaymentState } from '../../domain/payment.ts';
 import { confirmationsOf, hasLeft } from '../../http/merchant-tx.ts';
 import type { Store } from '../../store/open.ts';
 import type { PaymentEntry, PaymentFilter } from '../../store/payment-desk.ts';
+import { dayMs } from '../../time.ts';
 import { Amount, Layout, Table, Time } from '../layout.tsx';
 import { base, type Page, type Visit } from '../visit.ts';
 import { Worth } from '../worth.tsx';
@@ -26,7 +27,6 @@ import {
 } from './listing.tsx';
 
 const here = `${base}/payments`;
-const dayMs = 86_400_000;
 
 const stateNames: Readonly<Record<PaymentState, string>> = {
   unconfirmed: 'seen, in no block yet',

@@ -5,6 +5,7 @@ import { parseCurrency } from '../../domain/currency.ts';
 import {
   type Band,
   checkPolicy,
+  defaultConfirmations,
   mostConfirmations,
   readBands,
   writeBands,
@@ -16,7 +17,6 @@ import { isOn, parseBitcoin, wholeNumber } from '../form.ts';
 import { Field, Switch } from '../layout.tsx';
 import { field, type Visit } from '../visit.ts';
 
-const defaultConfirmations = 2;
 /** How many bands the form offers; the command line takes more. */
 const leastBandRows = 2;
 const secretBytes = 18;
