@@ -7,7 +7,7 @@ import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { type ErrorCode, PaygateError, reasonOf } from '../errors.ts';
 import type { Logger } from '../world.ts';
 
-export const statuses: Readonly<Record<ErrorCode, ContentfulStatusCode>> = {
+const statuses: Readonly<Record<ErrorCode, ContentfulStatusCode>> = {
   invalid: 400,
   unauthorized: 401,
   forbidden: 403,

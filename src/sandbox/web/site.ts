@@ -4,7 +4,7 @@
 import { type Context, Hono } from 'hono';
 import { html } from 'hono/html';
 import { PaygateError, reasonOf } from '../../errors.ts';
-import { statuses } from '../../http/errors.ts';
+import { httpStatusOf } from '../../http/errors.ts';
 import type { Fetch } from '../../http/server.ts';
 import type { World } from '../../world.ts';
 import type { SimulatedChain } from '../chain.ts';
@@ -84,7 +84,7 @@ function addFiles(app: Hono): void {
 function failure(context: Context, error: Error): Response | Promise<Response> {
   const known = error instanceof PaygateError ? error : undefined;
   const words = known?.message ?? 'Internal error; the log says more';
-  context.status(statuses[known?.code ?? 'internal']);
+  context.status(known === undefined ? 500 : httpStatusOf(known));
   if (context.req.path === callbackPath) return context.text(words);
   const back = html`<p><a href="/">To the shop</a></p>`;
   const body = html`<h1>That did not work</h1><p>${words}.</p>${back}`;
