@@ -4,6 +4,7 @@
 // message. Sources: BIP32, BIP44, BIP48, BIP49, BIP84, BIP86, BIP380, SLIP-132.
 
 import { bytesToHex } from '@noble/hashes/utils.js';
+import { HARDENED_OFFSET } from '@scure/bip32';
 import {
   type ScriptType,
   scriptForKey,
@@ -68,11 +69,16 @@ export interface WalletKeyOptions {
   readonly allowDepth?: boolean;
 }
 
+/** Of an address: the last one before the hardened ones (BIP32). */
+export const highestIndex = HARDENED_OFFSET - 1;
+/** So many addresses are enough to know a wallet by. */
+const compared = 3;
+
 /** BIP44: purpose, coin, account; BIP48 has the script type below that. */
 const accountDepth = 3;
 const signerDepth = 4;
 
-const scriptTypes: readonly ScriptType[] = ['p2pkh', 'p2sh-p2wpkh', 'p2wpkh', 'p2tr'];
+export const scriptTypes: readonly ScriptType[] = ['p2pkh', 'p2sh-p2wpkh', 'p2wpkh', 'p2tr'];
 
 /** Refuses by its looks what is not one bare key, secrets before all else. */
 function requireBareKey(text: string): void {
@@ -247,7 +253,7 @@ export function deriveAddress(
 }
 
 /** The wallet's first receive addresses, for comparison with what the merchant's own wallet shows. */
-export function firstAddresses(key: WalletKey, count: number): string[] {
+export function firstAddresses(key: WalletKey, count = compared): string[] {
   const found: string[] = [];
   for (let index = 0; found.length < count; index += 1) {
     const derived = deriveAddress(key, 0, index);

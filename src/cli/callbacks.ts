@@ -14,6 +14,7 @@ import { noteTested, testedAt } from '../store/settings.ts';
 import { version } from '../version.ts';
 import * as text from './callback-text.ts';
 import {
+  anyId,
   type FileOptions,
   fileCommand,
   parseDuration,
@@ -24,7 +25,6 @@ import {
 } from './command.ts';
 
 const states: readonly CallbackState[] = ['owed', 'held', 'delivered', 'superseded', 'exhausted'];
-const anyId = wholeNumber(1, Number.MAX_SAFE_INTEGER);
 
 export function callbacksCommand(): Command {
   return new Command('callbacks')

@@ -108,6 +108,9 @@ export const wholeNumber =
     throw new InvalidArgumentError(`A whole number from ${least} to ${most} is expected.`);
   };
 
+/** Of a row in the file. */
+export const anyId = wholeNumber(1, Number.MAX_SAFE_INTEGER);
+
 const unitMs: Readonly<Record<string, number>> = {
   s: secondMs,
   m: minuteMs,

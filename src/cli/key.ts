@@ -7,13 +7,13 @@ import { showTime } from '../domain/shown.ts';
 import { requireRunning } from '../store/catalog.ts';
 import { type Key, noKeyYet } from '../store/keys.ts';
 import {
+  anyId,
   type FileOptions,
   fileCommand,
   parseDuration,
   print,
   seconds,
   table,
-  wholeNumber,
   withStore,
   world,
 } from './command.ts';
@@ -70,11 +70,9 @@ function cutText(promised: readonly number[]): string {
     : `\n${promised.length} of them end earlier than they were to, the last of these on ${last}.`;
 }
 
-const keyId = wholeNumber(1, Number.MAX_SAFE_INTEGER);
-
 function addCommand(): Command {
   return fileCommand('add', 'make a key for one store; it is shown this once')
-    .requiredOption('--store <id>', 'the only store that it is for', keyId)
+    .requiredOption('--store <id>', 'the only store that it is for', anyId)
     .addOption(
       new Option('--scope <scope>', 'what it may do').choices(keyScopes).makeOptionMandatory(),
     )
@@ -123,7 +121,7 @@ function listCommand(): Command {
 
 function revokeCommand(): Command {
   return fileCommand('revoke', 'end a key at once')
-    .argument('<id>', 'of the key', keyId)
+    .argument('<id>', 'of the key', anyId)
     .action((id: number, given: FileOptions) =>
       withStore(given, async ({ keys, database }) => {
         await database.write((tx) => keys.revoke(tx, world.now(), id));

@@ -3,7 +3,15 @@
 import type { Command } from 'commander';
 import { showTime } from '../domain/shown.ts';
 import { mostPluginMs, requireMerchantKey } from '../store/keys.ts';
-import { type FileOptions, fileCommand, print, wholeNumber, withStore, world } from './command.ts';
+import {
+  anyId,
+  type FileOptions,
+  fileCommand,
+  print,
+  wholeNumber,
+  withStore,
+  world,
+} from './command.ts';
 
 interface AllowOptions extends FileOptions {
   readonly minutes: number;
@@ -25,7 +33,7 @@ export function pluginAllowCommand(): Command {
       15,
     )
     .addHelpText('after', about)
-    .option('--key <id>', 'which key (default: the merchant key)', wholeNumber(1, 2 ** 53 - 1))
+    .option('--key <id>', 'which key (default: the merchant key)', anyId)
     .action((given: AllowOptions) =>
       withStore(given, async (store) => {
         const now = world.now();

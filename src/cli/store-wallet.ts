@@ -1,13 +1,12 @@
 // `paygate store wallet ID`: the wallet that the addresses of a store come from, from now on.
 
 import type { Command } from 'commander';
+import { firstAddresses } from '../bitcoin/keychain.ts';
 import { requireRunning } from '../store/catalog.ts';
-import { type FileOptions, fileCommand, print, wholeNumber, withStore, world } from './command.ts';
+import { anyId, type FileOptions, fileCommand, print, withStore, world } from './command.ts';
 import {
-  addressesToCompare,
   compareWith,
   depthOption,
-  highestIndex,
   type KeyOptions,
   readWalletKey,
   scriptOption,
@@ -24,7 +23,7 @@ export function storeWalletCommand(): Command {
     'wallet',
     'give a store a wallet, or another one; what was issued stays with the one it came from',
   )
-    .argument('<id>', 'of the store', wholeNumber(1, highestIndex))
+    .argument('<id>', 'of the store', anyId)
     .addOption(xpubOption())
     .addOption(scriptOption())
     .addOption(startIndexOption())
@@ -44,7 +43,7 @@ function giveWallet(id: number, given: WalletOptions): Promise<void> {
     const answer = {
       id,
       wallet: { id: wallet.id, script: wallet.scriptType, account: wallet.account },
-      first_addresses: addressesToCompare(key),
+      first_addresses: firstAddresses(key),
     };
     print(
       given,

@@ -1,7 +1,7 @@
 // `paygate store add|list|set|show|rotate-secret|remove`: the merchant's stores. `wallet` stands in store-wallet.ts.
 
 import { Command } from 'commander';
-import type { WalletKey } from '../bitcoin/keychain.ts';
+import { firstAddresses, type WalletKey } from '../bitcoin/keychain.ts';
 import { maxMoneySat } from '../bitcoin/transaction.ts';
 import { newWebhookSecret, rotated, signingSecrets } from '../delivery/signature.ts';
 import { checkCallbackUrl, redactUrl } from '../domain/callback.ts';
@@ -24,6 +24,7 @@ import { setUpShop } from '../store/setup.ts';
 import { again } from './again.ts';
 import { readAuthorities } from './authorities.ts';
 import {
+  anyId,
   type FileOptions,
   fileCommand,
   print,
@@ -36,10 +37,8 @@ import {
 } from './command.ts';
 import { storeWalletCommand } from './store-wallet.ts';
 import {
-  addressesToCompare,
   compareWith,
   depthOption,
-  highestIndex,
   type KeyOptions,
   readWalletKey,
   scriptOption,
@@ -127,7 +126,7 @@ async function addTo(
   );
   const answer = {
     ...describe(row, wallet),
-    first_addresses: addressesToCompare(key),
+    first_addresses: firstAddresses(key),
     api_key: apiKey,
     webhook_secret: row.webhookSecret,
   };
@@ -199,7 +198,7 @@ interface SetOptions extends FileOptions {
 
 function setCommand(): Command {
   return fileCommand('set', 'change a store; what was told already is not taken back')
-    .argument('<id>', 'of the store', wholeNumber(1, highestIndex))
+    .argument('<id>', 'of the store', anyId)
     .option('--name <text>', 'its name, for people')
     .option('--callback-url <url>', 'where payments are told to')
     .option(...confirmations)
@@ -313,7 +312,7 @@ function listCommand(): Command {
 
 function showCommand(): Command {
   return fileCommand('show', 'show a store, with its webhook secret')
-    .argument('<id>', 'of the store', wholeNumber(1, highestIndex))
+    .argument('<id>', 'of the store', anyId)
     .action((id: number, given: FileOptions) =>
       withStore(given, async (store) => {
         const row = store.catalog.store(id);
@@ -357,7 +356,7 @@ const showWallet = ({ wallet }: ReturnType<typeof detail>): string =>
 
 function rotateSecretCommand(): Command {
   return fileCommand('rotate-secret', 'make a new webhook secret; the old one signs 7 days more')
-    .argument('<id>', 'of the store', wholeNumber(1, highestIndex))
+    .argument('<id>', 'of the store', anyId)
     .action((id: number, given: FileOptions) =>
       withStore(given, async ({ catalog, database }) => {
         const fresh = newWebhookSecret(world.randomBytes);
@@ -381,7 +380,7 @@ const showPolicy = (row: StoreRow): string =>
 
 function removeCommand(): Command {
   return fileCommand('remove', 'archive a store: no more addresses, what was issued stays watched')
-    .argument('<id>', 'of the store', wholeNumber(1, highestIndex))
+    .argument('<id>', 'of the store', anyId)
     .option('--stop-callbacks', 'send no more callbacks for it either')
     .action((id: number, given: FileOptions & { stopCallbacks?: boolean }) =>
       withStore(given, async (store) => {

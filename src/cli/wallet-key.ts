@@ -3,7 +3,7 @@
 
 import { Option } from 'commander';
 import type { ScriptType } from '../bitcoin/address.ts';
-import { firstAddresses, parseWalletKey, type WalletKey } from '../bitcoin/keychain.ts';
+import { highestIndex, parseWalletKey, scriptTypes, type WalletKey } from '../bitcoin/keychain.ts';
 import type { NetworkName } from '../bitcoin/network.ts';
 import { wholeNumber } from './command.ts';
 
@@ -12,8 +12,6 @@ export interface KeyOptions {
   readonly script?: ScriptType;
   readonly allowDepth?: boolean;
 }
-
-const scriptTypes: readonly ScriptType[] = ['p2pkh', 'p2sh-p2wpkh', 'p2wpkh', 'p2tr'];
 
 export const xpubOption = (): Option =>
   new Option(
@@ -27,19 +25,11 @@ export const scriptOption = (): Option =>
 export const depthOption = (): Option =>
   new Option('--allow-depth', 'accept a key from below the account level');
 
-export const highestIndex = 2 ** 31 - 1;
-
 export const startIndexOption = (): Option =>
   new Option(
     '--start-index <n>',
     'first index to issue, without a scan of the chain; beyond the last one used elsewhere',
   ).argParser(wholeNumber(0, highestIndex));
-
-const shownAddresses = 3;
-
-/** To be compared with the merchant's own wallet. */
-export const addressesToCompare = (key: WalletKey): readonly string[] =>
-  firstAddresses(key, shownAddresses);
 
 /** For a person. */
 export const compareWith = (addresses: readonly string[]): string =>

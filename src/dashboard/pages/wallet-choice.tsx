@@ -2,15 +2,18 @@
 // shows, which says which of the possible wallets it is. The page hides what is to be typed, so that it
 // can't be copied from there. The key travels in the form; nothing is kept before it is sure.
 
-import { firstAddresses, possibleWallets, type WalletKey } from '../../bitcoin/keychain.ts';
+import {
+  firstAddresses,
+  highestIndex,
+  possibleWallets,
+  type WalletKey,
+} from '../../bitcoin/keychain.ts';
 import { PaygateError } from '../../errors.ts';
 import { isOn, wholeNumber } from '../form.ts';
 import { Form } from '../layout.tsx';
 import { field, type Visit } from '../visit.ts';
 
-const shownAddresses = 3;
 const typedLetters = 6;
-const highestIndex = 2 ** 31 - 1;
 
 /** The first step. The key is never filled in again; where another gateway left off must not be lost with it. */
 export const KeyForm = ({ visit }: { readonly visit: Visit }) => (
@@ -91,7 +94,7 @@ export const Candidates = ({ visit, wallets }: CandidatesProps) => (
         <section>
           <h2>{names[wallet.scriptType] ?? wallet.scriptType}</h2>
           <ol start={0}>
-            {firstAddresses(wallet, shownAddresses).map((address, index) => (
+            {firstAddresses(wallet).map((address, index) => (
               <li>
                 <code>{index === 0 ? hidden(address) : address}</code>
               </li>
