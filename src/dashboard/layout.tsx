@@ -23,8 +23,7 @@ interface FrameProps {
   readonly children?: Child;
 }
 
-/** A page for those who are not signed in. */
-export const Frame = ({ title, children }: FrameProps) => (
+const Frame = ({ title, children }: FrameProps) => (
   <html lang="en">
     <head>
       <meta charset="utf-8" />
@@ -39,6 +38,7 @@ export const Frame = ({ title, children }: FrameProps) => (
   </html>
 );
 
+/** A page for those who are not signed in. */
 export const Narrow = ({ title, children }: FrameProps) => (
   <Frame title={title}>
     <main class="narrow">

@@ -9,7 +9,7 @@ import { admin, adminLinks, sessions } from './schema.ts';
 import type { Tx } from './writer.ts';
 
 /** A session ends so long after it was last used … */
-export const idleMs = 30 * 60_000;
+const idleMs = 30 * 60_000;
 /** … and so long after it began, whatever happens. */
 export const absoluteMs = 12 * 3_600_000;
 export const linkMs = 15 * 60_000;

@@ -32,7 +32,7 @@ export const latestName = 'latest.db';
 /** What takes its place as long as the daily check finds the copies damaged. */
 export const damagedName = 'latest-damaged.db';
 /** Of the database that commands mean where none is named. */
-export const usualName = 'paygate.db';
+const usualName = 'paygate.db';
 /** A copy under way in the folder of backups, under the names that paygate gives there; and its journal. */
 const unfinished =
   /^\.(\d{4}-\d\d-\d\dT\d{6}Z|before-[\w.+-]+)\.db-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}(-journal)?$/;
