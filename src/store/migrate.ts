@@ -2,8 +2,7 @@
 // its own, known by name and hash. `user_version` counts them. A file that holds a migration we do
 // not know, or another text under a known name, is refused.
 
-import { sha256 } from '@noble/hashes/sha2.js';
-import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
+import { createHash } from 'node:crypto';
 import { PaygateError } from '../errors.ts';
 import { type Sqlite, withSqlite } from './driver.ts';
 import { logAsFound } from './empty-log.ts';
@@ -38,10 +37,10 @@ export const userVersion = (sqlite: Sqlite): number =>
   sqlite.pragma('user_version', { simple: true }) as number;
 
 /** The same of a file that is not open, also of a newer paygate, and also where only the log says so. */
-// A connection that only reads would leave the files of its log beside it.
 export function migrationsIn(path: string): number {
   const leaveLog = logAsFound(path);
   try {
+    // A connection that only reads would leave the files of its log beside it.
     return withSqlite(path, {}, userVersion);
   } finally {
     leaveLog();
@@ -80,7 +79,8 @@ function applyOnce(sqlite: Sqlite, migration: Migration, version: number): void 
   run.immediate();
 }
 
-const hashOf = (migration: Migration): string => bytesToHex(sha256(utf8ToBytes(migration.sql)));
+const hashOf = (migration: Migration): string =>
+  createHash('sha256').update(migration.sql).digest('hex');
 
 const refusal = (sqlite: Sqlite, text: string): PaygateError =>
   new PaygateError('unavailable', `${sqlite.name}: ${text}`);
