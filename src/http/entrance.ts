@@ -39,11 +39,10 @@ export function createEntrance(options: EntranceOptions, world: World): Entrance
     front.kind === 'acme' ? createAcme(front, join(dirname(options.db), 'acme'), world) : undefined;
   const source: CertificateSource | undefined =
     front.kind === 'files' ? certificateFiles(front, world) : acme;
-  const after = (delayMs: number, run: () => void) => world.after(delayMs, run);
   const doors: { readonly host: string; readonly listening: Listening }[] = [];
 
   async function openDoor(fetch: Fetch, at: Listen, tls: boolean): Promise<Listening> {
-    const listening = await listen(fetch, { ...at, tls }, after);
+    const listening = await listen(fetch, { ...at, tls }, world.after);
     doors.push({ host: at.host, listening });
     return listening;
   }

@@ -10,6 +10,7 @@ import { bodyLimit } from 'hono/body-limit';
 import { TrieRouter } from 'hono/router/trie-router';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { PaygateError } from '../errors.ts';
+import type { World } from '../world.ts';
 import { createApi, operationsOf } from './api.ts';
 import { httpsHostOf } from './auth.ts';
 import { boundCrowd } from './crowd.ts';
@@ -158,7 +159,7 @@ export interface Listening {
 export async function listen(
   fetch: Fetch,
   { host, port, tls = false, patience, connections = places }: Binding,
-  after: (delayMs: number, run: () => void) => () => void,
+  after: World['after'],
 ): Promise<Listening> {
   const sockets = new WebSocketServer({ noServer: true, maxPayload: socketMessageBytes });
   const { handshake, headers, request, silence, between } = { ...usualPatience, ...patience };
