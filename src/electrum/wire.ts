@@ -103,7 +103,7 @@ export function parseFeatures(result: unknown): Features {
 /** https://electrum-protocol.readthedocs.io/en/latest/protocol-methods.html#blockchain-headers-subscribe */
 export function parseHeaderTip(result: unknown): HeaderTip {
   const { height, hex } = record(result, 'tip');
-  return { height: whole(height, 'height'), raw: parseHeader(hex) };
+  return { height: whole(height, 'height'), raw: rawHeader(hex) };
 }
 
 /** https://electrum-protocol.readthedocs.io/en/latest/protocol-methods.html#blockchain-block-headers */
@@ -113,7 +113,7 @@ export function parseHeaders(
   asked: number,
 ): readonly Uint8Array[] {
   const { count, hex, headers } = record(result, 'chunk of headers');
-  const found = version === '1.4' ? splitHeaders(hex) : list(headers, 'headers').map(parseHeader);
+  const found = version === '1.4' ? splitHeaders(hex) : list(headers, 'headers').map(rawHeader);
   if (found.length > asked || found.length !== count) throw invalid('a wrong count of headers');
   return found;
 }
@@ -205,7 +205,7 @@ function parsePosition(height: unknown): Position {
   return { kind: 'mined', height: whole(height, 'height') };
 }
 
-function parseHeader(hex: unknown): Uint8Array {
+function rawHeader(hex: unknown): Uint8Array {
   const header = bytes(hex, 'header');
   if (header.length !== headerBytes) throw invalid('a header that is not 80 bytes long');
   return header;
