@@ -6,7 +6,7 @@ import type { Tx } from './writer.ts';
 /** When the file was last found to be a copy of another one, epoch milliseconds; 0 for never. */
 export const copiedAt = (catalog: Catalog): number => Number(catalog.setting('copied_at') ?? 0);
 
-/** How long it is told that the file is a copy, where nobody says that he has read it. */
+/** How long paygate says that the file is a copy, unless somebody says before that it was read. */
 const copyToldMs = 30 * 86_400_000;
 
 /** @param text what the operator is to know of it */

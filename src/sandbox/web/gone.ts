@@ -1,5 +1,5 @@
-// Of an unconfirmed payment that was replaced or double-spent no callback tells: a shop that shows status 0
-// to its customer asks paygate now and then what became of it.
+// No callback says that an unconfirmed payment was replaced or double-spent: a shop that shows status 0 to
+// its customer asks paygate now and then whether the payment is gone.
 
 import { reasonOf } from '../../errors.ts';
 import type { Logger } from '../../world.ts';
