@@ -1,7 +1,7 @@
 // Requests and answers over one socket: ids, a bounded window of requests in flight (the others wait in
 // queue.ts), a deadline for each, one write for each turn of the event loop. It ends once, with a reason,
 // on: the socket's end, anything the protocol does not allow, a server that no longer answers
-// (pulse.ts), or overdue requests in all places, or in all of mass requests. From then on nothing is delivered.
+// (pulse.ts) or leaves too much unanswered (unanswered.ts). From then on nothing is delivered.
 
 import type { Socket } from 'node:net';
 import { PaygateError, reasonOf } from '../errors.ts';
@@ -15,6 +15,7 @@ import { blame } from './overlong.ts';
 import { Pulse } from './pulse.ts';
 import { SendQueue } from './queue.ts';
 import { type BatchCall, batchOf, type Call, type Request, requestOf } from './request.ts';
+import { Overdue, Unanswered } from './unanswered.ts';
 import { type Method, methods } from './wire.ts';
 
 const { history, transaction, headers, broadcast } = methods;
@@ -58,12 +59,11 @@ export class Channel {
   /** Places that are taken; each of a batch takes one. */
   #taken = 0;
   #bulkTaken = 0;
-  #overdue = 0;
-  #bulkOverdue = 0;
   /** Of batches, which they do not name. */
   readonly #refusals: ServerError[] = [];
   readonly #pulse: Pulse;
   readonly #mass: MassWindow;
+  readonly #unanswered: Unanswered;
   #filler: Filler | undefined;
   #fillerId = 0;
   #fillersSent = 0;
@@ -73,7 +73,10 @@ export class Channel {
     const { socket, world, window } = options;
     this.#options = options;
     this.#places = window;
-    this.#mass = new MassWindow(this.bulkPlaces);
+    const { bulkPlaces } = this;
+    this.#mass = new MassWindow(bulkPlaces);
+    const end = (reason: string) => this.end(reason);
+    this.#unanswered = new Unanswered({ world, places: window, bulkPlaces, end });
     this.#inflow = new Inflow(
       world,
       () => this.#isOut(({ method }) => longAnswers.has(method)),
@@ -175,6 +178,7 @@ export class Channel {
     this.#filler?.stop();
     this.#options.socket.destroy();
     this.#inflow.clear();
+    this.#unanswered.stop();
     const error = unavailable(reason);
     const left = [...this.#inFlight.values(), ...this.#waiting.drain()];
     for (const request of left) request.reject(error);
@@ -211,7 +215,7 @@ export class Channel {
     // The window is wider for light ones alone.
     const urgent = all - extra + Math.max(0, -heavy);
     // While it is not known which one was refused, no further one goes out.
-    const room = this.#refusals.length > 0 ? 1 : this.bulkPlaces - this.#overdue;
+    const room = this.#refusals.length > 0 ? 1 : this.bulkPlaces - this.#unanswered.count;
     for (const request of this.#waiting.dropLarger(room)) {
       request.reject(unavailable('several requests in one message have no place'));
     }
@@ -273,14 +277,11 @@ export class Channel {
   /** It keeps its place until it is answered, so that the server is not asked ever more. */
   #expire(request: Request): void {
     request.overdue = true;
-    request.reject(unavailable('the server did not answer in time'));
-    this.#overdue += 1;
-    if (request.bulk) this.#bulkOverdue += 1;
+    request.reject(new Overdue('unavailable', 'the server did not answer in time'));
     // Its places would be missing for ever.
     if (request.count > 1) this.end('the server did not answer several requests in one message');
-    else if (this.#overdue >= this.#places) this.end('the server has stopped answering');
-    else if (this.#bulkOverdue >= this.bulkPlaces) this.end('the server leaves much unanswered');
-    else if (this.#waiting.length > 0) this.#wake();
+    else this.#unanswered.overdue(request.bulk);
+    if (this.#waiting.length > 0) this.#wake();
   }
 
   #receive(chunk: Uint8Array): void {
@@ -377,9 +378,8 @@ export class Channel {
     this.#inFlight.delete(id);
     this.#taken -= count;
     if (bulk) this.#bulkTaken -= count;
-    if (overdue) this.#overdue -= 1;
-    if (overdue && bulk) this.#bulkOverdue -= 1;
-    if (!overdue) this.#pulse.answered(sentAt, !large);
+    if (overdue) this.#unanswered.answeredLate(bulk);
+    else this.#pulse.answered(sentAt, !large);
     if (this.#waiting.length > 0) this.#wake();
   }
 

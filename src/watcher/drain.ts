@@ -6,6 +6,7 @@ import type { Scripthash } from '../bitcoin/ids.ts';
 import { type HistoryItem, statusHash } from '../domain/history.ts';
 import { ServerError } from '../electrum/framing.ts';
 import type { Session } from '../electrum/session.ts';
+import { Overdue } from '../electrum/unanswered.ts';
 import type { Status } from '../electrum/wire.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
 import type { AddressRow } from '../store/address-statements.ts';
@@ -326,7 +327,9 @@ class DirtySet implements Drain {
     error: unknown,
   ): Promise<void> {
     this.#force(scripthash, look === 'changed' ? 'again' : look);
-    if (this.#isOver(session)) {
+    // In the next session it would take places before all else again.
+    const waits = error instanceof Overdue || this.#failures.has(scripthash);
+    if (this.#isOver(session) && (error instanceof Lie || !waits)) {
       this.#dirty.add(scripthash);
     } else if (!(error instanceof Lie)) {
       const known = error instanceof ServerError || error instanceof PaygateError;

@@ -94,3 +94,24 @@ test.each([1, 2])(
     expect(watcher.status().trouble).toBeUndefined();
   },
 );
+
+test('a lone server answers some histories late, as many as may be in flight: it is kept, and tells of the rest', async () => {
+  const watching = await prepareWatching({ own: false });
+  const { store, watcher, world, chain, servers } = watching;
+  const rows = await store.write((tx) =>
+    Array.from({ length: 60 }, () => store.addresses.issue(tx, now - day, 1, 1)),
+  );
+  await watching.start();
+  const slow = rows.slice(0, 9);
+  const ofSlow = new Set<unknown>(slow.map(({ scripthash }) => scripthash));
+  const when = (name: string, [first]: readonly unknown[]) =>
+    name === getHistory && ofSlow.has(first);
+  servers[0]?.inject({ kind: 'delay', ms: 45_000, when });
+  chain.pay(slow.map(({ address }) => ({ address, valueSat: 7_000 })));
+  await minutes(watching, 30);
+  expect(watcher.status().caughtUp).toBe(true);
+  const other = rows.at(-1);
+  chain.pay([{ address: other?.address ?? '', valueSat: 5_000 }]);
+  await world.advance(20_000);
+  expect(store.ledger.paymentsOf(other?.id ?? 0)).toHaveLength(1);
+});
