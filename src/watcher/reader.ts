@@ -230,7 +230,7 @@ class ServerReader implements Reader {
     });
   }
 
-  /** One of ours whose status is kept: of what is derived in reserve, no server was asked yet. */
+  /** One of ours whose status is kept: of what lies in reserve, perhaps no server was asked yet. */
   #watched(scripthash: Scripthash): AddressRow | undefined {
     const { addresses, catalog } = this.#parts.store;
     const row = addresses.byScripthash(scripthash);

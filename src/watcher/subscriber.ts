@@ -31,18 +31,19 @@ export interface SubscriberParts {
 
 /**
  * The subscriptions of one session.
- * Both methods throw PaygateError unavailable when the session ends or refuses too many.
+ * All methods throw PaygateError unavailable when the session ends or refuses too many.
  */
 export interface Subscriber {
   /** Subscribed in this session, or about to be. */
   has(scripthash: Scripthash): boolean;
   /** Compares every address with the server, as far as the limit goes. */
   all(): Promise<void>;
-  /**
-   * Addresses that are new since the session began, or newly in use.
-   * @param waits whether everything else goes before them; very many do in any case
-   */
-  add(scripthashes: readonly Scripthash[], waits?: boolean): Promise<void>;
+  /** Then what lies in reserve, where there is room. */
+  reserve(): Promise<void>;
+  /** What is derived for it since. */
+  addReserve(scripthashes: readonly Scripthash[]): Promise<void>;
+  /** Addresses that are new since the session began, or newly in use. */
+  add(scripthashes: readonly Scripthash[]): Promise<void>;
 }
 
 /** Unless told otherwise. */
@@ -91,17 +92,28 @@ class SessionSubscriber implements Subscriber {
     const older = { id: newest, issuedAt: since };
     await this.#pages((last) => addresses.recent(0, last ?? older, pageSize));
     await this.#pages((last) => addresses.foreign(last?.id ?? newest, pageSize));
+  }
+
+  async reserve(): Promise<void> {
+    const { addresses } = this.#parts.store;
     await this.#pages((last) => (last === undefined ? addresses.upcoming(mostInReserve) : []));
   }
 
-  async add(scripthashes: readonly Scripthash[], waits = false): Promise<void> {
+  async addReserve(scripthashes: readonly Scripthash[]): Promise<void> {
+    const fresh = scripthashes.filter((each) => this.#isTaken(each));
+    // The first to make room.
+    this.#taken.push(...fresh);
+    await this.#compare(fresh, null, mass);
+  }
+
+  async add(scripthashes: readonly Scripthash[]): Promise<void> {
     const fresh = scripthashes.filter((each) => !this.has(each));
     for (const each of scripthashes) {
       this.#added.delete(each);
       this.#added.add(each);
     }
     for (const each of fresh) this.#subscribed.add(each);
-    const compared = this.#compare(fresh, null, waits || fresh.length > pageSize ? mass : {});
+    const compared = this.#compare(fresh, null, fresh.length > pageSize ? mass : {});
     for (let over = this.#subscribed.size - this.#most; over > 0; over -= 1) {
       this.#dropColdest();
     }

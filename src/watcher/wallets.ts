@@ -19,10 +19,10 @@ import { isUsed, type UsedParts } from './used.ts';
 export interface WalletCareParts extends UsedParts {
   readonly world: World;
   readonly store: Store;
-  /** Up to which index each wallet is watched ahead, as far as this process saw to it. */
+  /** Up to which index each wallet is watched ahead, as far as this process saw to it; its reserve aside. */
   readonly watchedUntil: Map<number, number>;
-  /** Has new addresses subscribed; those that wait come behind everything else. */
-  readonly watch: (scripthashes: readonly Scripthash[], waits?: boolean) => Promise<void>;
+  /** Has new addresses subscribed; what lies in reserve behind everything else, and where there is room. */
+  readonly watch: (scripthashes: readonly Scripthash[], inReserve?: boolean) => Promise<void>;
   /** A server refuses what a scan needs, or does not answer it. */
   readonly onRefusal: (session: Session, reason: string) => void;
   /** Paygate is to end: what takes long goes on at the next start. */
@@ -142,47 +142,39 @@ async function scan(parts: WalletCareParts, session: Session, wallet: WalletRow)
   }
 }
 
-/** What must be there whoever asks. */
+/** What must be there whoever asks: no index is to be handed out of which no server was asked whether it was used. */
 async function topUp(parts: WalletCareParts, walletId: number): Promise<void> {
-  const { store, watchedUntil } = parts;
+  const { store, watch, watchedUntil } = parts;
   const { scannedAt, nextIndex } = store.catalog.wallet(walletId);
   if (scannedAt === null) return;
   const derivedUntil = store.addresses.derivedUntil(walletId);
   // What was there before us is subscribed with the session.
-  if (!watchedUntil.has(walletId)) watchedUntil.set(walletId, derivedUntil);
+  const from = watchedUntil.get(walletId) ?? Math.min(derivedUntil, nextIndex + furthestAhead);
   if (derivedUntil < nextIndex + lookahead) {
     await deriveAhead(store, walletId, nextIndex + furthestAhead);
   }
-  await watchDerived(parts, walletId);
-}
-
-/** No index is to be handed out of which no server was asked whether another program used it. */
-async function watchDerived(
-  { store, watch, watchedUntil }: WalletCareParts,
-  walletId: number,
-  waits = false,
-): Promise<void> {
-  const from = watchedUntil.get(walletId) ?? 0;
-  const until = store.addresses.derivedUntil(walletId);
+  const until = Math.min(nextIndex + furthestAhead, store.addresses.derivedUntil(walletId));
   watchedUntil.set(walletId, until);
-  await watch(store.addresses.ahead(walletId, from, until), waits);
+  // Of what lay in reserve as well, for which there may have been no room.
+  await watch(store.addresses.ahead(walletId, from, until));
 }
 
 /** Once half of it is used up. */
 async function fillReserve(
-  parts: WalletCareParts,
+  { store, watch }: WalletCareParts,
   walletId: number,
   goesOn: () => boolean,
 ): Promise<void> {
-  const { catalog, addresses } = parts.store;
+  const { catalog, addresses } = store;
   const { scannedAt, nextIndex } = catalog.wallet(walletId);
   const reserve = reserveOf(nextIndex, catalog.wallets().length);
   let until = addresses.derivedUntil(walletId);
   if (scannedAt === null || until >= nextIndex + reserve / 2) return;
   while (until < nextIndex + reserve && goesOn()) {
+    const from = addresses.derivedUntil(walletId);
     until = Math.min(until + keptAtOnce, nextIndex + reserve);
-    await deriveAhead(parts.store, walletId, until, goesOn);
-    await watchDerived(parts, walletId, true);
+    await deriveAhead(store, walletId, until, goesOn);
+    await watch(addresses.ahead(walletId, from, until), true);
   }
 }
 

@@ -331,16 +331,17 @@ class ElectrumWatcher implements Watcher {
       await subscriber?.all();
       if (session === this.#session) this.#caughtUp = !session.closed;
       this.#care.now();
+      await subscriber?.reserve();
     } catch (error) {
       session.close(`catching up failed: ${reasonOf(error)}`);
     }
   }
 
   /** Subscribes addresses that are new since the session began. */
-  async #watch(scripthashes: readonly Scripthash[], waits?: boolean): Promise<void> {
+  async #watch(scripthashes: readonly Scripthash[], inReserve = false): Promise<void> {
     const session = this.#session;
     try {
-      await this.#subscriber?.add(scripthashes, waits);
+      await this.#subscriber?.[inReserve ? 'addReserve' : 'add'](scripthashes);
     } catch (error) {
       // An address that nobody watches must not be: the next session subscribes it.
       session?.close(`subscribing failed: ${reasonOf(error)}`);

@@ -295,3 +295,27 @@ test('what the second server alone shows is not lost to a block that leaves mean
   }
   expect(store.ledger.paymentsOf(id)).toMatchObject([{ state: 'confirmed' }]);
 });
+
+test('at the limit, what lies in reserve displaces nobody, and is watched before it is handed out', async () => {
+  const watching = await prepareWatching({ mostSubscribed: 150 });
+  const { store, watcher, servers, world } = watching;
+  const hot = await issue(store, 60, now - day);
+  await store.write((tx) => store.addresses.deriveAhead(tx, 1, 160));
+  await watching.start();
+  for (let count = 0; count < 50; count += 1) {
+    const [next] = store.addresses.ahead(1, 0, 1_000);
+    const told = servers[0]?.requests.filter(({ params }) => params[0] === next) ?? [];
+    expect(told.at(-1)?.method).toBe(method);
+    const [issued] = await issue(store, 1, world.now());
+    expect(issued).toBe(next);
+    watcher.issued(issued as Scripthash);
+    await world.advance(200);
+    await watcher.idle();
+  }
+  const left = (servers[0]?.requests ?? []).filter(({ method: name }) =>
+    name.endsWith('unsubscribe'),
+  );
+  expect(
+    left.map(({ params }) => params[0]).filter((each) => hot.includes(each as Scripthash)),
+  ).toEqual([]);
+});
