@@ -4,6 +4,7 @@
 import { eq } from 'drizzle-orm';
 import type { Scripthash } from '../bitcoin/ids.ts';
 import { type DerivedAddress, deriveAddress, type WalletKey } from '../bitcoin/keychain.ts';
+import { scanGap } from '../domain/allocation.ts';
 import { PaygateError } from '../errors.ts';
 import {
   type AddressPlace,
@@ -90,6 +91,8 @@ export interface Addresses extends WatchedPages {
   byScripthash(scripthash: Scripthash): AddressRow | undefined;
 }
 
+/** Of so many indexes, those that were left out and found to be nothing are at most a wallet's usual gap. */
+const leftOutWithin = 100;
 /** How far back a store's last address is looked for: other stores may share its wallet. */
 const reusedWithin = 100;
 
@@ -238,13 +241,22 @@ function unusedFrom(
   const derived = statements.between.all({ walletId, from: nextIndex, until: nextIndex + count });
   const near = new Map(derived.map((row) => [row.derivationIndex, row]));
   let index = nextIndex;
+  let leftOut: number | undefined;
+
+  /** A server that tells of histories that it does not show must not drive the counter beyond the wallet's gap limit. */
+  function mayBeLeftOut(): boolean {
+    const from = nextIndex - leftOutWithin;
+    leftOut ??= statements.ahead.all({ walletId, from, until: nextIndex }).length;
+    leftOut += 1;
+    return leftOut <= scanGap;
+  }
+
   return () => {
     for (;;) {
       const row = near.get(index) ?? rowAt(statements, catalog, walletId, index);
       index += 1;
-      if (row?.origin === 'ahead' && row.statusHash === null && !isPending(row.scripthash)) {
-        return row;
-      }
+      if (row?.origin !== 'ahead' || row.statusHash !== null) continue;
+      if (!isPending(row.scripthash) || !mayBeLeftOut()) return row;
     }
   };
 }

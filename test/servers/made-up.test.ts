@@ -13,6 +13,7 @@ import { cleanUp } from '../support/files.ts';
 import { merchantKey, spendAgain } from '../support/house.ts';
 import type { Liar, Lie, Message } from '../support/liar.ts';
 import { type Lying, prepareLying } from '../support/lying.ts';
+import { prepareWatching } from '../support/watching.ts';
 
 afterEach(cleanUp);
 
@@ -429,4 +430,28 @@ describe('histories of nothing', () => {
     expect(derivationIndex).toBeGreaterThan(20);
     expect(store.addresses.unpaidRun(1)).toBe(derivationIndex + 1);
   });
+});
+
+test('statuses of addresses that nobody paid do not drive the counter beyond the usual gap', async () => {
+  const watching = await prepareWatching({ servers: 2, own: false, mayLie: true });
+  const { store, watcher, world, liars } = watching;
+  const isSubscribed = (method: string) => method === 'blockchain.scripthash.subscribe';
+  const [liar] = liars;
+  if (liar === undefined) throw new Error('no server may lie');
+  liar.lie = ({ method }, answer) =>
+    isSubscribed(method) && answer.result === null
+      ? { ...answer, result: 'ab'.repeat(32) }
+      : answer;
+  await watching.start();
+  const indexes: number[] = [];
+  for (let order = 0; order < 30; order += 1) {
+    const issued = await store.write((tx) =>
+      store.addresses.issue(tx, world.now(), 1, 1, (each) => watcher.isPending(each)),
+    );
+    watcher.issued(issued.scripthash);
+    indexes.push(issued.derivationIndex);
+    await world.advance(60_000);
+  }
+  expect(indexes[0]).toBe(20);
+  expect(indexes.at(-1)).toBe(49);
 });
