@@ -2,6 +2,7 @@
 
 import { execFile } from 'node:child_process';
 import { isSea } from 'node:sea';
+import type { FileReport } from '../store/check.ts';
 import type { CopyCheck } from '../store/daily-check.ts';
 
 /** How this program is called again. */
@@ -16,7 +17,7 @@ export const checkBeside =
       const settings = { env: withoutOptions(env), signal, killSignal: 'SIGKILL' } as const;
       execFile(process.execPath, command, settings, (error, stdout, stderr) => {
         const report = reportIn(stdout);
-        if (report !== undefined) resolve(report.ok ? [] : report.faults);
+        if (report !== undefined) resolve(report.damage);
         else reject(new Error(stderr.trim().split('\n')[0] || endOf(error)));
       });
     });
@@ -25,10 +26,7 @@ export const checkBeside =
 const withoutOptions = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
   Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('PAYGATE_')));
 
-interface Report {
-  readonly ok: boolean;
-  readonly faults: readonly string[];
-}
+type Report = Pick<FileReport, 'damage'>;
 
 function reportIn(text: string): Report | undefined {
   try {

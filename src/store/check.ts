@@ -8,7 +8,7 @@ import { dirname, join } from 'node:path';
 import { PaygateError, reasonOf } from '../errors.ts';
 import { useFailure } from './database.ts';
 import { freeBytesAt, removeLeftovers } from './disk.ts';
-import { type Sqlite, withSqlite } from './driver.ts';
+import { isDamage, type Sqlite, withSqlite } from './driver.ts';
 import { inspectFile, refuseLostLog } from './file.ts';
 import { migrate, userVersion } from './migrate.ts';
 import { migrations } from './migrations.ts';
@@ -28,6 +28,8 @@ export interface FileReport {
   readonly ok: boolean;
   /** In SQLite's words or ours; empty when all is well. */
   readonly faults: readonly string[];
+  /** Those of them that only a backup mends: what SQLite says of the pages. */
+  readonly damage: readonly string[];
   readonly bytes: number;
   readonly schema: { readonly migrations: number; readonly newest: number };
   readonly network: string | null;
@@ -144,7 +146,8 @@ function report(path: string, sqlite: Sqlite, depth: Depth): FileReport {
       `${path}: was written by a newer paygate; start that version`,
     );
   }
-  const faults = faultsOf(sqlite, depth);
+  const damage = faultsIn(() => pageFaults(sqlite, depth));
+  const faults = [...damage, ...faultsIn(() => contentFaults(sqlite))];
   const read = <T>(sql: string): T | null => {
     try {
       return (sqlite.prepare(sql).pluck().get() as T | undefined) ?? null;
@@ -171,22 +174,31 @@ function report(path: string, sqlite: Sqlite, depth: Depth): FileReport {
     wallets: walletsOf(sqlite, faults),
     ok: faults.length === 0,
     faults: faults.slice(0, mostFaults),
+    damage: damage.slice(0, mostFaults),
   };
 }
 
-function faultsOf(sqlite: Sqlite, depth: Depth): string[] {
+/** What a look finds, also that it met damage. @throws what says nothing of the file, as for want of memory */
+function faultsIn(look: () => string[]): string[] {
   try {
-    const found = sqlite.prepare(`PRAGMA ${depth}(${mostFaults})`).pluck().all() as string[];
-    const integrity = found.filter((text) => text !== 'ok');
-    const loose = sqlite.pragma('foreign_key_check') as { table: string; rowid: number }[];
-    return [
-      ...integrity,
-      ...loose.map(({ table, rowid }) => `row ${rowid} of ${table} refers to none`),
-      ...schemaFaults(sqlite),
-    ];
+    return look();
   } catch (error) {
+    if (!isDamage(error)) throw error;
     return [reasonOf(error)];
   }
+}
+
+function pageFaults(sqlite: Sqlite, depth: Depth): string[] {
+  const found = sqlite.prepare(`PRAGMA ${depth}(${mostFaults})`).pluck().all() as string[];
+  return found.filter((text) => text !== 'ok');
+}
+
+function contentFaults(sqlite: Sqlite): string[] {
+  const loose = sqlite.pragma('foreign_key_check') as { table: string; rowid: number }[];
+  return [
+    ...loose.map(({ table, rowid }) => `row ${rowid} of ${table} refers to none`),
+    ...schemaFaults(sqlite),
+  ];
 }
 
 /** Litestream makes them in whatever it replicates; tables alone do nothing. */

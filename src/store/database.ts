@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { PaygateError, reasonOf } from '../errors.ts';
 import { keepBeforeUpdate, type Pace, restoreHint, writeBackup } from './backup.ts';
 import { freeBytesAt, ownAs, syncData } from './disk.ts';
-import { openSqlite, type Sqlite, sqliteCode, withSqlite } from './driver.ts';
+import { isDamage, openSqlite, type Sqlite, sqliteCode, withSqlite } from './driver.ts';
 import { leaveEmptyLog } from './empty-log.ts';
 import {
   applicationId,
@@ -218,7 +218,7 @@ export function openFailure(path: string, error: unknown): unknown {
       `${path}: its file system cannot share memory between processes, as those of many network and shared folders; keep it on a disk of this machine`,
     );
   }
-  if (/^SQLITE_(CORRUPT|NOTADB)/.test(code)) {
+  if (isDamage(error)) {
     return new PaygateError(
       'unavailable',
       `${path}: the database is damaged (${reasonOf(error)}); put a backup in its place by ${restoreHint(path)}`,

@@ -31,3 +31,7 @@ export function withSqlite<T>(
 /** SQLite's name for what went wrong; '' for an error that is not its own. */
 export const sqliteCode = (error: unknown): string =>
   error instanceof SqliteDatabase.SqliteError ? error.code : '';
+
+/** That pages of a file are not what they were. */
+export const isDamage = (error: unknown): boolean =>
+  /^SQLITE_(CORRUPT|NOTADB)/.test(sqliteCode(error));

@@ -5,6 +5,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { checkBeside } from '../../src/cli/check-beside.ts';
+import { withSqlite } from '../../src/store/driver.ts';
 import { bundleEnv, bundleOf } from '../support/bundle.ts';
 import { cleanUp, tempFolder } from '../support/files.ts';
 import { openTestStore } from '../support/store.ts';
@@ -38,6 +39,16 @@ test('a damaged one has some', async () => {
   const bytes = readFileSync(path);
   writeFileSync(path, bytes.fill(0xa5, 4096 * 3, 4096 * 12));
   expect((await check(path)).length).toBeGreaterThan(0);
+});
+
+test.each([
+  'create view report as select count(*) from payments',
+  'create index by_value on payments(value_sat)',
+  'create table notes(text)',
+])('what an operator has added is no damage: %s', async (sql) => {
+  const path = await closedFile();
+  withSqlite(path, {}, (sqlite) => sqlite.exec(sql));
+  expect(await check(path)).toEqual([]);
 });
 
 test('one that cannot be looked at is told in words', async () => {
