@@ -9,7 +9,6 @@
 // happen. A full file is rewritten under a new name and renamed. Guesses stand in line 1, where a version that knows of
 // none reads over them.
 
-import { createHash } from 'node:crypto';
 import {
   closeSync,
   existsSync,
@@ -23,6 +22,8 @@ import {
   writeSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { sha256 } from '@noble/hashes/sha2.js';
+import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
 import type { MarkReading, Raise } from '../domain/allocation.ts';
 import { PaygateError } from '../errors.ts';
 import { makeFolder, ownAsFolder, syncData, syncPath } from './disk.ts';
@@ -244,8 +245,8 @@ function parseIdentity(line: string): Identity | undefined {
   }
 }
 
-const checksum = (text: string): string =>
-  createHash('sha256').update(text).digest('hex').slice(0, 8);
+/** Not by node:crypto: see migrate.ts. */
+const checksum = (text: string): string => bytesToHex(sha256(utf8ToBytes(text))).slice(0, 8);
 
 function raiseLine({ wallet, from, to }: Raise): string {
   const text = `${wallet} ${from} ${to}`;

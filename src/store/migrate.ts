@@ -2,7 +2,8 @@
 // its own, known by name and hash. `user_version` counts them. A file that holds a migration we do
 // not know, or another text under a known name, is refused.
 
-import { createHash } from 'node:crypto';
+import { sha256 } from '@noble/hashes/sha2.js';
+import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
 import { PaygateError } from '../errors.ts';
 import { type Sqlite, withSqlite } from './driver.ts';
 import { logAsFound } from './empty-log.ts';
@@ -79,8 +80,8 @@ function applyOnce(sqlite: Sqlite, migration: Migration, version: number): void 
   run.immediate();
 }
 
-const hashOf = (migration: Migration): string =>
-  createHash('sha256').update(migration.sql).digest('hex');
+/** At each start, so not by node:crypto, whose first hash has OpenSSL load its own. */
+const hashOf = (migration: Migration): string => bytesToHex(sha256(utf8ToBytes(migration.sql)));
 
 const refusal = (sqlite: Sqlite, text: string): PaygateError =>
   new PaygateError('unavailable', `${sqlite.name}: ${text}`);
