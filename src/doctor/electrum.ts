@@ -10,6 +10,7 @@ import { ServerError } from '../electrum/framing.ts';
 import { openSession, type Session } from '../electrum/session.ts';
 import type { ServerAddress } from '../electrum/trust.ts';
 import type { Store } from '../store/open.ts';
+import { hourMs } from '../time.ts';
 import type { SocksProxy, World } from '../world.ts';
 import { type Check, type Finding, fail, ok, warn } from './check.ts';
 
@@ -22,7 +23,6 @@ export interface ElectrumParts {
   readonly store: Pick<Store, 'headers' | 'servers'> | undefined;
 }
 
-const hourMs = 3_600_000;
 /** As the watcher has them: a newest block that is older, or from so far ahead, is told. */
 const staleMs = 8 * hourMs;
 const aheadMs = 2 * hourMs;

@@ -13,6 +13,7 @@ import { unwritableAt } from '../store/file.ts';
 import { markPath, openHighwater } from '../store/highwater.ts';
 import type { Store } from '../store/open.ts';
 import { countersOf } from '../store/resume.ts';
+import { hourMs } from '../time.ts';
 import type { World } from '../world.ts';
 import { type Check, type Finding, fail, ok, skip, warn } from './check.ts';
 
@@ -27,7 +28,6 @@ export interface FileParts {
 }
 
 const mebibyte = 1024 * 1024;
-const hourMs = 3_600_000;
 /** Snapshots are taken each quarter of an hour. */
 const snapshotDueMs = hourMs;
 const snapshotLateMs = 24 * hourMs;

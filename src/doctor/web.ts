@@ -6,6 +6,7 @@ import type { Probe, Sender } from '../delivery/sender.ts';
 import { type Listen, reachedAt } from '../domain/front.ts';
 import type { StoreRow } from '../store/catalog.ts';
 import type { Store } from '../store/open.ts';
+import { dayMs } from '../time.ts';
 import type { World } from '../world.ts';
 import { type Check, type Finding, fail, ok, skip, warn } from './check.ts';
 
@@ -23,7 +24,6 @@ export interface WebParts {
   readonly store: Pick<Store, 'catalog'> | undefined;
 }
 
-const dayMs = 86_400_000;
 const expirySoonMs = 14 * dayMs;
 /** The operator's own word, given on the command line. */
 const anywhere = { allowPrivate: true, allowHttp: true };

@@ -6,6 +6,7 @@ import { refusalCost } from '../electrum/budget.ts';
 import { ServerError } from '../electrum/framing.ts';
 import type { Session } from '../electrum/session.ts';
 import { PaygateError } from '../errors.ts';
+import { hourMs } from '../time.ts';
 import type { World } from '../world.ts';
 import { Lie } from './lie.ts';
 
@@ -18,7 +19,6 @@ export interface Elsewhere {
 const mostBilled = 2_000;
 /** A transaction, mostly with its place in a block. */
 const answerBill = 2;
-const hourMs = 3_600_000;
 
 /** No server, for what another one has named. */
 export const nobodyElse: Elsewhere = { ask: () => Promise.resolve(undefined) };

@@ -5,6 +5,7 @@
 import type { Txid } from '../bitcoin/ids.ts';
 import { isUnknown, ServerError } from '../electrum/framing.ts';
 import type { Session } from '../electrum/session.ts';
+import { hourMs } from '../time.ts';
 import type { World } from '../world.ts';
 
 export interface Nowhere {
@@ -21,7 +22,6 @@ export interface NodeWord {
 
 /** Refusals of public servers in an hour: half of what they forgive meanwhile. */
 const mostRefused = 20;
-const hourMs = 3_600_000;
 
 export function createNowhere(world: Pick<World, 'monotonic'>): Nowhere {
   let refusals: number[] = [];

@@ -1,8 +1,8 @@
 // How long something that failed is left alone before it is tried again, and how long others wait for a server.
 
+import { minuteMs } from '../time.ts';
 import type { World } from '../world.ts';
 
-const minuteMs = 60_000;
 /** What has not come right by then seldom does soon, and a public server bills each refusal. */
 const eagerTries = 10;
 /**

@@ -11,6 +11,7 @@ import type { Session } from '../electrum/session.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
 import type { Store } from '../store/open.ts';
 import type { Watched } from '../store/watched.ts';
+import { dayMs, hourMs, minuteMs } from '../time.ts';
 import type { World } from '../world.ts';
 
 export interface SweeperParts {
@@ -36,8 +37,6 @@ export interface Sweeper {
 
 /** Above every id. */
 export const newest = Number.MAX_SAFE_INTEGER;
-const minuteMs = 60_000;
-const dayMs = 86_400_000;
 /** How long after it was issued an address is hot. */
 export const hotForMs = 7 * dayMs;
 const hotRoundMinutes = 10;
@@ -47,7 +46,6 @@ const batchSize = 50;
 const broadcastEveryMs = 6 * 3_600_000;
 const broadcastForMs = 14 * dayMs;
 const broadcastsAtOnce = 20;
-const hourMs = 3_600_000;
 /**
  * Broadcasts that a public server may refuse in an hour: each is billed as a hundred answers are (see budget.ts), and
  * who makes payments up brings thousands. A third of what it forgives meanwhile; the rounds need it.
