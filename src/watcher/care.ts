@@ -17,8 +17,10 @@ export interface CareParts extends UsedParts {
   readonly tasks: Tasks;
   /** One that every address has been compared with. */
   readonly session: () => Session | undefined;
-  /** Has new addresses subscribed; what lies in reserve behind everything else, and where there is room. */
-  readonly watch: (scripthashes: readonly Scripthash[], inReserve?: boolean) => Promise<void>;
+  /** Has new addresses subscribed. */
+  readonly watch: (scripthashes: readonly Scripthash[]) => Promise<void>;
+  /** The same of what lies in reserve: behind everything else, and where there is room. */
+  readonly watchReserve: (scripthashes: readonly Scripthash[]) => Promise<void>;
   /** A server refuses what a scan needs, or does not answer it. */
   readonly onRefusal: (session: Session, reason: string) => void;
 }

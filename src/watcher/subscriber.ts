@@ -1,7 +1,7 @@
 // Which addresses are subscribed at the server in use: the hot ones first, then the others, each newest
-// first, and what lies in reserve last, up to a limit; the sweeps reach the rest. What is new since is always added, and what is coldest
-// makes room for it. An address that the server refuses to tell of costs only itself: it is worked up
-// by its history, and asked about again in a while.
+// first, and what lies in reserve last, up to a limit; the sweeps reach the rest. What is new since is
+// always added, and what is coldest makes room for it. An address that the server refuses to tell of costs
+// only itself: it is worked up by its history, and asked about again in a while.
 
 import type { Scripthash } from '../bitcoin/ids.ts';
 import { furthestAhead, mostInReserve } from '../domain/allocation.ts';

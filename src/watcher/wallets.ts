@@ -21,8 +21,10 @@ export interface WalletCareParts extends UsedParts {
   readonly store: Store;
   /** Up to which index each wallet is watched ahead, as far as this process saw to it; its reserve aside. */
   readonly watchedUntil: Map<number, number>;
-  /** Has new addresses subscribed; what lies in reserve behind everything else, and where there is room. */
-  readonly watch: (scripthashes: readonly Scripthash[], inReserve?: boolean) => Promise<void>;
+  /** Has new addresses subscribed. */
+  readonly watch: (scripthashes: readonly Scripthash[]) => Promise<void>;
+  /** The same of what lies in reserve: behind everything else, and where there is room. */
+  readonly watchReserve: (scripthashes: readonly Scripthash[]) => Promise<void>;
   /** A server refuses what a scan needs, or does not answer it. */
   readonly onRefusal: (session: Session, reason: string) => void;
   /** Paygate is to end: what takes long goes on at the next start. */
@@ -161,7 +163,7 @@ async function topUp(parts: WalletCareParts, walletId: number): Promise<void> {
 
 /** Once half of it is used up. */
 async function fillReserve(
-  { store, watch }: WalletCareParts,
+  { store, watchReserve }: WalletCareParts,
   walletId: number,
   goesOn: () => boolean,
 ): Promise<void> {
@@ -174,7 +176,7 @@ async function fillReserve(
     const from = addresses.derivedUntil(walletId);
     until = Math.min(until + keptAtOnce, nextIndex + reserve);
     await deriveAhead(store, walletId, until, goesOn);
-    await watch(addresses.ahead(walletId, from, until), true);
+    await watchReserve(addresses.ahead(walletId, from, until));
   }
 }
 

@@ -131,7 +131,8 @@ class ElectrumWatcher implements Watcher {
     this.#care = createCare({
       ...common,
       session: () => (this.#caughtUp ? this.#session : undefined),
-      watch: (...these) => this.#watch(...these),
+      watch: (these) => this.#watch((subscriber) => subscriber.add(these)),
+      watchReserve: (these) => this.#watch((subscriber) => subscriber.addReserve(these)),
       onRefusal: (session, reason) => this.#leaveMute(session, reason),
     });
     this.reader = createReader({
@@ -338,10 +339,10 @@ class ElectrumWatcher implements Watcher {
   }
 
   /** Subscribes addresses that are new since the session began. */
-  async #watch(scripthashes: readonly Scripthash[], inReserve = false): Promise<void> {
+  async #watch(subscribe: (subscriber: Subscriber) => Promise<void>): Promise<void> {
     const session = this.#session;
     try {
-      await this.#subscriber?.[inReserve ? 'addReserve' : 'add'](scripthashes);
+      if (this.#subscriber !== undefined) await subscribe(this.#subscriber);
     } catch (error) {
       // An address that nobody watches must not be: the next session subscribes it.
       session?.close(`subscribing failed: ${reasonOf(error)}`);
