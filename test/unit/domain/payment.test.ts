@@ -261,6 +261,14 @@ describe('a payment that is gone', () => {
     expect(decide(decision?.next, { kind: 'gone' }, wanted)).toBeUndefined();
   });
 
+  it.each([
+    ['in its first block', { ...current.confirming, cycle: 0 }],
+    ['after it was taken back to 0', { ...current.unconfirmed, cycle: 1 }],
+  ])('is told as -1 %s', (_when, payment) => {
+    const decision = decide(payment, { kind: 'gone' }, wanted);
+    expect(decision).toMatchObject({ callback: -1, next: { state: 'dropped' } });
+  });
+
   it('is not told where it never was in a block', () => {
     const fresh = { ...current.unconfirmed, cycle: 0 };
     expect(decide(fresh, { kind: 'gone' }, wanted)).toEqual({
