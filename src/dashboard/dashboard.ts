@@ -61,8 +61,10 @@ export const pages: readonly Page[] = [
   backupsPage,
 ];
 
-/** Passwords that one client may try. */
+/** Passwords that one line may try. */
 const passwordRate: Rate = { perMinute: 10, burst: 10 };
+/** Codes of an authenticator app, of which three in a million are right: none is found within years. */
+const codeRate: Rate = { perMinute: 0.2, burst: 5 };
 
 export function createDashboard(options: DashboardOptions): Dashboard {
   const { world } = options;
@@ -70,7 +72,7 @@ export function createDashboard(options: DashboardOptions): Dashboard {
     ...options,
     passwords: createPasswords((length) => world.randomBytes(length)),
     received: createReceived(options.store.paymentDesk, world),
-    limits: createLimits({ password: passwordRate }, () => world.monotonic()),
+    limits: createLimits({ password: passwordRate, code: codeRate }, () => world.monotonic()),
   };
   const live = createLive();
   const app = new Hono();

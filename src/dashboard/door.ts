@@ -81,7 +81,9 @@ async function admit(parts: Parts, page: Page, context: Context): Promise<Respon
   const session = cookie === undefined ? undefined : parts.store.admin.session(now, cookie);
   const visitor = getCookie(context, transport.visitorName);
   const isOpen = page.open !== undefined;
-  const { pathname, search } = new URL(context.req.url);
+  const { pathname, search, searchParams } = new URL(context.req.url);
+  // Neither a page nor a redirect repeats it.
+  if ([...searchParams.values()].some(containsPrivateMaterial)) refusePrivate();
   const visit: Visit = {
     ...{ parts, context, transport, now, session, form },
     url: pathname + search,

@@ -1,6 +1,6 @@
 // The operator's password: what may be one, and its scrypt hash (RFC 7914). One hash is made at a time,
-// since each takes 128 MiB; who comes while too many wait is told to come back, and one household has two of
-// the places at most, so that its wrong passwords keep nobody else waiting for long.
+// since each takes 128 MiB; who comes while too many wait is told to come back. One line has two of the places at
+// most, and two are left to those who are in or were lately, so that strangers' wrong passwords do not keep them out.
 
 import { scrypt, timingSafeEqual } from 'node:crypto';
 import { PaygateError } from '../errors.ts';
@@ -16,7 +16,15 @@ const saltBytes = 16;
 const hashBytes = 32;
 const mostMemory = 256 * 1024 * 1024;
 const mostWaiting = 8;
-const mostOfHousehold = 2;
+const mostOfLine = 2;
+const leftByStrangers = 2;
+
+export interface Trier {
+  /** Of the network, as `lineOf` says. */
+  readonly line: string;
+  /** Who is in, or comes from where somebody was lately. */
+  readonly isKnown: boolean;
+}
 
 export interface Passwords {
   /**
@@ -24,26 +32,25 @@ export interface Passwords {
    * @throws PaygateError invalid for what is no password, or soon guessed; limited
    */
   hash(password: string, words?: readonly string[]): Promise<string>;
-  /**
-   * @param household who tries
-   * @throws PaygateError limited
-   */
-  verify(password: string, stored: string, household: string): Promise<boolean>;
+  /** @throws PaygateError limited */
+  verify(password: string, stored: string, trier: Trier): Promise<boolean>;
 }
 
 export function createPasswords(randomBytes: (length: number) => Uint8Array): Passwords {
   let last: Promise<unknown> = Promise.resolve();
-  /** Whose turns have not ended; undefined for who is in already. */
+  /** The lines whose turns have not ended; undefined for who sets a password. */
   const waiting: (string | undefined)[] = [];
 
-  function inTurn<T>(household: string | undefined, work: () => Promise<T>): Promise<T> {
-    const own = waiting.filter((each) => each === household).length;
-    if (waiting.length >= mostWaiting || (household !== undefined && own >= mostOfHousehold)) {
+  function inTurn<T>(trier: Trier | undefined, work: () => Promise<T>): Promise<T> {
+    const line = trier?.line;
+    const places = trier?.isKnown === false ? mostWaiting - leftByStrangers : mostWaiting;
+    const own = waiting.filter((each) => each === line).length;
+    if (waiting.length >= places || (line !== undefined && own >= mostOfLine)) {
       throw new PaygateError('limited', 'Too many sign in at once; wait a little', {
         retryAfterSeconds: 5,
       });
     }
-    waiting.push(household);
+    waiting.push(line);
     // They end in the order in which they came.
     const done = last.then(work).finally(() => waiting.shift());
     last = done.catch(() => {});
@@ -59,12 +66,12 @@ export function createPasswords(randomBytes: (length: number) => Uint8Array): Pa
       const made = await inTurn(undefined, () => derive(text, salt, usual));
       return ['scrypt', logN, r, p, salt.toString('base64'), made.toString('base64')].join(':');
     },
-    async verify(password, stored, household) {
+    async verify(password, stored, trier) {
       const [, logN, r, p, salt = '', hash = ''] = stored.split(':');
       const cost = { logN: Number(logN), r: Number(r), p: Number(p) };
       const text = password.normalize('NFKC').slice(0, mostPasswordLength);
       const given = Buffer.from(salt, 'base64');
-      const made = await inTurn(household, () => derive(text, given, cost));
+      const made = await inTurn(trier, () => derive(text, given, cost));
       return timingSafeEqual(made, Buffer.from(hash, 'base64'));
     },
   };

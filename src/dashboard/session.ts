@@ -2,13 +2,14 @@
 // token that nobody knew before, whatever cookie the browser brought.
 
 import { deleteCookie, setCookie } from 'hono/cookie';
-import { householdOf } from '../domain/client-address.ts';
+import { lineOf } from '../domain/client-address.ts';
 import { setBackMs } from '../domain/clock.ts';
 import { matchingStep } from '../domain/totp.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
 import { addressOf } from '../http/auth.ts';
 import { absoluteMs, type Operator, type Session } from '../store/admin.ts';
 import type { Tx } from '../store/writer.ts';
+import type { Trier } from './password.ts';
 import { base, field, type Visit } from './visit.ts';
 
 /** How long a typed password is fresh. */
@@ -61,14 +62,25 @@ const wrong = (): PaygateError =>
 /** Whether the field `password` holds it. @throws PaygateError limited */
 async function isPassword(visit: Visit): Promise<boolean> {
   const { parts, form } = visit;
-  const household = householdOf(clientOf(visit));
-  parts.limits.take('password', household);
+  const trier = trierOf(visit);
+  parts.limits.take('password', trier.line);
   const { passwordHash = '' } = parts.store.admin.operator() ?? {};
-  return parts.passwords.verify(form.get('password') ?? '', passwordHash, household);
+  return parts.passwords.verify(form.get('password') ?? '', passwordHash, trier);
 }
 
+function trierOf(visit: Visit): Trier {
+  const line = lineOf(clientOf(visit));
+  const { admin } = visit.parts.store;
+  const isKnown =
+    visit.session !== undefined || admin.sessionClients().some((each) => lineOf(each) === line);
+  return { line, isKnown };
+}
+
+/** @throws PaygateError limited, unauthorized */
 async function takeCode(visit: Visit, secret: string, after: number): Promise<void> {
   const { admin, database } = visit.parts.store;
+  // Of all together: whoever comes so far has the password, and may come from anywhere.
+  visit.parts.limits.take('code', trierOf(visit).isKnown ? 'known' : 'strangers');
   const step = matchingStep(secret, field(visit, 'code'), visit.now, after);
   const taken = step !== undefined && (await database.write((tx) => admin.takeStep(tx, step)));
   if (!taken)

@@ -45,7 +45,7 @@ export interface DashboardOptions {
 
 export interface Parts extends DashboardOptions {
   readonly passwords: Passwords;
-  readonly limits: Limits<'password'>;
+  readonly limits: Limits<'password' | 'code'>;
   readonly received: Received;
 }
 

@@ -5,8 +5,10 @@
 import ipaddr from 'ipaddr.js';
 import { PaygateError } from '../errors.ts';
 
-/** A network of proxies, as ipaddr.js reads it. */
-export type Proxies = readonly (readonly [ipaddr.IPv4 | ipaddr.IPv6, number])[];
+/** As ipaddr.js reads them: first address and bits. */
+type Networks = readonly (readonly [ipaddr.IPv4 | ipaddr.IPv6, number])[];
+/** The networks of our proxies. */
+export type Proxies = Networks;
 
 /** Reads `192.0.2.7` or `10.0.0.0/8`. @throws PaygateError invalid */
 export function parseProxyNetwork(text: string): Proxies[number] {
@@ -45,24 +47,34 @@ const withoutPort = (hop: string): string =>
   hop.trim().replace(/^(?:(\d+(?:\.\d+){3})|\[([0-9a-f:.]+)\])(?::\d{1,5})?$/i, '$1$2');
 
 /** One household has a /64 of IPv6: whoever is limited, is limited as a whole. */
-export function householdOf(address: string): string {
+export const householdOf = (address: string): string => networkOf(address, 64);
+
+/**
+ * One line has up to a /48 of IPv6 (RFC 6177), 65,536 of those: whose, where a stranger must not come from all of
+ * them, and where it does no harm that neighbours count as one.
+ */
+export const lineOf = (address: string): string => networkOf(address, 48);
+
+/** @param bits of IPv6, by sixteen; an IPv4 address is one of its own */
+function networkOf(address: string, bits: number): string {
   if (!ipaddr.isValid(address)) return address;
   const ip = ipaddr.process(address);
   if (!(ip instanceof ipaddr.IPv6)) return ip.toString();
-  return `${ip.parts
-    .slice(0, 4)
-    .map((part) => part.toString(16))
-    .join(':')}::/64`;
+  const parts = ip.parts.slice(0, bits / 16).map((part) => part.toString(16));
+  return `${parts.join(':')}::/${bits}`;
 }
 
 /** Whether a proxy of ours has this address. */
 export function isProxy(address: string, proxies: Proxies): boolean {
   if (!ipaddr.isValid(address)) return false;
-  const ip = ipaddr.process(address);
-  return proxies.some(([network, bits]) => {
-    return ip.kind() === network.kind() && ip.match(network as ipaddr.IPv4 & ipaddr.IPv6, bits);
-  });
+  return isWithin(ipaddr.process(address), proxies);
 }
+
+export const isWithin = (ip: ipaddr.IPv4 | ipaddr.IPv6, networks: Networks): boolean =>
+  networks.some(
+    ([network, bits]) =>
+      ip.kind() === network.kind() && ip.match(network as ipaddr.IPv4 & ipaddr.IPv6, bits),
+  );
 
 /** Whether a socket leads to this machine itself, by its other end's address. */
 export const isThisMachine = (socketAddress: string): boolean =>

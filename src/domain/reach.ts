@@ -3,6 +3,7 @@
 // `refusalOf` about every one of them.
 
 import ipaddr from 'ipaddr.js';
+import { isWithin } from './client-address.ts';
 import type { Listen } from './front.ts';
 
 /** What a merchant has allowed for a store. */
@@ -84,7 +85,19 @@ function isListener(address: string, { port, listeners }: TargetRules): boolean 
 export type Reach = 'public' | 'private' | 'never';
 
 /** Where clouds keep their machines' credentials or settings, outside the link-local range. */
-const metadata = new Set(['100.100.100.200', '168.63.129.16', 'fd00:ec2::254', 'fd20:ce::254']);
+const metadata = [
+  // Alibaba, Azure
+  '100.100.100.200/32',
+  'fd00:100::100:200/128',
+  '168.63.129.16/32',
+  // AWS: metadata, time, DNS, credentials of containers
+  'fd00:ec2::/32',
+  // Google, Oracle, Akamai, Scaleway
+  'fd20:ce::254/128',
+  'fd00:c1::a9fe:a9fe/128',
+  'fd00:a9fe:a9fe::1/128',
+  'fd00:42::42/128',
+].map((text) => ipaddr.parseCIDR(text));
 /** Long deprecated, and read by ipaddr.js as if it were ::ffff:a.b.c.d. */
 const ipv4Compatible = /^::\d+\.\d/;
 const privateRanges = new Set(['private', 'loopback', 'carrierGradeNat', 'uniqueLocal']);
@@ -97,7 +110,7 @@ const privateRanges = new Set(['private', 'loopback', 'carrierGradeNat', 'unique
 export function reachOf(address: string): Reach {
   if (!ipaddr.isValid(address) || ipv4Compatible.test(address)) return 'never';
   const ip = ipaddr.process(address);
-  if (metadata.has(ip.toString())) return 'never';
+  if (isWithin(ip, metadata)) return 'never';
   const range = ip.range();
   if (privateRanges.has(range)) return 'private';
   if (ip instanceof ipaddr.IPv4) return range === 'unicast' ? 'public' : 'never';

@@ -54,11 +54,12 @@ function makeRoom(rate: Rate, buckets: Map<string | number, Bucket>, now: number
   }
 }
 
+const allowed = (perMinute: number): string =>
+  perMinute < 1
+    ? `one in ${Math.round(1 / perMinute)} minutes is allowed`
+    : `${perMinute} a minute are allowed`;
+
 const limited = ({ perMinute }: Rate, waitMs: number): PaygateError =>
-  new PaygateError(
-    'limited',
-    `Too many requests: ${perMinute} a minute are allowed, wait a little`,
-    {
-      retryAfterSeconds: Math.ceil(waitMs / 1000),
-    },
-  );
+  new PaygateError('limited', `Too many requests: ${allowed(perMinute)}, wait a little`, {
+    retryAfterSeconds: Math.ceil(waitMs / 1000),
+  });

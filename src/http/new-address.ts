@@ -2,6 +2,7 @@
 
 import type { Context } from 'hono';
 import { z } from 'zod';
+import { containsPrivateMaterial, refusePrivate } from '../bitcoin/private-material.ts';
 import { PaygateError } from '../errors.ts';
 import { type Operation, operation } from './operation.ts';
 import type { ApiOptions } from './options.ts';
@@ -75,6 +76,8 @@ function idempotencyKeyOf(context: Context): string | undefined {
   const text = context.req.header(idempotencyHeader);
   if (text === undefined) return undefined;
   const { success, data } = headers.safeParse({ [idempotencyHeader]: text });
+  // It is kept in the file for a day.
+  if (success && containsPrivateMaterial(text)) refusePrivate();
   if (success) return data[idempotencyHeader];
   throw new PaygateError(
     'invalid',

@@ -113,6 +113,13 @@ function sessionsOf(orm: Orm) {
     endOthers(_tx: Tx, id: number): void {
       orm.delete(sessions).where(ne(sessions.id, id)).run();
     },
+    /** Where the sessions began that are there, or were when the last one began. */
+    sessionClients: (): string[] =>
+      orm
+        .select({ client: sessions.client })
+        .from(sessions)
+        .all()
+        .map(({ client }) => client),
     /** Those that are signed in, newest first. */
     sessions: (now: number): Session[] =>
       orm.select().from(sessions).where(isAlive(now)).orderBy(desc(sessions.id)).all(),

@@ -7,6 +7,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { firstAddresses } from '../../src/bitcoin/keychain.ts';
 import { pages } from '../../src/dashboard/dashboard.ts';
 import { makeLink } from '../../src/dashboard/link.ts';
+import { parseProxyNetwork } from '../../src/domain/client-address.ts';
 import { newTotpSecret, totpCode, totpStep } from '../../src/domain/totp.ts';
 import { admin, adminLinks, sessions } from '../../src/store/schema.ts';
 import { closeHouses, type House, merchantKey, openHouse } from '../support/house.ts';
@@ -535,18 +536,7 @@ describe('wrong passwords', () => {
   });
 
   test('of one client behind a proxy do not lock out another', async () => {
-    const { parseProxyNetwork } = await import('../../src/domain/client-address.ts');
-    const house = await openHouse({ config: { trustedProxy: [parseProxyNetwork('127.0.0.1')] } });
-    await setPassword(house);
-    const from = (address: string) =>
-      visitorOf(house, {
-        headers: {
-          'X-Forwarded-For': address,
-          'X-Forwarded-Proto': 'https',
-          'X-Forwarded-Host': 'pay.example.com',
-        },
-        origin: 'https://pay.example.com',
-      });
+    const { from } = await behindProxy();
     const attacker = from('203.0.113.5');
     for (let tries = 0; tries < 11; tries += 1) {
       await attacker.submit(`${home}/sign-in`, 'sign-in', { password: 'wrong' });
@@ -559,9 +549,84 @@ describe('wrong passwords', () => {
     expect(owner.cookie).toMatch(/^__Host-paygate=/);
     expect(seen.headers.get('Set-Cookie')).toMatch(/; Path=\/; HttpOnly; Secure; SameSite=Strict$/);
   });
+
+  test('of all networks of one line together are ten a minute', async () => {
+    const { from } = await behindProxy();
+    const statuses: number[] = [];
+    for (let network = 0; network < 12; network += 1) {
+      const stranger = from(`2001:db8:0:${network.toString(16)}::1`);
+      const seen = await stranger.submit(`${home}/sign-in`, 'sign-in', { password: 'wrong' });
+      statuses.push(seen.status);
+    }
+    expect(statuses).toEqual([...Array(10).fill(401), 429, 429]);
+    const other = from('2001:db8:1::1');
+    const seen = await other.submit(`${home}/sign-in`, 'sign-in', { password });
+    expect(seen.status).toBe(303);
+  });
+});
+
+/** With a password, and visitors from anywhere. */
+async function behindProxy() {
+  const house = await openHouse({ config: { trustedProxy: [parseProxyNetwork('127.0.0.1')] } });
+  await setPassword(house);
+  const from = (address: string) =>
+    visitorOf(house, {
+      headers: {
+        'X-Forwarded-For': address,
+        'X-Forwarded-Proto': 'https',
+        'X-Forwarded-Host': 'pay.example.com',
+      },
+      origin: 'https://pay.example.com',
+    });
+  return { house, from };
+}
+
+describe('private keys in an address of the dashboard', () => {
+  const tprv =
+    'tprv8ZgxMBicQKsPd7Uf69XL1XwhmjHopUGep8GuEiJDZmbQz6o58LninorQAfcKZWARbtRtfnLcJ5MQ2AtHcQJCCRUcMRvmDUjyEmNUWwx8UbK';
+
+  test('are repeated by no page and no redirect, and are in no log', async () => {
+    const house = await openHouse();
+    const visitor = await signedIn(house);
+    for (const each of [visitor, visitorOf(house)]) {
+      const seen = await each.get(`${home}/payments?q=${tprv}`);
+      expect(seen.status).toBe(400);
+      expect(seen.text).toContain('looks like a private key');
+      expect(seen.text + [...seen.headers].join()).not.toContain(tprv);
+    }
+    expect(JSON.stringify(house.world.logs)).not.toContain(tprv);
+  });
 });
 
 describe('an authenticator app', () => {
+  const wrongCode = { password, code: '000001' };
+
+  test('lets few codes be guessed by who has the password, wherever they come from', async () => {
+    const { house, from } = await behindProxy();
+    const secret = newTotpSecret(new Uint8Array(20));
+    await house.withStore(({ admin, database }) =>
+      database.write((tx) => admin.setTotp(tx, secret)),
+    );
+    const owner = from('198.51.100.7');
+    const code = () => totpCode(secret, totpStep(house.world.now()));
+    const signIn = (fields: Record<string, string>) =>
+      owner.submit(`${home}/sign-in`, 'sign-in', fields);
+    expect((await signIn({ password, code: code() })).status).toBe(303);
+    const statuses: number[] = [];
+    for (let count = 0; count < 7; count += 1) {
+      const thief = from(`203.0.113.${count}`);
+      statuses.push((await thief.submit(`${home}/sign-in`, 'sign-in', wrongCode)).status);
+    }
+    // The first sign-in was a stranger's as well.
+    expect(statuses).toEqual([...Array(4).fill(401), 429, 429, 429]);
+    // They have used up the tries of strangers, not those of who was in before.
+    house.world.jumpWallClock(30_000);
+    expect((await signIn({ password, code: code() })).status).toBe(303);
+    await house.world.advance(5 * minuteMs);
+    const again = await from('203.0.113.1').submit(`${home}/sign-in`, 'sign-in', wrongCode);
+    expect(again.status).toBe(401);
+  });
+
   const secretIn = (text: string): string =>
     /name="secret" value="([A-Z2-7]+)"/.exec(text)?.[1] ?? '';
 

@@ -7,6 +7,7 @@ import { firstAddresses } from '../../src/bitcoin/keychain.ts';
 import { formatApiKey } from '../../src/domain/api-key.ts';
 import { parseProxyNetwork } from '../../src/domain/client-address.ts';
 import type { KeyScope } from '../../src/domain/scope.ts';
+import { idempotencyKeys } from '../../src/store/schema.ts';
 import { closeHouses, type House, merchantKey, openReady } from '../support/house.ts';
 
 afterEach(closeHouses);
@@ -20,6 +21,20 @@ const addKey = (house: House, storeId: number, scope: KeyScope): Promise<string>
 
 const as = (key: string) => ({ headers: { Authorization: `Bearer ${key}` } });
 const repeat = (key: string) => ({ headers: { 'Idempotency-Key': key } });
+
+test('a private key as an Idempotency-Key is refused: it would be kept in the file', async () => {
+  const house = await openReady();
+  const wif = 'KwDiBf89QgGbjEhKnhXJuH7LrciVrZi3qYjgd9M7rFU73sVHnoWn';
+  const { status, body } = await house.ask('/api/new_address', repeat(wif));
+  expect([status, body.error?.message ?? JSON.stringify(body)]).toEqual([
+    400,
+    expect.stringContaining('looks like a private key'),
+  ]);
+  const kept = await house.withStore(async ({ database }) =>
+    database.orm.select().from(idempotencyKeys).all(),
+  );
+  expect(kept).toEqual([]);
+});
 
 test('reset=1 gives the last address again while nobody has paid it', async () => {
   const house = await openReady();

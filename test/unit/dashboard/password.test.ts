@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { createPasswords } from '../../../src/dashboard/password.ts';
+import { createPasswords, type Trier } from '../../../src/dashboard/password.ts';
 import { cheapHash } from '../../support/visitor.ts';
+
+const one: Trier = { line: 'one', isKnown: false };
 
 const passwords = () => createPasswords((length) => randomBytes(length));
 
@@ -10,14 +12,14 @@ test('a password is known again by its hash alone, whose cost is that of scrypt 
   const [first, second] = await Promise.all([hash('a lamp, two owls'), hash('a lamp, two owls')]);
   expect(first).toMatch(/^scrypt:17:8:1:/);
   expect(first).not.toBe(second);
-  expect(await verify('a lamp, two owls', first, 'one')).toBe(true);
-  expect(await verify('a lamp, two owlz', first, 'one')).toBe(false);
+  expect(await verify('a lamp, two owls', first, one)).toBe(true);
+  expect(await verify('a lamp, two owlz', first, one)).toBe(false);
 });
 
 test('the same characters, typed in another way, are the same password', async () => {
   const { verify } = passwords();
   expect(
-    await verify('a\u0308 and fourteen more', cheapHash('\u00e4 and fourteen more'), 'one'),
+    await verify('a\u0308 and fourteen more', cheapHash('\u00e4 and fourteen more'), one),
   ).toBe(true);
 });
 
@@ -47,23 +49,26 @@ test('what stands on this gateway is soon guessed, and other words are not', asy
   await expect(hash('pferd batterie heft', words)).resolves.toMatch(/^scrypt:/);
 });
 
-test('who comes while eight wait is told to come back; the eight are served', async () => {
+test('strangers fill six places and no more; those who were in before have two beside them', async () => {
   const { verify } = passwords();
   const stored = cheapHash('fifteen letters');
-  const tryOf = (household: number) => verify('fifteen letters', stored, String(household));
-  const eight = Array.from({ length: 8 }, (_, household) => tryOf(household));
-  await expect(tryOf(9)).rejects.toThrow('Too many');
-  expect(await Promise.all(eight)).toEqual(Array(8).fill(true));
-  expect(await tryOf(9)).toBe(true);
+  const tryOf = (line: number, isKnown = false) =>
+    verify('fifteen letters', stored, { line: String(line), isKnown });
+  const strangers = Array.from({ length: 6 }, (_, line) => tryOf(line));
+  await expect(tryOf(7)).rejects.toThrow('Too many');
+  const known = [tryOf(8, true), tryOf(9, true)];
+  await expect(tryOf(10, true)).rejects.toThrow('Too many');
+  expect(await Promise.all([...strangers, ...known])).toEqual(Array(8).fill(true));
+  expect(await tryOf(7)).toBe(true);
 });
 
-test('a household has two of the places, however often it tries, and others the rest', async () => {
+test('a line has two of the places, however often it tries, and others the rest', async () => {
   const { verify } = passwords();
   const stored = cheapHash('fifteen letters');
-  const tries = Array.from({ length: 10 }, () => verify('wrong', stored, 'one'));
-  const other = verify('fifteen letters', stored, 'other');
+  const tries = Array.from({ length: 10 }, () => verify('wrong', stored, one));
+  const other = verify('fifteen letters', stored, { ...one, line: 'other' });
   const made = await Promise.allSettled(tries);
   expect(made.filter(({ status }) => status === 'fulfilled')).toHaveLength(2);
   expect(await other).toBe(true);
-  expect(await verify('fifteen letters', stored, 'one')).toBe(true);
+  expect(await verify('fifteen letters', stored, one)).toBe(true);
 });
