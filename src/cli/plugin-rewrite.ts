@@ -2,6 +2,7 @@
 
 import { open, readFile, rm, stat } from 'node:fs/promises';
 import { Command } from 'commander';
+import { plainText } from '../domain/shown.ts';
 import { PaygateError } from '../errors.ts';
 import { limits } from '../plugin/archive.ts';
 import { type PluginReport, rewritePlugin } from '../plugin/plugin.ts';
@@ -81,11 +82,11 @@ function describe(output: string, { changed, left, untouched }: PluginReport): s
   const leftLines = (look: boolean) =>
     left
       .filter((each) => each.look === look)
-      .map((each) => `${place(each)}${printable(each.text)}  (${each.why})`);
+      .map((each) => `${place(each)}${shown(each.text)}  (${each.why})`);
   return [
     ...section(
       'Changed',
-      changed.map((each) => `${place(each)}${printable(each.before)} → ${printable(each.after)}`),
+      changed.map((each) => `${place(each)}${shown(each.before)} → ${shown(each.after)}`),
     ),
     ...section('Left as it is', leftLines(false)),
     ...section(
@@ -98,4 +99,4 @@ function describe(output: string, { changed, left, untouched }: PluginReport): s
 }
 
 /** The plugin's text comes from strangers; a terminal would act on some of it. */
-const printable = (text: string): string => text.replace(/[^\x20-\x7e]+/g, ' ').slice(0, 120);
+const shown = (text: string): string => plainText(text, 120);

@@ -3,6 +3,7 @@
 
 import { redactUrl } from '../domain/callback.ts';
 import type { classify, Ending } from '../domain/retry.ts';
+import { plainText } from '../domain/shown.ts';
 
 /** How much of an answer's body is kept for the log. */
 const keptBytes = 1024;
@@ -101,11 +102,10 @@ export function reasonFor(told: Told): string | null {
 }
 
 const shownLocation = (location: string | undefined): string =>
-  location === undefined ? 'nowhere' : printable(redactUrl(location)).slice(0, keptLocation);
+  location === undefined ? 'nowhere' : plainText(redactUrl(location), keptLocation);
 
+/** What does not show, in a body that keeps its white space and is cut only when it is redacted. */
 const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu;
-
-const printable = (text: string): string => text.replace(unprintable, ' ').trim();
 
 /** Shorter ones would blacken half of a text that has nothing to do with them. */
 const leastSecret = 4;
@@ -115,7 +115,7 @@ const leastSecret = 4;
  * @param secrets what an answer may echo and must not be shown; asked where it is long enough to hold one
  */
 export function excerpt(body: Uint8Array, secrets: () => readonly string[] = () => []): string {
-  const whole = printable(new TextDecoder().decode(body, { stream: true }));
+  const whole = new TextDecoder().decode(body, { stream: true }).replace(unprintable, ' ').trim();
   if (whole.length < leastSecret) return whole;
   const text = secrets().reduce((shown, secret) => shown.replaceAll(secret, '…'), whole);
   const kept = new TextEncoder().encode(text).subarray(0, keptBytes);

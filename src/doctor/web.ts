@@ -4,6 +4,7 @@
 import type { TLSSocket } from 'node:tls';
 import type { Probe, Sender } from '../delivery/sender.ts';
 import { type Listen, reachedAt } from '../domain/front.ts';
+import { plainText } from '../domain/shown.ts';
 import type { StoreRow } from '../store/catalog.ts';
 import type { Store } from '../store/open.ts';
 import { dayMs } from '../time.ts';
@@ -50,7 +51,7 @@ async function serveCheck(parts: WebParts, signal: AbortSignal): Promise<Finding
   const { ready, reasons } = Object(parsed(body)) as { ready?: unknown; reasons?: unknown };
   if (ready === true) return ok(`${url}/readyz says ready`);
   const told = Array.isArray(reasons) ? reasons.map(String).join('; ') : `it answers ${httpStatus}`;
-  return fail(`${url}/readyz: ${plain(told)}`);
+  return fail(`${url}/readyz: ${plainText(told, 500)}`);
 }
 
 /** By its name, as everybody comes: only from another network would a firewall be seen. */
@@ -118,6 +119,3 @@ function parsed(text: string): unknown {
     return undefined;
   }
 }
-
-/** A stranger's words, for a terminal. */
-const plain = (text: string): string => text.replace(/[\p{Cc}\p{Cf}]+/gu, ' ').slice(0, 500);

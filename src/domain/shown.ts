@@ -1,4 +1,4 @@
-// How amounts and times are shown to people, wherever: in a terminal, on a page, in a message.
+// How amounts, times and a stranger's words are shown to people, wherever: in a terminal, on a page, in a message.
 
 export const satPerBitcoin = 100_000_000;
 
@@ -8,3 +8,13 @@ export const showBitcoin = (valueSat: number): string => (valueSat / satPerBitco
 /** In UTC, to the second: `2026-11-21 16:26:00 UTC`. */
 export const showTime = (epochMs: number): string =>
   `${new Date(epochMs).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
+
+/**
+ * What a stranger wrote, in one line that no terminal acts on: without control or format characters.
+ * @param maxLength in characters
+ */
+export function plainText(text: string, maxLength: number): string {
+  // Cut first: the text can be very long.
+  const printable = text.slice(0, 4 * maxLength).replace(/[\s\p{C}]+/gu, ' ');
+  return Array.from(printable.trim()).slice(0, maxLength).join('');
+}

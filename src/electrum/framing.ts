@@ -3,6 +3,7 @@
 // one is an `invalid` error, which ends the connection.
 // https://electrum-protocol.readthedocs.io/en/latest/protocol-basics.html#message-stream
 
+import { plainText } from '../domain/shown.ts';
 import { PaygateError } from '../errors.ts';
 import { mostInBatch } from './batches.ts';
 
@@ -182,13 +183,6 @@ export function encodeBatch(
 function callOf(method: string): (id: number, params: readonly unknown[]) => string {
   const named = `,"method":${JSON.stringify(method)},"params":`;
   return (id, params) => `{"jsonrpc":"2.0","id":${id}${named}${JSON.stringify(params)}}`;
-}
-
-/** Text of a server made fit to show: no control or format characters, cut to a length. */
-export function plainText(text: string, maxLength: number): string {
-  // Cut first: the text can be as long as a line.
-  const printable = text.slice(0, 4 * maxLength).replace(/[\s\p{C}]+/gu, ' ');
-  return Array.from(printable.trim()).slice(0, maxLength).join('');
 }
 
 export const invalid = (what: string): PaygateError =>

@@ -13,8 +13,9 @@ import {
   type Txid,
 } from '../bitcoin/ids.ts';
 import type { HistoryItem, Position, StatusHash } from '../domain/history.ts';
+import { plainText } from '../domain/shown.ts';
 import { reasonOf } from '../errors.ts';
-import { invalid, isRecord, plainText } from './framing.ts';
+import { invalid, isRecord } from './framing.ts';
 
 /** Lowest and highest version of the protocol that is spoken. */
 export const offeredVersions = ['1.4', '1.6'] as const;

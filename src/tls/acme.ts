@@ -4,6 +4,7 @@
 
 import { readFileSync } from 'node:fs';
 import type { AcmeOptions } from '../domain/front.ts';
+import { plainText } from '../domain/shown.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
 import { minuteMs } from '../time.ts';
 import type { Cancel, World } from '../world.ts';
@@ -83,7 +84,8 @@ export function createAcme(options: AcmeOptions, folder: string, world: World): 
 
   function fail(error: unknown): void {
     const waitMs = patience.failed();
-    failure = printable(reasonOf(error));
+    // In the authority's own words.
+    failure = plainText(reasonOf(error), reasonLength);
     world.log.error('no certificate from the authority', {
       domain: options.domain,
       reason: failure,
@@ -137,10 +139,6 @@ function createPatience({ monotonic }: World) {
     },
   };
 }
-
-/** The authority's own words, in a line of bounded length. */
-const printable = (text: string): string =>
-  text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ').slice(0, reasonLength);
 
 function readCa(path: string): string {
   try {

@@ -6,7 +6,6 @@ import {
   LineFramer,
   type Message,
   parseMessage,
-  plainText,
 } from '../../../src/electrum/framing.ts';
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
@@ -187,28 +186,5 @@ describe('messages', () => {
       method: 'blockchain.block.headers',
       params: [0, 20],
     });
-  });
-});
-
-describe('plain text', () => {
-  it('has no control, format or line characters', () => {
-    expect(plainText('a\x1b[31m\r\nb\u202ec\u200bd\u2028e\x00\x9ff\ufeff', 50)).toBe(
-      'a [31m b c d e f',
-    );
-  });
-
-  it('is cut by characters', () => {
-    expect(plainText('😀'.repeat(10), 3)).toBe('😀😀😀');
-    expect(plainText('x'.repeat(5_000_000), 200)).toHaveLength(200);
-  });
-
-  it('is never longer and never unprintable', () => {
-    fc.assert(
-      fc.property(fc.string({ unit: 'binary' }), fc.nat(50), (text, max) => {
-        const plain = plainText(text, max);
-        expect(Array.from(plain).length).toBeLessThanOrEqual(max);
-        expect(plain).not.toMatch(/[\p{C}\p{Zl}\p{Zp}]/u);
-      }),
-    );
   });
 });
