@@ -8,7 +8,6 @@ import {
   existsSync,
   mkdirSync,
   readFileSync,
-  renameSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
@@ -18,7 +17,7 @@ import { Command } from 'commander';
 import { type Config, options, readConfig } from '../config.ts';
 import { frontOf } from '../domain/front.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
-import { syncPath } from '../store/disk.ts';
+import { putInPlace } from '../store/disk.ts';
 import {
   forgetting,
   type InstallPlan,
@@ -170,9 +169,7 @@ function put({ path, mode, content }: PlannedFile, root: string): void {
     if (typeof content === 'string') writeFileSync(fresh, content, { mode });
     else copyFileSync(content.copyOf, fresh);
     chmodSync(fresh, mode);
-    syncPath(fresh);
-    renameSync(fresh, target);
-    syncPath(dirname(target));
+    putInPlace(fresh, target);
   } catch (error) {
     throw new PaygateError('unavailable', `${target}: cannot be written (${reasonOf(error)})`);
   }

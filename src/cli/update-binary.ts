@@ -10,13 +10,12 @@ import {
   existsSync,
   linkSync,
   readFileSync,
-  renameSync,
   rmSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { PaygateError, reasonOf } from '../errors.ts';
-import { syncPath } from '../store/disk.ts';
+import { putInPlace, syncPath } from '../store/disk.ts';
 
 export const run = promisify(execFile);
 
@@ -99,14 +98,10 @@ export function swapIn(fresh: string, binary: string): void {
     // A file system without links.
     copyFileSync(binary, previous);
   }
-  renameSync(fresh, binary);
-  syncPath(dirname(binary));
+  putInPlace(fresh, binary);
 }
 
-export function swapBack(binary: string): void {
-  renameSync(previousOf(binary), binary);
-  syncPath(dirname(binary));
-}
+export const swapBack = (binary: string): void => putInPlace(previousOf(binary), binary);
 
 /** Of what a program complained of, for one line. */
 function firstLine(error: unknown): string {

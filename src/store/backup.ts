@@ -8,14 +8,13 @@ import {
   existsSync,
   openSync,
   readdirSync,
-  renameSync,
   rmSync,
   statSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { quoted } from '../domain/shell.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
-import { makeFolder, ownAsFolder, removeLeftovers, syncPath } from './disk.ts';
+import { makeFolder, ownAsFolder, putInPlace, removeLeftovers } from './disk.ts';
 import { openSqlite, type Sqlite } from './driver.ts';
 import { logAsFound } from './empty-log.ts';
 import { userVersion } from './migrate.ts';
@@ -102,8 +101,7 @@ export async function writeBackup(sqlite: Sqlite, target: string, pace: Pace): P
     removeLeftovers(dirname(target), unfinished, fresh);
     await sqlite.backup(fresh, { progress: pace });
     ownAsFolder(fresh);
-    syncPath(fresh);
-    putInPlace(fresh, target);
+    replaceCopy(fresh, target);
   } catch (error) {
     for (const each of [fresh, `${fresh}-journal`]) rmSync(each, { force: true });
     throw new PaygateError('unavailable', `${target}: cannot be written (${reasonOf(error)})`, {
@@ -112,12 +110,11 @@ export async function writeBackup(sqlite: Sqlite, target: string, pace: Pace): P
   }
 }
 
-/** Replaces what stands under the name. @param fresh in the same folder, whole and synced */
-export function putInPlace(fresh: string, target: string): void {
+/** Replaces what stands under the name. @param fresh in the same folder, whole */
+export function replaceCopy(fresh: string, target: string): void {
   // Of a tool that has the one before open still: it would be played into this one.
   for (const end of [...logEnds, '-shm']) rmSync(`${target}${end}`, { force: true });
-  renameSync(fresh, target);
-  syncPath(dirname(target));
+  putInPlace(fresh, target);
 }
 
 /** The same as `writeBackup` of a file that is not open, whatever version it is of: it is not updated by that. */
@@ -168,9 +165,7 @@ export function keepBeforeUpdate(sqlite: Sqlite, path: string): void {
       return;
     }
     ownAsFolder(fresh);
-    syncPath(fresh);
-    renameSync(fresh, target);
-    syncPath(dirname(target));
+    putInPlace(fresh, target);
   } catch (error) {
     rmSync(fresh, { force: true });
     const reason = `${target}: cannot be written before the update (${reasonOf(error)})`;

@@ -5,7 +5,7 @@ import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 import { quoted } from '../domain/shell.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
-import { backupFolder, damagedName, latestName, putInPlace, restoreLine } from './backup.ts';
+import { backupFolder, damagedName, latestName, replaceCopy, restoreLine } from './backup.ts';
 
 /** The faults of a copy that nobody else has open; rejects where it cannot be looked at, and once the signal aborts. */
 export type CopyCheck = (path: string, signal: AbortSignal) => Promise<readonly string[]>;
@@ -73,14 +73,14 @@ export class DailyCheck {
   async pass(day: string): Promise<boolean> {
     const fresh = join(this.#folder, uncheckedName);
     const [fault] = await this.#look(fresh).catch((error) => {
-      if (!this.#stopping.signal.aborted) putInPlace(fresh, this.target);
+      if (!this.#stopping.signal.aborted) replaceCopy(fresh, this.target);
       const reason = `the last snapshot was taken, but could not be checked: ${reasonOf(error)}`;
       throw new Unchecked('unavailable', reason);
     });
     this.#lookedOn = day;
     const wasWhole = this.#damage === undefined;
     this.#damage = fault === undefined ? undefined : damageOf(this.#path, fault);
-    putInPlace(fresh, this.target);
+    replaceCopy(fresh, this.target);
     if (this.#damage === undefined) rmSync(this.#damaged, { force: true });
     else if (wasWhole) this.#options.onDamaged?.(this.#damage);
     return this.#damage === undefined;

@@ -11,6 +11,7 @@ import {
   mkdirSync,
   openSync,
   readdirSync,
+  renameSync,
   rmSync,
   statfsSync,
   statSync,
@@ -39,6 +40,13 @@ export function syncPath(path: string): void {
   } finally {
     closeSync(descriptor);
   }
+}
+
+/** Replaces what stands under the name: whenever the power fails it is that or this. @param fresh in the same folder, whole */
+export function putInPlace(fresh: string, target: string): void {
+  syncPath(fresh);
+  renameSync(fresh, target);
+  syncPath(dirname(target));
 }
 
 /**

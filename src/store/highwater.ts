@@ -13,10 +13,8 @@ import {
   closeSync,
   existsSync,
   fstatSync,
-  fsyncSync,
   openSync,
   readFileSync,
-  renameSync,
   rmSync,
   statSync,
   writeSync,
@@ -26,7 +24,7 @@ import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
 import type { MarkReading, Raise } from '../domain/allocation.ts';
 import { PaygateError } from '../errors.ts';
-import { makeFolder, ownAsFolder, syncData, syncPath } from './disk.ts';
+import { makeFolder, ownAsFolder, putInPlace, syncData, syncPath } from './disk.ts';
 import { truePath } from './place.ts';
 
 const markBytes = 65_536;
@@ -283,9 +281,7 @@ function createMark(path: string, identity: Own, lines: string): MarkFile {
   try {
     ownAsFolder(fresh);
     writeAll(descriptor, bytes, 0);
-    fsyncSync(descriptor);
-    renameSync(fresh, path);
-    syncPath(dirname(path));
+    putInPlace(fresh, path);
     syncPath(dirname(dirname(path)));
   } catch (error) {
     closeSync(descriptor);

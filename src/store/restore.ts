@@ -15,7 +15,7 @@ import type { Addresses } from './addresses.ts';
 import { backupFolder } from './backup.ts';
 import type { Catalog } from './catalog.ts';
 import { checkFile, copyWithLog, type FileReport, NoRoom, refuseForeign } from './check.ts';
-import { makeFolder, ownAsFolder, syncPath } from './disk.ts';
+import { makeFolder, ownAsFolder, putInPlace, syncPath } from './disk.ts';
 import { withSqlite } from './driver.ts';
 import { lockForServer, refuseOtherNetwork, refuseServed } from './file.ts';
 import { type Highwater, openHighwater } from './highwater.ts';
@@ -59,8 +59,7 @@ export function restoreFile(
     // First, for a backup that stood there without it would be believed after a kill.
     doubtWithoutMark(path, report);
     const previous = moveAside(path, name);
-    renameSync(fresh, path);
-    syncPath(dirname(path));
+    putInPlace(fresh, path);
     return { report: { ...report, file: path }, previous };
   } catch (error) {
     if (error instanceof PaygateError) throw error;

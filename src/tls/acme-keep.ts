@@ -2,19 +2,10 @@
 // certificate with its key (in one file, so that they never contradict each other), when it was asked
 // last. All of it for paygate's own user alone.
 
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { AcmeOptions } from '../domain/front.ts';
-import { makeFolder, ownAsFolder } from '../store/disk.ts';
+import { makeFolder, ownAsFolder, putInPlace } from '../store/disk.ts';
 import { type Certificate, readCertificate } from './certificate.ts';
 
 export interface AcmeKeep {
@@ -89,16 +80,9 @@ function writeWhole(path: string, text: string): void {
   // What a start left that was killed; or a link, through which root would write elsewhere.
   rmSync(fresh, { force: true });
   try {
-    const descriptor = openSync(fresh, 'wx', 0o600);
-    try {
-      // All of it: one call may take a part, and complains of nothing.
-      writeFileSync(descriptor, text);
-      fsyncSync(descriptor);
-    } finally {
-      closeSync(descriptor);
-    }
+    writeFileSync(fresh, text, { flag: 'wx', mode: 0o600 });
     ownAsFolder(fresh);
-    renameSync(fresh, path);
+    putInPlace(fresh, path);
   } catch (error) {
     rmSync(fresh, { force: true });
     throw error;
