@@ -5,7 +5,9 @@
 import { meetsTarget, parseHeader } from '../bitcoin/header.ts';
 import { rootFromBranch } from '../bitcoin/merkle.ts';
 import type { Network } from '../bitcoin/network.ts';
+import { aheadMs } from '../domain/clock.ts';
 import type { Trust } from '../domain/server.ts';
+import { staleMs } from '../domain/standing.ts';
 import { ServerError } from '../electrum/framing.ts';
 import { openSession, type Session } from '../electrum/session.ts';
 import type { ServerAddress } from '../electrum/trust.ts';
@@ -22,10 +24,6 @@ export interface ElectrumParts {
   /** Undefined where the file cannot be opened. */
   readonly store: Pick<Store, 'headers' | 'servers'> | undefined;
 }
-
-/** As the watcher has them: a newest block that is older, or from so far ahead, is told. */
-const staleMs = 8 * hourMs;
-const aheadMs = 2 * hourMs;
 
 export function electrumChecks(parts: ElectrumParts): Check[] {
   const name = 'electrum';

@@ -1,13 +1,14 @@
 // Whether the clock of the machine can be right. It can't prove that it is: only a time that has been
 // before, by the program's own date or by a block's, is known to be wrong (rules §5).
 
+import { hourMs, minuteMs } from '../time.ts';
 import { showTime } from './shown.ts';
 
 /** Blocks may claim a time so far ahead of the true one. */
-const aheadMs = 2 * 3_600_000;
+export const aheadMs = 2 * hourMs;
 
 /** The clock may be set back so far without ending what it opened; a time further ahead is none of its own. */
-export const setBackMs = 60_000;
+export const setBackMs = minuteMs;
 
 export interface KnownTimes {
   /** When this paygate was released, epoch milliseconds. */

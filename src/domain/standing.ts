@@ -2,6 +2,7 @@
 // our tip is lag, never disagreement; a valid branch beside ours is disagreement, never a lie.
 
 import type { NetworkName } from '../bitcoin/network.ts';
+import { hourMs, minuteMs } from '../time.ts';
 import { type ChainHeader, type ChainView, forkHeightOf, maximumReorganisation } from './chain.ts';
 
 /** Blocks behind our tip from which on a server is not used. */
@@ -9,7 +10,7 @@ const lagBlocks = 2;
 /** A branch that leaves ours no deeper is what every race between miners looks like. */
 const raceBlocks = 2;
 /** Age of a tip, by its own time, from which on its server is not used. */
-const staleMs = 8 * 3_600_000;
+export const staleMs = 8 * hourMs;
 
 /** Why a server is not used while another one can be. */
 export type Doubt =
@@ -56,13 +57,13 @@ export function describeDoubt(doubt: Doubt): string {
     case 'lag':
       return `it is ${doubt.blocks} blocks behind`;
     case 'stale':
-      return `its newest block is ${Math.floor(doubt.ageMs / 3_600_000)} hours old`;
+      return `its newest block is ${Math.floor(doubt.ageMs / hourMs)} hours old`;
     case 'branch':
       return `it follows another branch, which leaves ours ${doubt.depth} blocks back`;
     case 'unshown':
       return 'it does not show the headers of its newest block';
     case 'spent':
-      return `it was asked for so much that it is left alone for ${Math.ceil(doubt.waitMs / 60_000)} minutes`;
+      return `it was asked for so much that it is left alone for ${Math.ceil(doubt.waitMs / minuteMs)} minutes`;
     case 'deep':
       return (
         `it follows a branch with more work than ours, which leaves ours ${doubt.depth} blocks back: ` +
