@@ -12,6 +12,7 @@ import { diskFloorBytes, freeBytesAt } from '../store/disk.ts';
 import { unwritableAt } from '../store/file.ts';
 import { markPath, openHighwater } from '../store/highwater.ts';
 import type { Store } from '../store/open.ts';
+import { besideEnds } from '../store/place.ts';
 import { countersOf } from '../store/resume.ts';
 import { hourMs } from '../time.ts';
 import type { World } from '../world.ts';
@@ -31,8 +32,6 @@ const mebibyte = 1024 * 1024;
 /** Snapshots are taken each quarter of an hour. */
 const snapshotDueMs = hourMs;
 const snapshotLateMs = 24 * hourMs;
-/** Files of paygate beside its database, by what their names end with. */
-const besides = ['', '-wal', '-shm', '.lock'] as const;
 
 export const fileChecks = (parts: FileParts): Check[] => [
   { name: 'database', run: () => databaseCheck(parts) },
@@ -114,7 +113,7 @@ function otherDiskOf(path: string): string | undefined {
 function permissionsCheck(path: string, uid: number | undefined): Finding {
   const folder = dirname(path);
   const secrets = [
-    ...besides.map((end) => `${path}${end}`),
+    ...['', ...besideEnds, '.lock'].map((end) => `${path}${end}`),
     markPath(path),
     ...namesIn(backupFolder(path)),
   ];

@@ -18,7 +18,7 @@ import { makeFolder, ownAsFolder, putInPlace, removeLeftovers } from './disk.ts'
 import { openSqlite, type Sqlite } from './driver.ts';
 import { logAsFound } from './empty-log.ts';
 import { userVersion } from './migrate.ts';
-import { isLog, logEnds } from './place.ts';
+import { besideEnds, isLog, logEnds } from './place.ts';
 
 /** How many pages are copied until the next turn of the event loop; throws to give up. */
 export type Pace = () => number;
@@ -113,7 +113,7 @@ export async function writeBackup(sqlite: Sqlite, target: string, pace: Pace): P
 /** Replaces what stands under the name. @param fresh in the same folder, whole */
 export function replaceCopy(fresh: string, target: string): void {
   // Of a tool that has the one before open still: it would be played into this one.
-  for (const end of [...logEnds, '-shm']) rmSync(`${target}${end}`, { force: true });
+  for (const end of besideEnds) rmSync(`${target}${end}`, { force: true });
   putInPlace(fresh, target);
 }
 

@@ -21,7 +21,7 @@ import { openSqlite, type Sqlite, sqliteCode, withSqlite } from './driver.ts';
 import { logAsFound } from './empty-log.ts';
 import { markPath } from './highwater.ts';
 import { migrations } from './migrations.ts';
-import { isLog, refuseTwoNames, truePath } from './place.ts';
+import { besideEnds, isLog, refuseTwoNames, truePath } from './place.ts';
 
 /** "PAYG": says in the file's header whose database it is. */
 export const applicationId = 0x50415947;
@@ -204,7 +204,7 @@ export function refuseUnwritable(given: string): void {
 
 /** Of a database and what lies beside it, what this user may not write to, and what helps. */
 export function unwritableAt(path: string): string[] {
-  return ['', '-wal', '-shm'].flatMap((end) => {
+  return ['', ...besideEnds].flatMap((end) => {
     try {
       accessSync(`${path}${end}`, constants.W_OK);
       return [];

@@ -19,7 +19,7 @@ import { makeFolder, ownAsFolder, putInPlace, syncPath } from './disk.ts';
 import { withSqlite } from './driver.ts';
 import { lockForServer, refuseOtherNetwork, refuseServed } from './file.ts';
 import { type Highwater, openHighwater } from './highwater.ts';
-import { logEnds, truePath } from './place.ts';
+import { besideEnds, truePath } from './place.ts';
 import { countersOf } from './resume.ts';
 
 export interface Restored {
@@ -81,7 +81,7 @@ function doubtWithoutMark(path: string, { instance }: FileReport): void {
 }
 
 /** Of a database, what SQLite reads or plays into it. */
-const ends = ['', ...logEnds, '-shm'] as const;
+const ends = ['', ...besideEnds] as const;
 
 function removeAll(path: string): void {
   for (const end of ends) rmSync(`${path}${end}`, { force: true });
