@@ -15,6 +15,7 @@ import {
   readBands,
   writeBands,
 } from '../domain/policy.ts';
+import type { CallbackFlags } from '../domain/reach.ts';
 import { showTime } from '../domain/shown.ts';
 import { parseStoreName } from '../domain/store-name.ts';
 import { PaygateError } from '../errors.ts';
@@ -46,13 +47,11 @@ import {
   xpubOption,
 } from './wallet-key.ts';
 
-interface AddOptions extends FileOptions, KeyOptions {
+interface AddOptions extends FileOptions, KeyOptions, Partial<CallbackFlags> {
   readonly name: string;
   readonly startIndex?: number;
   readonly callbackUrl: string;
   readonly confirmations: number;
-  readonly allowPrivateCallback?: boolean;
-  readonly allowHttpCallback?: boolean;
 }
 
 const confirmations = [
@@ -100,15 +99,14 @@ function add(given: AddOptions): Promise<void> {
 }
 
 function fieldsOf(given: AddOptions): Omit<NewStore, 'walletId'> {
-  const allowPrivate = given.allowPrivateCallback ?? false;
-  const allowHttp = given.allowHttpCallback ?? false;
-  checkCallbackUrl(given.callbackUrl, { allowPrivate, allowHttp });
+  const { callbackUrl, allowPrivateCallback = false, allowHttpCallback = false } = given;
+  checkCallbackUrl(callbackUrl, { allowPrivateCallback, allowHttpCallback });
   return {
     name: parseStoreName(given.name),
-    callbackUrl: given.callbackUrl,
+    callbackUrl,
     requiredConfirmations: given.confirmations,
-    allowPrivateCallback: allowPrivate,
-    allowHttpCallback: allowHttp,
+    allowPrivateCallback,
+    allowHttpCallback,
     webhookSecret: newWebhookSecret(world.randomBytes),
   };
 }
@@ -182,7 +180,7 @@ function detail(store: Store, row: StoreRow) {
   };
 }
 
-interface SetOptions extends FileOptions {
+interface SetOptions extends FileOptions, Partial<CallbackFlags> {
   readonly name?: string;
   readonly callbackUrl?: string;
   readonly confirmations?: number;
@@ -191,8 +189,6 @@ interface SetOptions extends FileOptions {
   readonly minimum?: number | false;
   readonly currency?: string | false;
   readonly rbfParameter?: boolean;
-  readonly allowPrivateCallback?: boolean;
-  readonly allowHttpCallback?: boolean;
   readonly callbackCa?: string | false;
 }
 
@@ -259,10 +255,12 @@ function refuseNothing({ db, network, json, ...changes }: SetOptions): void {
 }
 
 function changeOf(given: SetOptions, before: StoreRow): StoreChange {
-  const callbackUrl = given.callbackUrl ?? before.callbackUrl;
-  const allowPrivate = given.allowPrivateCallback ?? before.allowPrivateCallback;
-  const allowHttp = given.allowHttpCallback ?? before.allowHttpCallback;
-  checkCallbackUrl(callbackUrl, { allowPrivate, allowHttp });
+  const {
+    callbackUrl = before.callbackUrl,
+    allowPrivateCallback = before.allowPrivateCallback,
+    allowHttpCallback = before.allowHttpCallback,
+  } = given;
+  checkCallbackUrl(callbackUrl, { allowPrivateCallback, allowHttpCallback });
   const { minimum, currency } = given;
   const bands = given.confirmationsAbove === false ? [] : given.confirmationsAbove;
   if (given.confirmations !== undefined || bands !== undefined) {
@@ -273,8 +271,8 @@ function changeOf(given: SetOptions, before: StoreRow): StoreChange {
   }
   return {
     callbackUrl,
-    allowPrivateCallback: allowPrivate,
-    allowHttpCallback: allowHttp,
+    allowPrivateCallback,
+    allowHttpCallback,
     ...(given.name !== undefined && { name: parseStoreName(given.name) }),
     ...(given.confirmations !== undefined && { requiredConfirmations: given.confirmations }),
     ...(bands !== undefined && { confirmationBands: writeBands(bands) }),

@@ -35,7 +35,8 @@ export function exampleOrder(row: StoreRow, now: number, options: ExampleOptions
     callbackUrl: row.callbackUrl,
     query: callbackQuery({ status, address, valueSat, txid: testTxid, rbf }),
     eventId: `msg_test_${base58.encode(randomBytes(eventBytes))}`,
-    ...{ allowPrivate: row.allowPrivateCallback, allowHttp: row.allowHttpCallback },
+    allowPrivateCallback: row.allowPrivateCallback,
+    allowHttpCallback: row.allowHttpCallback,
     webhookSecrets: signingSecrets(row, now),
     ca: row.callbackCa ?? undefined,
   };

@@ -27,7 +27,7 @@ export interface WebParts {
 
 const expirySoonMs = 14 * dayMs;
 /** The operator's own word, given on the command line. */
-const anywhere = { allowPrivate: true, allowHttp: true };
+const anywhere = { allowPrivateCallback: true, allowHttpCallback: true };
 
 export function webChecks(parts: WebParts): Check[] {
   const stores = parts.store?.catalog.stores() ?? [];
@@ -100,11 +100,10 @@ async function callbackCheck(
   store: StoreRow,
   signal: AbortSignal,
 ): Promise<Finding> {
-  const { id, callbackUrl } = store;
+  const { id, callbackUrl, allowPrivateCallback, allowHttpCallback } = store;
   if (callbackUrl === '') return skip(`store ${id} has no Callback URL`);
-  const flags = { allowPrivate: store.allowPrivateCallback, allowHttp: store.allowHttpCallback };
-  const ca = store.callbackCa ?? undefined;
-  const asked = { ...flags, url: callbackUrl, method: 'HEAD', path: '/', ca } as const;
+  const allowed = { allowPrivateCallback, allowHttpCallback, ca: store.callbackCa ?? undefined };
+  const asked = { ...allowed, url: callbackUrl, method: 'HEAD', path: '/' } as const;
   const { httpStatus, reason, address } = await shopSender.probe(asked, signal);
   const what = `store ${id}: HEAD ${new URL(callbackUrl).origin}/`;
   return httpStatus === null

@@ -8,8 +8,8 @@ import type { Listen } from './front.ts';
 
 /** What a merchant has allowed for a store. */
 export interface CallbackFlags {
-  readonly allowPrivate: boolean;
-  readonly allowHttp: boolean;
+  readonly allowPrivateCallback: boolean;
+  readonly allowHttpCallback: boolean;
 }
 
 /** The address in a URL's host, if it is one; WHATWG has brought every spelling of IPv4 to this one. */
@@ -41,10 +41,10 @@ export interface TargetRules {
  */
 export const rulesFor = (
   url: URL,
-  { allowPrivate, allowHttp }: CallbackFlags,
+  { allowPrivateCallback, allowHttpCallback }: CallbackFlags,
   listeners: readonly Listen[],
 ): TargetRules => ({
-  permit: { public: url.protocol === 'https:' || allowHttp, private: allowPrivate },
+  permit: { public: url.protocol === 'https:' || allowHttpCallback, private: allowPrivateCallback },
   port: portOf(url),
   listeners,
 });

@@ -55,10 +55,7 @@ async function write(
 
 function changeOf(given: z.infer<typeof fields>, before: StoreRow): StoreChange {
   const { name, http_callback: callbackUrl } = given;
-  if (callbackUrl !== undefined) {
-    const { allowPrivateCallback: allowPrivate, allowHttpCallback: allowHttp } = before;
-    checkCallbackUrl(callbackUrl, { allowPrivate, allowHttp });
-  }
+  if (callbackUrl !== undefined) checkCallbackUrl(callbackUrl, before);
   return {
     ...(name !== undefined && { name: parseStoreName(name) }),
     ...(callbackUrl !== undefined && { callbackUrl }),
@@ -89,7 +86,7 @@ function addNew(
   tx: Tx,
   { name, http_callback: callbackUrl }: Readonly<Record<'name' | 'http_callback', string>>,
 ): StoreRow {
-  checkCallbackUrl(callbackUrl, { allowPrivate: false, allowHttp: false });
+  checkCallbackUrl(callbackUrl, { allowPrivateCallback: false, allowHttpCallback: false });
   return store.catalog.addStore(tx, now(), {
     name: parseStoreName(name),
     walletId: null,

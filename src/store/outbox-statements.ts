@@ -187,8 +187,8 @@ function prepareReads(orm: Orm) {
         webhookSecret: stores.webhookSecret,
         previousWebhookSecret: stores.previousWebhookSecret,
         previousSecretUntil: stores.previousSecretUntil,
-        allowPrivate: stores.allowPrivateCallback,
-        allowHttp: stores.allowHttpCallback,
+        allowPrivateCallback: stores.allowPrivateCallback,
+        allowHttpCallback: stores.allowHttpCallback,
       })
       .from(callbacks)
       .innerJoin(stores, eq(stores.id, callbacks.storeId))

@@ -89,8 +89,8 @@ describe('claiming', () => {
         webhookSecret,
         previousWebhookSecret: null,
         previousSecretUntil: null,
-        allowPrivate: true,
-        allowHttp: true,
+        allowPrivateCallback: true,
+        allowHttpCallback: true,
       },
     ]);
   });

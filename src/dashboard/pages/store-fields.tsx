@@ -165,10 +165,7 @@ export function storeFieldsIn(visit: Visit) {
   const allowPrivateCallback = isOn(visit, 'allow-private');
   const allowHttpCallback = isOn(visit, 'allow-http');
   const callbackUrl = field(visit, 'callback-url');
-  checkCallbackUrl(callbackUrl, {
-    allowPrivate: allowPrivateCallback,
-    allowHttp: allowHttpCallback,
-  });
+  checkCallbackUrl(callbackUrl, { allowPrivateCallback, allowHttpCallback });
   const confirmations = wholeNumber(visit, 'confirmations', 1, mostConfirmations);
   const bands = bandsIn(visit);
   checkPolicy({ confirmations, bands });

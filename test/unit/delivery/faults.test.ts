@@ -39,7 +39,7 @@ function setUp({ resolve, listeners = [], connectTimeoutMs, ...changes }: SetUp 
   const order = {
     ...{ query: 'status=0&addr=bc1q&value=1&txid=ab', eventId: 'msg_1' },
     ...{ webhookSecrets: ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'] },
-    ...{ allowPrivate: true, allowHttp: false },
+    ...{ allowPrivateCallback: true, allowHttpCallback: false },
     ...changes,
   };
   const { signal } = new AbortController();
@@ -258,7 +258,7 @@ describe('a certificate', () => {
 });
 
 describe('a way to this machine', () => {
-  const strict = { allowPrivate: false, allowHttp: true };
+  const strict = { allowPrivateCallback: false, allowHttpCallback: true };
 
   it.each([
     '127.0.0.1',

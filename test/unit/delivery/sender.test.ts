@@ -28,8 +28,8 @@ function order(callbackUrl: string, changes: Partial<Order> = {}): Order {
     query,
     eventId: 'msg_1',
     webhookSecrets: [webhookSecret],
-    allowPrivate: true,
-    allowHttp: false,
+    allowPrivateCallback: true,
+    allowHttpCallback: false,
     ...changes,
   };
 }
@@ -349,7 +349,7 @@ describe('a name', () => {
   it('with one private address among its answers is not dialled at all', async () => {
     const shop = await receiver();
     const { send } = setUp({ resolve: async () => ['1.1.1.1', '127.0.0.1'] });
-    const flags = { allowPrivate: false, allowHttp: true };
+    const flags = { allowPrivateCallback: false, allowHttpCallback: true };
     const attempt = await send(order(`http://shop.test:${shop.port}`, flags));
     expect(attempt).toMatchObject({
       outcome: 'refused',

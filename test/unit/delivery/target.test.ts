@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { guardTarget } from '../../../src/delivery/target.ts';
 import type { CallbackFlags } from '../../../src/domain/reach.ts';
 
-const strict = { allowPrivate: false, allowHttp: false };
-const open = { allowPrivate: true, allowHttp: true };
+const strict = { allowPrivateCallback: false, allowHttpCallback: false };
+const open = { allowPrivateCallback: true, allowHttpCallback: true };
 const unasked = async (): Promise<never> => {
   throw new Error('a literal address is not looked up');
 };
@@ -90,7 +90,7 @@ describe('a name', () => {
   });
 
   it('may speak plain http to private addresses alone, unless the store allows more', async () => {
-    const flags = { allowPrivate: true, allowHttp: false };
+    const flags = { allowPrivateCallback: true, allowHttpCallback: false };
     expect(await resolve(['10.0.0.1'], flags, 'http')).toEqual(['10.0.0.1']);
     await expect(resolve(['10.0.0.1', '1.1.1.1'], flags, 'http')).rejects.toThrow('plain http');
     expect(await resolve(['10.0.0.1', '1.1.1.1'], open, 'http')).toHaveLength(2);

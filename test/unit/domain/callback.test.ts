@@ -11,7 +11,7 @@ import { reachOf } from '../../../src/domain/reach.ts';
 
 const txid = 'ab'.repeat(32);
 const facts = { status: 0, address: 'bc1qexample', valueSat: 12_345, txid, rbf: false } as const;
-const strict = { allowPrivate: false, allowHttp: false };
+const strict = { allowPrivateCallback: false, allowHttpCallback: false };
 
 describe('what a callback says', () => {
   it('has the four names in the order that receivers know', () => {
@@ -142,7 +142,7 @@ describe('a callback URL that is saved', () => {
   });
 
   it('may be private, plain http included, where the store allows it', () => {
-    const flags = { allowPrivate: true, allowHttp: false };
+    const flags = { allowPrivateCallback: true, allowHttpCallback: false };
     for (const host of ['127.0.0.1:8080', '[::1]', 'localhost', '10.0.0.5', 'shop.lan']) {
       expect(() => checkCallbackUrl(`http://${host}/cb`, flags)).not.toThrow();
     }
@@ -151,7 +151,7 @@ describe('a callback URL that is saved', () => {
   });
 
   it('may be public plain http where the store allows it', () => {
-    const flags = { allowPrivate: false, allowHttp: true };
+    const flags = { allowPrivateCallback: false, allowHttpCallback: true };
     expect(() => checkCallbackUrl('http://shop.example/', flags)).not.toThrow();
     expect(() => checkCallbackUrl('http://127.0.0.1/', flags)).toThrow('--allow-private-callback');
   });
