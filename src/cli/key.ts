@@ -5,7 +5,7 @@ import { shortApiKey } from '../domain/api-key.ts';
 import { type KeyScope, keyScopes } from '../domain/scope.ts';
 import { showTime } from '../domain/shown.ts';
 import { requireRunning } from '../store/catalog.ts';
-import { type Key, noKeyYet } from '../store/keys.ts';
+import { type Key, merchantKeyText } from '../store/keys.ts';
 import {
   anyId,
   type FileOptions,
@@ -23,8 +23,7 @@ export function keyCommand(): Command {
     .option('--short', 'in 43 characters, for plugins that take no longer key')
     .action((given: FileOptions & { short?: boolean }) =>
       withStore(given, async ({ keys }) => {
-        const whole = keys.merchantKey();
-        if (whole === undefined) throw noKeyYet();
+        const whole = merchantKeyText(keys);
         const apiKey = given.short ? shortApiKey(whole) : whole;
         print(given, { api_key: apiKey }, () => apiKey);
       }),
@@ -33,7 +32,7 @@ export function keyCommand(): Command {
     .option('--overlap <time>', 'how long the old one stays valid, such as 24h', parseDuration, 0)
     .action((given: FileOptions & { overlap: number }) =>
       withStore(given, async ({ keys, database }) => {
-        if (keys.merchantKey() === undefined) throw noKeyYet();
+        merchantKeyText(keys);
         const now = world.now();
         const ends = now + given.overlap;
         const promised = promisedBeyond(keys.list(now), ends);

@@ -125,14 +125,19 @@ export function endKeysOf(orm: Orm, _tx: Tx, now: number, storeId: number): void
 
 /** *The* merchant key. @throws PaygateError not_found before the first store */
 export function requireMerchantKey(keys: Keys, now: number): Key {
-  const text = keys.merchantKey();
-  const key = text === undefined ? undefined : keys.find(text, now);
+  const key = keys.find(merchantKeyText(keys), now);
   if (key !== undefined) return key;
   throw noKeyYet();
 }
 
-/** There is no merchant key before the first store. */
-export const noKeyYet = (): PaygateError =>
+/** The same as it is sent. @throws PaygateError not_found before the first store */
+export function merchantKeyText(keys: Keys): string {
+  const text = keys.merchantKey();
+  if (text !== undefined) return text;
+  throw noKeyYet();
+}
+
+const noKeyYet = (): PaygateError =>
   new PaygateError('not_found', 'there is no key yet: it is made with the first store');
 
 function prepare(orm: Orm) {

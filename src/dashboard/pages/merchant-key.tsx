@@ -1,6 +1,6 @@
 // The API key of all stores, masked until it is asked for.
 
-import { PaygateError } from '../../errors.ts';
+import { merchantKeyText } from '../../store/keys.ts';
 import { note } from '../audit.ts';
 import { Form } from '../layout.tsx';
 import { requireFresh } from '../session.ts';
@@ -31,16 +31,9 @@ export const MerchantKey = ({ visit, apiKey, shown }: Props) => (
 
 const masked = (secret: string): string => `${secret.slice(0, 4)}…${secret.slice(-4)}`;
 
-/** @throws PaygateError not_found before the first store */
-export function merchantKeyOf({ parts }: Visit): string {
-  const key = parts.store.keys.merchantKey();
-  if (key !== undefined) return key;
-  throw new PaygateError('not_found', 'There is no key yet: it is made with the first store.');
-}
-
 /** To somebody who has just typed the password; the log of changes keeps that it was shown. */
 export async function revealKey(visit: Visit): Promise<void> {
   await requireFresh(visit);
-  merchantKeyOf(visit);
+  merchantKeyText(visit.parts.store.keys);
   await visit.parts.store.database.write((tx) => note(visit, tx, 'key.reveal'));
 }

@@ -1,12 +1,13 @@
 // The Stores section: the merchant key at its top, and below it each store.
 
 import { redactUrl } from '../../domain/callback.ts';
+import { merchantKeyText } from '../../store/keys.ts';
 import { note } from '../audit.ts';
 import { choice } from '../form.ts';
 import { Form, Layout, Note, Select, sentChoice, Table, Time } from '../layout.tsx';
 import { requireFresh } from '../session.ts';
 import { base, type Outcome, type Page, type Visit } from '../visit.ts';
-import { MerchantKey, merchantKeyOf, revealKey } from './merchant-key.tsx';
+import { MerchantKey, revealKey } from './merchant-key.tsx';
 
 const here = `${base}/stores`;
 const overlaps = { 'at-once': 0, '24-hours': 24 * 3_600_000 } as const;
@@ -100,8 +101,8 @@ async function reveal(visit: Visit): Promise<Outcome> {
 async function rotateKey(visit: Visit): Promise<Outcome> {
   const overlap = choice(visit, 'overlap', ['at-once', '24-hours']);
   await requireFresh(visit);
-  merchantKeyOf(visit);
   const { keys, database } = visit.parts.store;
+  merchantKeyText(keys);
   const secret = visit.parts.world.randomBytes(32);
   await database.write((tx) => {
     note(visit, tx, 'key.rotate', { overlap });
