@@ -6,13 +6,13 @@ import type { Config } from './config.ts';
 import { createDashboard, type Dashboard } from './dashboard/dashboard.ts';
 import { makeLink } from './dashboard/link.ts';
 import type { DashboardOptions, ExtraPage } from './dashboard/visit.ts';
-import { type CallbackDispatcher, createDispatcher } from './delivery/dispatcher.ts';
+import { CallbackDispatcher } from './delivery/dispatcher.ts';
 import { createSender } from './delivery/sender.ts';
 import { newWebhookSecret } from './delivery/signature.ts';
 import { builtInServers } from './electrum/servers.ts';
 import type { ServerAddress } from './electrum/trust.ts';
 import { PaygateError } from './errors.ts';
-import { createAlarmBook } from './http/alarm-book.ts';
+import { AlarmBook } from './http/alarm-book.ts';
 import { findAlarms, type Warner } from './http/alarms.ts';
 import { createEntrance, type Entrance } from './http/entrance.ts';
 import { createFeed, type Feed } from './http/feed.ts';
@@ -23,8 +23,8 @@ import { createReady } from './http/ready.ts';
 import { createHttp, type Fetch, type ServerOptions } from './http/server.ts';
 import { createUnlisted } from './http/unlisted.ts';
 import { createGapWarnings } from './http/wallet-gaps.ts';
-import { type AtReceipt, createAtReceipt } from './price/at-receipt.ts';
-import { createPrices, type Prices } from './price/prices.ts';
+import { AtReceipt } from './price/at-receipt.ts';
+import { Prices } from './price/prices.ts';
 import { builtInSources } from './price/sources.ts';
 import { type Tending, tendFile } from './store/care.ts';
 import { clockFaultOf } from './store/clock.ts';
@@ -40,7 +40,7 @@ import { createSnapshots, type Snapshots } from './store/snapshots.ts';
 import { onceATurn } from './turn.ts';
 import { version } from './version.ts';
 import { createBacklog } from './watcher/backlog.ts';
-import { createWatcher, type Watcher } from './watcher/watcher.ts';
+import { Watcher } from './watcher/watcher.ts';
 import type { Cancel, World } from './world.ts';
 
 export interface App {
@@ -120,7 +120,7 @@ export async function buildApp(config: Config, world: World, options: AppOptions
     mark = openHighwater(config.db, store.instance);
     floors = await resumeCounters(store, mark, world);
     if (prices !== undefined) {
-      atReceipt = createAtReceipt({ ...store, world, prices, onPriced: feed.stirred });
+      atReceipt = new AtReceipt({ ...store, world, prices, onPriced: feed.stirred });
     }
     const file = store;
     const clockFault = () => clockFaultOf(file, world.now(), options.releasedAt);
@@ -150,7 +150,7 @@ function pricesFor({ price = 'off', priceSource = [] }: Config, world: World): P
     throw new PaygateError('invalid', '--price own: name a source with --price-source');
   }
   const sources = price === 'own' ? priceSource : [...builtInSources, ...priceSource];
-  return createPrices({ world, sources });
+  return new Prices({ world, sources });
 }
 
 interface Parts {
@@ -185,12 +185,12 @@ function joinRoad(parts: Parts) {
     isClockWrong,
   });
   const backlog = createBacklog(world, () => dispatcher.wake());
-  const dispatcher = createDispatcher({
+  const dispatcher = new CallbackDispatcher({
     ...{ ...store, world, sender },
     isHeldBack: () => backlog.holds(),
     onAttempt: (report) => meter.metrics?.attempted(report),
   });
-  const watcher = createWatcher({
+  const watcher = new Watcher({
     world,
     store,
     network,
@@ -225,7 +225,7 @@ function join(parts: Parts, release: () => Promise<void>): App {
   ];
   const findingParts = { ...clocks, store, watcher, hasRoom: room.hasRoom, others };
   const health = createHealth(findingParts);
-  const alarmBook = createAlarmBook({
+  const alarmBook = new AlarmBook({
     ...{ ...clocks, store, log: world.log },
     find: () => findAlarms(findingParts, watcher.status()),
   });

@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { createDispatcher } from '../../src/delivery/dispatcher.ts';
+import { CallbackDispatcher } from '../../src/delivery/dispatcher.ts';
 import { createSender } from '../../src/delivery/sender.ts';
 import { createNodeWorld } from '../../src/world-node.ts';
 import { atEnd } from './ending.mjs';
@@ -180,7 +180,7 @@ export async function benchCallbackWake({ folder }) {
   const owed = await openOwed(join(folder, 'callback-wake.db'), [`http://127.0.0.1:${port}/cb`]);
   const world = createNodeWorld({ logLevel: 'error' });
   const sender = createSender(world, { version: '0.1', listeners: () => [] });
-  const dispatcher = createDispatcher({ world, ...owed, sender });
+  const dispatcher = new CallbackDispatcher({ world, ...owed, sender });
   await dispatcher.start();
   atEnd(async () => {
     await dispatcher.stop();

@@ -3,7 +3,7 @@
 // its input ends, both in KiB.
 
 import { once } from 'node:events';
-import { createDispatcher } from '../../src/delivery/dispatcher.ts';
+import { CallbackDispatcher } from '../../src/delivery/dispatcher.ts';
 import { createSender } from '../../src/delivery/sender.ts';
 import { openStore } from '../../src/store/open.ts';
 import { createNodeWorld } from '../../src/world-node.ts';
@@ -17,7 +17,7 @@ const { database, outbox } = await openStore({
   newInstance: () => '',
 });
 const sender = createSender(world, { version: '0.1', listeners: () => [] });
-const dispatcher = createDispatcher({ world, database, outbox, sender });
+const dispatcher = new CallbackDispatcher({ world, database, outbox, sender });
 process.stdin.once('end', () => {
   const { maxRSS } = process.resourceUsage();
   console.log(`held ${maxRSS}`);

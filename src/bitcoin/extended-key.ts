@@ -18,14 +18,6 @@ const { Point } = secp256k1;
 type Point = InstanceType<typeof Point>;
 const { Fn } = Point;
 
-/** A public key that has children. */
-export interface ExtendedKey {
-  readonly publicKey: Uint8Array;
-  readonly chainCode: Uint8Array;
-  /** @returns undefined for an index without a valid child, which BIP32 says to skip */
-  child(index: number): ExtendedKey | undefined;
-}
-
 /** What the four letters say. */
 interface KeyKind {
   readonly prefix: string;
@@ -80,8 +72,8 @@ export function addTweak(point: Point, tweak: Uint8Array): Point | undefined {
   return sum.is0() ? undefined : sum;
 }
 
-/** BIP32's CKDpub. */
-class PublicNode implements ExtendedKey {
+/** A public key that has children; `extendedKey` makes one of bytes. */
+export class ExtendedKey {
   readonly publicKey: Uint8Array;
   readonly chainCode: Uint8Array;
   readonly #point: Point;
@@ -92,6 +84,7 @@ class PublicNode implements ExtendedKey {
     this.#point = point;
   }
 
+  /** CKDpub of BIP32. @returns undefined for an index without a valid child, which BIP32 says to skip */
   child(index: number): ExtendedKey | undefined {
     if (!Number.isInteger(index) || index < 0 || index >= HARDENED_OFFSET) {
       refuse('a derivation index must be a whole number below 2^31');
@@ -100,7 +93,7 @@ class PublicNode implements ExtendedKey {
     createView(data).setUint32(keySize, index);
     const digest = hmac(sha512, this.chainCode, data);
     const point = addTweak(this.#point, digest.subarray(0, 32));
-    return point && new PublicNode(point, digest.slice(32));
+    return point && new ExtendedKey(point, digest.slice(32));
   }
 }
 
@@ -117,7 +110,7 @@ export function extendedKey(publicKey: Uint8Array, chainCode: Uint8Array): Exten
   } catch {
     return refuse('this extended key holds no valid public key (not a point of the curve)');
   }
-  return new PublicNode(point, chainCode);
+  return new ExtendedKey(point, chainCode);
 }
 
 /** The 78 bytes of an extended key. */

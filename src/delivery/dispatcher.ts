@@ -52,27 +52,6 @@ export interface AttemptReport {
   readonly ageMs: number;
 }
 
-export interface CallbackDispatcher {
-  /** Frees the leases of the process before, then delivers until `stop`. */
-  start(): Promise<void>;
-  /** Something was enqueued. Losing a wake only costs the time to the next tick. */
-  wake(): void;
-  /** The same at somebody's word: what is held back is tried at once. */
-  retry(): void;
-  /** Wakes if something is due. */
-  tick(): void;
-  /** Resolves when nothing is under way and nothing is due now. */
-  idle(): Promise<void>;
-  /** In the order of the stores; a restart finds them out anew. */
-  downHosts(): DownHost[];
-  /** How many requests are on the wire. */
-  inFlight(): number;
-  /** Why nothing leaves though something is owed, in words; undefined while all is well. */
-  trouble(): string | undefined;
-  /** Claims nothing more, and waits for what is under way, but not for longer than `drainMs`. */
-  stop(): Promise<void>;
-}
-
 export interface DispatcherParts {
   readonly world: World;
   readonly database: Pick<Database, 'write'>;
@@ -94,9 +73,7 @@ const failingShownMs = 60_000;
 /** Attempts older than this are only counted. */
 const attemptsKeptMs = 90 * 86_400_000;
 
-export const createDispatcher = (parts: DispatcherParts): CallbackDispatcher => new Engine(parts);
-
-class Engine implements CallbackDispatcher {
+export class CallbackDispatcher {
   readonly #parts: DispatcherParts;
   readonly #limits: DeliveryLimits;
   /** Payments with a request on the wire, and their stores. */
@@ -119,6 +96,7 @@ class Engine implements CallbackDispatcher {
     this.#limits = parts.limits ?? deliveryLimits;
   }
 
+  /** Frees the leases of the process before, then delivers until `stop`. */
   async start(): Promise<void> {
     const { database, outbox, world } = this.#parts;
     await database.write((tx) => outbox.releaseLeases(tx));
@@ -132,21 +110,25 @@ class Engine implements CallbackDispatcher {
     this.wake();
   }
 
+  /** Something was enqueued. Losing a wake only costs the time to the next tick. */
   wake(): void {
     if (!this.#mayClaim()) return;
     this.#again = true;
     this.#pump ??= this.#run();
   }
 
+  /** The same at somebody's word: what is held back is tried at once. */
   retry(): void {
     this.#breaker.retry();
     this.wake();
   }
 
+  /** Wakes if something is due. */
   tick(): void {
     if (this.#isDue()) this.wake();
   }
 
+  /** Resolves when nothing is under way and nothing is due now. */
   idle(): Promise<void> {
     return new Promise((resolve) => {
       this.#waiting.push(resolve);
@@ -155,6 +137,7 @@ class Engine implements CallbackDispatcher {
     });
   }
 
+  /** In the order of the stores; a restart finds them out anew. */
   downHosts(): DownHost[] {
     const waiting = new Map<string, number>();
     for (const { callbackUrl, owed } of this.#parts.outbox.owedByStore()) {
@@ -165,10 +148,12 @@ class Engine implements CallbackDispatcher {
     return [...waiting].map(([host, count]) => ({ host, waiting: count }));
   }
 
+  /** How many requests are on the wire. */
   inFlight(): number {
     return this.#inFlight.size;
   }
 
+  /** Why nothing leaves though something is owed, in words; undefined while all is well. */
   trouble(): string | undefined {
     const owing = this.#parts.outbox.owing();
     if (owing.length > 0 && owing.every((callbackUrl) => this.#breaker.isDown(callbackUrl))) {
@@ -180,6 +165,7 @@ class Engine implements CallbackDispatcher {
       : undefined;
   }
 
+  /** Claims nothing more, and waits for what is under way, but not for longer than `drainMs`. */
   async stop(): Promise<void> {
     this.#stopping = true;
     for (const cancel of this.#cancels) cancel();

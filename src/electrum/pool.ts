@@ -70,22 +70,6 @@ export interface ServerStatus {
   readonly refused?: Refused;
 }
 
-export interface Pool {
-  start(): void;
-  /** The live sessions, the oldest first; `generation` tells each from earlier ones. */
-  live(): readonly Session[];
-  /** Another connection to the same server, which the caller closes; undefined when there is none. */
-  reopen(session: Session): Promise<Session | undefined>;
-  status(): readonly ServerStatus[];
-  /** The watcher's word that a server is not to be counted on, and why; undefined when it is again. */
-  setAside(session: Session, reason: string | undefined): void;
-  /** The watcher's word that a server lied: its session ends and it is left alone for an hour. */
-  report(session: Session, reason: string): void;
-  /** A person has changed the memory: a ban that it no longer has ends, an accepted or forgotten certificate is tried. */
-  reconsider(): void;
-  stop(): void;
-}
-
 interface Member {
   readonly server: ServerAddress;
   /** What it may be asked: it remembers what we spent over a reconnect. */
@@ -120,11 +104,7 @@ interface Live {
 /** For a connection that is only asked. */
 const ignoring: SessionHandlers = { onHeader: () => {}, onStatus: () => {}, onClose: () => {} };
 
-export function createPool(options: PoolOptions): Pool {
-  return new RotatingPool(options);
-}
-
-class RotatingPool implements Pool {
+export class Pool {
   readonly #options: PoolOptions;
   readonly #members: readonly Member[];
   readonly #stopping = new AbortController();
@@ -163,6 +143,7 @@ class RotatingPool implements Pool {
     this.#stopping.abort();
   }
 
+  /** The live sessions, the oldest first; `generation` tells each from earlier ones. */
   live(): readonly Session[] {
     const sessions = this.#members.flatMap(({ live }) =>
       live === undefined ? [] : [live.session],
@@ -170,6 +151,7 @@ class RotatingPool implements Pool {
     return sessions.sort((one, other) => one.generation - other.generation);
   }
 
+  /** Another connection to the same server, which the caller closes; undefined when there is none. */
   async reopen({ server }: Session): Promise<Session | undefined> {
     const member = this.#members.find((each) => each.server === server);
     this.#generation += 1;
@@ -206,6 +188,7 @@ class RotatingPool implements Pool {
     });
   }
 
+  /** The watcher's word that a server is not to be counted on, and why; undefined when it is again. */
   setAside(session: Session, reason: string | undefined): void {
     const live = this.#memberOf(session)?.live;
     if (live === undefined || live.doubt === reason) return;
@@ -213,6 +196,7 @@ class RotatingPool implements Pool {
     this.#seek();
   }
 
+  /** The watcher's word that a server lied: its session ends and it is left alone for an hour. */
   report(session: Session, reason: string): void {
     const member = this.#memberOf(session);
     if (member === undefined) return;
@@ -232,6 +216,7 @@ class RotatingPool implements Pool {
     session.close(reason);
   }
 
+  /** A person has changed the memory: a ban that it no longer has ends, an accepted or forgotten certificate is tried. */
   reconsider(): void {
     const { memory, world } = this.#options;
     for (const member of this.#members) {

@@ -13,13 +13,6 @@ export interface Alarm extends Finding {
   readonly since: number;
 }
 
-export interface AlarmBook {
-  /** What is wrong now. */
-  alarms(): Alarm[];
-  /** Looks, and writes down what is new or over. Never rejects. */
-  keep(): Promise<void>;
-}
-
 export interface AlarmBookParts {
   readonly store: Pick<Store, 'catalog' | 'database'>;
   readonly find: () => readonly Finding[];
@@ -33,9 +26,7 @@ export interface AlarmBookParts {
 /** One that is back after less than this was never over: a server that hangs comes and goes. */
 const overAfterMs = 10 * 60_000;
 
-export const createAlarmBook = (parts: AlarmBookParts): AlarmBook => new Book(parts);
-
-class Book implements AlarmBook {
+export class AlarmBook {
   readonly #parts: AlarmBookParts;
   /** By key: since when, and when it was seen last (monotonic). */
   readonly #seen = new Map<string, { readonly since: number; lastAt: number }>();
@@ -50,12 +41,14 @@ class Book implements AlarmBook {
     this.#kept = JSON.stringify(times);
   }
 
+  /** What is wrong now. */
   alarms(): Alarm[] {
     return this.#parts.find().map((finding) => {
       return { ...finding, since: finding.since ?? this.#sinceOf(finding) };
     });
   }
 
+  /** Looks, and writes down what is new or over. Never rejects. */
   async keep(): Promise<void> {
     const { store, monotonic, log } = this.#parts;
     try {

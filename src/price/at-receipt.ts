@@ -10,15 +10,6 @@ import { nextTurn } from '../turn.ts';
 import type { Cancel, World } from '../world.ts';
 import type { Prices } from './prices.ts';
 
-export interface AtReceipt {
-  /** Also looks for what an earlier process left. */
-  start(): void;
-  /** There may be a payment that waits for a price. */
-  wake(): void;
-  /** Waits for what is being written. */
-  stop(): Promise<void>;
-}
-
 export interface AtReceiptParts {
   readonly world: Pick<World, 'now' | 'schedule' | 'log'>;
   readonly database: Pick<Database, 'write'>;
@@ -32,9 +23,7 @@ export interface AtReceiptParts {
 const everyQuarterMinute = '*/15 * * * * *';
 const rowsAtOnce = 500;
 
-export const createAtReceipt = (parts: AtReceiptParts): AtReceipt => new Asker(parts);
-
-class Asker implements AtReceipt {
+export class AtReceipt {
   readonly #parts: AtReceiptParts;
   #cancelTick: Cancel = () => {};
   #running: Promise<void> | undefined;
@@ -45,17 +34,20 @@ class Asker implements AtReceipt {
     this.#parts = parts;
   }
 
+  /** Also looks for what an earlier process left. */
   start(): void {
     this.#cancelTick = this.#parts.world.schedule(everyQuarterMinute, () => this.wake());
     this.wake();
   }
 
+  /** There may be a payment that waits for a price. */
   wake(): void {
     if (this.#stopped) return;
     this.#again = true;
     this.#running ??= this.#run();
   }
 
+  /** Waits for what is being written. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#cancelTick();

@@ -18,22 +18,6 @@ export interface Currency {
   readonly name: string;
 }
 
-export interface Prices {
-  /**
-   * Of one bitcoin, to the cent.
-   * @param currency ISO 4217 code in any case, or BTC
-   * @returns null for a currency that no two sources know
-   * @throws PaygateError unavailable when there is no price fresh enough
-   */
-  price(currency: string): Promise<number | null>;
-  /** The currencies that have a price, kept as one is. @throws PaygateError unavailable */
-  currencies(): Promise<Currency[]>;
-  /** What each source said when it was asked last; it asks nobody. */
-  status(): SourceStatus[];
-  /** Ends what is under way. */
-  stop(): void;
-}
-
 /** What a source said of one currency when that was last asked about. */
 export interface Said {
   readonly currency: string;
@@ -85,9 +69,7 @@ interface Price {
   readonly price: number | null;
 }
 
-export const createPrices = (options: PricesOptions): Prices => new SourcedPrices(options);
-
-class SourcedPrices implements Prices {
+export class Prices {
   readonly #world: World;
   readonly #elapsed: () => number;
   readonly #sources: readonly PriceSource[];
@@ -110,6 +92,12 @@ class SourcedPrices implements Prices {
     this.#quorum = Math.min(quorum, hostsOf(sources));
   }
 
+  /**
+   * Of one bitcoin, to the cent.
+   * @param text ISO 4217 code in any case, or BTC
+   * @returns null for a currency that no two sources know
+   * @throws PaygateError unavailable when there is no price fresh enough
+   */
   async price(text: string): Promise<number | null> {
     const currency = text.toUpperCase();
     if (currency === 'BTC') return 1;
@@ -125,6 +113,7 @@ class SourcedPrices implements Prices {
     throw unavailable();
   }
 
+  /** The currencies that have a price, kept as one is. @throws PaygateError unavailable */
   async currencies(): Promise<Currency[]> {
     const kept = this.#currencies;
     if (kept !== undefined && this.#elapsed() - kept.at < keptMs) return kept.list;
@@ -149,6 +138,7 @@ class SourcedPrices implements Prices {
     );
   }
 
+  /** What each source said when it was asked last; it asks nobody. */
   status(): SourceStatus[] {
     return this.#sources.map((source) => {
       const said = [...(this.#said.get(source)?.values() ?? [])];
@@ -157,6 +147,7 @@ class SourcedPrices implements Prices {
     });
   }
 
+  /** Ends what is under way. */
   stop(): void {
     this.#stopping.abort();
   }

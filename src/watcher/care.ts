@@ -25,21 +25,10 @@ export interface CareParts extends UsedParts {
   readonly onRefusal: (session: Session, reason: string) => void;
 }
 
-export interface Care {
-  now(): void;
-  /** A little later: a shop that asks for many addresses in a row is answered first. */
-  issued(scripthash: Scripthash): void;
-  /** Why wallets could not be tended at the last try; undefined when they could. */
-  fault(): string | undefined;
-  stop(): void;
-}
-
 /** When a scan is begun again that a server did not answer. */
 const retryMs = 60_000;
 
-export const createCare = (parts: CareParts): Care => new WalletCare(parts);
-
-class WalletCare implements Care {
+export class Care {
   readonly #parts: CareParts;
   readonly #newcomers: Newcomers;
   readonly #watchedUntil = new Map<number, number>();
@@ -58,11 +47,13 @@ class WalletCare implements Care {
     this.#newcomers = new Newcomers({ world, watch: (these) => tasks.run(() => watch(these)) });
   }
 
+  /** A little later: a shop that asks for many addresses in a row is answered first. */
   issued(scripthash: Scripthash): void {
     this.#newcomers.add(scripthash);
     this.#later();
   }
 
+  /** Why wallets could not be tended at the last try; undefined when they could. */
   fault(): string | undefined {
     return this.#fault;
   }

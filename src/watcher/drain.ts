@@ -61,34 +61,13 @@ export interface DrainParts {
   readonly refreshTip: (session: Session) => Promise<void>;
 }
 
-export interface Drain {
-  mark(scripthash: Scripthash, look?: Look): void;
-  /** The server in use told a status that is not ours: its history is looked at until it has been shown. */
-  told(scripthash: Scripthash, status: Status): void;
-  /** Works with this session from now on, or waits with none. */
-  use(session: Session | undefined): void;
-  /** Our tip moved: what waited for a header goes on. */
-  tipMoved(): void;
-  /** There is one more server to ask: what failed is tried again at once. */
-  joined(): void;
-  size(): number;
-  /** Whether a script is looked at, will be, or has more to show than it did. */
-  isPending(scripthash: Scripthash): boolean;
-  /** What could not be worked up and is tried again; undefined when there is nothing. */
-  trouble(): Trouble | undefined;
-}
-
 /** A history, and whose word it is. */
 interface Told {
   readonly by: Session;
   readonly history: readonly HistoryItem[];
 }
 
-export function createDrain(parts: DrainParts): Drain {
-  return new DirtySet(parts);
-}
-
-class DirtySet implements Drain {
+export class Drain {
   readonly #parts: DrainParts;
   readonly #silence: Silence;
   readonly #elsewhere: Elsewhere;
@@ -130,6 +109,7 @@ class DirtySet implements Drain {
     this.#pump();
   }
 
+  /** The server in use told a status that is not ours: its history is looked at until it has been shown. */
   told(scripthash: Scripthash, status: Status): void {
     this.#announced.told(scripthash, status);
     this.mark(scripthash);
@@ -140,6 +120,7 @@ class DirtySet implements Drain {
     this.#forced.set(scripthash, look);
   }
 
+  /** Works with this session from now on, or waits with none. */
   use(session: Session | undefined): void {
     this.#session = session;
     this.#suspect.clear();
@@ -148,6 +129,7 @@ class DirtySet implements Drain {
     this.#pump();
   }
 
+  /** Our tip moved: what waited for a header goes on. */
   tipMoved(): void {
     this.#tips += 1;
     for (const scripthash of this.#waitingForTip) this.#dirty.add(scripthash);
@@ -155,6 +137,7 @@ class DirtySet implements Drain {
     this.#pump();
   }
 
+  /** There is one more server to ask: what failed is tried again at once. */
   joined(): void {
     for (const scripthash of this.#retrying.keys()) this.#dirty.add(scripthash);
     this.#pump();
@@ -164,6 +147,7 @@ class DirtySet implements Drain {
     return this.#dirty.size + this.#underWay.size;
   }
 
+  /** Whether a script is looked at, will be, or has more to show than it did. */
   isPending(scripthash: Scripthash): boolean {
     const looks = [
       this.#dirty,
@@ -175,6 +159,7 @@ class DirtySet implements Drain {
     return looks.some((each) => each.has(scripthash));
   }
 
+  /** What could not be worked up and is tried again; undefined when there is nothing. */
   trouble(): Trouble | undefined {
     const newest = [...this.#failing.values()].at(-1);
     return newest && { scripts: this.#failing.size, reason: newest.reason };

@@ -24,19 +24,6 @@ export interface HoldLook {
   readonly standing: Doubt | 'sound' | 'unknown';
 }
 
-export interface Hold {
-  /**
-   * Looks at what the live servers' tips say.
-   * @param isLiarRedeemed whether what is in use is beyond the doubt of a lie
-   * @returns how many callbacks were enqueued by the end of a hold
-   */
-  look(live: readonly HoldLook[], isLiarRedeemed: boolean): Promise<number>;
-  /** The only server that can be reached lied. */
-  lied(label: string): Promise<number>;
-  /** Why nothing is promoted; empty when all is well. */
-  reasons(): readonly HoldReason[];
-}
-
 /** How long a branch beside ours is taken for a race, and the last word of a server that is gone. */
 const patienceMs = 30 * 60_000;
 
@@ -49,9 +36,7 @@ interface Dispute {
   deepTip: BlockHash | undefined;
 }
 
-export const createHold = (parts: HoldParts): Hold => new PromotionHold(parts);
-
-class PromotionHold implements Hold {
+export class Hold {
   readonly #parts: HoldParts;
   readonly #disputes = new Map<string, Dispute>();
   #liar: string | undefined;
@@ -70,6 +55,11 @@ class PromotionHold implements Hold {
     }
   }
 
+  /**
+   * Looks at what the live servers' tips say.
+   * @param isLiarRedeemed whether what is in use is beyond the doubt of a lie
+   * @returns how many callbacks were enqueued by the end of a hold
+   */
   look(live: readonly HoldLook[], isLiarRedeemed: boolean): Promise<number> {
     const now = this.#parts.world.monotonic();
     for (const each of live) this.#hear(each, now);
@@ -83,11 +73,13 @@ class PromotionHold implements Hold {
     return this.#keep();
   }
 
+  /** The only server that can be reached lied. */
   lied(label: string): Promise<number> {
     this.#liar = label;
     return this.#keep();
   }
 
+  /** Why nothing is promoted; empty when all is well. */
   reasons(): readonly HoldReason[] {
     const now = this.#parts.world.monotonic();
     const disputes = [...this.#disputes]

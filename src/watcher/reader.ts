@@ -37,16 +37,6 @@ export interface ScriptMovements {
   readonly movements: readonly Movement[];
 }
 
-/** Every method throws PaygateError unavailable while no server answers. */
-export interface Reader {
-  transaction(txid: Txid): Promise<Transaction>;
-  movements(script: Script): Promise<ScriptMovements>;
-  /** Of both branches, as far as the gap beyond the last used index; `nextIndex` is at least looked at. */
-  walletMovements(key: WalletKey, nextIndex: number): Promise<readonly ScriptMovements[]>;
-  /** Unix seconds, as the block's header has it. */
-  timeOf(height: number): Promise<number>;
-}
-
 interface Remembered {
   readonly status: StatusHash | null;
   readonly movements: readonly Movement[];
@@ -72,9 +62,8 @@ const keptMovements = 300_000;
 const keptDerivations = 20;
 const keptTimes = 10_000;
 
-export const createReader = (parts: ReaderParts): Reader => new ServerReader(parts);
-
-class ServerReader implements Reader {
+/** Every method throws PaygateError unavailable while no server answers. */
+export class Reader {
   readonly #parts: ReaderParts;
   readonly #fetch = keepTransactions();
   readonly #scripts = createMemory<Scripthash, Remembered>(
@@ -98,6 +87,7 @@ class ServerReader implements Reader {
     });
   }
 
+  /** Of both branches, as far as the gap beyond the last used index; `nextIndex` is at least looked at. */
   walletMovements(key: WalletKey, nextIndex: number): Promise<readonly ScriptMovements[]> {
     return this.#ask(async (session) => [
       ...(await this.#walk(session, key, 0, nextIndex)),
@@ -105,6 +95,7 @@ class ServerReader implements Reader {
     ]);
   }
 
+  /** Unix seconds, as the block's header has it. */
   async timeOf(height: number): Promise<number> {
     const known = this.#parts.store.headers.bestAt(height)?.header.time ?? this.#times.get(height);
     if (known !== undefined) return known;

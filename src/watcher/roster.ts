@@ -21,30 +21,13 @@ export interface RosterParts {
   readonly verifier: Pick<Verifier, 'syncingSince'>;
 }
 
-export interface Roster {
-  /** The live ones that may be used without reserve, the oldest first. */
-  sound(): Session[];
-  /** The one to watch addresses on; the current one as long as there is no better. */
-  choose(current: Session | undefined): Session | undefined;
-  /** What its tip says now, whatever it said a moment ago; `unknown` until its header is verified. */
-  standing(session: Session): Doubt | 'sound' | 'unknown';
-  /** Whether its tip is a verified header that is not on our best chain. */
-  isBeside(session: Session): boolean;
-  /** Whether what it said may be no lie: it is, or may be, for the header of its tip is on its way. */
-  mayDiffer(session: Session): boolean;
-  /** Judges every live server anew: the pool and the log are told. */
-  look(): void;
-}
-
 /**
  * A block takes a while to travel, and its header to be shown: for so long, a server that was abreast before
  * is not in doubt, nor one whose headers are under way.
  */
 const graceMs = 60_000;
 
-export const createRoster = (parts: RosterParts): Roster => new TipRoster(parts);
-
-class TipRoster implements Roster {
+export class Roster {
   readonly #parts: RosterParts;
   /** When a session was last seen abreast, monotonic. */
   readonly #abreastAt = new WeakMap<Session, number>();
@@ -59,10 +42,12 @@ class TipRoster implements Roster {
     this.#parts = parts;
   }
 
+  /** The live ones that may be used without reserve, the oldest first. */
   sound(): Session[] {
     return this.#live().filter((session) => this.#isSound(session));
   }
 
+  /** The one to watch addresses on; the current one as long as there is no better. */
   choose(current: Session | undefined): Session | undefined {
     const live = this.#live();
     const isLive = current !== undefined && live.includes(current);
@@ -79,6 +64,7 @@ class TipRoster implements Roster {
     return usable.sort((one, other) => height(other) - height(one))[0];
   }
 
+  /** What its tip says now, whatever it said a moment ago; `unknown` until its header is verified. */
   standing(session: Session): Doubt | 'sound' | 'unknown' {
     const { store, network, world } = this.#parts;
     const { headers } = store;
@@ -89,12 +75,14 @@ class TipRoster implements Roster {
     return doubtOf({ view, network, tip, best, now: world.now() }) ?? 'sound';
   }
 
+  /** Whether its tip is a verified header that is not on our best chain. */
   isBeside(session: Session): boolean {
     const tip = this.#headerOf(session);
     if (tip === undefined) return false;
     return !this.#parts.store.headers.isOnBest({ height: tip.height, hash: tip.header.hash });
   }
 
+  /** Whether what it said may be no lie: it is, or may be, for the header of its tip is on its way. */
   mayDiffer(session: Session): boolean {
     if (this.isBeside(session)) return true;
     const since = this.#unknownSince.get(session);
@@ -109,6 +97,7 @@ class TipRoster implements Roster {
     return true;
   }
 
+  /** Judges every live server anew: the pool and the log are told. */
   look(): void {
     const { pool, world } = this.#parts;
     for (const session of this.#live()) {

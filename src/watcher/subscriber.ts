@@ -29,23 +29,6 @@ export interface SubscriberParts {
   readonly untold: (scripthash: Scripthash) => void;
 }
 
-/**
- * The subscriptions of one session.
- * All methods throw PaygateError unavailable when the session ends or refuses too many.
- */
-export interface Subscriber {
-  /** Subscribed in this session, or about to be. */
-  has(scripthash: Scripthash): boolean;
-  /** Compares every address with the server, as far as the limit goes. */
-  all(): Promise<void>;
-  /** Then what lies in reserve, where there is room. */
-  reserve(): Promise<void>;
-  /** What is derived for it since. */
-  addReserve(scripthashes: readonly Scripthash[]): Promise<void>;
-  /** Addresses that are new since the session began, or newly in use. */
-  add(scripthashes: readonly Scripthash[]): Promise<void>;
-}
-
 /** Unless told otherwise. */
 const mostSubscribed = { own: 100_000, other: 10_000 };
 /** Addresses read from the file in a turn of the event loop; more that are new at once are mass requests as well. */
@@ -57,10 +40,11 @@ const mass: Priority = { bulk: true, light: true };
 /** A server that refuses more than this, and more than it tells of, is of no use. */
 const mostRefused = 100;
 
-export const createSubscriber = (parts: SubscriberParts, session: Session): Subscriber =>
-  new SessionSubscriber(parts, session);
-
-class SessionSubscriber implements Subscriber {
+/**
+ * The subscriptions of one session.
+ * All methods throw PaygateError unavailable when the session ends or refuses too many.
+ */
+export class Subscriber {
   readonly #parts: SubscriberParts;
   readonly #session: Session;
   readonly #most: number;
@@ -78,10 +62,12 @@ class SessionSubscriber implements Subscriber {
     this.#most = parts.most ?? mostSubscribed[session.server.own ? 'own' : 'other'];
   }
 
+  /** Subscribed in this session, or about to be. */
   has(scripthash: Scripthash): boolean {
     return this.#subscribed.has(scripthash);
   }
 
+  /** Compares every address with the server, as far as the limit goes. */
   async all(): Promise<void> {
     const { world, store } = this.#parts;
     const since = world.now() - hotForMs;
@@ -94,11 +80,13 @@ class SessionSubscriber implements Subscriber {
     await this.#pages((last) => addresses.foreign(last?.id ?? newest, pageSize));
   }
 
+  /** Then what lies in reserve, where there is room. */
   async reserve(): Promise<void> {
     const { addresses } = this.#parts.store;
     await this.#pages((last) => (last === undefined ? addresses.upcoming(mostInReserve) : []));
   }
 
+  /** What is derived for it since. */
   async addReserve(scripthashes: readonly Scripthash[]): Promise<void> {
     const fresh = scripthashes.filter((each) => this.#isTaken(each));
     // The first to make room.
@@ -106,6 +94,7 @@ class SessionSubscriber implements Subscriber {
     await this.#compare(fresh, null, mass);
   }
 
+  /** Addresses that are new since the session began, or newly in use. */
   async add(scripthashes: readonly Scripthash[]): Promise<void> {
     const fresh = scripthashes.filter((each) => !this.has(each));
     for (const each of scripthashes) {

@@ -4,7 +4,7 @@
 
 import type { Scripthash } from '../bitcoin/ids.ts';
 import type { Network } from '../bitcoin/network.ts';
-import { createPool, type Pool } from '../electrum/pool.ts';
+import { Pool } from '../electrum/pool.ts';
 import type { Session } from '../electrum/session.ts';
 import type { ServerAddress } from '../electrum/trust.ts';
 import type { HeaderTip } from '../electrum/wire.ts';
@@ -12,16 +12,16 @@ import { reasonOf } from '../errors.ts';
 import type { Store } from '../store/open.ts';
 import type { Cancel, SocksProxy, World } from '../world.ts';
 import type { Backlog } from './backlog.ts';
-import { type Care, createCare } from './care.ts';
-import { createDrain, type Drain } from './drain.ts';
-import { createHold, type Hold } from './hold.ts';
+import { Care } from './care.ts';
+import { Drain } from './drain.ts';
+import { Hold } from './hold.ts';
 import { Lie } from './lie.ts';
 import { promote } from './promote.ts';
-import { createReader, type Reader } from './reader.ts';
-import { createRoster, type Roster } from './roster.ts';
+import { Reader } from './reader.ts';
+import { Roster } from './roster.ts';
 import { createServerMemory } from './server-memory.ts';
 import type { WatcherStatus } from './status.ts';
-import { createSubscriber, type Subscriber } from './subscriber.ts';
+import { Subscriber } from './subscriber.ts';
 import { createSweeper, type Sweeper } from './sweeper.ts';
 import { createTasks, type Tasks } from './tasks.ts';
 import { createVerifier, type Verifier } from './verifier.ts';
@@ -47,37 +47,18 @@ export interface WatcherParts {
   readonly onCallbacks: () => void;
 }
 
-export interface Watcher {
-  start(): void;
-  /** An address was issued: see that it is watched, and that more are derived ahead. */
-  issued(scripthash: Scripthash): void;
-  /** The catalog changed: there may be a new wallet. */
-  catalogChanged(): void;
-  /** A person has forgotten what was learnt of a server, or lifted its ban. */
-  serversChanged(): void;
-  status(): WatcherStatus;
-  /** Whether something was told of a script that is not worked up yet. */
-  isPending(scripthash: Scripthash): boolean;
-  /** Asks the server in use for what we do not keep. */
-  readonly reader: Reader;
-  /** Resolves when all that the server has said until now is worked up. */
-  idle(): Promise<void>;
-  stop(): Promise<void>;
-}
-
 const everyMinute = '0 * * * * *';
 /** How seldom a server is left because it does not answer what a history needs. */
 const muteLeaveMs = 3_600_000;
 
-export const createWatcher = (parts: WatcherParts): Watcher => new ElectrumWatcher(parts);
-
-class ElectrumWatcher implements Watcher {
+export class Watcher {
   readonly #parts: WatcherParts;
   readonly #tasks: Tasks;
   readonly #verifier: Verifier;
   readonly #drain: Drain;
   readonly #pool: Pool;
   readonly #sweeper: Sweeper;
+  /** Asks the server in use for what we do not keep. */
   readonly reader: Reader;
   readonly #roster: Roster;
   readonly #hold: Hold;
@@ -98,17 +79,17 @@ class ElectrumWatcher implements Watcher {
       ...{ world, store, network, proveDepthAboveSat },
       onTip: (_tip, reorganised, callbacks) => this.#tipMoved(reorganised, callbacks),
     });
-    this.#roster = createRoster({
+    this.#roster = new Roster({
       world,
       store,
       network: network.name,
       pool: () => this.#pool,
       verifier: this.#verifier,
     });
-    this.#hold = createHold({ world, store, servers: parts.servers.map(({ label }) => label) });
+    this.#hold = new Hold({ world, store, servers: parts.servers.map(({ label }) => label) });
     const elsewhere = (session: Session) => this.#roster.sound().find((each) => each !== session);
     const common = { world, store, tasks: this.#tasks, verifier: this.#verifier, elsewhere };
-    this.#drain = createDrain({
+    this.#drain = new Drain({
       ...parts,
       ...common,
       callWitness: createWitness({
@@ -128,20 +109,20 @@ class ElectrumWatcher implements Watcher {
       isSubscribed: (scripthash) => this.#subscriber?.has(scripthash) === true,
       mark: (scripthash) => this.#drain.mark(scripthash, 'cross'),
     });
-    this.#care = createCare({
+    this.#care = new Care({
       ...common,
       session: () => (this.#caughtUp ? this.#session : undefined),
       watch: (these) => this.#watch((subscriber) => subscriber.add(these)),
       watchReserve: (these) => this.#watch((subscriber) => subscriber.addReserve(these)),
       onRefusal: (session, reason) => this.#leaveMute(session, reason),
     });
-    this.reader = createReader({
+    this.reader = new Reader({
       store,
       session: () => (this.#caughtUp ? this.#session : undefined),
       isPending: (scripthash) => this.isPending(scripthash),
       onLie: (session, reason) => this.#pool.report(session, reason),
     });
-    this.#pool = createPool({
+    this.#pool = new Pool({
       world,
       servers: parts.servers,
       session: {
@@ -176,15 +157,18 @@ class ElectrumWatcher implements Watcher {
     });
   }
 
+  /** An address was issued: see that it is watched, and that more are derived ahead. */
   issued(scripthash: Scripthash): void {
     this.#care.issued(scripthash);
   }
 
+  /** The catalog changed: there may be a new wallet. */
   catalogChanged(): void {
     this.#care.now();
     this.#tasks.run(() => this.#promote());
   }
 
+  /** A person has forgotten what was learnt of a server, or lifted its ban. */
   serversChanged(): void {
     this.#pool.reconsider();
   }
@@ -202,10 +186,12 @@ class ElectrumWatcher implements Watcher {
     };
   }
 
+  /** Whether something was told of a script that is not worked up yet. */
   isPending(scripthash: Scripthash): boolean {
     return this.#drain.isPending(scripthash);
   }
 
+  /** Resolves when all that the server has said until now is worked up. */
   async idle(): Promise<void> {
     await this.#tasks.idle();
     // The answer to a ping comes behind every notification that was sent before it.
@@ -234,7 +220,7 @@ class ElectrumWatcher implements Watcher {
 
   #begin(session: Session): void {
     this.#session = session;
-    this.#subscriber = createSubscriber(
+    this.#subscriber = new Subscriber(
       {
         world: this.#parts.world,
         store: this.#parts.store,

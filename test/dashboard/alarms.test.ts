@@ -5,7 +5,7 @@ import { copyFileSync, renameSync } from 'node:fs';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Txid } from '../../src/bitcoin/ids.ts';
 import { deriveAddress } from '../../src/bitcoin/keychain.ts';
-import { createAlarmBook } from '../../src/http/alarm-book.ts';
+import { AlarmBook } from '../../src/http/alarm-book.ts';
 import type { Finding } from '../../src/http/alarms.ts';
 import { callbacks } from '../../src/store/schema.ts';
 import { cleanUp } from '../support/files.ts';
@@ -320,7 +320,7 @@ async function bookOf(found: Finding[]) {
   const world = createTestWorld();
   const book = () => {
     const clocks = { now: () => world.now(), monotonic: () => world.monotonic() };
-    return createAlarmBook({ ...clocks, store, log: world.log, find: () => found });
+    return new AlarmBook({ ...clocks, store, log: world.log, find: () => found });
   };
   return { store, world, book };
 }

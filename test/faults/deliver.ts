@@ -4,7 +4,7 @@
 
 import { writeSync } from 'node:fs';
 import { createInterface } from 'node:readline';
-import { createDispatcher } from '../../src/delivery/dispatcher.ts';
+import { CallbackDispatcher } from '../../src/delivery/dispatcher.ts';
 import { createSender } from '../../src/delivery/sender.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { createOutbox } from '../../src/store/outbox.ts';
@@ -20,7 +20,7 @@ async function deliver(): Promise<void> {
   const database = openDatabase({ path, create: false });
   const outbox = createOutbox(database);
   const sender = createSender(world, { version: '0.1', listeners: () => [] });
-  const dispatcher = createDispatcher({ world, database, outbox, sender });
+  const dispatcher = new CallbackDispatcher({ world, database, outbox, sender });
   await dispatcher.start();
   await dispatcher.idle();
   print('idle');

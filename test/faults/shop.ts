@@ -4,7 +4,7 @@
 // `issued INDEX`, `paid ADDRESS_ID STATUS`, `delivered CALLBACK_ID`.
 
 import { writeSync } from 'node:fs';
-import { createDispatcher } from '../../src/delivery/dispatcher.ts';
+import { CallbackDispatcher } from '../../src/delivery/dispatcher.ts';
 import { createSender } from '../../src/delivery/sender.ts';
 import type { Issued } from '../../src/store/addresses.ts';
 import { type Highwater, openHighwater } from '../../src/store/highwater.ts';
@@ -50,7 +50,7 @@ async function run(): Promise<void> {
   if (copied !== undefined) throw new Error(copied.text);
   await shop.follow();
   const sender = createSender(world, { version: '0.1', listeners: () => [] });
-  const dispatcher = createDispatcher({ ...shop, world, sender });
+  const dispatcher = new CallbackDispatcher({ ...shop, world, sender });
   await dispatcher.start();
   const delivered = new Set<number>();
 

@@ -4,7 +4,7 @@ import Sqlite from 'better-sqlite3';
 import { afterEach, expect, test } from 'vitest';
 import type { BlockHash } from '../../src/bitcoin/ids.ts';
 import { type HoldReason, readHold, writeHold } from '../../src/store/hold.ts';
-import { createHold } from '../../src/watcher/hold.ts';
+import { Hold } from '../../src/watcher/hold.ts';
 import { cleanUp } from '../support/files.ts';
 import { openTestStore, type TestStore } from '../support/store.ts';
 import { createTestWorld } from '../support/world.ts';
@@ -27,7 +27,7 @@ async function restarted(reason: HoldReason, servers: readonly string[]) {
   const store = await openTestStore();
   await store.write((tx) => writeHold(tx, store.catalog, [reason]));
   const world = createTestWorld();
-  const hold = createHold({ world, store, servers });
+  const hold = new Hold({ world, store, servers });
   return { store, world, hold, kept: () => readHold(store.catalog) };
 }
 

@@ -2,13 +2,13 @@
 
 import { afterEach, describe, expect, test } from 'vitest';
 import { networks } from '../../src/bitcoin/network.ts';
-import { createAlarmBook } from '../../src/http/alarm-book.ts';
+import { AlarmBook } from '../../src/http/alarm-book.ts';
 import { findAlarms } from '../../src/http/alarms.ts';
 import { createHealth } from '../../src/http/health.ts';
 import type { Issued } from '../../src/store/addresses.ts';
 import type { PaymentRow } from '../../src/store/ledger-statements.ts';
 import { createBacklog } from '../../src/watcher/backlog.ts';
-import { createWatcher } from '../../src/watcher/watcher.ts';
+import { Watcher } from '../../src/watcher/watcher.ts';
 import { runCli } from '../support/cli.ts';
 import { cleanUp, whenOver } from '../support/files.ts';
 import { closeHouses, type House, openHouse, untilReady } from '../support/house.ts';
@@ -216,7 +216,7 @@ describe('a server on another branch', () => {
     const parts = { store, watcher, hasRoom: () => true, others: [], now: () => world.now() };
     const { now, monotonic, log } = world;
     const find = () => findAlarms(parts, watcher.status());
-    const book = createAlarmBook({ store, find, now, monotonic, log });
+    const book = new AlarmBook({ store, find, now, monotonic, log });
     const standing = () => book.alarms().find(({ code }) => code === 'promotion-held');
     await minutes(watching, 32);
     const first = standing();
@@ -451,7 +451,7 @@ test('a changed certificate is told of, with the command that accepts it', async
   const sha256 = 'ab'.repeat(32);
   const world = createTestWorld();
   await store.servers.learn(address.label, { kind: 'pinned', sha256 }, world.now());
-  const watcher = createWatcher({
+  const watcher = new Watcher({
     world,
     store,
     network: networks.regtest,

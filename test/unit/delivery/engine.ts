@@ -1,6 +1,6 @@
 // A dispatcher over a real file, with the real sender and real receivers, and a clock of the test's.
 
-import { createDispatcher, type DispatcherParts } from '../../../src/delivery/dispatcher.ts';
+import { CallbackDispatcher, type DispatcherParts } from '../../../src/delivery/dispatcher.ts';
 import { type DeliveryLimits, deliveryLimits } from '../../../src/delivery/limits.ts';
 import { createSender } from '../../../src/delivery/sender.ts';
 import { type Receiver, type ReceiverOptions, startReceiver } from '../../support/receiver.ts';
@@ -33,7 +33,7 @@ export function setUp({ owed = openOwed(), world = createTestWorld(), limits, pa
   const { database, outbox } = owed;
   const sender = createSender(world, { version: '0.1', listeners: () => [] });
   const real = { world, database, outbox, sender, limits: { ...deliveryLimits, ...limits } };
-  const dispatcher = createDispatcher({ ...real, ...parts?.(real) });
+  const dispatcher = new CallbackDispatcher({ ...real, ...parts?.(real) });
   closing.push(async () => {
     const stopped = dispatcher.stop();
     await world.advance(60_000);

@@ -2,7 +2,7 @@
 
 import { afterEach } from 'vitest';
 import type { Ban, Trust } from '../../../src/domain/server.ts';
-import { createPool, type Pool } from '../../../src/electrum/pool.ts';
+import { Pool } from '../../../src/electrum/pool.ts';
 import type { Session } from '../../../src/electrum/session.ts';
 import type { ServerAddress } from '../../../src/electrum/trust.ts';
 import { createTestWorld, type TestWorld, type TestWorldOptions } from '../../support/world.ts';
@@ -56,7 +56,7 @@ export function run(
   const sessions: Session[] = [];
   const lost: string[] = [];
   const told: unknown[][] = [];
-  const pool = createPool({
+  const pool = new Pool({
     world,
     servers,
     genesisHash,

@@ -2,7 +2,7 @@
 // nonsense. The clock is the test's.
 
 import { afterEach, describe, expect, test } from 'vitest';
-import { createPrices, type Prices } from '../../../src/price/prices.ts';
+import { Prices } from '../../../src/price/prices.ts';
 import { parsePriceSource } from '../../../src/price/sources.ts';
 import { type Answer, type Receiver, startReceiver } from '../../support/receiver.ts';
 import { createTestWorld, type TestWorld } from '../../support/world.ts';
@@ -39,7 +39,7 @@ async function setUp(...answers: (Answer | (() => Answer))[]): Promise<Stage> {
     sources.push(source);
   }
   const parsed = sources.map(({ origin }) => parsePriceSource(`${origin}/all#rates.{CODE}`));
-  const prices = createPrices({ world, sources: parsed });
+  const prices = new Prices({ world, sources: parsed });
   cleanups.push(() => prices.stop());
   const nameOf = (host: unknown) =>
     String(sources.findIndex(({ origin }) => origin.endsWith(String(host))));
@@ -262,9 +262,9 @@ describe('no fresh price', () => {
     const urls = [`${one.origin}/all`, `${one.origin}/ticker`, `${down.origin}/all`];
     const sources = urls.map((url) => parsePriceSource(`${url}#rates.{CODE}`));
     const world = createTestWorld();
-    await expect(createPrices({ world, sources }).price('USD')).rejects.toMatchObject(unavailable);
+    await expect(new Prices({ world, sources }).price('USD')).rejects.toMatchObject(unavailable);
     // Where there is no other, it is trusted as one that is named once.
-    const alone = createPrices({ world, sources: sources.slice(0, 2) });
+    const alone = new Prices({ world, sources: sources.slice(0, 2) });
     expect(await alone.price('USD')).toBe(67866.85);
   });
 
@@ -374,7 +374,7 @@ describe('other sources', () => {
     cleanups.push(() => source.close());
     const world = createTestWorld();
     const parsed = parsePriceSource(`${source.origin}/btc{code}#last`);
-    const prices = createPrices({ world, sources: [parsed] });
+    const prices = new Prices({ world, sources: [parsed] });
     expect(await prices.price('USD')).toBe(67866.85);
     await expect(prices.price('CHF')).rejects.toMatchObject({ code: 'unavailable' });
     expect(source.requests.map(({ url }) => url)).toEqual(['/btcusd', '/btcchf']);

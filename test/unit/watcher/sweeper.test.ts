@@ -3,7 +3,7 @@
 import { afterEach, expect, it } from 'vitest';
 import type { Scripthash } from '../../../src/bitcoin/ids.ts';
 import { Budget } from '../../../src/electrum/budget.ts';
-import { createSubscriber } from '../../../src/watcher/subscriber.ts';
+import { Subscriber } from '../../../src/watcher/subscriber.ts';
 import { createSweeper, hotForMs } from '../../../src/watcher/sweeper.ts';
 import { createTasks } from '../../../src/watcher/tasks.ts';
 import { cleanUp } from '../../support/files.ts';
@@ -38,7 +38,7 @@ it('leaves an address subscribed that is handed over while the sweep gives it up
   );
   const tasks = createTasks(() => {});
   const none = (): void => {};
-  const subscriber = createSubscriber(
+  const subscriber = new Subscriber(
     { world, store, tasks, most: 10_000, differs: none, untold: none },
     session,
   );
