@@ -14,7 +14,7 @@ import { promisify } from 'node:util';
 import type { Cancel, Resolver, World } from './world.ts';
 
 /** Twice, the second time for twice as long: within the time that a callback has to connect. */
-const patience = { timeout: 1_500, tries: 2 };
+const resolverOptions = { timeout: 1_500, tries: 2 };
 /** How much later than those of IPv4 the addresses of IPv6 may come. */
 const laterMs = 500;
 /** A name server that got no answer itself, or is out of order. */
@@ -72,8 +72,8 @@ async function askServers(
   name: string,
   servers: readonly string[] | undefined,
 ): Promise<Answered> {
-  // New for each name: one that many quick answers have spoilt has no patience left for a slow one.
-  const asked = new NameServers(patience);
+  // New for each name: one that many quick answers have spoilt gives a slow one too little time.
+  const asked = new NameServers(resolverOptions);
   if (servers !== undefined) asked.setServers(servers);
   const four = promisify<string, string[]>(asked.resolve4.bind(asked))(name);
   const six = promisify<string, string[]>(asked.resolve6.bind(asked))(name);

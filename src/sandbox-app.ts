@@ -102,7 +102,7 @@ async function start(
     await shop?.close();
   });
   // Its pages wait for news that may not come for an hour, and it listens on loopback alone.
-  const door = { ...options.shop, patience: { silence: 0 } };
+  const door = { ...options.shop, timeouts: { idleMs: 0 } };
   shop = await listen(site.fetch, door, world.after);
   const shopOrigin = originOf({ ...options.shop, port: shop.port });
 

@@ -76,7 +76,7 @@ export interface SessionOpening {
   /** Its certificate is refused; `shown` is its SHA-256 where a person can accept it. */
   readonly onRefuse?: (shown: string | undefined) => void;
   readonly options: SessionOptions;
-  /** What is known of this server's patience, from one session to the next; new without it. */
+  /** What this server may be asked, from one session to the next; new without it. */
   readonly budget?: Budget;
   /** Whether it takes several requests in one message; found out without it. */
   readonly batches?: Batches;

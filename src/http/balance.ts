@@ -6,9 +6,9 @@ import { PaygateError } from '../errors.ts';
 import type { ScriptMovements } from '../watcher/reader.ts';
 import { type Operation, operation } from './operation.ts';
 import type { ApiOptions } from './options.ts';
-import { patiently } from './patience.ts';
 import { satoshis, unixTime } from './schemas.ts';
 import { splitTargets, type Targets } from './targets.ts';
+import { withTimeout } from './timeout.ts';
 
 const mostListed = 200;
 
@@ -124,7 +124,7 @@ const searchHistory = (options: ApiOptions, targets: Targets): Operation =>
         Promise.all(pending.map((each) => describePending(options, each))),
         Promise.all(history.map((each) => describe(options, each))),
       ]);
-      const [unconfirmed, confirmed] = await patiently(options, entries);
+      const [unconfirmed, confirmed] = await withTimeout(options, entries);
       return { pending: unconfirmed, history: confirmed };
     },
   });

@@ -33,19 +33,23 @@ const places = 512;
 /** How long requests under way may take once the server stops. */
 const stopGraceMs = 5_000;
 
-/** How long a client may take, in milliseconds. */
-interface Patience {
-  readonly handshake: number;
-  readonly headers: number;
-  readonly request: number;
+/** How long a client may take. */
+interface Timeouts {
+  readonly handshakeMs: number;
+  readonly headersMs: number;
+  readonly requestMs: number;
   /** Without a byte either way; what is streamed beats more often. With TLS, megabytes in one piece count as none. */
-  readonly silence: number;
+  readonly idleMs: number;
   /** How often the headers and the requests under way are looked at. */
-  readonly between: number;
+  readonly checkEveryMs: number;
 }
 
-const usualPatience: Patience = {
-  ...{ handshake: 10_000, headers: 10_000, request: 15_000, silence: 60_000, between: 1_000 },
+const defaultTimeouts: Timeouts = {
+  handshakeMs: 10_000,
+  headersMs: 10_000,
+  requestMs: 15_000,
+  idleMs: 60_000,
+  checkEveryMs: 1_000,
 };
 
 export interface ServerOptions extends ApiOptions, LiveOptions {
@@ -140,7 +144,7 @@ export interface Binding {
   readonly port: number;
   /** HTTPS, with the pair that `secure` hands over. */
   readonly tls?: boolean;
-  readonly patience?: Partial<Patience>;
+  readonly timeouts?: Partial<Timeouts>;
   /** At once. */
   readonly connections?: number;
 }
@@ -158,11 +162,11 @@ export interface Listening {
 /** @throws PaygateError unavailable when the address is taken or not ours */
 export async function listen(
   fetch: Fetch,
-  { host, port, tls = false, patience, connections = places }: Binding,
+  { host, port, tls = false, timeouts, connections = places }: Binding,
   after: World['after'],
 ): Promise<Listening> {
   const sockets = new WebSocketServer({ noServer: true, maxPayload: socketMessageBytes });
-  const { handshake, headers, request, silence, between } = { ...usualPatience, ...patience };
+  const limits = { ...defaultTimeouts, ...timeouts };
   const server = createAdaptorServer({
     fetch,
     // Of who names none, as HTTP/1.0 may and checks of load balancers do.
@@ -170,17 +174,17 @@ export async function listen(
     websocket: { server: sockets as WebSocketServerLike },
     ...(tls && { createServer: createHttpsServer }),
     serverOptions: {
-      headersTimeout: headers,
-      requestTimeout: request,
-      connectionsCheckingInterval: between,
+      headersTimeout: limits.headersMs,
+      requestTimeout: limits.requestMs,
+      connectionsCheckingInterval: limits.checkEveryMs,
       // What else is offered is answered as if it were not (RFC 9110 section 7.8): an offer that is taken up and not kept
       // leaves a socket that nobody looks after.
       shouldUpgradeCallback: asksForLive,
-      ...(tls && { handshakeTimeout: handshake, minVersion: oldestTls }),
+      ...(tls && { handshakeTimeout: limits.handshakeMs, minVersion: oldestTls }),
     },
   }) as Server | HttpsServer;
   boundCrowd(server, connections);
-  server.timeout = silence;
+  server.timeout = limits.idleMs;
   const open = openSockets(server);
   await bind(server, { host, port });
   const bound = server.address();

@@ -12,7 +12,7 @@ import type { Key } from '../store/keys.ts';
 import type { ScriptMovements } from '../watcher/reader.ts';
 import { isMute, walletsNamed } from './catalog.ts';
 import type { ApiOptions } from './options.ts';
-import { comeBack, patiently } from './patience.ts';
+import { comeBack, withTimeout } from './timeout.ts';
 
 const mostTargets = 100;
 /** Readings that are under way; what comes beyond them is told to come back. */
@@ -74,9 +74,9 @@ export function createTargets(options: ApiOptions): Targets {
   return {
     async read(named, key) {
       const works = named.map((each) => workFor(options, key, each));
-      return patiently(options, Promise.all(works.map(start)));
+      return withTimeout(options, Promise.all(works.map(start)));
     },
-    readWallet: async (row) => patiently(options, start(walletWork(options, row))),
+    readWallet: async (row) => withTimeout(options, start(walletWork(options, row))),
   };
 }
 

@@ -11,8 +11,8 @@ import type { Reader } from '../watcher/reader.ts';
 import { statusOf } from './merchant-tx.ts';
 import { type Operation, operation } from './operation.ts';
 import type { ApiOptions } from './options.ts';
-import { patiently } from './patience.ts';
 import { satoshis, txid, unixTime } from './schemas.ts';
+import { withTimeout } from './timeout.ts';
 
 const statuses = ['Unconfirmed', 'Partially Confirmed', 'Confirmed'] as const;
 /** Transactions that are fetched for what one spends. */
@@ -48,9 +48,11 @@ export const txDetail = (options: ApiOptions): Operation =>
       const [newest] = receipts;
       if (newest === undefined) throw new PaygateError('not_found', 'No such payment is known');
       const isGone = receipts.every(({ state }) => state === 'dropped');
-      const { transaction, spent } = await patiently(options, read(options, id)).catch((error) => {
-        throw isGone ? forgotten() : error;
-      });
+      const { transaction, spent } = await withTimeout(options, read(options, id)).catch(
+        (error) => {
+          throw isGone ? forgotten() : error;
+        },
+      );
       const total = (outputs: readonly TxOutput[]): number =>
         outputs.reduce((sum, { valueSat }) => sum + valueSat, 0);
       // To several stores, which may ask for other depths: as far as all of it has come.

@@ -39,7 +39,7 @@ export function createAcme(options: AcmeOptions, folder: string, world: World): 
   const ca = options.ca === undefined ? undefined : readCa(options.ca);
   const answers = new Map<string, string>();
   let current = keep.certificate(world.now());
-  const patience = createPatience(world);
+  const backoff = createBackoff(world);
   let failure: string | undefined;
   let isBusy = false;
   let isStopped = false;
@@ -49,13 +49,13 @@ export function createAcme(options: AcmeOptions, folder: string, world: World): 
     current === undefined || current.until - world.now() < (current.until - current.from) / 3;
 
   async function look(onChange: (certificate: Certificate) => void): Promise<void> {
-    if (isBusy || isStopped || !isDue() || !patience.mayAsk()) return;
+    if (isBusy || isStopped || !isDue() || !backoff.mayAsk()) return;
     isBusy = true;
     try {
       const fetched = await fetchOne();
       if (isStopped) return;
       [current, failure] = [fetched, undefined];
-      patience.succeeded();
+      backoff.succeeded();
       onChange(fetched);
       const until = dayOf(fetched.until);
       world.log.info('a new certificate is in use', { domain: options.domain, until });
@@ -83,7 +83,7 @@ export function createAcme(options: AcmeOptions, folder: string, world: World): 
   }
 
   function fail(error: unknown): void {
-    const waitMs = patience.failed();
+    const waitMs = backoff.failed();
     // In the authority's own words.
     failure = plainText(reasonOf(error), reasonLength);
     world.log.error('no certificate from the authority', {
@@ -106,7 +106,7 @@ export function createAcme(options: AcmeOptions, folder: string, world: World): 
       ];
     },
     start(onChange) {
-      patience.startedAfter(world.now() - keep.lastTryAt());
+      backoff.startedAfter(world.now() - keep.lastTryAt());
       cancel = world.schedule(everyMinute, () => void look(onChange));
       void look(onChange);
     },
@@ -118,7 +118,7 @@ export function createAcme(options: AcmeOptions, folder: string, world: World): 
 }
 
 /** When the authority may be asked again. */
-function createPatience({ monotonic }: World) {
+function createBackoff({ monotonic }: World) {
   let failures = 0;
   let notBefore = monotonic();
   return {

@@ -21,11 +21,11 @@ import { Lie, laidTo } from './lie.ts';
 import { createLoad, type Held } from './load.ts';
 import { createNowhere, type Nowhere } from './nowhere.ts';
 import { partsOf } from './parts.ts';
-import { patienceAfter, tryAgainMs, waitFor } from './patience.ts';
 import { createSilence, type Silence } from './silence.ts';
 import type { Trouble } from './status.ts';
 import type { Tasks } from './tasks.ts';
 import type { Verifier } from './verifier.ts';
+import { deadlineAfter, tryAgainMs, waitFor } from './waits.ts';
 import type { CallWitness } from './witness.ts';
 
 /** Scripts worked on at once for each request that may be in flight: the next one has come when there is room. */
@@ -227,7 +227,7 @@ export class Drain {
         nowhere: this.#nowhere,
         held,
         early: this.#early(session, address, held),
-        patience: patienceAfter(world, this.#failures.get(scripthash) ?? 0),
+        startDeadline: deadlineAfter(world, this.#failures.get(scripthash) ?? 0),
       },
       { address, history, status, look },
     ).catch((error: unknown) => {

@@ -50,7 +50,7 @@ export interface GatherParts {
   /** What is not written down yet while a long look goes on. True when it is now, and need not be held. */
   readonly early: (unwritten: readonly FoundSeen[]) => Promise<boolean>;
   /** Begins to ask one server; says whether that takes too long. */
-  readonly patience: () => () => boolean;
+  readonly startDeadline: () => () => boolean;
 }
 
 /** While one subject is gathered. */
@@ -148,7 +148,7 @@ async function gatherAll(
   known: Known,
 ): Promise<Gathered[]> {
   const gathered: Gathered[] = [];
-  const isTooLong = parts.patience();
+  const isTooLong = parts.startDeadline();
   let refused = 0;
   for (const items of slices(knownFirst(history, known), itemsAtOnce)) {
     if (refused >= mostRefused || isTooLong()) {

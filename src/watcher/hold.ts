@@ -25,7 +25,7 @@ export interface HoldLook {
 }
 
 /** How long a branch beside ours is taken for a race, and the last word of a server that is gone. */
-const patienceMs = 30 * 60_000;
+const graceMs = 30 * 60_000;
 
 interface Dispute {
   readonly since: number;
@@ -51,7 +51,7 @@ export class Hold {
     for (const { kind, server, text, deepTip } of kept) {
       if (!parts.servers.includes(server)) continue;
       if (kind === 'lie') this.#liar = server;
-      else this.#disputes.set(server, { since: now - patienceMs, seenAt: now, text, deepTip });
+      else this.#disputes.set(server, { since: now - graceMs, seenAt: now, text, deepTip });
     }
   }
 
@@ -66,7 +66,7 @@ export class Hold {
     for (const [label, dispute] of this.#disputes) {
       const isOver = dispute.deepTip
         ? !this.#outweighsUs(dispute.deepTip)
-        : now - dispute.seenAt >= patienceMs;
+        : now - dispute.seenAt >= graceMs;
       if (isOver) this.#disputes.delete(label);
     }
     if (isLiarRedeemed) this.#liar = undefined;
@@ -83,7 +83,7 @@ export class Hold {
   reasons(): readonly HoldReason[] {
     const now = this.#parts.world.monotonic();
     const disputes = [...this.#disputes]
-      .filter(([, { since, deepTip }]) => deepTip !== undefined || now - since >= patienceMs)
+      .filter(([, { since, deepTip }]) => deepTip !== undefined || now - since >= graceMs)
       .map(([server, { text, deepTip }]): HoldReason => {
         return { kind: 'branch', server, text, ...(deepTip !== undefined && { deepTip }) };
       });

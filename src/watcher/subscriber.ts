@@ -13,9 +13,9 @@ import type { Store } from '../store/open.ts';
 import type { Watched } from '../store/watched.ts';
 import { nextTurn } from '../turn.ts';
 import type { World } from '../world.ts';
-import { tryAgainMs } from './patience.ts';
 import { hotForMs, newest } from './sweeper.ts';
 import type { Tasks } from './tasks.ts';
+import { tryAgainMs } from './waits.ts';
 
 export interface SubscriberParts {
   readonly world: World;

@@ -78,7 +78,7 @@ export function createSweeper(parts: SweeperParts): Sweeper {
       page: (last, limit) => addresses.given(last?.id ?? newest, limit),
     }),
   ];
-  const patience = createPatience(world);
+  const refusals = createRefusals(world);
   let sweeping = false;
 
   async function compareOne(session: Session, { scripthash, statusHash }: Watched): Promise<void> {
@@ -129,7 +129,7 @@ export function createSweeper(parts: SweeperParts): Sweeper {
       try {
         if (isCaughtUp) {
           // What has become of a payment meanwhile is known by then.
-          await broadcast(parts, patience);
+          await broadcast(parts, refusals);
           await forget(parts);
         }
         await compareShares(isCaughtUp);
@@ -144,17 +144,17 @@ export function createSweeper(parts: SweeperParts): Sweeper {
   };
 }
 
-interface Patience {
-  /** Whom one more may be sent that they refuse. What another one takes, one without patience would miss: then nobody. */
+interface Refusals {
+  /** Whom one more may be sent that they refuse. What another one takes, one that may not would miss: then nobody. */
   hearers(live: readonly Session[]): readonly Session[];
   refused(session: Session): void;
 }
 
-function createPatience(world: Pick<World, 'monotonic'>): Patience {
+function createRefusals(world: Pick<World, 'monotonic'>): Refusals {
   /** When each refused one, by its label: a new connection does not make it forget. */
-  const refusals = new Map<string, readonly number[]>();
+  const refusedAt = new Map<string, readonly number[]>();
   const lately = ({ label }: Session['server']): readonly number[] =>
-    (refusals.get(label) ?? []).filter((at) => at > world.monotonic() - hourMs);
+    (refusedAt.get(label) ?? []).filter((at) => at > world.monotonic() - hourMs);
   return {
     hearers(live) {
       const left = live.filter(({ server }) => server.own || lately(server).length < mostRefused);
@@ -162,13 +162,13 @@ function createPatience(world: Pick<World, 'monotonic'>): Patience {
       return left.length === live.length || left.some(({ server }) => server.own) ? left : [];
     },
     refused({ server }) {
-      refusals.set(server.label, [...lately(server), world.monotonic()]);
+      refusedAt.set(server.label, [...lately(server), world.monotonic()]);
     },
   };
 }
 
 /** Once to each server that is connected, whatever it answers. */
-async function broadcast({ world, store, live }: SweeperParts, patience: Patience): Promise<void> {
+async function broadcast({ world, store, live }: SweeperParts, refusals: Refusals): Promise<void> {
   // No earlier than the newest block: what a clock that is behind makes older would be too old once it is right.
   const now = Math.max(world.now(), (store.headers.tipTime() ?? 0) * 1000);
   const [seenAfter, before] = [now - broadcastForMs, now - broadcastEveryMs];
@@ -176,11 +176,11 @@ async function broadcast({ world, store, live }: SweeperParts, patience: Patienc
   for (const txid of due) {
     const raw = store.ledger.rawOf(txid);
     if (raw === undefined) continue;
-    const sessions = patience.hearers(live());
+    const sessions = refusals.hearers(live());
     if (sessions.length === 0) return;
     // What came out of a block may be heavier than nodes relay, and longer than a server lets a line be.
     if (weightOf(parseTransaction(raw)) <= mostRelayed) {
-      await Promise.all(sessions.map((session) => broadcastOne(session, raw, patience)));
+      await Promise.all(sessions.map((session) => broadcastOne(session, raw, refusals)));
     }
     await store.database.write((tx) => store.broadcasts.note(tx, now, txid));
   }
@@ -195,12 +195,12 @@ async function forget({ world, store: { broadcasts, database } }: SweeperParts):
 }
 
 /** A server refuses what it has already, and what conflicts with what it has; or it does not answer. */
-async function broadcastOne(session: Session, raw: Uint8Array, patience: Patience): Promise<void> {
+async function broadcastOne(session: Session, raw: Uint8Array, refusals: Refusals): Promise<void> {
   try {
     await session.broadcast(raw);
   } catch (error) {
     if (!(error instanceof PaygateError)) throw error;
-    if (error instanceof ServerError) patience.refused(session);
+    if (error instanceof ServerError) refusals.refused(session);
   }
 }
 

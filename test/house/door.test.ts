@@ -16,12 +16,12 @@ afterEach(closeHouses);
 /** A door that nothing hurries: what is under way has as long as it likes when it closes. */
 async function openDoor(
   answer = () => new Response('ok'),
-  patience: Binding['patience'] = {},
+  timeouts: Binding['timeouts'] = {},
   connections?: number,
 ): Promise<Listening> {
   const never = () => () => {};
   const at = { host: '127.0.0.1', port: 0, ...(connections && { connections }) };
-  const door = await listen(answer, { ...at, patience }, never);
+  const door = await listen(answer, { ...at, timeouts }, never);
   closing.push(() => door.close());
   return door;
 }
@@ -120,7 +120,7 @@ describe('a client that names no host', () => {
 
 describe('a client is let go', () => {
   it('that does not end its headers', async () => {
-    const { port } = await openDoor(undefined, { headers: 50, between: 10 });
+    const { port } = await openDoor(undefined, { headersMs: 50, checkEveryMs: 10 });
     const socket = connect(port, '127.0.0.1');
     closing.push(() => socket.destroy());
     socket.write('GET / HTTP/1.1\r\n');
@@ -129,7 +129,7 @@ describe('a client is let go', () => {
   });
 
   it('that asks and does not read', async () => {
-    const door = await openDoor(() => new Response('x'.repeat(100_000)), { silence: 100 });
+    const door = await openDoor(() => new Response('x'.repeat(100_000)), { idleMs: 100 });
     const socket = await visit(door.port, 'GET / HTTP/1.1');
     socket.pause();
     socket.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(200));

@@ -9,7 +9,7 @@ const eagerTries = 10;
  * So long a server is asked for what one history names before the other one is heard; then twice as long each
  * time, up to 16 minutes, so that a long history at a slow server comes to its end.
  */
-const patienceMs = 120_000;
+const firstTimeoutMs = 120_000;
 const mostDoublings = 3;
 
 /**
@@ -24,14 +24,14 @@ export const tryAgainMs = (failures: number): number =>
  * @param failures in a row
  * @returns what begins it, and then says whether it is over
  */
-export function patienceAfter(
+export function deadlineAfter(
   world: Pick<World, 'monotonic'>,
   failures: number,
 ): () => () => boolean {
-  const mostMs = patienceMs * 2 ** Math.min(mostDoublings, failures);
+  const timeoutMs = firstTimeoutMs * 2 ** Math.min(mostDoublings, failures);
   return () => {
-    const until = world.monotonic() + mostMs;
-    return () => world.monotonic() >= until;
+    const deadline = world.monotonic() + timeoutMs;
+    return () => world.monotonic() >= deadline;
   };
 }
 
@@ -39,10 +39,10 @@ export function patienceAfter(
 export function waitFor(
   world: Pick<World, 'after'>,
   work: Promise<void>,
-  mostMs: number,
+  timeoutMs: number,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
-    const cancel = world.after(mostMs, resolve);
+    const cancel = world.after(timeoutMs, resolve);
     work.then(resolve, reject).finally(cancel);
   });
 }

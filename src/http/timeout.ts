@@ -4,7 +4,7 @@
 import { PaygateError } from '../errors.ts';
 import type { ApiOptions } from './options.ts';
 
-const patienceMs = 5_000;
+const timeoutMs = 5_000;
 const retryAfterSeconds = 5;
 
 export const comeBack = (): PaygateError =>
@@ -13,9 +13,9 @@ export const comeBack = (): PaygateError =>
   });
 
 /** @throws PaygateError unavailable once the work takes longer than a client waits */
-export function patiently<T>({ after }: Pick<ApiOptions, 'after'>, work: Promise<T>): Promise<T> {
+export function withTimeout<T>({ after }: Pick<ApiOptions, 'after'>, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
-    const cancel = after(patienceMs, () => reject(comeBack()));
+    const cancel = after(timeoutMs, () => reject(comeBack()));
     work.then(resolve, reject).finally(cancel);
   });
 }
