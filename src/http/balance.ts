@@ -117,21 +117,28 @@ const searchHistory = (options: ApiOptions, targets: Targets): Operation =>
       // An address and its wallet may both be named: it counts once.
       const scripts = new Map(found.flat().map((script) => [script.address, script]));
       const all = merge(scripts.values());
-      const waiting = all.filter((each) => !isConfirmed(each, tipHeight));
-      const pending = newestFirst(options, waiting).slice(0, mostListed);
+      const unconfirmed = all.filter((each) => !isConfirmed(each, tipHeight));
+      const waiting = newestFirst(options, unconfirmed).slice(0, mostListed);
       const history = all.filter((each) => isConfirmed(each, tipHeight)).slice(0, mostListed);
       const entries = Promise.all([
-        Promise.all(pending.map((each) => describePending(options, each))),
+        Promise.all(waiting.map((each) => describeWaiting(options, each))),
         Promise.all(history.map((each) => describe(options, each))),
       ]);
-      const [unconfirmed, confirmed] = await withTimeout(options, entries);
-      return { pending: unconfirmed, history: confirmed };
+      const [pending, confirmed] = await withTimeout(options, entries);
+      return { pending, history: confirmed };
     },
   });
 
-const describePending = async (options: ApiOptions, each: Merged) => ({
+/** What has less than 2 confirmations. */
+interface Waiting {
+  readonly each: Merged;
+  /** Of what is in no block. */
+  readonly seenAt?: number;
+}
+
+const describeWaiting = async (options: ApiOptions, { each, seenAt }: Waiting) => ({
   status: each.height === null ? (0 as const) : (1 as const),
-  ...(await describe(options, each)),
+  ...(await describe(options, each, seenAt)),
 });
 
 /** What paygate knows of no payment of is seen now. */
@@ -139,21 +146,20 @@ const seenAt = ({ store, now }: ApiOptions, { txid }: Merged): number =>
   store.receipts.byTxid(txid).at(-1)?.firstSeenAt ?? now();
 
 /** What is in no block, by when it was seen; the rest is in order. */
-function newestFirst(options: ApiOptions, pending: readonly Merged[]): Merged[] {
-  const mempool = pending
+function newestFirst(options: ApiOptions, unconfirmed: readonly Merged[]): Waiting[] {
+  const mempool = unconfirmed
     .filter(({ height }) => height === null)
     .map((each) => ({ each, seenAt: seenAt(options, each) }))
     .sort((one, other) => other.seenAt - one.seenAt);
-  return [...mempool.map(({ each }) => each), ...pending.filter(({ height }) => height !== null)];
+  const mined = unconfirmed.filter(({ height }) => height !== null);
+  return [...mempool, ...mined.map((each) => ({ each }))];
 }
 
-async function describe(options: ApiOptions, each: Merged) {
+/** @param seenAt of what is in no block */
+async function describe({ reader }: ApiOptions, each: Merged, seenAt = 0) {
   const { txid, height, deltaSat, addresses } = each;
   return {
-    time:
-      height === null
-        ? Math.floor(seenAt(options, each) / 1000)
-        : await options.reader.timeOf(height),
+    time: height === null ? Math.floor(seenAt / 1000) : await reader.timeOf(height),
     addr: [...addresses],
     value: deltaSat,
     txid,

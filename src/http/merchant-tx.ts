@@ -71,42 +71,54 @@ function receiptsOf(
 const unknown = (): PaygateError =>
   new PaygateError('not_found', 'No payment is known yet; ask again in a moment');
 
-/** None once its block has left our chain: what becomes of the payment is decided later. */
+type Placed = Pick<Receipt, 'height' | 'blockHash'>;
+
+/**
+ * None once its block has left our chain: what becomes of the payment is decided later.
+ * @param isOut for who has asked `hasLeft` already
+ */
 export function confirmationsOf(
-  { headers }: Store,
-  { height, blockHash }: Pick<Receipt, 'height' | 'blockHash'>,
+  store: Pick<Store, 'headers'>,
+  payment: Placed,
+  isOut = hasLeft(store, payment),
 ): number {
-  const tipHeight = headers.tipHeight();
-  if (height === null || blockHash === null || tipHeight === undefined) return 0;
-  return hasLeft({ headers }, { height, blockHash }) ? 0 : Math.max(0, depthOf(height, tipHeight));
+  const { height, blockHash } = payment;
+  const tipHeight = store.headers.tipHeight();
+  if (isOut || height === null || blockHash === null || tipHeight === undefined) return 0;
+  return Math.max(0, depthOf(height, tipHeight));
 }
 
 /** Whether the block of a payment is not on the best chain any more; false for one in no block. */
 export const hasLeft = (
   { headers }: Pick<Store, 'headers'>,
-  { height, blockHash }: Pick<Receipt, 'height' | 'blockHash'>,
+  { height, blockHash }: Placed,
 ): boolean =>
   height !== null && blockHash !== null && !headers.isOnBest({ height, hash: blockHash });
 
 /**
  * The status of a payment that counts. What was dropped is worth nothing, nor is a block that has left our chain: no
  * callback tells a 2 of it either until it is decided what becomes of the payment.
+ * @param isOut for who has asked `hasLeft` already
  */
-export function statusOf(store: Pick<Store, 'headers'>, receipt: Receipt): 0 | 1 | 2 {
+export function statusOf(
+  store: Pick<Store, 'headers'>,
+  receipt: Receipt,
+  isOut = hasLeft(store, receipt),
+): 0 | 1 | 2 {
   const { state, status } = receipt;
-  if (state === 'dropped' || status === null || status === -1) return 0;
-  return hasLeft(store, receipt) ? 0 : status;
+  return isOut || state === 'dropped' || status === null || status === -1 ? 0 : status;
 }
 
 function describe(store: Store, receipt: Receipt): PaymentAnswer {
-  const status = statusOf(store, receipt);
+  const isOut = hasLeft(store, receipt);
+  const status = statusOf(store, receipt, isOut);
   const isDropped = receipt.state === 'dropped';
   return {
     txid: receipt.txid,
     addr: receipt.address,
     status,
     value: receipt.valueSat,
-    confirmations: confirmationsOf(store, receipt),
+    confirmations: confirmationsOf(store, receipt, isOut),
     time: Math.floor(receipt.firstSeenAt / 1000),
     ...(status === 0 && receipt.signalsRbf && !isDropped && { rbf: 1 as const }),
     ...(receipt.replacedBy !== null && { replaced_by: receipt.replacedBy }),
