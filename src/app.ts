@@ -9,6 +9,7 @@ import type { DashboardOptions, ExtraPage } from './dashboard/visit.ts';
 import { CallbackDispatcher } from './delivery/dispatcher.ts';
 import { createSender } from './delivery/sender.ts';
 import { newWebhookSecret } from './delivery/signature.ts';
+import { clockFault } from './domain/clock.ts';
 import { builtInServers } from './electrum/servers.ts';
 import type { ServerAddress } from './electrum/trust.ts';
 import { PaygateError } from './errors.ts';
@@ -27,7 +28,6 @@ import { AtReceipt } from './price/at-receipt.ts';
 import { Prices } from './price/prices.ts';
 import { builtInSources } from './price/sources.ts';
 import { type Tending, tendFile } from './store/care.ts';
-import { clockFaultOf } from './store/clock.ts';
 import type { CopyCheck } from './store/daily-check.ts';
 import { diskFloorBytes } from './store/disk.ts';
 import { inspectFile, lockForServer } from './store/file.ts';
@@ -123,10 +123,11 @@ export async function buildApp(config: Config, world: World, options: AppOptions
       atReceipt = new AtReceipt({ ...store, world, prices, onPriced: feed.stirred });
     }
     const file = store;
-    const clockFault = () => clockFaultOf(file, world.now(), options.releasedAt);
-    const { extraPages = [], checkCopy } = options;
+    const { extraPages = [], checkCopy, releasedAt } = options;
+    const findClockFault = () =>
+      clockFault(world.now(), { releasedAt, newestBlockTime: file.headers.tipTime() });
     const opened = { config, world, entrance, store, network, servers, prices, atReceipt };
-    const parts = { ...opened, feed, meter, clockFault, extraPages, checkCopy };
+    const parts = { ...opened, feed, meter, clockFault: findClockFault, extraPages, checkCopy };
     return join(parts, release);
   } catch (error) {
     await release();

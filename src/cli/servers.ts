@@ -4,12 +4,13 @@
 
 import { Command } from 'commander';
 import { type Config, options } from '../config.ts';
+import { clockFault } from '../domain/clock.ts';
 import { doorsOf } from '../domain/front.ts';
 import { showTime } from '../domain/shown.ts';
 import { PaygateError } from '../errors.ts';
 import type { HealthReport, ServerHealth } from '../http/health.ts';
-import { clockFaultOf } from '../store/clock.ts';
 import { acceptBranch, readHold } from '../store/hold.ts';
+import type { Store } from '../store/open.ts';
 import { releasedAt } from '../version.ts';
 import { askHealth } from './ask-health.ts';
 import { type FileOptions, fileCommand, print, table, withStore, world } from './command.ts';
@@ -37,8 +38,7 @@ export function serversCommand(): Command {
           throw new PaygateError('invalid', 'the SHA-256 of a certificate has 64 hex digits');
         }
         const now = world.now();
-        const fault = clockFaultOf({ headers }, now, releasedAt);
-        if (fault !== undefined) throw new PaygateError('conflict', fault);
+        refuseWrongClock(headers, now);
         if (!(await database.write((tx) => servers.accept(tx, label, sha256, now)))) {
           throw new PaygateError('not_found', `no certificate of ${label} is remembered`);
         }
@@ -51,8 +51,7 @@ export function serversCommand(): Command {
     .argument('<server>', 'as it is listed, such as ssl://host:port')
     .action((label: string, given: FileOptions) =>
       withStore(given, async ({ servers, database, headers }) => {
-        const fault = clockFaultOf({ headers }, world.now(), releasedAt);
-        if (fault !== undefined) throw new PaygateError('conflict', fault);
+        refuseWrongClock(headers, world.now());
         if (!(await database.write((tx) => servers.forget(tx, label)))) {
           throw new PaygateError('not_found', `nothing is remembered of ${label}`);
         }
@@ -81,6 +80,12 @@ export function serversCommand(): Command {
     .addCommand(accept)
     .addCommand(forget)
     .addCommand(follow);
+}
+
+/** Whether a certificate is valid depends on the time. @throws PaygateError conflict where the clock is wrong */
+function refuseWrongClock(headers: Store['headers'], now: number): void {
+  const fault = clockFault(now, { releasedAt, newestBlockTime: headers.tipTime() });
+  if (fault !== undefined) throw new PaygateError('conflict', fault);
 }
 
 /** Undefined, with a word to the person who asks, where no gateway answers. */

@@ -4,9 +4,9 @@
 import { existsSync, readdirSync, type Stats, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { resume } from '../domain/allocation.ts';
+import { clockFault } from '../domain/clock.ts';
 import { createGapWarnings } from '../http/wallet-gaps.ts';
 import { backupFolder, damagedName, latestName, restoreHint } from '../store/backup.ts';
-import { clockFaultOf } from '../store/clock.ts';
 import type { Database } from '../store/database.ts';
 import { diskFloorBytes, freeBytesAt } from '../store/disk.ts';
 import { unwritableAt } from '../store/file.ts';
@@ -149,11 +149,12 @@ function clockCheck({ world, store, releasedAt }: FileParts): Finding {
   const now = world.now();
   const text = `it is ${new Date(now).toISOString().slice(0, 19)}Z`;
   const tip = store.headers.tip();
-  if (tip !== undefined && clockFaultOf(store, now) !== undefined) {
+  const newestBlockTime = tip?.header.time;
+  if (tip !== undefined && clockFault(now, { newestBlockTime }) !== undefined) {
     const hours = Math.round((tip.header.time * 1000 - now) / hourMs);
     return fail(`${text}, ${hours} hours before block ${tip.height}: set the clock`);
   }
-  if (clockFaultOf(store, now, releasedAt) !== undefined) {
+  if (clockFault(now, { releasedAt, newestBlockTime }) !== undefined) {
     return fail(`${text}, before this paygate was released: set the clock`);
   }
   return tip === undefined

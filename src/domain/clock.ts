@@ -11,8 +11,8 @@ export const aheadMs = 2 * hourMs;
 export const setBackMs = minuteMs;
 
 export interface KnownTimes {
-  /** When this paygate was released, epoch milliseconds. */
-  readonly releasedAt: number;
+  /** When this paygate was released, epoch milliseconds; not looked at without it. */
+  readonly releasedAt?: number | undefined;
   /** What the newest block of our chain claims, epoch seconds; undefined without one. */
   readonly newestBlockTime: number | undefined;
 }
@@ -21,8 +21,8 @@ export interface KnownTimes {
  * @param now epoch milliseconds
  * @returns what shows that it is wrong, in words; undefined while nothing does
  */
-export function clockFault(now: number, { releasedAt, newestBlockTime }: KnownTimes) {
-  const newestMs = (newestBlockTime ?? 0) * 1000;
+export function clockFault(now: number, { releasedAt = 0, newestBlockTime = 0 }: KnownTimes) {
+  const newestMs = newestBlockTime * 1000;
   const wrong = (known: string) =>
     `the clock of this machine is wrong: it shows ${showTime(now)}, but ${known}`;
   if (now < releasedAt) return wrong(`this paygate was released on ${showTime(releasedAt)}`);
