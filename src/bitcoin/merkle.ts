@@ -1,6 +1,6 @@
 // Merkle trees of blocks: a branch of hashes up to the root in its header proves that a transaction
 // stands in a block. It owns the guards against branches that lead to the right root and yet
-// prove nothing; comparing the root with a verified header is the caller's part.
+// prove nothing; that the root is of a verified header is the caller's part.
 // Source: https://electrum-protocol.readthedocs.io, blockchain.transaction.get_merkle
 
 import { concatBytes } from '@noble/hashes/utils.js';
@@ -22,22 +22,6 @@ function parent(node: Uint8Array, sibling: Uint8Array, nodeIsRight: boolean): Ui
   // in it (CVE-2017-12842).
   if (isTransaction(pair)) refuse('no merkle proof: an inner node is a transaction');
   return sha256x2(pair);
-}
-
-/**
- * The root that a branch leads to.
- * @param branch siblings from the leaf upwards in display order, as Electrum servers send them;
- *   empty for a block that holds the coinbase alone
- * @param pos place of the transaction in the block, from 0
- * @returns 32 bytes as hashed, to compare with `Header.merkleRoot`
- * @throws PaygateError invalid, naming the guard
- */
-export function rootFromBranch(txid: Txid, branch: readonly string[], pos: number): Uint8Array {
-  checkForm(branch, pos);
-  return branch.reduce(
-    (node, sibling, level) => parent(node, undisplay(sibling), ((pos >> level) & 1) === 1),
-    undisplay(txid),
-  );
 }
 
 function checkForm(branch: readonly string[], pos: number): void {
@@ -63,7 +47,10 @@ export class ProvenTree {
   }
 
   /**
-   * Whether a branch leads to the root; for the rest as `rootFromBranch`.
+   * Whether a branch leads to the root.
+   * @param branch siblings from the leaf upwards in display order, as Electrum servers send them;
+   *   empty for a block that holds the coinbase alone
+   * @param pos place of the transaction in the block, from 0
    * @throws PaygateError invalid, naming the guard
    */
   proves(txid: Txid, branch: readonly string[], pos: number): boolean {

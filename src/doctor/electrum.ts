@@ -3,7 +3,7 @@
 // nobody has pinned yet is only told.
 
 import { meetsTarget, parseHeader } from '../bitcoin/header.ts';
-import { rootFromBranch } from '../bitcoin/merkle.ts';
+import { ProvenTree } from '../bitcoin/merkle.ts';
 import type { Network } from '../bitcoin/network.ts';
 import { aheadMs } from '../domain/clock.ts';
 import type { Trust } from '../domain/server.ts';
@@ -109,8 +109,7 @@ async function differs(
 async function proofOf(session: Session, height: number, root: Uint8Array): Promise<Finding> {
   try {
     const { txid, branch } = await session.coinbase(height);
-    const proven = Buffer.compare(rootFromBranch(txid, branch, 0), root) === 0;
-    return proven
+    return new ProvenTree(root).proves(txid, branch, 0)
       ? ok('proves a transaction of it')
       : fail(`its proof for block ${height} is wrong`);
   } catch (error) {

@@ -5,7 +5,7 @@
 
 import type { Header } from '../bitcoin/header.ts';
 import type { BlockHash, Txid } from '../bitcoin/ids.ts';
-import { rootFromBranch } from '../bitcoin/merkle.ts';
+import { ProvenTree } from '../bitcoin/merkle.ts';
 import type { Transaction } from '../bitcoin/transaction.ts';
 import type { Block } from '../domain/payment.ts';
 import type { Session } from '../electrum/session.ts';
@@ -51,7 +51,7 @@ export function createTreeDepth(headers: Headers, fetch: Fetch) {
 
 function reaches(txid: Txid, branch: readonly string[], { merkleRoot }: Header): boolean {
   try {
-    return Buffer.compare(rootFromBranch(txid, branch, 0), merkleRoot) === 0;
+    return new ProvenTree(merkleRoot).proves(txid, branch, 0);
   } catch (error) {
     if (error instanceof PaygateError) return false;
     throw error;

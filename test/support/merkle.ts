@@ -25,7 +25,14 @@ export function merkleRoot(txids: readonly Txid[]): Uint8Array {
   return level[0];
 }
 
-/** The branch for the transaction at a place, in the form that `rootFromBranch` takes. */
+/** Where a branch leads, whatever it proves; 32 bytes as hashed. */
+export const rootFromBranch = (txid: string, branch: readonly string[], pos: number): Uint8Array =>
+  branch.map(undisplay).reduce((node, sibling, level) => {
+    const isRight = ((pos >> level) & 1) === 1;
+    return sha256d(Buffer.concat(isRight ? [sibling, node] : [node, sibling]));
+  }, undisplay(txid));
+
+/** The branch for the transaction at a place, as Electrum servers send it. */
 export function merkleBranch(txids: readonly Txid[], pos: number): string[] {
   if (txids[pos] === undefined) throw new Error('the block has no transaction there');
   const branch: string[] = [];

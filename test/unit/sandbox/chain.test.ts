@@ -3,11 +3,10 @@ import { sha256x2 } from '@scure/btc-signer/utils.js';
 import { describe, expect, it } from 'vitest';
 import { medianTimePast, meetsTarget, parseHeader } from '../../../src/bitcoin/header.ts';
 import { type BlockHash, display, type Txid } from '../../../src/bitcoin/ids.ts';
-import { rootFromBranch } from '../../../src/bitcoin/merkle.ts';
 import { networks } from '../../../src/bitcoin/network.ts';
 import { parseTransaction } from '../../../src/bitcoin/transaction.ts';
 import { SimulatedChain } from '../../../src/sandbox/chain.ts';
-import { merkleRoot } from '../../support/merkle.ts';
+import { merkleRoot, rootFromBranch } from '../../support/merkle.ts';
 import { chainOf, merchant, outputTo, startTime, transaction } from './support.ts';
 
 const block = (chain: SimulatedChain, height: number) => {

@@ -2,13 +2,13 @@ import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { meetsTarget, parseHeader } from '../../../src/bitcoin/header.ts';
 import type { Txid } from '../../../src/bitcoin/ids.ts';
-import { rootFromBranch } from '../../../src/bitcoin/merkle.ts';
 import { networks } from '../../../src/bitcoin/network.ts';
 import { parseTransaction } from '../../../src/bitcoin/transaction.ts';
 import type { SimulatedChain } from '../../../src/sandbox/chain.ts';
 import type { Garbage, Lie } from '../../../src/sandbox/faults.ts';
 import { statusOf } from '../../../src/sandbox/history.ts';
 import type { SimulatedServer } from '../../../src/sandbox/server.ts';
+import { rootFromBranch } from '../../support/merkle.ts';
 import {
   type Client,
   chainOf,

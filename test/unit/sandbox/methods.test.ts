@@ -2,10 +2,10 @@ import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js';
 import { afterEach, describe, expect, it } from 'vitest';
 import { parseHeader } from '../../../src/bitcoin/header.ts';
 import { display, type Txid } from '../../../src/bitcoin/ids.ts';
-import { rootFromBranch } from '../../../src/bitcoin/merkle.ts';
 import { parseTransaction } from '../../../src/bitcoin/transaction.ts';
 import { statusOf } from '../../../src/sandbox/history.ts';
 import type { ServerOptions } from '../../../src/sandbox/server.ts';
+import { rootFromBranch } from '../../support/merkle.ts';
 import { chainOf, merchant, outputTo, type Served, serve } from './support.ts';
 
 const { script, scripthash, privateKey } = merchant();

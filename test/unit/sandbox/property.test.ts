@@ -2,11 +2,11 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Header, meetsTarget, parseHeader } from '../../../src/bitcoin/header.ts';
 import type { Txid } from '../../../src/bitcoin/ids.ts';
-import { rootFromBranch } from '../../../src/bitcoin/merkle.ts';
 import { PaygateError } from '../../../src/errors.ts';
 import { subsidySat } from '../../../src/sandbox/block.ts';
 import { SimulatedChain } from '../../../src/sandbox/chain.ts';
 import type { Fate } from '../../../src/sandbox/reorganise.ts';
+import { rootFromBranch } from '../../support/merkle.ts';
 import { merchant, startTime } from './support.ts';
 
 const merchants = [merchant(1), merchant(2, 'p2pkh'), merchant(3, 'p2tr')];

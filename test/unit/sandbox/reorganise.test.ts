@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { meetsTarget, parseHeader } from '../../../src/bitcoin/header.ts';
 import type { Txid } from '../../../src/bitcoin/ids.ts';
-import { rootFromBranch } from '../../../src/bitcoin/merkle.ts';
 import type { SimulatedChain } from '../../../src/sandbox/chain.ts';
 import type { Fate } from '../../../src/sandbox/reorganise.ts';
+import { rootFromBranch } from '../../support/merkle.ts';
 import { chainOf, merchant, outputTo } from './support.ts';
 
 const { script, scripthash, privateKey } = merchant();
