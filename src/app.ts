@@ -187,7 +187,9 @@ function joinRoad(parts: Parts) {
   });
   const backlog = createBacklog(world, () => dispatcher.wake());
   const dispatcher = new CallbackDispatcher({
-    ...{ ...store, world, sender },
+    ...store,
+    world,
+    sender,
     isHeldBack: () => backlog.holds(),
     onAttempt: (report) => meter.metrics?.attempted(report),
   });
@@ -227,7 +229,9 @@ function join(parts: Parts, release: () => Promise<void>): App {
   const findingParts = { ...clocks, store, watcher, hasRoom: room.hasRoom, others };
   const health = createHealth(findingParts);
   const alarmBook = new AlarmBook({
-    ...{ ...clocks, store, log: world.log },
+    ...clocks,
+    store,
+    log: world.log,
     find: () => findAlarms(findingParts, watcher.status()),
   });
   const ready = createReady({ store, dispatcher, ...room });

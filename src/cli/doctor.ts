@@ -62,7 +62,11 @@ async function look(config: Config): Promise<Checked[]> {
         : fileChecks({ world, store: opened, walletGap, releasedAt, uid })),
       ...serverChecks(config, opened),
       ...webChecks({
-        ...{ world, listen, store, network: store?.network, publicUrl: publicUrlOf(config) },
+        world,
+        listen,
+        store,
+        network: store?.network,
+        publicUrl: publicUrlOf(config),
         sender: createSender(world, { version, listeners: () => [] }),
         shopSender: createSender(world, { version, listeners: () => doors }),
         https: config.domain !== undefined || config.tlsCert !== undefined,

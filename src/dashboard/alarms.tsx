@@ -19,11 +19,13 @@ const wait = 'Nothing, if it passes within minutes; else see under Servers what 
 const advices: Readonly<Record<AlarmCode, Advice>> = {
   'restored-database': {
     text: 'Set the gap limit of your own wallet as said, or it will not show every payment; add what is missing. Never run both copies.',
-    ...{ path: '/addresses', link: 'Addresses' },
+    path: '/addresses',
+    link: 'Addresses',
   },
   'disk-low': {
     text: 'Free some room on the disk of the database: no address is issued until then. Backups that you keep elsewhere may go.',
-    ...{ path: '/settings/backups', link: 'Backups' },
+    path: '/settings/backups',
+    link: 'Backups',
   },
   'no-server': {
     text: 'See what each server says. Payments are caught up with once one answers; name others with --electrum.',
@@ -53,15 +55,18 @@ const advices: Readonly<Record<AlarmCode, Advice>> = {
   },
   'reversed-payment': {
     text: 'Hold back the goods of those orders, or ask those customers to pay again.',
-    ...{ path: '/payments?state=dropped', link: 'Payments that are gone' },
+    path: '/payments?state=dropped',
+    link: 'Payments that are gone',
   },
   'unclaimed-payment': {
     text: 'Look for their orders by the address, in each shop, and mark them as paid by hand.',
-    ...{ path: '/payments?store=none', link: 'Payments of no store' },
+    path: '/payments?store=none',
+    link: 'Payments of no store',
   },
   'fallen-payment': {
     text: 'Hold back the goods of those orders until the payments are final again: until a block takes them, they can be replaced. The shop was told 0.',
-    ...{ path: '/payments?state=unconfirmed', link: 'Payments in no block' },
+    path: '/payments?state=unconfirmed',
+    link: 'Payments in no block',
   },
   'wallet-scan': {
     text: 'Nothing: it begins once a server is connected, and takes minutes.',
@@ -69,35 +74,43 @@ const advices: Readonly<Record<AlarmCode, Advice>> = {
   },
   'exhausted-callbacks': {
     text: 'Repair the shop’s Callback URL, see it answer a test callback, then send them again.',
-    ...{ path: '/callbacks?state=exhausted', link: 'Callbacks that were given up' },
+    path: '/callbacks?state=exhausted',
+    link: 'Callbacks that were given up',
   },
   'foreign-use': {
     text: 'Another program uses this key: give each its own account, or customers may pay to the same address.',
-    ...{ path: '/stores', link: 'Stores' },
+    path: '/stores',
+    link: 'Stores',
   },
   'file-displaced': {
     text: 'Do as said, and find out who did that. Until then everything goes on but new addresses; a crash would cost a minute.',
-    ...{ path: '/settings/backups', link: 'Backups' },
+    path: '/settings/backups',
+    link: 'Backups',
   },
   'database-damaged': {
     text: 'Do as said, on a disk that you trust: this one loses what it holds. What came since is found in the chain again.',
-    ...{ path: '/settings/backups', link: 'Backups' },
+    path: '/settings/backups',
+    link: 'Backups',
   },
   'snapshot-failed': {
     text: 'See that the folder of the backups can be written to and has room.',
-    ...{ path: '/settings/backups', link: 'Backups' },
+    path: '/settings/backups',
+    link: 'Backups',
   },
   'wallet-gap': {
     text: 'Set your own wallet’s gap limit as said, and start serve with the --wallet-gap that it has then.',
-    ...{ path: '/addresses', link: 'Addresses' },
+    path: '/addresses',
+    link: 'Addresses',
   },
   'unlisted-proxy': {
     text: 'If it is your proxy, start serve as said; who is signed in, and from where, stands under Settings.',
-    ...{ path: '/settings', link: 'Settings' },
+    path: '/settings',
+    link: 'Settings',
   },
   'shop-unreachable': {
     text: 'See that the shop’s server runs. What waits is sent by itself once it answers.',
-    ...{ path: '/callbacks?state=owed', link: 'Callbacks that wait' },
+    path: '/callbacks?state=owed',
+    link: 'Callbacks that wait',
   },
   'clock-wrong': {
     text: 'Set the clock, and keep it right by NTP. Until then callbacks go out without a signature, and no certificate of a server is learnt or accepted.',
@@ -105,7 +118,8 @@ const advices: Readonly<Record<AlarmCode, Advice>> = {
   },
   'own-certificate': {
     text: 'See that the files are renewed, or that the authority reaches this machine on port 80.',
-    ...{ path: '/settings', link: 'Settings' },
+    path: '/settings',
+    link: 'Settings',
   },
 };
 

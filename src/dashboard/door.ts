@@ -85,7 +85,12 @@ async function admit(parts: Parts, page: Page, context: Context): Promise<Respon
   // Neither a page nor a redirect repeats it.
   if ([...searchParams.values()].some(containsPrivateMaterial)) refusePrivate();
   const visit: Visit = {
-    ...{ parts, context, transport, now, session, form },
+    parts,
+    context,
+    transport,
+    now,
+    session,
+    form,
     url: pathname + search,
     token: (isOpen ? visitor : cookie) ?? newToken({ parts }),
   };

@@ -350,9 +350,11 @@ async function record(
   const fields = {
     ...idsOf(callback),
     attempt: callback.attemptCount + 1,
-    ...{ outcome, httpStatus, durationMs },
-    ...(reason === null ? {} : { reason }),
-    ...(doubt === null ? {} : { doubt }),
+    outcome,
+    httpStatus,
+    durationMs,
+    ...(reason !== null && { reason }),
+    ...(doubt !== null && { doubt }),
   };
   try {
     const now = world.now();

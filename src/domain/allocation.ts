@@ -131,7 +131,9 @@ export function resume(
 }
 
 const guessBehind = ({ wallet, to }: Raise): Raise => ({
-  ...{ wallet, from: to, to: to + blindSkip },
+  wallet,
+  from: to,
+  to: to + blindSkip,
   guess: true,
 });
 

@@ -53,21 +53,21 @@ export interface PoolOptions {
 export interface ServerStatus {
   readonly label: string;
   readonly state: 'idle' | 'connecting' | 'live' | 'waiting' | 'banned';
-  readonly lastError?: string;
-  readonly software?: string;
-  readonly protocol?: ProtocolVersion;
+  readonly lastError?: string | undefined;
+  readonly software?: string | undefined;
+  readonly protocol?: ProtocolVersion | undefined;
   /** Epoch milliseconds. */
-  readonly connectedSince?: number;
+  readonly connectedSince?: number | undefined;
   /** The newest block it told of. */
-  readonly height?: number;
+  readonly height?: number | undefined;
   /** How long an answer takes, smoothed. */
-  readonly latencyMs?: number;
-  readonly trust?: Trust;
-  readonly ban?: Ban;
+  readonly latencyMs?: number | undefined;
+  readonly trust?: Trust | undefined;
+  readonly ban?: Ban | undefined;
   /** Why it is not counted on though it is live. */
-  readonly doubt?: string;
+  readonly doubt?: string | undefined;
   /** Its certificate is not the one that is known: only a person can accept what it has shown. */
-  readonly refused?: Refused;
+  readonly refused?: Refused | undefined;
 }
 
 interface Member {
@@ -114,11 +114,16 @@ export class Pool {
   constructor(options: PoolOptions) {
     this.#options = options;
     this.#members = options.servers.map((server) => ({
-      ...{ server, budget: new Budget(options.world), batches: new Batches() },
+      server,
+      budget: new Budget(options.world),
+      batches: new Batches(),
       overlong: new Overlong(options.world),
       // Not always the first of the list: many installations have the same list.
       turn: options.world.random(),
-      ...{ connecting: false, live: undefined, failures: 0, notBefore: 0 },
+      connecting: false,
+      live: undefined,
+      failures: 0,
+      notBefore: 0,
       bannedUntil: this.#rememberedBan(server),
       banKept: true,
       lastError: undefined,
@@ -162,28 +167,21 @@ export class Pool {
   status(): readonly ServerStatus[] {
     const { memory } = this.#options;
     return this.#members.map((member) => {
-      const { server, live, lastError } = member;
-      const trust = memory.trust(server.label);
-      const ban = this.#isBanned(member) ? memory.ban(server.label) : undefined;
+      const { server, live, lastError, refused } = member;
+      const session = live?.session;
       return {
         label: server.label,
         state: this.#stateOf(member),
-        ...(trust === undefined ? {} : { trust }),
-        ...(ban === undefined ? {} : { ban }),
-        ...(lastError === undefined ? {} : { lastError }),
-        ...(member.refused && { refused: member.refused }),
-        ...(live?.doubt !== undefined && { doubt: live.doubt }),
-        ...(live === undefined
-          ? {}
-          : {
-              software: live.session.software,
-              protocol: live.session.version,
-              connectedSince: live.since,
-              ...(live.session.tip !== undefined && { height: live.session.tip.height }),
-              ...(live.session.latencyMs !== undefined && {
-                latencyMs: Math.round(live.session.latencyMs),
-              }),
-            }),
+        trust: memory.trust(server.label),
+        ban: this.#isBanned(member) ? memory.ban(server.label) : undefined,
+        lastError,
+        refused,
+        doubt: live?.doubt,
+        software: session?.software,
+        protocol: session?.version,
+        connectedSince: live?.since,
+        height: session?.tip?.height,
+        latencyMs: session?.latencyMs && Math.round(session.latencyMs),
       };
     });
   }
@@ -297,7 +295,15 @@ export class Pool {
     const { server, budget, batches, overlong } = member;
     try {
       const session = await openSession({
-        ...{ world, server, budget, batches, overlong, genesisHash, generation, options, handlers },
+        world,
+        server,
+        budget,
+        batches,
+        overlong,
+        genesisHash,
+        generation,
+        options,
+        handlers,
         known: memory.trust(server.label),
         onLearn: (trust) => memory.learn(server.label, trust),
         onRefuse(shown) {

@@ -64,7 +64,15 @@ export function requestOf<T>(
 ): Request {
   const { large = false, bulk = false, light = false, described = false, headers = 0 } = call;
   return {
-    ...{ id, method, large, bulk, light, described, headers, reject, onTooLong: call.onTooLong },
+    id,
+    method,
+    large,
+    bulk,
+    light,
+    described,
+    headers,
+    reject,
+    onTooLong: call.onTooLong,
     count: 1,
     text: encodeRequest(id, method, params),
     read([answer, ...others]) {
@@ -85,7 +93,10 @@ export function batchOf<T>(
 ): Request {
   const count = params.length;
   return {
-    ...{ id, method, count, reject },
+    id,
+    method,
+    count,
+    reject,
     bulk: true,
     light: true,
     // All answers come together.

@@ -48,11 +48,11 @@ export interface SessionOptions {
   /** Requests in flight at once; 10 without it. */
   readonly maxInFlight?: number;
   /** The same at an own server; 100 without it. */
-  readonly ownMaxInFlight?: number;
+  readonly ownMaxInFlight?: number | undefined;
   /** For the connection, and from the sending of a request to its answer; 10 s, 20 s by proxy. */
   readonly requestTimeoutMs?: number;
   /** The only way to the server, where there is one. */
-  readonly proxy?: SocksProxy;
+  readonly proxy?: SocksProxy | undefined;
   /** Against an ElectrumX that holds back small answers (see filler.ts); automatic without it. */
   readonly fillers?: 'auto' | 'never';
 }

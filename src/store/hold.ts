@@ -12,7 +12,7 @@ export interface HoldReason {
   /** In words for the operator. */
   readonly text: string;
   /** The end of a branch with more work than ours that is too deep to follow. */
-  readonly deepTip?: BlockHash;
+  readonly deepTip?: BlockHash | undefined;
 }
 
 const name = 'promotion_held';

@@ -221,7 +221,10 @@ export class Drain {
     const tips = this.#tips;
     const observation = await gather(
       {
-        ...{ session: by, verifier, store, callWitness },
+        session: by,
+        verifier,
+        store,
+        callWitness,
         silence: this.#silence,
         elsewhere: this.#elsewhere,
         nowhere: this.#nowhere,

@@ -84,9 +84,7 @@ export class Hold {
     const now = this.#parts.world.monotonic();
     const disputes = [...this.#disputes]
       .filter(([, { since, deepTip }]) => deepTip !== undefined || now - since >= graceMs)
-      .map(([server, { text, deepTip }]): HoldReason => {
-        return { kind: 'branch', server, text, ...(deepTip !== undefined && { deepTip }) };
-      });
+      .map(([server, { text, deepTip }]) => ({ kind: 'branch' as const, server, text, deepTip }));
     if (this.#liar === undefined) return disputes;
     const text = 'the only server that can be reached has lied';
     return [...disputes, { kind: 'lie', server: this.#liar, text }];

@@ -76,7 +76,10 @@ export class Watcher {
       world.log.error('background work failed', { reason: reasonOf(error) }),
     );
     this.#verifier = createVerifier({
-      ...{ world, store, network, proveDepthAboveSat },
+      world,
+      store,
+      network,
+      proveDepthAboveSat,
       onTip: (_tip, reorganised, callbacks) => this.#tipMoved(reorganised, callbacks),
     });
     this.#roster = new Roster({
@@ -93,7 +96,9 @@ export class Watcher {
       ...parts,
       ...common,
       callWitness: createWitness({
-        ...{ world, pool: () => this.#pool, roster: this.#roster },
+        world,
+        pool: () => this.#pool,
+        roster: this.#roster,
         servers: parts.servers.length,
       }),
       onLie: (session, reason) => this.#lied(session, reason),
@@ -125,10 +130,7 @@ export class Watcher {
     this.#pool = new Pool({
       world,
       servers: parts.servers,
-      session: {
-        ...(parts.proxy !== undefined && { proxy: parts.proxy }),
-        ...(parts.ownMaxInFlight !== undefined && { ownMaxInFlight: parts.ownMaxInFlight }),
-      },
+      session: { proxy: parts.proxy, ownMaxInFlight: parts.ownMaxInFlight },
       genesisHash: network.genesisHash,
       memory: createServerMemory({
         servers: store.servers,
