@@ -139,6 +139,13 @@ const rows: Row[] = [
     'copy',
     [skip(0, blindSkip)],
   ],
+  [
+    'one that had issued nothing, beside a mark that was not',
+    [at(0, false)],
+    otherFile(),
+    'copy',
+    [],
+  ],
   ['the same file beside that', [at(0)], { ...own(), begunBlind: true }, 'continue', []],
 
   ['another machine, nothing issued by either', [at(0)], distrusted(), 'continue', []],
