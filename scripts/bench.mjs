@@ -43,6 +43,8 @@ const benches = {
   'payment-fsyncs': async () => (await import('./bench/payment-fsyncs.mjs')).benchPaymentFsyncs,
   'peer-issue': async () => (await import('./bench/peer-issue.mjs')).benchPeerIssue,
   'grouped-writes': async () => (await import('./bench/grouped-writes.mjs')).benchGroupedWrites,
+  'grouped-writes-slow-disk': async () =>
+    (await import('./bench/grouped-writes.mjs')).benchGroupedWritesSlowDisk,
   'callback-wake': async () => (await import('./bench/callbacks.mjs')).benchCallbackWake,
   callbacks: async () => (await import('./bench/callbacks-healthy.mjs')).benchCallbacks,
   'callbacks-bad-hosts': async () => (await import('./bench/callbacks.mjs')).benchBadHosts,

@@ -3,13 +3,18 @@
 // The floor, in turns: the bytes that such a commit adds to SQLite's log, in one `pwrite` and one
 // `fdatasync` over bytes that exist. Beside them the driver alone: one INSERT a row, 64 a commit, and the same sync,
 // which is what SQLite leaves to be had of the floor. All in rows a second.
+// `grouped-writes-slow-disk` is the same bench in a process each of whose fsyncs takes 10 ms longer (slow-disk.mjs): where
+// a sync costs something, the ratio is that of the syncs.
 
+import { execFile } from 'node:child_process';
 import { closeSync, fdatasyncSync, fsyncSync, openSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import SqliteDatabase from 'better-sqlite3';
 import { openStore } from '../../src/store/open.ts';
 import { atEnd } from './ending.mjs';
 import { addStore } from './paygate.mjs';
+import { slowDisk } from './slow-disk.mjs';
 import { median, pairedRatio, rateOf, takeTurns } from './stats.mjs';
 
 const ROUNDS = 9;
@@ -19,6 +24,7 @@ const GROUP = 64;
 const GROUPS_A_LOG = 200;
 const FILE_BYTES = 16 * 1024 * 1024;
 const LEAST_OF_BARE = 0.8;
+const ADDED_MS = 10;
 
 /** @type {import('../bench.mjs').Bench} */
 export async function benchGroupedWrites(context) {
@@ -87,6 +93,19 @@ export async function benchGroupedWrites(context) {
         `alone has ${pairedRatio(rates.driver, rates.floor).toFixed(2)} of the floor.`,
     ],
   };
+}
+
+/** @type {import('../bench.mjs').Bench} */
+export async function benchGroupedWritesSlowDisk({ checkout, folder }) {
+  const args = [join(checkout, 'scripts/bench.mjs'), '--only', 'grouped-writes', '--json'];
+  const env = { ...process.env, ...slowDisk(folder, ADDED_MS) };
+  const { stdout } = await promisify(execFile)(process.execPath, args, { env });
+  /** @type {{ rows: import('./table.mjs').Row[] }} */
+  const { rows } = JSON.parse(stdout);
+  const [row] = rows;
+  if (row === undefined) throw new Error('grouped-writes gave no row');
+  const note = `As grouped-writes, with ${ADDED_MS} ms added to each fsync.`;
+  return { ...row, name: 'grouped-writes-slow-disk', notes: [note] };
 }
 
 /**
