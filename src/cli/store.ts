@@ -17,11 +17,12 @@ import {
 } from '../domain/policy.ts';
 import type { CallbackFlags } from '../domain/reach.ts';
 import { showTime } from '../domain/shown.ts';
+import { severalStores } from '../domain/store-choice.ts';
 import { parseStoreName } from '../domain/store-name.ts';
 import { PaygateError } from '../errors.ts';
 import type { NewStore, StoreChange, StoreRow, WalletRow } from '../store/catalog.ts';
 import type { Store } from '../store/open.ts';
-import { setUpShop } from '../store/setup.ts';
+import { requireOwnUrl, setUpShop } from '../store/setup.ts';
 import { again } from './again.ts';
 import { readAuthorities } from './authorities.ts';
 import {
@@ -122,13 +123,14 @@ async function addTo(
   const { row, wallet, apiKey } = await store.database.write((tx) =>
     setUpShop(store, tx, world.now(), { key, startIndex, fields, secret }),
   );
+  const isSecond = store.catalog.choices().length > 1;
   const answer = {
     ...describe(row, wallet),
     first_addresses: firstAddresses(key),
     api_key: apiKey,
     webhook_secret: row.webhookSecret,
+    ...(isSecond && { note: severalStores }),
   };
-  const isAlone = store.catalog.choices(row.callbackUrl).length === 1;
   print(
     given,
     answer,
@@ -139,13 +141,9 @@ If they differ, remove the store and choose another --script:
   ${again(`store remove ${row.id}`, { db: store.database.path })}
 
 API key         ${apiKey}
-Webhook secret  ${row.webhookSecret}${isAlone ? '' : sameCallbackUrl}`,
+Webhook secret  ${row.webhookSecret}${isSecond ? `\n\n${severalStores}` : ''}`,
   );
 }
-
-const sameCallbackUrl = `
-
-Another store has this Callback URL as well: an order can name neither of them by match_callback.`;
 
 function describe(row: StoreRow, wallet: WalletRow | null) {
   return {
@@ -239,7 +237,7 @@ function setCommand(): Command {
         const authorities = readAuthorities(given.callbackCa);
         const row = await store.database.write((tx) =>
           store.catalog.changeStore(tx, id, {
-            ...changeOf(given, store.catalog.store(id)),
+            ...changeOf(given, store.catalog.store(id), store.catalog),
             ...(authorities !== undefined && { callbackCa: authorities }),
           }),
         );
@@ -254,13 +252,14 @@ function refuseNothing({ db, network, json, ...changes }: SetOptions): void {
   throw new PaygateError('invalid', 'nothing is changed: name an option (`--help` lists them)');
 }
 
-function changeOf(given: SetOptions, before: StoreRow): StoreChange {
+function changeOf(given: SetOptions, before: StoreRow, catalog: Store['catalog']): StoreChange {
   const {
     callbackUrl = before.callbackUrl,
     allowPrivateCallback = before.allowPrivateCallback,
     allowHttpCallback = before.allowHttpCallback,
   } = given;
   checkCallbackUrl(callbackUrl, { allowPrivateCallback, allowHttpCallback });
+  requireOwnUrl(catalog, callbackUrl, before);
   const { minimum, currency } = given;
   const bands = given.confirmationsAbove === false ? [] : given.confirmationsAbove;
   if (given.confirmations !== undefined || bands !== undefined) {

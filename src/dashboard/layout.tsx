@@ -3,6 +3,7 @@
 
 import type { Child } from 'hono/jsx';
 import { showBitcoin, showTime } from '../domain/shown.ts';
+import { severalStores } from '../domain/store-choice.ts';
 import { assetPath } from './assets.ts';
 import { markOf } from './form.ts';
 import { isFresh } from './session.ts';
@@ -109,6 +110,7 @@ export const Problem = ({ visit: { problem } }: { readonly visit: Visit }) =>
 const notes: ReadonlyMap<string, string> = new Map(
   Object.entries({
     added: 'The store is added. Send a test callback to see whether your shop understands it.',
+    'added-beside': `The store is added. ${severalStores} Send a test callback to see whether your shop understands it.`,
     saved: 'Saved.',
     removed: 'The store is removed.',
     resent: 'They are sent again, now.',

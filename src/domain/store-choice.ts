@@ -106,3 +106,8 @@ const names = (stores: readonly Named[]): string =>
 
 /** As it is written, for capitals count. */
 const hostIn = (callbackUrl: string): string => /^[^:]+:\/\/([^/?#]*)/.exec(callbackUrl)?.[1] ?? '';
+
+/** What a second store means for the shop of the first, which may have named none until now. */
+export const severalStores =
+  'There are several now: a shop that asks for addresses with the API key of all stores must name its own by ' +
+  'match_callback (its Callback URL, or a part that no other has), or use a key of its own store.';

@@ -10,6 +10,7 @@ import { parseStoreName } from '../domain/store-name.ts';
 import { PaygateError } from '../errors.ts';
 import type { StoreChange, StoreRow } from '../store/catalog.ts';
 import type { Key } from '../store/keys.ts';
+import { requireOwnUrl, twinOf } from '../store/setup.ts';
 import type { Tx } from '../store/writer.ts';
 import {
   describeStore,
@@ -53,6 +54,17 @@ async function write(
   return { data: describeStore(options, row) };
 }
 
+/** @throws PaygateError conflict; to a key of one store it names no other */
+function refuseTaken({ store }: ApiOptions, key: Key, callbackUrl: string, before: StoreRow): void {
+  if (key.storeId === null) requireOwnUrl(store.catalog, callbackUrl, before);
+  else if (twinOf(store.catalog, callbackUrl, before) !== undefined) {
+    throw new PaygateError(
+      'conflict',
+      'Another store has this callback URL already: use one of its own, such as with another secret',
+    );
+  }
+}
+
 function changeOf(given: z.infer<typeof fields>, before: StoreRow): StoreChange {
   const { name, http_callback: callbackUrl } = given;
   if (callbackUrl !== undefined) checkCallbackUrl(callbackUrl, before);
@@ -72,7 +84,9 @@ const changeStore = (
     action: 'store.change',
     detail: given,
     apply: (tx) => {
-      const change = changeOf(given, storeOf(options.store, key, storeId));
+      const before = storeOf(options.store, key, storeId);
+      const change = changeOf(given, before);
+      refuseTaken(options, key, change.callbackUrl ?? before.callbackUrl, before);
       return options.store.catalog.changeStore(tx, storeId, change);
     },
   });

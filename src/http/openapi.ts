@@ -26,7 +26,7 @@ const refusals: Readonly<Record<string, string>> = {
   401: 'No key, or one that is none',
   403: 'The key may not do this',
   404: 'Nothing is known of it',
-  409: 'Not now: the gap limit is reached',
+  409: 'Not now: the gap limit is reached, or another store has this callback URL',
   413: 'The body is larger than 16 KiB',
   414: 'The URL is longer than 8 KiB',
   429: 'Too often; Retry-After says how long to wait',
@@ -36,9 +36,9 @@ const refusals: Readonly<Record<string, string>> = {
 /** Of those that pass by themselves. */
 const wait = { 'Retry-After': { description: 'Seconds', schema: { type: 'integer', minimum: 1 } } };
 const passing = ['429', '503'];
-/** Of who has a key; who is given an address; who may have a body: whoever does not only read. */
+/** Of who has a key; who is given an address or changes a store; who may have a body: whoever does not only read. */
 const ofKeys = ['401', '403'];
-const ofIssuing = ['409'];
+const ofChanges = ['409'];
 const ofBodies = ['413'];
 
 const schemaOf = (schema: z.ZodType, io: 'input' | 'output'): Json => {
@@ -109,10 +109,10 @@ function callersOf(operation: KeyedOperation, method: Method): string {
 
 function describe(operation: Operation, method: Method): Json {
   const { summary, body, answer, open } = operation;
-  const issues = !open && operation.issues;
+  const changes = !open && (operation.issues || operation.writes);
   const refused = Object.entries(refusals)
     .filter(([status]) => !(open && ofKeys.includes(status)))
-    .filter(([status]) => issues || !ofIssuing.includes(status))
+    .filter(([status]) => changes || !ofChanges.includes(status))
     .filter(([status]) => method !== 'GET' || !ofBodies.includes(status))
     .map(([status, description]) => [
       status,

@@ -41,6 +41,12 @@ export const quickstartOf = (base: string): Markup => html`<h1>Take payments in 
   </p>
   ${block(`curl -H "Authorization: Bearer $KEY" -H "Idempotency-Key: order-1001" ${base}/api/new_address`)}
   <p>
+    With several stores say which one you mean, by the whole Callback URL or a part that no other has, such as its
+    secret: <code>/api/new_address?match_callback=tulip</code>. Without it the key of all stores is answered 400 (1032),
+    from the moment on that there is a second store. A key of one store (on its page in the dashboard, or
+    <code>paygate key add</code>) needs none.
+  </p>
+  <p>
     Keep <code>address</code> and the price in satoshis with the order, and show both to your customer, also as
     a QR code: <code>bitcoin:ADDRESS?amount=0.00025</code>. What a bitcoin costs:
   </p>

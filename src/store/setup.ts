@@ -1,8 +1,9 @@
 // Sets up a store with its wallet: one transaction, whoever asks for it. *The* merchant key is made with the
-// first store and is the same for every later one.
+// first store and is the same for every later one. No two running stores get one callback URL.
 
 import type { WalletKey } from '../bitcoin/keychain.ts';
-import type { NewStore, StoreRow, WalletRow } from './catalog.ts';
+import { PaygateError } from '../errors.ts';
+import type { Catalog, NewStore, StoreChoice, StoreRow, WalletRow } from './catalog.ts';
 import type { Store } from './open.ts';
 import type { Tx } from './writer.ts';
 
@@ -21,15 +22,44 @@ export interface Shop {
   readonly apiKey: string;
 }
 
-/** @throws PaygateError conflict for a start index of a wallet that there is already */
+/** @throws PaygateError conflict for a start index of a wallet, or the callback URL of a store, that there is already */
 export function setUpShop(
   { catalog, keys }: Pick<Store, 'catalog' | 'keys'>,
   tx: Tx,
   now: number,
   shop: NewShop,
 ): Shop {
+  requireOwnUrl(catalog, shop.fields.callbackUrl);
   const wallet = catalog.ensureWallet(tx, now, shop.key, shop.startIndex);
   const row = catalog.addStore(tx, now, { ...shop.fields, walletId: wallet.id });
   const apiKey = keys.merchantKey() ?? keys.rotateMerchantKey(tx, now, shop.secret, 0);
   return { row, wallet, apiKey };
+}
+
+/** The running store that has this callback URL already, where that is new to the store it is for. */
+export function twinOf(
+  catalog: Pick<Catalog, 'choices'>,
+  callbackUrl: string,
+  before?: StoreRow,
+): StoreChoice | undefined {
+  // A file may hold twins of an earlier day: each can be changed in all else. A removed store is not chosen.
+  if (before?.callbackUrl === callbackUrl || (before && before.archivedAt !== null))
+    return undefined;
+  return catalog.choices(callbackUrl).find(({ id }) => id !== before?.id);
+}
+
+/** No match_callback would tell the two apart: the shop would get no address any more. @throws PaygateError conflict */
+export function requireOwnUrl(
+  catalog: Pick<Catalog, 'choices'>,
+  callbackUrl: string,
+  before?: StoreRow,
+): void {
+  const twin = twinOf(catalog, callbackUrl, before);
+  if (twin === undefined) return;
+  throw new PaygateError(
+    'conflict',
+    `Nothing is changed: store ${twin.id} ${JSON.stringify(twin.name)} has this Callback URL already, and its shop would get no ` +
+      `address any more. To change its wallet: "Use another wallet" on its page, or \`paygate store wallet ${twin.id}\`. ` +
+      'Another store needs a URL of its own, such as one with another secret',
+  );
 }

@@ -51,12 +51,52 @@ describe('a line to be typed', () => {
 });
 
 describe('a store', () => {
-  it('is told to have the Callback URL of another', async () => {
+  it('gets no Callback URL that another one has, and is not added with it', async () => {
+    const { path, store } = await openShop();
+    const add = (url: string) =>
+      store(
+        ...['add', '--name', 'Other', '--callback-url', url],
+        ...['--xpub', accountKey(2).account, '--script', 'p2wpkh'],
+      );
+    const taken = 'https://shop.example/callback';
+    const refused = await add(taken);
+    expect([refused.code, refused.stdout]).toEqual([1, '']);
+    expect(refused.stderr).toContain('store 1 "Shop" has this Callback URL already');
+    expect(refused.stderr).toContain('`paygate store wallet 1`');
+    expect(look(path).prepare('SELECT count(*) AS count FROM wallets').get()).toEqual({ count: 1 });
+
+    await add(`${taken}?secret=rose`);
+    const moved = await store('set', '2', '--callback-url', taken);
+    expect([moved.code, moved.stderr]).toEqual([1, expect.stringContaining('store 1 "Shop"')]);
+    expect((await store('set', '1', '--callback-url', taken)).code).toBe(0);
+    // What a removed store had is free, and its last callbacks may follow the shop.
+    await store('remove', '1');
+    expect((await store('set', '2', '--callback-url', taken)).code).toBe(0);
+    expect((await store('set', '1', '--name', 'Former')).code).toBe(0);
+  });
+
+  it('keeps a Callback URL that another has from an earlier day, whatever else is changed', async () => {
+    const { path, store } = await openShop();
+    const other = ['--name', 'Other', '--callback-url', 'https://other.example/callback'];
+    await store('add', ...other, '--xpub', accountKey().account, '--script', 'p2wpkh');
+    look(path).exec("UPDATE stores SET callback_url = 'https://shop.example/callback'");
+    expect((await store('set', '2', '--name', 'Twin')).code).toBe(0);
+    expect((await store('set', '2', '--callback-url', 'https://twin.example/')).code).toBe(0);
+  });
+
+  it('that is the second says what that means for the shop of the first', async () => {
     const { store, added } = await openShop();
     expect(added).not.toContain('match_callback');
-    const shop = ['--name', 'Other', '--callback-url', 'https://shop.example/callback'];
-    const other = await store('add', ...shop, '--xpub', accountKey().account, '--script', 'p2wpkh');
-    expect(other.stdout).toContain('Another store has this Callback URL as well');
+    const add = (name: string, ...more: string[]) =>
+      store(
+        ...['add', '--name', name, '--callback-url', `https://${name}.example/`],
+        ...['--xpub', accountKey().account, '--script', 'p2wpkh', ...more],
+      );
+    expect((await add('second')).stdout).toMatch(
+      /must name its own by match_callback .*key of its own/,
+    );
+    const { note } = JSON.parse((await add('third', '--json')).stdout);
+    expect(note).toMatch(/must name its own by match_callback/);
   });
 
   it('gets another wallet, and one that it has not yet', async () => {

@@ -98,8 +98,11 @@ describe('adding a store', () => {
       expect(looked.text).toContain(second);
     }
     const added = await add(visitor, { ...shop(house), ...chosen(2, 'p2tr') });
-    expect([added.status, added.to]).toEqual([303, `${stores}/2?done=added`]);
-    expect((await visitor.get(added.to ?? '')).text).toContain('The store is added');
+    expect([added.status, added.to]).toEqual([303, `${stores}/2?done=added-beside`]);
+    const { text } = await visitor.get(added.to ?? '');
+    expect(text).toContain('The store is added');
+    // Until now the shop of the first store may have named none.
+    expect(text).toMatch(/must name its own by match_callback .* or use a key of its own store/);
     // What nothing has done is not told, whatever a link says.
     for (const done of ['', 'made-up', 'constructor', '__proto__']) {
       const { text } = await visitor.get(`${stores}/2?done=${done}`);
@@ -166,7 +169,8 @@ describe('adding a store', () => {
   test('the same key again is the same wallet, with one counter', async () => {
     const house = await openHouse();
     const visitor = await signedIn(house);
-    expect((await add(visitor, { ...shop(house), ...chosen(1) })).status).toBe(303);
+    const { to } = await add(visitor, { ...shop(house), ...chosen(1) });
+    expect(to).toBe(`${stores}/2?done=added-beside`);
     await house.withStore(async ({ catalog }) => {
       expect(catalog.stores().map(({ walletId }) => walletId)).toEqual([1, 1]);
     });
@@ -174,6 +178,33 @@ describe('adding a store', () => {
     const late = await add(visitor, { ...other, ...chosen(1), 'start-index': '50' });
     expect([late.status, late.text]).toEqual([409, expect.stringContaining('wallet 1 already')]);
   });
+});
+
+test('the Callback URL of a running store is given to no other, added or changed', async () => {
+  const house = await openHouse();
+  await untilReady(house);
+  const visitor = await signedIn(house);
+  const whole = `${house.receiver.origin}/cb?secret=s3cr3t`;
+  const taken = shop(house, { name: 'New wallet', 'callback-url': whole });
+  const ask = () => house.ask(`/api/new_address?match_callback=${encodeURIComponent(whole)}`);
+  const refused = await add(visitor, { ...taken, ...chosen(2) });
+  expect(refused.status).toBe(409);
+  expect(refused.text).toContain('store 1 &quot;Shop&quot; has this Callback URL already');
+  expect(refused.text).toContain('Use another wallet');
+  await house.withStore(async ({ catalog }) => {
+    expect([catalog.stores(), catalog.wallets()].map(({ length }) => length)).toEqual([1, 1]);
+  });
+  expect((await ask()).status).toBe(200);
+
+  expect((await add(visitor, { ...shop(house), ...chosen(2) })).status).toBe(303);
+  const moved = await visitor.submit(`${stores}/2`, 'change', taken);
+  expect([moved.status, moved.text]).toEqual([
+    409,
+    expect.stringContaining('store 1 &quot;Shop&quot;'),
+  ]);
+  expect((await ask()).status).toBe(200);
+  await visitor.submit(`${stores}/1`, 'remove');
+  expect((await visitor.submit(`${stores}/2`, 'change', taken)).status).toBe(303);
 });
 
 /** The status of a plugin's try to rename the first store. */

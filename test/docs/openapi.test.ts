@@ -198,6 +198,8 @@ test('what is too long, and a bug, are documented; a key is refused only where o
   ]);
   // The gap limit is reached.
   expect(statuses('/new_address', 'get')).toContain('409');
+  // Another store has the callback URL.
+  expect(statuses('/update_callback', 'post')).toContain('409');
   expect(statuses('/price', 'get')).toEqual(['200', '400', '404', '414', '429', '500', '503']);
   const long = await house.ask(`/api/balance?addr=${'a'.repeat(9_000)}`);
   expect(long.status).toBe(414);

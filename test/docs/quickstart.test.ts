@@ -38,6 +38,12 @@ test('it says where the secret of the signatures is found, and what to answer wi
   }
 });
 
+test('it says what to send where there are several stores', async () => {
+  const { text } = await pageOf(await openHouse());
+  expect(text).toContain('new_address?match_callback=');
+  expect(text).toContain('A key of one store');
+});
+
 test('what it asks for with curl is answered by this very paygate', async () => {
   const house = await openHouse();
   await untilReady(house);

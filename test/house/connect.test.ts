@@ -309,3 +309,30 @@ test('a key of one store sees and changes that one alone', async () => {
   const add = { ...post({ http_callback: 'https://shop.example/' }), headers: key.headers };
   expect((await house.ask('/api/v2/stores', add)).status).toBe(403);
 });
+
+test('no store takes the callback URL of another, and a key of one store hears of no other', async () => {
+  const house = await openReady();
+  const [first] = await house.withStore(async ({ catalog }) => catalog.stores());
+  const taken = first?.callbackUrl ?? '';
+  const callbackUrl = `${house.receiver.origin}/second`;
+  const key = merchantKey(2);
+  await house.addStore({ key, startIndex: 0, callbackUrl, name: 'Second' });
+  const own = as(await addKey(house, 2, 'payments'));
+  await allowPlugin(house);
+  const change = post({ http_callback: taken });
+  const refused = await house.ask('/api/v2/stores/2', change);
+  expect([refused.status, refused.body.message]).toEqual([
+    409,
+    expect.stringContaining('store 1 "Shop" has this Callback URL already'),
+  ]);
+  const update = post({ callback: taken, xpub: key.account });
+  expect((await house.ask('/api/update_callback', update)).status).toBe(409);
+  // Plugins send what they have, also where a file holds twins of an earlier day.
+  await house.addStore({ name: 'Twin', callbackUrl });
+  const same = post({ http_callback: callbackUrl, name: 'Renamed' });
+  expect((await house.ask('/api/v2/stores/2', same)).status).toBe(200);
+  await allowPlugin(house, 2);
+  const alone = await house.ask('/api/v2/stores/2', { ...change, ...own });
+  expect(alone.status).toBe(409);
+  expect(alone.body.message).not.toContain('Shop');
+});

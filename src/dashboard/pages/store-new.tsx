@@ -1,9 +1,6 @@
 // Adding a store: its wallet by key, then its name and Callback URL.
 
-import type { WalletKey } from '../../bitcoin/keychain.ts';
 import { newWebhookSecret } from '../../delivery/signature.ts';
-import { PaygateError } from '../../errors.ts';
-import type { Store } from '../../store/open.ts';
 import { setUpShop } from '../../store/setup.ts';
 import { note } from '../audit.ts';
 import { Form, Layout } from '../layout.tsx';
@@ -68,26 +65,12 @@ async function add(visit: Visit): Promise<Outcome> {
   const secret = randomBytes(32);
   const { store } = parts;
   const id = await store.database.write((tx) => {
-    refuseTwin(store, key, fields.callbackUrl);
     const shop = { key, startIndex, secret, fields: { ...fields, webhookSecret } };
     const { row, wallet } = setUpShop(store, tx, now, shop);
     note(visit, tx, 'store.add', { name: row.name, wallet: wallet.id }, row.id);
     return row.id;
   });
   parts.onCatalog();
-  return { to: `${base}/stores/${id}?done=added` };
-}
-
-/** No match_callback would tell the two apart: the shop would get no address any more. @throws PaygateError conflict */
-function refuseTwin({ catalog }: Store, { descriptor }: WalletKey, callbackUrl: string): void {
-  const isSame = (id: number | null): boolean =>
-    id !== null && catalog.wallet(id).descriptor === descriptor;
-  const twin = catalog
-    .stores()
-    .find((row) => row.callbackUrl === callbackUrl && isSame(row.walletId));
-  if (twin === undefined) return;
-  throw new PaygateError(
-    'conflict',
-    `Store ${twin.id} ${JSON.stringify(twin.name)} has this wallet and this Callback URL already: nothing is added.`,
-  );
+  const done = store.catalog.choices().length > 1 ? 'added-beside' : 'added';
+  return { to: `${base}/stores/${id}?done=${done}` };
 }

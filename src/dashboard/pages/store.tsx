@@ -2,6 +2,7 @@
 
 import { PaygateError } from '../../errors.ts';
 import { requireRunning, type StoreRow } from '../../store/catalog.ts';
+import { requireOwnUrl } from '../../store/setup.ts';
 import { note } from '../audit.ts';
 import { isOn, isOvertaken, markOf } from '../form.ts';
 import { Before, Form, Layout, Note, Switch, Time } from '../layout.tsx';
@@ -135,6 +136,7 @@ async function change(visit: Visit): Promise<Outcome> {
     const before = requireRunning(catalog.store(row.id));
     if (isUnseen(visit, before, fields)) return false;
     if (markOf(storeFieldsOf(before)) === markOf(fields)) return true;
+    requireOwnUrl(catalog, fields.callbackUrl, before);
     catalog.changeStore(tx, row.id, fields);
     const { callbackUrl: http_callback, ...rest } = fields;
     note(visit, tx, 'store.change', { ...rest, http_callback }, row.id);
