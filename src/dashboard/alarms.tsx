@@ -112,6 +112,11 @@ const advices: Readonly<Record<AlarmCode, Advice>> = {
     path: '/callbacks?state=owed',
     link: 'Callbacks that wait',
   },
+  'shop-refuses': {
+    text: 'See what the shop answers, repair it, see it take a test callback on the page of its store, then send again what waits.',
+    path: '/callbacks?state=owed',
+    link: 'Callbacks that wait',
+  },
   'clock-wrong': {
     text: 'Set the clock, and keep it right by NTP. Until then callbacks go out without a signature, and no certificate of a server is learnt or accepted.',
     ...servers,
@@ -144,15 +149,16 @@ interface BannerProps {
   readonly alarm: Alarm;
 }
 
-const Banner = ({ visit, alarm: { code, fact, since } }: BannerProps) => {
+const Banner = ({ visit, alarm: { code, fact, since, storeId } }: BannerProps) => {
   const { text, path, link } = advices[code];
+  const to = base + path + (storeId === undefined ? '' : `&store=${storeId}`);
   return (
     <div class="alarm" data-alarm={code}>
       <p>
         <strong>{fact}</strong>
       </p>
       <p>
-        Since <Time at={since} />. {text} <a href={base + path}>{link}</a>
+        Since <Time at={since} />. {text} <a href={to}>{link}</a>
       </p>
       {code === 'restored-database' ? (
         <Form visit={visit} does="dismiss-restored" button="I have done this" />

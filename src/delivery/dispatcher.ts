@@ -148,6 +148,11 @@ export class CallbackDispatcher {
     return [...waiting].map(([host, count]) => ({ host, waiting: count }));
   }
 
+  /** Whether the host of a callback URL is one of them. */
+  isDown(callbackUrl: string): boolean {
+    return this.#breaker.isDown(callbackUrl);
+  }
+
   /** How many requests are on the wire. */
   inFlight(): number {
     return this.#inFlight.size;

@@ -2,6 +2,8 @@
 // to their monitoring, the dashboard says beside it since when and what to do. It finds out nothing by itself and
 // keeps nothing (alarm-book.ts).
 
+import type { CallbackDispatcher } from '../delivery/dispatcher.ts';
+import { showTime } from '../domain/shown.ts';
 import type { ServerStatus } from '../electrum/pool.ts';
 import type { Store } from '../store/open.ts';
 import { mostCounted } from '../store/outbox.ts';
@@ -32,6 +34,7 @@ export type AlarmCode =
   | 'wallet-gap'
   | 'unlisted-proxy'
   | 'shop-unreachable'
+  | 'shop-refuses'
   | 'own-certificate'
   | 'clock-wrong';
 
@@ -39,6 +42,8 @@ export interface Finding {
   readonly code: AlarmCode;
   /** What it is about, where there may be several: a server, a wallet. */
   readonly subject?: string;
+  /** Whose callbacks it is about. */
+  readonly storeId?: number;
   /** Where the file tells by itself, epoch milliseconds. */
   readonly since?: number | undefined;
   /** What happened. */
@@ -58,6 +63,7 @@ export interface FindingParts {
   readonly watcher: Watcher;
   readonly hasRoom: () => boolean;
   readonly others: readonly Warner[];
+  readonly dispatcher: Pick<CallbackDispatcher, 'isDown'>;
   /** Epoch milliseconds. */
   readonly now: () => number;
 }
@@ -66,6 +72,10 @@ export interface FindingParts {
 const reversedShownMs = 7 * 86_400_000;
 /** And one that no shop was told of. */
 const unclaimedShownMs = 30 * 86_400_000;
+
+/** A shop that fails for less is being restarted, or its callbacks have had too few tries. */
+const refusedShownAfterMs = 15 * 60_000;
+const refusedShownAfter = 5;
 
 /** A number of callbacks, which is counted no further than this. */
 export const countText = (count: number): string =>
@@ -93,6 +103,7 @@ export function findAlarms(parts: FindingParts, status: WatcherStatus): Finding[
     ...serverFindings(status),
     ...scanFindings(store, status),
     ...paymentFindings(parts),
+    ...refusalFindings(parts),
     ...foreignFindings(store),
     ...parts.others.flatMap(({ code, warnings }) => warnings().map((fact) => ({ code, fact }))),
   ];
@@ -215,6 +226,28 @@ function paymentFindings({ store, now }: FindingParts): Finding[] {
   }
   return found;
 }
+
+/** A shop that is reached and takes nothing: a plugin that is gone, a login wall, an expired certificate. */
+const refusalFindings = ({ store, dispatcher, now }: FindingParts): Finding[] =>
+  store.outbox
+    .unreceived()
+    .filter(({ since, attempts, callbackUrl }) => {
+      const isLong = attempts >= refusedShownAfter && now() - since >= refusedShownAfterMs;
+      // Of a host that can't be reached another room warns.
+      return isLong && !dispatcher.isDown(callbackUrl);
+    })
+    .map(({ storeId, name, since, attempts, reason }) => ({
+      code: 'shop-refuses',
+      subject: `store ${storeId}`,
+      storeId,
+      since,
+      fact:
+        `store ${storeId} ${JSON.stringify(name)}: its shop has received none of the last ${attempts} callback attempts ` +
+        `since ${showTime(since)} (${reason})`,
+      hint:
+        '; repair the shop, see it take a test callback, then send again what waits: ' +
+        `\`paygate callbacks resend-failed --store ${storeId}\``,
+    }));
 
 /** Somebody else gives out addresses of the same key. */
 const foreignFindings = ({ addressDesk }: Store): Finding[] =>

@@ -13,6 +13,7 @@ import { type CallbackDesk, createCallbackDesk } from './callback-desk.ts';
 import type { Database } from './database.ts';
 import { type OutboxStatements, prepareOutbox } from './outbox-statements.ts';
 import type { CallbackState } from './schema.ts';
+import { createUnreceived, type Unreceived } from './unreceived.ts';
 import type { Tx } from './writer.ts';
 
 export interface NewCallback extends CallbackFacts, EventFacts {
@@ -115,6 +116,8 @@ export interface Outbox extends CallbackDesk {
   owing(): string[];
   /** When the oldest of those was given up on, epoch milliseconds. */
   exhaustedSince(): number | undefined;
+  /** Stores that are owed something and whose shop did not receive its last callback: since when. */
+  unreceived(): Unreceived[];
   /** How many wait for each store that is called back, at most `mostCounted`. */
   owedByStore(): { readonly callbackUrl: string; readonly owed: number }[];
 }
@@ -126,6 +129,7 @@ const foldLimit = 2_000;
 
 export function createOutbox({ orm }: Pick<Database, 'orm'>): Outbox {
   const statements = prepareOutbox(orm);
+  const unreceived = createUnreceived(orm);
 
   function afterFailure(
     { callbackId, step, dueAt }: ClaimedRow,
@@ -164,18 +168,16 @@ export function createOutbox({ orm }: Pick<Database, 'orm'>): Outbox {
       return claimed;
     },
     record(_tx, now, claimed, attempt, next) {
-      const { callbackId } = claimed;
+      const { callbackId: id } = claimed;
       const phases = JSON.stringify(attempt.phases);
-      statements.insertAttempt.run({ callbackId, ...attempt, phases });
-      const isDelivered = attempt.outcome === 'delivered';
-      const course = isDelivered
-        ? ({ ...next, state: 'delivered' } as const)
-        : afterFailure(claimed, next);
-      const { state, step, at } = course;
+      statements.insertAttempt.run({ ...attempt, callbackId: id, phases });
+      unreceived.note(id, attempt);
+      const { state, step, at } =
+        attempt.outcome === 'delivered'
+          ? ({ ...next, state: 'delivered' } as const)
+          : afterFailure(claimed, next);
       statements.settle.run({
-        id: callbackId,
-        state,
-        step,
+        ...{ id, state, step },
         nextAttemptAt: at ?? null,
         settledAt: state === 'owed' || state === 'held' ? null : now,
       });
@@ -206,6 +208,7 @@ export function createOutbox({ orm }: Pick<Database, 'orm'>): Outbox {
     },
     owing: () => statements.owing.all().map(({ callbackUrl }) => callbackUrl),
     exhaustedSince: () => statements.exhaustedSince.get()?.at ?? undefined,
+    unreceived: unreceived.list,
     owedByStore: () => statements.owedByStore.all({ most: mostCounted }),
   };
 }

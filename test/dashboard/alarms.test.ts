@@ -223,6 +223,103 @@ test('nor are they of a store whose callbacks were stopped, which nobody can sen
   expect(house.app.health().warnings.join()).not.toContain('given up');
 });
 
+describe('a shop that answers, and receives nothing', () => {
+  const refuses = { receiver: { answer: () => ({ status: 404, body: 'no' }) } };
+  const text = (house: House): string => house.app.health().warnings.join();
+
+  async function minutes(house: House, count: number): Promise<void> {
+    for (let minute = 0; minute < count; minute += 1) {
+      await house.world.advance(minuteMs);
+      await house.settle();
+    }
+  }
+
+  test('is told of after a quarter of an hour, over a restart, until it takes a callback', async () => {
+    let status = 404;
+    const { house, visitor } = await open({ receiver: { answer: () => ({ status, body: 'no' }) } });
+    const since = house.world.now();
+    for (let payment = 0; payment < 3; payment += 1) {
+      house.pay(await house.newAddress(), 20_000);
+    }
+    await house.settle();
+    await minutes(house, 14);
+    expect(text(house)).toBe('');
+    await minutes(house, 2);
+    expect(text(house)).toMatch(
+      /^store 1 "Shop": its shop has received none of the last \d+ callback attempts since .* UTC \(answered 404\); repair/,
+    );
+    expect(text(house)).not.toContain('s3cr3t');
+    const banner = await alarm(visitor, 'shop-refuses');
+    expect(banner?.since).toBe(iso(since));
+    await expectLinked(visitor, banner, '/callbacks?state=owed&store=1');
+
+    await house.stop();
+    await house.start();
+    await untilReady(house);
+    expect(text(house)).toContain('its shop has received none');
+    status = 200;
+    const [call] = await house.withStore(async ({ outbox }) => outbox.list({ limit: 1 }));
+    await house.withStore(({ outbox, database }) =>
+      database.write((tx) => outbox.resend(tx, house.world.now(), call?.id ?? 0)),
+    );
+    await minutes(house, 1);
+    expect(house.app.health().callbacks.owed).toBe(2);
+    expect(text(house)).toBe('');
+    expect(await alarm(await signedIn(house), 'shop-refuses')).toBeUndefined();
+    // What fails from now on is another trouble.
+    status = 500;
+    await minutes(house, 10);
+    expect(text(house)).toBe('');
+  });
+
+  test.each([
+    ['a redirect to its login', { status: 302, headers: { Location: '/login' } }, 'answered 302'],
+    ['a fault of its own', { status: 500 }, 'answered 500'],
+  ])('is told of by what it answers: %s', async (_, answer, words) => {
+    const { house } = await open({ receiver: { answer: () => answer } });
+    house.pay(await house.newAddress(), 20_000);
+    await house.settle();
+    await minutes(house, 16);
+    expect(text(house)).toContain(`(${words})`);
+  });
+
+  test('is none where one callback alone is refused, while others are received', async () => {
+    let poison = '';
+    const { house } = await open({
+      receiver: { answer: ({ url }) => ({ status: url.includes(poison) ? 404 : 200 }) },
+    });
+    poison = await house.newAddress();
+    for (let quarter = 0; quarter < 4; quarter += 1) {
+      house.pay(quarter === 0 ? poison : await house.newAddress(), 20_000);
+      await house.settle();
+      await minutes(house, 10);
+      expect(text(house)).toBe('');
+    }
+    expect(house.app.health().callbacks.owed).toBe(1);
+  });
+
+  test('is told of by store, and no more once that is called no more or is owed nothing', async () => {
+    const { house } = await open(refuses);
+    const second = { name: 'Second', callbackUrl: `${house.receiver.origin}/second` };
+    await house.addStore(second);
+    house.pay(await house.newAddress('?match_callback=s3cr3t'), 20_000);
+    house.pay(await house.newAddress('?match_callback=second'), 20_000);
+    await house.settle();
+    await minutes(house, 16);
+    expect(house.app.health().warnings).toMatchObject(
+      [/^store 1 /, /^store 2 "Second"/].map((each) => expect.stringMatching(each)),
+    );
+    await house.withStore(({ catalog, database }) =>
+      database.write((tx) => catalog.archiveStore(tx, house.world.now(), 1, true)),
+    );
+    expect(house.app.health().warnings).toHaveLength(1);
+    await house.withStore(({ database }) =>
+      database.write(() => database.orm.update(callbacks).set({ state: 'delivered' }).run()),
+    );
+    expect(house.app.health().warnings).toEqual([]);
+  });
+});
+
 test('a payment that was taken back: since then', async () => {
   const { house, visitor } = await open({ servers: 2 });
   const address = await house.newAddress();

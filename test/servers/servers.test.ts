@@ -213,7 +213,8 @@ describe('a server on another branch', () => {
   test('the alarm stands since it began, however the branches grow', async () => {
     const { watching } = await disagreeing();
     const { world, store, watcher, chains } = watching;
-    const parts = { store, watcher, hasRoom: () => true, others: [], now: () => world.now() };
+    const quiet = { hasRoom: () => true, others: [], dispatcher: { isDown: () => false } };
+    const parts = { store, watcher, ...quiet, now: () => world.now() };
     const { now, monotonic, log } = world;
     const find = () => findAlarms(parts, watcher.status());
     const book = new AlarmBook({ store, find, now, monotonic, log });
@@ -467,6 +468,7 @@ test('a changed certificate is told of, with the command that accepts it', async
     watcher,
     hasRoom: () => true,
     others: [],
+    dispatcher: { isDown: () => false },
     now: () => world.now(),
   });
   watcher.start();
