@@ -161,7 +161,10 @@ export class Pool {
     const member = this.#members.find((each) => each.server === server);
     this.#generation += 1;
     const outcome = member && (await this.#dial(member, this.#generation, ignoring));
-    return outcome instanceof PaygateError ? undefined : outcome;
+    if (!(outcome instanceof PaygateError)) return outcome;
+    // A certificate that is refused is told of together with why, also while the session from before lives on.
+    if (member && outcome.code === 'forbidden') member.lastError = outcome.message;
+    return undefined;
   }
 
   status(): readonly ServerStatus[] {
@@ -328,6 +331,8 @@ export class Pool {
       doubt: undefined,
     };
     member.refused = undefined;
+    // What kept it away before is over.
+    member.lastError = undefined;
     world.log.info('electrum server connected', {
       server: member.server.label,
       software: session.software,

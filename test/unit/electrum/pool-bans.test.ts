@@ -123,6 +123,21 @@ describe('TLS trust', () => {
       'electrum server unreachable',
     ]);
   });
+
+  it('says why another connection is refused, while the session from before lives on', async () => {
+    const certificate = makeCertificate();
+    const trust = new Map<string, Trust>();
+    const server = await start({}, { tls: certificate });
+    const { pool, live } = run([server.address], trust);
+    const session = await live(1);
+    trust.set(server.address.label, { kind: 'pinned', sha256: '00'.repeat(32) });
+    expect(await pool.reopen(session)).toBeUndefined();
+    expect(pool.status()[0]).toMatchObject({
+      state: 'live',
+      refused: { shown: certificate.sha256 },
+      lastError: expect.stringContaining(certificate.sha256),
+    });
+  });
 });
 
 describe('a stopped pool', () => {

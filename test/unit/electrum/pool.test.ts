@@ -114,6 +114,7 @@ describe('a pool', () => {
     await world.advance(60_000);
     expect((await live(1)).server).toBe(address);
     expect(messages(world)).toEqual(['electrum server unreachable', 'electrum server connected']);
+    expect(pool.status()[0]?.lastError).toBeUndefined();
   });
 
   it('backs off from a server that greets and hangs up, but not after a steady hour', async () => {
