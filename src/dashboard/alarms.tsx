@@ -55,8 +55,8 @@ const advices: Readonly<Record<AlarmCode, Advice>> = {
   },
   'reversed-payment': {
     text: 'Hold back the goods of those orders, or ask those customers to pay again.',
-    path: '/payments?state=dropped',
-    link: 'Payments that are gone',
+    path: '/payments?state=reversed',
+    link: 'Payments that were taken back',
   },
   'unclaimed-payment': {
     text: 'Look for their orders by the address, in each shop, and mark them as paid by hand.',

@@ -83,11 +83,13 @@ export function decide(
 function decideGone(current: Payment | undefined, rules: Rules): Decision | undefined {
   if (current === undefined || current.state === 'dropped') return undefined;
   if (current.state === 'settled') return undefined;
-  // A cycle above 0 tells that 1 or 2 was told before it was taken back.
-  const wasInBlock = (current.status ?? 0) > 0 || current.cycle > 0;
-  if (rules.tellReversal && wasInBlock) return become(current, 'dropped', null, -1);
+  if (rules.tellReversal && wasToldInBlock(current)) return become(current, 'dropped', null, -1);
   return { next: { ...current, state: 'dropped', block: null } };
 }
+
+/** Whether 1 or 2 was ever told: a cycle above 0 says that it was, before it was taken back. */
+export const wasToldInBlock = ({ status, cycle }: Pick<Payment, 'status' | 'cycle'>): boolean =>
+  (status ?? 0) > 0 || cycle > 0;
 
 function decideMempool(current: Payment | undefined, blockLeft: boolean): Decision | undefined {
   switch (current?.state) {

@@ -69,7 +69,7 @@ export interface FindingParts {
 }
 
 /** How long a payment that was taken back is spoken of. */
-const reversedShownMs = 7 * 86_400_000;
+export const reversedShownMs = 7 * 86_400_000;
 /** And one that no shop was told of. */
 const unclaimedShownMs = 30 * 86_400_000;
 

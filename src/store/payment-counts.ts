@@ -6,7 +6,7 @@ import type { PaymentState } from '../domain/payment.ts';
 import { given } from './given.ts';
 import type { PaymentMove } from './ledger.ts';
 import type { Orm } from './orm.ts';
-import { addresses, payments, wallets } from './schema.ts';
+import { addresses, isReversedSince, payments, wallets } from './schema.ts';
 
 /** How many there are, and since when. */
 export interface Counted {
@@ -77,10 +77,7 @@ function prepare(orm: Orm) {
     reversals: orm
       .select({ count: count(), firstAt: min(payments.changedAt) })
       .from(payments)
-      .where(
-        sql`${payments.state} = 'dropped' and ${payments.changedAt} > ${given('since')}
-          and (${payments.status} <> 0 or ${payments.cycle} > 0)`,
-      )
+      .where(isReversedSince(given('since')))
       .prepare(),
     unclaimed: orm
       .select({ count: count(), firstAt: min(payments.firstSeenAt) })

@@ -9,7 +9,15 @@ import { PaygateError } from '../errors.ts';
 import { dayMs } from '../time.ts';
 import { given } from './given.ts';
 import type { Orm } from './orm.ts';
-import { addresses, callbacks, isGivenOut, isOfStore, payments, stores } from './schema.ts';
+import {
+  addresses,
+  callbacks,
+  isGivenOut,
+  isOfStore,
+  isReversedSince,
+  payments,
+  stores,
+} from './schema.ts';
 
 export interface PaymentFilter {
   readonly scripthash?: Scripthash | undefined;
@@ -17,6 +25,8 @@ export interface PaymentFilter {
   /** Null for those whose store nobody knows. */
   readonly storeId?: number | null | undefined;
   readonly state?: PaymentState | undefined;
+  /** Taken back after this time, and after 1 or 2 was told. */
+  readonly reversedSince?: number | undefined;
   /** First seen at this time or later, epoch milliseconds. */
   readonly since?: number | undefined;
   /** First seen before this time. */
@@ -81,9 +91,10 @@ const isBehind = (id: number): SQL =>
     ((select seen.first_seen_at from payments seen where seen.id = ${id}), ${id})`;
 
 function list(orm: Orm, filter: PaymentFilter & { readonly id?: number }) {
-  const { id, scripthash, txid, storeId, state, since, until, beforeId, limit } = filter;
+  const { id, scripthash, txid, storeId, state, reversedSince } = filter;
+  const { since, until, beforeId, limit } = filter;
   // All but settled ones are few: found by their index. A plus keeps SQLite from the other way.
-  const isFew = state !== undefined && state !== 'settled';
+  const isFew = reversedSince !== undefined || (state !== undefined && state !== 'settled');
   // A span of time is found by its index: it may be far from the newest, or hold nothing.
   const isSpan = !isFew && (since !== undefined || until !== undefined);
   const hold = sql.raw(isSpan ? '' : '+');
@@ -96,6 +107,7 @@ function list(orm: Orm, filter: PaymentFilter & { readonly id?: number }) {
     txid === undefined ? undefined : eq(payments.txid, txid),
     storeId === undefined ? undefined : isOfStore(storeId),
     state === undefined ? undefined : sql`${sql.raw(isFew ? '' : '+')}${payments.state} = ${state}`,
+    reversedSince === undefined ? undefined : isReversedSince(reversedSince),
     since === undefined ? undefined : sql`${hold}${payments.firstSeenAt} >= ${since}`,
     // Behind a row, that is where the search begins.
     until === undefined

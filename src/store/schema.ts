@@ -209,6 +209,11 @@ export const payments = sqliteTable(
   ],
 );
 
+/** Taken back after a time, and after 1 or 2 was told (`wasToldInBlock`). */
+export const isReversedSince = (since: number | SQL): SQL =>
+  sql`${payments.state} = 'dropped' and ${payments.changedAt} > ${since}
+    and (${payments.status} <> 0 or ${payments.cycle} > 0)`;
+
 /** Raw transactions of payments that are not final, nor dropped long ago: to be broadcast again, and to find conflicts. */
 export const transactions = sqliteTable(
   'transactions',

@@ -95,7 +95,7 @@ describe.skipIf(chromiumPath === undefined)('the sandbox in a browser', () => {
     await done;
     await own.outlastSilence();
     await page.getByText('1 payment(s) were taken back').waitFor();
-    await both('Waiting for your payment', 'gone: in no block and no mempool');
+    await both('Waiting for your payment', 'taken back after 1 or 2 was told');
     for (const each of [page, shop]) expect(await each.evaluate('window.isSame')).toBe(true);
 
     await page.getByRole('link', { name: 'Chain' }).click();

@@ -320,8 +320,13 @@ describe('a shop that answers, and receives nothing', () => {
   });
 });
 
-test('a payment that was taken back: since then', async () => {
+test('a payment that was taken back: since then, found apart from those that were replaced', async () => {
   const { house, visitor } = await open({ servers: 2 });
+  const replaced = await house.newAddress();
+  const first = house.pay(replaced, 20_000) as Txid;
+  await house.settle();
+  house.chain.replace(first);
+  await house.settle();
   const address = await house.newAddress();
   const txid = house.pay(address, 5_000) as Txid;
   house.chain.mine(1);
@@ -335,10 +340,27 @@ test('a payment that was taken back: since then', async () => {
   const banner = await alarm(visitor, 'reversed-payment');
   expect(banner?.text).toMatch(/1 payment\(s\) were taken back.*Hold back the goods/);
   const changedAt = await house.withStore(
-    async ({ paymentDesk }) => paymentDesk.payment(1).changedAt,
+    async ({ paymentDesk }) => paymentDesk.list({ txid, limit: 1 })[0]?.changedAt ?? 0,
   );
   expect(banner?.since).toBe(iso(changedAt));
-  await expectLinked(visitor, banner, '/payments?state=dropped');
+  await expectLinked(visitor, banner, '/payments?state=reversed');
+  const statesAt = async (query: string) =>
+    [...(await visitor.get(`${home}/payments${query}`)).text.matchAll(/<td class="bad">([^<]*)</g)]
+      .map(([, state]) => state)
+      .sort();
+  const [takenBack, isReplaced] = [
+    'taken back after 1 or 2 was told',
+    'replaced by another transaction',
+  ];
+  expect(await statesAt('?state=reversed')).toEqual([takenBack]);
+  expect(await statesAt('?state=dropped')).toEqual([isReplaced, takenBack]);
+  const { text } = await visitor.get(`${home}/payments/export?state=reversed`);
+  expect(text.trimEnd().split('\r\n').slice(1)).toEqual([expect.stringContaining(txid)]);
+  // As long as the alarm stands.
+  house.world.jumpWallClock(7 * 24 * 60 * minuteMs);
+  const later = await signedIn(house);
+  expect(await alarm(later, 'reversed-payment')).toBeUndefined();
+  expect((await later.get(`${home}/payments?state=reversed`)).text).toContain('no such payment');
 });
 
 test.each([1, 2])(

@@ -218,7 +218,7 @@ describe('payments', () => {
       expect(shown).toContain('its block has left the chain: looked for anew');
     }
     await house.outlastSilence();
-    expect(await cells(`${home}/payments`)).toContain('gone: in no block and no mempool');
+    expect(await cells(`${home}/payments`)).toContain('taken back after 1 or 2 was told');
   });
 
   test('leave as a table that no spreadsheet runs', async () => {

@@ -1,7 +1,10 @@
+import { eq } from 'drizzle-orm';
 import { afterEach, expect, test } from 'vitest';
 import type { Txid } from '../../src/bitcoin/ids.ts';
+import { createPaymentCounts } from '../../src/store/payment-counts.ts';
 import { payments } from '../../src/store/schema.ts';
 import { cleanUp } from '../support/files.ts';
+import { plansOf, statementsOf } from '../support/plans.ts';
 import { openTestStore, type TestStore } from '../support/store.ts';
 
 afterEach(cleanUp);
@@ -39,6 +42,30 @@ test('a span of time is paged without a gap, the newest first, also where a cloc
     }
     expect(found).toEqual([6, 5, 3, 2, 1]);
   }
+});
+
+test('what was taken back is searched among what is gone, by an index, and is what is counted', async () => {
+  const { path, paymentDesk, database } = await paidAt(10, 20, 30, 40, 50);
+  const { orm } = database;
+  const change = (id: number, values: Partial<typeof payments.$inferInsert>): void =>
+    void orm.update(payments).set(values).where(eq(payments.id, id)).run();
+  change(1, { state: 'dropped', changedAt: 100, status: 0 });
+  change(2, { state: 'dropped', changedAt: 100, status: 2 });
+  change(3, { state: 'dropped', changedAt: 101, status: 0, cycle: 1 });
+  change(4, { state: 'dropped', changedAt: 101, status: null });
+  change(5, { state: 'settled', changedAt: 101, status: 2 });
+  const list = (reversedSince: number) => paymentDesk.list({ reversedSince, limit: 9 });
+  for (const [since, ids] of [
+    [99, [3, 2]],
+    [100, [3]],
+    [101, []],
+  ] as const) {
+    expect(list(since).map(({ id }) => id)).toEqual(ids);
+    expect(createPaymentCounts(orm).reversals(since).count).toBe(ids.length);
+  }
+  const plan = plansOf(path, await statementsOf(orm, () => list(99))).flat();
+  expect(plan[0]).toBe('SEARCH payments USING INDEX payments_state (state=?)');
+  expect(plan.join()).not.toContain('SCAN');
 });
 
 test('days are summed each by itself, those without a payment left out', async () => {

@@ -3,7 +3,8 @@
 import { addressToScript, scripthash } from '../../bitcoin/address.ts';
 import type { Scripthash, Txid } from '../../bitcoin/ids.ts';
 import { networks } from '../../bitcoin/network.ts';
-import type { PaymentState } from '../../domain/payment.ts';
+import { type PaymentState, wasToldInBlock } from '../../domain/payment.ts';
+import { reversedShownMs } from '../../http/alarms.ts';
 import { confirmationsOf, hasLeft } from '../../http/merchant-tx.ts';
 import type { Store } from '../../store/open.ts';
 import type { PaymentEntry, PaymentFilter } from '../../store/payment-desk.ts';
@@ -36,7 +37,14 @@ const stateNames: Readonly<Record<PaymentState, string>> = {
   dropped: 'gone: in no block and no mempool',
 };
 
-const states = Object.keys(stateNames) as PaymentState[];
+/** Those of the alarm, which speaks of them for as long. */
+const reversed = 'reversed';
+const takenBack = 'taken back after 1 or 2 was told';
+const stateOptions = [
+  ...(Object.entries(stateNames) as [PaymentState, string][]),
+  [reversed, `${takenBack}, in the last 7 days`] as const,
+];
+const states = stateOptions.map(([state]) => state);
 
 export const paymentsPage: Page = { path: '/payments', show: (visit) => payments(visit) };
 
@@ -53,12 +61,7 @@ function payments(visit: Visit) {
           <input type="search" name="q" value={asked(visit, 'q')} spellcheck={false} />
         </label>
         <StoreChoice visit={visit} none />
-        <Choice
-          visit={visit}
-          name="state"
-          label="State"
-          options={states.map((state) => [state, stateNames[state]] as const)}
-        />
+        <Choice visit={visit} name="state" label="State" options={stateOptions} />
         <label>
           From
           <input type="date" name="from" value={asked(visit, 'from')} />
@@ -86,9 +89,10 @@ function payments(visit: Visit) {
 /** All but what is searched for by itself. @throws PaygateError invalid */
 export function filterOf(visit: Visit): Omit<PaymentFilter, 'limit'> {
   const to = askedDay(visit, 'to');
+  const state = askedChoice(visit, 'state', states);
   return {
     storeId: askedStore(visit),
-    state: askedChoice(visit, 'state', states),
+    ...(state === reversed ? { reversedSince: visit.now - reversedShownMs } : { state }),
     since: askedDay(visit, 'from'),
     until: to === undefined ? undefined : to + dayMs,
   };
@@ -146,7 +150,14 @@ function State({ store, row }: { readonly store: Store; readonly row: PaymentEnt
 export function shownState(store: Store, row: PaymentEntry) {
   return hasLeft(store, row)
     ? { text: 'its block has left the chain: looked for anew', tone: 'warn' }
-    : { text: stateNames[row.state], tone: classOf(row.state) };
+    : { text: nameOf(row), tone: classOf(row.state) };
+}
+
+/** What is gone by how much the merchant must know of it: goods may have left for what was told as 1 or 2. */
+function nameOf(row: PaymentEntry): string {
+  if (row.state !== 'dropped') return stateNames[row.state];
+  if (wasToldInBlock(row)) return takenBack;
+  return row.replacedBy === null ? stateNames.dropped : 'replaced by another transaction';
 }
 
 function classOf(state: PaymentState): string | undefined {
