@@ -4,6 +4,7 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { defaultNetwork, type NetworkName } from '../bitcoin/network.ts';
 import { type Config, options, readConfig } from '../config.ts';
+import { plainLines, plainText } from '../domain/shown.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
 import { useFailure } from '../store/database.ts';
 import { inspectFile } from '../store/file.ts';
@@ -84,17 +85,17 @@ async function inFile<T>(
   }
 }
 
-/** Prints the answer: as JSON where asked for, else as text for a person. */
+/** Prints the answer: as JSON where asked for, else as text for a person, whose terminal acts on none of it. */
 export function print({ json }: FileOptions, answer: unknown, text: () => string): void {
-  process.stdout.write(`${json ? JSON.stringify(answer, null, 2) : text()}\n`);
+  process.stdout.write(`${json ? JSON.stringify(answer, null, 2) : plainLines(text())}\n`);
 }
 
 /** Exit codes: 2 for what the caller must write differently, 1 for everything else. */
 export function fail(error: unknown): void {
   const invalid = error instanceof PaygateError && error.code === 'invalid';
-  process.stderr.write(`paygate: ${reasonOf(error)}\n`);
+  process.stderr.write(`paygate: ${plainLines(reasonOf(error))}\n`);
   if (!(error instanceof PaygateError) && error instanceof Error) {
-    process.stderr.write(`${error.stack}\n`);
+    process.stderr.write(`${plainLines(error.stack ?? '')}\n`);
   }
   process.exitCode = invalid ? 2 : 1;
 }
@@ -130,8 +131,9 @@ export function parseDuration(text: string): number {
 export const seconds = (epochMs: number | null): number | null =>
   epochMs === null ? null : Math.floor(epochMs / 1000);
 
-/** Text in columns, for a terminal. */
-export function table(rows: readonly (readonly string[])[]): string {
+/** Text in columns, for a terminal. A cell may be a stranger's words: it is one line, and no other row. */
+export function table(cells: readonly (readonly string[])[]): string {
+  const rows = cells.map((row) => row.map((cell) => plainText(cell)));
   const widths = (rows[0] ?? []).map((_, column) =>
     Math.max(...rows.map((row) => row[column]?.length ?? 0)),
   );

@@ -4,6 +4,7 @@
 import { Command } from 'commander';
 import { options } from '../config.ts';
 import { doorsOf } from '../domain/front.ts';
+import { plainText } from '../domain/shown.ts';
 import { PaygateError } from '../errors.ts';
 import { askHealth } from './ask-health.ts';
 import { print } from './command.ts';
@@ -29,6 +30,8 @@ export function healthCommand(): Command {
           `no paygate answers at ${listen.host}:${listen.port} (start it, or name its --listen)`,
         );
       }
-      print(given, report, () => [report.status, ...report.warnings].join('\n'));
+      print(given, report, () =>
+        [report.status, ...report.warnings].map((each) => plainText(each)).join('\n'),
+      );
     });
 }

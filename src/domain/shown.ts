@@ -11,10 +11,13 @@ export const showTime = (epochMs: number): string =>
 
 /**
  * What a stranger wrote, in one line that no terminal acts on: without control or format characters.
- * @param maxLength in characters
+ * @param maxLength in characters; all of it without one
  */
-export function plainText(text: string, maxLength: number): string {
+export function plainText(text: string, maxLength = Number.POSITIVE_INFINITY): string {
   // Cut first: the text can be very long.
   const printable = text.slice(0, 4 * maxLength).replace(/[\s\p{C}]+/gu, ' ');
   return Array.from(printable.trim()).slice(0, maxLength).join('');
 }
+
+/** The same of several lines, which stay as they are, and as wide. */
+export const plainLines = (text: string): string => text.replace(/(?![\n\t])[\p{Cc}\p{Cf}]/gu, ' ');

@@ -3,6 +3,7 @@
 
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import Database from 'better-sqlite3';
 import { afterEach, expect, it } from 'vitest';
 import { checkFile } from '../../src/store/check.ts';
 import { runCli } from '../support/cli.ts';
@@ -105,6 +106,21 @@ it('a check says what is damaged, and ends with 1', async () => {
   const { code, stdout, stderr } = await runCli(['check', file]);
   expect({ code, stderr }).toEqual({ code: 1, stderr: '' });
   expect(stdout).toContain('DAMAGED: ');
+});
+
+it('names in a hostile file neither clear the screen nor write lines of their own', async () => {
+  const { path, database } = await openTestStore();
+  await database.close();
+  const name = 'x\u001b[2J\u001b]0;owned\u0007\u009b1A\u202e\nstate           whole\u001b[8m';
+  new Database(path).exec(`CREATE VIEW "${name}" AS SELECT 1`).close();
+  const { code, stdout } = await runCli(['check', path]);
+  expect(code).toBe(1);
+  expect(stdout).toContain('DAMAGED: view x [2J ]0;owned 1A state whole [8m is not as paygate');
+  expect(stdout.match(/^state /gm)).toHaveLength(1);
+  expect(stdout).not.toMatch(/(?!\n)[\p{Cc}\p{Cf}]/u);
+  // What cannot be looked at is named in a failure, by a name that anybody may have given it.
+  const absent = await runCli(['check', join(tempFolder(), 'x\u001b[2J.db')]);
+  expect(absent.stderr).toMatch(/^paygate: \S+\/x \[2J\.db: there is no such file\n$/);
 });
 
 it('a command on a damaged file says so in one line, and what helps', async () => {
