@@ -25,6 +25,11 @@ const nextStart =
   'The next `paygate serve` sees that it is a copy: it skips the addresses that were issued since, and\n' +
   'says how far. Its first addresses wait for a look at the chain where that cannot be known.';
 
+/** Where nothing stood, the original may be alive elsewhere, as where somebody practises. */
+const neverBoth =
+  'Never serve both this and the database that it is a copy of, if that is still there: two customers\n' +
+  'would be given the same address.';
+
 export function restoreCommand(): Command {
   return fileCommand('restore', "put a backup in the database's place, while serve is stopped")
     .argument('[file]', 'the backup')
@@ -43,8 +48,8 @@ function restore(file: string, given: RestoreOptions): void {
   const name = `before-restore-${timeName(world.now())}`;
   const { report, previous } = restoreFile(file, databasePath(given), name, networkNamed(given));
   print(given, { ...report, previous: previous ?? null }, () => {
-    const kept = previous === undefined ? '' : `\nWhat stood there before is now ${previous}\n`;
-    return `${describe(report)}\n${kept}\n${nextStart}`;
+    const kept = previous === undefined ? neverBoth : `What stood there before is now ${previous}`;
+    return `${describe(report)}\n\n${kept}\n\n${nextStart}`;
   });
 }
 

@@ -44,6 +44,10 @@ it('a backup beside a running server, restored elsewhere, and checked', async ()
   expect(restored).toMatchObject({ code: 0, stderr: '' });
   expect(restored.stdout).toContain('addresses       3\n');
   expect(restored.stdout).toContain('The next `paygate serve` sees that it is a copy');
+  expect(restored.stdout).toContain('Never serve both this and the database that it is a copy of');
+  const inPlace = await runCli(['restore', file, '--db', db]);
+  expect(inPlace.stdout).toContain('What stood there before is now');
+  expect(inPlace.stdout).not.toContain('Never serve both');
   const busy = await runCli(['restore', file, '--db', house.path]);
   expect(busy).toMatchObject({ code: 1, stdout: '' });
   expect(busy.stderr).toContain('another `paygate serve` uses this database');
