@@ -49,6 +49,7 @@ describe.skipIf(chromiumPath === undefined)('the sandbox in a browser', () => {
     await page.evaluate('window.isSame = true');
     await visit.pay(placed);
     await heading('Payment seen');
+    expect(await page.getByRole('img', { name: 'QR code' }).count()).toBe(0);
     await visit.mine();
     await heading('In a block');
     await visit.mine();

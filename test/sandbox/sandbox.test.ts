@@ -3,6 +3,7 @@
 
 import { type AddressInfo, createServer } from 'node:net';
 import { dirname, join } from 'node:path';
+import encodeQR from 'qr';
 import { afterEach, describe, expect, test } from 'vitest';
 import { type SandboxOptions, startSandbox } from '../../src/sandbox-app.ts';
 import { cleanUp, contentOf, tempFolder, whenOver } from '../support/files.ts';
@@ -66,10 +67,35 @@ describe('a payment', () => {
     const short = await visit.shown(order);
     expect(short).toMatchObject({ state: 'short', payments: ['2: confirmed, 4,000 sat'] });
     expect(short.text).toContain('4,000 sat are missing');
-    await visit.pay(order, 'short');
+    // No more is asked for, in words, by the link and by the code that is its picture.
+    expect(short.text).toContain('<strong>0.00004000 BTC</strong> (4,000 sat)');
+    const uri = `bitcoin:${order.address}?amount=0.00004000`;
+    expect(short.text).toContain(`href="${uri}"`);
+    expect(short.text).toContain(encodeQR(uri, 'svg'));
+    expect(short.text).toContain('amount=4000"');
+    await visit.pay(order);
+    await visit.mine(2);
+    await visit.settle();
+    const paid = await visit.shown(order);
+    expect(paid).toMatchObject({
+      state: 'paid',
+      payments: ['2: confirmed, 4,000 sat', '2: confirmed, 4,000 sat'],
+    });
+    expect(paid.text).not.toContain('too much');
+  });
+
+  test('is asked for no longer once it is seen, and again where it is gone', async () => {
+    const { visit, order } = await seen();
+    const asks = async () => (await visit.shown(order)).text.includes(`bitcoin:${order.address}`);
+    expect(await asks()).toBe(false);
     await visit.mine(2);
     await visit.settle();
     expect(await visit.shown(order)).toMatchObject({ state: 'paid' });
+    expect(await asks()).toBe(false);
+    visit.sandbox.chain.reorganise(2, { transactions: 'drop' });
+    await visit.outlastSilence();
+    expect(await visit.shown(order)).toMatchObject({ state: 'waiting' });
+    expect(await asks()).toBe(true);
   });
 
   test('of too much pays the order, and the shop says so', async () => {

@@ -27,12 +27,12 @@ const titles: Readonly<Record<OrderState, string>> = {
 
 const statusWords = ['0: seen', '1: in a block', '2: confirmed'] as const;
 
-function explain({ state, seenSat, confirmedSat }: Standing, totalSat: number): string {
+function explain({ state, seenSat, confirmedSat, missingSat }: Standing, totalSat: number): string {
   switch (state) {
     case 'waiting':
       return `Send ${showSat(totalSat)} to the address below.`;
     case 'short':
-      return `${showSat(seenSat)} of ${showSat(totalSat)}: ${showSat(totalSat - seenSat)} are missing.`;
+      return `${showSat(seenSat)} of ${showSat(totalSat)}: ${showSat(missingSat)} are missing.`;
     case 'seen':
       return 'It is announced, but in no block yet, and could still be replaced: nothing is sent for it.';
     case 'confirming':
@@ -63,24 +63,30 @@ function liveState(order: Order): Markup {
 }
 
 /** BIP21. */
-const paymentUri = ({ address, totalSat }: Order): string =>
-  `bitcoin:${address}?amount=${showBitcoin(totalSat)}`;
+const paymentUri = (address: string, valueSat: number): string =>
+  `bitcoin:${address}?amount=${showBitcoin(valueSat)}`;
 
-function payWhere(order: Order): Markup {
-  const uri = paymentUri(order);
-  return html`<section class="two">
-    <div>
-      <h2>Pay</h2>
-      <p><strong>${showBitcoin(order.totalSat)} BTC</strong> (${showSat(order.totalSat)})</p>
-      <p>to <code>${order.address}</code></p>
+/** Empty where nothing is missing: who reads an amount, or scans it, pays it. */
+const payWhere = (order: Order): Markup =>
+  html`<section id="pay" class="two" data-live>${payBox(order.address, standingOf(order))}</section>`;
+
+function payBox(address: string, { missingSat, seenSat }: Standing): Markup | '' {
+  if (missingSat === 0) return '';
+  const uri = paymentUri(address, missingSat);
+  return html`<div>
+      <h2>${seenSat > 0 ? 'Pay what is missing' : 'Pay'}</h2>
+      <p><strong>${showBitcoin(missingSat)} BTC</strong> (${showSat(missingSat)})</p>
+      <p>to <code>${address}</code></p>
       <p><a href="${uri}">Open in a wallet</a></p>
     </div>
-    <div class="qr" role="img" aria-label="QR code of the address and the amount">${raw(encodeQR(uri, 'svg'))}</div>
-  </section>`;
+    <div class="qr" role="img" aria-label="QR code of the address and the amount">${raw(encodeQR(uri, 'svg'))}</div>`;
 }
 
+/** What its customer would pay now: what is asked for; where that is nothing, all of it once more. */
+export const playedSat = (order: Order): number => standingOf(order).missingSat || order.totalSat;
+
 function play(order: Order, chainUrl: string): Markup {
-  const query = new URLSearchParams({ address: order.address, amount: String(order.totalSat) });
+  const query = new URLSearchParams({ address: order.address, amount: String(playedSat(order)) });
   return html`<article>
     <h2>Play the customer and the miners</h2>
     <form class="row" method="post" action="/orders/${order.id}/pay">

@@ -57,6 +57,8 @@ export interface Standing {
   readonly seenSat: number;
   /** Confirmed: the only sum that goods are sent for. */
   readonly confirmedSat: number;
+  /** What is still to be paid: nothing is asked for twice, also while it waits for its block. */
+  readonly missingSat: number;
 }
 
 /** An order is paid by what is confirmed, and only if that is enough. */
@@ -72,7 +74,7 @@ export function standingOf({ payments, totalSat }: Order): Standing {
     if (seenSat >= totalSat) return 'seen';
     return seenSat > 0 ? 'short' : 'waiting';
   };
-  return { state: state(), seenSat, confirmedSat };
+  return { state: state(), seenSat, confirmedSat, missingSat: Math.max(0, totalSat - seenSat) };
 }
 
 /** More than a person makes by hand. */

@@ -8,7 +8,7 @@ import type { Markup } from '../../http/page.ts';
 import type { World } from '../../world.ts';
 import type { PaygateClient } from './client.ts';
 import type { Fields } from './levers.ts';
-import { orderPage } from './order-page.ts';
+import { orderPage, playedSat } from './order-page.ts';
 import { type Line, type Order, type Orders, standingOf, things } from './orders.ts';
 import { page, showSat, table } from './page.ts';
 import { readCallback } from './receiver.ts';
@@ -60,9 +60,10 @@ export function createShop(options: ShopOptions): Hono {
     return page(context, { title, body: orderPage(order, chainUrl()), refreshSeconds });
   });
   shop.post('/orders/:id/pay', async (context) => {
-    const { id, address, totalSat } = orders.byId(context.req.param('id'));
     const { how } = await fieldsOf(context);
-    play.pay({ address, amount: String(totalSat), ...(how !== undefined && { how }) });
+    const order = orders.byId(context.req.param('id'));
+    const { id, address } = order;
+    play.pay({ address, amount: String(playedSat(order)), ...(how !== undefined && { how }) });
     return context.redirect(`/orders/${id}`, 303);
   });
   shop.post('/orders/:id/mine', async (context) => {

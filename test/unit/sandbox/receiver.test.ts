@@ -87,17 +87,22 @@ describe('an order', () => {
     return { orders, order, take };
   }
 
+  const nothing = { state: 'waiting', seenSat: 0, confirmedSat: 0, missingSat: 8_000 };
+  const all = { seenSat: 8_000, missingSat: 0 };
+
   it('is paid by what is confirmed, and by no less', () => {
     const { order, take } = open();
-    expect(standingOf(order)).toEqual({ state: 'waiting', seenSat: 0, confirmedSat: 0 });
+    expect(standingOf(order)).toEqual(nothing);
     take({ txid: 'a', valueSat: 5_000, status: 2 });
-    expect(standingOf(order).state).toBe('short');
+    expect(standingOf(order)).toMatchObject({ state: 'short', missingSat: 3_000 });
     take({ txid: 'b', valueSat: 3_000, status: 0 });
-    expect(standingOf(order)).toEqual({ state: 'seen', seenSat: 8_000, confirmedSat: 5_000 });
+    expect(standingOf(order)).toEqual({ state: 'seen', ...all, confirmedSat: 5_000 });
     take({ txid: 'b', valueSat: 3_000, status: 1 });
     expect(standingOf(order).state).toBe('confirming');
     take({ txid: 'b', valueSat: 3_000, status: 2 });
-    expect(standingOf(order)).toEqual({ state: 'paid', seenSat: 8_000, confirmedSat: 8_000 });
+    expect(standingOf(order)).toEqual({ state: 'paid', ...all, confirmedSat: 8_000 });
+    take({ txid: 'c', valueSat: 1_000, status: 2 });
+    expect(standingOf(order).missingSat).toBe(0);
   });
 
   it('takes a callback that comes twice once, however late', () => {
@@ -112,7 +117,7 @@ describe('an order', () => {
     const { order, take } = open();
     take({ status: 2 });
     take({ status: -1 });
-    expect(standingOf(order)).toEqual({ state: 'waiting', seenSat: 0, confirmedSat: 0 });
+    expect(standingOf(order)).toEqual(nothing);
     take({ status: 0 });
     expect(standingOf(order).state).toBe('seen');
   });
