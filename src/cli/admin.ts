@@ -1,10 +1,11 @@
 // `paygate admin link`: prints a one-time link to the dashboard, which sets a password.
 
 import { Command } from 'commander';
-import { options, readConfig } from '../config.ts';
+import { type Config, options, readConfig } from '../config.ts';
 import { makeLink } from '../dashboard/link.ts';
-import { baseUrlOf } from '../domain/front.ts';
+import { baseUrlOf, doorsOf, hostAndPort } from '../domain/front.ts';
 import { linkMs } from '../store/admin.ts';
+import { askHealth, noAnswer } from './ask-health.ts';
 import { type FileOptions, fileCommand, print, withStore, world } from './command.ts';
 import { asGiven } from './serve-options.ts';
 
@@ -16,6 +17,18 @@ interface LinkOptions extends FileOptions {
 
 export const linkMinutes = linkMs / 60_000;
 
+/**
+ * The link may be for later. Where a public URL is named, and not where paygate listens behind that, it is asked
+ * nowhere: the port that it has by default may be another's.
+ */
+async function sayWhereNone(config: Config): Promise<void> {
+  const { listen, publicUrl } = config;
+  const isUsual = hostAndPort(listen) === options.listen.default;
+  if (publicUrl !== undefined && isUsual) return;
+  if ((await askHealth(doorsOf(config))) !== undefined) return;
+  process.stderr.write(`${noAnswer(listen)}: the link is good once one does, if that is in time\n`);
+}
+
 export function adminCommand(): Command {
   const link = fileCommand('link', 'print a link that sets the password of the dashboard, once')
     .option(`${options.listen.flag} <host:port>`, 'where the running paygate answers')
@@ -25,6 +38,7 @@ export function adminCommand(): Command {
       withStore(given, async (store) => {
         const { listen, publicUrl, domain } = given;
         const config = readConfig(asGiven({ listen, publicUrl, domain }), process.env);
+        await sayWhereNone(config);
         const url = await makeLink(store, world, baseUrlOf(config, config.listen.port));
         print(given, { url, minutes: linkMinutes }, () => {
           return `${url}\nIt is good for ${linkMinutes} minutes, and once. Who opens it sets the password.`;

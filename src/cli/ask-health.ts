@@ -7,6 +7,10 @@ import type { HealthReport } from '../http/health.ts';
 
 const waitMs = 5_000;
 
+/** For the person who asks, where no paygate answers. */
+export const noAnswer = ({ host, port }: Listen): string =>
+  `no paygate answers at ${host}:${port} (start it, or name its --listen)`;
+
 /** @returns undefined where no paygate answers at any of them, neither by HTTP nor by HTTPS */
 export async function askHealth(doors: readonly Listen[]): Promise<HealthReport | undefined> {
   for (const door of doors) {

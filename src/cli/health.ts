@@ -6,7 +6,7 @@ import { options } from '../config.ts';
 import { doorsOf } from '../domain/front.ts';
 import { plainText } from '../domain/shown.ts';
 import { PaygateError } from '../errors.ts';
-import { askHealth } from './ask-health.ts';
+import { askHealth, noAnswer } from './ask-health.ts';
 import { print } from './command.ts';
 import { configOfService } from './service.ts';
 
@@ -22,13 +22,9 @@ export function healthCommand(): Command {
     .option('--json', 'answer as JSON')
     .action(async (given: HealthOptions) => {
       const config = await configOfService(given.listen);
-      const { listen } = config;
       const report = await askHealth(doorsOf(config));
       if (report === undefined) {
-        throw new PaygateError(
-          'unavailable',
-          `no paygate answers at ${listen.host}:${listen.port} (start it, or name its --listen)`,
-        );
+        throw new PaygateError('unavailable', noAnswer(config.listen));
       }
       print(given, report, () =>
         [report.status, ...report.warnings].map((each) => plainText(each)).join('\n'),

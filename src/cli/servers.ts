@@ -12,7 +12,7 @@ import type { HealthReport, ServerHealth } from '../http/health.ts';
 import { acceptBranch, readHold } from '../store/hold.ts';
 import type { Store } from '../store/open.ts';
 import { releasedAt } from '../version.ts';
-import { askHealth } from './ask-health.ts';
+import { askHealth, noAnswer } from './ask-health.ts';
 import { type FileOptions, fileCommand, print, table, withStore, world } from './command.ts';
 import { configOfService } from './service.ts';
 
@@ -90,13 +90,9 @@ function refuseWrongClock(headers: Store['headers'], now: number): void {
 
 /** Undefined, with a word to the person who asks, where no gateway answers. */
 async function healthOf(config: Config): Promise<HealthReport | undefined> {
-  const { listen } = config;
   const report = await askHealth(doorsOf(config));
   if (report === undefined) {
-    process.stderr.write(
-      `no paygate answers at ${listen.host}:${listen.port} (start it, or name its --listen): ` +
-        'this is what the file remembers\n',
-    );
+    process.stderr.write(`${noAnswer(config.listen)}: this is what the file remembers\n`);
   }
   return report;
 }

@@ -100,7 +100,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   if (found === 'absent' && !options.create) {
     throw new PaygateError(
       'not_found',
-      `${options.path}: there is no such database; \`paygate serve\` or \`paygate store add\` makes one`,
+      `${options.path}: there is no such database; name it by --db (\`paygate serve\` or \`paygate store add\` makes a new one)`,
     );
   }
   try {

@@ -2,10 +2,13 @@
 
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
+import { freePort } from '../../scripts/ports.mjs';
 import { runCli } from '../support/cli.ts';
 import { cleanUp, tempFolder } from '../support/files.ts';
+import { closeHouses, openHouse } from '../support/house.ts';
 import { openTestStore } from '../support/store.ts';
 
+afterEach(closeHouses);
 afterEach(cleanUp);
 
 async function freshFile(): Promise<string> {
@@ -19,7 +22,7 @@ const tokenIn = (text: string): string => /token=([\w-]{43})/.exec(text)?.[1] ??
 test('prints a link to where paygate is reached, which takes the place of the one before', async () => {
   const path = await freshFile();
   const first = await runCli(['admin', 'link', '--db', path]);
-  expect(first).toMatchObject({ code: 0, stderr: '' });
+  expect(first.code).toBe(0);
   expect(first.stdout).toMatch(/^http:\/\/127\.0\.0\.1:8080\/dashboard\/enter\?token=[\w-]{43}\n/);
   const more = ['--public-url', 'https://pay.example.com/', '--json'];
   const second = await runCli(['admin', 'link', '--db', path, ...more]);
@@ -32,7 +35,27 @@ test('prints a link to where paygate is reached, which takes the place of the on
   expect(admin.hasLink(Date.now() + 15 * 60_000, tokenIn(url))).toBe(false);
 });
 
+test('says where no paygate answers, and prints the link all the same', async () => {
+  const path = await freshFile();
+  const listen = `127.0.0.1:${await freePort()}`;
+  const args = ['admin', 'link', '--db', path];
+  const alone = await runCli([...args, '--listen', listen]);
+  expect(alone).toMatchObject({
+    code: 0,
+    stderr: `no paygate answers at ${listen} (start it, or name its --listen): the link is good once one does, if that is in time\n`,
+  });
+  expect(alone.stdout).toContain(`http://${listen}/dashboard/enter?token=`);
+  // What stands behind a public URL is where nobody has said.
+  const named = await runCli([...args, '--public-url', 'https://pay.example.com']);
+  expect(named).toMatchObject({ code: 0, stderr: '' });
+  const house = await openHouse();
+  const beside = ['admin', 'link', '--db', house.path, '--listen', `127.0.0.1:${house.port}`];
+  expect(await runCli(beside)).toMatchObject({ code: 0, stderr: '' });
+});
+
 test('is refused where there is no file', async () => {
-  const { code, stdout } = await runCli(['admin', 'link', '--db', join(tempFolder(), 'none.db')]);
-  expect([code, stdout]).toEqual([1, '']);
+  const db = join(tempFolder(), 'none.db');
+  const refused = await runCli(['admin', 'link', '--db', db]);
+  expect(refused).toMatchObject({ code: 1, stdout: '' });
+  expect(refused.stderr).toContain('there is no such database; name it by --db (');
 });

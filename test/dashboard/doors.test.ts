@@ -224,8 +224,14 @@ describe('the first password', () => {
   test('is set by a one-time link, which signs in and is used up', async () => {
     const house = await openHouse();
     const visitor = visitorOf(house);
-    expect((await visitor.get(`${home}/sign-in`)).text).toContain('paygate admin link');
     const path = await link(house);
+    // With what to write behind it, and not where the database lies: anybody may see it.
+    for (const page of ['sign-in', 'enter?token=old']) {
+      const { text } = await visitor.get(`${home}/${page}`);
+      expect(text).toContain('paygate admin link');
+      expect(text).toContain('with the --db and --listen, --domain or --public-url that serve has');
+      expect(text).not.toContain(house.path);
+    }
     const tooShort = { 'password-new': 'fourteen chars', 'password-again': 'fourteen chars' };
     const refused = await visitor.submit(path, 'enter', tooShort);
     expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('at least 15')]);

@@ -6,6 +6,7 @@ import { Form, Narrow, Problem, Switch } from '../layout.tsx';
 import { leastPasswordLength } from '../password.ts';
 import { beginSession, giveCookie } from '../session.ts';
 import { base, type Outcome, type Page, type Visit } from '../visit.ts';
+import { LinkCommand } from './sign-in.tsx';
 import { isUnfinished, welcomePath } from './welcome.tsx';
 
 export const enterPage: Page = {
@@ -25,9 +26,7 @@ const overdue = () => (
     <p>
       It can be used once, within 15 minutes. On the machine of paygate, this prints another one:
     </p>
-    <pre>
-      <code>paygate admin link</code>
-    </pre>
+    <LinkCommand />
     <p>
       <a href={base}>To the dashboard</a>
     </p>

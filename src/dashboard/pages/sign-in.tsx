@@ -23,6 +23,22 @@ const Late = () => (
   </p>
 );
 
+/** Not as they are: anybody may see this, and where the database lies is not for everybody. */
+const withOptions =
+  'with the --db and --listen, --domain or --public-url that serve has (without --db, in the folder of serve)';
+
+/** What prints another link, on a page that anybody may see. */
+export const LinkCommand = () => (
+  <>
+    <pre>
+      <code>paygate admin link</code>
+    </pre>
+    <p>
+      <small>{withOptions}</small>
+    </p>
+  </>
+);
+
 function signInMarkup(visit: Visit) {
   const operator = visit.parts.store.admin.operator();
   if (operator === undefined) {
@@ -32,9 +48,7 @@ function signInMarkup(visit: Visit) {
           No password is set yet. paygate has printed a link for that when it started; on its
           machine, this prints another one:
         </p>
-        <pre>
-          <code>paygate admin link</code>
-        </pre>
+        <LinkCommand />
       </Narrow>
     );
   }
@@ -61,8 +75,8 @@ function signInMarkup(visit: Visit) {
       </Form>
       <p>
         <small>
-          Forgotten? On the machine of paygate, <code>paygate admin link</code> prints a link that
-          sets a new one.
+          Forgotten? On the machine of paygate, <code>paygate admin link</code>, {withOptions},
+          prints a link that sets a new one.
         </small>
       </p>
     </Narrow>
