@@ -12,6 +12,7 @@ import {
   print,
   table,
 } from './command.ts';
+import { becomeOwner } from './owner.ts';
 
 export function checkCommand(): Command {
   return fileCommand('check', 'check a database or a backup, without a change to it')
@@ -20,7 +21,7 @@ export function checkCommand(): Command {
     .action((file: string | undefined, given: FileOptions & { quick?: boolean }) => {
       const network = networkNamed(given);
       const depth = given.quick ? 'quick_check' : 'integrity_check';
-      const report = checkFile(file ?? databasePath(given), depth);
+      const report = checkFile(becomeOwner(file ?? databasePath(given)), depth);
       refuseOtherNetwork(report.file, report.network, network);
       print(given, report, () => describe(report));
       if (!report.ok) process.exitCode = 1;

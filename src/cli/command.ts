@@ -12,6 +12,7 @@ import { openStore, type Store } from '../store/open.ts';
 import { dayMs, hourMs, minuteMs, secondMs } from '../time.ts';
 import type { World } from '../world.ts';
 import { createNodeWorld } from '../world-node.ts';
+import { becomeOwner, hintFor } from './owner.ts';
 import { asGiven } from './serve-options.ts';
 
 /** What a command that works on the file takes. */
@@ -35,7 +36,7 @@ export const world: World = /* @__PURE__ */ createNodeWorld({ logLevel: 'warn' }
 
 /** Opens the file, which must be there, works, and closes it again. */
 export const withStore = <T>(given: FileOptions, work: (store: Store) => Promise<T>): Promise<T> =>
-  inFile(configOf(given), false, work);
+  inFile(fileOf(given), false, work);
 
 /**
  * The same, and makes the file where there is none. What was given is checked against the network
@@ -46,7 +47,7 @@ export async function withNewStore<P, T>(
   check: (network: NetworkName) => Promise<P>,
   work: (store: Store, checked: P) => Promise<T>,
 ): Promise<T> {
-  const config = configOf(given);
+  const config = fileOf(given);
   if (inspectFile(config.db) === 'ours') {
     return inFile(config, false, async (store) => work(store, await check(store.network)));
   }
@@ -64,6 +65,12 @@ export const networkNamed = (given: Pick<FileOptions, 'network'>): NetworkName |
 
 /** The file that a command is about. */
 export const databasePath = (given: FileOptions): string => configOf(given).db;
+
+/** For who works on the file from here on. */
+function fileOf(given: FileOptions): Config {
+  const config = configOf(given);
+  return { ...config, db: becomeOwner(config.db) };
+}
 
 async function inFile<T>(
   { db, network }: Config,
@@ -93,7 +100,9 @@ export function print({ json }: FileOptions, answer: unknown, text: () => string
 /** Exit codes: 2 for what the caller must write differently, 1 for everything else. */
 export function fail(error: unknown): void {
   const invalid = error instanceof PaygateError && error.code === 'invalid';
-  process.stderr.write(`paygate: ${plainLines(reasonOf(error))}\n`);
+  const reason = reasonOf(error);
+  process.stderr.write(`paygate: ${plainLines(reason)}
+${hintFor(reason)}`);
   if (!(error instanceof PaygateError) && error instanceof Error) {
     process.stderr.write(`${plainLines(error.stack ?? '')}\n`);
   }

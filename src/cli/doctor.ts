@@ -24,6 +24,7 @@ import { inspectFile, isOutdated } from '../store/file.ts';
 import { openStore, type Store } from '../store/open.ts';
 import { releasedAt, version } from '../version.ts';
 import { print, table, world } from './command.ts';
+import { becomeOwner } from './owner.ts';
 import { addServeOptions, asGiven, type Flags } from './serve-options.ts';
 
 export function doctorCommand(): Command {
@@ -31,7 +32,8 @@ export function doctorCommand(): Command {
     .description('check everything that paygate stands on; takes the options of serve')
     .option('--json', 'answer as JSON');
   return addServeOptions(command).action(async ({ json, ...flags }: Flags & { json?: boolean }) => {
-    const checks = await look(readConfig(asGiven(flags), process.env));
+    const config = readConfig(asGiven(flags), process.env);
+    const checks = await look({ ...config, db: becomeOwner(config.db) });
     const isWell = checks.every(({ state }) => state !== 'fail');
     print({ json: json === true }, { ok: isWell, checks }, () =>
       table(checks.map(({ state, check, text }) => [state, check, text])),

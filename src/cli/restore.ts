@@ -15,6 +15,7 @@ import {
   withStore,
   world,
 } from './command.ts';
+import { becomeOwner } from './owner.ts';
 
 interface RestoreOptions extends FileOptions {
   readonly moved?: true;
@@ -46,7 +47,9 @@ export function restoreCommand(): Command {
 
 function restore(file: string, given: RestoreOptions): void {
   const name = `before-restore-${timeName(world.now())}`;
-  const { report, previous } = restoreFile(file, databasePath(given), name, networkNamed(given));
+  const network = networkNamed(given);
+  const db = becomeOwner(databasePath(given));
+  const { report, previous } = restoreFile(file, db, name, network);
   print(given, { ...report, previous: previous ?? null }, () => {
     const kept = previous === undefined ? neverBoth : `What stood there before is now ${previous}`;
     return `${describe(report)}\n\n${kept}\n\n${nextStart}`;

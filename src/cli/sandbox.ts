@@ -13,6 +13,7 @@ import { type Sandbox, startSandbox } from '../sandbox-app.ts';
 import { version } from '../version.ts';
 import { createNodeWorld } from '../world-node.ts';
 import { again } from './again.ts';
+import { becomeOwner } from './owner.ts';
 import { endAtOnce, exit, stopOnSignal } from './running.ts';
 
 interface Given {
@@ -36,7 +37,7 @@ export function sandboxCommand(): Command {
     .addOption(
       new Option('--log-level <level>', 'how much is logged').choices(logLevels).default('warn'),
     )
-    .action((given: Given) => run(given));
+    .action((given: Given) => run({ ...given, ...(given.db && { db: becomeOwner(given.db) }) }));
 }
 
 const addressOption = (flag: string, help: string, fallback: string): Option =>

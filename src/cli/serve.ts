@@ -13,14 +13,16 @@ import { again } from './again.ts';
 import { checkBeside } from './check-beside.ts';
 import { fail } from './command.ts';
 import { growFreelyAfter, startLean } from './heap.ts';
+import { becomeOwner } from './owner.ts';
 import { endAtOnce, exit, stopOnSignal } from './running.ts';
 import { addServeOptions, asGiven, type Flags } from './serve-options.ts';
 
 export function serveCommand(): Command {
   const command = new Command('serve').description('run the payment gateway');
-  return addServeOptions(command).action((flags: Flags) =>
-    serve(readConfig(asGiven(flags), process.env)),
-  );
+  return addServeOptions(command).action((flags: Flags) => {
+    const config = readConfig(asGiven(flags), process.env);
+    return serve({ ...config, db: becomeOwner(config.db) });
+  });
 }
 
 /** For the person at the terminal: where it answers, and what to do next. */

@@ -50,7 +50,7 @@ function found(path: string, look: typeof lstatSync | typeof statSync): Stats | 
     const { code } = error as NodeJS.ErrnoException;
     const fault =
       code === 'EACCES'
-        ? 'is in a folder that this user may not look into; be the user whose it is'
+        ? 'is in a folder that this user may not look into (EACCES); be the user whose it is'
         : `cannot be looked at (${code ?? reasonOf(error)})`;
     throw new PaygateError('unavailable', `${path}: ${fault}`);
   }

@@ -227,7 +227,8 @@ describe('where the database should be', () => {
     symlinkSync(path, link);
     chmodSync(dirname(link), 0o755);
     chmodSync(dirname(path), 0o000);
-    const text = 'is in a folder that this user may not look into; be the user whose it is';
+    const text =
+      'is in a folder that this user may not look into (EACCES); be the user whose it is';
     for (const named of [path, link]) {
       const attempts: (() => unknown)[] = [
         () => inspectFile(named),

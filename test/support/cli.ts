@@ -12,13 +12,19 @@ export interface Outcome {
   readonly stderr: string;
 }
 
-/** Runs a command to its end. */
-export const runCli = (args: readonly string[], env: Record<string, string> = {}) =>
+/** Runs a command to its end. @param input what is typed */
+export const runCli = (
+  args: readonly string[],
+  env: Record<string, string> = {},
+  input = '',
+): Promise<Outcome> =>
   new Promise<Outcome>((resolve) => {
     const bundle = bundleOf(program);
     const child = spawn(process.execPath, [bundle, ...args], {
       env: { PATH: process.env.PATH, ...bundleEnv(bundle), TZ: 'UTC', ...env },
     });
+    // It may have ended before it has read that.
+    child.stdin.on('error', () => {}).end(input);
     const printed = { stdout: '', stderr: '' };
     for (const stream of ['stdout', 'stderr'] as const) {
       child[stream].setEncoding('utf8').on('data', (text: string) => {

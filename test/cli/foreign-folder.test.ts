@@ -1,0 +1,156 @@
+// Root on a database in the folder of another user, who may lay links there and swap what has a name: root becomes that user
+// before it touches a file, so that it writes nothing where that user may not. Needs root.
+
+import {
+  copyFileSync,
+  lchownSync,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { runCli } from '../support/cli.ts';
+import { cleanUp, tempFolder } from '../support/files.ts';
+import { accountKey, openTestStore } from '../support/store.ts';
+
+afterEach(cleanUp);
+
+const isRoot = process.geteuid?.() === 0;
+/** Of nobody in particular. */
+const user = 54_321;
+
+interface Place {
+  readonly folder: string;
+  readonly db: string;
+  /** Of root alone, and empty. */
+  readonly own: string;
+  /** What the user lays under a name in its folder. */
+  link(name: string, to: string): void;
+}
+
+function give(path: string): string {
+  lchownSync(path, user, user);
+  return path;
+}
+
+/** A database of that user's. */
+async function place(): Promise<Place> {
+  const store = await openTestStore();
+  await store.addWallet();
+  await store.addStore();
+  await store.database.close();
+  const [folder, own] = [give(tempFolder()), tempFolder()];
+  const db = join(folder, 'paygate.db');
+  copyFileSync(store.path, db);
+  give(db);
+  const link = (name: string, to: string) => {
+    symlinkSync(to, join(folder, name));
+    give(join(folder, name));
+  };
+  return { folder, db, own, link };
+}
+
+const told = `paygate: root works in the folder of user ${user} as that user`;
+
+describe.skipIf(!isRoot)('root', () => {
+  it.each([
+    ['backup', 'backups', ['backup']],
+    ['restore', 'backups', ['restore', 'copy.db']],
+    ['restore --moved', '.paygate-mark', ['restore', '--moved']],
+    [
+      'serve',
+      '.paygate-mark',
+      ['serve', '--listen', '127.0.0.1:0', '--electrum', 'tcp://127.0.0.1:1'],
+    ],
+  ])('writes by %s through no link of the user at %s', async (_, name, words) => {
+    const { folder, db, own, link } = await place();
+    const copy = join(folder, 'copy.db');
+    copyFileSync(db, copy);
+    give(copy);
+    link(name, own);
+    const args = words.map((word) => word.replace('copy.db', copy));
+    const { code, stderr } = await runCli([...args, '--db', db]);
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/EACCES|may not/)]);
+    expect(stderr).toContain(told);
+    expect(readdirSync(own)).toEqual([]);
+  });
+
+  it('reads by check and restore nothing that the user may not, whatever it is called', async () => {
+    const { db, own, link } = await place();
+    const secret = join(own, 'secret');
+    writeFileSync(secret, 'of root', { mode: 0o600 });
+    link('paygate.db-wal', secret);
+    for (const words of [['check'], ['check', db], ['restore', db]]) {
+      const { code, stderr } = await runCli([...words, '--db', db]);
+      expect({ words, code, stderr }).toEqual({
+        ...{ words, code: 1 },
+        stderr: expect.stringContaining('EACCES'),
+      });
+    }
+    expect(readFileSync(secret, 'utf8')).toBe('of root');
+  });
+
+  it('works on no database of its own to which the user leads it', async () => {
+    const { own, db, link } = await place();
+    const other = join(own, 'paygate.db');
+    copyFileSync(db, other);
+    link('shop.db', other);
+    const theirs = db.replace('paygate.db', 'shop.db');
+    const through = join(own, 'shop.db');
+    symlinkSync(theirs, through);
+    for (const each of [theirs, through]) {
+      const { code, stderr } = await runCli(['backup', '--db', each]);
+      expect([code, stderr]).toEqual([1, expect.stringContaining('user 54321')]);
+    }
+    expect(readdirSync(own)).toEqual(['paygate.db', 'shop.db']);
+  });
+
+  it('says whose the work is where it names a file that this user may not reach', async () => {
+    const { db, own } = await place();
+    const backup = join(own, 'backup.db');
+    copyFileSync(db, backup);
+    const from = await runCli(['restore', backup, '--db', db]);
+    expect([from.code, from.stderr]).toEqual([1, expect.stringContaining(told)]);
+    const to = await runCli(['backup', join(own, 'new.db'), '--db', db]);
+    expect([to.code, to.stderr]).toEqual([1, expect.stringContaining(told)]);
+    expect(readdirSync(own)).toEqual(['backup.db']);
+  });
+
+  it('reaches a database of the user by a link of its own, and reads what is typed', async () => {
+    const { db, own, folder } = await place();
+    const link = join(own, 'shop.db');
+    symlinkSync(db, link);
+    symlinkSync(folder, join(own, 'shop'));
+    for (const each of [link, join(own, 'shop', 'paygate.db')]) {
+      const { code, stderr } = await runCli([
+        'backup',
+        join(folder, `${each.length}.db`),
+        '--db',
+        each,
+      ]);
+      expect([code, stderr]).toEqual([0, '']);
+    }
+    const asked = ['wallet', '1', '--xpub', '-', '--script', 'p2wpkh', '--start-index', '0'];
+    const typed = await runCli(['store', ...asked, '--db', link], {}, accountKey(2).account);
+    expect([typed.code, typed.stderr]).toEqual([0, '']);
+    expect(
+      readdirSync(folder).filter((name) => lstatSync(join(folder, name)).uid !== user),
+    ).toEqual([]);
+  });
+
+  it('stays root in a folder of its own, whosever the file in it is', async () => {
+    const { db, own } = await place();
+    const theirs = join(own, 'paygate.db');
+    copyFileSync(db, theirs);
+    give(theirs);
+    const { code, stderr, stdout } = await runCli(['backup', '--db', theirs, '--json']);
+    expect([code, stderr]).toEqual([0, '']);
+    expect(statSync(JSON.parse(stdout).file).uid).toBe(0);
+  });
+});
+
+if (!isRoot) process.stderr.write('test/cli/foreign-folder: 9 tests skipped, for they need root\n');
