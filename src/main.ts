@@ -20,6 +20,7 @@ import { serveCommand } from './cli/serve.ts';
 import { serversCommand } from './cli/servers.ts';
 import { storeCommand } from './cli/store.ts';
 import { updateCommand } from './cli/update.ts';
+import { updateFileCommand } from './cli/update-file.ts';
 
 void runProgram([
   serveCommand(),
@@ -39,5 +40,6 @@ void runProgram([
   restoreCommand(),
   installCommand(),
   updateCommand(),
+  updateFileCommand(),
   licensesCommand(),
 ]);

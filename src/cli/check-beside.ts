@@ -6,7 +6,7 @@ import type { FileReport } from '../store/check.ts';
 import type { CopyCheck } from '../store/daily-check.ts';
 
 /** How this program is called again. */
-const ourselves = (): readonly string[] => (isSea() ? [] : process.argv.slice(1, 2));
+export const ourselves = (): readonly string[] => (isSea() ? [] : process.argv.slice(1, 2));
 
 /** Its signal ends the process at once. @param program what Node runs; nothing for what is no Node */
 export const checkBeside =

@@ -14,7 +14,10 @@ export async function runProgram(commands: readonly Command[]): Promise<void> {
       'Self-hosted Bitcoin payment gateway: one process, one file, no key that can spend',
     )
     .version(version);
-  for (const command of commands) program.addCommand(command);
+  // What has no description is for paygate itself.
+  for (const command of commands) {
+    program.addCommand(command, { hidden: command.description() === '' });
+  }
   exitWithTwo(program);
   // What paygate writes (database, mark, lock) is for its own user alone.
   process.umask(0o077);

@@ -1,7 +1,7 @@
 // The executable's place: a new one is copied beside it, checked there, byte for byte what will run, and put
 // in place by a rename. The one before stays beside it as `.previous`. Nothing here knows of a database.
 
-import { execFile } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
   chmodSync,
@@ -16,6 +16,7 @@ import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { PaygateError, reasonOf } from '../errors.ts';
 import { putInPlace, syncPath } from '../store/disk.ts';
+import type { Owner } from './owner.ts';
 
 export const run = promisify(execFile);
 
@@ -79,11 +80,20 @@ export async function versionOf(binary: string): Promise<string> {
   return version;
 }
 
-/** Whether it understands a database; it looks at a copy. @throws PaygateError */
-export async function readsDatabase(binary: string, snapshot: string): Promise<void> {
-  await run(binary, ['check', snapshot], { timeout: 10 * runTimeoutMs }).catch((error) => {
-    throw new PaygateError('unavailable', `it cannot read the database: ${firstLine(error)}`);
+/**
+ * Whether it understands a database; it looks at a copy.
+ * @param owner as whom: who is told nothing of our environment, and has no way to our terminal
+ * @throws PaygateError
+ */
+export function readsDatabase(binary: string, snapshot: string, owner: Owner | undefined): void {
+  const { status, signal, stdout, stderr, error } = spawnSync(binary, ['check', snapshot], {
+    ...{ timeout: 10 * runTimeoutMs, encoding: 'utf8' },
+    ...(owner && { ...owner, env: {}, detached: true }),
   });
+  if (status === 0) return;
+  const said = [stderr, stdout, `it ended with ${status ?? signal}`].find(Boolean);
+  const why = firstLine(error ?? { stderr: said });
+  throw new PaygateError('unavailable', `it cannot read the database: ${why}`);
 }
 
 export const previousOf = (binary: string): string => `${binary}.previous`;
@@ -104,7 +114,7 @@ export function swapIn(fresh: string, binary: string): void {
 export const swapBack = (binary: string): void => putInPlace(previousOf(binary), binary);
 
 /** Of what a program complained of, for one line. */
-function firstLine(error: unknown): string {
+export function firstLine(error: unknown): string {
   const { stderr, stdout } = Object(error) as { stderr?: unknown; stdout?: unknown };
   const said = [stderr, stdout].find((each) => typeof each === 'string' && each.trim() !== '');
   return (

@@ -2,30 +2,18 @@
 // database before it takes the old one's place; where systemd runs paygate, it is restarted, and the old one
 // comes back when the new one does not come up healthy.
 
-import { rmSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { isSea } from 'node:sea';
 import type { Command } from 'commander';
 import { options, readConfig } from '../config.ts';
 import { doorsOf, type Listen } from '../domain/front.ts';
 import { quoted } from '../domain/shell.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
-import { backupAsItIs, keptBeforeUpdate, makeBackupFolder } from '../store/backup.ts';
-import { refuseForeign } from '../store/check.ts';
-import { lockForServer, refuseLostLog } from '../store/file.ts';
-import { migrationsIn } from '../store/migrate.ts';
-import { refuseTwoNames, truePath } from '../store/place.ts';
-import { restoreFile } from '../store/restore.ts';
+import { lockForServer } from '../store/file.ts';
 import { again } from './again.ts';
-import {
-  databasePath,
-  type FileOptions,
-  fileCommand,
-  parseDuration,
-  print,
-  timeName,
-  world,
-} from './command.ts';
+import { type FileOptions, fileCommand, parseDuration, print, world } from './command.ts';
+import { ownerOf } from './owner.ts';
 import { environmentOf, faultOfStart, hasUnit, restart, stop } from './service.ts';
 import {
   bringIn,
@@ -36,6 +24,7 @@ import {
   swapIn,
   versionOf,
 } from './update-binary.ts';
+import { snapshotBefore, wayBack } from './update-file.ts';
 
 const usualWaitMs = 120_000;
 /** The version of an executable that does not run. */
@@ -70,10 +59,10 @@ export function updateCommand(): Command {
 
 async function update(file: string, asked: UpdateOptions): Promise<void> {
   const env = await environmentOf(asked.unit);
-  const db = truePath(asked.db ?? readConfig({}, env).db);
+  const db = asked.db ?? readConfig({}, env).db;
   const given = { ...asked, db, binary: asked.binary ?? ownBinary(), env };
   const sum = expectedSum(file, given.sha256);
-  const lock = lockForUpdate(databasePath(given));
+  const lock = lockForUpdate(given.binary);
   try {
     await replace(file, sum, given);
   } finally {
@@ -98,8 +87,8 @@ async function replace(file: string, sum: string, given: Given): Promise<void> {
     // One that does not run is replaced as well, and all the more.
     before = await versionOf(binary).catch(() => unknown);
     after = await versionOf(fresh);
-    snapshot = await takeSnapshot(db, before);
-    await readsDatabase(fresh, snapshot);
+    snapshot = await snapshotBefore(before, db);
+    readsDatabase(fresh, snapshot, ownerOf(db));
     swapIn(fresh, binary);
   } catch (error) {
     rmSync(fresh, { force: true });
@@ -112,17 +101,19 @@ async function replace(file: string, sum: string, given: Given): Promise<void> {
 }
 
 /** Two at once would share a name, and the second would keep the first one's new executable as that before it. */
-function lockForUpdate(db: string): { release(): void } {
-  refuseForeign(db);
-  // Neither version would start again.
-  refuseTwoNames(db);
-  // What a server writes in a log that is gone would be missing in the snapshot.
-  refuseLostLog(db);
+function lockForUpdate(binary: string): { release(): void } {
+  const path = join(dirname(binary), `.${basename(binary)}-update`);
   try {
-    return lockForServer(`${db}.update`);
+    const lock = lockForServer(path);
+    return {
+      release() {
+        rmSync(`${path}.lock`, { force: true });
+        lock.release();
+      },
+    };
   } catch (error) {
     if (!(error instanceof PaygateError) || error.code !== 'conflict') throw error;
-    throw new PaygateError('conflict', `${db}: another \`paygate update\` is at work`);
+    throw new PaygateError('conflict', `${binary}: another \`paygate update\` is at work`);
   }
 }
 
@@ -132,13 +123,6 @@ function ownBinary(): string {
     'invalid',
     'this paygate runs from its sources: name the executable to replace with --binary',
   );
-}
-
-/** As it is: it may be of the version that still serves it. */
-async function takeSnapshot(db: string, before: string): Promise<string> {
-  const target = join(makeBackupFolder(db), `before-${before}-${timeName(world.now())}.db`);
-  await backupAsItIs(db, target);
-  return target;
 }
 
 interface Updated {
@@ -164,7 +148,7 @@ async function bringUp({ from, to, snapshot, previous }: Updated, given: Given):
         `do it with \`${moveBack(previous, given.binary)}\`, and start ${given.unit}`,
     );
   }
-  const restored = restoreIfMigrated(given, snapshot);
+  const restored = await restoreIfMigrated(given, snapshot);
   const back = await faultAfterRestart(given, from);
   const old = from === unknown ? 'the one before' : from;
   const state = back === undefined ? `${old} runs again` : `${old} is back, but: ${back}`;
@@ -190,33 +174,18 @@ async function doorsNow({ unit, listen, env }: Given): Promise<Listen[]> {
   return doorsOf(readConfig(listen ? { listen: [listen] } : {}, now));
 }
 
-/**
- * What the new one has migrated, the old one can't read: then the copy from before takes its place, that of the new one where it has
- * made one, for the old one wrote on after the snapshot. Of a file that is only busy, or
- * on a full disk, nobody takes away what was written since. Never throws, for the old one is to be started after it.
- */
-function restoreIfMigrated({ db, unit }: Given, snapshot: string): string {
-  let copy = snapshot;
-  try {
-    const known = migrationsIn(snapshot);
-    if (migrationsIn(db) <= known) return '';
-    copy = newest(snapshot, keptBeforeUpdate(db, known));
-    const name = `before-restore-${timeName(world.now())}`;
-    const { previous } = restoreFile(copy, db, name);
+/** Where the new one has migrated the database, which the old one can't read. */
+async function restoreIfMigrated({ db, unit }: Given, snapshot: string): Promise<string> {
+  const { copy, previous, fault } = await wayBack(snapshot, db);
+  if (copy === undefined) return '';
+  if (fault === undefined) {
     return `, on the database as it was before the update (the newer one is ${previous})`;
-  } catch (error) {
-    return (
-      `; the database was not put back (${reasonOf(error)}): if the log says that it is newer, ` +
-      `stop ${unit}, mend that, run \`${putBack(copy, db)}\`, and start ${unit}`
-    );
   }
+  return (
+    `; the database was not put back (${fault}): if the log says that it is newer, ` +
+    `stop ${unit}, mend that, run \`${putBack(copy, db)}\`, and start ${unit}`
+  );
 }
-
-/** The second, unless it is missing or from before. */
-const newest = (first: string, second: string): string =>
-  (statSync(second, { throwIfNoEntry: false })?.mtimeMs ?? 0) > statSync(first).mtimeMs
-    ? second
-    : first;
 
 const moveBack = (previous: string, binary: string): string =>
   `mv ${quoted(previous)} ${quoted(binary)}`;

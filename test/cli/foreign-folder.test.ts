@@ -1,7 +1,10 @@
 // Root on a database in the folder of another user, who may lay links there and swap what has a name: root becomes that user
 // before it touches a file, so that it writes nothing where that user may not. Needs root.
 
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import {
+  chmodSync,
   copyFileSync,
   lchownSync,
   lstatSync,
@@ -22,6 +25,9 @@ afterEach(cleanUp);
 const isRoot = process.geteuid?.() === 0;
 /** Of nobody in particular. */
 const user = 54_321;
+/** A checkout in root's home has its Node there, which nobody else may start. */
+const isNodeForAll =
+  isRoot && spawnSync(process.execPath, ['--version'], { uid: user, gid: user }).status === 0;
 
 interface Place {
   readonly folder: string;
@@ -153,4 +159,74 @@ describe.skipIf(!isRoot)('root', () => {
   });
 });
 
-if (!isRoot) process.stderr.write('test/cli/foreign-folder: 9 tests skipped, for they need root\n');
+describe.skipIf(!isNodeForAll)('an update by root', () => {
+  /** Executables that say a version; the new one also as whom it looks at the snapshot. */
+  function executables() {
+    const folder = tempFolder();
+    chmodSync(folder, 0o755);
+    const [binary, fresh] = [join(folder, 'paygate'), join(folder, 'fresh')];
+    const write = (path: string, version: string) => {
+      writeFileSync(
+        path,
+        `#!${process.execPath}
+if (process.argv[2] === '--version') console.log('${version}');
+else {
+  require('node:fs').accessSync(process.argv[3], require('node:fs').constants.W_OK);
+  console.error(process.getuid(), process.getgid(), process.getgroups().join(), process.env.PAYGATE_TEST, require('node:fs').readFileSync('/proc/self/stat', 'utf8').split(' ')[5] === String(process.pid));
+  process.exitCode = process.env.PAYGATE_TEST ? 0 : 1;
+}`,
+      );
+      chmodSync(path, 0o755);
+    };
+    write(binary, '0.1.0');
+    write(fresh, '0.2.0');
+    const sum = createHash('sha256').update(readFileSync(fresh)).digest('hex');
+    return (db: string) =>
+      runCli(['update', fresh, '--sha256', sum, '--binary', binary, '--db', db], {
+        PAYGATE_TEST: '1',
+      });
+  }
+
+  it('has the new one look at the snapshot as the user, who is told nothing of our environment', async () => {
+    const { db, folder } = await place();
+    const { code, stderr } = await executables()(db);
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringContaining(
+        `it cannot read the database: ${user} ${user} ${user} undefined true;`,
+      ),
+    ]);
+    const backups = join(folder, 'backups');
+    expect(
+      [backups, ...readdirSync(backups).map((name) => join(backups, name))].map(
+        (path) => statSync(path).uid,
+      ),
+    ).toEqual([user, user]);
+  });
+
+  it('makes no file where the user leads it', async () => {
+    const { db, own, link } = await place();
+    link('paygate.db.update.lock', join(own, 'nologin'));
+    link('backups', own);
+    const { code, stderr } = await executables()(db);
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/EACCES.*; nothing was changed/)]);
+    expect(readdirSync(own)).toEqual([]);
+  });
+
+  it('takes no database of its own for the one that the user leads it to', async () => {
+    const { db, own, link, folder } = await place();
+    const other = join(own, 'paygate.db');
+    copyFileSync(db, other);
+    link('shop.db', other);
+    const { code, stderr } = await executables()(join(folder, 'shop.db'));
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/EACCES.*; nothing was changed/)]);
+    expect(readdirSync(own)).toEqual(['paygate.db']);
+  });
+});
+
+if (!isRoot) process.stderr.write('test/cli/foreign-folder: skipped, for it needs root\n');
+else if (!isNodeForAll) {
+  process.stderr.write(
+    `test/cli/foreign-folder: 3 tests skipped, for only root may start ${process.execPath}\n`,
+  );
+}

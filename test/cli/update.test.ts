@@ -305,13 +305,17 @@ it('is refused where the log of the database was deleted while it is served', as
 });
 
 it('is refused while another update is at work', async () => {
-  const { bring, update, binary, db, installed } = await machine({ systemd: false });
-  const lock = lockForServer(`${db}.update`);
+  const { bring, update, binary, installed } = await machine({ systemd: false });
+  const lock = lockForServer(join(dirname(binary), '.paygate-update'));
   const { code, stderr } = await update(bring('0.2.0'));
   lock.release();
-  expect([code, stderr]).toEqual([1, `paygate: ${db}: another \`paygate update\` is at work\n`]);
+  expect([code, stderr]).toEqual([
+    1,
+    `paygate: ${binary}: another \`paygate update\` is at work\n`,
+  ]);
   expect(installed()).toBe('0.1.0');
-  expect(readdirSync(dirname(binary)).sort()).toEqual(['download', 'paygate', 'tools']);
+  const lockName = '.paygate-update.lock';
+  expect(readdirSync(dirname(binary)).sort()).toEqual([lockName, 'download', 'paygate', 'tools']);
 });
 
 it('changes nothing for a wrong checksum, for none, or for a file that is no paygate', async () => {
