@@ -133,8 +133,7 @@ function permissionsCheck(path: string, uid: number | undefined): Finding {
 function secretFaults(path: string, { mode, uid: owner }: Stats, uid: number | undefined) {
   return [
     ...((mode & 0o077) === 0 ? [] : [`${path}: others may read keys in it; chmod 600 it`]),
-    // Root looks after what belongs to another user.
-    ...(uid === undefined || uid === 0 || owner === uid
+    ...(uid === undefined || owner === uid
       ? []
       : [`${path}: belongs to user ${owner}, not to ${uid}`]),
   ];

@@ -14,7 +14,7 @@ import {
 import { basename, dirname, join } from 'node:path';
 import { quoted } from '../domain/shell.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
-import { makeFolder, ownAsFolder, putInPlace, removeLeftovers } from './disk.ts';
+import { makeFolder, putInPlace, removeLeftovers } from './disk.ts';
 import { openSqlite, type Sqlite } from './driver.ts';
 import { logAsFound } from './empty-log.ts';
 import { userVersion } from './migrate.ts';
@@ -100,7 +100,6 @@ export async function writeBackup(sqlite: Sqlite, target: string, pace: Pace): P
     closeSync(openSync(fresh, 'wx', 0o600));
     removeLeftovers(dirname(target), unfinished, fresh);
     await sqlite.backup(fresh, { progress: pace });
-    ownAsFolder(fresh);
     replaceCopy(fresh, target);
   } catch (error) {
     for (const each of [fresh, `${fresh}-journal`]) rmSync(each, { force: true });
@@ -164,7 +163,6 @@ export function keepBeforeUpdate(sqlite: Sqlite, path: string): void {
       rmSync(fresh);
       return;
     }
-    ownAsFolder(fresh);
     putInPlace(fresh, target);
   } catch (error) {
     rmSync(fresh, { force: true });

@@ -5,7 +5,7 @@ import { closeSync, existsSync, linkSync, mkdtempSync, openSync, rmSync, statSyn
 import { dirname, join } from 'node:path';
 import { PaygateError, reasonOf } from '../errors.ts';
 import { keepBeforeUpdate, type Pace, restoreHint, writeBackup } from './backup.ts';
-import { freeBytesAt, ownAs, syncData } from './disk.ts';
+import { freeBytesAt, syncData } from './disk.ts';
 import { isDamage, openSqlite, type Sqlite, sqliteCode, withSqlite } from './driver.ts';
 import { leaveEmptyLog } from './empty-log.ts';
 import {
@@ -126,7 +126,6 @@ function make(path: string): void {
   try {
     withSqlite(fresh, {}, (sqlite) => sqlite.pragma(`application_id = ${applicationId}`));
     open({ path: fresh, hasLock: true }).close();
-    ownAs(fresh, dirname(path));
     linkSync(fresh, path);
   } catch (error) {
     // Another process was first: its file is as good.

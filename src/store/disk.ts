@@ -1,12 +1,10 @@
 // What must last: a file's bytes, and the names that stand in a folder, which the kernel syncs as it does
-// a file. How much room must stay. And whose it is: what root makes among the files of a service must be the service's.
+// a file. And how much room must stay.
 
 import {
   closeSync,
-  existsSync,
   fdatasync,
   fsyncSync,
-  lchownSync,
   lstatSync,
   mkdirSync,
   openSync,
@@ -50,23 +48,6 @@ export function putInPlace(fresh: string, target: string): void {
 }
 
 /**
- * Gives what root has made to the owner of another file or folder; of anybody else it stays. Where a link stands there by
- * now, the link is given away and not what it leads to.
- */
-export function ownAs(path: string, like: string): void {
-  const { uid, gid } = statSync(like);
-  if (lstatSync(path).uid === uid) return;
-  try {
-    lchownSync(path, uid, gid);
-  } catch (error) {
-    // Nobody else may, and not every file system knows owners.
-    if ((error as NodeJS.ErrnoException).code !== 'EPERM') throw error;
-  }
-}
-
-export const ownAsFolder = (path: string): void => ownAs(path, dirname(path));
-
-/**
  * Removes what a process that was cut off has left in a folder of its work.
  * @param fresh what was just made there: what is a day older is nobody's any more
  */
@@ -85,11 +66,6 @@ export function removeLeftovers(folder: string, pattern: RegExp, fresh: string):
   }
 }
 
-/** A folder for its user alone, who is the owner of the one around it; and those around it. */
-export function makeFolder(folder: string): void {
-  if (existsSync(folder)) return;
-  makeFolder(dirname(folder));
-  // Another process may be first.
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  ownAsFolder(folder);
-}
+/** A folder for its user alone; and those around it. */
+export const makeFolder = (folder: string): void =>
+  void mkdirSync(folder, { recursive: true, mode: 0o700 });

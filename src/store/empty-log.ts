@@ -3,16 +3,13 @@
 // would be played into the file: the empty one takes its place.
 
 import { closeSync, existsSync, openSync, statSync } from 'node:fs';
-import { ownAs } from './disk.ts';
 import { truePath } from './place.ts';
 
 export function leaveEmptyLog(path: string, logPath: string): void {
   // Somebody has the file open, and its log was deleted: another one in its place would hide that (`refuseLostLog`).
   if (existsSync(`${path}-shm`)) return;
   try {
-    // Through no link that the service's user laid there.
     closeSync(openSync(logPath, 'wx', statSync(path).mode & 0o777));
-    ownAs(logPath, path);
   } catch {
     // Another process has the file open still, or there is no room: it is closed all the same.
   }

@@ -16,7 +16,6 @@ import { dirname, join } from 'node:path';
 import type { NetworkName } from '../bitcoin/network.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
 import { backupFolder, latestName, restoreHint } from './backup.ts';
-import { ownAsFolder } from './disk.ts';
 import { openSqlite, type Sqlite, sqliteCode, withSqlite } from './driver.ts';
 import { logAsFound } from './empty-log.ts';
 import { markPath } from './highwater.ts';
@@ -146,7 +145,6 @@ export function lockForServer(given: string): { release(): void } {
   let lock: Sqlite | undefined;
   try {
     lock = openSqlite(`${path}.lock`, { timeout: 0 });
-    ownAsFolder(`${path}.lock`);
     lock.exec('BEGIN EXCLUSIVE');
   } catch (error) {
     lock?.close();

@@ -24,7 +24,7 @@ import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
 import type { MarkReading, Raise } from '../domain/allocation.ts';
 import { PaygateError } from '../errors.ts';
-import { makeFolder, ownAsFolder, putInPlace, syncData, syncPath } from './disk.ts';
+import { makeFolder, putInPlace, syncData, syncPath } from './disk.ts';
 import { truePath } from './place.ts';
 
 const markBytes = 65_536;
@@ -269,7 +269,7 @@ interface MarkFile {
 function createMark(path: string, identity: Own, lines: string): MarkFile {
   makeFolder(dirname(path));
   const fresh = `${path}.new`;
-  // Root must write through no link that the service's user laid there.
+  // What a start left that was killed.
   rmSync(fresh, { force: true });
   const descriptor = openSync(fresh, 'wx', 0o600);
   const { ino, birthtimeNs } = fstatSync(descriptor, { bigint: true });
@@ -279,7 +279,6 @@ function createMark(path: string, identity: Own, lines: string): MarkFile {
   const bytes = Buffer.alloc(Math.max(markBytes, 2 * text.length));
   let end = bytes.write(text);
   try {
-    ownAsFolder(fresh);
     writeAll(descriptor, bytes, 0);
     putInPlace(fresh, path);
     syncPath(dirname(dirname(path)));

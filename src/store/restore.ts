@@ -15,7 +15,7 @@ import type { Addresses } from './addresses.ts';
 import { backupFolder } from './backup.ts';
 import type { Catalog } from './catalog.ts';
 import { checkFile, copyWithLog, type FileReport, NoRoom, refuseForeign } from './check.ts';
-import { makeFolder, ownAsFolder, putInPlace, syncPath } from './disk.ts';
+import { makeFolder, putInPlace, syncPath } from './disk.ts';
 import { withSqlite } from './driver.ts';
 import { lockForServer, refuseOtherNetwork, refuseServed } from './file.ts';
 import { type Highwater, openHighwater } from './highwater.ts';
@@ -87,10 +87,9 @@ function removeAll(path: string): void {
   for (const end of ends) rmSync(`${path}${end}`, { force: true });
 }
 
-/** Moves the log of a copy into its file: what is restored is one complete file, of the database's user. */
+/** Moves the log of a copy into its file: what is restored is one complete file. */
 function fold(path: string): void {
   withSqlite(path, {}, (sqlite) => sqlite.pragma('journal_mode = DELETE'));
-  ownAsFolder(path);
   syncPath(path);
 }
 

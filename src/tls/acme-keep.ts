@@ -5,7 +5,7 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { AcmeOptions } from '../domain/front.ts';
-import { makeFolder, ownAsFolder, putInPlace } from '../store/disk.ts';
+import { makeFolder, putInPlace } from '../store/disk.ts';
 import { type Certificate, readCertificate } from './certificate.ts';
 
 export interface AcmeKeep {
@@ -77,11 +77,10 @@ function parse(
 /** The file is the old one or the new one, whenever the power fails or the disk is full. */
 function writeWhole(path: string, text: string): void {
   const fresh = `${path}.new`;
-  // What a start left that was killed; or a link, through which root would write elsewhere.
+  // What a start left that was killed.
   rmSync(fresh, { force: true });
   try {
     writeFileSync(fresh, text, { flag: 'wx', mode: 0o600 });
-    ownAsFolder(fresh);
     putInPlace(fresh, path);
   } catch (error) {
     rmSync(fresh, { force: true });
