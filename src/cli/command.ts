@@ -101,8 +101,7 @@ export function print({ json }: FileOptions, answer: unknown, text: () => string
 export function fail(error: unknown): void {
   const invalid = error instanceof PaygateError && error.code === 'invalid';
   const reason = reasonOf(error);
-  process.stderr.write(`paygate: ${plainLines(reason)}
-${hintFor(reason)}`);
+  process.stderr.write(`paygate: ${plainLines(reason)}\n${hintFor(reason)}`);
   if (!(error instanceof PaygateError) && error instanceof Error) {
     process.stderr.write(`${plainLines(error.stack ?? '')}\n`);
   }

@@ -87,7 +87,8 @@ export async function versionOf(binary: string): Promise<string> {
  */
 export function readsDatabase(binary: string, snapshot: string, owner: Owner | undefined): void {
   const { status, signal, stdout, stderr, error } = spawnSync(binary, ['check', snapshot], {
-    ...{ timeout: 10 * runTimeoutMs, encoding: 'utf8' },
+    timeout: 10 * runTimeoutMs,
+    encoding: 'utf8',
     ...(owner && { ...owner, env: {}, detached: true }),
   });
   if (status === 0) return;
