@@ -2,7 +2,7 @@
 // moment: root would write wherever that user wants. So it becomes that user, for good, before it touches a file.
 // https://nodejs.org/api/process.html#processsetuidid
 
-import { lstatSync, readlinkSync, realpathSync, statSync } from 'node:fs';
+import { existsSync, lstatSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { isSea } from 'node:sea';
 import { PaygateError, reasonOf } from '../errors.ts';
@@ -43,7 +43,8 @@ export function becomeOwner(path: string): string {
   if (owner === undefined) return path;
   const { uid, gid } = owner;
   const end = truePath(path);
-  const there = join(realpathSync(dirname(end)), basename(end));
+  const folder = dirname(end);
+  const there = existsSync(folder) ? join(realpathSync(folder), basename(end)) : end;
   // The driver of who runs from the sources, which may be where only root may read.
   if (!isSea()) openSqlite(':memory:').close();
   try {

@@ -224,8 +224,9 @@ else {
   });
 });
 
-if (!isRoot) process.stderr.write('test/cli/foreign-folder: skipped, for it needs root\n');
-else if (!isNodeForAll) {
+if (!isRoot) {
+  process.stderr.write('test/cli/foreign-folder: 12 tests skipped, for they need root\n');
+} else if (!isNodeForAll) {
   process.stderr.write(
     `test/cli/foreign-folder: 3 tests skipped, for only root may start ${process.execPath}\n`,
   );
