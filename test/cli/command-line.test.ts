@@ -65,7 +65,8 @@ describe('store add', () => {
     const added = await add(path, { '--network': 'regtest' });
     expect(added).toMatchObject({ code: 0, stderr: '' });
     // From here on the file knows its network.
-    expect(await add(path, { '--name': 'Other shop' })).toMatchObject({ code: 0 });
+    const other = { '--name': 'Other shop', '--callback-url': 'https://other.example/callback' };
+    expect(await add(path, other)).toMatchObject({ code: 0 });
     const foreign = await add(path, { '--network': 'mainnet' });
     expect(foreign).toMatchObject({ code: 2, stdout: '' });
     expect(foreign.stderr).toContain('is for regtest, not mainnet');
