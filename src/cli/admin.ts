@@ -2,9 +2,8 @@
 
 import { Command } from 'commander';
 import { type Config, options, readConfig } from '../config.ts';
-import { makeLink } from '../dashboard/link.ts';
+import { linkMinutes, makeLink } from '../dashboard/link.ts';
 import { baseUrlOf, doorsOf, hostAndPort } from '../domain/front.ts';
-import { linkMs } from '../store/admin.ts';
 import { askHealth, noAnswer } from './ask-health.ts';
 import { type FileOptions, fileCommand, print, withStore, world } from './command.ts';
 import { asGiven } from './serve-options.ts';
@@ -14,8 +13,6 @@ interface LinkOptions extends FileOptions {
   readonly publicUrl?: string;
   readonly domain?: string;
 }
-
-export const linkMinutes = linkMs / 60_000;
 
 /**
  * The link may be for later. Where a public URL is named, and not where paygate listens behind that, it is asked

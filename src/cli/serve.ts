@@ -3,12 +3,12 @@
 import { Command } from 'commander';
 import { type App, buildApp } from '../app.ts';
 import { type Config, mistyped, readConfig } from '../config.ts';
+import { linkMinutes } from '../dashboard/link.ts';
 import { baseUrlOf } from '../domain/front.ts';
 import { useFailure } from '../store/database.ts';
 import { releasedAt, version } from '../version.ts';
 import type { World } from '../world.ts';
 import { createNodeWorld, standardError } from '../world-node.ts';
-import { linkMinutes } from './admin.ts';
 import { again } from './again.ts';
 import { checkBeside } from './check-beside.ts';
 import { fail } from './command.ts';

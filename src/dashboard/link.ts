@@ -1,11 +1,15 @@
 // One-time links to the dashboard: who opens one sets the password. They are printed where only who runs
 // paygate reads, and are in no page.
 
+import { linkMs } from '../store/admin.ts';
 import type { Store } from '../store/open.ts';
+import { minuteMs } from '../time.ts';
 import type { World } from '../world.ts';
 import { base } from './visit.ts';
 
 const tokenBytes = 32;
+/** How long one is good for. */
+export const linkMinutes = linkMs / minuteMs;
 
 /**
  * Makes a link; the one before is not valid any more.
