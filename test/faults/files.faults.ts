@@ -64,7 +64,8 @@ it('every file is 0600 and every folder 0700 after every command', async () => {
     ['callbacks', 'list'],
     ['audit', 'list'],
     ['plugin', 'allow'],
-    ['admin', 'link'],
+    // It says on stderr where no paygate answers, but not of one behind a public URL.
+    ['admin', 'link', '--public-url', 'https://pay.example.com'],
     ['backup'],
     ['backup', backup],
     ['check'],
