@@ -8,6 +8,7 @@ import type { ServerStatus } from '../electrum/pool.ts';
 import type { Store } from '../store/open.ts';
 import { mostCounted } from '../store/outbox.ts';
 import { copyTold } from '../store/settings.ts';
+import { dayMs, minuteMs } from '../time.ts';
 import type { WatcherStatus } from '../watcher/status.ts';
 import type { Watcher } from '../watcher/watcher.ts';
 
@@ -69,12 +70,12 @@ export interface FindingParts {
 }
 
 /** How long a payment that was taken back is spoken of. */
-export const reversedShownMs = 7 * 86_400_000;
+export const reversedShownMs = 7 * dayMs;
 /** And one that no shop was told of. */
-const unclaimedShownMs = 30 * 86_400_000;
+const unclaimedShownMs = 30 * dayMs;
 
 /** A shop that fails for less is being restarted, or its callbacks have had too few tries. */
-const refusedShownAfterMs = 15 * 60_000;
+const refusedShownAfterMs = 15 * minuteMs;
 const refusedShownAfter = 5;
 
 /** A number of callbacks, which is counted no further than this. */
