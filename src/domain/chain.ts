@@ -29,6 +29,8 @@ export interface ChainView {
   byHash(hash: BlockHash): ChainHeader | undefined;
   /** The header of the best chain at a height; undefined below our first one. */
   bestAt(height: number): ChainHeader | undefined;
+  /** Times of the best chain's headers, in seconds: the last `count` of those up to a height, the latest first. */
+  bestTimes(height: number, count: number): number[];
 }
 
 export type Connected =
@@ -119,6 +121,8 @@ interface Branch {
   readonly forkHeight: number;
   /** A header of this branch by its height. */
   at(height: number): Header | undefined;
+  /** Times of its last headers, in seconds: as many as a median needs, or as there are. */
+  lastTimes(): number[];
   push(header: Header): void;
 }
 
@@ -135,6 +139,15 @@ function openBranch(view: ChainView, parent: ChainHeader): Branch {
     added,
     forkHeight: join.height,
     at: (height) => side.get(height) ?? view.bestAt(height)?.header,
+    lastTimes() {
+      const times: number[] = [];
+      for (let { height } = tip; height > join.height && times.length < medianSpan; height -= 1) {
+        const header = side.get(height);
+        if (header !== undefined) times.push(header.time);
+      }
+      const left = medianSpan - times.length;
+      return left === 0 ? times : [...times, ...view.bestTimes(join.height, left)];
+    },
     push(header) {
       tip = { header, height: tip.height + 1, work: tip.work + workOf(header.bits) };
       added.push(tip);
@@ -155,23 +168,13 @@ function faultOf(network: Network, branch: Branch, header: Header): string | und
   const bits = expectedBits(network, height, parent.header, header.time, at);
   if (header.bits !== bits) return `bits ${hex(header.bits)} where ${hex(bits)} is due`;
   if (!meetsTarget(header)) return 'its hash does not meet its target';
-  if (header.time <= medianTimePast(lastTimes(branch, parent.height))) {
+  if (header.time <= medianTimePast(branch.lastTimes())) {
     return `its time is not after the median of the ${medianSpan} before it`;
   }
   if (header.time < minimumTime(network, height, parent.header)) {
     return 'its time is too far before the end of the last difficulty period (BIP94)';
   }
   return undefined;
-}
-
-function lastTimes(branch: Branch, height: number): number[] {
-  const times: number[] = [];
-  for (let at = height; at > height - medianSpan; at -= 1) {
-    const header = branch.at(at);
-    if (header === undefined) break;
-    times.push(header.time);
-  }
-  return times;
 }
 
 const hex = (bits: number): string => bits.toString(16).padStart(8, '0');

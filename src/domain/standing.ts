@@ -26,17 +26,17 @@ export type Doubt =
   | { readonly kind: 'spent'; readonly waitMs: number };
 
 export interface Standing {
-  readonly view: Pick<ChainView, 'byHash' | 'bestAt'>;
+  /** Of our best chain. */
+  readonly view: Pick<ChainView, 'tip' | 'byHash' | 'bestAt'>;
   readonly network: NetworkName;
   /** Of the server, verified. */
   readonly tip: ChainHeader;
-  /** The end of our best chain. */
-  readonly best: ChainHeader;
   /** Epoch milliseconds. */
   readonly now: number;
 }
 
-export function doubtOf({ view, network, tip, best, now }: Standing): Doubt | undefined {
+export function doubtOf({ view, network, tip, now }: Standing): Doubt | undefined {
+  const best = view.tip;
   const forkHeight = forkHeightOf(view, tip);
   const depth = best.height - forkHeight;
   const isBranch = forkHeight < tip.height;

@@ -1,7 +1,7 @@
 // The header chain: what connectHeaders verified, forks included. `onBest` marks the chain of most
 // work; exactly one header of each height may carry it, which the file itself enforces.
 
-import { and, desc, eq, gt, sql } from 'drizzle-orm';
+import { and, desc, eq, gt, lte, sql } from 'drizzle-orm';
 import { bitsToTarget, headerTime, readHeader } from '../bitcoin/header.ts';
 import type { BlockHash } from '../bitcoin/ids.ts';
 import {
@@ -36,6 +36,7 @@ export interface Headers {
   /** Whether a block is part of our best chain. */
   isOnBest(block: Block): boolean;
   byHash(hash: BlockHash): ChainHeader | undefined;
+  /** @param tip the end of the best chain, which is not read again */
   view(network: Network, tip: ChainHeader): ChainView;
   /** Stores headers that are not (or not yet) on the best chain. */
   addSide(tx: Tx, added: readonly ChainHeader[]): void;
@@ -72,7 +73,14 @@ export function createHeaders(orm: Orm, onTip?: () => void): Headers {
     bestHashAt,
     isOnBest: ({ height, hash }) => bestHashAt(height) === hash,
     byHash,
-    view: (network, tip) => ({ network, tip, byHash, bestAt: at }),
+    view: (network, tip) => ({
+      network,
+      tip,
+      byHash: (hash) => (hash === tip.header.hash ? tip : byHash(hash)),
+      bestAt: (height) => (height === tip.height ? tip : at(height)),
+      bestTimes: (height, count) =>
+        statements.lastRaws.all({ height, count }).map(({ raw }) => headerTime(raw)),
+    }),
     addSide,
     setBest(tx, added, forkHeight) {
       addSide(tx, added);
@@ -110,6 +118,13 @@ function prepare(orm: Orm) {
       .limit(1)
       .prepare(),
     bestAt: orm.select().from(headers).where(atHeight).prepare(),
+    lastRaws: orm
+      .select({ raw: headers.raw })
+      .from(headers)
+      .where(and(best, lte(headers.height, given('height'))))
+      .orderBy(highest)
+      .limit(sql.placeholder('count'))
+      .prepare(),
     bestHashAt: orm.select({ hash: headers.hash }).from(headers).where(atHeight).prepare(),
     byHash: orm.select().from(headers).where(hasHash).prepare(),
     insert: orm

@@ -254,7 +254,7 @@ async function extend(
   added: readonly ChainHeader[],
   forkHeight: number,
 ): Promise<void> {
-  const before = store.headers.tip();
+  const before = store.headers.tipHeight();
   const tip = added.at(-1);
   if (tip === undefined) return;
   let isMoved = false;
@@ -269,7 +269,7 @@ async function extend(
   } finally {
     // Also where a later commit has failed: nobody would tell of this tip again.
     if (isMoved) {
-      const reorganised = before !== undefined && forkHeight < before.height;
+      const reorganised = before !== undefined && forkHeight < before;
       world.log[reorganised ? 'warn' : 'debug'](
         reorganised ? 'the best chain was reorganised' : 'the best chain grew',
         { height: tip.height, hash: tip.header.hash, forkHeight },

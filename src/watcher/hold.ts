@@ -5,23 +5,18 @@
 
 import { parseHeader } from '../bitcoin/header.ts';
 import type { BlockHash } from '../bitcoin/ids.ts';
-import { type Doubt, describeDoubt } from '../domain/standing.ts';
-import type { Session } from '../electrum/session.ts';
+import { describeDoubt } from '../domain/standing.ts';
 import { type HoldReason, readHold, writeHold } from '../store/hold.ts';
 import type { Store } from '../store/open.ts';
 import type { World } from '../world.ts';
 import { promote } from './promote.ts';
+import type { Judged } from './roster.ts';
 
 export interface HoldParts {
   readonly world: World;
   readonly store: Store;
   /** Labels of the configured servers: a server that was taken off the list holds nothing. */
   readonly servers: readonly string[];
-}
-
-export interface HoldLook {
-  readonly session: Session;
-  readonly standing: Doubt | 'sound' | 'unknown';
 }
 
 /** How long a branch beside ours is taken for a race, and the last word of a server that is gone. */
@@ -60,7 +55,7 @@ export class Hold {
    * @param isLiarRedeemed whether what is in use is beyond the doubt of a lie
    * @returns how many callbacks were enqueued by the end of a hold
    */
-  look(live: readonly HoldLook[], isLiarRedeemed: boolean): Promise<number> {
+  look(live: readonly Judged[], isLiarRedeemed: boolean): Promise<number> {
     const now = this.#parts.world.monotonic();
     for (const each of live) this.#hear(each, now);
     for (const [label, dispute] of this.#disputes) {
@@ -90,7 +85,7 @@ export class Hold {
     return [...disputes, { kind: 'lie', server: this.#liar, text }];
   }
 
-  #hear({ session, standing }: HoldLook, now: number): void {
+  #hear({ session, standing }: Judged, now: number): void {
     const { label } = session.server;
     if (standing === 'unknown') return;
     const known = this.#disputes.get(label);

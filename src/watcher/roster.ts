@@ -4,7 +4,7 @@
 
 import { parseHeader } from '../bitcoin/header.ts';
 import type { BlockHash } from '../bitcoin/ids.ts';
-import type { NetworkName } from '../bitcoin/network.ts';
+import { type NetworkName, networks } from '../bitcoin/network.ts';
 import type { ChainHeader } from '../domain/chain.ts';
 import { type Doubt, describeDoubt, doubtOf } from '../domain/standing.ts';
 import type { Pool } from '../electrum/pool.ts';
@@ -26,6 +26,13 @@ export interface RosterParts {
  * is not in doubt, nor one whose headers are under way.
  */
 const graceMs = 60_000;
+
+/** A live server, and what its tip says. */
+export interface Judged {
+  readonly session: Session;
+  /** `unknown` until the tip's header is verified. */
+  readonly standing: Doubt | 'sound' | 'unknown';
+}
 
 export class Roster {
   readonly #parts: RosterParts;
@@ -65,14 +72,16 @@ export class Roster {
   }
 
   /** What its tip says now, whatever it said a moment ago; `unknown` until its header is verified. */
-  standing(session: Session): Doubt | 'sound' | 'unknown' {
+  standing(session: Session): Judged['standing'] {
     const { store, network, world } = this.#parts;
     const { headers } = store;
     const best = headers.tip();
-    const tip = this.#headerOf(session);
-    if (best === undefined || tip === undefined) return 'unknown';
-    const view = { byHash: headers.byHash, bestAt: headers.bestAt };
-    return doubtOf({ view, network, tip, best, now: world.now() }) ?? 'sound';
+    const hash = hashOf(session);
+    if (best === undefined || hash === undefined) return 'unknown';
+    const view = headers.view(networks[network], best);
+    const tip = view.byHash(hash);
+    if (tip === undefined) return 'unknown';
+    return doubtOf({ view, network, tip, now: world.now() }) ?? 'sound';
   }
 
   /** Whether its tip is a verified header that is not on our best chain. */
@@ -98,24 +107,30 @@ export class Roster {
   }
 
   /** Judges every live server anew: the pool and the log are told. */
-  look(): void {
+  look(): Judged[] {
+    const judged = this.#live().map((session) => {
+      return { session, standing: this.standing(session) };
+    });
+    for (const each of judged) this.#tell(each);
+    return judged;
+  }
+
+  #tell({ session, standing }: Judged): void {
     const { pool, world } = this.#parts;
-    for (const session of this.#live()) {
-      const { label } = session.server;
-      const doubt = this.#doubt(session);
-      pool().setAside(session, doubt && describeDoubt(doubt));
-      if (doubt?.kind === this.#told.get(label)) continue;
-      if (doubt !== undefined) {
-        this.#told.set(label, doubt.kind);
-        const level = doubt.kind === 'deep' ? 'error' : 'warn';
-        world.log[level]('electrum server in doubt', {
-          server: label,
-          reason: describeDoubt(doubt),
-        });
-      } else if (this.#isSound(session)) {
-        this.#told.delete(label);
-        world.log.info('electrum server no longer in doubt', { server: label });
-      }
+    const { label } = session.server;
+    const doubt = this.#doubt(session, standing);
+    pool().setAside(session, doubt && describeDoubt(doubt));
+    if (doubt?.kind === this.#told.get(label)) return;
+    if (doubt !== undefined) {
+      this.#told.set(label, doubt.kind);
+      const level = doubt.kind === 'deep' ? 'error' : 'warn';
+      world.log[level]('electrum server in doubt', {
+        server: label,
+        reason: describeDoubt(doubt),
+      });
+    } else if (this.#isSound(session, standing)) {
+      this.#told.delete(label);
+      world.log.info('electrum server no longer in doubt', { server: label });
     }
   }
 
@@ -128,13 +143,13 @@ export class Roster {
     return hash && this.#parts.store.headers.byHash(hash);
   }
 
-  #isSound(session: Session): boolean {
-    if (this.#doubt(session) !== undefined) return false;
-    return this.standing(session) !== 'unknown' || this.#abreastAt.has(session);
+  #isSound(session: Session, standing = this.standing(session)): boolean {
+    if (this.#doubt(session, standing) !== undefined) return false;
+    return standing !== 'unknown' || this.#abreastAt.has(session);
   }
 
-  #doubt(session: Session): Doubt | undefined {
-    return this.#tipDoubt(session) ?? this.#spent(session);
+  #doubt(session: Session, standing = this.standing(session)): Doubt | undefined {
+    return this.#tipDoubt(session, standing) ?? this.#spent(session);
   }
 
   /** Payments would wait in its queue while another one has nothing to do. */
@@ -143,8 +158,7 @@ export class Roster {
     return waitMs >= graceMs ? { kind: 'spent', waitMs } : undefined;
   }
 
-  #tipDoubt(session: Session): Doubt | undefined {
-    const found = this.standing(session);
+  #tipDoubt(session: Session, found: Judged['standing']): Doubt | undefined {
     if (this.#isUnshown(session, found === 'unknown')) return { kind: 'unshown' };
     if (found === 'unknown') return undefined;
     const now = this.#parts.world.monotonic();

@@ -253,10 +253,7 @@ export class Watcher {
 
   /** Where the servers stand to our chain: which one is watched, and whether anything is promoted. */
   #look(): void {
-    this.#roster.look();
-    const live = this.#pool.live().map((session) => {
-      return { session, standing: this.#roster.standing(session) };
-    });
+    const live = this.#roster.look();
     const next = this.#roster.choose(this.#session);
     if (next !== this.#session) this.#move(next);
     this.#tasks.run(async () => this.#owe(await this.#hold.look(live, this.#isBeyondLies())));

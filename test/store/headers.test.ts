@@ -81,6 +81,18 @@ describe('the stored chain', () => {
     expect(store.headers.tip()?.height).toBe(963_650);
   });
 
+  it('tells the last times up to a height, the latest first, of the best chain alone', async () => {
+    const { store, headers } = await holding(8);
+    const other = branch(headers[4] ?? last(headers), 4);
+    expect(await feed(store, other)).toBe('best');
+    const tip = store.headers.tip();
+    const view = tip && store.headers.view(regtest, tip);
+    const best = [...headers.slice(0, 5), ...other].map(({ time }) => time).toReversed();
+    expect(view?.bestTimes(8, 3)).toEqual(best.slice(0, 3));
+    expect(view?.bestTimes(5, 3)).toEqual(best.slice(3, 6));
+    expect(view?.bestTimes(2, 11)).toEqual(best.slice(6));
+  });
+
   it('keeps work as large as it can be', async () => {
     const store = await openTestStore();
     const header = firstHeader();

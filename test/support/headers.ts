@@ -86,6 +86,12 @@ export function hold(network: Network, given: readonly Header[], firstHeight = 0
     },
     byHash: (hash) => all.get(hash),
     bestAt: (height) => best.find((each) => each.height === height),
+    bestTimes: (height, count) =>
+      best
+        .filter((each) => each.height <= height)
+        .map(({ header }) => header.time)
+        .toReversed()
+        .slice(0, count),
   };
 
   function feed(headers: readonly Header[]): Connected {

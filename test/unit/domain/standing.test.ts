@@ -16,7 +16,7 @@ function doubt(held: HeldChain, end: Header, laterMs = 0, network: NetworkName =
   const known = held.view.byHash(end.hash);
   if (known === undefined) throw new Error('not a header of the chain');
   const now = held.tip().header.time * 1000 + laterMs;
-  return doubtOf({ view: held.view, network, tip: known, best: held.tip(), now });
+  return doubtOf({ view: held.view, network, tip: known, now });
 }
 
 const back = (blocks: number): Header => headers.at(-1 - blocks) as Header;
