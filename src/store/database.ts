@@ -1,11 +1,11 @@
 // The one SQLite file: opened with the pragmas that paygate relies on, written through one queue that makes
 // each commit durable (writer.ts). It knows no table but `settings`; the rooms beside it do.
 
-import { closeSync, existsSync, linkSync, mkdtempSync, openSync, rmSync, statSync } from 'node:fs';
+import { existsSync, linkSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { PaygateError, reasonOf } from '../errors.ts';
 import { keepBeforeUpdate, type Pace, restoreHint, writeBackup } from './backup.ts';
-import { freeBytesAt, syncData } from './disk.ts';
+import { freeBytesAt } from './disk.ts';
 import { isDamage, openSqlite, type Sqlite, sqliteCode, withSqlite } from './driver.ts';
 import { leaveEmptyLog } from './empty-log.ts';
 import {
@@ -21,7 +21,13 @@ import { type Orm, ormOf } from './orm.ts';
 import { makersFolder, makersName, refuseTwoNames, truePath } from './place.ts';
 import { Snapshot } from './snapshot.ts';
 import {
-  isLostSync,
+  busyTimeoutMs,
+  checkpoint,
+  type LogParts,
+  longestKeptBytes,
+  WriteAheadLog,
+} from './write-ahead-log.ts';
+import {
   type Kind,
   type Tx,
   Unwritten,
@@ -84,17 +90,11 @@ export interface Database {
   close(): Promise<void>;
 }
 
-/** The event loop stands still while it is moved, 1 ms for each MiB (docs/benchmarks.md). */
-const defaultLogBytes = 8 * 1024 * 1024;
-/** Where a reader kept it from being moved for long, it is cut to this once it was. */
-const longestKeptBytes = 2 * defaultLogBytes;
-/** How long a write waits for another process's transaction. */
-const busyTimeoutMs = 5_000;
-
 /** Opens (or makes) the file and brings its schema up to date. @throws PaygateError */
 export function openDatabase(options: DatabaseOptions): Database {
   // As the database is named, for the working folder may be moved with both of them.
-  const logPath = `${truePath(options.path)}-wal`;
+  const mainPath = truePath(options.path);
+  const logPath = `${mainPath}-wal`;
   const hadLog = existsSync(logPath);
   const found = inspectFile(options.path);
   if (found === 'absent' && !options.create) {
@@ -109,7 +109,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     refuseUnwritable(options.path);
     if (!options.hasLock) refuseLostLog(options.path);
     if (found === 'absent') make(options.path);
-    return wrap(open(options), { ...options, logPath, hadLog });
+    return wrap(open(options), { ...options, mainPath, logPath, hadLog });
   } catch (error) {
     if (hadLog) leaveEmptyLog(options.path, logPath);
     throw openFailure(options.path, error);
@@ -148,7 +148,7 @@ function open({ path, hasLock = false, onUpdate }: Opening): Sqlite {
       if (behind) onUpdate?.({ from: userVersion(sqlite), to: migrations.length });
       migrate(sqlite, migrations, () => keepBeforeUpdate(sqlite, path));
       // The file itself says its version then, also to who does not read its log; later, where the disk is full.
-      if (behind) checkpoint(sqlite, { onFatal: raise });
+      if (behind) checkpoint(sqlite, raise);
     } finally {
       lock?.release();
     }
@@ -174,7 +174,7 @@ function lockForUpdate(path: string): { release(): void } {
 }
 
 /**
- * `synchronous` must follow `journal_mode`: the driver's WAL default is NORMAL. FULL is for migrations, see `openLog`. What a
+ * `synchronous` must follow `journal_mode`: the driver's WAL default is NORMAL. FULL is for migrations (write-ahead-log.ts). What a
  * savepoint might have to undo is kept in memory: on disk it is a file of pages, written for each commit.
  */
 function setPragmas(sqlite: Sqlite): void {
@@ -229,6 +229,7 @@ export function openFailure(path: string, error: unknown): unknown {
 }
 
 interface Opened extends DatabaseOptions {
+  readonly mainPath: string;
   readonly logPath: string;
   /** Whether the log stood there before. */
   readonly hadLog: boolean;
@@ -236,31 +237,7 @@ interface Opened extends DatabaseOptions {
 
 function wrap(sqlite: Sqlite, options: Opened): Database {
   const snapshot = new Snapshot(sqlite);
-  const { logPath } = options;
-  const log = openLog(sqlite, logPath);
-  const sync = () => (options.syncData ?? syncData)(log);
-  const totalChanges = sqlite.prepare('SELECT total_changes()').pluck();
-  const changes = () => totalChanges.get() as number;
-  const unmoved = logMeasure(sqlite, snapshot);
-  /** What a reader kept from being moved. */
-  let left = 0;
-  function move(): boolean {
-    snapshot.end();
-    const isMoved = checkpoint(sqlite, options);
-    left = unmoved();
-    return isMoved;
-  }
-  function onSynced(): void {
-    const bytes = unmoved();
-    left = Math.min(left, bytes);
-    // Not before those are answered who waited for the sync.
-    if (bytes - left >= (options.logBytes ?? defaultLogBytes))
-      setImmediate(() => sqlite.open && move());
-  }
-  const writer = new Writer({ ...options, sqlite, snapshot, sync, changes, onSynced });
-  let seenVersion = dataVersion(sqlite);
-  const pageSize = sqlite.pragma('page_size', { simple: true }) as number;
-  const pageCount = sqlite.prepare('PRAGMA page_count').pluck();
+  const { mainPath, logPath } = options;
   const opened = identityOf(options.path);
   const openedLog = identityOf(logPath);
   function place() {
@@ -269,6 +246,16 @@ function wrap(sqlite: Sqlite, options: Opened): Database {
     if (found !== opened) return 'taken';
     return identityOf(logPath) === openedLog ? 'ours' : 'logless';
   }
+  const isOurs = () => place() === 'ours';
+  const log = openLog({ ...options, sqlite, snapshot, path: mainPath, isOurs });
+  const totalChanges = sqlite.prepare('SELECT total_changes()').pluck();
+  const changes = () => totalChanges.get() as number;
+  const sync = () => log.sync();
+  const onSynced = () => log.onSynced();
+  const writer = new Writer({ ...options, sqlite, snapshot, sync, changes, onSynced });
+  let seenVersion = dataVersion(sqlite);
+  const pageSize = sqlite.pragma('page_size', { simple: true }) as number;
+  const pageCount = sqlite.prepare('PRAGMA page_count').pluck();
   return {
     path: options.path,
     orm: ormOf(sqlite, snapshot),
@@ -284,7 +271,7 @@ function wrap(sqlite: Sqlite, options: Opened): Database {
       seenVersion = version;
       return changed;
     },
-    checkpoint: move,
+    checkpoint: () => log.move(),
     changes() {
       snapshot.end();
       return `${changes()} ${dataVersion(sqlite)}`;
@@ -295,83 +282,36 @@ function wrap(sqlite: Sqlite, options: Opened): Database {
     },
     bytes: () => pageSize * (pageCount.get() as number),
     place,
-    walBytes: unmoved,
+    walBytes: () => log.unmoved(),
     freeBytes: () => freeBytesAt(dirname(options.path)),
     async close() {
       await writer.drain();
+      await log.end();
       if (!sqlite.open) return;
       snapshot.end();
-      const isOurs = place() === 'ours';
+      const isInPlace = isOurs();
       // Who only looked leaves a folder as it was.
-      const leavesLog = isOurs && (options.hadLog || changes() > 0);
+      const leavesLog = isInPlace && (options.hadLog || changes() > 0);
       try {
         // SQLite would leave the log, which would be played into whatever file is put there next; and a server's beside a reader.
-        if (!isOurs || (options.hasLock && changes() > 0)) {
-          checkpoint(sqlite, options, 'TRUNCATE');
+        if (!isInPlace || (options.hasLock && changes() > 0)) {
+          checkpoint(sqlite, options.onFatal, 'TRUNCATE');
         }
       } finally {
         sqlite.close();
-        closeSync(log);
+        log.close();
       }
       if (leavesLog) leaveEmptyLog(options.path, logPath);
     },
   };
 }
 
-/**
- * The write-ahead log, which stays the same file for as long as this connection is open. From now on commits are synced by
- * the writer, and no longer by SQLite, which would hold the event loop for that time.
- */
-function openLog(sqlite: Sqlite, path: string): number {
+function openLog(parts: LogParts): WriteAheadLog {
   try {
-    sqlite.pragma('synchronous = NORMAL');
-    return openSync(path, 'r');
+    return new WriteAheadLog(parts);
   } catch (error) {
-    sqlite.close();
+    parts.sqlite.close();
     throw error;
-  }
-}
-
-const logHeaderBytes = 32;
-const frameHeaderBytes = 24;
-
-/**
- * How much of the log is still to be moved, by its index: the file keeps its length, so that a sync of what is written
- * over it need not write down a new one. https://sqlite.org/pragma.html#pragma_wal_checkpoint
- */
-function logMeasure(sqlite: Sqlite, snapshot: Snapshot): () => number {
-  const frameBytes = frameHeaderBytes + (sqlite.pragma('page_size', { simple: true }) as number);
-  const state = sqlite.prepare<[], [busy: number, frames: number, moved: number]>(
-    'PRAGMA wal_checkpoint(NOOP)',
-  );
-  state.raw();
-  return () => {
-    snapshot.end();
-    const [, frames = 0, moved = 0] = state.get() ?? [];
-    return frames > moved ? logHeaderBytes + (frames - moved) * frameBytes : 0;
-  };
-}
-
-/**
- * Waits for nobody: a reader may be in the way for hours, and everything else would wait as well. Once all is moved the log is
- * written from its beginning again.
- */
-function checkpoint(
-  sqlite: Sqlite,
-  { onFatal }: Pick<DatabaseOptions, 'onFatal'>,
-  mode: 'RESTART' | 'TRUNCATE' = 'RESTART',
-): boolean {
-  try {
-    sqlite.pragma('busy_timeout = 0');
-    const [result] = sqlite.pragma(`wal_checkpoint(${mode})`) as { busy: number }[];
-    return result?.busy === 0;
-  } catch (error) {
-    if (isLostSync(error)) onFatal?.(error as Error);
-    // The log holds everything until it can be moved.
-    if (/^SQLITE_(FULL|IOERR)/.test(sqliteCode(error))) return false;
-    throw error;
-  } finally {
-    sqlite.pragma(`busy_timeout = ${busyTimeoutMs}`);
   }
 }
 

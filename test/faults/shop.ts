@@ -3,13 +3,15 @@
 // moved into the file now and then. What somebody outside may rely on is printed once it is committed:
 // `issued INDEX`, `paid ADDRESS_ID STATUS`, `delivered CALLBACK_ID`.
 
-import { writeSync } from 'node:fs';
+import { fstatSync, statSync, writeSync } from 'node:fs';
 import { CallbackDispatcher } from '../../src/delivery/dispatcher.ts';
 import { createSender } from '../../src/delivery/sender.ts';
 import type { Issued } from '../../src/store/addresses.ts';
+import { syncData } from '../../src/store/disk.ts';
 import { type Highwater, openHighwater } from '../../src/store/highwater.ts';
 import { resumeCounters } from '../../src/store/resume.ts';
 import { copyTold } from '../../src/store/settings.ts';
+import { nextTurn } from '../../src/turn.ts';
 import { createNodeWorld } from '../../src/world-node.ts';
 import { type Shop, shopOn } from '../support/ledger.ts';
 import { openTestStore } from '../support/store.ts';
@@ -42,6 +44,12 @@ async function run(): Promise<void> {
     beforeCommit: (raises) => mark?.raise(raises),
     // So that the log is moved into the main file every few rounds.
     logBytes: 400_000,
+    // A slow disk, so that commits come between its being written and its sync.
+    async syncData(descriptor) {
+      const isMain = fstatSync(descriptor).ino === statSync(path).ino;
+      for (let turn = 0; isMain && turn < 100; turn += 1) await nextTurn();
+      await syncData(descriptor);
+    },
   });
   const shop = shopOn(store, chainOf(110));
   mark = openHighwater(path, shop.instance);

@@ -1,0 +1,202 @@
+// How the log is moved into the main file beside the event loop: what goes on meanwhile, and that the log is never written
+// over before the main file is on the disk. What a loss of power leaves is in test/faults/power.faults.ts.
+
+import { copyFileSync, cpSync, fstatSync, renameSync, statSync } from 'node:fs';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { afterEach, describe, expect, it } from 'vitest';
+import { type Database, type DatabaseOptions, openDatabase } from '../../src/store/database.ts';
+import { syncData } from '../../src/store/disk.ts';
+import { settings } from '../../src/store/schema.ts';
+import { cleanUp, look, tempFolder, whenOver } from '../support/files.ts';
+
+afterEach(cleanUp);
+
+const logBytes = 400_000;
+/** With its pages in the log, more than is moved there and then. */
+const large = 'x'.repeat(100_000);
+
+const put = (database: Database, name: string, value = large) =>
+  database.write(() => void database.orm.insert(settings).values({ name, value }).run());
+
+const names = (path: string): unknown[] =>
+  look(path).prepare('SELECT name FROM settings ORDER BY 1').pluck().all();
+
+/** Of the main file alone. */
+function namesIn({ path }: Database): unknown[] {
+  const copy = `${tempFolder()}/copy.db`;
+  copyFileSync(path, copy);
+  return names(copy);
+}
+
+/** Of both files, as a loss of power leaves them where all was written that could be. */
+function namesAfterCrash({ path }: Database): unknown[] {
+  const there = `${tempFolder()}/paygate.db`;
+  for (const end of ['', '-wal']) cpSync(`${path}${end}`, `${there}${end}`);
+  return names(there);
+}
+
+const inLog = ({ path }: Database) => {
+  const [state] = look(path).pragma('wal_checkpoint(NOOP)') as {
+    log: number;
+    checkpointed: number;
+  }[];
+  return { frames: state?.log ?? 0, moved: state?.checkpointed ?? 0 };
+};
+
+/** A database whose main file's syncs are in the test's hands. */
+function open(options: Partial<DatabaseOptions> = {}) {
+  const path = `${tempFolder()}/paygate.db`;
+  const began = Promise.withResolvers<void>();
+  const gate = Promise.withResolvers<void>();
+  const synced: ('log' | 'main')[] = [];
+  const database = openDatabase({
+    path,
+    create: true,
+    logBytes,
+    async syncData(descriptor) {
+      const isMain = fstatSync(descriptor).ino === statSync(path).ino;
+      if (isMain) {
+        began.resolve();
+        await gate.promise;
+      }
+      await syncData(descriptor);
+      synced.push(isMain ? 'main' : 'log');
+    },
+    ...options,
+  });
+  whenOver(() => {
+    gate.resolve();
+    return database.close();
+  });
+  return { database, began: began.promise, finish: gate.resolve, fail: gate.reject, synced };
+}
+
+/** A sync takes a while, but not so many turns of the event loop. */
+async function until(isSo: () => boolean): Promise<void> {
+  for (let turn = 0; !isSo(); turn += 1) {
+    if (turn === 1_000_000) throw new Error('it never was');
+    await nextTurn();
+  }
+}
+
+/** Until the log has grown and a commit more was made: from then on it is moved. */
+async function grow(database: Database): Promise<string[]> {
+  const before = ['a', 'b', 'c', 'd'];
+  for (const name of before) await put(database, name);
+  await nextTurn();
+  await put(database, 'e', '');
+  return before;
+}
+
+describe('a log that has grown', () => {
+  it('is moved beside the event loop: reads and commits go on', async () => {
+    const { database, began, finish } = open();
+    const before = await grow(database);
+    await began;
+    await put(database, 'f');
+    expect(database.orm.select().from(settings).all()).toHaveLength(6);
+    expect(inLog(database).moved).toBeGreaterThan(100);
+    expect(namesAfterCrash(database)).toEqual([...before, 'e', 'f']);
+    finish();
+  });
+
+  it('is not moved before it has gone on behind what is moved, and never as a whole', async () => {
+    const { database, began, finish } = open();
+    for (const name of ['a', 'b', 'c', 'd']) await put(database, name);
+    await nextTurn();
+    expect(namesIn(database)).toEqual([]);
+    await put(database, 'e', '');
+    await began;
+    const { frames, moved } = inLog(database);
+    expect(moved).toBeGreaterThan(100);
+    expect(frames).toBeGreaterThan(moved);
+    finish();
+  });
+
+  it('is written from its beginning by nobody until the main file is on the disk', async () => {
+    const { database, began, finish } = open();
+    await grow(database);
+    await began;
+    const { frames } = inLog(database);
+    expect(database.checkpoint()).toBe(false);
+    const other = look(database.path, { timeout: 0 });
+    expect(other.pragma('wal_checkpoint(RESTART)')).toMatchObject([{ busy: 1 }]);
+    other.prepare("INSERT INTO settings (name, value) VALUES ('other', '')").run();
+    expect(inLog(database).frames).toBeGreaterThan(frames);
+    finish();
+  });
+
+  it('has its rest moved there and then once that is small, and begins anew', async () => {
+    const { database, finish, synced } = open();
+    finish();
+    const before = await grow(database);
+    await until(() => database.walBytes() === 0);
+    expect(synced.slice(-2)).toEqual(['log', 'main']);
+    expect(namesIn(database)).toEqual([...before, 'e']);
+    await put(database, 'f', '');
+    expect(inLog(database).frames).toBeLessThan(10);
+  });
+
+  it('is moved on by another reader where much came meanwhile', async () => {
+    const { database, began, finish, synced } = open();
+    await grow(database);
+    await began;
+    for (const name of ['f', 'g']) await put(database, name);
+    finish();
+    await until(() => synced.includes('main'));
+    await nextTurn();
+    expect(database.walBytes()).toBeGreaterThan(200_000);
+    await put(database, 'h', '');
+    await until(() => database.walBytes() === 0);
+    expect(synced.filter((each) => each === 'main')).toHaveLength(2);
+    expect(namesIn(database)).toHaveLength(8);
+  });
+
+  it('is waited for when the database is closed, and is on file then', async () => {
+    const { database, began, finish } = open();
+    const before = await grow(database);
+    await began;
+    let isClosed = false;
+    const closed = database.close().then(() => {
+      isClosed = true;
+    });
+    for (let turn = 0; turn < 10; turn += 1) await nextTurn();
+    expect(isClosed).toBe(false);
+    finish();
+    await closed;
+    expect(names(database.path)).toEqual([...before, 'e']);
+  });
+
+  it('is moved there and then where another file stands at its path: that one is not touched', async () => {
+    const { database } = open();
+    for (const name of ['a', 'b', 'c', 'd']) {
+      await put(database, name);
+      if (name === 'a') {
+        copyFileSync(database.path, `${database.path}.kept`);
+        renameSync(`${database.path}.kept`, database.path);
+      }
+    }
+    await nextTurn();
+    expect(database.walBytes()).toBe(0);
+    expect(namesIn(database)).toEqual([]);
+  });
+});
+
+describe('a sync of the main file that fails', () => {
+  it('is told, is never tried again, and the log has all that was committed', async () => {
+    const failures: Error[] = [];
+    const { database, began, fail, synced } = open({
+      onFatal: (error) => void failures.push(error),
+    });
+    const before = await grow(database);
+    await began;
+    fail(Object.assign(new Error('the disk is broken'), { code: 'EIO' }));
+    await until(() => failures.length > 0);
+    expect(failures).toMatchObject([{ code: 'EIO' }]);
+    for (const name of ['f', 'g', 'h', 'i', 'j', 'k']) await put(database, name);
+    for (let turn = 0; turn < 10; turn += 1) await nextTurn();
+    expect(synced).not.toContain('main');
+    expect(failures).toHaveLength(1);
+    expect(namesAfterCrash(database)).toEqual([...before, 'e', 'f', 'g', 'h', 'i', 'j', 'k']);
+  });
+});
