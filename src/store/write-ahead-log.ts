@@ -40,7 +40,7 @@ export const busyTimeoutMs = 5_000;
 const logHeaderBytes = 32;
 const frameHeaderBytes = 24;
 
-/** A reader, and how far the log went when it began. */
+/** A reader, and how far the log went once it had begun: it sees no more. */
 interface Pin {
   readonly reader: Sqlite;
   readonly frames: number;
@@ -143,10 +143,9 @@ export class WriteAheadLog {
     try {
       if (!isOurs()) throw new Error('another file stands at its path');
       this.#main ??= openSync(path, 'r');
-      const reader = openSqlite(path, { fileMustExist: true, timeout: 0 });
+      const reader = readerOf(path);
+      // Measured behind it: what another process commits in between it may see or not.
       this.#pin = { reader, frames: this.#measure().frames };
-      reader.exec('BEGIN');
-      reader.prepare('SELECT 1 FROM sqlite_schema').get();
     } catch {
       this.move();
     }
@@ -189,6 +188,19 @@ export class WriteAheadLog {
     if (isLong || this.#left <= this.#most / restShare) this.move();
     // Else somebody else reads what this reader saw: not before it has grown as much again.
     else if (moved >= seen) this.#hold();
+  }
+}
+
+/** A connection that reads what is committed now until it is closed. */
+function readerOf(path: string): Sqlite {
+  const reader = openSqlite(path, { fileMustExist: true, timeout: 0 });
+  try {
+    reader.exec('BEGIN');
+    reader.prepare('SELECT 1 FROM sqlite_schema').get();
+    return reader;
+  } catch (error) {
+    reader.close();
+    throw error;
   }
 }
 

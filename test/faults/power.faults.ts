@@ -185,7 +185,8 @@ it.skipIf(unless(noShim))(
     );
     // Else nothing was tried.
     expect(
-      Math.min(promised.issued.size, promised.paid.size, promised.delivered.size, meanwhile),
+      Math.min(promised.issued.size, promised.paid.size, promised.delivered.size),
     ).toBeGreaterThan(5);
+    expect(meanwhile).toBeGreaterThan(0);
   },
 );

@@ -47,7 +47,7 @@ async function run(): Promise<void> {
     // A slow disk, so that commits come between its being written and its sync.
     async syncData(descriptor) {
       const isMain = fstatSync(descriptor).ino === statSync(path).ino;
-      for (let turn = 0; isMain && turn < 100; turn += 1) await nextTurn();
+      for (let turn = 0; isMain && turn < 300; turn += 1) await nextTurn();
       await syncData(descriptor);
     },
   });
