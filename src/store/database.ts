@@ -285,8 +285,8 @@ function wrap(sqlite: Sqlite, options: Opened): Database {
     walBytes: () => log.unmoved(),
     freeBytes: () => freeBytesAt(dirname(options.path)),
     async close() {
-      await writer.drain();
       await log.end();
+      await writer.drain();
       if (!sqlite.open) return;
       snapshot.end();
       const isInPlace = isOurs();

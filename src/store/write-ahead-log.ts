@@ -5,9 +5,10 @@
 //
 // What makes that as safe: SQLite writes the log over only once all of it was moved. A reader is held on what is there, and when
 // the log has gone on behind it, no more is moved than it sees. So a part of the log is left whatever comes, until it is moved with
-// SQLite's own syncs, which are of the whole main file. A crash before that finds the whole log.
+// SQLite's own syncs, which are of the whole main file. A crash before that finds the whole log. Where the sync fails, the index of
+// the log, which says that they were moved, is made void.
 
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, openSync, writeSync } from 'node:fs';
 import { syncData } from './disk.ts';
 import { openSqlite, type Sqlite, sqliteCode } from './driver.ts';
 import type { Snapshot } from './snapshot.ts';
@@ -39,6 +40,8 @@ export const busyTimeoutMs = 5_000;
 
 const logHeaderBytes = 32;
 const frameHeaderBytes = 24;
+/** Twice the same. */
+const indexHeaderBytes = 96;
 
 /** A reader, and how far the log went once it had begun: it sees no more. */
 interface Pin {
@@ -52,7 +55,7 @@ export class WriteAheadLog {
   readonly #most: number;
   /** It stays the same file for as long as the connection is open. */
   readonly #log: number;
-  /** Once it is needed. To close it ends SQLite's locks on the main file. */
+  /** Once it is needed, and as long as the process lives: to close it ends all locks that the process has on the main file. */
   #main: number | undefined;
   readonly #measure: () => { readonly frames: number; readonly moved: number };
   readonly #frameBytes: number;
@@ -71,7 +74,7 @@ export class WriteAheadLog {
     sqlite.pragma('synchronous = NORMAL');
     this.#log = openSync(parts.logPath, 'r');
     this.#frameBytes = frameHeaderBytes + (sqlite.pragma('page_size', { simple: true }) as number);
-    this.#measure = measureOf(sqlite);
+    this.#measure = measureOf(parts);
   }
 
   /** Makes durable what was committed. */
@@ -84,7 +87,6 @@ export class WriteAheadLog {
    * need not write down a new one.
    */
   unmoved(): number {
-    this.#parts.snapshot.end();
     const { frames, moved } = this.#measure();
     return frames > moved ? logHeaderBytes + (frames - moved) * this.#frameBytes : 0;
   }
@@ -122,7 +124,6 @@ export class WriteAheadLog {
   /** Once the connection is closed. */
   close(): void {
     closeSync(this.#log);
-    if (this.#main !== undefined) closeSync(this.#main);
   }
 
   #next(): void {
@@ -131,7 +132,6 @@ export class WriteAheadLog {
       this.#hold();
       return;
     }
-    this.#parts.snapshot.end();
     if (this.#measure().frames <= this.#pin.frames) return;
     const pin = this.#pin;
     this.#moving = this.#moveSeen().then(() => this.#goOn(pin));
@@ -173,6 +173,7 @@ export class WriteAheadLog {
     } catch (error) {
       // What was not written is not written by another sync either; the log has it.
       this.#isEnding = true;
+      voidIndex(this.#parts.path);
       onFatal?.(error as Error);
     }
   }
@@ -191,6 +192,16 @@ export class WriteAheadLog {
   }
 }
 
+/**
+ * The index says how much was moved, which may not be on the disk. Without its header, whoever reads next makes it anew from the
+ * whole log, also where another process has the file open and a start would take the index as it is. For a process that
+ * ends: the descriptor is not closed, for its locks. https://sqlite.org/walformat.html#walidxfmt
+ */
+function voidIndex(path: string): void {
+  const header = Buffer.alloc(indexHeaderBytes);
+  writeSync(openSync(`${path}-shm`, 'r+'), header, 0, header.length, 0);
+}
+
 /** A connection that reads what is committed now until it is closed. */
 function readerOf(path: string): Sqlite {
   const reader = openSqlite(path, { fileMustExist: true, timeout: 0 });
@@ -204,13 +215,14 @@ function readerOf(path: string): Sqlite {
   }
 }
 
-function measureOf(sqlite: Sqlite) {
+function measureOf({ sqlite, snapshot }: LogParts) {
   // https://sqlite.org/pragma.html#pragma_wal_checkpoint
   const state = sqlite.prepare<[], [busy: number, frames: number, moved: number]>(
     'PRAGMA wal_checkpoint(NOOP)',
   );
   state.raw();
   return () => {
+    snapshot.end();
     const [, frames = 0, moved = 0] = state.get() ?? [];
     return { frames, moved };
   };

@@ -1,7 +1,15 @@
 // How the log is moved into the main file beside the event loop: what goes on meanwhile, and that the log is never written
 // over before the main file is on the disk. What a loss of power leaves is in test/faults/power.faults.ts.
 
-import { copyFileSync, cpSync, fstatSync, renameSync, statSync } from 'node:fs';
+import {
+  copyFileSync,
+  cpSync,
+  fstatSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type Database, type DatabaseOptions, openDatabase } from '../../src/store/database.ts';
@@ -152,6 +160,30 @@ describe('a log that has grown', () => {
     expect(namesIn(database)).toHaveLength(8);
   });
 
+  it('is moved so by who reads behind each write, too', async () => {
+    const { database, finish, synced } = open();
+    finish();
+    for (let count = 0; count < 20 && !synced.includes('main'); count += 1) {
+      await put(database, `${count}`);
+      expect(database.orm.select().from(settings).all()).toHaveLength(count + 1);
+      await nextTurn();
+    }
+    expect(synced).toContain('main');
+  });
+
+  it('is written to until it is closed: what was asked for meanwhile is on file', async () => {
+    const { database, began, finish } = open();
+    await grow(database);
+    await began;
+    const closed = database.close();
+    for (let turn = 0; turn < 10; turn += 1) await nextTurn();
+    const late = put(database, 'late', '');
+    for (let turn = 0; turn < 10; turn += 1) await nextTurn();
+    finish();
+    await Promise.all([late, closed]);
+    expect(names(database.path)).toContain('late');
+  });
+
   it('is waited for when the database is closed, and is on file then', async () => {
     const { database, began, finish } = open();
     const before = await grow(database);
@@ -183,6 +215,23 @@ describe('a log that has grown', () => {
 });
 
 describe('a sync of the main file that fails', () => {
+  it('leaves nothing that counts as moved, also to a process that has the file open', async () => {
+    const ended = Promise.withResolvers<void>();
+    const { database, began, fail } = open({ onFatal: () => ended.resolve() });
+    const before = readFileSync(database.path);
+    await grow(database);
+    const other = look(database.path);
+    expect(other.prepare('SELECT count(*) FROM settings').pluck().get()).toBe(5);
+    await began;
+    fail(Object.assign(new Error('the disk is broken'), { code: 'EIO' }));
+    await ended.promise;
+    // The disk has none of the pages, whatever memory says.
+    writeFileSync(database.path, before);
+    expect(inLog(database).moved).toBe(0);
+    expect(other.prepare('SELECT count(*) FROM settings').pluck().get()).toBe(5);
+    expect(names(database.path)).toHaveLength(5);
+  });
+
   it('is told, is never tried again, and the log has all that was committed', async () => {
     const failures: Error[] = [];
     const { database, began, fail, synced } = open({
