@@ -156,7 +156,7 @@ export class WriteAheadLog {
     this.#pin = undefined;
   }
 
-  /** Moves what the reader sees. @throws never: a sync that is lost ends the process */
+  /** Moves what the reader sees. A sync that is lost ends the process. */
   async #moveSeen(): Promise<void> {
     const { sqlite, snapshot, onFatal } = this.#parts;
     try {
@@ -198,8 +198,12 @@ export class WriteAheadLog {
  * ends: the descriptor is not closed, for its locks. https://sqlite.org/walformat.html#walidxfmt
  */
 function voidIndex(path: string): void {
-  const header = Buffer.alloc(indexHeaderBytes);
-  writeSync(openSync(`${path}-shm`, 'r+'), header, 0, header.length, 0);
+  try {
+    const header = Buffer.alloc(indexHeaderBytes);
+    writeSync(openSync(`${path}-shm`, 'r+'), header, 0, header.length, 0);
+  } catch {
+    // One that is gone is made anew by itself.
+  }
 }
 
 /** A connection that reads what is committed now until it is closed. */

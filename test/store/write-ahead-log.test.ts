@@ -8,6 +8,7 @@ import {
   fstatSync,
   readFileSync,
   renameSync,
+  rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
@@ -277,6 +278,16 @@ describe('a sync of the main file that fails', () => {
     expect(inLog(database).moved).toBe(0);
     expect(other.prepare('SELECT count(*) FROM settings').pluck().get()).toBe(5);
     expect(names(database.path)).toHaveLength(5);
+  });
+
+  it('is told also where the index is gone', async () => {
+    const ended = Promise.withResolvers<Error>();
+    const { database, began, fail } = open({ onFatal: ended.resolve });
+    await grow(database);
+    await began;
+    rmSync(`${database.path}-shm`);
+    fail(Object.assign(new Error('the disk is broken'), { code: 'EIO' }));
+    expect(await ended.promise).toMatchObject({ code: 'EIO' });
   });
 
   it('is told, is never tried again, and the log has all that was committed', async () => {
