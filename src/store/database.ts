@@ -23,6 +23,7 @@ import { Snapshot } from './snapshot.ts';
 import {
   busyTimeoutMs,
   checkpoint,
+  type LogOptions,
   type LogParts,
   longestKeptBytes,
   WriteAheadLog,
@@ -36,16 +37,12 @@ import {
   writeFailure,
 } from './writer.ts';
 
-export interface DatabaseOptions extends WriterOptions {
+export interface DatabaseOptions extends WriterOptions, LogOptions {
   readonly path: string;
   /** Whether a file that does not exist is made. */
   readonly create: boolean;
   /** The server's lock is ours, so that nobody else can be serving the file. */
   readonly hasLock?: boolean;
-  /** Makes what was written to an open file durable; by the kernel without it. */
-  readonly syncData?: ((descriptor: number) => Promise<void>) | undefined;
-  /** By how much the write-ahead log grows until it is moved into the main file; 8 MiB without it. */
-  readonly logBytes?: number | undefined;
   /** Before the file is brought to the newest schema, which takes a minute where it is large: the numbers of its migrations. */
   readonly onUpdate?:
     | ((versions: { readonly from: number; readonly to: number }) => void)

@@ -12,9 +12,16 @@ import { closeSync, openSync, writeSync } from 'node:fs';
 import { syncData } from './disk.ts';
 import { openSqlite, type Sqlite, sqliteCode } from './driver.ts';
 import type { Snapshot } from './snapshot.ts';
-import { isLostSync } from './writer.ts';
+import { isLostSync, type WriterOptions } from './writer.ts';
 
-export interface LogParts {
+export interface LogOptions {
+  /** Makes what was written to an open file durable; by the kernel without it. */
+  readonly syncData?: ((descriptor: number) => Promise<void>) | undefined;
+  /** By how much the log grows until it is moved into the main file; 8 MiB without it. */
+  readonly logBytes?: number | undefined;
+}
+
+export interface LogParts extends LogOptions, Pick<WriterOptions, 'onFatal'> {
   readonly sqlite: Sqlite;
   readonly snapshot: Snapshot;
   /** Of the main file. */
@@ -22,11 +29,6 @@ export interface LogParts {
   readonly logPath: string;
   /** Whether the main file is still the one that stands at its path. */
   readonly isOurs: () => boolean;
-  readonly onFatal?: ((error: Error) => void) | undefined;
-  /** Makes what was written to an open file durable; by the kernel without it. */
-  readonly syncData?: ((descriptor: number) => Promise<void>) | undefined;
-  /** By how much the log grows until it is moved into the main file; 8 MiB without it. */
-  readonly logBytes?: number | undefined;
 }
 
 /** Its pages are written in a turn of the event loop, 1 ms for each MiB (docs/benchmarks.md). */
@@ -43,6 +45,12 @@ const frameHeaderBytes = 24;
 /** Twice the same. */
 const indexHeaderBytes = 96;
 
+/** How far the log goes, and how much of that was moved. */
+interface Measured {
+  readonly frames: number;
+  readonly moved: number;
+}
+
 /** A reader, and how far the log went once it had begun: it sees no more. */
 interface Pin {
   readonly reader: Sqlite;
@@ -57,7 +65,7 @@ export class WriteAheadLog {
   readonly #log: number;
   /** Once it is needed, and as long as the process lives: to close it ends all locks that the process has on the main file. */
   #main: number | undefined;
-  readonly #measure: () => { readonly frames: number; readonly moved: number };
+  readonly #measure: () => Measured;
   readonly #frameBytes: number;
   /** What a reader kept from being moved. */
   #left = 0;
@@ -87,7 +95,10 @@ export class WriteAheadLog {
    * need not write down a new one.
    */
   unmoved(): number {
-    const { frames, moved } = this.#measure();
+    return this.#bytes(this.#measure());
+  }
+
+  #bytes({ frames, moved }: Measured): number {
     return frames > moved ? logHeaderBytes + (frames - moved) * this.#frameBytes : 0;
   }
 
@@ -183,12 +194,12 @@ export class WriteAheadLog {
     this.#moving = undefined;
     if (this.#isEnding) return;
     this.#release();
-    this.#left = this.unmoved();
-    const { frames, moved } = this.#measure();
-    const isLong = frames * this.#frameBytes >= 2 * this.#most;
+    const measured = this.#measure();
+    this.#left = this.#bytes(measured);
+    const isLong = measured.frames * this.#frameBytes >= 2 * this.#most;
     if (isLong || this.#left <= this.#most / restShare) this.move();
     // Else somebody else reads what this reader saw: not before it has grown as much again.
-    else if (moved >= seen) this.#hold();
+    else if (measured.moved >= seen) this.#hold();
   }
 }
 
@@ -219,7 +230,7 @@ function readerOf(path: string): Sqlite {
   }
 }
 
-function measureOf({ sqlite, snapshot }: LogParts) {
+function measureOf({ sqlite, snapshot }: LogParts): () => Measured {
   // https://sqlite.org/pragma.html#pragma_wal_checkpoint
   const state = sqlite.prepare<[], [busy: number, frames: number, moved: number]>(
     'PRAGMA wal_checkpoint(NOOP)',
@@ -235,7 +246,7 @@ function measureOf({ sqlite, snapshot }: LogParts) {
 /** @returns whether nothing is left, nor in the way of the log's being written from its beginning */
 export function checkpoint(
   sqlite: Sqlite,
-  onFatal: ((error: Error) => void) | undefined,
+  onFatal: WriterOptions['onFatal'],
   mode: 'PASSIVE' | 'RESTART' | 'TRUNCATE' = 'RESTART',
 ): boolean {
   try {

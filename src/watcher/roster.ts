@@ -72,7 +72,7 @@ export class Roster {
   }
 
   /** What its tip says now, whatever it said a moment ago; `unknown` until its header is verified. */
-  standing(session: Session): Judged['standing'] {
+  #standing(session: Session): Judged['standing'] {
     const { store, network, world } = this.#parts;
     const { headers } = store;
     const best = headers.tip();
@@ -96,7 +96,7 @@ export class Roster {
     if (this.isBeside(session)) return true;
     const since = this.#unknownSince.get(session);
     const hash = hashOf(session);
-    if (this.standing(session) !== 'unknown' || since === undefined || hash === undefined)
+    if (this.#standing(session) !== 'unknown' || since === undefined || hash === undefined)
       return false;
     const before = this.#excuses.get(session) ?? { since, hash };
     // Else it could announce what there is not before each lie.
@@ -109,7 +109,7 @@ export class Roster {
   /** Judges every live server anew: the pool and the log are told. */
   look(): Judged[] {
     const judged = this.#live().map((session) => {
-      return { session, standing: this.standing(session) };
+      return { session, standing: this.#standing(session) };
     });
     for (const each of judged) this.#tell(each);
     return judged;
@@ -143,12 +143,12 @@ export class Roster {
     return hash && this.#parts.store.headers.byHash(hash);
   }
 
-  #isSound(session: Session, standing = this.standing(session)): boolean {
+  #isSound(session: Session, standing = this.#standing(session)): boolean {
     if (this.#doubt(session, standing) !== undefined) return false;
     return standing !== 'unknown' || this.#abreastAt.has(session);
   }
 
-  #doubt(session: Session, standing = this.standing(session)): Doubt | undefined {
+  #doubt(session: Session, standing = this.#standing(session)): Doubt | undefined {
     return this.#tipDoubt(session, standing) ?? this.#spent(session);
   }
 

@@ -1,7 +1,6 @@
 // What the connection promises: pragmas, locks, and when the main file changes.
 
 import {
-  copyFileSync,
   cpSync,
   fstatSync,
   readdirSync,
@@ -28,6 +27,7 @@ import {
   commitsIn,
   connectionOf,
   look,
+  namesIn,
   pragma,
   tempFolder,
   whenOver,
@@ -46,13 +46,6 @@ function open(
 
 const put = (database: Database, name: string, value = '') =>
   database.write(() => void database.orm.insert(settings).values({ name, value }).run());
-
-/** The names in a file that is looked at as a backup would be: this one file alone. */
-function namesIn(path: string): unknown[] {
-  const copy = `${tempFolder()}/copy.db`;
-  copyFileSync(path, copy);
-  return look(copy).prepare('SELECT name FROM settings').pluck().all();
-}
 
 /** The log is synced by the writer (database.test.ts), and by SQLite before it is moved into the main file. */
 const normal = 1;

@@ -17,26 +17,21 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { type Database, type DatabaseOptions, openDatabase } from '../../src/store/database.ts';
 import { syncData } from '../../src/store/disk.ts';
 import { settings } from '../../src/store/schema.ts';
-import { cleanUp, look, tempFolder, whenOver } from '../support/files.ts';
+import { cleanUp, look, namesIn, tempFolder, whenOver } from '../support/files.ts';
+import { until } from '../support/world.ts';
 
 afterEach(cleanUp);
 
 const logBytes = 400_000;
 /** With its pages in the log, more than is moved there and then. */
 const large = 'x'.repeat(100_000);
+const broken = Object.assign(new Error('the disk is broken'), { code: 'EIO' });
 
 const put = (database: Database, name: string, value = large) =>
   database.write(() => void database.orm.insert(settings).values({ name, value }).run());
 
 const names = (path: string): unknown[] =>
   look(path).prepare('SELECT name FROM settings ORDER BY 1').pluck().all();
-
-/** Of the main file alone. */
-function namesIn({ path }: Database): unknown[] {
-  const copy = `${tempFolder()}/copy.db`;
-  copyFileSync(path, copy);
-  return names(copy);
-}
 
 /** Of both files, as a loss of power leaves them where all was written that could be. */
 function namesAfterCrash({ path }: Database): unknown[] {
@@ -91,12 +86,8 @@ function open(options: Partial<DatabaseOptions> = {}) {
   return { database, began: began.promise, finish: gate.resolve, fail: gate.reject, hold, synced };
 }
 
-/** A sync takes a while, but not so many turns of the event loop. */
-async function until(isSo: () => boolean): Promise<void> {
-  for (let turn = 0; !isSo(); turn += 1) {
-    if (turn === 1_000_000) throw new Error('it never was');
-    await nextTurn();
-  }
+async function turns(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn += 1) await nextTurn();
 }
 
 /** Until the log has grown and a commit more was made: from then on it is moved. */
@@ -124,7 +115,7 @@ describe('a log that has grown', () => {
     const { database, began, finish } = open();
     for (const name of ['a', 'b', 'c', 'd']) await put(database, name);
     await nextTurn();
-    expect(namesIn(database)).toEqual([]);
+    expect(namesIn(database.path)).toEqual([]);
     await put(database, 'e', '');
     await began;
     const { frames, moved } = inLog(database);
@@ -140,13 +131,13 @@ describe('a log that has grown', () => {
     await put(database, 'f');
     const letGo = hold();
     const seen = put(database, 'g');
-    for (let turn = 0; turn < 10; turn += 1) await nextTurn();
+    await turns(10);
     finish();
     await until(() => synced.includes('main'));
     await nextTurn();
     letGo();
     await seen;
-    for (let turn = 0; turn < 100; turn += 1) await nextTurn();
+    await turns(100);
     const { frames, moved } = inLog(database);
     expect(frames).toBeGreaterThan(moved);
     expect(synced.filter((each) => each === 'main')).toHaveLength(1);
@@ -175,7 +166,7 @@ describe('a log that has grown', () => {
     await until(() => database.walBytes() === 0);
     // The log again: another process may have committed to it.
     expect(synced.slice(commits)).toEqual(['log', 'main']);
-    expect(namesIn(database)).toEqual([...before, 'e']);
+    expect(namesIn(database.path)).toEqual([...before, 'e']);
     await put(database, 'f', '');
     expect(inLog(database).frames).toBeLessThan(10);
   });
@@ -192,7 +183,7 @@ describe('a log that has grown', () => {
     await put(database, 'h', '');
     await until(() => database.walBytes() === 0);
     expect(synced.filter((each) => each === 'main')).toHaveLength(2);
-    expect(namesIn(database)).toHaveLength(8);
+    expect(namesIn(database.path)).toHaveLength(8);
   });
 
   it('is moved so by who reads behind each write, too', async () => {
@@ -211,13 +202,13 @@ describe('a log that has grown', () => {
     await grow(database);
     await began;
     const closed = database.close();
-    for (let turn = 0; turn < 10; turn += 1) await nextTurn();
+    await turns(10);
     const letGo = hold();
     const late = put(database, 'late', '');
-    for (let turn = 0; turn < 10; turn += 1) await nextTurn();
+    await turns(10);
     finish();
     await until(() => synced.includes('main'));
-    for (let turn = 0; turn < 10; turn += 1) await nextTurn();
+    await turns(10);
     letGo();
     await Promise.all([late, closed]);
     expect(names(database.path)).toContain('late');
@@ -229,7 +220,7 @@ describe('a log that has grown', () => {
     await nextTurn();
     await database.close();
     expect(existsSync(`${database.path}-shm`)).toBe(false);
-    expect(namesIn(database)).toEqual(['a', 'b', 'c', 'd']);
+    expect(namesIn(database.path)).toEqual(['a', 'b', 'c', 'd']);
   });
 
   it('is waited for when the database is closed, and is on file then', async () => {
@@ -240,7 +231,7 @@ describe('a log that has grown', () => {
     const closed = database.close().then(() => {
       isClosed = true;
     });
-    for (let turn = 0; turn < 10; turn += 1) await nextTurn();
+    await turns(10);
     expect(isClosed).toBe(false);
     finish();
     await closed;
@@ -258,7 +249,7 @@ describe('a log that has grown', () => {
     }
     await nextTurn();
     expect(database.walBytes()).toBe(0);
-    expect(namesIn(database)).toEqual([]);
+    expect(namesIn(database.path)).toEqual([]);
   });
 });
 
@@ -271,7 +262,7 @@ describe('a sync of the main file that fails', () => {
     const other = look(database.path);
     expect(other.prepare('SELECT count(*) FROM settings').pluck().get()).toBe(5);
     await began;
-    fail(Object.assign(new Error('the disk is broken'), { code: 'EIO' }));
+    fail(broken);
     await ended.promise;
     // The disk has none of the pages, whatever memory says.
     writeFileSync(database.path, before);
@@ -286,7 +277,7 @@ describe('a sync of the main file that fails', () => {
     await grow(database);
     await began;
     rmSync(`${database.path}-shm`);
-    fail(Object.assign(new Error('the disk is broken'), { code: 'EIO' }));
+    fail(broken);
     expect(await ended.promise).toMatchObject({ code: 'EIO' });
   });
 
@@ -297,11 +288,11 @@ describe('a sync of the main file that fails', () => {
     });
     const before = await grow(database);
     await began;
-    fail(Object.assign(new Error('the disk is broken'), { code: 'EIO' }));
+    fail(broken);
     await until(() => failures.length > 0);
     expect(failures).toMatchObject([{ code: 'EIO' }]);
     for (const name of ['f', 'g', 'h', 'i', 'j', 'k']) await put(database, name);
-    for (let turn = 0; turn < 10; turn += 1) await nextTurn();
+    await turns(10);
     expect(synced).not.toContain('main');
     expect(failures).toHaveLength(1);
     expect(namesAfterCrash(database)).toEqual([...before, 'e', 'f', 'g', 'h', 'i', 'j', 'k']);

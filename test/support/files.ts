@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto';
 import {
   chmodSync,
   closeSync,
+  copyFileSync,
   existsSync,
   fdatasyncSync,
   mkdtempSync,
@@ -53,6 +54,13 @@ export function look(path: string, options: SqliteDatabase.Options = {}): Sqlite
   const sqlite = new SqliteDatabase(path, options);
   whenOver(() => void sqlite.close());
   return sqlite;
+}
+
+/** The names of the settings in a file that is looked at as a backup would be: this one file alone. */
+export function namesIn(path: string): unknown[] {
+  const copy = `${tempFolder()}/copy.db`;
+  copyFileSync(path, copy);
+  return look(copy).prepare('SELECT name FROM settings').pluck().all();
 }
 
 /** The connection under a database of paygate's. */

@@ -149,7 +149,7 @@ async function turn(): Promise<void> {
   }
 }
 
-async function until(condition: () => boolean, what = 'condition'): Promise<void> {
+export async function until(condition: () => boolean, what = 'condition'): Promise<void> {
   const startedAt = performance.now();
   while (!condition()) {
     if (performance.now() - startedAt > untilLimitMs) throw new Error(`waited in vain: ${what}`);
