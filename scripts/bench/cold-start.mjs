@@ -1,6 +1,6 @@
 // Method: the time from the spawning of the single executable to its first HTTP answer (GET /healthz, asked for
 // every 2 ms), on a file that is there already. The floor is an executable of the same Node with hono and the
-// SQLite driver alone, which opens a file as well. Both have been read by the system before.
+// SQLite driver alone, which opens a file as well. Both have been started once before.
 // `listening` is the same with so many issued addresses in the file, which must make no difference.
 
 import { join } from 'node:path';
