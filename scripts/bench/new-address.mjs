@@ -1,17 +1,19 @@
 // Method: durable `GET /api/new_address` against the built `./paygate serve`, a process of its own on the
 // real disk, its Electrum server unreachable; the shop is this process, with 1 or 64 keep-alive
 // connections, one request at a time on each. They take turns: a rush of 900 requests on addresses that
-// were derived ahead (rush.mjs; with the derivation it is `new_address-sustained`), the same kind of
-// server with constant JSON behind the same key check, and the same durable writes in a bare loop, 1 or
-// 64 addresses a commit (durable-writes.mjs). With 64 connections the constant JSON is the floor. With 1 the
-// floor's server also does one durable commit and one fdatasync of the mark for each request: the same three
-// parts in the same rhythm, for a disk that rests between two syncs takes longer than one in a loop.
+// were derived ahead (rush.mjs; with the derivation it is `new_address-sustained`), constant JSON behind the
+// same key check, and the same durable writes in a bare loop, 1 or 64 addresses a commit (durable-writes.mjs).
+// With 64 connections the floor is constant JSON of the same server (constant-paygate.mjs); that of a server which has
+// nothing but hono and the key check (constant-server.mjs) stands beside it. With 1 the floor is the latter, which also
+// does one durable commit and one fdatasync of the mark for each request: the same three parts in the same rhythm,
+// for a disk that rests between two syncs takes longer than one in a loop.
 
 import { fileURLToPath } from 'node:url';
+import { serveConstant } from './constant-paygate.mjs';
 import { durableWrites } from './durable-writes.mjs';
-import { burst } from './load.mjs';
+import { burst, load } from './load.mjs';
 import { addStore, serve, startServer } from './paygate.mjs';
-import { createRush, RUSH } from './rush.mjs';
+import { createRush, FIRST, RUSH } from './rush.mjs';
 import { median, pairedRatio, percentile, takeTurns } from './stats.mjs';
 
 const ROUNDS = 9;
@@ -27,53 +29,76 @@ const MOST_OF_FLOOR = 1.3;
 export const NO_ELECTRUM = 'tcp://127.0.0.1:9';
 const constantServer = fileURLToPath(new URL('constant-server.mjs', import.meta.url));
 
+/** @typedef {() => Promise<import('./load.mjs').Load>} Rush of RUSH requests */
+
 /**
  * @param {import('../bench.mjs').Context} context
  * @param {number} connections
- * @param {string[]} mode of the constant server
  */
-async function measure(context, connections, mode) {
+async function prepare(context, connections) {
   const name = `new_address-${connections}`;
   const shop = await addStore(context, name);
-  const floor = await addStore(context, `${name}-floor`);
-  const loop = await addStore(context, `${name}-loop`);
-  const ours = {
+  const target = {
     origin: await serve(context, shop.path, NO_ELECTRUM),
     path: '/api/new_address',
     apiKey: shop.apiKey,
     connections,
   };
-  const constant = {
-    origin: await startServer(process.execPath, [constantServer, floor.path, ...mode]),
-    path: '/constant',
-    apiKey: floor.apiKey,
-    connections,
-  };
-  const { rate } = durableWrites(loop.path, connections);
-  const { rush } = await createRush(shop.path, ours);
-  for (let round = 0; round < WARMING_ROUNDS; round += 1) {
-    await rush();
-    await burst(constant, RUSH);
-  }
-  /** @type {number[][]} */
-  const latenciesMs = [];
-  /** @type {number[][]} */
-  const constantMs = [];
-  const rates = await takeTurns(ROUNDS, {
-    async ours() {
-      const run = await rush();
-      latenciesMs.push(run.latenciesMs);
-      return run.rate;
-    },
+  const { rate } = durableWrites((await addStore(context, `${name}-loop`)).path, connections);
+  return {
+    name,
+    ours: (await createRush(shop.path, target)).rush,
     writes: () => rate(WRITE_SECONDS),
-    async constant() {
-      const run = await burst(constant, RUSH);
-      constantMs.push(run.latenciesMs);
-      return run.rate;
+    /** Constant JSON of the same server. @returns {Promise<Rush>} */
+    async same() {
+      const { path, apiKey } = await addStore(context, `${name}-same`);
+      return constantRush({
+        ...target,
+        apiKey,
+        origin: await serveConstant(context, path, NO_ELECTRUM),
+      });
     },
-  });
-  const latencyMs = { p50: percentile(latenciesMs.flat(), 0.5), p99: usualP99(latenciesMs) };
-  return { name, ...rates, latencyMs, constantP99: usualP99(constantMs) };
+    /** That of one which has nothing else. @param {string[]} mode @returns {Promise<Rush>} */
+    async bare(...mode) {
+      const { path, apiKey } = await addStore(context, `${name}-bare`);
+      const origin = await startServer(process.execPath, [constantServer, path, ...mode]);
+      return constantRush({ ...target, origin, apiKey, path: '/constant' });
+    },
+  };
+}
+
+/**
+ * Of a server that has answered as many by then as ours.
+ * @param {import('./load.mjs').Target} target
+ * @returns {Promise<Rush>}
+ */
+async function constantRush(target) {
+  await load(target, 0, FIRST);
+  await burst(target, RUSH);
+  return () => burst(target, RUSH);
+}
+
+/**
+ * @template {string} Name
+ * @param {Record<Name, Rush>} rushes
+ * @param {() => number} writes
+ */
+async function measure(rushes, writes) {
+  const names = /** @type {Name[]} */ (Object.keys(rushes));
+  for (let round = 0; round < WARMING_ROUNDS; round += 1) {
+    for (const name of names) await rushes[name]();
+  }
+  const latenciesMs = /** @type {Record<Name, number[][]>} */ ({});
+  const contenders = /** @type {Record<Name, () => Promise<number>>} */ ({});
+  for (const name of names) {
+    latenciesMs[name] = [];
+    contenders[name] = async () => {
+      const run = await rushes[name]();
+      latenciesMs[name].push(run.latenciesMs);
+      return run.rate;
+    };
+  }
+  return { rates: await takeTurns(ROUNDS, { ...contenders, writes }), latenciesMs };
 }
 
 /**
@@ -82,23 +107,38 @@ async function measure(context, connections, mode) {
  */
 const usualP99 = (latenciesMs) => median(latenciesMs.map((each) => percentile(each, 0.99)));
 
+/** @param {number[][]} latenciesMs */
+const latencyOf = (latenciesMs) => ({
+  p50: percentile(latenciesMs.flat(), 0.5),
+  p99: usualP99(latenciesMs),
+});
+
 /** @type {import('../bench.mjs').Bench} */
 export async function benchNewAddress64(context) {
-  const measured = await measure(context, 64, []);
-  const { name, ours, writes, constant, latencyMs, constantP99 } = measured;
-  const ratio = pairedRatio(ours, constant);
+  const { name, ours, ...others } = await prepare(context, 64);
+  const same = await others.same();
+  const bare = await others.bare();
+  const { rates, latenciesMs } = await measure({ ours, same, bare }, others.writes);
+  const ratio = pairedRatio(rates.ours, rates.same);
+  const latencyMs = latencyOf(latenciesMs.ours);
+  const constantP99 = usualP99(latenciesMs.same);
   return {
     name,
     unit: '/s',
-    ours: median(ours),
-    floor: median(constant),
+    ours: median(rates.ours),
+    floor: median(rates.same),
     ratio,
     pairs: ROUNDS,
     beside: [
       {
+        name: 'constant JSON of hono and the key check alone',
+        value: median(rates.bare),
+        ratio: pairedRatio(rates.ours, rates.bare),
+      },
+      {
         name: 'durable writes alone, 64 a commit',
-        value: median(writes),
-        ratio: pairedRatio(ours, writes),
+        value: median(rates.writes),
+        ratio: pairedRatio(rates.ours, rates.writes),
       },
     ],
     latencyMs,
@@ -111,8 +151,8 @@ export async function benchNewAddress64(context) {
     ],
     notes: [
       `${ROUNDS} rushes of ${RUSH} requests over HTTP, each answered from addresses derived ahead in ` +
-        'the quiet between them; floor: constant JSON behind the same key check. p99: the median of the ' +
-        'rushes’ own; 64 at once that wait 10 ms each are 6,400 a second. Issuing waits for two syncs ' +
+        'the quiet between them; floor: constant JSON of the same server behind the same key check. p99: the median of ' +
+        'the rushes’ own; 64 at once that wait 10 ms each are 6,400 a second. Issuing waits for two syncs ' +
         '(mark, log) at once.',
     ],
   };
@@ -120,26 +160,29 @@ export async function benchNewAddress64(context) {
 
 /** @type {import('../bench.mjs').Bench} */
 export async function benchNewAddress1(context) {
-  const { name, latencyMs, constantP99: _, ...rates } = await measure(context, 1, ['durable']);
-  const ours = rates.ours.map((rate) => 1000 / rate);
-  const floor = rates.constant.map((rate) => 1000 / rate);
-  const writes = rates.writes.map((rate) => 1000 / rate);
-  const ratio = pairedRatio(ours, floor);
+  const { name, ours, ...others } = await prepare(context, 1);
+  const durable = await others.bare('durable');
+  const { rates, latenciesMs } = await measure({ ours, durable }, others.writes);
+  const milliseconds = (/** @type {number[]} */ each) => each.map((rate) => 1000 / rate);
+  const oursMs = milliseconds(rates.ours);
+  const floorMs = milliseconds(rates.durable);
+  const writesMs = milliseconds(rates.writes);
+  const ratio = pairedRatio(oursMs, floorMs);
   return {
     name,
     unit: 'ms',
-    ours: median(ours),
-    floor: median(floor),
+    ours: median(oursMs),
+    floor: median(floorMs),
     ratio,
     pairs: ROUNDS,
     beside: [
       {
         name: 'a durable commit and the mark, in a bare loop',
-        value: median(writes),
-        ratio: pairedRatio(ours, writes),
+        value: median(writesMs),
+        ratio: pairedRatio(oursMs, writesMs),
       },
     ],
-    latencyMs,
+    latencyMs: latencyOf(latenciesMs.ours),
     targets: [{ text: `≤ ${MOST_OF_FLOOR} × its three parts`, met: ratio <= MOST_OF_FLOOR }],
     notes: [
       `${ROUNDS} runs of ${RUSH} requests, one after the other; floor: the same kind of server that does one ` +

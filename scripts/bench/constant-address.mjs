@@ -1,0 +1,21 @@
+// Stands in for src/http/new-address.ts in the paygate of constant-paygate.mjs: the same operation, which issues nothing.
+
+import { z } from 'zod';
+import { operation } from '../../src/http/operation.ts';
+
+const answer = {
+  address: 'bcrt1q0000000000000000000000000000000000000',
+  time: 1_700_000_000,
+  crypto: 'BTC',
+  account: 'x'.repeat(111),
+};
+
+export const newAddress = () =>
+  operation({
+    methods: ['GET', 'POST'],
+    path: '/new_address',
+    summary: 'Constant JSON',
+    limit: 'newAddress',
+    answer: z.any(),
+    run: () => answer,
+  });
