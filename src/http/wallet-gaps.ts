@@ -14,23 +14,16 @@ export interface GapOptions {
 
 /** How long the widest step of a wallet is remembered: thousands of its addresses are looked at for it. */
 const widestKeptMs = 600_000;
+/** The same for those since the last paid one, while no more are given out: strangers may ask for /healthz. */
+const unpaidKeptMs = 5_000;
 
 /** @returns the warnings of this moment */
 export function createGapWarnings({ store, walletGap, monotonic }: GapOptions): () => string[] {
-  const known = new Map<number, { readonly at: number; readonly widest: number }>();
-
-  function widestOf(walletId: number): number {
-    const now = monotonic();
-    const kept = known.get(walletId);
-    if (kept !== undefined && now - kept.at < widestKeptMs) return kept.widest;
-    const widest = store.addresses.widestStep(walletId);
-    known.set(walletId, { at: now, widest });
-    return widest;
-  }
-
+  const widestOf = kept(widestKeptMs, monotonic, store.addresses.widestStep);
+  const unpaidOf = kept(unpaidKeptMs, monotonic, store.addresses.unpaidRun);
   return () =>
-    store.catalog.wallets().flatMap(({ id }) => {
-      const gaps = { unpaid: store.addresses.unpaidRun(id), widest: widestOf(id) };
+    store.catalog.wallets().flatMap(({ id, nextIndex }) => {
+      const gaps = { unpaid: unpaidOf(id, nextIndex), widest: widestOf(id) };
       const needed = gapLimitNeeded(gaps, walletGap);
       if (needed === undefined) return [];
       const fact =
@@ -42,4 +35,26 @@ export function createGapWarnings({ store, walletGap, monotonic }: GapOptions): 
           `merchant's wallet to ${needed}, and start serve with --wallet-gap ${needed}`,
       ];
     });
+}
+
+/** @returns what is found of a wallet, remembered for so long and as long as it is asked for at the same place */
+function kept(
+  keptMs: number,
+  monotonic: () => number,
+  find: (walletId: number) => number,
+): (walletId: number, place?: number) => number {
+  interface Known {
+    readonly place: number;
+    readonly at: number;
+    readonly found: number;
+  }
+  const known = new Map<number, Known>();
+  return (walletId, place = 0) => {
+    const at = monotonic();
+    const last = known.get(walletId);
+    if (last?.place === place && at - last.at < keptMs) return last.found;
+    const found = find(walletId);
+    known.set(walletId, { place, at, found });
+    return found;
+  };
 }

@@ -45,6 +45,22 @@ test('15 unpaid addresses in a row: the gap limit to set is named, until one is 
   expect(warnings(house)).toEqual([]);
 });
 
+test('strangers who ask on have the unpaid ones of a wallet counted every 5 seconds, and after each that is given out', async () => {
+  const house = await openHouse();
+  await untilReady(house);
+  const [paid = ''] = await issue(house, 15);
+  const told = '15 addresses since the last paid one';
+  expect(warnings(house).join()).toContain(told);
+  house.pay(paid, 5_000);
+  await house.settle();
+  expect(warnings(house).join()).toContain(told);
+  await house.world.advance(5_000);
+  expect(warnings(house)).toEqual([]);
+
+  await issue(house, 1);
+  expect(warnings(house).join()).toContain(told);
+});
+
 test('money beyond the gap limit stays worth a warning after it has come', async () => {
   const house = await openHouse();
   await untilReady(house);
