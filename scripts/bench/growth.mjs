@@ -21,7 +21,7 @@ const SWEPT_AT_ONCE = 50;
 const SWEEPS = 50;
 const PAGE_REQUESTS = 20;
 /** Something else that runs once makes a block free, or worse. */
-const BLOCK_ROUNDS = 3;
+const BLOCK_ROUNDS = 5;
 const POLL_MS = 100;
 /** What a start leaves to tidy up is not the block's. */
 const SETTLE_MS = 10_000;
@@ -81,7 +81,7 @@ function rowOf(name, measured) {
     ours,
     floor,
     ratio: ours / floor,
-    pairs: 1,
+    pairs: ROUNDS,
     ...(name === 'ready' && { memoryMib: measured.at(-1)?.memoryMib ?? Number.NaN }),
     ...(!counting.has(name) && {
       targets: [{ text: `≤ ${MOST_GROWTH} × at 10,000`, met: ours <= MOST_GROWTH * floor }],
@@ -101,16 +101,33 @@ function rowOf(name, measured) {
 async function measureServed(context, path, { electrum, mine }) {
   const args = serveArguments(path, electrum);
   await (await startProgram(launcher(context), args)).end();
-  const program = await startProgram(launcher(context), args);
-  while (!(await healthOf(program)).electrum.caught_up) await sleep(POLL_MS);
-  const ready = performance.now() - program.startedAt;
+  const starts = [await startReady(context, args)];
+  while (starts.length < ROUNDS) {
+    await starts.at(-1)?.program.end();
+    starts.push(await startReady(context, args));
+  }
+  const { program } = starts.at(-1) ?? fail();
   await sleep(SETTLE_MS);
   const page = median(await askPage(program.port, '/dashboard', PAGE_REQUESTS));
   const { blocks } = await takeTurns(BLOCK_ROUNDS, { blocks: () => cpuOfBlocks(program, mine) });
   const block = median(blocks);
   const memoryMib = memoryOf(program).anonymous;
   await program.end();
-  return { listening: program.answeredMs, ready, page, block, memoryMib };
+  return {
+    listening: median(starts.map(({ program: { answeredMs } }) => answeredMs)),
+    ready: median(starts.map(({ readyMs }) => readyMs)),
+    ...{ page, block, memoryMib },
+  };
+}
+
+/**
+ * @param {import('../bench.mjs').Context} context
+ * @param {(port: number) => string[]} args
+ */
+async function startReady(context, args) {
+  const program = await startProgram(launcher(context), args);
+  while (!(await healthOf(program)).electrum.caught_up) await sleep(POLL_MS);
+  return { program, readyMs: performance.now() - program.startedAt };
 }
 
 /** @param {string} path */
@@ -201,5 +218,5 @@ async function timeEach(work, parts) {
 
 /** @returns {never} */
 function fail() {
-  throw new Error('there is no address');
+  throw new Error('there is none');
 }

@@ -6,12 +6,14 @@ import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../ports.mjs';
 import { atEnd } from './ending.mjs';
 
 const POLL_MS = 2;
 const ANSWER_TIMEOUT_MS = 60_000;
+const LOG_TIMEOUT_MS = 300_000;
 const LOOPBACK = '127.0.0.1';
 
 /**
@@ -20,6 +22,7 @@ const LOOPBACK = '127.0.0.1';
  * @property {number} port
  * @property {number} answeredMs from its spawning to its first HTTP answer
  * @property {number} startedAt of `performance.now()`
+ * @property {Promise<number>} logged how long after its spawning the line came that its log is read for
  * @property {() => Promise<void>} end
  *
  * @typedef {object} Held MiB
@@ -31,12 +34,14 @@ const LOOPBACK = '127.0.0.1';
  * Resolves once it has answered GET /healthz.
  * @param {string} command
  * @param {(port: number) => string[]} argsFor
+ * @param {string} [awaited] what a line of its log has in it
  * @returns {Promise<Program>}
  */
-export async function startProgram(command, argsFor) {
+export async function startProgram(command, argsFor, awaited) {
   const port = await freePort();
   const startedAt = performance.now();
-  const child = spawn(command, argsFor(port), { stdio: ['ignore', 'ignore', 'inherit'] });
+  const log = awaited === undefined ? 'inherit' : 'pipe';
+  const child = spawn(command, argsFor(port), { stdio: ['ignore', 'ignore', log] });
   const exited = once(child, 'exit');
   exited.catch(() => {}); // one that could not be started is told below
   const end = async () => {
@@ -44,13 +49,31 @@ export async function startProgram(command, argsFor) {
     await exited;
   };
   atEnd(end);
+  const logged = lineOf(child.stderr, awaited).then(() => performance.now() - startedAt);
+  logged.catch(() => {}); // told to who waits for it
   while (!(await answers(port))) {
     if (child.exitCode !== null) throw new Error(`${command} ended before it answered`);
     if (performance.now() - startedAt > ANSWER_TIMEOUT_MS) throw new Error('no answer');
     await sleep(POLL_MS);
   }
   const answeredMs = performance.now() - startedAt;
-  return { pid: child.pid ?? 0, port, answeredMs, startedAt, end };
+  return { pid: child.pid ?? 0, port, answeredMs, startedAt, logged, end };
+}
+
+/**
+ * Resolves once a line with it came; then nothing more is read.
+ * @param {import('node:stream').Readable | null} log
+ * @param {string} [awaited]
+ */
+async function lineOf(log, awaited) {
+  if (log === null || awaited === undefined) throw new Error('its log is not read');
+  const signal = AbortSignal.timeout(LOG_TIMEOUT_MS);
+  for await (const line of createInterface({ input: log, signal })) {
+    if (!line.includes(awaited)) continue;
+    log.resume();
+    return;
+  }
+  throw new Error(`its log never said: ${awaited}`);
 }
 
 /**

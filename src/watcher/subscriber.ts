@@ -62,6 +62,11 @@ export class Subscriber {
     this.#most = parts.most ?? mostSubscribed[session.server.own ? 'own' : 'other'];
   }
 
+  /** How many it has. */
+  get size(): number {
+    return this.#subscribed.size;
+  }
+
   /** Subscribed in this session, or about to be. */
   has(scripthash: Scripthash): boolean {
     return this.#subscribed.has(scripthash);

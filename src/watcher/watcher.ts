@@ -315,12 +315,18 @@ export class Watcher {
       this.#markOffChain();
       await this.#promote();
       await subscriber?.all();
-      if (session === this.#session) this.#caughtUp = !session.closed;
+      if (session === this.#session && !session.closed) this.#hasCaughtUp(session);
       this.#care.now();
       await subscriber?.reserve();
     } catch (error) {
       session.close(`catching up failed: ${reasonOf(error)}`);
     }
+  }
+
+  #hasCaughtUp({ server }: Session): void {
+    this.#caughtUp = true;
+    const addresses = this.#subscriber?.size;
+    this.#parts.world.log.info('every address is compared', { server: server.label, addresses });
   }
 
   /** Subscribes addresses that are new since the session began. */

@@ -30,6 +30,14 @@ test('a payment made and confirmed while paygate is down is told once, as it is 
   await untilReady(house);
   expect(house.statuses(early)).toEqual(['0', '2']);
   expect(house.statuses(late)).toEqual(['2']);
+
+  const compared = house.world.logs.filter(
+    ({ message }) => message === 'every address is compared',
+  );
+  expect(compared).toHaveLength(2);
+  // Two that were given out, and those that are derived ahead of them.
+  const server = expect.stringMatching(/^tcp:/);
+  expect(compared[1]?.fields).toEqual({ server, addresses: 40 });
 });
 
 /** What a server may make of several requests in one message. */
