@@ -32,6 +32,7 @@ import {
   tempFolder,
   whenOver,
 } from '../support/files.ts';
+import { until } from '../support/world.ts';
 
 afterEach(cleanUp);
 
@@ -173,7 +174,7 @@ describe('the main file', () => {
     await nextTurn();
     expect(readFileSync(database.path).equals(before)).toBe(true);
     await put(database, 'e');
-    while (database.walBytes() > 0) await nextTurn();
+    await until(() => database.walBytes() === 0);
     expect(namesIn(database.path)).toEqual(['a', 'b', 'c', 'd', 'e']);
   });
 
@@ -197,7 +198,7 @@ describe('the main file', () => {
     reader.exec('BEGIN; SELECT * FROM settings');
     await fill('a', 120_000);
     await fill('b', 10_000);
-    while (tries() < 1) await nextTurn();
+    await until(() => tries() > 0);
     expect(database.walBytes()).toBeGreaterThan(130_000);
     reader.exec('COMMIT');
     await fill('c', 50_000);
@@ -206,7 +207,7 @@ describe('the main file', () => {
     await fill('e', 60_000);
     expect(tries()).toBe(1);
     await fill('f', 0);
-    while (database.walBytes() > 0) await nextTurn();
+    await until(() => database.walBytes() === 0);
     expect(namesIn(database.path)).toEqual(['a', 'b', 'c', 'd', 'e', 'f']);
   });
 
