@@ -11,9 +11,9 @@
 import { fileURLToPath } from 'node:url';
 import { serveConstant } from './constant-paygate.mjs';
 import { durableWrites } from './durable-writes.mjs';
-import { burst, load } from './load.mjs';
+import { burst } from './load.mjs';
 import { addStore, serve, startServer } from './paygate.mjs';
-import { createRush, FIRST, RUSH } from './rush.mjs';
+import { createRush, ISSUED_BEFORE, RUSH } from './rush.mjs';
 import { median, pairedRatio, percentile, takeTurns } from './stats.mjs';
 
 const ROUNDS = 9;
@@ -73,8 +73,7 @@ async function prepare(context, connections) {
  * @returns {Promise<Rush>}
  */
 async function constantRush(target) {
-  await load(target, 0, FIRST);
-  await burst(target, RUSH);
+  await burst(target, ISSUED_BEFORE);
   return () => burst(target, RUSH);
 }
 

@@ -12,7 +12,7 @@ const RESERVE = 1_000;
 /** Together with the requests that make the connections, less than the reserve. */
 export const RUSH = 900;
 /** As many as it needs to have issued before it keeps a full reserve, and then less than half of one left. */
-export const FIRST = 2 * RESERVE;
+const FIRST = 2 * RESERVE;
 /** Issued by the time that `createRush` is done. */
 export const ISSUED_BEFORE = FIRST + RUSH;
 /** Longer than paygate waits for quiet. */
