@@ -3,7 +3,7 @@
 // full-block.mjs, until its last callback is marked. `event-loop-sweep`: 100,000 hot addresses are compared, each
 // subscribed at a simulated Electrum server in another thread, after a connection that was lost. `event-loop-start`: the same
 // at a start, where the first requests wait for code that never ran before. `event-loop-export` and `event-loop-backup`: a file with
-// 1,000,000 payments, while the dashboard sends all of them as CSV, and while `paygate backup` copies it.
+// 1,000,000 payments, while the dashboard sends all of them as CSV to a third process, and while `paygate backup` copies it.
 
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
@@ -11,6 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { measure, prepare } from './full-block.mjs';
 import { startChain } from './new-block.mjs';
+import { startHelper } from './process.mjs';
 import { healthOf, launcher, serveArguments, startProgram } from './program.mjs';
 import { issuedFile, paidFile, TOKEN } from './sized.mjs';
 import { percentile } from './stats.mjs';
@@ -100,14 +101,12 @@ export async function benchFileStalls(context) {
 
 /** @param {string} origin */
 async function exportAll(origin) {
+  const reader = startHelper(new URL('export-reader.mjs', import.meta.url));
+  const url = `${origin}/dashboard/payments/export`;
   const cookie = `paygate-${new URL(origin).port}=${TOKEN}`;
-  const response = await fetch(`${origin}/dashboard/payments/export`, { headers: { cookie } });
-  if (response.status !== 200) throw new Error(`the export answered ${response.status}`);
-  let lines = -1;
-  for await (const chunk of /** @type {AsyncIterable<Uint8Array>} */ (response.body)) {
-    for (const byte of chunk) if (byte === 0x0a) lines += 1;
-  }
-  if (lines < PAYMENTS) throw new Error(`the export had ${lines} lines`);
+  const { status, lines } = await reader.ask({ url, cookie });
+  if (status !== 200) throw new Error(`the export answered ${status}`);
+  if (lines <= PAYMENTS) throw new Error(`the export had ${lines} lines`);
 }
 
 /**

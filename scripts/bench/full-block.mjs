@@ -23,7 +23,8 @@ const STORES = 100;
 const ROUNDS = 5;
 const SLOW_FSYNC_MS = 10;
 const POLL_MS = 5;
-const SETTLE_MS = 500;
+/** Longer than a backlog rests (watcher/backlog.ts): what was told of the mempool was one, and another goes by after it. */
+const SETTLE_MS = 1_500;
 const ISSUED_AT_ONCE = 64;
 
 /**
