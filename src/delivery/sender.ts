@@ -9,7 +9,7 @@ import type { AttemptRecord } from '../store/outbox.ts';
 import type { World } from '../world.ts';
 import { createKept } from './kept.ts';
 import { doubtOf, excerpt, reasonFor, secretsOf } from './reason.ts';
-import { signatureHeaders } from './signature.ts';
+import { type KeyOf, keepKeys, signatureHeaders } from './signature.ts';
 import { type Allowed, type Course, travel, type Way, type WayOptions } from './travel.ts';
 
 export interface Order extends Allowed {
@@ -74,10 +74,11 @@ export interface SenderOptions extends WayOptions {
 interface SenderWay extends Way {
   readonly world: World;
   readonly options: SenderOptions;
+  readonly keyOf: KeyOf;
 }
 
 export function createSender(world: World, options: SenderOptions): Sender {
-  const way: SenderWay = { world, options, kept: createKept(world) };
+  const way: SenderWay = { world, options, kept: createKept(world), keyOf: keepKeys() };
   return {
     async send(order, signal) {
       const startedAt = world.now();
@@ -123,10 +124,10 @@ export const unsent = {
 } as const;
 
 async function attempt(way: SenderWay, order: Order, signal: AbortSignal): Promise<Result> {
-  const { world, options } = way;
+  const { world } = way;
   try {
     const target = callbackTarget(order.callbackUrl, order.query);
-    const headers = requestHeaders(options, order, target, world.now());
+    const headers = requestHeaders(way, order, target);
     const asked = { ...target, method: 'GET', headers } as const;
     const course = await travel(way, order, asked, signal);
     return { ...resultOf(course, order, target, world.now()), request: { headers } };
@@ -137,16 +138,18 @@ async function attempt(way: SenderWay, order: Order, signal: AbortSignal): Promi
 }
 
 function requestHeaders(
-  { version, isClockWrong }: SenderOptions,
+  { world, options, keyOf }: SenderWay,
   { eventId, webhookSecrets }: Order,
   { query }: CallbackTarget,
-  now: number,
 ): Record<string, string> {
-  const signable = { eventId, timestamp: Math.floor(now / 1000), query };
+  const { version, isClockWrong } = options;
+  const signable = { eventId, timestamp: Math.floor(world.now() / 1000), query };
   return {
     'user-agent': `paygate/${version}`,
     accept: '*/*',
-    ...(isClockWrong?.() ? { 'webhook-id': eventId } : signatureHeaders(signable, webhookSecrets)),
+    ...(isClockWrong?.()
+      ? { 'webhook-id': eventId }
+      : signatureHeaders(signable, webhookSecrets, keyOf)),
   };
 }
 

@@ -13,12 +13,12 @@ import { type Movement, movementsOf, type Part } from '../domain/movement.ts';
 import { ServerError } from '../electrum/framing.ts';
 import type { Session } from '../electrum/session.ts';
 import { PaygateError } from '../errors.ts';
+import { createMemory } from '../memory.ts';
 import { slices } from '../slices.ts';
 import type { AddressRow } from '../store/address-statements.ts';
 import type { Store } from '../store/open.ts';
 import { nextTurn } from '../turn.ts';
 import { Lie } from './lie.ts';
-import { createMemory } from './memory.ts';
 import { keepTransactions } from './transactions.ts';
 
 export interface ReaderParts {

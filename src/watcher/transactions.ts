@@ -6,8 +6,8 @@ import type { Txid } from '../bitcoin/ids.ts';
 import { parseTransaction, type Transaction } from '../bitcoin/transaction.ts';
 import type { Session, TransactionCall } from '../electrum/session.ts';
 import { reasonOf } from '../errors.ts';
+import { createMemory } from '../memory.ts';
 import { Lie } from './lie.ts';
-import { createMemory } from './memory.ts';
 
 export interface KnownTransaction {
   readonly raw: Uint8Array;

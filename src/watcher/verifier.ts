@@ -9,6 +9,7 @@ import { mostRelayed, valuePaidTo, weightOf } from '../bitcoin/transaction.ts';
 import type { Block } from '../domain/payment.ts';
 import type { Session } from '../electrum/session.ts';
 import { reasonOf } from '../errors.ts';
+import { createMemory } from '../memory.ts';
 import type { Output } from '../store/ledger.ts';
 import type { Store } from '../store/open.ts';
 import {
@@ -18,7 +19,6 @@ import {
   createChainSync,
 } from './chain-sync.ts';
 import { Lie } from './lie.ts';
-import { createMemory } from './memory.ts';
 import { keepTransactions } from './transactions.ts';
 import { createTreeDepth } from './tree-depth.ts';
 

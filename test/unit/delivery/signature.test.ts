@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, it } from 'vitest';
 import {
+  keepKeys,
   newWebhookSecret,
   overlapMs,
   rotated,
@@ -44,6 +45,17 @@ describe('signature headers', () => {
     const both = signatureHeaders(signable, [other, secret])['webhook-signature'];
     const alone = [other, secret].map((each) => signatureHeaders(signable, [each]));
     expect(both).toBe(alone.map((each) => each['webhook-signature']).join(' '));
+  });
+
+  it('are the same with kept keys, however many there were', () => {
+    const keyOf = keepKeys();
+    const secrets = Array.from({ length: 300 }, (_, at) =>
+      newWebhookSecret((length) => new Uint8Array(length).fill(at % 256).fill(at >> 8, 0, 1)),
+    );
+    for (const each of [...secrets, ...secrets]) {
+      expect(signatureHeaders(signable, [each], keyOf)).toEqual(signatureHeaders(signable, [each]));
+    }
+    expect(keyOf(secrets[299] as string)).toBe(keyOf(secrets[299] as string));
   });
 
   it('can be checked with nothing but HMAC-SHA256', () => {

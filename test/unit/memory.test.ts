@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createMemory } from '../../../src/watcher/memory.ts';
+import { createMemory } from '../../src/memory.ts';
 
 const memory = (most: number) => createMemory<string, string[]>(most, (value) => value.length);
 
