@@ -1,6 +1,6 @@
 // The SQL of the outbox, prepared once. What a statement costs never depends on what was delivered.
 
-import { asc, eq, min, type SQL, sql } from 'drizzle-orm';
+import { asc, desc, eq, min, type SQL, sql } from 'drizzle-orm';
 import { given } from './given.ts';
 import type { Orm } from './orm.ts';
 import { attempts, callbacks, stores } from './schema.ts';
@@ -44,8 +44,7 @@ function prepareWrites(orm: Orm) {
       .values({
         paymentId: given('paymentId'),
         storeId: given('storeId'),
-        version: sql`(select coalesce(max(version), 0) + 1 from callbacks
-          where payment_id = ${given('paymentId')})`,
+        version: given('version'),
         eventId: given('eventId'),
         status: given('status'),
         query: given('query'),
@@ -200,10 +199,11 @@ function prepareReads(orm: Orm) {
       .orderBy(asc(callbacks.nextAttemptAt), asc(callbacks.id))
       .limit(sql.placeholder('room'))
       .prepare(),
-    firstOfPayment: orm
-      .select({ id: callbacks.id })
+    newestOfPayment: orm
+      .select({ version: callbacks.version, state: callbacks.state })
       .from(callbacks)
       .where(eq(callbacks.paymentId, given('paymentId')))
+      .orderBy(desc(callbacks.version))
       .limit(1)
       .prepare(),
     /** Of each store the first that no lease holds back. */

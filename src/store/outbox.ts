@@ -38,8 +38,11 @@ export interface ClaimLimits {
 /** A callback to be sent now, with all that sending it takes. */
 export type Claimed = ReturnType<OutboxStatements['dueOfStore']['all']>[number];
 
+/** The state of a callback, and where its schedule stands. */
+type Course = NonNullable<ReturnType<OutboxStatements['courseOf']['get']>>;
+
 /** Which row was claimed, and where its schedule stood then. */
-export type ClaimedRow = Pick<Claimed, 'callbackId' | 'step' | 'dueAt'>;
+export type ClaimedRow = Pick<Claimed, 'callbackId' | 'storeId' | 'step' | 'dueAt'>;
 
 /** What one HTTP try brought. */
 export interface AttemptRecord {
@@ -124,6 +127,9 @@ export interface Outbox extends CallbackDesk {
 
 /** Counting more would hold up everything else; nobody looks at them one by one. */
 export const mostCounted = 10_000;
+/** Whether it may be sent still, now or later. */
+const isOpen = (state: CallbackState): boolean => state !== 'delivered' && state !== 'superseded';
+
 /** How many rows of old attempts go in one transaction. */
 const foldLimit = 2_000;
 
@@ -131,28 +137,19 @@ export function createOutbox({ orm }: Pick<Database, 'orm'>): Outbox {
   const statements = prepareOutbox(orm);
   const unreceived = createUnreceived(orm);
 
-  function afterFailure(
-    { callbackId, step, dueAt }: ClaimedRow,
-    next: Next,
-  ): Next & { readonly state: CallbackState } {
-    const row = statements.courseOf.get({ id: callbackId });
-    if (row !== undefined && (row.step !== step || row.nextAttemptAt !== dueAt)) {
-      return { state: row.state, step: row.step, at: row.nextAttemptAt };
-    }
-    const state = next.at === undefined ? 'exhausted' : 'owed';
-    return { ...next, state: row === undefined || row.state === 'owed' ? state : row.state };
-  }
-
   return {
     ...createCallbackDesk(orm),
     enqueue(_tx, now, callback) {
-      statements.supersede.run({ paymentId: callback.paymentId, now });
+      const { paymentId } = callback;
+      // No other than the newest is open: each supersedes the one before, and no older one is resent.
+      const newest = statements.newestOfPayment.get({ paymentId });
+      if (newest && isOpen(newest.state)) statements.supersede.run({ paymentId, now });
       const facts = { eventId: eventId(callback), query: callbackQuery(callback) };
-      statements.insert.run({ ...callback, ...facts, now });
+      statements.insert.run({ ...callback, ...facts, version: (newest?.version ?? 0) + 1, now });
     },
     hold: (_tx, paymentId) => void statements.hold.run({ paymentId }),
     release: (_tx, paymentId) => void statements.release.run({ paymentId }),
-    hasTold: (paymentId) => statements.firstOfPayment.get({ paymentId }) !== undefined,
+    hasTold: (paymentId) => statements.newestOfPayment.get({ paymentId }) !== undefined,
     claim(_tx, now, { limit, perStore, leaseMs, afterStoreId, flying, allow }) {
       const claimed: Claimed[] = [];
       for (const store of statements.storesDue.all({ now, afterStoreId })) {
@@ -168,14 +165,14 @@ export function createOutbox({ orm }: Pick<Database, 'orm'>): Outbox {
       return claimed;
     },
     record(_tx, now, claimed, attempt, next) {
-      const { callbackId: id } = claimed;
+      const { callbackId: id, storeId } = claimed;
       const phases = JSON.stringify(attempt.phases);
       statements.insertAttempt.run({ ...attempt, callbackId: id, phases });
-      unreceived.note(id, attempt);
+      unreceived.note(storeId, attempt);
       const { state, step, at } =
         attempt.outcome === 'delivered'
           ? ({ ...next, state: 'delivered' } as const)
-          : afterFailure(claimed, next);
+          : afterFailure(statements.courseOf.get({ id }), claimed, next);
       statements.settle.run({
         ...{ id, state, step },
         nextAttemptAt: at ?? null,
@@ -211,4 +208,17 @@ export function createOutbox({ orm }: Pick<Database, 'orm'>): Outbox {
     unreceived: unreceived.list,
     owedByStore: () => statements.owedByStore.all({ most: mostCounted }),
   };
+}
+
+/** @param course of its row by now; undefined where it is gone */
+function afterFailure(
+  course: Course | undefined,
+  { step, dueAt }: ClaimedRow,
+  next: Next,
+): Next & { readonly state: CallbackState } {
+  if (course !== undefined && (course.step !== step || course.nextAttemptAt !== dueAt)) {
+    return { state: course.state, step: course.step, at: course.nextAttemptAt };
+  }
+  const state = next.at === undefined ? 'exhausted' : 'owed';
+  return { ...next, state: course === undefined || course.state === 'owed' ? state : course.state };
 }

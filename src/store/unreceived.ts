@@ -33,9 +33,10 @@ export function createUnreceived(orm: Orm) {
   const { failed, received, waiting } = prepare(orm);
   return {
     /** In the transaction that records it. */
-    note(callbackId: number, tried: Tried): void {
-      if (tried.outcome === 'delivered') received.run({ callbackId });
-      else failed.run({ callbackId, since: tried.startedAt, reason: wordsOf(tried) });
+    note(storeId: number, tried: Tried): void {
+      const name = `unreceived ${storeId}`;
+      if (tried.outcome === 'delivered') received.run({ name });
+      else failed.run({ name, since: tried.startedAt, reason: wordsOf(tried) });
     },
     /** Stores that are called and are owed something, and have received nothing since. */
     list: (): Unreceived[] =>
@@ -51,7 +52,7 @@ const wordsOf = ({ outcome, httpStatus, reason }: Tried): string =>
     : (reason ?? outcome);
 
 function prepare(orm: Orm) {
-  const name = sql`'unreceived ' || (select store_id from callbacks where id = ${given('callbackId')})`;
+  const name = given('name');
   const reason = given('reason');
   return {
     failed: orm
@@ -68,7 +69,7 @@ function prepare(orm: Orm) {
         },
       })
       .prepare(),
-    received: orm.delete(settings).where(sql`${settings.name} = ${name}`).prepare(),
+    received: orm.delete(settings).where(eq(settings.name, name)).prepare(),
     waiting: orm
       .select({
         storeId: stores.id,

@@ -58,8 +58,8 @@ const attempt = (owed: Owed, id: number, outcome: Outcome, at?: number) =>
     const seen = { address: '192.0.2.7', phases: { connect: 1.5, response: 10 }, body: 'sorry' };
     const doubt = outcome === 'delivered' ? 'error' : null;
     const reason = outcome === 'delivered' ? null : made.reason;
-    const { step, nextAttemptAt: dueAt } = owed.outbox.callback(id);
-    const claimed = { callbackId: id, step, dueAt };
+    const { storeId, step, nextAttemptAt: dueAt } = owed.outbox.callback(id);
+    const claimed = { callbackId: id, storeId, step, dueAt };
     owed.outbox.record(tx, now, claimed, { ...made, ...seen, reason, doubt }, { step: 1, at });
   });
 

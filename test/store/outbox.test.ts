@@ -35,12 +35,12 @@ const attemptOf = (outcome: Outcome): AttemptRecord => ({
 const claim = ({ database, outbox }: Owed, at = now, limit = 64, afterStoreId = 0) =>
   database.write((tx) => outbox.claim(tx, at, { limit, perStore: 2, leaseMs, afterStoreId }));
 
-const nobody: ClaimedRow = { callbackId: 0, step: 0, dueAt: 0 };
+const nobody: ClaimedRow = { callbackId: 0, storeId: 0, step: 0, dueAt: 0 };
 
 /** As if it had been claimed just now. */
 function rowOf({ outbox }: Owed, callbackId: number): ClaimedRow {
-  const { step, nextAttemptAt: dueAt } = outbox.callback(callbackId);
-  return { callbackId, step, dueAt };
+  const { storeId, step, nextAttemptAt: dueAt } = outbox.callback(callbackId);
+  return { callbackId, storeId, step, dueAt };
 }
 
 const record = (
