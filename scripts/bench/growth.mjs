@@ -139,20 +139,21 @@ async function measureStore(path) {
   // The first start finds no mark and skips 100 indexes, whose payments belong to nobody here.
   const hot = addresses
     .recent(0, undefined, ROUNDS * AT_ONCE)
-    .filter(({ scripthash }) => addresses.byScripthash(scripthash)?.origin === 'issued');
+    .flatMap(({ scripthash }) => addresses.byScripthash(scripthash) ?? [])
+    .filter(({ origin }) => origin === 'issued');
   let next = 0;
 
   const record = () =>
     database.write((tx) => {
       for (let count = 0; count < AT_ONCE; count += 1) {
-        const { scripthash } = hot[next % hot.length] ?? fail();
+        const { id: addressId } = hot[next % hot.length] ?? fail();
         next += 1;
         const txid = /** @type {import('../../src/bitcoin/ids.ts').Txid} */ (
           `${next}`.padStart(64, 'e')
         );
         const output = { valueSat: 1_000, signalsRbf: false, coinbase: false };
         const seen = [{ txid, block: null, output, raw: new Uint8Array(200) }];
-        const facts = { scripthash, origin: /** @type {const} */ ('issued'), seen, gone: [] };
+        const facts = { addressId, origin: /** @type {const} */ ('issued'), seen, gone: [] };
         ledger.apply(tx, Date.now(), { ...facts, statusHash: null });
       }
     });

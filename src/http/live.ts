@@ -10,7 +10,7 @@ import { addressToScript, scripthash } from '../bitcoin/address.ts';
 import { networks } from '../bitcoin/network.ts';
 import { householdOf } from '../domain/client-address.ts';
 import { PaygateError } from '../errors.ts';
-import type { AddressRow } from '../store/address-statements.ts';
+import type { AddressPlace } from '../store/address-statements.ts';
 import type { Store } from '../store/open.ts';
 import type { Receipt } from '../store/receipts.ts';
 import { addressOf } from './auth.ts';
@@ -102,7 +102,7 @@ const clientOf = ({ proxies }: LiveOptions, context: Context): string =>
   householdOf(addressOf(context, proxies));
 
 /** @throws PaygateError not_found for what customers do not hold */
-export function issuedAddress({ addresses, network }: Store, text: string): AddressRow {
+export function issuedAddress({ addresses, network }: Store, text: string): AddressPlace {
   const script = addressToScript(text, networks[network]);
   const row = addresses.byScripthash(scripthash(script));
   if (row?.origin === 'issued' || row?.origin === 'skipped') return row;

@@ -5,7 +5,7 @@ import { given } from './given.ts';
 import type { Orm } from './orm.ts';
 import { type AddressOrigin, addresses, isGivenOut, payments, wallets } from './schema.ts';
 
-export type AddressRow = typeof addresses.$inferSelect;
+type AddressRow = typeof addresses.$inferSelect;
 
 /** What is asked of a row where an address is handed out or paid, which is often. */
 export const addressPlace = {
@@ -45,12 +45,7 @@ export function prepareAddressStatements(orm: Orm) {
         ),
       )
       .prepare(),
-    byId: orm.select(addressPlace).from(addresses).where(rowId()).prepare(),
-    byScripthash: orm
-      .select()
-      .from(addresses)
-      .where(eq(addresses.scripthash, given('scripthash')))
-      .prepare(),
+    ...prepareRow(orm),
     lastIndex: orm
       .select({ last: max(addresses.derivationIndex) })
       .from(addresses)
@@ -104,6 +99,16 @@ export function prepareAddressStatements(orm: Orm) {
 }
 
 export type AddressStatements = ReturnType<typeof prepareAddressStatements>;
+
+const prepareRow = (orm: Orm) => ({
+  byId: orm.select(addressPlace).from(addresses).where(rowId()).prepare(),
+  byScripthash: orm
+    .select(addressPlace)
+    .from(addresses)
+    .where(eq(addresses.scripthash, given('scripthash')))
+    .prepare(),
+  script: orm.select({ script: addresses.script }).from(addresses).where(rowId()).prepare(),
+});
 
 /** A wallet's addresses below its counter, the newest first. */
 const prepareNewest = (orm: Orm) =>

@@ -8,7 +8,6 @@ import { scanGap } from '../domain/allocation.ts';
 import { PaygateError } from '../errors.ts';
 import {
   type AddressPlace,
-  type AddressRow,
   type AddressStatements,
   external,
   prepareAddressStatements,
@@ -88,7 +87,9 @@ export interface Addresses extends WatchedPages {
   finishScan(tx: Tx, now: number, walletId: number, nextIndex: number): void;
   /** Whether an index of the wallet was ever given out. */
   isUsed(walletId: number): boolean;
-  byScripthash(scripthash: Scripthash): AddressRow | undefined;
+  byScripthash(scripthash: Scripthash): AddressPlace | undefined;
+  /** Of an address that is there, by its row: what pays it. */
+  scriptOf(id: number): Uint8Array;
 }
 
 /** Of so many indexes, those that were left out and found to be nothing are at most a wallet's usual gap. */
@@ -205,6 +206,11 @@ const readersOf = (statements: AddressStatements, catalog: Catalog) =>
     ahead: (walletId, from, until) =>
       statements.ahead.all({ walletId, from, until }).map(({ scripthash }) => scripthash),
     byScripthash: (scripthash) => statements.byScripthash.get({ scripthash }),
+    scriptOf(id) {
+      const row = statements.script.get({ id });
+      if (row === undefined) throw new Error(`there is no address ${id}`);
+      return row.script;
+    },
   }) satisfies Partial<Addresses>;
 
 const issuedOf = (row: AddressPlace, { account }: WalletRow): Issued => ({

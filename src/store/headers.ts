@@ -13,7 +13,7 @@ import {
   showCheckpoint,
 } from '../bitcoin/network.ts';
 import type { ChainHeader, ChainView } from '../domain/chain.ts';
-import type { Block } from '../domain/payment.ts';
+import { type Block, depthOf } from '../domain/payment.ts';
 import { PaygateError } from '../errors.ts';
 import type { Catalog } from './catalog.ts';
 import { given } from './given.ts';
@@ -26,7 +26,7 @@ type HeaderRow = typeof headers.$inferSelect;
 export interface Headers {
   /** The end of the best chain; undefined before the first header was stored. */
   tip(): ChainHeader | undefined;
-  /** Its height alone, which each decision on a payment asks for. */
+  /** Its height alone. */
   tipHeight(): number | undefined;
   /** When its miner says that it was found, epoch seconds. */
   tipTime(): number | undefined;
@@ -35,6 +35,8 @@ export interface Headers {
   bestHashAt(height: number): BlockHash | undefined;
   /** Whether a block is part of our best chain. */
   isOnBest(block: Block): boolean;
+  /** How deep a block lies on our best chain, 1 for its end; undefined where it is not part of it. */
+  depthOnBest(block: Block): number | undefined;
   byHash(hash: BlockHash): ChainHeader | undefined;
   /** @param tip the end of the best chain, which is not read again */
   view(network: Network, tip: ChainHeader): ChainView;
@@ -50,6 +52,7 @@ export function createHeaders(orm: Orm, onTip?: () => void): Headers {
   const at = (height: number) => read(statements.bestAt.get({ height }));
   const byHash = (hash: BlockHash) => read(statements.byHash.get({ hash }));
   const bestHashAt = (height: number) => statements.bestHashAt.get({ height })?.hash;
+  const isOnBest = ({ height, hash }: Block) => bestHashAt(height) === hash;
 
   function addSide(_tx: Tx, added: readonly ChainHeader[]): void {
     for (const { header, height, work } of added) {
@@ -64,14 +67,22 @@ export function createHeaders(orm: Orm, onTip?: () => void): Headers {
 
   return {
     tip: () => read(statements.tip.get()),
-    tipHeight: () => statements.tipHeight.get()?.height,
+    tipHeight: () => statements.tipPlace.get()?.height,
     tipTime() {
       const row = statements.tipRaw.get();
       return row && headerTime(row.raw);
     },
     bestAt: at,
     bestHashAt,
-    isOnBest: ({ height, hash }) => bestHashAt(height) === hash,
+    isOnBest,
+    depthOnBest(block) {
+      const tip = statements.tipPlace.get();
+      if (tip === undefined) return undefined;
+      // Most that is decided on lies in the newest block, which is not read again.
+      return tip.hash === block.hash || isOnBest(block)
+        ? depthOf(block.height, tip.height)
+        : undefined;
+    },
     byHash,
     view: (network, tip) => ({
       network,
@@ -103,8 +114,8 @@ function prepare(orm: Orm) {
   const highest = desc(headers.height);
   return {
     tip: orm.select().from(headers).where(best).orderBy(highest).limit(1).prepare(),
-    tipHeight: orm
-      .select({ height: headers.height })
+    tipPlace: orm
+      .select({ height: headers.height, hash: headers.hash })
       .from(headers)
       .where(best)
       .orderBy(highest)

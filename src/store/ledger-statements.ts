@@ -6,7 +6,21 @@ import { given } from './given.ts';
 import type { Orm } from './orm.ts';
 import { addresses, headers, payments, stores, transactions } from './schema.ts';
 
-export type PaymentRow = typeof payments.$inferSelect;
+/** What of a recorded payment the decisions on it ask for. */
+const paymentFacts = {
+  id: payments.id,
+  txid: payments.txid,
+  valueSat: payments.valueSat,
+  state: payments.state,
+  height: payments.height,
+  blockHash: payments.blockHash,
+  coinbase: payments.coinbase,
+  signalsRbf: payments.signalsRbf,
+  status: payments.status,
+  cycle: payments.cycle,
+};
+
+export type PaymentRow = Pick<typeof payments.$inferSelect, keyof typeof paymentFacts>;
 export type LedgerStatements = ReturnType<typeof prepareLedger>;
 
 /** What of a store the decisions on its payments ask for. */
@@ -37,14 +51,8 @@ function preparePayments(orm: Orm) {
     cycle: given('cycle'),
     changedAt: given('now'),
   };
-  const ofAddress = eq(payments.addressId, given('addressId'));
   return {
-    ofAddress: orm.select().from(payments).where(ofAddress).orderBy(asc(payments.id)).prepare(),
-    find: orm
-      .select()
-      .from(payments)
-      .where(and(ofAddress, eq(payments.txid, given('txid'))))
-      .prepare(),
+    ...prepareRecorded(orm),
     insert: orm
       .insert(payments)
       .values({
@@ -86,7 +94,7 @@ function preparePayments(orm: Orm) {
       )
       .prepare(),
     withPlace: orm
-      .select({ payment: payments, address: addressPlace, store: storeTerms })
+      .select({ payment: paymentFacts, address: addressPlace, store: storeTerms })
       .from(payments)
       .innerJoin(addresses, eq(addresses.id, payments.addressId))
       .leftJoin(stores, eq(stores.id, addresses.storeId))
@@ -106,6 +114,23 @@ function preparePayments(orm: Orm) {
   };
 }
 
+function prepareRecorded(orm: Orm) {
+  const ofAddress = eq(payments.addressId, given('addressId'));
+  return {
+    ofAddress: orm
+      .select(paymentFacts)
+      .from(payments)
+      .where(ofAddress)
+      .orderBy(asc(payments.id))
+      .prepare(),
+    find: orm
+      .select(paymentFacts)
+      .from(payments)
+      .where(and(ofAddress, eq(payments.txid, given('txid'))))
+      .prepare(),
+  };
+}
+
 function prepareAddresses(orm: Orm) {
   return {
     setStatus: orm
@@ -121,7 +146,7 @@ function prepareAddresses(orm: Orm) {
     addressOf: orm
       .select(addressPlace)
       .from(addresses)
-      .where(eq(addresses.scripthash, given('scripthash')))
+      .where(eq(addresses.id, given('id')))
       .prepare(),
     termsOf: orm
       .select(storeTerms)

@@ -14,7 +14,6 @@ import {
   type Block,
   type Decision,
   decide,
-  depthOf,
   type Fact,
   type Payment,
   type PaymentState,
@@ -63,7 +62,8 @@ export interface Gone {
 
 /** All that was learnt of one script in one go. */
 export interface Observation {
-  readonly scripthash: Scripthash;
+  /** Of the row of its address. */
+  readonly addressId: number;
   /** What the address was when its history was gathered: of one not issued, nothing is. */
   readonly origin: AddressOrigin;
   readonly seen: readonly Seen[];
@@ -121,7 +121,7 @@ export class Ledger {
   }
 
   apply(tx: Tx, now: number, observation: Observation): Applied {
-    const address = this.#statements.addressOf.get({ scripthash: observation.scripthash });
+    const address = this.#statements.addressOf.get({ id: observation.addressId });
     if (address === undefined) return { callbacks: 0, reversed: [] };
     if (address.origin !== observation.origin) {
       this.#statements.setStatus.run({ id: address.id, statusHash: unfinished });
@@ -239,21 +239,24 @@ export class Ledger {
 
   #factOf(block: Block | null, current: Payment | undefined): Fact | undefined {
     if (block !== null) {
-      const tipHeight = this.#parts.headers.tipHeight();
+      const depth = this.#parts.headers.depthOnBest(block);
       // The chain may have moved since the proof: then the header that moved it brings us back.
-      if (tipHeight === undefined || !this.#parts.headers.isOnBest(block)) return undefined;
-      return { kind: 'proven', block, depth: depthOf(block.height, tipHeight) };
+      return depth === undefined ? undefined : { kind: 'proven', block, depth };
     }
     const known = current?.block;
     return { kind: 'mempool', blockLeft: known ? !this.#parts.headers.isOnBest(known) : false };
   }
 
   #rulesOf({ store }: Place, { output: { valueSat, coinbase } }: Seen): Rules {
+    const { catalog } = this.#parts;
     return {
       requiredConfirmations: store === null ? 1 : requiredFor(policyOf(store), valueSat),
       coinbase,
       tellReversal: store?.reversalCallback ?? false,
-      held: readHold(this.#parts.catalog).length > 0,
+      // Read where it matters alone, which is for few of a block.
+      get held() {
+        return readHold(catalog).length > 0;
+      },
     };
   }
 

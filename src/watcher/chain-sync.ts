@@ -29,8 +29,8 @@ export interface ChainSync {
   sync(session: Session, announced: HeaderTip): Promise<void>;
   /** Has a sync that has not begun follow this tip instead; false when there is none. A server may announce any number. */
   renew(session: Session, announced: HeaderTip): boolean;
-  /** Resolves when no sync with this server is under way. */
-  synced(session: Session): Promise<void>;
+  /** Resolves when the sync with this server that is under way has ended; undefined when none is. */
+  synced(session: Session): Promise<void> | undefined;
   /** Since when one is, monotonic; undefined when none is. */
   syncingSince(session: Session): number | undefined;
 }
@@ -182,7 +182,11 @@ function createLines(
       if (next !== undefined) next.announced = announced;
       return next !== undefined;
     },
-    synced: (session) => lines.get(session)?.last ?? Promise.resolve(),
+    synced(session) {
+      const line = lines.get(session);
+      const isIdle = line === undefined || (line.next === undefined && line.since === undefined);
+      return isIdle ? undefined : line.last;
+    },
     syncingSince: (session) => lines.get(session)?.since,
   };
 }

@@ -9,7 +9,7 @@ import type { Session } from '../electrum/session.ts';
 import { Overdue } from '../electrum/unanswered.ts';
 import type { Status } from '../electrum/wire.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
-import type { AddressRow } from '../store/address-statements.ts';
+import type { AddressPlace } from '../store/address-statements.ts';
 import type { Observation } from '../store/ledger.ts';
 import type { Store } from '../store/open.ts';
 import type { Cancel, World } from '../world.ts';
@@ -217,7 +217,8 @@ export class Drain {
     const status = statusHash(history);
     if (by === session) this.#announced.shown(scripthash, status);
     if (look === 'changed' && status === address.statusHash) return this.#succeeded(scripthash);
-    await waitFor(world, verifier.synced(by), headersMs);
+    const syncing = verifier.synced(by);
+    if (syncing !== undefined) await waitFor(world, syncing, headersMs);
     const tips = this.#tips;
     const observation = await gather(
       {
@@ -253,14 +254,14 @@ export class Drain {
   }
 
   /** Records parts of a long look; all of it is recorded again at its end, with the status. */
-  #early(session: Session, { scripthash, origin }: AddressRow, held: Held): GatherParts['early'] {
+  #early(session: Session, { id, origin }: AddressPlace, held: Held): GatherParts['early'] {
     const { world } = this.#parts;
     let recordedAt = world.monotonic();
     return async (unwritten) => {
       if (unwritten.length === 0 || world.monotonic() - recordedAt < earlyMs) return false;
       if (this.#isOver(session)) return false;
       const seen = unwritten.map((each) => each.seen);
-      const part = { scripthash, origin, seen, gone: [], statusHash: undefined };
+      const part = { addressId: id, origin, seen, gone: [], statusHash: undefined };
       if (!(await this.#record(part))) return false;
       recordedAt = world.monotonic();
       held.release();

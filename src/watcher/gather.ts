@@ -9,8 +9,9 @@ import type { Block } from '../domain/payment.ts';
 import { ServerError } from '../electrum/framing.ts';
 import type { Session } from '../electrum/session.ts';
 import type { Status } from '../electrum/wire.ts';
+import { once } from '../once.ts';
 import { slices } from '../slices.ts';
-import type { AddressRow } from '../store/address-statements.ts';
+import type { AddressPlace } from '../store/address-statements.ts';
 import type { Gone, Observation, Seen } from '../store/ledger.ts';
 import type { PaymentRow } from '../store/ledger-statements.ts';
 import type { Store } from '../store/open.ts';
@@ -30,7 +31,7 @@ export type Look = 'changed' | 'again' | 'cross';
 
 /** One script, and what a server says of it: the watched one, or another where that refuses. */
 export interface Subject {
-  readonly address: AddressRow;
+  readonly address: AddressPlace;
   readonly history: readonly HistoryItem[];
   /** Of the history. */
   readonly status: Status;
@@ -59,6 +60,8 @@ interface Gathering extends GatherParts {
   readonly isNews: boolean;
   /** What is not written down yet. */
   readonly unwritten: FoundSeen[];
+  /** The subject's: of what we know it is not asked for. */
+  readonly script: () => Uint8Array;
 }
 
 /** Items worked on at once, so that one flooded address leaves room for the others. */
@@ -98,20 +101,21 @@ type Known = ReadonlyMap<Txid, PaymentRow>;
 /** @throws Lie when a proof fails; PaygateError unavailable when the session ends */
 export async function gather(all: GatherParts, subject: Subject): Promise<Observation> {
   const { address, history, status, look } = subject;
-  const parts: Gathering = { ...all, isNews: look === 'changed', unwritten: [] };
-  const { scripthash, origin } = address;
+  const { id: addressId, origin } = address;
+  const script = once(() => all.store.addresses.scriptOf(addressId));
+  const parts: Gathering = { ...all, isNews: look === 'changed', unwritten: [], script };
   // Nobody was given these: that they are used at all is all that counts.
   if (origin === 'ahead' || origin === 'foreign') {
-    return { scripthash, origin, seen: [], gone: [], statusHash: status };
+    return { addressId, origin, seen: [], gone: [], statusHash: status };
   }
-  const known = new Map(parts.store.ledger.paymentsOf(address.id).map((row) => [row.txid, row]));
-  const gathered = await gatherAll(parts, address.script, history, known);
+  const known = new Map(parts.store.ledger.paymentsOf(addressId).map((row) => [row.txid, row]));
+  const gathered = await gatherAll(parts, history, known);
   const testified = await hearWitness(parts, subject, known, gathered);
   const found = [...gathered, ...testified.gathered];
   const seen = provenFirst(seenOf(found));
   const isOpen = testified.isOpen || found.some(({ kind }) => left.has(kind));
   const { gone } = testified;
-  return { scripthash, origin, seen, gone, statusHash: isOpen ? undefined : status };
+  return { addressId, origin, seen, gone, statusHash: isOpen ? undefined : status };
 }
 
 /** What is in a block of ours is in no mempool, whoever says so. */
@@ -143,7 +147,6 @@ async function certain(
 
 async function gatherAll(
   parts: Gathering,
-  script: Uint8Array,
   history: readonly HistoryItem[],
   known: Known,
 ): Promise<Gathered[]> {
@@ -155,7 +158,7 @@ async function gatherAll(
       gathered.push(...items.map((item): Gathered => ({ item, kind: 'unasked' })));
       continue;
     }
-    const work = items.map((item) => gatherItem(parts, script, item, known.get(item.txid)));
+    const work = items.map((item) => gatherItem(parts, item, known.get(item.txid)));
     const found = await Promise.all(work);
     gathered.push(...found);
     refused += refusedOf(found);
@@ -222,7 +225,7 @@ async function hearWitness(
     const { absent, told } = await testify(witness, address.scripthash, doubted);
     const others = { ...parts, session: witness.session, isNews: false, elsewhere: nobodyElse };
     const disputed = disputedBy(told, gathered);
-    const found = await gatherAll(others, address.script, disputed, known);
+    const found = await gatherAll(others, disputed, known);
     const unnamed = withRivals(parts.store, absent, seenOf([...gathered, ...found]));
     const gone = await certain(parts, address.scripthash, witness, unnamed);
     const isOpen =
@@ -289,14 +292,13 @@ type Looked = readonly [paid: Paid | undefined, place: Place];
 
 async function lookAt(
   parts: Gathering,
-  script: Uint8Array,
   { txid, position }: HistoryItem,
   row: PaymentRow | undefined,
 ): Promise<Looked> {
-  const { session, verifier, isNews } = parts;
+  const { session, verifier, isNews, script } = parts;
   const isFresh = isNews && position.kind === 'mempool';
   const [paid, place] = await Promise.all([
-    row === undefined ? verifier.output(session, txid, script, isFresh) : outputOf(row),
+    row === undefined ? verifier.output(session, txid, script(), isFresh) : outputOf(row),
     placeOf(parts, txid, position, row),
   ]);
   if (paid !== undefined && place.kind === 'proven') {
@@ -308,7 +310,7 @@ async function lookAt(
 /** What one server refuses to show, another one may; undefined where none does. */
 async function lookAnywhere(
   parts: Gathering,
-  ...item: [script: Uint8Array, item: HistoryItem, row: PaymentRow | undefined]
+  ...item: [item: HistoryItem, row: PaymentRow | undefined]
 ): Promise<Looked | undefined> {
   try {
     return await lookAt(parts, ...item);
@@ -322,11 +324,10 @@ async function lookAnywhere(
 
 async function gatherItem(
   parts: Gathering,
-  script: Uint8Array,
   item: HistoryItem,
   row: PaymentRow | undefined,
 ): Promise<Gathered> {
-  const looked = await lookAnywhere(parts, script, item, row);
+  const looked = await lookAnywhere(parts, item, row);
   const found = foundBy(parts.held, item, looked);
   // It is known to be elsewhere: that is not worked up before they agree.
   const isFalse =

@@ -15,7 +15,7 @@ import type { Session } from '../electrum/session.ts';
 import { PaygateError } from '../errors.ts';
 import { createMemory } from '../memory.ts';
 import { slices } from '../slices.ts';
-import type { AddressRow } from '../store/address-statements.ts';
+import type { AddressPlace } from '../store/address-statements.ts';
 import type { Store } from '../store/open.ts';
 import { nextTurn } from '../turn.ts';
 import { Lie } from './lie.ts';
@@ -222,7 +222,7 @@ export class Reader {
   }
 
   /** One of ours whose status is kept: of what lies in reserve, perhaps no server was asked yet. */
-  #watched(scripthash: Scripthash): AddressRow | undefined {
+  #watched(scripthash: Scripthash): AddressPlace | undefined {
     const { addresses, catalog } = this.#parts.store;
     const row = addresses.byScripthash(scripthash);
     if (row?.origin !== 'ahead') return row;

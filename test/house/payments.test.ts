@@ -6,9 +6,9 @@ import type { Txid } from '../../src/bitcoin/ids.ts';
 import { networks } from '../../src/bitcoin/network.ts';
 import { writeBands } from '../../src/domain/policy.ts';
 import type { StoreChange } from '../../src/store/catalog.ts';
-import type { PaymentRow } from '../../src/store/ledger-statements.ts';
 import { backlogAbove, backlogRestsMs } from '../../src/watcher/backlog.ts';
 import { closeHouses, type House, openReady, spendAgain, untilReady } from '../support/house.ts';
+import { recorded } from '../support/recorded.ts';
 
 afterEach(closeHouses);
 
@@ -55,12 +55,12 @@ async function mine(house: House, blocks: number): Promise<void> {
 
 const script = (address: string) => addressToScript(address, networks.regtest);
 
-const payments = (house: House, address: string): Promise<PaymentRow[]> =>
-  house.withStore(async ({ addresses, ledger }) => {
-    const pages = addresses.given(Number.MAX_SAFE_INTEGER, 10_000);
-    const rows = pages.map(({ scripthash }) => addresses.byScripthash(scripthash));
+const payments = (house: House, address: string) =>
+  house.withStore(async (store) => {
+    const pages = store.addresses.given(Number.MAX_SAFE_INTEGER, 10_000);
+    const rows = pages.map(({ scripthash }) => store.addresses.byScripthash(scripthash));
     const row = rows.find((each) => each?.address === address);
-    return row === undefined ? [] : ledger.paymentsOf(row.id);
+    return row === undefined ? [] : recorded(store, row.id);
   });
 
 const change = (house: House, fields: StoreChange): Promise<unknown> =>

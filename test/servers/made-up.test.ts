@@ -94,7 +94,7 @@ describe('transactions that a server made up', () => {
     const house = await prepareLying();
     await house.start();
     const issued = await house.issue();
-    const script = house.store.addresses.byScripthash(issued.scripthash)?.script ?? Buffer.alloc(0);
+    const script = house.store.addresses.scriptOf(issued.id);
     const heavy = [1, 2, 3].map((number) => payingTo(script, number, 100_000));
     tellOf(house.inUse(), issued, [...heavy, payingTo(script, 4, 99_000)]);
     const txid = house.chain.pay([{ address: issued.address, valueSat: 7_000 }]);
@@ -124,11 +124,7 @@ describe('payments that a server made up', () => {
     await house.start();
     const [flooded, other] = [await house.issue(), await house.issue()];
     const liar = house.inUse();
-    tellOf(
-      liar,
-      flooded,
-      madeUp(store.addresses.byScripthash(flooded.scripthash)?.script as Buffer),
-    );
+    tellOf(liar, flooded, madeUp(store.addresses.scriptOf(flooded.id)));
     const slow = Array.from({ length: 500 }, () => {
       return { tx_hash: pay(chain.faucet.address), height: 0, fee: 1 };
     });
@@ -154,7 +150,7 @@ describe('payments that a server made up', () => {
     const { world, store } = house;
     await house.start();
     const flooded = await house.issue();
-    const script = store.addresses.byScripthash(flooded.scripthash)?.script ?? Buffer.alloc(0);
+    const script = store.addresses.scriptOf(flooded.id);
     // As large as nodes relay them.
     const raws = (from: number) =>
       Array.from({ length: 170 }, (_, at) => payingTo(script, from + at, 98_000));
@@ -191,7 +187,7 @@ describe('payments that a server made up', () => {
     const all: Buffer[] = [];
     const txid = chain.pay([{ address: issued.address, valueSat: 7_000 }]);
     await house.watcher.idle();
-    const script = store.addresses.byScripthash(flooded.scripthash)?.script ?? Buffer.alloc(0);
+    const script = store.addresses.scriptOf(flooded.id);
     // Within what one look may hold, and to the last hundred bytes.
     for (const sizes of [large, large, halves(98_000), halves(98_000)]) {
       all.push(...sizes.map((bytes, at) => payingTo(script, all.length + at, bytes)));
@@ -222,7 +218,7 @@ describe('payments that a server made up', () => {
     const hidden = await house.issue();
     for (let count = 0; count < 10; count += 1) await house.issue();
     const flooded = await house.issue();
-    const { script } = store.addresses.byScripthash(flooded.scripthash) ?? {};
+    const script = store.addresses.scriptOf(flooded.id);
     const liar = house.inUse();
     const honest = servers[1 - labels.indexOf(watcher.status().server ?? '')];
     tellOf(
@@ -261,7 +257,7 @@ test('what is shown after its look has failed keeps no true payment waiting', as
   const sizes = [...Array.from({ length: 336 }, () => 95_000), ...halves(95_000)];
   for (const each of slices(sizes, 23)) {
     const issued = await house.issue();
-    const script = store.addresses.byScripthash(issued.scripthash)?.script ?? Buffer.alloc(0);
+    const script = store.addresses.scriptOf(issued.id);
     const raws = each.map((bytes, at) => payingTo(script, at, bytes));
     await tellLate(house, liar, issued, raws);
     expect(house.payments(issued)).toHaveLength(1);

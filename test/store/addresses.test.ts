@@ -94,9 +94,12 @@ describe('the addresses', () => {
       issuedAt: now,
     });
     expect(store.addresses.byScripthash(issued.scripthash)).toMatchObject({
-      ...{ walletId: 1, storeId: 1, branch: 0, derivationIndex: 0, origin: 'issued' },
-      ...{ issuedAt: now, statusHash: null, script: Buffer.from(derived?.script ?? []) },
+      ...{ walletId: 1, storeId: 1, derivationIndex: 0, origin: 'issued' },
+      ...{ issuedAt: now, statusHash: null },
     });
+    expect(store.addresses.scriptOf(issued.id)).toEqual(Buffer.from(derived?.script ?? []));
+    expect(() => store.addresses.scriptOf(2)).toThrow('there is no address 2');
+    expect(store.database.orm.select().from(addresses).all()).toMatchObject([{ branch: 0 }]);
     expect(store.addresses.byScripthash('00'.repeat(32) as Scripthash)).toBeUndefined();
   });
 });

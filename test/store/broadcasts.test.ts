@@ -40,9 +40,9 @@ const drop = (shop: Shop, issued: Issued, txid: Txid) =>
 
 /** A payment comes so much later. */
 async function cameAfter(shop: Shop, ms: number): Promise<void> {
-  const { scripthash } = await shop.issue();
+  const { id: addressId } = await shop.issue();
   const seen = [{ ...transaction(1), block: null, output }];
-  const observation = { scripthash, origin: 'issued', seen, gone: [], statusHash: null } as const;
+  const observation = { addressId, origin: 'issued', seen, gone: [], statusHash: null } as const;
   await shop.write((tx) => shop.ledger.apply(tx, now + ms, observation));
 }
 

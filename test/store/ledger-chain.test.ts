@@ -232,7 +232,7 @@ describe('depth', () => {
   it('of a coinbase counts as final from 100 on, whatever the store asks', async () => {
     const shop = await openShop({ requiredConfirmations: 1 });
     const issued = await shop.issue();
-    shop.chain.mine(1, { to: shop.row(issued).script });
+    shop.chain.mine(1, { to: shop.addresses.scriptOf(issued.id) });
     await shop.follow();
     await shop.observe(issued);
     expect(shop.payment(issued)).toMatchObject({ coinbase: true, state: 'confirming' });

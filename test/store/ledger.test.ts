@@ -6,7 +6,7 @@ import type { Issued } from '../../src/store/addresses.ts';
 import { Ledger } from '../../src/store/ledger.ts';
 import { addresses, callbacks, payments, stores } from '../../src/store/schema.ts';
 import { cleanUp } from '../support/files.ts';
-import { nobody, openShop, type Shop, shopOn } from '../support/ledger.ts';
+import { openShop, type Shop, shopOn } from '../support/ledger.ts';
 import { now, openTestStore } from '../support/store.ts';
 
 afterEach(cleanUp);
@@ -304,7 +304,7 @@ describe('an address', () => {
 
   it('that is not ours changes nothing', async () => {
     const { shop, issued } = await paid();
-    const observation = { ...shop.observation(issued), scripthash: nobody };
+    const observation = { ...shop.observation(issued), addressId: 99 };
     expect(await shop.write((tx) => shop.ledger.apply(tx, now, observation))).toEqual({
       callbacks: 0,
       reversed: [],

@@ -2,7 +2,7 @@
 // watcher does it, without servers and sockets in between.
 
 import { parseHeader, workOf } from '../../src/bitcoin/header.ts';
-import type { Scripthash, Txid } from '../../src/bitcoin/ids.ts';
+import type { Txid } from '../../src/bitcoin/ids.ts';
 import { networks } from '../../src/bitcoin/network.ts';
 import { parseTransaction, valuePaidTo } from '../../src/bitcoin/transaction.ts';
 import { type Connected, connectHeaders } from '../../src/domain/chain.ts';
@@ -10,12 +10,12 @@ import { type HistoryItem, statusHash } from '../../src/domain/history.ts';
 import type { Block } from '../../src/domain/payment.ts';
 import type { Block as SimulatedBlock } from '../../src/sandbox/block.ts';
 import type { SimulatedChain } from '../../src/sandbox/chain.ts';
-import type { AddressRow } from '../../src/store/address-statements.ts';
+import type { AddressPlace } from '../../src/store/address-statements.ts';
 import type { Issued } from '../../src/store/addresses.ts';
 import type { NewStore } from '../../src/store/catalog.ts';
 import type { Applied, Observation, Seen } from '../../src/store/ledger.ts';
-import type { PaymentRow } from '../../src/store/ledger-statements.ts';
 import { chainOf } from '../unit/sandbox/support.ts';
+import { type RecordedPayment, recorded } from './recorded.ts';
 import { now, openTestStore, type TestStore } from './store.ts';
 
 export interface Shop extends TestStore {
@@ -32,9 +32,9 @@ export interface Shop extends TestStore {
   observe(issued: Issued, changes?: Partial<Observation>): Promise<Applied>;
   /** The callbacks of an address (or all), oldest first: their statuses. */
   told(issued?: Issued): number[];
-  row(issued: Issued): AddressRow;
-  payments(issued: Issued): PaymentRow[];
-  payment(issued: Issued): PaymentRow;
+  row(issued: Issued): AddressPlace;
+  payments(issued: Issued): RecordedPayment[];
+  payment(issued: Issued): RecordedPayment;
 }
 
 /** Blocks before anything happens: the faucet's coins are mature then. */
@@ -78,7 +78,7 @@ export function shopOn(store: TestStore, chain: SimulatedChain): Shop {
     });
   }
 
-  function row({ scripthash }: Issued): AddressRow {
+  function row({ scripthash }: Issued): AddressPlace {
     const found = addresses.byScripthash(scripthash);
     if (found === undefined) throw new Error(`no address ${scripthash}`);
     return found;
@@ -86,9 +86,10 @@ export function shopOn(store: TestStore, chain: SimulatedChain): Shop {
 
   function observation(issued: Issued): Observation {
     const history = chain.history(issued.scripthash);
-    const { script, origin } = row(issued);
+    const { id: addressId, origin } = row(issued);
+    const script = addresses.scriptOf(addressId);
     return {
-      scripthash: issued.scripthash,
+      addressId,
       origin,
       seen: history.flatMap(({ txid, height }) => seenIn(chain, script, txid, height)),
       gone: [],
@@ -96,7 +97,7 @@ export function shopOn(store: TestStore, chain: SimulatedChain): Shop {
     };
   }
 
-  const payments = (issued: Issued) => ledger.paymentsOf(row(issued).id);
+  const payments = (issued: Issued) => recorded(store, row(issued).id);
   return {
     ...store,
     chain,
@@ -147,5 +148,3 @@ const itemOf = (txid: Txid, height: number): HistoryItem => ({
   position:
     height > 0 ? { kind: 'mined', height } : { kind: 'mempool', unconfirmedParents: height < 0 },
 });
-
-export const nobody = 'ff'.repeat(32) as Scripthash;

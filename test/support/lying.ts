@@ -1,8 +1,9 @@
 // A watcher before servers that may lie, and what tests of lies ask for again and again.
 
 import type { Issued } from '../../src/store/addresses.ts';
-import type { PaymentRow } from '../../src/store/ledger-statements.ts';
+
 import type { Liar } from './liar.ts';
+import { type RecordedPayment, recorded } from './recorded.ts';
 import { prepareWatching, type Watching, type WatchingOptions } from './watching.ts';
 
 export interface Lying extends Omit<Watching, 'inUse' | 'again'> {
@@ -11,7 +12,7 @@ export interface Lying extends Omit<Watching, 'inUse' | 'again'> {
   issue(): Promise<Issued>;
   /** So many, one by one, each worked up. */
   minutes(much: number): Promise<void>;
-  payments(issued: Pick<Issued, 'scripthash'>): PaymentRow[];
+  payments(issued: Pick<Issued, 'scripthash'>): RecordedPayment[];
 }
 
 /** Two servers unless told otherwise. */
@@ -34,6 +35,6 @@ export async function prepareLying(options: WatchingOptions = {}): Promise<Lying
       }
     },
     payments: ({ scripthash }) =>
-      store.ledger.paymentsOf(store.addresses.byScripthash(scripthash)?.id ?? 0),
+      recorded(store, store.addresses.byScripthash(scripthash)?.id ?? 0),
   };
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Scripthash, Txid } from '../../../src/bitcoin/ids.ts';
+import type { Txid } from '../../../src/bitcoin/ids.ts';
 import type { StatusHash } from '../../../src/domain/history.ts';
 import type { Observation, Seen } from '../../../src/store/ledger.ts';
 import { partsOf } from '../../../src/watcher/parts.ts';
@@ -9,7 +9,7 @@ const seen = (count: number): Seen[] =>
   Array.from({ length: count }, (_, at) => ({ txid: String(at) as Txid, block: null, output }));
 
 const observe = (count: number): Observation => ({
-  scripthash: 'aa' as Scripthash,
+  addressId: 1,
   origin: 'issued',
   seen: seen(count),
   gone: [{ txid: 'gone' as Txid, replacedBy: null }],
@@ -31,5 +31,5 @@ test.each([
     expect(part).toMatchObject({ gone: [], statusHash: undefined });
   }
   const { gone, statusHash } = observation;
-  expect(parts.at(-1)).toMatchObject({ gone, statusHash, origin: 'issued', scripthash: 'aa' });
+  expect(parts.at(-1)).toMatchObject({ gone, statusHash, origin: 'issued', addressId: 1 });
 });

@@ -1,0 +1,19 @@
+// The rows of payments, whole: what the code reads of them leaves out what no decision asks for.
+
+import { asc, eq } from 'drizzle-orm';
+import type { Store } from '../../src/store/open.ts';
+import { payments } from '../../src/store/schema.ts';
+
+export type RecordedPayment = typeof payments.$inferSelect;
+
+/** An address's, oldest first. */
+export const recorded = (
+  { database }: Pick<Store, 'database'>,
+  addressId: number,
+): RecordedPayment[] =>
+  database.orm
+    .select()
+    .from(payments)
+    .where(eq(payments.addressId, addressId))
+    .orderBy(asc(payments.id))
+    .all();
