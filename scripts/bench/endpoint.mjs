@@ -12,7 +12,8 @@ import { createNodeWorld } from '../../src/world-node.ts';
 import { atEnd } from './ending.mjs';
 import { accountKey } from './keys.mjs';
 import { load } from './load.mjs';
-import { addStore, serve, startServer, untilCaughtUp } from './paygate.mjs';
+import { addStore, serve, startServer } from './paygate.mjs';
+import { untilCaughtUp } from './program.mjs';
 import { median, pairedRatio, percentile, takeTurns } from './stats.mjs';
 
 const CONNECTIONS = 8;

@@ -12,7 +12,13 @@ import { promisify } from 'node:util';
 import { measure, prepare } from './full-block.mjs';
 import { startChain } from './new-block.mjs';
 import { startHelper } from './process.mjs';
-import { healthOf, launcher, serveArguments, startProgram } from './program.mjs';
+import {
+  launcher,
+  serveArguments,
+  startProgram,
+  untilCaughtUp,
+  untilElectrum,
+} from './program.mjs';
 import { issuedFile, paidFile, TOKEN } from './sized.mjs';
 import { percentile } from './stats.mjs';
 
@@ -51,17 +57,17 @@ export async function benchSweepStall(context) {
   const atReconnect = [];
   for (let round = 0; round < SWEEPS; round += 1) {
     const program = await startProgram(launcher(context), serveArguments(path, electrum));
-    const url = `http://127.0.0.1:${program.port}/api/new_address`;
+    const url = `${program.origin}/api/new_address`;
     /** @param {number[]} waitsMs */
     async function sweep(waitsMs) {
       const stop = beginAsking(url, apiKey, waitsMs);
-      while (!(await healthOf(program)).electrum.caught_up) await sleep(POLL_MS);
+      await untilCaughtUp(program.origin, POLL_MS);
       await stop();
     }
     await sweep(atStart);
     await disconnect();
-    while ((await healthOf(program)).electrum.server !== null) await sleep(POLL_MS);
-    while ((await healthOf(program)).electrum.server === null) await sleep(POLL_MS);
+    await untilElectrum(program.origin, POLL_MS, ({ server }) => server === null);
+    await untilElectrum(program.origin, POLL_MS, ({ server }) => server !== null);
     await sweep(atReconnect);
     await program.end();
   }

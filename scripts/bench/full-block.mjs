@@ -13,8 +13,9 @@ import { openStore } from '../../src/store/open.ts';
 import { stores } from '../../src/store/schema.ts';
 import { atEnd } from './ending.mjs';
 import { accountKey } from './keys.mjs';
-import { addStore, untilCaughtUp } from './paygate.mjs';
+import { addStore } from './paygate.mjs';
 import { processorMs, startHelper, startPaygate } from './process.mjs';
+import { untilCaughtUp } from './program.mjs';
 import { slowDisk } from './slow-disk.mjs';
 import { median, pairedRatio, takeTurns } from './stats.mjs';
 

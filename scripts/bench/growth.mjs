@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { openStore } from '../../src/store/open.ts';
 import { cpuOfBlocks, startChain } from './new-block.mjs';
 import { askPage } from './pages.mjs';
-import { healthOf, launcher, memoryOf, serveArguments, startProgram } from './program.mjs';
+import { launcher, memoryOf, serveArguments, startProgram, untilCaughtUp } from './program.mjs';
 import { paidFile } from './sized.mjs';
 import { median, takeTurns } from './stats.mjs';
 
@@ -126,7 +126,7 @@ async function measureServed(context, path, { electrum, mine }) {
  */
 async function startReady(context, args) {
   const program = await startProgram(launcher(context), args);
-  while (!(await healthOf(program)).electrum.caught_up) await sleep(POLL_MS);
+  await untilCaughtUp(program.origin, POLL_MS);
   return { program, readyMs: performance.now() - program.startedAt };
 }
 

@@ -7,13 +7,12 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { executables } from './executables.mjs';
 import { startChain } from './new-block.mjs';
-import { healthOf, memoryOf, serveArguments, startProgram } from './program.mjs';
+import { memoryOf, serveArguments, startProgram, untilCaughtUp } from './program.mjs';
 import { issuedFile } from './sized.mjs';
 import { median, pairedRatio, takeTurns } from './stats.mjs';
 
 const ROUNDS = 5;
 const IDLE_MS = 10_000;
-const POLL_MS = 100;
 
 /**
  * @typedef {object} Limits MiB
@@ -34,7 +33,7 @@ export const benchMemory = (addresses, limits) => async (context) => {
   /** @type {Record<'ours' | 'bare', import('./program.mjs').Held[]>} */
   const held = { ours: [], bare: [] };
   const anonymous = await takeTurns(ROUNDS, {
-    ours: () => hold(held.ours, paygate, serveArguments(path, electrum), isCaughtUp),
+    ours: () => hold(held.ours, paygate, serveArguments(path, electrum), untilCaughtUp),
     floor: () => hold(held.bare, bare, (port) => [bareFile, String(port)]),
   });
   const ours = median(anonymous.ours);
@@ -62,19 +61,16 @@ export const benchMemory = (addresses, limits) => async (context) => {
   };
 };
 
-/** @param {import('./program.mjs').Program} program */
-const isCaughtUp = async (program) => (await healthOf(program)).electrum.caught_up;
-
 /**
  * @param {import('./program.mjs').Held[]} held is added to
  * @param {string} command
  * @param {(port: number) => string[]} argsFor
- * @param {(program: import('./program.mjs').Program) => Promise<boolean>} [isReady]
+ * @param {(origin: string) => Promise<void>} [untilReady]
  * @returns {Promise<number>} anonymous
  */
-async function hold(held, command, argsFor, isReady = async () => true) {
+async function hold(held, command, argsFor, untilReady = async () => {}) {
   const program = await startProgram(command, argsFor);
-  while (!(await isReady(program))) await sleep(POLL_MS);
+  await untilReady(program.origin);
   await sleep(IDLE_MS);
   const memory = memoryOf(program);
   held.push(memory);

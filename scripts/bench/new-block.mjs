@@ -8,7 +8,7 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { atEnd } from './ending.mjs';
-import { cpuOf, healthOf, launcher, serveArguments, startProgram } from './program.mjs';
+import { cpuOf, launcher, serveArguments, startProgram, untilCaughtUp } from './program.mjs';
 import { issuedFile } from './sized.mjs';
 import { median, pairedRatio, takeTurns } from './stats.mjs';
 
@@ -70,7 +70,7 @@ export async function startChain() {
 async function serveFile(context, count, electrum) {
   const { path } = await issuedFile(context, count);
   const program = await startProgram(launcher(context), serveArguments(path, electrum));
-  while (!(await healthOf(program)).electrum.caught_up) await sleep(EVERY_MS);
+  await untilCaughtUp(program.origin);
   return program;
 }
 

@@ -17,7 +17,8 @@ import { networks } from '../../src/bitcoin/network.ts';
 import { down, up } from '../regtest/network.mjs';
 import { startElectrumDaemon } from './electrum-daemon.mjs';
 import { atEnd } from './ending.mjs';
-import { addStore, serve, untilCaughtUp } from './paygate.mjs';
+import { addStore, serve } from './paygate.mjs';
+import { untilCaughtUp } from './program.mjs';
 import { median, pairedRatio } from './stats.mjs';
 
 const PAYMENTS = 42;

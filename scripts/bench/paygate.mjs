@@ -4,13 +4,9 @@ import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { atEnd } from './ending.mjs';
 import { accountKey } from './keys.mjs';
-
-const READY_TIMEOUT_MS = 30_000;
-const POLL_MS = 50;
 
 /**
  * Makes a database with one store, which issues from an index, 0 if none is named, without a scan.
@@ -80,20 +76,4 @@ export async function startServer(command, args) {
     }
   }
   throw new Error(`${command} ended before it listened`);
-}
-
-/**
- * Waits until paygate has compared every address with its Electrum server.
- * @param {string} origin
- */
-export async function untilCaughtUp(origin) {
-  const deadline = performance.now() + READY_TIMEOUT_MS;
-  for (;;) {
-    const response = await fetch(`${origin}/healthz`);
-    const { electrum, warnings } = /** @type {any} */ (await response.json());
-    if (electrum.caught_up) return;
-    if (performance.now() > deadline)
-      throw new Error(`paygate is not ready: ${warnings.join('; ')}`);
-    await sleep(POLL_MS);
-  }
 }

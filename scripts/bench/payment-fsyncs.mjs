@@ -11,8 +11,9 @@ import { SimulatedServer } from '../../src/sandbox/server.ts';
 import { createNodeWorld } from '../../src/world-node.ts';
 import { atEnd } from './ending.mjs';
 import { burst } from './load.mjs';
-import { addStore, serve, untilCaughtUp } from './paygate.mjs';
+import { addStore, serve } from './paygate.mjs';
 import { pidOf } from './process-of.mjs';
+import { untilCaughtUp } from './program.mjs';
 import { countSyncs, noStrace } from './syncs.mjs';
 
 const ALONE = 10;

@@ -10,9 +10,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { down, up } from '../regtest/network.mjs';
 import { startElectrumDaemon } from './electrum-daemon.mjs';
 import { atEnd } from './ending.mjs';
-import { addStore, serve, untilCaughtUp } from './paygate.mjs';
+import { addStore, serve } from './paygate.mjs';
 import { processorMs } from './process.mjs';
 import { pidOf } from './process-of.mjs';
+import { untilCaughtUp } from './program.mjs';
 import { createRush, ISSUED_BEFORE, RUSH } from './rush.mjs';
 import { median, pairedRatio, percentile, takeTurns } from './stats.mjs';
 

@@ -12,14 +12,17 @@ import { freePort } from '../ports.mjs';
 import { atEnd } from './ending.mjs';
 
 const POLL_MS = 2;
+const CAUGHT_UP_POLL_MS = 50;
 const ANSWER_TIMEOUT_MS = 60_000;
 const LOG_TIMEOUT_MS = 300_000;
+const HEALTH_TIMEOUT_MS = 60_000;
 const LOOPBACK = '127.0.0.1';
 
 /**
  * @typedef {object} Program
  * @property {number} pid
  * @property {number} port
+ * @property {string} origin
  * @property {number} answeredMs from its spawning to its first HTTP answer
  * @property {number} startedAt of `performance.now()`
  * @property {Promise<number>} logged how long after its spawning the line came that its log is read for
@@ -57,7 +60,8 @@ export async function startProgram(command, argsFor, awaited) {
     await sleep(POLL_MS);
   }
   const answeredMs = performance.now() - startedAt;
-  return { pid: child.pid ?? 0, port, answeredMs, startedAt, logged, end };
+  const origin = `http://${LOOPBACK}:${port}`;
+  return { pid: child.pid ?? 0, port, origin, answeredMs, startedAt, logged, end };
 }
 
 /**
@@ -108,12 +112,29 @@ function answers(port) {
 }
 
 /**
- * @param {Program} program a paygate
- * @returns {Promise<any>} what its /healthz says
+ * Waits until a paygate's /healthz says so.
+ * @param {string} origin
+ * @param {number} everyMs how often it is asked
+ * @param {(electrum: any) => boolean} isSo by what it says of its Electrum server
  */
-export async function healthOf({ port }) {
-  return (await fetch(`http://${LOOPBACK}:${port}/healthz`)).json();
+export async function untilElectrum(origin, everyMs, isSo) {
+  const deadline = performance.now() + HEALTH_TIMEOUT_MS;
+  for (;;) {
+    const health = /** @type {any} */ (await (await fetch(`${origin}/healthz`)).json());
+    if (isSo(health.electrum)) return;
+    if (performance.now() > deadline)
+      throw new Error(`paygate is not ready: ${health.warnings.join('; ')}`);
+    await sleep(everyMs);
+  }
 }
+
+/**
+ * Waits until a paygate has compared every address with its Electrum server.
+ * @param {string} origin
+ * @param {number} [everyMs] how often it is asked
+ */
+export const untilCaughtUp = (origin, everyMs = CAUGHT_UP_POLL_MS) =>
+  untilElectrum(origin, everyMs, ({ caught_up }) => caught_up);
 
 /**
  * @param {Program} program

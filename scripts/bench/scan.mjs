@@ -8,7 +8,8 @@ import { Worker } from 'node:worker_threads';
 import { atEnd } from './ending.mjs';
 import { accountKey } from './keys.mjs';
 import { load } from './load.mjs';
-import { addStore, serve, untilCaughtUp } from './paygate.mjs';
+import { addStore, serve } from './paygate.mjs';
+import { untilCaughtUp } from './program.mjs';
 import { percentile } from './stats.mjs';
 
 const USED = 5_000;
