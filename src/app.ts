@@ -246,10 +246,11 @@ function join(parts: Parts, release: () => Promise<void>): App {
     dispatcher.retry();
   };
   let tending: Tending | undefined;
-
   let starting: ReturnType<App['start']> | undefined;
 
   async function start(): ReturnType<App['start']> {
+    // Servers take a while to answer: they are dialled before our doors open.
+    watcher.start();
     const port = await entrance.open(fetch);
     let metricsPort: number | undefined;
     if (config.metricsListen !== undefined) {
@@ -262,7 +263,6 @@ function join(parts: Parts, release: () => Promise<void>): App {
     tending = tendFile({ world, database, room, snapshots, onOthers });
     cancels.push(...tending.cancels);
     await dispatcher.start();
-    watcher.start();
     atReceipt?.start();
     return { port, metricsPort };
   }

@@ -86,6 +86,7 @@ export class CallbackDispatcher {
   #cancels: Cancel[] = [];
   #pump: Promise<void> | undefined;
   #again = false;
+  #started = false;
   #stopping = false;
   #lastStoreId = 0;
   /** What the file refuses, and since when (monotonic). */
@@ -107,10 +108,11 @@ export class CallbackDispatcher {
       world.schedule(everyHour, () => this.#track(this.#recall())),
     ];
     this.#track(this.#fold());
+    this.#started = true;
     this.wake();
   }
 
-  /** Something was enqueued. Losing a wake only costs the time to the next tick. */
+  /** Something was enqueued, perhaps before the start. Losing a wake only costs the time to the next tick. */
   wake(): void {
     if (!this.#mayClaim()) return;
     this.#again = true;
@@ -182,7 +184,7 @@ export class CallbackDispatcher {
   }
 
   #mayClaim(): boolean {
-    return !this.#stopping && !this.#parts.isHeldBack?.();
+    return this.#started && !this.#stopping && !this.#parts.isHeldBack?.();
   }
 
   async #run(): Promise<void> {

@@ -592,9 +592,22 @@ describe('stopping', () => {
     await dispatcher.idle();
   });
 
+  it('sends nothing before the start, and then what came until then', async () => {
+    const shop = await receiver();
+    const { owed, world, outbox, dispatcher } = setUp();
+    await owed.enqueue(world.now(), owed.addPayment(owed.addStore({ callbackUrl: shop.origin })));
+    dispatcher.wake();
+    for (let turns = 0; turns < 20; turns += 1) await world.turn();
+    expect([outbox.nextDueAt(world.now()), shop.requests.length]).toEqual([world.now(), 0]);
+    await dispatcher.start();
+    await dispatcher.idle();
+    expect(shop.requests).toHaveLength(1);
+  });
+
   it('sends nothing that was only claimed', async () => {
     const shop = await receiver();
     const { owed, world, outbox, dispatcher } = setUp();
+    await dispatcher.start();
     await owed.enqueue(world.now(), owed.addPayment(owed.addStore({ callbackUrl: shop.origin })));
     dispatcher.wake();
     await dispatcher.stop();
