@@ -12,6 +12,8 @@ export class Batches {
   #state: 'untried' | 'tried' | 'taken' | 'refused' = 'untried';
   #losses = 0;
   #lastLost: number | undefined;
+  /** Who waits until it is known. */
+  #waiting: (() => void)[] = [];
 
   /** Whether a batch may be sent now; call it only to send one. */
   begin(): boolean {
@@ -22,12 +24,20 @@ export class Batches {
     return this.#state === 'taken';
   }
 
+  /** Resolves once the one that is tried was answered, or not; undefined when none is. */
+  tried(): Promise<void> | undefined {
+    if (this.#state !== 'tried') return undefined;
+    return new Promise((resolve) => {
+      this.#waiting.push(resolve);
+    });
+  }
+
   answered(): void {
-    if (this.#state === 'tried') this.#state = 'taken';
+    if (this.#state === 'tried') this.#become('taken');
   }
 
   refused(): void {
-    this.#state = 'refused';
+    this.#become('refused');
   }
 
   /** The session ended before a batch was answered. @param generation of that session, which may have lost many at once */
@@ -35,6 +45,11 @@ export class Batches {
     if (generation === this.#lastLost) return;
     this.#lastLost = generation;
     this.#losses += 1;
-    if (this.#state === 'tried' || this.#losses > mostLosses) this.#state = 'refused';
+    if (this.#state === 'tried' || this.#losses > mostLosses) this.#become('refused');
+  }
+
+  #become(state: 'taken' | 'refused'): void {
+    this.#state = state;
+    for (const resolve of this.#waiting.splice(0)) resolve();
   }
 }

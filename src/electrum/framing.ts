@@ -172,11 +172,7 @@ export function encodeBatch(
   list: readonly (readonly unknown[])[],
 ): string {
   const call = callOf(method);
-  let calls = '';
-  for (const [index, params] of list.entries()) {
-    calls += `${index > 0 ? ',' : ''}${call(firstId + index, params)}`;
-  }
-  return `[${calls}]\n`;
+  return `[${list.map((params, index) => call(firstId + index, params)).join(',')}]\n`;
 }
 
 /** @returns what writes the object of JSON-RPC piece by piece: of 100,000 there would be as many to throw away */

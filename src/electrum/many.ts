@@ -19,6 +19,8 @@ export interface ManyParts {
   readonly batches: Batches | undefined;
   /** Of the session. */
   readonly generation: number;
+  /** Scripts that wait until it is known whether the server takes batches. */
+  readonly waiting: { count: number };
 }
 
 /** Is told each as it is answered: the status, or why the server does not tell it. */
@@ -26,7 +28,7 @@ export type Hear = (scripthash: Scripthash, told: Status | PaygateError) => void
 
 /** @throws PaygateError unavailable when the session ends, and whatever `hear` throws */
 export async function subscribeMany(
-  { channel, subscribe, subscriptions, batches, generation }: ManyParts,
+  { channel, subscribe, subscriptions, batches, generation, waiting }: ManyParts,
   scripthashes: readonly Scripthash[],
   priority: Priority,
   hear: Hear,
@@ -71,15 +73,23 @@ export async function subscribeMany(
     if (answered === undefined) return each(part);
     batches?.answered();
     const { told, newest } = answered;
-    for (const [place, scripthash] of part.entries()) {
+    part.forEach((scripthash, place) => {
       const answer = told[place] ?? null;
       hear(scripthash, answer instanceof ServerError ? answer : newest(answer, place));
+    });
+  }
+
+  async function ask(part: readonly Scripthash[]): Promise<void> {
+    if (!priority.light || part.length === 1 || batches === undefined) return each(part);
+    const tried = batches.tried();
+    if (tried !== undefined) {
+      waiting.count += part.length;
+      await tried;
+      waiting.count -= part.length;
     }
+    return batches.begin() ? batch(part) : each(part);
   }
 
   const size = Math.min(channel.bulkPlaces, mostInBatch);
-  const asked = Array.from(slices(scripthashes, size), (part) =>
-    priority.light && part.length > 1 && batches?.begin() ? batch(part) : each(part),
-  );
-  await Promise.all(asked);
+  await Promise.all(Array.from(slices(scripthashes, size), ask));
 }

@@ -2,8 +2,9 @@
 // what has come in one go and then looks through everything that is subscribed, so that the fewer goes, the better.
 // Others never are: to tell of a script with a history it reads blocks, and what is in flight must be answered in time.
 
-/** A whole window was answered at least as fast as this: it is doubled. */
+/** A whole window was answered at least as fast as this: it becomes so many times wider. */
 const fastMs = 250;
+const wider = 4;
 /** An answer that took longer halves it. */
 const slowMs = 1_000;
 /** Whatever the window was set to, if that was less. */
@@ -30,7 +31,7 @@ export class MassWindow {
     if (tookMs > slowMs) this.#shrink();
     this.#fast = tookMs > fastMs ? 0 : this.#fast + count;
     if (this.#fast < this.#places) return;
-    this.#places = Math.max(this.#base, Math.min(2 * this.#places, most));
+    this.#places = Math.max(this.#base, Math.min(wider * this.#places, most));
     this.#fast = 0;
   }
 

@@ -127,7 +127,8 @@ export class Session {
     // A public one is asked no faster than it likes anyway.
     const ownBatches = server.own ? batches : undefined;
     const subscribe = this.subscribe.bind(this);
-    this.#many = { channel, subscribe, subscriptions, batches: ownBatches, generation };
+    const waiting = { count: 0 };
+    this.#many = { channel, subscribe, subscriptions, batches: ownBatches, generation, waiting };
   }
 
   get closed(): boolean {
@@ -151,7 +152,7 @@ export class Session {
 
   /** Mass requests that are not yet sent. */
   get bulkWaiting(): number {
-    return this.#channel.bulkWaiting;
+    return this.#channel.bulkWaiting + this.#many.waiting.count;
   }
 
   /** How long it must be left alone, for what it was asked and has not forgiven yet; mostly 0. */

@@ -60,20 +60,21 @@ export class Subscriptions {
 
   /** Call before the request, or the batch, goes out. */
   add(scripthashes: readonly Scripthash[]): Asked {
-    const before = scripthashes.map((each) => this.#begin(each));
+    for (const each of scripthashes) this.#subscribed.add(each);
+    const counts = this.#counts(scripthashes);
     return {
       parse: parseStatus,
       newest: (told, place) => {
         const scripthash = scripthashes[place];
-        return orNewer(scripthash && this.#statuses.get(scripthash), before[place], told);
+        return orNewer(scripthash && this.#statuses.get(scripthash), counts?.[place], told);
       },
     };
   }
 
-  /** @returns how many notifications there were */
-  #begin(scripthash: Scripthash): number {
-    this.#subscribed.add(scripthash);
-    return this.#statuses.get(scripthash)?.count ?? 0;
+  /** Of the notifications on each; undefined while there were none of any, as at a start. */
+  #counts(scripthashes: readonly Scripthash[]): number[] | undefined {
+    if (this.#statuses.size === 0) return undefined;
+    return scripthashes.map((each) => this.#statuses.get(each)?.count ?? 0);
   }
 
   remove(scripthash: Scripthash): void {

@@ -31,10 +31,12 @@ export interface SubscriberParts {
 
 /** Unless told otherwise. */
 const mostSubscribed = { own: 100_000, other: 10_000 };
-/** Addresses read from the file in a turn of the event loop; more that are new at once are mass requests as well. */
-const pageSize = 100;
+/** Addresses read from the file in a turn of the event loop. */
+const pageSize = 250;
 /** Of what is read, so much may wait to be sent: the window is always full. */
-const mostWaiting = 5 * pageSize;
+const mostWaiting = 2 * pageSize;
+/** More that are new at once are mass requests. */
+const fewAtOnce = 100;
 /** Of those without a history. */
 const mass: Priority = { bulk: true, light: true };
 /** A server that refuses more than this, and more than it tells of, is of no use. */
@@ -107,7 +109,7 @@ export class Subscriber {
       this.#added.add(each);
     }
     for (const each of fresh) this.#subscribed.add(each);
-    const compared = this.#compare(fresh, null, fresh.length > pageSize ? mass : {});
+    const compared = this.#compare(fresh, null, fresh.length > fewAtOnce ? mass : {});
     for (let over = this.#subscribed.size - this.#most; over > 0; over -= 1) {
       this.#dropColdest();
     }

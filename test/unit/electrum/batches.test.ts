@@ -62,11 +62,31 @@ describe('many subscriptions', () => {
   it('go to an own server fifty in a message, once it has answered the first such', async () => {
     const connected = await openOwn(answer);
     expect(await subscribeAll(connected, many(120))).toEqual(many(120));
-    expect([sizes(connected), single(connected)]).toEqual([[50], 70]);
+    expect([sizes(connected), single(connected)]).toEqual([[50, 50, 20], 0]);
     expect(await subscribeAll(connected, many(120))).toEqual(many(120));
-    expect([sizes(connected), single(connected)]).toEqual([[50, 50, 50, 20], 70]);
+    expect([sizes(connected), single(connected)]).toEqual([[50, 50, 20, 50, 50, 20], 0]);
     const [requests] = connected.peer.batches;
     expect(requests?.[1]).toEqual({ ...{ jsonrpc: '2.0', method }, id: 4, params: [many(2)[1]] });
+  });
+
+  it('wait until it is known how such are answered', async () => {
+    let isSilent = true;
+    const connected = await openOwn((peer, requests) => {
+      if (!isSilent) answer(peer, requests);
+    });
+    const { session, world, peer } = connected;
+    const told = subscribeAll(connected, many(120));
+    await world.until(() => sizes(connected).length > 0);
+    for (let turns = 0; turns < 20; turns += 1) await world.turn();
+    expect([sizes(connected), single(connected), session.bulkWaiting]).toEqual([[50], 0, 70]);
+    isSilent = false;
+    answer(peer, peer.batches[0] ?? []);
+    expect(await told).toEqual(many(120));
+    expect([sizes(connected), single(connected), session.bulkWaiting]).toEqual([
+      [50, 50, 20],
+      0,
+      0,
+    ]);
   });
 
   it('go one by one to a server of somebody else', async () => {
@@ -97,9 +117,9 @@ describe('many subscriptions', () => {
     answer(peer, peer.batches[0] ?? []);
     await world.until(() => sizes(connected).length === 2);
     answer(peer, peer.batches[1] ?? []);
-    // The window was answered fast, and is twice as wide.
-    await world.until(() => sizes(connected).length === 5);
-    expect(session.bulkWaiting).toBe(250);
+    // The window was answered fast, and is four times as wide: 392.
+    await world.until(() => sizes(connected).length === 9);
+    expect(session.bulkWaiting).toBe(50);
     session.close('enough');
     expect(await lost).toMatchObject({ code: 'unavailable' });
   });
