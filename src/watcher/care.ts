@@ -17,6 +17,8 @@ export interface CareParts extends UsedParts {
   readonly tasks: Tasks;
   /** One that every address has been compared with. */
   readonly session: () => Session | undefined;
+  /** Whether addresses are being compared with a server, which goes before the reserve; `now` is called when that is over. */
+  readonly isComparing: () => boolean;
   /** Has new addresses subscribed. */
   readonly watch: (scripthashes: readonly Scripthash[]) => Promise<void>;
   /** The same of what lies in reserve: behind everything else, and where there is room. */
@@ -103,7 +105,8 @@ export class Care {
       if (session !== undefined) this.#fault = undefined;
     });
     if (!isQuiet()) this.#later();
-    const goesOn = () => isQuiet() && !this.#again && !isStopped();
+    const { isComparing } = this.#parts;
+    const goesOn = () => isQuiet() && !isComparing() && !this.#again && !isStopped();
     await this.#orAgain(() => fillReserves(parts, goesOn));
   }
 

@@ -64,7 +64,7 @@ export async function tendWallets(
   if (failures.length > 0) throw failures[0];
 }
 
-/** @param goesOn whether it is still quiet: nobody asks for an address, and no other care is called for */
+/** @param goesOn whether it is still quiet: nobody asks for an address, and nothing else is to be done */
 export async function fillReserves(parts: WalletCareParts, goesOn: () => boolean): Promise<void> {
   for (const { id } of parts.store.catalog.wallets()) await fillReserve(parts, id, goesOn);
 }

@@ -117,6 +117,7 @@ export class Watcher {
     this.#care = new Care({
       ...common,
       session: () => (this.#caughtUp ? this.#session : undefined),
+      isComparing: () => this.#session !== undefined && !this.#caughtUp,
       watch: (these) => this.#watch((subscriber) => subscriber.add(these)),
       watchReserve: (these) => this.#watch((subscriber) => subscriber.addReserve(these)),
       onRefusal: (session, reason) => this.#leaveMute(session, reason),

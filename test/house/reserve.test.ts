@@ -94,6 +94,26 @@ test('what is in reserve at a stop is there at the next start', async () => {
   expect(house.statuses(address ?? '')).toEqual(['0']);
 });
 
+test('a start has its addresses compared before the reserve is filled', async () => {
+  const house = await openReady();
+  await issue(house, 160);
+  await house.stop();
+  const before = await derivedUntil(house);
+  const when = (method: string) => method.endsWith('scripthash.subscribe');
+  house.server.inject({ kind: 'delay', ms: 5_000, when });
+  await house.start();
+  await house.world.until(() => house.app.health().electrum.server !== null, 'the server');
+  for (let quiet = 0; quiet < 3; quiet += 1) await house.world.advance(100);
+  for (let turns = 0; turns < 200; turns += 1) await house.world.turn();
+  expect(house.app.health().electrum.caught_up).toBe(false);
+  expect(await derivedUntil(house)).toBe(before);
+  house.server.heal();
+  await house.world.advance(5_000);
+  await untilReady(house);
+  await house.app.idle();
+  expect(await derivedUntil(house)).toBe(2 * (startIndex + 160));
+});
+
 test('a wallet whose scan fails keeps no other one from being filled up and watched', async () => {
   const house = await openReady();
   const refused = new Set(firstAddresses(merchantKey(2), 6).map(hashOf));
