@@ -249,8 +249,6 @@ function join(parts: Parts, release: () => Promise<void>): App {
   let starting: ReturnType<App['start']> | undefined;
 
   async function start(): ReturnType<App['start']> {
-    // Servers take a while to answer: they are dialled before our doors open.
-    watcher.start();
     const port = await entrance.open(fetch);
     let metricsPort: number | undefined;
     if (config.metricsListen !== undefined) {
@@ -258,6 +256,8 @@ function join(parts: Parts, release: () => Promise<void>): App {
       const { fetch } = meter.metrics;
       metricsPort = await entrance.openBeside(fetch, config.metricsListen);
     }
+    // Servers take a while to answer: they are dialled before the rest is done.
+    watcher.start();
     cancels.push(world.schedule(everyMinute, () => entrance.beat()));
     cancels.push(world.schedule(everyMinute, () => void alarmBook.keep()));
     tending = tendFile({ world, database, room, snapshots, onOthers });

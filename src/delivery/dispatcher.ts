@@ -181,6 +181,7 @@ export class CallbackDispatcher {
     await this.#pump;
     await Promise.all(this.#open);
     cancel();
+    this.#settleIdle();
   }
 
   #mayClaim(): boolean {

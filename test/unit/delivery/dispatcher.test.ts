@@ -604,6 +604,16 @@ describe('stopping', () => {
     expect(shop.requests).toHaveLength(1);
   });
 
+  it('leaves nobody waiting for quiet that ends before the start', async () => {
+    const shop = await receiver();
+    const { owed, world, dispatcher } = setUp();
+    await owed.enqueue(world.now(), owed.addPayment(owed.addStore({ callbackUrl: shop.origin })));
+    const idle = dispatcher.idle();
+    await dispatcher.stop();
+    await idle;
+    expect(shop.requests).toEqual([]);
+  });
+
   it('sends nothing that was only claimed', async () => {
     const shop = await receiver();
     const { owed, world, outbox, dispatcher } = setUp();
