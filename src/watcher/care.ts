@@ -17,7 +17,7 @@ export interface CareParts extends UsedParts {
   readonly tasks: Tasks;
   /** One that every address has been compared with. */
   readonly session: () => Session | undefined;
-  /** Whether addresses are being compared with a server, which goes before the reserve; `now` is called when that is over. */
+  /** Whether addresses are being compared with a server of one's own, as fast as both can; `now` is called when that is over. */
   readonly isComparing: () => boolean;
   /** Has new addresses subscribed. */
   readonly watch: (scripthashes: readonly Scripthash[]) => Promise<void>;

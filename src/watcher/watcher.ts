@@ -117,7 +117,7 @@ export class Watcher {
     this.#care = new Care({
       ...common,
       session: () => (this.#caughtUp ? this.#session : undefined),
-      isComparing: () => this.#session !== undefined && !this.#caughtUp,
+      isComparing: () => this.#session?.server.own === true && !this.#caughtUp,
       watch: (these) => this.#watch((subscriber) => subscriber.add(these)),
       watchReserve: (these) => this.#watch((subscriber) => subscriber.addReserve(these)),
       onRefusal: (session, reason) => this.#leaveMute(session, reason),
@@ -239,10 +239,12 @@ export class Watcher {
 
   /** Nothing is watched on the server in use any more. */
   #end(): void {
+    const isCutOff = this.#session !== undefined && !this.#caughtUp;
     this.#session = undefined;
     this.#subscriber = undefined;
     this.#caughtUp = false;
     this.#drain.use(undefined);
+    if (isCutOff) this.#care.now();
   }
 
   #lost(session: Session): void {

@@ -114,6 +114,23 @@ test('a start has its addresses compared before the reserve is filled', async ()
   expect(await derivedUntil(house)).toBe(2 * (startIndex + 160));
 });
 
+test('a comparison that a server cuts off leaves the reserve to be filled', async () => {
+  const house = await openReady();
+  await issue(house, 160);
+  await house.stop();
+  const when = (method: string) => method.endsWith('scripthash.subscribe');
+  house.server.inject({ kind: 'hang', when });
+  await house.start();
+  const isConnected = () => house.app.health().electrum.server !== null;
+  await house.world.until(isConnected, 'the server');
+  for (let quiet = 0; quiet < 3; quiet += 1) await house.world.advance(100);
+  house.server.inject({ kind: 'refuse' });
+  house.server.disconnectAll();
+  await house.world.until(() => !isConnected(), 'the server to be lost');
+  await house.app.idle();
+  expect(await derivedUntil(house)).toBe(2 * (startIndex + 160));
+});
+
 test('a wallet whose scan fails keeps no other one from being filled up and watched', async () => {
   const house = await openReady();
   const refused = new Set(firstAddresses(merchantKey(2), 6).map(hashOf));
