@@ -1,5 +1,6 @@
 // Whether a server takes several requests in one message, as the protocol allows and not each of them does. One is
-// tried; where it is refused, or the session's last, that server is asked one by one from then on.
+// tried, and all others wait for its answer; where it is refused, or the session's last, that server is asked one by one
+// from then on.
 // https://www.jsonrpc.org/specification#batch
 
 /** With more than this nothing was faster. Fulcrum takes 345 of one address, in all that is under way, unless told otherwise. */
@@ -12,8 +13,8 @@ export class Batches {
   #state: 'untried' | 'tried' | 'taken' | 'refused' = 'untried';
   #losses = 0;
   #lastLost: number | undefined;
-  /** Who waits until it is known. */
-  #waiting: (() => void)[] = [];
+  /** Who waits until it is known, and with how many requests. */
+  #waiting: { readonly count: number; readonly resolve: () => void }[] = [];
 
   /** Whether a batch may be sent now; call it only to send one. */
   begin(): boolean {
@@ -24,11 +25,16 @@ export class Batches {
     return this.#state === 'taken';
   }
 
-  /** Resolves once the one that is tried was answered, or not; undefined when none is. */
-  tried(): Promise<void> | undefined {
+  /** How many requests wait until it is known. */
+  get waiting(): number {
+    return this.#waiting.reduce((sum, { count }) => sum + count, 0);
+  }
+
+  /** While one is being tried, resolves when it is known, for so many requests; undefined when none is. */
+  known(count: number): Promise<void> | undefined {
     if (this.#state !== 'tried') return undefined;
     return new Promise((resolve) => {
-      this.#waiting.push(resolve);
+      this.#waiting.push({ count, resolve });
     });
   }
 
@@ -50,6 +56,6 @@ export class Batches {
 
   #become(state: 'taken' | 'refused'): void {
     this.#state = state;
-    for (const resolve of this.#waiting.splice(0)) resolve();
+    for (const { resolve } of this.#waiting.splice(0)) resolve();
   }
 }

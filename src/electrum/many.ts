@@ -19,8 +19,6 @@ export interface ManyParts {
   readonly batches: Batches | undefined;
   /** Of the session. */
   readonly generation: number;
-  /** Scripts that wait until it is known whether the server takes batches. */
-  readonly waiting: { count: number };
 }
 
 /** Is told each as it is answered: the status, or why the server does not tell it. */
@@ -28,7 +26,7 @@ export type Hear = (scripthash: Scripthash, told: Status | PaygateError) => void
 
 /** @throws PaygateError unavailable when the session ends, and whatever `hear` throws */
 export async function subscribeMany(
-  { channel, subscribe, subscriptions, batches, generation, waiting }: ManyParts,
+  { channel, subscribe, subscriptions, batches, generation }: ManyParts,
   scripthashes: readonly Scripthash[],
   priority: Priority,
   hear: Hear,
@@ -81,12 +79,8 @@ export async function subscribeMany(
 
   async function ask(part: readonly Scripthash[]): Promise<void> {
     if (!priority.light || part.length === 1 || batches === undefined) return each(part);
-    const tried = batches.tried();
-    if (tried !== undefined) {
-      waiting.count += part.length;
-      await tried;
-      waiting.count -= part.length;
-    }
+    const known = batches.known(part.length);
+    if (known !== undefined) await known;
     return batches.begin() ? batch(part) : each(part);
   }
 

@@ -2,8 +2,9 @@
 // what has come in one go and then looks through everything that is subscribed, so that the fewer goes, the better.
 // Others never are: to tell of a script with a history it reads blocks, and what is in flight must be answered in time.
 
-/** A whole window was answered at least as fast as this: it becomes so many times wider. */
+/** A whole window was answered at least as fast as this: it is widened. */
 const fastMs = 250;
+/** By so many times. */
 const wider = 4;
 /** An answer that took longer halves it. */
 const slowMs = 1_000;

@@ -127,8 +127,7 @@ export class Session {
     // A public one is asked no faster than it likes anyway.
     const ownBatches = server.own ? batches : undefined;
     const subscribe = this.subscribe.bind(this);
-    const waiting = { count: 0 };
-    this.#many = { channel, subscribe, subscriptions, batches: ownBatches, generation, waiting };
+    this.#many = { channel, subscribe, subscriptions, batches: ownBatches, generation };
   }
 
   get closed(): boolean {
@@ -152,7 +151,7 @@ export class Session {
 
   /** Mass requests that are not yet sent. */
   get bulkWaiting(): number {
-    return this.#channel.bulkWaiting + this.#many.waiting.count;
+    return this.#channel.bulkWaiting + (this.#many.batches?.waiting ?? 0);
   }
 
   /** How long it must be left alone, for what it was asked and has not forgiven yet; mostly 0. */
