@@ -1,5 +1,5 @@
-// Remembers what was asked of a server, up to a weight, and forgets what was remembered first. It knows
-// nothing of what it holds, and keeps nothing beyond this process.
+// Remembers what took long to get, up to a weight, and forgets what was remembered first. It knows nothing of
+// what it holds, and keeps nothing beyond this process.
 
 export interface Memory<K, V> {
   get(key: K): V | undefined;

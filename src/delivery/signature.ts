@@ -29,10 +29,10 @@ export type KeyOf = (secret: string) => KeyObject;
 export const secretKey: KeyOf = (secret) =>
   createSecretKey(base64.decode(secret.slice(secretPrefix.length)));
 
-/** As many as shops are called in turn: to make one takes as long as five signatures. */
+/** To make one takes as long as five signatures. A replaced one is kept until others push it out: what signs is for the store to say. */
 const keptKeys = 256;
 
-/** The same, each made once. */
+/** The same, each made once while so many others are not. */
 export function keepKeys(): KeyOf {
   const keys = createMemory<string, KeyObject>(keptKeys);
   return (secret) => {

@@ -127,6 +127,7 @@ export interface Outbox extends CallbackDesk {
 
 /** Counting more would hold up everything else; nobody looks at them one by one. */
 export const mostCounted = 10_000;
+
 /** Whether it may be sent still, now or later. */
 const isOpen = (state: CallbackState): boolean => state !== 'delivered' && state !== 'superseded';
 

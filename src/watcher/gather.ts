@@ -60,7 +60,7 @@ interface Gathering extends GatherParts {
   readonly isNews: boolean;
   /** What is not written down yet. */
   readonly unwritten: FoundSeen[];
-  /** The subject's: of what we know it is not asked for. */
+  /** The subject's, which is read where a transaction is new to us alone. */
   readonly script: () => Uint8Array;
 }
 
