@@ -26,7 +26,7 @@ export interface SignatureHeaders {
 /** Makes the key of a secret, `whsec_…`. */
 export type KeyOf = (secret: string) => KeyObject;
 
-export const secretKey: KeyOf = (secret) =>
+const secretKey: KeyOf = (secret) =>
   createSecretKey(base64.decode(secret.slice(secretPrefix.length)));
 
 /** To make one takes as long as five signatures. A replaced one is kept until others push it out: what signs is for the store to say. */

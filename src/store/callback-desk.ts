@@ -5,7 +5,7 @@ import { and, asc, eq, getTableColumns, type SQL, sql } from 'drizzle-orm';
 import type { Outcome } from '../domain/retry.ts';
 import { PaygateError } from '../errors.ts';
 import type { Orm } from './orm.ts';
-import { isExhausted, isOwed } from './outbox-statements.ts';
+import { isExhausted, isOwed, prepareNewest } from './outbox-statements.ts';
 import {
   addresses,
   attempts,
@@ -100,13 +100,7 @@ const owedAnew = (now: number) =>
 function checkResend(orm: Orm, row: CallbackRow): void {
   const { id, paymentId, storeId, version } = row;
   checkCalled(orm, storeId);
-  const newest = orm
-    .select({ id: callbacks.id, version: callbacks.version })
-    .from(callbacks)
-    .where(eq(callbacks.paymentId, paymentId))
-    .orderBy(sql`version desc`)
-    .limit(1)
-    .get();
+  const newest = prepareNewest(orm).get({ paymentId });
   if (newest === undefined || newest.version === version) {
     checkStands(orm, row);
     return;

@@ -150,6 +150,16 @@ function prepareTurns(orm: Orm) {
   };
 }
 
+/** The newest callback of a payment, the only one that is told or sent again. */
+export const prepareNewest = (orm: Orm) =>
+  orm
+    .select({ id: callbacks.id, version: callbacks.version, state: callbacks.state })
+    .from(callbacks)
+    .where(eq(callbacks.paymentId, given('paymentId')))
+    .orderBy(desc(callbacks.version))
+    .limit(1)
+    .prepare();
+
 function prepareReads(orm: Orm) {
   return {
     /** Stores with something due, in turn, and how many requests each has under way. */
@@ -199,13 +209,7 @@ function prepareReads(orm: Orm) {
       .orderBy(asc(callbacks.nextAttemptAt), asc(callbacks.id))
       .limit(sql.placeholder('room'))
       .prepare(),
-    newestOfPayment: orm
-      .select({ version: callbacks.version, state: callbacks.state })
-      .from(callbacks)
-      .where(eq(callbacks.paymentId, given('paymentId')))
-      .orderBy(desc(callbacks.version))
-      .limit(1)
-      .prepare(),
+    newestOfPayment: prepareNewest(orm),
     /** Of each store the first that no lease holds back. */
     nextDue: orm
       .select({
