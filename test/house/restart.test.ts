@@ -175,10 +175,10 @@ test('without its mark a file that has issued skips 100 indexes', async () => {
   expect(await house.newAddress()).toBe(expected);
   await house.stop();
   await house.start();
+  await untilReady(house);
   // That it is a copy is said until somebody has read it; the merchant's wallet must look further as long as it is so.
   expect(house.app.health().warnings).toEqual([
     expect.stringContaining('this database is a copy'),
-    expect.stringMatching(/^(no|catching up with the) Electrum server/),
     expect.stringContaining('--wallet-gap 140'),
   ]);
 });

@@ -97,7 +97,7 @@ export function shopOn(store: TestStore, chain: SimulatedChain): Shop {
     };
   }
 
-  const payments = (issued: Issued) => recorded(store, row(issued).id);
+  const payments = (issued: Issued) => recorded(store, issued.id);
   return {
     ...store,
     chain,

@@ -25,8 +25,10 @@ test('an answer that is not fast begins the count anew', () => {
 
 test('a slow answer halves it, down to what was set', () => {
   const window = new MassWindow(100);
-  answer(window, 100, 1);
-  expect(window.extra).toBe(300);
+  answer(window, 500, 1);
+  expect(window.extra).toBe(1_500);
+  expect(answer(window, 1, 1_001)).toBe(700);
+  expect(answer(window, 1, 1_001)).toBe(300);
   expect(answer(window, 1, 1_001)).toBe(100);
   expect(answer(window, 5, 1_001)).toBe(0);
 });
