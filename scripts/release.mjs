@@ -9,6 +9,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { billOfMaterials } from './executable/bill.mjs';
 import { emulatorsFor } from './executable/emulator.mjs';
 import { makeExecutable } from './executable/make.mjs';
 import { nodeFor } from './executable/node.mjs';
@@ -43,21 +44,13 @@ async function prove(name, command) {
   }
 }
 
-/** Of the lock file, and without what npm says of the moment and of this folder: the same everywhere. */
-async function billOfMaterials() {
-  const options = ['--sbom-format', 'cyclonedx', '--sbom-type', 'application', '--omit', 'dev'];
-  const { stdout } = await run('npm', ['sbom', '--package-lock-only', ...options]);
-  const { serialNumber, ...bill } = JSON.parse(stdout);
-  delete bill.metadata.timestamp;
-  bill.metadata.component.name = 'paygate';
-  return `${JSON.stringify(bill, null, 2)}\n`;
-}
-
 rmSync(folder, { recursive: true, force: true });
 mkdirSync(folder, { recursive: true });
-const bill = await billOfMaterials();
+const sums = [await release('x64'), await release('arm64')];
+const { stdout } = await run(join(folder, `paygate-linux-${process.arch}`), ['licenses', '--json']);
+const bill = await billOfMaterials(JSON.parse(stdout));
 writeFileSync(join(folder, 'paygate.cdx.json'), bill);
 const billHash = createHash('sha256').update(bill).digest('hex');
-const sums = [await release('x64'), await release('arm64'), `${billHash}  paygate.cdx.json\n`];
+sums.push(`${billHash}  paygate.cdx.json\n`);
 writeFileSync(join(folder, 'SHA256SUMS'), sums.join(''));
 console.log(sums.join('').trimEnd());

@@ -162,3 +162,16 @@ function withoutBodies(text: string): string {
     .filter((line) => /^(export (\*|\{|type \{)|\} from)/.test(line))
     .join('\n');
 }
+
+test('every locked package has a SHA-512 of its own, and no download address', () => {
+  const lock: { packages: Record<string, { integrity?: string; resolved?: string }> } = JSON.parse(
+    readFileSync('package-lock.json', 'utf8'),
+  );
+  const packages = Object.entries(lock.packages).filter(([path]) => path !== '');
+  expect(packages.length).toBeGreaterThan(100);
+  const unlocked = packages.filter(
+    ([, { integrity }]) => !/^sha512-[A-Za-z0-9+/]{86}==$/.test(integrity ?? ''),
+  );
+  expect(unlocked.map(([path]) => path)).toEqual([]);
+  expect(packages.filter(([, { resolved }]) => resolved !== undefined)).toEqual([]);
+});

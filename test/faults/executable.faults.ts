@@ -7,6 +7,7 @@ import { chownSync, copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync }
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { billOfMaterials } from '../../scripts/executable/bill.mjs';
 
 const nobody = 65_534;
 const folder = mkdtempSync(join(tmpdir(), 'paygate-executable-'));
@@ -107,4 +108,27 @@ it('says whose work it is made of, with the text of each license', () => {
   }
   const text = execFileSync(program, ['licenses'], { encoding: 'utf8' });
   for (const each of licenses) expect(text).toContain(each.text);
+});
+
+it('has a bill of materials of exactly these packages, each with its hash', async () => {
+  const said = execFileSync(program, ['licenses', '--json'], { encoding: 'utf8' });
+  const licenses: { name: string; version: string }[] = JSON.parse(said);
+  const text = await billOfMaterials(licenses);
+  const bill: {
+    components: { name: string; version: string; hashes: { alg: string; content: string }[] }[];
+    dependencies: { ref: string }[];
+  } = JSON.parse(text);
+  const listed = bill.components.map(({ name, version }) => `${name}@${version}`);
+  const inside = licenses
+    .filter(({ name }) => name !== 'paygate' && name !== 'Node.js')
+    .map(({ name, version }) => `${name}@${version}`);
+  expect(listed.filter((each) => !each.startsWith('node-linux-')).toSorted()).toEqual(
+    [...new Set(inside)].toSorted(),
+  );
+  expect(listed.filter((each) => each.startsWith('node-linux-'))).toHaveLength(2);
+  for (const { hashes } of bill.components) {
+    expect(hashes).toEqual([{ alg: 'SHA-512', content: expect.stringMatching(/^[0-9a-f]{128}$/) }]);
+  }
+  expect(bill.dependencies).toHaveLength(bill.components.length + 1);
+  expect(await billOfMaterials(licenses)).toBe(text);
 });
