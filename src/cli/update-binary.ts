@@ -5,11 +5,14 @@ import { execFile, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
   chmodSync,
+  closeSync,
   copyFileSync,
   createReadStream,
   existsSync,
   linkSync,
+  openSync,
   readFileSync,
+  readSync,
   rmSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -95,6 +98,55 @@ export function readsDatabase(binary: string, snapshot: string, owner: Owner | u
   const said = [stderr, stdout, `it ended with ${status ?? signal}`].find(Boolean);
   const why = firstLine(error ?? { stderr: said });
   throw new PaygateError('unavailable', `it cannot read the database: ${why}`);
+}
+
+/** The first bytes of a Linux program, up to the processor that it is for (https://refspecs.linuxfoundation.org/elf/elf.pdf). */
+const elf = Buffer.from('\x7fELF', 'latin1');
+const elfHeaderBytes = 20;
+
+/** @throws PaygateError where a program would be replaced by something else, or by one for another processor */
+export function assertSameKind(fresh: string, binary: string): void {
+  const [before, after] = [startOf(binary), startOf(fresh)];
+  if (!before.subarray(0, 4).equals(elf)) return;
+  // Class and byte order, then the processor (e_machine).
+  const kind = (bytes: Buffer) => [bytes.subarray(0, 6), bytes.subarray(18, 20)];
+  if (Buffer.concat(kind(before)).equals(Buffer.concat(kind(after)))) return;
+  throw new PaygateError('invalid', 'it is no program of this machine');
+}
+
+function startOf(path: string): Buffer {
+  const file = openSync(path, 'r');
+  try {
+    const bytes = Buffer.alloc(elfHeaderBytes);
+    readSync(file, bytes, 0, elfHeaderBytes, 0);
+    return bytes;
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** @throws PaygateError where the version to come is older; by the precedence of https://semver.org, §11 */
+export function assertNotOlder(before: string, after: string): void {
+  const [core, candidate] = partsOf(before);
+  const [nextCore, nextCandidate] = partsOf(after);
+  const order = byNumbers(nextCore, core) || byCandidate(nextCandidate, candidate);
+  if (order >= 0) return;
+  throw new PaygateError(
+    'invalid',
+    `it is ${after}, which is older than ${before}: add --downgrade if that is what you want`,
+  );
+}
+
+const byNumbers = new Intl.Collator('en', { numeric: true }).compare;
+
+function byCandidate(a: string, b: string): number {
+  if (a === '' || b === '') return Number(a === '') - Number(b === '');
+  return byNumbers(a, b);
+}
+
+function partsOf(version: string): [core: string, candidate: string] {
+  const [core = '', ...candidate] = version.split('+')[0]?.split('-') ?? [];
+  return [core, candidate.join('-')];
 }
 
 export const previousOf = (binary: string): string => `${binary}.previous`;

@@ -16,6 +16,8 @@ import { type FileOptions, fileCommand, parseDuration, print, world } from './co
 import { ownerOf } from './owner.ts';
 import { environmentOf, faultOfStart, hasUnit, restart, stop } from './service.ts';
 import {
+  assertNotOlder,
+  assertSameKind,
   bringIn,
   expectedSum,
   previousOf,
@@ -35,6 +37,7 @@ interface UpdateOptions extends FileOptions {
   readonly binary?: string;
   readonly unit: string;
   readonly listen?: string;
+  readonly downgrade?: boolean;
   /** Milliseconds. */
   readonly wait?: number;
 }
@@ -49,6 +52,7 @@ export function updateCommand(): Command {
     .option('--binary <file>', 'the executable that is replaced (default: this one)')
     .option('--unit <name>', 'the systemd service that runs it', 'paygate.service')
     .option(`${options.listen.flag} <host:port>`, 'where it answers, to see whether it is well')
+    .option('--downgrade', 'accept a version that is older than this one')
     .option(
       '--wait <time>',
       'how long the new version may take until it answers (default: 2m)',
@@ -86,13 +90,16 @@ async function replace(file: string, sum: string, given: Given): Promise<void> {
   try {
     // One that does not run is replaced as well, and all the more.
     before = await versionOf(binary).catch(() => unknown);
+    assertSameKind(fresh, binary);
     after = await versionOf(fresh);
+    if (before !== unknown && given.downgrade !== true) assertNotOlder(before, after);
     snapshot = await snapshotBefore(before, db);
     readsDatabase(fresh, snapshot, ownerOf(db));
     swapIn(fresh, binary);
   } catch (error) {
     rmSync(fresh, { force: true });
-    throw new PaygateError('unavailable', `${file}: ${reasonOf(error)}; nothing was changed`);
+    const code = error instanceof PaygateError ? error.code : 'unavailable';
+    throw new PaygateError(code, `${file}: ${reasonOf(error)}; nothing was changed`);
   }
   const updated = { from: before, to: after, snapshot, previous: previousOf(binary) };
   const restarted = await hasUnit(given.unit);

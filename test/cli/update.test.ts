@@ -393,3 +393,34 @@ it('of a paygate that runs from its sources asks which executable is meant', asy
     'paygate: this paygate runs from its sources: name the executable to replace with --binary\n',
   ]);
 });
+
+it('is refused for an older version, unless that is what is wanted', async () => {
+  const { bring, update, binary, installed } = await machine({ systemd: false });
+  expect((await update(bring('0.10.0'))).code).toBe(0);
+  const { code, stderr } = await update(bring('0.9.1'));
+  expect([code, stderr]).toEqual([
+    2,
+    expect.stringContaining('it is 0.9.1, which is older than 0.10.0: add --downgrade'),
+  ]);
+  expect(installed()).toBe('0.10.0');
+  expect(readdirSync(dirname(binary)).filter((name) => name.startsWith('.'))).toEqual([]);
+  expect((await update(bring('0.9.1'), '--downgrade')).code).toBe(0);
+  expect(installed()).toBe('0.9.1');
+});
+
+it('counts a release as newer than its candidates', async () => {
+  const { bring, update, installed } = await machine({ systemd: false });
+  expect((await update(bring('0.2.0-rc.2'))).code).toBe(0);
+  expect((await update(bring('0.2.0-rc.1'))).stderr).toContain('which is older than 0.2.0-rc.2');
+  expect((await update(bring('0.2.0'))).code).toBe(0);
+  expect((await update(bring('0.2.0-rc.2'))).stderr).toContain('which is older than 0.2.0:');
+  expect(installed()).toBe('0.2.0');
+});
+
+it('puts no script in the place of a program', async () => {
+  const { bring, update, binary } = await machine({ systemd: false });
+  copyFileSync('/bin/true', binary);
+  const { code, stderr } = await update(bring('9.9.9'));
+  expect([code, stderr]).toEqual([2, expect.stringContaining('it is no program of this machine')]);
+  expect(readFileSync(binary).equals(readFileSync('/bin/true'))).toBe(true);
+});
