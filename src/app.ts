@@ -40,6 +40,7 @@ import { createSnapshots, type Snapshots } from './store/snapshots.ts';
 import { onceATurn } from './turn.ts';
 import { version } from './version.ts';
 import { createBacklog } from './watcher/backlog.ts';
+import { logPayment } from './watcher/payment-log.ts';
 import { Watcher } from './watcher/watcher.ts';
 import type { Cancel, World } from './world.ts';
 
@@ -104,6 +105,7 @@ export async function buildApp(config: Config, world: World, options: AppOptions
       onPayment(paymentId, move) {
         meter.metrics?.moved(move);
         feed.changed(paymentId);
+        logPayment(world.log, (id) => store?.receipts.byId(id), paymentId, move);
         atReceipt?.wake();
       },
       onTip: feed.stirred,

@@ -367,7 +367,7 @@ async function record(
   try {
     const now = world.now();
     const state = await database.write((tx) => outbox.record(tx, now, callback, attempt, next));
-    world.log.info('callback attempted', fields);
+    world.log[outcome === 'delivered' ? 'info' : 'warn']('callback attempted', fields);
     onAttempt?.({ outcome, durationMs, state, ageMs: now - callback.createdAt });
     if (state === 'exhausted') world.log.warn('callback exhausted', idsOf(callback));
     return true;

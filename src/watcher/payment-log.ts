@@ -1,0 +1,33 @@
+// One log line for each step of a payment: seen, confirming, confirmed, gone. It names the address, the amount and
+// the transaction, so that an operator finds an order's payment in the log.
+
+import type { PaymentState } from '../domain/payment.ts';
+import type { PaymentMove } from '../store/ledger.ts';
+import type { Receipt } from '../store/receipts.ts';
+import type { Logger } from '../world.ts';
+
+/** A settled payment was confirmed before. */
+const messages: Readonly<Record<Exclude<PaymentState, 'settled'>, string>> = {
+  unconfirmed: 'payment seen',
+  confirming: 'payment confirming',
+  confirmed: 'payment confirmed',
+  dropped: 'payment gone',
+};
+
+/** @param receiptOf the payment as it is recorded; undefined for an address that no shop was given */
+export function logPayment(
+  log: Logger,
+  receiptOf: (paymentId: number) => Receipt | undefined,
+  paymentId: number,
+  { before, after }: PaymentMove,
+): void {
+  // First seen when it was deep already: it is confirmed all the same.
+  const step = after === 'settled' && before !== 'confirmed' ? 'confirmed' : after;
+  if (step === 'settled' || step === before) return;
+  const receipt = receiptOf(paymentId);
+  if (receipt === undefined) return;
+  const { storeId, address, txid, valueSat, status, replacedBy } = receipt;
+  const fields = { paymentId, storeId, address, valueSat, txid, status };
+  if (step === 'dropped') log.warn(messages.dropped, { ...fields, replacedBy });
+  else log.info(messages[step], fields);
+}
