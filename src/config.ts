@@ -222,9 +222,8 @@ const settings: Settings = {
   },
   logFormat: {
     value: 'format',
-    help: `${logFormats.join(' or ')}: log lines on standard error, for a machine or for a person`,
-    default: 'json',
-    parse: one(oneOf(logFormats)),
+    help: `${logFormats.join(' or ')}: log lines on standard error (default: pretty on a terminal, else json)`,
+    parse: optional(oneOf(logFormats)),
   },
   metricsListen: {
     value: 'host:port',

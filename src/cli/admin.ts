@@ -4,6 +4,9 @@ import { Command } from 'commander';
 import { type Config, options, readConfig } from '../config.ts';
 import { linkMinutes, makeLink } from '../dashboard/link.ts';
 import { baseUrlOf, doorsOf, hostAndPort } from '../domain/front.ts';
+import { PaygateError } from '../errors.ts';
+import { fingerprintOf } from '../http/health.ts';
+import type { Store } from '../store/open.ts';
 import { askHealth, noAnswer } from './ask-health.ts';
 import { type FileOptions, fileCommand, print, withStore, world } from './command.ts';
 import { asGiven } from './serve-options.ts';
@@ -17,12 +20,21 @@ interface LinkOptions extends FileOptions {
 /**
  * The link may be for later. Where a public URL is named, and not where paygate listens behind that, it is asked
  * nowhere: the port that it has by default may be another's.
+ * @throws PaygateError unavailable where a paygate answers to which this link would be unknown
  */
-async function sayWhereNone(config: Config): Promise<void> {
+async function lookWhoAnswers(store: Store, config: Config): Promise<void> {
   const { listen, publicUrl } = config;
   const isUsual = hostAndPort(listen) === options.listen.default;
   if (publicUrl !== undefined && isUsual) return;
-  if ((await askHealth(doorsOf(config))) !== undefined) return;
+  const running = await askHealth(doorsOf(config));
+  if (running !== undefined) {
+    if (running.database === fingerprintOf(store)) return;
+    throw new PaygateError(
+      'unavailable',
+      `the paygate at ${hostAndPort(listen)} serves another database than ${store.database.path}: ` +
+        'name its own by --db, or by --listen where this one is served',
+    );
+  }
   process.stderr.write(`${noAnswer(listen)}: the link is good once one does, if that is in time\n`);
 }
 
@@ -35,7 +47,7 @@ export function adminCommand(): Command {
       withStore(given, async (store) => {
         const { listen, publicUrl, domain } = given;
         const config = readConfig(asGiven({ listen, publicUrl, domain }), process.env);
-        await sayWhereNone(config);
+        await lookWhoAnswers(store, config);
         const url = await makeLink(store, world, baseUrlOf(config, config.listen.port));
         print(given, { url, minutes: linkMinutes }, () => {
           return `${url}\nIt is good for ${linkMinutes} minutes, and once. Who opens it sets the password.`;

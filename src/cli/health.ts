@@ -12,13 +12,15 @@ import { configOfService } from './service.ts';
 
 interface HealthOptions {
   readonly listen?: string;
+  readonly strict?: boolean;
   readonly json?: boolean;
 }
 
 export function healthCommand(): Command {
   return new Command('health')
-    .description('ask a running paygate how it is; ends with 1 when it does not answer')
+    .description('ask a running paygate how it is; ends with 1 when none answers')
     .option(`${options.listen.flag} <host:port>`, 'where it answers')
+    .option('--strict', 'end with 1 also while something is wrong, for cron and scripts')
     .option('--json', 'answer as JSON')
     .action(async (given: HealthOptions) => {
       const config = await configOfService(given.listen);
@@ -29,5 +31,6 @@ export function healthCommand(): Command {
       print(given, report, () =>
         [report.status, ...report.warnings].map((each) => plainText(each)).join('\n'),
       );
+      if (given.strict && report.status !== 'ok') process.exitCode = 1;
     });
 }

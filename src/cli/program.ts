@@ -2,6 +2,7 @@
 
 import { writeFileSync } from 'node:fs';
 import { Command } from 'commander';
+import { plainText } from '../domain/shown.ts';
 import { PaygateError } from '../errors.ts';
 import { version } from '../version.ts';
 import { fail } from './command.ts';
@@ -25,11 +26,30 @@ export async function runProgram(commands: readonly Command[]): Promise<void> {
   shutDebugger();
   takeName();
   try {
-    refusePrivateInput(process.argv.slice(2), process.env);
-    await program.parseAsync(process.argv);
+    const args = process.argv.slice(2);
+    refusePrivateInput(args, process.env);
+    if (args.length === 0) {
+      process.stdout.write(program.helpInformation());
+      process.exitCode = 2;
+      return;
+    }
+    await program.parseAsync(withoutHelp(program, args), { from: 'user' });
   } catch (error) {
     fail(error);
   }
+}
+
+/** `help store add` as `store add --help`: commander's own `help` reads one name. Ends the process for an unknown one. */
+function withoutHelp(program: Command, args: readonly string[]): string[] {
+  const [first, ...path] = args;
+  if (first !== 'help' || path.length === 0) return [...args];
+  let command = program;
+  for (const name of path) {
+    const found = command.commands.find((each) => each.name() === name);
+    if (found === undefined) program.error(`error: unknown command '${plainText(name)}'`);
+    command = found;
+  }
+  return [...path, '--help'];
 }
 
 /** What cannot be said is no reason to end, least of all for who serves. */

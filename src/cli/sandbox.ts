@@ -11,10 +11,10 @@ import { type Listen, parseLoopback } from '../domain/front.ts';
 import { reasonOf } from '../errors.ts';
 import { type Sandbox, startSandbox } from '../sandbox-app.ts';
 import { version } from '../version.ts';
-import { createNodeWorld } from '../world-node.ts';
 import { again } from './again.ts';
 import { becomeOwner } from './owner.ts';
 import { endAtOnce, exit, stopOnSignal } from './running.ts';
+import { createWorld } from './serve.ts';
 
 interface Given {
   readonly db?: string;
@@ -54,7 +54,7 @@ function readListen(text: string): Listen {
 }
 
 async function run({ db, listen, shop, logLevel }: Given): Promise<void> {
-  const world = createNodeWorld({ logLevel });
+  const world = await createWorld({ logLevel });
   const password = `sandbox-${Buffer.from(world.randomBytes(passwordBytes)).toString('hex')}`;
   const passwordHash = await createPasswords(world.randomBytes).hash(password);
   const onFatal = endAtOnce(world);

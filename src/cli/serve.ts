@@ -33,11 +33,15 @@ async function greeting(config: Config, app: App, port: number): Promise<string>
   const isOwnTls = config.tlsCert !== undefined && config.domain === undefined;
   const publicUrl = config.publicUrl ?? (isOwnTls ? base : undefined);
   const door = { db, domain: config.domain, publicUrl, listen: { ...listen, port } };
-  const up = `paygate ${version} is up on ${app.network.name}: ${base}/api (health: ${base}/healthz)
-${link === undefined ? `Dashboard: ${base}/dashboard\n` : inviteTo(link, again('admin link', door))}`;
+  const up = `paygate ${version} is up on ${app.network.name}
+
+  Dashboard  ${base}/dashboard
+  API docs   ${base}/docs
+  Health     ${base}/healthz
+
+${link === undefined ? '' : inviteTo(link, again('admin link', door))}`;
   if (app.health().wallets.total > 0) return up;
-  return `${up}
-There is no store yet. Add one in another terminal, with the xpub that your wallet shows:
+  return `${up}There is no store yet. Add one in the dashboard, or in another terminal with the xpub that your wallet shows:
 
   ${again('store add', { db })} --name "My shop" --xpub zpub… --callback-url https://shop.example/callback
 
@@ -48,16 +52,20 @@ It prints the API key with which your shop asks for an address:
 `;
 }
 
-const inviteTo = (link: string, another: string): string => `
+const inviteTo = (link: string, another: string): string => `\
 Open this link, once and within ${linkMinutes} minutes, to set the password of the dashboard:
 
   ${link}
 
 Another one is printed by: ${another}
+
 `;
 
-async function createWorld({ logLevel, logFormat }: Config): Promise<World> {
-  if (logFormat !== 'pretty') return createNodeWorld({ logLevel });
+export async function createWorld({
+  logLevel,
+  logFormat = process.stderr.isTTY ? 'pretty' : 'json',
+}: Pick<Config, 'logLevel' | 'logFormat'>): Promise<World> {
+  if (logFormat === 'json') return createNodeWorld({ logLevel });
   const { forPeople } = await import('./pretty-log.ts');
   return createNodeWorld({ logLevel, logDestination: forPeople(standardError()) });
 }

@@ -1,7 +1,9 @@
 // What /healthz says: whether all is well, and if not, each reason in words an operator can act on.
 
+import { createHash } from 'node:crypto';
 import type { DownHost } from '../delivery/dispatcher.ts';
 import type { ServerStatus } from '../electrum/pool.ts';
+import type { Store } from '../store/open.ts';
 import { version } from '../version.ts';
 import { countText, type FindingParts, findAlarms, textOf } from './alarms.ts';
 
@@ -33,6 +35,8 @@ export interface HealthReport {
   readonly warnings: readonly string[];
   readonly version: string;
   readonly network: string;
+  /** Tells one database from another; a copy has that of its original. */
+  readonly database: string;
   readonly electrum: {
     readonly server: string | null;
     readonly caught_up: boolean;
@@ -56,6 +60,7 @@ export function createHealth(parts: FindingParts): () => HealthReport {
       warnings,
       version,
       network: store.network,
+      database: fingerprintOf(store),
       electrum: {
         server: server ?? null,
         caught_up: caughtUp,
@@ -70,6 +75,10 @@ export function createHealth(parts: FindingParts): () => HealthReport {
     };
   };
 }
+
+/** Of the random name that a database is given when it is made, which stays secret. 16 hexadecimal digits. */
+export const fingerprintOf = ({ instance }: Pick<Store, 'instance'>): string =>
+  createHash('sha256').update(instance).digest('hex').slice(0, 16);
 
 /** A shop whose server cannot be reached keeps its callbacks waiting. */
 export const hostWarnings = (hosts: readonly DownHost[]): string[] =>

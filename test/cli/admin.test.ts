@@ -53,6 +53,18 @@ test('says where no paygate answers, and prints the link all the same', async ()
   expect(await runCli(beside)).toMatchObject({ code: 0, stderr: '' });
 });
 
+test('is refused where a paygate with another database answers', async () => {
+  const path = await freshFile();
+  const house = await openHouse();
+  const listen = `127.0.0.1:${house.port}`;
+  const refused = await runCli(['admin', 'link', '--db', path, '--listen', listen]);
+  expect(refused).toMatchObject({ code: 1, stdout: '' });
+  expect(refused.stderr).toBe(
+    `paygate: the paygate at ${listen} serves another database than ${path}: ` +
+      'name its own by --db, or by --listen where this one is served\n',
+  );
+});
+
 test('is refused where there is no file', async () => {
   const db = join(tempFolder(), 'none.db');
   const refused = await runCli(['admin', 'link', '--db', db]);

@@ -146,3 +146,29 @@ describe('address check', () => {
     );
   });
 });
+
+describe('help', () => {
+  it('of a command of a command is that of its own, like its --help', async () => {
+    const { code, stdout, stderr } = await runCli(['help', 'store', 'add']);
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout).toMatch(/^Usage: paygate store add /);
+    expect(await runCli(['store', 'add', '--help'])).toMatchObject({ code: 0, stdout });
+    expect((await runCli(['store', 'help', 'add'])).stdout).toBe(stdout);
+    expect((await runCli(['help', 'store'])).stdout).toMatch(/^Usage: paygate store /);
+  });
+
+  it.each([[['help', 'stroe', 'add']], [['help', 'nothing']], [['help', 'backup', 'x']]])(
+    '%j is refused with 2',
+    async (args) => {
+      const { code, stdout, stderr } = await runCli(args);
+      expect([code, stdout]).toEqual([2, '']);
+      expect(stderr).toContain('unknown command');
+    },
+  );
+
+  it('is what paygate alone prints, on standard output', async () => {
+    const { code, stdout, stderr } = await runCli([]);
+    expect([code, stderr]).toEqual([2, '']);
+    expect(stdout).toBe((await runCli(['--help'])).stdout);
+  });
+});

@@ -1,5 +1,6 @@
 // `paygate serve` as a process of its own: what it prints, where it listens, and how it ends.
 
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { type AddressInfo, connect, createServer } from 'node:net';
@@ -14,6 +15,7 @@ import { applicationId, isOutdated } from '../../src/store/file.ts';
 import { migrations } from '../../src/store/migrations.ts';
 import { callbacks, payments } from '../../src/store/schema.ts';
 import { createNodeWorld } from '../../src/world-node.ts';
+import { bundleEnv, bundleOf } from '../support/bundle.ts';
 import { type Child, startChild, startChildIn } from '../support/child.ts';
 import { cleanUp, damageTable, look, pragma, tempFolder, whenOver } from '../support/files.ts';
 import { startReceiver } from '../support/receiver.ts';
@@ -48,6 +50,12 @@ async function fileOwing(callbackUrl: string): Promise<string> {
   return store.path;
 }
 
+async function emptyFile(): Promise<string> {
+  const { path, database } = await openTestStore();
+  await database.close();
+  return path;
+}
+
 const nowhere = 'tcp://127.0.0.1:1';
 
 /** A server of a chain: without one callbacks wait at a start. */
@@ -69,8 +77,11 @@ const serve = (path: string, electrum: string, ...more: string[]): Child =>
   startChild(program, ...argsOf(path, electrum), ...more);
 
 async function portOf(child: Child): Promise<number> {
-  const line = (await child.line()) ?? '';
-  return Number(/:(\d+)\/api /.exec(line)?.[1]);
+  for (;;) {
+    const line = await child.line();
+    const [, port] = /:(\d+)\/healthz$/.exec(line ?? '') ?? [];
+    if (port !== undefined || line === undefined) return Number(port);
+  }
 }
 
 test('a SIGUSR1 opens no debugger', async () => {
@@ -159,6 +170,53 @@ test('its log is JSON, or lines for a person', async () => {
     const line = errors.split('\n').find((each) => each.includes('is stopping')) ?? '';
     if (format === 'json') expect(JSON.parse(line).message).toBe('paygate is stopping');
     else expect(line).toMatch(/^\[\d{4}-.*\] INFO: paygate is stopping {"signal":"SIGTERM"}$/);
+  }
+});
+
+test('its log is for a person on a terminal, and JSON elsewhere', async () => {
+  const path = await emptyFile();
+  const bundle = bundleOf(program);
+  const command = ['serve', '--db', path, '--listen', '127.0.0.1:0', '--electrum', nowhere];
+  const typed = [process.execPath, bundle, ...command].map((each) => `'${each}'`).join(' ');
+  // Of util-linux: gives a command a terminal, and passes on what it prints there.
+  const child = spawn('script', ['-qefc', typed, '/dev/null'], {
+    env: { ...process.env, ...bundleEnv(bundle) },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  const ended = once(child, 'close');
+  let printed = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    const wasUp = /Health +http/.test(printed);
+    printed += text;
+    // Ctrl-C.
+    if (!wasUp && /Health +http/.test(printed)) child.stdin.write('\x03');
+  });
+  await ended;
+  expect(printed).toMatch(/INFO.*: .*paygate is up/);
+  expect(printed).not.toContain('{"level"');
+});
+
+test('each link that it prints is answered', async () => {
+  const child = serve(await emptyFile(), nowhere);
+  const links: string[] = [];
+  while (links.length < 4) {
+    const line = await child.line();
+    if (line === undefined) break;
+    links.push(...(line.match(/http:\/\/127\.0\.0\.1:\S+/g) ?? []));
+  }
+  expect(links.map((link) => new URL(link).pathname)).toEqual([
+    '/dashboard',
+    '/docs',
+    '/healthz',
+    '/dashboard/enter',
+  ]);
+  for (const link of links) {
+    const { status, headers } = await fetch(link);
+    expect([link, status, headers.get('content-type')?.split(';')[0]]).toEqual([
+      link,
+      200,
+      link.endsWith('healthz') ? 'application/json' : 'text/html',
+    ]);
   }
 });
 
