@@ -37,6 +37,7 @@ import {
   withStore,
   world,
 } from './command.ts';
+import { removeCommand, restoreCommand } from './store-remove.ts';
 import { storeWalletCommand } from './store-wallet.ts';
 import {
   compareWith,
@@ -70,7 +71,8 @@ export function storeCommand(): Command {
     .addCommand(storeWalletCommand())
     .addCommand(showCommand())
     .addCommand(rotateSecretCommand())
-    .addCommand(removeCommand());
+    .addCommand(removeCommand(detail))
+    .addCommand(restoreCommand(detail));
 }
 
 function addCommand(): Command {
@@ -374,22 +376,3 @@ const showPolicy = (row: StoreRow): string =>
       ({ aboveSat, confirmations }) => `${confirmations} above ${aboveSat} sat`,
     ),
   ].join(', ');
-
-function removeCommand(): Command {
-  return fileCommand('remove', 'archive a store: no more addresses, what was issued stays watched')
-    .argument('<id>', 'of the store', anyId)
-    .option('--stop-callbacks', 'send no more callbacks for it either')
-    .action((id: number, given: FileOptions & { stopCallbacks?: boolean }) =>
-      withStore(given, async (store) => {
-        const stop = given.stopCallbacks ?? false;
-        const row = await store.database.write((tx) =>
-          store.catalog.archiveStore(tx, world.now(), id, stop),
-        );
-        print(given, detail(store, row), () =>
-          stop
-            ? `Store ${row.id} "${row.name}" is removed; its callbacks have ended.`
-            : `Store ${row.id} "${row.name}" is removed; payments to its addresses still call back.`,
-        );
-      }),
-    );
-}

@@ -4,7 +4,7 @@
 import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import pico from '@picocss/pico/css/pico.classless.min.css?raw';
-import { Hono } from 'hono';
+import { type Context, Hono } from 'hono';
 import { once } from '../once.ts';
 import icon from './browser/icon.svg?raw';
 import script from './browser/live.client.js?raw';
@@ -38,6 +38,14 @@ const assets = {
 
 export const assetPath = (which: keyof typeof assets): string =>
   `${base}/assets/${assets[which].name()}`;
+
+/** The icon under a name that stays, for pages that are not of the dashboard. */
+export function sendIcon(context: Context): Response {
+  context.header('Content-Type', assets.icon.type);
+  context.header('Cache-Control', 'public, max-age=86400');
+  context.header('X-Content-Type-Options', 'nosniff');
+  return context.body(assets.icon.text);
+}
 
 export function createAssets(): Hono {
   return new Hono().get('/assets/:name', (context) => {

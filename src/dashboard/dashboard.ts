@@ -3,7 +3,8 @@
 import { Hono } from 'hono';
 import type { Rate } from '../domain/rate.ts';
 import { createLimits } from '../http/limits.ts';
-import { createAssets } from './assets.ts';
+import { iconPath } from '../http/page.ts';
+import { createAssets, sendIcon } from './assets.ts';
 import { createDoor } from './door.ts';
 import { createLive } from './live.ts';
 import { addressPage } from './pages/address.tsx';
@@ -23,6 +24,7 @@ import { settingsPage } from './pages/settings.tsx';
 import { signInPage, signOutPage } from './pages/sign-in.tsx';
 import { storePage } from './pages/store.tsx';
 import { newStorePage } from './pages/store-new.tsx';
+import { removeStorePage } from './pages/store-remove.tsx';
 import { storeWalletPage } from './pages/store-wallet.tsx';
 import { storesPage } from './pages/stores.tsx';
 import { welcomePage } from './pages/welcome.tsx';
@@ -55,6 +57,7 @@ export const pages: readonly Page[] = [
   newStorePage,
   storePage,
   storeWalletPage,
+  removeStorePage,
   settingsPage,
   auditPage,
   ratesPage,
@@ -77,6 +80,7 @@ export function createDashboard(options: DashboardOptions): Dashboard {
   const live = createLive();
   const app = new Hono();
   app.get('/', (context) => context.redirect(base, 302));
+  app.get(iconPath, sendIcon);
   app.route(base, createAssets());
   app.route(base, createDoor(parts, [...pages, ...options.extraPages, live.page]));
   return { app, stop: live.stop };

@@ -112,7 +112,8 @@ const notes: ReadonlyMap<string, string> = new Map(
     added: 'The store is added. Send a test callback to see whether your shop understands it.',
     'added-beside': `The store is added. ${severalStores} Send a test callback to see whether your shop understands it.`,
     saved: 'Saved.',
-    removed: 'The store is removed.',
+    removed: 'The store is removed. You find it under “Removed stores” below, to use it again.',
+    restored: 'The store is in use again.',
     resent: 'They are sent again, now.',
     'none-failed': 'None of this store has failed that is not being sent again already.',
     accepted: 'That certificate is pinned: its next connection, which is made now, must show it.',
@@ -264,9 +265,9 @@ export const sentChoice = (visit: Visit, does: string, name: string): string | u
   isSent(visit, does) ? (visit.form.get(name) ?? undefined) : undefined;
 
 /** A table that may be wider than the screen; it is scrolled by keyboard, too. */
-export const Table = ({ label, heads, children }: TableProps) => (
+export const Table = ({ label, heads, onPhone, children }: TableProps) => (
   <section class="scroll" aria-label={label} tabindex={0}>
-    <table>
+    <table class={onPhone === undefined ? undefined : `first-${onPhone}`}>
       <thead>
         <tr>
           {heads.map((head) => (
@@ -283,6 +284,8 @@ interface TableProps {
   readonly label: string;
   /** One a column. */
   readonly heads: readonly Child[];
+  /** How many of the first columns a narrow screen shows; all of them without it. */
+  readonly onPhone?: 2 | 3 | 4;
   /** The rows. */
   readonly children?: Child;
 }

@@ -27,7 +27,9 @@ export function receiptPage(store: Store, context: Context): Response | Promise<
   } catch (error) {
     if (!(error instanceof PaygateError) || error.code === 'internal') throw error;
     const text = error.code === 'not_found' ? unknown : unnamed;
-    return page(context, 'Payment', html`<h1>Payment</h1><p>${text}</p>`, httpStatusOf(error));
+    return page(context, 'Payment', html`<h1>Payment</h1><p>${text}</p>`, {
+      status: httpStatusOf(error),
+    });
   }
 }
 
@@ -47,7 +49,7 @@ function shownPage(store: Store, context: Context, receipt: Receipt): Response |
     context,
     'Payment',
     html`<h1>Payment</h1>
-      <table>
+      <table class="whole">
         <tr><th>Amount</th><td>${showBitcoin(receipt.valueSat)} BTC</td></tr>
         <tr><th>State</th><td>${isDropped ? 'gone: it is in no block' : words[statusOf(store, receipt)]}</td></tr>
         <tr><th>Confirmations</th><td>${confirmationsOf(store, receipt)}</td></tr>

@@ -19,7 +19,7 @@ import type { HealthReport } from './health.ts';
 import { asksForLive, createLive, type LiveOptions } from './live.ts';
 import { docsOf } from './openapi.ts';
 import type { ApiOptions } from './options.ts';
-import { page } from './page.ts';
+import { page, programmersLinks } from './page.ts';
 import { quickstartOf } from './quickstart.ts';
 import type { Readiness } from './ready.ts';
 
@@ -99,14 +99,18 @@ export function createHttp(options: ServerOptions): Fetch {
   app.route('/api', createApi(options, operations));
   app.route('/', createLive(options));
   app.route('/', options.pages);
-  app.get('/docs', (context) => page(context, 'The API of paygate', docsOf(operations)));
+  app.get('/docs', (context) =>
+    page(context, 'The API of paygate', docsOf(operations), { header: programmersLinks }),
+  );
   app.get('/docs/quickstart', (context) => {
     // It names the host that was asked for, and never plain HTTP where there is HTTPS: a key goes there.
     context.header('Cache-Control', 'no-store');
     const { host, origin } = new URL(context.req.url);
     const httpsHost = httpsHostOf(context, options.proxies, host);
     const base = options.publicUrl ?? (httpsHost === undefined ? origin : `https://${httpsHost}`);
-    return page(context, 'Take payments with paygate', quickstartOf(base));
+    return page(context, 'Take payments with paygate', quickstartOf(base), {
+      header: programmersLinks,
+    });
   });
   app.notFound((context) => errorResponse(context, 404, 'There is nothing at this path'));
   app.onError((error, context) => {

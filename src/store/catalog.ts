@@ -129,6 +129,16 @@ export class Catalog {
       .returning()
       .get();
   }
+
+  /** Uses an archived store again; its own keys stay ended. */
+  unarchiveStore(_tx: Tx, id: number): StoreRow {
+    return this.#orm
+      .update(stores)
+      .set({ archivedAt: null, callbacksStopped: false })
+      .where(eq(stores.id, id))
+      .returning()
+      .get();
+  }
 }
 
 const choice = {

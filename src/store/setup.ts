@@ -36,6 +36,22 @@ export function setUpShop(
   return { row, wallet, apiKey };
 }
 
+/**
+ * Uses a removed store again: it issues addresses and calls back; keys of its own stay ended.
+ * @returns whether it was removed
+ * @throws PaygateError not_found; conflict where another store has its callback URL by now
+ */
+export function restoreShop(
+  { catalog }: Pick<Store, 'catalog'>,
+  tx: Tx,
+  id: number,
+): { readonly row: StoreRow; readonly changed: boolean } {
+  const before = catalog.store(id);
+  if (before.archivedAt === null) return { row: before, changed: false };
+  requireOwnUrl(catalog, before.callbackUrl);
+  return { row: catalog.unarchiveStore(tx, id), changed: true };
+}
+
 /** The running store that has this callback URL already, where that is new to the store it is for. */
 export function twinOf(
   catalog: Pick<Catalog, 'choices'>,

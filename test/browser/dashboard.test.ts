@@ -9,12 +9,16 @@ import { makeLink } from '../../src/dashboard/link.ts';
 import { parsePriceSource } from '../../src/price/sources.ts';
 import {
   accessibilityFaults,
+  brokenCode,
+  crampedAt,
   juttingOut,
   launch,
   layoutShifts,
   openPage,
+  outlines,
   shiftsOf,
   type Watched,
+  widths,
 } from '../support/browser.ts';
 import { chromiumPath } from '../support/chromium.ts';
 import { cleanUp, whenOver } from '../support/files.ts';
@@ -96,9 +100,9 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
   }
 
   test.each([
-    ['light', 1200],
+    ['light', 1280],
     ['light', 360],
-    ['dark', 1200],
+    ['dark', 1280],
     ['dark', 360],
   ] as const)(
     'every page, %s and %i px wide: axe-core finds nothing, nothing juts out or jumps',
@@ -131,6 +135,84 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
       await end(watched, house);
     },
   );
+
+  test('every page has margins at every width, and no word in a table is broken', async () => {
+    const house = await open({ config: { price: 'off' } });
+    await pay(house, await house.newAddress());
+    const watched = await enter(house, { viewport: { width: 1280, height: 800 } });
+    const { page } = watched;
+    for (const path of [...paths, ...openPaths]) {
+      await page.goto(originOf(house) + path);
+      for (const width of widths) {
+        const seen = [await crampedAt(page, width), await brokenCode(page)];
+        expect([path, width, ...seen]).toEqual([path, width, [], []]);
+      }
+    }
+    await end(watched, house);
+  });
+
+  test('a list on a phone shows what matters without scrolling, in rows of three lines at most', async () => {
+    const house = await open({ config: { price: 'off' } });
+    await pay(house, await house.newAddress());
+    const watched = await enter(house, { viewport: { width: 360, height: 800 } });
+    const { page } = watched;
+    const lists = [
+      ['/payments', ['Seen', 'Amount', 'State']],
+      ['/callbacks', ['Choose', 'Made', 'Status', 'State']],
+      ['/addresses', ['Address', 'Paid']],
+    ] as const;
+    for (const [path, heads] of lists) {
+      await page.goto(originOf(house) + home + path);
+      const seen = await page.evaluate(`({
+        heads: [...document.querySelectorAll('th')]
+          .filter((each) => each.checkVisibility() && each.getBoundingClientRect().left < innerWidth)
+          .map(({ textContent }) => textContent),
+        tooWide: document.querySelector('.scroll').scrollWidth - document.querySelector('.scroll').clientWidth,
+        rows: [...document.querySelectorAll('tbody tr')].map((each) => each.getBoundingClientRect().height),
+      })`);
+      const { rows, ...rest } = seen as { rows: number[]; heads: string[]; tooWide: number };
+      expect([path, rest]).toEqual([path, { heads, tooWide: 0 }]);
+      expect(rows.length).toBeGreaterThan(0);
+      expect([path, Math.max(...rows) < 90]).toEqual([path, true]);
+    }
+    await end(watched, house);
+  });
+
+  test.each(['light', 'dark'] as const)(
+    'what the keyboard is on has an outline of 2 px that stands out (%s)',
+    async (colorScheme) => {
+      const house = await open({ config: { price: 'off' } });
+      const watched = await enter(house, { colorScheme, viewport: { width: 1024, height: 800 } });
+      const { page } = watched;
+      for (const path of [home, `${home}/stores/1`, `${home}/settings`, '/docs']) {
+        await page.goto(originOf(house) + path);
+        const stops = await outlines(page, 80);
+        expect(stops.length).toBeGreaterThan(1);
+        const faint = stops.filter(({ width, contrast }) => width < 2 || contrast < 3);
+        expect([path, faint]).toEqual([path, []]);
+      }
+      await end(watched, house);
+    },
+  );
+
+  test('the docs are dark where the system is, lead back, and have an icon', async () => {
+    const house = await open();
+    const watched = await openPage(browser, { colorScheme: 'dark' });
+    const { page } = watched;
+    for (const path of openPaths) {
+      await page.goto(originOf(house) + path);
+      expect(await page.evaluate('getComputedStyle(document.body).backgroundColor')).toMatch(
+        /^rgb\((\d|[1-3]\d), /,
+      );
+      const links = await page
+        .locator('header a')
+        .evaluateAll((all) => all.map((each) => each.getAttribute('href')));
+      expect(links).toEqual([home, '/docs', '/docs/quickstart']);
+      const icon = await page.locator('link[rel=icon]').getAttribute('href');
+      expect((await fetch(originOf(house) + icon)).status).toBe(200);
+    }
+    await end(watched, house);
+  });
 
   test('nothing jumps when the script comes long after the page', async () => {
     const house = await open();

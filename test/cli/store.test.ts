@@ -133,6 +133,33 @@ describe('a store', () => {
     expect(none).toMatchObject({ code: 1, stdout: '', stderr: 'paygate: there is no store 5\n' });
   });
 
+  it('that was removed can be used again, unless another has its Callback URL by now', async () => {
+    const { path, store } = await openShop();
+    const removed = await store('remove', '1', '--stop-callbacks');
+    expect(removed.stdout).toContain(`To use it again: ./paygate store restore 1 --db ${path}\n`);
+    const back = await store('restore', '1', '--json');
+    expect([back.code, back.stderr]).toEqual([0, '']);
+    expect(JSON.parse(back.stdout)).toMatchObject({ id: 1, callbacks_stopped: false });
+    expect((await store('list')).stdout).toMatch(/^1 +Shop /m);
+    const twice = await store('restore', '1');
+    expect([twice.code, twice.stdout]).toEqual([
+      0,
+      'Store 1 "Shop" is in use; nothing is changed.\n',
+    ]);
+    await store('remove', '1');
+    const url = ['--callback-url', 'https://shop.example/callback'];
+    const wallet = ['--xpub', accountKey().account, '--script', 'p2wpkh'];
+    await store('add', '--name', 'Other', ...url, ...wallet);
+    const taken = await store('restore', '1');
+    expect([taken.code, taken.stdout]).toEqual([1, '']);
+    expect(taken.stderr).toContain('store 2 "Other" has this Callback URL already');
+    expect((await store('list')).stdout).not.toMatch(/^1 +Shop /m);
+    expect(await store('restore', '9')).toMatchObject({
+      code: 1,
+      stderr: 'paygate: there is no store 9\n',
+    });
+  });
+
   it('that was removed is told from one that was not, and so is one whose callbacks have ended', async () => {
     const { store } = await openShop();
     const shop = ['--name', 'Other', '--callback-url', 'https://other.example/callback'];

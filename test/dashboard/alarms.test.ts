@@ -217,7 +217,7 @@ test('nor are they of a store whose callbacks were stopped, which nobody can sen
     ),
   );
   expect(house.app.health().callbacks).toEqual({ owed: 0, exhausted: 1 });
-  await visitor.submit('/dashboard/stores/1', 'remove', { 'stop-callbacks': 'on' });
+  await visitor.submit('/dashboard/stores/1/remove', 'remove', { 'stop-callbacks': 'on' });
   await house.settle();
   expect(house.app.health().callbacks).toEqual({ owed: 0, exhausted: 0 });
   expect(house.app.health().warnings.join()).not.toContain('given up');

@@ -50,7 +50,7 @@ const storeOf = (house: House) => house.withStore(async ({ catalog }) => catalog
 describe('what was chosen stands after a wrong password', () => {
   test.each([
     [one, 'add-key', { scope: 'read' }],
-    [one, 'remove', { 'stop-callbacks': 'on' }],
+    [`${one}/remove`, 'remove', { 'stop-callbacks': 'on' }],
     [stores, 'rotate-key', { overlap: 'at-once' }],
     [`${one}/wallet`, 'use-known', { wallet: '3' }],
     [one, 'allow-plugin', { key: '3' }],
@@ -225,10 +225,17 @@ test('a page of a store that was removed meanwhile takes nothing of that back', 
   const house = await openHouse();
   const visitor = await signedIn(house);
   const page = await visitor.get(one);
-  expect((await visitor.submit(one, 'remove', { 'stop-callbacks': 'on' })).status).toBe(303);
+  const confirming = await visitor.get(`${one}/remove`);
+  const stop = { 'stop-callbacks': 'on' };
+  expect((await visitor.submit(`${one}/remove`, 'remove', stop)).status).toBe(303);
   const removed = await storeOf(house);
-  for (const does of ['remove', 'change', 'add-key']) {
-    const seen = await visitor.post(one, String(fieldsOf(formOf(page, does))));
+  const forms = [
+    [`${one}/remove`, confirming, 'remove'],
+    [one, page, 'change'],
+    [one, page, 'add-key'],
+  ] as const;
+  for (const [path, shown, does] of forms) {
+    const seen = await visitor.post(path, String(fieldsOf(formOf(shown, does))));
     expect([does, seen.status]).toEqual([does, 409]);
     expect(seen.text).toContain('store 1 was removed');
   }

@@ -160,7 +160,7 @@ describe('payments', () => {
   test('one whose store is called no more says so, as its callback does', async () => {
     const { house, visitor } = await open();
     const address = await house.newAddress();
-    await visitor.submit(`${home}/stores/1`, 'remove', { 'stop-callbacks': 'on' });
+    await visitor.submit(`${home}/stores/1/remove`, 'remove', { 'stop-callbacks': 'on' });
     house.pay(address, 5_000);
     await house.settle();
     expect(house.receiver.requests).toEqual([]);
@@ -372,7 +372,7 @@ describe('callbacks', () => {
     const { house, visitor } = await open();
     house.receiver.script({ status: 503 });
     await payNew(house);
-    await visitor.submit(`${home}/stores/1`, 'remove');
+    await visitor.submit(`${home}/stores/1/remove`, 'remove');
     const offered = async (): Promise<string[]> => {
       const [, select = ''] =
         /do" value="resend-failed".*?<select name="store">(.*?)<\/select>/s.exec(
@@ -386,7 +386,7 @@ describe('callbacks', () => {
     expect(house.receiver.requests).toHaveLength(2);
     await house.addStore({ name: 'Silent' });
     expect(await offered()).toEqual(['2', '1']);
-    await visitor.submit(`${home}/stores/2`, 'remove', { 'stop-callbacks': 'on' });
+    await visitor.submit(`${home}/stores/2/remove`, 'remove', { 'stop-callbacks': 'on' });
     expect(await offered()).toEqual(['1']);
   });
 

@@ -118,11 +118,13 @@ test('the log of changes has who was given what, what was shown, and how one get
   await send(settings, 'end-totp');
   const fresh = 'another good password';
   await send(settings, 'change-password', { 'password-new': fresh, 'password-again': fresh });
-  await send(store, 'remove');
+  await send(`${store}/remove`, 'remove');
+  await send(store, 'restore');
   const noted = await house.withStore(async ({ audit: log }) => log.list(20));
   const actions = [
     ...['key.reveal', 'key.rotate', 'secret.reveal', 'secret.rotate', 'key.add', 'plugin.allow'],
     ...['plugin.shut', 'key.revoke', 'totp.on', 'totp.off', 'password.set', 'store.remove'],
+    'store.restore',
   ];
   expect(noted.map(({ action }) => action).reverse()).toEqual(actions);
 });

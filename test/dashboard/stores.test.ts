@@ -2,7 +2,14 @@
 
 import { afterEach, describe, expect, test } from 'vitest';
 import { firstAddresses } from '../../src/bitcoin/keychain.ts';
-import { closeHouses, type House, merchantKey, openHouse, untilReady } from '../support/house.ts';
+import {
+  closeHouses,
+  type House,
+  merchantKey,
+  openHouse,
+  openReady,
+  untilReady,
+} from '../support/house.ts';
 import { password, signedIn, type Visitor } from '../support/visitor.ts';
 
 afterEach(closeHouses);
@@ -61,7 +68,7 @@ describe('the API key', () => {
       [stores, 'rotate-key', { overlap: 'at-once' }],
       [`${stores}/new`, 'add', { ...shop(house), ...chosen(2) }],
       [one, 'change', shop(house)],
-      [one, 'remove', {}],
+      [`${one}/remove`, 'remove', {}],
       [one, 'reveal-secret', {}],
       [one, 'rotate-secret', {}],
       [one, 'add-key', { scope: 'read' }],
@@ -203,7 +210,7 @@ test('the Callback URL of a running store is given to no other, added or changed
     expect.stringContaining('store 1 &quot;Shop&quot;'),
   ]);
   expect((await ask()).status).toBe(200);
-  await visitor.submit(`${stores}/1`, 'remove');
+  await visitor.submit(`${stores}/1/remove`, 'remove');
   expect((await visitor.submit(`${stores}/2`, 'change', taken)).status).toBe(303);
 });
 
@@ -212,6 +219,52 @@ async function renamedByPlugin(house: House): Promise<number> {
   const init = { method: 'POST', body: '{"name":"By a plugin"}' };
   return (await house.ask('/api/v2/stores/1', init)).status;
 }
+
+describe('removing a store', () => {
+  test('asks on a page of its own, which says what will happen and how to go back', async () => {
+    const house = await openReady();
+    const visitor = await signedIn(house);
+    const page = await visitor.get(`${stores}/1`);
+    expect(page.text).toContain(`href="${stores}/1/remove"`);
+    expect(page.text).not.toContain('value="remove"');
+    const asked = await visitor.get(`${stores}/1/remove`);
+    expect(asked.text).toContain('It gives out no more addresses');
+    expect(asked.text).toContain(`<a href="${stores}/1">Cancel</a>`);
+    expect((await house.ask('/api/new_address')).status).toBe(200);
+  });
+
+  test('can be taken back: addresses, settings and owed callbacks go on', async () => {
+    const house = await openReady();
+    const visitor = await signedIn(house);
+    const address = await house.newAddress();
+    await visitor.submit(`${stores}/1/remove`, 'remove', { 'stop-callbacks': 'on' });
+    expect((await house.ask('/api/new_address')).status).not.toBe(200);
+    house.pay(address, 20_000);
+    await house.settle();
+    expect(house.told()).toEqual([]);
+    const list = await visitor.get(stores);
+    expect(list.text).toContain('Removed stores');
+    expect(list.text).toContain(`href="${stores}/1#again"`);
+    const back = await visitor.submit(`${stores}/1`, 'restore');
+    expect(back.to).toBe(`${stores}/1?done=restored`);
+    expect((await visitor.get(back.to ?? '')).text).toContain('The store is in use again.');
+    expect((await visitor.get(stores)).text).not.toContain('Removed stores');
+    expect((await house.ask('/api/new_address')).status).toBe(200);
+    await house.settle();
+    expect(house.told()).toMatchObject([{ status: '0', addr: address }]);
+  });
+
+  test('cannot be taken back while another store has its Callback URL', async () => {
+    const house = await openHouse();
+    const visitor = await signedIn(house);
+    const { callbackUrl } = await house.withStore(async ({ catalog }) => catalog.store(1));
+    await visitor.submit(`${stores}/1/remove`, 'remove');
+    await house.addStore({ key: merchantKey(2), callbackUrl });
+    const refused = await visitor.submit(`${stores}/1`, 'restore');
+    expect(refused.status).toBe(409);
+    expect(refused.text).toContain('has this Callback URL already');
+  });
+});
 
 describe('a store', () => {
   test('is changed: bands, switches, Callback URL; what was typed stands after a refusal', async () => {
@@ -337,12 +390,15 @@ describe('a store', () => {
     const house = await openHouse();
     await untilReady(house);
     const visitor = await signedIn(house);
-    const removed = await visitor.submit(`${stores}/1`, 'remove', { 'stop-callbacks': 'on' });
+    const removed = await visitor.submit(`${stores}/1/remove`, 'remove', {
+      'stop-callbacks': 'on',
+    });
     expect(removed.to).toBe(`${stores}?done=removed`);
     expect((await house.ask('/api/new_address')).status).toBe(400);
     const page = await visitor.get(`${stores}/1`);
     expect(page.text).toContain('This store was removed');
-    expect(page.text).not.toContain('<form');
+    expect(page.text.match(/<form/g)).toHaveLength(1);
+    expect(page.text).toContain('Use it again');
   });
 
   test.each([`${stores}/2`, `${stores}/0`, `${stores}/x`, `${stores}/2/wallet`])(

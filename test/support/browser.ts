@@ -87,3 +87,64 @@ export async function shiftsOf(page: Page, load: () => Promise<unknown>): Promis
 /** By how many pixels the page is wider than the window. */
 export const juttingOut = (page: Page): Promise<number> =>
   page.evaluate('document.documentElement.scrollWidth - innerWidth');
+
+/** The widths of phones, tablets, half windows and screens that pages are looked at in. */
+export const widths = [360, 576, 768, 1024, 1280] as const;
+
+/** What is less than 12 px from an edge of the window, or beyond it, at a width: `h1 at 0`. Scrolled areas scroll by themselves. */
+export async function crampedAt(page: Page, width: number): Promise<string[]> {
+  await page.setViewportSize({ width, height: 800 });
+  return page.evaluate(`(() => {
+    const shown = [...document.querySelectorAll('h1, h2, p, form, nav, table, dl, svg')].filter((each) =>
+      each.checkVisibility() && each.closest('.skip, .hidden, [tabindex="0"] *') === null);
+    const places = shown.map((each) => [each.nodeName, each.getBoundingClientRect()]);
+    const out = places.filter(([, { left, right, width }]) =>
+      width > 0 && (left < 12 || right > document.documentElement.clientWidth - 12));
+    const wide = document.documentElement.scrollWidth - innerWidth;
+    return [
+      ...out.map(([name, { left, right }]) => name + ' from ' + Math.round(left) + ' to ' + Math.round(right)),
+      ...(wide > 0 ? ['the page is ' + wide + ' px too wide'] : []),
+    ];
+  })()`);
+}
+
+/** Code in tables, such as names of parameters, that a line break cuts in two. */
+export const brokenCode = (page: Page): Promise<string[]> =>
+  page.evaluate(`[...document.querySelectorAll('td code, th code')]
+    .filter((each) => each.checkVisibility() && each.getClientRects().length > 1)
+    .map(({ textContent }) => textContent)`);
+
+/** Each thing that the Tab key comes to, with the outline that it is shown by and what that stands out against. */
+export async function outlines(page: Page, most: number) {
+  const found: { name: string; width: number; contrast: number }[] = [];
+  for (let stops = 0; stops < most; stops += 1) {
+    await page.keyboard.press('Tab');
+    const stop = (await page.evaluate(`(() => {
+      const each = document.activeElement;
+      if (each === null || each === document.body) return null;
+      const numbers = (color) => {
+        const canvas = document.createElement('canvas').getContext('2d');
+        canvas.fillStyle = color;
+        canvas.fillRect(0, 0, 1, 1);
+        return [...canvas.getImageData(0, 0, 1, 1).data];
+      };
+      const light = ([r, g, b]) => [r, g, b].map((each) => each / 255)
+        .map((each) => each <= 0.04045 ? each / 12.92 : ((each + 0.055) / 1.055) ** 2.4)
+        .reduce((sum, each, index) => sum + each * [0.2126, 0.7152, 0.0722][index], 0);
+      let behind = each.parentElement;
+      while (behind.parentElement !== null && numbers(getComputedStyle(behind).backgroundColor)[3] < 255)
+        behind = behind.parentElement;
+      const style = getComputedStyle(each);
+      const [one, other] = [light(numbers(style.outlineColor)), light(numbers(getComputedStyle(behind).backgroundColor))]
+        .sort((a, b) => b - a);
+      return {
+        name: each.nodeName + ' ' + (each.textContent || each.name || '').trim().slice(0, 30),
+        width: style.outlineStyle === 'solid' ? Number.parseFloat(style.outlineWidth) : 0,
+        contrast: (one + 0.05) / (other + 0.05),
+      };
+    })()`)) as (typeof found)[number] | null;
+    if (stop === null) break;
+    found.push(stop);
+  }
+  return found;
+}

@@ -90,7 +90,7 @@ const Gaps = ({ visit: { parts } }: { readonly visit: Visit }) => (
 );
 
 const AddressTable = ({ rows }: { readonly rows: readonly AddressEntry[] }) => (
-  <Table label="Addresses" heads={['Address', 'Paid', 'Given out', 'Store', 'Place']}>
+  <Table label="Addresses" heads={['Address', 'Paid', 'Given out', 'Store', 'Place']} onPhone={2}>
     {rows.map((row) => (
       <tr>
         <td>

@@ -89,6 +89,7 @@ function filterOf(visit: Visit): CallbackFilter {
 const CallbackTable = ({ rows }: { readonly rows: readonly CallbackRow[] }) => (
   <Table
     label="Callbacks"
+    onPhone={4}
     heads={[
       <span class="hidden">Choose</span>,
       'Made',

@@ -118,7 +118,11 @@ interface TableProps {
 }
 
 export const PaymentTable = ({ visit, rows }: TableProps) => (
-  <Table label="Payments" heads={['Seen', 'Amount', 'State', 'Confirmations', 'Store', 'Address']}>
+  <Table
+    label="Payments"
+    heads={['Seen', 'Amount', 'State', 'Confirmations', 'Store', 'Address']}
+    onPhone={3}
+  >
     {rows.map((row) => (
       <tr>
         <td>

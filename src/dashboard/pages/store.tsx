@@ -4,12 +4,13 @@ import { PaygateError } from '../../errors.ts';
 import { requireRunning, type StoreRow } from '../../store/catalog.ts';
 import { requireOwnUrl } from '../../store/setup.ts';
 import { note } from '../audit.ts';
-import { isOn, isOvertaken, markOf } from '../form.ts';
-import { Before, Form, Layout, Note, Switch, Time } from '../layout.tsx';
+import { isOvertaken, markOf } from '../form.ts';
+import { Before, Form, Layout, Note } from '../layout.tsx';
 import { requireFresh } from '../session.ts';
 import { base, idIn, type Outcome, type Page, type Visit } from '../visit.ts';
 import { StoreFields, type StoreForm, storeFieldsIn, storeFieldsOf } from './store-fields.tsx';
 import { addKey, allowPlugin, Keys, revokeKey, shutPlugin } from './store-keys.tsx';
+import { RemovedStore, restoreStore } from './store-remove.tsx';
 import { revealSecret, rotateSecret, Secret } from './store-secret.tsx';
 import { sendTest, TestCallback } from './store-test.tsx';
 
@@ -18,7 +19,7 @@ export const storePage: Page = {
   show: (visit) => storeMarkup(visit),
   actions: {
     change,
-    remove,
+    restore: restoreStore,
     'reveal-secret': revealSecret,
     'rotate-secret': rotateSecret,
     'add-key': addKey,
@@ -37,7 +38,11 @@ function storeMarkup(visit: Visit) {
   return (
     <Layout visit={visit} title={row.name}>
       <Note visit={visit} />
-      {row.archivedAt === null ? <Running visit={visit} row={row} /> : <Removed row={row} />}
+      {row.archivedAt === null ? (
+        <Running visit={visit} row={row} />
+      ) : (
+        <RemovedStore visit={visit} row={row} />
+      )}
     </Layout>
   );
 }
@@ -46,20 +51,6 @@ interface Props {
   readonly visit: Visit;
   readonly row: StoreRow;
 }
-
-const Removed = ({ row }: { readonly row: StoreRow }) => (
-  <p>
-    This store was removed
-    {row.archivedAt === null ? null : (
-      <>
-        {' '}
-        on <Time at={row.archivedAt} />
-      </>
-    )}
-    . Payments to its addresses{' '}
-    {row.callbacksStopped ? 'are recorded, and tell nobody' : 'still call back'}.
-  </p>
-);
 
 const Running = ({ visit, row }: Props) => (
   <>
@@ -77,16 +68,9 @@ const Running = ({ visit, row }: Props) => (
     <Keys visit={visit} row={row} />
     <section aria-labelledby="remove">
       <h2 id="remove">Remove the store</h2>
-      <p>It gives out no more addresses, and its own keys end. What was given out stays watched.</p>
-      <Form visit={visit} does="remove" button="Remove it" grave confirm>
-        <Switch
-          visit={visit}
-          does="remove"
-          name="stop-callbacks"
-          label="Send no more callbacks for it either"
-          on={false}
-        />
-      </Form>
+      <p>
+        <a href={`${base}/stores/${row.id}/remove`}>Remove this store…</a>
+      </p>
     </section>
   </>
 );
@@ -161,19 +145,4 @@ function overtaken({ form }: Visit): PaygateError {
     'Nothing is saved: a plugin or another page has changed this store since you loaded it. ' +
       'It is shown as it is now; make your change again.',
   );
-}
-
-async function remove(visit: Visit): Promise<Outcome> {
-  const row = storeOf(visit);
-  await requireFresh(visit);
-  const stop = isOn(visit, 'stop-callbacks');
-  const { catalog, database } = visit.parts.store;
-  await database.write((tx) => {
-    // Another page may have removed it, and have chosen otherwise about its callbacks.
-    requireRunning(catalog.store(row.id));
-    catalog.archiveStore(tx, visit.now, row.id, stop);
-    note(visit, tx, 'store.remove', { stop_callbacks: stop }, row.id);
-  });
-  visit.parts.onCatalog();
-  return { to: `${base}/stores?done=removed` };
 }

@@ -29,6 +29,7 @@ const stores = (visit: Visit, shown = false) => (
         <a href={`${here}/new`}>Add a store</a>
       </p>
     </section>
+    <RemovedStores visit={visit} />
   </Layout>
 );
 
@@ -90,6 +91,38 @@ const StoreList = ({ visit: { parts } }: { readonly visit: Visit }) => {
         </tr>
       ))}
     </Table>
+  );
+};
+
+const RemovedStores = ({ visit: { parts } }: { readonly visit: Visit }) => {
+  const rows = parts.store.catalog.stores({ archived: true });
+  const removed = rows.filter(({ archivedAt }) => archivedAt !== null);
+  if (removed.length === 0) return null;
+  return (
+    <section aria-labelledby="removed-stores">
+      <h2 id="removed-stores">Removed stores</h2>
+      <Table
+        label="Removed stores"
+        heads={['Store', 'Removed', <span class="hidden">What to do</span>]}
+        onPhone={3}
+      >
+        {removed.map((row) => (
+          <tr>
+            <td>
+              <a href={`${here}/${row.id}`}>{row.name}</a>
+            </td>
+            <td>
+              <Time at={row.archivedAt ?? 0} />
+            </td>
+            <td>
+              <a href={`${here}/${row.id}#again`}>
+                Use again<span class="hidden">: {row.name}</span>
+              </a>
+            </td>
+          </tr>
+        ))}
+      </Table>
+    </section>
   );
 };
 
