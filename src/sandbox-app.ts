@@ -18,6 +18,7 @@ import { SimulatedServer } from './sandbox/server.ts';
 import { chainPath, createChainPage } from './sandbox/web/chain-page.tsx';
 import { createPaygateClient, type PaygateClient } from './sandbox/web/client.ts';
 import { createEntrance } from './sandbox/web/entrance-page.ts';
+import { sandboxRates } from './sandbox/web/rates.ts';
 import { callbackPath } from './sandbox/web/shop.ts';
 import { createSite } from './sandbox/web/site.ts';
 import { inspectFile } from './store/file.ts';
@@ -113,7 +114,7 @@ async function start(
   const chainPage = createChainPage({ world, chain, server, shopUrl: `${shopOrigin}/` });
   whenOver(async () => chainPage.end());
   const entrance = createEntrance(Buffer.from(world.randomBytes(16)).toString('hex'));
-  const app = await buildApp(configOf(options, electrum.port), world, {
+  const app = await buildApp(configOf(options, electrum.port, shopOrigin), world, {
     onFatal: options.onFatal,
     extraPages: [chainPage.page, entrance.page],
   });
@@ -149,16 +150,21 @@ function createChain(world: World): SimulatedChain {
 }
 
 /** As `serve` would read them, but never from the environment: that is of another paygate. */
-const configOf = ({ db, api }: SandboxOptions, electrumPort: number): Config => ({
+const configOf = (
+  { db, api }: SandboxOptions,
+  electrumPort: number,
+  shopOrigin: string,
+): Config => ({
   ...readConfig(
     {
       db: [db],
       network: ['regtest'],
       electrum: [`tcp://${loopback}:${electrumPort}`],
-      price: ['off'],
+      price: ['own'],
     },
     {},
   ),
+  priceSource: [sandboxRates(shopOrigin)],
   listen: api,
 });
 

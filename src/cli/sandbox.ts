@@ -94,6 +94,7 @@ What your own shop would need:
 
   API       ${apiOrigin}/docs
   API key   ${apiKey}
+  Rate      ${apiOrigin}/api/price?currency=EUR (made up, always the same)
   Secret    ${again('store show 1', { db: path })}
   Callbacks ${again('callbacks list', { db: path })}
             ${again('store set 1 --callback-url http://127.0.0.1:3000/paid', { db: path })}

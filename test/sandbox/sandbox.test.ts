@@ -44,6 +44,21 @@ async function seen(how = 'exact'): Promise<{ visit: Visit; order: Placed }> {
   return { visit, order };
 }
 
+test('has rates that are made up, and says so', async () => {
+  const visit = await openSandbox();
+  const { apiOrigin, apiKey } = visit.sandbox;
+  const price = await ask(`${apiOrigin}/api/price?currency=EUR`);
+  expect([price.status, price.text]).toEqual([200, '{"price":50000}']);
+  const listed = await ask(`${apiOrigin}/api/currencies`, {
+    headers: { Authorization: `Bearer ${apiKey}` },
+  });
+  const codes = JSON.parse(listed.text).map(({ code }: { code: string }) => code);
+  expect(codes).toEqual(expect.arrayContaining(['EUR', 'USD', 'JPY']));
+  const merchant = await visit.merchant();
+  const { text } = await merchant.get('/dashboard/settings/rates');
+  expect(text).toContain('the sandbox, whose rates are made up');
+});
+
 describe('a payment', () => {
   test('goes from 0 to 2 on the page of its order, which hears of each change', async () => {
     const visit = await openSandbox();

@@ -16,6 +16,7 @@ import { lookForGone } from './gone.ts';
 import { mine, pay } from './levers.ts';
 import { Orders } from './orders.ts';
 import { page } from './page.ts';
+import { rates, ratesPath } from './rates.ts';
 import { callbackPath, createShop, type Play } from './shop.ts';
 
 export interface SiteOptions {
@@ -75,6 +76,7 @@ export function createSite({ world, chain, ...options }: SiteOptions): Site {
 function addFiles(app: Hono): void {
   const { style, script } = browserFiles;
   app.get('/style.css', (context) => context.body(style, 200, { 'Content-Type': 'text/css' }));
+  app.get(ratesPath, (context) => context.json(rates));
   app.get('/live.js', (context) =>
     context.body(script, 200, { 'Content-Type': 'text/javascript' }),
   );

@@ -1,0 +1,25 @@
+// The sandbox's exchange rates: made up, the same each time, and asked for as from any other price source. With them
+// the way of a price in fiat money can be tried without the internet.
+
+import type { PriceSource } from '../../price/sources.ts';
+
+export const ratesPath = '/rates.json';
+
+/** What a bitcoin costs, by ISO 4217 code. */
+export const rates: Readonly<Record<string, number>> = {
+  EUR: 50_000,
+  USD: 60_000,
+  GBP: 40_000,
+  CHF: 48_000,
+  BRL: 300_000,
+  CZK: 1_250_000,
+  PLN: 210_000,
+  JPY: 9_000_000,
+};
+
+/** @param origin of the demo shop, which answers with the rates */
+export const sandboxRates = (origin: string): PriceSource => ({
+  label: 'the sandbox, whose rates are made up',
+  url: origin + ratesPath,
+  path: ['{CODE}'],
+});
