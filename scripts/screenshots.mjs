@@ -40,7 +40,7 @@ async function readLinks() {
     const [shop, chain, dashboard] = ['Shop', 'Chain', 'Dashboard'].map(
       (name) => new RegExp(`${name} +(http\\S+)\n`).exec(printed)?.[1],
     );
-    if (shop && chain && dashboard && printed.includes('--db')) return { shop, chain, dashboard };
+    if (shop && chain && dashboard && printed.includes('KEY=')) return { shop, chain, dashboard };
   }
   throw new Error('the sandbox has ended');
 }

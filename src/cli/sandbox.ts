@@ -8,10 +8,10 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { type LogLevel, logLevels } from '../config.ts';
 import { createPasswords } from '../dashboard/password.ts';
 import { type Listen, parseLoopback } from '../domain/front.ts';
+import { quoted } from '../domain/shell.ts';
 import { reasonOf } from '../errors.ts';
 import { type Sandbox, startSandbox } from '../sandbox-app.ts';
 import { version } from '../version.ts';
-import { again } from './again.ts';
 import { becomeOwner } from './owner.ts';
 import { endAtOnce, exit, stopOnSignal } from './running.ts';
 import { createWorld } from './serve.ts';
@@ -92,13 +92,13 @@ The links to the dashboard and its Chain page sign you in. Where a page asks for
 
 What your own shop would need:
 
-  API       ${apiOrigin}/docs
+  API docs  ${apiOrigin}/docs
   API key   ${apiKey}
   Rate      ${apiOrigin}/api/price?currency=EUR (made up, always the same)
-  Secret    ${again('store show 1', { db: path })}
-  Callbacks ${again('callbacks list', { db: path })}
-            ${again('store set 1 --callback-url http://127.0.0.1:3000/paid', { db: path })}
-            (to a receiver of yours, and not to the demo shop)
+
+To send callbacks to a receiver of your own, paste this into another terminal and go on as README says under "The main job":
+
+  export PAYGATE_DB=${quoted(path)} API=${apiOrigin} KEY=${apiKey}
 
 `;
 }

@@ -40,7 +40,7 @@ const start = (args: readonly string[], env: Record<string, string>) =>
     let printed = '';
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
       printed += text;
-      if (!/--db \S+\n/.test(printed)) return;
+      if (!/KEY=\S+\n/.test(printed)) return;
       resolve({
         printed,
         stop() {
@@ -58,7 +58,7 @@ test('prints its links, takes a payment to 2, and leaves nothing behind', async 
   const env = { PAYGATE_DB: other, PAYGATE_NETWORK: 'mainnet', PAYGATE_LISTEN: 'nowhere' };
   const { printed, stop } = await start([], env);
   const linkOf = (name: string): string => new RegExp(`${name} +(\\S+)\n`).exec(printed)?.[1] ?? '';
-  const [, db = ''] = /--db (\S+)\n/.exec(printed) ?? [];
+  const [, db = ''] = /PAYGATE_DB=(\S+) /.exec(printed) ?? [];
 
   const shop = visit(new URL(linkOf('Shop')).origin);
   const order = await shop.order();
@@ -81,16 +81,16 @@ test('prints its links, takes a payment to 2, and leaves nothing behind', async 
     const { status, headers } = await ask(linkOf(name));
     expect([name, status, headers.location]).toEqual([name, 303, page]);
     const [Cookie = ''] = headers['set-cookie']?.at(-1)?.split(';') ?? [];
-    const own = new URL(linkOf('API')).origin;
+    const own = new URL(linkOf('API docs')).origin;
     expect(await ask(own + page, { headers: { Cookie } })).toMatchObject({ status: 200 });
   }
-  const merchant = visitorOf({ port: Number(new URL(linkOf('API')).port) });
+  const merchant = visitorOf({ port: Number(new URL(linkOf('API docs')).port) });
   const [, password = ''] = /for the password: (\S+)\n/.exec(printed) ?? [];
   const entered = await merchant.submit('/dashboard/sign-in', 'sign-in', { password });
   expect(entered).toMatchObject({ status: 303, to: '/dashboard' });
-  expect(await ask(linkOf('API'))).toMatchObject({ status: 200 });
+  expect(await ask(linkOf('API docs'))).toMatchObject({ status: 200 });
   const headers = { Authorization: `Bearer ${linkOf('API key')}` };
-  const [{ origin }] = [new URL(linkOf('API'))];
+  const [{ origin }] = [new URL(linkOf('API docs'))];
   const known = await ask(`${origin}/api/merchant/tx?addr=${order.address}`, { headers });
   expect(JSON.parse(known.text)).toMatchObject({ status: 2, value: order.totalSat });
 
