@@ -19,10 +19,13 @@ import { closedChecks, fileChecks } from '../doctor/file.ts';
 import { webChecks } from '../doctor/web.ts';
 import { doorsOf, publicUrlOf } from '../domain/front.ts';
 import { builtInServers } from '../electrum/servers.ts';
+import { parseServerAddress, type ServerAddress } from '../electrum/trust.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
+import { fingerprintOf } from '../http/health.ts';
 import { inspectFile, isOutdated } from '../store/file.ts';
 import { openStore, type Store } from '../store/open.ts';
 import { releasedAt, version } from '../version.ts';
+import { askHealth } from './ask-health.ts';
 import { print, table, world } from './command.ts';
 import { becomeOwner } from './owner.ts';
 import { addServeOptions, asGiven, type Flags } from './serve-options.ts';
@@ -62,7 +65,7 @@ async function look(config: Config): Promise<Checked[]> {
             ...(opened.state === 'skip' ? [] : closedChecks(config.db, uid)),
           ]
         : fileChecks({ world, store: opened, walletGap, releasedAt, uid })),
-      ...serverChecks(config, opened),
+      ...serverChecks({ ...config, electrum: await serversOf(config, store) }, opened),
       ...webChecks({
         world,
         listen,
@@ -77,6 +80,17 @@ async function look(config: Config): Promise<Checked[]> {
   } finally {
     await store?.database.close();
   }
+}
+
+/** As named; else those of the `serve` that runs on this file, so that its options need not be repeated. */
+async function serversOf(
+  config: Config,
+  store: Store | undefined,
+): Promise<readonly ServerAddress[]> {
+  if (config.electrum.length > 0 || store === undefined) return config.electrum;
+  const running = await askHealth(doorsOf(config));
+  if (running?.database !== fingerprintOf(store)) return [];
+  return running.electrum.servers.map(({ server }) => parseServerAddress(server));
 }
 
 function serverChecks(config: Config, opened: Store | Finding): Check[] {

@@ -9,6 +9,7 @@ import { runCli } from '../support/cli.ts';
 import { cleanUp, tempFolder, whenOver } from '../support/files.ts';
 import { closeHouses, type House, openHouse, untilReady } from '../support/house.ts';
 import { type ReceiverOptions, startReceiver } from '../support/receiver.ts';
+import { openTestStore } from '../support/store.ts';
 import { createTestWorld } from '../support/world.ts';
 
 afterEach(async () => {
@@ -72,6 +73,23 @@ describe('a paygate that is well', () => {
     expect(house.receiver.requests).toMatchObject([{ method: 'HEAD', url: '/' }]);
     expect(house.receiver.requests[0]?.headers['webhook-signature']).toBeUndefined();
     expect(JSON.stringify(checks)).not.toMatch(/s3cr3t|tpub|pgk_|whsec/);
+  });
+
+  it('asks the Electrum servers of the serve that runs on its file, where none is named', async () => {
+    const house = await openHouse({ servers: 2 });
+    await untilReady(house);
+    const listen = ['--listen', `127.0.0.1:${house.port}`, '--json'];
+    const { stdout } = await runCli(['doctor', '--db', house.path, ...listen]);
+    const found = (JSON.parse(stdout).checks as Finding[]).filter(
+      ({ check }) => check === 'electrum',
+    );
+    expect(found.map(({ state, text }) => [state, text.split(': ')[0]])).toEqual(
+      house.labels.map((label) => ['ok', label]),
+    );
+    // What runs there on another file is not asked for its servers: regtest has no built-in list.
+    const other = await openTestStore();
+    const foreign = await runCli(['doctor', '--db', other.path, ...listen]);
+    expect(foreign.stdout).toContain('name a server with --electrum');
   });
 
   it('is looked at without a serve too, in lines for a person; a fault ends with 1', async () => {
