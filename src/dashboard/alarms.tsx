@@ -117,6 +117,11 @@ const advices: Readonly<Record<AlarmCode, Advice>> = {
     path: '/callbacks?state=owed',
     link: 'Callbacks that wait',
   },
+  'unknown-callback-url': {
+    text: 'Its customers get no address. Set the store’s Callback URL to the one that the shop shows, secret included. This ends once a store has it, or when three days pass without such a request.',
+    path: '/stores',
+    link: 'Stores',
+  },
   'clock-wrong': {
     text: 'Set the clock, and keep it right by NTP. Until then callbacks go out without a signature, and no certificate of a server is learnt or accepted.',
     ...servers,

@@ -4,10 +4,11 @@
 
 import type { CallbackDispatcher } from '../delivery/dispatcher.ts';
 import { showTime } from '../domain/shown.ts';
+import { showWish, stillUnmatched } from '../domain/unmatched.ts';
 import type { ServerStatus } from '../electrum/pool.ts';
 import type { Store } from '../store/open.ts';
 import { mostCounted } from '../store/outbox.ts';
-import { copyTold } from '../store/settings.ts';
+import { copyTold, readUnmatched } from '../store/settings.ts';
 import { dayMs, minuteMs } from '../time.ts';
 import type { WatcherStatus } from '../watcher/status.ts';
 import type { Watcher } from '../watcher/watcher.ts';
@@ -36,6 +37,7 @@ export type AlarmCode =
   | 'unlisted-proxy'
   | 'shop-unreachable'
   | 'shop-refuses'
+  | 'unknown-callback-url'
   | 'own-certificate'
   | 'clock-wrong';
 
@@ -105,6 +107,7 @@ export function findAlarms(parts: FindingParts, status: WatcherStatus): Finding[
     ...scanFindings(store, status),
     ...paymentFindings(parts),
     ...refusalFindings(parts),
+    ...unmatchedFindings(parts),
     ...foreignFindings(store),
     ...parts.others.flatMap(({ code, warnings }) => warnings().map((fact) => ({ code, fact }))),
   ];
@@ -249,6 +252,23 @@ const refusalFindings = ({ store, dispatcher, now }: FindingParts): Finding[] =>
         '; repair the shop, see it take a test callback, then send again what waits: ' +
         `\`paygate callbacks resend-failed --store ${storeId}\``,
     }));
+
+/** A shop whose customers get no address: its Callback URL is not the one of a store. */
+const unmatchedFindings = ({ store: { catalog }, now }: FindingParts): Finding[] => {
+  const told = readUnmatched(catalog);
+  const standing = told.length === 0 ? [] : stillUnmatched(told, catalog.choices(), now());
+  return standing.map(({ wish, storeId, since, count }) => ({
+    code: 'unknown-callback-url',
+    subject: showWish(wish),
+    since,
+    fact:
+      `an address was asked for ${count} time(s) since ${showTime(since)} with a Callback URL that ` +
+      `${storeId === null ? 'no store has' : `store ${storeId}, whose key it was, does not have`}: ${showWish(wish)}`,
+    hint:
+      "; the shop got none. Set the store's Callback URL to the one that the shop shows, secret included: " +
+      `\`paygate store set ${storeId ?? 'ID'} --callback-url URL\``,
+  }));
+};
 
 /** Somebody else gives out addresses of the same key. */
 const foreignFindings = ({ addressDesk }: Store): Finding[] =>

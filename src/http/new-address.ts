@@ -12,8 +12,11 @@ import { bitcoin, unixTime } from './schemas.ts';
 const longestIdempotencyKey = 255;
 
 const query = z.object({
-  match_callback: z.string().optional().describe("A part of the store's callback URL"),
-  match_account: z.string().optional().describe('A part of the extended public key'),
+  match_callback: z
+    .string()
+    .optional()
+    .describe("The store's callback URL, or a part of it; it must fit"),
+  match_account: z.string().optional().describe('A part of the extended public key; it must fit'),
   crypto: z
     .string()
     .regex(/^[bB][tT][cC]$/, 'Only crypto=BTC is served here')
@@ -54,8 +57,8 @@ export function newAddress(options: ApiOptions): Operation {
     async run({ query, key, context }) {
       const idempotencyKey = idempotencyKeyOf(context);
       const wish = {
-        ...(query.match_callback && { callback: query.match_callback }),
-        ...(query.match_account && { account: query.match_account }),
+        ...(isGiven(query.match_callback) && { callback: query.match_callback }),
+        ...(isGiven(query.match_account) && { account: query.match_account }),
       };
       const reset = query.reset === '1';
       const issued = await issue({ key, wish, reset, idempotencyKey });
@@ -70,6 +73,9 @@ export function newAddress(options: ApiOptions): Operation {
     },
   });
 }
+
+/** A plugin whose setting is empty sends an empty value, or white space. */
+const isGiven = (text: string | undefined): text is string => text !== undefined && /\S/.test(text);
 
 function idempotencyKeyOf(context: Context): string | undefined {
   // A letter a byte, whatever it was meant to be.

@@ -2,14 +2,16 @@
 // what comes next in one go, and whoever is refused is refused alone. Who asks for what was given before goes first, so
 // that it is given nothing that one beside it was.
 
+import { containsPrivateMaterial } from '../bitcoin/private-material.ts';
 import { chooseStore, noWallet, type Wish } from '../domain/store-choice.ts';
+import { noteUnmatched, stillUnmatched } from '../domain/unmatched.ts';
 import { PaygateError } from '../errors.ts';
 import { once } from '../once.ts';
 import type { Issued } from '../store/addresses.ts';
 import type { StoreChoice } from '../store/catalog.ts';
 import type { Key } from '../store/keys.ts';
 import type { Store } from '../store/open.ts';
-import { copiedAt } from '../store/settings.ts';
+import { copiedAt, readUnmatched, writeUnmatched } from '../store/settings.ts';
 import type { Tx } from '../store/writer.ts';
 import { ownStores } from './catalog.ts';
 import type { ApiOptions } from './options.ts';
@@ -101,7 +103,31 @@ function serve(options: ApiOptions, tx: Tx, orders: readonly Order[]): Outcome<I
       outcomes.set(order, 'refusal' in handed ? handed : { is: handed.is[at] as Issued });
     }
   }
+  keepUnmatched(
+    store,
+    tx,
+    now,
+    orders.filter((order) => isUnmatched(order, outcomes.get(order))),
+  );
   return orders.map((order) => outcomes.get(order) as Outcome<Issued>);
+}
+
+const isUnmatched = ({ wish }: Order, outcome: Outcome<Issued> | undefined): boolean =>
+  outcome !== undefined &&
+  'refusal' in outcome &&
+  outcome.refusal.number === 1003 &&
+  !!wish.callback;
+
+/** Notes the Callback URLs that no store has, for the alarm that names them. */
+function keepUnmatched(store: Store, tx: Tx, now: number, orders: readonly Order[]): void {
+  const asked = orders.filter(({ wish }) => !containsPrivateMaterial(wish.callback ?? ''));
+  if (asked.length === 0) return;
+  const noted = asked.reduce(
+    (list, { key, wish }) =>
+      noteUnmatched(list, { wish: wish.callback ?? '', keyId: key.id, storeId: key.storeId }, now),
+    readUnmatched(store.catalog),
+  );
+  writeUnmatched(tx, store.catalog, stillUnmatched(noted, store.catalog.choices(), now));
 }
 
 /** A refusal is the affair of who is refused; whatever else fails is everybody's. */

@@ -1,5 +1,6 @@
 // Settings of the file that paygate writes for itself.
 
+import type { Unmatched } from '../domain/unmatched.ts';
 import type { Catalog } from './catalog.ts';
 import type { Tx } from './writer.ts';
 
@@ -51,3 +52,15 @@ export const writeAlarmTimes = (
   catalog: Pick<Catalog, 'putSetting'>,
   times: AlarmTimes,
 ): void => catalog.putSetting(tx, 'alarm_times', JSON.stringify(times));
+
+/** Callback URLs that addresses were asked for with and that no store has. */
+export function readUnmatched(catalog: Pick<Catalog, 'setting'>): readonly Unmatched[] {
+  const text = catalog.setting('unmatched_callbacks');
+  return text === undefined ? [] : (JSON.parse(text) as Unmatched[]);
+}
+
+export const writeUnmatched = (
+  tx: Tx,
+  catalog: Pick<Catalog, 'putSetting'>,
+  list: readonly Unmatched[],
+): void => catalog.putSetting(tx, 'unmatched_callbacks', JSON.stringify(list));

@@ -55,8 +55,8 @@ function samples(): Record<string, Sample> {
   const body = { addr: address };
   const account = merchantKey().account;
   return {
-    'GET /new_address': { path: '/new_address?match_callback=s3cr3t', other: 200 },
-    'POST /new_address': { path: '/new_address?match_callback=s3cr3t', other: 200 },
+    'GET /new_address': { path: '/new_address?match_callback=s3cr3t', other: 400 },
+    'POST /new_address': { path: '/new_address?match_callback=s3cr3t', other: 400 },
     'GET /merchant/tx': { path: `/merchant/tx${named}`, other: 404 },
     'GET /balance': { path: `/balance${named}`, other: 403 },
     'POST /balance': { path: '/balance', body, other: 403 },

@@ -211,15 +211,23 @@ test('what is too large or said twice is refused', async () => {
   expectError(await house.ask('/api/nothing'), 404);
 });
 
-test('the only store is meant whatever callback is named; of several none is guessed', async () => {
+test('the only store is meant where none is named, a name must fit; of several none is guessed', async () => {
   const house = await openReady();
-  expect((await house.ask('/api/new_address?match_callback=elsewhere')).status).toBe(200);
+  for (const query of [
+    '',
+    '?match_callback=',
+    '?match_callback=%20',
+    '?match_account=+&match_callback=',
+  ]) {
+    expect((await house.ask(`/api/new_address${query}`)).status).toBe(200);
+  }
+  expectError(await house.ask('/api/new_address?match_callback=elsewhere'), 400, 1003);
   expectError(await house.ask('/api/new_address?match_account=tpubNone'), 400, 1003);
 
   await house.addStore({ name: 'Second', callbackUrl: `${house.receiver.origin}/second` });
   const none = await house.ask('/api/new_address?match_callback=elsewhere');
   expectError(none, 400, 1003);
-  expect(none.body.message).toContain('Could not find matching xpub');
+  expect(none.body.message).toContain('fits the Callback URL of no store');
   expect(none.body.message).toContain('"Shop"');
   const several = await house.ask('/api/new_address');
   expectError(several, 400, 1032);

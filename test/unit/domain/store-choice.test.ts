@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { type Candidate, chooseStore, type Wish } from '../../../src/domain/store-choice.ts';
+import {
+  type Candidate,
+  chooseStore,
+  noWallet,
+  type Wish,
+} from '../../../src/domain/store-choice.ts';
 import { PaygateError } from '../../../src/errors.ts';
 
 const store = (id: number, callbackUrl: string, account = `zpub${id}`): Candidate => ({
@@ -29,7 +34,8 @@ describe('the store that a request means', () => {
   it('is the only one there is', () => {
     expect(chooseStore([cafe], {})).toBe(cafe);
     expect(chooseStore([cafe], { callback: '', account: '' })).toBe(cafe);
-    expect(chooseStore([cafe], { callback: 'https://nobody.example' })).toBe(cafe);
+    expect(chooseStore([cafe], { callback: cafe.callbackUrl })).toBe(cafe);
+    expect(chooseStore([cafe], { callback: 'secret=abc', account: 'zpub1' })).toBe(cafe);
   });
 
   it.each([
@@ -47,32 +53,55 @@ describe('the store that a request means', () => {
   });
 });
 
+describe('a store without a wallet', () => {
+  it('is told of in words that no plugin takes for another coin', () => {
+    const { message, number } = noWallet(cafe);
+    expect([number, message]).toEqual([1001, expect.stringContaining('paygate store wallet 1')]);
+    expect(message).not.toMatch(/^Currency|add an xpub|Could not find matching xpub/i);
+  });
+});
+
 describe('no store is guessed', () => {
   it.each<[string, readonly Candidate[], Wish, number, RegExp]>([
-    ['there is none', [], {}, 1001, /add an xpub/],
-    ['there is none, whatever is wished', [], { callback: 'x' }, 1001, /add an xpub/],
+    ['there is none', [], {}, 1001, /no store yet: make one/],
+    ['there is none, whatever is wished', [], { callback: 'x' }, 1001, /no store yet: make one/],
     ['several and no wish', all, {}, 1032, /1 "Shop 1".*4 "Shop 4"/],
     ['several of one account', all, { account: 'SHARED' }, 1032, /3 "Shop 3".*4 "Shop 4"/],
     ['a part that several have', all, { callback: 'shop.example' }, 1032, /make it longer/],
     ['two with the same URL', all, { callback: bakery.callbackUrl }, 1032, /its own \(3.*4/],
     ['a part of the same URL of two', all, { callback: 'bakery' }, 1032, /give each its own/],
-    ['a URL of nobody', all, { callback: 'https://x/' }, 1003, /Could not find matching xpub/],
-    ['the only store, and another account', [cafe], { account: 'xpub9' }, 1003, /matching xpub/],
-    ['an account of nobody', all, { account: 'xpub9' }, 1003, /Could not find matching xpub/],
-    ['case counts', all, { callback: 'ABCDEF' }, 1003, /Could not find matching xpub/],
+    ['a URL of nobody', all, { callback: 'https://x/' }, 1003, /fits the Callback URL of no store/],
+    ['the only store, and another URL', [cafe], { callback: 'https://x/' }, 1003, /of no store/],
+    [
+      'the only store, and a longer URL',
+      [cafe],
+      { callback: `${cafe.callbackUrl}d` },
+      1003,
+      /secret/,
+    ],
+    ['the only store, and a blank', [cafe], { callback: ' ' }, 1003, /of no store/],
+    [
+      'the only store, and another account',
+      [cafe],
+      { account: 'xpub9' },
+      1003,
+      /wallet of no store/,
+    ],
+    ['an account of nobody', all, { account: 'xpub9' }, 1003, /wallet of no store/],
+    ['case counts', all, { callback: 'ABCDEF' }, 1003, /fits the Callback URL of no store/],
     [
       'a callback of another account',
       all,
       { account: 'zpub2', callback: 'bakery' },
       1003,
-      /Could not find matching xpub/,
+      /fits the Callback URL of no store/,
     ],
   ])('%s', (_what, stores, wish, number, message) => {
     const error = refusal(stores, wish);
     expect(error).toMatchObject({ code: 'invalid', number });
     expect(error.message).toMatch(message);
     // Clients take a message that begins so for another fault (wire §1).
-    expect(error.message).not.toMatch(/^Currency/);
+    expect(error.message).not.toMatch(/^Currency|add an xpub|Could not find matching xpub/i);
   });
 
   it('a refusal of several names only those that fit', () => {
@@ -92,9 +121,32 @@ describe('no store is guessed', () => {
     expect(chooseStore([shouted, bakery], { callback: 'Cafe.Example:8443' })).toBe(shouted);
   });
 
-  it('never repeats a callback URL, in which secrets stand', () => {
-    for (const wish of [{}, { callback: 'shop.example' }, { callback: 'nobody' }]) {
-      expect(refusal(all, wish).message).not.toMatch(/https?:|secret|abc/);
-    }
+  it('never repeats the secrets of a callback URL', () => {
+    const wishes = [{}, { callback: 'shop.example' }, { callback: 'nobody' }, { account: 'none' }];
+    for (const wish of wishes) expect(refusal(all, wish).message).not.toMatch(/secret=|abc/);
+  });
+
+  it('is told of the callback URLs that there are, without their secrets, and of what to do', () => {
+    const pathed = store(6, 'https://shop.example/wc-api/5f3a9c81d2?key=k');
+    const { message } = refusal([cafe, pathed], { callback: 'https://other.example/?token=t0ken' });
+    expect(message).toContain('Store 1 "Shop 1" has https://shop.example/cb?…, ');
+    expect(message).toContain('store 6 "Shop 6" has https://shop.example/wc-api/…?….');
+    expect(message).toContain('`paygate store set ID --callback-url URL`');
+    expect(message).not.toMatch(/t0ken|abc|5f3a|key/);
+  });
+
+  it('is told where the difference cannot be seen', () => {
+    const near = refusal([cafe], { callback: 'https://shop.example/cb?secret=xyz' }).message;
+    expect(near).toContain('a part that is not shown here, such as the secret');
+    expect(refusal([cafe], { callback: 'https://x/' }).message).not.toContain('not shown here');
+  });
+
+  it('names the first of many stores', () => {
+    const many = Array.from({ length: 500 }, (_, at) =>
+      store(at + 1, `https://shop.example/${at}/`),
+    );
+    const { message } = refusal(many, { callback: 'nobody' });
+    expect(message).toContain('store 10 "Shop 10" has https://shop.example/9/, and 490 more.');
+    expect(message.length).toBeLessThan(1_500);
   });
 });
