@@ -134,6 +134,8 @@ async function wrongHealth(
     [/addresses that paygate had not given out yet/, has('squat') || run.liars.size > 0],
     [/lied and is banned until/, run.liars.size > 0],
     [/the clock of this machine is wrong/, isClockWrong(run)],
+    // A shop that was removed goes on asking.
+    [/with a Callback URL that no store has/, has('archive')],
   ];
   const { body } = await ask(run, '/healthz');
   const warnings: string[] = body.warnings;
