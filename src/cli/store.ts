@@ -19,6 +19,7 @@ import type { CallbackFlags } from '../domain/reach.ts';
 import { showTime } from '../domain/shown.ts';
 import { severalStores } from '../domain/store-choice.ts';
 import { parseStoreName } from '../domain/store-name.ts';
+import { trimUrl } from '../domain/url-text.ts';
 import { PaygateError } from '../errors.ts';
 import type { NewStore, StoreChange, StoreRow, WalletRow } from '../store/catalog.ts';
 import type { Store } from '../store/open.ts';
@@ -80,7 +81,7 @@ function addCommand(): Command {
     .requiredOption('--name <text>', 'its name, for people')
     .addOption(xpubOption())
     .addOption(scriptOption())
-    .requiredOption('--callback-url <url>', 'where payments are told to')
+    .requiredOption('--callback-url <url>', 'where payments are told to', trimUrl)
     .addOption(startIndexOption())
     .option(...confirmations, defaultConfirmations)
     .option(
@@ -196,7 +197,7 @@ function setCommand(): Command {
   return fileCommand('set', 'change a store; what was told already is not taken back')
     .argument('<id>', 'of the store', anyId)
     .option('--name <text>', 'its name, for people')
-    .option('--callback-url <url>', 'where payments are told to')
+    .option('--callback-url <url>', 'where payments are told to', trimUrl)
     .option(...confirmations)
     .option(
       '--confirmations-above <sat:n>',
@@ -260,7 +261,7 @@ function changeOf(given: SetOptions, before: StoreRow, catalog: Store['catalog']
     allowPrivateCallback = before.allowPrivateCallback,
     allowHttpCallback = before.allowHttpCallback,
   } = given;
-  checkCallbackUrl(callbackUrl, { allowPrivateCallback, allowHttpCallback });
+  checkCallbackUrl(callbackUrl, { allowPrivateCallback, allowHttpCallback }, before);
   requireOwnUrl(catalog, callbackUrl, before);
   const { minimum, currency } = given;
   const bands = given.confirmationsAbove === false ? [] : given.confirmationsAbove;

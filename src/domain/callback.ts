@@ -7,6 +7,7 @@ import { base58 } from '@scure/base';
 import { PaygateError } from '../errors.ts';
 import type { CallbackStatus } from './payment.ts';
 import { type CallbackFlags, httpRefusal, literalAddress, refusalOf, rulesFor } from './reach.ts';
+import { copyFault } from './url-text.ts';
 
 export interface CallbackFacts {
   readonly status: CallbackStatus;
@@ -83,11 +84,19 @@ function splitUrl(url: string): UrlParts {
 const invalid = (fault: string): PaygateError =>
   new PaygateError('invalid', `the callback URL ${fault}`);
 
+interface Saved extends CallbackFlags {
+  readonly callbackUrl: string;
+}
+
 /**
  * Refuses a URL before it is saved, with a message that says what to do. Only a literal address can be
  * judged here; a name is judged by its addresses at each attempt. @throws PaygateError invalid
+ * @param before as it is saved: what does not change is not judged again
  */
-export function checkCallbackUrl(url: string, flags: CallbackFlags): void {
+export function checkCallbackUrl(url: string, flags: CallbackFlags, before?: Saved): void {
+  if (before !== undefined && isUnchanged({ ...flags, callbackUrl: url }, before)) return;
+  const copied = copyFault(url);
+  if (copied !== undefined) throw invalid(copied);
   const parts = splitUrl(url);
   if (parts.scheme !== 'https' && parts.scheme !== 'http') {
     throw invalid(`must start with https://, not ${parts.scheme}://`);
@@ -101,6 +110,11 @@ export function checkCallbackUrl(url: string, flags: CallbackFlags): void {
   const refusal = literalRefusal(parts, flags);
   if (refusal !== undefined) throw new PaygateError('invalid', refusal);
 }
+
+const isUnchanged = (one: Saved, other: Saved): boolean =>
+  one.callbackUrl === other.callbackUrl &&
+  one.allowPrivateCallback === other.allowPrivateCallback &&
+  one.allowHttpCallback === other.allowHttpCallback;
 
 const plainAuthority = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:\d{1,5})?$/i;
 const foreignBytes = /%(?![0-9a-fA-F]{2})|[^\w.~:/?#[\]@!$&'()*+,;=%-]/gu;

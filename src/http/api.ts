@@ -3,6 +3,7 @@
 
 import { type Context, type Handler, Hono, type MiddlewareHandler } from 'hono';
 import { once } from '../once.ts';
+import type { Key } from '../store/keys.ts';
 import { type AuthParts, admit, authorise } from './auth.ts';
 import { balanceOperations } from './balance.ts';
 import { catalogOperations } from './catalog.ts';
@@ -17,6 +18,7 @@ import type { ApiOptions } from './options.ts';
 import { priceOperations } from './price.ts';
 import { receiptPage } from './receipt.ts';
 import { createRefusals } from './refusals.ts';
+import { createRefusedChanges, type RefusedChanges } from './refused-changes.ts';
 import { createTargets } from './targets.ts';
 import { txDetail } from './tx-detail.ts';
 import { walletOperations } from './wallets.ts';
@@ -39,7 +41,8 @@ export function operationsOf(options: ApiOptions): readonly Operation[] {
 export function createApi(options: ApiOptions, operations: readonly Operation[]): Hono {
   const limits = createLimits(options.rates, options.monotonic);
   const refusals = createRefusals(options.log, options.monotonic);
-  const parts = { ...options, limits, refusals, keys: options.store.keys };
+  const shared = { ...options, limits, refusals, keys: options.store.keys };
+  const parts = { ...shared, refusedChanges: createRefusedChanges(shared) };
   const api = new Hono();
   api.use(keepPrivate);
   const allowed = new Map<string, string[]>();
@@ -62,7 +65,7 @@ export function createApi(options: ApiOptions, operations: readonly Operation[])
 }
 
 async function serve(
-  parts: AuthParts & Pick<ApiOptions, 'unlisted'>,
+  parts: AuthParts & Pick<ApiOptions, 'unlisted'> & { readonly refusedChanges: RefusedChanges },
   operation: Operation,
   context: Context,
 ): Promise<Response> {
@@ -74,9 +77,16 @@ async function serve(
     admit(parts, operation, context);
     return context.json(await operation.run(await ask(operation, context)));
   }
-  const key = authorise(parts, operation, context);
-  parts.unlisted.note(context, true);
-  return context.json(await operation.run({ ...(await ask(operation, context)), key }));
+  let key: Key | undefined;
+  try {
+    key = authorise(parts, operation, context);
+    parts.unlisted.note(context, true);
+    return context.json(await operation.run({ ...(await ask(operation, context)), key }));
+  } catch (error) {
+    if (operation.writes)
+      await parts.refusedChanges.note(operation, context, error, key === undefined);
+    throw error;
+  }
 }
 
 /**

@@ -54,6 +54,12 @@ function noteRefusal(
   refusals.note({ client, path, reason: text === undefined ? 'no key' : what, key: ended });
 }
 
+/** The valid key of a request, which may be refused all the same. */
+export function keyOf({ keys, now }: Pick<AuthParts, 'keys' | 'now'>, context: Context) {
+  const { apiKey } = shownBy(context);
+  return apiKey === undefined ? undefined : keys.find(apiKey, now());
+}
+
 /** Anybody may ask, as often as an address may. @throws PaygateError limited */
 export function admit(
   { limits, proxies }: AuthParts,

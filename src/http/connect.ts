@@ -67,7 +67,7 @@ function refuseTaken({ store }: ApiOptions, key: Key, callbackUrl: string, befor
 
 function changeOf(given: z.infer<typeof fields>, before: StoreRow): StoreChange {
   const { name, http_callback: callbackUrl } = given;
-  if (callbackUrl !== undefined) checkCallbackUrl(callbackUrl, before);
+  if (callbackUrl !== undefined) checkCallbackUrl(callbackUrl, before, before);
   return {
     ...(name !== undefined && { name: parseStoreName(name) }),
     ...(callbackUrl !== undefined && { callbackUrl }),

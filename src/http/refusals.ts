@@ -14,7 +14,8 @@ export interface Refusal {
 }
 
 export interface Refusals {
-  note(refusal: Refusal): void;
+  /** @returns whether it is in the log */
+  note(refusal: Refusal): boolean;
 }
 
 /** Of one key; all who show none that is or was ours count as one. */
@@ -34,12 +35,13 @@ export function createRefusals(log: Logger, monotonic: () => number): Refusals {
       const { bucket: before, unlogged = 0 } = shares.get(key) ?? {};
       const { bucket, waitMs } = takeToken(inLog, before, monotonic());
       shares.set(key, { bucket, unlogged: waitMs > 0 ? unlogged + 1 : 0 });
-      if (waitMs > 0) return;
+      if (waitMs > 0) return false;
       log.warn('a request was refused', {
         ...refusal,
         ...(key !== undefined && { key }),
         ...(unlogged > 0 && { unlogged }),
       });
+      return true;
     },
   };
 }

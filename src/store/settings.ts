@@ -64,3 +64,26 @@ export const writeUnmatched = (
   catalog: Pick<Catalog, 'putSetting'>,
   list: readonly Unmatched[],
 ): void => catalog.putSetting(tx, 'unmatched_callbacks', JSON.stringify(list));
+
+/** A change of a store that a key was refused while "Connect a plugin" was open. */
+export interface RefusedChange {
+  readonly keyId: number;
+  /** Epoch milliseconds. */
+  readonly at: number;
+  /** Of the operation, below `/api`. */
+  readonly path: string;
+  /** Without secrets. */
+  readonly reason: string;
+}
+
+/** The last one. */
+export function readRefusedChange(catalog: Pick<Catalog, 'setting'>): RefusedChange | undefined {
+  const text = catalog.setting('refused_change');
+  return text === undefined ? undefined : (JSON.parse(text) as RefusedChange);
+}
+
+export const writeRefusedChange = (
+  tx: Tx,
+  catalog: Pick<Catalog, 'putSetting'>,
+  refused: RefusedChange,
+): void => catalog.putSetting(tx, 'refused_change', JSON.stringify(refused));

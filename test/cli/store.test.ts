@@ -50,6 +50,33 @@ describe('a line to be typed', () => {
   });
 });
 
+describe('a Callback URL that was copied', () => {
+  const url = 'https://shop.example/?wc-api=Gateway&secret=abc';
+
+  it.each([`${url} `, `\n${url}\r\n`, `\ufeff${url}\u200b`, `"${url}"`, `<${url}>`])(
+    'is kept without what came along: %j',
+    async (copied) => {
+      const { store } = await openShop();
+      expect(await store('set', '1', '--callback-url', copied)).toMatchObject({ code: 0 });
+      expect(await shown(store)).toMatchObject({ http_callback: url });
+    },
+  );
+
+  it.each([
+    ['https://shop.example/?sec\u200bret=abc', 'a zero-width space (U+200B) at character 26'],
+    ['https://shop.example/?secret=a bc', 'a space (U+0020) at character 31'],
+    [url.replace('&', '&amp;'), `write it as ${url}`],
+    [url.replace('&', '&#038;'), `write it as ${url}`],
+    [`${url}"`, 'leave the quotation mark out'],
+  ])('is refused where what came along is inside it: %j', async (copied, said) => {
+    const { store } = await openShop();
+    const refused = await store('set', '1', '--callback-url', copied);
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining(said)]);
+    expect(refused.stderr).not.toMatch(/%20|%E2/);
+    expect(await shown(store)).toMatchObject({ http_callback: 'https://shop.example/callback' });
+  });
+});
+
 describe('a store', () => {
   it('gets no Callback URL that another one has, and is not added with it', async () => {
     const { path, store } = await openShop();

@@ -93,6 +93,34 @@ describe('the API key', () => {
   });
 });
 
+describe('a Callback URL that was copied', () => {
+  const url = 'https://shop.example/?wc-api=Gateway&secret=abc';
+
+  test('is kept without what came along, in both forms', async () => {
+    const house = await openHouse();
+    const visitor = await signedIn(house);
+    const urls = async () =>
+      house.withStore(async ({ catalog }) => catalog.stores().map((row) => row.callbackUrl));
+    const copied = (text: string) => shop(house, { 'callback-url': text });
+    await add(visitor, { ...copied(`\u200b"${url}"\n`), ...chosen(2) });
+    expect((await urls())[1]).toBe(url);
+    await visitor.submit(`${stores}/1`, 'change', copied(`<${url}&two>\ufeff `));
+    expect((await urls())[0]).toBe(`${url}&two`);
+  });
+
+  test.each([
+    ['https://shop.example/?sec\u00adret=abc', 'a soft hyphen (U+00AD) at character 26'],
+    [url.replace('&', '&amp;'), 'at character 37, as a page'],
+  ])('is refused where what came along is inside it: %j', async (copied, said) => {
+    const house = await openHouse();
+    const visitor = await signedIn(house);
+    const fields = shop(house, { 'callback-url': copied });
+    const seen = await visitor.submit(`${stores}/1`, 'change', fields);
+    expect([seen.status, seen.text]).toEqual([400, expect.stringContaining(said)]);
+    expect(seen.text).not.toMatch(/%C2|%AD/);
+  });
+});
+
 describe('adding a store', () => {
   test('shows what the key may be, and takes what the merchant’s own wallet shows', async () => {
     const house = await openHouse();
@@ -353,6 +381,23 @@ describe('a store', () => {
     house.world.jumpWallClock(15 * minuteMs);
     expect(await rename()).toBe(403);
     expect((await visitor.get(`${stores}/1`)).text).not.toContain('minutes left');
+  });
+
+  test('Connect a plugin shows the last change that was refused, without what is secret in it', async () => {
+    const house = await openHouse();
+    await untilReady(house);
+    const visitor = await signedIn(house);
+    const page = async (id = 1) => (await visitor.get(`${stores}/${id}`)).text;
+    await visitor.submit(`${stores}/1`, 'allow-plugin', { key: '1' });
+    expect(await page()).not.toContain('was refused');
+    const body = JSON.stringify({ http_callback: 'https://10.0.0.5/?secret=t0ps3cret' });
+    await house.ask('/api/v2/stores', { method: 'POST', body });
+    expect(await page()).toMatch(
+      /The last change that was refused: .*for the API key of all stores, <code>\/api\/v2\/stores<\/code>: 10\.0\.0\.5 is a private address/s,
+    );
+    expect(await page()).not.toContain('t0ps3cret');
+    house.world.jumpWallClock(24 * 60 * minuteMs + 1);
+    expect(await (await signedIn(house)).get(`${stores}/1`)).not.toContain('was refused');
   });
 
   test('Connect a plugin is shut before its time', async () => {

@@ -3,6 +3,7 @@
 import { HDKey } from '@scure/bip32';
 import { afterEach, expect, test } from 'vitest';
 import type { KeyScope } from '../../src/domain/scope.ts';
+import { readRefusedChange } from '../../src/store/settings.ts';
 import { closeHouses, type House, merchantKey, openReady } from '../support/house.ts';
 
 afterEach(closeHouses);
@@ -336,3 +337,104 @@ test('no store takes the callback URL of another, and a key of one store hears o
   expect(alone.status).toBe(409);
   expect(alone.body.message).not.toContain('Shop');
 });
+
+/** The lines of the log about changes that were refused. */
+const refusals = (house: House) =>
+  house.world.logs
+    .filter(({ message }) => message === 'a request was refused')
+    .map(({ level, fields }) => ({
+      level,
+      path: fields.path,
+      key: fields.key,
+      reason: fields.reason,
+    }));
+
+const kept = (house: House) => house.withStore(async ({ catalog }) => readRefusedChange(catalog));
+
+test('a change that is refused while the window is open is in the log and kept, with its reason', async () => {
+  const house = await openReady();
+  await allowPlugin(house);
+  const http_callback = 'https://127.0.0.1/?secret=t0ps3cret';
+  await house.ask('/api/v2/stores', post({ http_callback }));
+  const reason = expect.stringContaining('127.0.0.1 is a private address, which this store must');
+  expect(refusals(house)).toEqual([{ level: 'warn', path: '/v2/stores', key: 1, reason }]);
+  expect(await kept(house)).toEqual({
+    path: '/v2/stores',
+    keyId: 1,
+    reason,
+    at: house.world.now(),
+  });
+  const asked: [string, RequestInit, string][] = [
+    ['/v2/stores/{id}', post({ name: 7 }), 'name:'],
+    ['/v2/stores/{id}/wallets', post({ wallet_id: 9 }), 'There is no wallet 9'],
+    ['/v2/stores/{id}/wallets/{wid}', { method: 'DELETE' }, 'has no wallet 8'],
+    [
+      '/update_callback',
+      post({ callback: 'x', xpub: merchantKey().account }),
+      'must be a whole URL',
+    ],
+    ['/v2/stores', { method: 'POST', body: '{' }, 'The body is not JSON'],
+  ];
+  for (const [path, init, said] of asked) {
+    await house.ask(`/api${path.replace('{id}', '1').replace('{wid}', '8')}`, init);
+    const of = { path, reason: expect.stringContaining(said) };
+    expect([refusals(house).at(-1), await kept(house)]).toMatchObject([of, of]);
+  }
+});
+
+test('what is logged and kept of it has no secret of a callback URL', async () => {
+  const house = await openReady();
+  await allowPlugin(house);
+  const broken = ['|', '&amp;', '&nbsp;', '\u200b', ' ', '"'];
+  for (const text of broken) {
+    const http_callback = `https://shop.example/?a=1${text}secret=t0ps3cret`;
+    const { status, body } = await house.ask('/api/v2/stores/1', post({ http_callback }));
+    expect([text, status]).toEqual([text, 400]);
+    expect(body.message).toMatch(/write it as|at character 26/);
+    expect(JSON.stringify([refusals(house), await kept(house)])).not.toContain('t0ps3cret');
+  }
+  expect(refusals(house)).toHaveLength(broken.length);
+});
+
+test('without an open window, or without a valid key, nothing is kept', async () => {
+  const house = await openReady();
+  const body = post({ name: 'Renamed' });
+  await house.ask('/api/v2/stores/1', body);
+  expect(await kept(house)).toBeUndefined();
+  await allowPlugin(house);
+  await house.ask('/api/v2/stores/1', { ...body, ...as('pgk_wrong') });
+  expect(await kept(house)).toBeUndefined();
+  // The window is open for another key: the plugin has not the one that was chosen.
+  const other = await addKey(house, 1, 'payments');
+  await house.ask('/api/v2/stores/1', { ...body, ...as(other) });
+  expect(await kept(house)).toMatchObject({ keyId: 2, reason: expect.stringContaining('is shut') });
+});
+
+test('a flood of refused changes is kept and logged a few times a minute', async () => {
+  const house = await openReady();
+  await allowPlugin(house);
+  for (let count = 0; count < 50; count += 1) {
+    await house.ask('/api/v2/stores/9', post({ name: 'x' }));
+  }
+  expect(refusals(house)).toHaveLength(10);
+});
+
+test.each([' ', '\n', '\u200b', '\u00a0'])(
+  'a callback URL with %j behind it is refused, not kept as another one',
+  async (text) => {
+    const house = await openReady();
+    await allowPlugin(house);
+    const http_callback = `https://shop.example/?secret=abc${text}`;
+    const asked: [string, unknown][] = [
+      ['/api/v2/stores', { http_callback }],
+      ['/api/v2/stores/1', { http_callback }],
+      ['/api/update_callback', { callback: http_callback, xpub: merchantKey().account }],
+    ];
+    for (const [path, body] of asked) {
+      const answer = await house.ask(path, post(body));
+      expect([path, answer.status]).toEqual([path, 400]);
+      expect(answer.body.message).toMatch(/^the callback URL ends with a .* \(U\+/);
+    }
+    expect((await house.ask('/api/v2/stores')).body.data).toHaveLength(1);
+  },
+);

@@ -12,6 +12,7 @@ import {
 } from '../../domain/policy.ts';
 import { showBitcoin } from '../../domain/shown.ts';
 import { parseStoreName } from '../../domain/store-name.ts';
+import { trimUrl } from '../../domain/url-text.ts';
 import type { StoreChange, StoreRow } from '../../store/catalog.ts';
 import { isOn, parseBitcoin, wholeNumber } from '../form.ts';
 import { Field, Switch } from '../layout.tsx';
@@ -160,12 +161,12 @@ export const storeFieldsOf = (row: StoreRow): StoreForm => ({
   allowHttpCallback: row.allowHttpCallback,
 });
 
-/** @throws PaygateError invalid */
-export function storeFieldsIn(visit: Visit) {
+/** @param before of a store that there is. @throws PaygateError invalid */
+export function storeFieldsIn(visit: Visit, before?: StoreRow) {
   const allowPrivateCallback = isOn(visit, 'allow-private');
   const allowHttpCallback = isOn(visit, 'allow-http');
-  const callbackUrl = field(visit, 'callback-url');
-  checkCallbackUrl(callbackUrl, { allowPrivateCallback, allowHttpCallback });
+  const callbackUrl = trimUrl(field(visit, 'callback-url'));
+  checkCallbackUrl(callbackUrl, { allowPrivateCallback, allowHttpCallback }, before);
   const confirmations = wholeNumber(visit, 'confirmations', 1, mostConfirmations);
   const bands = bandsIn(visit);
   checkPolicy({ confirmations, bands });

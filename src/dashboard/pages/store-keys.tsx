@@ -4,6 +4,7 @@ import { type KeyScope, keyScopes } from '../../domain/scope.ts';
 import { PaygateError } from '../../errors.ts';
 import { requireRunning, type StoreRow } from '../../store/catalog.ts';
 import { isPluginOpen, type Key, requireMerchantKey } from '../../store/keys.ts';
+import { readRefusedChange } from '../../store/settings.ts';
 import { note } from '../audit.ts';
 import { choice, wholeNumber } from '../form.ts';
 import { Form, Select, sentChoice, Time } from '../layout.tsx';
@@ -73,6 +74,7 @@ const Plugin = ({ visit, row }: Props) => {
         Shop plugins set their Callback URL by themselves. That is shut but for the 15 minutes after
         you open it here, for one key. No key can ever change a wallet’s key.
       </p>
+      <Refused visit={visit} keys={[...keys, ...keysOf(visit, row)]} />
       {open === undefined ? null : (
         <div class="note">
           <p>
@@ -99,6 +101,22 @@ const Plugin = ({ visit, row }: Props) => {
     </section>
   );
 };
+
+const refusedShownMs = 86_400_000;
+
+/** What a plugin was refused last, which shows its user little of it. */
+function Refused({ visit, keys }: { readonly visit: Visit; readonly keys: readonly Key[] }) {
+  const refused = readRefusedChange(visit.parts.store.catalog);
+  const key = keys.find(({ id }) => id === refused?.keyId);
+  if (refused === undefined || key === undefined) return null;
+  if (Math.abs(visit.now - refused.at) > refusedShownMs) return null;
+  return (
+    <p class="note" data-refused-change="">
+      The last change that was refused: <Time at={refused.at} />, for {nameOf(key)},{' '}
+      <code>/api{refused.path}</code>: {refused.reason}
+    </p>
+  );
+}
 
 const nameOf = (key: Key): string =>
   key.storeId === null ? 'the API key of all stores' : `key ${key.id}`;

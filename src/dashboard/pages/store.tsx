@@ -113,7 +113,7 @@ const WalletLink = ({ row }: { readonly row: StoreRow }) => (
 
 async function change(visit: Visit): Promise<Outcome> {
   const row = storeOf(visit);
-  const fields = storeFieldsIn(visit);
+  const fields = storeFieldsIn(visit, row);
   await requireFresh(visit);
   const { catalog, database } = visit.parts.store;
   const isSaved = await database.write((tx) => {

@@ -1,0 +1,118 @@
+// What comes along when a URL is copied: white space and invisible characters, quotation marks, the escapes of a page's
+// source. Pure. Around a URL they are no part of it; inside it they are named, and never encoded into its secret.
+
+/** White space, control and format characters, and others that do not show. */
+const invisible = /[\s\p{Z}\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/u;
+
+/** What closes a quotation, by what opens it. No URL begins with one of these. */
+const quotations: Readonly<Record<string, string>> = {
+  ...{ '"': '"', "'": "'", '`': '`', '<': '>', '(': ')', '[': ']', '{': '}' },
+  ...{ '“': '”“', '„': '“”', '‘': '’‘', '‚': '‘’', '«': '»', '»': '«', '‹': '›', '›': '‹' },
+  ...{ '＂': '＂', '＇': '＇', '「': '」', '＜': '＞' },
+};
+
+/** Closing marks that no URL ends with. */
+const closing = /["`>”“’‘»«›‹＂＇」＞}\]]$/u;
+
+/** A URL without what was copied along with it: invisible characters and pairs of quotation marks around it. */
+export function trimUrl(text: string): string {
+  const characters = [...text];
+  let start = 0;
+  let end = characters.length;
+  const at = (place: number): string => characters[place] ?? '';
+  for (;;) {
+    while (start < end && invisible.test(at(start))) start += 1;
+    while (start < end && invisible.test(at(end - 1))) end -= 1;
+    if (end - start < 2 || !quotations[at(start)]?.includes(at(end - 1))) break;
+    start += 1;
+    end -= 1;
+  }
+  return characters.slice(start, end).join('');
+}
+
+const entityNames: Readonly<Record<string, string>> = {
+  ...{ amp: '&', quot: '"', apos: "'", lt: '<', gt: '>', nbsp: ' ' },
+};
+/** `&amp;` `&#38;` `&#x26;` of HTML, `\u0026` and `\/` of JSON, `\&` of a shell. */
+const escaped =
+  /&(?:(amp|quot|apos|lt|gt|nbsp)|#0*(\d{1,7})|#x0*([0-9a-f]{1,6}));|\\u([0-9a-f]{4})|\\([/&?=])/i;
+const escapes = new RegExp(escaped, 'gi');
+
+/** What is wrong with the text of a URL as it was copied, with what to do; undefined for nothing. */
+export function copyFault(url: string): string | undefined {
+  return invisibleFault(url) ?? escapeFault(url) ?? quotationFault(url);
+}
+
+function invisibleFault(url: string): string | undefined {
+  const characters = [...url];
+  const first = characters.findIndex((each) => invisible.test(each));
+  const character = characters[first];
+  if (character === undefined) return undefined;
+  const name = `${nameOf(character)} (${codeOf(character)})`;
+  const lastVisible = characters.findLastIndex((each) => !invisible.test(each));
+  if (lastVisible === -1) return `is only ${name}`;
+  const advice = 'which came along when it was copied: take it out';
+  if (first === 0) return `begins with ${name}, ${advice}`;
+  if (first > lastVisible) return `ends with ${name}, ${advice}`;
+  return `has ${name} at character ${first + 1}, ${advice}`;
+}
+
+function escapeFault(url: string): string | undefined {
+  const found = escaped.exec(url);
+  if (found === null) return undefined;
+  const at = positionOf(url, found.index);
+  const decoded = trimUrl(decode(url));
+  return `has ${found[0]} at character ${at}, as a page's source writes another character; write it as ${decoded}`;
+}
+
+function quotationFault(url: string): string | undefined {
+  const [first = ''] = url;
+  if (first in quotations) return `begins with ${first}: leave the quotation marks out`;
+  const last = closing.exec(url)?.[0];
+  // One that has a partner inside is a part of the URL, which must be encoded.
+  if (last === undefined || url.split(last).length > 2 || isOpened(url, last)) return undefined;
+  return `ends with ${last}: leave the quotation mark out`;
+}
+
+const isOpened = (url: string, last: string): boolean =>
+  Object.entries(quotations).some(
+    ([opens, closes]) => opens !== last && closes.includes(last) && url.includes(opens),
+  );
+
+/** Escapes of escapes as well: `&amp;amp;`. */
+function decode(url: string): string {
+  const once = url.replace(escapes, (whole, name, decimal, hex, json, bare) => {
+    if (bare !== undefined) return bare;
+    if (name !== undefined) return entityNames[String(name).toLowerCase()] ?? whole;
+    const code = decimal === undefined ? Number.parseInt(hex ?? json, 16) : Number(decimal);
+    return code <= 0x10ffff ? String.fromCodePoint(code) : '';
+  });
+  return once.length < url.length && escaped.test(once) ? decode(once) : once;
+}
+
+/** Counted from 1, as people do. */
+const positionOf = (text: string, index: number): number => [...text.slice(0, index)].length + 1;
+
+const codeOf = (character: string): string =>
+  `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
+
+const names: Readonly<Record<string, string>> = {
+  'U+0020': 'a space',
+  'U+0009': 'a tab',
+  'U+000A': 'a line end',
+  'U+000D': 'a line end',
+  'U+00A0': 'a no-break space',
+  'U+00AD': 'a soft hyphen',
+  'U+200B': 'a zero-width space',
+  'U+200C': 'a zero-width non-joiner',
+  'U+200D': 'a zero-width joiner',
+  'U+2060': 'a word joiner',
+  'U+FEFF': 'a byte order mark',
+};
+
+function nameOf(character: string): string {
+  const name = names[codeOf(character)];
+  if (name !== undefined) return name;
+  if (/[\s\p{Z}]/u.test(character)) return 'white space';
+  return /\p{Cc}/u.test(character) ? 'a control character' : 'an invisible character';
+}
