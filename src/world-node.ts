@@ -9,6 +9,7 @@ import { type DestinationStream, destination, pino, stdTimeFunctions } from 'pin
 import { buildConnector, Client } from 'undici';
 import { type LogLevel, logLevels } from './config.ts';
 import { nextMatch } from './cron.ts';
+import { LenientSocket } from './delivery/lenient-socket.ts';
 import { PaygateError, reasonOf } from './errors.ts';
 import { createNames } from './names.ts';
 import { once } from './once.ts';
@@ -251,8 +252,11 @@ function createHttpClient(target: HttpTarget): Client {
     connect(options, callback) {
       // The types leave out that the connector returns its socket.
       const socket = dial(options, (...outcome) => {
-        if (outcome[0] === null) onReady?.();
-        callback(...outcome);
+        const [fault, connected] = outcome;
+        if (fault === null) onReady?.();
+        if (fault !== null || target.isLenient !== true) callback(...outcome);
+        // It has all of a socket that the client uses.
+        else callback(null, new LenientSocket(connected) as unknown as Socket);
       }) as unknown as Socket;
       socket.once('connect', () => onConnected?.(socket.remoteAddress ?? ''));
     },

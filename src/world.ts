@@ -62,6 +62,8 @@ export interface HttpTarget {
   readonly idleMs?: number;
   /** PEM: the only authorities that may vouch for the host; the usual ones without it. */
   readonly ca?: string | undefined;
+  /** Answers are read as curl reads them, not as strictly as the HTTP client does. */
+  readonly isLenient?: boolean;
   /** TCP is connected to this IP address; TLS comes next, where the origin asks for it. */
   readonly onConnected?: (address: string) => void;
   /** The request goes out now. */

@@ -41,6 +41,7 @@ export class Line {
     this.client = world.http({
       ...place,
       idleMs,
+      isLenient: true,
       resolver: (name) => this.hooks.resolver(name),
       onConnected: (address) => {
         this.address = address;

@@ -47,15 +47,11 @@ const tlsFaults: Readonly<Record<string, string>> = {
 
 /** undici's name for what it gives no code. */
 export const parserFault = 'HTTPParserError';
-/** Ours for what undici takes no answer behind, and calls as it does a connection that was closed. */
-export const continueFault = 'PAYGATE_CONTINUE';
 
 const responseFaults: Readonly<Record<string, string>> = {
   ECONNRESET: 'it closed the connection without an answer',
   UND_ERR_SOCKET: 'it closed the connection without an answer',
   [parserFault]: 'it does not speak HTTP on this port',
-  [continueFault]:
-    'it sent 100 Continue first, which nobody asked for, and what comes after that is not read; let it send 200 alone',
   UND_ERR_HEADERS_OVERFLOW: 'the headers of its answer are too large',
 };
 

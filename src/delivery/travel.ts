@@ -11,7 +11,7 @@ import { PaygateError } from '../errors.ts';
 import { once } from '../once.ts';
 import type { Resolver, World } from '../world.ts';
 import type { Kept, Line, Place } from './kept.ts';
-import { continueFault, parserFault } from './reason.ts';
+import { parserFault } from './reason.ts';
 import { guardTarget } from './target.ts';
 
 /** What all attempts share. */
@@ -211,9 +211,8 @@ const deadlineError = (): Error => Object.assign(new Error('deadline'), { code: 
 
 /** What the network stack calls the fault. Our guard's refusal goes on, and so does a bug. */
 function networkFault(error: unknown): string {
-  const { code, name, message } = error as { code?: unknown; name?: unknown; message?: unknown };
+  const { code, name } = error as { code?: unknown; name?: unknown };
   if (name === parserFault) return parserFault;
-  if (code === 'UND_ERR_SOCKET' && message === 'bad response') return continueFault;
   if (typeof code !== 'string' || error instanceof PaygateError) throw error;
   return code;
 }

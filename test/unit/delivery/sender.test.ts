@@ -214,16 +214,16 @@ describe('an answer', () => {
     expect(await setUp().send(order(shop.origin))).toMatchObject({ outcome: 'response' });
   });
 
-  it('behind a 103 is read; behind a 100 it is not, and that is said', async () => {
+  it('behind 100 Continue and 103 Early Hints is read, and they are none themselves', async () => {
     const shop = await receiver();
     const ok = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok';
-    shop.script({ bytes: `HTTP/1.1 103 Early Hints\r\n\r\n${ok}`, end: 'hang' });
-    expect(await setUp().send(order(shop.origin))).toMatchObject({ outcome: 'delivered' });
-    for (const bytes of [`HTTP/1.1 100 Continue\r\n\r\n${ok}`, 'HTTP/1.1 100 Continue\r\n\r\n']) {
-      shop.script({ bytes, end: 'hang' });
+    for (const status of ['100 Continue', '103 Early Hints']) {
+      shop.script({ bytes: `HTTP/1.1 ${status}\r\n\r\n${ok}`, end: 'hang' });
+      expect(await setUp().send(order(shop.origin))).toMatchObject({ outcome: 'delivered' });
+      shop.script({ bytes: `HTTP/1.1 ${status}\r\n\r\n`, end: 'close' });
       expect(await setUp().send(order(shop.origin))).toMatchObject({
         outcome: 'response',
-        reason: expect.stringContaining('gave no HTTP answer: it sent 100 Continue first'),
+        reason: expect.stringContaining('closed the connection without an answer'),
       });
     }
   });
@@ -439,6 +439,30 @@ describe('a connection that brought a callback', () => {
     const second = await send(to);
     expect(second).toMatchObject({ outcome: 'delivered', address: '127.0.0.1', body: 'ok' });
     expect(shop.dialled).toHaveLength(1);
+  });
+
+  it.each([
+    ['chunks', 'transfer-encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n', 1],
+    ['a length', 'content-length: 2\r\n\r\nok', 1],
+    ['a length and more', 'content-length: 2\r\n\r\nok\r\nHTTP/1.1 500 No\r\n\r\n', 2],
+    ['a header as no one writes it', 'A : b\r\ncontent-length: 2\r\n\r\nok', 2],
+    ['a length twice', 'content-length: 2\r\ncontent-length: 2\r\n\r\nok', 2],
+  ])('is used again after an answer with %s: %s', async (_, rest, count) => {
+    let connections = 0;
+    const server = createServer((socket) => {
+      connections += 1;
+      socket.on('error', () => {}).on('data', () => socket.write(`HTTP/1.1 200 OK\r\n${rest}`));
+      closing.push(async () => socket.destroy());
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    closing.push(() => new Promise((resolve) => server.close(resolve)));
+    const { world, send } = setUp();
+    const to = order(`http://127.0.0.1:${(server.address() as { port: number }).port}/`);
+    for (const _attempt of [1, 2]) {
+      expect(await send(to)).toMatchObject({ outcome: 'delivered', body: 'ok' });
+      await world.turn();
+    }
+    expect(connections).toBe(count);
   });
 
   it('brings one at a time', async () => {
