@@ -1,5 +1,6 @@
 // Which price several sources agree on. Pure: the median of those that are near to it, so that no
-// single source can move it far, however it lies, nor by being named twice.
+// single source can move it far, however it lies, nor by being named twice. Two alone have no middle that outvotes a
+// lie: they must agree more closely.
 
 export interface Quote {
   /** Of its source: quotes that share it have one voice. */
@@ -12,20 +13,32 @@ export interface Consensus {
   readonly price: number | undefined;
   /** Those that were too far off. */
   readonly leftOut: readonly string[];
+  /** Only two were near enough to count. */
+  readonly isPair: boolean;
 }
 
 /** How far from the median of all a quote may be. */
 const tolerance = 0.05;
+/** How far two alone may lie apart: half of it is what one of them can move the price by. */
+const pairTolerance = 0.01;
 
 /** @param quorum how many must agree */
 export function agree(quotes: readonly Quote[], quorum: number): Consensus {
   const voices = voicesOf(quotes);
   const middle = median(voices);
   const near = voices.filter(({ price }) => isNear(price, middle));
-  const heard = new Set(near.map(({ label }) => label));
+  const isPair = near.length === 2;
+  const counted = isPair && !isClosePair(near) ? [] : near;
+  const heard = new Set(counted.map(({ label }) => label));
   const named = new Set(quotes.map(({ label }) => label));
-  const price = near.length < Math.max(1, quorum) ? undefined : cents(median(near));
-  return { price, leftOut: [...named].filter((label) => !heard.has(label)) };
+  const price = counted.length < Math.max(1, quorum) ? undefined : cents(median(counted));
+  return { price, leftOut: [...named].filter((label) => !heard.has(label)), isPair };
+}
+
+function isClosePair(quotes: readonly Quote[]): boolean {
+  const prices = quotes.map(({ price }) => price);
+  const lower = Math.min(...prices);
+  return Math.max(...prices) - lower <= lower * pairTolerance;
 }
 
 /** What each source says; nothing where that is two things. */

@@ -173,8 +173,12 @@ export class Prices {
       else if (price !== undefined) quotes.push({ label: source.label, price });
     }
     const hasFailed = faults.size > 0;
-    const { price, leftOut } = agree(quotes, this.#quorum);
-    for (const label of leftOut) faults.set(label, 'more than 5 % off the median');
+    const { price, leftOut, isPair } = agree(quotes, this.#quorum);
+    const why =
+      isPair && price === undefined
+        ? 'no two of those that answer agree within 1 %'
+        : 'more than 5 % off the median';
+    for (const label of leftOut) faults.set(label, why);
     if (tell) {
       for (const { source, json } of answers) {
         this.#note(source.label, currency, faults.get(source.label));
