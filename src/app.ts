@@ -185,6 +185,7 @@ function joinRoad(parts: Parts) {
   const sender = createSender(world, {
     version: version.split('.').slice(0, 2).join('.'),
     listeners: entrance.listeners,
+    proxy: config.proxy,
     isClockWrong,
   });
   const backlog = createBacklog(world, () => dispatcher.wake());
@@ -329,6 +330,7 @@ const fetchFor = ({ config, world, ...parts }: Parts, served: Served): Fetch => 
     publicUrl: config.publicUrl,
     reader: watcher.reader,
     after: (delayMs, run) => world.after(delayMs, run),
+    surroundings: () => surroundingsOf(config, world),
     newWebhookSecret: () => newWebhookSecret((length) => world.randomBytes(length)),
     isCaughtUp: () => watcher.status().caughtUp,
     isPending: (scripthash) => watcher.isPending(scripthash),
@@ -359,10 +361,16 @@ const dashboardFor = (
     proxies: config.trustedProxy,
     publicUrl: config.publicUrl,
     walletGap: config.walletGap,
+    surroundings: () => surroundingsOf(config, parts.world),
     onCatalog: () => watcher.catalogChanged(),
     onServers: () => watcher.serversChanged(),
     onCallbacks: () => dispatcher.retry(),
   });
+
+const surroundingsOf = ({ proxy }: Config, world: World) => ({
+  ownAddresses: world.ownAddresses(),
+  hasProxy: proxy !== undefined,
+});
 
 const clocksOf = (world: World) => ({
   now: () => world.now(),

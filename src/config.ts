@@ -155,7 +155,7 @@ const settings: Settings = {
   },
   proxy: {
     value: 'url',
-    help: 'socks5://[user:password@]host:port for all Electrum servers (Tor); names are resolved there',
+    help: 'socks5://[user:password@]host:port for all Electrum servers and .onion Callback URLs (Tor); names are resolved there',
     parse: optional(parseProxy),
   },
   electrumInFlight: {

@@ -4,12 +4,15 @@
 
 import { createHash, randomBytes } from 'node:crypto';
 import { connect as dialTcp, isIP, type LookupFunction, type Socket } from 'node:net';
+import { networkInterfaces } from 'node:os';
 import { connect as dialTls, type TLSSocket } from 'node:tls';
 import { type DestinationStream, destination, pino, stdTimeFunctions } from 'pino';
 import { buildConnector, Client } from 'undici';
 import { type LogLevel, logLevels } from './config.ts';
 import { nextMatch } from './cron.ts';
 import { LenientSocket } from './delivery/lenient-socket.ts';
+import { portOf } from './domain/reach.ts';
+import { connectTimeoutFault, proxyDown, proxyRefused } from './domain/retry.ts';
 import { PaygateError, reasonOf } from './errors.ts';
 import { createNames } from './names.ts';
 import { once } from './once.ts';
@@ -52,8 +55,25 @@ export function createNodeWorld(options: NodeWorldOptions): World {
     randomBytes: (length) => new Uint8Array(randomBytes(length)),
     connect,
     resolve: createNames({ after }),
+    ownAddresses: cachedOwnAddresses(),
     http: createHttpClient,
     log: createLogger(options),
+  };
+}
+
+const ownAddressesKeptMs = 1_000;
+
+function cachedOwnAddresses(): World['ownAddresses'] {
+  let addresses: readonly string[] = [];
+  let until = Number.NEGATIVE_INFINITY;
+  return () => {
+    const now = performance.now();
+    if (now < until) return addresses;
+    until = now + ownAddressesKeptMs;
+    addresses = Object.values(networkInterfaces()).flatMap((each) =>
+      (each ?? []).map(({ address }) => address),
+    );
+    return addresses;
   };
 }
 
@@ -172,6 +192,16 @@ function happened(socket: Socket, event: string, signal: AbortSignal): Promise<v
   });
 }
 
+class ProxyError extends Error {
+  readonly fault: string;
+
+  /** @param fault in the words of the callbacks' reasons */
+  constructor(message: string, fault: string) {
+    super(message);
+    this.fault = fault;
+  }
+}
+
 /** A socket at whose other end the target is. A name goes to the proxy as it is, never to a resolver. */
 async function openTunnel(
   { host, port }: ConnectTarget,
@@ -179,10 +209,12 @@ async function openTunnel(
   signal: AbortSignal,
 ): Promise<Socket> {
   const socket = dialPlainly(proxy);
+  let code = proxyDown;
   const abort = (): void => void socket.destroy();
   const login = credentials && { userId: credentials.user, password: credentials.password };
   try {
     await happened(socket, 'connect', signal);
+    code = proxyRefused;
     signal.addEventListener('abort', abort);
     // Loaded with the first proxy: most have none.
     const { SocksClient } = await import('socks');
@@ -198,9 +230,9 @@ async function openTunnel(
   } catch (cause) {
     socket.destroy();
     // Not as the cause: the library's error carries the password.
-    if (!signal.aborted)
-      throw new Error(`through ${proxy.host}:${proxy.port}: ${connectFault(cause)}`);
-    throw signal.reason;
+    if (signal.aborted) throw signal.reason;
+    const message = `through ${proxy.host}:${proxy.port}: ${connectFault(cause)}`;
+    throw new ProxyError(message, code);
   } finally {
     signal.removeEventListener('abort', abort);
   }
@@ -250,17 +282,47 @@ function createHttpClient(target: HttpTarget): Client {
     maxHeaderSize: responseHeaderBytes,
     ...(idleMs === undefined ? {} : { keepAliveTimeout: idleMs, keepAliveMaxTimeout: idleMs }),
     connect(options, callback) {
-      // The types leave out that the connector returns its socket.
-      const socket = dial(options, (...outcome) => {
+      const done: typeof callback = (...outcome) => {
         const [fault, connected] = outcome;
         if (fault === null) onReady?.();
         if (fault !== null || target.isLenient !== true) callback(...outcome);
         // It has all of a socket that the client uses.
         else callback(null, new LenientSocket(connected) as unknown as Socket);
-      }) as unknown as Socket;
+      };
+      if (target.proxy !== undefined) {
+        dialThrough(target, target.proxy).then(
+          (tunnel) => {
+            if (options.protocol === 'https:') dial({ ...options, httpSocket: tunnel }, done);
+            else done(null, tunnel);
+          },
+          (fault: Error) => done(fault, null),
+        );
+        return;
+      }
+      // The types leave out that the connector returns its socket.
+      const socket = dial(options, done) as unknown as Socket;
       socket.once('connect', () => onConnected?.(socket.remoteAddress ?? ''));
     },
   });
+}
+
+/** Rejects with a code, as the connector does. */
+async function dialThrough(
+  { origin, connectTimeoutMs, onConnected }: HttpTarget,
+  proxy: SocksProxy,
+): Promise<Socket> {
+  const url = new URL(origin);
+  const host = url.hostname.replace(/\.$/, '');
+  const target = { host, port: portOf(url), tls: false };
+  const timeout = AbortSignal.timeout(connectTimeoutMs);
+  try {
+    const socket = await openTunnel(target, proxy, timeout);
+    onConnected?.(host);
+    return socket.setNoDelay(true);
+  } catch (cause) {
+    const code = cause instanceof ProxyError ? cause.fault : connectTimeoutFault;
+    throw Object.assign(new Error(reasonOf(cause)), { code });
+  }
 }
 
 function lookupThrough(resolver: Resolver): LookupFunction {

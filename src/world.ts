@@ -60,11 +60,13 @@ export interface HttpTarget {
   readonly connectTimeoutMs: number;
   /** How long a connection stays open that is in nobody's use; as long as the library likes without it. */
   readonly idleMs?: number;
+  /** The only way there; the resolver is not asked then. */
+  readonly proxy?: SocksProxy | undefined;
   /** PEM: the only authorities that may vouch for the host; the usual ones without it. */
   readonly ca?: string | undefined;
   /** Answers are read as curl reads them, not as strictly as the HTTP client does. */
   readonly isLenient?: boolean;
-  /** TCP is connected to this IP address; TLS comes next, where the origin asks for it. */
+  /** TCP is connected to this IP address, or a proxy to this name; TLS comes next, where the origin asks for it. */
   readonly onConnected?: (address: string) => void;
   /** The request goes out now. */
   readonly onReady?: () => void;
@@ -87,6 +89,8 @@ export interface World {
   connect(target: ConnectTarget, signal: AbortSignal): Promise<Connection>;
   /** Every address of the name, by the hosts file, the name servers, the system. */
   resolve: Resolver;
+  /** IP addresses of this machine's network interfaces. */
+  ownAddresses(): readonly string[];
   /** An HTTP client of one host, with one connection at a time. */
   http(target: HttpTarget): Dispatcher;
   readonly log: Logger;

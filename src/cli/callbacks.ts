@@ -8,10 +8,12 @@ import { readConfig } from '../config.ts';
 import { exampleOrder } from '../delivery/example.ts';
 import { createSender } from '../delivery/sender.ts';
 import type { CallbackStatus } from '../domain/payment.ts';
+import { parseProxy } from '../electrum/proxy.ts';
 import { PaygateError } from '../errors.ts';
 import type { CallbackState } from '../store/schema.ts';
 import { noteTested, testedAt } from '../store/settings.ts';
 import { version } from '../version.ts';
+import type { SocksProxy } from '../world.ts';
 import * as text from './callback-text.ts';
 import {
   anyId,
@@ -125,6 +127,7 @@ interface TestOptions extends SecretsOption {
   readonly status: string;
   readonly value: number;
   readonly rbf?: boolean;
+  readonly proxy?: SocksProxy;
 }
 
 function testCommand(): Command {
@@ -134,6 +137,7 @@ function testCommand(): Command {
       new Option('--status <status>', 'what it says').choices(['-1', '0', '1', '2']).default('0'),
     )
     .option('--value <sat>', 'the amount that it says', wholeNumber(1, maxMoneySat), 10_000)
+    .option('--proxy <url>', 'SOCKS5, as serve has it: the way to a .onion address', parseProxy)
     .option('--rbf', 'status 0 says that the transaction can be replaced')
     .option('--secrets', 'show the callback URL as it is')
     .action((given: TestOptions) =>
@@ -150,10 +154,11 @@ function testCommand(): Command {
           randomBytes: world.randomBytes,
         });
         // Where a server with the same environment would listen.
-        const { listen } = readConfig({}, process.env);
+        const { listen, proxy } = readConfig({}, process.env);
         const sender = createSender(world, {
           version: version.split('.').slice(0, 2).join('.'),
           listeners: () => [listen],
+          proxy: given.proxy ?? proxy,
         });
         const attempt = await sender.send(order, new AbortController().signal);
         const url = text.requestUrl(row.callbackUrl, order.query, given.secrets ?? false);

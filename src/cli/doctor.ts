@@ -73,7 +73,7 @@ async function look(config: Config): Promise<Checked[]> {
         network: store?.network,
         publicUrl: publicUrlOf(config),
         sender: createSender(world, { version, listeners: () => [] }),
-        shopSender: createSender(world, { version, listeners: () => doors }),
+        shopSender: createSender(world, { version, listeners: () => doors, proxy: config.proxy }),
         https: config.domain !== undefined || config.tlsCert !== undefined,
       }),
     ]);

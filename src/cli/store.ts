@@ -4,7 +4,7 @@ import { Command } from 'commander';
 import { firstAddresses, type WalletKey } from '../bitcoin/keychain.ts';
 import { maxMoneySat } from '../bitcoin/transaction.ts';
 import { newWebhookSecret, rotated, signingSecrets } from '../delivery/signature.ts';
-import { checkCallbackUrl, redactUrl } from '../domain/callback.ts';
+import { redactUrl } from '../domain/callback.ts';
 import { parseCurrency } from '../domain/currency.ts';
 import {
   type Band,
@@ -26,6 +26,7 @@ import type { Store } from '../store/open.ts';
 import { requireOwnUrl, setUpShop } from '../store/setup.ts';
 import { again } from './again.ts';
 import { readAuthorities } from './authorities.ts';
+import { checkTypedUrl, notesOn, withNotes } from './callback-url.ts';
 import {
   anyId,
   type FileOptions,
@@ -104,7 +105,7 @@ function add(given: AddOptions): Promise<void> {
 
 function fieldsOf(given: AddOptions): Omit<NewStore, 'walletId'> {
   const { callbackUrl, allowPrivateCallback = false, allowHttpCallback = false } = given;
-  checkCallbackUrl(callbackUrl, { allowPrivateCallback, allowHttpCallback });
+  checkTypedUrl(callbackUrl, { allowPrivateCallback, allowHttpCallback });
   return {
     name: parseStoreName(given.name),
     callbackUrl,
@@ -127,16 +128,16 @@ async function addTo(
     setUpShop(store, tx, world.now(), { key, startIndex, fields, secret }),
   );
   const isSecond = store.catalog.choices().length > 1;
+  const notes = [...(isSecond ? [severalStores] : []), ...notesOn(row.callbackUrl)];
   const answer = {
     ...describe(row, wallet),
     first_addresses: firstAddresses(key),
     api_key: apiKey,
     webhook_secret: row.webhookSecret,
-    ...(isSecond && { note: severalStores }),
   };
   print(
     given,
-    answer,
+    withNotes(answer, notes),
     () => `Store ${row.id} "${row.name}" is set up.
 
 ${compareWith(answer.first_addresses)}
@@ -144,7 +145,7 @@ If they differ, remove the store and choose another --script:
   ${again(`store remove ${row.id}`, { db: store.database.path })}
 
 API key         ${apiKey}
-Webhook secret  ${row.webhookSecret}${isSecond ? `\n\n${severalStores}` : ''}`,
+Webhook secret  ${row.webhookSecret}${notes.map((note) => `\n\n${note}`).join('')}`,
   );
 }
 
@@ -244,7 +245,10 @@ function setCommand(): Command {
             ...(authorities !== undefined && { callbackCa: authorities }),
           }),
         );
-        print(given, detail(store, row), () => `Store ${row.id} "${row.name}" is changed.`);
+        const notes = given.callbackUrl === undefined ? [] : notesOn(row.callbackUrl);
+        print(given, withNotes(detail(store, row), notes), () =>
+          [`Store ${row.id} "${row.name}" is changed.`, ...notes].join('\n\n'),
+        );
       }),
     );
 }
@@ -261,7 +265,7 @@ function changeOf(given: SetOptions, before: StoreRow, catalog: Store['catalog']
     allowPrivateCallback = before.allowPrivateCallback,
     allowHttpCallback = before.allowHttpCallback,
   } = given;
-  checkCallbackUrl(callbackUrl, { allowPrivateCallback, allowHttpCallback }, before);
+  checkTypedUrl(callbackUrl, { allowPrivateCallback, allowHttpCallback }, before);
   requireOwnUrl(catalog, callbackUrl, before);
   const { minimum, currency } = given;
   const bands = given.confirmationsAbove === false ? [] : given.confirmationsAbove;

@@ -5,6 +5,7 @@ import type { Context } from 'hono';
 import type { HtmlEscapedString } from 'hono/utils/html';
 import type { Sender } from '../delivery/sender.ts';
 import type { Proxies } from '../domain/client-address.ts';
+import type { Surroundings } from '../domain/reach.ts';
 import type { AlarmBook } from '../http/alarm-book.ts';
 import type { Feed } from '../http/feed.ts';
 import type { HealthReport } from '../http/health.ts';
@@ -35,6 +36,8 @@ export interface DashboardOptions {
   readonly extraPages: readonly ExtraPage[];
   /** What shows that the clock of the machine is wrong; undefined while nothing does. */
   readonly clockFault: () => string | undefined;
+  /** Of the machine that callbacks leave from. */
+  readonly surroundings: () => Surroundings;
   /** After a commit that changed stores or wallets. */
   readonly onCatalog: () => void;
   /** After a commit that forgot what was learnt of a server. */

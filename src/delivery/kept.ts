@@ -8,7 +8,7 @@ import type { HttpTarget, World } from '../world.ts';
 /** What an attempt has to say to a connection that it opens, and hears of it. */
 export type Hooks = Required<Pick<HttpTarget, 'resolver' | 'onConnected' | 'onReady'>>;
 
-export type Place = Pick<HttpTarget, 'origin' | 'ca' | 'connectTimeoutMs'>;
+export type Place = Pick<HttpTarget, 'origin' | 'ca' | 'connectTimeoutMs' | 'proxy'>;
 
 export interface Kept {
   /** A new one, which dials with the first request. */

@@ -2,7 +2,7 @@
 // sent is shown redacted, cut and without control characters; the callback's own URL never.
 
 import { redactUrl } from '../domain/callback.ts';
-import type { classify, Ending } from '../domain/retry.ts';
+import { type classify, type Ending, proxyDown, proxyRefused } from '../domain/retry.ts';
 import { plainText } from '../domain/shown.ts';
 
 /** How much of an answer's body is kept for the log. */
@@ -22,6 +22,9 @@ const connectFaults: Readonly<Record<string, string>> = {
   ECONNRESET: 'it closed the connection at once',
   EHOSTUNREACH: 'there is no way to this host',
   ENETUNREACH: 'there is no way to its network',
+  [proxyDown]: 'the SOCKS5 proxy of --proxy does not answer; see that Tor runs',
+  [proxyRefused]:
+    'the SOCKS5 proxy of --proxy found no way to it; see that the onion service runs, and that its name is right',
 };
 
 /** From outside a forgotten intermediate certificate and an authority of one's own look alike. */

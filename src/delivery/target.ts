@@ -3,9 +3,17 @@
 // which no resolver ever sees, is checked by itself. The rules are in domain/reach.ts.
 
 import type { Listen } from '../domain/front.ts';
+import { isOnion, noProxyRefusal, onionFault } from '../domain/onion.ts';
 import { type CallbackFlags, literalAddress, refusalOf, rulesFor } from '../domain/reach.ts';
 import { PaygateError } from '../errors.ts';
-import type { Resolver } from '../world.ts';
+import type { Resolver, SocksProxy } from '../world.ts';
+
+/** What an attempt knows of the machine that it leaves from. */
+export interface Departure {
+  /** Where paygate itself listens. */
+  readonly listeners: readonly Listen[];
+  readonly ownAddresses: readonly string[];
+}
 
 /**
  * @param origin scheme, host and port of the callback URL
@@ -16,11 +24,11 @@ import type { Resolver } from '../world.ts';
 export function guardTarget(
   origin: URL,
   flags: CallbackFlags,
-  listeners: readonly Listen[],
+  { listeners, ownAddresses }: Departure,
   resolve: Resolver,
 ): Resolver {
   const { hostname } = origin;
-  const rules = rulesFor(origin, flags, listeners);
+  const rules = rulesFor(origin, flags, listeners, ownAddresses);
   const check = (address: string): void => {
     const refusal = refusalOf(hostname, address, rules);
     if (refusal !== undefined) throw new PaygateError('forbidden', refusal);
@@ -33,4 +41,19 @@ export function guardTarget(
     for (const address of addresses) check(address);
     return addresses;
   };
+}
+
+/**
+ * The proxy that leads to an onion service, whose name no resolver is asked for; undefined for all other hosts, which are
+ * called directly. @throws PaygateError forbidden where there is none, or no such service can be
+ */
+export function onionProxy(
+  { hostname }: URL,
+  proxy: SocksProxy | undefined,
+): SocksProxy | undefined {
+  if (!isOnion(hostname)) return undefined;
+  const fault = onionFault(hostname);
+  if (fault !== undefined) throw new PaygateError('forbidden', fault);
+  if (proxy === undefined) throw new PaygateError('forbidden', noProxyRefusal(hostname));
+  return proxy;
 }

@@ -9,14 +9,14 @@ import { type CallbackFlags, literalAddress } from '../domain/reach.ts';
 import { deadlineFault, type Phase } from '../domain/retry.ts';
 import { PaygateError } from '../errors.ts';
 import { once } from '../once.ts';
-import type { Resolver, World } from '../world.ts';
+import type { Resolver, SocksProxy, World } from '../world.ts';
 import type { Kept, Line, Place } from './kept.ts';
 import { parserFault } from './reason.ts';
-import { guardTarget } from './target.ts';
+import { guardTarget, onionProxy } from './target.ts';
 
 /** What all attempts share. */
 export interface Way {
-  readonly world: Pick<World, 'monotonic' | 'after' | 'resolve'>;
+  readonly world: Pick<World, 'monotonic' | 'after' | 'resolve' | 'ownAddresses'>;
   readonly options: WayOptions;
   readonly kept: Kept;
 }
@@ -24,7 +24,9 @@ export interface Way {
 export interface WayOptions {
   /** Where paygate itself listens, asked at each attempt: no callback goes there. */
   readonly listeners: () => readonly Listen[];
-  /** For the look-up, TCP and TLS. */
+  /** SOCKS5: the only way to onion services, and to nothing else. */
+  readonly proxy?: SocksProxy | undefined;
+  /** For the look-up, TCP and TLS; through the proxy the deadline counts. */
   readonly connectTimeoutMs?: number;
 }
 
@@ -89,15 +91,14 @@ export async function travel(
   signal: AbortSignal,
 ): Promise<Course> {
   const { origin } = asked;
-  const { listeners, connectTimeoutMs = defaultConnectTimeoutMs } = way.options;
+  const { connectTimeoutMs = defaultConnectTimeoutMs } = way.options;
   const url = new URL(origin);
-  const lookUp = guardTarget(url, allowed, listeners(), way.world.resolve);
-  const journey = new Journey(
-    way,
-    { origin, connectTimeoutMs, ca: allowed.ca },
-    url.hostname,
-    once(() => lookUp(url.hostname)),
-  );
+  const proxy = onionProxy(url, way.options.proxy);
+  const place = { origin, ca: allowed.ca };
+  const journey =
+    proxy === undefined
+      ? new Journey(way, { ...place, connectTimeoutMs }, url.hostname, lookUpFor(way, url, allowed))
+      : new Journey(way, { ...place, connectTimeoutMs: deadlineMs, proxy }, url.hostname, never);
   const { course } = journey;
   const abort = (): void => journey.cut(signal.reason);
   const cancel = way.world.after(deadlineMs, () => journey.cut(deadlineError()));
@@ -118,11 +119,21 @@ export async function travel(
   return course;
 }
 
+/** One look-up an attempt. @throws PaygateError forbidden for a literal address that may not be dialled */
+function lookUpFor({ world, options }: Way, url: URL, allowed: Allowed): Resolver {
+  const departure = { listeners: options.listeners(), ownAddresses: world.ownAddresses() };
+  const lookUp = guardTarget(url, allowed, departure, world.resolve);
+  return once(() => lookUp(url.hostname));
+}
+
+const never: Resolver = () => Promise.reject(new Error('no resolver is asked for this host'));
+
 class Journey {
   readonly course: Course;
   readonly #way: Way;
   readonly #place: Place;
   readonly #hostname: string;
+  /** No name is looked up. */
   readonly #isLiteral: boolean;
   readonly #resolver: Resolver;
   readonly #given = Promise.withResolvers<never>();
@@ -133,7 +144,7 @@ class Journey {
     this.#way = way;
     this.#place = place;
     this.#hostname = hostname;
-    this.#isLiteral = literalAddress(hostname) !== undefined;
+    this.#isLiteral = place.proxy !== undefined || literalAddress(hostname) !== undefined;
     this.#resolver = resolver;
     const first = this.#isLiteral ? 'connect' : 'resolve';
     this.course = new Course(first, () => way.world.monotonic());

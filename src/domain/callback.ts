@@ -5,8 +5,16 @@ import { sha256 } from '@noble/hashes/sha2.js';
 import { utf8ToBytes } from '@noble/hashes/utils.js';
 import { base58 } from '@scure/base';
 import { PaygateError } from '../errors.ts';
+import { isOnion, noProxyRefusal, onionFault } from './onion.ts';
 import type { CallbackStatus } from './payment.ts';
-import { type CallbackFlags, httpRefusal, literalAddress, refusalOf, rulesFor } from './reach.ts';
+import {
+  type CallbackFlags,
+  httpRefusal,
+  literalAddress,
+  refusalOf,
+  rulesFor,
+  type Surroundings,
+} from './reach.ts';
 import { copyFault } from './url-text.ts';
 
 export interface CallbackFacts {
@@ -93,7 +101,12 @@ interface Saved extends CallbackFlags {
  * judged here; a name is judged by its addresses at each attempt. @throws PaygateError invalid
  * @param before as it is saved: what does not change is not judged again
  */
-export function checkCallbackUrl(url: string, flags: CallbackFlags, before?: Saved): void {
+export function checkCallbackUrl(
+  url: string,
+  flags: CallbackFlags,
+  before?: Saved,
+  here: Surroundings = {},
+): void {
   if (before !== undefined && isUnchanged({ ...flags, callbackUrl: url }, before)) return;
   const copied = copyFault(url);
   if (copied !== undefined) throw invalid(copied);
@@ -107,7 +120,7 @@ export function checkCallbackUrl(url: string, flags: CallbackFlags, before?: Sav
   if (parts.fragment !== undefined) throw invalid('must not have a #fragment: it is never sent');
   checkBytes(parts);
   checkOwnNames(parts.query);
-  const refusal = literalRefusal(parts, flags);
+  const refusal = hostRefusal(parts, flags, here);
   if (refusal !== undefined) throw new PaygateError('invalid', refusal);
 }
 
@@ -141,11 +154,19 @@ function checkOwnNames(query: string | undefined): void {
   }
 }
 
-function literalRefusal({ origin }: UrlParts, flags: CallbackFlags): string | undefined {
+function hostRefusal(
+  { origin }: UrlParts,
+  flags: CallbackFlags,
+  { ownAddresses, hasProxy }: Surroundings,
+): string | undefined {
   const url = new URL(origin);
   const { hostname } = url;
+  // Plain http as well: Tor encrypts, and the name proves who answers.
+  if (isOnion(hostname)) {
+    return onionFault(hostname) ?? (hasProxy === false ? noProxyRefusal(hostname) : undefined);
+  }
   // Where paygate itself listens is known once it runs: asked at each attempt.
-  const rules = rulesFor(url, flags, []);
+  const rules = rulesFor(url, flags, [], ownAddresses);
   const loopbackName = /(^|\.)localhost\.?$/.test(hostname);
   const address = loopbackName ? '127.0.0.1' : literalAddress(hostname);
   if (address !== undefined) return refusalOf(hostname, address, rules);

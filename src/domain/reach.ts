@@ -22,6 +22,14 @@ export function portOf({ port, protocol }: Pick<URL, 'port' | 'protocol'>): numb
   return port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port);
 }
 
+/** What is known of the machine that callbacks leave from. */
+export interface Surroundings {
+  /** Of its network interfaces. */
+  readonly ownAddresses?: readonly string[];
+  /** Whether there is a way to onion services; undefined where that is not known. */
+  readonly hasProxy?: boolean;
+}
+
 /** Which addresses a callback may go to. */
 export interface Permit {
   readonly public: boolean;
@@ -33,6 +41,7 @@ export interface TargetRules {
   readonly port: number;
   /** Where paygate itself listens. */
   readonly listeners: readonly Listen[];
+  readonly ownAddresses: readonly string[];
 }
 
 /**
@@ -43,10 +52,12 @@ export const rulesFor = (
   url: URL,
   { allowPrivateCallback, allowHttpCallback }: CallbackFlags,
   listeners: readonly Listen[],
+  ownAddresses: readonly string[] = [],
 ): TargetRules => ({
   permit: { public: url.protocol === 'https:' || allowHttpCallback, private: allowPrivateCallback },
   port: portOf(url),
   listeners,
+  ownAddresses,
 });
 
 const refusals = {
@@ -54,6 +65,9 @@ const refusals = {
   listener: (host: string) => `${host} is paygate itself`,
   private: (host: string) =>
     `${host} is a private address, which this store must allow: --allow-private-callback, or the tick ` +
+    'for it in the dashboard',
+  own: (host: string) =>
+    `${host} is an address of this machine, which this store must allow: --allow-private-callback, or the tick ` +
     'for it in the dashboard',
 };
 
@@ -67,17 +81,38 @@ export function refusalOf(host: string, address: string, rules: TargetRules): st
   const reach = reachOf(address);
   if (reach === 'never') return refusals.never(shown);
   if (isListener(address, rules)) return refusals.listener(shown);
+  // A connection to an address of our own does not pass the firewall of this machine.
+  if (reach === 'public' && isOwn(address, rules)) {
+    return rules.permit.private ? undefined : refusals.own(shown);
+  }
   if (rules.permit[reach]) return undefined;
   return reach === 'private' ? refusals.private(shown) : httpRefusal(shown);
 }
 
-function isListener(address: string, { port, listeners }: TargetRules): boolean {
+/** The IPv4 address that one of NAT64 leads to, or itself. */
+function innermost(address: string): string {
   const ip = ipaddr.process(address);
+  const isTranslated = ip.range() === 'rfc6052';
+  return (isTranslated ? ipaddr.fromByteArray(ip.toByteArray().slice(12)) : ip).toString();
+}
+
+function isOwn(address: string, { ownAddresses }: TargetRules): boolean {
+  const target = innermost(address);
+  return ownAddresses.some(
+    (own) => ipaddr.isValid(own) && ipaddr.process(own).toString() === target,
+  );
+}
+
+function isListener(address: string, rules: TargetRules): boolean {
+  const { port, listeners } = rules;
+  const ip = ipaddr.process(innermost(address));
   return listeners.some((listener) => {
     if (listener.port !== port) return false;
     const own = ipaddr.isValid(listener.host) ? ipaddr.process(listener.host) : undefined;
-    // A name and an unspecified address stand for this machine: all of its loopback.
-    if (own === undefined || own.range() === 'unspecified') return ip.range() === 'loopback';
+    // A name and an unspecified address stand for this machine: all of its loopback and its interfaces.
+    if (own === undefined || own.range() === 'unspecified') {
+      return ip.range() === 'loopback' || isOwn(address, rules);
+    }
     return own.toString() === ip.toString();
   });
 }

@@ -107,8 +107,15 @@ export interface Ending {
 /** The code that stands for our own deadline among those of the network stack. */
 export const deadlineFault = 'PAYGATE_DEADLINE';
 
+/** As undici calls it. */
+export const connectTimeoutFault = 'UND_ERR_CONNECT_TIMEOUT';
+/** The proxy that leads to onion services could not be reached. */
+export const proxyDown = 'PAYGATE_PROXY_DOWN';
+/** It could, and found no way to the host. */
+export const proxyRefused = 'PAYGATE_PROXY_REFUSED';
+
 const redirects = new Set([301, 302, 303, 307, 308]);
-const timeouts = new Set([deadlineFault, 'UND_ERR_CONNECT_TIMEOUT', 'ETIMEDOUT']);
+const timeouts = new Set([deadlineFault, connectTimeoutFault, 'ETIMEDOUT']);
 const tlsFault =
   /^(ERR_(TLS|SSL)_|EPROTO$|CERT_|CRL_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|HOSTNAME_|INVALID_|PATH_LENGTH_)/;
 

@@ -65,9 +65,13 @@ function refuseTaken({ store }: ApiOptions, key: Key, callbackUrl: string, befor
   }
 }
 
-function changeOf(given: z.infer<typeof fields>, before: StoreRow): StoreChange {
+function changeOf(
+  { surroundings }: ApiOptions,
+  given: z.infer<typeof fields>,
+  before: StoreRow,
+): StoreChange {
   const { name, http_callback: callbackUrl } = given;
-  if (callbackUrl !== undefined) checkCallbackUrl(callbackUrl, before, before);
+  if (callbackUrl !== undefined) checkCallbackUrl(callbackUrl, before, before, surroundings());
   return {
     ...(name !== undefined && { name: parseStoreName(name) }),
     ...(callbackUrl !== undefined && { callbackUrl }),
@@ -85,7 +89,7 @@ const changeStore = (
     detail: given,
     apply: (tx) => {
       const before = storeOf(options.store, key, storeId);
-      const change = changeOf(given, before);
+      const change = changeOf(options, given, before);
       refuseTaken(options, key, change.callbackUrl ?? before.callbackUrl, before);
       return options.store.catalog.changeStore(tx, storeId, change);
     },
@@ -96,11 +100,12 @@ const storeAt = ({ store }: ApiOptions, callbackUrl: string): StoreRow | undefin
   store.catalog.stores().find((row) => row.callbackUrl === callbackUrl);
 
 function addNew(
-  { store, now, newWebhookSecret }: ApiOptions,
+  { store, now, newWebhookSecret, surroundings }: ApiOptions,
   tx: Tx,
   { name, http_callback: callbackUrl }: Readonly<Record<'name' | 'http_callback', string>>,
 ): StoreRow {
-  checkCallbackUrl(callbackUrl, { allowPrivateCallback: false, allowHttpCallback: false });
+  const strict = { allowPrivateCallback: false, allowHttpCallback: false };
+  checkCallbackUrl(callbackUrl, strict, undefined, surroundings());
   return store.catalog.addStore(tx, now(), {
     name: parseStoreName(name),
     walletId: null,

@@ -2,6 +2,7 @@
 
 import type { Scripthash } from '../bitcoin/ids.ts';
 import type { Proxies } from '../domain/client-address.ts';
+import type { Surroundings } from '../domain/reach.ts';
 import type { Prices } from '../price/prices.ts';
 import type { Issued } from '../store/addresses.ts';
 import type { Store } from '../store/open.ts';
@@ -33,6 +34,8 @@ export interface ApiOptions {
   readonly foreignBalances: boolean;
   /** Runs once after a delay; the answer takes it back. */
   readonly after: (delayMs: number, run: () => void) => () => void;
+  /** Of the machine that callbacks leave from. */
+  readonly surroundings: () => Surroundings;
   /** For a store that a plugin adds. */
   readonly newWebhookSecret: () => string;
   /** Throws when no address may be issued now. */

@@ -36,7 +36,7 @@ export interface TestWorld extends World {
 }
 
 export function createTestWorld(options: TestWorldOptions = {}): TestWorld {
-  const { connect, resolve, http } = createNodeWorld({ logLevel: 'silent' });
+  const { connect, resolve, ownAddresses, http } = createNodeWorld({ logLevel: 'silent' });
   const clock = createClock(options.startAt ?? 1_763_650_000_000);
   const random = createRandom(options.seed ?? 1);
   const logs: LogEntry[] = [];
@@ -52,6 +52,7 @@ export function createTestWorld(options: TestWorldOptions = {}): TestWorld {
     randomBytes: (length) => Uint8Array.from({ length }, () => Math.floor(random() * 256)),
     connect,
     resolve,
+    ownAddresses,
     http,
     log: { debug: logAt('debug'), info: logAt('info'), warn: logAt('warn'), error: logAt('error') },
     until,

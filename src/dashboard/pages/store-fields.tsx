@@ -166,7 +166,8 @@ export function storeFieldsIn(visit: Visit, before?: StoreRow) {
   const allowPrivateCallback = isOn(visit, 'allow-private');
   const allowHttpCallback = isOn(visit, 'allow-http');
   const callbackUrl = trimUrl(field(visit, 'callback-url'));
-  checkCallbackUrl(callbackUrl, { allowPrivateCallback, allowHttpCallback }, before);
+  const flags = { allowPrivateCallback, allowHttpCallback };
+  checkCallbackUrl(callbackUrl, flags, before, visit.parts.surroundings());
   const confirmations = wholeNumber(visit, 'confirmations', 1, mostConfirmations);
   const bands = bandsIn(visit);
   checkPolicy({ confirmations, bands });

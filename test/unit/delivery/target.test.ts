@@ -8,8 +8,10 @@ const unasked = async (): Promise<never> => {
   throw new Error('a literal address is not looked up');
 };
 
+const nowhere = { listeners: [], ownAddresses: [] };
+
 const guardLiteral = (host: string, flags: CallbackFlags) => () =>
-  guardTarget(new URL(`https://${host}`), flags, [], unasked);
+  guardTarget(new URL(`https://${host}`), flags, nowhere, unasked);
 
 describe('a literal address', () => {
   it.each([
@@ -69,7 +71,7 @@ describe('a name', () => {
     guardTarget(
       new URL(`${scheme}://shop.example`),
       flags,
-      [],
+      nowhere,
       async () => addresses,
     )('shop.example');
 
@@ -98,8 +100,11 @@ describe('a name', () => {
 });
 
 describe('paygate itself', () => {
-  const guard = (origin: string, host: string, answer: string) =>
-    guardTarget(new URL(origin), open, [{ host, port: 8080 }], async () => [answer])('any');
+  const ownAddresses = ['127.0.0.1', '::1', '203.0.114.7', '2a01:4f8::7'];
+  const guard = (origin: string, host: string, answer: string) => {
+    const departure = { listeners: [{ host, port: 8080 }], ownAddresses };
+    return guardTarget(new URL(origin), open, departure, async () => [answer])('any');
+  };
 
   it.each([
     ['http://any:8080', '127.0.0.1', '127.0.0.1'],
@@ -108,6 +113,12 @@ describe('paygate itself', () => {
     ['http://any:8080', '0.0.0.0', '127.0.0.1'],
     ['http://any:8080', '::', '::1'],
     ['http://any:8080', '203.0.114.9', '203.0.114.9'],
+    ['http://any:8080', '*', '203.0.114.7'],
+    ['http://any:8080', '0.0.0.0', '203.0.114.7'],
+    ['http://any:8080', '::', '2a01:4f8:0::7'],
+    ['http://any:8080', '*', '::ffff:203.0.114.7'],
+    ['http://any:8080', '*', '64:ff9b::203.0.114.7'],
+    ['http://any:8080', '203.0.114.7', '203.0.114.7'],
   ])('is not called at %s when it listens on %s', async (origin, host, answer) => {
     await expect(guard(origin, host, answer)).rejects.toThrow('paygate itself');
   });
@@ -115,5 +126,39 @@ describe('paygate itself', () => {
   it('does not keep its neighbours from being called', async () => {
     expect(await guard('http://any:8081', '127.0.0.1', '127.0.0.1')).toEqual(['127.0.0.1']);
     expect(await guard('http://any:8080', '127.0.0.1', '10.0.0.1')).toEqual(['10.0.0.1']);
+    // It listens on loopback alone.
+    const own = '203.0.114.7';
+    expect(await guard('http://any:8080', '127.0.0.1', own)).toEqual([own]);
+    expect(await guard('http://any:8081', '*', own)).toEqual([own]);
+  });
+});
+
+describe('an address of this machine', () => {
+  const departure = { listeners: [], ownAddresses: ['203.0.114.7', '2a01:4f8::7', 'fe80::1'] };
+  const guard = (scheme: string, flags: CallbackFlags, answer: string) =>
+    guardTarget(new URL(`${scheme}://any`), flags, departure, async () => [answer])('any');
+
+  it.each(['203.0.114.7', '::ffff:203.0.114.7', '64:ff9b::203.0.114.7', '2A01:4F8:0:0::7'])(
+    '%s must be allowed as a private one, though it is public',
+    async (address) => {
+      const said = 'is an address of this machine, which this store must allow: --allow-private';
+      await expect(guard('https', strict, address)).rejects.toThrow(said);
+      const http = { allowPrivateCallback: false, allowHttpCallback: true };
+      await expect(guard('http', http, address)).rejects.toThrow(said);
+      const allowed = { allowPrivateCallback: true, allowHttpCallback: false };
+      expect(await guard('http', allowed, address)).toEqual([address]);
+    },
+  );
+
+  it('needs the flag of private ones, also where it is written as a number', () => {
+    for (const host of ['203.0.114.7', '[2a01:4f8::7]', '0xcb007207']) {
+      const literal = () => guardTarget(new URL(`https://${host}`), strict, departure, unasked);
+      expect(literal).toThrow('is an address of this machine');
+    }
+  });
+
+  it('that is never called stays so, and its neighbours are public', async () => {
+    await expect(guard('https', open, 'fe80::1')).rejects.toThrow('never');
+    expect(await guard('https', strict, '203.0.114.8')).toEqual(['203.0.114.8']);
   });
 });

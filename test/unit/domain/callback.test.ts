@@ -158,6 +158,13 @@ describe('a callback URL that is saved', () => {
     expect(() => checkCallbackUrl('http://169.254.1.1/', flags)).toThrow('never');
   });
 
+  it('is judged with what is known of the machine', () => {
+    const here = { ownAddresses: ['1.1.1.1'] };
+    const of = (url: string) => () => checkCallbackUrl(url, strict, undefined, here);
+    expect(of('https://1.1.1.1/cb')).toThrow('1.1.1.1 is an address of this machine');
+    expect(of('https://1.1.1.2/cb')).not.toThrow();
+  });
+
   it('may be public plain http where the store allows it', () => {
     const flags = { allowPrivateCallback: false, allowHttpCallback: true };
     expect(() => checkCallbackUrl('http://shop.example/', flags)).not.toThrow();
