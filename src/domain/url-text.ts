@@ -62,7 +62,7 @@ function escapeFault(url: string): string | undefined {
   if (found === null) return undefined;
   const at = positionOf(url, found.index);
   const decoded = trimUrl(decode(url));
-  return `has ${found[0]} at character ${at}, as a page's source writes another character; write it as ${decoded}`;
+  return `has ${found[0]} at character ${at}, which is an escape of a page's or a program's source; write it as ${decoded}`;
 }
 
 function quotationFault(url: string): string | undefined {

@@ -110,7 +110,7 @@ describe('a Callback URL that was copied', () => {
 
   test.each([
     ['https://shop.example/?sec\u00adret=abc', 'a soft hyphen (U+00AD) at character 26'],
-    [url.replace('&', '&amp;'), 'at character 37, as a page'],
+    [url.replace('&', '&amp;'), 'at character 37, which is an escape'],
   ])('is refused where what came along is inside it: %j', async (copied, said) => {
     const house = await openHouse();
     const visitor = await signedIn(house);
