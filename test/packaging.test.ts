@@ -77,7 +77,7 @@ describe.each(cases)('%s', (_, service, values) => {
   });
 
   test('may do little, in the memory that paygate is built for', () => {
-    expect(service).toMatchObject({ read_only: true, cap_drop: ['ALL'], mem_limit: '256m' });
+    expect(service).toMatchObject({ read_only: true, cap_drop: ['ALL'], mem_limit: '512m' });
   });
 });
 

@@ -24,7 +24,9 @@ StateDirectoryMode=0700
 WorkingDirectory=/var/lib/paygate
 UMask=0077
 # A leak ends with a restart, not with the machine.
-MemoryMax=256M
+MemoryMax=512M
+# A core would hold every key.
+LimitCORE=0
 TasksMax=64
 LimitNOFILE=4096
 # Ports 80 and 443.

@@ -46,6 +46,10 @@ export function createAdmin(orm: Orm) {
       orm.delete(sessions).run();
       orm.delete(adminLinks).run();
     },
+    /** The same password by another hash, unless it was changed meanwhile: nobody is signed out. */
+    renewHash(_tx: Tx, before: string, passwordHash: string): void {
+      orm.update(admin).set({ passwordHash }).where(eq(admin.passwordHash, before)).run();
+    },
     /** @param step of the code that proved it; null takes the second factor away */
     setTotp(_tx: Tx, secret: string | null, step = 0): void {
       orm.update(admin).set({ totpSecret: secret, totpStep: step }).run();

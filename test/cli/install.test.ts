@@ -171,8 +171,12 @@ describe.skipIf(!hasSystemd)('systemd', () => {
 });
 
 test('the service keeps within the memory that paygate is built for, and may compile', () => {
-  expect(systemdUnit).toMatch(/^MemoryMax=256M$/m);
+  expect(systemdUnit).toMatch(/^MemoryMax=512M$/m);
   expect(systemdUnit).not.toMatch(/^MemoryDenyWriteExecute=/m);
+});
+
+test('the service leaves no core, which would hold every key', () => {
+  expect(systemdUnit).toMatch(/^LimitCORE=0$/m);
 });
 
 if (!hasSystemd) {

@@ -1,5 +1,6 @@
 // The doors of the dashboard: who gets in, how, and who is turned away (rules §6).
 
+import { scryptSync } from 'node:crypto';
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { text as textOf } from 'node:stream/consumers';
@@ -505,6 +506,22 @@ describe('what was opened by a clock that was ahead, once it is set right', () =
     expect((await visitor.get(home)).status).toBe(200);
     expect((await visitor.submit(`${home}/stores`, 'reveal-key')).status).toBe(200);
   });
+});
+
+test('a password whose hash takes more memory than those of today is hashed anew at a sign-in', async () => {
+  const house = await openHouse();
+  const salt = Buffer.alloc(16, 7);
+  const made = scryptSync(password, salt, 32, { N: 2 ** 16, r: 8, p: 1, maxmem: 2 ** 28 });
+  const before = ['scrypt', 16, 8, 1, salt.toString('base64'), made.toString('base64')].join(':');
+  await house.withStore(({ admin, database }) =>
+    database.write((tx) => admin.setPassword(tx, house.world.now(), before)),
+  );
+  const first = await signedIn(house);
+  await house.withStore(async ({ admin }) =>
+    expect(admin.operator()?.passwordHash).toMatch(/^scrypt:15:8:3:/),
+  );
+  expect((await first.get(home)).status).toBe(200);
+  await signedIn(house);
 });
 
 describe('wrong passwords', () => {

@@ -11,6 +11,8 @@ interface Version {
   readonly limit: string;
   /** Bytes that belong to no file, by their name in `memory.stat`. */
   readonly anonymous: string;
+  /** The most that was ever in it, in bytes. */
+  readonly peak: string;
   /** Where it stands how many processes were killed, in a line `oom_kill N`. */
   readonly kills: string;
 }
@@ -20,9 +22,16 @@ const versions: readonly Version[] = [
     parent: '/sys/fs/cgroup/memory',
     limit: 'memory.limit_in_bytes',
     anonymous: 'total_rss',
+    peak: 'memory.max_usage_in_bytes',
     kills: 'memory.oom_control',
   },
-  { parent: '/sys/fs/cgroup', limit: 'memory.max', anonymous: 'anon', kills: 'memory.events' },
+  {
+    parent: '/sys/fs/cgroup',
+    limit: 'memory.max',
+    anonymous: 'anon',
+    peak: 'memory.peak',
+    kills: 'memory.events',
+  },
 ];
 
 export interface MemoryLimit {
@@ -30,6 +39,8 @@ export interface MemoryLimit {
   within(command: readonly string[]): string[];
   /** What no file gives back, in bytes, now. */
   anonymousBytes(): number;
+  /** The most that the kernel has counted, in bytes, files that it could take back as well. */
+  peakBytes(): number;
   /** How many processes the kernel has killed for want of memory. */
   kills(): number;
 }
@@ -62,7 +73,7 @@ function makeGroup(bytes: number): Version & { readonly folder: string } {
 
 /** A group that ends with the test, when what ran in it has ended. */
 export function limitMemory(bytes: number): MemoryLimit {
-  const { folder, anonymous, kills } = makeGroup(bytes);
+  const { folder, anonymous, peak, kills } = makeGroup(bytes);
   whenOver(() => rmdirSync(folder));
   const numberOf = (file: string, name: string): number =>
     Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(readFileSync(join(folder, file), 'utf8'))?.[1]);
@@ -72,6 +83,7 @@ export function limitMemory(bytes: number): MemoryLimit {
       ...command,
     ],
     anonymousBytes: () => numberOf('memory.stat', anonymous),
+    peakBytes: () => Number(readFileSync(join(folder, peak), 'utf8')),
     kills: () => numberOf(kills, 'oom_kill'),
   };
 }

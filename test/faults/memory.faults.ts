@@ -1,21 +1,29 @@
 // The memory that the service may have (cli/systemd-unit.ts), before a file of 50,000 addresses and 1,000,000 attempts:
 // the single executable serves, compares every hot address, delivers, takes a snapshot, and is not killed. Without
-// `--all` the file is a tenth of that, and its hot addresses are compared at the start alone.
+// `--all` the file is a tenth of that, and its hot addresses are compared at the start alone. The same memory before a
+// stranger who takes all connections by HTTPS and reads nothing, while wrong passwords come.
 
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, expect, it } from 'vitest';
+import { afterAll, afterEach, expect, it } from 'vitest';
 import { systemdUnit } from '../../src/cli/systemd-unit.ts';
+import { createPasswords } from '../../src/dashboard/password.ts';
+import { once } from '../../src/once.ts';
+import { makeAuthority } from '../support/authority.ts';
 import { type Child, startChild } from '../support/child.ts';
 import { cleanUp, whenOver } from '../support/files.ts';
 import { startReceiver } from '../support/receiver.ts';
+import { openTestStore } from '../support/store.ts';
 import type { Crowd } from './crowd.ts';
 import { limitMemory, type MemoryLimit, noMemoryLimit } from './memory-limit.ts';
-import { eventually, type Serving, serve } from './serving.ts';
+import { eventually, openPremises, type Serving, serve } from './serving.ts';
 import { howMany, unless } from './thorough.ts';
+import { openSignIn, stylesheetOf, takePlaces } from './unread.ts';
 
 afterEach(cleanUp);
+afterAll(() => rmSync(programFolder(), { recursive: true }));
 
 const mebibyte = 1024 * 1024;
 const limitBytes = Number(/^MemoryMax=(\d+)M$/m.exec(systemdUnit)?.[1]) * mebibyte;
@@ -27,11 +35,20 @@ const clients = 32;
 const paid = 100;
 
 /** On a disk: what lies in a file system that is memory itself counts, and cannot be taken back. */
+const makeFolder = (): string => mkdtempSync('/var/tmp/paygate-memory-');
+
 function diskFolder(): string {
-  const folder = mkdtempSync('/var/tmp/paygate-memory-');
+  const folder = makeFolder();
   whenOver(() => rmSync(folder, { recursive: true }));
   return folder;
 }
+
+const programFolder = once(makeFolder);
+const executable = once(() => {
+  const program = join(programFolder(), 'paygate');
+  execFileSync(process.execPath, ['scripts/executable.mjs', '--out', program]);
+  return program;
+});
 
 /** Else who made it pays for it, and not who reads it. */
 function dropCache(path: string): void {
@@ -86,8 +103,7 @@ it.skipIf(cannot)(
   `${addressCount} addresses and ${20 * addressCount} attempts fit in ${limitBytes / mebibyte} MiB`,
   async () => {
     const folder = diskFolder();
-    const [path, program] = [join(folder, 'paygate.db'), join(folder, 'paygate')];
-    execFileSync(process.execPath, ['scripts/executable.mjs', '--out', program]);
+    const [path, program] = [join(folder, 'paygate.db'), executable()];
     const shop = await startReceiver();
     whenOver(() => shop.close());
     const crowd = startChild(
@@ -135,5 +151,56 @@ it.skipIf(cannot)(
       `within ${limitBytes / mebibyte} MiB: ${anonymous} MiB of its own at most, ${resident} MiB with files; ` +
         `${compared} of ${hot} hot addresses compared, ${shop.requests.length} callbacks delivered\n`,
     );
+  },
+);
+
+/** More than there are (src/http/server.ts). */
+const strangers = 540;
+const wrongPasswords = 4;
+
+it.skipIf(cannot)(
+  `all connections taken by HTTPS, unread, and wrong passwords fit in ${limitBytes / mebibyte} MiB`,
+  async () => {
+    const folder = diskFolder();
+    const premises = await openPremises(join(folder, 'paygate.db'));
+    const store = await openTestStore({ path: premises.path });
+    const hash = await createPasswords((length) => randomBytes(length)).hash(
+      'two lamps, an owl and a ladder',
+    );
+    await store.write((tx) => store.admin.setPassword(tx, Date.now(), hash));
+    await store.database.close();
+    const authority = makeAuthority();
+    whenOver(() => authority.remove());
+    const { cert, key } = authority.issue('localhost', '20200101000000Z', '20400101000000Z');
+    const [certFile, keyFile] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
+    writeFileSync(certFile, cert);
+    writeFileSync(keyFile, key);
+    const limit = limitMemory(limitBytes);
+    const args = [...premises.args, '--tls-cert', certFile, '--tls-key', keyFile];
+    const paygate = await serve({ ...premises, args }, {}, limit.within([executable()]));
+    const peaks = watchMemory(paygate, limit);
+    const port = Number(new URL(paygate.origin).port);
+    const tryPassword = await openSignIn(port);
+    await takePlaces(port, strangers, await stylesheetOf(port));
+    const answered: number[] = [];
+    for (let left = wrongPasswords; left > 0; left -= 1) {
+      answered.push(await tryPassword(`wrong for the ${left}th time`));
+    }
+    paygate.kill('SIGTERM');
+    const { by } = await paygate.ended;
+    const [anonymous, resident, most] = [
+      peaks.anonymousBytes,
+      peaks.residentBytes,
+      limit.peakBytes(),
+    ].map((bytes) => Math.round(bytes / mebibyte));
+    process.stdout.write(
+      `${strangers} strangers within ${limitBytes / mebibyte} MiB: ${anonymous} MiB of its own at most, ` +
+        `${resident} MiB with files, ${most} MiB by the kernel's count\n`,
+    );
+    expect(limit.kills()).toBe(0);
+    expect(by).toBe(0);
+    expect(answered).toEqual(Array(wrongPasswords).fill(401));
+    // What a kernel with control groups of version 2 counts besides, the buffers of sockets, has as much room again.
+    expect(most).toBeLessThan(limitBytes / mebibyte / 2);
   },
 );

@@ -86,7 +86,7 @@ export async function serve(
   });
   let origin: string | undefined;
   for await (const line of createInterface(child.stdout)) {
-    [, origin] = /^ *Health +(http:\S+)\/healthz$/.exec(line) ?? [];
+    [, origin] = /^ *Health +(https?:\S+)\/healthz$/.exec(line) ?? [];
     if (origin !== undefined) break;
   }
   if (origin === undefined) throw new Error(`it does not start: ${(await ended).errors}`);

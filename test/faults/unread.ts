@@ -1,0 +1,81 @@
+// A stranger at HTTPS who asks much and reads nothing, on as many connections as there are, and types wrong passwords
+// meanwhile: each of it costs memory, and all of it at once is what the service must outlast.
+
+import { type RequestOptions, request } from 'node:https';
+import { connect, type TLSSocket } from 'node:tls';
+import { whenOver } from '../support/files.ts';
+
+const host = '127.0.0.1';
+/** Another client, who comes in for one of theirs (src/domain/crowd.ts). */
+const localAddress = '127.0.0.2';
+/** Requests in a row on one connection, as the first finding had it. */
+const asked = 4;
+
+/** Connects so often, asks for a path on each connection, and leaves the answers where they are. */
+export async function takePlaces(port: number, count: number, path: string): Promise<TLSSocket[]> {
+  const text = `GET ${path} HTTP/1.1\r\nHost: ${host}:${port}\r\n\r\n`.repeat(asked);
+  const open: TLSSocket[] = [];
+  whenOver(() => {
+    for (const socket of open) socket.destroy();
+  });
+  for (let left = count; left > 0; left -= 1) {
+    const socket = connect({ port, host, rejectUnauthorized: false });
+    open.push(socket);
+    await new Promise<void>((resolve) => {
+      socket.once('error', () => resolve()).once('close', () => resolve());
+      socket.once('secureConnect', () => {
+        socket.pause();
+        socket.write(text, () => resolve());
+      });
+    });
+  }
+  return open;
+}
+
+const anyone = { agent: false, rejectUnauthorized: false } as const;
+
+interface Page {
+  readonly status: number;
+  readonly cookies: readonly string[];
+  readonly text: string;
+}
+
+const ask = (options: RequestOptions, body = ''): Promise<Page> =>
+  new Promise((resolve, reject) => {
+    const sent = request({ host, localAddress, ...anyone, ...options }, (answer) => {
+      let text = '';
+      answer.setEncoding('utf8').on('data', (part: string) => {
+        text += part;
+      });
+      const { statusCode: status = 0, headers } = answer;
+      const cookies = (headers['set-cookie'] ?? []).map((line) => line.split(';')[0] ?? '');
+      answer.once('end', () => resolve({ status, cookies, text }));
+      answer.once('error', reject);
+    });
+    sent.once('error', reject).end(body);
+  });
+
+/** Opens the page on which a password is typed. @returns what types one: the status, 0 where no answer came */
+export async function openSignIn(port: number): Promise<(password: string) => Promise<number>> {
+  const path = '/dashboard/sign-in';
+  const { cookies, text } = await ask({ port, path });
+  const token = /name="token" value="([^"]+)"/.exec(text)?.[1] ?? '';
+  const headers = {
+    Origin: `https://${host}:${port}`,
+    Cookie: cookies.join('; '),
+    'Content-Type': 'application/x-www-form-urlencoded',
+  };
+  return async (password) => {
+    const body = String(new URLSearchParams({ token, do: 'sign-in', password }));
+    return ask({ port, path, method: 'POST', headers }, body).then(
+      ({ status }) => status,
+      () => 0,
+    );
+  };
+}
+
+/** Where the dashboard's stylesheet lies, as its pages name it. */
+export async function stylesheetOf(port: number): Promise<string> {
+  const { text } = await ask({ port, path: '/dashboard/sign-in' });
+  return /href="([^"]+\.css)"/.exec(text)?.[1] ?? '';
+}
