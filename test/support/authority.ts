@@ -25,6 +25,7 @@ export function makeAuthority() {
   const write = (name: string, text: string) => writeFileSync(join(folder, name), text);
   const run = (...args: string[]) => execFileSync('openssl', args, { cwd: folder, stdio: 'pipe' });
   const fresh = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
+  const kinds = { ec: fresh, rsa: ['-newkey', 'rsa:2048', '-nodes'] };
   write('config', config);
   write('index', '');
   const subject = ['-subj', '/CN=paygate test authority', '-days', '3650'];
@@ -33,9 +34,14 @@ export function makeAuthority() {
     /** PEM. */
     certificate: read('ca.pem'),
     /** @param from such as 20200101000000Z */
-    issue(host: string, from: string, until: string): { key: string; cert: string } {
+    issue(
+      host: string,
+      from: string,
+      until: string,
+      kind: keyof typeof kinds = 'ec',
+    ): { key: string; cert: string } {
       write('extensions', `subjectAltName = DNS:${host}\n`);
-      run('req', ...fresh, '-subj', `/CN=${host}`, '-keyout', 'key', '-out', 'request');
+      run('req', ...kinds[kind], '-subj', `/CN=${host}`, '-keyout', 'key', '-out', 'request');
       const signer = ['-config', 'config', '-cert', 'ca.pem', '-keyfile', 'ca.key'];
       const what = ['-in', 'request', '-extfile', 'extensions', '-out', 'cert'];
       run('ca', '-batch', '-notext', ...signer, ...what, '-startdate', from, '-enddate', until);

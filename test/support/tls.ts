@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import { type RequestOptions, request } from 'node:https';
-import type { TLSSocket } from 'node:tls';
+import { connect, getCiphers, type TLSSocket } from 'node:tls';
 
 export interface TlsAnswer {
   readonly status: number;
@@ -31,4 +31,28 @@ export const askByTls = (options: RequestOptions, body = ''): Promise<TlsAnswer>
       });
     });
     sent.once('error', reject).end(body);
+  });
+
+/** The cipher suites, by OpenSSL's names, with which a port of this machine speaks TLS 1.2: each is offered alone. */
+export async function suitesOf(port: number): Promise<string[]> {
+  const taken: string[] = [];
+  for (const suite of getCiphers().filter((name) => !name.startsWith('tls_'))) {
+    if (await isTaken(port, suite)) taken.push(suite.toUpperCase());
+  }
+  return taken;
+}
+
+const isTaken = (port: number, suite: string): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = connect({
+      ...{ port, host: '127.0.0.1', rejectUnauthorized: false },
+      ...{ minVersion: 'TLSv1.2', maxVersion: 'TLSv1.2' },
+      // Else OpenSSL itself would not even ask.
+      ciphers: `${suite.toUpperCase()}:@SECLEVEL=0`,
+    });
+    const end = (taken: boolean) => {
+      socket.destroy();
+      resolve(taken);
+    };
+    socket.once('secureConnect', () => end(true)).once('error', () => end(false));
   });

@@ -16,7 +16,7 @@ import {
   openHouse,
   untilReady,
 } from '../support/house.ts';
-import { askByTls } from '../support/tls.ts';
+import { askByTls, suitesOf } from '../support/tls.ts';
 import { cheapHash, password } from '../support/visitor.ts';
 import { createTestWorld } from '../support/world.ts';
 
@@ -93,6 +93,22 @@ describe('the API', () => {
     expect([await by('TLSv1.2'), await by('TLSv1.3')]).toEqual(['TLSv1.2', 'TLSv1.3']);
     for (const old of ['TLSv1', 'TLSv1.1']) {
       await expect(by(old)).rejects.toThrow(/protocol version|unsupported/i);
+    }
+  });
+
+  test('has forward secrecy and authenticated encryption alone, also after a renewal', async () => {
+    for (const kind of ['ec', 'rsa'] as const) {
+      const { files, put } = pairFiles(authority.issue(host, from, until, kind));
+      const house = await openSecure(files);
+      const by = kind === 'ec' ? 'ECDSA' : 'RSA';
+      const best = ['AES128-GCM-SHA256', 'AES256-GCM-SHA384', 'CHACHA20-POLY1305'];
+      const wanted = best.map((each) => `ECDHE-${by}-${each}`);
+      expect((await suitesOf(house.port)).sort()).toEqual(wanted);
+      const before = await shown(house);
+      put(authority.issue(host, from, until, kind));
+      await house.world.advance(10_000);
+      expect(await shown(house)).not.toBe(before);
+      expect((await suitesOf(house.port)).sort()).toEqual(wanted);
     }
   });
 
