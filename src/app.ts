@@ -391,4 +391,7 @@ const ratesOf = (config: Config): Rates => ({
   searchHistory: config.limitSearchHistory,
   price: config.limitPrice,
   unknownKey: config.limitUnknownKey,
+  unknownAddress: config.limitUnknownKey,
+  // A plugin sets up a shop, or a few of them.
+  write: { perMinute: 60, burst: 120 },
 });

@@ -9,7 +9,8 @@ import { balanceOperations } from './balance.ts';
 import { catalogOperations } from './catalog.ts';
 import { connectOperations } from './connect.ts';
 import { errorResponse } from './errors.ts';
-import { createLimits } from './limits.ts';
+import type { Guarded } from './guesses.ts';
+import type { Limits } from './limits.ts';
 import { merchantTx } from './merchant-tx.ts';
 import { newAddress } from './new-address.ts';
 import { openapiOf } from './openapi.ts';
@@ -38,8 +39,16 @@ export function operationsOf(options: ApiOptions): readonly Operation[] {
   ];
 }
 
-export function createApi(options: ApiOptions, operations: readonly Operation[]): Hono {
-  const limits = createLimits(options.rates, options.monotonic);
+export interface Guards {
+  readonly limits: Limits;
+  readonly guarded: Guarded;
+}
+
+export function createApi(
+  options: ApiOptions,
+  operations: readonly Operation[],
+  { limits, guarded }: Guards,
+): Hono {
   const refusals = createRefusals(options.log, options.monotonic);
   const shared = { ...options, limits, refusals, keys: options.store.keys };
   const parts = { ...shared, refusedChanges: createRefusedChanges(shared) };
@@ -53,7 +62,7 @@ export function createApi(options: ApiOptions, operations: readonly Operation[])
   // Made when somebody asks: no start waits for it.
   const description = once(() => openapiOf(operations));
   route('/openapi.json', ['GET'], (context) => context.json(description()));
-  route('/tx', ['GET'], (context) => receiptPage(options.store, context));
+  route('/tx', ['GET'], (context) => receiptPage(options.store, guarded, context));
   for (const operation of operations) {
     const path = operation.path.replaceAll(/\{(\w+)\}/g, ':$1');
     route(path, operation.methods, (context) => serve(parts, operation, context));

@@ -27,7 +27,10 @@ export function authorise(parts: AuthParts, operation: KeyedOperation, context: 
   try {
     key = authenticate(parts, context);
     requireScope(key.scope, { method: context.req.method, issues: operation.issues ?? false });
-    if (operation.writes) requirePluginWindow(key, parts.now());
+    if (operation.writes) {
+      requirePluginWindow(key, parts.now());
+      parts.limits.take('write', key.id);
+    }
     const limit = limitOf(operation, context);
     if (limit !== undefined) parts.limits.take(limit, key.id);
     return key;

@@ -2,6 +2,7 @@
 
 import { z } from 'zod';
 import { parseWalletKey } from '../bitcoin/keychain.ts';
+import { redactUrl } from '../domain/callback.ts';
 import { PaygateError } from '../errors.ts';
 import type { StoreRow, WalletRow } from '../store/catalog.ts';
 import type { Key } from '../store/keys.ts';
@@ -30,7 +31,9 @@ export const walletAnswer = z.object({
 export const storeAnswer = z.object({
   id: z.int(),
   name: z.string(),
-  http_callback: z.string(),
+  http_callback: z
+    .string()
+    .describe('Byte for byte; to a key that may only read, without the secrets in it'),
   wallets: z.array(walletAnswer),
 });
 
@@ -90,12 +93,16 @@ export const describeWallet = ({ refuseGap, walletGap }: CatalogOptions, row: Wa
   gap_limit: refuseGap ?? walletGap,
 });
 
-export function describeStore(options: CatalogOptions, row: StoreRow) {
+/** The Callback URL as a key may know it: its secrets let anybody tell a shop of payments. */
+const callbackUrlFor = ({ scope }: Pick<Key, 'scope'>, { callbackUrl }: StoreRow): string =>
+  scope === 'payments' ? callbackUrl : redactUrl(callbackUrl);
+
+export function describeStore(options: CatalogOptions, key: Key, row: StoreRow) {
   const wallets = row.walletId === null ? [] : [options.store.catalog.wallet(row.walletId)];
   return {
     id: row.id,
     name: row.name,
-    http_callback: row.callbackUrl,
+    http_callback: callbackUrlFor(key, row),
     wallets: wallets.map((each) => describeWallet(options, each)),
   };
 }
@@ -109,7 +116,7 @@ const storeOperations = (options: CatalogOptions): Operation[] => [
     answer: z.object({ data: z.array(storeAnswer.partial({ wallets: true })) }),
     run: ({ key, query }) => ({
       data: storesOf(options.store, key).map((row) => {
-        const { wallets, ...bare } = describeStore(options, row);
+        const { wallets, ...bare } = describeStore(options, key, row);
         return isOn(query.wallets) ? { ...bare, wallets } : bare;
       }),
     }),
@@ -121,7 +128,7 @@ const storeOperations = (options: CatalogOptions): Operation[] => [
     params: z.object({ id }),
     answer: z.object({ data: storeAnswer }),
     run: ({ params, key }) => ({
-      data: describeStore(options, storeOf(options.store, key, params.id)),
+      data: describeStore(options, key, storeOf(options.store, key, params.id)),
     }),
   }),
   operation({
@@ -131,7 +138,7 @@ const storeOperations = (options: CatalogOptions): Operation[] => [
     params: z.object({ id }),
     answer: z.object({ data: z.array(walletAnswer) }),
     run: ({ params, key }) => ({
-      data: describeStore(options, storeOf(options.store, key, params.id)).wallets,
+      data: describeStore(options, key, storeOf(options.store, key, params.id)).wallets,
     }),
   }),
 ];
@@ -158,7 +165,7 @@ const addressList = ({ store }: CatalogOptions): Operation =>
       walletsOf(store, key).flatMap(({ id, account: address }): AddressEntry[] => {
         const users = storesOf(store, key)
           .filter(({ walletId }) => walletId === id)
-          .map(({ callbackUrl, name }) => ({ address, callback: callbackUrl, tag: name }));
+          .map((row) => ({ address, callback: callbackUrlFor(key, row), tag: row.name }));
         return users.length > 0 ? users : [{ address, callback: null, tag: '' }];
       }),
   });

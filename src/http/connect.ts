@@ -51,7 +51,7 @@ async function write(
     store.audit.note(tx, now(), { keyId: key.id, action, storeId: row.id, detail });
     return row;
   });
-  return { data: describeStore(options, row) };
+  return { data: describeStore(options, key, row) };
 }
 
 /** @throws PaygateError conflict; to a key of one store it names no other */

@@ -15,11 +15,17 @@ export interface Rates {
   readonly price: Rate | undefined;
   /** Of one address, for requests with a key that is none. */
   readonly unknownKey: Rate | undefined;
+  /** Of one line, for addresses and payments that are not ours. */
+  readonly unknownAddress: Rate | undefined;
+  /** Of one key, for changes of stores. */
+  readonly write: Rate | undefined;
 }
 
 export interface Limits<Name extends string = keyof Rates> {
   /** @throws PaygateError limited, saying how long to wait */
   take(rate: Name, who: string | number): void;
+  /** Takes nothing. @throws PaygateError limited where `take` would */
+  require(rate: Name, who: string | number): void;
 }
 
 /** Buckets kept of one limit; beyond them the full ones go, and then the oldest. */
@@ -41,6 +47,12 @@ export function createLimits<Name extends string>(
       const { bucket, waitMs } = takeToken(rate, known.get(who), now);
       known.set(who, bucket);
       if (known.size > mostBuckets) makeRoom(rate, known, now);
+      if (waitMs > 0) throw limited(rate, waitMs);
+    },
+    require(name, who) {
+      const rate = rates[name];
+      if (rate === undefined) return;
+      const { waitMs } = takeToken(rate, buckets.get(name)?.get(who), monotonic());
       if (waitMs > 0) throw limited(rate, waitMs);
     },
   };

@@ -1,28 +1,36 @@
 // The live socket `/payment/{addr}` (wire §3): a customer's page hears of the payment to the address it
 // shows. Any page may open it, since whoever knows an address may see what the chain says of it; only
-// addresses that customers hold are answered for, and one client has a bounded number of sockets.
+// addresses that customers hold are answered for, and one client has a bounded number of sockets. Where all are taken,
+// the newest of who has most gives way, as for connections (domain/crowd).
 
 import type { IncomingMessage } from 'node:http';
 import { type HttpBindings, upgradeWebSocket } from '@hono/node-server';
-import { type Context, Hono } from 'hono';
+import { Hono } from 'hono';
 import type { WSContext } from 'hono/ws';
 import { addressToScript, scripthash } from '../bitcoin/address.ts';
 import { networks } from '../bitcoin/network.ts';
-import { householdOf } from '../domain/client-address.ts';
+import { leaverOf, type Origin, originOf } from '../domain/crowd.ts';
 import { PaygateError } from '../errors.ts';
 import type { AddressPlace } from '../store/address-statements.ts';
 import type { Store } from '../store/open.ts';
 import type { Receipt } from '../store/receipts.ts';
 import { addressOf } from './auth.ts';
 import type { Feed } from './feed.ts';
+import type { Guarded } from './guesses.ts';
 import { statusOf } from './merchant-tx.ts';
 import type { ApiOptions } from './options.ts';
 
 export interface LiveOptions extends Pick<ApiOptions, 'store' | 'proxies'> {
   readonly feed: Feed;
+  readonly guarded: Guarded;
 }
 
-/** Sockets of one client, and of all together. */
+/** A socket, or one that is to be. */
+interface Place {
+  end(code: number, reason: string): void;
+}
+
+/** Sockets of one household, and of all together. */
 const mostOfOne = 20;
 const mostOfAll = 300;
 /** Bytes that may wait for a client that does not read. */
@@ -37,45 +45,42 @@ export const asksForLive = ({ method, url = '', headers }: IncomingMessage): boo
 
 export function createLive(options: LiveOptions): Hono {
   const live = new Hono();
-  const open = new Map<string, number>();
-  let total = 0;
-
-  const isFull = (client: string): boolean =>
-    total >= mostOfAll || (open.get(client) ?? 0) >= mostOfOne;
-  /** Counts a socket from its opening to its end. */
-  function enter(client: string): void {
-    open.set(client, (open.get(client) ?? 0) + 1);
-    total += 1;
-  }
-  function leave(client: string): void {
-    const left = (open.get(client) ?? 1) - 1;
-    if (left === 0) open.delete(client);
-    else open.set(client, left);
-    total -= 1;
+  /** From the opening of each to its end, the newest last. */
+  const open = new Map<Place, Origin>();
+  /** Who goes so that one more can come; undefined where nobody need. */
+  function leaverFor(place: Place, origin: Origin): Place | undefined {
+    const { household } = origin;
+    const own = [...open.values()].filter((each) => each.household === household);
+    if (own.length >= mostOfOne) return place;
+    return open.size < mostOfAll ? undefined : leaverOf(new Map([...open, [place, origin]]));
   }
 
   const upgrade = upgradeWebSocket((context) => {
-    const { store, feed } = options;
+    const { store, feed, proxies, guarded } = options;
     const { incoming } = (context.env ?? {}) as Partial<HttpBindings>;
     // What is thrown here is answered by HTTP.
     if (incoming === undefined || !asksForLive(incoming as IncomingMessage)) {
       throw new PaygateError('invalid', 'This is a WebSocket: connect with wss://');
     }
-    const row = issuedAddress(store, context.req.param('addr') ?? '');
-    const client = clientOf(options, context);
-    if (isFull(client)) {
+    const text = context.req.param('addr') ?? '';
+    const row = guarded(context, '/payment', () => issuedAddress(store, text));
+    const origin = originOf(addressOf(context, proxies));
+    const newcomer: Place = { end: () => {} };
+    if (leaverFor(newcomer, origin) === newcomer) {
       throw new PaygateError('limited', 'Too many live connections', { retryAfterSeconds: 30 });
     }
     const sinceMs = Number(context.req.query('timestamp') ?? 0) * 1000 || 0;
     let end = (): void => {};
     return {
       onOpen(_event, socket) {
+        const place: Place = { end: (code, reason) => socket.close(code, reason) };
         // Others may have come in since the door was passed.
-        if (isFull(client)) {
-          socket.close(1013, 'too many connections');
-          return;
-        }
-        enter(client);
+        const leaver = leaverFor(place, origin);
+        leaver?.end(1013, 'too many connections');
+        if (leaver === place) return;
+        // Its place is free at once: it may take a while to say that it is closed.
+        if (leaver !== undefined) open.delete(leaver);
+        open.set(place, origin);
         const tell = (receipt: Receipt): void => {
           if (isTold(receipt, sinceMs)) send(socket, store, receipt);
         };
@@ -83,7 +88,7 @@ export function createLive(options: LiveOptions): Hono {
         end = () => {
           end = () => {};
           stop();
-          leave(client);
+          open.delete(place);
         };
         const latest = store.receipts
           .byScripthash(row.scripthash)
@@ -97,9 +102,6 @@ export function createLive(options: LiveOptions): Hono {
   live.get('/payment/:addr', upgrade);
   return live;
 }
-
-const clientOf = ({ proxies }: LiveOptions, context: Context): string =>
-  householdOf(addressOf(context, proxies));
 
 /** @throws PaygateError not_found for what customers do not hold */
 export function issuedAddress({ addresses, network }: Store, text: string): AddressPlace {

@@ -4,10 +4,11 @@ import type { Context } from 'hono';
 import { html } from 'hono/html';
 import type { Txid } from '../bitcoin/ids.ts';
 import { showBitcoin, showTime } from '../domain/shown.ts';
-import { PaygateError } from '../errors.ts';
+import { type ErrorCode, PaygateError } from '../errors.ts';
 import type { Store } from '../store/open.ts';
 import type { Receipt } from '../store/receipts.ts';
 import { httpStatusOf } from './errors.ts';
+import type { Guarded } from './guesses.ts';
 import { issuedAddress } from './live.ts';
 import { confirmationsOf, statusOf } from './merchant-tx.ts';
 import { page } from './page.ts';
@@ -19,14 +20,25 @@ const unknown =
 const unnamed =
   'This link names no payment: a part of it is missing, or was changed. Open it again where the shop shows it.';
 
+const tooMany =
+  'From where you are, too many payments were asked for that are not known here. Load this page again in a minute.';
+const texts: Partial<Record<ErrorCode, string>> = { not_found: unknown, limited: tooMany };
+
 /** Errors, too, are for people: customers follow the link. */
-export function receiptPage(store: Store, context: Context): Response | Promise<Response> {
+export function receiptPage(
+  store: Store,
+  guarded: Guarded,
+  context: Context,
+): Response | Promise<Response> {
   context.header('Cache-Control', 'no-store');
   try {
-    return shownPage(store, context, receiptOf(store, context));
+    const receipt = guarded(context, '/tx', () => receiptOf(store, context));
+    return shownPage(store, context, receipt);
   } catch (error) {
     if (!(error instanceof PaygateError) || error.code === 'internal') throw error;
-    const text = error.code === 'not_found' ? unknown : unnamed;
+    const { code, retryAfterSeconds } = error;
+    if (retryAfterSeconds !== undefined) context.header('Retry-After', String(retryAfterSeconds));
+    const text = texts[code] ?? unnamed;
     return page(context, 'Payment', html`<h1>Payment</h1><p>${text}</p>`, {
       status: httpStatusOf(error),
     });

@@ -15,7 +15,9 @@ import { createApi, operationsOf } from './api.ts';
 import { httpsHostOf } from './auth.ts';
 import { boundCrowd } from './crowd.ts';
 import { errorResponse, logFailure, respondTo } from './errors.ts';
+import { createGuesses } from './guesses.ts';
 import type { HealthReport } from './health.ts';
+import { createLimits } from './limits.ts';
 import { asksForLive, createLive, type LiveOptions } from './live.ts';
 import { docsOf } from './openapi.ts';
 import type { ApiOptions } from './options.ts';
@@ -62,7 +64,7 @@ const defaultTimeouts: Timeouts = {
   checkEveryMs: 1_000,
 };
 
-export interface ServerOptions extends ApiOptions, LiveOptions {
+export interface ServerOptions extends ApiOptions, Omit<LiveOptions, 'guarded'> {
   readonly health: () => HealthReport;
   readonly ready: () => Readiness;
   /** How the outside reaches us, where the operator has said so. */
@@ -106,8 +108,10 @@ export function createHttp(options: ServerOptions): Fetch {
     return context.json(readiness, readiness.ready ? 200 : 503);
   });
   const operations = operationsOf(options);
-  app.route('/api', createApi(options, operations));
-  app.route('/', createLive(options));
+  const limits = createLimits(options.rates, options.monotonic);
+  const guarded = createGuesses({ ...options, limits });
+  app.route('/api', createApi(options, operations, { limits, guarded }));
+  app.route('/', createLive({ ...options, guarded }));
   app.route('/', options.pages);
   app.get('/docs', (context) =>
     page(context, 'The API of paygate', docsOf(operations), { header: programmersLinks }),

@@ -438,3 +438,47 @@ test.each([' ', '\n', '\u200b', '\u00a0'])(
     expect((await house.ask('/api/v2/stores')).body.data).toHaveLength(1);
   },
 );
+test('a key that may not write sees no secret of a Callback URL; one for payments sees it byte for byte', async () => {
+  const house = await openReady();
+  const url = `${house.receiver.origin}/cb?secret=s3cr3t`;
+  const read = as(await addKey(house, 1, 'read'));
+  const payments = as(await addKey(house, 1, 'payments'));
+  const issuing = as(await addKey(house, 1, 'address-only'));
+  const lists = [
+    ...[
+      '/api/v2/stores',
+      '/api/v2/stores?wallets=true',
+      '/api/v2/stores/1',
+      '/api/v2/stores/1/wallets',
+    ],
+    ...['/api/address?no_balance=true&only_xpub=true&get_callback=true', '/api/v2/wallets'],
+  ];
+  for (const path of lists) {
+    expect(JSON.stringify((await house.ask(path, read)).body)).not.toContain('s3cr3t');
+  }
+  const redacted = `${house.receiver.origin}/cb?…`;
+  const shownTo = async (init: RequestInit) => [
+    (await house.ask('/api/v2/stores', init)).body.data[0].http_callback,
+    (await house.ask('/api/v2/stores/1', init)).body.data.http_callback,
+    (await house.ask('/api/address?get_callback=true', init)).body[0].callback,
+  ];
+  expect(await shownTo(read)).toEqual([redacted, redacted, redacted]);
+  expect(await shownTo(payments)).toEqual([url, url, url]);
+  expect(await shownTo({})).toEqual([url, url, url]);
+  const refused = await house.ask('/api/new_address?match_account=none', issuing);
+  expect([refused.status, JSON.stringify(refused.body)]).toEqual([
+    400,
+    expect.not.stringContaining('s3cr3t'),
+  ]);
+});
+
+test('changes of stores are limited by key', async () => {
+  const house = await openReady();
+  await allowPlugin(house);
+  const statuses: number[] = [];
+  for (let count = 0; count < 121; count += 1) {
+    const { status } = await house.ask('/api/v2/stores/1', post({ name: `Shop ${count % 2}` }));
+    statuses.push(status);
+  }
+  expect(statuses).toEqual([...Array(120).fill(200), 429]);
+});

@@ -2,10 +2,11 @@
 
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import type { Txid } from '../../src/bitcoin/ids.ts';
 import { firstAddresses } from '../../src/bitcoin/keychain.ts';
+import { parseProxyNetwork } from '../../src/domain/client-address.ts';
 import { closeHouses, type House, merchantKey, openReady } from '../support/house.ts';
 
 afterEach(closeHouses);
@@ -18,9 +19,11 @@ interface Page {
 async function openPage(
   house: House,
   path: string,
-  origin = 'https://shop.example',
+  headers: Record<string, string> = {},
 ): Promise<Page> {
-  const socket = new WebSocket(`ws://127.0.0.1:${house.port}/payment/${path}`, { origin });
+  const origin = 'https://shop.example';
+  const url = `ws://127.0.0.1:${house.port}/payment/${path}`;
+  const socket = new WebSocket(url, { origin, headers });
   const messages: Page['messages'] = [];
   socket.on('message', (data) => messages.push(JSON.parse(String(data))));
   await new Promise((resolve, reject) => {
@@ -29,10 +32,15 @@ async function openPage(
   return { messages, socket };
 }
 
-const refusal = (house: House, path: string): Promise<number> =>
+const refusal = (house: House, path: string, headers = {}): Promise<number> =>
   new Promise((resolve) => {
-    const socket = new WebSocket(`ws://127.0.0.1:${house.port}/payment/${path}`);
+    const url = `ws://127.0.0.1:${house.port}/payment/${path}`;
+    const socket = new WebSocket(url, { headers });
     socket.on('error', () => {});
+    socket.on('open', () => {
+      resolve(101);
+      socket.terminate();
+    });
     socket.on('unexpected-response', (request, response) => {
       resolve(response.statusCode ?? 0);
       request.destroy();
@@ -123,6 +131,119 @@ test('one client has a bounded number of sockets, and gets them back', async () 
   await house.world.turn();
   pages.push(await openPage(house, address));
   for (const { socket } of pages) socket.close();
+});
+
+const behindProxy = { trustedProxy: [parseProxyNetwork('127.0.0.1')] };
+const from = (client: string) => ({ 'X-Forwarded-For': client });
+
+describe('where all sockets are taken', () => {
+  test.each([
+    ['one line of IPv6', (index: number) => `2001:db8:7:${index.toString(16)}::1`],
+    ['a /44 of IPv6', (index: number) => `2001:db8:${index.toString(16)}::1`],
+    ['a few addresses of IPv4', (index: number) => `192.0.2.${index}`],
+  ])('by %s, a customer from elsewhere gets one all the same', async (_name, client) => {
+    const house = await openReady({ config: behindProxy });
+    const address = await house.newAddress();
+    const greedy: Page[] = [];
+    for (let index = 0; index < 15; index += 1) {
+      const headers = from(client(index));
+      const pages = Array.from({ length: 20 }, () => openPage(house, address, headers));
+      greedy.push(...(await Promise.all(pages)));
+    }
+    let closed = 0;
+    for (const { socket } of greedy) socket.once('close', () => (closed += 1));
+    const customers: Page[] = [];
+    for (const customer of ['203.0.113.9', '198.51.100.7', '2001:db8:8888:1::1']) {
+      customers.push(await openPage(house, address, from(customer)));
+    }
+    await house.world.until(() => closed === 3, 'the newest to give way');
+    house.pay(address, 1_000);
+    await house.settle();
+    await house.world.until(() => customers.every(({ messages }) => messages.length === 1), 'news');
+    expect(await refusal(house, address, from(client(0)))).toBe(429);
+    for (const { socket } of [...greedy, ...customers]) socket.terminate();
+  });
+
+  test('by as many customers, one more is asked to come back', async () => {
+    const house = await openReady({ config: behindProxy });
+    const address = await house.newAddress();
+    const client = (index: number) => `198.18.${index >> 8}.${index & 255}`;
+    const pages = await Promise.all(
+      Array.from({ length: 300 }, (_, index) => openPage(house, address, from(client(index)))),
+    );
+    expect(await refusal(house, address, from(client(300)))).toBe(429);
+    for (const { socket } of pages) socket.terminate();
+  });
+});
+
+describe('who asks about addresses that are not ours', () => {
+  const strangers = firstAddresses(merchantKey(2), 12);
+  const limited = { ...behindProxy, limitUnknownKey: { perMinute: 10, burst: 10 } };
+  const receiptOf = async (house: House, addr: string, txid: string, client: string) => {
+    const url = `http://127.0.0.1:${house.port}/api/tx?addr=${addr}&txid=${txid}`;
+    const { status, headers } = await fetch(url, { headers: from(client) });
+    return [status, headers.get('Retry-After')];
+  };
+
+  test('is answered nothing after ten, about ours neither, and all others are', async () => {
+    const house = await openReady({ config: limited });
+    const address = await house.newAddress();
+    const txid = house.pay(address, 1_000);
+    await house.settle();
+    const statuses: number[] = [];
+    // All of a /48 count as one.
+    for (const [index, stranger] of strangers.entries()) {
+      statuses.push(await refusal(house, stranger, from(`2001:db8:7:${index}::1`)));
+    }
+    expect(statuses).toEqual([...Array(10).fill(404), 429, 429]);
+    const again = '2001:db8:7:99::1';
+    expect(await refusal(house, address, from(again))).toBe(429);
+    expect(await receiptOf(house, address, txid, again)).toEqual([429, '6']);
+    for (const customer of ['203.0.113.9', '2001:db8:8::1']) {
+      const page = await openPage(house, address, from(customer));
+      expect(await receiptOf(house, address, txid, customer)).toEqual([200, null]);
+      page.socket.terminate();
+    }
+    await house.world.advance(60_000);
+    (await openPage(house, address, from(again))).socket.terminate();
+  });
+
+  test('on the page of a receipt as well, also about an address of ours with another payment', async () => {
+    const house = await openReady({ config: limited });
+    const address = await house.newAddress();
+    const txid = house.pay(address, 1_000);
+    await house.settle();
+    const client = '203.0.113.9';
+    for (const stranger of strangers.slice(0, 5)) {
+      expect(await receiptOf(house, stranger, txid, client)).toEqual([404, null]);
+    }
+    for (let count = 0; count < 5; count += 1) {
+      expect(await receiptOf(house, address, '00'.repeat(32), client)).toEqual([404, null]);
+    }
+    for (const each of [address, ...strangers]) {
+      expect(await receiptOf(house, each, txid, client)).toEqual([429, '6']);
+    }
+    expect(await refusal(house, address, from(client))).toBe(429);
+    const lines = house.world.logs.filter(({ message }) => message === 'a request was refused');
+    expect(lines.length).toBeGreaterThan(5);
+    expect(lines[0]?.fields).toEqual({
+      ...{ client, path: '/tx', reason: 'an address or a payment that is not ours' },
+    });
+    expect(JSON.stringify(lines)).not.toContain(strangers[0]);
+  });
+
+  test('and a customer who asks about their own is never limited', async () => {
+    const house = await openReady({ config: limited });
+    const address = await house.newAddress();
+    const txid = house.pay(address, 1_000);
+    await house.settle();
+    for (let count = 0; count < 30; count += 1) {
+      const page = await openPage(house, address, from('203.0.113.9'));
+      page.socket.terminate();
+      expect(await receiptOf(house, address, txid, '203.0.113.9')).toEqual([200, null]);
+      await house.world.turn();
+    }
+  });
 });
 
 test('a stop ends the sockets', async () => {

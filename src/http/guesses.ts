@@ -1,0 +1,42 @@
+// Questions that need no key about addresses that are not ours: a customer asks about the address of their own order, and a
+// stranger who asks about every output of a block would learn all that the shop receives. A line that has asked about too many
+// strange ones is answered nothing for a while, about ours neither: a refusal would tell which are ours.
+
+import type { Context } from 'hono';
+import { lineOf, type Proxies } from '../domain/client-address.ts';
+import { PaygateError } from '../errors.ts';
+import type { Logger } from '../world.ts';
+import { addressOf } from './auth.ts';
+import type { Limits } from './limits.ts';
+import { createRefusals } from './refusals.ts';
+
+/** Looks something up for who needs no key. @throws PaygateError limited, and what `look` throws */
+export type Guarded = <T>(context: Context, path: string, look: () => T) => T;
+
+interface GuessParts {
+  readonly limits: Limits;
+  readonly proxies: Proxies;
+  readonly log: Logger;
+  readonly monotonic: () => number;
+}
+
+export function createGuesses({ limits, proxies, log, monotonic }: GuessParts): Guarded {
+  const refusals = createRefusals(log, monotonic);
+  return (context, path, look) => {
+    const client = addressOf(context, proxies);
+    const line = lineOf(client);
+    const note = (reason: string) => refusals.note({ client, path, reason, key: undefined });
+    try {
+      limits.require('unknownAddress', line);
+      return look();
+    } catch (error) {
+      const code = error instanceof PaygateError ? error.code : undefined;
+      if (code === 'not_found') {
+        limits.take('unknownAddress', line);
+        note('an address or a payment that is not ours');
+      }
+      if (code === 'limited') note('too many addresses that are not ours');
+      throw error;
+    }
+  };
+}
