@@ -239,8 +239,8 @@ function join(parts: Parts, release: () => Promise<void>): App {
   });
   const ready = createReady({ store, dispatcher, ...room });
   const dashboard = dashboardFor(parts, { health, alarmBook, sender, watcher, dispatcher });
-  const pages = dashboard.app;
-  const fetch = fetchFor(parts, { health, ready, unlisted, watcher, room, pages });
+  const { app: pages, isSignedIn } = dashboard;
+  const fetch = fetchFor(parts, { health, ready, unlisted, watcher, room, pages, isSignedIn });
   const cancels: Cancel[] = [];
   const { database } = store;
   const onOthers = () => {
@@ -314,7 +314,8 @@ async function makeMetrics(parts: MetricsParts): Promise<Metrics> {
   return createMetrics(parts);
 }
 
-interface Served extends Pick<ServerOptions, 'health' | 'ready' | 'unlisted' | 'pages'> {
+interface Served
+  extends Pick<ServerOptions, 'health' | 'ready' | 'unlisted' | 'pages' | 'isSignedIn'> {
   readonly watcher: Watcher;
   readonly room: Room;
 }
@@ -328,6 +329,7 @@ const fetchFor = ({ config, world, ...parts }: Parts, served: Served): Fetch => 
     ...apiSettings(config),
     log: world.log,
     publicUrl: config.publicUrl,
+    ownNames: [config.listen.host],
     reader: watcher.reader,
     after: (delayMs, run) => world.after(delayMs, run),
     surroundings: () => surroundingsOf(config, world),

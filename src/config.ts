@@ -201,7 +201,10 @@ const settings: Settings = {
   limitBalance: rate('30', 'balance requests a minute of a key'),
   limitSearchHistory: rate('30', 'searchhistory requests a minute of a key'),
   limitPrice: rate('120', 'price requests a minute from one address'),
-  limitUnknownKey: rate('10', 'requests a minute from one address with a wrong key, or for an address that is not ours'),
+  limitUnknownKey: rate(
+    '10',
+    'requests a minute from one address with a wrong key, or for an address that is not ours',
+  ),
   price: {
     value: 'mode',
     help: 'on, off, or own: /api/price from public sources, from none, or from --price-source alone; asked when a shop asks, or a store with a currency is paid',

@@ -1,11 +1,11 @@
 // The dashboard as the composition root mounts it: every page there is, behind its door.
 
-import { Hono } from 'hono';
+import { type Context, Hono } from 'hono';
 import type { Rate } from '../domain/rate.ts';
 import { createLimits } from '../http/limits.ts';
 import { iconPath } from '../http/page.ts';
 import { createAssets, sendIcon } from './assets.ts';
-import { createDoor } from './door.ts';
+import { createDoor, isSignedIn } from './door.ts';
 import { createLive } from './live.ts';
 import { addressPage } from './pages/address.tsx';
 import { addressesPage } from './pages/addresses.tsx';
@@ -36,6 +36,8 @@ export interface Dashboard {
   readonly app: Hono;
   /** Ends what browsers still listen to. */
   stop(): void;
+  /** Whether a request comes from somebody who is signed in. */
+  isSignedIn(context: Context): boolean;
 }
 
 /** Those that are the same for every dashboard. */
@@ -83,5 +85,5 @@ export function createDashboard(options: DashboardOptions): Dashboard {
   app.get(iconPath, sendIcon);
   app.route(base, createAssets());
   app.route(base, createDoor(parts, [...pages, ...options.extraPages, live.page]));
-  return { app, stop: live.stop };
+  return { app, stop: live.stop, isSignedIn: (context) => isSignedIn(parts, context) };
 }

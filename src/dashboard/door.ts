@@ -70,6 +70,13 @@ const send = async (
   status: ContentfulStatusCode = 200,
 ): Promise<Response> => context.html(html`<!doctype html>${await markup}`, status);
 
+/** Whether a request that is for no page comes from somebody who is signed in: that is no use of the session. */
+export function isSignedIn(parts: Parts, context: Context): boolean {
+  const transport = transportOf(context, parts);
+  const cookie = transport && getCookie(context, transport.cookieName);
+  return Boolean(cookie && parts.store.admin.session(parts.world.now(), cookie));
+}
+
 async function admit(parts: Parts, page: Page, context: Context): Promise<Response> {
   const transport = transportOf(context, parts);
   if (transport === undefined) return send(context, httpsPage(), 403);

@@ -6,6 +6,7 @@ import type { HttpBindings } from '@hono/node-server';
 import type { Context } from 'hono';
 import { isThisMachine, type Proxies } from '../domain/client-address.ts';
 import { httpsHostOf } from '../http/auth.ts';
+import { forwardedHeaders } from '../http/insider.ts';
 
 export interface Transport {
   readonly secure: boolean;
@@ -22,8 +23,6 @@ export interface TransportOptions {
   /** How the outside reaches us, where the operator has said so. */
   readonly publicUrl: string | undefined;
 }
-
-const forwardedHeaders = ['Forwarded', 'X-Forwarded-For', 'X-Forwarded-Proto', 'X-Forwarded-Host'];
 
 /** Undefined for a way that others can listen on. */
 export function transportOf(context: Context, options: TransportOptions): Transport | undefined {

@@ -75,7 +75,7 @@ async function publicCheck(parts: WebParts, signal: AbortSignal): Promise<Findin
 function strangerFault(answer: Probe, network: string | undefined): string | undefined {
   if (answer.httpStatus === null) return answer.reason ?? 'no answer';
   const report = Object(parsed(answer.body)) as Record<string, unknown>;
-  if (answer.httpStatus !== 200 || typeof report.version !== 'string') {
+  if (answer.httpStatus !== 200 || typeof report.network !== 'string') {
     return `something else than paygate answers ${answer.httpStatus}`;
   }
   return network === undefined || report.network === network

@@ -80,6 +80,12 @@ export const isWithin = (ip: ipaddr.IPv4 | ipaddr.IPv6, networks: Networks): boo
 export const isThisMachine = (socketAddress: string): boolean =>
   ipaddr.isValid(socketAddress) && ipaddr.process(socketAddress).range() === 'loopback';
 
+/** Whether two texts are one address, however each is written. */
+export const isSameAddress = (one: string, other: string): boolean =>
+  ipaddr.isValid(one) &&
+  ipaddr.isValid(other) &&
+  ipaddr.process(one).toNormalizedString() === ipaddr.process(other).toNormalizedString();
+
 const nearRanges: ReadonlySet<string> = new Set([
   ...['loopback', 'private', 'uniqueLocal', 'linkLocal', 'carrierGradeNat'],
 ]);

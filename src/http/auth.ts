@@ -86,7 +86,7 @@ function authenticate({ keys, limits, proxies, now }: AuthParts, context: Contex
 }
 
 /** What a request shows as its key, and that as one of ours. */
-function shownBy(context: Context) {
+export function shownBy(context: Context) {
   const header = context.req.header('Authorization') ?? '';
   const [, text] = /^Bearer +(\S+) *$/i.exec(header) ?? [];
   return { text, apiKey: text === undefined ? undefined : readApiKey(text) };

@@ -46,8 +46,10 @@ export const ownStores = <T extends Pick<StoreRow, 'id'>>(
 ): T[] => stores.filter(({ id }) => storeId === null || id === storeId);
 
 /** The stores that a key is for. */
-export const storesOf = ({ catalog }: Store, key: Pick<Key, 'storeId'>): StoreRow[] =>
-  ownStores(catalog.stores(), key);
+export const storesOf = (
+  { catalog }: Pick<Store, 'catalog'>,
+  key: Pick<Key, 'storeId'>,
+): StoreRow[] => ownStores(catalog.stores(), key);
 
 /** @throws PaygateError not_found also for a store that the key is not for */
 export function storeOf(store: Store, key: Key, storeId: number): StoreRow {

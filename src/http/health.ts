@@ -1,4 +1,5 @@
-// What /healthz says: whether all is well, and if not, each reason in words an operator can act on.
+// What /healthz says: whether all is well, and if not, each reason in words an operator can act on. Strangers are told
+// whether, and not why (http/insider).
 
 import { createHash } from 'node:crypto';
 import type { DownHost } from '../delivery/dispatcher.ts';
@@ -47,6 +48,9 @@ export interface HealthReport {
   /** Of each at most 10,000. */
   readonly callbacks: { readonly owed: number; readonly exhausted: number };
 }
+
+/** What anybody may know: enough for a monitor, and to tell paygates of two networks apart. */
+export const publicHealth = ({ status, network }: HealthReport) => ({ status, network });
 
 export function createHealth(parts: FindingParts): () => HealthReport {
   const { store, watcher } = parts;

@@ -11,6 +11,7 @@ import type { PaymentMove } from '../store/ledger.ts';
 import type { Store } from '../store/open.ts';
 import { version } from '../version.ts';
 import type { Watcher } from '../watcher/watcher.ts';
+import { noSniff } from './page.ts';
 import type { Readiness } from './ready.ts';
 import type { Fetch } from './server.ts';
 
@@ -44,6 +45,7 @@ export function createMetrics(parts: MetricsParts): Metrics {
   watchServers(registry, parts);
   watchHouse(registry, parts);
   const app = new Hono();
+  app.use(noSniff);
   app.get('/metrics', async (context) => {
     const text = await registry.metrics();
     return context.body(text, 200, {

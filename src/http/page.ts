@@ -2,7 +2,7 @@
 // from anywhere else, in no frame. Dark where the reader's system is.
 
 import { createHash } from 'node:crypto';
-import type { Context } from 'hono';
+import type { Context, MiddlewareHandler } from 'hono';
 import { html, raw } from 'hono/html';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { once } from '../once.ts';
@@ -45,6 +45,11 @@ export interface PageOptions {
   readonly header?: Markup;
   readonly status?: ContentfulStatusCode;
 }
+/** Said before there is an answer: to change the headers of one costs as much as the rest of the request. */
+export const noSniff: MiddlewareHandler = (context, next) => {
+  context.header('X-Content-Type-Options', 'nosniff');
+  return next();
+};
 
 export function page(
   context: Context,

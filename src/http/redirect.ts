@@ -7,6 +7,7 @@ import { type Context, Hono } from 'hono';
 import { isThisMachine } from '../domain/client-address.ts';
 import { socketAddressOf } from './auth.ts';
 import { errorResponse } from './errors.ts';
+import { noSniff } from './page.ts';
 import type { Fetch } from './server.ts';
 
 /**
@@ -19,6 +20,7 @@ export function createRedirect(
   main: Fetch,
 ): Fetch {
   const app = new Hono();
+  app.use(noSniff);
   const lead = (context: Context): Response => {
     const { pathname, search } = new URL(context.req.url);
     return context.redirect(`https://${domain}${pathname}${search}`, 308);

@@ -11,12 +11,14 @@ import { TrieRouter } from 'hono/router/trie-router';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { PaygateError } from '../errors.ts';
 import type { World } from '../world.ts';
+import { refusalOf } from './ambiguous.ts';
 import { createApi, operationsOf } from './api.ts';
 import { httpsHostOf } from './auth.ts';
 import { boundCrowd } from './crowd.ts';
 import { errorResponse, logFailure, respondTo } from './errors.ts';
 import { createGuesses } from './guesses.ts';
-import type { HealthReport } from './health.ts';
+import { type HealthReport, publicHealth } from './health.ts';
+import { type InsiderParts, isInsider } from './insider.ts';
 import { createLimits } from './limits.ts';
 import { asksForLive, createLive, type LiveOptions } from './live.ts';
 import { docsOf } from './openapi.ts';
@@ -64,7 +66,10 @@ const defaultTimeouts: Timeouts = {
   checkEveryMs: 1_000,
 };
 
-export interface ServerOptions extends ApiOptions, Omit<LiveOptions, 'guarded'> {
+export interface ServerOptions
+  extends ApiOptions,
+    Omit<LiveOptions, 'guarded'>,
+    Pick<InsiderParts, 'ownNames' | 'isSignedIn'> {
   readonly health: () => HealthReport;
   readonly ready: () => Readiness;
   /** How the outside reaches us, where the operator has said so. */
@@ -100,12 +105,14 @@ export function createHttp(options: ServerOptions): Fetch {
   );
   app.get('/healthz', (context) => {
     context.header('Cache-Control', 'no-store');
-    return context.json(options.health());
+    const report = options.health();
+    return context.json(isInsider(options, context) ? report : publicHealth(report));
   });
   app.get('/readyz', (context) => {
     context.header('Cache-Control', 'no-store');
-    const readiness = options.ready();
-    return context.json(readiness, readiness.ready ? 200 : 503);
+    const { ready, reasons } = options.ready();
+    const told = isInsider(options, context) ? { ready, reasons } : { ready };
+    return context.json(told, ready ? 200 : 503);
   });
   const operations = operationsOf(options);
   const limits = createLimits(options.rates, options.monotonic);
@@ -186,7 +193,7 @@ export async function listen(
   const sockets = new WebSocketServer({ noServer: true, maxPayload: socketMessageBytes });
   const limits = { ...defaultTimeouts, ...timeouts };
   const server = createAdaptorServer({
-    fetch,
+    fetch: (request, env) => refusalOf(env) ?? fetch(request, env),
     // Of who names none, as HTTP/1.0 may and checks of load balancers do.
     hostname: 'localhost',
     websocket: { server: sockets as WebSocketServerLike },

@@ -4,8 +4,17 @@ import { request } from 'node:http';
 import { connect } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { formatApiKey } from '../../src/domain/api-key.ts';
+import { parseProxyNetwork } from '../../src/domain/client-address.ts';
+import type { KeyScope } from '../../src/domain/scope.ts';
 import { countIssued } from '../support/files.ts';
-import { closeHouses, type House, openReady, type Reply } from '../support/house.ts';
+import {
+  closeHouses,
+  type House,
+  type HouseOptions,
+  openReady,
+  type Reply,
+} from '../support/house.ts';
+import { signedIn } from '../support/visitor.ts';
 
 afterEach(closeHouses);
 
@@ -257,6 +266,161 @@ test('health needs no key and tells no secret', async () => {
   const text = JSON.stringify(answer.body);
   expect(text).not.toContain('tpub');
   expect(text).not.toContain('s3cr3t');
+});
+
+describe('who is no stranger is told why', () => {
+  const trusted = { trustedProxy: [parseProxyNetwork('127.0.0.1')] };
+  const degraded = { status: 'degraded', network: 'regtest' };
+
+  /** A house in which something is wrong: its shop cannot be reached. */
+  async function openDegraded(config: HouseOptions['config'] = {}): Promise<House> {
+    const house = await openReady({ config });
+    await house.receiver.close();
+    const address = await house.newAddress();
+    for (let count = 0; count < 6; count += 1) house.pay(address, 1_000 + count);
+    await house.world.until(
+      () => house.app.health().warnings.some((text) => text.includes('cannot be reached')),
+      'the shop to be missed',
+    );
+    return house;
+  }
+
+  const told = async (house: House, path: string, headers: Record<string, string>) =>
+    (await house.ask(path, { headers: { Authorization: '', ...headers } })).body;
+  const isWhole = (answer: unknown) =>
+    (answer as { warnings?: string[] }).warnings?.join().includes('cannot be reached') === true;
+
+  test('this machine, a key that reads of all stores, a session; strangers are told whether', async () => {
+    const house = await openDegraded(trusted);
+    const far = { 'X-Forwarded-For': '203.0.113.9' };
+    expect(await told(house, '/healthz', far)).toEqual(degraded);
+    expect(isWhole(await told(house, '/healthz', {}))).toBe(true);
+    const by = (key: string) => ({ ...far, Authorization: `Bearer ${key}` });
+    expect(isWhole(await told(house, '/healthz', by(house.apiKey)))).toBe(true);
+    const addKey = (scope: KeyScope) =>
+      house.withStore(({ keys, database }) =>
+        database.write((tx) =>
+          keys.add(tx, house.world.now(), {
+            ...{ storeId: 1, scope, secret: house.world.randomBytes(32) },
+          }),
+        ),
+      );
+    const [reading, issuing] = [await addKey('read'), await addKey('address-only')];
+    expect(isWhole(await told(house, '/healthz', by(reading)))).toBe(true);
+    expect(await told(house, '/healthz', by(issuing))).toEqual(degraded);
+    expect(await told(house, '/healthz', by('pgk_wrong'))).toEqual(degraded);
+    const https = { ...far, 'X-Forwarded-Proto': 'https' };
+    const origin = `https://127.0.0.1:${house.port}`;
+    const { cookie } = await signedIn(house, { headers: https, origin });
+    expect(isWhole(await told(house, '/healthz', { ...https, Cookie: cookie }))).toBe(true);
+    expect(await told(house, '/healthz', { ...https, Cookie: `${cookie}x` })).toEqual(degraded);
+    // The words are of all stores: a key of one of several is not told.
+    await house.addStore({ name: 'Second', callbackUrl: 'http://127.0.0.1:1/second' });
+    expect(await told(house, '/healthz', by(reading))).toEqual(degraded);
+    expect(isWhole(await told(house, '/healthz', by(house.apiKey)))).toBe(true);
+  });
+
+  test('the machine itself, and nobody who comes by a proxy of it or under a name of another', async () => {
+    const house = await openDegraded();
+    for (const headers of [
+      { 'X-Forwarded-For': '127.0.0.1' },
+      { 'X-Forwarded-For': '203.0.113.9' },
+      { Forwarded: 'for=203.0.113.9' },
+      { 'X-Forwarded-Proto': 'https' },
+    ]) {
+      expect(await told(house, '/healthz', headers as Record<string, string>)).toEqual(degraded);
+    }
+    const from = async (remoteAddress: string, localAddress: string, host: string, socket = {}) => {
+      const env = { incoming: { socket: { remoteAddress, localAddress, ...socket } } };
+      return (await house.app.fetch(new Request(`http://${host}/healthz`), env)).json();
+    };
+    const own: [string, string, string, object?][] = [
+      ['127.0.0.1', '127.0.0.1', '127.0.0.1:8080'],
+      ['::1', '::1', '[::1]:8080'],
+      ['::ffff:127.0.0.1', '::ffff:127.0.0.1', 'localhost'],
+      // As commands ask where --listen names one address.
+      ['192.0.2.7', '192.0.2.7', '192.0.2.7:8080'],
+      ['::ffff:192.0.2.7', '::ffff:192.0.2.7', '192.0.2.7:8080'],
+      ['192.0.2.7', '192.0.2.7', 'pay.example.com', { encrypted: true }],
+    ];
+    for (const way of own) expect([way, isWhole(await from(...way))]).toEqual([way, true]);
+    const strange: [string, string, string, object?][] = [
+      ['192.0.2.8', '192.0.2.7', '192.0.2.7:8080'],
+      ['192.0.2.8', '192.0.2.7', '127.0.0.1'],
+      ['192.0.2.8', '192.0.2.7', 'pay.example.com', { encrypted: true }],
+      // A page whose name was made to lead here.
+      ['127.0.0.1', '127.0.0.1', 'evil.example'],
+    ];
+    for (const way of strange) expect([way, await from(...way)]).toEqual([way, degraded]);
+    expect(await (await house.app.fetch(new Request('http://localhost/healthz'))).json()).toEqual(
+      degraded,
+    );
+  });
+
+  test('also of what is not ready', async () => {
+    const house = await openReady({ config: trusted });
+    const far = { 'X-Forwarded-For': '203.0.113.9' };
+    expect(await told(house, '/readyz', far)).toEqual({ ready: true });
+    expect(await told(house, '/readyz', {})).toEqual({ ready: true, reasons: [] });
+  });
+});
+
+describe('a request that a proxy may read in another way is refused', () => {
+  const heard = (port: number, ...lines: string[]) =>
+    new Promise<string>((resolve) => {
+      let text = '';
+      const socket = connect(port, '127.0.0.1', () => {
+        socket.write(`${[...lines, 'Connection: close'].join('\r\n')}\r\n\r\n`);
+      });
+      socket.on('data', (data) => {
+        text += data;
+      });
+      socket.once('close', () => resolve(text));
+    });
+
+  test('with two hosts, on every door', async () => {
+    const house = await openReady({ config: { metricsListen: { host: '127.0.0.1', port: 0 } } });
+    for (const port of [house.port, house.metricsPort ?? 0]) {
+      for (const second of ['localhost', 'evil.example']) {
+        const answer = await heard(
+          port,
+          'GET /readyz HTTP/1.1',
+          'Host: localhost',
+          `hOST: ${second}`,
+        );
+        expect(answer).toMatch(/^HTTP\/1\.1 400 /);
+      }
+    }
+    const shut = await openReady();
+    expect(await heard(shut.port, 'GET /readyz HTTP/1.1', 'Host: localhost')).toMatch(/ 200 /);
+  });
+
+  test.each([
+    ...['/api/../dashboard', '/api/%2e%2e/dashboard', '/api/.%2E/dashboard', '/api/./tx'],
+    ...['/..', '/api/%2e', 'http://localhost/api/..', '/api/..?x=1'],
+  ])('with dots in its path: %s', async (path) => {
+    const house = await openReady();
+    const answer = await heard(house.port, `GET ${path} HTTP/1.1`, 'Host: localhost');
+    expect(answer).toMatch(/^HTTP\/1\.1 400 /);
+    expect(answer.toLowerCase()).toContain('x-content-type-options: nosniff');
+    expect(JSON.parse(answer.split('\r\n\r\n')[1] ?? '').error.code).toBe(400);
+  });
+
+  test('with dots between backslashes', async () => {
+    const house = await openReady();
+    const answer = await heard(house.port, 'GET /api\\..\\dashboard HTTP/1.1', 'Host: localhost');
+    expect(answer).toMatch(/^HTTP\/1\.1 400 /);
+  });
+
+  test.each(['/api/...', '/docs?x=/../', '/.well-known/x', '/a..b/', '/api/price?currency=..'])(
+    'and %s is not',
+    async (path) => {
+      const house = await openReady();
+      expect(await heard(house.port, `GET ${path} HTTP/1.1`, 'Host: localhost')).not.toMatch(
+        /segment/,
+      );
+    },
+  );
 });
 
 test('every answer is what it says it is, and no other method is known', async () => {

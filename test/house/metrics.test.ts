@@ -95,6 +95,10 @@ test('it answers on its own door alone, and only where that is asked for', async
   for (const path of ['/api/new_address', '/dashboard', '/healthz', '/']) {
     expect((await fetch(`${door}${path}`)).status).toBe(404);
   }
+  for (const path of ['/metrics', '/']) {
+    const { headers } = await fetch(`${door}${path}`);
+    expect([path, headers.get('X-Content-Type-Options')]).toEqual([path, 'nosniff']);
+  }
   const without = await openHouse();
   expect(without.metricsPort).toBeUndefined();
 });

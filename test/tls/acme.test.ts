@@ -297,6 +297,10 @@ describe('an authority that is not there', () => {
       const { status, headers } = await plain(page);
       expect([status, headers.get('Location')]).toEqual([308, `https://${domain}${page}`]);
     }
+    for (const page of ['/', '/docs', '/api/x', '/.well-known/acme-challenge/x']) {
+      const { headers } = await plain(page);
+      expect([page, headers.get('X-Content-Type-Options')]).toEqual([page, 'nosniff']);
+    }
     for (const token of ['x', '..%2f..%2fetc%2fpasswd', 'constructor', '__proto__']) {
       expect((await plain(`/.well-known/acme-challenge/${token}`)).status).toBe(404);
     }
