@@ -1,14 +1,17 @@
-// What was done in the dashboard, in the audit log, in the transaction that did it. Never a secret.
+// What was done in the dashboard, and from where, in the audit log, in the transaction that did it. Never a secret.
 
 import type { Tx } from '../store/writer.ts';
+import { clientOf } from './session.ts';
 import type { Visit } from './visit.ts';
 
 export function note(
-  { parts, now }: Visit,
+  visit: Visit,
   tx: Tx,
   action: string,
   detail: Readonly<Record<string, unknown>> = {},
   storeId: number | null = null,
 ): void {
-  parts.store.audit.note(tx, now, { keyId: null, storeId, action, detail });
+  const { parts, now } = visit;
+  const known = { ...detail, client: clientOf(visit) };
+  parts.store.audit.note(tx, now, { keyId: null, storeId, action, detail: known });
 }

@@ -6,7 +6,7 @@ import { showBitcoin, showTime } from '../domain/shown.ts';
 import { severalStores } from '../domain/store-choice.ts';
 import { assetPath } from './assets.ts';
 import { markOf } from './form.ts';
-import { isFresh } from './session.ts';
+import { hasApp, isFresh } from './session.ts';
 import { base, formTokenOf, type Visit } from './visit.ts';
 
 const sections = [
@@ -153,7 +153,7 @@ export const Form = ({ visit, does, button, grave, confirm, label, children }: F
     <input type="hidden" name="token" value={formTokenOf(visit)} />
     <input type="hidden" name="do" value={does} />
     {children}
-    {confirm && !isFresh(visit) ? <PasswordAgain /> : null}
+    {confirm && !isFresh(visit) ? <PasswordAgain visit={visit} /> : null}
     {button === undefined ? null : (
       <button type="submit" class={grave ? 'grave' : undefined}>
         {button}
@@ -162,10 +162,20 @@ export const Form = ({ visit, does, button, grave, confirm, label, children }: F
   </form>
 );
 
-const PasswordAgain = () => (
+const PasswordAgain = ({ visit }: { readonly visit: Visit }) => (
+  <>
+    <label>
+      Your password, once more
+      <input type="password" name="password" autocomplete="current-password" required />
+    </label>
+    {hasApp(visit) ? <CodeField /> : null}
+  </>
+);
+
+export const CodeField = () => (
   <label>
-    Your password, once more
-    <input type="password" name="password" autocomplete="current-password" required />
+    Code of your authenticator app
+    <input name="code" inputmode="numeric" autocomplete="one-time-code" required />
   </label>
 );
 

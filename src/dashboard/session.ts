@@ -1,4 +1,4 @@
-// Signing in and out, and typing the password again before what could do harm. A session begins with a
+// Signing in and out, and typing the password again before what could do harm, with a code where there is an app. A session begins with a
 // token that nobody knew before, whatever cookie the browser brought.
 
 import { deleteCookie, setCookie } from 'hono/cookie';
@@ -40,8 +40,8 @@ function give({ context, transport }: Visit, name: string, token: string): void 
   });
 }
 
-/** Who asks, as far as limits go. */
-const clientOf = ({ context, parts }: Visit): string => addressOf(context, parts.proxies);
+/** Who asks, as far as limits and logs go. */
+export const clientOf = ({ context, parts }: Visit): string => addressOf(context, parts.proxies);
 
 /**
  * @returns by what it was looked at
@@ -52,7 +52,9 @@ async function checkSignIn(visit: Visit): Promise<Operator> {
   if (operator === undefined) throw wrong();
   if (!(await isPassword(visit))) throw wrong();
   const { totpSecret, totpStep } = operator;
-  if (totpSecret !== null) await takeCode(visit, totpSecret, totpStep);
+  // Of all together: whoever comes so far has the password, and may come from anywhere.
+  const who = trierOf(visit).isKnown ? 'known' : 'strangers';
+  if (totpSecret !== null) await takeCode(visit, who, totpSecret, totpStep);
   return operator;
 }
 
@@ -76,11 +78,10 @@ function trierOf(visit: Visit): Trier {
   return { line, isKnown };
 }
 
-/** @throws PaygateError limited, unauthorized */
-async function takeCode(visit: Visit, secret: string, after: number): Promise<void> {
+/** @param who counts as one @throws PaygateError limited, unauthorized */
+async function takeCode(visit: Visit, who: string, secret: string, after: number): Promise<void> {
   const { admin, database } = visit.parts.store;
-  // Of all together: whoever comes so far has the password, and may come from anywhere.
-  visit.parts.limits.take('code', trierOf(visit).isKnown ? 'known' : 'strangers');
+  visit.parts.limits.take('code', who);
   const step = matchingStep(secret, field(visit, 'code'), visit.now, after);
   const taken = step !== undefined && (await database.write((tx) => admin.takeStep(tx, step)));
   if (!taken)
@@ -97,6 +98,13 @@ export function beginSession(tx: Tx, visit: Visit): string {
   return token;
 }
 
+/** What comes too often is not looked at, and strangers send it by thousands. */
+function logRefusal(visit: Visit, error: unknown): void {
+  if (error instanceof PaygateError && error.code === 'limited') return;
+  const fields = { client: clientOf(visit), reason: reasonOf(error) };
+  visit.parts.world.log.warn('sign-in refused', fields);
+}
+
 export async function signIn(visit: Visit): Promise<void> {
   const { log } = visit.parts.world;
   const { admin, database } = visit.parts.store;
@@ -111,9 +119,7 @@ export async function signIn(visit: Visit): Promise<void> {
       return beginSession(tx, visit);
     });
   } catch (error) {
-    // What comes too often is not looked at, and strangers send it by thousands.
-    const isLimited = error instanceof PaygateError && error.code === 'limited';
-    if (!isLimited) log.warn('sign-in refused', { client, reason: reasonOf(error) });
+    logRefusal(visit, error);
     throw error;
   }
   log.info('signed in', { client });
@@ -145,22 +151,43 @@ export function signedIn({ session }: Visit): Session {
   return session;
 }
 
-/** Whether the password was typed a moment ago. */
+/** Whether the password was typed a moment ago, and a code where there is an app. */
 export const isFresh = ({ session, now }: Visit): boolean =>
   session !== undefined &&
   now - session.confirmedAt <= freshMs &&
   session.confirmedAt <= now + setBackMs;
 
-/** Before what could do harm. @throws PaygateError forbidden, limited, unauthorized for who was signed out meanwhile */
+export const hasApp = ({ parts }: Visit): boolean =>
+  Boolean(parts.store.admin.operator()?.totpSecret);
+
+/**
+ * Before what could do harm.
+ * @throws PaygateError forbidden, limited, unauthorized for a wrong code, and for who was signed out meanwhile
+ */
 export async function requireFresh(visit: Visit): Promise<void> {
   if (isFresh(visit)) return;
-  if (!visit.form.get('password')) {
-    throw new PaygateError('forbidden', 'Type your password again for this.');
+  const isWithApp = hasApp(visit);
+  if (!visit.form.get('password') || (isWithApp && field(visit, 'code') === '')) {
+    const what = isWithApp ? ', and a code of your authenticator app,' : '';
+    throw new PaygateError('forbidden', `Type your password again${what} for this.`);
   }
+  try {
+    await checkAgain(visit);
+  } catch (error) {
+    logRefusal(visit, error);
+    throw error;
+  }
+  await visit.parts.store.database.write((tx) => confirmSession(tx, visit));
+}
+
+async function checkAgain(visit: Visit): Promise<void> {
   if (!(await isPassword(visit))) {
     throw new PaygateError('forbidden', 'This is not your password.');
   }
-  await visit.parts.store.database.write((tx) => confirmSession(tx, visit));
+  const { totpSecret = null, totpStep = 0 } = visit.parts.store.admin.operator() ?? {};
+  if (totpSecret === null) return;
+  // Of each session: who has one that is stolen must not use up the tries of signing in.
+  await takeCode(visit, `session ${signedIn(visit).id}`, totpSecret, totpStep);
 }
 
 /** In the transaction of what took its time. @throws PaygateError unauthorized for who was signed out meanwhile */

@@ -3,6 +3,7 @@
 // audit log, in the same transaction.
 
 import { isDeepStrictEqual } from 'node:util';
+import type { Context } from 'hono';
 import { z } from 'zod';
 import { checkCallbackUrl } from '../domain/callback.ts';
 import { defaultConfirmations } from '../domain/policy.ts';
@@ -12,6 +13,7 @@ import type { StoreChange, StoreRow } from '../store/catalog.ts';
 import type { Key } from '../store/keys.ts';
 import { requireOwnUrl, twinOf } from '../store/setup.ts';
 import type { Tx } from '../store/writer.ts';
+import { addressOf } from './auth.ts';
 import {
   describeStore,
   id,
@@ -29,6 +31,9 @@ const newFields = fields.required({ http_callback: true });
 const params = z.object({ id });
 const answer = z.object({ data: storeAnswer });
 
+/** Who changes something, and from where. */
+type Writer = { readonly key: Key; readonly context: Context };
+
 /** One change of one store, with what the audit log says of it. */
 interface Change {
   readonly action: string;
@@ -39,10 +44,11 @@ interface Change {
 /** @returns the store as it is then */
 async function write(
   options: ApiOptions,
-  key: Key,
-  { action, detail, apply }: Change,
+  { key, context }: Writer,
+  { action, detail: given, apply }: Change,
 ): Promise<z.infer<typeof answer>> {
-  const { store, now } = options;
+  const { store, now, proxies } = options;
+  const detail = { ...given, client: addressOf(context, proxies) };
   const row = await store.database.write((tx) => {
     const before = store.catalog.stores();
     const row = apply(tx);
@@ -80,14 +86,15 @@ function changeOf(
 
 const changeStore = (
   options: ApiOptions,
-  key: Key,
+  writer: Writer,
   storeId: number,
   given: z.infer<typeof fields>,
 ) =>
-  write(options, key, {
+  write(options, writer, {
     action: 'store.change',
     detail: given,
     apply: (tx) => {
+      const { key } = writer;
       const before = storeOf(options.store, key, storeId);
       const change = changeOf(options, given, before);
       refuseTaken(options, key, change.callbackUrl ?? before.callbackUrl, before);
@@ -124,17 +131,21 @@ const addStore = (options: ApiOptions): Operation =>
     writes: true,
     body: newFields,
     answer,
-    async run({ key, body }) {
+    async run({ key, body, context }) {
       if (key.storeId !== null) {
         throw new PaygateError('forbidden', 'A key of one store cannot add another store');
       }
       const { http_callback, name = URL.parse(http_callback)?.host ?? '' } = body;
-      return write(options, key, {
-        action: 'store.add',
-        detail: { name, http_callback },
-        apply: (tx) =>
-          storeAt(options, http_callback) ?? addNew(options, tx, { name, http_callback }),
-      });
+      return write(
+        options,
+        { key, context },
+        {
+          action: 'store.add',
+          detail: { name, http_callback },
+          apply: (tx) =>
+            storeAt(options, http_callback) ?? addNew(options, tx, { name, http_callback }),
+        },
+      );
     },
   });
 
@@ -147,7 +158,7 @@ const editStore = (options: ApiOptions): Operation =>
     params,
     body: fields,
     answer,
-    run: ({ key, params, body }) => changeStore(options, key, params.id, body),
+    run: ({ params, body, ...writer }) => changeStore(options, writer, params.id, body),
   });
 
 const removeStore = (options: ApiOptions): Operation =>
@@ -158,15 +169,19 @@ const removeStore = (options: ApiOptions): Operation =>
     writes: true,
     params,
     answer,
-    run: ({ key, params }) =>
-      write(options, key, {
-        action: 'store.remove',
-        detail: {},
-        apply: (tx) => {
-          const { id } = storeOf(options.store, key, params.id);
-          return options.store.catalog.archiveStore(tx, options.now(), id, false);
+    run: ({ key, params, context }) =>
+      write(
+        options,
+        { key, context },
+        {
+          action: 'store.remove',
+          detail: {},
+          apply: (tx) => {
+            const { id } = storeOf(options.store, key, params.id);
+            return options.store.catalog.archiveStore(tx, options.now(), id, false);
+          },
         },
-      }),
+      ),
   });
 
 const attachWallet = (options: ApiOptions): Operation =>
@@ -178,16 +193,20 @@ const attachWallet = (options: ApiOptions): Operation =>
     params,
     body: z.object({ wallet_id: id }),
     answer,
-    run: ({ key, params, body }) =>
-      write(options, key, {
-        action: 'store.attach',
-        detail: body,
-        apply: (tx) => {
-          const { id: storeId } = storeOf(options.store, key, params.id);
-          const { id: walletId } = walletOf(options.store, key, body.wallet_id);
-          return options.store.catalog.changeStore(tx, storeId, { walletId });
+    run: ({ key, params, body, context }) =>
+      write(
+        options,
+        { key, context },
+        {
+          action: 'store.attach',
+          detail: body,
+          apply: (tx) => {
+            const { id: storeId } = storeOf(options.store, key, params.id);
+            const { id: walletId } = walletOf(options.store, key, body.wallet_id);
+            return options.store.catalog.changeStore(tx, storeId, { walletId });
+          },
         },
-      }),
+      ),
   });
 
 const detachWallet = (options: ApiOptions): Operation =>
@@ -198,18 +217,22 @@ const detachWallet = (options: ApiOptions): Operation =>
     writes: true,
     params: params.extend({ wid: id }),
     answer,
-    run: ({ key, params }) =>
-      write(options, key, {
-        action: 'store.detach',
-        detail: { wallet_id: params.wid },
-        apply: (tx) => {
-          const { id: storeId, walletId } = storeOf(options.store, key, params.id);
-          if (walletId !== params.wid) {
-            throw new PaygateError('not_found', `Store ${storeId} has no wallet ${params.wid}`);
-          }
-          return options.store.catalog.changeStore(tx, storeId, { walletId: null });
+    run: ({ key, params, context }) =>
+      write(
+        options,
+        { key, context },
+        {
+          action: 'store.detach',
+          detail: { wallet_id: params.wid },
+          apply: (tx) => {
+            const { id: storeId, walletId } = storeOf(options.store, key, params.id);
+            if (walletId !== params.wid) {
+              throw new PaygateError('not_found', `Store ${storeId} has no wallet ${params.wid}`);
+            }
+            return options.store.catalog.changeStore(tx, storeId, { walletId: null });
+          },
         },
-      }),
+      ),
   });
 
 const updateCallback = (options: ApiOptions): Operation =>
@@ -220,7 +243,7 @@ const updateCallback = (options: ApiOptions): Operation =>
     writes: true,
     body: z.object({ callback: z.string(), xpub: z.string() }),
     answer,
-    async run({ key, body }) {
+    async run({ key, body, context }) {
       const { store } = options;
       const wallets = walletsNamed(store, key, body.xpub.trim()).map(({ id }) => id);
       const users = storesOf(store, key).filter(
@@ -232,7 +255,7 @@ const updateCallback = (options: ApiOptions): Operation =>
         const names = users.map(({ id, name }) => `${id} ${JSON.stringify(name)}`).join(', ');
         throw new PaygateError('invalid', `Several stores use this xpub: change one of ${names}`);
       }
-      return changeStore(options, key, only.id, { http_callback: body.callback });
+      return changeStore(options, { key, context }, only.id, { http_callback: body.callback });
     },
   });
 

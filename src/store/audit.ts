@@ -13,7 +13,7 @@ export interface AuditEntry {
   /** What was done, such as `store.change`. */
   readonly action: string;
   readonly storeId: number | null;
-  /** The values that were set. */
+  /** The values that were set, and from where (`client`). */
   readonly detail: Readonly<Record<string, unknown>>;
 }
 

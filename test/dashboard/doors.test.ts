@@ -446,18 +446,28 @@ describe('a session', () => {
       key: wallet.account,
       letters: firstAddresses(wallet, 1)[0]?.slice(-6) ?? '',
     };
-    let count = 0;
-    for (const { path, actions } of pages.filter(({ open }) => open === undefined)) {
-      const url = (home + path).replace(':id', '1').replace(/\/$/, '');
-      for (const does of Object.keys(actions ?? {}).filter((each) => !harmless.has(each))) {
-        const more = does === 'add' || does === 'use-new' ? ofWallet : {};
-        const seen = await visitor.submit(url, does, { ...fields, ...more });
-        const isAsked = seen.text.includes('Type your password again for this.');
-        expect([url, does, seen.status, isAsked]).toEqual([url, does, 403, true]);
-        count += 1;
+    async function refuses(words: string, typed: Record<string, string>): Promise<number> {
+      let count = 0;
+      for (const { path, actions } of pages.filter(({ open }) => open === undefined)) {
+        const url = (home + path).replace(':id', '1').replace(/\/$/, '');
+        for (const does of Object.keys(actions ?? {}).filter((each) => !harmless.has(each))) {
+          const more = does === 'add' || does === 'use-new' ? ofWallet : {};
+          const seen = await visitor.submit(url, does, { ...fields, ...more, ...typed });
+          const isAsked = seen.text.includes(words);
+          expect([url, does, seen.status, isAsked]).toEqual([url, does, 403, true]);
+          count += 1;
+        }
       }
+      return count;
     }
-    expect(count).toBeGreaterThan(15);
+    expect(await refuses('Type your password again for this.', {})).toBeGreaterThan(15);
+    const secret = newTotpSecret(new Uint8Array(20));
+    await house.withStore(({ admin, database }) =>
+      database.write((tx) => admin.setTotp(tx, secret)),
+    );
+    const both = 'Type your password again, and a code of your authenticator app, for this.';
+    await refuses(both, { code: totpCode(secret, totpStep(house.world.now())) });
+    await refuses(both, { password, code: '' });
   });
 
   test('nothing in the file opens the door: tokens are there as hashes', async () => {
@@ -556,6 +566,38 @@ describe('wrong passwords', () => {
     ]);
     expect(JSON.stringify(house.world.logs)).not.toContain(typed);
     expect(JSON.stringify(house.world.logs)).not.toContain(password);
+  });
+
+  test('once more before what could do harm are in the log as well, with who came', async () => {
+    const { house, from } = await behindProxy();
+    const client = '203.0.113.5';
+    const visitor = from(client);
+    await visitor.submit(`${home}/sign-in`, 'sign-in', { password });
+    house.world.jumpWallClock(6 * minuteMs);
+    for (let tries = 0; tries < 12; tries += 1) {
+      await visitor.submit(`${home}/stores`, 'reveal-key', { password: 'wrong battery' });
+    }
+    const refused = house.world.logs.filter(({ message }) => message === 'sign-in refused');
+    expect(refused.length).toBeGreaterThanOrEqual(9);
+    const fields = { client, reason: 'This is not your password.' };
+    for (const each of refused) expect(each).toMatchObject({ level: 'warn', fields });
+    expect(JSON.stringify(house.world.logs)).not.toContain('wrong battery');
+  });
+
+  test('and a sign-in by a one-time link is in the log, and who changed something in the log of changes', async () => {
+    const { house, from } = await behindProxy();
+    const client = '203.0.113.5';
+    const visitor = from(client);
+    const fields = { 'password-new': password, 'password-again': password };
+    expect((await visitor.submit(await link(house), 'enter', fields)).status).toBe(303);
+    const found = house.world.logs.filter(({ message }) => message === 'signed in');
+    expect(found).toMatchObject([{ level: 'info', fields: { client, by: 'link' } }]);
+    await visitor.submit(`${home}/stores`, 'reveal-key');
+    const rows = await house.withStore(async ({ audit }) => audit.list(10));
+    expect(rows.map(({ action, detail }) => [action, JSON.parse(detail)])).toEqual([
+      ['key.reveal', { client }],
+      ['password.set', { by: 'link', client }],
+    ]);
   });
 
   test('of one client behind a proxy do not lock out another', async () => {
@@ -700,6 +742,64 @@ describe('an authenticator app', () => {
     await link(house);
     expect((await first).status).toBe(403);
     expect([(await entered).status, (await late.get(home)).status]).toEqual([401, 303]);
+  });
+
+  test('is asked for again beside the password, before what could do harm, and each code is taken once', async () => {
+    const house = await openHouse();
+    const owner = await signedIn(house);
+    const secret = newTotpSecret(new Uint8Array(20));
+    await house.withStore(({ admin, database }) =>
+      database.write((tx) => admin.setTotp(tx, secret)),
+    );
+    house.world.jumpWallClock(6 * minuteMs);
+    const code = () => totpCode(secret, totpStep(house.world.now()));
+    const isOn = () =>
+      house.withStore(async ({ admin }) => admin.operator()?.totpSecret === secret);
+    const page = await owner.get(`${home}/settings`);
+    expect(page.text).toContain('Code of your authenticator app');
+    // A thief of the session, who has learnt the password.
+    const end = (fields: Record<string, string>) =>
+      owner.submit(`${home}/settings`, 'end-totp', fields);
+    for (const fields of [{}, { password }, { code: code() }, { password, code: '' }]) {
+      expect([(await end(fields)).status, await isOn()]).toEqual([403, true]);
+    }
+    expect((await end({ password, code: '000001' })).status).toBe(401);
+    expect((await end({ password: 'wrong', code: code() })).status).toBe(403);
+    const wallet = merchantKey(2);
+    const letters = firstAddresses(wallet, 1)[0]?.slice(-6) ?? '';
+    const other = { key: wallet.account, letters, password };
+    const attach = (fields: Record<string, string>) =>
+      owner.submit(`${home}/stores/1/wallet`, 'use-new', { ...other, ...fields });
+    expect((await attach({})).status).toBe(403);
+    const used = code();
+    expect((await attach({ code: used })).status).toBe(303);
+    expect(await isOn()).toBe(true);
+    // Fresh for five minutes, as the password is; then the code that was used is of no more use.
+    const back = house.world.now();
+    house.world.jumpWallClock(6 * minuteMs);
+    expect((await end({ password, code: used })).status).toBe(401);
+    expect(await isOn()).toBe(true);
+    expect(house.world.now()).toBeGreaterThan(back);
+    expect([(await end({ password, code: code() })).status, await isOn()]).toEqual([303, false]);
+  });
+
+  test('whose codes are guessed with a stolen session keeps nobody from signing in', async () => {
+    const house = await openHouse();
+    const thief = await signedIn(house);
+    const secret = newTotpSecret(new Uint8Array(20));
+    await house.withStore(({ admin, database }) =>
+      database.write((tx) => admin.setTotp(tx, secret)),
+    );
+    house.world.jumpWallClock(6 * minuteMs);
+    const statuses: number[] = [];
+    for (let count = 0; count < 7; count += 1) {
+      const seen = await thief.submit(`${home}/settings`, 'end-totp', wrongCode);
+      statuses.push(seen.status);
+    }
+    expect(statuses).toEqual([...Array(5).fill(401), 429, 429]);
+    const owner = visitorOf(house);
+    const code = totpCode(secret, totpStep(house.world.now()));
+    expect((await owner.submit(`${home}/sign-in`, 'sign-in', { password, code })).status).toBe(303);
   });
 
   const signedInWith = (house: House, code: string) =>

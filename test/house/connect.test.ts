@@ -126,7 +126,7 @@ test('the log of changes has the name that a store got where none was sent', asy
   await house.ask('/api/v2/stores', post({ http_callback }));
   const noted = await house.withStore(async ({ audit }) => audit.list(1));
   expect(noted.map(({ action, detail }) => [action, JSON.parse(detail)])).toEqual([
-    ['store.add', { name: 'shop.example', http_callback }],
+    ['store.add', { name: 'shop.example', http_callback, client: '127.0.0.1' }],
   ]);
 });
 

@@ -4,7 +4,7 @@ import { PaygateError } from '../../errors.ts';
 import { note } from '../audit.ts';
 import { Form, Narrow, Problem, Switch } from '../layout.tsx';
 import { leastPasswordLength } from '../password.ts';
-import { beginSession, giveCookie } from '../session.ts';
+import { beginSession, clientOf, giveCookie } from '../session.ts';
 import { base, type Outcome, type Page, type Visit } from '../visit.ts';
 import { LinkCommand } from './sign-in.tsx';
 import { isUnfinished, welcomePath } from './welcome.tsx';
@@ -102,6 +102,7 @@ async function enter(visit: Visit): Promise<Outcome> {
     note(visit, tx, 'password.set', { by: 'link' });
     return beginSession(tx, { ...visit, session: undefined });
   });
+  visit.parts.world.log.info('signed in', { client: clientOf(visit), by: 'link' });
   giveCookie(visit, token);
   return { to: isUnfinished(visit) ? welcomePath : base };
 }

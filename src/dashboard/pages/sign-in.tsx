@@ -1,6 +1,6 @@
 // Signing in, and out.
 
-import { Form, Narrow, Problem } from '../layout.tsx';
+import { CodeField, Form, Narrow, Problem } from '../layout.tsx';
 import { signIn, signOut, wantedPage } from '../session.ts';
 import { base, type Page, type Visit } from '../visit.ts';
 
@@ -82,13 +82,6 @@ function signInMarkup(visit: Visit) {
     </Narrow>
   );
 }
-
-export const CodeField = () => (
-  <label>
-    Code of your authenticator app
-    <input name="code" inputmode="numeric" autocomplete="one-time-code" required />
-  </label>
-);
 
 export const signOutPage: Page = {
   path: '/sign-out',

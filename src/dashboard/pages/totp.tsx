@@ -4,22 +4,21 @@
 import { matchingStep, newTotpSecret, totpSecretBytes, totpUri } from '../../domain/totp.ts';
 import { PaygateError } from '../../errors.ts';
 import { note } from '../audit.ts';
-import { Form, Layout } from '../layout.tsx';
+import { CodeField, Form, Layout } from '../layout.tsx';
 import { QrCode } from '../qr.tsx';
-import { requireFresh } from '../session.ts';
+import { hasApp, requireFresh } from '../session.ts';
 import { base, field, type Outcome, type Visit } from '../visit.ts';
-import { CodeField } from './sign-in.tsx';
 
 const here = `${base}/settings`;
 
 export const Authenticator = ({ visit }: { readonly visit: Visit }) => {
-  const isOn = Boolean(visit.parts.store.admin.operator()?.totpSecret);
+  const isOn = hasApp(visit);
   return (
     <section aria-labelledby="totp">
       <h2 id="totp">Authenticator app</h2>
       {isOn ? (
         <>
-          <p>Signing in asks for a code of your authenticator app.</p>
+          <p>Signing in, and what could do harm, asks for a code of your authenticator app.</p>
           <Form visit={visit} does="end-totp" button="Switch it off" grave confirm />
         </>
       ) : (
