@@ -1,6 +1,7 @@
 // Callbacks and their attempts as JSON and as text for a terminal. What a URL holds is redacted unless
 // it was asked for.
 
+import { sayDoubt } from '../delivery/answer.ts';
 import type { Attempt } from '../delivery/sender.ts';
 import { callbackTarget, redactedTarget } from '../domain/callback.ts';
 import { showTime } from '../domain/shown.ts';
@@ -81,7 +82,7 @@ export function renderList(rows: readonly CallbackRow[], hasMore: boolean): stri
 }
 
 const doubted = (doubt: string | null): string =>
-  doubt === null ? '' : `delivered, but the answer says "${doubt}"`;
+  doubt === null ? '' : `delivered, but the answer ${sayDoubt(doubt)}`;
 
 export function renderCallback(
   row: CallbackRow,

@@ -135,15 +135,3 @@ export function secretsOf(callbackUrl: string): string[] {
 function decoded(text: string): string {
   return new URLSearchParams(`text=${text.replaceAll('&', '%26')}`).get('text') ?? '';
 }
-
-const emptyFault =
-  /["']?\b(error|errors|exception)\b["']?\s*[:=]\s*(null|false|0|""|''|\[\]|\{\})/gi;
-const refusal =
-  /\b(errors?|invalid|secrets?|not found|mismatch(ed)?|denied|forbidden|unauthori[sz]ed|unknown|fail(ed|ure)?|exception|missing|incorrect|wrong|no such)\b/i;
-const webPage = /^(<!doctype html|<html)\b/i;
-
-/** What in the body of a 200 reads like a refusal: the word, or `a web page`; null for nothing. */
-export function doubtOf(body: string): string | null {
-  if (webPage.test(body)) return 'a web page';
-  return refusal.exec(body.replace(emptyFault, ''))?.[0].toLowerCase() ?? null;
-}

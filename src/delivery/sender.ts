@@ -5,10 +5,12 @@
 import { type CallbackTarget, callbackTarget } from '../domain/callback.ts';
 import { classify, isUnreachable, parseRetryAfter } from '../domain/retry.ts';
 import { PaygateError } from '../errors.ts';
+import { once } from '../once.ts';
 import type { AttemptRecord } from '../store/outbox.ts';
 import type { World } from '../world.ts';
+import { judge, type Verdict } from './answer.ts';
 import { createKept } from './kept.ts';
-import { doubtOf, excerpt, reasonFor, secretsOf } from './reason.ts';
+import { excerpt, reasonFor, secretsOf } from './reason.ts';
 import { type KeyOf, keepKeys, signatureHeaders } from './signature.ts';
 import { type Allowed, type Course, travel, type Way, type WayOptions } from './travel.ts';
 
@@ -22,6 +24,8 @@ export interface Order extends Allowed {
 }
 
 export interface Attempt extends AttemptRecord {
+  /** What the answer of a delivered one says; null for all others. */
+  readonly verdict: Verdict | null;
   readonly retryAfterSeconds?: number | undefined;
   /** The host could not be reached: no other callback to it has a chance either. */
   readonly unreachable: boolean;
@@ -119,6 +123,7 @@ export const unsent = {
   address: null,
   phases: {},
   doubt: null,
+  verdict: null,
   unreachable: false,
   request: null,
 } as const;
@@ -161,10 +166,9 @@ function resultOf(
 ): Omit<Result, 'request'> {
   const { status, address, phases, phase } = course;
   const outcome = classify(course);
-  const body =
-    status === undefined
-      ? null
-      : excerpt(Buffer.concat(course.body), () => secretsOf(order.callbackUrl));
+  const received = Buffer.concat(course.body);
+  const secrets = once(() => secretsOf(order.callbackUrl));
+  const answer = outcome === 'delivered' ? judge(received, secrets) : undefined;
   return {
     outcome,
     httpStatus: status ?? null,
@@ -172,10 +176,11 @@ function resultOf(
       outcome === 'delivered'
         ? null
         : reasonFor({ ...course, outcome, host: new URL(target.origin).host }),
-    body,
+    body: status === undefined ? null : excerpt(received, secrets),
     address,
     phases,
-    doubt: outcome === 'delivered' && body !== null ? doubtOf(body) : null,
+    doubt: answer?.says ?? null,
+    verdict: answer?.verdict ?? null,
     unreachable: isUnreachable(outcome, phase),
     retryAfterSeconds:
       outcome === 'delivered' ? undefined : parseRetryAfter(course.retryAfter, now),

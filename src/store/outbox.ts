@@ -58,7 +58,7 @@ export interface AttemptRecord {
   readonly address: string | null;
   /** How long each phase took, in milliseconds. */
   readonly phases: Readonly<Partial<Record<Phase, number>>>;
-  /** What in the body of a 200 reads like a refusal. */
+  /** What the answer of a 200 says, or is, that makes it doubtful. */
   readonly doubt: string | null;
 }
 

@@ -196,7 +196,7 @@ describe('callbacks test', () => {
     const signed = { eventId: id, timestamp: Number(timestamp), query };
     expect(request?.headers).toMatchObject({ ...signatureHeaders(signed, [webhookSecret]) });
     expect(shown).toMatchObject({
-      ...{ outcome: 'delivered', http_status: 200, doubt: 'wrong', address: '127.0.0.1' },
+      ...{ outcome: 'delivered', http_status: 200, doubt: 'wrong secret …', address: '127.0.0.1' },
       ...{ body: 'wrong secret …', headers: { 'webhook-id': id } },
     });
     expect(JSON.stringify(shown)).not.toContain('s3cr3t');
@@ -205,7 +205,7 @@ describe('callbacks test', () => {
     expect(owed.outbox.list({ limit: 1 })).toEqual([]);
     const { stdout } = await run(owed, 'callbacks test --store 1 --secrets');
     expect(stdout).toContain(`GET ${shop.origin}/cb?secret=s3cr3t&status=0&addr=`);
-    expect(stdout).toContain('delivered, but the answer says "wrong"');
+    expect(stdout).toContain('delivered, but the answer says "wrong secret …"');
   });
 
   it('says what a receiver must bear as well: rbf, and a payment that vanished', async () => {

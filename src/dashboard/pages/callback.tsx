@@ -1,5 +1,6 @@
 // One callback with every attempt.
 
+import { sayDoubt } from '../../delivery/answer.ts';
 import { redactedTarget } from '../../domain/callback.ts';
 import type { AttemptRow } from '../../store/callback-desk.ts';
 import { note } from '../audit.ts';
@@ -81,7 +82,7 @@ const Attempts = ({ made, rows }: AttemptsProps) => (
           {row.doubt === null ? null : (
             <>
               <dt>Doubtful</dt>
-              <dd class="warn">the answer says “{row.doubt}”</dd>
+              <dd class="warn">the answer {sayDoubt(row.doubt)}</dd>
             </>
           )}
           <dt>Status</dt>

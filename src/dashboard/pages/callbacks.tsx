@@ -1,5 +1,6 @@
 // The callbacks, newest first: owed, delivered, overtaken, given up, and those whose answer is doubted.
 
+import { sayDoubt } from '../../delivery/answer.ts';
 import { PaygateError } from '../../errors.ts';
 import type { CallbackFilter, CallbackRow } from '../../store/callback-desk.ts';
 import type { StoreRow } from '../../store/catalog.ts';
@@ -128,7 +129,7 @@ const CallbackTable = ({ rows }: { readonly rows: readonly CallbackRow[] }) => (
 );
 
 function lastAnswer({ reason, doubt, outcome }: CallbackRow): string {
-  if (doubt !== null) return `delivered, but the answer says “${doubt}”`;
+  if (doubt !== null) return `delivered, but the answer ${sayDoubt(doubt)}`;
   return reason ?? outcome ?? '';
 }
 

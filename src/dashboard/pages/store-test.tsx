@@ -1,6 +1,7 @@
 // A test callback, sent while the merchant waits, and the exchange as it was.
 
 import { networks } from '../../bitcoin/network.ts';
+import { sayDoubt } from '../../delivery/answer.ts';
 import { exampleOrder } from '../../delivery/example.ts';
 import type { Attempt, Order } from '../../delivery/sender.ts';
 import { callbackTarget } from '../../domain/callback.ts';
@@ -54,7 +55,8 @@ const exchange = (visit: Visit, row: StoreRow, order: Order, attempt: Attempt) =
     )}
     {attempt.doubt === null ? null : (
       <p class="alarm">
-        Though the answer was 200, it says “{attempt.doubt}”: did your shop really accept it?
+        Though the answer was 200, the answer {sayDoubt(attempt.doubt)}: did your shop really accept
+        it?
       </p>
     )}
     <h2>What was sent</h2>

@@ -123,11 +123,16 @@ describe('delivering', () => {
     await dispatcher.idle();
     expect(states()).toEqual(['delivered']);
     expect(outbox.attempts(1)).toMatchObject([
-      { outcome: 'delivered', address: '127.0.0.1', doubt: 'invalid', body: 'Invalid secret' },
+      {
+        outcome: 'delivered',
+        address: '127.0.0.1',
+        doubt: 'Invalid secret',
+        body: 'Invalid secret',
+      },
     ]);
     const phases = JSON.parse(outbox.attempts(1)[0]?.phases ?? '{}');
     expect(phases).toEqual({ connect: 0, response: 0, body: 0 });
-    expect(world.logs[0]?.fields).toMatchObject({ doubt: 'invalid' });
+    expect(world.logs[0]?.fields).toMatchObject({ doubt: 'Invalid secret' });
   });
 
   it('forgets attempts of more than 90 days ago, and not their number', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { doubtOf, excerpt, reasonFor, secretsOf } from '../../../src/delivery/reason.ts';
+import { excerpt, reasonFor, secretsOf } from '../../../src/delivery/reason.ts';
 import { classify, deadlineFault, type Ending } from '../../../src/domain/retry.ts';
 
 const told = (ending: Ending, location?: string) =>
@@ -91,25 +91,5 @@ describe('what an answer echoes of the callback URL', () => {
     expect(secretsOf('https://shop.example/callback')).toEqual([]);
     expect(secretsOf('https://shop.example')).toEqual([]);
     expect(secretsOf('https://shop.example/?a=b%zz-wxyz')).toContain('b%zz-wxyz');
-  });
-});
-
-describe('a doubt', () => {
-  it.each([
-    ['Error: order not found', 'error'],
-    ['{"status":"error"}', 'error'],
-    ['secret mismatch', 'secret'],
-    ['Invalid Secret', 'invalid'],
-    ['Order not found', 'not found'],
-    ['Unauthorized', 'unauthorized'],
-    ['<!DOCTYPE html><title>Log in</title>', 'a web page'],
-    ['{"error":null,"ok":true}', null],
-    ['{"errors":[]}', null],
-    ['error=0', null],
-    ['ok', null],
-    ['', null],
-    ['terrorbyte, invalidated', null],
-  ])('about %j is %j', (body, doubt) => {
-    expect(doubtOf(body)).toBe(doubt);
   });
 });

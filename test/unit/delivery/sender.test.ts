@@ -168,7 +168,16 @@ describe('an answer', () => {
     expect([
       (await send(order(shop.origin))).doubt,
       (await send(order(shop.origin))).doubt,
-    ]).toEqual(['invalid', null]);
+    ]).toEqual(['Invalid secret', null]);
+  });
+
+  it('is judged by what stands behind notices of PHP, also where the log shows nothing else', async () => {
+    const shop = await receiver();
+    const notice = `<br />\n<b>Warning</b>:  ${'x'.repeat(1_200)} in <b>/a.php</b> on line <b>1</b><br />\n`;
+    shop.script({ status: 200, body: `${notice}Invalid secret` });
+    const { body, doubt, verdict } = await setUp().send(order(shop.origin));
+    expect({ doubt, verdict }).toEqual({ doubt: 'Invalid secret', verdict: 'wrong-secret' });
+    expect(body).not.toContain('Invalid secret');
   });
 
   it('tells with what it was asked for, and how long that took', async () => {

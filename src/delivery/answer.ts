@@ -1,0 +1,188 @@
+// What the body of a 200 says: whether the shop took the callback, or refused it in words (wire §4). Pure. Shop
+// plugins answer 200 to everything, so the body is all that tells a paid order from a lost one. Hostile text:
+// what comes out is one line, cut, without control characters and without the secrets of the URL.
+
+import { plainText } from '../domain/shown.ts';
+
+/** A stable code, shown by `callbacks test --json`. */
+export type Verdict =
+  | 'accepted'
+  /** Nothing but white space and notices of PHP. */
+  | 'empty'
+  /** A whole page: the request did not reach the plugin. */
+  | 'web-page'
+  | 'wrong-secret'
+  | 'unknown-order'
+  /** Any other refusal. */
+  | 'refused';
+
+export interface Answer {
+  readonly verdict: Verdict;
+  /** The sentence that matters, or what the answer is; null for one that is not doubted by itself. */
+  readonly says: string | null;
+}
+
+/** What is said of an empty answer where earlier ones were not. */
+export const emptyDoubt = 'an empty answer';
+const pageDoubt = 'a web page';
+
+/** A doubt as the end of a sentence that begins with "the answer". */
+export const sayDoubt = (doubt: string): string =>
+  doubt === emptyDoubt || doubt.startsWith(pageDoubt) ? `is ${doubt}` : `says "${doubt}"`;
+
+const maxSaidLength = 160;
+const maxTitleLength = 80;
+/** Longer ones are no sentence of a plugin, and would cost time. */
+const maxPartLength = 1_000;
+const maxNoticeLength = 4_000;
+
+const unprintable = /(?![\r\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu;
+
+/** @param secrets what the answer may echo and must not be shown */
+export function judge(body: Uint8Array, secrets: () => readonly string[]): Answer {
+  const decoded = new TextDecoder().decode(body, { stream: true }).replace(unprintable, ' ');
+  const text = withoutNotices(redact(decoded, secrets)).trim();
+  const { words, page } = splitPage(text);
+  const refusal = refusalIn(words);
+  if (refusal !== undefined) {
+    const says = redact(plainText(refusal.sentence), secrets);
+    return { verdict: refusal.verdict, says: plainText(says, maxSaidLength) };
+  }
+  if (page !== undefined) return { verdict: 'web-page', says: page };
+  return { verdict: text === '' ? 'empty' : 'accepted', says: null };
+}
+
+const redact = (text: string, secrets: () => readonly string[]): string =>
+  text === '' ? '' : secrets().reduce((shown, secret) => shown.replaceAll(secret, '…'), text);
+
+interface NoticeForm {
+  readonly opening: RegExp;
+  readonly closing: RegExp;
+}
+
+/**
+ * How PHP prints notices into an answer (`display_errors`): as HTML, as text, and by Xdebug. OpenCart prints its
+ * own, and calls a deprecation "Unknown". Fatal errors are none: after one nothing else comes.
+ * https://www.php.net/manual/en/errorfunc.configuration.php#ini.html-errors
+ */
+const noticeForms: readonly NoticeForm[] = [
+  {
+    opening: /(?:<br ?\/?>\s*)?<b>(?:Notice|Warning|Deprecated|Strict Standards|Unknown)<\/b>:\s/gi,
+    closing: / in <b>[^<]{0,1000}<\/b> on line <b>\d+<\/b>(?:\s*<br ?\/?>)?/gi,
+  },
+  {
+    opening:
+      /(?:<br ?\/?>\s*)?<font size='1'><table class='xdebug-error xe-(?:notice|warning|deprecated|strict)/gi,
+    closing: /<\/table><\/font>/gi,
+  },
+  {
+    opening:
+      /^(?:\[[^\]\n]{1,60}\] )?(?:PHP )?(?:Notice|Warning|Deprecated|Strict Standards):\s/gim,
+    closing: / in [^\n]{1,1000}? on line \d+/gi,
+  },
+];
+
+const withoutNotices = (text: string): string => noticeForms.reduce(withoutForm, text);
+
+/** In one pass over the text: where no notice is closed any more, none is looked for. */
+function withoutForm(text: string, { opening, closing }: NoticeForm): string {
+  let kept = '';
+  let from = 0;
+  opening.lastIndex = 0;
+  let close: RegExpExecArray | null | undefined;
+  for (let open = opening.exec(text); open !== null; open = opening.exec(text)) {
+    if (close === undefined || (close && close.index < opening.lastIndex)) {
+      closing.lastIndex = opening.lastIndex - 1;
+      close = closing.exec(text);
+    }
+    if (close === null) break;
+    if (close.index - open.index > maxNoticeLength) continue;
+    kept += `${text.slice(from, open.index)}\n`;
+    from = close.index + close[0].length;
+    opening.lastIndex = from;
+  }
+  return kept + text.slice(from);
+}
+
+const pageBegins = /<!doctype\s+html\b|<html\b/i;
+/** Pages of bot walls begin like this. */
+const pageAtOnce = /^(?:<!--[^>]{0,500}-->\s*)?<(?:head|body|title|meta|script|style|link)\b/i;
+
+/** What stands before and after a page, and what page it is. */
+function splitPage(text: string): { readonly words: string; readonly page?: string } {
+  const begins = pageAtOnce.test(text) ? 0 : text.search(pageBegins);
+  if (begins === -1) return { words: text };
+  const end = text.toLowerCase().lastIndexOf('</html>');
+  const after = end === -1 ? '' : text.slice(end + '</html>'.length);
+  const [, title = ''] = /<title[^>]{0,200}>([^<]{1,500})</i.exec(text.slice(begins)) ?? [];
+  const shown = plainText(title, maxTitleLength);
+  return {
+    words: `${text.slice(0, begins)}\n${after}`,
+    page: shown === '' ? pageDoubt : `${pageDoubt} titled "${shown}"`,
+  };
+}
+
+/** Nothing is wrong. */
+const emptyFault =
+  /["']?\b(error|errors|exception)\b["']?\s*[:=]\s*(null|false|0|""|''|\[\]|\{\})|\b(no|0|without) (errors?|failures?)\b/gi;
+
+const secretWords = '(?:secrets?|signatures?|tokens?|hmac|auth(?:entication|ori[sz]ation)?)';
+const orderWords =
+  '(?:orders?|invoices?|payments?|donations?|address(?:es)?|addr|transactions?|carts?|purchases?)';
+const negated = String.raw`(?:not|\w+n['’]t)`;
+const notThere = String.raw`(?:${negated} (?:be )?(?:found|exist\w*|known)|unknown|no such|no match\w*)`;
+const isFault = String.raw`(?:${negated} (?:match\w*|set|valid|correct|given|provided|found|accepted)|mismatch\w*|invalid|incorrect|wrong|bad|fail\w*|missing|required|denied|empty|error|differs?|unknown|expired)`;
+
+const wrongSecret = new RegExp(
+  String.raw`\b${secretWords}\b.{0,80}?\b${isFault}\b|\b(?:invalid|incorrect|wrong|bad|missing|no|unknown|mismatch\w*|empty)\b.{0,40}?\b${secretWords}\b|\bunauthori[sz]ed\b|\bnot authori[sz]ed\b`,
+  'i',
+);
+const unknownOrder = new RegExp(
+  String.raw`\b${orderWords}\b.{0,80}?\b${notThere}\b|\b(?:unknown|invalid|no such|no matching|(?:cannot|${negated}) find)\b.{0,40}?\b${orderWords}\b|\bno\b.{0,30}?\b${orderWords}\b.{0,40}?\b(?:found|exists?|match\w*)\b`,
+  'i',
+);
+const otherRefusal =
+  /\b(errors?|invalid|secrets?|not found|mismatch(ed)?|denied|forbidden|refused|rejected|unknown|fail(ed|ure)?|exception|missing|incorrect|wrong|no such|not (allowed|activated|active|enabled|supported)|disabled|unavailable|maintenance|bad request|uncaught|could not|cannot|unable to)\b|^(false|no|nok|ko)[.!]?$|\b(fehler|erreur|errore|erro|ung(ü|ue)ltig)\b|ошибка|неверн/i;
+const saysFalse = /"(?:success|ok|valid|accepted)"\s*:\s*(?:false|0|"false"|"0")/i;
+
+interface Refusal {
+  readonly verdict: Verdict;
+  readonly sentence: string;
+}
+
+function refusalIn(text: string): Refusal | undefined {
+  const words = text.replace(emptyFault, '').trim();
+  const isJson = /^[{[]/.test(words);
+  const parts = isJson ? stringsOf(words) : sentencesOf(words);
+  const find = (pattern: RegExp): Part | undefined =>
+    parts.find(({ text: part }) => pattern.test(part));
+  const secret = find(wrongSecret);
+  if (secret !== undefined) return { verdict: 'wrong-secret', sentence: secret.text };
+  const order = find(unknownOrder);
+  if (order !== undefined) return { verdict: 'unknown-order', sentence: order.text };
+  const other = find(otherRefusal);
+  if (other !== undefined) {
+    return { verdict: 'refused', sentence: isJson ? (other.value ?? words) : other.text };
+  }
+  return saysFalse.test(words) ? { verdict: 'refused', sentence: words } : undefined;
+}
+
+interface Part {
+  readonly text: string;
+  /** Of a name in JSON: the string that it names. */
+  readonly value?: string;
+}
+
+/** Names and strings of JSON, which may be cut off. */
+const stringsOf = (json: string): Part[] =>
+  [...json.matchAll(/"((?:[^"\\]|\\.){1,1000})"(?:\s*:\s*"((?:[^"\\]|\\.){1,1000})")?/g)].flatMap(
+    ([, name = '', value]) =>
+      value === undefined ? [{ text: name }] : [{ text: value }, { text: name, value }],
+  );
+
+/** Each with no more than can be looked through at once. */
+const sentencesOf = (text: string): Part[] =>
+  text
+    .split(/[\r\n]+|<[^<>]{1,300}>|(?<=[.!?])\s+/)
+    .map((part) => ({ text: part.trim().slice(0, maxPartLength) }))
+    .filter(({ text: part }) => part !== '');
