@@ -14,7 +14,7 @@
 // Invariants.
 // - At least once: an attempt that was not recorded (crash, stop, full disk) leaves a row whose lease ends, and it is
 //   sent again with the same event id.
-// - At most one flight a payment: the outbox claims none while a lease lasts, the lease is longer than an attempt can
+// - At most one flight an address: the outbox claims none while a lease lasts, the lease is longer than an attempt can
 //   take, and `inFlight` holds even when the wall clock jumps over a lease, also for the bound of a store.
 // - Bounded: `inFlight` flights in all, `perStore` of one store, one where it did not receive the last callback
 //   (breaker.ts), so a shop that hangs delays itself.
@@ -76,7 +76,7 @@ const attemptsKeptMs = 90 * 86_400_000;
 export class CallbackDispatcher {
   readonly #parts: DispatcherParts;
   readonly #limits: DeliveryLimits;
-  /** Payments with a request on the wire, and their stores. */
+  /** Addresses with a request on the wire, and their stores. */
   readonly #inFlight = new Map<number, number>();
   /** Flights, until their record is written. */
   readonly #open = new Set<Promise<void>>();
@@ -208,7 +208,8 @@ export class CallbackDispatcher {
       const claim = (tx: Tx) => {
         const { allow, take } = this.#breaker.turns(monotonic);
         tx.afterCommit(take);
-        return outbox.claim(tx, world.now(), { ...limits, allow, limit: this.#room() });
+        const onWire = [...this.#inFlight.keys()];
+        return outbox.claim(tx, world.now(), { ...limits, allow, onWire, limit: this.#room() });
       };
       // A lease that is lost leaves its row due, as the start after a loss of power would make it anyway.
       const claimed = await database.write(claim, 'losable');
@@ -235,8 +236,8 @@ export class CallbackDispatcher {
   }
 
   #launch(callback: Claimed): void {
-    if (this.#stopping || this.#inFlight.has(callback.paymentId)) return;
-    this.#inFlight.set(callback.paymentId, callback.storeId);
+    if (this.#stopping || this.#inFlight.has(callback.addressId)) return;
+    this.#inFlight.set(callback.addressId, callback.storeId);
     this.#track(this.#fly(callback));
   }
 
@@ -251,7 +252,7 @@ export class CallbackDispatcher {
 
   async #fly(callback: Claimed): Promise<void> {
     const attempt = await attemptOf(this.#parts, callback, this.#cutOff.signal);
-    this.#inFlight.delete(callback.paymentId);
+    this.#inFlight.delete(callback.addressId);
     if (attempt === undefined) return;
     const next = this.#nextOf(callback, attempt);
     const recorded = record(this.#parts, callback, attempt, next);
@@ -316,7 +317,8 @@ export class CallbackDispatcher {
   #isDue(): boolean {
     const { world, outbox } = this.#parts;
     const [now, monotonic] = [world.now(), world.monotonic()];
-    const dueAt = outbox.nextDueAt(now, (url) => this.#breaker.isHeld(url, monotonic));
+    const isHeld = (url: string) => this.#breaker.isHeld(url, monotonic);
+    const dueAt = outbox.nextDueAt(now, isHeld, [...this.#inFlight.keys()]);
     return dueAt !== undefined && dueAt <= now;
   }
 

@@ -16,15 +16,16 @@ const isOfCalled = (callback: 'callbacks' | 'c'): SQL =>
   sql`${sql.raw(callback)}.store_id not in (select id from stores where callbacks_stopped = 1)`;
 
 /** What tells of a block waits while that is not on our chain: the reorganisation may take it back. */
-const stands = (callback: 'callbacks' | 'd'): SQL => {
+const stands = (callback: 'c' | 'd'): SQL => {
   const of = sql.raw(callback);
   return sql`(${of}.status < 1 or exists (select 1 from payments p
     join headers h on h.hash = p.block_hash where p.id = ${of}.payment_id and h.on_best = 1))`;
 };
 
-/** No request of the payment is under way. */
-const isFree = (paymentId: SQL): SQL =>
-  sql`not exists (select 1 from callbacks f where f.payment_id = ${paymentId} and f.leased_until > ${given('now')})`;
+/** No request of the address is under way. Made once a statement, of at most as many rows as requests. */
+const isFree = (addressId: SQL): SQL =>
+  sql`${addressId} not in (select f.address_id from callbacks f where f.leased_until > ${given('now')}
+    union all select value from json_each(${given('onWire')}))`;
 
 export type OutboxStatements = ReturnType<typeof prepareOutbox>;
 
@@ -43,6 +44,7 @@ function prepareWrites(orm: Orm) {
       .insert(callbacks)
       .values({
         paymentId: given('paymentId'),
+        addressId: sql`(select address_id from payments where id = ${given('paymentId')})`,
         storeId: given('storeId'),
         version: given('version'),
         eventId: given('eventId'),
@@ -173,14 +175,16 @@ function prepareReads(orm: Orm) {
       .from(stores)
       .where(
         sql`${isCalled} and exists (select 1 from callbacks d where d.store_id = stores.id
-          and d.state = 'owed' and d.next_attempt_at <= ${given('now')} and ${stands('d')})`,
+          and d.due_at <= ${given('now')} and ${stands('d')})`,
       )
       .orderBy(sql`stores.id <= ${given('afterStoreId')}`, asc(stores.id))
       .prepare(),
+    /** The next callback of a store: of the address that waits longest the event that came first. */
     dueOfStore: orm
       .select({
         callbackId: callbacks.id,
         paymentId: callbacks.paymentId,
+        addressId: sql<number>`${callbacks.addressId}`,
         storeId: callbacks.storeId,
         eventId: callbacks.eventId,
         query: callbacks.query,
@@ -189,7 +193,7 @@ function prepareReads(orm: Orm) {
         /** How many of them were charged to the schedule. */
         step: callbacks.step,
         /** Since when it waits. */
-        dueAt: callbacks.nextAttemptAt,
+        dueAt: sql<number>`${callbacks.dueAt}`,
         createdAt: callbacks.createdAt,
         callbackUrl: stores.callbackUrl,
         callbackCa: stores.callbackCa,
@@ -202,22 +206,23 @@ function prepareReads(orm: Orm) {
       .from(callbacks)
       .innerJoin(stores, eq(stores.id, callbacks.storeId))
       .where(
-        sql`${callbacks.storeId} = ${given('storeId')} and ${isOwed}
-          and ${callbacks.nextAttemptAt} <= ${given('now')} and ${isFree(sql`${callbacks.paymentId}`)}
-          and ${stands('callbacks')}`,
+        sql`${callbacks.id} = (select c.id from callbacks c where c.address_id =
+            (select d.address_id from callbacks d where d.store_id = ${given('storeId')}
+              and d.due_at <= ${given('now')} and ${isFree(sql`d.address_id`)} and ${stands('d')}
+              order by d.due_at limit 1)
+          and c.due_at <= ${given('now')} and c.store_id = ${given('storeId')} and ${stands('c')}
+          order by c.id limit 1)`,
       )
-      .orderBy(asc(callbacks.nextAttemptAt), asc(callbacks.id))
-      .limit(sql.placeholder('room'))
       .prepare(),
     newestOfPayment: prepareNewest(orm),
     /** Of each store the first that no lease holds back. */
     nextDue: orm
       .select({
         callbackUrl: stores.callbackUrl,
-        at: sql<number | null>`(select d.next_attempt_at from callbacks d
-          where d.store_id = stores.id and d.state = 'owed' and ${isFree(sql`d.payment_id`)}
+        at: sql<number | null>`(select d.due_at from callbacks d
+          where d.store_id = stores.id and d.due_at is not null and ${isFree(sql`d.address_id`)}
             and ${stands('d')}
-          order by d.next_attempt_at limit 1)`,
+          order by d.due_at limit 1)`,
       })
       .from(stores)
       .where(isCalled)

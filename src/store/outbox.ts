@@ -5,7 +5,8 @@
 // sent after one that overtook it. None is claimed that the chain has taken back: what tells of a block waits
 // while that is not on our chain, and of a payment that is gone all but its -1 is held. It is not superseded: a
 // payment that returns with the status it had owes no new one. A lease marks a row whose request is under way; while it lasts,
-// nothing else of that payment is claimed. What a claim costs never depends on what was delivered.
+// nothing else of that address is claimed: shop plugins read and write the order of an address without a lock. Of the due
+// ones of an address the event that came first goes first. What a claim costs never depends on what was delivered.
 
 import { type CallbackFacts, callbackQuery, type EventFacts, eventId } from '../domain/callback.ts';
 import type { Outcome, Phase } from '../domain/retry.ts';
@@ -31,12 +32,14 @@ export interface ClaimLimits {
   readonly afterStoreId: number;
   /** How many requests of a store are on the wire, where a lease may have ended before its request. */
   readonly flying?: (storeId: number) => number;
+  /** Addresses whose request is on the wire, where the same holds. */
+  readonly onWire?: readonly number[];
   /** How many of those wanted may go to a callback URL, where so many of the store are under way. */
   readonly allow?: (callbackUrl: string, wanted: number, underWay: number) => number;
 }
 
 /** A callback to be sent now, with all that sending it takes. */
-export type Claimed = ReturnType<OutboxStatements['dueOfStore']['all']>[number];
+export type Claimed = NonNullable<ReturnType<OutboxStatements['dueOfStore']['get']>>;
 
 /** The state of a callback, and where its schedule stands. */
 type Course = NonNullable<ReturnType<OutboxStatements['courseOf']['get']>>;
@@ -97,7 +100,11 @@ export interface Outbox extends CallbackDesk {
    * When something is due that neither a lease nor `isHeld` (by callback URL) holds back, which may
    * have passed; undefined for never.
    */
-  nextDueAt(now: number, isHeld?: (callbackUrl: string) => boolean): number | undefined;
+  nextDueAt(
+    now: number,
+    isHeld?: (callbackUrl: string) => boolean,
+    onWire?: readonly number[],
+  ): number | undefined;
   /** At a start: the leases of the process before mean nothing any more. */
   releaseLeases(tx: Tx): void;
   /**
@@ -151,17 +158,20 @@ export function createOutbox({ orm }: Pick<Database, 'orm'>): Outbox {
     hold: (_tx, paymentId) => void statements.hold.run({ paymentId }),
     release: (_tx, paymentId) => void statements.release.run({ paymentId }),
     hasTold: (paymentId) => statements.newestOfPayment.get({ paymentId }) !== undefined,
-    claim(_tx, now, { limit, perStore, leaseMs, afterStoreId, flying, allow }) {
+    claim(_tx, now, { limit, perStore, leaseMs, afterStoreId, flying, onWire = [], allow }) {
       const claimed: Claimed[] = [];
+      const given = { now, onWire: JSON.stringify(onWire) };
       for (const store of statements.storesDue.all({ now, afterStoreId })) {
         const { storeId, callbackUrl } = store;
         const underWay = Math.max(store.underWay, flying?.(storeId) ?? 0);
         const wanted = Math.min(perStore - underWay, limit - claimed.length);
         const room = wanted > 0 ? (allow?.(callbackUrl, wanted, underWay) ?? wanted) : 0;
-        if (room > 0) claimed.push(...statements.dueOfStore.all({ storeId, now, room }));
-      }
-      for (const { callbackId } of claimed) {
-        statements.lease.run({ id: callbackId, leasedUntil: now + leaseMs });
+        for (let taken = 0; taken < room; taken += 1) {
+          const callback = statements.dueOfStore.get({ ...given, storeId });
+          if (callback === undefined) break;
+          statements.lease.run({ id: callback.callbackId, leasedUntil: now + leaseMs });
+          claimed.push(callback);
+        }
       }
       return claimed;
     },
@@ -181,9 +191,9 @@ export function createOutbox({ orm }: Pick<Database, 'orm'>): Outbox {
       });
       return state;
     },
-    nextDueAt(now, isHeld) {
+    nextDueAt(now, isHeld, onWire = []) {
       const free = statements.nextDue
-        .all({ now })
+        .all({ now, onWire: JSON.stringify(onWire) })
         .flatMap(({ at, callbackUrl }) => (at === null || isHeld?.(callbackUrl) ? [] : [at]));
       return free.length === 0 ? undefined : Math.min(...free);
     },

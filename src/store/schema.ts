@@ -235,6 +235,8 @@ export const callbacks = sqliteTable(
     paymentId: integer('payment_id')
       .notNull()
       .references(() => payments.id),
+    /** The payment's: callbacks of one address never overlap. Not null: SQLite adds no such column to a table. */
+    addressId: integer('address_id').references(() => addresses.id),
     storeId: integer('store_id')
       .notNull()
       .references(() => stores.id),
@@ -246,9 +248,16 @@ export const callbacks = sqliteTable(
     state: text('state').$type<CallbackState>().notNull(),
     /** All that were ever made, also those whose rows are gone. */
     attemptCount: integer('attempt_count').notNull().default(0),
-    /** How many of them were charged to the schedule since it began. */
+    /** How many of them were charged to the schedule since it began; once delivered, to that of the confirmations. */
     step: integer('step').notNull().default(0),
     nextAttemptAt: integer('next_attempt_at').notNull(),
+    /** When a delivered one is sent again because its answer was doubtful; null for never. */
+    confirmAt: integer('confirm_at'),
+    /** When it is sent; null for never. */
+    dueAt: integer('due_at').generatedAlwaysAs(
+      sql`case state when 'owed' then next_attempt_at when 'delivered' then confirm_at end`,
+      { mode: 'virtual' },
+    ),
     leasedUntil: integer('leased_until'),
     createdAt: integer('created_at').notNull(),
     settledAt: integer('settled_at'),
@@ -258,6 +267,10 @@ export const callbacks = sqliteTable(
     // An event's id is a hash that holds its payment: one of the ids alone would touch a page for each row.
     unique('callbacks_event').on(table.paymentId, table.eventId),
     index('callbacks_due').on(table.storeId, table.nextAttemptAt).where(sql`state = 'owed'`),
+    index('callbacks_sendable')
+      .on(table.storeId, table.dueAt, table.addressId)
+      .where(sql`due_at is not null`),
+    index('callbacks_of_address').on(table.addressId).where(sql`due_at is not null`),
     index('callbacks_exhausted').on(table.id, table.storeId).where(sql`state = 'exhausted'`),
     index('callbacks_given_up').on(table.settledAt).where(sql`state = 'exhausted'`),
     index('callbacks_leased').on(table.storeId).where(sql`leased_until is not null`),
@@ -289,7 +302,7 @@ export const attempts = sqliteTable(
     reason: text('reason'),
     /** The first 1 KiB of the answer, control characters stripped. */
     body: text('body'),
-    /** The word in the body of a 200 that reads like a refusal. */
+    /** What makes the answer of a 200 doubtful: its sentence, or what it is (delivery/answer.ts). */
     doubt: text('doubt'),
   },
   (table) => [

@@ -402,6 +402,92 @@ describe('bounds', () => {
   });
 });
 
+describe('callbacks of one address', () => {
+  /** A shop that keeps count of how many requests it has for each address, and answers when it is let. */
+  async function counting() {
+    const open = new Map<string, number>();
+    const held: (() => void)[] = [];
+    let overlaps = 0;
+    const shop = await receiver({
+      answer: ({ url }) => {
+        const address = new URLSearchParams(url.split('?')[1]).get('addr') ?? '';
+        const count = (open.get(address) ?? 0) + 1;
+        open.set(address, count);
+        if (count > 1) overlaps += 1;
+        return new Promise((resolve) =>
+          held.push(() => {
+            open.set(address, (open.get(address) ?? 0) - 1);
+            resolve({ status: 200 });
+          }),
+        );
+      },
+    });
+    const txids = () => shop.requests.map(({ url }) => new URLSearchParams(url).get('txid'));
+    return { shop, held, txids, overlaps: () => overlaps };
+  }
+
+  it('never overlap, and go in the order of their events, while others go beside them', async () => {
+    const { shop, held, txids, overlaps } = await counting();
+    const { owed, world, dispatcher, states } = setUp();
+    const storeId = owed.addStore({ callbackUrl: shop.origin });
+    // The shop has received one: two at a time from now on.
+    await owed.enqueue(world.now(), owed.addPayment(storeId));
+    await dispatcher.start();
+    await shop.waitFor(1);
+    held.shift()?.();
+    await dispatcher.idle();
+    const first = owed.addPayment(storeId);
+    const paid = [first, owed.addPayment(storeId, first), owed.addPayment(storeId, first)];
+    const others = [owed.addPayment(storeId), owed.addPayment(storeId)];
+    await owed.enqueue(world.now(), ...paid, ...others);
+    dispatcher.wake();
+    for (let answered = 0; answered < 5; answered += 1) {
+      await shop.waitFor(Math.min(6, answered + 3));
+      dispatcher.wake();
+      await world.turn();
+      held.shift()?.();
+    }
+    await dispatcher.idle();
+    expect(overlaps()).toBe(0);
+    expect(shop.peak).toBe(2);
+    const mine = new Set<string | null>(paid.map(({ txid }) => txid));
+    expect(txids().filter((txid) => mine.has(txid))).toEqual(paid.map(({ txid }) => txid));
+    expect(new Set(states())).toEqual(new Set(['delivered']));
+  });
+
+  it('do not overlap where the wall clock jumps over a lease', async () => {
+    const shop = await receiver();
+    const { owed, world, dispatcher } = setUp();
+    shop.script('hang');
+    const storeId = owed.addStore({ callbackUrl: shop.origin });
+    const first = owed.addPayment(storeId);
+    await owed.enqueue(world.now(), first, owed.addPayment(storeId, first));
+    await dispatcher.start();
+    await shop.waitFor(1);
+    world.jumpWallClock(3_600_000);
+    await world.advance(3000);
+    expect(shop.requests).toHaveLength(1);
+    await world.advance(deadlineMs);
+    await dispatcher.idle();
+    expect(shop.requests.length).toBeGreaterThan(1);
+  });
+
+  it('hold up nobody else where there are ten thousand of them', async () => {
+    const shop = await receiver();
+    const { owed, world, dispatcher } = setUp();
+    const storeId = owed.addStore({ callbackUrl: shop.origin });
+    const first = owed.addPayment(storeId);
+    const dust = Array.from({ length: 9_999 }, () => owed.addPayment(storeId, first));
+    const other = owed.addPayment(storeId);
+    await owed.enqueue(world.now(), first, ...dust, other);
+    await dispatcher.start();
+    await shop.waitFor(6);
+    const place = shop.requests.findIndex(({ url }) => url.includes(`addr=${other.address}&`));
+    expect(place).toBeGreaterThanOrEqual(0);
+    await dispatcher.stop();
+  });
+});
+
 describe('a clock that was ahead and is set right', () => {
   it('puts a retry off by an hour at most, and not by as much', async () => {
     const shop = await receiver();

@@ -2,7 +2,7 @@
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { count } from 'drizzle-orm';
+import { count, eq } from 'drizzle-orm';
 import type { BlockHash, Scripthash, Txid } from '../../../src/bitcoin/ids.ts';
 import type { CallbackStatus } from '../../../src/domain/payment.ts';
 import { type Database, openDatabase } from '../../../src/store/database.ts';
@@ -16,8 +16,8 @@ export interface Owed {
   readonly outbox: Outbox;
   /** Adds a store; answers its id. */
   addStore(changes?: Partial<typeof stores.$inferInsert>): number;
-  /** Adds an address of the store with a payment to it, and answers the payment's first callback. */
-  addPayment(storeId: number): NewCallback;
+  /** Adds a payment to an address of its own, or to that of another one, and answers its first callback. */
+  addPayment(storeId: number, sibling?: NewCallback): NewCallback;
   /** Enqueues callbacks, each in the order given. */
   enqueue(now: number, ...owed: NewCallback[]): Promise<void>;
   /** Opens the same file again, as after a crash. */
@@ -55,27 +55,41 @@ function open(path: string): Owed {
     .onConflictDoNothing()
     .run();
 
-  function addPayment(storeId: number): NewCallback {
+  function addPayment(storeId: number, sibling?: NewCallback): NewCallback {
     const derivationIndex = orm.select({ count: count() }).from(addresses).get()?.count ?? 0;
-    const hash = derivationIndex.toString(16).padStart(64, '0');
-    const address = `bcrt1q${derivationIndex}`;
-    orm
-      .insert(addresses)
-      .values({
-        ...{ id: derivationIndex + 1, walletId: 1, branch: 0, derivationIndex, address, storeId },
-        ...{ script: Buffer.alloc(0), scripthash: hash as Scripthash, origin: 'issued' },
-      })
-      .run();
+    const { addressId, address } =
+      sibling === undefined ? addAddress(storeId, derivationIndex) : addressOf(sibling);
     const seen = { state: 'confirming', firstSeenAt: 0, changedAt: 0 } as const;
     const place = { ...seen, height: 1, blockHash };
-    const txid = hash as Txid;
-    const valueSat = 1000 + derivationIndex;
+    const before = orm.select({ count: count() }).from(payments).get()?.count ?? 0;
+    const txid = before.toString(16).padStart(64, '0') as Txid;
+    const valueSat = 1000 + before;
     const { id } = orm
       .insert(payments)
-      .values({ ...place, addressId: derivationIndex + 1, txid, valueSat })
+      .values({ ...place, addressId, txid, valueSat })
       .returning()
       .get();
     return { paymentId: id, storeId, status: 0, cycle: 0, address, txid, valueSat, rbf: false };
+  }
+
+  function addAddress(storeId: number, derivationIndex: number) {
+    const scripthash = derivationIndex.toString(16).padStart(64, '0') as Scripthash;
+    const address = `bcrt1q${derivationIndex}`;
+    const addressId = derivationIndex + 1;
+    orm
+      .insert(addresses)
+      .values({
+        ...{ id: addressId, walletId: 1, branch: 0, derivationIndex, address, storeId },
+        ...{ script: Buffer.alloc(0), scripthash, origin: 'issued' },
+      })
+      .run();
+    return { addressId, address };
+  }
+
+  function addressOf({ paymentId, address }: NewCallback) {
+    const { addressId = 0 } =
+      orm.select().from(payments).where(eq(payments.id, paymentId)).get() ?? {};
+    return { addressId, address };
   }
 
   return {
