@@ -1,8 +1,8 @@
 // Callbacks and their attempts as JSON and as text for a terminal. What a URL holds is redacted unless
 // it was asked for.
 
-import { sayDoubt } from '../delivery/answer.ts';
 import type { Attempt } from '../delivery/sender.ts';
+import { sayDoubt } from '../domain/answer.ts';
 import { callbackTarget, redactedTarget } from '../domain/callback.ts';
 import { showTime } from '../domain/shown.ts';
 import type { AttemptRow, CallbackRow } from '../store/callback-desk.ts';

@@ -1,8 +1,8 @@
 // Brings every callback that is owed to its shop: claim → send → record, for ever.
 //
 // Format. The queue is the `callbacks` table (store/outbox.ts); nothing else survives a crash. A row is owed until an
-// attempt is answered with 200, the schedule ends, or a newer status of the same payment supersedes it. A lease marks a
-// row that is on the wire.
+// attempt is answered with 200, the schedule ends, or a newer status of the same payment supersedes it. A 200 that is
+// doubtful has it sent again, twice at most. A lease marks a row that is on the wire.
 //
 // Algorithm. `wake` starts the pump, or makes a running one go round once more, so a thousand wakes cost one claim. A
 // claim is one transaction: it leases what is due, up to the free room. Each leased callback is a flight of its own: one
@@ -22,7 +22,8 @@
 //   a minute goes out to see, or at somebody's word.
 // - A failed attempt never ends the pump, and the pump never spins: it goes round only for a wake.
 
-import { isWaitOver, longestWaits, nextAttempt } from '../domain/retry.ts';
+import { emptyDoubt } from '../domain/answer.ts';
+import { isWaitOver, longestWaits, nextAttempt, nextConfirmation } from '../domain/retry.ts';
 import { reasonOf } from '../errors.ts';
 import type { Database } from '../store/database.ts';
 import type { Claimed, Next, Outbox } from '../store/outbox.ts';
@@ -48,8 +49,8 @@ export interface AttemptReport {
   readonly outcome: Attempt['outcome'];
   readonly durationMs: number;
   readonly state: CallbackState;
-  /** Since the callback was owed. */
-  readonly ageMs: number;
+  /** Since the callback was owed, where it is delivered by this attempt. */
+  readonly deliveredAfterMs: number | undefined;
 }
 
 export interface DispatcherParts {
@@ -271,11 +272,16 @@ export class CallbackDispatcher {
   #nextOf(callback: Claimed, attempt: Attempt): Next {
     const { world } = this.#parts;
     const { callbackUrl, step, dueAt } = callback;
+    const isConfirmation = callback.state === 'delivered';
     const now = world.now();
     const downForMs = this.#breaker.downForMs(callbackUrl, world.monotonic());
     this.#noteHost(callbackUrl, attempt);
     if (downForMs !== undefined && attempt.unreachable) {
       return { step, at: isWaitOver(now - dueAt, downForMs) ? undefined : dueAt };
+    }
+    if (isConfirmation || attempt.doubt !== null) {
+      const answers = isConfirmation ? step + 1 : 1;
+      return { step: answers, at: nextConfirmation(answers, now) };
     }
     const { retryAfterSeconds } = attempt;
     const failed = { attemptCount: step + 1, now, jitter: world.random(), retryAfterSeconds };
@@ -331,7 +337,7 @@ export class CallbackDispatcher {
 
 /** One attempt; undefined when `stop` cut it off. A fault of ours counts as a failed attempt. */
 async function attemptOf(
-  { world, sender }: DispatcherParts,
+  { world, sender, outbox }: DispatcherParts,
   callback: Claimed,
   signal: AbortSignal,
 ): Promise<Attempt | undefined> {
@@ -340,7 +346,9 @@ async function attemptOf(
     const { callbackCa, ...order } = callback;
     const ca = callbackCa ?? undefined;
     const webhookSecrets = signingSecrets(callback, startedAt);
-    return await sender.send({ ...order, ca, webhookSecrets }, signal);
+    const attempt = await sender.send({ ...order, ca, webhookSecrets }, signal);
+    const isDoubtful = attempt.verdict === 'empty' && outbox.hasSpoken(callback.storeId);
+    return isDoubtful ? { ...attempt, doubt: emptyDoubt } : attempt;
   } catch (error) {
     if (signal.aborted) return undefined;
     const reason = 'an internal error of paygate; its log says more';
@@ -370,7 +378,9 @@ async function record(
     const now = world.now();
     const state = await database.write((tx) => outbox.record(tx, now, callback, attempt, next));
     world.log[outcome === 'delivered' ? 'info' : 'warn']('callback attempted', fields);
-    onAttempt?.({ outcome, durationMs, state, ageMs: now - callback.createdAt });
+    const isFirst = outcome === 'delivered' && callback.state !== 'delivered';
+    const deliveredAfterMs = isFirst ? now - callback.createdAt : undefined;
+    onAttempt?.({ outcome, durationMs, state, deliveredAfterMs });
     if (state === 'exhausted') world.log.warn('callback exhausted', idsOf(callback));
     return true;
   } catch (error) {

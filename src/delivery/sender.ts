@@ -2,13 +2,13 @@
 // means; how it goes there stands in travel.ts. It follows no redirect, keeps no cookie, always verifies
 // TLS, and logs nothing: the URL and its query are secrets.
 
+import { judge } from '../domain/answer.ts';
 import { type CallbackTarget, callbackTarget } from '../domain/callback.ts';
 import { classify, isUnreachable, parseRetryAfter } from '../domain/retry.ts';
 import { PaygateError } from '../errors.ts';
 import { once } from '../once.ts';
 import type { AttemptRecord } from '../store/outbox.ts';
 import type { World } from '../world.ts';
-import { judge, type Verdict } from './answer.ts';
 import { createKept } from './kept.ts';
 import { excerpt, reasonFor, secretsOf } from './reason.ts';
 import { type KeyOf, keepKeys, signatureHeaders } from './signature.ts';
@@ -24,8 +24,6 @@ export interface Order extends Allowed {
 }
 
 export interface Attempt extends AttemptRecord {
-  /** What the answer of a delivered one says; null for all others. */
-  readonly verdict: Verdict | null;
   readonly retryAfterSeconds?: number | undefined;
   /** The host could not be reached: no other callback to it has a chance either. */
   readonly unreachable: boolean;

@@ -21,16 +21,34 @@ export const retrySchedule: readonly number[] = [
   24 * hourMs,
 ];
 
+/** The waits before a delivered callback is sent again, each from the doubtful answer before it. */
+export const confirmSchedule: readonly number[] = [5 * minuteMs, 60 * minuteMs];
+
+/**
+ * When a delivered callback is sent again, epoch milliseconds; undefined when its doubt stays.
+ * @param answers how many answers it has had by now, none of them without a doubt
+ */
+export function nextConfirmation(answers: number, now: number): number | undefined {
+  const wait = confirmSchedule[answers - 1];
+  return wait === undefined ? undefined : now + wait;
+}
+
 /** How far a wait may lie from the schedule's, as a fraction of it. */
 const jitterShare = 0.2;
 /** How many times its wait a shop may ask for by `Retry-After`. */
 const retryAfterReach = 2;
 
-/** By how many attempts were charged: no next one is due later than this after the one before. */
-export const longestWaits: readonly number[] = [
-  0,
-  ...retrySchedule.map((wait) => Math.ceil(wait * (1 + jitterShare) * retryAfterReach)),
-];
+/** No next attempt is due later than this after the one before. */
+export interface LongestWaits {
+  /** By how many attempts were charged. */
+  readonly retry: readonly number[];
+  readonly confirm: number;
+}
+
+export const longestWaits: LongestWaits = {
+  retry: [0, ...retrySchedule.map((wait) => Math.ceil(wait * (1 + jitterShare) * retryAfterReach))],
+  confirm: Math.max(...confirmSchedule),
+};
 
 export interface FailedAttempt {
   /** How many attempts were charged, this one included. */

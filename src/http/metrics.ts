@@ -135,9 +135,9 @@ function watchAttempts(registry: Registry): (report: AttemptReport) => void {
     help: 'Callbacks that were given up since the start.',
     registers: [registry],
   });
-  return ({ outcome, durationMs, state, ageMs }) => {
+  return ({ outcome, durationMs, state, deliveredAfterMs }) => {
     attempts.observe({ outcome }, durationMs / 1000);
-    if (state === 'delivered') deliveries.observe(Math.max(0, ageMs) / 1000);
+    if (deliveredAfterMs !== undefined) deliveries.observe(Math.max(0, deliveredAfterMs) / 1000);
     if (state === 'exhausted') exhausted.inc();
   };
 }

@@ -95,7 +95,7 @@ export function createCallbackDesk(orm: Orm): CallbackDesk {
 }
 
 const owedAnew = (now: number) =>
-  ({ state: 'owed', step: 0, nextAttemptAt: now, settledAt: null }) as const;
+  ({ state: 'owed', step: 0, nextAttemptAt: now, confirmAt: null, settledAt: null }) as const;
 
 function checkResend(orm: Orm, row: CallbackRow): void {
   const { id, paymentId, storeId, version } = row;

@@ -15,11 +15,16 @@ const isCalled = sql`${stores.callbacksStopped} = 0`;
 const isOfCalled = (callback: 'callbacks' | 'c'): SQL =>
   sql`${sql.raw(callback)}.store_id not in (select id from stores where callbacks_stopped = 1)`;
 
-/** What tells of a block waits while that is not on our chain: the reorganisation may take it back. */
-const stands = (callback: 'c' | 'd'): SQL => {
+/**
+ * What tells of a block waits while that is not on our chain: the reorganisation may take it back. Nor is a
+ * delivered one sent again while its payment is gone.
+ */
+export const stands = (callback: 'callbacks' | 'c' | 'd'): SQL => {
   const of = sql.raw(callback);
   return sql`(${of}.status < 1 or exists (select 1 from payments p
-    join headers h on h.hash = p.block_hash where p.id = ${of}.payment_id and h.on_best = 1))`;
+      join headers h on h.hash = p.block_hash where p.id = ${of}.payment_id and h.on_best = 1))
+    and (${of}.state <> 'delivered' or ${of}.status = -1 or exists (select 1 from payments p
+      where p.id = ${of}.payment_id and p.state <> 'dropped'))`;
 };
 
 /** No request of the address is under way. Made once a statement, of at most as many rows as requests. */
@@ -62,9 +67,12 @@ function prepareWrites(orm: Orm) {
       .prepare(),
     courseOf: orm
       .select({
+        paymentId: callbacks.paymentId,
         state: callbacks.state,
         step: callbacks.step,
         nextAttemptAt: callbacks.nextAttemptAt,
+        confirmAt: callbacks.confirmAt,
+        settledAt: callbacks.settledAt,
       })
       .from(callbacks)
       .where(byId)
@@ -76,6 +84,7 @@ function prepareWrites(orm: Orm) {
         attemptCount: sql`attempt_count + 1`,
         step: given('step'),
         nextAttemptAt: sql`coalesce(${given('nextAttemptAt')}, next_attempt_at)`,
+        confirmAt: given('confirmAt'),
         settledAt: given('settledAt'),
         leasedUntil: null,
       })
@@ -123,6 +132,11 @@ const prepareRecall = (orm: Orm) => ({
           > json_extract(${given('longestWaits')}, printf('$[%d]', min(${callbacks.step}, ${given('last')})))`,
     )
     .prepare(),
+  recallConfirmations: orm
+    .update(callbacks)
+    .set({ confirmAt: given('now') })
+    .where(sql`${callbacks.dueAt} > ${given('latest')} and ${callbacks.state} = 'delivered'`)
+    .prepare(),
   endLeases: orm
     .update(callbacks)
     .set({ leasedUntil: null })
@@ -130,14 +144,21 @@ const prepareRecall = (orm: Orm) => ({
     .prepare(),
 });
 
-/** What becomes of a payment's open callback by another one, or by what became of the payment. */
+/** What becomes of a payment's callback by another one, or by what became of the payment. */
 function prepareTurns(orm: Orm) {
   const ofPayment = sql`${callbacks.paymentId} = ${given('paymentId')}`;
   return {
     supersede: orm
       .update(callbacks)
-      .set({ state: 'superseded', settledAt: given('now') })
-      .where(sql`${ofPayment} and ${callbacks.state} in ('owed', 'exhausted', 'held')`)
+      .set({
+        state: sql`case state when 'delivered' then state else 'superseded' end`,
+        settledAt: sql`case state when 'delivered' then settled_at else ${given('now')} end`,
+        confirmAt: null,
+      })
+      .where(
+        sql`${ofPayment} and (${callbacks.state} in ('owed', 'exhausted', 'held')
+          or ${callbacks.confirmAt} is not null)`,
+      )
       .prepare(),
     hold: orm
       .update(callbacks)
@@ -155,7 +176,12 @@ function prepareTurns(orm: Orm) {
 /** The newest callback of a payment, the only one that is told or sent again. */
 export const prepareNewest = (orm: Orm) =>
   orm
-    .select({ id: callbacks.id, version: callbacks.version, state: callbacks.state })
+    .select({
+      id: callbacks.id,
+      version: callbacks.version,
+      state: callbacks.state,
+      confirmAt: callbacks.confirmAt,
+    })
     .from(callbacks)
     .where(eq(callbacks.paymentId, given('paymentId')))
     .orderBy(desc(callbacks.version))
@@ -188,6 +214,8 @@ function prepareReads(orm: Orm) {
         storeId: callbacks.storeId,
         eventId: callbacks.eventId,
         query: callbacks.query,
+        /** A delivered one is sent again to be confirmed. */
+        state: callbacks.state,
         /** How many attempts were made before this one. */
         attemptCount: callbacks.attemptCount,
         /** How many of them were charged to the schedule. */

@@ -6,12 +6,15 @@
 // while that is not on our chain, and of a payment that is gone all but its -1 is held. It is not superseded: a
 // payment that returns with the status it had owes no new one. A lease marks a row whose request is under way; while it lasts,
 // nothing else of that address is claimed: shop plugins read and write the order of an address without a lock. Of the due
-// ones of an address the event that came first goes first. What a claim costs never depends on what was delivered.
+// ones of an address the event that came first goes first. A delivered one whose answer was doubtful is due again at
+// `confirm_at`, unless a newer one of its payment is enqueued; whatever comes of that, it stays delivered. What a claim costs never depends on what was delivered.
 
+import type { Verdict } from '../domain/answer.ts';
 import { type CallbackFacts, callbackQuery, type EventFacts, eventId } from '../domain/callback.ts';
-import type { Outcome, Phase } from '../domain/retry.ts';
+import type { LongestWaits, Outcome, Phase } from '../domain/retry.ts';
 import { type CallbackDesk, createCallbackDesk } from './callback-desk.ts';
 import type { Database } from './database.ts';
+import { createDoubts, type Doubted } from './doubts.ts';
 import { type OutboxStatements, prepareOutbox } from './outbox-statements.ts';
 import type { CallbackState } from './schema.ts';
 import { createUnreceived, type Unreceived } from './unreceived.ts';
@@ -63,11 +66,13 @@ export interface AttemptRecord {
   readonly phases: Readonly<Partial<Record<Phase, number>>>;
   /** What the answer of a 200 says, or is, that makes it doubtful. */
   readonly doubt: string | null;
+  /** What the answer of a delivered one says; null for all others. */
+  readonly verdict?: Verdict | null;
 }
 
-/** When a callback is tried again. */
+/** When a callback is tried again, or a delivered one is sent again. */
 export interface Next {
-  /** How many attempts are charged to its schedule by now. */
+  /** How many attempts are charged to that schedule by now. */
   readonly step: number;
   /** Undefined: never. */
   readonly at: number | undefined;
@@ -87,7 +92,8 @@ export interface Outbox extends CallbackDesk {
   /**
    * Records an attempt and ends its lease. A failed one is owed again at `next.at`, exhausted
    * without one, and stays superseded or held when it came to be so meanwhile. What was resent while the
-   * request was under way keeps the schedule that began then.
+   * request was under way keeps the schedule that began then. A delivered one whose answer is doubtful is sent
+   * again at `next.at`, and stays delivered whatever comes of that.
    */
   record(
     tx: Tx,
@@ -111,7 +117,7 @@ export interface Outbox extends CallbackDesk {
    * What is owed later than a wait of its step can be, because the clock was ahead then, is due now, and leases that
    * are longer than any are over.
    */
-  recall(tx: Tx, now: number, longestWaits: readonly number[], leaseMs: number): void;
+  recall(tx: Tx, now: number, longestWaits: LongestWaits, leaseMs: number): void;
   /** Forgets attempts from before a time, some thousand at once; whether there may be more. */
   fold(tx: Tx, before: number): boolean;
   /** Of stores that are called: how many wait, and how many were given up on; of each at most `mostCounted`. */
@@ -126,6 +132,10 @@ export interface Outbox extends CallbackDesk {
   owing(): string[];
   /** When the oldest of those was given up on, epoch milliseconds. */
   exhaustedSince(): number | undefined;
+  /** Stores whose last answer of 200 was doubtful: since when. */
+  doubted(): Doubted[];
+  /** Whether a store has ever taken a callback with other than an empty answer. */
+  hasSpoken(storeId: number): boolean;
   /** Stores that are owed something and whose shop did not receive its last callback: since when. */
   unreceived(): Unreceived[];
   /** How many wait for each store that is called back, at most `mostCounted`. */
@@ -144,6 +154,7 @@ const foldLimit = 2_000;
 export function createOutbox({ orm }: Pick<Database, 'orm'>): Outbox {
   const statements = prepareOutbox(orm);
   const unreceived = createUnreceived(orm);
+  const doubts = createDoubts(orm);
 
   return {
     ...createCallbackDesk(orm),
@@ -151,7 +162,8 @@ export function createOutbox({ orm }: Pick<Database, 'orm'>): Outbox {
       const { paymentId } = callback;
       // No other than the newest is open: each supersedes the one before, and no older one is resent.
       const newest = statements.newestOfPayment.get({ paymentId });
-      if (newest && isOpen(newest.state)) statements.supersede.run({ paymentId, now });
+      const isSent = newest && (isOpen(newest.state) || newest.confirmAt !== null);
+      if (isSent) statements.supersede.run({ paymentId, now });
       const facts = { eventId: eventId(callback), query: callbackQuery(callback) };
       statements.insert.run({ ...callback, ...facts, version: (newest?.version ?? 0) + 1, now });
     },
@@ -176,20 +188,9 @@ export function createOutbox({ orm }: Pick<Database, 'orm'>): Outbox {
       return claimed;
     },
     record(_tx, now, claimed, attempt, next) {
-      const { callbackId: id, storeId } = claimed;
-      const phases = JSON.stringify(attempt.phases);
-      statements.insertAttempt.run({ ...attempt, callbackId: id, phases });
-      unreceived.note(storeId, attempt);
-      const { state, step, at } =
-        attempt.outcome === 'delivered'
-          ? ({ ...next, state: 'delivered' } as const)
-          : afterFailure(statements.courseOf.get({ id }), claimed, next);
-      statements.settle.run({
-        ...{ id, state, step },
-        nextAttemptAt: at ?? null,
-        settledAt: state === 'owed' || state === 'held' ? null : now,
-      });
-      return state;
+      unreceived.note(claimed.storeId, attempt);
+      doubts.note(claimed.storeId, attempt);
+      return settle(statements, now, claimed, attempt, next);
     },
     nextDueAt(now, isHeld, onWire = []) {
       const free = statements.nextDue
@@ -198,9 +199,10 @@ export function createOutbox({ orm }: Pick<Database, 'orm'>): Outbox {
       return free.length === 0 ? undefined : Math.min(...free);
     },
     releaseLeases: () => void statements.releaseLeases.run(),
-    recall(_tx, now, longestWaits, leaseMs) {
-      const last = longestWaits.length - 1;
-      statements.recall.run({ now, longestWaits: JSON.stringify(longestWaits), last });
+    recall(_tx, now, { retry, confirm }, leaseMs) {
+      const last = retry.length - 1;
+      statements.recall.run({ now, longestWaits: JSON.stringify(retry), last });
+      statements.recallConfirmations.run({ now, latest: now + confirm });
       statements.endLeases.run({ latest: now + leaseMs });
     },
     fold: (_tx, before) =>
@@ -216,17 +218,63 @@ export function createOutbox({ orm }: Pick<Database, 'orm'>): Outbox {
     },
     owing: () => statements.owing.all().map(({ callbackUrl }) => callbackUrl),
     exhaustedSince: () => statements.exhaustedSince.get()?.at ?? undefined,
+    doubted: doubts.list,
+    hasSpoken: doubts.hasSpoken,
     unreceived: unreceived.list,
     owedByStore: () => statements.owedByStore.all({ most: mostCounted }),
   };
 }
+
+function settle(
+  statements: OutboxStatements,
+  now: number,
+  claimed: ClaimedRow,
+  attempt: AttemptRecord,
+  next: Next,
+): CallbackState {
+  const { callbackId: id } = claimed;
+  const phases = JSON.stringify(attempt.phases);
+  statements.insertAttempt.run({ ...attempt, callbackId: id, phases });
+  const course = statements.courseOf.get({ id });
+  const isNewest = () => statements.newestOfPayment.get({ ...course })?.id === id;
+  const { state, step, at, confirmAt } =
+    attempt.outcome === 'delivered'
+      ? afterAnswer(next, attempt.doubt !== null && isNewest())
+      : afterFailure(course, claimed, next);
+  const settledAt = course?.state === 'delivered' ? course.settledAt : now;
+  statements.settle.run({
+    ...{ id, state, step },
+    nextAttemptAt: at ?? null,
+    confirmAt: confirmAt ?? null,
+    settledAt: state === 'owed' || state === 'held' ? null : settledAt,
+  });
+  return state;
+}
+
+/** What becomes of a row: `at` and `confirmAt` say when it is sent again, undefined for never. */
+interface Settled {
+  readonly state: CallbackState;
+  readonly step: number;
+  readonly at?: number | undefined;
+  readonly confirmAt?: number | null | undefined;
+}
+
+const afterAnswer = ({ step, at }: Next, isConfirmed: boolean): Settled => ({
+  state: 'delivered',
+  step,
+  confirmAt: isConfirmed ? at : undefined,
+});
 
 /** @param course of its row by now; undefined where it is gone */
 function afterFailure(
   course: Course | undefined,
   { step, dueAt }: ClaimedRow,
   next: Next,
-): Next & { readonly state: CallbackState } {
+): Settled {
+  if (course?.state === 'delivered') {
+    const { state, confirmAt } = course;
+    return confirmAt === dueAt ? { state, step: next.step, confirmAt: next.at } : course;
+  }
   if (course !== undefined && (course.step !== step || course.nextAttemptAt !== dueAt)) {
     return { state: course.state, step: course.step, at: course.nextAttemptAt };
   }

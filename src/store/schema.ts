@@ -302,7 +302,7 @@ export const attempts = sqliteTable(
     reason: text('reason'),
     /** The first 1 KiB of the answer, control characters stripped. */
     body: text('body'),
-    /** What makes the answer of a 200 doubtful: its sentence, or what it is (delivery/answer.ts). */
+    /** What makes the answer of a 200 doubtful: its sentence, or what it is (domain/answer.ts). */
     doubt: text('doubt'),
   },
   (table) => [

@@ -54,6 +54,30 @@ describe('the embedded list', () => {
   });
 });
 
+it('a callback of before has the address of its payment', () => {
+  const sqlite = freshFile();
+  migrate(sqlite, migrations.slice(0, 1));
+  sqlite.exec(`
+    INSERT INTO wallets (id, descriptor, account, script_type, next_index, created_at)
+      VALUES (1, 'd', 'a', 'p2wpkh', 9, 0);
+    INSERT INTO stores (id, name, wallet_id, callback_url, required_confirmations, webhook_secret, created_at)
+      VALUES (1, 'Shop', 1, 'https://shop.example/', 2, 'whsec_', 0);
+    INSERT INTO addresses (id, wallet_id, branch, derivation_index, address, script, scripthash, origin, store_id)
+      VALUES (7, 1, 0, 0, 'bc1q7', x'00', '07', 'issued', 1);
+    INSERT INTO payments (id, address_id, txid, value_sat, state, first_seen_at, changed_at)
+      VALUES (3, 7, '03', 1000, 'unconfirmed', 0, 0);
+    INSERT INTO callbacks (payment_id, store_id, version, event_id, status, query, state, next_attempt_at, created_at)
+      VALUES (3, 1, 1, 'msg_1', 0, 'status=0', 'owed', 55, 0), (3, 1, 2, 'msg_2', 1, 'status=1', 'delivered', 66, 0);
+  `);
+  migrate(sqlite);
+  expect(
+    sqlite.prepare('SELECT address_id, due_at, confirm_at FROM callbacks ORDER BY id').raw().all(),
+  ).toEqual([
+    [7, 55, null],
+    [7, null, null],
+  ]);
+});
+
 describe('migrations', () => {
   it('are applied once each, known by name and hash, counted by user_version', () => {
     const sqlite = freshFile();

@@ -80,6 +80,7 @@ describe('claiming', () => {
         addressId: 1,
         storeId,
         eventId: eventId(callback),
+        state: 'owed',
         query: `status=0&addr=${address}&value=${valueSat}&txid=${txid}&rbf=1`,
         attemptCount: 0,
         step: 0,
@@ -166,7 +167,9 @@ describe('claiming', () => {
         .where(eq(callbacks.id, at + 1))
         .run();
     }
-    await owed.database.write((tx) => owed.outbox.recall(tx, now, [least, most], leaseMs));
+    await owed.database.write((tx) =>
+      owed.outbox.recall(tx, now, { retry: [least, most], confirm: most }, leaseMs),
+    );
     const claimed = await owed.database.write((tx) =>
       owed.outbox.claim(tx, now, { limit: 64, perStore: 64, leaseMs, afterStoreId: 0 }),
     );

@@ -1,6 +1,6 @@
 // One callback with every attempt.
 
-import { sayDoubt } from '../../delivery/answer.ts';
+import { sayDoubt } from '../../domain/answer.ts';
 import { redactedTarget } from '../../domain/callback.ts';
 import type { AttemptRow } from '../../store/callback-desk.ts';
 import { note } from '../audit.ts';

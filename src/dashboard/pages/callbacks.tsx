@@ -1,6 +1,6 @@
 // The callbacks, newest first: owed, delivered, overtaken, given up, and those whose answer is doubted.
 
-import { sayDoubt } from '../../delivery/answer.ts';
+import { sayDoubt } from '../../domain/answer.ts';
 import { PaygateError } from '../../errors.ts';
 import type { CallbackFilter, CallbackRow } from '../../store/callback-desk.ts';
 import type { StoreRow } from '../../store/catalog.ts';

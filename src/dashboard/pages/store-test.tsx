@@ -1,9 +1,9 @@
 // A test callback, sent while the merchant waits, and the exchange as it was.
 
 import { networks } from '../../bitcoin/network.ts';
-import { sayDoubt } from '../../delivery/answer.ts';
 import { exampleOrder } from '../../delivery/example.ts';
 import type { Attempt, Order } from '../../delivery/sender.ts';
+import { sayDoubt } from '../../domain/answer.ts';
 import { callbackTarget } from '../../domain/callback.ts';
 import type { StoreRow } from '../../store/catalog.ts';
 import { noteTested, testedAt } from '../../store/settings.ts';

@@ -1,12 +1,13 @@
 import { eq } from 'drizzle-orm';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { failuresToOpen } from '../../../src/delivery/breaker.ts';
 import { deliveryLimits } from '../../../src/delivery/limits.ts';
 import { deadlineMs } from '../../../src/delivery/travel.ts';
 import { eventId } from '../../../src/domain/callback.ts';
 import { retrySchedule } from '../../../src/domain/retry.ts';
-import { callbacks } from '../../../src/store/schema.ts';
+import { callbacks, payments } from '../../../src/store/schema.ts';
 import { makeAuthority } from '../../support/authority.ts';
-import type { ReceiverOptions } from '../../support/receiver.ts';
+import type { Answer, ReceiverOptions } from '../../support/receiver.ts';
 import { createTestWorld } from '../../support/world.ts';
 import { closeAll, receiver, setUp } from './engine.ts';
 import { withStatus } from './owed.ts';
@@ -399,6 +400,232 @@ describe('bounds', () => {
     world.jumpWallClock(3_600_000);
     await world.advance(3000);
     expect(shop.requests).toHaveLength(3);
+  });
+});
+
+describe('a doubtful answer', () => {
+  const minute = 60_000;
+
+  /** A shop that answers as it is told, and the time of each request in minutes since the first. */
+  async function doubting(body = 'Error: secret does not match') {
+    let answer: Exclude<Answer, string> = { status: 200, body };
+    const world = createTestWorld();
+    const times: number[] = [];
+    const shop = await receiver({
+      answer: () => {
+        times.push(world.now());
+        return answer;
+      },
+    });
+    const set = setUp({ world });
+    const storeId = set.owed.addStore({ callbackUrl: shop.origin });
+    const callback = set.owed.addPayment(storeId);
+    await set.owed.enqueue(world.now(), callback);
+    await set.dispatcher.start();
+    await set.dispatcher.idle();
+    const advance = async (ms: number) => {
+      await world.advance(ms);
+      await set.dispatcher.idle();
+    };
+    return {
+      ...{ ...set, shop, storeId, callback, advance },
+      answers: (next: typeof answer) => {
+        answer = next;
+      },
+      minutes: () => times.map((at) => (at - (times[0] ?? 0)) / minute),
+      row: () => set.outbox.callback(1),
+    };
+  }
+
+  it('is confirmed after 5 and after 60 minutes, each from the one before, under one id', async () => {
+    const { shop, advance, minutes, row, world, outbox } = await doubting();
+    const acknowledgedAt = world.now();
+    expect(row()).toMatchObject({ state: 'delivered', confirmAt: world.now() + 5 * minute });
+    expect(outbox.counts()).toEqual({ owed: 0, exhausted: 0 });
+    await advance(5 * minute - 1000);
+    expect(minutes()).toEqual([0]);
+    await advance(1000);
+    expect(minutes()).toEqual([0, 5]);
+    await advance(60 * minute - 1000);
+    expect(minutes()).toEqual([0, 5]);
+    await advance(1000);
+    expect(minutes()).toEqual([0, 5, 65]);
+    expect(row()).toMatchObject({ state: 'delivered', confirmAt: null, attemptCount: 3 });
+    expect(row().settledAt).toBe(acknowledgedAt);
+    await advance(24 * 60 * minute);
+    expect(minutes()).toEqual([0, 5, 65]);
+    expect(new Set(shop.requests.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
+    expect(new Set(shop.requests.map(({ url }) => url)).size).toBe(1);
+  });
+
+  it.each([
+    ['a web page', '<!DOCTYPE html><title>Shop</title>'],
+    ['a refusal', 'Order not found'],
+  ])('of %s ends with the first one that is not', async (_, body) => {
+    const { advance, answers, minutes, row, outbox } = await doubting(body);
+    expect(outbox.doubted()).toMatchObject([{ storeId: 1, answers: 1 }]);
+    answers({ status: 200, body: 'ok' });
+    await advance(2 * 60 * minute);
+    expect(minutes()).toEqual([0, 5]);
+    expect(row()).toMatchObject({ state: 'delivered', confirmAt: null, doubt: null });
+    expect(outbox.doubted()).toEqual([]);
+  });
+
+  it('is one where it is empty and an earlier one of the store was not', async () => {
+    const { owed, world, shop, dispatcher, outbox, advance, answers, storeId } =
+      await doubting('ok');
+    const notice = '<br />\n<b>Notice</b>:  a in <b>/b</b> on line <b>1</b><br />\n';
+    answers({ status: 200, body: notice });
+    const other = owed.addStore({ callbackUrl: shop.origin });
+    await owed.enqueue(world.now(), owed.addPayment(storeId), owed.addPayment(other));
+    dispatcher.wake();
+    await dispatcher.idle();
+    expect(outbox.callback(2)).toMatchObject({ state: 'delivered', doubt: 'an empty answer' });
+    expect(outbox.callback(3)).toMatchObject({ state: 'delivered', doubt: null });
+    answers({ status: 200, body: 'ok' });
+    await advance(5 * minute);
+    expect(outbox.callback(2)).toMatchObject({ confirmAt: null, doubt: null, attemptCount: 2 });
+  });
+
+  it('is none where it is empty as all were', async () => {
+    const { row, outbox } = await doubting('');
+    expect(row()).toMatchObject({ confirmAt: null, doubt: null });
+    expect(outbox.doubted()).toEqual([]);
+  });
+
+  it('that is followed by failures stays an acknowledgement, and ends by its own steps', async () => {
+    const { advance, answers, minutes, row, outbox } = await doubting();
+    answers({ status: 503, headers: { 'retry-after': '1' } });
+    await advance(5 * minute);
+    expect(row()).toMatchObject({ state: 'delivered', outcome: 'status' });
+    await advance(24 * 60 * minute);
+    expect(minutes()).toEqual([0, 5, 65]);
+    expect(row()).toMatchObject({ state: 'delivered', confirmAt: null });
+    expect(outbox.counts()).toEqual({ owed: 0, exhausted: 0 });
+    expect(outbox.doubted()).toMatchObject([{ answers: 1 }]);
+  });
+
+  it('is not confirmed once a newer status was enqueued, on the wire or not', async () => {
+    const { owed, world, advance, answers, shop, callback, outbox, dispatcher } = await doubting();
+    answers({ status: 200, body: 'ok' });
+    await owed.enqueue(world.now(), withStatus(callback, 1));
+    await advance(2 * 60 * minute);
+    const sent = () => shop.requests.map(({ url }) => /status=(\d)/.exec(url)?.[1]).join('');
+    expect(sent()).toBe('01');
+    // On the wire.
+    answers({ status: 200, body: 'error' });
+    await owed.enqueue(world.now(), withStatus(callback, 0, 1));
+    dispatcher.wake();
+    await shop.waitFor(3);
+    await owed.enqueue(world.now(), withStatus(callback, 1, 1));
+    answers({ status: 200, body: 'ok' });
+    await dispatcher.idle();
+    await advance(2 * 60 * minute);
+    expect(sent()).toBe('0101');
+    expect(outbox.list({ limit: 9, state: 'superseded' })).toEqual([]);
+  });
+
+  it('of a confirmation that is overtaken on the wire is the last', async () => {
+    const { owed, world, shop, callback, dispatcher, row } = await doubting();
+    shop.script('hang');
+    await world.advance(5 * minute);
+    await shop.waitFor(2);
+    await owed.enqueue(world.now(), withStatus(callback, 1));
+    await world.advance(deadlineMs);
+    await dispatcher.idle();
+    expect(row()).toMatchObject({ state: 'delivered', confirmAt: null });
+    await world.advance(5 * minute);
+    await dispatcher.idle();
+    const sent = shop.requests.map(({ url }) => /status=(\d)/.exec(url)?.[1]).join('');
+    expect(sent.slice(0, 3)).toBe('001');
+    expect(sent.slice(3)).not.toContain('0');
+  });
+
+  it('is confirmed after a restart', async () => {
+    const { owed, world, dispatcher, advance, minutes } = await doubting();
+    await advance(2 * minute);
+    await dispatcher.stop();
+    const next = setUp({ owed, world });
+    await next.dispatcher.start();
+    await world.advance(3 * minute - 1000);
+    await next.dispatcher.idle();
+    expect(minutes()).toEqual([0]);
+    await world.advance(1000);
+    await next.dispatcher.idle();
+    expect(minutes()).toEqual([0, 5]);
+  });
+
+  it('is confirmed again after a crash in between', async () => {
+    const { owed, world, shop } = await doubting();
+    shop.script('hang');
+    await world.advance(5 * minute);
+    await shop.waitFor(2);
+    const again = owed.reopen();
+    const next = setUp({ owed: { ...again, close: again.database.close }, world });
+    await next.dispatcher.start();
+    await shop.waitFor(3);
+    await next.dispatcher.idle();
+    expect(again.outbox.callback(1).state).toBe('delivered');
+  });
+
+  it('is not confirmed while its payment is gone, and is once that is back', async () => {
+    const { owed, advance, minutes, callback } = await doubting();
+    const set = (state: 'dropped' | 'unconfirmed') =>
+      owed.database.orm.update(payments).set({ state }).where(eq(payments.id, callback.paymentId));
+    set('dropped').run();
+    await advance(10 * minute);
+    expect(minutes()).toEqual([0]);
+    set('unconfirmed').run();
+    await advance(minute);
+    expect(minutes()).toHaveLength(2);
+  });
+
+  it('that is resent by hand is owed as any other', async () => {
+    const { owed, world, advance, answers, outbox, row } = await doubting();
+    await owed.database.write((tx) => outbox.resend(tx, world.now(), 1));
+    expect(row()).toMatchObject({ state: 'owed', confirmAt: null });
+    answers({ status: 500 });
+    await advance(1000);
+    expect(row()).toMatchObject({ state: 'owed', step: 1 });
+    answers({ status: 200, body: 'ok' });
+    await advance(minute);
+    expect(row()).toMatchObject({ state: 'delivered', confirmAt: null });
+  });
+
+  it('waits for a host that is down, and is not charged for it', async () => {
+    const { owed, world, shop, advance, row } = await doubting();
+    const { port } = shop;
+    await shop.close();
+    const waiting = Array.from({ length: failuresToOpen }, () => owed.addPayment(1));
+    await owed.enqueue(world.now(), ...waiting);
+    await advance(6 * minute);
+    expect(row()).toMatchObject({ state: 'delivered', step: 1 });
+    const back = await receiver({ port, answer: () => ({ status: 200, body: 'ok' }) });
+    await advance(2 * minute);
+    expect(row()).toMatchObject({ state: 'delivered', confirmAt: null, doubt: null });
+    expect(back.requests.length).toBe(1 + failuresToOpen);
+  });
+
+  it('is due at once where a clock that was ahead put it off', async () => {
+    const { world, row } = await doubting();
+    world.jumpWallClock(-2 * 86_400_000);
+    expect(row().confirmAt).toBeGreaterThan(world.now() + 86_400_000);
+    await world.advance(3_600_000);
+    expect(row().attemptCount).toBeGreaterThan(1);
+  });
+
+  it('counts once among the deliveries', async () => {
+    const shop = await receiver({ answer: () => ({ status: 200, body: 'error' }) });
+    const after: (number | undefined)[] = [];
+    const { owed, world, dispatcher } = setUp({
+      parts: () => ({ onAttempt: ({ deliveredAfterMs }) => after.push(deliveredAfterMs) }),
+    });
+    await owed.enqueue(world.now(), owed.addPayment(owed.addStore({ callbackUrl: shop.origin })));
+    await dispatcher.start();
+    await dispatcher.idle();
+    await world.advance(5 * minute);
+    await dispatcher.idle();
+    expect(after).toEqual([0, undefined]);
   });
 });
 

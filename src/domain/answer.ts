@@ -2,7 +2,7 @@
 // plugins answer 200 to everything, so the body is all that tells a paid order from a lost one. Hostile text:
 // what comes out is one line, cut, without control characters and without the secrets of the URL.
 
-import { plainText } from '../domain/shown.ts';
+import { plainText } from './shown.ts';
 
 /** A stable code, shown by `callbacks test --json`. */
 export type Verdict =

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { judge } from '../../../src/delivery/answer.ts';
+import { judge } from '../../../src/domain/answer.ts';
 
 const judged = (body: string, secrets: string[] = []) => {
   const { verdict, says } = judge(Buffer.from(body), () => secrets);
