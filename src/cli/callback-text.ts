@@ -2,7 +2,7 @@
 // it was asked for.
 
 import type { Attempt } from '../delivery/sender.ts';
-import { sayDoubt } from '../domain/answer.ts';
+import { sayDoubt, verdictTexts } from '../domain/answer.ts';
 import { callbackTarget, redactedTarget } from '../domain/callback.ts';
 import { showTime } from '../domain/shown.ts';
 import type { AttemptRow, CallbackRow } from '../store/callback-desk.ts';
@@ -21,6 +21,7 @@ export const describe = (row: CallbackRow) => ({
   attempts: row.attemptCount,
   created_at: seconds(row.createdAt),
   next_attempt_at: row.state === 'owed' ? seconds(row.nextAttemptAt) : null,
+  confirm_at: seconds(row.confirmAt),
   settled_at: seconds(row.settledAt),
   last_outcome: row.outcome,
   last_reason: row.reason,
@@ -58,7 +59,11 @@ export const describeTest = (attempt: Attempt, url: string) => ({
   url,
   headers: attempt.request?.headers ?? null,
   ...describeOutcome(attempt),
+  verdict: attempt.verdict ?? notDelivered,
 });
+
+/** Beside the codes of domain/answer.ts. */
+const notDelivered = 'not-delivered';
 
 /** @param hasMore whether older ones fit as well */
 export function renderList(rows: readonly CallbackRow[], hasMore: boolean): string {
@@ -72,7 +77,7 @@ export function renderList(rows: readonly CallbackRow[], hasMore: boolean): stri
     String(row.status),
     row.state,
     String(row.attemptCount),
-    row.reason ?? doubted(row.doubt),
+    [row.reason ?? doubted(row.doubt), confirmed(row)].filter(Boolean).join('; '),
   ]);
   const head = ['id', 'created', 'store', 'address', 'sat', 'status', 'state', 'tries', 'last'];
   const more = hasMore
@@ -83,6 +88,9 @@ export function renderList(rows: readonly CallbackRow[], hasMore: boolean): stri
 
 const doubted = (doubt: string | null): string =>
   doubt === null ? '' : `delivered, but the answer ${sayDoubt(doubt)}`;
+
+const confirmed = ({ confirmAt }: CallbackRow): string =>
+  confirmAt === null ? '' : `sent again ${showTime(confirmAt)}`;
 
 export function renderCallback(
   row: CallbackRow,
@@ -97,6 +105,7 @@ export function renderCallback(
     ['transaction', row.txid],
     ['created', showTime(row.createdAt)],
     ...(row.state === 'owed' ? [['next attempt', showTime(row.nextAttemptAt)]] : []),
+    ...(row.confirmAt === null ? [] : [['sent again', showTime(row.confirmAt)]]),
     ...(row.settledAt === null ? [] : [['settled', showTime(row.settledAt)]]),
     ['attempts', attemptsMade(row.attemptCount, attempts.length)],
   ]);
@@ -133,12 +142,17 @@ export function renderTest(attempt: Attempt, url: string): string {
     `GET ${url}`,
     ...(headers.length > 0 ? [table(headers)] : []),
     renderOutcome(attempt),
+    ...(attempt.verdict ? [table([['', 'verdict', verdictTexts[attempt.verdict]]])] : []),
   ].join('\n');
 }
 
 /** A running server takes it up within a second. */
-export function promised(count: number): string {
-  if (count === 0) return 'None has failed that is not being sent again already.';
+export function promised(count: number, doubtful = false): string {
+  if (count === 0) {
+    return doubtful
+      ? 'The last answer of none is doubtful.'
+      : 'None has failed that is not being sent again already.';
+  }
   const sent = count === 1 ? 'It is' : `${count} are`;
   return `${sent} sent now, or as soon as paygate serves.`;
 }

@@ -7,6 +7,7 @@ import { maxMoneySat } from '../bitcoin/transaction.ts';
 import { readConfig } from '../config.ts';
 import { exampleOrder } from '../delivery/example.ts';
 import { createSender } from '../delivery/sender.ts';
+import { isTaken } from '../domain/answer.ts';
 import type { CallbackStatus } from '../domain/payment.ts';
 import { parseProxy } from '../electrum/proxy.ts';
 import { PaygateError } from '../errors.ts';
@@ -41,6 +42,7 @@ export function callbacksCommand(): Command {
 interface ListOptions extends FileOptions {
   readonly store?: number;
   readonly state?: CallbackState;
+  readonly doubtful?: boolean;
   readonly newerThan?: number;
   readonly olderThan?: number;
   readonly before?: number;
@@ -51,16 +53,19 @@ function listCommand(): Command {
   return fileCommand('list', 'list callbacks, newest first')
     .option('--store <id>', 'of one store', anyId)
     .addOption(new Option('--state <state>', 'in one state').choices(states))
+    .option('--doubtful', 'delivered, but the last answer is doubtful')
     .option('--newer-than <time>', 'enqueued within this time, such as 24h', parseDuration)
     .option('--older-than <time>', 'enqueued longer ago than this', parseDuration)
     .option('--before <id>', 'only those before this one: the next page', anyId)
     .option('--limit <n>', 'how many at most', wholeNumber(1, 10_000), 100)
     .action((given: ListOptions) =>
       withStore(given, async ({ outbox }) => {
-        const { store: storeId, state, before: beforeId, limit, newerThan, olderThan } = given;
+        const { store: storeId, state, doubtful: doubted, before: beforeId, limit } = given;
+        const { newerThan, olderThan } = given;
         const since = newerThan === undefined ? undefined : world.now() - newerThan;
         const until = olderThan === undefined ? undefined : world.now() - olderThan;
-        const found = outbox.list({ storeId, state, beforeId, limit: limit + 1, since, until });
+        const filter = { storeId, state, doubted, beforeId, since, until };
+        const found = outbox.list({ ...filter, limit: limit + 1 });
         const rows = found.slice(0, limit);
         print(given, rows.map(text.describe), () =>
           text.renderList(rows, found.length > rows.length),
@@ -103,21 +108,23 @@ function resendCommand(): Command {
 
 interface ResendFailedOptions extends FileOptions {
   readonly store: number;
+  readonly doubtful?: boolean;
   readonly newerThan?: number;
 }
 
 function resendFailedCommand(): Command {
   return fileCommand('resend-failed', 'resend what was given up or waits after a failure')
     .requiredOption('--store <id>', 'of this store', anyId)
+    .option('--doubtful', 'resend delivered ones instead, whose last answer is doubtful')
     .option('--newer-than <time>', 'enqueued within this time, such as 7d', parseDuration)
     .action((given: ResendFailedOptions) =>
       withStore(given, async ({ outbox, database }) => {
         const now = world.now();
         const since = given.newerThan === undefined ? 0 : now - given.newerThan;
-        const resent = await database.write((tx) =>
-          outbox.resendFailed(tx, now, given.store, since),
-        );
-        print(given, { resent }, () => text.promised(resent));
+        const { store, doubtful = false } = given;
+        const resend = doubtful ? outbox.resendDoubtful : outbox.resendFailed;
+        const resent = await database.write((tx) => resend(tx, now, store, since));
+        print(given, { resent }, () => text.promised(resent, doubtful));
       }),
     );
 }
@@ -164,7 +171,7 @@ function testCommand(): Command {
         const url = text.requestUrl(row.callbackUrl, order.query, given.secrets ?? false);
         print(given, text.describeTest(attempt, url), () => text.renderTest(attempt, url));
         if (attempt.outcome !== 'delivered') process.exitCode = 1;
-        else if (testedAt(catalog) === undefined) {
+        else if (isTaken(attempt.verdict) && testedAt(catalog) === undefined) {
           // The dashboard asks for one until then.
           await database.write((tx) => noteTested(tx, catalog, world.now()));
         }

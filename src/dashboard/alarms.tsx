@@ -122,6 +122,11 @@ const advices: Readonly<Record<AlarmCode, Advice>> = {
     path: '/stores',
     link: 'Stores',
   },
+  'shop-doubtful': {
+    text: 'See what the shop answers, repair it, see it take a test callback on the page of its store, then send these again.',
+    path: '/callbacks?state=flagged',
+    link: 'Callbacks whose answer is doubtful',
+  },
   'clock-wrong': {
     text: 'Set the clock, and keep it right by NTP. Until then callbacks go out without a signature, and no certificate of a server is learnt or accepted.',
     ...servers,

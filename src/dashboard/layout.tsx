@@ -116,6 +116,7 @@ const notes: ReadonlyMap<string, string> = new Map(
     restored: 'The store is in use again.',
     resent: 'They are sent again, now.',
     'none-failed': 'None of this store has failed that is not being sent again already.',
+    'none-doubtful': 'The last answer of none of this store is doubtful.',
     accepted: 'That certificate is pinned: its next connection, which is made now, must show it.',
     lifted: 'The ban is lifted: it is tried again now, and banned again if it lies.',
     followed: 'The branch is followed from its next block on.',

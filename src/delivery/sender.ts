@@ -2,7 +2,7 @@
 // means; how it goes there stands in travel.ts. It follows no redirect, keeps no cookie, always verifies
 // TLS, and logs nothing: the URL and its query are secrets.
 
-import { judge } from '../domain/answer.ts';
+import { judge, type Verdict } from '../domain/answer.ts';
 import { type CallbackTarget, callbackTarget } from '../domain/callback.ts';
 import { classify, isUnreachable, parseRetryAfter } from '../domain/retry.ts';
 import { PaygateError } from '../errors.ts';
@@ -24,6 +24,7 @@ export interface Order extends Allowed {
 }
 
 export interface Attempt extends AttemptRecord {
+  readonly verdict: Verdict | null;
   readonly retryAfterSeconds?: number | undefined;
   /** The host could not be reached: no other callback to it has a chance either. */
   readonly unreachable: boolean;

@@ -30,6 +30,35 @@ const pageDoubt = 'a web page';
 export const sayDoubt = (doubt: string): string =>
   doubt === emptyDoubt || doubt.startsWith(pageDoubt) ? `is ${doubt}` : `says "${doubt}"`;
 
+/** Whether a test callback has reached what is to take callbacks. Many receivers answer nothing. */
+export const isTaken = (verdict: Verdict | null | undefined): boolean =>
+  verdict === 'accepted' || verdict === 'unknown-order' || verdict === 'empty';
+
+/** What a verdict on a test callback means to a merchant, in words. */
+export const verdictTexts: Readonly<Record<Verdict, string>> = {
+  accepted: 'the shop took it',
+  empty: 'empty: did the URL lose its secret? (a receiver of your own may answer nothing)',
+  'web-page': 'the shop’s page answered, not the plugin: permalinks? is the plugin on?',
+  'wrong-secret': 'wrong secret: compare the one in the Callback URL with the one of the plugin',
+  'unknown-order':
+    'the secret and URL are right; the plugin knows no such order (that is expected of a test)',
+  refused: 'the shop refused it: see its answer',
+};
+
+/** What to do about a doubt, as the beginning of a sentence. */
+export function doubtAdvice(doubt: string): string {
+  if (doubt.startsWith(pageDoubt)) {
+    return 'see that the plugin is on, and that the Callback URL is the one that it shows';
+  }
+  if (doubt === emptyDoubt) return 'see that the Callback URL has its secret';
+  if (wrongSecret.test(doubt)) {
+    return 'compare the secret in the Callback URL with the one that the plugin shows';
+  }
+  return unknownOrder.test(doubt)
+    ? 'see that this is the Callback URL of the shop that has these orders'
+    : 'see why the shop refuses';
+}
+
 const maxSaidLength = 160;
 const maxTitleLength = 80;
 /** Longer ones are no sentence of a plugin, and would cost time. */
@@ -142,7 +171,7 @@ const unknownOrder = new RegExp(
   'i',
 );
 const otherRefusal =
-  /\b(errors?|invalid|secrets?|not found|mismatch(ed)?|denied|forbidden|refused|rejected|unknown|fail(ed|ure)?|exception|missing|incorrect|wrong|no such|not (allowed|activated|active|enabled|supported)|disabled|unavailable|maintenance|bad request|uncaught|could not|cannot|unable to)\b|^(false|no|nok|ko)[.!]?$|\b(fehler|erreur|errore|erro|ung(ü|ue)ltig)\b|ошибка|неверн/i;
+  /\b(errors?|invalid|secrets?|not found|mismatch(ed)?|denied|forbidden|refused|rejected|unknown|fail(ed|ure)?|exception|missing|incorrect|wrong|no such|not (allowed|activated|active|enabled|supported)|disabled|unavailable|maintenance|bad request|uncaught|could not|cannot|unable to)\b|^false$|\b(fehler|erreur|errore|erro|ung(ü|ue)ltig)\b|ошибка|неверн/i;
 const saysFalse = /"(?:success|ok|valid|accepted)"\s*:\s*(?:false|0|"false"|"0")/i;
 
 interface Refusal {

@@ -3,6 +3,7 @@
 // keeps nothing (alarm-book.ts).
 
 import type { CallbackDispatcher } from '../delivery/dispatcher.ts';
+import { doubtAdvice, sayDoubt } from '../domain/answer.ts';
 import { showTime } from '../domain/shown.ts';
 import { showWish, stillUnmatched } from '../domain/unmatched.ts';
 import type { ServerStatus } from '../electrum/pool.ts';
@@ -38,6 +39,7 @@ export type AlarmCode =
   | 'shop-unreachable'
   | 'shop-refuses'
   | 'unknown-callback-url'
+  | 'shop-doubtful'
   | 'own-certificate'
   | 'clock-wrong';
 
@@ -108,6 +110,7 @@ export function findAlarms(parts: FindingParts, status: WatcherStatus): Finding[
     ...paymentFindings(parts),
     ...refusalFindings(parts),
     ...unmatchedFindings(parts),
+    ...doubtFindings(parts.store),
     ...foreignFindings(store),
     ...parts.others.flatMap(({ code, warnings }) => warnings().map((fact) => ({ code, fact }))),
   ];
@@ -269,6 +272,18 @@ const unmatchedFindings = ({ store: { catalog }, now }: FindingParts): Finding[]
       `\`paygate store set ${storeId ?? 'ID'} --callback-url URL\``,
   }));
 };
+/** A shop that answers 200 to what it does not take. */
+const doubtFindings = ({ outbox }: Store): Finding[] =>
+  outbox.doubted().map(({ storeId, name, since, answers, says }) => ({
+    code: 'shop-doubtful',
+    subject: `store ${storeId}`,
+    storeId,
+    since,
+    fact:
+      `store ${storeId} ${JSON.stringify(name)}: its shop answered 200, but the answer ${sayDoubt(says)} ` +
+      `(${answers} doubtful answer(s) since ${showTime(since)}); such orders may stay unpaid`,
+    hint: `; ${doubtAdvice(says)}, then send them again: \`paygate callbacks resend-failed --store ${storeId} --doubtful\``,
+  }));
 
 /** Somebody else gives out addresses of the same key. */
 const foreignFindings = ({ addressDesk }: Store): Finding[] =>

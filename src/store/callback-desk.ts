@@ -5,7 +5,7 @@ import { and, asc, eq, getTableColumns, type SQL, sql } from 'drizzle-orm';
 import type { Outcome } from '../domain/retry.ts';
 import { PaygateError } from '../errors.ts';
 import type { Orm } from './orm.ts';
-import { isExhausted, isOwed, prepareNewest } from './outbox-statements.ts';
+import { isExhausted, isOwed, prepareNewest, stands } from './outbox-statements.ts';
 import {
   addresses,
   attempts,
@@ -20,7 +20,7 @@ import type { Tx } from './writer.ts';
 export interface CallbackFilter {
   readonly storeId?: number | undefined;
   readonly state?: CallbackState | undefined;
-  /** Only those whose answer was doubted though it was 200. */
+  /** Only delivered ones whose last answer of 200 is doubtful. */
   readonly doubted?: boolean | undefined;
   /** Only older ones than this id: the next page. */
   readonly beforeId?: number | undefined;
@@ -54,6 +54,8 @@ export interface CallbackDesk {
    * or later. Answers how many.
    */
   resendFailed(tx: Tx, now: number, storeId: number, since: number): number;
+  /** The same of what was delivered, but whose last answer of 200 is doubtful, where nothing newer is to be told. */
+  resendDoubtful(tx: Tx, now: number, storeId: number, since: number): number;
 }
 
 export function createCallbackDesk(orm: Orm): CallbackDesk {
@@ -77,21 +79,36 @@ export function createCallbackDesk(orm: Orm): CallbackDesk {
       orm.update(callbacks).set(owedAnew(now)).where(eq(callbacks.id, id)).run();
     },
     resendFailed(_tx, now, storeId, since) {
-      checkCalled(orm, storeId);
       const failed = [isExhausted, sql`${isOwed} and ${callbacks.step} > 0`];
-      return failed
-        .map((which) =>
-          orm
-            .update(callbacks)
-            .set(owedAnew(now))
-            .where(
-              sql`${which} and ${callbacks.storeId} = ${storeId} and ${callbacks.createdAt} >= ${since}`,
-            )
-            .run(),
-        )
-        .reduce((sum, { changes }) => sum + changes, 0);
+      return resendAll(orm, now, { storeId, since, which: failed });
     },
+    resendDoubtful: (_tx, now, storeId, since) =>
+      resendAll(orm, now, {
+        ...{ storeId, since },
+        which: [sql`${isDoubted} and ${isNewest} and ${stands('callbacks')}`],
+      }),
   };
+}
+
+interface Bulk {
+  readonly storeId: number;
+  readonly since: number;
+  readonly which: readonly SQL[];
+}
+
+function resendAll(orm: Orm, now: number, { storeId, since, which }: Bulk): number {
+  checkCalled(orm, storeId);
+  return which
+    .map((each) =>
+      orm
+        .update(callbacks)
+        .set(owedAnew(now))
+        .where(
+          sql`${each} and ${callbacks.storeId} = ${storeId} and ${callbacks.createdAt} >= ${since}`,
+        )
+        .run(),
+    )
+    .reduce((sum, { changes }) => sum + changes, 0);
 }
 
 const owedAnew = (now: number) =>
@@ -182,7 +199,14 @@ function list(
     .all();
 }
 
-const isDoubted = sql`${callbacks.id} in (select callback_id from attempts where doubt is not null)`;
+/** An answer that was none (a 503) takes no doubt away. */
+const isDoubted = sql`${callbacks.state} = 'delivered'
+  and ${callbacks.id} in (select callback_id from attempts where doubt is not null)
+  and (select a.doubt from attempts a where a.callback_id = ${callbacks.id} and a.outcome = 'delivered'
+    order by a.id desc limit 1) is not null`;
+
+const isNewest = sql`not exists (select 1 from callbacks n
+  where n.payment_id = ${callbacks.paymentId} and n.version > ${callbacks.version})`;
 
 const stateIs = (state: CallbackState): SQL =>
   state === 'owed' ? isOwed : state === 'exhausted' ? isExhausted : eq(callbacks.state, state);

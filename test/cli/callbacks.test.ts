@@ -12,6 +12,7 @@ import { overlapMs, signatureHeaders } from '../../src/delivery/signature.ts';
 import { eventId } from '../../src/domain/callback.ts';
 import type { Outcome } from '../../src/domain/retry.ts';
 import type { NewCallback } from '../../src/store/outbox.ts';
+import { settings } from '../../src/store/schema.ts';
 import { runCli } from '../support/cli.ts';
 import { cleanUp } from '../support/files.ts';
 import { type Receiver, type ReceiverOptions, startReceiver } from '../support/receiver.ts';
@@ -52,13 +53,20 @@ async function ask(owed: Owed, command: string): Promise<any> {
 }
 
 /** Records an attempt of the callback that was enqueued so many-th. */
-const attempt = (owed: Owed, id: number, outcome: Outcome, at?: number) =>
+const attempt = (
+  owed: Owed,
+  id: number,
+  outcome: Outcome,
+  at?: number,
+  doubted: string | null = 'error',
+) =>
   owed.database.write((tx) => {
     const made = { startedAt: now, durationMs: 12, outcome, httpStatus: 200, reason: 'no way' };
     const seen = { address: '192.0.2.7', phases: { connect: 1.5, response: 10 }, body: 'sorry' };
-    const doubt = outcome === 'delivered' ? 'error' : null;
+    const doubt = outcome === 'delivered' ? doubted : null;
     const reason = outcome === 'delivered' ? null : made.reason;
-    const { storeId, step, nextAttemptAt: dueAt } = owed.outbox.callback(id);
+    const { storeId, step, nextAttemptAt, confirmAt } = owed.outbox.callback(id);
+    const dueAt = confirmAt ?? nextAttemptAt;
     const claimed = { callbackId: id, storeId, step, dueAt };
     owed.outbox.record(tx, now, claimed, { ...made, ...seen, reason, doubt }, { step: 1, at });
   });
@@ -177,7 +185,85 @@ describe('callbacks resend', () => {
   });
 });
 
+describe('callbacks whose last answer is doubtful', () => {
+  async function doubtful() {
+    const owed = open();
+    const [one, two] = [owed.addStore(), owed.addStore()];
+    const payments = [one, one, one, one, two].map((storeId) => owed.addPayment(storeId));
+    await owed.enqueue(now - 9 * hour, ...payments.slice(0, 1));
+    await owed.enqueue(now, ...payments.slice(1));
+    for (const id of [1, 2, 3, 5]) await attempt(owed, id, 'delivered', now + hour);
+    return { owed, one, second: payments[1] as NewCallback };
+  }
+  // biome-ignore lint/suspicious/noExplicitAny: as above.
+  const idsOf = (rows: any) => rows.map(({ id }: any) => id);
+
+  it('are listed, with when they are sent again', async () => {
+    const { owed, one } = await doubtful();
+    const listed = await ask(owed, `callbacks list --doubtful --store ${one}`);
+    expect(idsOf(listed)).toEqual([3, 2, 1]);
+    expect(listed[0]).toMatchObject({
+      ...{ state: 'delivered', last_doubt: 'error', next_attempt_at: null },
+      confirm_at: Math.floor((now + hour) / 1000),
+    });
+    const { stdout } = await run(owed, 'callbacks list --doubtful');
+    expect(stdout).toMatch(/delivered, but the answer says "error"; sent again 20\d\d-/);
+    expect((await run(owed, 'callbacks show 1')).stdout).toContain('sent again');
+    // A failure in between takes no doubt away, an answer without one does.
+    await attempt(owed, 2, 'status', now + hour);
+    await attempt(owed, 3, 'delivered', undefined, null);
+    expect(idsOf(await ask(owed, `callbacks list --doubtful --store ${one}`))).toEqual([2, 1]);
+  });
+
+  it('are resent in bulk, those of one store within an age, and nothing that was overtaken', async () => {
+    const { owed, one, second } = await doubtful();
+    await owed.enqueue(now, withStatus(second, 1));
+    const resend = `callbacks resend-failed --doubtful --store ${one}`;
+    expect(await ask(owed, `${resend} --newer-than 2h`)).toEqual({ resent: 1 });
+    const states = ['delivered 1', 'delivered 1', 'owed 0', 'owed 0', 'delivered 1', 'owed 0'];
+    expect(rowsOf(owed)).toEqual(states);
+    expect(await ask(owed, resend)).toEqual({ resent: 1 });
+    const none = await run(owed, resend);
+    expect(none.stdout).toContain('The last answer of none is doubtful.');
+    expect((await run(owed, 'callbacks resend-failed --doubtful --store 9')).stderr).toContain(
+      'no store 9',
+    );
+  });
+
+  it('are left alone by the other bulk resend', async () => {
+    const { owed, one } = await doubtful();
+    expect(await ask(owed, `callbacks resend-failed --store ${one}`)).toEqual({ resent: 0 });
+  });
+});
+
 describe('callbacks test', () => {
+  it.each([
+    ['Error: Blockonomics order not found', 'unknown-order', 'the secret and URL are right'],
+    ['Order not found', 'unknown-order', 'the plugin knows no such order'],
+    ['Error: secret does not match', 'wrong-secret', 'wrong secret'],
+    [
+      '<br />\n<b>Warning</b>:  unknown in <b>/a</b> on line <b>1</b><br />\nInvalid secret',
+      'wrong-secret',
+      'wrong secret',
+    ],
+    ['', 'empty', 'empty: did the URL lose its secret?'],
+    ['<!DOCTYPE html><title>Home</title>', 'web-page', 'not the plugin: permalinks?'],
+    ['Module Not Activated', 'refused', 'the shop refused it'],
+    ['OK', 'accepted', 'the shop took it'],
+  ])('knows what the families answer: %j is %s', async (body, verdict, words) => {
+    const owed = open();
+    const shop = await receiver({ answer: () => ({ status: 200, body }) });
+    owed.addStore({ callbackUrl: shop.origin });
+    const shown = await ask(owed, 'callbacks test --store 1');
+    expect(shown).toMatchObject({ outcome: 'delivered', http_status: 200, verdict });
+    expect((await run(owed, 'callbacks test --store 1')).stdout).toContain(words);
+    // Only one that reached the plugin counts as a test that was made.
+    const names = owed.database.orm.select().from(settings).all();
+    expect(names.some(({ name }) => name === 'callback_tested_at')).toBe(
+      ['unknown-order', 'empty', 'accepted'].includes(verdict),
+    );
+  });
+
   it('sends a marked callback of nobody’s address, signed, and shows the exchange', async () => {
     const owed = open();
     const shop = await receiver({ answer: () => ({ status: 200, body: 'wrong secret s3cr3t' }) });
@@ -231,10 +317,12 @@ describe('callbacks test', () => {
     owed.addStore({ callbackUrl: shop.origin });
     const outcome = await run(owed, 'callbacks test --store 1');
     expect(outcome).toMatchObject({ code: 1, stdout: expect.stringContaining('answered 404') });
+    const json = await run(owed, 'callbacks test --store 1 --json');
+    expect(JSON.parse(json.stdout)).toMatchObject({ outcome: 'status', verdict: 'not-delivered' });
     const own = { PAYGATE_LISTEN: `127.0.0.1:${shop.port}` };
     const refused = await run(owed, 'callbacks test --store 1', own);
     expect(refused).toMatchObject({ code: 1, stdout: expect.stringContaining('paygate itself') });
-    expect(shop.requests).toHaveLength(1);
+    expect(shop.requests).toHaveLength(2);
   });
 });
 

@@ -320,6 +320,90 @@ describe('a shop that answers, and receives nothing', () => {
   });
 });
 
+describe('a shop that answers 200 and takes nothing', () => {
+  const text = (house: House): string => house.app.health().warnings.join();
+
+  test.each([
+    [
+      'a wrong secret',
+      '\ufeff<b>Unknown</b>: Creation of dynamic property A::$b is deprecated in <b>/a.php</b> on line <b>3</b>Invalid secret',
+      'says "Invalid secret"',
+      'compare the secret in the Callback URL with the one that the plugin shows',
+    ],
+    [
+      'a web page',
+      '<!DOCTYPE html><title>Shop</title>',
+      'is a web page titled "Shop"',
+      'see that the plugin is on',
+    ],
+    [
+      'an order of nobody',
+      'Order not found',
+      'says "Order not found"',
+      'see that this is the Callback URL of the shop that has',
+    ],
+    ['anything else', 'Module Not Activated', 'says "Module Not Activated"', 'see why'],
+  ])('is told of at once: %s', async (_, body, words, advice) => {
+    let answer = { status: 200, body };
+    const { house, visitor } = await open({ receiver: { answer: () => answer } });
+    const since = house.world.now();
+    house.pay(await house.newAddress(), 20_000);
+    await house.settle();
+    expect(text(house)).toContain(
+      `store 1 "Shop": its shop answered 200, but the answer ${words} (1 doubtful answer(s) since `,
+    );
+    expect(text(house)).toContain(`; ${advice}`);
+    expect(text(house)).toContain('`paygate callbacks resend-failed --store 1 --doubtful`');
+    const banner = await alarm(visitor, 'shop-doubtful');
+    expect(banner?.since).toBe(iso(since));
+    await expectLinked(visitor, banner, '/callbacks?state=flagged&store=1');
+
+    await house.stop();
+    await house.start();
+    await untilReady(house);
+    expect(text(house)).toContain(words);
+    answer = { status: 200, body: 'ok' };
+    await house.world.advance(5 * minuteMs);
+    await house.settle();
+    expect(text(house)).toBe('');
+    expect(await alarm(await signedIn(house), 'shop-doubtful')).toBeUndefined();
+  });
+
+  test('is told of until the doubtful ones are sent again in bulk and taken', async () => {
+    let body = 'Error: secret does not match';
+    const { house, visitor } = await open({ receiver: { answer: () => ({ status: 200, body }) } });
+    for (const _ of [1, 2]) {
+      house.pay(await house.newAddress(), 20_000);
+      await house.settle();
+    }
+    expect(text(house)).toContain('(2 doubtful answer(s) since ');
+    body = 'ok';
+    const list = '/dashboard/callbacks?state=flagged';
+    expect((await visitor.get(list)).text).toContain('sent again');
+    const sent = await visitor.submit(list, 'resend-doubtful', { store: '1' });
+    expect(sent.to).toBe(`${list}&done=resent`);
+    await house.settle();
+    expect(text(house)).toBe('');
+    expect((await visitor.get(list)).text).toContain('no such callback');
+    const again = await visitor.submit(list, 'resend-doubtful', { store: '1' });
+    expect(again.to).toBe(`${list}&done=none-doubtful`);
+    expect((await visitor.get('/dashboard/settings/audit')).text).toContain(
+      'callback.resend-doubtful',
+    );
+  });
+
+  test('is told of no more once it is called no more', async () => {
+    const { house } = await open({ receiver: { answer: () => ({ status: 200, body: 'error' }) } });
+    house.pay(await house.newAddress(), 20_000);
+    await house.settle();
+    expect(text(house)).toContain('says "error"');
+    await house.withStore(({ catalog, database }) =>
+      database.write((tx) => catalog.archiveStore(tx, house.world.now(), 1, true)),
+    );
+    expect(text(house)).toBe('');
+  });
+});
+
 test('a payment that was taken back: since then, found apart from those that were replaced', async () => {
   const { house, visitor } = await open({ servers: 2 });
   const replaced = await house.newAddress();

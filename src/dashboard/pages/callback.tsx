@@ -55,6 +55,14 @@ function callback(visit: Visit) {
             </dd>
           </>
         ) : null}
+        {row.confirmAt === null ? null : (
+          <>
+            <dt>Sent again</dt>
+            <dd>
+              <Time at={row.confirmAt} />, because its answer is doubtful
+            </dd>
+          </>
+        )}
       </dl>
       <Form visit={visit} does="resend" button="Send it again now" />
       <Attempts made={row.attemptCount} rows={outbox.attempts(row.id)} />

@@ -43,7 +43,11 @@ const filters = ['owed', 'held', 'delivered', 'superseded', 'exhausted', 'flagge
 export const callbacksPage: Page = {
   path: '/callbacks',
   show: (visit) => callbacks(visit),
-  actions: { resend: resendChosen, 'resend-failed': resendFailed },
+  actions: {
+    resend: resendChosen,
+    'resend-failed': (visit) => resendAll(visit, 'failed'),
+    'resend-doubtful': (visit) => resendAll(visit, 'doubtful'),
+  },
 };
 
 function callbacks(visit: Visit) {
@@ -128,7 +132,18 @@ const CallbackTable = ({ rows }: { readonly rows: readonly CallbackRow[] }) => (
   </Table>
 );
 
-function lastAnswer({ reason, doubt, outcome }: CallbackRow): string {
+const lastAnswer = (row: CallbackRow) => (
+  <>
+    {wordsOf(row)}
+    {row.confirmAt === null ? null : (
+      <>
+        ; sent again <Time at={row.confirmAt} />
+      </>
+    )}
+  </>
+);
+
+function wordsOf({ reason, doubt, outcome }: CallbackRow): string {
   if (doubt !== null) return `delivered, but the answer ${sayDoubt(doubt)}`;
   return reason ?? outcome ?? '';
 }
@@ -144,19 +159,32 @@ const Failed = ({ visit }: { readonly visit: Visit }) => {
       <h2 id="failed">Send all failed ones again</h2>
       <p>Those that were given up, and those that wait after a failure.</p>
       <Form visit={visit} does="resend-failed" button="Send them">
-        <Select
-          name="store"
-          label="Of the store"
-          options={rows.map(
-            ({ id, name, archivedAt }) =>
-              [id, archivedAt === null ? name : `${name} (removed)`] as const,
-          )}
-          chosen={asked(visit, 'store')}
-        />
+        <OfStore visit={visit} rows={rows} />
+      </Form>
+      <h2>Send all doubtful ones again</h2>
+      <p>Those that were delivered, but whose last answer is doubtful.</p>
+      <Form visit={visit} does="resend-doubtful" button="Send them">
+        <OfStore visit={visit} rows={rows} />
       </Form>
     </section>
   );
 };
+
+interface OfStoreProps {
+  readonly visit: Visit;
+  readonly rows: readonly StoreRow[];
+}
+
+const OfStore = ({ visit, rows }: OfStoreProps) => (
+  <Select
+    name="store"
+    label="Of the store"
+    options={rows.map(
+      ({ id, name, archivedAt }) => [id, archivedAt === null ? name : `${name} (removed)`] as const,
+    )}
+    chosen={asked(visit, 'store')}
+  />
+);
 
 async function resendChosen(visit: Visit): Promise<Outcome> {
   const ids = visit.form.getAll('id').map(Number);
@@ -172,14 +200,15 @@ async function resendChosen(visit: Visit): Promise<Outcome> {
   return { to: withQuery(visit, { done: 'resent' }) };
 }
 
-async function resendFailed(visit: Visit): Promise<Outcome> {
+async function resendAll(visit: Visit, which: 'failed' | 'doubtful'): Promise<Outcome> {
   const storeId = wholeNumber(visit, 'store', 1, Number.MAX_SAFE_INTEGER);
   const { outbox, database } = visit.parts.store;
+  const resend = which === 'failed' ? outbox.resendFailed : outbox.resendDoubtful;
   const count = await database.write((tx) => {
-    const resent = outbox.resendFailed(tx, visit.now, storeId, 0);
-    note(visit, tx, 'callback.resend-failed', { count: resent }, storeId);
+    const resent = resend(tx, visit.now, storeId, 0);
+    note(visit, tx, `callback.resend-${which}`, { count: resent }, storeId);
     return resent;
   });
   visit.parts.onCallbacks();
-  return { to: withQuery(visit, { done: count === 0 ? 'none-failed' : 'resent' }) };
+  return { to: withQuery(visit, { done: count === 0 ? `none-${which}` : 'resent' }) };
 }

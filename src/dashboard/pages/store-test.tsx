@@ -3,7 +3,7 @@
 import { networks } from '../../bitcoin/network.ts';
 import { exampleOrder } from '../../delivery/example.ts';
 import type { Attempt, Order } from '../../delivery/sender.ts';
-import { sayDoubt } from '../../domain/answer.ts';
+import { isTaken, sayDoubt, type Verdict, verdictTexts } from '../../domain/answer.ts';
 import { callbackTarget } from '../../domain/callback.ts';
 import type { StoreRow } from '../../store/catalog.ts';
 import { noteTested, testedAt } from '../../store/settings.ts';
@@ -38,7 +38,7 @@ export async function sendTest(visit: Visit): Promise<Outcome> {
     randomBytes: (length) => world.randomBytes(length),
   });
   const attempt = await sender.send(order, new AbortController().signal);
-  if (attempt.outcome === 'delivered' && testedAt(store.catalog) === undefined) {
+  if (isTaken(attempt.verdict) && testedAt(store.catalog) === undefined) {
     await store.database.write((tx) => noteTested(tx, store.catalog, visit.now));
   }
   return { show: exchange(visit, row, order, attempt) };
@@ -53,12 +53,7 @@ const exchange = (visit: Visit, row: StoreRow, order: Order, attempt: Attempt) =
         {attempt.reason}
       </p>
     )}
-    {attempt.doubt === null ? null : (
-      <p class="alarm">
-        Though the answer was 200, the answer {sayDoubt(attempt.doubt)}: did your shop really accept
-        it?
-      </p>
-    )}
+    {attempt.verdict === null ? null : <Judged verdict={attempt.verdict} says={attempt.doubt} />}
     <h2>What was sent</h2>
     <pre>
       <code>{requestText(order, attempt)}</code>
@@ -83,6 +78,18 @@ const exchange = (visit: Visit, row: StoreRow, order: Order, attempt: Attempt) =
       <a href={`${base}/welcome`}>on with setting up</a>
     </p>
   </Layout>
+);
+
+interface JudgedProps {
+  readonly verdict: Verdict;
+  readonly says: string | null;
+}
+
+const Judged = ({ verdict, says }: JudgedProps) => (
+  <p class={verdict === 'accepted' || verdict === 'unknown-order' ? 'note' : 'alarm'}>
+    {says === null ? '' : `The answer ${sayDoubt(says)}. `}
+    <strong data-verdict={verdict}>{verdictTexts[verdict]}</strong>
+  </p>
 );
 
 function requestText({ callbackUrl, query }: Order, { request }: Attempt): string {
