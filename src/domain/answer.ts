@@ -38,7 +38,7 @@ export const isTaken = (verdict: Verdict | null | undefined): boolean =>
 export const verdictTexts: Readonly<Record<Verdict, string>> = {
   accepted: 'the shop took it',
   empty: 'empty: did the URL lose its secret? (a receiver of your own may answer nothing)',
-  'web-page': 'the shop’s page answered, not the plugin: permalinks? is the plugin on?',
+  'web-page': "the shop's page answered, not the plugin: permalinks? is the plugin on?",
   'wrong-secret': 'wrong secret: compare the one in the Callback URL with the one of the plugin',
   'unknown-order':
     'the secret and URL are right; the plugin knows no such order (that is expected of a test)',

@@ -76,6 +76,7 @@ const merchant: Action = (run, random) => {
     'reset',
     'hang',
     { status: 429, headers: { 'Retry-After': String(random.int(1, 200)) } },
+    { status: 200, body: 'Error: secret does not match' },
     { status: 302, headers: { Location: 'http://elsewhere.invalid/' } },
   ]);
   const lasts = random.int(1, 5);
