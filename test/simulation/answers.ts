@@ -136,6 +136,8 @@ async function wrongHealth(
     [/the clock of this machine is wrong/, isClockWrong(run)],
     // A shop that was removed goes on asking.
     [/with a Callback URL that no store has/, has('archive')],
+    // It stands until the next answer of that shop, and nothing may be left to tell.
+    [/its shop answered 200, but/, run.steps.some((each) => each.includes('"status":200,'))],
   ];
   const { body } = await ask(run, '/healthz');
   const warnings: string[] = body.warnings;
