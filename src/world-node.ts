@@ -11,6 +11,7 @@ import { buildConnector, Client } from 'undici';
 import { type LogLevel, logLevels } from './config.ts';
 import { nextMatch } from './cron.ts';
 import { LenientSocket } from './delivery/lenient-socket.ts';
+import { codeOf, faultText } from './domain/fault.ts';
 import { portOf } from './domain/reach.ts';
 import { connectTimeoutFault, proxyDown, proxyRefused } from './domain/retry.ts';
 import { PaygateError, reasonOf } from './errors.ts';
@@ -165,7 +166,7 @@ async function connect(target: ConnectTarget, signal: AbortSignal): Promise<Conn
     socket.setNoDelay(true).setKeepAlive(true, socketKeepAliveMs);
     return 'authorized' in socket ? { socket, certificate: certificateOf(socket) } : { socket };
   } catch (cause) {
-    const message = `cannot connect to ${target.host}:${target.port}: ${connectFault(cause)}`;
+    const message = `cannot connect to ${target.host}:${target.port}: ${connectFault(cause, target.tls)}`;
     throw new PaygateError('unavailable', message, { cause });
   }
 }
@@ -258,9 +259,9 @@ function certificateOf(socket: TLSSocket): PeerCertificate {
 }
 
 /** An error that gathers the failures of several addresses has a code but no message. */
-function connectFault(cause: unknown): string {
-  const { code } = Object(cause) as { code?: unknown };
-  return typeof code === 'string' ? code : reasonOf(cause);
+function connectFault(cause: unknown, tls = false): string {
+  const code = codeOf(cause);
+  return faultText(code, tls) ?? (reasonOf(cause) || code);
 }
 
 /** Follows no redirects (undici does not by itself) and always verifies TLS. */

@@ -2,51 +2,13 @@
 // sent is shown redacted, cut and without control characters; the callback's own URL never.
 
 import { redactUrl } from '../domain/callback.ts';
-import { type classify, type Ending, proxyDown, proxyRefused } from '../domain/retry.ts';
+import { connectFaults, dnsFaults, tlsFaults } from '../domain/fault.ts';
+import type { classify, Ending } from '../domain/retry.ts';
 import { plainText } from '../domain/shown.ts';
 
 /** How much of an answer's body is kept for the log. */
 const keptBytes = 1024;
 const keptLocation = 200;
-
-const dnsFaults: Readonly<Record<string, string>> = {
-  ENOTFOUND: 'the name does not exist',
-  ENODATA: 'the name has no address',
-  EAI_AGAIN: 'the name server does not answer',
-  ETIMEOUT: 'the name server does not answer',
-  ESERVFAIL: 'the name server got no answer',
-};
-
-const connectFaults: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'it refuses connections',
-  ECONNRESET: 'it closed the connection at once',
-  EHOSTUNREACH: 'there is no way to this host',
-  ENETUNREACH: 'there is no way to its network',
-  [proxyDown]: 'the SOCKS5 proxy of --proxy does not answer; see that Tor runs',
-  [proxyRefused]:
-    'the SOCKS5 proxy of --proxy found no way to it; see that the onion service runs, and that its name is right',
-};
-
-/** From outside a forgotten intermediate certificate and an authority of one's own look alike. */
-const unknownAuthority =
-  'it does not send its intermediate certificate, or its authority is not trusted here';
-
-const tlsFaults: Readonly<Record<string, string>> = {
-  CERT_HAS_EXPIRED: 'its certificate has expired',
-  CERT_NOT_YET_VALID: 'its certificate is not valid yet',
-  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is self-signed',
-  SELF_SIGNED_CERT_IN_CHAIN: 'its certificate leads to an authority that is not trusted here',
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: unknownAuthority,
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: unknownAuthority,
-  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another name',
-  CERT_SIGNATURE_FAILURE: 'its certificate is not signed by the authority that it names',
-  CERT_REVOKED: 'its certificate was revoked',
-  ERR_SSL_WRONG_VERSION_NUMBER: 'it does not speak TLS on this port',
-  ERR_SSL_PACKET_LENGTH_TOO_LONG: 'it does not speak TLS on this port',
-  EPROTO: 'it does not speak TLS as it is used today',
-  ECONNRESET: 'it closed the connection during the TLS handshake',
-  UND_ERR_SOCKET: 'it closed the connection during the TLS handshake',
-};
 
 /** undici's name for what it gives no code. */
 export const parserFault = 'HTTPParserError';

@@ -11,3 +11,21 @@ export interface Ban {
   readonly until: number;
   readonly reason: string;
 }
+
+/** What to do about a request that a server refuses or does not answer, by its method. */
+export function requestAdvice(request: string | undefined): string {
+  switch (request) {
+    case 'blockchain.transaction.get':
+      return 'set txindex=1 at the node behind it, or name another server with --electrum';
+    case 'blockchain.transaction.id_from_pos':
+      return 'name another server with --electrum, or raise --prove-depth-above';
+    case 'blockchain.scripthash.get_history':
+      return 'raise the limits of the server, or name another one with --electrum';
+    default:
+      return 'update or repair the server, or name another one with --electrum';
+  }
+}
+
+/** Where no name of several servers resolves. */
+export const offlineText = (tried: number): string =>
+  `No Electrum server can be reached: names do not resolve. Is this machine online? (${tried} tried)`;

@@ -35,6 +35,7 @@ const prices: Readonly<Record<Method, number>> = {
   [methods.subscribeHeaders]: 0.25,
   /** And 1 for 50 headers. */
   [methods.headers]: 0,
+  [methods.header]: 0.25,
   [methods.subscribe]: 0.3,
   [methods.unsubscribe]: 0.1,
   [methods.history]: 0.45,

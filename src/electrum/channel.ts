@@ -4,9 +4,11 @@
 // (pulse.ts) or leaves too much unanswered (unanswered.ts). From then on nothing is delivered.
 
 import type { Socket } from 'node:net';
-import { PaygateError, reasonOf } from '../errors.ts';
+import { PaygateError } from '../errors.ts';
 import type { Cancel, World } from '../world.ts';
 import type { Budget } from './budget.ts';
+import { at, type Closings, closed, failureOf, silent } from './closings.ts';
+import { Deadlines } from './deadlines.ts';
 import { createFiller, type Filler } from './filler.ts';
 import { type Answer, invalid, LongLine, type Message, ServerError } from './framing.ts';
 import { Inflow } from './inflow.ts';
@@ -33,6 +35,9 @@ export interface ChannelOptions {
   readonly window: number;
   /** From the sending of a request to its answer. */
   readonly requestTimeoutMs: number;
+  readonly closings: Closings;
+  /** What asks for an answer where nothing else does. */
+  readonly ping: () => Call<unknown>;
   /** Reads a notification and returns its delivery; what it throws as `invalid` ends the channel. */
   readonly onNotice: (method: string, params: readonly unknown[]) => () => void;
   readonly onEnd: (reason: string) => void;
@@ -51,8 +56,6 @@ export class Channel {
   readonly #inFlight = new Map<number, Request>();
   #outgoing = '';
   #cancelPace: Cancel = () => {};
-  /** While one runs, for the oldest request of when it was set. */
-  #cancelDeadline: Cancel | undefined;
   #flushing = false;
   #places: number;
   #lastId = 0;
@@ -61,6 +64,7 @@ export class Channel {
   #bulkTaken = 0;
   /** Of batches, which they do not name. */
   readonly #refusals: ServerError[] = [];
+  readonly #deadlines: Deadlines;
   readonly #pulse: Pulse;
   readonly #mass: MassWindow;
   readonly #unanswered: Unanswered;
@@ -70,7 +74,7 @@ export class Channel {
   #endReason: string | undefined;
 
   constructor(options: ChannelOptions) {
-    const { socket, world, window } = options;
+    const { socket, world, window, requestTimeoutMs: timeoutMs } = options;
     this.#options = options;
     this.#places = window;
     const { bulkPlaces } = this;
@@ -82,16 +86,18 @@ export class Channel {
       () => this.#isOut(({ method }) => longAnswers.has(method)),
       () => this.#isOut(({ described }) => described),
     );
+    const expire = (request: Request) => this.#expire(request);
+    this.#deadlines = new Deadlines({ world, timeoutMs, inFlight: this.#inFlight, expire });
     this.#pulse = new Pulse({
       world,
       ping: () => this.#ping(),
-      dead: () => this.end('the server is silent'),
+      dead: () => this.#left(silent),
     });
     socket.on('data', (chunk: Uint8Array) => this.#receive(chunk));
-    socket.on('error', (error) => this.end(`the connection failed: ${reasonOf(error)}`));
-    socket.on('close', () => this.end('the server closed the connection'));
+    socket.on('error', (error) => this.#left(failureOf(error)));
+    socket.on('close', () => this.#left(closed));
     // It may have been lost between its opening and now.
-    if (socket.destroyed) this.end('the server closed the connection');
+    if (socket.destroyed) this.end(closed);
   }
 
   /** Why it has ended; undefined while it lives. */
@@ -174,7 +180,7 @@ export class Channel {
     this.#endReason = reason;
     this.#pulse.stop();
     this.#cancelPace();
-    this.#cancelDeadline?.();
+    this.#deadlines.stop();
     this.#filler?.stop();
     this.#options.socket.destroy();
     this.#inflow.clear();
@@ -186,6 +192,14 @@ export class Channel {
     this.#options.onEnd(reason);
   }
 
+  /** By the server, which names no reason: what it was asked may be one. */
+  #left(reason: string): void {
+    if (this.#endReason !== undefined) return;
+    const asked = [...this.#inFlight.values()];
+    this.#options.closings.closed(asked);
+    this.end(at(reason, asked));
+  }
+
   /** The first of so many. */
   #newId(count = 1): number {
     const id = this.#lastId + 1;
@@ -194,7 +208,9 @@ export class Channel {
   }
 
   #add(request: Request): void {
+    const refusal = this.#options.closings.refusalOf(request);
     if (this.#endReason !== undefined) request.reject(unavailable(this.#endReason));
+    else if (refusal !== undefined) request.reject(refusal);
     else if (this.#waiting.add(request)) this.#wake();
     else request.reject(unavailable('too many requests wait for this server'));
   }
@@ -250,34 +266,13 @@ export class Channel {
     request.sentAt = this.#options.world.monotonic();
     this.#outgoing += request.text;
     request.text = '';
-    if (this.#cancelDeadline === undefined) this.#awaitDeadline();
-  }
-
-  /** All have the same time: the first in flight is the first that is due, and one timer does for thousands. */
-  #awaitDeadline(): void {
-    const { world, requestTimeoutMs } = this.#options;
-    const [first] = this.#awaited();
-    this.#cancelDeadline = undefined;
-    if (first === undefined) return;
-    const leftMs = first.sentAt + requestTimeoutMs - world.monotonic();
-    this.#cancelDeadline = world.after(leftMs, () => {
-      const since = world.monotonic() - requestTimeoutMs;
-      for (const request of this.#awaited()) {
-        if (request.sentAt > since) break;
-        this.#expire(request);
-      }
-      this.#awaitDeadline();
-    });
-  }
-
-  *#awaited(): Generator<Request, void> {
-    for (const request of this.#inFlight.values()) if (!request.overdue) yield request;
+    this.#deadlines.sent();
   }
 
   /** It keeps its place until it is answered, so that the server is not asked ever more. */
   #expire(request: Request): void {
     request.overdue = true;
-    request.reject(new Overdue('unavailable', 'the server did not answer in time'));
+    request.reject(new Overdue(request.method));
     // Its places would be missing for ever.
     if (request.count > 1) this.end('the server did not answer several requests in one message');
     else this.#unanswered.overdue(request.bulk);
@@ -374,7 +369,9 @@ export class Channel {
     return [...this.#inFlight.values()].filter(({ count }) => count > 1);
   }
 
-  #settle({ id, count, bulk, overdue, sentAt, large }: Request): void {
+  #settle(request: Request): void {
+    const { id, count, bulk, overdue, sentAt, large } = request;
+    this.#options.closings.answered(request);
     this.#inFlight.delete(id);
     this.#taken -= count;
     if (bulk) this.#bulkTaken -= count;
@@ -390,8 +387,7 @@ export class Channel {
   /** Past the queue and its budget: it must not wait for what it asks about. */
   #ping(): void {
     const nobody = (): void => {};
-    const call = { method: methods.ping, params: [], parse: nobody };
-    this.#put(requestOf(this.#newId(), call, nobody, nobody));
+    this.#put(requestOf(this.#newId(), this.#options.ping(), nobody, nobody));
     this.#filler?.smallSent();
     this.#wake();
   }

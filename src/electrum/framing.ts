@@ -4,7 +4,7 @@
 // https://electrum-protocol.readthedocs.io/en/latest/protocol-basics.html#message-stream
 
 import { plainText } from '../domain/shown.ts';
-import { PaygateError } from '../errors.ts';
+import { type ErrorCode, PaygateError } from '../errors.ts';
 import { mostInBatch } from './batches.ts';
 
 /** A history of 90,000 transactions, or a transaction of 4 MB in hex, still fits. */
@@ -35,14 +35,27 @@ export type Message =
       readonly params: readonly unknown[];
     };
 
+/** One request that came to nothing. */
+export class RequestError extends PaygateError {
+  /** Its method; undefined where the server does not say to what its error belongs. */
+  readonly request: string | undefined;
+
+  constructor(code: ErrorCode, message: string, request: string | undefined) {
+    super(code, message);
+    this.request = request;
+  }
+}
+
 /** A request that the server answered with an error; the connection goes on. */
-export class ServerError extends PaygateError {
+export class ServerError extends RequestError {
   /** The server's own number: https://www.jsonrpc.org/specification#error_object */
   readonly serverCode: number;
 
   /** The text is the server's, already made plain. */
-  constructor(serverCode: number, text: string) {
-    super('invalid', `the server refused: ${text} (${serverCode})`);
+  constructor(serverCode: number, text: string, request?: string) {
+    const what = request === undefined ? '' : ` ${request}`;
+    const number = serverCode === 0 ? '' : ` (${serverCode})`;
+    super('invalid', `the server refused${what}: ${text}${number}`, request);
     this.name = 'ServerError';
     this.serverCode = serverCode;
   }

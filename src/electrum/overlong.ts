@@ -5,6 +5,7 @@ import type { Scripthash } from '../bitcoin/ids.ts';
 import type { World } from '../world.ts';
 import { type LongLine, ServerError } from './framing.ts';
 import type { Request } from './request.ts';
+import { methods } from './wire.ts';
 
 const leftAloneMs = 86_400_000;
 /** Histories that are asked for one by one after a line that any of several may have been. */
@@ -24,7 +25,7 @@ export class Overlong {
   /** @throws ServerError while it is left alone */
   async ask<T>(scripthash: Scripthash, history: () => Promise<T>): Promise<T> {
     if ((this.#until.get(scripthash) ?? 0) > this.#world.monotonic()) {
-      throw new ServerError(0, 'a history of more than 9 MB');
+      throw new ServerError(0, 'a history of more than 9 MB', methods.history);
     }
     this.#until.delete(scripthash);
     if (this.#singly === 0) return history();

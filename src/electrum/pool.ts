@@ -4,11 +4,14 @@
 // the watcher reports.
 
 import type { BlockHash } from '../bitcoin/ids.ts';
+import { codeOf, isUnresolved } from '../domain/fault.ts';
 import type { Ban, Trust } from '../domain/server.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
 import type { Cancel, World } from '../world.ts';
 import { Batches } from './batches.ts';
 import { Budget } from './budget.ts';
+import { Closings } from './closings.ts';
+import type { Member } from './member.ts';
 import { Overlong } from './overlong.ts';
 import { openSession, type Session, type SessionHandlers, type SessionOptions } from './session.ts';
 import { isAccepted, isKin, type Refused, type ServerAddress } from './trust.ts';
@@ -54,6 +57,8 @@ export interface ServerStatus {
   readonly label: string;
   readonly state: 'idle' | 'connecting' | 'live' | 'waiting' | 'banned';
   readonly lastError?: string | undefined;
+  /** Its name was not resolved at the last try. */
+  readonly isUnresolved?: boolean;
   readonly software?: string | undefined;
   readonly protocol?: ProtocolVersion | undefined;
   /** Epoch milliseconds. */
@@ -68,37 +73,6 @@ export interface ServerStatus {
   readonly doubt?: string | undefined;
   /** Its certificate is not the one that is known: only a person can accept what it has shown. */
   readonly refused?: Refused | undefined;
-}
-
-interface Member {
-  readonly server: ServerAddress;
-  /** What it may be asked: it remembers what we spent over a reconnect. */
-  readonly budget: Budget;
-  readonly batches: Batches;
-  readonly overlong: Overlong;
-  /** Whoever has the lowest is tried next. */
-  turn: number;
-  connecting: boolean;
-  live: Live | undefined;
-  /** Failures in a row. */
-  failures: number;
-  /** Monotonic times. */
-  notBefore: number;
-  bannedUntil: number;
-  /** The memory has the ban, so that its absence there means that a person has lifted it. */
-  banKept: boolean;
-  lastError: string | undefined;
-  refused: Refused | undefined;
-}
-
-interface Live {
-  readonly session: Session;
-  /** Epoch milliseconds, for people. */
-  readonly since: number;
-  /** Monotonic. */
-  readonly startedAt: number;
-  /** Why it is not counted on. */
-  doubt: string | undefined;
 }
 
 /** For a connection that is only asked. */
@@ -118,6 +92,7 @@ export class Pool {
       budget: new Budget(options.world),
       batches: new Batches(),
       overlong: new Overlong(options.world),
+      closings: new Closings(options.world),
       // Not always the first of the list: many installations have the same list.
       turn: options.world.random(),
       connecting: false,
@@ -127,6 +102,7 @@ export class Pool {
       bannedUntil: this.#rememberedBan(server),
       banKept: true,
       lastError: undefined,
+      isUnresolved: false,
       refused: undefined,
     }));
   }
@@ -167,6 +143,23 @@ export class Pool {
     return undefined;
   }
 
+  /** A connection to a server that is not connected, which the caller closes; undefined when none may be tried. */
+  async borrow(): Promise<Session | undefined> {
+    const now = this.#options.world.monotonic();
+    const [member] = this.#members
+      .filter(({ connecting, live }) => !connecting && live === undefined)
+      .filter((each) => !this.#isBanned(each) && each.notBefore <= now)
+      .sort((one, other) => one.turn - other.turn);
+    if (member === undefined || this.#stopping.signal.aborted) return undefined;
+    member.connecting = true;
+    member.turn = ++this.#generation;
+    const outcome = await this.#dial(member, this.#generation, ignoring);
+    member.connecting = false;
+    if (!(outcome instanceof PaygateError)) return outcome;
+    this.#failed(member, outcome);
+    return undefined;
+  }
+
   status(): readonly ServerStatus[] {
     const { memory } = this.#options;
     return this.#members.map((member) => {
@@ -178,6 +171,7 @@ export class Pool {
         trust: memory.trust(server.label),
         ban: this.#isBanned(member) ? memory.ban(server.label) : undefined,
         lastError,
+        ...(member.isUnresolved && { isUnresolved: true }),
         refused,
         doubt: live?.doubt,
         software: session?.software,
@@ -295,7 +289,7 @@ export class Pool {
     handlers: SessionHandlers,
   ): Promise<Session | PaygateError> {
     const { world, genesisHash, memory, session: options = {} } = this.#options;
-    const { server, budget, batches, overlong } = member;
+    const { server, budget, batches, overlong, closings } = member;
     try {
       const session = await openSession({
         world,
@@ -303,6 +297,7 @@ export class Pool {
         budget,
         batches,
         overlong,
+        closings,
         genesisHash,
         generation,
         options,
@@ -333,6 +328,7 @@ export class Pool {
     member.refused = undefined;
     // What kept it away before is over.
     member.lastError = undefined;
+    member.isUnresolved = false;
     world.log.info('electrum server connected', {
       server: member.server.label,
       software: session.software,
@@ -355,11 +351,15 @@ export class Pool {
   }
 
   /** Logged once, not at every try. */
-  #failed(member: Member, { code, message: reason }: PaygateError): void {
+  #failed(member: Member, { code, message: reason, cause }: PaygateError): void {
     if (code !== 'forbidden') member.refused = undefined;
     const { log } = this.#options.world;
+    // A machine that is offline says so once, and not of each of many names.
+    const isOffline = this.#members.some((each) => each !== member && each.isUnresolved);
+    member.isUnresolved = isUnresolved(codeOf(cause));
     if (member.lastError !== reason) {
-      log.warn('electrum server unreachable', { server: member.server.label, reason });
+      const level = isOffline && member.isUnresolved ? 'debug' : 'warn';
+      log[level]('electrum server unreachable', { server: member.server.label, reason });
     }
     this.#delay(member, reason);
   }

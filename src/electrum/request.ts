@@ -45,6 +45,8 @@ export interface Request extends Priced {
   readonly count: number;
   readonly large: boolean;
   readonly described: boolean;
+  /** The first parameter, where it is a text and no other request is part of it. */
+  readonly subject: string | undefined;
   /** Reads the answers, one for each call, in any order, and returns their delivery. @throws PaygateError invalid */
   readonly read: (answers: readonly Answer[]) => () => void;
   readonly reject: (error: PaygateError) => void;
@@ -70,6 +72,7 @@ export function requestOf<T>(
     bulk,
     light,
     described,
+    subject: subjectOf(params),
     headers,
     reject,
     onTooLong: call.onTooLong,
@@ -77,7 +80,7 @@ export function requestOf<T>(
     text: encodeRequest(id, method, params),
     read([answer, ...others]) {
       if (answer === undefined || others.length > 0) throw notAsked();
-      const told = readAnswer(answer, parse);
+      const told = readAnswer(answer, method, parse);
       return () => (told instanceof ServerError ? reject(told) : resolve(told));
     },
     sentAt: 0,
@@ -102,11 +105,12 @@ export function batchOf<T>(
     // All answers come together.
     large: count >= smallAnswers,
     described: false,
+    subject: undefined,
     text: encodeBatch(id, method, params),
     read(answers) {
       const [first] = answers;
       if (answers.length === 1 && first?.kind === 'error') {
-        return () => reject(new ServerError(first.code, first.text));
+        return () => reject(new ServerError(first.code, first.text, method));
       }
       if (answers.length !== count) throw notAsked();
       const values: (T | ServerError)[] = new Array(count);
@@ -115,7 +119,7 @@ export function batchOf<T>(
         const place = answer.id - id;
         if (isAnswered[place] !== 0) throw notAsked();
         isAnswered[place] = 1;
-        values[place] = readAnswer(answer, parse);
+        values[place] = readAnswer(answer, method, parse);
       }
       return () => resolve(values);
     },
@@ -129,5 +133,16 @@ const notAsked = (): PaygateError => invalid('answers to something else');
 /** As many of the shortest, `{"jsonrpc":"2.0","id":1,"result":null}`, are longer than what is held back. */
 const smallAnswers = 28;
 
-const readAnswer = <T>(answer: Answer, parse: (result: unknown) => T): T | ServerError =>
-  answer.kind === 'result' ? parse(answer.result) : new ServerError(answer.code, answer.text);
+function readAnswer<T>(
+  answer: Answer,
+  method: Method,
+  parse: (result: unknown) => T,
+): T | ServerError {
+  if (answer.kind === 'result') return parse(answer.result);
+  return new ServerError(answer.code, answer.text, method);
+}
+
+/** A scripthash or a transaction's id: what is longer is a transaction. */
+function subjectOf([first]: readonly unknown[]): string | undefined {
+  return typeof first === 'string' && first.length <= 64 ? first : undefined;
+}

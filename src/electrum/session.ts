@@ -9,15 +9,17 @@ import type { BlockHash, Scripthash, Txid } from '../bitcoin/ids.ts';
 import type { HistoryItem } from '../domain/history.ts';
 import type { Trust } from '../domain/server.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
-import type { Connection, SocksProxy, World } from '../world.ts';
+import type { SocksProxy, World } from '../world.ts';
 import { Batches } from './batches.ts';
 import { Budget } from './budget.ts';
 import { Channel } from './channel.ts';
+import { Closings } from './closings.ts';
+import { dial } from './dial.ts';
 import { isUnknown, ServerError } from './framing.ts';
-import { headersCall, shakeHands } from './handshake.ts';
+import { askHeaders, headersCall, shakeHands } from './handshake.ts';
 import { type Hear, type ManyParts, subscribeMany } from './many.ts';
 import { Overlong } from './overlong.ts';
-import type { Priority } from './request.ts';
+import type { Call, Priority } from './request.ts';
 import { Subscriptions } from './subscriptions.ts';
 import { judge, type ServerAddress } from './trust.ts';
 import {
@@ -82,6 +84,8 @@ export interface SessionOpening {
   readonly batches?: Batches;
   /** Which histories it cannot tell; forgotten with the session without it. */
   readonly overlong?: Overlong;
+  /** Over which requests it closes the connection; forgotten with the session without it. */
+  readonly closings?: Closings;
   readonly handlers: SessionHandlers;
   /** Ends the opening, and the session. */
   readonly signal: AbortSignal;
@@ -174,7 +178,7 @@ export class Session {
 
   /** Up to `count` raw headers from a height on; fewer at the tip or beyond the server's maximum. */
   headers(start: number, count: number): Promise<readonly Uint8Array[]> {
-    return this.#channel.request(headersCall(start, count, this.version));
+    return askHeaders(this.#channel, start, count, this.version);
   }
 
   /** The newest status known: a notification that overtakes the answer wins. */
@@ -268,7 +272,7 @@ export class Session {
   }
 
   ping(): Promise<void> {
-    return this.#channel.request({ method: methods.ping, params: [], parse: () => undefined });
+    return this.#channel.request(pingCall);
   }
 
   /** Ends the session; `onClose` is told the reason. */
@@ -282,30 +286,13 @@ export class Session {
  *   that is not the one known, or `invalid` for a server that breaks the protocol or serves another network
  */
 export async function openSession(opening: SessionOpening): Promise<Session> {
-  const { socket, certificate } = await dial(opening);
+  const { proxy } = opening.options;
+  const { socket, certificate } = await dial({ ...opening, proxy, timeoutMs: timeoutOf(opening) });
   const judgement = judge(certificate, opening.server, opening.known);
   if (judgement.accept) return converse(opening, socket, judgement.learn);
   socket.destroy();
   opening.onRefuse?.(judgement.shown);
   throw new PaygateError('forbidden', judgement.reason);
-}
-
-async function dial(opening: SessionOpening): Promise<Connection> {
-  const { world, server, options, signal } = opening;
-  const giveUp = new AbortController();
-  const stop = (): void => giveUp.abort(signal.reason);
-  if (signal.aborted) stop();
-  signal.addEventListener('abort', stop);
-  const cancelDeadline = world.after(timeoutOf(opening), () =>
-    giveUp.abort(new Error('it did not answer in time')),
-  );
-  try {
-    const { proxy } = options;
-    return await world.connect(proxy ? { ...server, proxy } : server, giveUp.signal);
-  } finally {
-    cancelDeadline();
-    signal.removeEventListener('abort', stop);
-  }
 }
 
 async function converse(
@@ -314,6 +301,7 @@ async function converse(
   learn: Trust | undefined,
 ): Promise<Session> {
   const { world, server, options, handlers, signal, genesisHash } = opening;
+  const { closings = new Closings(world) } = opening;
   let session: Session | undefined;
   const subscriptions = new Subscriptions(
     (tip) => session && handlers.onHeader(session, tip),
@@ -325,6 +313,8 @@ async function converse(
     socket,
     window: windowOf(opening),
     requestTimeoutMs: timeoutOf(opening),
+    closings,
+    ping: () => (closings.refuses(methods.ping) ? headersCall(0, 1, session?.version) : pingCall),
     onNotice: (method, params) => subscriptions.notice(method, params),
     onEnd: (reason) => {
       signal.removeEventListener('abort', stop);
@@ -334,7 +324,7 @@ async function converse(
   signal.addEventListener('abort', stop);
   if (signal.aborted) stop();
   try {
-    const greeting = await shakeHands(channel, genesisHash);
+    const greeting = await shakeHands(channel, genesisHash, server.tls);
     // Only now: a stranger at this address teaches nothing.
     if (learn !== undefined) await opening.onLearn(learn);
     if (channel.endReason !== undefined) throw new PaygateError('unavailable', channel.endReason);
@@ -347,6 +337,8 @@ async function converse(
     throw error;
   }
 }
+
+const pingCall: Call<undefined> = { method: methods.ping, params: [], parse: () => undefined };
 
 function useFillers(
   channel: Channel,

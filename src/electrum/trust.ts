@@ -4,6 +4,7 @@
 // its SHA-256 at first use, and a changed one refused. An explicit pin stands above both.
 
 import ipaddr from 'ipaddr.js';
+import { faultText } from '../domain/fault.ts';
 import type { Trust } from '../domain/server.ts';
 import { PaygateError } from '../errors.ts';
 import type { PeerCertificate } from '../world.ts';
@@ -112,14 +113,15 @@ export function judge(
 ): Judgement {
   if (!address.tls || address.insecure) return { accept: true };
   if (certificate === undefined) return refuse('it shows no certificate');
-  const { valid, sha256, fault = 'it does not validate' } = certificate;
+  const { valid, sha256, fault = '' } = certificate;
   if (address.pin !== undefined) {
     return sha256 === address.pin ? { accept: true } : refuse(changed(sha256, address.pin));
   }
   if (valid) return known?.kind === 'valid' ? { accept: true } : learn({ kind: 'valid' });
   if (known === undefined) return learn({ kind: 'pinned', sha256 });
   if (known.kind === 'valid') {
-    const reason = `its certificate validated before and no longer does (${fault})`;
+    const why = faultText(fault, true) ?? (fault || 'it does not validate');
+    const reason = `its certificate validated before and no longer does (${why})`;
     return { ...refuse(`${reason}; it has the SHA-256 ${sha256}`), shown: sha256 };
   }
   if (sha256 === known.sha256) return { accept: true };

@@ -2,11 +2,15 @@
 // more. Where that has taken all places, nothing goes on any more; where it has taken all of mass requests, and not one of
 // them is answered for a minute, these would wait for ever, though everything else goes on.
 
-import { PaygateError } from '../errors.ts';
 import type { Cancel, World } from '../world.ts';
+import { RequestError } from './framing.ts';
 
 /** That a request was not answered in its time; the answer may come yet. */
-export class Overdue extends PaygateError {}
+export class Overdue extends RequestError {
+  constructor(request: string) {
+    super('unavailable', `the server did not answer ${request} in time`, request);
+  }
+}
 
 export interface UnansweredParts {
   readonly world: Pick<World, 'after'>;

@@ -32,6 +32,7 @@ export const methods = {
   ping: 'server.ping',
   subscribeHeaders: 'blockchain.headers.subscribe',
   headers: 'blockchain.block.headers',
+  header: 'blockchain.block.header',
   subscribe: 'blockchain.scripthash.subscribe',
   unsubscribe: 'blockchain.scripthash.unsubscribe',
   history: 'blockchain.scripthash.get_history',
@@ -118,6 +119,9 @@ export function parseHeaders(
   if (found.length > asked || found.length !== count) throw invalid('a wrong count of headers');
   return found;
 }
+
+/** https://electrum-protocol.readthedocs.io/en/latest/protocol-methods.html#blockchain-block-header */
+export const parseOneHeader = (result: unknown): Uint8Array => rawHeader(result);
 
 /** https://electrum-protocol.readthedocs.io/en/latest/protocol-basics.html#status */
 export function parseStatus(result: unknown): Status {

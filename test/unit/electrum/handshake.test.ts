@@ -100,7 +100,9 @@ describe('the handshake', () => {
   it('is given up when the server does not answer', async () => {
     const world = createTestWorld();
     const server = await start({ 'server.version': () => {} });
-    const outcome = expect(open({}, { server, world })).rejects.toThrow(/did not answer in time/);
+    const outcome = expect(open({}, { server, world })).rejects.toThrow(
+      /did not answer server.version in time/,
+    );
     await world.until(() => server.peers[0]?.requests.length === 1);
     await world.advance(10_000);
     await outcome;

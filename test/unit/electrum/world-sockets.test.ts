@@ -59,15 +59,19 @@ describe('a connection', () => {
     const port = await listen(server);
     await new Promise((done) => server.close(done));
     const connecting = world.connect({ host, port, tls }, patient());
-    await expect(connecting).rejects.toThrow(`cannot connect to ${host}:${port}: ECONNREFUSED`);
+    await expect(connecting).rejects.toThrow(
+      `cannot connect to ${host}:${port}: it refuses connections`,
+    );
     await expect(connecting).rejects.toBeInstanceOf(PaygateError);
     const byName = world.connect({ host: 'localhost', port, tls }, patient());
-    await expect(byName).rejects.toThrow(`localhost:${port}: ECONNREFUSED`);
+    await expect(byName).rejects.toThrow(`localhost:${port}: it refuses connections`);
   });
 
   it('to a name that does not exist says so', async () => {
     const target = { host: 'no-such-host.invalid', port: 1, tls: false };
-    await expect(world.connect(target, patient())).rejects.toThrow(/ENOTFOUND|EAI_AGAIN/);
+    await expect(world.connect(target, patient())).rejects.toThrow(
+      /the name does not exist|the name server does not answer/,
+    );
   });
 
   it.each([true, false])(
@@ -130,7 +134,7 @@ describe('a connection', () => {
     );
     const plain = await listen(createServer((socket) => socket.end('not TLS at all\n')));
     await expect(world.connect({ host, port: plain, tls: true }, patient())).rejects.toThrow(
-      /ERR_SSL|EPROTO/,
+      /does not speak TLS/,
     );
   });
 

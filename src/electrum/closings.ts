@@ -1,0 +1,91 @@
+// Requests over which a server closes the connection, as electrs before 0.9 and bwt do at a method that they do not
+// know. Such a server is lost again at every attempt, and with it what it would answer. After a few closings
+// without an answer in between the request counts as refused for a while: others go on, and it is named.
+
+import { codeOf, faultText, isHangUp } from '../domain/fault.ts';
+import { reasonOf } from '../errors.ts';
+import type { World } from '../world.ts';
+import { ServerError } from './framing.ts';
+import type { Request } from './request.ts';
+import { type Method, methods } from './wire.ts';
+
+/** A server that restarts closes its connections as well: the requests in flight are answered by the next one. */
+const maxClosings = 3;
+/** One is enough where something else is asked instead. */
+const replaced: ReadonlySet<string> = new Set([methods.features, methods.ping]);
+const refusedForMs = 600_000;
+/** Methods and subjects that are remembered. */
+const maxRemembered = 1_000;
+
+type Asked = Pick<Request, 'method' | 'subject'>;
+
+interface Strikes {
+  count: number;
+  /** Monotonic. */
+  at: number;
+}
+
+/** Keep one for a server, not for a connection. */
+export class Closings {
+  readonly #world: Pick<World, 'monotonic'>;
+  /** By method, and by method and subject: a server may fail at a single history. */
+  readonly #strikes = new Map<string, Strikes>();
+
+  constructor(world: Pick<World, 'monotonic'>) {
+    this.#world = world;
+  }
+
+  /** Why a request is not sent; undefined where it is. */
+  refusalOf(asked: Asked): ServerError | undefined {
+    if (this.#strikes.size === 0 || !keysOf(asked).some((key) => this.#isRefused(key))) {
+      return undefined;
+    }
+    return new ServerError(0, 'it closes the connection instead of an answer', asked.method);
+  }
+
+  refuses(method: Method): boolean {
+    return this.#isRefused(method);
+  }
+
+  #isRefused(key: string): boolean {
+    const strikes = this.#strikes.get(key);
+    if (strikes === undefined) return false;
+    const max = replaced.has(key) ? 1 : maxClosings;
+    return strikes.count >= max && this.#world.monotonic() - strikes.at < refusedForMs;
+  }
+
+  answered(asked: Asked): void {
+    if (this.#strikes.size === 0) return;
+    for (const key of keysOf(asked)) this.#strikes.delete(key);
+  }
+
+  /** The server has closed the connection, or is silent, with these requests unanswered. */
+  closed(unanswered: Iterable<Asked>): void {
+    if (this.#strikes.size > maxRemembered) this.#strikes.clear();
+    const at = this.#world.monotonic();
+    for (const key of new Set([...unanswered].flatMap(keysOf))) {
+      const strikes = this.#strikes.get(key) ?? { count: 0, at };
+      this.#strikes.set(key, { count: strikes.count + 1, at });
+    }
+  }
+}
+
+const keysOf = ({ method, subject }: Asked): string[] =>
+  subject === undefined ? [method] : [method, `${method} ${subject}`];
+
+export const closed = 'the server closed the connection';
+export const silent = 'the server is silent';
+
+export function failureOf(error: Error): string {
+  const code = codeOf(error);
+  if (isHangUp(code)) return closed;
+  return `the connection failed: ${faultText(code) ?? reasonOf(error)}`;
+}
+
+/** Names what was asked, which may be why. */
+export function at(reason: string, asked: readonly Asked[]): string {
+  const names = new Set(asked.map(({ method }) => method));
+  // That is what finds out that it is silent.
+  if (reason === silent) names.delete(methods.ping);
+  return names.size === 0 ? reason : `${reason} at ${[...names].join(', ')}`;
+}
