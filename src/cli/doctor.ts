@@ -14,7 +14,7 @@ import {
   skip,
   warn,
 } from '../doctor/check.ts';
-import { electrumChecks } from '../doctor/electrum.ts';
+import { electrumChecks, offlineOnce } from '../doctor/electrum.ts';
 import { closedChecks, fileChecks } from '../doctor/file.ts';
 import { webChecks } from '../doctor/web.ts';
 import { doorsOf, publicUrlOf } from '../domain/front.ts';
@@ -54,7 +54,7 @@ async function look(config: Config): Promise<Checked[]> {
     const { listen, metricsListen, walletGap } = config;
     const uid = process.getuid?.();
     const doors = [...doorsOf(config), metricsListen ?? []].flat();
-    return await examine(world, [
+    const checked = await examine(world, [
       ...mistyped(process.env).map((name) => ({
         name: 'environment',
         run: () => warn(`${name}: no option has this name; \`paygate serve --help\` lists them`),
@@ -77,6 +77,7 @@ async function look(config: Config): Promise<Checked[]> {
         https: config.domain !== undefined || config.tlsCert !== undefined,
       }),
     ]);
+    return offlineOnce(checked);
   } finally {
     await store?.database.close();
   }

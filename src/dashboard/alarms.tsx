@@ -159,7 +159,9 @@ interface BannerProps {
   readonly alarm: Alarm;
 }
 
-const Banner = ({ visit, alarm: { code, fact, since, storeId } }: BannerProps) => {
+const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+
+const Banner = ({ visit, alarm: { code, fact, since, storeId, advice } }: BannerProps) => {
   const { text, path, link } = advices[code];
   const to = base + path + (storeId === undefined ? '' : `&store=${storeId}`);
   return (
@@ -168,7 +170,8 @@ const Banner = ({ visit, alarm: { code, fact, since, storeId } }: BannerProps) =
         <strong>{fact}</strong>
       </p>
       <p>
-        Since <Time at={since} />. {text} <a href={to}>{link}</a>
+        Since <Time at={since} />. {advice === undefined ? text : sentence(advice)}{' '}
+        <a href={to}>{link}</a>
       </p>
       {code === 'restored-database' ? (
         <Form visit={visit} does="dismiss-restored" button="I have done this" />

@@ -4,6 +4,7 @@
 
 import type { CallbackDispatcher } from '../delivery/dispatcher.ts';
 import { doubtAdvice, sayDoubt } from '../domain/answer.ts';
+import { offlineText, requestAdvice } from '../domain/server.ts';
 import { showTime } from '../domain/shown.ts';
 import { showWish, stillUnmatched } from '../domain/unmatched.ts';
 import type { ServerStatus } from '../electrum/pool.ts';
@@ -55,6 +56,8 @@ export interface Finding {
   readonly fact: string;
   /** What to do, for those who have no dashboard before them; follows the fact. */
   readonly hint?: string;
+  /** What to do, where it is more than the dashboard knows by the code; behind the hint elsewhere. */
+  readonly advice?: string;
 }
 
 /** What other rooms warn of. */
@@ -86,7 +89,8 @@ const refusedShownAfter = 5;
 export const countText = (count: number): string =>
   count < mostCounted ? String(count) : `${mostCounted} or more`;
 
-export const textOf = ({ fact, hint = '' }: Finding): string => fact + hint;
+export const textOf = ({ fact, hint = '', advice }: Finding): string =>
+  fact + hint + (advice === undefined ? '' : `; ${advice}`);
 
 /** What is wrong now, in the order in which it is told. */
 export function findAlarms(parts: FindingParts, status: WatcherStatus): Finding[] {
@@ -116,14 +120,17 @@ export function findAlarms(parts: FindingParts, status: WatcherStatus): Finding[
   ];
 }
 
-function serverFindings({ servers, server, caughtUp, held, trouble }: WatcherStatus): Finding[] {
+function serverFindings(status: WatcherStatus): Finding[] {
+  const { servers, server, caughtUp, catchUpFault, held } = status;
   const found: Finding[] = [];
   if (server === undefined) {
-    const fact = `no Electrum server is connected: ${faults(servers)}`;
-    found.push({ code: 'no-server', fact });
+    found.push({ code: 'no-server', fact: disconnected(servers, catchUpFault), hint: otherServer });
   } else {
     if (!caughtUp) {
-      found.push({ code: 'catching-up', fact: 'catching up with the Electrum server' });
+      const fact = 'catching up with the Electrum server';
+      const hint =
+        catchUpFault === undefined ? '' : `; the last try failed: ${catchUpFault}${otherServer}`;
+      found.push({ code: 'catching-up', fact, hint });
     }
     found.push(...trustFindings(servers, server));
   }
@@ -133,16 +140,30 @@ function serverFindings({ servers, server, caughtUp, held, trouble }: WatcherSta
     // Not the text: it tells of a depth that grows with each block, and the trouble is the same.
     found.push({ code: 'promotion-held', subject: server, fact, hint: heldAdvice });
   }
-  if (trouble !== undefined) {
-    found.push({
-      code: 'addresses-stuck',
-      fact:
-        `${trouble.scripts} address(es) could not be worked up and are tried again, at least every ten minutes: ` +
-        trouble.reason,
-    });
-  }
-  return found;
+  return [...found, ...stuckFindings(status)];
 }
+
+/** What a server refuses, or does not answer. */
+function stuckFindings({ troubles, untold }: WatcherStatus): Finding[] {
+  const found = troubles.map(({ server, request, scripts, unshown, reason }): Finding => {
+    const named = unshown === 0 ? '' : `, of ${unshown} of them a transaction that is named`;
+    return {
+      code: 'addresses-stuck',
+      subject: `${server} ${request}`,
+      fact:
+        `${server}: ${scripts} address(es) could not be worked up${named}, and are tried again, at least every ten ` +
+        `minutes: ${reason}`,
+      advice: requestAdvice(request),
+    };
+  });
+  if (untold === undefined) return found;
+  const { server, scripts, reason } = untold;
+  const fact = `${server}: ${scripts} address(es) could not be subscribed and are looked at by the minute: ${reason}`;
+  const subject = `${server} subscriptions`;
+  return [...found, { code: 'addresses-stuck', subject, fact, advice: requestAdvice(undefined) }];
+}
+
+const otherServer = '; repair it, or name another server with --electrum';
 
 function scanFindings({ catalog }: Store, { careFault }: WatcherStatus): Finding[] {
   const scanning = catalog.wallets().filter(({ scannedAt }) => scannedAt === null).length;
@@ -165,9 +186,11 @@ function trustFindings(servers: readonly ServerStatus[], server: string): Findin
     const fact = `${server} is used for want of a better one, though ${doubt}: trust is reduced`;
     return [{ code, fact }];
   }
-  return servers.length > 1 && sound.length < 2
-    ? [{ code, fact: 'only one Electrum server is in use: nobody checks what it leaves out' }]
-    : [];
+  if (servers.length < 2 || sound.length > 1) return [];
+  const others = servers.filter(({ label }) => label !== server);
+  const hint = others.some(({ lastError }) => lastError) ? `; ${faults(others)}` : '';
+  const fact = 'only one Electrum server is in use: nobody checks what it leaves out';
+  return [{ code, fact, hint }];
 }
 
 function findingsOf({ label, doubt, ban, refused, lastError }: ServerStatus): Finding[] {
@@ -296,9 +319,18 @@ const foreignFindings = ({ addressDesk }: Store): Finding[] =>
       'address',
   }));
 
+function disconnected(servers: readonly ServerStatus[], catchUpFault: string | undefined): string {
+  if (servers.every(({ isUnresolved }) => isUnresolved)) {
+    return offlineText(servers.length);
+  }
+  const told = servers.some(({ lastError }) => lastError) ? faults(servers) : catchUpFault;
+  return `no Electrum server is connected: ${told ?? 'none has answered yet'}`;
+}
+
+/** Why servers are not connected, of the first three. */
 function faults(servers: readonly ServerStatus[]): string {
   const told = servers.flatMap(({ label, lastError }) =>
     lastError ? [`${label}: ${lastError}`] : [],
   );
-  return told.slice(0, 3).join('; ') || 'none has answered yet';
+  return told.slice(0, 3).join('; ');
 }

@@ -3,11 +3,11 @@
 // road; there is no other. Repeats coalesce, and no script is worked on twice at once.
 
 import type { Scripthash } from '../bitcoin/ids.ts';
-import { type HistoryItem, statusHash } from '../domain/history.ts';
+import { statusHash } from '../domain/history.ts';
 import { ServerError } from '../electrum/framing.ts';
 import type { Session } from '../electrum/session.ts';
 import { Overdue } from '../electrum/unanswered.ts';
-import type { Status } from '../electrum/wire.ts';
+import { methods, type Status } from '../electrum/wire.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
 import type { AddressPlace } from '../store/address-statements.ts';
 import type { Observation } from '../store/ledger.ts';
@@ -15,8 +15,10 @@ import type { Store } from '../store/open.ts';
 import type { Cancel, World } from '../world.ts';
 import { type Announced, createAnnounced } from './announced.ts';
 import type { Backlog } from './backlog.ts';
-import { createElsewhere, type Elsewhere } from './elsewhere.ts';
+import { createElsewhere, type Elsewhere, type Others } from './elsewhere.ts';
+import { Failing, type Failure, failureOf } from './failing.ts';
 import { type GatherParts, gather, type Look } from './gather.ts';
+import { askHistory } from './history.ts';
 import { Lie, laidTo } from './lie.ts';
 import { createLoad, type Held } from './load.ts';
 import { createNowhere, type Nowhere } from './nowhere.ts';
@@ -51,6 +53,8 @@ export interface DrainParts {
   readonly callWitness: CallWitness;
   /** Another server than this one whose word counts. */
   readonly elsewhere: (session: Session) => Session | undefined;
+  /** The same, and those that are connected for this alone. */
+  readonly others: Others;
   /** Callbacks are enqueued, or about to be. */
   readonly onCallbacks: () => void;
   /** A server's proof failed twice. False when that was no lie: it speaks of another branch. */
@@ -59,12 +63,6 @@ export interface DrainParts {
   readonly onMute: (session: Session, reason: string) => void;
   /** Fetches the session's tip anew, before a failed proof is believed to be a lie. */
   readonly refreshTip: (session: Session) => Promise<void>;
-}
-
-/** A history, and whose word it is. */
-interface Told {
-  readonly by: Session;
-  readonly history: readonly HistoryItem[];
 }
 
 export class Drain {
@@ -87,15 +85,16 @@ export class Drain {
   readonly #retrying = new Map<Scripthash, Cancel>();
   /** How often a script could not be worked up in full, in a row. */
   readonly #failures = new Map<Scripthash, number>();
-  /** Could not be worked up at the last try: with which session, and why. */
-  readonly #failing = new Map<Scripthash, { readonly by: Session; readonly reason: string }>();
+  readonly #failing = new Failing();
+  /** How often a session has left open what another one answered. */
+  readonly #overdue = new WeakMap<Session, number>();
   /** A proof failed once, and whose it was. */
   readonly #suspect = new Map<Scripthash, Session>();
   #session: Session | undefined;
 
   constructor(parts: DrainParts) {
     this.#parts = parts;
-    this.#elsewhere = createElsewhere(parts.world, parts.elsewhere);
+    this.#elsewhere = createElsewhere(parts.world, parts.others);
     this.#nowhere = createNowhere(parts.world);
     this.#silence = createSilence(parts.world, (scripthash) => this.mark(scripthash));
     this.#announced = createAnnounced(parts.world, (scripthash) => this.mark(scripthash));
@@ -159,10 +158,9 @@ export class Drain {
     return looks.some((each) => each.has(scripthash));
   }
 
-  /** What could not be worked up and is tried again; undefined when there is nothing. */
-  trouble(): Trouble | undefined {
-    const newest = [...this.#failing.values()].at(-1);
-    return newest && { scripts: this.#failing.size, reason: newest.reason };
+  /** What could not be worked up and is tried again. */
+  troubles(): Trouble[] {
+    return this.#failing.troubles();
   }
 
   #pump(): void {
@@ -197,9 +195,10 @@ export class Drain {
     this.#forced.delete(scripthash);
     const held = this.#load.open();
     try {
-      await this.#observe(session, scripthash, look, held);
+      const unshown = await this.#observe(session, scripthash, look, held);
       this.#suspect.delete(scripthash);
-      this.#failing.delete(scripthash);
+      if (unshown === undefined) this.#failing.delete(scripthash);
+      else this.#isStuck(session, scripthash, unshown);
     } catch (error) {
       await this.#failed(session, scripthash, look, error);
     } finally {
@@ -209,11 +208,24 @@ export class Drain {
     }
   }
 
-  async #observe(session: Session, scripthash: Scripthash, look: Look, held: Held): Promise<void> {
+  /** @returns what its history names and nobody has shown, from the second try on */
+  async #observe(
+    session: Session,
+    scripthash: Scripthash,
+    look: Look,
+    held: Held,
+  ): Promise<Failure | undefined> {
     const { store, verifier, world, callWitness } = this.#parts;
-    const { by, history } = await this.#ask(session, scripthash);
+    const { by, history } = await askHistory(this.#parts.elsewhere, {
+      session,
+      scripthash,
+      // What failed before lets others go first.
+      bulk: this.#failures.has(scripthash),
+      onOverdue: (error) => this.#isOverdue(session, error),
+    });
     const address = store.addresses.byScripthash(scripthash);
-    if (address === undefined) return;
+    if (address === undefined) return undefined;
+    let unshown: Failure | undefined;
     const status = statusHash(history);
     if (by === session) this.#announced.shown(scripthash, status);
     if (look === 'changed' && status === address.statusHash) return this.#succeeded(scripthash);
@@ -228,6 +240,10 @@ export class Drain {
         callWitness,
         silence: this.#silence,
         elsewhere: this.#elsewhere,
+        onFault: (by, error, isMadeUp) => {
+          if (!isMadeUp) unshown = failureOf(by, error, true);
+          else if (error instanceof Overdue) this.#isOverdue(by, error);
+        },
         nowhere: this.#nowhere,
         held,
         early: this.#early(session, address, held),
@@ -241,7 +257,8 @@ export class Drain {
     if (this.#isOver(session)) throw new PaygateError('unavailable', 'the session has ended');
     if (!(await this.#record(observation))) {
       this.#force(scripthash, look);
-      return this.mark(scripthash, 'again');
+      this.mark(scripthash, 'again');
+      return undefined;
     }
     if (observation.statusHash === undefined) {
       // What it waits for may have come meanwhile.
@@ -251,6 +268,7 @@ export class Drain {
       this.#later(scripthash);
     } else this.#succeeded(scripthash);
     for (const each of observation.gone) world.log.warn('a payment is gone', { ...each });
+    return (this.#failures.get(scripthash) ?? 0) > 1 ? unshown : undefined;
   }
 
   /** Records parts of a long look; all of it is recorded again at its end, with the status. */
@@ -289,19 +307,20 @@ export class Drain {
     return true;
   }
 
-  /** A history, of another server where the watched one refuses it. What failed before lets others go first. */
-  async #ask(session: Session, scripthash: Scripthash): Promise<Told> {
-    const bulk = this.#failures.has(scripthash);
-    try {
-      return { by: session, history: await session.history(scripthash, { bulk }) };
-    } catch (error) {
-      const other = error instanceof ServerError ? this.#parts.elsewhere(session) : undefined;
-      if (other === undefined) throw error;
-      const history = await other.history(scripthash, { bulk }).catch(() => {
-        throw error;
-      });
-      return { by: other, history };
-    }
+  /** Another server has answered in its place: from the second time on it may be left for that one. */
+  #isOverdue(session: Session, error: Overdue): void {
+    const times = (this.#overdue.get(session) ?? 0) + 1;
+    this.#overdue.set(session, times);
+    if (times > 1) this.#parts.onMute(session, error.message);
+  }
+
+  #isStuck(session: Session, scripthash: Scripthash, failure: Failure): void {
+    const { by, reason } = failure;
+    const { world, onMute } = this.#parts;
+    const fields = { scripthash, server: by.server.label, reason };
+    world.log.warn('a transaction that a history names is not shown', fields);
+    this.#failing.add(scripthash, failure);
+    if (by === session) onMute(session, reason);
   }
 
   /** Whether it has ended, or is no longer the one in use. */
@@ -327,9 +346,9 @@ export class Drain {
         server: session.server.label,
         reason: reasonOf(error),
       });
-      const isSecondTime = this.#failing.get(scripthash)?.by === session;
-      this.#failing.delete(scripthash);
-      this.#failing.set(scripthash, { by: session, reason: reasonOf(error) });
+      const isUnshown = error instanceof Overdue && error.request !== methods.history;
+      const failure = failureOf(session, error, isUnshown);
+      const isSecondTime = this.#failing.add(scripthash, failure);
       this.#later(scripthash);
       if (isSecondTime && !(error instanceof ServerError)) {
         this.#parts.onMute(session, reasonOf(error));
@@ -370,7 +389,7 @@ export class Drain {
   }
 
   /** What fails next is no longer a failure in a row, and does not wait as long as one. */
-  #succeeded(scripthash: Scripthash): void {
+  #succeeded(scripthash: Scripthash): undefined {
     this.#failures.delete(scripthash);
     this.#retrying.get(scripthash)?.();
     this.#retrying.delete(scripthash);

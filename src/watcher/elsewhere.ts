@@ -3,17 +3,29 @@
 // the other one forgives, which may be needed soon.
 
 import { refusalCost } from '../electrum/budget.ts';
-import { ServerError } from '../electrum/framing.ts';
+import { type RequestError, ServerError } from '../electrum/framing.ts';
 import type { Session } from '../electrum/session.ts';
+import { Overdue } from '../electrum/unanswered.ts';
 import { PaygateError } from '../errors.ts';
 import { hourMs } from '../time.ts';
 import type { World } from '../world.ts';
 import { Lie } from './lie.ts';
 
 export interface Elsewhere {
-  /** What another server makes of it; undefined where none does, or may be asked now. */
-  ask<T>(session: Session, work: (another: Session) => Promise<T>): Promise<T | undefined>;
+  /**
+   * What a server makes of it, and where that one refuses or does not answer in time, what another one does.
+   * @param onFault told of each refusal and overdue request of the first one, and whether another server made up for it
+   * @returns undefined where the first one refuses, and no other one makes anything of it or may be asked now
+   * @throws Overdue where the first one does not answer, and no other one does
+   */
+  ask<T>(
+    session: Session,
+    work: (session: Session) => Promise<T>,
+    onFault: OnFault,
+  ): Promise<T | undefined>;
 }
+
+export type OnFault = (by: Session, error: RequestError, isMadeUp: boolean) => void;
 
 /** In an hour, in what an ElectrumX bills: half of what it forgives meanwhile. 20 refusals, or 900 answers. */
 const mostBilled = 2_000;
@@ -21,13 +33,37 @@ const mostBilled = 2_000;
 const answerBill = 2;
 
 /** No server, for what another one has named. */
-export const nobodyElse: Elsewhere = { ask: () => Promise.resolve(undefined) };
+export const nobodyElse: Elsewhere = {
+  ask: (session, work, onFault) => orElse(session, work, onFault, async () => undefined),
+};
 
-/** @param other than this one, whose word counts */
-export function createElsewhere(
-  world: Pick<World, 'monotonic'>,
-  other: (session: Session) => Session | undefined,
-): Elsewhere {
+/** Another server than this one, for as long as it is used. */
+export interface Other {
+  readonly session: Session;
+  release(): void;
+}
+
+/** Other servers than this one, the connected ones whose word counts first. */
+export type Others = (session: Session) => AsyncIterable<Other>;
+
+async function orElse<T>(
+  session: Session,
+  work: (session: Session) => Promise<T>,
+  onFault: OnFault,
+  another: () => Promise<T | undefined>,
+): Promise<T | undefined> {
+  try {
+    return await work(session);
+  } catch (error) {
+    if (!isNoAnswer(error)) throw error;
+    const answer = await another();
+    onFault(session, error, answer !== undefined);
+    if (answer === undefined && error instanceof Overdue) throw error;
+    return answer;
+  }
+}
+
+export function createElsewhere(world: Pick<World, 'monotonic'>, others: Others): Elsewhere {
   const bills: { readonly at: number; readonly bill: number }[] = [];
   /** Of all of them: all that wait ask for it each time that one has ended. */
   let billed = 0;
@@ -49,33 +85,58 @@ export function createElsewhere(
     return Math.floor((mostBilled - billed) / refusalCost);
   }
 
-  return {
-    async ask(session, work) {
-      // Those under way may all be refused.
-      while (left() > 0 && underWay >= left()) {
-        await new Promise<void>((done) => waiting.push(done));
-      }
-      const another = left() > 0 ? other(session) : undefined;
-      if (another === undefined) return undefined;
-      underWay += 1;
+  async function askOne<T>(another: Session, work: (session: Session) => Promise<T>) {
+    try {
+      const answer = await work(another);
+      charge(answerBill);
+      return answer;
+    } catch (error) {
+      // Nor is it a lie: it was asked about a place that another server named.
+      if (!isSilence(error) && !(error instanceof Lie)) throw error;
+      charge(refusalCost);
+      return undefined;
+    }
+  }
+
+  async function askInTurn<T>(session: Session, work: (session: Session) => Promise<T>) {
+    for await (const { session: another, release } of others(session)) {
       try {
-        const answer = await work(another);
-        charge(answerBill);
-        return answer;
-      } catch (error) {
-        // Nor is it a lie: it was asked about a place that another server named.
-        if (!isSilence(error) && !(error instanceof Lie)) throw error;
-        charge(refusalCost);
-        return undefined;
+        const answer = await askOne(another, work);
+        if (answer !== undefined) return answer;
       } finally {
-        underWay -= 1;
-        const woken = waiting;
-        waiting = [];
-        for (const done of woken) done();
+        release();
       }
-    },
+      // This one is under way itself.
+      if (left() < underWay) return undefined;
+    }
+    return undefined;
+  }
+
+  async function askOthers<T>(session: Session, work: (session: Session) => Promise<T>) {
+    // Those under way may all be refused.
+    while (left() > 0 && underWay >= left()) {
+      await new Promise<void>((done) => waiting.push(done));
+    }
+    if (left() <= 0) return undefined;
+    underWay += 1;
+    try {
+      return await askInTurn(session, work);
+    } finally {
+      underWay -= 1;
+      const woken = waiting;
+      waiting = [];
+      for (const done of woken) done();
+    }
+  }
+
+  return {
+    ask: (session, work, onFault) => orElse(session, work, onFault, () => askOthers(session, work)),
   };
 }
+
+/** That one request was refused or is overdue; the connection lives on. */
+export const isNoAnswer = (error: unknown): error is RequestError =>
+  error instanceof ServerError || error instanceof Overdue;
 
 /** No answer, or one that says nothing. */
 export const isSilence = (error: unknown): boolean =>

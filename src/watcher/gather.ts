@@ -6,7 +6,6 @@ import type { Scripthash, Txid } from '../bitcoin/ids.ts';
 import { parseTransaction } from '../bitcoin/transaction.ts';
 import type { HistoryItem, Position } from '../domain/history.ts';
 import type { Block } from '../domain/payment.ts';
-import { ServerError } from '../electrum/framing.ts';
 import type { Session } from '../electrum/session.ts';
 import type { Status } from '../electrum/wire.ts';
 import { once } from '../once.ts';
@@ -15,7 +14,7 @@ import type { AddressPlace } from '../store/address-statements.ts';
 import type { Gone, Observation, Seen } from '../store/ledger.ts';
 import type { PaymentRow } from '../store/ledger-statements.ts';
 import type { Store } from '../store/open.ts';
-import { type Elsewhere, isSilence, nobodyElse } from './elsewhere.ts';
+import { type Elsewhere, isSilence, nobodyElse, type OnFault } from './elsewhere.ts';
 import { Lie, laidTo } from './lie.ts';
 import type { Held } from './load.ts';
 import type { Nowhere } from './nowhere.ts';
@@ -45,6 +44,7 @@ export interface GatherParts {
   readonly callWitness: CallWitness;
   readonly silence: Silence;
   readonly elsewhere: Elsewhere;
+  readonly onFault: OnFault;
   readonly nowhere: Nowhere;
   /** The transactions that are to be written down. */
   readonly held: Held;
@@ -308,19 +308,18 @@ async function lookAt(
 }
 
 /** What one server refuses to show, another one may; undefined where none does. */
-async function lookAnywhere(
+const lookAnywhere = (
   parts: Gathering,
   ...item: [item: HistoryItem, row: PaymentRow | undefined]
-): Promise<Looked | undefined> {
-  try {
-    return await lookAt(parts, ...item);
-  } catch (error) {
-    if (!(error instanceof ServerError)) throw error;
-  }
-  return parts.elsewhere.ask(parts.session, (session) =>
-    lookAt({ ...parts, session, isNews: false }, ...item),
+): Promise<Looked | undefined> =>
+  parts.elsewhere.ask(
+    parts.session,
+    (session) => {
+      const isNews = parts.isNews && session === parts.session;
+      return lookAt({ ...parts, session, isNews }, ...item);
+    },
+    parts.onFault,
   );
-}
 
 async function gatherItem(
   parts: Gathering,

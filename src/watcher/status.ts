@@ -3,10 +3,23 @@
 import type { ServerStatus } from '../electrum/pool.ts';
 import type { Hold } from './hold.ts';
 
-/** Scripts that could not be worked up. */
+/** Scripts that could not be worked up, by the server and the request that failed. */
 export interface Trouble {
+  readonly server: string;
+  /** Its method, where it is one that failed. */
+  readonly request: string | undefined;
   readonly scripts: number;
+  /** Of those, the ones whose history names a transaction that is not shown or not proven. */
+  readonly unshown: number;
   /** The newest reason. */
+  readonly reason: string;
+}
+
+/** Addresses that could not be subscribed: they are looked at by the minute. */
+export interface Untold {
+  readonly server: string;
+  readonly scripts: number;
+  /** The newest. */
   readonly reason: string;
 }
 
@@ -21,7 +34,11 @@ export interface WatcherStatus {
   /** Why nothing is promoted to 2; empty when all is well. */
   readonly held: ReturnType<Hold['reasons']>;
   /** What could not be worked up and is tried again. */
-  readonly trouble: Trouble | undefined;
+  readonly troubles: readonly Trouble[];
+  /** Why the last try to follow a server failed; undefined once every address was compared with one. */
+  readonly catchUpFault: string | undefined;
+  /** Addresses that the server in use refuses to tell of, and why. */
+  readonly untold: Untold | undefined;
   /** Why a wallet's scan, or what is watched ahead of it, failed at the last try; it is tried again in a minute. */
   readonly careFault: string | undefined;
 }

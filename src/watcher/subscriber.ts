@@ -1,7 +1,7 @@
 // Which addresses are subscribed at the server in use: the hot ones first, then the others, each newest
 // first, and what lies in reserve last, up to a limit; the sweeps reach the rest. What is new since is
 // always added, and what is coldest makes room for it. An address that the server refuses to tell of costs
-// only itself: it is worked up by its history, and asked about again in a while.
+// only itself: it is worked up by its history, each minute, and asked about again in a while.
 
 import type { Scripthash } from '../bitcoin/ids.ts';
 import { furthestAhead, mostInReserve } from '../domain/allocation.ts';
@@ -11,8 +11,10 @@ import type { Status } from '../electrum/wire.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
 import type { Store } from '../store/open.ts';
 import type { Watched } from '../store/watched.ts';
+import { minuteMs } from '../time.ts';
 import { nextTurn } from '../turn.ts';
 import type { World } from '../world.ts';
+import type { Untold } from './status.ts';
 import { hotForMs, newest } from './sweeper.ts';
 import type { Tasks } from './tasks.ts';
 import { tryAgainMs } from './waits.ts';
@@ -41,6 +43,8 @@ const fewAtOnce = 100;
 const mass: Priority = { bulk: true, light: true };
 /** A server that refuses more than this, and more than it tells of, is of no use. */
 const mostRefused = 100;
+/** Of those, so many are looked at by their histories in a minute, in turns. */
+const maxLookedAt = 20;
 
 /**
  * The subscriptions of one session.
@@ -57,6 +61,9 @@ export class Subscriber {
   readonly #added = new Set<Scripthash>();
   /** How often in a row. */
   readonly #refused = new Map<Scripthash, number>();
+  /** Of the newest refusal. */
+  #refusal = '';
+  #isLooking = false;
 
   constructor(parts: SubscriberParts, session: Session) {
     this.#parts = parts;
@@ -72,6 +79,13 @@ export class Subscriber {
   /** Subscribed in this session, or about to be. */
   has(scripthash: Scripthash): boolean {
     return this.#subscribed.has(scripthash);
+  }
+
+  /** What the server has refused to tell of twice; undefined when there is nothing. */
+  untold(): Untold | undefined {
+    const scripts = [...this.#refused.values()].filter((failures) => failures > 1).length;
+    if (scripts === 0) return undefined;
+    return { server: this.#session.server.label, scripts, reason: this.#refusal };
   }
 
   /** Compares every address with the server, as far as the limit goes. */
@@ -174,6 +188,7 @@ export class Subscriber {
     const failures = (this.#refused.get(scripthash) ?? 0) + 1;
     this.#subscribed.delete(scripthash);
     this.#refused.set(scripthash, failures);
+    this.#refusal = reason;
     const count = this.#refused.size;
     if (count > mostRefused && count > this.#subscribed.size) {
       throw new PaygateError('unavailable', `it tells nothing of ${count} addresses: ${reason}`);
@@ -183,7 +198,24 @@ export class Subscriber {
       world.log.warn('an address could not be subscribed', { scripthash, server, reason });
     }
     untold(scripthash);
+    this.#lookByMinute();
     world.after(tryAgainMs(failures), () => tasks.run(() => this.#tryAgain(scripthash)));
+  }
+
+  /** No notification comes of what is refused. */
+  #lookByMinute(): void {
+    if (this.#isLooking) return;
+    this.#isLooking = true;
+    this.#parts.world.after(minuteMs, () => {
+      this.#isLooking = false;
+      if (this.#session.closed || this.#refused.size === 0) return;
+      for (const [scripthash, failures] of [...this.#refused].slice(0, maxLookedAt)) {
+        this.#refused.delete(scripthash);
+        this.#refused.set(scripthash, failures);
+        this.#parts.untold(scripthash);
+      }
+      this.#lookByMinute();
+    });
   }
 
   async #tryAgain(scripthash: Scripthash): Promise<void> {

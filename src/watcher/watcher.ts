@@ -16,6 +16,7 @@ import { Care } from './care.ts';
 import { Drain } from './drain.ts';
 import { Hold } from './hold.ts';
 import { Lie } from './lie.ts';
+import { createOthers } from './others.ts';
 import { promote } from './promote.ts';
 import { Reader } from './reader.ts';
 import { Roster } from './roster.ts';
@@ -67,6 +68,7 @@ export class Watcher {
   #session: Session | undefined;
   #subscriber: Subscriber | undefined;
   #caughtUp = false;
+  #catchUpFault: string | undefined;
   #mayLeaveMuteAt = 0;
 
   constructor(parts: WatcherParts) {
@@ -95,6 +97,7 @@ export class Watcher {
     this.#drain = new Drain({
       ...parts,
       ...common,
+      others: createOthers(world, this.#roster, () => this.#pool),
       callWitness: createWitness({
         world,
         pool: () => this.#pool,
@@ -184,7 +187,9 @@ export class Watcher {
       tipHeight: this.#parts.store.headers.tipHeight(),
       dirty: this.#drain.size(),
       held: this.#hold.reasons(),
-      trouble: this.#drain.trouble(),
+      troubles: this.#drain.troubles(),
+      catchUpFault: this.#catchUpFault,
+      untold: this.#subscriber?.untold(),
       careFault: this.#care.fault(),
     };
   }
@@ -230,7 +235,7 @@ export class Watcher {
         most: this.#parts.mostSubscribed,
         tasks: this.#tasks,
         differs: (...told) => this.#drain.told(...told),
-        untold: (scripthash) => this.#drain.mark(scripthash),
+        untold: (scripthash) => this.isPending(scripthash) || this.#drain.mark(scripthash),
       },
       session,
     );
@@ -322,12 +327,16 @@ export class Watcher {
       this.#care.now();
       await subscriber?.reserve();
     } catch (error) {
+      // That it is cut off by us is no fault of the server.
+      if (session === this.#session)
+        this.#catchUpFault = `${session.server.label}: ${reasonOf(error)}`;
       session.close(`catching up failed: ${reasonOf(error)}`);
     }
   }
 
   #hasCaughtUp({ server }: Session): void {
     this.#caughtUp = true;
+    this.#catchUpFault = undefined;
     const addresses = this.#subscriber?.size;
     this.#parts.world.log.info('every address is compared', { server: server.label, addresses });
   }

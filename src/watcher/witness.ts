@@ -33,7 +33,7 @@ export interface WitnessParts {
 const restMs = 5_000;
 
 export function createWitness({ world, pool, roster, servers }: WitnessParts): CallWitness {
-  const reopen = shareReopened(world, pool);
+  const reopen = shareOpened(world, (session: Session) => pool().reopen(session));
   return async (session) => {
     const other = roster.sound().find((each) => each !== session);
     if (other !== undefined) {
@@ -41,12 +41,17 @@ export function createWitness({ world, pool, roster, servers }: WitnessParts): C
       return { session: other, independent: true, isBeside, release: () => {} };
     }
     // One that is named but not connected, or in doubt, may come back: it is waited for.
-    return servers > 1 ? undefined : reopen(session);
+    if (servers > 1) return undefined;
+    const again = await reopen(session);
+    return again && { ...again, independent: false, isBeside: () => false };
   };
 }
 
 /** One fresh connection for all who ask meanwhile: a lost mempool has hundreds of payments asked about at once. */
-function shareReopened(world: WitnessParts['world'], pool: WitnessParts['pool']): CallWitness {
+export function shareOpened<T>(
+  world: WitnessParts['world'],
+  open: (whom: T) => Promise<Session | undefined>,
+): (whom: T) => Promise<Pick<Witness, 'session' | 'release'> | undefined> {
   let opened: Promise<Session | undefined> | undefined;
   let asking = 0;
   let cancelRest: Cancel = () => {};
@@ -61,18 +66,16 @@ function shareReopened(world: WitnessParts['world'], pool: WitnessParts['pool'])
     });
   }
 
-  return async (session) => {
+  return async (whom) => {
     cancelRest();
     asking += 1;
     const before = opened;
     let again = await before;
     if (again === undefined || again.closed) {
-      if (opened === before) opened = pool().reopen(session);
+      if (opened === before) opened = open(whom);
       again = await opened;
     }
-    if (again !== undefined) {
-      return { session: again, independent: false, isBeside: () => false, release };
-    }
+    if (again !== undefined) return { session: again, release };
     release();
     return undefined;
   };

@@ -5,7 +5,7 @@ import { createServer as createTlsServer } from 'node:tls';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type Network, networks } from '../../src/bitcoin/network.ts';
 import { examine, type State } from '../../src/doctor/check.ts';
-import { electrumChecks } from '../../src/doctor/electrum.ts';
+import { electrumChecks, offlineOnce } from '../../src/doctor/electrum.ts';
 import { parseServerAddress } from '../../src/electrum/trust.ts';
 import { SimulatedChain } from '../../src/sandbox/chain.ts';
 import type { Lie } from '../../src/sandbox/faults.ts';
@@ -81,17 +81,74 @@ describe('a server', () => {
     expect(found?.text).toContain(label);
   });
 
-  it('that cannot prove by a place is none the worse', async () => {
+  it.each([
+    ['blockchain.transaction.id_from_pos', 'warn', '--prove-depth-above'],
+    ['blockchain.transaction.get', 'fail', 'txindex=1'],
+    ['blockchain.transaction.get_merkle', 'fail', '--electrum'],
+    ['blockchain.scripthash.subscribe', 'fail', '--electrum'],
+    ['blockchain.scripthash.get_history', 'fail', '--electrum'],
+    ['blockchain.headers.subscribe', 'fail', '--electrum'],
+  ] as const)('that refuses %s: %s, with what to do', async (refused, state, advice) => {
     const world = createTestWorld();
     const { server, label } = await simulated('a chain', world);
-    const when = (method: string) => method === 'blockchain.transaction.id_from_pos';
+    const when = (method: string) => method === refused;
     server.inject({ kind: 'error', code: -32601, message: 'unknown\u001b[2J method', when });
-    expect(await findingOf(label, undefined, world)).toMatchObject({
-      state: 'ok',
-      text: expect.stringContaining(
-        'proves none by its place (the server refused: unknown [2J method (-32601))',
-      ),
-    });
+    const found = await findingOf(label, undefined, world);
+    expect(found?.state).toBe(state);
+    expect(found?.text).toContain(`${label}: `);
+    expect(found?.text).toContain(`the server refused ${refused}: unknown [2J method (-32601)`);
+    expect(found?.text).toContain(advice);
+  });
+
+  it('that gives no coinbase by its place shows and proves a payment of ours instead', async () => {
+    const house = await openHouse();
+    await untilReady(house);
+    house.pay(await house.newAddress(), 5_000);
+    house.chain.mine();
+    await house.settle();
+    const store = await openTestStore({ path: house.path });
+    const [label = ''] = house.labels;
+    const places = 'blockchain.transaction.id_from_pos';
+    const refusal = { kind: 'error', code: 1, message: 'no' } as const;
+    house.server.inject({ ...refusal, when: (method) => method === places });
+    expect(await findingOf(label, store, house.world)).toMatchObject({ state: 'warn' });
+    house.server.inject({ ...refusal, when: (method) => method === 'blockchain.transaction.get' });
+    const found = await findingOf(label, store, house.world);
+    expect(found).toMatchObject({ state: 'fail', text: expect.stringContaining('txindex=1') });
+  });
+
+  it.each(['error', 'closeMidLine'] as const)(
+    'that knows no features (%s) is as good',
+    async (kind) => {
+      const world = createTestWorld();
+      const { server, label } = await simulated('a chain', world);
+      const when = (method: string) => method === 'server.features';
+      const fault = kind === 'error' ? { kind, code: 1, message: 'no' } : { kind };
+      server.inject({ ...fault, when });
+      expect(await findingOf(label, undefined, world)).toMatchObject({ state: 'ok' });
+    },
+  );
+
+  it('many whose names do not resolve are one line: is the machine online', async () => {
+    const world = createTestWorld();
+    const { label } = await simulated('a chain', world);
+    const offline = Array.from({ length: 13 }, (_, at) => `ssl://no-such-${at}.invalid:50002`);
+    const look = async (labels: readonly string[]) => {
+      const servers = labels.map((each) => parseServerAddress(each));
+      const parts = { world, network, servers, proxy: undefined, store: undefined };
+      return offlineOnce(await examine(world, electrumChecks(parts)));
+    };
+    expect(await look(offline)).toEqual([
+      {
+        check: 'electrum',
+        state: 'fail',
+        text: 'No Electrum server can be reached: names do not resolve. Is this machine online? (13 tried)',
+      },
+    ]);
+    expect(await look([...offline.slice(0, 1), label])).toMatchObject([
+      { state: 'fail', text: expect.stringMatching(/no-such-0.*--electrum/) },
+      { state: 'ok' },
+    ]);
   });
 
   it('whose newest block is old is told, but on a test chain, where nobody mines', async () => {

@@ -430,7 +430,7 @@ test('a node that is dead behind its server is told of', async () => {
   expect(house.app.health().warnings).toEqual([]);
 });
 
-test('a server whose node is dead is left for another one after the second try', async () => {
+test('a server whose node is dead: another one shows the payment, and is used from the second one on', async () => {
   const house = await openHouse({ servers: 2 });
   await untilReady(house);
   const first = house.app.health().electrum.server;
@@ -438,9 +438,14 @@ test('a server whose node is dead is left for another one after the second try',
   house.inUse().inject({ kind: 'hang', when: (method) => method === 'blockchain.transaction.get' });
   house.pay(address, 5_000);
   await house.world.turn();
-  await house.world.advance(90_000);
+  await house.world.advance(10_000);
   await house.world.until(() => house.statuses(address).length > 0, 'the other server');
   expect(house.statuses(address)).toEqual(['0']);
+  expect(house.app.health().electrum.server).toBe(first);
+  house.pay(address, 6_000);
+  await house.world.turn();
+  await house.world.advance(10_000);
+  await house.world.until(() => house.statuses(address).length > 1, 'the other server again');
   expect(house.app.health().electrum.server).not.toBe(first);
 });
 

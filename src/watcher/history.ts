@@ -1,0 +1,39 @@
+// A script's history, of another server where the watched one refuses it or does not answer in time.
+
+import type { Scripthash } from '../bitcoin/ids.ts';
+import type { HistoryItem } from '../domain/history.ts';
+import type { Session } from '../electrum/session.ts';
+import { Overdue } from '../electrum/unanswered.ts';
+import { isNoAnswer } from './elsewhere.ts';
+
+/** A history, and which server has shown it. */
+export interface ShownHistory {
+  readonly by: Session;
+  readonly history: readonly HistoryItem[];
+}
+
+export interface HistoryRequest {
+  readonly session: Session;
+  readonly scripthash: Scripthash;
+  readonly bulk: boolean;
+  /** The session did not answer, and another one did. */
+  readonly onOverdue: (error: Overdue) => void;
+}
+
+/** @throws what the session throws, where no other server shows it */
+export async function askHistory(
+  elsewhere: (session: Session) => Session | undefined,
+  { session, scripthash, bulk, onOverdue }: HistoryRequest,
+): Promise<ShownHistory> {
+  try {
+    return { by: session, history: await session.history(scripthash, { bulk }) };
+  } catch (error) {
+    const other = isNoAnswer(error) ? elsewhere(session) : undefined;
+    if (other === undefined) throw error;
+    const history = await other.history(scripthash, { bulk }).catch(() => {
+      throw error;
+    });
+    if (error instanceof Overdue) onOverdue(error);
+    return { by: other, history };
+  }
+}

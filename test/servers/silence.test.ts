@@ -1,0 +1,118 @@
+// No server's fault is a silence: every request that a payment's way needs, with every way in which a server can
+// fail at it. Within two minutes the shop is told, or health and the doctor name server, request and advice.
+
+import { afterEach, describe, expect, test } from 'vitest';
+import { networks } from '../../src/bitcoin/network.ts';
+import { type Checked, examine } from '../../src/doctor/check.ts';
+import { electrumChecks } from '../../src/doctor/electrum.ts';
+import { parseServerAddress } from '../../src/electrum/trust.ts';
+import type { Fault } from '../../src/sandbox/faults.ts';
+import type { SimulatedServer } from '../../src/sandbox/server.ts';
+import { cleanUp } from '../support/files.ts';
+import { closeHouses, type House, largeSat, openHouse, untilReady } from '../support/house.ts';
+
+afterEach(async () => {
+  await closeHouses();
+  await cleanUp();
+});
+
+const requests = [
+  'server.features',
+  'server.ping',
+  'blockchain.headers.subscribe',
+  'blockchain.block.headers',
+  'blockchain.scripthash.subscribe',
+  'blockchain.scripthash.get_history',
+  'blockchain.transaction.get',
+  'blockchain.transaction.get_merkle',
+  'blockchain.transaction.id_from_pos',
+] as const;
+
+const faults: Readonly<Record<string, Fault>> = {
+  refused: { kind: 'error', code: -32601, message: 'unknown method' },
+  'never answered': { kind: 'hang' },
+  'answered too late': { kind: 'delay', ms: 15_000 },
+  slow: { kind: 'delay', ms: 9_000 },
+  'the connection closed': { kind: 'closeMidLine' },
+};
+
+const withinMs = 120_000;
+const advice = /--electrum/;
+
+type Start = 'while it runs' | 'from a start on';
+
+/** A house whose server in use, or first one, fails at a request. */
+async function withFault(
+  servers: number,
+  start: Start,
+  fault: Fault,
+): Promise<{ house: House; address: string; faulty: SimulatedServer; label: string }> {
+  const house = await openHouse({ servers });
+  await untilReady(house);
+  const faulty = house.inUse();
+  const label = house.labels[house.servers.indexOf(faulty)] ?? '';
+  if (start === 'while it runs') faulty.inject(fault);
+  const address = await house.newAddress();
+  await house.world.advance(1_000);
+  if (start === 'from a start on') {
+    await house.stop();
+    faulty.inject(fault);
+  }
+  return { house, address, faulty, label };
+}
+
+/** Moves the clock in seconds, with time for what comes over sockets. */
+async function pass({ world }: House, ms: number): Promise<void> {
+  for (let left = ms; left > 0; left -= 1_000) await world.advance(Math.min(left, 1_000));
+}
+
+async function doctorOf(house: House, label: string): Promise<Checked[]> {
+  const { world } = house;
+  const servers = [parseServerAddress(label)];
+  const parts = { world, network: networks.regtest, servers, proxy: undefined, store: undefined };
+  let done: Checked[] | undefined;
+  examine(world, electrumChecks(parts)).then((checked) => {
+    done = checked;
+  });
+  for (let second = 0; done === undefined && second < 60; second += 1) await pass(house, 1_000);
+  return done ?? [];
+}
+
+const names = (texts: readonly string[], label: string, request: string): boolean =>
+  texts.some((text) => text.includes(label) && text.includes(request) && advice.test(text));
+
+describe.each(['while it runs', 'from a start on'] as const)('%s', (start) => {
+  describe.each(requests)('%s', (request) => {
+    describe.each(Object.entries(faults))('%s', (_, kind) => {
+      const fault: Fault = { ...kind, when: (method) => method === request };
+
+      test('by the only server: told, or named', async () => {
+        const { house, address, label } = await withFault(1, start, fault);
+        if (start === 'while it runs') await pass(house, 40_000);
+        house.pay(address, largeSat + 1);
+        await pass(house, 2_000);
+        house.chain.mine(3);
+        if (start === 'from a start on') await house.start();
+        await pass(house, withinMs);
+        const { status, warnings } = house.app.health();
+        const isTold = house.statuses(address).includes('2');
+        if (isTold) return;
+        expect(status).toBe('degraded');
+        expect(names(warnings, label, request), warnings.join('\n')).toBe(true);
+        const checked = (await doctorOf(house, label)).map(({ state, text }) => `${state} ${text}`);
+        expect(names(checked, label, request), checked.join('\n')).toBe(true);
+      });
+
+      test('beside an honest server: told', async () => {
+        const { house, address } = await withFault(2, start, fault);
+        if (start === 'while it runs') await pass(house, 40_000);
+        house.pay(address, largeSat + 1);
+        await pass(house, 2_000);
+        house.chain.mine(3);
+        if (start === 'from a start on') await house.start();
+        await pass(house, withinMs);
+        expect(house.statuses(address), house.app.health().warnings.join('\n')).toContain('2');
+      });
+    });
+  });
+});
