@@ -336,6 +336,10 @@ const fetchFor = ({ config, world, ...parts }: Parts, served: Served): Fetch => 
     newWebhookSecret: () => newWebhookSecret((length) => world.randomBytes(length)),
     isCaughtUp: () => watcher.status().caughtUp,
     isPending: (scripthash) => watcher.isPending(scripthash),
+    scanFault() {
+      const { careFault, server } = watcher.status();
+      return careFault ?? (server === undefined ? 'no Electrum server is connected' : undefined);
+    },
     checkIssuing: room.check,
     onIssued: ({ scripthash }) => watcher.issued(scripthash),
   });

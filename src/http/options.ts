@@ -40,6 +40,8 @@ export interface ApiOptions {
   readonly newWebhookSecret: () => string;
   /** Throws when no address may be issued now. */
   readonly checkIssuing: () => void;
+  /** Why the scan of a wallet has failed at its last try; undefined when it has not. */
+  readonly scanFault: () => string | undefined;
   /** After the commit of an address that was issued. */
   readonly onIssued: (issued: Issued) => void;
   /** Whether all addresses have been compared with a server: then an empty history is a fact. */

@@ -97,7 +97,9 @@ function serve(options: ApiOptions, tx: Tx, orders: readonly Order[]): Outcome<I
   for (const [walletId, theirs] of plain) {
     const storeIds = theirs.map(({ storeId }) => storeId);
     const handed = attempt(() =>
-      store.addresses.issueEach(tx, now, walletId, storeIds, options.isPending),
+      withScanFault(options, walletId, () =>
+        store.addresses.issueEach(tx, now, walletId, storeIds, options.isPending),
+      ),
     );
     for (const [at, { order }] of theirs.entries()) {
       outcomes.set(order, 'refusal' in handed ? handed : { is: handed.is[at] as Issued });
@@ -128,6 +130,21 @@ function keepUnmatched(store: Store, tx: Tx, now: number, orders: readonly Order
     readUnmatched(store.catalog),
   );
   writeUnmatched(tx, store.catalog, stillUnmatched(noted, store.catalog.choices(), now));
+}
+
+/** Why a wallet that waits for its scan does so. */
+function withScanFault<T>({ store, scanFault }: ApiOptions, walletId: number, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    const isScan = store.catalog.wallet(walletId).scannedAt === null;
+    const fault = isScan && error instanceof PaygateError ? scanFault() : undefined;
+    if (fault === undefined) throw error;
+    const { code, message, retryAfterSeconds = 5 } = error as PaygateError;
+    throw new PaygateError(code, `${message}; the last try failed: ${fault}`, {
+      retryAfterSeconds,
+    });
+  }
 }
 
 /** A refusal is the affair of who is refused; whatever else fails is everybody's. */
@@ -189,7 +206,11 @@ function serveApart(
   if (answered !== undefined) return answered;
   const reused = reset ? reusable(options, place) : undefined;
   if (reused === undefined) refuseGap(options, walletId);
-  const issued = reused ?? addresses.issue(tx, now, walletId, storeId, options.isPending);
+  const issued =
+    reused ??
+    withScanFault(options, walletId, () =>
+      addresses.issue(tx, now, walletId, storeId, options.isPending),
+    );
   if (idempotencyKey !== undefined) {
     idempotency.keep(tx, now, storeId, idempotencyKey, issued.id);
   }

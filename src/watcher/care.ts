@@ -34,6 +34,7 @@ export class Care {
   readonly #parts: CareParts;
   readonly #newcomers: Newcomers;
   readonly #watchedUntil = new Map<number, number>();
+  readonly #scanned = new Map<number, Map<number, boolean>>();
   #underWay = false;
   #again = false;
   #stopped = false;
@@ -99,7 +100,8 @@ export class Care {
     const session = this.#cancelRetry === undefined ? this.#parts.session() : undefined;
     const isStopped = () => this.#stopped;
     const isQuiet = () => this.#newcomers.isQuiet();
-    const parts = { ...this.#parts, watchedUntil: this.#watchedUntil, isStopped };
+    const kept = { watchedUntil: this.#watchedUntil, scanned: this.#scanned };
+    const parts = { ...this.#parts, ...kept, isStopped };
     await this.#orAgain(async () => {
       await tendWallets(parts, session);
       if (session !== undefined) this.#fault = undefined;

@@ -18,6 +18,7 @@ import { slices } from '../slices.ts';
 import type { AddressPlace } from '../store/address-statements.ts';
 import type { Store } from '../store/open.ts';
 import { nextTurn } from '../turn.ts';
+import { isNoAnswer } from './elsewhere.ts';
 import { Lie } from './lie.ts';
 import { keepTransactions } from './transactions.ts';
 
@@ -25,6 +26,8 @@ export interface ReaderParts {
   readonly store: Store;
   /** One that every address has been compared with. */
   readonly session: () => Session | undefined;
+  /** Another server whose word counts. */
+  readonly elsewhere: (session: Session) => Session | undefined;
   /** Whether a server told of a history that is not worked up yet. */
   readonly isPending: (scripthash: Scripthash) => boolean;
   readonly onLie: (session: Session, reason: string) => void;
@@ -117,7 +120,7 @@ export class Reader {
     } catch (error) {
       if (error instanceof Lie) this.#parts.onLie(session, error.message);
       // Its words are for the operator, and no fault of who asked us.
-      if (error instanceof ServerError) throw refused();
+      if (error instanceof ServerError) throw refused(session, error);
       if (error instanceof PaygateError && !session.closed) throw error;
       if (error instanceof Lie || session.closed) throw noServer();
       throw error;
@@ -168,7 +171,20 @@ export class Reader {
     return known[index];
   }
 
+  /** By another server where this one refuses or does not answer in time. */
   async #movementsOf(session: Session, script: Script): Promise<readonly Movement[]> {
+    try {
+      return await this.#movementsBy(session, script);
+    } catch (error) {
+      const other = isNoAnswer(error) ? this.#parts.elsewhere(session) : undefined;
+      if (other === undefined) throw error;
+      return this.#movementsBy(other, script).catch(() => {
+        throw error;
+      });
+    }
+  }
+
+  async #movementsBy(session: Session, script: Script): Promise<readonly Movement[]> {
     const { scripthash } = script;
     const { headers } = this.#parts.store;
     const known = this.#scripts.get(scripthash);
@@ -265,6 +281,7 @@ const comeBack = (why: string): PaygateError =>
   new PaygateError('unavailable', `${why} now; ask again in a moment`, { retryAfterSeconds: 10 });
 
 const noServer = (): PaygateError => comeBack('No Electrum server answers');
-const refused = (): PaygateError => comeBack('The Electrum server refuses to tell of this');
+const refused = ({ server }: Session, { request }: ServerError): PaygateError =>
+  comeBack(`The Electrum server ${server.label} refuses ${request ?? 'to tell of this'}`);
 
 const tooMuch = (message: string): PaygateError => new PaygateError('invalid', message);

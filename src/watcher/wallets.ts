@@ -4,7 +4,7 @@
 // much, a reserve behind them that is derived in quiet times.
 
 import type { Scripthash } from '../bitcoin/ids.ts';
-import { deriveAddress } from '../bitcoin/keychain.ts';
+import { type DerivedAddress, deriveAddress } from '../bitcoin/keychain.ts';
 import { blindSkip, furthestAhead, lookahead, reserveOf, scanGap } from '../domain/allocation.ts';
 import { ServerError } from '../electrum/framing.ts';
 import type { Session } from '../electrum/session.ts';
@@ -14,6 +14,7 @@ import type { WalletRow } from '../store/catalog.ts';
 import type { Store } from '../store/open.ts';
 import { nextTurn } from '../turn.ts';
 import type { World } from '../world.ts';
+import { isNoAnswer } from './elsewhere.ts';
 import { isUsed, type UsedParts } from './used.ts';
 
 export interface WalletCareParts extends UsedParts {
@@ -21,6 +22,8 @@ export interface WalletCareParts extends UsedParts {
   readonly store: Store;
   /** Up to which index each wallet is watched ahead, as far as this process saw to it; its reserve aside. */
   readonly watchedUntil: Map<number, number>;
+  /** What servers said of the indexes of each wallet whose scan has not ended: whether they are used. */
+  readonly scanned: Map<number, Map<number, boolean>>;
   /** Has new addresses subscribed. */
   readonly watch: (scripthashes: readonly Scripthash[]) => Promise<void>;
   /** The same of what lies in reserve: behind everything else, and where there is room. */
@@ -106,10 +109,12 @@ async function scan(parts: WalletCareParts, session: Session, wallet: WalletRow)
   const margin = isCopy ? gap : 0;
   let nextIndex = start;
   let refused = 0;
+  const known = parts.scanned.get(wallet.id) ?? new Map<number, boolean>();
+  parts.scanned.set(wallet.id, known);
   const from = Math.max(store.addresses.floor(wallet.id), start - margin);
   for (let index = from, end = start + gap; index < end; index += scanGap) {
     const indexes = Array.from({ length: scanGap }, (_, offset) => index + offset);
-    const used = await Promise.all(indexes.map((each) => isTaken(each)));
+    const used = await allOrFirstFault(indexes.map((each) => isTaken(each)));
     if (used.includes(true)) {
       const taken = index + used.lastIndexOf(true) + 1;
       nextIndex = Math.max(nextIndex, taken + margin);
@@ -124,23 +129,53 @@ async function scan(parts: WalletCareParts, session: Session, wallet: WalletRow)
   await store.database.write((tx) =>
     store.addresses.finishScan(tx, world.now(), wallet.id, nextIndex),
   );
+  parts.scanned.delete(wallet.id);
   // What is ahead of it was not watched until now.
   parts.watchedUntil.set(wallet.id, store.catalog.wallet(wallet.id).nextIndex);
   world.log.info('wallet scan done', { walletId: wallet.id, nextIndex });
 
   async function isTaken(index: number): Promise<boolean> {
+    const before = known.get(index);
+    if (before !== undefined) return before;
     const derived = deriveAddress(key, external, index);
     if (derived === undefined) return false;
     try {
-      return await isUsed(parts, session, derived);
+      const isSo = await isUsedAnywhere(parts, session, derived);
+      known.set(index, isSo);
+      return isSo;
     } catch (error) {
       refused += 1;
       // Taken for used: an index that is left out costs nothing, one that is used twice does.
       if (error instanceof ServerError && refused <= mostRefused) return true;
+      if (!(error instanceof PaygateError)) throw error;
       // Another server may know what this one does not say.
-      if (error instanceof PaygateError && !session.closed) parts.onRefusal(session, error.message);
-      throw error;
+      if (!session.closed) parts.onRefusal(session, error.message);
+      throw new PaygateError('unavailable', `${session.server.label}: ${error.message}`);
     }
+  }
+}
+
+/** Waits for all of them: what is answered beside a failure is kept. */
+async function allOrFirstFault<T>(work: readonly Promise<T>[]): Promise<T[]> {
+  await Promise.allSettled(work);
+  return Promise.all(work);
+}
+
+/** By another server where this one refuses or does not answer in time. */
+async function isUsedAnywhere(
+  parts: WalletCareParts,
+  session: Session,
+  script: DerivedAddress,
+): Promise<boolean> {
+  try {
+    return await isUsed(parts, session, script);
+  } catch (error) {
+    const other = isNoAnswer(error) ? parts.elsewhere(session) : undefined;
+    if (other === undefined) throw error;
+    const alone = { ...parts, elsewhere: () => undefined };
+    return isUsed(alone, other, script).catch((failure) => {
+      throw failure instanceof PaygateError ? error : failure;
+    });
   }
 }
 

@@ -127,6 +127,7 @@ export class Watcher {
     });
     this.reader = new Reader({
       store,
+      elsewhere,
       session: () => (this.#caughtUp ? this.#session : undefined),
       isPending: (scripthash) => this.isPending(scripthash),
       onLie: (session, reason) => this.#pool.report(session, reason),
