@@ -237,7 +237,7 @@ function join(parts: Parts, release: () => Promise<void>): App {
     log: world.log,
     find: () => findAlarms(findingParts, watcher.status()),
   });
-  const ready = createReady({ store, dispatcher, ...room });
+  const ready = createReady({ store, dispatcher, watcher, ...room });
   const dashboard = dashboardFor(parts, { health, alarmBook, sender, watcher, dispatcher });
   const { app: pages, isSignedIn } = dashboard;
   const fetch = fetchFor(parts, { health, ready, unlisted, watcher, room, pages, isSignedIn });

@@ -163,6 +163,12 @@ function stuckFindings({ troubles, untold }: WatcherStatus): Finding[] {
   return [...found, { code: 'addresses-stuck', subject, fact, advice: requestAdvice(undefined) }];
 }
 
+/** What a history names and no server shows or proves: the shop can't be told of it. */
+export function unshownIn({ troubles }: Pick<WatcherStatus, 'troubles'>): string | undefined {
+  const found = troubles.find(({ unshown }) => unshown > 0);
+  return found && `${found.server}: ${found.reason}`;
+}
+
 const otherServer = '; repair it, or name another server with --electrum';
 
 function scanFindings({ catalog }: Store, { careFault }: WatcherStatus): Finding[] {

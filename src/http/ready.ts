@@ -3,6 +3,8 @@
 
 import type { CallbackDispatcher } from '../delivery/dispatcher.ts';
 import type { Catalog } from '../store/catalog.ts';
+import type { WatcherStatus } from '../watcher/status.ts';
+import { unshownIn } from './alarms.ts';
 
 export interface Readiness {
   readonly ready: boolean;
@@ -13,6 +15,8 @@ export interface Readiness {
 export interface ReadyParts {
   readonly store: { readonly catalog: Pick<Catalog, 'wallets'> };
   readonly dispatcher: Pick<CallbackDispatcher, 'trouble'>;
+  /** What a server does not show or prove, though a history names it. */
+  readonly watcher: { readonly status: () => Pick<WatcherStatus, 'troubles'> };
   readonly hasRoom: () => boolean;
   /** That the database file is not in its place. */
   readonly displaced: () => string | undefined;
@@ -20,10 +24,11 @@ export interface ReadyParts {
   readonly overwritten: () => string | undefined;
 }
 
-export function createReady({ store, dispatcher, ...room }: ReadyParts): () => Readiness {
+export function createReady({ store, dispatcher, watcher, ...room }: ReadyParts): () => Readiness {
   return () => {
     const wallets = store.catalog.wallets();
     const trouble = dispatcher.trouble();
+    const unshown = unshownIn(watcher.status());
     const lost = room.displaced() ?? room.overwritten();
     const reasons = [
       ...(room.hasRoom() ? [] : ['no address is issued: the disk is almost full']),
@@ -33,6 +38,7 @@ export function createReady({ store, dispatcher, ...room }: ReadyParts): () => R
         ? ['no address is issued: every wallet waits for a scan of the chain']
         : []),
       ...(trouble === undefined ? [] : [`callbacks do not leave: ${trouble}`]),
+      ...(unshown === undefined ? [] : [`payments are not told: ${unshown}`]),
     ];
     return { ready: reasons.length === 0, reasons };
   };

@@ -5,6 +5,7 @@ import { copyFileSync, renameSync } from 'node:fs';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Txid } from '../../src/bitcoin/ids.ts';
 import { deriveAddress } from '../../src/bitcoin/keychain.ts';
+import { parseServerAddress } from '../../src/electrum/trust.ts';
 import { AlarmBook } from '../../src/http/alarm-book.ts';
 import type { Finding } from '../../src/http/alarms.ts';
 import { callbacks } from '../../src/store/schema.ts';
@@ -567,4 +568,42 @@ test('alarms of one code are told apart, and written only when they change', asy
     .alarms()
     .map((each) => each.since);
   expect(since).toEqual([begun, begun + minuteMs]);
+});
+
+test('a request that the server refuses is named with what to do about it', async () => {
+  const { house, visitor } = await open();
+  const when = (method: string) => method === 'blockchain.transaction.get';
+  house.server.inject({ kind: 'error', code: 2, message: 'Use -txindex', when });
+  house.pay(await house.newAddress(), 5_000);
+  await house.settle();
+  await house.world.advance(minuteMs);
+  await house.settle();
+  const banner = await alarm(visitor, 'addresses-stuck');
+  expect(banner?.text).toContain(house.labels[0]);
+  expect(banner?.text).toContain('the server refused blockchain.transaction.get: Use -txindex (2)');
+  expect(banner?.text).toContain('Set txindex=1 at the node behind it, or name another server');
+  await expectLinked(visitor, banner, '/servers');
+});
+
+test('a machine that is offline is asked about once, not for each server', async () => {
+  const electrum = ['one', 'two', 'three'].map((name) =>
+    parseServerAddress(`ssl://no-such-${name}.invalid:50002`),
+  );
+  const house = await openHouse({ config: { electrum } });
+  const visitor = await signedIn(house);
+  const said =
+    'No Electrum server can be reached: names do not resolve. Is this machine online? (3 tried)';
+  const warnings = () => house.app.health().warnings.join('\n');
+  for (let second = 0; second < 20 && !warnings().includes(said); second += 1) {
+    await house.world.advance(1_000);
+    await house.world.until(() =>
+      house.app.health().electrum.servers.every(({ state }) => state !== 'connecting'),
+    );
+  }
+  expect(warnings()).toContain(said);
+  expect(warnings()).not.toContain('no-such');
+  expect((await alarm(visitor, 'no-server'))?.text).toContain(said);
+  const lines = house.world.logs.filter(({ message }) => message === 'electrum server unreachable');
+  expect(lines.filter(({ level }) => level === 'warn')).toHaveLength(1);
+  expect((await visitor.get(`${home}/servers`)).text).toContain('the name does not exist');
 });

@@ -55,12 +55,41 @@ test('not while none of the shops that wait for a callback can be reached', asyn
   await back.close();
 });
 
+test('not while a server does not show the transaction that a history names', async () => {
+  const house = await openHouse();
+  await untilReady(house);
+  const when = (method: string) => method === 'blockchain.transaction.get';
+  const end = house.server.inject({ kind: 'error', code: 2, message: 'no txindex', when });
+  const address = await house.newAddress();
+  house.pay(address, 5_000);
+  await house.settle();
+  // It may be shown a moment later.
+  expect(await readiness(house)).toEqual(ready);
+  await house.world.advance(minuteMs);
+  await house.settle();
+  const fault = 'the server refused blockchain.transaction.get: no txindex (2)';
+  const reasons = [`payments are not told: ${house.labels[0]}: ${fault}`];
+  expect(await readiness(house)).toEqual({ status: 503, ready: false, reasons });
+  expect(house.world.logs).toContainEqual({
+    level: 'warn',
+    message: 'a transaction that a history names is not shown',
+    fields: expect.objectContaining({ server: house.labels[0], reason: fault }),
+  });
+  end();
+  await house.world.advance(minuteMs);
+  await house.settle();
+  expect(house.statuses(address)).toEqual(['0']);
+  expect(await readiness(house)).toEqual(ready);
+  expect((await house.ask('/healthz')).body.warnings).toEqual([]);
+});
+
 test('not on a full disk, nor while the queue fails', () => {
   const parts = {
     store: { catalog: { wallets: () => [] } },
     hasRoom: () => false,
     displaced: () => undefined,
     overwritten: () => undefined,
+    watcher: { status: () => ({ troubles: [] }) },
     dispatcher: { trouble: () => 'the queue fails' },
   };
   expect(createReady(parts)()).toEqual({
