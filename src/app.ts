@@ -89,7 +89,6 @@ export async function buildApp(config: Config, world: World, options: AppOptions
   const meter: Meter = { metrics: undefined };
   async function release(): Promise<void> {
     await store?.database.close();
-    mark?.renew();
     mark?.close();
     lock.release();
   }

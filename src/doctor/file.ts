@@ -82,7 +82,7 @@ function markCheck({ store }: FileParts): Finding {
   }
   return ok(
     mark.reading === undefined
-      ? 'none yet, for nothing was issued'
+      ? 'none yet, for there is no wallet'
       : 'it is of this database, and the counters are where it says',
   );
 }

@@ -45,8 +45,8 @@ export interface Skip {
 export interface MarkReading {
   /** Why the mark itself can't be this database's own: it was copied, or the machine is another. */
   readonly distrust?: string;
-  /** Somebody said that others may have issued, even where this file knows of no address. */
-  readonly declared?: true;
+  /** So many indexes at most were issued since, for the mark was set back; absent where that is not known. */
+  readonly missing?: number;
   /** It was begun where nobody knew how far the file before it went: of a wallet that it does not name, it knows nothing. */
   readonly begunBlind?: true;
   /** The mark is genuine and names this very database file. */
@@ -126,32 +126,34 @@ export function resume(
   const known = new Set(counters.map(({ wallet }) => wallet));
   const lost = (mark?.raises ?? [])
     .filter(({ wallet }) => !known.has(wallet))
-    .map((raise) => (blind ? guessBehind(raise) : raise));
+    .map((raise) => (blind ? guessBehind(mark?.missing)(raise) : raise));
   return { ...decision, lost };
 }
 
-const guessBehind = ({ wallet, to }: Raise): Raise => ({
-  wallet,
-  from: to,
-  to: to + blindSkip,
-  guess: true,
-});
+/** @param missing how much was issued since at most, where that is known */
+const guessBehind =
+  (missing = 0) =>
+  ({ wallet, to }: Raise): Raise => {
+    const from = to + missing;
+    return { wallet, from, to: from + blindSkip, guess: true };
+  };
 
 function decide(
   counters: readonly Counter[],
   mark: MarkReading | undefined,
   skipOf: (walletId: number) => number,
 ): Decision {
-  const used = counters.some((counter) => counter.used);
   if (mark === undefined) {
-    if (!used) return { kind: 'continue', skips: [] };
+    // The mark is made with the file, before its first wallet.
+    if (counters.length === 0) return { kind: 'continue', skips: [] };
     return copy('no mark stands beside it', counters, [], skipOf);
   }
   if (mark.distrust !== undefined) {
-    const mayBeFirst = mark.declared === undefined || counters.length === 0;
-    if (!used && mark.raises.length === 0 && mayBeFirst) return { kind: 'continue', skips: [] };
+    if (counters.length === 0 && mark.raises.length === 0) return { kind: 'continue', skips: [] };
     // It may be as old as the copy.
-    return copy(mark.distrust, counters, mark.raises.map(guessBehind), skipOf);
+    const { distrust, raises, missing = 0 } = mark;
+    const skipBehind = (walletId: number) => missing + skipOf(walletId);
+    return copy(distrust, counters, raises.map(guessBehind(missing)), skipBehind);
   }
   const unknown = counters.find((counter) => isUnknownTo(mark, counter));
   if (unknown !== undefined) {

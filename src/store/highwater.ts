@@ -7,15 +7,15 @@
 // `wallet from to checksum`, where a wallet has a name made of its keys, which it has in every database;
 // the last of a wallet counts; the first line that is torn ends the list, for then its commit did not
 // happen. A full file is rewritten under a new name and renamed. Guesses stand in line 1, where a version that knows of
-// none reads over them.
+// none reads over them. Beside it stands its position (mark-position.ts), which tells a mark that was set back.
 
 import {
   closeSync,
   existsSync,
-  fstatSync,
   openSync,
   readFileSync,
   rmSync,
+  statfsSync,
   statSync,
   writeSync,
 } from 'node:fs';
@@ -24,7 +24,14 @@ import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
 import type { MarkReading, Raise } from '../domain/allocation.ts';
 import { PaygateError } from '../errors.ts';
-import { makeFolder, putInPlace, syncData, syncPath } from './disk.ts';
+import { putInPlace, syncData, syncPath } from './disk.ts';
+import {
+  type FileIdentity,
+  identityOf,
+  isSameFile,
+  MarkPosition,
+  stepsOf,
+} from './mark-position.ts';
 import { truePath } from './place.ts';
 
 const markBytes = 65_536;
@@ -41,25 +48,23 @@ interface Identity {
   readonly instance: string;
   /** The machine's own id, or '' where it has none. */
   readonly machine: string;
+  /** The kind of file system: through another one, as an overlay, the same inode is another file. */
+  readonly fileSystem?: number;
   readonly databaseInode: string;
   /** The mark's own inode: a copied folder has a copied mark, which must not be believed. */
   readonly markInode: string;
-  /** When the mark was made, epoch ms: a number that was let go of is given to the next file. Absent where nobody knew. */
-  readonly markBorn?: number;
+  readonly markBorn?: number | undefined;
+  /** The position before its lines, and which file has it in its name. */
+  readonly position?: number;
+  readonly positionInode?: string;
+  readonly positionBorn?: number | undefined;
   /** The operator said that the whole machine, this mark with it, was set back to an earlier time. */
   readonly setBack?: true;
-  /** A backup was restored where no mark stood that is believed, also one that had issued nothing yet. */
+  /** Written by older versions: a backup was restored where no mark stood that is believed. */
   readonly restored?: true;
   readonly begunBlind?: true;
   readonly guesses?: readonly Raise[];
 }
-
-export type Doubt = keyof typeof doubts;
-
-const doubts = {
-  setBack: 'this machine was set back to a snapshot',
-  restored: 'no mark of its own stood beside the backup',
-} as const;
 
 export interface Highwater {
   /** What the mark said when it was opened; undefined when there was none. */
@@ -74,13 +79,8 @@ export interface Highwater {
    * @param blind nobody knows how far the file before this one went
    */
   begin(raises: readonly Raise[], blind?: boolean): void;
-  /** Makes the next start distrust it: what it remembers may be older than what was issued. */
-  distrust(doubt: Doubt): void;
-  /**
-   * To be done last, before `close`: makes it anew where it still lies, so that a copy of it which is written over it later
-   * does not pass for it.
-   */
-  renew(): void;
+  /** Makes the next start distrust it: this machine was set back, so that it may be older than what was issued. */
+  distrust(): void;
   close(): void;
 }
 
@@ -92,61 +92,83 @@ export function openHighwater(given: string, instance: string): Highwater {
     version: 1,
     instance,
     machine: machineId(),
+    fileSystem: statfsSync(dirname(databasePath)).type,
     databaseInode: inodeOf(databasePath),
   } as const;
   const found = existsSync(path) ? parseMark(readFileSync(path, 'utf8')) : undefined;
+  const beside = new MarkPosition(path, positionFileOf(found?.identity));
+  let position = Math.max(found?.position ?? 0, beside.furthest);
   let latest = byWallet(found?.raises ?? []);
   let begunBlind = found?.identity?.begunBlind === true;
   let file: MarkFile | undefined;
 
   function raise(raises: readonly Raise[]): Promise<void> {
     const known = byWallet([...latest.values(), ...raises]);
+    const reached = position + stepsOf(latest.values(), raises);
     try {
-      const synced = file?.append(linesOf(raises)) ?? rewrite(known);
+      const synced = file?.append(linesOf(raises)) ?? rewrite(known, reached);
       latest = known;
-      return synced;
+      position = reached;
+      return synced.then(() => beside.follow(reached));
     } catch (error) {
       throw raiseFailure(path, error);
     }
   }
 
-  function rewrite(known: ReadonlyMap<string, Raise>, doubt?: Doubt): Promise<void> {
+  function rewrite(
+    known: ReadonlyMap<string, Raise>,
+    reached: number,
+    doubt?: { readonly setBack: true },
+  ): Promise<void> {
     const raises = [...known.values()];
+    const guesses = raises.filter(({ guess }) => guess);
+    const lines = raises.filter(({ guess }) => !guess);
+    const { inode: positionInode, born: positionBorn } = beside.identity();
     const whose = {
       ...identity,
-      ...(doubt && { [doubt]: true }),
+      ...doubt,
       ...(begunBlind && { begunBlind }),
-      guesses: raises.filter(({ guess }) => guess),
+      position: reached - stepsOf(guesses, lines),
+      positionInode,
+      positionBorn,
+      guesses,
     };
-    const fresh = createMark(path, whose, linesOf(raises.filter(({ guess }) => !guess)));
+    const fresh = createMark(path, whose, linesOf(lines));
     file?.close();
     file = fresh;
+    beside.follow(reached);
+    beside.removeOthers();
     return Promise.resolve();
   }
 
   return {
-    reading: found && judge(found, identity, path),
+    reading: found && judge(found, identity, { path, beside: beside.position }),
     raise,
     begin(raises, blind = false) {
       begunBlind ||= blind;
+      const reached = position + stepsOf(latest.values(), raises);
       const known = byWallet(raises);
       try {
-        rewrite(known);
+        rewrite(known, reached);
         latest = known;
+        position = reached;
       } catch (error) {
         throw raiseFailure(path, error);
       }
     },
-    distrust: (doubt) => void rewrite(latest, doubt),
-    renew() {
-      try {
-        if (file?.isIn(path)) rewrite(latest);
-      } catch {
-        // The old one knows as much, and a stop goes on.
-      }
-    },
+    distrust: () => void rewrite(latest, position, { setBack: true }),
     close: () => file?.close(),
   };
+}
+
+/** Makes the mark of a file that gets its name at this moment: beside none, it would be taken for a copy. */
+export function beginMark(databasePath: string, instance: string): void {
+  const mark = openHighwater(databasePath, instance);
+  try {
+    if ((mark.reading?.raises ?? []).length === 0) mark.begin([]);
+  } finally {
+    mark.close();
+  }
 }
 
 /** The last one of each. A guess is one until a raise from its end on: before that its wallet is on the way to it. */
@@ -175,11 +197,22 @@ function raiseFailure(path: string, error: unknown): unknown {
 /** Whose mark it will be, whichever file it is. */
 type Own = Omit<Identity, 'markInode' | 'markBorn'>;
 
-function judge(found: ParsedMark, own: Own, path: string): MarkReading {
+interface Place {
+  readonly path: string;
+  /** In the name of its own position file; undefined where it has none. */
+  readonly beside: number | undefined;
+}
+
+function judge(found: ParsedMark, own: Own, place: Place): MarkReading {
+  const { position, identity } = found;
+  const missing = Math.max(0, (place.beside ?? 0) - (position ?? Infinity));
+  const distrust = distrustOf(identity, own, place);
+  const doubt = distrust ?? (missing > 0 ? 'its mark was set back' : undefined);
   return {
-    ...distrustOf(found.identity, own, path),
-    ...(found.identity?.begunBlind && { begunBlind: true }),
-    sameDatabase: found.identity?.databaseInode === own.databaseInode,
+    ...(doubt !== undefined && { distrust: doubt }),
+    ...(missing > 0 && { missing }),
+    ...(identity?.begunBlind && { begunBlind: true }),
+    sameDatabase: identity?.databaseInode === own.databaseInode,
     raises: found.raises,
   };
 }
@@ -187,51 +220,52 @@ function judge(found: ParsedMark, own: Own, path: string): MarkReading {
 function distrustOf(
   marked: Identity | undefined,
   own: Own,
-  path: string,
-): Pick<MarkReading, 'distrust' | 'declared'> {
-  if (marked === undefined) return { distrust: 'its mark cannot be read' };
-  const doubt = (['setBack', 'restored'] as const).find((each) => marked[each]);
-  if (doubt !== undefined) return { distrust: doubts[doubt], declared: true };
-  if (marked.instance !== own.instance) return { distrust: 'its mark is of another database' };
-  if (marked.machine !== own.machine) return { distrust: 'its mark was made on another machine' };
-  const isCopy = marked.markInode !== inodeOf(path) || wasBornAgain(marked, path);
-  return isCopy ? { distrust: 'its mark is a copy as well' } : {};
+  { path, beside }: Place,
+): string | undefined {
+  if (marked === undefined) return 'its mark cannot be read';
+  if (marked.setBack) return 'this machine was set back to a snapshot';
+  if (marked.restored) return 'no mark of its own stood beside the backup';
+  if (marked.instance !== own.instance) return 'its mark is of another database';
+  if (marked.machine !== own.machine) return 'its mark was made on another machine';
+  if ((marked.fileSystem ?? own.fileSystem) !== own.fileSystem) {
+    return 'its mark was made on another kind of file system';
+  }
+  const isOwn = isSameFile(path, { inode: marked.markInode, born: marked.markBorn });
+  // An older version knew of no position.
+  const hasPosition = marked.positionInode === undefined || beside !== undefined;
+  return isOwn && hasPosition ? undefined : 'its mark is a copy as well';
 }
 
-/**
- * Whether a file was made since under the number of the one that was marked. Where the system does not know when a file was
- * made, it says 0, or of each the time of its last change: one that differs in these shows that it knows.
- */
-function wasBornAgain({ markBorn }: Identity, path: string): boolean {
-  const around = [path, dirname(path), dirname(dirname(path))].map((each) =>
-    statSync(each, { bigint: true }),
-  );
-  const isKnown = around.some(
-    ({ birthtimeNs, ctimeNs }) => birthtimeNs !== 0n && birthtimeNs !== ctimeNs,
-  );
-  return isKnown && markBorn !== undefined && markBorn !== millisecondsOf(around[0]?.birthtimeNs);
-}
-
-/** What finer a file system has of a new file it may forget. */
-const millisecondsOf = (ns = 0n): number => Number(ns / 1_000_000n);
+const positionFileOf = (marked: Identity | undefined): FileIdentity | undefined =>
+  marked?.positionInode === undefined
+    ? undefined
+    : { inode: marked.positionInode, born: marked.positionBorn };
 
 interface ParsedMark {
   /** Undefined when the first line is not what we write. */
   readonly identity: Identity | undefined;
   /** The last raise of each wallet. */
   readonly raises: readonly Raise[];
+  /** Undefined where a version wrote it that knew of none. */
+  readonly position: number | undefined;
 }
 
 function parseMark(text: string): ParsedMark {
   const lines = text.split('\n');
   const identity = parseIdentity(lines[0] ?? '');
-  const raises = [...(identity?.guesses ?? [])];
+  const guesses = identity?.guesses ?? [];
+  const raises: Raise[] = [];
   for (const line of lines.slice(1)) {
     const raise = parseRaise(line);
     if (raise === undefined) break;
     raises.push(raise);
   }
-  return { identity, raises: [...byWallet(raises).values()] };
+  const before = identity?.position;
+  return {
+    identity,
+    raises: [...byWallet([...guesses, ...raises]).values()],
+    position: before === undefined ? undefined : before + stepsOf(guesses, raises),
+  };
 }
 
 function parseIdentity(line: string): Identity | undefined {
@@ -261,21 +295,17 @@ function parseRaise(line: string): Raise | undefined {
 interface MarkFile {
   /** Resolves when they are durable; undefined when the file is full and must be rewritten. */
   append(lines: string): Promise<void> | undefined;
-  /** Whether it still lies there. */
-  isIn(path: string): boolean;
   close(): void;
 }
 
 function createMark(path: string, identity: Own, lines: string): MarkFile {
-  makeFolder(dirname(path));
   const fresh = `${path}.new`;
   // What a start left that was killed.
   rmSync(fresh, { force: true });
   const descriptor = openSync(fresh, 'wx', 0o600);
-  const { ino, birthtimeNs } = fstatSync(descriptor, { bigint: true });
-  const markInode = String(ino);
-  const born = birthtimeNs === 0n ? {} : { markBorn: millisecondsOf(birthtimeNs) };
-  const text = `${JSON.stringify({ ...identity, ...born, markInode } satisfies Identity)}\n${lines}`;
+  const { inode: markInode, born: markBorn } = identityOf(descriptor);
+  const whose: Identity = { ...identity, markBorn, markInode };
+  const text = `${JSON.stringify(whose)}\n${lines}`;
   const bytes = Buffer.alloc(Math.max(markBytes, 2 * text.length));
   let end = bytes.write(text);
   try {
@@ -295,7 +325,6 @@ function createMark(path: string, identity: Own, lines: string): MarkFile {
       end += chunk.length;
       return syncData(descriptor);
     },
-    isIn: (where) => inodeOf(where) === markInode,
     close: () => closeSync(descriptor),
   };
 }

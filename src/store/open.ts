@@ -10,6 +10,7 @@ import { Catalog, networkOf } from './catalog.ts';
 import { type Database, type DatabaseOptions, openDatabase, openFailure } from './database.ts';
 import { refuseOtherNetwork } from './file.ts';
 import { createHeaders, type Headers } from './headers.ts';
+import { beginMark } from './highwater.ts';
 import { createIdempotency, type Idempotency } from './idempotency.ts';
 import { createKeys, type Keys } from './keys.ts';
 import { Ledger, type PaymentMove } from './ledger.ts';
@@ -104,14 +105,16 @@ export async function openStore(asked: OpenOptions): Promise<Store> {
   }
 }
 
-/** The network is fixed when a file is made; another one later is an error. */
+/** The network is fixed when a file is made, its mark made with it; another network later is an error. */
 async function claim(database: Database, catalog: Catalog, options: OpenOptions): Promise<void> {
   if (catalog.setting('network') === undefined) {
     await database.write((tx) => {
       // Another process may have been first.
       if (catalog.setting('network') !== undefined) return;
       catalog.putSetting(tx, 'network', options.network ?? networks.mainnet.name);
-      catalog.putSetting(tx, 'instance', options.newInstance());
+      const instance = options.newInstance();
+      catalog.putSetting(tx, 'instance', instance);
+      beginMark(options.path, instance);
     });
   }
   refuseOtherNetwork(options.path, catalog.setting('network'), options.network);

@@ -56,8 +56,6 @@ export function restoreFile(
     }
     refuseOtherNetwork(backup, report.network, network);
     refuseOther(path, backup, report);
-    // First, for a backup that stood there without it would be believed after a kill.
-    doubtWithoutMark(path, report);
     const previous = moveAside(path, name);
     putInPlace(fresh, path);
     return { report: { ...report, file: path }, previous };
@@ -69,15 +67,6 @@ export function restoreFile(
     removeAll(fresh);
     lock.release();
   }
-}
-
-/** Where nothing that is believed tells how far its original went, also one that had issued nothing may have gone on. */
-function doubtWithoutMark(path: string, { instance }: FileReport): void {
-  if (instance === null) return;
-  const mark = openHighwater(path, instance);
-  const { distrust, declared } = mark.reading ?? { distrust: 'there is none' };
-  if (distrust !== undefined && !declared) mark.distrust('restored');
-  mark.close();
 }
 
 /** Of a database, what SQLite reads or plays into it. */
@@ -169,11 +158,14 @@ export function declareMoved(moved: Declared): void {
   withMark(moved, (mark) => {
     const known = mark.reading?.raises ?? [];
     const older = olderThan(countersOf(moved), known);
-    if (older !== undefined) {
+    if (older !== undefined || mark.reading?.missing !== undefined) {
+      const fact =
+        older === undefined
+          ? 'addresses were issued since'
+          : `wallet ${older.walletId} stands at index ${older.nextIndex}, its mark is further`;
       throw new PaygateError(
         'conflict',
-        `${moved.path}: wallet ${older.walletId} stands at index ${older.nextIndex}, its mark is further: ` +
-          'this is an older copy; leave --moved out, and serve skips what was issued since',
+        `${moved.path}: ${fact}: this is an older copy; leave --moved out, and serve skips what was issued since`,
       );
     }
     mark.begin(marksOf(countersOf(moved), known));
@@ -182,7 +174,7 @@ export function declareMoved(moved: Declared): void {
 
 /** The operator's word that the whole machine, and the mark with it, was set back to a snapshot. */
 export const declareSetBack = (setBack: Declared): void =>
-  withMark(setBack, (mark) => mark.distrust('setBack'));
+  withMark(setBack, (mark) => mark.distrust());
 
 function withMark({ path, instance }: Declared, work: (mark: Highwater) => void): void {
   const lock = lockForServer(path);

@@ -58,7 +58,8 @@ export async function resumeCounters(
   });
   // What a mark that is not believed says of a wallet is no knowledge: its chain is to be asked.
   const known = isBlind ? lost : (mark.reading?.raises ?? []);
-  mark.begin(marksOf(countersOf(store), known), isBlind || mark.reading?.distrust !== undefined);
+  const isBelieved = mark.reading !== undefined && mark.reading.distrust === undefined;
+  mark.begin(marksOf(countersOf(store), known), isBlind || !isBelieved);
   if (resumption.kind === 'copy') {
     const { reason } = resumption;
     const lostWallets = lost.length;

@@ -1,11 +1,12 @@
 // What the merchants and the operator do: ask for addresses, answer badly, stop and start, lose power,
 // change their minds; and time, which passes.
 
-import { existsSync, linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import SqliteDatabase from 'better-sqlite3';
 import { addressToScript } from '../../src/bitcoin/address.ts';
 import { networks } from '../../src/bitcoin/network.ts';
 import { markPath } from '../../src/store/highwater.ts';
+import { positionsBeside } from '../../src/store/mark-position.ts';
 import type { Reply } from '../support/house.ts';
 import type { Answer } from '../support/receiver.ts';
 import { meanwhile } from './chain-actions.ts';
@@ -142,16 +143,14 @@ function photograph(path: string): () => void {
   return () => writeFileSync(path, bytes);
 }
 
-/** The stop makes it anew: what there was then is held, or it would be taken for a copy. */
 function photographMark(path: string): () => void {
   const mark = markPath(path);
-  const held = `${mark}.held`;
   const put = photograph(mark);
-  rmSync(held, { force: true });
-  if (existsSync(mark)) linkSync(mark, held);
+  const [before] = positionsBeside(mark);
   return () => {
-    if (existsSync(held)) renameSync(held, mark);
     put();
+    const [now] = positionsBeside(mark);
+    if (before !== undefined && now !== undefined) renameSync(now.path, before.path);
   };
 }
 

@@ -16,6 +16,7 @@ import { createSimulationWorld } from './world.ts';
 export interface Template {
   readonly path: string;
   readonly apiKey: string;
+  readonly instance: string;
   remove(): void;
 }
 
@@ -28,7 +29,9 @@ export async function makeTemplate(): Promise<Template> {
   const server = new SimulatedServer({ chain, timer: world });
   const { port, close } = await server.listen({ host: '127.0.0.1', port: 0 });
 
-  const opening = { path, create: true, network: 'regtest', newInstance: () => 'house' } as const;
+  const instance = 'house';
+  const newInstance = () => instance;
+  const opening = { path, create: true, network: 'regtest', newInstance } as const;
   const { database, catalog, keys } = await openStore(opening);
   const apiKey = await database.write((tx) => {
     const now = world.now();
@@ -68,5 +71,5 @@ export async function makeTemplate(): Promise<Template> {
   await close();
   // Beside a mark a copy would be taken for what it is.
   rmSync(join(folder, '.paygate-mark'), { recursive: true, force: true });
-  return { path, apiKey, remove: () => rmSync(folder, { recursive: true }) };
+  return { path, apiKey, instance, remove: () => rmSync(folder, { recursive: true }) };
 }

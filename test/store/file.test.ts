@@ -209,7 +209,13 @@ describe('where the database should be', () => {
     expect(error).toMatchObject({ code: 'not_found', message: expect.stringContaining(path) });
     expect(contentOf(dirname(path))).toEqual({});
     await (await openAt(path)).database.close();
-    expect(Object.keys(contentOf(dirname(path)))).toEqual(['paygate.db', 'paygate.db-wal']);
+    expect(Object.keys(contentOf(dirname(path)))).toEqual([
+      '.paygate-mark',
+      '.paygate-mark/paygate.db',
+      '.paygate-mark/paygate.db-at-0',
+      'paygate.db',
+      'paygate.db-wal',
+    ]);
     expect(inspectFile(path)).toBe('ours');
   });
 

@@ -105,7 +105,7 @@ describe('what a mark says of a wallet that the file does not know', () => {
   it('is raised once where the mark is not believed', async () => {
     const path = await marked();
     const mark = openHighwater(path, 'test');
-    mark.distrust('setBack');
+    mark.distrust();
     mark.close();
     for (let starts = 0; starts < 2; starts += 1) await (await run(path)).stop();
     expect(read(path)).toEqual({ wallet: second, from: floor, to: floor + 100, guess: true });

@@ -12,7 +12,6 @@ import {
   renameSync,
   rmSync,
   statSync,
-  symlinkSync,
   writeFileSync,
   writeSync,
 } from 'node:fs';
@@ -23,6 +22,7 @@ import type { MarkReading, Raise } from '../../src/domain/allocation.ts';
 import { PaygateError } from '../../src/errors.ts';
 import { type Highwater, markPath, openHighwater } from '../../src/store/highwater.ts';
 import { asOrdinaryUser, cleanUp, tempFolder, whenOver } from '../support/files.ts';
+import { withoutLastPosition } from '../support/mark.ts';
 
 afterEach(cleanUp);
 
@@ -250,12 +250,14 @@ describe('a torn mark', () => {
   ])('whose last line is %s ends before it', async (_what, tear) => {
     const path = await marked(first, second, third);
     edit(path, (text) => text.replace(lineOf(text, 3), tear));
+    withoutLastPosition(path);
     expect(reading(path)).toEqual({ sameDatabase: true, raises: [first, second] });
   });
 
   it('believes nothing behind a torn line', async () => {
     const path = await marked(first, second, third);
     edit(path, (text) => text.replace(lineOf(text, 2), (line) => 'x'.repeat(line.length)));
+    withoutLastPosition(path);
     expect(reading(path)?.raises).toEqual([first]);
   });
 
@@ -414,21 +416,6 @@ describe('a raise that cannot be made durable', () => {
     rmSync(dirname(markPath(path)));
     await mark.raise([raise(2, 0, 1)]);
     expect(reading(path)?.raises).toEqual([raise(2, 0, 1)]);
-  });
-
-  it('is no matter for a stop, not even where nobody can look at the mark', async () => {
-    const path = freshDatabase();
-    const mark = open(path);
-    await mark.raise([raise(1, 0, 1)]);
-    const folder = dirname(markPath(path));
-    renameSync(folder, `${folder}.away`);
-    symlinkSync(folder, folder);
-    mark.renew();
-    rmSync(folder);
-    renameSync(`${folder}.away`, folder);
-    mkdirSync(`${markPath(path)}.new`);
-    mark.renew();
-    expect(reading(path)).toEqual({ sameDatabase: true, raises: [raise(1, 0, 1)] });
   });
 
   it('is no lasting harm: the next one is written when the way is free', async () => {

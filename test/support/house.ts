@@ -14,6 +14,7 @@ import { SimulatedChain } from '../../src/sandbox/chain.ts';
 import { type ServerOptions, SimulatedServer } from '../../src/sandbox/server.ts';
 import type { SpendOptions } from '../../src/sandbox/spender.ts';
 import type { StoreRow } from '../../src/store/catalog.ts';
+import { beginMark } from '../../src/store/highwater.ts';
 import { openStore, type Store } from '../../src/store/open.ts';
 import { syncAtOnce, tempRoot } from './files.ts';
 import { type Receiver, type ReceiverOptions, startReceiver } from './receiver.ts';
@@ -88,7 +89,7 @@ export interface HouseOptions {
   readonly blocks?: number;
   readonly world?: TestWorld;
   /** A database to begin with a copy of, instead of a new one with a store. */
-  readonly file?: { readonly path: string; readonly apiKey: string };
+  readonly file?: { readonly path: string; readonly apiKey: string; readonly instance: string };
   /** Settings that differ from those of a test: no limits, no trusted proxy. */
   readonly config?: Partial<Config>;
   readonly syncData?: AppOptions['syncData'];
@@ -182,7 +183,10 @@ export async function openHouse(options: HouseOptions = {}): Promise<House> {
   });
   cleanups.push(() => house.stop());
   if (file === undefined) await house.addStore(options.store);
-  else copyFileSync(file.path, path);
+  else {
+    copyFileSync(file.path, path);
+    beginMark(path, file.instance);
+  }
   await house.start();
   return house;
 }

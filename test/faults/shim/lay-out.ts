@@ -37,10 +37,13 @@ function renameInodes(mark: string, inodes: ReadonlyMap<string, string>): void {
     ? readFileSync(mark, 'latin1')
     : undefined;
   if (bytes === undefined) return;
-  const unborn = bytes.replace(/"markBorn":\d+,/, '');
-  const renamed = unborn.replace(/"(databaseInode|markInode)":"(\d+)"/g, (whole, name, inode) => {
-    const now = inodes.get(inode);
-    return now === undefined ? whole : `"${name}":"${now}"`;
-  });
+  const unborn = bytes.replace(/"(markBorn|positionBorn)":\d+,/g, '');
+  const renamed = unborn.replace(
+    /"(databaseInode|markInode|positionInode)":"(\d+)"/g,
+    (whole, name, inode) => {
+      const now = inodes.get(inode);
+      return now === undefined ? whole : `"${name}":"${now}"`;
+    },
+  );
   writeFileSync(mark, renamed, 'latin1');
 }

@@ -42,8 +42,14 @@ type Row = [string, readonly Counter[], MarkReading | undefined, Resumption['kin
 /** Rules §5, the mark: what the file says, what the mark says, how it goes on. */
 const rows: Row[] = [
   ['a file without wallets, no mark', [], undefined, 'continue', []],
-  ['nothing issued, no mark', [at(0)], undefined, 'continue', []],
-  ['a start index and nothing issued, no mark', [at(500, false)], undefined, 'continue', []],
+  ['nothing issued, no mark', [at(0)], undefined, 'copy', [skip(0, blindSkip)]],
+  [
+    'a start index and nothing issued, no mark',
+    [at(500, false)],
+    undefined,
+    'copy',
+    [skip(500, 500 + blindSkip)],
+  ],
   ['issued, no mark', [at(7)], undefined, 'copy', [skip(7, 7 + blindSkip)]],
   [
     'one of two wallets issued, no mark: both skip',
@@ -148,15 +154,21 @@ const rows: Row[] = [
   ],
   ['the same file beside that', [at(0)], { ...own(), begunBlind: true }, 'continue', []],
 
-  ['another machine, nothing issued by either', [at(0)], distrusted(), 'continue', []],
   [
-    'restored from before its first address, no mark',
+    'another machine, nothing issued by either',
     [at(0)],
-    { ...distrusted(), declared: true },
+    distrusted(),
     'copy',
     [skip(0, blindSkip)],
   ],
-  ['the same without a wallet', [], { ...distrusted(), declared: true }, 'continue', []],
+  ['the same without a wallet', [], distrusted(), 'continue', []],
+  [
+    'a mark that was set back by 200: every wallet goes on so much further',
+    [at(6), at(3, true, 2)],
+    { ...distrusted(raise(6, 7)), missing: 200 },
+    'copy',
+    [skip(6, 207 + blindSkip), skip(3, 203 + blindSkip, 2)],
+  ],
   [
     'another machine: the mark is a lower bound at most',
     [at(6)],

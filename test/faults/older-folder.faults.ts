@@ -1,0 +1,164 @@
+// Folders of `paygate serve` that are copied as people and tools do it, put back over the newer one or brought elsewhere, on a
+// disk with a real file system: no address is given out twice. And the ordinary lives of a file, which skip nothing.
+
+import { execFileSync, spawnSync } from 'node:child_process';
+import { copyFileSync, cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, expect, it } from 'vitest';
+import { cleanUp, whenOver } from '../support/files.ts';
+import { eventually, openPremises, type Premises, type Serving, serve } from './serving.ts';
+import { unless } from './thorough.ts';
+
+afterEach(cleanUp);
+
+/** Not in memory: what is tried here are the inodes and times of a disk. */
+function diskFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'paygate-folder-'));
+  whenOver(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+const isCopy = async (paygate: Serving): Promise<boolean> =>
+  (await paygate.health()).warnings.join().includes('is a copy');
+
+async function issue(paygate: Serving, count: number): Promise<string[]> {
+  const issued: string[] = [];
+  await eventually(`${count} addresses`, async () => {
+    const { address } = (await paygate.newAddress()) ?? {};
+    if (address !== undefined) issued.push(address);
+    return issued.length === count;
+  });
+  return issued;
+}
+
+const at = (premises: Premises, path: string): Premises => ({
+  ...premises,
+  path,
+  args: premises.args.map((arg) => (arg === premises.path ? path : arg)),
+});
+
+async function end(paygate: Serving, signal: NodeJS.Signals): Promise<void> {
+  paygate.kill(signal);
+  await paygate.ended;
+}
+
+function expectOnce(...addresses: string[][]): void {
+  const all = addresses.flat();
+  expect(all.filter((address, place) => all.indexOf(address) !== place)).toEqual([]);
+}
+
+const shell = (command: string, ...args: string[]): void =>
+  void execFileSync('sh', ['-ec', command, 'sh', ...args]);
+
+/** `$1` is what was saved, `$2` where it is put back. */
+const ways: Readonly<Record<string, string>> = {
+  'cp -a': 'cp -a "$1/." "$2/"',
+  'cp -r': 'cp -r "$1/." "$2/"',
+  'tar --overwrite': 'tar -C "$1" -c . | tar -C "$2" --overwrite -x',
+  'cat >': 'cd "$1"; find . -type f | while read -r file; do cat "$file" > "$2/$file"; done',
+  'cat >, and the others removed':
+    'cd "$2"; find . -type f | while read -r file; do test -e "$1/$file" || rm "$file"; done; ' +
+    'cd "$1"; find . -type f | while read -r file; do cat "$file" > "$2/$file"; done',
+  'cat > of database, log and mark':
+    'for file in paygate.db paygate.db-wal .paygate-mark/paygate.db; do cat "$1/$file" > "$2/$file"; done; ',
+  'rm -r and cp -a': 'rm -r "$2"; mkdir "$2"; cp -a "$1/." "$2/"',
+};
+
+for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
+  it.each(Object.entries(ways))(
+    `a folder that was copied from a running paygate, put back after a ${signal} by %s`,
+    async (_way, command) => {
+      const premises = await openPremises(join(diskFolder(), 'paygate.db'));
+      const folder = dirname(premises.path);
+      const first = await serve(premises);
+      const before = await issue(first, 5);
+      const saved = join(diskFolder(), 'saved');
+      cpSync(folder, saved, { recursive: true, preserveTimestamps: true });
+      const since = await issue(first, 45);
+      await end(first, signal);
+      shell(command, saved, folder);
+      const second = await serve(premises);
+      expect(await isCopy(second)).toBe(true);
+      expectOnce(before, since, await issue(second, 30));
+    },
+  );
+}
+
+it('paygate.db alone of a new shop that has moved nothing into it yet, on another machine', async () => {
+  const premises = await openPremises(join(diskFolder(), 'paygate.db'));
+  const first = await serve(premises);
+  const before = await issue(first, 20);
+  const path = join(diskFolder(), 'paygate.db');
+  copyFileSync(premises.path, path);
+  const since = await issue(first, 10);
+  const second = await serve(at(premises, path));
+  expect(await isCopy(second)).toBe(true);
+  expectOnce(before, since, await issue(second, 30));
+});
+
+it.each(['SIGTERM', 'SIGKILL'] as const)(
+  'a log and a mark that are both gone after a %s',
+  async (signal) => {
+    const premises = await openPremises(join(diskFolder(), 'paygate.db'));
+    const first = await serve(premises);
+    const before = await issue(first, 20);
+    await end(first, signal);
+    rmSync(`${premises.path}-wal`);
+    rmSync(join(dirname(premises.path), '.paygate-mark'), { recursive: true });
+    const second = await serve(premises);
+    expect(await isCopy(second)).toBe(true);
+    expectOnce(before, await issue(second, 30));
+  },
+);
+
+/** Why no overlay can be mounted here; undefined where it can. */
+function noOverlay(): string | undefined {
+  if (process.geteuid?.() !== 0) return 'only root can mount an overlay';
+  const made = 'mount -t tmpfs none /mnt; mkdir /mnt/l /mnt/u /mnt/w /mnt/m; mount -t overlay -o';
+  const options = 'lowerdir=/mnt/l,upperdir=/mnt/u,workdir=/mnt/w none /mnt/m';
+  const tried = spawnSync('unshare', ['--mount', 'sh', '-ec', `${made} ${options}`]);
+  return tried.status === 0 ? undefined : 'this machine lets nobody mount an overlay';
+}
+
+it.skipIf(unless(noOverlay()))('a folder that is seen through an overlay', async () => {
+  const premises = await openPremises(join(diskFolder(), 'paygate.db'));
+  const first = await serve(premises);
+  const before = await issue(first, 5);
+  await end(first, 'SIGTERM');
+  const around = diskFolder();
+  const [upper, work, merged] = ['upper', 'work', 'merged'].map((name) => join(around, name));
+  for (const each of [upper, work, merged]) mkdirSync(each ?? '');
+  const layers = `lowerdir=${dirname(premises.path)},upperdir=${upper},workdir=${work}`;
+  execFileSync('mount', ['-t', 'overlay', '-o', layers, 'none', merged ?? '']);
+  whenOver(() => void execFileSync('umount', [merged ?? '']));
+  const second = await serve(at(premises, join(merged ?? '', 'paygate.db')));
+  expect(await isCopy(second)).toBe(true);
+  const there = await issue(second, 30);
+  await end(second, 'SIGTERM');
+  const third = await serve(premises);
+  expect(await isCopy(third)).toBe(false);
+  expectOnce(before, there, await issue(third, 30));
+});
+
+it('kills, stops, and backups that link or touch files or change their modes skip nothing', async () => {
+  const premises = await openPremises(join(diskFolder(), 'paygate.db'));
+  const folder = dirname(premises.path);
+  const issued: string[][] = [];
+  const between = [
+    'true',
+    'chmod -R u+rwX "$1"; chown -R "$(id -u)" "$1"',
+    'find "$1" -exec touch {} +',
+    'cp -al "$1" "$1-linked"; rm -r "$1-linked"',
+    'mv "$1" "$1-moved"; mv "$1-moved" "$1"',
+  ];
+  for (const [round, command] of between.entries()) {
+    const paygate = await serve(premises);
+    expect([command, await isCopy(paygate)]).toEqual([command, false]);
+    issued.push(await issue(paygate, 3));
+    await end(paygate, round % 2 === 0 ? 'SIGKILL' : 'SIGTERM');
+    shell(command, folder);
+  }
+  expectOnce(...issued);
+  expect(readdirSync(join(folder, '.paygate-mark'))).toHaveLength(2);
+});
