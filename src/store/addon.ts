@@ -6,7 +6,6 @@
 import { randomUUID } from 'node:crypto';
 import { closeSync, constants, openSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { getRawAsset, isSea } from 'node:sea';
 import { PaygateError, reasonOf } from '../errors.ts';
 
@@ -70,7 +69,8 @@ function loadNameless(bytes: Uint8Array, folder: string): object {
 }
 
 function loadNamed(bytes: Uint8Array, folder: string): object {
-  const path = join(folder, `.paygate-${randomUUID()}.node`);
+  // With a slash also where the folder is `.`: the loader looks for a bare name among the system's libraries.
+  const path = `${folder}/.paygate-${randomUUID()}.node`;
   try {
     writeFileSync(path, bytes, { flag: 'wx', mode: 0o600 });
     return dlopen(path);

@@ -49,8 +49,8 @@ const asNobody = (root: string): string[] => [
 ];
 
 /** Runs the proof before the program's own command; what else a mount needs goes away with its process. */
-function prove(mounts: string, command: readonly string[]) {
-  const proof = [process.execPath, 'scripts/executable/prove.mjs', '/data/paygate.db', ...command];
+function prove(mounts: string, command: readonly string[], database = '/data/paygate.db') {
+  const proof = [process.execPath, 'scripts/executable/prove.mjs', database, ...command];
   return spawnSync('unshare', ['--mount', 'sh', '-ec', `${mounts}\nexec "$@"`, 'sh', ...proof], {
     encoding: 'utf8',
     env: { PATH: process.env.PATH },
@@ -68,6 +68,15 @@ it('works in a root with nothing but the C and C++ libraries, without /proc, as 
   expect(proof).toMatchObject({ status: 0, stderr: '' });
   process.stdout.write(`minimal root: ${proof.stdout}`);
 });
+
+it.each(['paygate.db', './paygate.db', 'data/paygate.db'])(
+  'works there with a database that is named as %s',
+  (database) => {
+    const root = minimalRoot(`relative-${database.replaceAll(/\W/g, '-')}`);
+    chownSync(root, nobody, nobody);
+    expect(prove('', asNobody(root), database)).toMatchObject({ status: 0, stderr: '' });
+  },
+);
 
 it('works on a read-only root whose data folder lets nothing run, where memory does', () => {
   const root = minimalRoot('read-only');

@@ -37,6 +37,15 @@ it('loads from a file in the data folder that is gone at once', () => {
   expect(countOn(binding, join(folder, 'a.db'))).toBe(7);
 });
 
+it('loads from a file in the working folder', () => {
+  const [folder, before] = [tempFolder(), process.cwd()];
+  whenOver(() => process.chdir(before));
+  process.chdir(folder);
+  const binding = loadAddon(addon, { folders: [], dataFolder: '.' });
+  expect(readdirSync(folder)).toEqual([]);
+  expect(countOn(binding, join(folder, 'a.db'))).toBe(7);
+});
+
 it('names each folder that would not have it', () => {
   const folder = join(tempFolder(), 'data');
   mkdirSync(folder);
