@@ -17,6 +17,7 @@ import { countersOf } from '../store/resume.ts';
 import { hourMs } from '../time.ts';
 import type { World } from '../world.ts';
 import { type Check, type Finding, fail, ok, skip, warn } from './check.ts';
+import { fileSystemCheck } from './file-system.ts';
 
 export interface FileParts {
   readonly world: Pick<World, 'now' | 'monotonic'>;
@@ -47,6 +48,7 @@ type Place = Pick<Database, 'path' | 'bytes' | 'walBytes' | 'freeBytes'>;
 
 const placeChecks = (place: Place, uid: number | undefined): Check[] => [
   { name: 'disk', run: () => diskCheck(place) },
+  { name: 'file system', run: () => fileSystemCheck(place.path) },
   { name: 'permissions', run: () => permissionsCheck(place.path, uid) },
 ];
 

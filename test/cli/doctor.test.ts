@@ -57,7 +57,7 @@ describe('a paygate that is well', () => {
     expect(checks.filter(({ state }) => state === 'fail')).toEqual([]);
     expect([code, ok]).toEqual([0, true]);
     expect(checks.map(({ check }) => check)).toEqual([
-      ...['database', 'mark', 'disk', 'permissions', 'clock', 'wallets', 'snapshot'],
+      ...['database', 'mark', 'disk', 'file system', 'permissions', 'clock', 'wallets', 'snapshot'],
       ...['electrum', 'serve', 'public URL', 'callback'],
     ]);
     expect(of('electrum')?.text).toContain(
