@@ -155,7 +155,7 @@ function askScriptType(prefix: string, key: ExtendedKey, network: NetworkName): 
  */
 export function parseWalletKey(text: string, options: WalletKeyOptions): WalletKey {
   const account = text.trim();
-  if (containsPrivateMaterial(account)) refusePrivate();
+  if (containsPrivateMaterial(account)) refusePrivate(account);
   return resemblesDescriptor(account)
     ? fromDescriptor(account, options)
     : fromBareKey(account, options);

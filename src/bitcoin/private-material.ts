@@ -1,11 +1,13 @@
 // Recognises what can spend money, so that it is refused before it is logged, stored or echoed:
-// extended private keys, single ones (WIF, BIP38), recovery words. By shape where that is possible,
-// so that a mistyped secret is still one. It never says what it found, only that it did.
-// Sources: BIP32, SLIP-132, BIP38, BIP39, https://en.bitcoin.it/wiki/Wallet_import_format
+// extended private keys, single ones (WIF, BIP38, PEM), codex32, recovery words, the secret fields
+// of wallet files. By shape where that is possible, so that a mistyped secret is still one. It never
+// says what it found, only that it did.
+// Sources: BIP32, SLIP-132, BIP38, BIP93, https://en.bitcoin.it/wiki/Wallet_import_format
 
 import { sha256 } from '@noble/hashes/sha2.js';
 import { hexToBytes } from '@noble/hashes/utils.js';
 import { createBase58check } from '@scure/base';
+import { type Finding, isUnspacedPhrase, recoveryWordsIn } from './recovery-words.ts';
 import { refuse } from './refuse.ts';
 
 const base58check = createBase58check(sha256);
@@ -16,24 +18,31 @@ const token = (shape: string) => `(?<![0-9A-Za-z])${shape}(?![0-9A-Za-z])`;
 
 /** The start of an extended private key, also cut short, mistyped or in the wrong case. */
 const extendedPrivateKey = /(?<![0-9A-Za-z])[xyztuv]prv[0-9A-Za-z]{16}/i;
-/** The same somewhere in text that was pulled together, where words are joined by accident. */
+/** The same glued to a word, or in text that was pulled together; the fifth letter is one of these. */
+const gluedPrivateKey = /(?:[xyztuv]prv[89A]|[YZUV]prv[1-9A])[0-9A-Za-z]{16}/;
+/** Any other kind of it in such text, where words are joined by accident, in any case of letters. */
 const joinedExtendedKey = new RegExp(`[xyztuvYZUV]prv${base58}{90}`);
+const recasedExtendedKey = /[xyztuv]prv[1-9a][0-9a-z]{100}/i;
 /** WIF has 51 or 52 characters; one lost or doubled does not make it public. */
 const wif = new RegExp(token(`[59KLc]${base58}{49,52}`));
 /** BIP38: a private key behind a passphrase. */
 const encryptedKey = new RegExp(token(`6P${base58}{56}`));
+/** BIP93 (codex32): a share or the whole of a seed, in letters of bech32. */
+const codex32 = /ms1[02-9][02-9ac-hj-np-z]{16}/i;
+const pemKey = /-\s*BEGIN[\w\s]*PRIVATE\s+KEY/i;
+/** What wallet files call their secrets, with something in them, also encrypted. */
+const secretField =
+  /"(?:seed|(?:seed|recovery|mnemonic)[_ ]?(?:words?|phrase|string|code)|mnemonic|[xyzt]pri?v|(?:master_?|extended_?)?priv(?:ate)?_?keys?|privkey|master_?seed|hdseed|wif|encrypted_?(?:seed|secret|mnemonic))"\s*:\s*(?:"[^"]{8,}"|[[{]\s*["\d])/i;
 /** Whatever is long enough to be an extended key, whichever coin's letters it starts with. */
 const maxTokenLength = 120;
 const longToken = new RegExp(token(`${base58}{100,${maxTokenLength}}`), 'g');
 
+/** Pieces of a key that are joined are looked at in text that is not much longer than one. */
+const maxPieces = 4096;
+
 const extendedKey = { size: 78, keyOffset: 45 };
 const wifKey = { sizes: [33, 34], versions: [0x80, 0xef] };
 const bip38Key = { size: 39, version: 0x01 };
-
-/** BIP39 has at least 12 words; those of its Latin-script lists have 3 to 8 letters, in Italian up to 9. */
-const minWords = 12;
-const listWord = /^(?:\p{Script=Latin}{3,9}|(?:(?!\p{Script=Latin})[\p{L}\p{M}]){1,12})$/u;
-const anyWord = /^[\p{L}\p{M}]+$/u;
 
 /** Unicode's look-alikes made one, and what does not show made a space. */
 function readable(text: string): string {
@@ -53,6 +62,9 @@ function joined(text: string): string {
   return text.replace(/[\s"'`‘’“”«»]+/gu, '');
 }
 
+/** The text without all that is no letter or digit. */
+const letters = (text: string): string => text.replace(/[^0-9A-Za-z]+/g, '');
+
 /** Base58Check text that holds a private key, whatever its version bytes say. */
 function holdsPrivateKey(text: string): boolean {
   let payload: Uint8Array;
@@ -67,24 +79,25 @@ function holdsPrivateKey(text: string): boolean {
   return wifKey.sizes.includes(payload.length) && wifKey.versions.includes(version);
 }
 
-/** Words of a text, without the numbers that a list of them may have. */
-function words(text: string): string[] {
-  const found = text.match(/[\p{L}\p{M}\p{N}]+/gu) ?? [];
-  return found.filter((word) => !/^\p{N}{1,2}$/u.test(word));
+/** Whether a stretch of a glued token is a key by its checksum. */
+function holdsGluedKey(token: string): boolean {
+  const starts = [...token.matchAll(/[59KLc]|6P/g)].map(({ index }) => index);
+  return starts.some((at) =>
+    [51, 52, 58].some((length) => {
+      const part = token.slice(at, at + length);
+      return part.length === length && holdsPrivateKey(part);
+    }),
+  );
 }
 
-/** Whether enough words in a row could be of a BIP39 list; prose has shorter and longer ones. */
-function hasRecoveryWords(text: string): boolean {
-  // A letter each, and what lies between them.
-  if (text.length < 2 * minWords - 1) return false;
-  const unnumbered = text.replace(/(?<!\p{N})\p{N}{1,2}[.:)]/gu, ' ');
-  return unnumbered.split(/[:=<>@()[\]{}]/).some((clause) => {
-    let run = 0;
-    return words(clause).some((word) => {
-      run = listWord.test(word) ? run + 1 : 0;
-      return run >= minWords;
-    });
-  });
+/** Whether a token is a sound public key, whose letters may look like anything. */
+function isPublicKey(token: string): boolean {
+  if (!/^[xyztuvYZUV]pub/.test(token) || token.length > maxTokenLength) return false;
+  try {
+    return base58check.decode(token).length === extendedKey.size && !holdsPrivateKey(token);
+  } catch {
+    return false;
+  }
 }
 
 /**
@@ -92,38 +105,74 @@ function hasRecoveryWords(text: string): boolean {
  * written as in a URL. Fit for text of every kind, such as lines of a log. A bare 32-byte key in hex is not
  * found here, because nothing tells it from a transaction id: see `resemblesSecret`.
  */
-export const containsPrivateMaterial = (text: string): boolean =>
-  isPrivate(text) || (text.includes('%') && isPrivate(unescaped(text)));
+export const containsPrivateMaterial = (text: string): boolean => findingIn(text) !== undefined;
 
-function isPrivate(text: string): boolean {
+/** The stronger one of what the text holds as it is and as a URL means it. */
+function findingIn(text: string): Finding | undefined {
+  const found = findingInPlain(text);
+  if (found === 'checksum' || !text.includes('%')) return found;
+  const hidden = findingInPlain(unescaped(text));
+  return hidden === 'checksum' ? hidden : (found ?? hidden);
+}
+
+function findingInPlain(text: string): Finding | undefined {
   const plain = readable(text);
-  if ([extendedPrivateKey, wif, encryptedKey].some((shape) => shape.test(plain))) return true;
+  return holdsKey(plain) ? 'checksum' : recoveryWordsIn(plain);
+}
+
+function holdsKey(plain: string): boolean {
+  const shapes = [extendedPrivateKey, wif, encryptedKey, pemKey, secretField];
+  if (shapes.some((shape) => shape.test(plain))) return true;
   if (plain.match(longToken)?.some(holdsPrivateKey)) return true;
+  const tokens = plain.match(/[0-9A-Za-z]{20,}/g) ?? [];
+  if (tokens.some(holdsKeyWithin)) return true;
   // Only of broken text: in one piece, every token was looked at already.
   const whole = joined(plain);
   if (whole !== plain) {
     if (joinedExtendedKey.test(whole)) return true;
     if (whole.length <= maxTokenLength && holdsPrivateKey(whole)) return true;
   }
-  return hasRecoveryWords(plain);
+  const bare = letters(plain);
+  if (bare === plain || bare.length > maxPieces) return false;
+  if (/^ms1/i.test(bare) && codex32.test(bare)) return true;
+  return joinedExtendedKey.test(bare) || holdsPrivateKey(bare);
+}
+
+function holdsKeyWithin(token: string): boolean {
+  if (isPublicKey(token)) return false;
+  if (gluedPrivateKey.test(token) || recasedExtendedKey.test(token)) return true;
+  if (codex32.test(token)) return true;
+  return token.length > 52 && token.length <= 2 * maxTokenLength && holdsGluedKey(token);
 }
 
 /**
  * Whether a text that should have been one public key may be a secret of a shape too common to look
- * for elsewhere: a key or seed in hex, or twelve words of any kind.
+ * for elsewhere: a key or seed in hex, or a Chinese phrase without spaces.
  */
 export function resemblesSecret(text: string): boolean {
-  const plain = readable(text);
-  if (/^(0x)?([0-9a-f]{32}|[0-9a-f]{64}|[0-9a-f]{128})$/i.test(joined(plain))) return true;
-  if (/\p{Script=Han}{12}/u.test(plain)) return true;
-  return words(plain).filter((word) => anyWord.test(word)).length >= minWords;
+  const plain = joined(readable(text));
+  if (/^(0x)?([0-9a-f]{32}|[0-9a-f]{64}|[0-9a-f]{128})$/i.test(plain)) return true;
+  return isUnspacedPhrase(plain);
 }
 
-/** @throws PaygateError invalid: the same words wherever a secret was given, and nothing of it */
-export function refusePrivate(): never {
+const taken =
+  'paygate only takes the public key of an account (xpub, ypub or zpub) and has kept nothing of this';
+
+/**
+ * @param texts what was found to be private; none where that is known for sure
+ * @throws PaygateError invalid: the same words wherever a secret was given, and nothing of it
+ */
+export function refusePrivate(...texts: readonly string[]): never {
+  const findings = texts.map(findingIn).filter((found) => found !== undefined);
+  if (findings.length > 0 && !findings.includes('checksum')) {
+    refuse(
+      'this looks like recovery words, one of them wrong or not in its place: as many words of their list ' +
+        `stand in a row. Recovery words can spend your money; ${taken}. If they are those of a wallet, ` +
+        'move its money to a new one: this machine may remember what was typed. If they are not, leave them out',
+    );
+  }
   refuse(
-    'this looks like a private key or recovery words, which can spend your money. paygate only ' +
-      'takes the public key of an account (xpub, ypub or zpub) and has kept nothing of this. If ' +
+    `this looks like a private key or recovery words, which can spend your money. ${taken}. If ` +
       'it was real, move the money to a new wallet: this machine may remember what was typed',
   );
 }

@@ -12,7 +12,7 @@ export function refusePrivateInput(
 ): void {
   const variables = Object.entries(env).filter(([name]) => ownVariable.test(name));
   const texts = [...args, ...unquoted(args), ...variables.map(([, value]) => value ?? '')];
-  if (texts.some(containsPrivateMaterial)) refusePrivate();
+  if (texts.some(containsPrivateMaterial)) refusePrivate(...texts);
 }
 
 /** Arguments between two options in one: recovery words that were given without quotes. */

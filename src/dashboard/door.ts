@@ -90,7 +90,8 @@ async function admit(parts: Parts, page: Page, context: Context): Promise<Respon
   const isOpen = page.open !== undefined;
   const { pathname, search, searchParams } = new URL(context.req.url);
   // Neither a page nor a redirect repeats it.
-  if ([...searchParams.values()].some(containsPrivateMaterial)) refusePrivate();
+  const asked = [...searchParams.values()];
+  if (asked.some(containsPrivateMaterial)) refusePrivate(...asked);
   const visit: Visit = {
     parts,
     context,
@@ -208,5 +209,5 @@ function refuseSecrets(form: URLSearchParams): void {
   if (secrets.length === 0) return;
   // Nothing of it goes back to the page, either.
   for (const [name] of secrets) form.delete(name);
-  refusePrivate();
+  refusePrivate(...secrets.map(([, value]) => value));
 }

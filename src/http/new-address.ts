@@ -83,7 +83,7 @@ function idempotencyKeyOf(context: Context): string | undefined {
   if (text === undefined) return undefined;
   const { success, data } = headers.safeParse({ [idempotencyHeader]: text });
   // It is kept in the file for a day.
-  if (success && containsPrivateMaterial(text)) refusePrivate();
+  if (success && containsPrivateMaterial(text)) refusePrivate(text);
   if (success) return data[idempotencyHeader];
   throw new PaygateError(
     'invalid',

@@ -87,7 +87,8 @@ export async function ask(
     body: isRead ? {} : jsonOf(utf8Of(await context.req.arrayBuffer())),
   };
   // Before anything of it is kept, or named in an answer.
-  if ('writes' in operation && textsIn(given).some(containsPrivateMaterial)) refusePrivate();
+  const texts = 'writes' in operation ? textsIn(given) : [];
+  if (texts.some(containsPrivateMaterial)) refusePrivate(...texts);
   return {
     params: read(params, given.params),
     query: read(query, given.query),

@@ -1,5 +1,16 @@
 import { sha256 } from '@noble/hashes/sha2.js';
 import { createBase58check } from '@scure/base';
+import { entropyToMnemonic } from '@scure/bip39';
+import { wordlist as czech } from '@scure/bip39/wordlists/czech.js';
+import { wordlist as english } from '@scure/bip39/wordlists/english.js';
+import { wordlist as french } from '@scure/bip39/wordlists/french.js';
+import { wordlist as italian } from '@scure/bip39/wordlists/italian.js';
+import { wordlist as japanese } from '@scure/bip39/wordlists/japanese.js';
+import { wordlist as korean } from '@scure/bip39/wordlists/korean.js';
+import { wordlist as portuguese } from '@scure/bip39/wordlists/portuguese.js';
+import { wordlist as simplifiedChinese } from '@scure/bip39/wordlists/simplified-chinese.js';
+import { wordlist as spanish } from '@scure/bip39/wordlists/spanish.js';
+import { wordlist as traditionalChinese } from '@scure/bip39/wordlists/traditional-chinese.js';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseWalletKey } from '../../../src/bitcoin/keychain.ts';
@@ -43,26 +54,56 @@ const singleKeys: readonly string[] = [
   '6PRVWUbkzzsbcVac2qwfssoUJAN1Xhrg6bNk8J7Nzm5H7kxEbn2Nh2ZoGg',
 ];
 
-const repeat = (word: string, last: string, count = 11, between = ' ') =>
-  [...Array<string>(count).fill(word), last].join(between);
+const repeat = (word: string, last: string, count = 11) =>
+  [...Array<string>(count).fill(word), last].join(' ');
+
+const allLists = [
+  ...[czech, english, french, italian, japanese, korean, portuguese, spanish],
+  ...[simplifiedChinese, traditionalChinese],
+];
+
+/** A phrase of so many bytes of entropy. */
+const phrase = (bytes: number, list = english) =>
+  entropyToMnemonic(
+    Uint8Array.from({ length: bytes }, (_, at) => at * 41 + bytes),
+    list,
+  );
 
 const recoveryWords: readonly string[] = [
   repeat('abandon', 'about'),
   repeat('zoo', 'vote', 23),
   'legal winner thank year wave sausage worth useful legal winner thank yellow',
   'ozone drill grab fiber curtain grace pudding thank cruise elder eight picnic',
-  repeat('ábaco', 'abierto'),
-  repeat('abaisser', 'abeille'),
-  repeat('avvolgere', 'zuppa'),
-  repeat('abdikace', 'bidlo', 14),
-  repeat('あいこくしん', 'あおぞら', 11, '　'),
-  repeat('가격', '가능'),
-  repeat('的', '在'),
+  ...allLists.map((list) => phrase(16, list)),
+  ...[20, 24, 28, 32].map((bytes) => phrase(bytes)),
+  phrase(16, spanish).normalize('NFD').replace(/\p{M}/gu, ''),
   repeat('abandon', 'about').toUpperCase(),
-  repeat('abandon', 'about').normalize('NFKD'),
-  repeat('ábaco', 'abierto').normalize('NFKD'),
+  phrase(16).replace(/\b./g, (letter) => letter.toUpperCase()),
+  phrase(16, french).normalize('NFKD'),
+  phrase(16, french).normalize('NFC'),
+  phrase(16, japanese).normalize('NFC'),
   // The first four letters are enough for a wallet.
   repeat('aban', 'abou'),
+  // Electrum: SegWit, standard, before 2.0 (which has no checksum) with all else gone.
+  'wild father tree among universe such mobile favorite target dynamic credit identify',
+  'cram swing cover prefer miss modify ritual silly deliver chunk behind inform able',
+  // aezeed, of lnd's documentation
+  'absorb original enlist once climb erode kid thrive kitchen giant define tube orange leader harbor comfort olive fatal success suggest drink penalty chimney ritual',
+  // SLIP-39, the first vector of its specification
+  'duckling enlarge academic academic agency result length solution fridge kidney coal piece deal husband erode duke ajar critical decision keyboard',
+];
+
+/** Words of a list that no checksum confirms: somebody has mistyped one, or put it in another place. */
+const likelyWords: readonly string[] = [
+  'abandon ability able about above absent absorb abstract absurd abuse access accident',
+  phrase(16).replace(/^\S+ \S+/, (two) => two.split(' ').reverse().join(' ')),
+  phrase(16).replace(/\w+$/, 'zoo'),
+  // A letter too many, too few, wrong, or in its neighbour's place.
+  ...[/^.(?=\w)/, /(?<= \w)\w/, /\w$/].flatMap((letter) =>
+    ['q$&', '', 'q'].map((by) => phrase(16).replace(letter, by)),
+  ),
+  'abandon ability able about aboev absent absorb abstract absurd abuse access accident',
+  'powerful random nobody notice nothing important anyway look away hidden message over',
 ];
 
 const numbered = (words: string, mark: (index: number) => string) =>
@@ -70,6 +111,12 @@ const numbered = (words: string, mark: (index: number) => string) =>
     .split(' ')
     .map((word, index) => mark(index + 1) + word)
     .join(' ');
+
+const listOf = (words: string, entry: (word: string, index: number) => string) =>
+  words
+    .split(' ')
+    .map((word, index) => entry(word, index + 1))
+    .join('');
 
 /** As a browser, or who builds a Callback URL, writes it: `%20` stands before it, or `%3D`. */
 const inUrl = (secret: string) =>
@@ -107,19 +154,22 @@ function pieces(secret: string): string[] {
 }
 
 /** What the refusal must be, whatever was refused: so it can hold nothing of it. */
-const refusal = (() => {
+function refusalOf(text: string): string {
   try {
-    parseWalletKey(bip84.zprv, { network: 'mainnet' });
+    parseWalletKey(text, { network: 'mainnet' });
     throw new Error('a private key was taken');
   } catch (thrown) {
     return (thrown as Error).message;
   }
-})();
+}
 
-function expectRefused(text: string): void {
+const refusal = refusalOf(bip84.zprv);
+const likelyRefusal = refusalOf(english.slice(0, 12).join(' '));
+
+function expectRefused(text: string, message = refusal): void {
   const parse = () => parseWalletKey(text, { network: 'mainnet', scriptType: 'p2wpkh' });
   expect(parse).toThrow(PaygateError);
-  expect(parse).toThrow(new PaygateError('invalid', refusal));
+  expect(parse).toThrow(new PaygateError('invalid', message));
 }
 
 function expectFound(text: string): void {
@@ -130,6 +180,7 @@ function expectFound(text: string): void {
 describe('private material', () => {
   test('the refusal says what it is', () => {
     expect(refusal).toContain('looks like a private key or recovery words');
+    expect(likelyRefusal).toContain('looks like recovery words, one of them wrong');
   });
 
   test.each([...extendedPrivateKeys, ...singleKeys])('%s', (secret) => {
@@ -153,9 +204,97 @@ describe('private material', () => {
       numbered(words, (index) => `${index}.`),
       numbered(words, (index) => `${index}) `),
       numbered(words, (index) => `${index}: `),
+      numbered(words, (index) => `(${index}) `),
+      numbered(words, (index) => `[${index}]`),
+      numbered(words, (index) => `word${index}=`),
+      words.split(' ').join('&w='),
+      `https://shop.example/?${listOf(words, (word, index) => `w${index}=${word}&`)}`,
+      `<ol>${listOf(words, (word) => `<li>${word}</li>\r\n`)}</ol>`,
+      JSON.stringify(words.split(' ')),
+      JSON.stringify(words.split(' ').map((word, index) => ({ index, word }))),
       inUrl(words),
     ];
     for (const text of variants) expectFound(text);
+    expectFound(`Here is the xpub of our shop: ${bip84.zpub}, and the words are ${words}. Thanks!`);
+  });
+
+  test.each(likelyWords)('%s: not quite, and the refusal says so', (words) => {
+    for (const text of [words, ` ${words}\n`, `seed: ${words}`, numbered(words, (n) => `${n}. `)]) {
+      expect(containsPrivateMaterial(text), text).toBe(true);
+      expectRefused(text, likelyRefusal);
+    }
+  });
+
+  test('a Chinese phrase without spaces, where a key was asked for', () => {
+    for (const list of [simplifiedChinese, traditionalChinese]) {
+      const text = phrase(16, list).replaceAll(' ', '');
+      expectRefused(text);
+      expect(containsPrivateMaterial(text)).toBe(false);
+    }
+  });
+
+  test('an extended private key glued to a word', () => {
+    for (const key of extendedPrivateKeys.filter(
+      (text) => /^.prv/.test(text) && text.length === 111,
+    )) {
+      for (const text of [
+        `key${key}`,
+        `1${key}`,
+        `xpub${key}`,
+        `my${key}end`,
+        `a.b/c${key.slice(0, 40)}`,
+        `KEY${key.toUpperCase()}`,
+        `key${key.toLowerCase()}`,
+        `key${key.slice(0, 30)}\u200b${key.slice(30)}`,
+        `${bip84.zpub}${key}`,
+        key.replace(/.{20}/g, '$&-'),
+        `my ${key.replace(/.{10}/g, '$&, ')}`,
+      ]) {
+        expectFound(text);
+      }
+    }
+    for (const key of singleKeys) expectFound(`key${key}`);
+  });
+
+  test.each([
+    // BIP93
+    'ms10testsxxxxxxxxxxxxxxxxxxxxxxxxxx4nzvca9cmczlw',
+    'MS12NAMEA320ZYXWVUTSRQPNMLKJHGFEDCAXRPP870HKKQRM',
+    'ms13cashsllhdmn9m42vcsamx24zrxgs3qqjzqud4m0d6nln',
+    'ms10leetsllhdmn9m42vcsamx24zrxgs3qrl7ahwvhw4fnzrhve25gvezzyqqtum9pgv99ycma',
+  ])('codex32: %s', (share) => {
+    const pieces = share.match(/.{1,4}/g) ?? [];
+    for (const text of [
+      share,
+      `"${share}"`,
+      `mine:${share}`,
+      pieces.join(' '),
+      pieces.join('\n'),
+    ]) {
+      expectFound(text);
+    }
+  });
+
+  test('a PEM private key', () => {
+    for (const kind of ['', 'EC ', 'RSA ', 'ENCRYPTED ', 'OPENSSH ']) {
+      expectFound(
+        `-----BEGIN ${kind}PRIVATE KEY-----\nMHQCAQEEIA==\n-----END ${kind}PRIVATE KEY-----`,
+      );
+    }
+    expectFound('-----BEGIN PGP PRIVATE KEY BLOCK-----\n\nlQ==');
+    expect(containsPrivateMaterial('-----BEGIN CERTIFICATE-----\nMIIB\n-----END')).toBe(false);
+    expect(containsPrivateMaterial('-----BEGIN PUBLIC KEY-----\nMIIB\n-----END')).toBe(false);
+  });
+
+  test.each([
+    { keystore: { type: 'bip32', seed: 'QmFzZTY0IG9mIGEgc2VlZA==', xpub: bip84.zpub } },
+    { keystore: { xprv: 'QmFzZTY0IG9mIGEgc2VlZA==', xpub: bip84.zpub } },
+    { keystores: [{ seed: { type: 'BIP39', mnemonicString: [1, 2] } }] },
+    { mnemonic: 'not yet known words' },
+    { master_private_key: 'QmFzZTY0IG9mIGEgc2VlZA==' },
+  ])('a wallet file with its secrets: %j', (file) => {
+    expectFound(JSON.stringify(file));
+    expectFound(JSON.stringify(file, undefined, 2));
   });
 
   test('of a chain that nobody listed, beside what is public', () => {
@@ -196,8 +335,6 @@ describe('what is private only where a public key was asked for', () => {
     ['in quotes', `"${hexKey}"`],
     ['a seed of 16 bytes', hexKey.slice(32)],
     ['a seed of 64 bytes', hexKey.repeat(2)],
-    ['words of another list', `${'extraordinary '.repeat(12)}`],
-    ['Chinese without spaces', '的'.repeat(12)],
   ])('%s', (_, text) => {
     expect(containsPrivateMaterial(text)).toBe(false);
     expectRefused(text);
@@ -224,6 +361,15 @@ describe('what is not private', () => {
     'xprv',
     'abandon '.repeat(11),
     '',
+    'extraordinary '.repeat(12),
+    `Here is the account public key of the wallet for our shop: ${bip84.zpub}`,
+    `Please use this public key when you make new addresses for orders ${bip44.xpub} and tell me`,
+    `Dies ist der öffentliche Schlüssel unseres Kontos für den neuen Laden in Wien: ${bip84.zpub}`,
+    `这是我们商店钱包的账户公钥，请用它生成收款地址：${bip84.zpub}`,
+    `Voici la clé publique du compte de notre boutique, elle ne peut rien dépenser: ${bip84.zpub}`,
+    'I do not know which of these I should paste here, can you please help me with that',
+    `{"name":"Vault","addressType":"P2WSH","network":"mainnet","client":{"type":"public"},"quorum":{"requiredSigners":2,"totalSigners":3},"extendedPublicKeys":[{"name":"One","bip32Path":"m/48h/0h/0h/2h","xpub":"${bip44.xpub}","xfp":"73c5da0a","method":"ledger"}],"startingAddressIndex":0}`,
+    `{"keystore":{"type":"bip32","seed":null,"xprv":null,"seed_type":"segwit","seed_version":17,"xpub":"${bip84.zpub}"}}`,
   ])('%s', (text) => {
     expect(containsPrivateMaterial(text)).toBe(false);
   });

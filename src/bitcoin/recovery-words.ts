@@ -1,0 +1,297 @@
+// Tells recovery words from other words: by the ten BIP39 lists and the checksum of a phrase, by
+// Electrum's version, by aezeed's checksum, by the list and checksum of SLIP-39. It reads words
+// only; private-material.ts says what follows from them.
+// Sources: BIP39, SLIP-0039, https://electrum.readthedocs.io/en/latest/seedphrase.html,
+// https://github.com/lightningnetwork/lnd/tree/master/aezeed
+
+import { hmac } from '@noble/hashes/hmac.js';
+import { sha256, sha512 } from '@noble/hashes/sha2.js';
+import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
+import { wordlist as czech } from '@scure/bip39/wordlists/czech.js';
+import { wordlist as english } from '@scure/bip39/wordlists/english.js';
+import { wordlist as french } from '@scure/bip39/wordlists/french.js';
+import { wordlist as italian } from '@scure/bip39/wordlists/italian.js';
+import { wordlist as japanese } from '@scure/bip39/wordlists/japanese.js';
+import { wordlist as korean } from '@scure/bip39/wordlists/korean.js';
+import { wordlist as portuguese } from '@scure/bip39/wordlists/portuguese.js';
+import { wordlist as simplifiedChinese } from '@scure/bip39/wordlists/simplified-chinese.js';
+import { wordlist as spanish } from '@scure/bip39/wordlists/spanish.js';
+import { wordlist as traditionalChinese } from '@scure/bip39/wordlists/traditional-chinese.js';
+import { once } from '../once.ts';
+import { oldElectrumWords } from './electrum-words.ts';
+import { slip39Words } from './slip39-words.ts';
+
+/** `checksum`: a phrase that a wallet would take; `list`: words of a list, but no such phrase. */
+export type Finding = 'checksum' | 'list';
+
+interface WordList {
+  /** As `plainForm` writes it, to its place in the list. */
+  readonly places: ReadonlyMap<string, number>;
+  /** How many words a phrase has. */
+  readonly lengths: readonly number[];
+  /** Whether these words, by their places, are a phrase that its checksum confirms. */
+  readonly confirms: (places: readonly number[], words: readonly string[]) => boolean;
+  /** Whether so many words in a row are a finding without the checksum, too. */
+  readonly countsRuns: boolean;
+  /** The share of words of the list in a text that is nothing else. */
+  readonly shareAlone?: number;
+  /** So many words before a phrase still leave it alone. */
+  readonly labelWords?: number;
+}
+
+const phraseLengths = [12, 15, 18, 21, 24];
+const fewestWords = 12;
+/** Texts that repeat a few words are no phrase, unless a checksum says so. */
+const fewestDistinct = 10;
+const isVaried = (words: readonly string[]): boolean => new Set(words).size >= fewestDistinct;
+/** Longer runs of words are no phrase; their checksums are not all computed. */
+const maxWindows = 64;
+
+/** Accents are often left out; those of Japanese and Korean tell words apart. */
+function plainForm(word: string): string {
+  const decomposed = word.normalize('NFKD').toLowerCase();
+  return /^[\p{Script=Latin}\p{M}]+$/u.test(decomposed)
+    ? decomposed.replace(/\p{M}/gu, '')
+    : decomposed;
+}
+
+function bitsOf(places: readonly number[], width: number): string {
+  return places.map((place) => place.toString(2).padStart(width, '0')).join('');
+}
+
+const bytesOf = (bits: string): Uint8Array =>
+  Uint8Array.from(bits.match(/.{8}/g) ?? [], (byte) => Number.parseInt(byte, 2));
+
+/** BIP39: a bit of checksum for every 32 of entropy. */
+function isBip39(places: readonly number[]): boolean {
+  const bits = bitsOf(places, 11);
+  const entropyLength = (bits.length * 32) / 33;
+  const hash = bitsOf([...sha256(bytesOf(bits.slice(0, entropyLength)))], 8);
+  return hash.startsWith(bits.slice(entropyLength));
+}
+
+/** Electrum: the words themselves hash to the version of a wallet. */
+const isElectrum = (words: readonly string[]): boolean =>
+  /^(01|10[012])/.test(
+    bytesToHex(hmac(sha512, utf8ToBytes('Seed version'), utf8ToBytes(words.join(' ')))),
+  );
+
+/** CRC-32C, which aezeed ends in. */
+function crc32c(bytes: Uint8Array): number {
+  let sum = 0xffffffff;
+  for (const byte of bytes) {
+    sum ^= byte;
+    for (let bit = 0; bit < 8; bit += 1) sum = (sum >>> 1) ^ (sum & 1 ? 0x82f63b78 : 0);
+  }
+  return ~sum >>> 0;
+}
+
+/** aezeed of version 0: 24 words, 33 bytes, the last four of them the checksum. */
+function isAezeed(places: readonly number[]): boolean {
+  const bytes = bytesOf(bitsOf(places, 11));
+  const checksum = new DataView(bytes.buffer).getUint32(29);
+  return bytes[0] === 0 && crc32c(bytes.subarray(0, 29)) === checksum;
+}
+
+/** A run may have a label before it and a word behind it that the list happens to hold as well. */
+const isElectrumWithin = (words: readonly string[]): boolean =>
+  words.length <= 30 &&
+  [0, 1, 2].some((start) =>
+    [0, 1].some((end) => {
+      const part = words.slice(start, words.length - end);
+      return part.length >= fewestWords && isElectrum(part);
+    }),
+  );
+
+/** A run of a phrase's length is that phrase or none; in others every stretch may be one. */
+function isPhrase(places: readonly number[], words: readonly string[]): boolean {
+  if (isElectrumWithin(words) || windows(places, 24).some(isAezeed)) return true;
+  if (phraseLengths.includes(places.length)) return isBip39(places);
+  return phraseLengths.some((length) => windows(places, length).some(isBip39));
+}
+
+const shareGenerator = [
+  0xe0e040, 0x1c1c080, 0x3838100, 0x7070200, 0xe0e0009, 0x1c0c2412, 0x38086c24, 0x3090fc48,
+  0x21b1f890, 0x3f3f120,
+];
+
+/** RS1024, the checksum of SLIP-39, over the name of the scheme and the words. */
+function isShare(places: readonly number[]): boolean {
+  return ['shamir', 'shamir_extendable'].some((scheme) => {
+    let sum = 1;
+    for (const value of [...utf8ToBytes(scheme), ...places]) {
+      const top = sum >> 20;
+      sum = ((sum & 0xfffff) << 10) ^ value;
+      for (const [bit, term] of shareGenerator.entries()) if ((top >> bit) & 1) sum ^= term;
+    }
+    return sum === 1;
+  });
+}
+
+/** All stretches of that length, in a list that may be longer. */
+function windows<T>(list: readonly T[], length: number): readonly T[][] {
+  const count = Math.min(Math.max(list.length - length + 1, 0), maxWindows);
+  return Array.from({ length: count }, (_, start) => list.slice(start, start + length));
+}
+
+const placesOf = (words: readonly string[]) =>
+  new Map(words.map((word, place) => [plainForm(word), place]));
+
+const bip39 = (words: readonly string[]): WordList => ({
+  places: placesOf(words),
+  lengths: phraseLengths,
+  confirms: isPhrase,
+  countsRuns: true,
+  shareAlone: 0.75,
+});
+
+/** The first four letters are enough for a wallet. Prose has many such words. */
+const abbreviated = (words: readonly string[]): WordList => ({
+  places: placesOf(words.map((word) => word.slice(0, 4))),
+  lengths: phraseLengths,
+  confirms: isPhrase,
+  countsRuns: false,
+});
+
+const slip39: () => WordList = () => ({
+  places: placesOf(slip39Words),
+  lengths: [20, 33],
+  confirms: (places) =>
+    [20, 33].some((length) => windows(places, length).some(isShare)) || isShare(places),
+  countsRuns: true,
+});
+
+/** Common words, and no checksum: only where there is nothing else. */
+const oldElectrum: () => WordList = () => ({
+  places: placesOf(oldElectrumWords),
+  lengths: [12, 24],
+  confirms: () => false,
+  countsRuns: false,
+  shareAlone: 1,
+  labelWords: 4,
+});
+
+const wordLists = once((): readonly WordList[] => [
+  ...[english, french, italian, spanish, portuguese, czech].map(bip39),
+  ...[japanese, korean, simplifiedChinese, traditionalChinese].map(bip39),
+  abbreviated(english),
+  slip39(),
+  oldElectrum(),
+]);
+
+/** Whether one letter that is wrong, missing, too many or in its neighbour's place makes the other. */
+function isNear(one: string, other: string): boolean {
+  const longer = Math.max(one.length, other.length);
+  if (longer < 4 || Math.abs(one.length - other.length) > 1) return false;
+  let start = 0;
+  while (start < longer && one[start] === other[start]) start += 1;
+  const [restOfOne, restOfOther] = [one.slice(start), other.slice(start)];
+  const [a = '', b = ''] = restOfOne;
+  return (
+    restOfOne.slice(1) === restOfOther.slice(1) ||
+    restOfOne.slice(1) === restOfOther ||
+    restOfOne === restOfOther.slice(1) ||
+    b + a + restOfOne.slice(2) === restOfOther
+  );
+}
+
+/** Where words of a list stand in a row: from, and up to. */
+function runsOf(isListed: readonly boolean[]): [from: number, to: number][] {
+  const runs: [number, number][] = [];
+  let from = 0;
+  for (let at = 0; at <= isListed.length; at += 1) {
+    if (isListed[at]) continue;
+    runs.push([from, at]);
+    from = at + 1;
+  }
+  return runs;
+}
+
+/** What stands in a row of words, of one list; a single one may be mistyped. */
+function findingIn(words: readonly string[], list: WordList): Finding | undefined {
+  const fewest = Math.min(...list.lengths);
+  const places = words.map((word) => list.places.get(word));
+  if (places.filter((place) => place !== undefined).length < fewest - 1) return undefined;
+  const runs = runsOf(places.map((place) => place !== undefined));
+  const long = runs.filter(([from, to]) => to - from >= fewest);
+  const isConfirmed = long.some(([from, to]) =>
+    list.confirms(
+      places.slice(from, to).map((place) => place ?? 0),
+      words.slice(from, to),
+    ),
+  );
+  if (isConfirmed) return 'checksum';
+  if (!list.countsRuns || !isVaried(words)) return undefined;
+  if (long.some(([from, to]) => isVaried(words.slice(from, to)))) return 'list';
+  const isMistyped = (word: string) =>
+    [...list.places.keys()].some((listed) => isNear(word, listed));
+  const isBroken = runs.some(([from, to], number) => {
+    const [, end = to] = runs[number + 1] ?? [];
+    const isLong = end > to && end - from >= fewest;
+    return isLong && isVaried(words.slice(from, end)) && isMistyped(words[to] ?? '');
+  });
+  return isBroken ? 'list' : undefined;
+}
+
+/**
+ * The rows of words that a text may hold: all of its words one after another, and every second, third
+ * or fourth one of them where what lies between repeats itself, such as `&w=word`.
+ */
+function* rowsOf(words: readonly string[]): Generator<readonly string[]> {
+  yield words;
+  for (let step = 2; step <= 4; step += 1) {
+    for (let first = 0; first < step; first += 1) {
+      let row: string[] = [];
+      let label: string | undefined;
+      for (let at = first; at < words.length; at += step) {
+        const before = words.slice(Math.max(at - step + 1, 0), at).join(' ');
+        if (before !== label && row.length > 1) {
+          if (row.length >= fewestWords) yield row;
+          row = row.slice(-1);
+        }
+        label = before;
+        row.push(words[at] ?? '');
+      }
+      if (row.length >= fewestWords) yield row;
+    }
+  }
+}
+
+/** Whether a text is nothing but words of a phrase's number, most of them or all from one list. */
+function isMostlyPhrase(words: readonly string[], list: WordList): boolean {
+  const { places, lengths, shareAlone, labelWords = 0 } = list;
+  return lengths.some((length) => {
+    const before = words.length - length;
+    if (shareAlone === undefined || before < 0 || before > labelWords) return false;
+    const phrase = words.slice(before);
+    const listed = phrase.filter((word) => places.has(word)).length;
+    return listed >= length * shareAlone && isVaried(phrase);
+  });
+}
+
+/**
+ * Whether a text holds recovery words, with numbers, labels and marks of any kind between them.
+ * @param text in Unicode's form NFKC, without what does not show
+ */
+export function recoveryWordsIn(text: string): Finding | undefined {
+  // A letter each, and what lies between them.
+  if (text.length < 2 * fewestWords - 1) return undefined;
+  const words = (text.match(/[\p{L}\p{M}]+/gu) ?? []).map(plainForm);
+  if (words.length < fewestWords) return undefined;
+  const lists = wordLists();
+  let found: Finding | undefined;
+  for (const row of rowsOf(words)) {
+    for (const list of lists) {
+      const finding = findingIn(row, list);
+      if (finding === 'checksum') return finding;
+      found ??= finding;
+    }
+  }
+  return found ?? (lists.some((list) => isMostlyPhrase(words, list)) ? 'list' : undefined);
+}
+
+/** Whether a text is a Chinese phrase, whose words are a character each, without spaces. */
+export function isUnspacedPhrase(text: string): boolean {
+  if (!/^\p{Script=Han}+$/u.test(text)) return false;
+  return recoveryWordsIn([...text].join(' ')) === 'checksum';
+}
