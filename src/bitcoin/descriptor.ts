@@ -1,9 +1,10 @@
 // Output descriptors: from their text to a template and the extended keys in it, and back. It reads
 // the six templates that paygate takes, with their checksum, and refuses every other. The keys stay
 // text here; keychain.ts decodes them. No message repeats a part of what was given.
-// Sources: BIP380 (grammar, checksum), BIP381-383, BIP386 (templates), BIP389 (`<0;1>`).
+// Sources: BIP380 (grammar, checksum), BIP381-383, BIP386 (templates), BIP389 (`<0;1>`), BIP388 (`/**`).
 
 import type { ScriptType, WitnessType } from './address.ts';
+import { keyAndPath, receivePaths } from './key-expression.ts';
 import { mostKeys } from './multisig.ts';
 import { refuse } from './refuse.ts';
 
@@ -79,27 +80,55 @@ export function descriptorChecksum(body: string): string {
     .join('');
 }
 
-/**
- * The descriptor without its checksum, once that fits. A wrong one is not told the right one: it is
- * a sign of a mistake in the text, which the right one would only cover up.
- */
-function checkedBody(text: string): string {
+/** The ways to write a hardened step: checksums differ, the meaning does not (BIP380). */
+function writings(body: string): string[] {
+  const written = (mark: string) =>
+    body.replace(/\[[^\]]*\]/g, (origin) => origin.replace(/['hH](?=[/\]])/g, mark));
+  return [body, written('h'), written("'")];
+}
+
+interface Checked {
+  /** As the checksum means it. */
+  readonly body: string;
+  readonly hasChecksum: boolean;
+}
+
+/** A wrong checksum is not told the right one: it is a sign of a mistake, which that would cover up. */
+function checked(text: string): Checked {
   if (text.length > maxLength) refuse('this output descriptor is too long');
+  if (/\s/.test(text)) {
+    refuse('there is white space or a line break inside the output descriptor: remove it');
+  }
   const [body = '', checksum, ...more] = text.split('#');
-  const expected = descriptorChecksum(body);
-  if (checksum === undefined) {
-    refuse(
-      'this output descriptor has no checksum. Copy it whole, with the # and the 8 characters ' +
-        `after it; for exactly this text they are #${expected}`,
-    );
+  if (!body.endsWith(')')) {
+    refuse('this output descriptor is cut or changed: a ) is expected before the # and at the end');
   }
-  if (more.length > 0 || checksum !== expected) {
-    refuse(
-      'the checksum of this output descriptor is wrong: it was mistyped or cut; copy it again, ' +
-        'whole, up to the 8 characters after the #',
-    );
-  }
-  return body;
+  if (checksum === undefined) return { body, hasChecksum: false };
+  const fits = writings(body).find((writing) => descriptorChecksum(writing) === checksum);
+  if (more.length === 0 && fits !== undefined) return { body: fits, hasChecksum: true };
+  return refuse(
+    'the checksum of this output descriptor is wrong: it was mistyped or cut; copy it again, ' +
+      'whole, up to the 8 characters after the #',
+  );
+}
+
+/** The descriptor with the checksum of its body, whether it had one or not. @throws PaygateError invalid */
+export function withChecksum(text: string): string {
+  const { body } = checked(text);
+  return `${body}#${descriptorChecksum(body)}`;
+}
+
+/**
+ * For a descriptor that is right in all else, so that nobody adds a checksum in vain.
+ * @throws PaygateError invalid when it has none
+ */
+export function requireChecksum(text: string): void {
+  const { body, hasChecksum } = checked(text);
+  if (hasChecksum) return;
+  refuse(
+    'this output descriptor has no checksum. Copy it whole, with the # and the 8 characters ' +
+      `after it; for exactly this text they are #${descriptorChecksum(body)}`,
+  );
 }
 
 /** Which template it is, and what stands in it. */
@@ -117,18 +146,22 @@ function openTemplate(body: string): { type: WalletType; inside: string } {
   return refuse(`not an output descriptor that paygate knows, which are ${known}`);
 }
 
-/** BIP380: the master key's fingerprint and the steps down from it, both of them only hints. */
-const keyOrigin = /^\[[0-9a-f]{8}(?:\/\d{1,10}['h]?)*\]/i;
-const receivePaths = new Set(['', '/0/*', '/<0;1>/*']);
-
-/** The extended key of a key expression. */
-function keyOf(expression: string): string {
-  const [, key, path = ''] =
-    /^([0-9A-Za-z]+)(\/.*)?$/.exec(expression.replace(keyOrigin, '')) ?? [];
+/** The extended key of a key expression, and the path behind it. */
+function keyOf(expression: string): { key: string; path: string } {
+  const [key, path] = keyAndPath(expression);
   if (key === undefined) {
     refuse(
       'a key in this output descriptor is malformed: [fingerprint/path]xpub…/0/* is expected, ' +
         'where the part in brackets may be missing',
+    );
+  }
+  if (/^0[234][0-9a-f]{64}/i.test(key)) {
+    refuse('a single public key makes one address only: an output descriptor needs an xpub in it');
+  }
+  if (path === '') {
+    refuse(
+      'a key in this output descriptor has no path, which makes a single address of it; /0/* or ' +
+        '/<0;1>/* is expected behind each key. Copy the descriptor anew from your wallet',
     );
   }
   if (!receivePaths.has(path)) {
@@ -137,10 +170,19 @@ function keyOf(expression: string): string {
         'out addresses of the receive branch of an account, m/0',
     );
   }
-  if (/^0[234][0-9a-f]{64}/i.test(key)) {
-    refuse('a single public key makes one address only: an output descriptor needs an xpub in it');
+  return { key, path };
+}
+
+/** A node derives each key by its own path, so that none may differ from the others. */
+function keysOf(expressions: readonly string[]): string[] {
+  const found = expressions.map(keyOf);
+  if (new Set(found.map(({ path }) => path)).size > 1) {
+    refuse(
+      'the keys in this output descriptor have different paths behind them: the same one is ' +
+        'expected behind each, /0/* or /<0;1>/*',
+    );
   }
-  return key;
+  return found.map(({ key }) => key);
 }
 
 function thresholdOf(text: string, keyCount: number): number {
@@ -152,18 +194,24 @@ function thresholdOf(text: string, keyCount: number): number {
   );
 }
 
-/** Whether a text was meant as a descriptor: no key alone has such characters. */
-export const resemblesDescriptor = (text: string): boolean => /[(#]/.test(text);
+/** Whether a text was meant as a descriptor. */
+export const resemblesDescriptor = (text: string): boolean => /^[a-z]+\(/i.test(text);
 
 /**
- * @param text with checksum, nothing around it
+ * @param text nothing around it; whether it must have a checksum, `requireChecksum` says
  * @throws PaygateError invalid
  */
 export function parseDescriptor(text: string): Descriptor {
-  const { type, inside } = openTemplate(checkedBody(text));
-  if (!isMultisig(type)) return { type, threshold: 1, keys: [keyOf(inside)] };
+  if (/@\d/.test(text)) {
+    refuse(
+      'this is a wallet policy (BIP388), whose keys stand apart from it: @0 is the first of them. Give ' +
+        'the keys too, each on a line of its own, or the output descriptor of the wallet',
+    );
+  }
+  const { type, inside } = openTemplate(checked(text).body);
+  if (!isMultisig(type)) return { type, threshold: 1, keys: keysOf([inside]) };
   const [threshold = '', ...keys] = inside.split(',');
-  return { type, threshold: thresholdOf(threshold, keys.length), keys: keys.map(keyOf) };
+  return { type, threshold: thresholdOf(threshold, keys.length), keys: keysOf(keys) };
 }
 
 /** The descriptor of these key expressions, without checksum. */

@@ -3,7 +3,7 @@
 // wallet, private keys before all else. It never keeps a private key and never repeats any key in a
 // message. Sources: BIP32, BIP44, BIP48, BIP49, BIP84, BIP86, BIP380, SLIP-132.
 
-import { bytesToHex } from '@noble/hashes/utils.js';
+import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js';
 import { HARDENED_OFFSET } from '@scure/bip32';
 import {
   type ScriptType,
@@ -12,11 +12,14 @@ import {
   scripthash,
   scriptToAddress,
 } from './address.ts';
+import { requireBareKey } from './bare-key.ts';
 import {
   isMultisig,
   parseDescriptor,
+  requireChecksum,
   resemblesDescriptor,
   type WalletType,
+  withChecksum,
   writeDescriptor,
 } from './descriptor.ts';
 import {
@@ -26,10 +29,12 @@ import {
   extendedKey,
 } from './extended-key.ts';
 import type { Scripthash } from './ids.ts';
+import type { NamedWallet } from './key-expression.ts';
 import { inKeyOrder, multisigScript } from './multisig.ts';
 import { type NetworkName, networks } from './network.ts';
 import { containsPrivateMaterial, refusePrivate, resemblesSecret } from './private-material.ts';
 import { refuse } from './refuse.ts';
+import { walletsNamedIn } from './wallet-export.ts';
 
 /** Of one account. */
 export interface AccountKey {
@@ -80,27 +85,6 @@ const signerDepth = 4;
 
 export const scriptTypes: readonly ScriptType[] = ['p2pkh', 'p2sh-p2wpkh', 'p2wpkh', 'p2tr'];
 
-/** Refuses by its looks what is not one bare key, secrets before all else. */
-function requireBareKey(text: string): void {
-  if (!/^[xyztuv]pub/i.test(text) && resemblesSecret(text)) refusePrivate();
-  if (text === '') refuse('no wallet key given: paste an xpub, ypub or zpub');
-  if (/[)[\]/*,]/.test(text)) {
-    refuse(
-      'a key with an origin or a path is a part of an output descriptor: give that whole, such as ' +
-        'wpkh([…]xpub…/0/*)#…, or the bare xpub, ypub or zpub of the account',
-    );
-  }
-  if (/[\s\p{Cc}\p{Cf}]/u.test(text)) {
-    refuse('there is white space inside the wallet key: remove it');
-  }
-  if (/^((bc|tb|bcrt)1[a-z0-9]{20,90}|[123mn][1-9A-HJ-NP-Za-km-z]{25,34})$/i.test(text)) {
-    refuse(
-      'this is an address; paygate needs the public key that all addresses of the wallet come from: ' +
-        'its xpub, ypub or zpub',
-    );
-  }
-}
-
 /** Refuses a sound key that does not fit this server. */
 function requireFit(
   { kind, depth }: DecodedKey,
@@ -135,71 +119,193 @@ function makeWalletKey(parts: Parts): WalletKey {
 }
 
 /** Asks for the script type so that a look at the wallet answers it. */
-function askScriptType(prefix: string, key: ExtendedKey, network: NetworkName): never {
-  const examples = scriptTypes.map((scriptType) => {
-    const parts = { scriptType, threshold: 1, keys: [key], network, account: '' };
-    const first = deriveAddress(makeWalletKey(parts), 0, 0);
-    return `  ${scriptType.padEnd(12)} ${first?.address ?? 'none'}`;
-  });
+function askScriptType(subject: string, wallets: readonly WalletKey[]): never {
+  const examples = wallets.map(
+    (wallet) =>
+      `  ${wallet.scriptType.padEnd(12)} ${deriveAddress(wallet, 0, 0)?.address ?? 'none'}`,
+  );
   refuse(
-    `this ${prefix} does not say which kind of address the wallet uses. Give --script with the type ` +
+    `${subject}. Give --script with the type ` +
       `whose address is the first receive address (m/0/0) in your wallet:\n${examples.join('\n')}`,
   );
 }
 
 /**
- * The wallet that an extended public key or an output descriptor stands for.
- * @param text xpub, tpub, ypub, upub, zpub or vpub, or a descriptor with checksum; white space
- *   around it is dropped
+ * The wallet that a text stands for: an extended public key, an output descriptor, or what wallets
+ * export around them.
+ * @param text white space and all that does not show are dropped around it
  * @throws PaygateError invalid, saying what is wrong without repeating any key
  */
 export function parseWalletKey(text: string, options: WalletKeyOptions): WalletKey {
-  const account = text.trim();
-  if (containsPrivateMaterial(account)) refusePrivate(account);
-  return resemblesDescriptor(account)
-    ? fromDescriptor(account, options)
-    : fromBareKey(account, options);
+  const named = namedIn(text);
+  const [only] = named;
+  if (named.length === 1 && only !== undefined) return walletNamed(only, options);
+  const { scriptType, ...others } = options;
+  const known = distinct(taken(named, others));
+  const found = known.filter((each) => scriptType === undefined || each.scriptType === scriptType);
+  const [first, second] = found;
+  if (first !== undefined && second === undefined) return first;
+  const types = new Set(known.map((each) => each.scriptType));
+  if (first === undefined) {
+    return refuse(
+      `this has no account for ${scriptType} addresses, only for ${[...types].join(', ')}`,
+    );
+  }
+  if (scriptType !== undefined || types.size < known.length) {
+    return refuse(
+      'this has several wallets of one kind: give the key or descriptor of one of them',
+    );
+  }
+  return askScriptType('this has several accounts', found);
 }
 
-function fromBareKey(account: string, options: WalletKeyOptions): WalletKey {
+/** @throws PaygateError invalid, for private material before all else */
+function namedIn(text: string): readonly NamedWallet[] {
+  if (containsPrivateMaterial(text)) refusePrivate(text);
+  return walletsNamedIn(text);
+}
+
+/** Those that fit this server. @throws PaygateError invalid where none does */
+function taken(
+  named: readonly NamedWallet[],
+  options: Omit<WalletKeyOptions, 'scriptType'>,
+): WalletKey[] {
+  const failures: unknown[] = [];
+  const wallets = named.flatMap((one) => {
+    try {
+      return walletsOf(one, options);
+    } catch (thrown) {
+      failures.push(thrown);
+      return [];
+    }
+  });
+  if (wallets.length === 0) throw failures[0];
+  return wallets;
+}
+
+const distinct = (wallets: readonly WalletKey[]): WalletKey[] =>
+  [...new Map(wallets.toReversed().map((each) => [each.descriptor, each])).values()].toReversed();
+
+/** One, or one of each script type where nothing says which it is. */
+function walletsOf(
+  named: NamedWallet,
+  options: Omit<WalletKeyOptions, 'scriptType'>,
+): readonly WalletKey[] {
+  const isMute = named.scriptType === undefined && /^[xt]pub/i.test(named.text);
+  return (isMute ? scriptTypes : [undefined]).map((scriptType) =>
+    walletNamed(named, { ...options, ...(scriptType && { scriptType }) }),
+  );
+}
+
+function walletNamed(named: NamedWallet, options: WalletKeyOptions): WalletKey {
+  const wallet = resemblesDescriptor(named.text)
+    ? fromDescriptor(named.text, options)
+    : fromBareKey(named, options);
+  const { firstAddress } = named;
+  if (firstAddress !== undefined && deriveAddress(wallet, 0, 0)?.address !== firstAddress) {
+    refuse('the first address in this file is not the first one of its output descriptor');
+  }
+  return wallet;
+}
+
+/** What a wallet's row in the file holds. */
+interface StoredWallet {
+  readonly descriptor: string;
+  readonly account: string;
+  readonly scriptType: string;
+}
+
+/**
+ * The wallet of a row: by its normalised descriptor, so that what is asked of texts today changes no
+ * wallet that was added before.
+ */
+export function storedWalletKey(row: StoredWallet, network: NetworkName): WalletKey {
+  const { descriptor, account } = row;
+  const [, threshold = '1'] = /sortedmulti\((\d+),/.exec(descriptor) ?? [];
+  const keys = [...descriptor.matchAll(/([0-9a-f]{66}):([0-9a-f]{64})\/0\/\*/g)].map(
+    ([, publicKey = '', chainCode = '']) => ({
+      publicKey: hexToBytes(publicKey),
+      chainCode: hexToBytes(chainCode),
+    }),
+  );
+  const scriptType = row.scriptType as WalletType;
+  return { descriptor, account, scriptType, network, threshold: Number(threshold), keys };
+}
+
+function fromBareKey(
+  { text: account, scriptType: said }: NamedWallet,
+  options: WalletKeyOptions,
+): WalletKey {
   requireBareKey(account);
   const decoded = decodeExtendedKey(account);
   const { kind, key } = decoded;
+  const { prefix } = kind;
   if (kind.multisig) {
     refuse(
-      `a ${kind.prefix} is the key of one signer of a multisig wallet. Give the output ` +
+      `a ${prefix} is the key of one signer of a multisig wallet. Give the output ` +
         'descriptor of the whole wallet: wsh(sortedmulti(…))#…',
     );
   }
   requireFit(decoded, options, accountDepth);
   const { network } = options;
-  const scriptType = kind.scriptType ?? options.scriptType;
-  if (scriptType === undefined) return askScriptType(kind.prefix, key, network);
-  requireType(scriptType, options, `a ${kind.prefix} is`);
+  if (said !== undefined)
+    requireType(kind.scriptType ?? said, { network, scriptType: said }, `a ${prefix} is`);
+  const scriptType = kind.scriptType ?? said ?? options.scriptType;
+  const walletOf = (type: WalletType) =>
+    makeWalletKey({ scriptType: type, threshold: 1, keys: [key], network, account });
+  if (scriptType === undefined) {
+    return askScriptType(
+      `this ${prefix} does not say which kind of address the wallet uses`,
+      scriptTypes.map(walletOf),
+    );
+  }
+  requireType(
+    scriptType,
+    options,
+    said === undefined ? `a ${prefix} is` : 'this key is, by its path,',
+  );
   if (isMultisig(scriptType)) refuse('one key alone is no multisig wallet: give its descriptor');
-  return makeWalletKey({ scriptType, threshold: 1, keys: [key], network, account });
+  return walletOf(scriptType);
 }
 
-function fromDescriptor(account: string, options: WalletKeyOptions): WalletKey {
+/** SLIP-132: what keys with these first letters are for; xpub and tpub are for all. */
+const typeOfPrefix: Readonly<Record<string, WalletType>> = {
+  ypub: 'p2sh-p2wpkh',
+  upub: 'p2sh-p2wpkh',
+  zpub: 'p2wpkh',
+  vpub: 'p2wpkh',
+  Ypub: 'p2sh-p2wsh',
+  Upub: 'p2sh-p2wsh',
+  Zpub: 'p2wsh',
+  Vpub: 'p2wsh',
+};
+
+function fromDescriptor(text: string, options: WalletKeyOptions): WalletKey {
   // Between its marks a descriptor may hold a private key in hex, which nothing else tells.
-  if (account.split(/[^0-9A-Za-z]/).some(resemblesSecret)) refusePrivate();
-  const { type: scriptType, threshold, keys: texts } = parseDescriptor(account);
+  if (text.split(/[^0-9A-Za-z]/).some(resemblesSecret)) refusePrivate();
+  const { type: scriptType, threshold, keys: texts } = parseDescriptor(text);
   const deepest = isMultisig(scriptType) ? signerDepth : accountDepth;
-  const keys = texts.map((text) => {
-    const decoded = decodeExtendedKey(text);
+  const keys = texts.map((each) => {
+    const decoded = decodeExtendedKey(each);
     const { prefix } = decoded.kind;
-    if (!/^[xt]pub$/.test(prefix)) {
-      refuse(`an output descriptor holds keys as xpub or tpub, not as ${prefix} (BIP380)`);
+    const isFor = typeOfPrefix[prefix] ?? scriptType;
+    if (isFor !== scriptType) {
+      refuse(
+        `this output descriptor is for ${scriptType} addresses, and a ${prefix} in it is for ${isFor}: ` +
+          'one of the two is wrong',
+      );
     }
     requireFit(decoded, options, deepest);
     return decoded.key;
   });
   requireType(scriptType, options, 'this output descriptor is');
   const { network } = options;
+  const account = withChecksum(text);
   const wallet = makeWalletKey({ scriptType, threshold, keys, network, account });
   if (new Set(wallet.keys.map(({ publicKey }) => bytesToHex(publicKey))).size < keys.length) {
     refuse('this output descriptor names the same key twice');
   }
+  requireChecksum(text);
   return wallet;
 }
 
@@ -263,14 +369,13 @@ export function firstAddresses(key: WalletKey, count = compared): string[] {
 }
 
 /**
- * The wallets that a text may stand for: one, or where an xpub or tpub does not say its script type, one of each.
+ * The wallets that a text may stand for: those of a file, and where a key does not say its script type,
+ * one of each.
  * @throws PaygateError invalid
  */
 export function possibleWallets(
   text: string,
   options: Omit<WalletKeyOptions, 'scriptType'>,
 ): readonly WalletKey[] {
-  const bare = /^[xt]pub/i.test(text.trim());
-  if (!bare) return [parseWalletKey(text, options)];
-  return scriptTypes.map((scriptType) => parseWalletKey(text, { ...options, scriptType }));
+  return distinct(taken(namedIn(text), options));
 }

@@ -16,11 +16,14 @@ export interface KeyOptions {
 export const xpubOption = (): Option =>
   new Option(
     '--xpub <key>',
-    'xpub, ypub, zpub (or tpub, upub, vpub), or an output descriptor with checksum; - reads it from standard input',
+    'xpub, ypub, zpub (or tpub, upub, vpub), an output descriptor with checksum, or the file that a wallet exports; - reads it from standard input',
   ).makeOptionMandatory();
 
 export const scriptOption = (): Option =>
-  new Option('--script <type>', 'how addresses are made of an xpub or tpub').choices(scriptTypes);
+  new Option(
+    '--script <type>',
+    'how addresses are made of an xpub or tpub, or which account of a file',
+  ).choices(scriptTypes);
 
 export const depthOption = (): Option =>
   new Option('--allow-depth', 'accept a key from below the account level');
@@ -40,7 +43,7 @@ export async function readWalletKey(
   { xpub, script, allowDepth = false }: KeyOptions,
   network: NetworkName,
 ): Promise<WalletKey> {
-  return parseWalletKey(xpub === '-' ? (await readInput()).trim() : xpub, {
+  return parseWalletKey(xpub === '-' ? await readInput() : xpub, {
     network,
     allowDepth,
     ...(script && { scriptType: script }),
@@ -51,8 +54,8 @@ async function readInput(): Promise<string> {
   let text = '';
   for await (const chunk of process.stdin.setEncoding('utf8')) {
     text += chunk;
-    // No key is that long: a file was piped in by mistake.
-    if (text.length > 16_384) break;
+    // No wallet's file is that long, and so much is refused.
+    if (text.length > 1_000_000) break;
   }
   return text;
 }

@@ -2,8 +2,7 @@
 // a store's addresses outlive both.
 
 import { and, eq, isNull } from 'drizzle-orm';
-import type { WalletType } from '../bitcoin/descriptor.ts';
-import { parseWalletKey, type WalletKey } from '../bitcoin/keychain.ts';
+import { storedWalletKey, type WalletKey } from '../bitcoin/keychain.ts';
 import { type NetworkName, parseNetworkName } from '../bitcoin/network.ts';
 import { PaygateError } from '../errors.ts';
 import { given } from './given.ts';
@@ -61,14 +60,11 @@ export class Catalog {
 
   /** The key that a wallet derives from; the same object each time, so that it may be cached on. */
   walletKey(id: number): WalletKey {
-    const { account, scriptType, descriptor } = this.wallet(id);
+    const row = this.wallet(id);
+    const { descriptor } = row;
     const known = this.#keys.get(descriptor);
     if (known !== undefined) return known;
-    const key = parseWalletKey(account, {
-      network: networkOf(this.setting('network')),
-      scriptType: scriptType as WalletType,
-      allowDepth: true,
-    });
+    const key = storedWalletKey(row, networkOf(this.setting('network')));
     this.#keys.set(descriptor, key);
     return key;
   }

@@ -139,6 +139,26 @@ describe('a wallet', () => {
     expect(deriveAddress(store.catalog.walletKey(1), 0, 7)).toEqual(deriveAddress(key, 0, 7));
   });
 
+  it('goes on by the row, also where its text would not be taken today', async () => {
+    const store = await openTestStore();
+    const several = [1, 2].map((number) => accountKey(number).account);
+    const written = (keys: string[]) => {
+      const body = `wsh(sortedmulti(1,${keys}))`;
+      return `${body}#${descriptorChecksum(body)}`;
+    };
+    const key = parseWalletKey(written(several.map((each) => `${each}/0/*`)), {
+      network: 'regtest',
+      allowDepth: true,
+    });
+    const account = written(several);
+    expect(() => parseWalletKey(account, { network: 'regtest' })).toThrow('has no path');
+    await store.addWallet({ key: { ...key, account } });
+    const known = store.catalog.walletKey(1);
+    expect(known).toEqual({ ...key, account });
+    expect(deriveAddress(known, 0, 7)).toEqual(deriveAddress(key, 0, 7));
+    expect(deriveAddress(known, 1, 7)).toEqual(deriveAddress(key, 1, 7));
+  });
+
   it('is one, in whatever order its signers are named', async () => {
     const store = await openTestStore();
     const accounts = [1, 2, 3].map((number) => accountKey(number).account);

@@ -171,7 +171,7 @@ describe('the six templates', () => {
     (scriptType, template, key, receive) => {
       const alone = parseWalletKey(key, { ...mainnet, scriptType });
       for (const origin of ['', '[d34db33f]', "[D34DB33F/84'/0h/2147483647]"]) {
-        for (const path of ['', '/0/*', '/<0;1>/*']) {
+        for (const path of ['/0/*', '/<0;1>/*', '/**']) {
           const text = withChecksum(template(`${origin}${key}${path}`));
           const wallet = parseWalletKey(` ${text}\n`, mainnet);
           expect(wallet).toMatchObject({ scriptType, threshold: 1, account: text });
@@ -184,12 +184,16 @@ describe('the six templates', () => {
   );
 
   const several = (type: WalletType, threshold: number, ...keys: string[]) =>
-    withChecksum(writeDescriptor({ type, threshold, keys }));
+    withChecksum(
+      writeDescriptor({ type, threshold, keys: keys.map((each) => each.replace(/\w$/, '$&/0/*')) }),
+    );
 
   test('several keys: neither their order nor the way they are written makes another wallet', () => {
     const keys = [1, 2, 3].map((number) => account(number, 4));
     const one = parseWalletKey(several('p2wsh', 2, ...keys), mainnet);
-    const same = [`[d34db33f/48h]${keys[2]}/0/*`, `${keys[0]}/<0;1>/*`, `${keys[1]}`];
+    const same = [`[d34db33f/48h]${keys[2]}`, `${keys[0]}`, `[00000000]${keys[1]}`].map(
+      (each) => `${each}/<0;1>/*`,
+    );
     const other = parseWalletKey(several('p2wsh', 2, ...same), mainnet);
     expect(other.descriptor).toBe(one.descriptor);
     expect(deriveAddress(other, 0, 9)).toEqual(deriveAddress(one, 0, 9));
@@ -222,7 +226,7 @@ describe('the six templates', () => {
 
 describe('refusals', () => {
   const key = account(1);
-  const others = [account(2, 4), account(3, 4)];
+  const others = [2, 3].map((number) => `${account(number, 4)}/0/*`);
   const say = (body: string, said: string, options = mainnet) =>
     expect(refusalOf(withChecksum(body), options)).toContain(said);
 
@@ -234,7 +238,7 @@ describe('refusals', () => {
     say(`wpkh(${expression(key)})`, said, deep);
   });
 
-  test('a script tree', () => say(`tr(${key}/0/*,pk(${others[0]}/0/*))`, 'only the key path'));
+  test('a script tree', () => say(`tr(${key}/0/*,pk(${others[0]}))`, 'only the key path'));
   test('the change branch', () => say(`wpkh(${key}/1/*)`, 'the receive branch'));
   test('branches the other way round', () => say(`wpkh(${key}/<1;0>/*)`, 'the receive branch'));
   test('a single key', () => {
@@ -251,27 +255,21 @@ describe('refusals', () => {
   });
 
   test('the same key twice', () => {
-    say(`wsh(sortedmulti(2,${others[0]}/0/*,[d34db33f]${others[0]}))`, 'the same key twice');
+    say(`wsh(sortedmulti(2,${others[0]},[d34db33f]${others[0]}))`, 'the same key twice');
   });
 
   test('depth: 3 for one key, 4 inside wsh', () => {
     say(`wpkh(${account(1, 4)}/0/*)`, 'at depth 4, below an account (depth 3)');
-    const signer = account(9, 5);
+    const signer = `${account(9, 5)}/0/*`;
     say(`wsh(sortedmulti(1,${others[0]},${signer}))`, 'at depth 5, below an account (depth 4)');
     const text = withChecksum(`sh(wsh(sortedmulti(1,${others[0]},${signer})))`);
     expect(first(text, deep)).toMatch(/^3/);
   });
 
   test('another network, also of one key among several', () => {
-    const tpub = account(5, 4, { private: 0x04358394, public: 0x043587cf });
+    const tpub = `${account(5, 4, { private: 0x04358394, public: 0x043587cf })}/0/*`;
     say(`wsh(sortedmulti(1,${others[0]},${tpub}))`, 'this tpub is of testnet3');
-    say(`wpkh(${key})`, 'this xpub is of mainnet', { network: 'regtest' });
-  });
-
-  test('prefixes that BIP380 does not know', () => {
-    say(`wpkh(${bip84.zpub}/0/*)`, 'not as zpub');
-    const zpub = account(1, 4, { private: 0, public: 0x02aa7ed3 });
-    say(`wsh(sortedmulti(1,${zpub}))`, 'not as Zpub');
+    say(`wpkh(${key}/0/*)`, 'this xpub is of mainnet', { network: 'regtest' });
   });
 
   test('a mistyped key within a right checksum', () => {
@@ -285,8 +283,8 @@ describe('refusals', () => {
 
   test('a very long text, spaces, line breaks', () => {
     expect(refusalOf(`wpkh(${'x'.repeat(1_000_000)})`)).toContain('too long');
-    say(`wsh(sortedmulti(1, ${others[0]}))`, 'malformed');
-    expect(refusalOf(withChecksum(`wpkh(${key})`).replace('(', '(\n'))).toContain('characters');
+    say(`wsh(sortedmulti(1, ${others[0]}))`, 'white space');
+    expect(refusalOf(withChecksum(`wpkh(${key})`).replace('(', '(\n'))).toContain('white space');
   });
 });
 

@@ -141,7 +141,7 @@ export const sortedMulti = {
 
 /** BIP380. */
 export const badChecksums: [string, string, string][] = [
-  ['no checksum', 'raw(deadbeef)', 'has no checksum'],
+  ['no checksum', 'raw(deadbeef)', 'not an output descriptor that paygate knows'],
   ['a missing checksum', 'raw(deadbeef)#', 'checksum of this output descriptor is wrong'],
   ['one of 9 characters', 'raw(deadbeef)#89f8spxmx', 'checksum of this output descriptor is wrong'],
   ['one of 7 characters', 'raw(deadbeef)#89f8spx', 'checksum of this output descriptor is wrong'],

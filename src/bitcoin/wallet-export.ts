@@ -1,0 +1,164 @@
+// What people paste where a wallet's public key is asked for: a key, a descriptor, several lines of
+// them, the text files that wallets export. It finds the keys and descriptors whose meaning is
+// certain; keychain.ts reads those. JSON is read in wallet-json.ts.
+// Sources: BIP129 (BSMS), BIP388 (wallet policies), https://coldcard.com/docs/multisig (setup file)
+
+import { resemblesDescriptor, withChecksum } from './descriptor.ts';
+import {
+  isDescriptor,
+  isKeyExpression,
+  type NamedWallet,
+  refuseSigner,
+  walletOfExpression,
+} from './key-expression.ts';
+import { refuse } from './refuse.ts';
+import { walletsInJson } from './wallet-json.ts';
+import {
+  isPolicy,
+  multisigOf,
+  type Signer,
+  walletOfPolicy,
+  withoutChange,
+} from './wallet-parts.ts';
+
+/** Wallet files of many signers, with much beside the keys, take less. */
+const maxTextLength = 262_144;
+const longestLabel = 80;
+
+const unseen = '\\s\\p{Cc}\\p{Cf}\\p{Default_Ignorable_Code_Point}\\u2800';
+const around = new RegExp(`^[${unseen}]+|[${unseen}]+$`, 'gu');
+const inside = /(?!\s)[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/u;
+const quotes = '"\'`‘’‚“”„«»‹›';
+const quotesAround = new RegExp(`^[${quotes}]+|[${quotes}]+[,;]?$|[,;]$`, 'gu');
+
+/** The text without what does not show around it, and without quotes. */
+function trimmed(text: string): string {
+  return text.replace(around, '').replace(quotesAround, '').replace(around, '');
+}
+
+/** The key or descriptor of a line, perhaps behind a label such as `Receive:`. */
+function expressionIn(line: string): string | undefined {
+  const text = trimmed(line);
+  if (isKeyExpression(text) || isDescriptor(text)) return text;
+  const [, label = '', rest = ''] = /^([^[\]]*?)[:=]\s*(\S+)$/u.exec(text) ?? [];
+  const expression = trimmed(rest);
+  const isNamed = label !== '' && label.length <= longestLabel && !/[xyztuv]pub\w{20}/i.test(label);
+  return isNamed && (isKeyExpression(expression) || isDescriptor(expression))
+    ? expression
+    : undefined;
+}
+
+const named = (expression: string): NamedWallet =>
+  isDescriptor(expression) ? { text: expression } : walletOfExpression(expression);
+
+/** BIP129: a version, a descriptor, its paths, the first address. */
+function walletInBsms(lines: readonly string[]): NamedWallet {
+  const [, text = '', paths = '', firstAddress = ''] = lines;
+  if (!resemblesDescriptor(text)) {
+    if (lines.some((line) => isKeyExpression(line))) refuseSigner();
+    refuse('this BSMS file has no output descriptor in its second line');
+  }
+  if (/^\//.test(paths) && paths !== '/0/*,/1/*') {
+    refuse('this BSMS file restricts its wallet to other paths than /0/*,/1/*');
+  }
+  return { text: withChecksum(text), ...(firstAddress !== '' && { firstAddress }) };
+}
+
+/** The setup file that Coldcard began, and other wallets write too. */
+function walletInSetupFile(lines: readonly string[]): NamedWallet {
+  const signers: Signer[] = [];
+  const fields = new Map<string, string>();
+  for (const line of lines) {
+    const [, name = '', value = ''] = /^([^:]+?)\s*:\s*(.+)$/.exec(line) ?? [];
+    fields.set(name.toLowerCase(), value);
+    if (!/^[0-9a-f]{8}$/i.test(name)) continue;
+    signers.push({ key: value, fingerprint: name, path: fields.get('derivation') ?? '' });
+  }
+  const [, threshold = '', count = ''] =
+    /^(\d+)\s*(?:of|\/)\s*(\d+)$/i.exec(fields.get('policy') ?? '') ?? [];
+  const format = fields.get('format') ?? '';
+  if (/^(no|false|0)$/i.test(fields.get('bip-67') ?? fields.get('bip67') ?? '')) {
+    refuse('this multisig wallet does not sort its keys (BIP67): paygate takes sortedmulti only');
+  }
+  return multisigOf({ threshold: Number(threshold), count: Number(count), format, signers });
+}
+
+const isSetupFile = (lines: readonly string[]): boolean =>
+  lines.some((line) => /^policy\s*:/i.test(line)) ||
+  lines.filter((line) => /^(name|derivation|format)\s*:/i.test(line)).length > 1;
+
+function walletsInLines(lines: readonly string[], whole: string): readonly NamedWallet[] {
+  const [first = ''] = lines;
+  if (/^BSMS\s/i.test(first)) return [walletInBsms(lines)];
+  if (lines.length > 1 && isSetupFile(lines)) return [walletInSetupFile(lines)];
+  const [template] = lines.filter(isPolicy);
+  const parts = lines.map((line) => expressionIn(line));
+  const found = parts.filter((part) => part !== undefined);
+  if (template !== undefined && found.length > 0) return [walletOfPolicy(template, found)];
+  if (found.length === 0) return wordsIn(whole);
+  // A descriptor that was broken into lines.
+  if (found.length < lines.length && resemblesDescriptor(whole) && !isDescriptor(first)) return [];
+  if (found.length < lines.length) refuseOther();
+  return wallets(found);
+}
+
+/** Several on one line: a field without lines has made spaces of their ends. */
+function wordsIn(text: string): readonly NamedWallet[] {
+  const words = text.split(/\s+/).map(trimmed);
+  if (words.length < 2) return [];
+  const found = words.filter((word) => isKeyExpression(word) || isDescriptor(word));
+  if (found.length === words.length) return wallets(found);
+  // A descriptor with spaces in it is told so by who reads descriptors.
+  if (found.length > 0 && !resemblesDescriptor(text)) refuseOther();
+  return [];
+}
+
+function wallets(expressions: readonly string[]): readonly NamedWallet[] {
+  const descriptors = withoutChange(expressions.filter(isDescriptor));
+  const keys = expressions.filter((text) => !isDescriptor(text));
+  return [...descriptors, ...keys].map(named);
+}
+
+function refuseOther(): never {
+  refuse(
+    'there is other text beside the wallet key or output descriptor: paste it alone, or the whole file ' +
+      'that your wallet exports',
+  );
+}
+
+function refuseUnseen(text: string): void {
+  const [character] = inside.exec(text) ?? [];
+  if (character === undefined) return;
+  const code = character.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0');
+  refuse(
+    `there is a character inside the wallet key that does not show (U+${code}): copy the key again, from ` +
+      'the wallet itself, or delete that character',
+  );
+}
+
+/** A property of a JSON object, as people copy it out of one. */
+function asObject(text: string): string {
+  const property = /^\s*"[^"]{1,64}"\s*:/.test(text);
+  return property ? `{${text.replace(/[\s,]+$/, '')}}` : text;
+}
+
+const isJson = (text: string): boolean =>
+  /^\s*(\{|\[\s*[[{"\]])/.test(text) || /^\s*"[^"]{1,64}"\s*:/.test(text);
+
+/**
+ * The wallets that a text names: none where it is nothing of the kind, several where a file has
+ * several accounts.
+ * @throws PaygateError invalid for what is of the kind and can't be taken, with the reason
+ */
+export function walletsNamedIn(given: string): readonly NamedWallet[] {
+  if (given.length > maxTextLength) refuse('this is too long for the key of a wallet, or its file');
+  const text = given.replace(around, '');
+  if (isJson(text)) return walletsInJson(asObject(text));
+  const lines = text.split(/\r\n|\r|\n/).map((line) => line.replace(around, ''));
+  const filled = lines.filter((line) => line !== '' && !line.startsWith('#'));
+  const found = walletsInLines(filled, text);
+  if (found.length > 0) return found;
+  const alone = trimmed(filled.length === 1 ? (filled[0] ?? '') : text);
+  refuseUnseen(alone);
+  return [{ text: alone }];
+}

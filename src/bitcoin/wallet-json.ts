@@ -1,0 +1,252 @@
+// The JSON that wallets export: descriptors, wallet policies, accounts with a key and its path, and
+// multisig files. It takes what it is certain of and guesses nothing. The text is hostile: its size,
+// its depth and the number of its values are bounded.
+// Sources: the files of Bitcoin Core, Specter, Coldcard, Passport, Keystone, Electrum, Sparrow,
+// Caravan, Ledger Live, Wasabi; BIP388 (wallet policies).
+
+import type { ScriptType } from './address.ts';
+import { withChecksum } from './descriptor.ts';
+import {
+  isDescriptor,
+  isKeyExpression,
+  type NamedWallet,
+  purposeOf,
+  refuseSigner,
+  walletOfExpression,
+} from './key-expression.ts';
+import { containsPrivateMaterial, refusePrivate } from './private-material.ts';
+import { refuse } from './refuse.ts';
+import {
+  isPolicy,
+  multisigOf,
+  type Signer,
+  walletOfPolicy,
+  withoutChange,
+} from './wallet-parts.ts';
+
+const maxDepth = 12;
+const maxValues = 20_000;
+
+type Fields = ReadonlyMap<string, unknown>;
+
+interface Node {
+  /** Of the property that holds the object, as `plain` writes it. */
+  readonly name: string;
+  readonly fields: Fields;
+}
+
+interface Contents {
+  readonly nodes: readonly Node[];
+  readonly texts: readonly string[];
+}
+
+/** Wallets write one name in several ways: `bip32Path`, `bip32_path`. */
+const plain = (name: string): string => name.toLowerCase().replace(/[\s_-]/g, '');
+
+/** All objects and texts of a file, from the outside in. */
+function contentsOf(file: unknown): Contents {
+  const nodes: Node[] = [];
+  const texts: string[] = [];
+  const left = [{ name: '', value: file, depth: 0 }];
+  for (const { name, value, depth } of left) {
+    if (left.length > maxValues || depth > maxDepth) refuse('this JSON is too large for a wallet');
+    if (typeof value === 'string') texts.push(value.trim());
+    if (typeof value !== 'object' || value === null) continue;
+    const isList = Array.isArray(value);
+    const entries = Object.entries(value);
+    for (const [key, each] of entries) {
+      left.push({ name: isList ? name : plain(key), value: each, depth: depth + 1 });
+    }
+    if (!isList) nodes.push({ name, fields: new Map(entries.map(([k, v]) => [plain(k), v])) });
+  }
+  return { nodes, texts };
+}
+
+const textOf = (fields: Fields, ...names: readonly string[]): string => {
+  const found = names.map((name) => fields.get(name)).find((value) => typeof value === 'string');
+  return typeof found === 'string' ? found.trim() : '';
+};
+
+const fieldsOf = (value: unknown): Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? new Map(Object.entries(value).map(([name, each]) => [plain(name), each]))
+    : new Map();
+
+const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+
+const scriptNames: Readonly<Record<string, ScriptType | 'several'>> = {
+  p2pkh: 'p2pkh',
+  legacy: 'p2pkh',
+  p2shp2wpkh: 'p2sh-p2wpkh',
+  p2wpkhp2sh: 'p2sh-p2wpkh',
+  nestedsegwit: 'p2sh-p2wpkh',
+  p2wpkh: 'p2wpkh',
+  nativesegwit: 'p2wpkh',
+  segwitextpubkey: 'p2wpkh',
+  p2tr: 'p2tr',
+  taproot: 'p2tr',
+  taprootextpubkey: 'p2tr',
+  p2sh: 'several',
+  p2wsh: 'several',
+  p2shp2wsh: 'several',
+  p2wshp2sh: 'several',
+};
+
+type Said = ScriptType | 'several' | undefined;
+
+/** What a name says, of a script type or a purpose: `p2wpkh`, `bip84`, `bip48_2`, `m/84h/0h/0h`. */
+function saidBy(name: string): Said {
+  const word = plain(name);
+  if (Object.hasOwn(scriptNames, word)) return scriptNames[word];
+  const [, purpose] = /^bip(\d\d)(?!\d)/.exec(word) ?? /^bip(48)\d$/.exec(word) ?? [];
+  return purposeOf(purpose === undefined ? name : `${purpose}h`);
+}
+
+const pathNames = [
+  ...['deriv', 'derivation', 'derivationpath', 'path', 'bip32path', 'hdpath', 'keypath'],
+  ...['accountkeypath', 'freshaddresspath', 'serializedpath', 'fullpath', 'origin', 'basepath'],
+];
+
+const pathOf = ({ fields }: Node): string =>
+  textOf(fields, ...pathNames) || textOf(fieldsOf(fields.get('keyderivation')), ...pathNames);
+
+const typeNames = ['scripttype', 'addresstype', 'derivationmode', 'type', 'format'];
+
+interface Account {
+  readonly wallet: NamedWallet;
+  readonly isCertain: boolean;
+}
+
+/** The accounts of an object: its keys, and what stands beside them. */
+function accountsIn(node: Node, root: Fields): (Account | 'several')[] {
+  const { name, fields } = node;
+  const isElectrum = name === 'keystore' && root.has('wallettype');
+  const keys = [...fields].flatMap(([property, value]): [string, string][] =>
+    typeof value === 'string' && isKeyExpression(value.trim()) ? [[property, value.trim()]] : [],
+  );
+  return keys.flatMap(([property, text]): (Account | 'several')[] => {
+    const ownPath = textOf(fields, `${property}deriv`) || pathOf(node);
+    const said = [
+      saidBy(textOf(root, 'scripttype')),
+      saidBy(ownPath),
+      saidBy(property),
+      saidBy(name),
+      ...typeNames.map((each) => saidBy(textOf(fields, each))),
+      // Else it is what a person calls the wallet.
+      /^p2/.test(textOf(fields, 'name')) ? saidBy(textOf(fields, 'name')) : undefined,
+    ].find((each) => each !== undefined);
+    if (said === 'several') return ['several'];
+    if (said === undefined && /master|root|ckcc/.test(property)) return [];
+    const wallet = walletOfExpression(text);
+    const scriptType = isElectrum ? electrumType(wallet.text, said) : (wallet.scriptType ?? said);
+    const isCertain = scriptType !== undefined || /^[yzuv]pub/.test(wallet.text);
+    return [{ wallet: { text: wallet.text, ...(scriptType && { scriptType }) }, isCertain }];
+  });
+}
+
+/** Electrum goes by the prefix alone, where xpub is P2PKH; against the path nothing is certain. */
+function electrumType(key: string, said: ScriptType | undefined): ScriptType | undefined {
+  if (!/^[xt]pub/.test(key)) return said;
+  return said === undefined || said === 'p2pkh' ? 'p2pkh' : undefined;
+}
+
+const signerOf = (value: unknown): Signer => {
+  const fields = fieldsOf(value);
+  const node = { name: '', fields };
+  const derivation = fieldsOf(fields.get('keyderivation'));
+  return {
+    key: textOf(fields, 'xpub', 'extendedpublickey'),
+    fingerprint:
+      textOf(fields, 'xfp', 'rootfingerprint', 'fingerprint') ||
+      textOf(derivation, 'masterfingerprint'),
+    path: pathOf(node),
+  };
+};
+
+/** Electrum: the prefix of its keys says the script type. */
+function electrumMultisig(root: Fields): NamedWallet | undefined {
+  const [, threshold = '', count = ''] = /^(\d+)of(\d+)$/.exec(textOf(root, 'wallettype')) ?? [];
+  if (count === '') return undefined;
+  const signers = [...root].filter(([name]) => /^x\d+\/$/.test(name));
+  const keys = signers.map(([, value]) => signerOf(value));
+  const prefixes = new Set(keys.map(({ key }) => key.slice(0, 4)));
+  const [prefix = ''] = prefixes.size === 1 ? prefixes : [];
+  const format = /[ZV]pub/.test(prefix) ? 'p2wsh' : /[YU]pub/.test(prefix) ? 'p2sh-p2wsh' : 'p2sh';
+  return multisigOf({ threshold: +threshold, count: +count, format, signers: keys });
+}
+
+function sparrowMultisig(root: Fields): NamedWallet | undefined {
+  if (!/^multi/i.test(textOf(root, 'policytype'))) return undefined;
+  const policy = fieldsOf(root.get('defaultpolicy'));
+  const miniscript =
+    textOf(fieldsOf(policy.get('miniscript')), 'script') || textOf(policy, 'miniscript');
+  const [, threshold = ''] = /sortedmulti\((\d+),/.exec(miniscript) ?? [];
+  const signers = listOf(root.get('keystores')).map(signerOf);
+  const format = textOf(root, 'scripttype');
+  return multisigOf({ threshold: +threshold, count: signers.length, format, signers });
+}
+
+/** Caravan sorts its keys (BIP67). */
+function caravanMultisig(root: Fields): NamedWallet | undefined {
+  const quorum = fieldsOf(root.get('quorum'));
+  if (quorum.size === 0) return undefined;
+  return multisigOf({
+    threshold: Number(quorum.get('requiredsigners')),
+    count: Number(quorum.get('totalsigners')),
+    format: textOf(root, 'addresstype'),
+    signers: listOf(root.get('extendedpublickeys')).map(signerOf),
+  });
+}
+
+function policiesIn({ nodes }: Contents): NamedWallet[] {
+  return nodes.flatMap(({ fields }) => {
+    const values = [...fields.values()];
+    const template = values.find((value) => typeof value === 'string' && isPolicy(value));
+    if (typeof template !== 'string') return [];
+    const lists = values.map(listOf).map((list) => list.filter((each) => typeof each === 'string'));
+    const keys = lists.find((list) => list.some(isKeyExpression));
+    return [keys === undefined ? { text: template } : walletOfPolicy(template, keys)];
+  });
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return refuse('this begins like JSON, and is not: it was cut or changed; copy the whole file');
+  }
+}
+
+/**
+ * @param text JSON
+ * @throws PaygateError invalid, also where nothing in it is the key of a wallet
+ */
+export function walletsInJson(text: string): readonly NamedWallet[] {
+  const file = parsed(text);
+  const contents = contentsOf(file);
+  const { nodes, texts } = contents;
+  const secrets = texts.filter(containsPrivateMaterial);
+  if (secrets.length > 0) refusePrivate(...secrets);
+  const root = fieldsOf(file);
+  const descriptors = withoutChange([...new Set(texts.filter(isDescriptor))]).map((each) => ({
+    text: withChecksum(each),
+  }));
+  if (descriptors.some(({ text: each }) => each.includes('multi('))) return descriptors;
+  const multisig = electrumMultisig(root) ?? sparrowMultisig(root) ?? caravanMultisig(root);
+  if (multisig !== undefined) return [multisig];
+  const policies = policiesIn(contents);
+  if (policies.length > 0) return policies;
+  const found = nodes.flatMap((node) => accountsIn(node, root));
+  const accounts = found.filter((each) => each !== 'several');
+  const certain = accounts.filter(({ isCertain }) => isCertain);
+  const taken = (certain.length > 0 ? certain : accounts).map(({ wallet }) => wallet);
+  const wallets = [
+    ...descriptors,
+    ...(descriptors.length > 0 ? certain.map(({ wallet }) => wallet) : taken),
+  ];
+  if (wallets.length > 0) return wallets;
+  if (found.length > 0) refuseSigner();
+  const lists = texts.filter((each) => isKeyExpression(each));
+  if (lists.length > 0) return lists.map(walletOfExpression);
+  return refuse('this JSON holds no extended public key and no output descriptor of a wallet');
+}
