@@ -128,9 +128,13 @@ const notes: ReadonlyMap<string, string> = new Map(
 /** What the form before has done. */
 export const Note = ({ visit: { context, problem } }: { readonly visit: Visit }) => {
   const text = notes.get(context.req.query('done') ?? '');
+  const [index] = /^\d{1,2}$/.exec(context.req.query('index') ?? '') ?? [];
   return text === undefined || problem !== undefined ? null : (
     <p role="status" class="note">
       {text}
+      {index === undefined
+        ? null
+        : ` The address that you gave is the one at index ${index} of this wallet.`}
     </p>
   );
 };

@@ -29,6 +29,9 @@ const shop = (house: House, more: Record<string, string> = {}) => ({
 const first = (number: number, scriptType: 'p2wpkh' | 'p2tr' | 'p2pkh' = 'p2wpkh'): string =>
   firstAddresses(merchantKey(number, scriptType), 1)[0] ?? '';
 
+const at = (number: number, index: number): string =>
+  firstAddresses(merchantKey(number), index + 1)[index] ?? '';
+
 const chosen = (number: number, scriptType?: 'p2wpkh' | 'p2tr' | 'p2pkh') => ({
   key: merchantKey(number).account,
   letters: first(number, scriptType).slice(-6),
@@ -130,7 +133,9 @@ describe('adding a store', () => {
       const [start = '', second = ''] = firstAddresses(merchantKey(2, type), 2);
       expect(looked.text).toContain(`${start.slice(0, -6)}••••••`);
       expect(looked.text).not.toContain(start);
-      expect(looked.text).toContain(second);
+      // Any of the first 20 proves the wallet, so none of them can be copied from here.
+      expect(looked.text).toContain(`${second.slice(0, -6)}••••••`);
+      expect(looked.text).not.toContain(second);
     }
     const added = await add(visitor, { ...shop(house), ...chosen(2, 'p2tr') });
     expect([added.status, added.to]).toEqual([303, `${stores}/2?done=added-beside`]);
@@ -157,8 +162,17 @@ describe('adding a store', () => {
   });
 
   test.each([
-    ['letters that no first address has', { letters: 'qqqqqq' }, 'No first address'],
-    ['too few letters', { letters: first(2).slice(-5) }, 'No first address'],
+    [
+      'letters that no address has',
+      { letters: 'qqqqqq' },
+      'None of these addresses ends in qqqqqq',
+    ],
+    ['the end of the 21st', { letters: at(2, 20).slice(-6) }, 'None of these addresses ends in'],
+    ['an address of another wallet', { letters: first(3) }, `ends in ${first(3).slice(-6)}`],
+    ['more than an address', { letters: `x${first(2)}` }, 'None of these addresses ends in'],
+    ['the first six', { letters: 'bcrt1q' }, 'Addresses of this key begin so'],
+    ['more of its beginning', { letters: first(2).slice(0, 30) }, 'Addresses of this key begin so'],
+    ['too few letters', { letters: first(2).slice(-5) }, 'Give the last 6 characters'],
     ['a Callback URL that is none', { 'callback-url': 'shop.example' }, 'callback URL'],
     ['a loopback address without the switch', { 'allow-private': '' }, '127.0.0.1'],
     ['an empty name', { name: ' ' }, '1 to 100 characters'],
@@ -199,6 +213,57 @@ describe('adding a store', () => {
     }
     const logged = JSON.stringify(house.world.logs);
     expect(logged).not.toContain(secret.slice(0, 20));
+  });
+
+  const legacy = first(2, 'p2pkh');
+  test.each([
+    ['a whole address', first(2), 0],
+    ['its end', first(2).slice(-6), 0],
+    ['more of its end', first(2).slice(-11), 0],
+    ['in capitals, as in QR codes', first(2).toUpperCase(), 0],
+    ['as a link', `BITCOIN:${first(2).toUpperCase()}?amount=0.1`, 0],
+    ['in groups', first(2).replace(/.{4}/g, '$& '), 0],
+    ['with what does not show', `\u200b ${first(2)}\u00a0\n`, 0],
+    ['with its middle left out', `${first(2).slice(0, 8)}…${first(2).slice(-8)}`, 0],
+    ['with dots', `${first(2).slice(0, 8)}...${first(2).slice(-8)}`, 0],
+    ['the third one', at(2, 2), 2],
+    ['the end of the 20th', at(2, 19).slice(-6), 19],
+    ['Base58', legacy, 0],
+    ['the end of Base58', legacy.slice(-6), 0],
+  ])('the wallet by %s', async (_, letters, index) => {
+    const house = await openHouse();
+    const visitor = await signedIn(house);
+    const looked = await visitor.submit(`${stores}/new`, 'look', { key: merchantKey(2).account });
+    expect(looked.text).not.toContain('maxlength="6"');
+    const added = await add(visitor, { ...shop(house), ...chosen(2), letters });
+    const found = index === 0 ? '' : `&index=${index}`;
+    expect([added.status, added.to]).toEqual([303, `${stores}/2?done=added-beside${found}`]);
+    const { text } = await visitor.get(added.to ?? '');
+    expect(text.includes(`is the one at index ${index} of this wallet`)).toBe(index > 0);
+    await house.withStore(async ({ catalog }) => {
+      expect(catalog.store(2).walletId).toBe(2);
+    });
+  });
+
+  test('the wallets of a file, and the one whose address was given', async () => {
+    const house = await openHouse();
+    const visitor = await signedIn(house);
+    const accounts = [44, 84].map((purpose, at) => ({
+      path: `m/${purpose}'/1'/0'`,
+      xpub: merchantKey(at + 5).account,
+    }));
+    const key = JSON.stringify({ keys: accounts });
+    const looked = await visitor.submit(`${stores}/new`, 'look', { key });
+    expect(looked.text.match(/<h2>(Legacy|Native SegWit)</g)).toHaveLength(2);
+    const letters = at(6, 4);
+    const added = await add(visitor, { ...shop(house), key, letters });
+    expect(added.to).toBe(`${stores}/2?done=added-beside&index=4`);
+    await house.withStore(async ({ catalog }) => {
+      expect(catalog.wallet(2)).toMatchObject({
+        account: merchantKey(6).account,
+        scriptType: 'p2wpkh',
+      });
+    });
   });
 
   test('the same key again is the same wallet, with one counter', async () => {

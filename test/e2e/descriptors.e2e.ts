@@ -1,5 +1,5 @@
 // Output descriptors: paygate's addresses are those that the node derives from the same text, for all
-// six templates and each way in which the receive branch is written.
+// six templates and each way in which the receive branch is written; every other shape is refused.
 
 import { expect } from 'vitest';
 import type { MerchantWallet } from './network.ts';
@@ -14,6 +14,13 @@ const single = {
   p2tr: (key: string) => `tr(${key})`,
 };
 
+const purposes = { p2pkh: 44, 'p2sh-p2wpkh': 49, p2wpkh: 84, p2tr: 86 };
+const several = {
+  p2wsh: (keys: string) => `wsh(sortedmulti(1,${keys}))`,
+  'p2sh-p2wsh': (keys: string) => `sh(wsh(sortedmulti(1,${keys})))`,
+};
+const shapes = ['', '/0/*', '/1/*', '/<0;1>/*', '/*', '/0/5'];
+
 /** The text with the node's checksum, whatever the node thinks of it otherwise. */
 async function signed({ network }: Stage, body: string): Promise<string> {
   const { checksum } = await network.rpc('getdescriptorinfo', body);
@@ -26,18 +33,13 @@ async function nodeAddresses({ network }: Stage, descriptor: string): Promise<st
   return Array.isArray(found[0]) ? found[0] : found;
 }
 
+const checkArgs = [
+  ...['address', 'check', '--network', 'regtest'],
+  ...['--count', `${count}`, '--json', '--xpub', '-'],
+];
+
 async function expectSame(stage: Stage, script: string, descriptor: string, asGiven = descriptor) {
-  const { code, stdout, stderr } = await stage.run(
-    [
-      ...['address', 'check', '--network', 'regtest'],
-      '--count',
-      `${count}`,
-      '--json',
-      '--xpub',
-      '-',
-    ],
-    `${asGiven}\n`,
-  );
+  const { code, stdout, stderr } = await stage.run(checkArgs, `${asGiven}\n`);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   const addresses = await nodeAddresses(stage, descriptor);
   expect(addresses).toHaveLength(count);
@@ -59,7 +61,14 @@ test('one key: the node’s own descriptors, and every way to write the branch',
     await expectSame(stage, script, own?.desc ?? '');
     const fixed = await signed(stage, single[script](`${tpub}/0/*`));
     await expectSame(stage, script, await signed(stage, single[script](`${tpub}/<0;1>/*`)));
-    await expectSame(stage, script, fixed, await signed(stage, single[script](tpub)));
+    // Without a path the node knows one address, and paygate none.
+    const bare = await stage.run(checkArgs, await signed(stage, single[script](tpub)));
+    expect(bare).toMatchObject({ code: 2, stdout: '' });
+    expect(bare.stderr).toContain('has no path, which makes a single address');
+    expect(
+      await stage.network.rpc('deriveaddresses', await signed(stage, single[script](tpub))),
+    ).toHaveLength(1);
+    await expectSame(stage, script, fixed, `[00000000/${purposes[script]}h/1h/0h]${tpub}/0/*`);
   }
 });
 
@@ -74,6 +83,54 @@ test('several keys, however they are ordered and written', async ({ stage }) => 
     ['p2sh-p2wsh', `sh(wsh(sortedmulti(3,${b}/<0;1>/*,${c}/<0;1>/*,${a}/<0;1>/*)))`],
   ] as const;
   for (const [script, body] of cases) await expectSame(stage, script, await signed(stage, body));
+});
+
+test('keys of every shape: as the node derives them, or refused', async ({ stage }) => {
+  const [a = '', b = ''] = await keysOf(stage.merchant);
+  const bodies = [
+    ...signers.flatMap((script) =>
+      shapes.map((shape) => [script, single[script](a + shape), [shape]] as const),
+    ),
+    ...(['p2wsh', 'p2sh-p2wsh'] as const).flatMap((script) =>
+      shapes.flatMap((one) =>
+        shapes.map(
+          (other) => [script, several[script](`${a}${one},${b}${other}`), [one, other]] as const,
+        ),
+      ),
+    ),
+  ];
+  const taken = new Set<string>();
+  const compare = async ([script, body, given]: (typeof bodies)[number]) => {
+    const descriptor = await signed(stage, body);
+    const { code, stdout, stderr } = await stage.run(checkArgs, descriptor);
+    if (code === 0) {
+      const addresses = await nodeAddresses(stage, descriptor);
+      expect(JSON.parse(stdout)).toEqual({ network: 'regtest', script, addresses });
+      taken.add(given.join(' '));
+    } else {
+      expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+      expect(stderr).toMatch(/^paygate: .*path.*\n$/);
+    }
+  };
+  while (bodies.length > 0) await Promise.all(bodies.splice(0, 6).map(compare));
+  expect(taken).toEqual(new Set(['/0/*', '/<0;1>/*', '/0/* /0/*', '/<0;1>/* /<0;1>/*']));
+});
+
+test('the descriptors of a node’s own wallet, as it lists them', async ({ stage }) => {
+  const list = JSON.stringify(await stage.merchant.rpc('listdescriptors'));
+  for (const script of signers) {
+    const args = [...checkArgs, '--script', script];
+    const { code, stdout, stderr } = await stage.run(args, list);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const { addresses } = await stage.merchant.account(script);
+    expect(JSON.parse(stdout).addresses).toEqual(await addresses(count));
+  }
+  const asked = await stage.run(checkArgs, list);
+  expect(asked.code).toBe(2);
+  for (const script of signers) {
+    const [first] = await (await stage.merchant.account(script)).addresses(1);
+    expect(asked.stderr).toMatch(new RegExp(`^  ${script} +${first}$`, 'm'));
+  }
 });
 
 test('a payment to a multisig store calls back', async ({ stage }) => {

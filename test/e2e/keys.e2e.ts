@@ -38,7 +38,9 @@ test('keys that do not fit are refused in one clear line', async ({ stage }) => 
     [withVersion(tpub, 0x04b24746), /this zpub is of mainnet/],
     [withVersion(tpub, 0x02575483), /a Vpub is the key of one signer .* output descriptor/],
     [withVersion(tpub, 0x044a5262), /a upub is for p2sh-p2wpkh addresses, not for p2wpkh/],
-    [`[00000000/84h/1h/0h]${tpub}/0/*`, /is a part of an output descriptor: give that whole/],
+    [`[00000000/86h/1h/0h]${tpub}/0/*`, /is, by its path, for p2tr addresses, not for p2wpkh/],
+    [`[00000000/48h/1h/0h/2h]${tpub}/0/*`, /is the key of one signer of a multisig wallet/],
+    [`[00000000/84h/1h/0h]${tpub}/1/*`, /another path behind it/],
     ['hello', /not an extended public key/],
   ] as const;
   const refuse = ([key]: readonly [string, RegExp]) => addStore(stage, key, ['--script', 'p2wpkh']);

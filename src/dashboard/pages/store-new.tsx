@@ -10,6 +10,7 @@ import { StoreFields, storeFieldsIn } from './store-fields.tsx';
 import {
   Candidates,
   chosenWallet,
+  foundAt,
   isAtSecondStep,
   KeyForm,
   startIndexIn,
@@ -55,7 +56,8 @@ function secondStep(visit: Visit) {
 }
 
 async function add(visit: Visit): Promise<Outcome> {
-  const key = chosenWallet(visit);
+  const choice = chosenWallet(visit);
+  const { key } = choice;
   const startIndex = startIndexIn(visit);
   const { parts, now } = visit;
   const { randomBytes } = parts.world;
@@ -72,5 +74,5 @@ async function add(visit: Visit): Promise<Outcome> {
   });
   parts.onCatalog();
   const done = store.catalog.choices().length > 1 ? 'added-beside' : 'added';
-  return { to: `${base}/stores/${id}?done=${done}` };
+  return { to: `${base}/stores/${id}?done=${done}${foundAt(choice)}` };
 }

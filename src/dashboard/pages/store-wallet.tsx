@@ -1,7 +1,6 @@
 // Another wallet for a store: one that there is, or a new one by its key. What was given out stays with the
 // wallet that it came from.
 
-import type { WalletKey } from '../../bitcoin/keychain.ts';
 import { requireRunning } from '../../store/catalog.ts';
 import type { Tx } from '../../store/writer.ts';
 import { note } from '../audit.ts';
@@ -11,7 +10,9 @@ import { requireFresh } from '../session.ts';
 import { base, idIn, type Outcome, type Page, type Visit } from '../visit.ts';
 import {
   Candidates,
+  type Choice,
   chosenWallet,
+  foundAt,
   isAtSecondStep,
   KeyForm,
   startIndexIn,
@@ -78,10 +79,13 @@ async function useKnown(visit: Visit): Promise<Outcome> {
   return attach(visit, () => id);
 }
 
-const useNew = (visit: Visit, key: WalletKey, startIndex: number | undefined): Promise<Outcome> =>
-  attach(visit, (tx) => visit.parts.store.catalog.ensureWallet(tx, visit.now, key, startIndex).id);
+async function useNew(visit: Visit, choice: Choice, startIndex?: number): Promise<Outcome> {
+  const { catalog } = visit.parts.store;
+  const walletFor = (tx: Tx) => catalog.ensureWallet(tx, visit.now, choice.key, startIndex).id;
+  return attach(visit, walletFor, foundAt(choice));
+}
 
-async function attach(visit: Visit, walletFor: (tx: Tx) => number): Promise<Outcome> {
+async function attach(visit: Visit, walletFor: (tx: Tx) => number, found = ''): Promise<Outcome> {
   const { catalog, database } = visit.parts.store;
   const { id } = catalog.store(idIn(visit));
   await requireFresh(visit);
@@ -93,5 +97,5 @@ async function attach(visit: Visit, walletFor: (tx: Tx) => number): Promise<Outc
     note(visit, tx, 'store.attach', { wallet_id: walletId }, id);
   });
   visit.parts.onCatalog();
-  return { to: `${base}/stores/${id}?done=saved` };
+  return { to: `${base}/stores/${id}?done=saved${found}` };
 }

@@ -1,6 +1,6 @@
-// Choosing a wallet by its key, in two steps: the key is pasted, then the merchant types what their own wallet
-// shows, which says which of the possible wallets it is. The page hides what is to be typed, so that it
-// can't be copied from there. The key travels in the form; nothing is kept before it is sure.
+// Choosing a wallet by its key, in two steps: the key is pasted, then the merchant gives an address that their own
+// wallet shows, or its end, which says which of the possible wallets it is. The page hides the ends of addresses, so
+// that they can't be copied from there. The key travels in the form; nothing is kept before it is sure.
 
 import {
   firstAddresses,
@@ -14,6 +14,8 @@ import { Form } from '../layout.tsx';
 import { field, type Visit } from '../visit.ts';
 
 const typedLetters = 6;
+/** A wallet shows the next address that it has not used; most look no further than this for payments. */
+const comparedAddresses = 20;
 
 /** The first step. The key is never filled in again; where another gateway left off must not be lost with it. */
 export const KeyForm = ({ visit }: { readonly visit: Visit }) => (
@@ -22,9 +24,10 @@ export const KeyForm = ({ visit }: { readonly visit: Visit }) => (
       Public key of the wallet
       <textarea name="key" rows={4} required spellcheck={false} autocomplete="off" />
       <small>
-        The xpub, ypub or zpub of the account (on test networks tpub, upub or vpub), or an output
-        descriptor. Wallets show it under names such as “account public key”. Never a private key or
-        recovery words: paygate refuses those, and needs none.
+        The xpub, ypub or zpub of the account (on test networks tpub, upub or vpub), an output
+        descriptor, or the text of the file that your wallet exports. Wallets show it under names
+        such as “account public key”. Never a private key or recovery words: paygate refuses those,
+        and needs none.
       </small>
     </label>
     <details open={visit.problem !== undefined || isOn(visit, 'allow-depth')}>
@@ -86,17 +89,17 @@ export const Candidates = ({ visit, wallets }: CandidatesProps) => (
     <input type="hidden" name="start-index" value={field(visit, 'start-index')} />
     {isOn(visit, 'allow-depth') ? <input type="hidden" name="allow-depth" value="on" /> : null}
     <p>
-      Look at the first receive address in your own wallet.{' '}
-      {wallets.length > 1 ? 'One of these kinds has it:' : 'It is the first one here:'}
+      Look at the receive addresses in your own wallet.{' '}
+      {wallets.length > 1 ? 'They begin as in one of these lists:' : 'They begin as in this list:'}
     </p>
     <div class="grid">
       {wallets.map((wallet) => (
         <section>
           <h2>{names[wallet.scriptType] ?? wallet.scriptType}</h2>
           <ol start={0}>
-            {firstAddresses(wallet).map((address, index) => (
+            {firstAddresses(wallet).map((address) => (
               <li>
-                <code>{index === 0 ? hidden(address) : address}</code>
+                <code>{hidden(address)}</code>
               </li>
             ))}
           </ol>
@@ -104,7 +107,8 @@ export const Candidates = ({ visit, wallets }: CandidatesProps) => (
       ))}
     </div>
     <label>
-      The last {typedLetters} characters of the first address, as your wallet shows it
+      The last {typedLetters} characters of one of its first {comparedAddresses} addresses, as your
+      wallet shows it, or the whole address
       <input
         name="letters"
         value={field(visit, 'letters')}
@@ -113,7 +117,6 @@ export const Candidates = ({ visit, wallets }: CandidatesProps) => (
         autocapitalize="none"
         spellcheck={false}
         minlength={typedLetters}
-        maxlength={typedLetters}
       />
       <small>This proves that payments will arrive in your wallet, and nowhere else.</small>
     </label>
@@ -123,19 +126,52 @@ export const Candidates = ({ visit, wallets }: CandidatesProps) => (
 const hidden = (address: string): string =>
   address.slice(0, -typedLetters) + '•'.repeat(typedLetters);
 
-/** The one whose first address ends as was typed. @throws PaygateError invalid */
-export function chosenWallet(visit: Visit): WalletKey {
-  const letters = field(visit, 'letters');
-  const found = walletsIn(visit).find((wallet) => {
-    const [first = ''] = firstAddresses(wallet, 1);
-    const end = first.slice(-typedLetters);
-    // Only Base58 tells capitals from others.
-    return /^[a-z]+1[a-z0-9]+$/.test(first) ? end === letters.toLowerCase() : end === letters;
-  });
-  if (letters.length === typedLetters && found !== undefined) return found;
-  throw new PaygateError(
-    'invalid',
-    'No first address of this key ends so. Is it the first receive address (index 0) of the same account ' +
-      'in your wallet? If it is, the key belongs to another account: do not go on with it.',
-  );
+/** An address as wallets show and copy it: as a link, in groups of letters, with its middle left out. */
+function typedAddress(text: string): string {
+  const shown = text.replace(/[\s\p{Cc}\p{Default_Ignorable_Code_Point}"'`]/gu, '');
+  const [address = ''] = shown.replace(/^bitcoin:(\/\/)?/i, '').split('?');
+  return address.split(/…|\.{2,}|[•·*_-]+/).at(-1) ?? '';
 }
+
+/** Only Base58 tells capitals from others. */
+const isBech32 = (address: string): boolean => /^[a-z]+1[a-z0-9]+$/.test(address);
+
+const comparable = (typed: string, address: string): string =>
+  isBech32(address) ? typed.toLowerCase() : typed;
+
+export interface Choice {
+  readonly key: WalletKey;
+  /** Of the address that was given. */
+  readonly index: number;
+}
+
+/** The wallet that has the address which was given, or its end. @throws PaygateError invalid */
+export function chosenWallet(visit: Visit): Choice {
+  const typed = typedAddress(field(visit, 'letters'));
+  if (typed.length < typedLetters) {
+    throw new PaygateError(
+      'invalid',
+      `Give the last ${typedLetters} characters of an address, or the whole of it, as your wallet shows it.`,
+    );
+  }
+  let isBeginning = false;
+  for (const key of walletsIn(visit)) {
+    for (const [index, address] of firstAddresses(key, comparedAddresses).entries()) {
+      const text = comparable(typed, address);
+      if (address.endsWith(text)) return { key, index };
+      isBeginning ||= address.startsWith(text);
+    }
+  }
+  throw new PaygateError('invalid', isBeginning ? beginning : noneEndsIn(typed));
+}
+
+const beginning =
+  `Addresses of this key begin so, and its last ${typedLetters} characters are what tells one from another. ` +
+  'Type those, or paste the whole address.';
+
+const noneEndsIn = (typed: string): string =>
+  `None of these addresses ends in ${typed.slice(-typedLetters)}, up to index ${comparedAddresses - 1}. Is it a receive ` +
+  'address of the same account in your wallet? If it is, the key belongs to another account: do not go on with it.';
+
+/** For the page that comes next; the first address is what everybody looks at. */
+export const foundAt = ({ index }: Choice): string => (index === 0 ? '' : `&index=${index}`);

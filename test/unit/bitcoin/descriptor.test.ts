@@ -27,6 +27,7 @@ import { inKeyOrder, multisigScript } from '../../../src/bitcoin/multisig.ts';
 import { networks } from '../../../src/bitcoin/network.ts';
 import { PaygateError } from '../../../src/errors.ts';
 import { bip44, bip49, bip84, bip86 } from './vectors/accounts.ts';
+import { derived, derivedKeys } from './vectors/derived.ts';
 import {
   badChecksums,
   badKeyExpressions,
@@ -221,6 +222,35 @@ describe('the six templates', () => {
     const keys = Array.from({ length: 21 }, (_, at) => account(at + 1, 4));
     expect(first(several('p2wsh', 20, ...keys.slice(1)))).toMatch(/^bc1q/);
     expect(refusalOf(several('p2wsh', 20, ...keys))).toContain('1 to 20 keys');
+  });
+});
+
+describe('what a node derives', () => {
+  const regtest: WalletKeyOptions = { network: 'regtest' };
+  const given = (text: string) => {
+    const body = text.replace(/(?<=[(,])[AB]/g, (key) => derivedKeys[key === 'A' ? 0 : 1]);
+    expect(descriptorChecksum(body.replace(/#.*/, ''))).toBe(body.slice(-8));
+    return body;
+  };
+  const isTaken = (text: string) => {
+    const paths = [...text.matchAll(/[AB]([^,)]*)/g)].map(([, path = '']) => path);
+    return new Set(paths).size === 1 && ['/0/*', '/<0;1>/*'].includes(paths[0] ?? '');
+  };
+
+  test.each(derived.filter(([text]) => isTaken(text)))(
+    '%s: paygate does, too',
+    (text, ...addresses) => {
+      const wallet = parseWalletKey(given(text), regtest);
+      const branches = text.includes('<0;1>') ? ([0, 1] as const) : ([0] as const);
+      const found = branches.flatMap((branch) =>
+        [0, 1].map((index) => deriveAddress(wallet, branch, index)?.address),
+      );
+      expect(found).toEqual(addresses);
+    },
+  );
+
+  test.each(derived.filter(([text]) => !isTaken(text)))('%s: refused', (text) => {
+    expect(refusalOf(given(text), regtest)).toMatch(/path/);
   });
 });
 
