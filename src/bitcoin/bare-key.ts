@@ -19,6 +19,12 @@ export function requireBareKey(text: string): void {
         'an output descriptor or a file',
     );
   }
+  if (/^QklFM/.test(text)) {
+    refuse(
+      'this is an encrypted wallet file of Electrum, which nobody can read without its password; export the ' +
+        'master public key instead (Wallet, Information)',
+    );
+  }
   const isWords = /^[^\s]*\s+\S/.test(text);
   if (isWords && !/[xyztuv]pub/i.test(text)) {
     refuse('this is neither an extended public key nor an output descriptor, nor a file with one');

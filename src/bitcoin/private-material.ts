@@ -20,8 +20,13 @@ const token = (shape: string) => `(?<![0-9A-Za-z])${shape}(?![0-9A-Za-z])`;
 const extendedPrivateKey = /(?<![0-9A-Za-z])[xyztuv]prv[0-9A-Za-z]{16}/i;
 /** The same glued to a word, or in text that was pulled together; the fifth letter is one of these. */
 const gluedPrivateKey = /(?:[xyztuv]prv[89A]|[YZUV]prv[1-9A])[0-9A-Za-z]{16}/;
-/** Any other kind of it in such text, where words are joined by accident, in any case of letters. */
-const joinedExtendedKey = new RegExp(`[xyztuvYZUV]prv${base58}{90}`);
+/**
+ * Any other kind of it in such text, where words are joined by accident: that one names an xprv, and the xpub
+ * after it, makes no private key.
+ */
+const joinedExtendedKey = new RegExp(
+  `[xyztuvYZUV]prv(?!${base58}{0,60}[xyztuvYZUV]pub)[1-9A]${base58}{89}`,
+);
 const recasedExtendedKey = /[xyztuv]prv[1-9a][0-9a-z]{100}/i;
 /** WIF has 51 or 52 characters; one lost or doubled does not make it public. */
 const wif = new RegExp(token(`[59KLc]${base58}{49,52}`));
@@ -29,6 +34,8 @@ const wif = new RegExp(token(`[59KLc]${base58}{49,52}`));
 const encryptedKey = new RegExp(token(`6P${base58}{56}`));
 /** BIP93 (codex32): a share or the whole of a seed, in letters of bech32. */
 const codex32 = /ms1[02-9][02-9ac-hj-np-z]{16}/i;
+/** The whole of it, in groups. */
+const groupedCodex32 = /(?<![0-9a-z])ms1[\s-]*[02-9](?:[\s-]*[02-9ac-hj-np-z]){43}/i;
 const pemKey = /-\s*BEGIN[\w\s]*PRIVATE\s+KEY/i;
 /** What wallet files call their secrets, with something in them, also encrypted. */
 const secretField =
@@ -37,6 +44,8 @@ const secretField =
 const maxTokenLength = 120;
 const longToken = new RegExp(token(`${base58}{100,${maxTokenLength}}`), 'g');
 
+/** So much text is searched for single keys by their checksum. */
+const longestGlued = 2 * maxTokenLength;
 /** Pieces of a key that are joined are looked at in text that is not much longer than one. */
 const maxPieces = 4096;
 
@@ -121,7 +130,7 @@ function findingInPlain(text: string): Finding | undefined {
 }
 
 function holdsKey(plain: string): boolean {
-  const shapes = [extendedPrivateKey, wif, encryptedKey, pemKey, secretField];
+  const shapes = [...[extendedPrivateKey, wif, encryptedKey, groupedCodex32, pemKey, secretField]];
   if (shapes.some((shape) => shape.test(plain))) return true;
   if (plain.match(longToken)?.some(holdsPrivateKey)) return true;
   const tokens = plain.match(/[0-9A-Za-z]{20,}/g) ?? [];
@@ -134,15 +143,14 @@ function holdsKey(plain: string): boolean {
   }
   const bare = letters(plain);
   if (bare === plain || bare.length > maxPieces) return false;
-  if (/^ms1/i.test(bare) && codex32.test(bare)) return true;
-  return joinedExtendedKey.test(bare) || holdsPrivateKey(bare);
+  return joinedExtendedKey.test(bare) || (bare.length <= longestGlued && holdsGluedKey(bare));
 }
 
 function holdsKeyWithin(token: string): boolean {
   if (isPublicKey(token)) return false;
   if (gluedPrivateKey.test(token) || recasedExtendedKey.test(token)) return true;
   if (codex32.test(token)) return true;
-  return token.length > 52 && token.length <= 2 * maxTokenLength && holdsGluedKey(token);
+  return token.length > 52 && token.length <= longestGlued && holdsGluedKey(token);
 }
 
 /**

@@ -269,6 +269,15 @@ function isMostlyPhrase(words: readonly string[], list: WordList): boolean {
   });
 }
 
+/** SeedQR: the places of the words in their list, four digits each. */
+function holdsSeedQr(text: string): boolean {
+  const rows = text.match(/(?<!\d)(?:\d{4}[\s-]*){12,24}(?!\d)/g) ?? [];
+  return rows.some((row) => {
+    const places = (row.match(/\d{4}/g) ?? []).map(Number);
+    return phraseLengths.includes(places.length) && Math.max(...places) < 2048 && isBip39(places);
+  });
+}
+
 /**
  * Whether a text holds recovery words, with numbers, labels and marks of any kind between them.
  * @param text in Unicode's form NFKC, without what does not show
@@ -276,6 +285,7 @@ function isMostlyPhrase(words: readonly string[], list: WordList): boolean {
 export function recoveryWordsIn(text: string): Finding | undefined {
   // A letter each, and what lies between them.
   if (text.length < 2 * fewestWords - 1) return undefined;
+  if (holdsSeedQr(text)) return 'checksum';
   const words = (text.match(/[\p{L}\p{M}]+/gu) ?? []).map(plainForm);
   if (words.length < fewestWords) return undefined;
   const lists = wordLists();

@@ -40,8 +40,10 @@ function trimmed(text: string): string {
 function expressionIn(line: string): string | undefined {
   const text = trimmed(line);
   if (isKeyExpression(text) || isDescriptor(text)) return text;
-  const [, label = '', rest = ''] = /^([^[\]]*?)[:=]\s*(\S+)$/u.exec(text) ?? [];
-  const expression = trimmed(rest);
+  const [, label = '', rest = ''] = /^([^[\]]*?)(?:[:=-]>|[:=])\s*(\S+)$/u.exec(text) ?? [];
+  const [path = ''] = /\bm(\/\d+['hH]?)+/.exec(label) ?? [];
+  const isBare = /^[xyztuvYZUV]pub/.test(trimmed(rest));
+  const expression = `${isBare && path !== '' ? `[00000000${path.slice(1)}]` : ''}${trimmed(rest)}`;
   const isNamed = label !== '' && label.length <= longestLabel && !/[xyztuv]pub\w{20}/i.test(label);
   return isNamed && (isKeyExpression(expression) || isDescriptor(expression))
     ? expression

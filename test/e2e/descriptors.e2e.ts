@@ -85,7 +85,10 @@ test('several keys, however they are ordered and written', async ({ stage }) => 
   for (const [script, body] of cases) await expectSame(stage, script, await signed(stage, body));
 });
 
-test('keys of every shape: as the node derives them, or refused', async ({ stage }) => {
+// Two hundred questions, each a process or a request.
+test('keys of every shape: as the node derives them, or refused', { timeout: 300_000 }, async ({
+  stage,
+}) => {
   const [a = '', b = ''] = await keysOf(stage.merchant);
   const bodies = [
     ...signers.flatMap((script) =>

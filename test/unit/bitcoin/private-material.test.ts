@@ -253,7 +253,10 @@ describe('private material', () => {
         expectFound(text);
       }
     }
-    for (const key of singleKeys) expectFound(`key${key}`);
+    for (const key of singleKeys) {
+      expectFound(`key${key}`);
+      expectFound(`my key: ${key.replace(/.{7}/g, '$&-')}`);
+    }
   });
 
   test.each([
@@ -273,6 +276,15 @@ describe('private material', () => {
     ]) {
       expectFound(text);
     }
+  });
+
+  test('SeedQR: the places of the words in their list', () => {
+    const digits = phrase(16)
+      .split(' ')
+      .map((word) => `${english.indexOf(word)}`.padStart(4, '0'));
+    for (const text of [digits.join(''), digits.join(' '), `seed ${digits.join('-')}.`])
+      expectFound(text);
+    expect(containsPrivateMaterial('0123456789'.repeat(5).slice(2))).toBe(false);
   });
 
   test('a PEM private key', () => {
@@ -362,6 +374,9 @@ describe('what is not private', () => {
     'abandon '.repeat(11),
     '',
     'extraordinary '.repeat(12),
+    `This is the xpub, not the xprv: ${bip44.xpub}`,
+    `no xprv ${bip84.zpub}`,
+    `xprv 1. ${bip84.zpub} 2. ${bip44.xpub}`,
     `Here is the account public key of the wallet for our shop: ${bip84.zpub}`,
     `Please use this public key when you make new addresses for orders ${bip44.xpub} and tell me`,
     `Dies ist der öffentliche Schlüssel unseres Kontos für den neuen Laden in Wien: ${bip84.zpub}`,
