@@ -2,7 +2,7 @@
 // under `paygate serve` and in the tests, which bring a World whose clock they move.
 
 import { defaultNetwork, type Network, type NetworkName, networks } from './bitcoin/network.ts';
-import type { Config } from './config.ts';
+import { apiSettings, type Config } from './config.ts';
 import { createDashboard, type Dashboard } from './dashboard/dashboard.ts';
 import { makeLink } from './dashboard/link.ts';
 import type { DashboardOptions, ExtraPage } from './dashboard/visit.ts';
@@ -18,7 +18,6 @@ import { findAlarms, type Warner } from './http/alarms.ts';
 import { createEntrance, type Entrance } from './http/entrance.ts';
 import { createFeed, type Feed } from './http/feed.ts';
 import { createHealth, type HealthReport, hostWarnings } from './http/health.ts';
-import type { Rates } from './http/limits.ts';
 import type { Metrics, MetricsParts } from './http/metrics.ts';
 import { createReady } from './http/ready.ts';
 import { createHttp, type Fetch, type ServerOptions } from './http/server.ts';
@@ -380,23 +379,4 @@ const surroundingsOf = ({ proxy }: Config, world: World) => ({
 const clocksOf = (world: World) => ({
   now: () => world.now(),
   monotonic: () => world.monotonic(),
-});
-
-const apiSettings = (config: Config) => ({
-  rates: ratesOf(config),
-  proxies: config.trustedProxy,
-  walletGap: config.walletGap,
-  refuseGap: config.refuseGap,
-  foreignBalances: config.foreignBalances,
-});
-
-const ratesOf = (config: Config): Rates => ({
-  newAddress: config.limitNewAddress,
-  balance: config.limitBalance,
-  searchHistory: config.limitSearchHistory,
-  price: config.limitPrice,
-  unknownKey: config.limitUnknownKey,
-  unknownAddress: config.limitUnknownKey,
-  // A plugin sets up a shop, or a few of them.
-  write: { perMinute: 60, burst: 120 },
 });

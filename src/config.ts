@@ -24,6 +24,7 @@ import type { Rate } from './domain/rate.ts';
 import { parseProxy } from './electrum/proxy.ts';
 import { isOnHostOf, isSame, parseServerAddress, type ServerAddress } from './electrum/trust.ts';
 import { PaygateError } from './errors.ts';
+import type { Rates } from './http/limits.ts';
 import {
   file,
   named,
@@ -295,3 +296,23 @@ function parsePublicUrl(text: string): string {
   }
   return url.href.replace(/\/$/, '');
 }
+
+/** What the API is set by. */
+export const apiSettings = (config: Config) => ({
+  rates: ratesOf(config),
+  proxies: config.trustedProxy,
+  walletGap: config.walletGap,
+  refuseGap: config.refuseGap,
+  foreignBalances: config.foreignBalances,
+});
+
+const ratesOf = (config: Config): Rates => ({
+  newAddress: config.limitNewAddress,
+  balance: config.limitBalance,
+  searchHistory: config.limitSearchHistory,
+  price: config.limitPrice,
+  unknownKey: config.limitUnknownKey,
+  unknownAddress: config.limitUnknownKey,
+  // A plugin sets up a shop, or a few of them.
+  write: { perMinute: 60, burst: 120 },
+});
