@@ -204,13 +204,12 @@ export class CallbackDispatcher {
     try {
       const monotonic = world.monotonic();
       const afterStoreId = this.#lastStoreId;
-      const flying = (storeId: number) => this.#flying(storeId);
-      const limits = { ...this.#limits, afterStoreId, flying };
+      const onWire = (storeId: number) => this.#onWire(storeId);
+      const limits = { ...this.#limits, afterStoreId, onWire };
       const claim = (tx: Tx) => {
         const { allow, take } = this.#breaker.turns(monotonic);
         tx.afterCommit(take);
-        const onWire = [...this.#inFlight.keys()];
-        return outbox.claim(tx, world.now(), { ...limits, allow, onWire, limit: this.#room() });
+        return outbox.claim(tx, world.now(), { ...limits, allow, limit: this.#room() });
       };
       // A lease that is lost leaves its row due, as the start after a loss of power would make it anyway.
       const claimed = await database.write(claim, 'losable');
@@ -230,10 +229,8 @@ export class CallbackDispatcher {
     return this.#limits.inFlight - this.#inFlight.size;
   }
 
-  #flying(storeId: number): number {
-    let count = 0;
-    for (const each of this.#inFlight.values()) if (each === storeId) count += 1;
-    return count;
+  #onWire(storeId: number): number[] {
+    return [...this.#inFlight].flatMap(([address, store]) => (store === storeId ? [address] : []));
   }
 
   #launch(callback: Claimed): void {

@@ -78,7 +78,8 @@ export function judge(body: Uint8Array, secrets: () => readonly string[]): Answe
     return { verdict: refusal.verdict, says: plainText(says, maxSaidLength) };
   }
   if (page !== undefined) return { verdict: 'web-page', says: page };
-  return { verdict: text === '' ? 'empty' : 'accepted', says: null };
+  const isEmpty = text.replaceAll(/<br ?\/?>/gi, '').trim() === '';
+  return { verdict: isEmpty ? 'empty' : 'accepted', says: null };
 }
 
 const redact = (text: string, secrets: () => readonly string[]): string =>

@@ -27,9 +27,13 @@ export const stands = (callback: 'callbacks' | 'c' | 'd'): SQL => {
       where p.id = ${of}.payment_id and p.state <> 'dropped'))`;
 };
 
-/** No request of the address is under way. Made once a statement, of at most as many rows as requests. */
-const isFree = (addressId: SQL): SQL =>
-  sql`${addressId} not in (select f.address_id from callbacks f where f.leased_until > ${given('now')}
+/**
+ * No request of the address is under way. The list is made once a statement.
+ * @param ofStore the store whose addresses are asked for; of all without it
+ */
+const isFree = (addressId: SQL, ofStore: SQL = sql``): SQL =>
+  sql`${addressId} not in (select f.address_id from callbacks f
+    where f.leased_until > ${given('now')}${ofStore}
     union all select value from json_each(${given('onWire')}))`;
 
 export type OutboxStatements = ReturnType<typeof prepareOutbox>;
@@ -72,7 +76,6 @@ function prepareWrites(orm: Orm) {
         step: callbacks.step,
         nextAttemptAt: callbacks.nextAttemptAt,
         confirmAt: callbacks.confirmAt,
-        settledAt: callbacks.settledAt,
       })
       .from(callbacks)
       .where(byId)
@@ -85,7 +88,8 @@ function prepareWrites(orm: Orm) {
         step: given('step'),
         nextAttemptAt: sql`coalesce(${given('nextAttemptAt')}, next_attempt_at)`,
         confirmAt: given('confirmAt'),
-        settledAt: given('settledAt'),
+        // A delivered one was acknowledged when it first was.
+        settledAt: sql`case state when 'delivered' then settled_at else ${given('settledAt')} end`,
         leasedUntil: null,
       })
       .where(byId)
@@ -236,7 +240,8 @@ function prepareReads(orm: Orm) {
       .where(
         sql`${callbacks.id} = (select c.id from callbacks c where c.address_id =
             (select d.address_id from callbacks d where d.store_id = ${given('storeId')}
-              and d.due_at <= ${given('now')} and ${isFree(sql`d.address_id`)} and ${stands('d')}
+              and d.due_at <= ${given('now')} and ${stands('d')}
+              and ${isFree(sql`d.address_id`, sql` and f.store_id = ${given('storeId')}`)}
               order by d.due_at limit 1)
           and c.due_at <= ${given('now')} and c.store_id = ${given('storeId')} and ${stands('c')}
           order by c.id limit 1)`,

@@ -33,10 +33,8 @@ export interface ClaimLimits {
   readonly leaseMs: number;
   /** The store that was served last: the turn goes on behind it. */
   readonly afterStoreId: number;
-  /** How many requests of a store are on the wire, where a lease may have ended before its request. */
-  readonly flying?: (storeId: number) => number;
-  /** Addresses whose request is on the wire, where the same holds. */
-  readonly onWire?: readonly number[];
+  /** Addresses of a store whose request is on the wire, where a lease may have ended before it. */
+  readonly onWire?: (storeId: number) => readonly number[];
   /** How many of those wanted may go to a callback URL, where so many of the store are under way. */
   readonly allow?: (callbackUrl: string, wanted: number, underWay: number) => number;
 }
@@ -170,16 +168,17 @@ export function createOutbox({ orm }: Pick<Database, 'orm'>): Outbox {
     hold: (_tx, paymentId) => void statements.hold.run({ paymentId }),
     release: (_tx, paymentId) => void statements.release.run({ paymentId }),
     hasTold: (paymentId) => statements.newestOfPayment.get({ paymentId }) !== undefined,
-    claim(_tx, now, { limit, perStore, leaseMs, afterStoreId, flying, onWire = [], allow }) {
+    claim(_tx, now, { limit, perStore, leaseMs, afterStoreId, onWire, allow }) {
       const claimed: Claimed[] = [];
-      const given = { now, onWire: JSON.stringify(onWire) };
       for (const store of statements.storesDue.all({ now, afterStoreId })) {
         const { storeId, callbackUrl } = store;
-        const underWay = Math.max(store.underWay, flying?.(storeId) ?? 0);
+        const flying = onWire?.(storeId) ?? [];
+        const underWay = Math.max(store.underWay, flying.length);
         const wanted = Math.min(perStore - underWay, limit - claimed.length);
         const room = wanted > 0 ? (allow?.(callbackUrl, wanted, underWay) ?? wanted) : 0;
+        const given = { now, storeId, onWire: JSON.stringify(flying) };
         for (let taken = 0; taken < room; taken += 1) {
-          const callback = statements.dueOfStore.get({ ...given, storeId });
+          const callback = statements.dueOfStore.get(given);
           if (callback === undefined) break;
           statements.lease.run({ id: callback.callbackId, leasedUntil: now + leaseMs });
           claimed.push(callback);
@@ -235,18 +234,18 @@ function settle(
   const { callbackId: id } = claimed;
   const phases = JSON.stringify(attempt.phases);
   statements.insertAttempt.run({ ...attempt, callbackId: id, phases });
-  const course = statements.courseOf.get({ id });
-  const isNewest = () => statements.newestOfPayment.get({ ...course })?.id === id;
+  // Mostly it is delivered without a doubt, and then nothing is read.
+  const course = () => statements.courseOf.get({ id });
+  const isNewest = () => statements.newestOfPayment.get({ ...course() })?.id === id;
   const { state, step, at, confirmAt } =
     attempt.outcome === 'delivered'
       ? afterAnswer(next, attempt.doubt !== null && isNewest())
-      : afterFailure(course, claimed, next);
-  const settledAt = course?.state === 'delivered' ? course.settledAt : now;
+      : afterFailure(course(), claimed, next);
   statements.settle.run({
     ...{ id, state, step },
     nextAttemptAt: at ?? null,
     confirmAt: confirmAt ?? null,
-    settledAt: state === 'owed' || state === 'held' ? null : settledAt,
+    settledAt: state === 'owed' || state === 'held' ? null : now,
   });
   return state;
 }

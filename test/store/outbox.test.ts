@@ -271,7 +271,7 @@ describe('the callbacks of one address', () => {
     const [first] = await claim(owed);
     const later = now + leaseMs;
     const onWire = [first?.addressId ?? 0];
-    const limits = { limit: 64, perStore: 2, leaseMs, afterStoreId: 0, onWire };
+    const limits = { limit: 64, perStore: 2, leaseMs, afterStoreId: 0, onWire: () => onWire };
     const claimed = await owed.database.write((tx) => owed.outbox.claim(tx, later, limits));
     expect(ids(claimed)).toEqual([4]);
     expect(owed.outbox.nextDueAt(later, undefined, onWire)).toBeUndefined();

@@ -87,6 +87,7 @@ describe('an answer that is empty', () => {
     '',
     ' \r\n',
     '\ufeff',
+    '\nWarning: a in /b.php on line 3<br/>\n<br>',
     '<br />\n<b>Notice</b>:  a in <b>/b.php</b> on line <b>3</b><br />\n',
   ])('%j', (body) => {
     expect(judged(body)).toEqual(['empty', null]);
