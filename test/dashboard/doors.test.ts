@@ -47,7 +47,7 @@ function hashingWorld() {
 /** What takes away a right, tells a shop what it is owed, or only looks: no password is asked for again. */
 const harmless = new Set([
   ...['sign-out', 'end-others', 'revoke-key', 'shut-plugin', 'dismiss-restored'],
-  ...['resend', 'resend-failed', 'send-test', 'look', 'ask'],
+  ...['resend', 'resend-failed', 'resend-doubtful', 'send-test', 'look', 'ask'],
 ]);
 
 const contentTypes = [

@@ -94,3 +94,38 @@ it('a kill keeps each due time', async () => {
   expect(dueTimes()).toEqual(before);
   expect(shop.requests).toHaveLength(attempts);
 });
+
+it('a kill keeps when a doubtful answer is confirmed, and what was on the wire is confirmed again', async () => {
+  let body = 'Error: secret does not match';
+  const shop = await startReceiver({ answer: () => ({ status: 200, body }) });
+  whenOver(() => shop.close());
+  const owed = openOwed();
+  whenOver(owed.close);
+  await owed.enqueue(Date.now(), owed.addPayment(owed.addStore({ callbackUrl: shop.origin })));
+  const first = startChild(program, owed.path);
+  expect(await first.line()).toBe('idle');
+  first.kill();
+  await first.ended;
+  const { confirmAt } = owed.outbox.callback(1);
+  expect(confirmAt).toBeGreaterThan(Date.now() + 4 * 60_000);
+
+  shop.script('hang');
+  const due = () => owed.database.orm.update(callbacks).set({ confirmAt: Date.now() }).run();
+  due();
+  const second = startChild(program, owed.path);
+  await shop.waitFor(2);
+  second.kill();
+  await second.ended;
+  body = 'ok';
+  const third = startChild(program, owed.path);
+  expect(await third.line()).toBe('idle');
+  third.kill();
+  await third.ended;
+  expect(owed.outbox.callback(1)).toMatchObject({
+    state: 'delivered',
+    confirmAt: null,
+    doubt: null,
+  });
+  expect(new Set(shop.requests.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
+  expect(shop.requests).toHaveLength(3);
+});
