@@ -54,7 +54,7 @@ export interface CallbackDesk {
    * or later. Answers how many.
    */
   resendFailed(tx: Tx, now: number, storeId: number, since: number): number;
-  /** The same of what was delivered, but whose last answer of 200 is doubtful, where nothing newer is to be told. */
+  /** The same of what was delivered, but whose last answer of 200 is doubtful, where it is the newest of its payment. */
   resendDoubtful(tx: Tx, now: number, storeId: number, since: number): number;
 }
 

@@ -19,7 +19,7 @@ export interface Doubted {
   readonly says: string;
 }
 
-/** What of an attempt tells it. */
+/** What is read of an attempt. */
 interface Answered {
   readonly startedAt: number;
   readonly outcome: Outcome;

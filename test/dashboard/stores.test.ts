@@ -403,6 +403,28 @@ describe('a store', () => {
     expect(well.text).toContain('the callback is delivered');
   });
 
+  test.each([
+    [
+      'Error: Blockonomics order not found',
+      'unknown-order',
+      'The answer says &quot;Error: Blockonomics order not found&quot;.',
+    ],
+    ['Invalid secret', 'wrong-secret', 'The answer says &quot;Invalid secret&quot;.'],
+    [
+      '<!doctype html><title>Home</title>',
+      'web-page',
+      'The answer is a web page titled &quot;Home&quot;.',
+    ],
+    ['', 'empty', 'did the URL lose its secret?'],
+  ])('a test callback says what the answer means: %j is %s', async (body, verdict, words) => {
+    const house = await openHouse();
+    const visitor = await signedIn(house);
+    house.receiver.script({ status: 200, body });
+    const { text } = await visitor.submit(`${stores}/1`, 'send-test');
+    expect(text).toContain(`data-verdict="${verdict}"`);
+    expect(text).toContain(words);
+  });
+
   test('its secret is shown on request alone, and a new one has an overlap', async () => {
     const house = await openHouse();
     const visitor = await signedIn(house);

@@ -86,7 +86,7 @@ interface JudgedProps {
 }
 
 const Judged = ({ verdict, says }: JudgedProps) => (
-  <p class={verdict === 'accepted' || verdict === 'unknown-order' ? 'note' : 'alarm'}>
+  <p class={isTaken(verdict) ? 'note' : 'alarm'}>
     {says === null ? '' : `The answer ${sayDoubt(says)}. `}
     <strong data-verdict={verdict}>{verdictTexts[verdict]}</strong>
   </p>
