@@ -16,10 +16,15 @@ interface RewriteOptions {
 }
 
 const about = `
-It changes the hosts of the API and of the live socket, in code, templates and settings, and prints each
-line that it changed and what it left: links for people, documents, other coins. What stands under
-LOOK AT THIS it did not understand, and a person has to. Nothing is written, and the exit code is 2, when
-nothing matched or the archive is unsafe.`;
+It changes the hosts of the API and of the live socket, and links to receipts, in code, templates and settings.
+It prints each line that it changed and what it left: links for people, documents, other coins.
+LOOK AT THIS comes first: places that it could not rewrite and that the plugin needs. Change them by hand.
+
+Exit codes: 0 all was rewritten; 3 the archive is written, but LOOK AT THIS has something; 2 nothing
+was written, because nothing is to change, the archive is unsafe, or the command line is wrong.`;
+
+/** The archive is written, and a person has to change something in it. */
+const exitUnfinished = 3;
 
 export function rewriteCommand(): Command {
   return new Command('rewrite')
@@ -36,9 +41,11 @@ async function rewrite(file: string, given: RewriteOptions): Promise<void> {
   const target = parseTarget(given.url);
   const { archive, report } = await rewritePlugin(await readInput(file), target);
   await writeOutput(given.output, archive);
-  print(given, { file, output: given.output, url: target.origin, ...report }, () =>
+  const look = report.left.filter((each) => each.look).length;
+  print(given, { file, output: given.output, url: target.origin, look, ...report }, () =>
     describe(given.output, report),
   );
+  if (look > 0) process.exitCode = exitUnfinished;
 }
 
 async function readInput(file: string): Promise<Buffer> {
@@ -76,24 +83,29 @@ function fileError(file: string, error: unknown): unknown {
 }
 
 function describe(output: string, { changed, left, untouched }: PluginReport): string {
-  const place = ({ file, line }: { file: string; line: number }) => `  ${file}:${line}  `;
+  const place = ({ file, line }: { file: string; line?: number }) =>
+    `  ${file}${line === undefined ? '' : `:${line}`}  `;
   const section = (title: string, lines: readonly string[]) =>
     lines.length === 0 ? [] : [`${title}:\n${lines.join('\n')}`];
   const leftLines = (look: boolean) =>
     left
       .filter((each) => each.look === look)
       .map((each) => `${place(each)}${shown(each.text)}  (${each.why})`);
+  const look = leftLines(true);
   return [
+    ...section(
+      `LOOK AT THIS (${look.length}), the plugin may not work before you change it by hand`,
+      look,
+    ),
     ...section(
       'Changed',
       changed.map((each) => `${place(each)}${shown(each.before)} → ${shown(each.after)}`),
     ),
     ...section('Left as it is', leftLines(false)),
     ...section(
-      'Documents that name the service, left as they are',
+      'Documents and translations that name the service, left as they are',
       untouched.map((file) => `  ${file}`),
     ),
-    ...section('LOOK AT THIS, the plugin may not work before', leftLines(true)),
     `${changed.length} places changed, written to ${output}.`,
   ].join('\n\n');
 }

@@ -3,19 +3,31 @@
 
 import { PaygateError } from '../errors.ts';
 import { type Entry, readArchive, writeArchive } from './archive.ts';
-import { type Change, type Left, rewriteText, type Target } from './rewrite.ts';
+import type { Target } from './judge.ts';
+import { isDocument, isSealed } from './kinds.ts';
+import { type Change, type Left, receiptPartsOf, rewriteText } from './rewrite.ts';
+import { isNamedInside, unpackedLimit } from './sealed.ts';
 
 export interface PluginReport {
   readonly changed: readonly (Change & { readonly file: string })[];
-  readonly left: readonly (Left & { readonly file: string })[];
-  /** Files of kinds that no program runs (documents, translations) and that name the service. */
+  /** Without a line: the file as a whole. */
+  readonly left: readonly (Omit<Left, 'line'> & {
+    readonly file: string;
+    readonly line?: number;
+  })[];
+  /** Documents and translations that name the service. */
   readonly untouched: readonly string[];
 }
 
-/** Code, templates and settings: what a shop reads when it runs. */
-const read =
-  /\.(php\d?|phtml|inc|tpl|twig|[cm]?[jt]s|[jt]sx|vue|xml|json|html?|ini|ya?ml|neon|graphqls?)$/i;
-const domain = Buffer.from('blockonomics.co');
+const domain = /blockonomics\.co(?![a-z0-9-]|\.[a-z0-9])/i;
+/** Debuggers read it, no shop does. */
+const sourceMap = /\.map$/i;
+
+const reasons = {
+  map: 'a source map, which only a debugger reads',
+  sealed: 'the service is named in a file that is not text: replace it, or ask who made the plugin',
+  inside: 'an archive in the archive names the service: rewrite that one too, and put it back',
+};
 
 /** @throws PaygateError invalid for an unsafe archive, and for one in which nothing is to change */
 export async function rewritePlugin(
@@ -26,22 +38,60 @@ export async function rewritePlugin(
   const changed: PluginReport['changed'][number][] = [];
   const left: PluginReport['left'][number][] = [];
   const untouched: string[] = [];
-  const rewritten = entries.map((entry): Entry => {
-    const { name: file, content } = entry;
-    if (!read.test(file)) {
-      if (content.includes(domain)) untouched.push(file);
-      return entry;
+  const receipts = receiptPartsOf(entries.filter(isRead).map(textOf));
+  const budget = { bytes: unpackedLimit };
+  const rewritten: Entry[] = [];
+  for (const entry of entries) {
+    const { name: file } = entry;
+    if (isRead(entry)) {
+      const result = rewriteText(textOf(entry), file, target, receipts);
+      changed.push(...result.changes.map((change) => ({ file, ...change })));
+      left.push(...result.left.map((each) => ({ file, ...each })));
+      rewritten.push({ ...entry, content: Buffer.from(result.text, 'latin1') });
+      continue;
     }
-    const result = rewriteText(content.toString('latin1'), file, target);
-    changed.push(...result.changes.map((change) => ({ file, ...change })));
-    left.push(...result.left.map((each) => ({ file, ...each })));
-    return { ...entry, content: Buffer.from(result.text, 'latin1') };
-  });
-  if (changed.length === 0) {
+    rewritten.push(entry);
+    if (isDocument(file)) {
+      if (domain.test(textOf(entry))) untouched.push(file);
+    } else left.push(...(await sealed(entry, budget)));
+  }
+  const report = { changed, left, untouched };
+  refuseEmpty(report);
+  return { archive: await writeArchive(rewritten), report };
+}
+
+const textOf = ({ content }: Entry): string => content.toString('latin1');
+const isRead = ({ name, content }: Entry): boolean =>
+  !isDocument(name) && !isSealed(name) && !content.includes(0);
+
+/** What is said of a file that can't be rewritten, if it names the service. */
+async function sealed(
+  entry: Entry,
+  budget: { bytes: number },
+): Promise<PluginReport['left'][number][]> {
+  const { name: file, content } = entry;
+  const text = 'blockonomics.co';
+  if (domain.test(textOf(entry)) || content.includes(Buffer.from(text, 'utf16le'))) {
+    const isMap = sourceMap.test(file);
+    return [{ file, text, why: isMap ? reasons.map : reasons.sealed, look: !isMap }];
+  }
+  if (!(await isNamedInside(file, content, domain, budget))) return [];
+  return [{ file, text, why: reasons.inside, look: true }];
+}
+
+/** @throws PaygateError invalid where a copy would be the same, and nothing of it needs a look */
+function refuseEmpty({ changed, left, untouched }: PluginReport): void {
+  if (changed.length > 0 || left.some(({ look }) => look)) return;
+  const files = [...new Set([...left.map(({ file }) => file), ...untouched])];
+  const shown = files.slice(0, 5).map((file) => JSON.stringify(file.slice(0, 100)));
+  if (shown.length === 0) {
     throw new PaygateError(
       'invalid',
-      'nothing in this archive talks to that service: it is not such a plugin, or was rewritten already',
+      'nothing in this archive names that service: it is not such a plugin, or was rewritten already',
     );
   }
-  return { archive: await writeArchive(rewritten), report: { changed, left, untouched } };
+  throw new PaygateError(
+    'invalid',
+    `nothing in this archive is to change: it names that service in links for people and in documents only (${shown.join(', ')}${files.length > shown.length ? ' …' : ''}), or was rewritten already`,
+  );
 }

@@ -53,10 +53,13 @@ function run(members: readonly Member[], ...args: string[]) {
   return { ...paygate('plugin', ...args, input, ...url, '-o', output), input, output };
 }
 
-test('says what it changed, what it left, and what needs a look', async () => {
+test('says first what needs a look, then what it changed and what it left', async () => {
   const { status, stdout, stderr, output } = run(plugin);
-  expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
-  expect(stdout).toBe(`Changed:
+  expect({ status, stderr }).toEqual({ status: 3, stderr: '' });
+  expect(stdout).toBe(`LOOK AT THIS (1), the plugin may not work before you change it by hand:
+  pay/checkout.js:1  Key.length != 43  (the plugin takes API keys of 43 characters only: paygate key show --short prints one)
+
+Changed:
   pay/pay.php:3  https://www.blockonomics.co → https://pay.example.com
   pay/pay.php:4  https://www.blockonomics.co/api/price → https://pay.example.com/api/price
   pay/checkout.js:2  wss://" + (c == 'btc' ? 'www' : c) + ".blockonomics.co/payment/ → wss://" + "pay.example.com/payment/
@@ -65,11 +68,8 @@ Left as it is:
   pay/pay.php:2  https://www.blockonomics.co  (mentioned in text, a comment or a link)
   pay/pay.php:5  https://bch.blockonomics.co/api/price  (the same for another coin, which paygate does not serve)
 
-Documents that name the service, left as they are:
+Documents and translations that name the service, left as they are:
   pay/readme.txt
-
-LOOK AT THIS, the plugin may not work before:
-  pay/checkout.js:1  Key.length != 43  (the plugin takes API keys of 43 characters only: paygate key show --short prints one)
 
 3 places changed, written to ${output}.
 `);
@@ -80,12 +80,76 @@ LOOK AT THIS, the plugin may not work before:
 
 test('as JSON, by its full name', () => {
   const { status, stdout, input, output } = run(plugin, 'rewrite', '--json');
-  expect(status).toBe(0);
+  expect(status).toBe(3);
   const answer = JSON.parse(stdout);
-  expect(answer).toMatchObject({ file: input, output, url: 'https://pay.example.com' });
+  expect(answer).toMatchObject({ file: input, output, url: 'https://pay.example.com', look: 1 });
   expect(answer.changed).toHaveLength(3);
   expect(answer.left.map(({ look }: { look: boolean }) => look)).toEqual([false, false, true]);
   expect(answer.untouched).toEqual(['pay/readme.txt']);
+});
+
+test('ends with 0 where nothing needs a look', () => {
+  const members = plugin.map((member) =>
+    member.name === 'pay/checkout.js' ? { ...member, content: '' } : member,
+  );
+  const { status, stdout, output } = run(members);
+  expect(status).toBe(0);
+  expect(stdout).toMatch(/^Changed:\n/);
+  expect(stdout).toContain(`\n2 places changed, written to ${output}.\n`);
+});
+
+test('a plugin in another language', async () => {
+  const { status, stdout, output } = run([
+    { name: 'pay/api.py', content: 'BASE_URL = "https://www.blockonomics.co/api/"' },
+    { name: 'pay/pay.module', content: "<?php $u = 'https://www.blockonomics.co/api/price';" },
+    { name: 'pay/.env', content: 'PAY_URL=https://www.blockonomics.co' },
+  ]);
+  expect(status).toBe(0);
+  expect(stdout).not.toContain('Documents');
+  const written = await readArchive(readFileSync(output));
+  expect(written.map(({ content }) => String(content))).toEqual([
+    'BASE_URL = "https://pay.example.com/api/"',
+    "<?php $u = 'https://pay.example.com/api/price';",
+    'PAY_URL=https://pay.example.com',
+  ]);
+});
+
+test('files that are not text are named first, and the archive is written', () => {
+  const content = Buffer.from('\0asm www.blockonomics.co\0');
+  const { status, stdout, output } = run([
+    { name: 'pay/pay.wasm', content },
+    {
+      name: 'pay/lib.phar',
+      content: '<?php "https://www.blockonomics.co/api"; __HALT_COMPILER();',
+    },
+    { name: 'pay/theme.zip', content: zipOf(plugin), stored: true },
+    { name: 'pay/pay.js.map', content: '{"sources": ["https://www.blockonomics.co/api"]}' },
+  ]);
+  expect(status).toBe(3);
+  expect(stdout).toBe(`LOOK AT THIS (3), the plugin may not work before you change it by hand:
+  pay/pay.wasm  blockonomics.co  (the service is named in a file that is not text: replace it, or ask who made the plugin)
+  pay/lib.phar  blockonomics.co  (the service is named in a file that is not text: replace it, or ask who made the plugin)
+  pay/theme.zip  blockonomics.co  (an archive in the archive names the service: rewrite that one too, and put it back)
+
+Left as it is:
+  pay/pay.js.map  blockonomics.co  (a source map, which only a debugger reads)
+
+0 places changed, written to ${output}.
+`);
+  expect(existsSync(output)).toBe(true);
+});
+
+test('says where the service is named, when nothing of it is to change', () => {
+  const { status, stderr, output } = run([
+    { name: 'readme.md', content: 'https://www.blockonomics.co/api' },
+    { name: 'de.po', content: '"https://www.blockonomics.co/api"' },
+    { name: 'a.php', content: '<?php // by https://www.blockonomics.co' },
+  ]);
+  expect(status).toBe(2);
+  expect(stderr).toBe(
+    'paygate: nothing in this archive is to change: it names that service in links for people and in documents only ("a.php", "readme.md", "de.po"), or was rewritten already\n',
+  );
+  expect(existsSync(output)).toBe(false);
 });
 
 test('refuses in one line, and writes nothing', () => {

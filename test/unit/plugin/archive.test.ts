@@ -1,4 +1,4 @@
-import { crc32, deflateRawSync } from 'node:zlib';
+import { brotliCompressSync, crc32, deflateRawSync, gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { PaygateError } from '../../../src/errors.ts';
 import { limits, readArchive, writeArchive } from '../../../src/plugin/archive.ts';
@@ -12,6 +12,10 @@ const call = "<?php get('https://www.blockonomics.co/api/price');";
 /** Refused with these words, whether it is only read or rewritten. */
 async function expectRefusal(archive: Buffer, said: RegExp): Promise<void> {
   await expect(readArchive(archive)).rejects.toThrow(PaygateError);
+  await expect(rewritePlugin(archive, target)).rejects.toThrow(said);
+}
+
+async function expectRewriteRefusal(archive: Buffer, said: RegExp): Promise<void> {
   await expect(rewritePlugin(archive, target)).rejects.toThrow(said);
 }
 
@@ -90,6 +94,61 @@ describe('an honest archive', () => {
     const { archive } = await rewritePlugin(zipOf(members), target);
     await expect(rewritePlugin(archive, target)).rejects.toThrow(/rewritten already/);
   });
+});
+
+describe('what is packed inside', () => {
+  const inner = zipOf([{ name: 'a.php', content: call }]);
+  const named = {
+    text: 'blockonomics.co',
+    look: true,
+    why: expect.stringContaining('in the archive'),
+  };
+
+  test.each<[name: string, content: Buffer]>([
+    ['a.zip', inner],
+    ['a.ocmod.zip', zipOf([{ name: 'b.jar', content: inner }])],
+    ['checkout.js.gz', gzipSync(call)],
+    ['checkout.js.br', brotliCompressSync(call)],
+  ])('%s', async (name, content) => {
+    const { report } = await rewritePlugin(zipOf([{ name, content }]), target);
+    expect(report.left).toEqual([{ file: name, ...named }]);
+  });
+
+  test('is looked at up to a limit', async () => {
+    const zeros = gzipSync(Buffer.alloc(8 * 1024 * 1024));
+    const members = Array.from({ length: 40 }, (_, at) => ({ name: `${at}.gz`, content: zeros }));
+    await expectRewriteRefusal(zipOf(members), /packed inside of it is larger/);
+    const damaged = Buffer.concat([zeros.subarray(0, -8), Buffer.alloc(8)]);
+    const broken = Array.from({ length: 80 }, (_, at) => ({ name: `${at}.gz`, content: damaged }));
+    await expectRewriteRefusal(zipOf(broken), /packed inside of it is larger/);
+  });
+});
+
+test('an archive that names the service in documents alone says so', async () => {
+  for (const name of [
+    'README',
+    'readme.html',
+    'LICENSE',
+    'CHANGELOG.md',
+    'de.po',
+    'de.mo',
+    'a.txt',
+  ]) {
+    const archive = zipOf([{ name, content: call }]);
+    await expectRewriteRefusal(archive, /links for people and in documents only \("/);
+  }
+  for (const name of [
+    'install.json',
+    'readme.php',
+    'a',
+    'history.js',
+    'a.module',
+    'de.json',
+    'de.csv',
+  ]) {
+    const { report } = await rewritePlugin(zipOf([{ name, content: call }]), target);
+    expect(report).toMatchObject({ changed: [{ file: name }], untouched: [] });
+  }
 });
 
 describe('hostile names', () => {

@@ -1,0 +1,370 @@
+// Judges each mention of the service in a text: what becomes of it, or why it stays. Pure. A mention is
+// the API, the live socket, the receipt link, another page, another host, or a host that is put together.
+
+import { isConstant, isForPeople } from './constants.ts';
+import { type Edit, type Flat, hole } from './flat.ts';
+
+/** Where the plugin shall find paygate. */
+export interface Target {
+  /** `https://pay.example.com` */
+  readonly origin: string;
+  /** `pay.example.com`, with the port where it has one. */
+  readonly host: string;
+}
+
+export interface Mention {
+  readonly at: number;
+  readonly end: number;
+  /** Of one that stays: the end of all that is shown of it. */
+  readonly shownTo?: number;
+  readonly verdict: Verdict;
+}
+
+export type Verdict =
+  | { readonly edits: readonly Edit[] }
+  | { readonly why: string; readonly look?: boolean };
+
+/** Parts of receipt links that stand in other expressions, anywhere in the archive. */
+export interface ReceiptParts {
+  /** `&addr=` */
+  readonly hasAddress: boolean;
+  /** `/#/search` without its query. */
+  readonly hasPath: boolean;
+  /** `?q=` at the beginning of a string. */
+  readonly hasQuery: boolean;
+  /** The service is named at all. */
+  readonly isNamed: boolean;
+}
+
+export interface File {
+  readonly text: string;
+  readonly name: string;
+  readonly target: Target;
+  readonly receipts: ReceiptParts;
+  /** Whether it is a comment: what stands there needs no look. */
+  readonly isComment: (at: number) => boolean;
+  /** What a variable is set to, as it is written. */
+  readonly valuesOf: (name: string) => string | undefined;
+}
+
+export const reasons = {
+  mail: 'an e-mail address',
+  host: 'another host of that service, which paygate does not stand for',
+  coin: 'the same for another coin, which paygate does not serve',
+  page: 'a page or file of that service, for people',
+  prose: 'mentioned in text, a comment or a link',
+  computed: 'the host is put together while the plugin runs: change it by hand',
+  receipt:
+    'a link to the receipt: paygate has it at /api/tx?txid=TXID&addr=ADDRESS; change it by hand',
+  keyLength: 'the plugin takes API keys of 43 characters only: paygate key show --short prints one',
+};
+
+/** The service that these plugins were written for; domains that only begin or end alike are not it. */
+const domain = String.raw`blockonomics\.co(?![a-z0-9-]|\.[a-z0-9])`;
+const slash = String.raw`(?:\\?\/|\\(?:u00|x)2f)`;
+/** What may follow a host in a URL; it ends where a string or a tag does. */
+const mentions = new RegExp(
+  String.raw`(?<![a-z0-9-])${domain}(?::\d{1,5})?(?<path>(?:${slash}|[?#])[\w\-.~%!$&*+,;=:@/?#\\[\]{}${hole}]*)?`,
+  'gi',
+);
+/** A host whose end is put in. */
+const openHost = new RegExp(
+  String.raw`${slash}{2}(?:[\w.${hole}-]{0,100}\.)?blockonomics\.?${hole}`,
+  'gi',
+);
+const subdomain = new RegExp(`[a-z0-9.*${hole}-]*$`, 'i');
+const slashes = new RegExp(`${slash}{2}$`, 'i');
+const scheme = new RegExp(`(?:(?<![a-z${hole}])(?:https?|wss?)${hole}?|${hole}):?$`, 'i');
+/** Where the dot of the domain stands in it. */
+export const domainDot = 'blockonomics'.length;
+/** A host has at most 253 characters. So bounded, a hostile file costs no more than its length. */
+const maxLead = 300;
+
+const receiptPath = /#\\?\/search(?![\w.-])/gi;
+const isServed = (path: string): boolean => /^\/(?:api|payment)(?![\w.-])/.test(path);
+const isSocket = (text: string): boolean => /^ws/i.test(text);
+/** A path without escaped slashes. */
+const plain = (path: string): string => path.replaceAll(/\\\/|\\(?:u00|x)2f/gi, '/');
+
+/** One mention, taken apart. Places are those in the flat text. */
+interface Parts {
+  readonly start: number;
+  readonly scheme: string;
+  readonly slashesAt: number;
+  readonly slashes: string;
+  readonly hostAt: number;
+  /** `www.`, or what else stands before the domain. */
+  readonly sub: string;
+  /** The end of domain and port. */
+  readonly hostEnd: number;
+  readonly path: string;
+  readonly end: number;
+}
+
+function partsOf({ text }: Flat, match: RegExpExecArray): Parts {
+  const { index } = match;
+  const { path = '' } = match.groups ?? {};
+  const lead = (pattern: RegExp, to: number): string =>
+    pattern.exec(text.slice(Math.max(0, to - maxLead), to))?.[0] ?? '';
+  const sub = lead(subdomain, index);
+  const hostAt = index - sub.length;
+  const slashed = lead(slashes, hostAt);
+  const slashesAt = hostAt - slashed.length;
+  const schemed = slashed === '' ? '' : lead(scheme, slashesAt);
+  const end = index + match[0].length;
+  const start = slashesAt - schemed.length;
+  return {
+    start,
+    scheme: schemed,
+    slashesAt,
+    slashes: slashed,
+    hostAt,
+    sub,
+    hostEnd: end - path.length,
+    path,
+    end,
+  };
+}
+
+/**
+ * @param claimed places of mentions that were judged already, by a nearer reading; this one's are added
+ * @param only the place of the one mention that is asked for, in a text that is no expression
+ */
+export function judge(flat: Flat, file: File, claimed: Set<number>, only?: number): Mention[] {
+  const found: Mention[] = [];
+  const claim = (at: number): boolean => {
+    const place = flat.sourceAt(at);
+    if (at < flat.from || at >= flat.to || claimed.has(place)) return false;
+    if (only !== undefined && place !== only) return false;
+    claimed.add(place);
+    return true;
+  };
+  for (const match of flat.text.matchAll(mentions)) {
+    if (!claim(match.index + domainDot)) continue;
+    const parts = partsOf(flat, match);
+    const hash = parts.path.indexOf('#');
+    if (hash !== -1) claimed.add(flat.sourceAt(parts.hostEnd + hash));
+    const judged = new Judge(flat, file, parts, only === undefined);
+    found.push(mention(flat, file, parts.start, parts.end, judged.verdict()));
+    const { around } = judged;
+    if (around !== undefined)
+      found.push({ ...around, at: around.start, verdict: { edits: [around] } });
+  }
+  for (const { index } of flat.text.matchAll(receiptPath)) {
+    const verdict = claim(index) ? looseReceipt(flat, file, index) : undefined;
+    if (verdict !== undefined) {
+      found.push(mention(flat, file, index, receiptEnd(flat, index), verdict));
+    }
+  }
+  return only === undefined
+    ? [...found, ...openHosts(flat, file), ...looseQuery(flat, file)]
+    : found;
+}
+
+function openHosts(flat: Flat, file: File): Mention[] {
+  return Array.from(flat.text.matchAll(openHost))
+    .filter(({ index, 0: { length } }) => index + length > flat.from && index < flat.to)
+    .map(({ index, 0: { length } }) =>
+      mention(flat, file, index, index + length, { why: reasons.computed, look: true }),
+    );
+}
+
+function mention(flat: Flat, file: File, from: number, to: number, given: Verdict): Mention {
+  const own = Math.max(from, flat.from);
+  const start = flat.sourceAt(own);
+  if ('edits' in given) {
+    const at = given.edits.reduce((least, edit) => Math.min(least, edit.start), start);
+    const end = given.edits.reduce((most, edit) => Math.max(most, edit.end), start);
+    return { at, end: flat.shownEnd(own, to, end), verdict: given };
+  }
+  const last = flat.sourceBehind(Math.min(to, flat.to) - 1);
+  const verdict = file.isComment(start) ? { why: given.why } : given;
+  return { at: start, end: flat.shownEnd(own, to, start), shownTo: last, verdict };
+}
+
+class Judge {
+  private readonly flat: Flat;
+  private readonly file: File;
+  private readonly parts: Parts;
+  private readonly isExpression: boolean;
+  /** A change of the scheme, which stands in the expression around this one. */
+  around: Edit | undefined;
+
+  constructor(flat: Flat, file: File, parts: Parts, isExpression: boolean) {
+    this.flat = flat;
+    this.file = file;
+    this.parts = parts;
+    this.isExpression = isExpression;
+  }
+
+  verdict(): Verdict {
+    const { flat, parts } = this;
+    const { sub, slashes: slashed, start } = parts;
+    const before = flat.text[start - 1] ?? '';
+    if (slashed === '' && before === '@' && !sub.includes(hole)) return { why: reasons.mail };
+    const path = plain(parts.path);
+    const isReceipt = /^\/?#\/search(?![\w.-])/i.test(path);
+    const isUsed = isServed(path) || isReceipt || isSocket(parts.scheme);
+    const isBare = path === '' || path === '/';
+    const isValue = isUsed || (isBare && this.isConstant()) || this.isBase(path);
+    if (/^bch\.$/i.test(sub)) return { why: reasons.coin };
+    if (isUnclear(sub, slashed) || (slashed === '' && before === '%')) {
+      return this.unclear(isValue, path, isBare ? reasons.prose : reasons.page);
+    }
+    const isOwn = /^(?:www\.|\*\.)?$/i.test(sub) || sub.includes(hole);
+    if (!isOwn) return { why: reasons.host, look: isValue };
+    if (!isValue) return { why: isBare ? reasons.prose : reasons.page };
+    return this.changed(path, isReceipt);
+  }
+
+  /** A host that begins with a value, or with a dot. */
+  private unclear(isValue: boolean, path: string, why: string): Verdict {
+    const { sub, hostAt } = this.parts;
+    if (!isValue) return { why };
+    const behind = sub.replace(new RegExp(`^${hole}+`), '');
+    const first = sub.startsWith(hole) ? this.sourceOf(hostAt) : '';
+    if (/^www\.$/i.test(behind) || hasScheme(first))
+      return this.changed(path, isReceiptPath(path), true);
+    if (first !== '' && isLabel(first)) return this.changed(path, isReceiptPath(path));
+    return { why: reasons.computed, look: true };
+  }
+
+  /** The source of a value; of a variable also what it is set to. */
+  private sourceOf(at: number): string {
+    const { text } = this.file;
+    const part = this.flat.within(at, at + 1)[0]?.part;
+    if (part === undefined) return '';
+    const source = text.slice(part.start, Math.min(part.end, part.start + maxLead));
+    const name = /^[{$#]*(?:[\w$]+(?:\.|->|::))*\$?(\w+)\}*$/.exec(source)?.[1];
+    return (name === undefined ? undefined : this.file.valuesOf(name)) ?? source;
+  }
+
+  private isConstant(): boolean {
+    const { flat, file, parts } = this;
+    const start = flat.sourceAt(Math.max(flat.from, parts.start));
+    const end = flat.sourceAt(parts.end - 1) + 1;
+    const isWhole = this.isExpression && flat.from === parts.start && flat.to === parts.end;
+    const { text, name } = file;
+    if (!this.isExpression && file.isComment(start)) return false;
+    if (isWhole)
+      return !isForPeople(text.slice(Math.max(0, flat.start - maxLead), flat.start), name);
+    return isConstant({ text, name, start, end });
+  }
+
+  /** The beginning of a string which goes on with a path that is put in. */
+  private isBase(path: string): boolean {
+    const { flat, file, parts } = this;
+    if (!new RegExp(`^/?${hole}`).test(path) && !(path === '' && flat.text[parts.end] === hole))
+      return false;
+    const start = flat.sourceAt(parts.start);
+    if (!/["'`]/.test(file.text[start - 1] ?? '')) return false;
+    return !isForPeople(file.text.slice(Math.max(0, start - maxLead), start - 1), file.name);
+  }
+
+  /** @param hasLostScheme the value before the host holds the scheme too, and goes with it */
+  private changed(path: string, isReceipt: boolean, hasLostScheme = false): Verdict {
+    const { flat, file, parts } = this;
+    const protocol = this.protocol(path);
+    const own = hasLostScheme && protocol !== undefined ? `${protocol}//` : '';
+    const keepsValue = hasLostScheme && protocol === undefined;
+    const hostAt = keepsValue ? parts.hostAt + parts.sub.lastIndexOf(hole) + 1 : parts.hostAt;
+    const edits = [
+      this.schemeEdits(protocol),
+      flat.edit(hostAt, parts.hostEnd, own + file.target.host),
+      isReceipt ? receiptEdits(flat, file, parts.hostEnd + parts.path.indexOf('#')) : [],
+    ];
+    if (edits[0] === undefined || edits[1] === undefined)
+      return { why: reasons.computed, look: true };
+    if (edits[2] === undefined) return { why: reasons.receipt, look: true };
+    return { edits: edits.flatMap((each) => each ?? []) };
+  }
+
+  /** `wss:`, `https:`, or nothing where the plugin alone knows. */
+  private protocol(path: string): string | undefined {
+    const { scheme: written } = this.parts;
+    const secure = this.file.target.origin.startsWith('https:') ? 's:' : ':';
+    if (isSocket(written)) return `ws${secure}`;
+    if (/^http/i.test(written)) return `http${secure}`;
+    if (/^\/payment/.test(path)) return `ws${secure}`;
+    return isServed(path) || isReceiptPath(path) ? `http${secure}` : undefined;
+  }
+
+  private schemeEdits(protocol: string | undefined): Edit[] | undefined {
+    const { flat, parts } = this;
+    const { scheme: written, start, slashesAt, hostAt } = parts;
+    if (written === '' || written === protocol || protocol === undefined) return [];
+    if (!written.includes(hole)) {
+      this.around = flat.editContext(start, slashesAt, protocol);
+      return this.around === undefined ? flat.edit(start, slashesAt, protocol) : [];
+    }
+    const isScheme = written.endsWith(':') || start === flat.from;
+    return isScheme ? flat.edit(start, hostAt, protocol + parts.slashes) : [];
+  }
+}
+
+const isReceiptPath = (path: string): boolean => /^\/?#\/search/i.test(path);
+/** Without the slashes of a URL, a value before the domain may be anything. */
+const isUnclear = (sub: string, slashed: string): boolean =>
+  slashed === '' && (sub.startsWith('.') || sub.includes(hole));
+const hasScheme = (source: string): boolean => /(?:https?|wss?):|:\/\/|scheme|proto/i.test(source);
+/** `'www'`, `c == 'btc' ? 'www.' : c` */
+const isLabel = (source: string): boolean =>
+  /["'`](?:www|bch)\.?["'`]/i.test(source) && !source.includes('/');
+
+/** What follows a receipt's path: its query, as far as one sees. */
+function queryOf(
+  { text }: Flat,
+  hash: number,
+): { readonly at: number; readonly text: string; readonly isOpen: boolean } {
+  const path = /^#\\?\/search/i.exec(text.slice(hash, hash + 10))?.[0] ?? '';
+  const at = hash + path.length;
+  const query = /^[^"'<>\s]{0,1000}/.exec(text.slice(at, at + 1000))?.[0] ?? '';
+  return { at, text: query, isOpen: at + query.length === text.length };
+}
+
+/** @returns nothing where it is not known whether it comes to a receipt of paygate */
+function receiptEdits(flat: Flat, file: File, hash: number): Edit[] | undefined {
+  const { at, text, isOpen } = queryOf(flat, hash);
+  const { receipts } = file;
+  const path = flat.edit(
+    hash,
+    at,
+    flat.text.slice(hash, at).includes('\\') ? 'api\\/tx' : 'api/tx',
+  );
+  const q = /^\?(?:[^"'<>\s]*?(?:&|;|u0026))?q=/i.exec(text)?.[0];
+  if (q === undefined)
+    return isOpen && receipts.hasQuery && /^[^?]*$/.test(text) ? path : undefined;
+  const isCut = isOpen && text.length === q.length && receipts.hasAddress;
+  const hasAddress = isCut || /(?:[?&;]|u0026)addr=/i.test(text);
+  const name = flat.edit(at + q.length - 2, at + q.length - 1, 'txid');
+  return hasAddress && path && name ? [...path, ...name] : undefined;
+}
+
+const receiptEnd = (flat: Flat, hash: number): number => {
+  const { at, text } = queryOf(flat, hash);
+  return at + text.length;
+};
+
+/** A receipt link whose host is a constant of the plugin. */
+function looseReceipt(flat: Flat, file: File, hash: number): Verdict | undefined {
+  const before = flat.text.slice(Math.max(0, hash - maxLead), hash).replace(/\\?\/$/, '');
+  if (/[\w.\]-](?::\d{1,5})?$/.test(before)) return undefined;
+  const edits = receiptEdits(flat, file, hash);
+  if (edits !== undefined) return { edits };
+  // A router of the shop's own may have such a path, too.
+  const isPath = before === '' && !queryOf(flat, hash).text.includes('q=');
+  const isOurs = file.receipts.isNamed && (before.endsWith(hole) || isPath);
+  return isOurs ? { why: reasons.receipt, look: true } : undefined;
+}
+
+/** `?q=TXID&addr=ADDRESS` behind a receipt's path that is a constant. */
+function looseQuery(flat: Flat, file: File): Mention[] {
+  if (!file.receipts.hasPath) return [];
+  const match = new RegExp(String.raw`^${hole}*\?q=${hole}+(?:&|&amp;)addr=`).exec(
+    flat.text.slice(flat.from),
+  );
+  if (match === null) return [];
+  const at = flat.from + match[0].indexOf('?q=') + 1;
+  const edits = flat.edit(at, at + 1, 'txid');
+  return edits === undefined ? [] : [mention(flat, file, at - 1, at + 2, { edits })];
+}

@@ -1,0 +1,109 @@
+// What an expression of strings is made of: literals with their pieces, values, and chains of both. Pure.
+
+/** A piece of a string: its text as it is written, or a value that is put in while the program runs. */
+export interface Part {
+  readonly start: number;
+  readonly end: number;
+  readonly isHole: boolean;
+  /** What stands for it once it is taken out: a format must still use up its value. */
+  readonly without: string;
+}
+
+export interface Literal {
+  readonly kind: 'literal';
+  readonly start: number;
+  readonly end: number;
+  /** Its content, and the places in it that are known to be holes. */
+  readonly inner: readonly [start: number, end: number];
+  readonly holes: readonly (readonly [start: number, end: number])[];
+  /** Of a format, whose values stand elsewhere. */
+  readonly parts: readonly Part[] | undefined;
+  /** Something hangs on it, such as `.concat(`: it may become empty, but not go. */
+  readonly isPinned: boolean;
+}
+
+/** Anything else. */
+export interface Hole {
+  readonly kind: 'hole';
+  readonly start: number;
+  readonly end: number;
+  /** What a choice in brackets may come to. */
+  readonly choices: readonly Chain[];
+}
+
+/** Operands that are joined, in their order. */
+export interface Chain {
+  readonly kind: 'chain';
+  readonly start: number;
+  readonly end: number;
+  readonly operands: readonly Operand[];
+  /** What `implode` or `join` puts between them. */
+  readonly separator: string;
+  /** It continues a string that is not seen here: `url += '…'`. */
+  readonly continues: boolean;
+  readonly size: number;
+  readonly depth: number;
+}
+
+export type Operand = Literal | Hole | Chain;
+
+/**
+ * What is put in by a template, by PHP, by a template language, or by a format. Formats must still use up
+ * their value, so they print none of it.
+ */
+const holes =
+  /<\?[\s\S]{1,300}?\?>|\$\{[^{}\n]{1,200}\}|#\{[^{}\n]{1,200}\}|\{\{[^{}\n]{1,200}\}\}|\{[^{}\n]{0,200}\}|%\(\w{1,80}\)s|%(?:\d{1,2}\$)?(?:[sv]|d(?![0-9a-f]))|\$[a-z_]\w{0,80}(?:(?:->|\?->)\w{1,80}|\[[^[\]\n]{1,80}\])?/gi;
+
+function withoutHole(text: string): string {
+  if (text.startsWith('%')) return text.replace(/.$/, '.0s');
+  return text === '{}' ? '{:.0}' : '';
+}
+
+/** The pieces of a string's content. */
+export function partsOf(
+  text: string,
+  [start, end]: readonly [number, number],
+  known: readonly (readonly [number, number])[] = [],
+): Part[] {
+  const parts: Part[] = [];
+  let at = start;
+  const add = (to: number, isHole: boolean, without = '') => {
+    if (to > at) parts.push({ start: at, end: to, isHole, without });
+    at = Math.max(at, to);
+  };
+  const plain = (to: number) => {
+    const from = at;
+    const content = text.slice(from, to);
+    for (const match of /[%{#<$]/.test(content) ? content.matchAll(holes) : []) {
+      add(from + match.index, false);
+      add(from + match.index + match[0].length, true, withoutHole(match[0]));
+    }
+    add(to, false);
+  };
+  for (const [from, to] of known) {
+    plain(from);
+    add(to, true);
+  }
+  plain(end);
+  return parts;
+}
+
+export function chainOf(operands: readonly Operand[], separator: string, continues = false): Chain {
+  let [size, depth] = [0, 0];
+  for (const operand of operands) {
+    size += sizeOf(operand);
+    if (operand.kind === 'chain') depth = Math.max(depth, operand.depth);
+  }
+  const [start, end] = [operands[0]?.start ?? 0, operands.at(-1)?.end ?? 0];
+  return { kind: 'chain', start, end, operands, separator, continues, size, depth: depth + 1 };
+}
+
+function sizeOf(operand: Operand): number {
+  if (operand.kind === 'literal') return operand.parts?.length ?? 1 + operand.holes.length;
+  return operand.kind === 'chain' ? operand.size : 1;
+}
+
+/** Without what is said of its place among the tokens. */
+export function plainChain({ operands, separator, continues }: Chain): Chain {
+  return chainOf(operands, separator, continues);
+}
