@@ -5,6 +5,7 @@
 import {
   type Chain,
   chainOf,
+  isOfInterest,
   type Literal,
   type Operand,
   type Part,
@@ -12,16 +13,11 @@ import {
   plainChain,
 } from './pieces.ts';
 import type { Token } from './tokens.ts';
+import { assigns, choosers, formats, isPrimary, isWord, members, unary } from './words.ts';
 
 /** Larger or deeper ones in brackets count as a value: no host is put together from that many pieces. */
 const maxInlineSize = 32;
 const maxInlineDepth = 40;
-
-const unary = /^(?:new|await|typeof|clone|void|not)$/;
-const members = new Set(['.', '->', '?->', '::', '?.']);
-const assigns = new Set(['+=', '.=']);
-const choosers = new Set(['?', ':', '||', '??', '&&', 'else', 'or']);
-const formats = /^(?:[\w.]*sprintf|printf|format)$/i;
 
 /**
  * Every expression of strings that is not a part of another one.
@@ -51,6 +47,8 @@ class Reader {
   /** The token before each one on its level, or -1. */
   private readonly previous: Int32Array;
   private readonly closing: Int32Array;
+  /** Strings that are an expression of their own. */
+  private readonly alone: Uint8Array;
   private readonly text: string;
   private readonly tokens: readonly Token[];
   private readonly joinsAdjacent: boolean;
@@ -61,6 +59,7 @@ class Reader {
     this.tokens = tokens;
     this.previous = new Int32Array(tokens.length).fill(-1);
     this.closing = new Int32Array(tokens.length).fill(-1);
+    this.alone = new Uint8Array(tokens.length);
     tokens.forEach(({ after, kind }, index) => {
       if (after > index + 1 && kind === 'open') this.closing[index] = after - 1;
       if (kind === 'close' || this.tokens[after]?.kind === 'close') return;
@@ -73,11 +72,9 @@ class Reader {
       if (this.begins(index)) this.readChain(index);
     }
     // A string that no expression took is one of its own.
-    const alone: Chain[] = [];
-    this.tokens.forEach((token, index) => {
-      if (token.kind === 'string' && !token.isRead) {
-        alone.push(chainOf([this.literal(index)], ''));
-      }
+    const alone = this.tokens.flatMap(({ kind, isRead, inner }, index) => {
+      const isAlone = kind === 'string' && !isRead && isOfInterest(this.text.slice(...inner));
+      return isAlone ? [chainOf([this.literal(index)], '')] : [];
     });
     return [...this.chains.values(), ...alone];
   }
@@ -124,19 +121,41 @@ class Reader {
     const start = this.readOperand(first);
     if (start === undefined) return;
     const operands = [start.operand];
+    const isEcho = /^echo$/i.test(this.token(this.previous[first] ?? -1)?.text ?? '');
     let { next } = start;
     for (;;) {
-      const isJoin = this.joins(next);
+      const isComma = isEcho && this.operator(next) === ',';
+      const isJoin = isComma || this.joins(next);
       const isAdjacent = !isJoin && this.isAdjacent(next);
       const read = isJoin || isAdjacent ? this.readOperand(isJoin ? next + 1 : next) : undefined;
       if (read === undefined) break;
+      if (isComma) this.take(next + 1);
       operands.push(read.operand);
       next = read.next;
     }
     // Values alone are no string that one could read.
     if (operands.every((each) => each.kind === 'hole' && each.choices.length === 0)) return;
     const continues = assigns.has(this.operator(this.previous[first] ?? -1));
+    const token = this.token(first);
+    if (operands.length === 1 && token?.kind === 'string' && token.after === next && !continues) {
+      // Most strings are alone, and few of them matter.
+      token.isRead = false;
+      this.alone[first] = 1;
+      return;
+    }
     this.chains.set(first, { ...chainOf(operands, '', continues), next });
+  }
+
+  private chainAt(index: number): (Chain & { readonly next: number }) | undefined {
+    if (this.alone[index] !== 1) return this.chains.get(index);
+    return { ...chainOf([this.literalAt(index)], ''), next: this.token(index)?.after ?? 0 };
+  }
+
+  /** It has become a part of a larger expression. */
+  private take(index: number): void {
+    this.chains.delete(index);
+    const token = this.token(index);
+    if (token?.kind === 'string') token.isRead = true;
   }
 
   private isAdjacent(index: number): boolean {
@@ -169,7 +188,7 @@ class Reader {
       next = this.token(next)?.after ?? 0;
     const read = this.readOperand(next);
     if (read === undefined) return undefined;
-    this.chains.delete(next);
+    this.take(next);
     const { end } = read.operand;
     return { operand: { kind: 'hole', start, end, choices: [] }, next: read.next };
   }
@@ -188,7 +207,8 @@ class Reader {
       const next = this.token(at);
       if (next === undefined) return at;
       const isCall = next.kind === 'open' && /[([]/.test(next.text) && this.closing[at] !== -1;
-      if (isCall && !(at === token.after && isWord(token))) {
+      const isMatch = next.text === '{' && /^match$/i.test(token.text);
+      if (isMatch || (isCall && !(at === token.after && isWord(token)))) {
         at = next.after;
         continue;
       }
@@ -207,7 +227,11 @@ class Reader {
   private literal(index: number): Literal {
     const token = this.token(index) as Token;
     token.isRead = true;
-    const { start, end, inner, holes } = token;
+    return this.literalAt(index);
+  }
+
+  private literalAt(index: number): Literal {
+    const { start, end, inner, holes } = this.token(index) as Token;
     return { kind: 'literal', start, end, inner, holes, parts: undefined, isPinned: false };
   }
 
@@ -216,9 +240,9 @@ class Reader {
     const close = this.closing[index] ?? -1;
     const token = this.token(index) as Token;
     if (close === -1) return this.hole(index, token.after);
-    const inner = this.chains.get(index + 1);
+    const inner = this.chainAt(index + 1);
     if (inner?.next === close && inner.size <= maxInlineSize && inner.depth < maxInlineDepth) {
-      this.chains.delete(index + 1);
+      this.take(index + 1);
       const place = { start: token.start, end: this.token(close)?.end ?? 0 };
       const [only] = inner.operands;
       const operand: Operand =
@@ -234,10 +258,10 @@ class Reader {
     const found: Chain[] = [];
     let last = '';
     for (let at = open + 1; at < close; at = this.token(at)?.after ?? close) {
-      const chain = this.chains.get(at);
-      if (chain !== undefined && choosers.has(last)) {
+      const chain = choosers.has(last) ? this.chainAt(at) : undefined;
+      if (chain !== undefined) {
         found.push(chain);
-        this.chains.delete(at);
+        this.take(at);
       }
       last = this.token(at)?.text ?? '';
     }
@@ -255,11 +279,13 @@ class Reader {
 
   private knownCall(index: number, next: number): Operand | undefined {
     const { kind, text, after } = this.token(index) as Token;
+    if (kind === 'string' && this.token(after + 1)?.text === 'concat') {
+      return this.concatenated(index, next);
+    }
     const call =
       kind === 'name' && this.token(after)?.text === '(' ? after : this.methodCall(index);
     if (call === -1 || this.closing[call] !== next - 1) return undefined;
     const name = this.token(call - 1)?.text.toLowerCase() ?? '';
-    if (kind === 'string' && name === 'concat') return this.concatenated(index, call);
     if (kind === 'string' && name === 'join')
       return this.joined(this.listIn(call), this.contentOf(index));
     if (text === '[' && name === 'join') return this.joined(index, this.contentOf(call + 1));
@@ -285,7 +311,7 @@ class Reader {
       while (at < close && this.operator(at) !== ',') at = this.token(at)?.after ?? close;
       if (at === first) continue;
       if (found.length > maxInlineSize) return undefined;
-      const chain = this.chains.get(first);
+      const chain = this.chainAt(first);
       const isWhole =
         chain?.next === at && chain.size <= maxInlineSize && chain.depth < maxInlineDepth;
       const [only] = chain?.operands ?? [];
@@ -296,22 +322,28 @@ class Reader {
     return found;
   }
 
-  /** They have become a part of a larger expression. */
-  private take(items: readonly Item[]): Operand[] {
-    for (const { first, operand } of items) if (operand.kind !== 'hole') this.chains.delete(first);
+  private takeAll(items: readonly Item[]): Operand[] {
+    for (const { first, operand } of items) if (operand.kind !== 'hole') this.take(first);
     return items.map(({ operand }) => operand);
   }
 
-  private concatenated(index: number, call: number): Chain | undefined {
-    const items = this.items(call);
-    if (items === undefined) return undefined;
-    return chainOf([{ ...this.literal(index), isPinned: true }, ...this.take(items)], '');
+  /** `'a'.concat(b, c).concat(d)`: so compilers write templates for old browsers. */
+  private concatenated(index: number, next: number): Chain | undefined {
+    const found: Item[] = [];
+    let at = this.token(index)?.after ?? next;
+    for (; at < next; at = this.token(at + 2)?.after ?? next) {
+      const isConcat = this.token(at + 1)?.text === 'concat' && this.token(at + 2)?.text === '(';
+      const items = isConcat ? this.items(at + 2) : undefined;
+      if (items === undefined) return undefined;
+      found.push(...items);
+    }
+    return chainOf([{ ...this.literal(index), isPinned: true }, ...this.takeAll(found)], '');
   }
 
   private joined(list: number, separator: string | undefined): Chain | undefined {
     const items = list === -1 || separator === undefined ? undefined : this.items(list);
     if (items === undefined || items.length === 0) return undefined;
-    return chainOf(this.take(items), separator ?? '');
+    return chainOf(this.takeAll(items), separator ?? '');
   }
 
   /** `implode('', […])`, also without its first value. */
@@ -359,19 +391,7 @@ class Reader {
       used.add(value);
       return this.partsOf(value.operand);
     });
-    this.take([first, ...used]);
+    this.takeAll([first, ...used]);
     return { ...format, parts, isPinned: true };
   }
 }
-
-/** What a value begins with: a string, a name, a bracket. */
-function isPrimary({ kind, text }: Token): boolean {
-  return (
-    kind === 'string' || kind === 'name' || (kind === 'open' && /^(?:[([]|<\?|\{\{)$/.test(text))
-  );
-}
-
-/** Words that a value follows, and that are none. */
-const isWord = ({ kind, text }: Token): boolean =>
-  kind === 'name' &&
-  /^(?:return|echo|print|case|else|in|of|and|or|if|elseif|while|throw|yield)$/i.test(text);

@@ -37,8 +37,9 @@ export class Flat {
   /** What is this expression's own. */
   readonly from: number;
   readonly to: number;
-  /** Where it begins in the source. */
+  /** Its place in the source. */
   readonly start: number;
+  readonly end: number;
   private readonly segments: readonly Segment[];
   private readonly root: Node;
 
@@ -49,6 +50,7 @@ export class Flat {
     this.from = root.from;
     this.to = root.to;
     this.start = root.operand.start;
+    this.end = root.operand.end;
   }
 
   /** @param around the expression that the chain is a choice in, and the place of that choice in its text */

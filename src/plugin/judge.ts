@@ -43,6 +43,8 @@ export interface File {
   readonly receipts: ReceiptParts;
   /** Whether it is a comment: what stands there needs no look. */
   readonly isComment: (at: number) => boolean;
+  /** Formats may be filled in by a replacement, and not by a function for formats. */
+  readonly replacesFormats: boolean;
   /** What a variable is set to, as it is written. */
   readonly valuesOf: (name: string) => string | undefined;
 }
@@ -106,7 +108,10 @@ function partsOf({ text }: Flat, match: RegExpExecArray): Parts {
   const { path = '' } = match.groups ?? {};
   const lead = (pattern: RegExp, to: number): string =>
     pattern.exec(text.slice(Math.max(0, to - maxLead), to))?.[0] ?? '';
-  const sub = lead(subdomain, index);
+  const found = lead(subdomain, index);
+  // The end of an escaped slash: `\\u002fwww.`
+  const isEscape = text[index - found.length - 1] === '\\';
+  const sub = isEscape ? found.replace(/^(?:u00|x)2f/i, '') : found;
   const hostAt = index - sub.length;
   const slashed = lead(slashes, hostAt);
   const slashesAt = hostAt - slashed.length;
@@ -275,6 +280,9 @@ class Judge {
     ];
     if (edits[0] === undefined || edits[1] === undefined)
       return { why: reasons.computed, look: true };
+    if (file.replacesFormats && edits.some((each) => each?.some(({ text }) => /\.0/.test(text)))) {
+      return { why: reasons.computed, look: true };
+    }
     if (edits[2] === undefined) return { why: reasons.receipt, look: true };
     return { edits: edits.flatMap((each) => each ?? []) };
   }
@@ -335,7 +343,8 @@ function receiptEdits(flat: Flat, file: File, hash: number): Edit[] | undefined 
   if (q === undefined)
     return isOpen && receipts.hasQuery && /^[^?]*$/.test(text) ? path : undefined;
   const isCut = isOpen && text.length === q.length && receipts.hasAddress;
-  const hasAddress = isCut || /(?:[?&;]|u0026)addr=/i.test(text);
+  const seen = isOpen ? text + file.text.slice(flat.sourceAt(at), flat.end) : text;
+  const hasAddress = isCut || /(?:[?&;]|u0026)addr=/i.test(seen);
   const name = flat.edit(at + q.length - 2, at + q.length - 1, 'txid');
   return hasAddress && path && name ? [...path, ...name] : undefined;
 }

@@ -16,7 +16,7 @@ import {
   type Target,
 } from './judge.ts';
 import { dialectOf } from './kinds.ts';
-import { type Chain, chainOf } from './pieces.ts';
+import { type Chain, chainOf, isOfInterest } from './pieces.ts';
 import { type Dialect, type Tokens, tokenize } from './tokens.ts';
 
 export interface Change {
@@ -54,8 +54,6 @@ export function parseTarget(text: string): Target {
   );
 }
 
-/** What may hold a mention, also one in pieces; anything else is not read. */
-const isOfInterest = (text: string): boolean => /onomics|blockon|\/search|\?q=/i.test(text);
 /** A test that older plugins make before they save a key. */
 const keyLength = /key\.length\s*[!=]==?\s*43\b/gi;
 /** Mentions outside of strings: in text, comments, settings. */
@@ -94,7 +92,16 @@ export function rewriteText(
     const dialect = dialectOf(name, text);
     const tokens = tokenize(text, 0, text.length, dialect);
     const isComment = isWithin(tokens.comments);
-    const file = { text, name, target, receipts, isComment, valuesOf: valuesIn(text) };
+    const replacesFormats = /replace\w*\(\s*(?:\/|["'`])[%{]/i.test(text);
+    const file = {
+      text,
+      replacesFormats,
+      name,
+      target,
+      receipts,
+      isComment,
+      valuesOf: valuesIn(text),
+    };
     const claimed = new Set<number>();
     for (const each of inStrings(tokens, file, claimed, dialect.hash)) mentions.push(each);
     for (const each of inText(file, claimed)) mentions.push(each);

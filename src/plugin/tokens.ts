@@ -41,7 +41,7 @@ export interface Tokens {
 const none = [0, 0] as const;
 const noHoles: [number, number][] = [];
 
-const nameAt = /[$\w\x80-\xff]+(?:\\[$\w\x80-\xff]+)*/y;
+const nameAt = /\\?[$\w\x80-\xff]+(?:\\[$\w\x80-\xff]+)*/y;
 const operatorAt =
   /\?->|->|::|\?\.(?!\d)|=>|[=!]==?|&&|\|\||\?\?=?|\+\+|--|\.\.\.?|[-+*/.%]=|[\s\S]/y;
 const heredocAt = /<<<[ \t]*(["']?)([a-z_]\w*)\1\r?\n/iy;
@@ -208,7 +208,8 @@ class Lexer {
       return;
     }
     const inner = [this.at + quote.length, end] as const;
-    this.push('string', quote, end + quote.length - this.at, inner, holes);
+    const known = holes.length === 0 ? noHoles : holes;
+    this.push('string', quote, end + quote.length - this.at, inner, known);
   }
 
   /** @returns where the closing quote is, or -1; but for PHP a string ends on its line */

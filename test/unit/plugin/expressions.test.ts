@@ -70,6 +70,12 @@ const expressions: [source: string, result: string][] = [
   ["['wss:', '', 'www.blockonomics.co', 'payment', addr].join('/')", socket],
   ["'wss://' + ['www', 'blockonomics', 'co'].join('.') + '/payment/' + addr", socket],
   ["'wss://'.concat(code, '.blockonomics.co', '/payment/', addr)", socket],
+  [
+    "'wss://'.concat('btc' === code ? 'www' : code, '.blockonomics.co/payment/').concat(addr)",
+    socket,
+  ],
+  ["'https:\\u002f\\u002fwww.blockonomics.co\\u002fapi\\x2fprice'", price],
+  ["base + '/#/search?q=' + txid + (ssl ? '&addr=' + addr : '&addr=' + addr)", receipt],
   ['"wss:\\/\\/" + code + ".blockonomics.co\\/payment\\/" + addr', socket],
   ["'https://' + (code === 'btc' ? 'www.' : code + '.') + 'blockonomics.co/api/' + 'price'", price],
   ["(code == 'btc' ? 'https://www' : 'https://bch') + '.blockonomics.co/api/price'", price],
@@ -286,6 +292,21 @@ const texts: [name: string, before: string, after: string][] = [
     'String u = "https://" + sub + ".blockonomics.co/api/price";',
     'String u = "https://" + "pay.example.com/api/price";',
   ],
+  [
+    'a.php',
+    "<?php echo 'https://', $s, '.blockonomics.co/api/price';",
+    "<?php echo 'https://', 'pay.example.com/api/price';",
+  ],
+  [
+    'a.php',
+    "<?php $u = 'https://' . match($c) { 'btc' => 'www', default => $c } . '.blockonomics.co/api';",
+    "<?php $u = 'https://' . 'pay.example.com/api';",
+  ],
+  [
+    'a.php',
+    "<?php $u = 'https://' . \\My\\sub($c ?: 'x') . '.blockonomics.co/api';",
+    "<?php $u = 'https://' . 'pay.example.com/api';",
+  ],
   // links to receipts
   [
     'a.php',
@@ -340,6 +361,12 @@ describe('other languages', () => {
 
 /** What a person has to look at. */
 const looks: [name: string, text: string, shown: string][] = [
+  [
+    'a.js',
+    "url = 'https://%s.blockonomics.co/api'.replace('%s', code)",
+    'https://%s.blockonomics.co/api',
+  ],
+  ['a.js', "url = 'https://staging.blockonomics.co/api'", 'https://staging.blockonomics.co/api'],
   ['a.js', "host = pick() + '.blockonomics.co/payment/'", "pick() + '.blockonomics.co/payment/"],
   ['a.js', "url = 'https://www.blockonomics.' + tld + '/api/price'", "//www.blockonomics.' + tld"],
   ['a.js', "url = 'https://www.'; url += 'blockonomics.co'", 'blockonomics.co'],
