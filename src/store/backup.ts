@@ -18,7 +18,7 @@ import { makeFolder, putInPlace, removeLeftovers } from './disk.ts';
 import { openSqlite, type Sqlite } from './driver.ts';
 import { logAsFound } from './empty-log.ts';
 import { userVersion } from './migrate.ts';
-import { besideEnds, isLog, logEnds } from './place.ts';
+import { besideEnds, found, isLog, logEnds } from './place.ts';
 
 /** How many pages are copied until the next turn of the event loop; throws to give up. */
 export type Pace = () => number;
@@ -128,15 +128,16 @@ export async function backupAsItIs(path: string, target: string): Promise<void> 
   }
 }
 
-/** @throws PaygateError conflict where something stands already */
+/** @throws PaygateError conflict where something stands already, unavailable where this user may not look */
 export function refuseExisting(target: string): void {
+  const there = found(target, statSync);
   const log = logEnds.map((end) => `${target}${end}`).find(isLog);
-  const taken = existsSync(target) ? target : log;
+  const taken = there === undefined ? log : target;
   if (taken === undefined) return;
   const what =
     taken !== target
       ? `${taken} lies there, and would be played into it`
-      : statSync(target).isDirectory()
+      : there?.isDirectory()
         ? 'is a folder'
         : 'exists already';
   throw new PaygateError('conflict', `${target}: ${what}; name a new file`);

@@ -26,8 +26,7 @@ export const logEnds = ['-wal', '-journal'] as const;
 export const besideEnds = [...logEnds, '-shm'] as const;
 
 /** Whether there is something to be played: an empty log is none. */
-export const isLog = (path: string): boolean =>
-  (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0;
+export const isLog = (path: string): boolean => (found(path, statSync)?.size ?? 0) > 0;
 
 /** Of this process. https://man7.org/linux/man-pages/man5/proc_pid_mountinfo.5.html */
 const mountTable = '/proc/self/mountinfo';
@@ -42,8 +41,8 @@ export function truePath(path: string): string {
   );
 }
 
-/** Undefined where there is nothing, which is not said of what nobody may look at. */
-function found(path: string, look: typeof lstatSync | typeof statSync): Stats | undefined {
+/** Undefined where there is nothing, which is not said of what nobody may look at. @throws PaygateError unavailable */
+export function found(path: string, look: typeof lstatSync | typeof statSync): Stats | undefined {
   try {
     return look(path, { throwIfNoEntry: false });
   } catch (error) {

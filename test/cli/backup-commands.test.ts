@@ -1,13 +1,14 @@
 // `paygate backup`, `check` and `restore` as a person types them, also beside a running server, and the
 // snapshots that the server takes by itself.
 
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, expect, it } from 'vitest';
+import { refuseExisting } from '../../src/store/backup.ts';
 import { checkFile } from '../../src/store/check.ts';
 import { runCli } from '../support/cli.ts';
-import { cleanUp, damageTable, tempFolder } from '../support/files.ts';
+import { asOrdinaryUser, cleanUp, damageTable, tempFolder } from '../support/files.ts';
 import { closeHouses, openHouse, untilReady } from '../support/house.ts';
 import { openTestStore } from '../support/store.ts';
 
@@ -88,6 +89,23 @@ it('a backup without a name goes to the folder of backups', async () => {
   expect(dirname(file)).toBe(join(dirname(house.path), 'backups'));
   expect(file).toMatch(/\/\d{4}-\d\d-\d\dT\d{6}Z\.db$/);
   expect(checkFile(file).ok).toBe(true);
+});
+
+it('a backup to where this user may not look ends with a sentence', async () => {
+  const store = await openTestStore();
+  await store.database.close();
+  const folder = tempFolder();
+  const long = join(folder, `${'x'.repeat(300)}.db`);
+  const refused = await runCli(['backup', long, '--db', store.path]);
+  expect(refused).toMatchObject({
+    code: 1,
+    stderr: `paygate: ${long}: cannot be looked at (ENAMETOOLONG)\n`,
+  });
+  chmodSync(folder, 0o700);
+  const shut = join(folder, 'copy.db');
+  expect(() => asOrdinaryUser(() => refuseExisting(shut))).toThrow(
+    `${shut}: is in a folder that this user may not look into (EACCES)`,
+  );
 });
 
 it('a backup is not written where the log of another file lies, which would be played into it', async () => {

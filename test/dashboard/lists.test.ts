@@ -238,6 +238,23 @@ describe('payments', () => {
     expect(one.text.trimEnd().split('\r\n').length).toBeLessThan(3);
   });
 
+  test.each([
+    ['x;=1+1', "x;'=1+1"],
+    ['x; =1+1;@SUM(1)', "x;' =1+1;'@SUM(1)"],
+    ['x;"=1+1"', `"x;'""=1+1"""`],
+    ['x|=1|+1', "x|'=1|'+1"],
+    ['＝1+1', "'＝1+1"],
+    ['a-b; c=d', 'a-b; c=d'],
+  ])(
+    'leave as a table that no spreadsheet runs, by whatever it divides cells: %s',
+    async (name, cell) => {
+      const { house, visitor } = await open({ store: { name } });
+      await payNew(house);
+      const { text } = await visitor.get(`${home}/payments/export`);
+      expect(text.split('\r\n')[1]).toContain(`,${cell},`);
+    },
+  );
+
   test('leave in UTF-8 that a spreadsheet takes for it', async () => {
     const { house, visitor } = await open({ store: { name: 'Käserei 花' } });
     await payNew(house);

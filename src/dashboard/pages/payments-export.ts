@@ -1,5 +1,6 @@
-// Payments as a CSV table (RFC 4180), read and sent page by page. A cell that a spreadsheet would take for a
-// formula begins with an apostrophe, since names are typed by people and plugins.
+// Payments as a CSV table (RFC 4180), read and sent page by page. What a spreadsheet would take for a formula begins with
+// an apostrophe, since names are typed by people and plugins: also behind what divides cells elsewhere, for a spreadsheet
+// that divides by `;` heeds no quotes in the middle of its cell.
 
 import { confirmationsOf } from '../../http/merchant-tx.ts';
 import type { Store } from '../../store/open.ts';
@@ -81,10 +82,12 @@ const cellsOf = (store: Store, row: PaymentEntry): unknown[] => [
   row.priceCents === null ? null : priceText(row.priceCents),
 ];
 
+const formula = /(^|[;\t|])(?=["'\s]*[=+\-@\t\r＝＋－＠])/gu;
+
 const line = (cells: readonly unknown[]): string => `${cells.map(cell).join(',')}\r\n`;
 
 function cell(value: unknown): string {
   const text = value === null ? '' : String(value);
-  const inert = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+  const inert = text.replace(formula, "$1'");
   return /[",\r\n]/.test(inert) ? `"${inert.replaceAll('"', '""')}"` : inert;
 }
