@@ -34,10 +34,9 @@ function isLocal(context: Context, ownNames: readonly string[]): boolean {
   if (forwardedHeaders.some((name) => context.req.header(name) !== undefined)) return false;
   // Who asks at an address of this machine from this machine, does it from that address.
   if (!isThisMachine(remoteAddress) && !isSameAddress(remoteAddress, localAddress)) return false;
-  if (socket !== undefined && 'encrypted' in socket) return true;
   const name = new URL(context.req.url).hostname.replace(/^\[|\]$/g, '');
   return (
-    ['localhost', ...ownNames].includes(name) ||
+    ['localhost', ...ownNames].some((own) => own.toLowerCase() === name) ||
     isThisMachine(name) ||
     isSameAddress(name, localAddress)
   );

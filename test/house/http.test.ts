@@ -341,14 +341,14 @@ describe('who is no stranger is told why', () => {
       // As commands ask where --listen names one address.
       ['192.0.2.7', '192.0.2.7', '192.0.2.7:8080'],
       ['::ffff:192.0.2.7', '::ffff:192.0.2.7', '192.0.2.7:8080'],
-      ['192.0.2.7', '192.0.2.7', 'pay.example.com', { encrypted: true }],
     ];
     for (const way of own) expect([way, isWhole(await from(...way))]).toEqual([way, true]);
     const strange: [string, string, string, object?][] = [
       ['192.0.2.8', '192.0.2.7', '192.0.2.7:8080'],
       ['192.0.2.8', '192.0.2.7', '127.0.0.1'],
       ['192.0.2.8', '192.0.2.7', 'pay.example.com', { encrypted: true }],
-      // A page whose name was made to lead here.
+      // What forwards connections as they are, and a page whose name was made to lead here.
+      ['127.0.0.1', '127.0.0.1', 'pay.example.com', { encrypted: true }],
       ['127.0.0.1', '127.0.0.1', 'evil.example'],
     ];
     for (const way of strange) expect([way, await from(...way)]).toEqual([way, degraded]);
