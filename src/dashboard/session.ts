@@ -52,7 +52,7 @@ async function checkSignIn(visit: Visit): Promise<Operator> {
   if (operator === undefined) throw wrong();
   if (!(await isPassword(visit))) throw wrong();
   const { totpSecret, totpStep } = operator;
-  // Of all together: whoever comes so far has the password, and may come from anywhere.
+  // Counted together: a client that comes so far has the password, and may come from anywhere.
   const who = trierOf(visit).isKnown ? 'known' : 'strangers';
   if (totpSecret !== null) await takeCode(visit, who, totpSecret, totpStep);
   return operator;
@@ -127,12 +127,12 @@ export async function signIn(visit: Visit): Promise<void> {
   await renewHash(visit);
 }
 
-/** Of the password that was right: earlier hashes take four times as much memory with each try. */
+/** Hashes the password that was right anew: an earlier hash takes four times as much memory with each try. */
 async function renewHash({ parts, form }: Visit): Promise<void> {
   const { admin, database } = parts.store;
   const { passwordHash = '' } = admin.operator() ?? {};
   const renewed = parts.passwords.renew(form.get('password') ?? '', passwordHash);
-  // Where too many wait for theirs, the next sign-in does it.
+  // If too many hashes wait, the next sign-in does it.
   const better = await renewed.catch(() => undefined);
   if (better !== undefined) await database.write((tx) => admin.renewHash(tx, passwordHash, better));
 }
@@ -186,7 +186,7 @@ async function checkAgain(visit: Visit): Promise<void> {
   }
   const { totpSecret = null, totpStep = 0 } = visit.parts.store.admin.operator() ?? {};
   if (totpSecret === null) return;
-  // Of each session: who has one that is stolen must not use up the tries of signing in.
+  // Counted by session: a thief of one must not use up the tries of signing in.
   await takeCode(visit, `session ${signedIn(visit).id}`, totpSecret, totpStep);
 }
 

@@ -1,5 +1,4 @@
-// Requests that two programs may read in two ways, a proxy and we: its rule would be about another page than is answered. They
-// are refused before anything reads them.
+// Refuses requests that a proxy and paygate may read in two ways: the proxy's rule for one page would let another through.
 
 import type { HttpBindings } from '@hono/node-server';
 

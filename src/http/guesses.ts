@@ -1,6 +1,6 @@
-// Questions that need no key about addresses that are not ours: a customer asks about the address of their own order, and a
-// stranger who asks about every output of a block would learn all that the shop receives. A line that has asked about too many
-// strange ones is answered nothing for a while, about ours neither: a refusal would tell which are ours.
+// Limits lookups without a key. A customer asks about the address of their own order; a stranger who asks about every output
+// of a block would learn all that the shop receives. A line that asked about too many foreign addresses gets 429 for ours as
+// well: a 429 for the foreign ones alone would show which are ours.
 
 import type { Context } from 'hono';
 import { lineOf, type Proxies } from '../domain/client-address.ts';
@@ -10,7 +10,7 @@ import { addressOf } from './auth.ts';
 import type { Limits } from './limits.ts';
 import { createRefusals } from './refusals.ts';
 
-/** Looks something up for who needs no key. @throws PaygateError limited, and what `look` throws */
+/** Does a lookup that needs no key. @throws PaygateError limited, and what `look` throws */
 export type Guarded = <T>(context: Context, path: string, look: () => T) => T;
 
 interface GuessParts {

@@ -1,5 +1,5 @@
-// What /healthz says: whether all is well, and if not, each reason in words an operator can act on. Strangers are told
-// whether, and not why (http/insider).
+// What /healthz says: whether all is well, and if not, each reason in words an operator can act on. Strangers see
+// the status without the reasons (http/insider).
 
 import { createHash } from 'node:crypto';
 import type { DownHost } from '../delivery/dispatcher.ts';

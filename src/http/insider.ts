@@ -1,5 +1,5 @@
-// Who is told how paygate is in words: the machine itself, a key that may read of all stores, who is signed in at the
-// dashboard. The words name hosts, stores, servers and certificates, which are no stranger's business.
+// Decides which requests see the details of /healthz and /readyz: those from this machine, with a key that may read all
+// stores, or with a session of the dashboard. The details name hosts, stores, servers and certificates.
 
 import type { HttpBindings } from '@hono/node-server';
 import type { Context } from 'hono';
@@ -13,7 +13,7 @@ export interface InsiderParts {
   readonly store: Pick<Store, 'keys' | 'catalog'>;
   /** Epoch milliseconds. */
   readonly now: () => number;
-  /** Names of this machine beside its addresses: where paygate was told to listen. */
+  /** Names of this machine beside its addresses: the host of `--listen`. */
   readonly ownNames: readonly string[];
   /** Whether a request comes from somebody who is signed in at the dashboard. */
   readonly isSignedIn: (context: Context) => boolean;
@@ -22,17 +22,17 @@ export interface InsiderParts {
 export const isInsider = (parts: InsiderParts, context: Context): boolean =>
   isLocal(context, parts.ownNames) || hasKey(parts, context) || parts.isSignedIn(context);
 
-/** What proxies say: with any of it somebody else asks, and where no proxy is named nobody knows who. */
+/** Headers of proxies: a request with any of them comes for another client. */
 export const forwardedHeaders = [
   ...['Forwarded', 'X-Forwarded-For', 'X-Forwarded-Proto', 'X-Forwarded-Host'],
 ] as const;
 
-/** Whether a program of this machine asks, and not a proxy for somebody, nor a page whose name was made to lead here. */
+/** Whether a program of this machine asks: no proxy for another client, no web page by DNS rebinding. */
 function isLocal(context: Context, ownNames: readonly string[]): boolean {
   const { socket } = ((context.env ?? {}) as Partial<HttpBindings>).incoming ?? {};
   const { remoteAddress = '', localAddress = '' } = socket ?? {};
   if (forwardedHeaders.some((name) => context.req.header(name) !== undefined)) return false;
-  // Who asks at an address of this machine from this machine, does it from that address.
+  // The kernel connects to an own address from that same address.
   if (!isThisMachine(remoteAddress) && !isSameAddress(remoteAddress, localAddress)) return false;
   const name = new URL(context.req.url).hostname.replace(/^\[|\]$/g, '');
   return (
@@ -42,7 +42,7 @@ function isLocal(context: Context, ownNames: readonly string[]): boolean {
   );
 }
 
-/** A key of one store of several is told nothing: the words speak of all of them. */
+/** A key of one store among several does not count: the details name all stores. */
 function hasKey({ store, now }: InsiderParts, context: Context): boolean {
   const { apiKey } = shownBy(context);
   const key = apiKey === undefined ? undefined : store.keys.find(apiKey, now());

@@ -1,7 +1,7 @@
 // The live socket `/payment/{addr}` (wire §3): a customer's page hears of the payment to the address it
 // shows. Any page may open it, since whoever knows an address may see what the chain says of it; only
-// addresses that customers hold are answered for, and one client has a bounded number of sockets. Where all are taken,
-// the newest of who has most gives way, as for connections (domain/crowd).
+// addresses that customers hold are answered for, and one client has a bounded number of sockets. When all are taken,
+// the newest socket of the line with most of them gives way, as for connections (domain/crowd).
 
 import type { IncomingMessage } from 'node:http';
 import { type HttpBindings, upgradeWebSocket } from '@hono/node-server';
@@ -47,7 +47,7 @@ export function createLive(options: LiveOptions): Hono {
   const live = new Hono();
   /** From the opening of each to its end, the newest last. */
   const open = new Map<Place, Origin>();
-  /** Who goes so that one more can come; undefined where nobody need. */
+  /** The socket to close so that one more can open; undefined while there is room. */
   function leaverFor(place: Place, origin: Origin): Place | undefined {
     const { household } = origin;
     const own = [...open.values()].filter((each) => each.household === household);

@@ -111,8 +111,8 @@ export function createHttp(options: ServerOptions): Fetch {
   app.get('/readyz', (context) => {
     context.header('Cache-Control', 'no-store');
     const { ready, reasons } = options.ready();
-    const told = isInsider(options, context) ? { ready, reasons } : { ready };
-    return context.json(told, ready ? 200 : 503);
+    const shown = isInsider(options, context) ? { ready, reasons } : { ready };
+    return context.json(shown, ready ? 200 : 503);
   });
   const operations = operationsOf(options);
   const limits = createLimits(options.rates, options.monotonic);

@@ -46,7 +46,7 @@ export function createAdmin(orm: Orm) {
       orm.delete(sessions).run();
       orm.delete(adminLinks).run();
     },
-    /** The same password by another hash, unless it was changed meanwhile: nobody is signed out. */
+    /** Replaces the hash of the same password, unless that changed meanwhile; all sessions stay. */
     renewHash(_tx: Tx, before: string, passwordHash: string): void {
       orm.update(admin).set({ passwordHash }).where(eq(admin.passwordHash, before)).run();
     },

@@ -41,7 +41,7 @@ export function truePath(path: string): string {
   );
 }
 
-/** Undefined where there is nothing, which is not said of what nobody may look at. @throws PaygateError unavailable */
+/** Undefined if there is nothing. @throws PaygateError unavailable if this user may not look */
 export function found(path: string, look: typeof lstatSync | typeof statSync): Stats | undefined {
   try {
     return look(path, { throwIfNoEntry: false });
