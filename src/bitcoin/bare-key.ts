@@ -7,7 +7,11 @@ import { refuse } from './refuse.ts';
 export function requireBareKey(text: string): void {
   if (!/^[xyztuv]pub/i.test(text) && resemblesSecret(text)) refusePrivate();
   if (text === '') refuse('no wallet key given: paste an xpub, ypub or zpub');
-  if (/^((bc|tb|bcrt)1[a-z0-9]{20,90}|[123mn][1-9A-HJ-NP-Za-km-z]{25,34})$/i.test(text)) {
+  if (
+    /^(bitcoin:)?((bc|tb|bcrt)1[a-z0-9]{20,90}|[123mn][1-9A-HJ-NP-Za-km-z]{25,34})(\?.*)?$/i.test(
+      text,
+    )
+  ) {
     refuse(
       'this is an address; paygate needs the public key that all addresses of the wallet come from: ' +
         'its xpub, ypub or zpub',
@@ -24,6 +28,9 @@ export function requireBareKey(text: string): void {
       'this is an encrypted wallet file of Electrum, which nobody can read without its password; export the ' +
         'master public key instead (Wallet, Information)',
     );
+  }
+  if (/^(\.{0,2}[/\\]|~\/|[a-z]:\\)\S+$|^\S+\.(json|txt|csv|dat|pdf)$/i.test(text)) {
+    refuse('this is the name of a file: give what stands in it, as with --xpub - < FILE');
   }
   const isWords = /^[^\s]*\s+\S/.test(text);
   if (isWords && !/[xyztuv]pub/i.test(text)) {

@@ -211,7 +211,6 @@ function runsOf(isListed: readonly boolean[]): [from: number, to: number][] {
 function findingIn(words: readonly string[], list: WordList): Finding | undefined {
   const fewest = Math.min(...list.lengths);
   const places = words.map((word) => list.places.get(word));
-  if (places.filter((place) => place !== undefined).length < fewest - 1) return undefined;
   const runs = runsOf(places.map((place) => place !== undefined));
   const long = runs.filter(([from, to]) => to - from >= fewest);
   const isConfirmed = long.some(([from, to]) =>
@@ -269,6 +268,21 @@ function isMostlyPhrase(words: readonly string[], list: WordList): boolean {
   });
 }
 
+const listsOf = (word: string): WordList[] => wordLists().filter(({ places }) => places.has(word));
+
+/** The lists that have enough words of a row, but perhaps for one. */
+function listsFilling(
+  row: readonly string[],
+  known: ReadonlyMap<string, readonly WordList[]>,
+): WordList[] {
+  const counts = new Map<WordList, number>();
+  for (const word of row) {
+    for (const list of known.get(word) ?? []) counts.set(list, (counts.get(list) ?? 0) + 1);
+  }
+  const filled = [...counts].filter(([list, count]) => count >= Math.min(...list.lengths) - 1);
+  return filled.map(([list]) => list);
+}
+
 /** SeedQR: the places of the words in their list, four digits each. */
 function holdsSeedQr(text: string): boolean {
   const rows = text.match(/(?<!\d)(?:\d{4}[\s-]*){12,24}(?!\d)/g) ?? [];
@@ -289,9 +303,11 @@ export function recoveryWordsIn(text: string): Finding | undefined {
   const words = (text.match(/[\p{L}\p{M}]+/gu) ?? []).map(plainForm);
   if (words.length < fewestWords) return undefined;
   const lists = wordLists();
+  // Most words are of no list: no row of them is looked at any further.
+  const known = new Map([...new Set(words)].map((word) => [word, listsOf(word)]));
   let found: Finding | undefined;
   for (const row of rowsOf(words)) {
-    for (const list of lists) {
+    for (const list of listsFilling(row, known)) {
       const finding = findingIn(row, list);
       if (finding === 'checksum') return finding;
       found ??= finding;

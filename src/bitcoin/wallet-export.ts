@@ -21,15 +21,19 @@ import {
   withoutChange,
 } from './wallet-parts.ts';
 
-/** Wallet files of many signers, with much beside the keys, take less. */
-const maxTextLength = 262_144;
+/** Files of wallets that keep their history in them take less, mostly. */
+const maxTextLength = 1_000_000;
 const longestLabel = 80;
 
 const unseen = '\\s\\p{Cc}\\p{Cf}\\p{Default_Ignorable_Code_Point}\\u2800';
 const around = new RegExp(`^[${unseen}]+|[${unseen}]+$`, 'gu');
 const inside = /(?!\s)[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/u;
 const quotes = '"\'`‘’‚“”„«»‹›';
-const quotesAround = new RegExp(`^[${quotes}]+|[${quotes}]+[,;]?$|[,;]$`, 'gu');
+const quotesAround = new RegExp(`^[${quotes}]+|[${quotes}]+[,;.]?$|[,;.]$`, 'gu');
+
+/** What word processors make of an apostrophe, and a space behind the origin. */
+const plain = (text: string): string =>
+  text.replace(/(?<=\d)[’‘′ʼ´`](?=[/\]])/g, "'").replace(/\][ \t]+(?=[xyztuvYZUV]pub)/g, ']');
 
 /** The text without what does not show around it, and without quotes. */
 function trimmed(text: string): string {
@@ -154,10 +158,10 @@ const isJson = (text: string): boolean =>
  */
 export function walletsNamedIn(given: string): readonly NamedWallet[] {
   if (given.length > maxTextLength) refuse('this is too long for the key of a wallet, or its file');
-  const text = given.replace(around, '');
+  const text = plain(given.replace(around, ''));
   if (isJson(text)) return walletsInJson(asObject(text));
   const lines = text.split(/\r\n|\r|\n/).map((line) => line.replace(around, ''));
-  const filled = lines.filter((line) => line !== '' && !line.startsWith('#'));
+  const filled = lines.filter((line) => line !== '' && !/^(#|`{3})/.test(line));
   const found = walletsInLines(filled, text);
   if (found.length > 0) return found;
   const alone = trimmed(filled.length === 1 ? (filled[0] ?? '') : text);

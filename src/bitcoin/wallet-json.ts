@@ -25,7 +25,7 @@ import {
 } from './wallet-parts.ts';
 
 const maxDepth = 12;
-const maxValues = 20_000;
+const maxValues = 200_000;
 
 type Fields = ReadonlyMap<string, unknown>;
 
@@ -166,7 +166,7 @@ const signerOf = (value: unknown): Signer => {
 /** Electrum: the prefix of its keys says the script type. */
 function electrumMultisig(root: Fields): NamedWallet | undefined {
   const [, threshold = '', count = ''] = /^(\d+)of(\d+)$/.exec(textOf(root, 'wallettype')) ?? [];
-  if (count === '') return undefined;
+  if (count === '' && !root.has('x1/')) return undefined;
   const signers = [...root].filter(([name]) => /^x\d+\/$/.test(name));
   const keys = signers.map(([, value]) => signerOf(value));
   const prefixes = new Set(keys.map(({ key }) => key.slice(0, 4)));
@@ -213,6 +213,8 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
+    // Several, one a line.
+    if (/\}\s*\n\s*\{/.test(text)) return parsed(`[${text.replace(/\}\s*\n\s*\{/g, '},{')}]`);
     return refuse('this begins like JSON, and is not: it was cut or changed; copy the whole file');
   }
 }

@@ -207,7 +207,7 @@ describe('refusals', () => {
     ['a letter too few', xpub.slice(0, -1), 'wrong length'],
     ['a letter too many', `${xpub}1`, 'wrong length'],
     ['two keys', xpub + xpub, 'wrong length'],
-    ['very much of it', 'x'.repeat(1_000_000), 'too long'],
+    ['very much of it', 'x'.repeat(1_000_001), 'too long'],
     ['characters outside Base58', xpub.replace('B', '0'), 'has characters'],
     ['quotes', `"${xpub}"`, 'does not say which kind'],
     ['an address', 'bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4', 'this is an address'],

@@ -159,6 +159,11 @@ describe('what stands around a key or descriptor', () => {
     ['quotes', (text: string) => `"${text}"`],
     ['typographic quotes', (text: string) => `“${text}”`],
     ['code', (text: string) => `\`${text}\``],
+    ['a fence', (text: string) => `\`\`\`\n${text}\n\`\`\``],
+    ['a full stop', (text: string) => `${text}.`],
+    ['typographic apostrophes', (text: string) => text.replaceAll(/h(?=[/\]])/g, '’')],
+    ['a space behind the origin', (text: string) => text.replace(/^(\[.*\])/, '$1 ')],
+    ['two objects', (text: string) => `{"descriptor":"${text}"}\n{"again":"${text}"}\n`],
     ['a property', (text: string) => `"xpub": "${text}",`],
     ['an object', (text: string) => `{"xpub": "${text}"}`],
     ['a list', (text: string) => `["${text}"]`],
@@ -230,6 +235,8 @@ describe('what stands around a key or descriptor', () => {
     ],
     ['a code of QR', 'UR:CRYPTO-ACCOUNT/OEADCYJKSKTNBKAOLSTAADMWTA'],
     ['HTML', '<p>xpub</p>'],
+    ['the name of a file', '/home/me/wallet.json'],
+    ['the path of a key', "m/84'/0'/0'"],
     ['numbers', '1234567890'],
     ['broken JSON', `{"xpub": "${key}"`],
     ['JSON without a key', '{"name":"shop"}'],
@@ -579,6 +586,15 @@ describe('the files of several keys', () => {
       });
     expectVault(file('Zpub'));
     expect(refusalOf(file('xpub'))).toContain('another format than P2WSH');
+  });
+
+  test('Electrum with a second factor: what it lacks is said', () => {
+    const file = {
+      wallet_type: '2fa',
+      'x1/': { xpub: signer(1, 'Zpub') },
+      'x2/': { xpub: signer(2, 'Zpub') },
+    };
+    expect(refusalOf(json(file))).toContain('how many of its keys must sign');
   });
 
   test('Sparrow', () => {
