@@ -20,8 +20,14 @@ function unquoted(args: readonly string[]): string[] {
   const runs: string[] = [];
   const run: string[] = [];
   for (const arg of [...args, '--']) {
-    if (!arg.startsWith('-')) run.push(arg);
-    else runs.push(run.splice(0).join(' '));
+    if (!arg.startsWith('-') || arg === '-') {
+      run.push(arg);
+      continue;
+    }
+    runs.push(run.splice(0).join(' '));
+    // The first of them may stand behind the name of an option.
+    const [, value] = /^--?[^=]+=(.*)$/s.exec(arg) ?? [];
+    if (value !== undefined) run.push(value);
   }
   return runs;
 }

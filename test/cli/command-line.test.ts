@@ -84,6 +84,24 @@ describe('a secret in the wrong place', () => {
     ['as a name, which is kept', [...['store', 'add', '--name', xprv], '--xpub', regtest.account]],
     ['as a number', ['store', 'show', words.join(' ')]],
     ['as words without quotes', ['store', 'add', '--xpub', ...words, '--json']],
+    ['as words behind =', ['store', 'add', `--xpub=${words[0]}`, ...words.slice(1), '--json']],
+    ['as a list of words', ['store', 'add', ...words.flatMap((word) => ['-', word])]],
+    [
+      'as words with numbers, in a name',
+      ['store', 'add', '--name', words.map((word, at) => `(${at + 1}) ${word}`).join(' ')],
+    ],
+    [
+      'as words in a callback URL',
+      [
+        'store',
+        'add',
+        '--callback-url',
+        `https://shop.example/?${words.map((w) => `&w=${w}`).join('')}`,
+      ],
+    ],
+    ['glued to a word', ['store', 'add', '--name', `shop${xprv}`]],
+    ['as a share', ['serve', '--electrum', 'ms10testsxxxxxxxxxxxxxxxxxxxxxxxxxx4nzvca9cmczlw']],
+    ['as a file of a key', ['store', 'add', '--name', '-----BEGIN EC PRIVATE KEY-----\nMHQC']],
     ['as a command', [xprv]],
     ['as words alone', words],
   ])('is refused %s', (_, args) => {
