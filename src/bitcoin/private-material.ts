@@ -55,8 +55,11 @@ const bip38Key = { size: 39, version: 0x01 };
 
 /** Unicode's look-alikes made one, and what does not show made a space. */
 function readable(text: string): string {
-  return text.normalize('NFKC').replace(/[\p{Cc}\p{Cf}]/gu, ' ');
+  return text.normalize('NFKC').replace(/[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]/gu, ' ');
 }
+
+/** Between `legal` and `Winner` in `legalWinner`. */
+const camelCase = /(?<=\p{Ll})(?=\p{Lu})/gu;
 
 /** What a URL means by `%20`, which else is taken for a part of the word behind it. */
 function unescaped(text: string): string {
@@ -126,7 +129,16 @@ function findingIn(text: string): Finding | undefined {
 
 function findingInPlain(text: string): Finding | undefined {
   const plain = readable(text);
-  return holdsKey(plain) ? 'checksum' : recoveryWordsIn(plain);
+  if (holdsKey(plain)) return 'checksum';
+  const found = recoveryWordsIn(plain);
+  // What does not show may stand within words as well as between them.
+  const whole = text.normalize('NFKC').replace(/\p{Default_Ignorable_Code_Point}/gu, '');
+  const hidden =
+    found === 'checksum' || whole.length === text.length ? found : recoveryWordsIn(whole);
+  if (found === 'checksum' || hidden === 'checksum') return 'checksum';
+  const parted = plain.replace(camelCase, ' ');
+  if (parted !== plain && recoveryWordsIn(parted) === 'checksum') return 'checksum';
+  return found ?? hidden;
 }
 
 function holdsKey(plain: string): boolean {

@@ -42,10 +42,10 @@ interface WordList {
 const phraseLengths = [12, 15, 18, 21, 24];
 const fewestWords = 12;
 /** Texts that repeat a few words are no phrase, unless a checksum says so. */
-const fewestDistinct = 10;
-const isVaried = (words: readonly string[]): boolean => new Set(words).size >= fewestDistinct;
+const isVaried = (words: readonly string[]): boolean =>
+  new Set(words).size >= Math.min((words.length * 2) / 3, 16);
 /** Longer runs of words are no phrase; their checksums are not all computed. */
-const maxWindows = 64;
+const maxWindows = 24;
 
 /** Accents are often left out; those of Japanese and Korean tell words apart. */
 function plainForm(word: string): string {
@@ -55,19 +55,34 @@ function plainForm(word: string): string {
     : decomposed;
 }
 
-function bitsOf(places: readonly number[], width: number): string {
-  return places.map((place) => place.toString(2).padStart(width, '0')).join('');
+/** Places in a list of 2,048 words as bytes, and the bits that are left over, fewer than a byte. */
+function packed(places: readonly number[]): {
+  bytes: Uint8Array;
+  rest: number;
+  restLength: number;
+} {
+  const bytes = new Uint8Array(Math.floor((places.length * 11) / 8));
+  let rest = 0;
+  let restLength = 0;
+  let at = 0;
+  for (const place of places) {
+    rest = (rest << 11) | place;
+    restLength += 11;
+    for (; restLength >= 8; at += 1) {
+      restLength -= 8;
+      bytes[at] = rest >>> restLength;
+      rest &= (1 << restLength) - 1;
+    }
+  }
+  return { bytes, rest, restLength };
 }
 
-const bytesOf = (bits: string): Uint8Array =>
-  Uint8Array.from(bits.match(/.{8}/g) ?? [], (byte) => Number.parseInt(byte, 2));
-
-/** BIP39: a bit of checksum for every 32 of entropy. */
+/** BIP39: a bit of checksum for every 32 of entropy; eight of 24 words make a byte. */
 function isBip39(places: readonly number[]): boolean {
-  const bits = bitsOf(places, 11);
-  const entropyLength = (bits.length * 32) / 33;
-  const hash = bitsOf([...sha256(bytesOf(bits.slice(0, entropyLength)))], 8);
-  return hash.startsWith(bits.slice(entropyLength));
+  const { bytes, rest, restLength } = packed(places);
+  const entropySize = (places.length * 4) / 3;
+  const [first = 0] = sha256(bytes.subarray(0, entropySize));
+  return restLength === 0 ? first === bytes[entropySize] : first >>> (8 - restLength) === rest;
 }
 
 /** Electrum: the words themselves hash to the version of a wallet. */
@@ -88,7 +103,7 @@ function crc32c(bytes: Uint8Array): number {
 
 /** aezeed of version 0: 24 words, 33 bytes, the last four of them the checksum. */
 function isAezeed(places: readonly number[]): boolean {
-  const bytes = bytesOf(bitsOf(places, 11));
+  const { bytes } = packed(places);
   const checksum = new DataView(bytes.buffer).getUint32(29);
   return bytes[0] === 0 && crc32c(bytes.subarray(0, 29)) === checksum;
 }
@@ -103,10 +118,20 @@ const isElectrumWithin = (words: readonly string[]): boolean =>
     }),
   );
 
+/** Two columns on paper are often copied line by line. */
+function byColumns(places: readonly number[], columns: number): number[] {
+  if (places.length % columns !== 0) return [...places];
+  return Array.from({ length: columns }, (_, column) =>
+    places.filter((_place, at) => at % columns === column),
+  ).flat();
+}
+
 /** A run of a phrase's length is that phrase or none; in others every stretch may be one. */
 function isPhrase(places: readonly number[], words: readonly string[]): boolean {
   if (isElectrumWithin(words) || windows(places, 24).some(isAezeed)) return true;
-  if (phraseLengths.includes(places.length)) return isBip39(places);
+  if (phraseLengths.includes(places.length)) {
+    return isBip39(places) || [2, 3, 4].some((columns) => isBip39(byColumns(places, columns)));
+  }
   return phraseLengths.some((length) => windows(places, length).some(isBip39));
 }
 
@@ -232,28 +257,47 @@ function findingIn(words: readonly string[], list: WordList): Finding | undefine
   return isBroken ? 'list' : undefined;
 }
 
+/** What may stand in a row, and whether only a checksum makes a finding of it. */
+interface Row {
+  readonly words: readonly string[];
+  readonly needsChecksum: boolean;
+}
+
 /**
  * The rows of words that a text may hold: all of its words one after another, and every second, third
- * or fourth one of them where what lies between repeats itself, such as `&w=word`.
+ * or fourth one of them, such as in `1st word 2nd word`; where what lies between repeats itself, as in
+ * `&w=word`, that is no accident.
  */
-function* rowsOf(words: readonly string[]): Generator<readonly string[]> {
-  yield words;
+function* rowsOf(words: readonly string[]): Generator<Row> {
+  yield { words, needsChecksum: false };
   for (let step = 2; step <= 4; step += 1) {
     for (let first = 0; first < step; first += 1) {
-      let row: string[] = [];
-      let label: string | undefined;
-      for (let at = first; at < words.length; at += step) {
-        const before = words.slice(Math.max(at - step + 1, 0), at).join(' ');
-        if (before !== label && row.length > 1) {
-          if (row.length >= fewestWords) yield row;
-          row = row.slice(-1);
-        }
-        label = before;
-        row.push(words[at] ?? '');
-      }
-      if (row.length >= fewestWords) yield row;
+      const every = words.filter((_, at) => at % step === first);
+      const labelled = labelledRows(words, step, first).map((row) => ({
+        words: row,
+        needsChecksum: false,
+      }));
+      yield* labelled;
+      if (labelled[0]?.words.length !== every.length) yield { words: every, needsChecksum: true };
     }
   }
+}
+
+/** Those stretches of every so-manieth word where the words between are the same ones. */
+function labelledRows(words: readonly string[], step: number, first: number): string[][] {
+  const rows: string[][] = [];
+  let row: string[] = [];
+  let label: string | undefined;
+  for (let at = first; at < words.length; at += step) {
+    const before = words.slice(Math.max(at - step + 1, 0), at).join(' ');
+    if (before !== label && row.length > 1) {
+      rows.push(row);
+      row = row.slice(-1);
+    }
+    label = before;
+    row.push(words[at] ?? '');
+  }
+  return [...rows, row].filter(({ length }) => length >= fewestWords);
 }
 
 /** Whether a text is nothing but words of a phrase's number, most of them or all from one list. */
@@ -306,9 +350,9 @@ export function recoveryWordsIn(text: string): Finding | undefined {
   // Most words are of no list: no row of them is looked at any further.
   const known = new Map([...new Set(words)].map((word) => [word, listsOf(word)]));
   let found: Finding | undefined;
-  for (const row of rowsOf(words)) {
+  for (const { words: row, needsChecksum } of rowsOf(words)) {
     for (const list of listsFilling(row, known)) {
-      const finding = findingIn(row, list);
+      const finding = findingIn(row, needsChecksum ? { ...list, countsRuns: false } : list);
       if (finding === 'checksum') return finding;
       found ??= finding;
     }

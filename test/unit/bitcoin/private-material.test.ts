@@ -210,12 +210,24 @@ describe('private material', () => {
       words.split(' ').join('&w='),
       `https://shop.example/?${listOf(words, (word, index) => `w${index}=${word}&`)}`,
       `<ol>${listOf(words, (word) => `<li>${word}</li>\r\n`)}</ol>`,
+      numbered(words, (index) => `${index}${['st', 'nd', 'rd'][index - 1] ?? 'th'} `),
+      numbered(words, (index) => `${'abcdefghijklmnopqrstuvwxyzabcdefg'[index]}) `),
       JSON.stringify(words.split(' ')),
       JSON.stringify(words.split(' ').map((word, index) => ({ index, word }))),
       inUrl(words),
     ];
     for (const text of variants) expectFound(text);
     expectFound(`Here is the xpub of our shop: ${bip84.zpub}, and the words are ${words}. Thanks!`);
+  });
+
+  test('words that are broken, glued or copied line by line', () => {
+    const words = phrase(16).split(' ');
+    const [left, right] = [words.slice(0, 6), words.slice(6)];
+    expectFound(words.map((word) => `${word.slice(0, 2)}\u200b${word.slice(2)}`).join(' '));
+    expectFound(words.map((word) => `${word.slice(0, 2)}\u00ad${word.slice(2)}`).join(' '));
+    expectFound(words.map((word) => word.replace(/./, (first) => first.toUpperCase())).join(''));
+    expectFound(left.map((word, at) => `${at + 1}. ${word}   ${at + 7}. ${right[at]}`).join('\n'));
+    expectFound(words.map((word, at) => `${'i'.repeat((at % 3) + 1)}. ${word}`).join('\n'));
   });
 
   test.each(likelyWords)('%s: not quite, and the refusal says so', (words) => {
