@@ -25,7 +25,7 @@ export function requireBareKey(text: string): void {
   }
   if (/^QklFM/.test(text)) {
     refuse(
-      'this is an encrypted wallet file of Electrum, which nobody can read without its password; export the ' +
+      'this is an encrypted wallet file of Electrum; export the ' +
         'master public key instead (Wallet, Information)',
     );
   }

@@ -93,7 +93,7 @@ interface Checked {
   readonly hasChecksum: boolean;
 }
 
-/** A wrong checksum is not told the right one: it is a sign of a mistake, which that would cover up. */
+/** A refusal never names the right checksum: a wrong one is a sign of a mistake in the text. */
 function checked(text: string): Checked {
   if (text.length > maxLength) refuse('this output descriptor is too long');
   if (/\s/.test(text)) {
@@ -119,7 +119,7 @@ export function withChecksum(text: string): string {
 }
 
 /**
- * For a descriptor that is right in all else, so that nobody adds a checksum in vain.
+ * Comes after all other checks: the text with a checksum added is one that is taken.
  * @throws PaygateError invalid when it has none
  */
 export function requireChecksum(text: string): void {

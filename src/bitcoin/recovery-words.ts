@@ -220,7 +220,7 @@ function isNear(one: string, other: string): boolean {
   );
 }
 
-/** Where words of a list stand in a row: from, and up to. */
+/** The stretches of words that are all in a list: from, and up to. */
 function runsOf(isListed: readonly boolean[]): [from: number, to: number][] {
   const runs: [number, number][] = [];
   let from = 0;

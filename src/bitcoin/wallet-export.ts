@@ -114,7 +114,7 @@ function wordsIn(text: string): readonly NamedWallet[] {
   if (words.length < 2) return [];
   const found = words.filter((word) => isKeyExpression(word) || isDescriptor(word));
   if (found.length === words.length) return wallets(found);
-  // A descriptor with spaces in it is told so by who reads descriptors.
+  // parseDescriptor refuses a descriptor with spaces, and says so.
   if (found.length > 0 && !resemblesDescriptor(text)) refuseOther();
   return [];
 }
@@ -151,6 +151,20 @@ function asObject(text: string): string {
 const isJson = (text: string): boolean =>
   /^\s*(\{|\[\s*[[{"\]])/.test(text) || /^\s*"[^"]{1,64}"\s*:/.test(text);
 
+/** JSON behind a command or between other lines, such as what Coldcard writes for Bitcoin Core. */
+function jsonWithin(text: string): string | undefined {
+  const starts = ['[{', '{"'].map((mark) => text.indexOf(mark)).filter((at) => at >= 0);
+  const ends = ['}]', '}'].map((mark) => text.lastIndexOf(mark) + mark.length);
+  const inside = text.slice(Math.min(...starts), Math.max(...ends));
+  if (starts.length === 0 || inside === '') return undefined;
+  try {
+    JSON.parse(inside);
+    return inside;
+  } catch {
+    return undefined;
+  }
+}
+
 /**
  * The wallets that a text names: none where it is nothing of the kind, several where a file has
  * several accounts.
@@ -159,7 +173,8 @@ const isJson = (text: string): boolean =>
 export function walletsNamedIn(given: string): readonly NamedWallet[] {
   if (given.length > maxTextLength) refuse('this is too long for the key of a wallet, or its file');
   const text = plain(given.replace(around, ''));
-  if (isJson(text)) return walletsInJson(asObject(text));
+  const json = isJson(text) ? asObject(text) : jsonWithin(text);
+  if (json !== undefined) return walletsInJson(json);
   const lines = text.split(/\r\n|\r|\n/).map((line) => line.replace(around, ''));
   const filled = lines.filter((line) => line !== '' && !/^(#|`{3})/.test(line));
   const found = walletsInLines(filled, text);

@@ -30,7 +30,7 @@ const maxValues = 200_000;
 type Fields = ReadonlyMap<string, unknown>;
 
 interface Node {
-  /** Of the property that holds the object, as `plain` writes it. */
+  /** The name of the property that holds the object, as `plain` writes it. */
   readonly name: string;
   readonly fields: Fields;
 }
@@ -132,7 +132,7 @@ function accountsIn(node: Node, root: Fields): (Account | 'several')[] {
       saidBy(property),
       saidBy(name),
       ...typeNames.map((each) => saidBy(textOf(fields, each))),
-      // Else it is what a person calls the wallet.
+      // Any other name is what a person calls the wallet.
       /^p2/.test(textOf(fields, 'name')) ? saidBy(textOf(fields, 'name')) : undefined,
     ].find((each) => each !== undefined);
     if (said === 'several') return ['several'];

@@ -18,7 +18,7 @@ interface MultisigFile {
   /** Not a number where the file does not say it. */
   readonly threshold: number;
   readonly count: number;
-  /** Such as `P2WSH`. */
+  /** The script type as the file writes it, such as `P2WSH`. */
   readonly format: string;
   readonly signers: readonly Signer[];
 }

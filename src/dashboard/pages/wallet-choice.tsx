@@ -141,7 +141,7 @@ const comparable = (typed: string, address: string): string =>
 
 export interface Choice {
   readonly key: WalletKey;
-  /** Of the address that was given. */
+  /** The index of the address that was given. */
   readonly index: number;
 }
 

@@ -163,6 +163,12 @@ describe('what stands around a key or descriptor', () => {
     ['a full stop', (text: string) => `${text}.`],
     ['typographic apostrophes', (text: string) => text.replaceAll(/h(?=[/\]])/g, '’')],
     ['a space behind the origin', (text: string) => text.replace(/^(\[.*\])/, '$1 ')],
+    [
+      'a command',
+      (text: string) =>
+        `# For Core\n\nimportdescriptors '[{"desc": "${text}", "range": [0, 1000]}]'\n`,
+    ],
+    ['a sentence and an object', (text: string) => `My export:\n{"key": "${text}"}\nThanks`],
     ['two objects', (text: string) => `{"descriptor":"${text}"}\n{"again":"${text}"}\n`],
     ['a property', (text: string) => `"xpub": "${text}",`],
     ['an object', (text: string) => `{"xpub": "${text}"}`],
@@ -302,7 +308,7 @@ describe('keys of different shapes', () => {
   });
 });
 
-describe('a missing checksum is told last', () => {
+describe('a missing checksum is the last thing said', () => {
   test.each([
     ['another template', `pk(${key}/0/*)`, 'not an output descriptor that'],
     ['another path', `wpkh(${key}/1/*)`, 'receive branch'],
