@@ -79,7 +79,7 @@ export class Channel {
     this.#places = window;
     const { bulkPlaces } = this;
     this.#mass = new MassWindow(bulkPlaces);
-    const end = (reason: string) => this.end(reason);
+    const end = (reason: string) => this.end(at(reason, [...this.#inFlight.values()]));
     this.#unanswered = new Unanswered({ world, places: window, bulkPlaces, end });
     this.#inflow = new Inflow(
       world,

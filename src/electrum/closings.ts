@@ -9,8 +9,12 @@ import { ServerError } from './framing.ts';
 import type { Request } from './request.ts';
 import { type Method, methods } from './wire.ts';
 
-/** A server that restarts closes its connections as well: the requests in flight are answered by the next one. */
-const maxClosings = 3;
+/**
+ * Most servers answer in turn, so the oldest request in flight is twice as suspect as those behind it. Three closings
+ * in a row are enough for it: a server that restarts closes its connections as well, and answers at the next one.
+ */
+const oldestWeight = 2;
+const maxWeight = 3 * oldestWeight;
 /** One is enough where something else is asked instead. */
 const replaced: ReadonlySet<string> = new Set([methods.features, methods.ping]);
 const refusedForMs = 600_000;
@@ -20,15 +24,15 @@ const maxRemembered = 1_000;
 type Asked = Pick<Request, 'method' | 'subject'>;
 
 interface Strikes {
-  count: number;
+  readonly weight: number;
   /** Monotonic. */
-  at: number;
+  readonly at: number;
 }
 
 /** Keep one for a server, not for a connection. */
 export class Closings {
   readonly #world: Pick<World, 'monotonic'>;
-  /** By method, and by method and subject: a server may fail at a single history. */
+  /** By method, and by method and subject of the oldest: a server may fail at a single history. */
   readonly #strikes = new Map<string, Strikes>();
 
   constructor(world: Pick<World, 'monotonic'>) {
@@ -50,8 +54,8 @@ export class Closings {
   #isRefused(key: string): boolean {
     const strikes = this.#strikes.get(key);
     if (strikes === undefined) return false;
-    const max = replaced.has(key) ? 1 : maxClosings;
-    return strikes.count >= max && this.#world.monotonic() - strikes.at < refusedForMs;
+    const max = replaced.has(key) ? 1 : maxWeight;
+    return strikes.weight >= max && this.#world.monotonic() - strikes.at < refusedForMs;
   }
 
   answered(asked: Asked): void {
@@ -59,14 +63,23 @@ export class Closings {
     for (const key of keysOf(asked)) this.#strikes.delete(key);
   }
 
-  /** The server has closed the connection, or is silent, with these requests unanswered. */
-  closed(unanswered: Iterable<Asked>): void {
+  /** The server has closed the connection, or is silent, with these requests unanswered, the oldest first. */
+  closed(unanswered: readonly Asked[]): void {
+    const [oldest] = unanswered;
+    if (oldest === undefined) return;
     if (this.#strikes.size > maxRemembered) this.#strikes.clear();
-    const at = this.#world.monotonic();
-    for (const key of new Set([...unanswered].flatMap(keysOf))) {
-      const strikes = this.#strikes.get(key) ?? { count: 0, at };
-      this.#strikes.set(key, { count: strikes.count + 1, at });
-    }
+    const suspects = keysOf(oldest);
+    for (const key of suspects) this.#strike(key, oldestWeight);
+    const others = new Set(unanswered.map(({ method }) => method));
+    for (const method of others) if (method !== oldest.method) this.#strike(method, 1);
+    // What has a reason now is no suspicion of the others.
+    if (!suspects.some((key) => this.#isRefused(key))) return;
+    for (const key of this.#strikes.keys()) if (!this.#isRefused(key)) this.#strikes.delete(key);
+  }
+
+  #strike(key: string, weight: number): void {
+    const before = this.#strikes.get(key)?.weight ?? 0;
+    this.#strikes.set(key, { weight: before + weight, at: this.#world.monotonic() });
   }
 }
 

@@ -1,6 +1,6 @@
 // Dials a server within its deadline, and says of a port that speaks otherwise what to write in its place.
 
-import { codeOf, isPlain } from '../domain/fault.ts';
+import { codeOf, isHangUp, isPlain } from '../domain/fault.ts';
 import { PaygateError } from '../errors.ts';
 import type { Connection, SocksProxy, World } from '../world.ts';
 import type { ServerAddress } from './trust.ts';
@@ -33,9 +33,11 @@ export async function dial(parts: DialParts): Promise<Connection> {
   }
 }
 
-/** A port that shows no TLS may speak plain TCP. */
+/** A port that shows no TLS, or hangs up at it, may speak plain TCP. */
 function withScheme(error: unknown, { tls }: ServerAddress): unknown {
-  if (!tls || !(error instanceof PaygateError) || !isPlain(codeOf(error.cause))) return error;
+  if (!tls || !(error instanceof PaygateError)) return error;
+  const code = codeOf(error.cause);
+  if (!isPlain(code) && !isHangUp(code)) return error;
   const message = `${error.message}; if it speaks plain TCP, write tcp:// instead of ssl://`;
   return new PaygateError(error.code, message, { cause: error.cause });
 }

@@ -2,6 +2,7 @@
 // answer is read. It follows no redirect, sends nothing about the shop, and always verifies TLS.
 
 import type { Dispatcher } from 'undici';
+import { faultText } from '../domain/fault.ts';
 import { parseRetryAfter } from '../domain/retry.ts';
 import { version } from '../version.ts';
 import type { World } from '../world.ts';
@@ -81,5 +82,5 @@ function parse(text: string): unknown {
 /** What the network stack calls it; its message may hold what the source sent. */
 function faultOf(error: unknown): string {
   const { code, name } = Object(error) as { code?: unknown; name?: unknown };
-  return String(typeof code === 'string' ? code : name);
+  return faultText(String(code), true) ?? String(typeof code === 'string' ? code : name);
 }

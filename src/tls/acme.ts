@@ -3,6 +3,7 @@
 // the waits grow, for authorities shut out whoever fails too often (five an hour at Let's Encrypt).
 
 import { readFileSync } from 'node:fs';
+import { codeOf, faultText } from '../domain/fault.ts';
 import type { AcmeOptions } from '../domain/front.ts';
 import { plainText } from '../domain/shown.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
@@ -84,8 +85,9 @@ export function createAcme(options: AcmeOptions, folder: string, world: World): 
 
   function fail(error: unknown): void {
     const waitMs = backoff.failed();
-    // In the authority's own words.
-    failure = plainText(reasonOf(error), reasonLength);
+    const fault = faultText(codeOf(error), true);
+    // In the authority's own words, where it was reached.
+    failure = plainText(fault ?? reasonOf(error), reasonLength);
     world.log.error('no certificate from the authority', {
       domain: options.domain,
       reason: failure,

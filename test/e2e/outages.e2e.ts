@@ -62,7 +62,7 @@ test('without an Electrum server at its start it issues, says so, and catches up
     .toMatchObject({
       status: 'degraded',
       warnings: [
-        expect.stringMatching(/^no Electrum server is connected: tcp:.*ECONNREFUSED/),
+        expect.stringMatching(/^no Electrum server is connected: tcp:.*it refuses connections/),
         '1 wallet(s) wait for a scan of the chain: no address yet',
       ],
       electrum: { server: null, caught_up: false },
@@ -123,7 +123,7 @@ test('the node dies while its Electrum server lives', async ({ stage }) => {
   server = await stage.serve();
   await expect
     .poll(() => server.output())
-    .toMatch(/"reason":"the server did not answer in time","message":"a history could not/);
+    .toMatch(/"reason":"the server did not answer [a-z._]+ in time","message":"a history could not/);
   expect(shop.told).toEqual([]);
   const [third = ''] = await stage.newAddresses(server, 1);
 

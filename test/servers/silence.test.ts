@@ -116,3 +116,34 @@ describe.each(['while it runs', 'from a start on'] as const)('%s', (start) => {
     });
   });
 });
+
+test('what both connected servers refuse is asked of one of the list that is not connected', async () => {
+  const house = await openHouse({ servers: 3 });
+  await untilReady(house);
+  const address = await house.newAddress();
+  const states = () => house.app.health().electrum.servers.map(({ state }) => state);
+  await house.world.until(() => states().filter((state) => state === 'live').length === 2);
+  const when = (method: string) => method === 'blockchain.transaction.get';
+  for (const [at, server] of house.servers.entries()) {
+    if (states()[at] === 'live') server.inject({ ...(faults.refused as Fault), when });
+  }
+  house.pay(address, 5_000);
+  await pass(house, 10_000);
+  expect(house.statuses(address)).toEqual(['0']);
+  expect(house.app.health().warnings).toEqual([]);
+});
+
+test('addresses that are not subscribed are looked at by the minute, however long, and told of', async () => {
+  const when = (method: string) => method === 'blockchain.scripthash.subscribe';
+  const { house, address, label } = await withFault(1, 'from a start on', {
+    ...(faults.refused as Fault),
+    when,
+  });
+  await house.start();
+  for (let minute = 0; minute < 30; minute += 1) await house.world.advance(60_000);
+  house.pay(address, 5_000);
+  await pass(house, withinMs);
+  expect(house.statuses(address)).toEqual(['0']);
+  const { warnings } = house.app.health();
+  expect(names(warnings, label, 'blockchain.scripthash.subscribe'), warnings.join()).toBe(true);
+});

@@ -92,6 +92,27 @@ it('a request at which the connection is closed three times counts as refused, a
   await expect(again.merkle(txid, 1)).rejects.toThrow('closed the connection at');
 });
 
+it('what was behind the request at which it closes is asked on', async () => {
+  const txid = 'ab'.repeat(32) as Txid;
+  const scripthash = 'cd'.repeat(32) as Scripthash;
+  const server = await start({ 'blockchain.transaction.get_merkle': closes });
+  const { world, live } = run([server.address]);
+  for (let count = 1; count <= 3; count += 1) {
+    const session = await live(count);
+    const both = [session.merkle(txid, 1), session.history(scripthash)];
+    for (const each of both) await expect(each).rejects.toThrow('closed the connection at');
+    await world.advance(60_000);
+  }
+  const last = await live(4);
+  await expect(last.merkle(txid, 1)).rejects.toThrow('it closes the connection');
+  const asked = last.history(scripthash);
+  await world.until(
+    () => server.peers.at(-1)?.asked('blockchain.scripthash.get_history').length === 1,
+  );
+  last.close('over');
+  await expect(asked).rejects.toThrow('over');
+});
+
 it('closings that an answer comes between are none of that request', async () => {
   const txid = 'ab'.repeat(32) as Txid;
   let asked = 0;

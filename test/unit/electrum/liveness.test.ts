@@ -49,7 +49,9 @@ describe('a server that stops answering is found within 45 seconds', () => {
     const pending = hashes.map((each) => session.history(each).catch(String));
     await world.advance(44_999);
     await world.advance(1);
-    expect(told).toEqual([['close', 'the server has stopped answering']]);
+    expect(told).toEqual([
+      ['close', 'the server has stopped answering at blockchain.scripthash.get_history'],
+    ]);
     expect(await Promise.all(pending)).toHaveLength(hashes.length);
     expect(session.closed).toBe(true);
   });

@@ -203,7 +203,9 @@ describe('requests', () => {
     const answers = hashes.slice(0, 5).map((hash) => session.history(hash).catch(String));
     await world.until(() => peer.asked('blockchain.scripthash.get_history').length === 3);
     await world.advance(10_000);
-    expect(told).toEqual([['close', 'the server has stopped answering']]);
+    expect(told).toEqual([
+      ['close', 'the server has stopped answering at blockchain.scripthash.get_history'],
+    ]);
     expect((await Promise.all(answers))[4]).toContain('stopped answering');
   });
 
@@ -229,7 +231,9 @@ describe('requests', () => {
     await world.advance(10_000);
     expect(told).toEqual([]);
     await world.advance(60_000);
-    expect(told).toEqual([['close', 'the server leaves much unanswered']]);
+    expect(told).toEqual([
+      ['close', 'the server leaves much unanswered at blockchain.scripthash.get_history'],
+    ]);
     expect((await Promise.all(answers))[4]).toContain('much unanswered');
   });
 

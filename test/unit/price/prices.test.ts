@@ -163,7 +163,7 @@ describe('three honest sources', () => {
 
 describe('a source that is no use is left out, and said once', () => {
   const faults: [string, Answer, string][] = [
-    ['down', 'reset', 'ECONNRESET'],
+    ['down', 'reset', 'it closed the connection during the TLS handshake'],
     ['broken', { status: 500, body: '{}' }, 'it answered 500'],
     ['moved', { status: 302, headers: { location: 'http://127.0.0.1:1/' } }, 'it answered 302'],
     ['no JSON', { status: 200, body: '<html>' }, 'its answer is no JSON'],
@@ -200,7 +200,7 @@ describe('a source that is no use is left out, and said once', () => {
     const { prices, said, sources } = await setUp(honest, honest, honest);
     await sources[2]?.close();
     expect(await prices.price('USD')).toBe(67866.85);
-    expect(said()).toEqual(['left out: 2: ECONNREFUSED']);
+    expect(said()).toEqual(['left out: 2: it refuses connections']);
   });
 
   test('one that is back is told, too', async () => {
