@@ -195,7 +195,8 @@ export class Channel {
   /** By the server, which names no reason: what it was asked may be one. */
   #left(reason: string): void {
     if (this.#endReason !== undefined) return;
-    const asked = [...this.#inFlight.values()];
+    // What is overdue is not what it worked on last.
+    const asked = [...this.#inFlight.values()].sort((a, b) => Number(a.overdue) - Number(b.overdue));
     this.#options.closings.closed(asked);
     this.end(at(reason, asked));
   }

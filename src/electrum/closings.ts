@@ -4,6 +4,7 @@
 
 import { codeOf, faultText, isHangUp } from '../domain/fault.ts';
 import { reasonOf } from '../errors.ts';
+import { dayMs, minuteMs } from '../time.ts';
 import type { World } from '../world.ts';
 import { ServerError } from './framing.ts';
 import type { Request } from './request.ts';
@@ -15,9 +16,14 @@ import { type Method, methods } from './wire.ts';
  */
 const oldestWeight = 2;
 const maxWeight = 3 * oldestWeight;
-/** One is enough where something else is asked instead. */
-const replaced: ReadonlySet<string> = new Set([methods.features, methods.ping]);
-const refusedForMs = 600_000;
+/** One is enough, and for longer, where something else is asked instead or nothing needs to be. */
+const replaced: ReadonlySet<string> = new Set([
+  methods.features,
+  methods.ping,
+  methods.unsubscribe,
+]);
+const refusedForMs = 10 * minuteMs;
+const replacedForMs = dayMs;
 /** Methods and subjects that are remembered. */
 const maxRemembered = 1_000;
 
@@ -54,8 +60,8 @@ export class Closings {
   #isRefused(key: string): boolean {
     const strikes = this.#strikes.get(key);
     if (strikes === undefined) return false;
-    const max = replaced.has(key) ? 1 : maxWeight;
-    return strikes.weight >= max && this.#world.monotonic() - strikes.at < refusedForMs;
+    const [max, forMs] = replaced.has(key) ? [1, replacedForMs] : [maxWeight, refusedForMs];
+    return strikes.weight >= max && this.#world.monotonic() - strikes.at < forMs;
   }
 
   answered(asked: Asked): void {

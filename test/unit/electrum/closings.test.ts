@@ -113,6 +113,19 @@ it('what was behind the request at which it closes is asked on', async () => {
   await expect(asked).rejects.toThrow('over');
 });
 
+it('a server that closes at unsubscribe, which old ones do not have, is not asked that for a day', async () => {
+  const scripthash = 'cd'.repeat(32) as Scripthash;
+  const server = await start({ 'blockchain.scripthash.unsubscribe': closes, ...givesHeaders });
+  const { world, live } = run([server.address]);
+  await expect((await live(1)).unsubscribe(scripthash)).rejects.toThrow('closed the connection');
+  await world.advance(60_000);
+  const next = await live(2);
+  await next.unsubscribe(scripthash);
+  await world.advance(3_600_000);
+  await next.unsubscribe(scripthash);
+  expect(next.closed).toBe(false);
+});
+
 it('closings that an answer comes between are none of that request', async () => {
   const txid = 'ab'.repeat(32) as Txid;
   let asked = 0;
