@@ -227,7 +227,7 @@ function join(parts: Parts, release: () => Promise<void>): App {
     { code: 'shop-unreachable', warnings: () => hostWarnings(dispatcher.downHosts()) },
     { code: 'own-certificate', warnings: entrance.warnings },
   ];
-  const findingParts = { ...clocks, store, watcher, dispatcher, hasRoom: room.hasRoom, others };
+  const findingParts = { ...clocks, ...room, store, watcher, dispatcher, others };
   const health = createHealth(findingParts);
   const alarmBook = new AlarmBook({
     ...clocks,

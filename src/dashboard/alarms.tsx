@@ -27,6 +27,11 @@ const advices: Readonly<Record<AlarmCode, Advice>> = {
     path: '/settings/backups',
     link: 'Backups',
   },
+  'disk-refuses': {
+    text: 'Make the disk of the database writable again, free some room or replace it. paygate goes on by itself; what came meanwhile is found in the chain.',
+    path: '/settings/backups',
+    link: 'Backups',
+  },
   'no-server': {
     text: 'See what each server says. Payments are caught up with once one answers; name others with --electrum.',
     ...servers,

@@ -196,7 +196,9 @@ export class Channel {
   #left(reason: string): void {
     if (this.#endReason !== undefined) return;
     // What is overdue is not what it worked on last.
-    const asked = [...this.#inFlight.values()].sort((a, b) => Number(a.overdue) - Number(b.overdue));
+    const asked = [...this.#inFlight.values()].sort(
+      (a, b) => Number(a.overdue) - Number(b.overdue),
+    );
     this.#options.closings.closed(asked);
     this.end(at(reason, asked));
   }

@@ -18,6 +18,7 @@ import type { Watcher } from '../watcher/watcher.ts';
 export type AlarmCode =
   | 'restored-database'
   | 'disk-low'
+  | 'disk-refuses'
   | 'no-server'
   | 'catching-up'
   | 'reduced-trust'
@@ -70,6 +71,8 @@ export interface FindingParts {
   readonly store: Store;
   readonly watcher: Watcher;
   readonly hasRoom: () => boolean;
+  /** That the disk refuses what is written. */
+  readonly refused: () => string | undefined;
   readonly others: readonly Warner[];
   readonly dispatcher: Pick<CallbackDispatcher, 'isDown'>;
   /** Epoch milliseconds. */
@@ -95,6 +98,7 @@ export const textOf = ({ fact, hint = '', advice }: Finding): string =>
 /** What is wrong now, in the order in which it is told. */
 export function findAlarms(parts: FindingParts, status: WatcherStatus): Finding[] {
   const { store, hasRoom, now } = parts;
+  const refused = parts.refused();
   const copy = copyTold(store.catalog, now());
   return [
     ...(copy === undefined
@@ -109,7 +113,11 @@ export function findAlarms(parts: FindingParts, status: WatcherStatus): Finding[
             hint: ': no address is issued until there is room',
           },
         ]),
-    ...serverFindings(status),
+    ...(refused === undefined ? [] : [{ ...refusal, fact: refused }]),
+    // What could not be written down is no fault of a server.
+    ...serverFindings(
+      refused === undefined ? status : { ...status, troubles: [], untold: undefined },
+    ),
     ...scanFindings(store, status),
     ...paymentFindings(parts),
     ...refusalFindings(parts),
@@ -119,6 +127,11 @@ export function findAlarms(parts: FindingParts, status: WatcherStatus): Finding[
     ...parts.others.flatMap(({ code, warnings }) => warnings().map((fact) => ({ code, fact }))),
   ];
 }
+
+const refusal = {
+  code: 'disk-refuses',
+  hint: ': no address is issued, and nothing new is recorded or sent, until it takes writes again',
+} as const;
 
 function serverFindings(status: WatcherStatus): Finding[] {
   const { servers, server, caughtUp, catchUpFault, held } = status;

@@ -18,6 +18,8 @@ export interface ReadyParts {
   /** What a server does not show or prove, though a history names it. */
   readonly watcher: { readonly status: () => Pick<WatcherStatus, 'troubles'> };
   readonly hasRoom: () => boolean;
+  /** That the disk refuses what is written. */
+  readonly refused: () => string | undefined;
   /** That the database file is not in its place. */
   readonly displaced: () => string | undefined;
   /** That an older copy was put over it. */
@@ -30,9 +32,11 @@ export function createReady({ store, dispatcher, watcher, ...room }: ReadyParts)
     const trouble = dispatcher.trouble();
     const unshown = unshownIn(watcher.status());
     const lost = room.displaced() ?? room.overwritten();
+    const refused = room.refused();
     const reasons = [
       ...(room.hasRoom() ? [] : ['no address is issued: the disk is almost full']),
       ...(lost === undefined ? [] : [`no address is issued: ${lost}`]),
+      ...(refused === undefined ? [] : [`no address is issued: ${refused}`]),
       // One that was just added must not take the others' shops along.
       ...(wallets.length > 0 && wallets.every(({ scannedAt }) => scannedAt === null)
         ? ['no address is issued: every wallet waits for a scan of the chain']

@@ -35,6 +35,7 @@ export function tendFile({ world, database, room, snapshots, onOthers }: FileCar
   let told = false;
   function lookAround(): void {
     if (database.changedElsewhere()) onOthers();
+    void database.probe();
     if (database.walBytes() >= longLogBytes) database.checkpoint();
     const isAmiss = isDisplaced() || isOverwritten();
     if (isAmiss && !told) {

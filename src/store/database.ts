@@ -19,6 +19,8 @@ import { isBehind, migrate, userVersion } from './migrate.ts';
 import { migrations } from './migrations.ts';
 import { type Orm, ormOf } from './orm.ts';
 import { makersFolder, makersName, refuseTwoNames, truePath } from './place.ts';
+import { DiskRefusal } from './refusal.ts';
+import { settings } from './schema.ts';
 import { Snapshot } from './snapshot.ts';
 import {
   busyTimeoutMs,
@@ -65,6 +67,10 @@ export interface Database {
   readonly syncing: Promise<void> | undefined;
   /** Whether another process has committed to the file since the last call. */
   changedElsewhere(): boolean;
+  /** That the disk refuses what is written, and why; undefined while it does not. */
+  refused(): string | undefined;
+  /** Sees whether a disk that refused takes writes again. */
+  probe(): Promise<void>;
   /** How many writes wait for their commit. */
   queued(): number;
   /** Moves the write-ahead log into the main file. False while a reader or a full disk is in the way. */
@@ -249,17 +255,21 @@ function wrap(sqlite: Sqlite, options: Opened): Database {
   const changes = () => totalChanges.get() as number;
   const sync = () => log.sync();
   const onSynced = () => log.onSynced();
-  const writer = new Writer({ ...options, sqlite, snapshot, sync, changes, onSynced });
+  const refusal = new DiskRefusal(mainPath);
+  const writer = new Writer({ ...options, sqlite, snapshot, sync, changes, onSynced, refusal });
+  const orm = ormOf(sqlite, snapshot);
   let seenVersion = dataVersion(sqlite);
   const pageSize = sqlite.pragma('page_size', { simple: true }) as number;
   const pageCount = sqlite.prepare('PRAGMA page_count').pluck();
   return {
     path: options.path,
-    orm: ormOf(sqlite, snapshot),
+    orm,
     write: (work, kind) => writer.write(work, kind),
     get syncing() {
       return writer.syncing;
     },
+    refused: () => refusal.text(),
+    probe: () => writer.probe(() => orm.update(settings).set({ value: settings.value }).run()),
     queued: () => writer.queued(),
     changedElsewhere() {
       snapshot.end();

@@ -14,6 +14,7 @@ import {
   statfsSync,
   statSync,
 } from 'node:fs';
+import { constants } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { dayMs } from '../time.ts';
@@ -26,6 +27,10 @@ export function freeBytesAt(folder: string): number {
   const { bavail, bsize } = statfsSync(folder);
   return bavail * bsize;
 }
+
+/** The system's name for what went wrong; Node has none for a quota that is used up. */
+export const systemCode = ({ code, errno }: NodeJS.ErrnoException): string =>
+  errno === -constants.errno.EDQUOT ? 'EDQUOT' : (code ?? '');
 
 /** What was written to an open file survives a power loss; the event loop goes on meanwhile. */
 export const syncData: (descriptor: number) => Promise<void> = promisify(fdatasync);

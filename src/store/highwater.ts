@@ -24,7 +24,7 @@ import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
 import type { MarkReading, Raise } from '../domain/allocation.ts';
 import { PaygateError } from '../errors.ts';
-import { putInPlace, syncData, syncPath } from './disk.ts';
+import { putInPlace, syncData, syncPath, systemCode } from './disk.ts';
 import {
   type FileIdentity,
   identityOf,
@@ -184,10 +184,11 @@ function byWallet(raises: readonly Raise[]): Map<string, Raise> {
 
 const linesOf = (raises: readonly Raise[]): string => raises.map(raiseLine).join('');
 
-/** A lost write ends the process, for which the caller must see it as it is. */
+/** A lost sync ends the process, for which the caller must see it as it is. */
 function raiseFailure(path: string, error: unknown): unknown {
-  const { code } = error as NodeJS.ErrnoException;
-  if (code === 'EIO') return error;
+  const { syscall } = error as NodeJS.ErrnoException;
+  const code = systemCode(error as NodeJS.ErrnoException);
+  if (code === 'EIO' && syscall !== 'write') return error;
   return new PaygateError('unavailable', `${path}: cannot be written (${code})`, {
     retryAfterSeconds: 30,
     cause: error,
@@ -319,10 +320,11 @@ function createMark(path: string, identity: Own, lines: string): MarkFile {
 
   return {
     append(more) {
-      const chunk = Buffer.from(more);
+      // With the zero that ends it: what is written of nothing also shows that the disk takes it.
+      const chunk = Buffer.from(`${more}\0`);
       if (end + chunk.length > bytes.length) return undefined;
       writeAll(descriptor, chunk, end);
-      end += chunk.length;
+      end += chunk.length - 1;
       return syncData(descriptor);
     },
     close: () => closeSync(descriptor),

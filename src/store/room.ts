@@ -15,7 +15,9 @@ export interface Room {
   displaced(): string | undefined;
   /** That an older copy was put over the file which is open; undefined while none was. */
   overwritten(): string | undefined;
-  /** Either of them, with what to do. */
+  /** That the disk refuses what is written; undefined while it does not. */
+  refused(): string | undefined;
+  /** That the file is not in its place or was overwritten, with what to do. */
   warnings(): string[];
   /** @throws PaygateError unavailable while no address is issued */
   check(): void;
@@ -48,6 +50,7 @@ export function createRoom(database: Database, isSetBack: () => boolean): Room {
     hasRoom,
     displaced,
     overwritten,
+    refused: () => database.refused(),
     warnings() {
       const lost = displaced();
       if (lost !== undefined) {

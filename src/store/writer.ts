@@ -7,6 +7,7 @@ import type { Raise } from '../domain/allocation.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
 import { nextTurn } from '../turn.ts';
 import { type Sqlite, sqliteCode } from './driver.ts';
+import { type DiskRefusal, isUnwritable } from './refusal.ts';
 import type { Snapshot } from './snapshot.ts';
 
 /** Proof of being inside `write`, and the place where a counter's raise is announced. */
@@ -36,6 +37,7 @@ export interface WriterParts extends WriterOptions {
   readonly snapshot: Snapshot;
   /** Makes all that was committed until now durable. */
   readonly sync: () => Promise<void>;
+  readonly refusal: DiskRefusal;
   /** How many rows this connection has changed. */
   readonly changes: () => unknown;
   /** What was committed until now is durable, and nothing else has begun. */
@@ -156,9 +158,12 @@ export class Writer {
   #runGroup(jobs: readonly Job[]): void {
     try {
       const { done, marked } = this.#parts.snapshot.aside(() => this.#commit(jobs));
+      const isChanged = this.#isChanged();
+      if (isChanged) this.#parts.refusal.databaseWritten();
       const tell = (lost?: unknown): void =>
         lost === undefined ? tellAll(done) : this.#refuse(jobs, new LostSync(lost));
-      if (this.#mustSync(jobs) || marked !== undefined) {
+      const mustSync = isChanged && jobs.some(({ kind }) => kind !== 'losable');
+      if (mustSync || marked !== undefined) {
         this.#await(Promise.all([this.#parts.sync(), marked]), tell);
       } else tell();
     } catch (error) {
@@ -177,15 +182,39 @@ export class Writer {
     this.#syncing = synced.then(() => end(), end);
   }
 
-  /** Unless it is of losable writes alone, or none has changed anything. */
-  #mustSync(jobs: readonly Job[]): boolean {
+  /** Since this was asked before. */
+  #isChanged(): boolean {
     const before = this.#changes;
     this.#changes = this.#parts.changes();
-    return this.#changes !== before && jobs.some(({ kind }) => kind !== 'losable');
+    return this.#changes !== before;
+  }
+
+  #mark(raises: readonly Raise[]): Promise<void> | undefined {
+    const { beforeCommit, refusal } = this.#parts;
+    try {
+      const marked = beforeCommit?.(raises);
+      refusal.markWritten();
+      return marked;
+    } catch (error) {
+      refusal.markRefused(error);
+      throw error;
+    }
+  }
+
+  /** A write that changes nothing, to the mark and to the database, for as long as the disk refuses one. */
+  async probe(work: () => unknown): Promise<void> {
+    if (this.#parts.refusal.text() === undefined) return;
+    try {
+      await this.#mark([]);
+      await this.write(work);
+    } catch {
+      // It is told as it was.
+    }
   }
 
   #refuse(jobs: readonly Job[], error: unknown): void {
-    const { sqlite, onFatal } = this.#parts;
+    const { sqlite, onFatal, refusal } = this.#parts;
+    refusal.databaseRefused(error);
     const failure = writeFailure(error);
     for (const job of jobs) job.reject(failure);
     // A transaction that cannot be taken back would take in whatever comes next.
@@ -194,13 +223,13 @@ export class Writer {
 
   #commit(jobs: readonly Job[]): { done: readonly Done[]; marked: Promise<void> | undefined } {
     const { begin, commit, rollback } = this.#statements;
-    const { sqlite, beforeCommit } = this.#parts;
+    const { sqlite } = this.#parts;
     let marked: Promise<void> | undefined;
     try {
       begin.run();
       const done = this.#runTogether(jobs) ?? jobs.map((job) => this.#runApart(job));
       const raises = done.flatMap((each) => each.raises);
-      if (raises.length > 0) marked = beforeCommit?.(merge(raises));
+      if (raises.length > 0) marked = this.#mark(merge(raises));
       commit.run();
       return { done, marked };
     } catch (error) {
@@ -228,7 +257,8 @@ export class Writer {
       () => runJob(job),
       (error) => {
         this.#sinceFailed = 0;
-        return { raises: [], tell: () => job.reject(error) };
+        this.#parts.refusal.databaseRefused(error);
+        return { raises: [], tell: () => job.reject(writeFailure(error)) };
       },
     );
   }
@@ -341,7 +371,7 @@ export function writeFailure(error: unknown): unknown {
       cause: error,
     });
   }
-  if (code.startsWith('SQLITE_IOERR')) {
+  if (isUnwritable(code)) {
     return new Unwritten('unavailable', `the database cannot be written (${code})`, {
       retryAfterSeconds: 30,
       cause: error,

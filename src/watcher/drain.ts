@@ -12,6 +12,7 @@ import { PaygateError, reasonOf } from '../errors.ts';
 import type { AddressPlace } from '../store/address-statements.ts';
 import type { Observation } from '../store/ledger.ts';
 import type { Store } from '../store/open.ts';
+import { Unwritten } from '../store/writer.ts';
 import type { Cancel, World } from '../world.ts';
 import { type Announced, createAnnounced } from './announced.ts';
 import type { Backlog } from './backlog.ts';
@@ -350,7 +351,8 @@ export class Drain {
       const failure = failureOf(session, error, isUnshown);
       const isSecondTime = this.#failing.add(scripthash, failure);
       this.#later(scripthash);
-      if (isSecondTime && !(error instanceof ServerError)) {
+      // What our own disk refuses is no fault of the server.
+      if (isSecondTime && !(error instanceof ServerError) && !(error instanceof Unwritten)) {
         this.#parts.onMute(session, reasonOf(error));
       }
     } else {

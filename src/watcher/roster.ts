@@ -174,7 +174,9 @@ export class Roster {
   /** What a server says waits until its headers are here: whoever lets them wait is not the one to ask. */
   #isUnshown(session: Session, isUnknown: boolean): boolean {
     const now = this.#parts.world.monotonic();
-    if (!isUnknown) this.#unknownSince.delete(session);
+    // Nor does a server that shows what our own disk refuses to keep.
+    const isRefused = this.#parts.store.database.refused() !== undefined;
+    if (!isUnknown || isRefused) this.#unknownSince.delete(session);
     else if (!this.#unknownSince.has(session)) this.#unknownSince.set(session, now);
     const unknownSince = this.#unknownSince.get(session) ?? now;
     const syncingSince = this.#parts.verifier.syncingSince(session) ?? now;

@@ -10,6 +10,7 @@ import type { ServerAddress } from '../electrum/trust.ts';
 import type { HeaderTip } from '../electrum/wire.ts';
 import { reasonOf } from '../errors.ts';
 import type { Store } from '../store/open.ts';
+import { Unwritten } from '../store/writer.ts';
 import type { Cancel, SocksProxy, World } from '../world.ts';
 import type { Backlog } from './backlog.ts';
 import { Care } from './care.ts';
@@ -51,6 +52,8 @@ export interface WatcherParts {
 const everyMinute = '0 * * * * *';
 /** How seldom a server is left because it does not answer what a history needs. */
 const muteLeaveMs = 3_600_000;
+/** Until what the disk refused to keep is tried again. */
+const unwrittenAgainMs = 2_000;
 
 export class Watcher {
   readonly #parts: WatcherParts;
@@ -328,10 +331,10 @@ export class Watcher {
       this.#care.now();
       await subscriber?.reserve();
     } catch (error) {
-      // That it is cut off by us is no fault of the server.
-      if (session === this.#session)
+      // That it is cut off by us, or that our own disk refuses writes, is no fault of the server.
+      if (session === this.#session && !(error instanceof Unwritten))
         this.#catchUpFault = `${session.server.label}: ${reasonOf(error)}`;
-      session.close(`catching up failed: ${reasonOf(error)}`);
+      this.#failed(session, 'catching up', error, () => this.#catchUp(session));
     }
   }
 
@@ -360,9 +363,15 @@ export class Watcher {
       this.#look();
     } catch (error) {
       if (session.closed) return;
-      if (!(error instanceof Lie)) session.close(`headers failed: ${reasonOf(error)}`);
-      else await this.#refreshTip(session);
+      if (error instanceof Lie) await this.#refreshTip(session);
+      else this.#failed(session, 'headers', error, () => this.#follow(session, tip));
     }
+  }
+
+  /** What our own disk refuses to keep is no fault of the server: the work is done again. */
+  #failed(session: Session, what: string, error: unknown, again: () => Promise<void>): void {
+    if (!(error instanceof Unwritten)) session.close(`${what} failed: ${reasonOf(error)}`);
+    else this.#parts.world.after(unwrittenAgainMs, () => session.closed || this.#tasks.run(again));
   }
 
   async #refreshTip(session: Session): Promise<void> {
@@ -372,7 +381,7 @@ export class Watcher {
     } catch (error) {
       if (session.closed) return;
       if (error instanceof Lie) this.#report(session, error.message);
-      else session.close(`headers failed: ${reasonOf(error)}`);
+      else this.#failed(session, 'headers', error, () => this.#refreshTip(session));
     }
   }
 

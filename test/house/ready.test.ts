@@ -87,6 +87,7 @@ test('not on a full disk, nor while the queue fails', () => {
   const parts = {
     store: { catalog: { wallets: () => [] } },
     hasRoom: () => false,
+    refused: () => 'the database cannot be written: its disk is mounted read-only (EROFS)',
     displaced: () => undefined,
     overwritten: () => undefined,
     watcher: { status: () => ({ troubles: [] }) },
@@ -96,6 +97,7 @@ test('not on a full disk, nor while the queue fails', () => {
     ready: false,
     reasons: [
       'no address is issued: the disk is almost full',
+      'no address is issued: the database cannot be written: its disk is mounted read-only (EROFS)',
       'callbacks do not leave: the queue fails',
     ],
   });

@@ -10,7 +10,7 @@ import type { PaymentRow } from '../../src/store/ledger-statements.ts';
 import { createBacklog } from '../../src/watcher/backlog.ts';
 import { Watcher } from '../../src/watcher/watcher.ts';
 import { runCli } from '../support/cli.ts';
-import { cleanUp, whenOver } from '../support/files.ts';
+import { cleanUp, connectionOf, whenOver } from '../support/files.ts';
 import { closeHouses, type House, openHouse, untilReady } from '../support/house.ts';
 import { openTestStore } from '../support/store.ts';
 import { prepareWatching, type Watching, type WatchingOptions } from '../support/watching.ts';
@@ -213,7 +213,8 @@ describe('a server on another branch', () => {
   test('the alarm stands since it began, however the branches grow', async () => {
     const { watching } = await disagreeing();
     const { world, store, watcher, chains } = watching;
-    const quiet = { hasRoom: () => true, others: [], dispatcher: { isDown: () => false } };
+    const { refused } = store.database;
+    const quiet = { hasRoom: () => true, refused, others: [], dispatcher: { isDown: () => false } };
     const parts = { store, watcher, ...quiet, now: () => world.now() };
     const { now, monotonic, log } = world;
     const find = () => findAlarms(parts, watcher.status());
@@ -472,6 +473,7 @@ test('a changed certificate is told of, with the command that accepts it', async
     store,
     watcher,
     hasRoom: () => true,
+    refused: store.database.refused,
     others: [],
     dispatcher: { isDown: () => false },
     now: () => world.now(),
@@ -482,6 +484,34 @@ test('a changed certificate is told of, with the command that accepts it', async
   expect(warnings.join('\n')).toContain(`pinned is ${sha256}`);
   expect(warnings.join('\n')).toContain(`paygate servers accept ${address.label} `);
   expect(electrum.servers[0]).toMatchObject({ certificate: 'pinned', pin: sha256 });
+});
+
+test('a block that the disk refuses to keep is no fault of its server, and is kept once it can be', async () => {
+  const watching = await begin({ servers: 1 });
+  const { store, watcher, world, chains } = watching;
+  const { refused } = store.database;
+  const others = { hasRoom: () => true, refused, others: [], dispatcher: { isDown: () => false } };
+  const health = createHealth({ store, watcher, ...others, now: () => world.now() });
+  const connection = connectionOf(store.database);
+  const issued = await store.issue();
+  watcher.issued(issued.scripthash);
+  await watcher.idle();
+  connection.pragma('query_only = ON');
+  chains[0]?.pay([{ address: issued.address, valueSat: 5_000 }]);
+  chains[0]?.mine(1);
+  await world.until(() => refused() !== undefined, 'the refusal');
+  await minutes(watching, 5);
+  expect(health().warnings).toEqual([
+    'the database cannot be written: its disk refuses writes (SQLITE_READONLY): no address is issued, ' +
+      'and nothing new is recorded or sent, until it takes writes again',
+  ]);
+  expect(live(watching)).toBe(1);
+  connection.pragma('query_only = OFF');
+  await store.database.probe();
+  await minutes(watching, 11);
+  expect(health().warnings).toEqual([]);
+  expect(store.headers.tip()?.height).toBe(chains[0]?.tipHeight);
+  expect(rowOf(watching, issued)).toMatchObject({ height: chains[0]?.tipHeight });
 });
 
 describe('paygate servers list', () => {

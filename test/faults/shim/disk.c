@@ -1,10 +1,11 @@
 // Preloaded into a process under test (LD_PRELOAD): writes down, in order, all that it does to the files of one
-// folder and says on standard output, and lets each fsync there fail from the moment on that a file appears.
+// folder and says on standard output, and lets each fsync or write there fail from the moment on that a file appears.
 // It changes nothing else. Built by shim.ts, its log is read by disk.ts.
 //
 //   FAULTS_ROOT  the folder, an absolute path
 //   FAULTS_LOG   where the log goes; none is kept without it
 //   FAULTS_EIO   while this file exists, fsync and fdatasync fail with EIO
+//   FAULTS_REFUSE  while this file exists, writes fail with the number that it holds, as on a disk that became read-only
 //
 // A record is a line `what inode number length`, then so many bytes: of data, or a path (two paths, with a NUL
 // in between, where a name becomes another).
@@ -25,7 +26,7 @@
 
 #define MOST_FILES 4096
 
-static const char *root, *eio;
+static const char *root, *eio, *refuse;
 static int log_fd = -1;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static ino_t ours[MOST_FILES];
@@ -34,6 +35,7 @@ static int our_count;
 __attribute__((constructor)) static void begin(void) {
   root = getenv("FAULTS_ROOT");
   eio = getenv("FAULTS_EIO");
+  refuse = getenv("FAULTS_REFUSE");
   const char *path = getenv("FAULTS_LOG");
   if (path) log_fd = syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 }
@@ -72,6 +74,17 @@ static ino_t inode_of(int fd) {
   return is_ours(found.st_ino) ? found.st_ino : 0;
 }
 
+/** What writes fail with at this moment, else 0. */
+static int refusal(void) {
+  if (!refuse) return 0;
+  int fd = syscall(SYS_openat, AT_FDCWD, refuse, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return 0;
+  char text[16] = {0};
+  long length = syscall(SYS_read, fd, text, sizeof text - 1);
+  syscall(SYS_close, fd);
+  return length > 0 ? atoi(text) : 0;
+}
+
 static void note_open(int fd, const char *path, int flags, int was_there) {
   struct stat found;
   if (fstat(fd, &found) != 0) return;
@@ -85,6 +98,10 @@ static void note_open(int fd, const char *path, int flags, int was_there) {
 
 static int open_noted(int at, const char *path, int flags, mode_t mode) {
   if (!in_root(path)) return syscall(SYS_openat, at, path, flags, mode);
+  if (flags & (O_CREAT | O_TRUNC)) {
+    errno = refusal();
+    if (errno) return -1;
+  }
   pthread_mutex_lock(&lock);
   int was_there = access(path, F_OK) == 0;
   int fd = syscall(SYS_openat, at, path, flags, mode);
@@ -113,6 +130,10 @@ static ssize_t write_noted(int fd, const void *bytes, size_t length, off_t at, i
   ino_t inode = inode_of(fd);
   if (!inode && fd != 1)
     return placed ? syscall(SYS_pwrite64, fd, bytes, length, at) : syscall(SYS_write, fd, bytes, length);
+  if (inode) {
+    errno = refusal();
+    if (errno) return -1;
+  }
   pthread_mutex_lock(&lock);
   if (inode && !placed) at = lseek(fd, 0, SEEK_CUR);
   ssize_t done = placed ? syscall(SYS_pwrite64, fd, bytes, length, at) : syscall(SYS_write, fd, bytes, length);
@@ -146,6 +167,10 @@ ssize_t pwritev64(int fd, const struct iovec *parts, int count, off64_t at) {
 
 static int truncate_noted(int fd, off_t length) {
   ino_t inode = inode_of(fd);
+  if (inode) {
+    errno = refusal();
+    if (errno) return -1;
+  }
   pthread_mutex_lock(&lock);
   int result = syscall(SYS_ftruncate, fd, length);
   int error = errno;
