@@ -85,6 +85,9 @@ export function parsePath(text: string): string {
   if (text === '' || text.includes('\0')) throw new PaygateError('invalid', 'a file name expected');
   // SQLite's driver leaves it out, and nobody else does: a file of settings with CRLF would make two databases of one.
   if (text !== text.trim()) throw new PaygateError('invalid', 'white space around the file name');
+  if (text === ':memory:') {
+    throw new PaygateError('invalid', `${text} is no file, and nothing would last; name a file`);
+  }
   return text;
 }
 

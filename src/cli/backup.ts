@@ -5,13 +5,22 @@ import type { Command } from 'commander';
 import { allPages, makeBackupFolder, refuseExisting } from '../store/backup.ts';
 import { checkFile } from '../store/check.ts';
 import { describe } from './check.ts';
-import { type FileOptions, fileCommand, print, timeName, withStore, world } from './command.ts';
+import {
+  type FileOptions,
+  fileCommand,
+  fileName,
+  print,
+  timeName,
+  withStore,
+  world,
+} from './command.ts';
 
 export function backupCommand(): Command {
   return fileCommand('backup', 'write a complete copy of the database, also while serve runs')
     .argument(
       '[file]',
       'a new file (default: one with the time in its name, in the folder backups)',
+      fileName,
     )
     .action((file: string | undefined, given: FileOptions) =>
       withStore(given, async ({ database }) => {

@@ -8,6 +8,7 @@ import {
   databasePath,
   type FileOptions,
   fileCommand,
+  fileName,
   networkNamed,
   print,
   table,
@@ -16,7 +17,7 @@ import { becomeOwner } from './owner.ts';
 
 export function checkCommand(): Command {
   return fileCommand('check', 'check a database or a backup, without a change to it')
-    .argument('[file]', 'the file (default: the database)')
+    .argument('[file]', 'the file (default: the database)', fileName)
     .option('--quick', 'not whether each index says what its table does: a tenth of the time')
     .action((file: string | undefined, given: FileOptions & { quick?: boolean }) => {
       const network = networkNamed(given);

@@ -6,6 +6,7 @@ import { defaultNetwork, type NetworkName } from '../bitcoin/network.ts';
 import { type Config, options, readConfig } from '../config.ts';
 import { plainLines, plainText } from '../domain/shown.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
+import { parsePath } from '../option.ts';
 import { useFailure } from '../store/database.ts';
 import { inspectFile } from '../store/file.ts';
 import { openStore, type Store } from '../store/open.ts';
@@ -97,12 +98,26 @@ export function print({ json }: FileOptions, answer: unknown, text: () => string
   process.stdout.write(`${json ? JSON.stringify(answer, null, 2) : plainLines(text())}\n`);
 }
 
+const goneFolder =
+  'the working folder was removed; change to one that is there, and name files by their whole path';
+
+/** A parser of a file that a command names, for commander. @throws PaygateError invalid */
+export function fileName(text: string): string {
+  try {
+    return parsePath(text);
+  } catch (error) {
+    throw new PaygateError('invalid', `${JSON.stringify(text)}: ${reasonOf(error)}`);
+  }
+}
+
 /** Exit codes: 2 for what the caller must write differently, 1 for everything else. */
 export function fail(error: unknown): void {
   const invalid = error instanceof PaygateError && error.code === 'invalid';
-  const reason = reasonOf(error);
+  const { syscall } = error as NodeJS.ErrnoException;
+  const isNowhere = syscall === 'uv_cwd';
+  const reason = isNowhere ? goneFolder : reasonOf(error);
   process.stderr.write(`paygate: ${plainLines(reason)}\n${hintFor(reason)}`);
-  if (!(error instanceof PaygateError) && error instanceof Error) {
+  if (!isNowhere && !(error instanceof PaygateError) && error instanceof Error) {
     process.stderr.write(`${plainLines(error.stack ?? '')}\n`);
   }
   process.exitCode = invalid ? 2 : 1;

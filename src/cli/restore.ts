@@ -9,6 +9,7 @@ import {
   databasePath,
   type FileOptions,
   fileCommand,
+  fileName,
   networkNamed,
   print,
   timeName,
@@ -33,7 +34,7 @@ const neverBoth =
 
 export function restoreCommand(): Command {
   return fileCommand('restore', "put a backup in the database's place, while serve is stopped")
-    .argument('[file]', 'the backup')
+    .argument('[file]', 'the backup', fileName)
     .option('--moved', 'no backup: the database was moved while stopped, and issued nothing since')
     .option('--in-place', 'no backup: this whole machine was set back to a snapshot of itself')
     .action((file: string | undefined, given: RestoreOptions) => {

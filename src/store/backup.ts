@@ -18,7 +18,7 @@ import { makeFolder, putInPlace, removeLeftovers } from './disk.ts';
 import { openSqlite, type Sqlite } from './driver.ts';
 import { logAsFound } from './empty-log.ts';
 import { userVersion } from './migrate.ts';
-import { besideEnds, found, isLog, logEnds } from './place.ts';
+import { besideEnds, found, isLog, logEnds, truePath } from './place.ts';
 
 /** How many pages are copied until the next turn of the event loop; throws to give up. */
 export type Pace = () => number;
@@ -131,6 +131,8 @@ export async function backupAsItIs(path: string, target: string): Promise<void> 
 /** @throws PaygateError conflict where something stands already, unavailable where this user may not look */
 export function refuseExisting(target: string): void {
   const there = found(target, statSync);
+  // Also of a link that leads nowhere, which a new file would replace.
+  if (there === undefined) truePath(target);
   const log = logEnds.map((end) => `${target}${end}`).find(isLog);
   const taken = there === undefined ? log : target;
   if (taken === undefined) return;

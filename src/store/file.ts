@@ -69,7 +69,7 @@ const refusal = (path: string, text: string): PaygateError =>
   new PaygateError('unavailable', `${path}: ${text}`);
 
 const noFolder = (path: string): PaygateError =>
-  refusal(path, `the folder ${dirname(path)} does not exist`);
+  refusal(path, `the folder ${dirname(path)} does not exist; make it, or name another file`);
 
 /** Whether opening a file of ours would change its schema. */
 export function isOutdated(path: string): boolean {
@@ -83,7 +83,6 @@ function lookAt(path: string): { size: number; header: Buffer } | undefined {
   try {
     const stat = statSync(path, { throwIfNoEntry: false });
     if (stat === undefined) return undefined;
-    if (!stat.isFile()) throw refusal(path, 'is not a file');
     const header = Buffer.alloc(headerBytes);
     file = openSync(path, 'r');
     readSync(file, header, 0, headerBytes, 0);

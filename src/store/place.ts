@@ -31,14 +31,28 @@ export const isLog = (path: string): boolean => (found(path, statSync)?.size ?? 
 /** Of this process. https://man7.org/linux/man-pages/man5/proc_pid_mountinfo.5.html */
 const mountTable = '/proc/self/mountinfo';
 
-/** @throws PaygateError unavailable for a link to nothing, and where this user may not look */
+/** @throws PaygateError unavailable for a link to nothing, for what is no file, and where this user may not look */
 export function truePath(path: string): string {
-  if (!found(path, lstatSync)?.isSymbolicLink()) return path;
-  if (found(path, statSync) !== undefined) return realpathSync(path);
+  const stat = found(path, lstatSync);
+  if (!stat?.isSymbolicLink()) {
+    refuseNoFile(path, stat);
+    return path;
+  }
+  const end = found(path, statSync);
+  refuseNoFile(path, end);
+  if (end !== undefined) return realpathSync(path);
   throw new PaygateError(
     'unavailable',
     `${path}: is a link to a file that is not there; put that back, or remove the link`,
   );
+}
+
+function refuseNoFile(path: string, stat: Stats | undefined): void {
+  if (stat === undefined || stat.isFile()) return;
+  const what = stat.isDirectory()
+    ? `a folder; name a file, as ${join(path, makersName)}`
+    : 'a pipe, a socket or a device; name another one';
+  throw new PaygateError('unavailable', `${path}: is not a file but ${what}`);
 }
 
 /** Undefined if there is nothing. @throws PaygateError unavailable if this user may not look */
@@ -50,7 +64,7 @@ export function found(path: string, look: typeof lstatSync | typeof statSync): S
     const fault =
       code === 'EACCES'
         ? 'is in a folder that this user may not look into (EACCES); be the user whose it is'
-        : `cannot be looked at (${code ?? reasonOf(error)})`;
+        : `cannot be looked at (${code ?? reasonOf(error)}); name another one`;
     throw new PaygateError('unavailable', `${path}: ${fault}`);
   }
 }

@@ -198,7 +198,9 @@ describe('where the database should be', () => {
   it('no folder: refused, and none is made', async () => {
     const path = join(tempFolder(), 'missing', 'paygate.db');
     const error = await refusalOf(path);
-    expect(error.message).toBe(`${path}: the folder ${dirname(path)} does not exist`);
+    expect(error.message).toBe(
+      `${path}: the folder ${dirname(path)} does not exist; make it, or name another file`,
+    );
     expect(contentOf(dirname(dirname(path)))).toEqual({});
   });
 

@@ -24,7 +24,12 @@ async function openShop() {
   await store.addWallet();
   await store.addStore();
   const room = createRoom(store.database, store.addresses.isSetBack);
-  const ready = createReady({ store, dispatcher: { trouble: () => undefined }, ...room });
+  const ready = createReady({
+    store,
+    dispatcher: { trouble: () => undefined },
+    watcher: { status: () => ({ troubles: [] }) },
+    ...room,
+  });
   const close = () => mark?.close();
   return {
     ...store,

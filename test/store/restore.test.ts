@@ -406,7 +406,7 @@ describe('restoring', () => {
     const folder = join(tempFolder(), 'nowhere');
     const path = join(folder, 'paygate.db');
     expect(() => restoreFile(backup, path, 'before')).toThrow(
-      `${path}: the folder ${folder} does not exist`,
+      `${path}: the folder ${folder} does not exist; make it, or name another file`,
     );
   });
 
