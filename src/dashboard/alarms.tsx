@@ -83,7 +83,7 @@ const advices: Readonly<Record<AlarmCode, Advice>> = {
     link: 'Callbacks that were given up',
   },
   'foreign-use': {
-    text: 'Another program uses this key: give each its own account, or customers may pay to the same address.',
+    text: 'Another program uses this key: give each its own account, or customers may pay to the same address. If no other program does, a server lies: name other servers, then run `paygate store recheck-used ID`.',
     path: '/stores',
     link: 'Stores',
   },

@@ -107,10 +107,11 @@ export const mostInReserve = 1_000;
 /**
  * How many addresses a wallet keeps derived ahead, so that a rush does not wait for derivations: as many as
  * it ever gave out, within bounds. A shop that sells little pays for little.
+ * @param givenOut not its counter, which a server may drive away
  * @param wallets among how many the most is divided
  */
-export const reserveOf = (nextIndex: number, wallets: number): number =>
-  Math.max(furthestAhead, Math.min(nextIndex, Math.floor(mostInReserve / wallets)));
+export const reserveOf = (givenOut: number, wallets: number): number =>
+  Math.max(furthestAhead, Math.min(givenOut, Math.floor(mostInReserve / wallets)));
 
 /**
  * Decides, at a start, where each counter goes on.

@@ -123,7 +123,7 @@ export function findAlarms(parts: FindingParts, status: WatcherStatus): Finding[
     ...refusalFindings(parts),
     ...unmatchedFindings(parts),
     ...doubtFindings(parts.store),
-    ...foreignFindings(store),
+    ...foreignFindings(store, status),
     ...parts.others.flatMap(({ code, warnings }) => warnings().map((fact) => ({ code, fact }))),
   ];
 }
@@ -327,16 +327,24 @@ const doubtFindings = ({ outbox }: Store): Finding[] =>
     hint: `; ${doubtAdvice(says)}, then send them again: \`paygate callbacks resend-failed --store ${storeId} --doubtful\``,
   }));
 
-/** Somebody else gives out addresses of the same key. */
-const foreignFindings = ({ addressDesk }: Store): Finding[] =>
-  addressDesk.foreignUses().map(({ walletId, count }) => ({
-    code: 'foreign-use',
-    subject: `wallet ${walletId}`,
-    fact: `wallet ${walletId}: ${count} payment(s) came to addresses that paygate had not given out yet`,
-    hint:
-      '. Another program uses this key: give each its own account, or customers may pay to the same ' +
-      'address',
-  }));
+/** Somebody else gives out addresses of the same key, or a server says so. */
+const foreignFindings = ({ addressDesk }: Store, { claimants }: WatcherStatus): Finding[] =>
+  addressDesk.foreignUses().map(({ walletId, count, claimed }) => {
+    const server = claimants.get(walletId) ?? 'one server';
+    const alone =
+      claimed === 0
+        ? ''
+        : ` (${claimed} of them by the word of ${server} alone, which no second server and no block confirms)`;
+    return {
+      code: 'foreign-use',
+      subject: `wallet ${walletId}`,
+      fact: `wallet ${walletId}: ${count + claimed} payment(s) came to addresses that paygate had not given out yet${alone}`,
+      hint:
+        '. Another program uses this key: give each its own account, or customers may pay to the same ' +
+        `address. If no other program does, ${claimed === 0 ? 'servers lied' : `${server} lies`}: name other servers in ` +
+        '--electrum, then take back what is not proven with `paygate store recheck-used ID`',
+    };
+  });
 
 function disconnected(servers: readonly ServerStatus[], catchUpFault: string | undefined): string {
   if (servers.every(({ isUnresolved }) => isUnresolved)) {

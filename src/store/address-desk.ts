@@ -29,8 +29,11 @@ export const mostLookedAt = 5_000;
 
 export type AddressDesk = ReturnType<typeof createAddressDesk>;
 
-const foreignCount = sql<number>`(select count(*) from addresses a
-  where a.wallet_id = ${wallets}.id and a.origin = 'foreign')`;
+const countOf = (condition: string) =>
+  sql<number>`(select count(*) from addresses a
+    where a.wallet_id = ${wallets}.id and ${sql.raw(condition)})`;
+const foreignCount = countOf("a.origin = 'foreign'");
+const claimedCount = countOf("a.origin = 'ahead' and a.status_hash is not null");
 
 export function createAddressDesk(orm: Orm) {
   return {
@@ -46,13 +49,16 @@ export function createAddressDesk(orm: Orm) {
       if (row === undefined) throw new PaygateError('not_found', `there is no address ${id}`);
       return row;
     },
-    /** How many indexes another program has used before we could issue them, by wallet; each by its index. */
+    /**
+     * How many indexes another program has used before we could issue them, by wallet; each by its index. And how many of them by
+     * the word of one server alone.
+     */
     foreignUses: () =>
       orm
-        .select({ walletId: wallets.id, count: foreignCount })
+        .select({ walletId: wallets.id, count: foreignCount, claimed: claimedCount })
         .from(wallets)
         .all()
-        .filter(({ count }) => count > 0),
+        .filter(({ count, claimed }) => count + claimed > 0),
   };
 }
 

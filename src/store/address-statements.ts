@@ -1,6 +1,7 @@
 // The statements on addresses, prepared once. What they mean stands in addresses.ts.
 
-import { and, desc, eq, gte, lt, max, sql } from 'drizzle-orm';
+import { and, count, desc, eq, gte, lt, max, sql } from 'drizzle-orm';
+import type { StatusHash } from '../domain/history.ts';
 import { given } from './given.ts';
 import type { Orm } from './orm.ts';
 import { type AddressOrigin, addresses, isGivenOut, payments, wallets } from './schema.ts';
@@ -21,6 +22,12 @@ export const addressPlace = {
 };
 
 export type AddressPlace = Pick<AddressRow, keyof typeof addressPlace>;
+
+/**
+ * Stands for the status of a history that was worked up in part. No history has it: rows were written
+ * by what it said, so even a return to the status from before must be looked at.
+ */
+export const unfinished = 'unfinished' as StatusHash;
 
 /** The branch that BIP44 gives to addresses which are shown to others. */
 export const external = 0;
@@ -88,6 +95,7 @@ export function prepareAddressStatements(orm: Orm) {
     newest: prepareNewest(orm),
     anyPayment: prepareAnyPayment(orm),
     ...prepareGaps(orm),
+    leftOut: prepareLeftOut(orm),
     issue: orm.update(addresses).set(takenAs('issued')).where(rowId()).prepare(),
     skip: orm.update(addresses).set(takenAs('skipped')).where(rowId()).prepare(),
     setNextIndex: orm
@@ -124,6 +132,20 @@ const prepareNewest = (orm: Orm) =>
     )
     .orderBy(desc(addresses.derivationIndex))
     .limit(sql.placeholder('limit'))
+    .prepare();
+
+/** Below the counter, and never given out. */
+const prepareLeftOut = (orm: Orm) =>
+  orm
+    .select({ count: count() })
+    .from(addresses)
+    .where(
+      and(
+        ofWallet(),
+        sql`${addresses.origin} in ('ahead', 'foreign')`,
+        lt(addresses.derivationIndex, given('nextIndex')),
+      ),
+    )
     .prepare();
 
 /** Also one that is gone: it may come back. */
@@ -175,8 +197,10 @@ const onBranch = () => and(ofWallet(), eq(addresses.branch, external));
 
 const rowId = () => eq(addresses.id, given('id'));
 
+/** A history that one server alone named, while nobody held the address, is looked at anew. */
 const takenAs = (origin: AddressOrigin) => ({
   origin,
+  statusHash: sql`case when ${addresses.statusHash} is null then null else ${unfinished} end`,
   storeId: given('storeId'),
   issuedAt: given('now'),
 });

@@ -70,6 +70,8 @@ export interface Addresses extends WatchedPages {
   keepAhead(tx: Tx, walletId: number, derived: readonly DerivedIndex[]): void;
   /** What is derived ahead from an index on, up to (not including) another. */
   ahead(walletId: number, from: number, until: number): Scripthash[];
+  /** How many indexes below the wallet's counter were left out: never given out, neither by us nor before us. */
+  countLeftOut(walletId: number): number;
   /** How far addresses are derived: the first index without one. */
   derivedUntil(walletId: number): number;
   /**
@@ -94,6 +96,8 @@ export interface Addresses extends WatchedPages {
 
 /** Of so many indexes, those that were left out and found to be nothing are at most a wallet's usual gap. */
 const leftOutWithin = 100;
+/** And at most so many by the word of one server: a wallet's gap has room for the unpaid ones between them. */
+const mostClaimed = 5;
 /** How far back a store's last address is looked for: other stores may share its wallet. */
 const reusedWithin = 100;
 
@@ -195,7 +199,9 @@ const readersOf = (statements: AddressStatements, catalog: Catalog) =>
     },
     isUnpaidFor(walletId, count) {
       const rows = statements.newest.all({ walletId, limit: count });
-      return rows.length === count && rows.every(({ statusHash }) => statusHash === null);
+      const isUnpaid = ({ origin, statusHash }: AddressPlace) =>
+        origin === 'ahead' || statusHash === null;
+      return rows.length === count && rows.every(isUnpaid);
     },
     unpaidRun: (walletId) => statements.unpaidRun.get({ walletId })?.count ?? 0,
     widestStep: (walletId) => statements.widestStep.get({ walletId })?.widest ?? 0,
@@ -203,6 +209,9 @@ const readersOf = (statements: AddressStatements, catalog: Catalog) =>
       const row = statements.byId.get({ id });
       return row && issuedOf(row, catalog.wallet(row.walletId));
     },
+    countLeftOut: (walletId) =>
+      statements.leftOut.get({ walletId, nextIndex: catalog.wallet(walletId).nextIndex })?.count ??
+      0,
     ahead: (walletId, from, until) =>
       statements.ahead.all({ walletId, from, until }).map(({ scripthash }) => scripthash),
     byScripthash: (scripthash) => statements.byScripthash.get({ scripthash }),
@@ -249,20 +258,22 @@ function unusedFrom(
   let index = nextIndex;
   let leftOut: number | undefined;
 
-  /** A server that tells of histories that it does not show must not drive the counter beyond the wallet's gap limit. */
-  function mayBeLeftOut(): boolean {
+  /** One server alone must not drive the counter beyond the wallet's gap limit. */
+  function mayBeLeftOut(most: number): boolean {
     const from = nextIndex - leftOutWithin;
     leftOut ??= statements.ahead.all({ walletId, from, until: nextIndex }).length;
+    if (leftOut >= most) return false;
     leftOut += 1;
-    return leftOut <= scanGap;
+    return true;
   }
 
   return () => {
     for (;;) {
       const row = near.get(index) ?? rowAt(statements, catalog, walletId, index);
       index += 1;
-      if (row?.origin !== 'ahead' || row.statusHash !== null) continue;
-      if (!isPending(row.scripthash) || !mayBeLeftOut()) return row;
+      if (row?.origin !== 'ahead') continue;
+      if (row.statusHash !== null && mayBeLeftOut(mostClaimed)) continue;
+      if (!isPending(row.scripthash) || !mayBeLeftOut(scanGap)) return row;
     }
   };
 }

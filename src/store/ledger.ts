@@ -21,7 +21,7 @@ import {
   settledDepth,
 } from '../domain/payment.ts';
 import { policyOf, requiredFor } from '../domain/policy.ts';
-import type { AddressPlace } from './address-statements.ts';
+import { type AddressPlace, unfinished } from './address-statements.ts';
 import type { Catalog } from './catalog.ts';
 import type { Headers } from './headers.ts';
 import { readHold } from './hold.ts';
@@ -70,13 +70,14 @@ export interface Observation {
   readonly gone: readonly Gone[];
   /** The status of the history, or undefined while some item of it could not be worked up. */
   readonly statusHash: StatusHash | null | undefined;
+  /** Of an address that nobody holds: one server alone says that it was used. */
+  readonly isUnproven?: true;
 }
 
-/**
- * Stands for the status of a history that was worked up in part. No history has it: rows were written
- * by what it said, so even a return to the status from before must be looked at.
- */
-const unfinished = 'unfinished' as StatusHash;
+interface IndexOfWallet {
+  readonly walletId: number;
+  readonly derivationIndex: number;
+}
 
 export interface Applied {
   /** How many callbacks were enqueued. */
@@ -86,7 +87,9 @@ export interface Applied {
   /** The address was issued, or the chain moved, while its history was on the way: it must be gathered anew. */
   readonly again?: true;
   /** Set when somebody paid an address that we had not given out yet. */
-  readonly foreignUse?: { readonly walletId: number; readonly derivationIndex: number };
+  readonly foreignUse?: IndexOfWallet;
+  /** Set when one server alone says so. */
+  readonly claimedUse?: IndexOfWallet;
 }
 
 /** A payment's state before and after a commit; before is undefined for a new one. */
@@ -329,13 +332,19 @@ const reversedBy = ({ next }: Decision, row: PaymentRow | undefined): Txid | und
 function noteForeignUse(
   statements: LedgerStatements,
   address: AddressPlace,
-  { statusHash }: Observation,
+  { statusHash, isUnproven }: Observation,
 ): Applied {
   const nothing = { callbacks: 0, reversed: [] };
-  if (statusHash === undefined || statusHash === address.statusHash) return nothing;
-  statements.setForeign.run({ id: address.id, statusHash });
-  if (address.origin === 'foreign') return nothing;
-  const { walletId, derivationIndex } = address;
+  const { id, walletId, derivationIndex } = address;
+  if (statusHash === undefined) return nothing;
+  const isNew = address.origin === 'ahead' && statusHash !== null;
+  if (!isNew || isUnproven) {
+    if (statusHash === address.statusHash) return nothing;
+    statements.setStatus.run({ id, statusHash });
+    const isFirst = isNew && address.statusHash === null;
+    return isFirst ? { ...nothing, claimedUse: { walletId, derivationIndex } } : nothing;
+  }
+  statements.setForeign.run({ id, statusHash });
   return { ...nothing, foreignUse: { walletId, derivationIndex } };
 }
 

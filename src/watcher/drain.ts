@@ -27,6 +27,7 @@ import { partsOf } from './parts.ts';
 import { createSilence, type Silence } from './silence.ts';
 import type { Trouble } from './status.ts';
 import type { Tasks } from './tasks.ts';
+import { observeAhead } from './used.ts';
 import type { Verifier } from './verifier.ts';
 import { deadlineAfter, tryAgainMs, waitFor } from './waits.ts';
 import type { CallWitness } from './witness.ts';
@@ -89,6 +90,8 @@ export class Drain {
   readonly #failing = new Failing();
   /** How often a session has left open what another one answered. */
   readonly #overdue = new WeakMap<Session, number>();
+  /** The server that named, alone, payments to unissued addresses of a wallet. */
+  readonly #claimants = new Map<number, string>();
   /** A proof failed once, and whose it was. */
   readonly #suspect = new Map<Scripthash, Session>();
   #session: Session | undefined;
@@ -164,6 +167,11 @@ export class Drain {
     return this.#failing.troubles();
   }
 
+  /** Which server was the last to name, alone, payments to addresses of a wallet that were not issued. */
+  claimants(): ReadonlyMap<number, string> {
+    return this.#claimants;
+  }
+
   #pump(): void {
     this.#parts.backlog.counts(this.size());
     const session = this.#session;
@@ -233,30 +241,31 @@ export class Drain {
     const syncing = verifier.synced(by);
     if (syncing !== undefined) await waitFor(world, syncing, headersMs);
     const tips = this.#tips;
-    const observation = await gather(
-      {
-        session: by,
-        verifier,
-        store,
-        callWitness,
-        silence: this.#silence,
-        elsewhere: this.#elsewhere,
-        onFault: (by, error, isMadeUp) => {
-          if (!isMadeUp) unshown = failureOf(by, error, true);
-          else if (error instanceof Overdue) this.#isOverdue(by, error);
-        },
-        nowhere: this.#nowhere,
-        held,
-        early: this.#early(session, address, held),
-        startDeadline: deadlineAfter(world, this.#failures.get(scripthash) ?? 0),
+    const parts = {
+      session: by,
+      verifier,
+      store,
+      callWitness,
+      silence: this.#silence,
+      elsewhere: this.#elsewhere,
+      onFault: (by: Session, error: unknown, isMadeUp: boolean) => {
+        if (!isMadeUp) unshown = failureOf(by, error, true);
+        else if (error instanceof Overdue) this.#isOverdue(by, error);
       },
-      { address, history, status, look },
-    ).catch((error: unknown) => {
-      throw laidTo(by, error);
-    });
+      nowhere: this.#nowhere,
+      held,
+      early: this.#early(session, address, held),
+      startDeadline: deadlineAfter(world, this.#failures.get(scripthash) ?? 0),
+    };
+    const observe = isHeldByNobody(address) ? observeAhead : gather;
+    const observation = await observe(parts, { address, history, status, look }).catch(
+      (error: unknown) => {
+        throw laidTo(by, error);
+      },
+    );
     // What a session said before it ended is no longer worth writing down.
     if (this.#isOver(session)) throw new PaygateError('unavailable', 'the session has ended');
-    if (!(await this.#record(observation))) {
+    if (!(await this.#record(observation, by))) {
       this.#force(scripthash, look);
       this.mark(scripthash, 'again');
       return undefined;
@@ -281,7 +290,7 @@ export class Drain {
       if (this.#isOver(session)) return false;
       const seen = unwritten.map((each) => each.seen);
       const part = { addressId: id, origin, seen, gone: [], statusHash: undefined };
-      if (!(await this.#record(part))) return false;
+      if (!(await this.#record(part, session))) return false;
       recordedAt = world.monotonic();
       held.release();
       return true;
@@ -289,7 +298,7 @@ export class Drain {
   }
 
   /** @returns false when it was overtaken, and must be made anew */
-  async #record(observation: Observation): Promise<boolean> {
+  async #record(observation: Observation, by: Session): Promise<boolean> {
     const { store, world, onCallbacks } = this.#parts;
     for (const part of partsOf(this.#load.bounded(observation))) {
       const writing = store.database.write((tx) => store.ledger.apply(tx, world.now(), part));
@@ -302,6 +311,12 @@ export class Drain {
       }
       if (applied.foreignUse !== undefined) {
         world.log.warn('an address was paid that was not issued yet', { ...applied.foreignUse });
+      }
+      if (applied.claimedUse !== undefined) {
+        const { label } = by.server;
+        this.#claimants.set(applied.claimedUse.walletId, label);
+        const told = { server: label, ...applied.claimedUse };
+        world.log.warn('one server alone names a payment to an address that was not issued', told);
       }
       if (applied.again) return false;
     }
@@ -399,3 +414,7 @@ export class Drain {
     if (this.#forced.has(scripthash)) this.#dirty.add(scripthash);
   }
 }
+
+/** Ahead of the counter, or used by another program. */
+const isHeldByNobody = ({ origin }: AddressPlace): boolean =>
+  origin === 'ahead' || origin === 'foreign';

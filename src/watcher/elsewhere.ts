@@ -23,6 +23,8 @@ export interface Elsewhere {
     work: (session: Session) => Promise<T>,
     onFault: OnFault,
   ): Promise<T | undefined>;
+  /** What another server makes of it; undefined where none does, or may be asked now. */
+  askOther<T>(session: Session, work: (another: Session) => Promise<T>): Promise<T | undefined>;
 }
 
 export type OnFault = (by: Session, error: RequestError, isMadeUp: boolean) => void;
@@ -35,6 +37,7 @@ const answerBill = 2;
 /** No server, for what another one has named. */
 export const nobodyElse: Elsewhere = {
   ask: (session, work, onFault) => orElse(session, work, onFault, async () => undefined),
+  askOther: async () => undefined,
 };
 
 /** Another server than this one, for as long as it is used. */
@@ -131,6 +134,7 @@ export function createElsewhere(world: Pick<World, 'monotonic'>, others: Others)
 
   return {
     ask: (session, work, onFault) => orElse(session, work, onFault, () => askOthers(session, work)),
+    askOther: askOthers,
   };
 }
 

@@ -104,10 +104,6 @@ export async function gather(all: GatherParts, subject: Subject): Promise<Observ
   const { id: addressId, origin } = address;
   const script = once(() => all.store.addresses.scriptOf(addressId));
   const parts: Gathering = { ...all, isNews: look === 'changed', unwritten: [], script };
-  // Nobody was given these: that they are used at all is all that counts.
-  if (origin === 'ahead' || origin === 'foreign') {
-    return { addressId, origin, seen: [], gone: [], statusHash: status };
-  }
   const known = new Map(parts.store.ledger.paymentsOf(addressId).map((row) => [row.txid, row]));
   const gathered = await gatherAll(parts, history, known);
   const testified = await hearWitness(parts, subject, known, gathered);

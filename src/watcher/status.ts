@@ -41,4 +41,6 @@ export interface WatcherStatus {
   readonly untold: Untold | undefined;
   /** Why a wallet's scan, or what is watched ahead of it, failed at the last try; it is tried again in a minute. */
   readonly careFault: string | undefined;
+  /** The last server that named, alone, payments to addresses of a wallet that were not issued, by wallet. */
+  readonly claimants: ReadonlyMap<number, string>;
 }

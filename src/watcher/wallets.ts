@@ -15,7 +15,7 @@ import type { Store } from '../store/open.ts';
 import { nextTurn } from '../turn.ts';
 import type { World } from '../world.ts';
 import { isNoAnswer } from './elsewhere.ts';
-import { isUsed, type UsedParts } from './used.ts';
+import { type Use, type UsedParts, useOf } from './used.ts';
 
 export interface WalletCareParts extends UsedParts {
   readonly world: World;
@@ -23,7 +23,7 @@ export interface WalletCareParts extends UsedParts {
   /** Up to which index each wallet is watched ahead, as far as this process saw to it; its reserve aside. */
   readonly watchedUntil: Map<number, number>;
   /** What servers said of the indexes of each wallet whose scan has not ended: whether they are used. */
-  readonly scanned: Map<number, Map<number, boolean>>;
+  readonly scanned: Map<number, Map<number, Use>>;
   /** Has new addresses subscribed. */
   readonly watch: (scripthashes: readonly Scripthash[]) => Promise<void>;
   /** The same of what lies in reserve: behind everything else, and where there is room. */
@@ -41,6 +41,8 @@ const skippedAtOnce = 5;
 const keptAtOnce = 50;
 /** How often a long scan says how far it is. */
 const progressEvery = 200;
+/** Used addresses that one server alone shows, in one scan: what it shows costs nothing to invent. */
+const mostShown = 1_000;
 /** Addresses that a server may refuse to tell of in one scan: their histories are too long for it. */
 const mostRefused = 5;
 
@@ -109,7 +111,7 @@ async function scan(parts: WalletCareParts, session: Session, wallet: WalletRow)
   const margin = isCopy ? gap : 0;
   let nextIndex = start;
   let refused = 0;
-  const known = parts.scanned.get(wallet.id) ?? new Map<number, boolean>();
+  const known = parts.scanned.get(wallet.id) ?? new Map<number, Use>();
   parts.scanned.set(wallet.id, known);
   const from = Math.max(store.addresses.floor(wallet.id), start - margin);
   for (let index = from, end = start + gap; index < end; index += scanGap) {
@@ -120,6 +122,8 @@ async function scan(parts: WalletCareParts, session: Session, wallet: WalletRow)
       nextIndex = Math.max(nextIndex, taken + margin);
       end = Math.max(end, taken + gap);
     }
+    const shown = [...known.values()].filter((use) => use === 'shown').length;
+    if (shown > mostShown) throw tooManyShown(session, wallet.id);
     if (index > start && (index - start) % progressEvery === 0) {
       world.log.info('wallet scan goes on', { walletId: wallet.id, scanned: index });
     }
@@ -136,13 +140,13 @@ async function scan(parts: WalletCareParts, session: Session, wallet: WalletRow)
 
   async function isTaken(index: number): Promise<boolean> {
     const before = known.get(index);
-    if (before !== undefined) return before;
+    if (before !== undefined) return isLeftOut(before);
     const derived = deriveAddress(key, external, index);
     if (derived === undefined) return false;
     try {
-      const isSo = await isUsedAnywhere(parts, session, derived);
-      known.set(index, isSo);
-      return isSo;
+      const use = await useAnywhere(parts, session, derived);
+      known.set(index, use);
+      return isLeftOut(use);
     } catch (error) {
       refused += 1;
       // Taken for used: an index that is left out costs nothing, one that is used twice does.
@@ -155,6 +159,8 @@ async function scan(parts: WalletCareParts, session: Session, wallet: WalletRow)
   }
 }
 
+const isLeftOut = (use: Use): boolean => use === 'used' || use === 'shown';
+
 /** Waits for all of them: what is answered beside a failure is kept. */
 async function allOrFirstFault<T>(work: readonly Promise<T>[]): Promise<T[]> {
   await Promise.allSettled(work);
@@ -162,22 +168,29 @@ async function allOrFirstFault<T>(work: readonly Promise<T>[]): Promise<T[]> {
 }
 
 /** By another server where this one refuses or does not answer in time. */
-async function isUsedAnywhere(
+async function useAnywhere(
   parts: WalletCareParts,
   session: Session,
   script: DerivedAddress,
-): Promise<boolean> {
+): Promise<Use> {
   try {
-    return await isUsed(parts, session, script);
+    return await useOf(parts, session, script);
   } catch (error) {
     const other = isNoAnswer(error) ? parts.elsewhere(session) : undefined;
     if (other === undefined) throw error;
     const alone = { ...parts, elsewhere: () => undefined };
-    return isUsed(alone, other, script).catch((failure) => {
+    return useOf(alone, other, script).catch((failure) => {
       throw failure instanceof PaygateError ? error : failure;
     });
   }
 }
+
+const tooManyShown = ({ server }: Session, walletId: number) =>
+  new PaygateError(
+    'unavailable',
+    `${server.label} alone names more than ${mostShown} used addresses of wallet ${walletId}, and no block proves ` +
+      'them: name a second server in --electrum, which must say the same',
+  );
 
 /** What must be there whoever asks: no index is to be handed out of which no server was asked whether it was used. */
 async function topUp(parts: WalletCareParts, walletId: number): Promise<void> {
@@ -204,7 +217,8 @@ async function fillReserve(
 ): Promise<void> {
   const { catalog, addresses } = store;
   const { scannedAt, nextIndex } = catalog.wallet(walletId);
-  const reserve = reserveOf(nextIndex, catalog.wallets().length);
+  const givenOut = nextIndex - addresses.countLeftOut(walletId);
+  const reserve = reserveOf(givenOut, catalog.wallets().length);
   let until = addresses.derivedUntil(walletId);
   if (scannedAt === null || until >= nextIndex + reserve / 2) return;
   while (until < nextIndex + reserve && goesOn()) {

@@ -170,6 +170,10 @@ export class Watcher {
   /** An address was issued: see that it is watched, and that more are derived ahead. */
   issued(scripthash: Scripthash): void {
     this.#care.issued(scripthash);
+    // One server alone names a payment to it, which was not worked up while nobody held the address.
+    if (this.#parts.store.addresses.byScripthash(scripthash)?.statusHash != null) {
+      this.#drain.mark(scripthash);
+    }
   }
 
   /** The catalog changed: there may be a new wallet. */
@@ -195,6 +199,7 @@ export class Watcher {
       catchUpFault: this.#catchUpFault,
       untold: this.#subscriber?.untold(),
       careFault: this.#care.fault(),
+      claimants: this.#drain.claimants(),
     };
   }
 

@@ -1,0 +1,151 @@
+// One server that lies about addresses which nobody was given must not drive a wallet's counter away.
+
+import { sha256 } from '@noble/hashes/sha2.js';
+import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
+import { afterEach, describe, expect, test } from 'vitest';
+import type { Scripthash, Txid } from '../../src/bitcoin/ids.ts';
+import { deriveAddress } from '../../src/bitcoin/keychain.ts';
+import { cleanUp } from '../support/files.ts';
+import { merchantKey } from '../support/house.ts';
+import type { Lie } from '../support/liar.ts';
+import { type Lying, prepareLying } from '../support/lying.ts';
+import { getHistory, getTransaction, idOf, payingTo } from '../support/made-up.ts';
+
+afterEach(cleanUp);
+
+const addressAt = (index: number): string => deriveAddress(merchantKey(), 0, index)?.address ?? '';
+
+/** Each address from an index on has a transaction that pays it, invented; `height` 0 is in no block. */
+function invent(from: number, { height = 0, shows = true, count = 150 } = {}): Lie {
+  const made = new Map<Scripthash, Buffer>();
+  for (let index = from; index < from + count; index += 1) {
+    const derived = deriveAddress(merchantKey(), 0, index);
+    if (derived !== undefined) made.set(derived.scripthash, payingTo(derived.script, index, 1));
+  }
+  const raws = new Map([...made.values()].map((raw) => [idOf(raw), raw.toString('hex')]));
+  return ({ method, params: [of = ''] }, message) => {
+    const raw = made.get(of as Scripthash);
+    if (raw !== undefined && method === 'blockchain.scripthash.subscribe') {
+      const status = bytesToHex(sha256(utf8ToBytes(`${idOf(raw)}:${height}:`)));
+      return { ...message, result: status };
+    }
+    if (raw !== undefined && method === getHistory) {
+      return { ...message, result: [{ tx_hash: idOf(raw), height, fee: 1 }] };
+    }
+    const shown = method === getTransaction ? raws.get(of as Txid) : undefined;
+    return shown === undefined || !shows ? message : { id: message.id ?? 0, result: shown };
+  };
+}
+
+/** Asks for addresses as a shop does, some seconds apart. */
+async function indexesOf(house: Lying, count: number): Promise<number[]> {
+  const { store, watcher, world } = house;
+  const indexes: number[] = [];
+  for (let asked = 0; asked < count; asked += 1) {
+    const issued = await store.write((tx) =>
+      store.addresses.issue(tx, world.now(), 1, 1, (each) => watcher.isPending(each)),
+    );
+    watcher.issued(issued.scripthash);
+    await world.advance(5_000);
+    await watcher.idle();
+    indexes.push(issued.derivationIndex);
+  }
+  return indexes;
+}
+
+const bothLive = ({ world, watcher }: Lying) =>
+  world.until(() => watcher.status().servers.every(({ state }) => state === 'live'), 'both');
+
+describe('a server that invents a transaction for each address', () => {
+  test.each([
+    ['in a mempool, the only server', 1, {}],
+    ['in a mempool, beside an honest server', 2, {}],
+    ['in a block, the only server', 1, { height: 50 }],
+    ['in a block, beside an honest server', 2, { height: 50 }],
+    ['that it does not show, beside an honest server', 2, { shows: false }],
+  ])('%s: the counter goes no further than five of a hundred', async (_, servers, lie) => {
+    const house = await prepareLying({ servers });
+    for (const liar of house.liars.slice(0, 1)) liar.lie = invent(0, lie);
+    await house.start();
+    if (servers > 1) await bothLive(house);
+    const indexes = await indexesOf(house, 30);
+    expect(house.inUse()).toBe(house.liars[0]);
+    expect(indexes.at(-1)).toBeLessThanOrEqual(34);
+    expect(house.store.addresses.derivedUntil(1)).toBeLessThanOrEqual(35 + 40);
+    expect(house.store.addressDesk.foreignUses()).toMatchObject([{ count: 0 }]);
+    expect(house.watcher.status().claimants.get(1)).toBe(house.labels[0]);
+  });
+
+  test('does so together with a second server: none of these is given out', async () => {
+    const house = await prepareLying();
+    for (const liar of house.liars) liar.lie = invent(0);
+    await house.start();
+    await bothLive(house);
+    await house.watcher.idle();
+    house.inUse().disconnectAll();
+    expect(house.store.addressDesk.foreignUses()).toMatchObject([{ claimed: 0 }]);
+  });
+
+  test('ends the scan of a new wallet with what to do, once it has shown too many alone', async () => {
+    const house = await prepareLying({ wallet: false, servers: 1 });
+    const { store, watcher, world } = house;
+    for (const liar of house.liars) liar.lie = invent(0, { count: 1_100 });
+    await house.start();
+    await store.addWallet({ key: merchantKey(), startIndex: undefined });
+    watcher.catalogChanged();
+    await world.until(() => watcher.status().careFault !== undefined, 'the scan to fail');
+    expect(watcher.status().careFault).toContain(
+      `${house.labels[0]} alone names more than 1000 used addresses of wallet 1`,
+    );
+    expect(store.catalog.wallet(1)).toMatchObject({ nextIndex: 0, scannedAt: null });
+  });
+
+  test('leaves an address that it alone names with what is paid to it', async () => {
+    const house = await prepareLying({ servers: 1 });
+    for (const liar of house.liars) liar.lie = invent(0, { shows: false });
+    await house.start();
+    const [index = 0] = await indexesOf(house, 1);
+    for (const liar of house.liars) liar.lie = undefined;
+    house.chain.pay([{ address: addressAt(index), valueSat: 7_000 }]);
+    await house.minutes(2);
+    const issued = deriveAddress(merchantKey(), 0, index);
+    expect(issued && house.payments(issued)).toMatchObject([{ valueSat: 7_000 }]);
+  });
+});
+
+describe('an address that another program has used', () => {
+  test('in a block is never given out, shown by the only server', async () => {
+    const house = await prepareLying({ servers: 1 });
+    await house.start();
+    for (let index = 0; index < 12; index += 1) {
+      house.chain.pay([{ address: addressAt(index), valueSat: 7_000 }]);
+    }
+    house.chain.mine();
+    await house.watcher.idle();
+    expect(await indexesOf(house, 2)).toEqual([12, 13]);
+    expect(house.store.addressDesk.foreignUses()).toEqual([{ walletId: 1, count: 12, claimed: 0 }]);
+  });
+
+  test('in the mempools of two servers is never given out', async () => {
+    const house = await prepareLying();
+    await house.start();
+    await bothLive(house);
+    for (let index = 0; index < 12; index += 1) {
+      house.chain.pay([{ address: addressAt(index), valueSat: 7_000 }]);
+    }
+    await house.watcher.idle();
+    expect(await indexesOf(house, 1)).toEqual([12]);
+  });
+
+  test('in the mempool of the only server is left out, and is proven by the next block', async () => {
+    const house = await prepareLying({ servers: 1 });
+    await house.start();
+    house.chain.pay([{ address: addressAt(0), valueSat: 7_000 }]);
+    await house.watcher.idle();
+    expect(await indexesOf(house, 1)).toEqual([1]);
+    expect(house.store.addressDesk.foreignUses()).toEqual([{ walletId: 1, count: 0, claimed: 1 }]);
+    house.chain.mine();
+    await house.watcher.idle();
+    expect(house.store.addressDesk.foreignUses()).toEqual([{ walletId: 1, count: 1, claimed: 0 }]);
+  });
+});

@@ -1,0 +1,56 @@
+// Transactions that cost nothing to make up: they spend what there is not, and no node has them.
+
+import { sha256x2 } from '@scure/btc-signer/utils.js';
+import { display, type Txid } from '../../src/bitcoin/ids.ts';
+import type { Issued } from '../../src/store/addresses.ts';
+import type { Liar } from './liar.ts';
+
+export const getHistory = 'blockchain.scripthash.get_history';
+export const getTransaction = 'blockchain.transaction.get';
+
+const uint32 = (value: number): Buffer => {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32LE(value);
+  return bytes;
+};
+const size = (count: number): Buffer => {
+  if (count < 0xfd) return Buffer.of(count);
+  if (count <= 0xffff) return Buffer.of(0xfd, count & 0xff, count >> 8);
+  return Buffer.concat([Buffer.of(0xfe), uint32(count)]);
+};
+
+/** Spends the output of nothing at a place, with a script of so many bytes. */
+const input = (place: number, scriptBytes: number): Buffer =>
+  Buffer.concat([
+    ...[Buffer.of(1), Buffer.alloc(32, 7), uint32(place), size(scriptBytes)],
+    ...[Buffer.alloc(scriptBytes), uint32(0xffffffff)],
+  ]);
+
+/** So many outputs of nothing to nobody. */
+export const emptyOutputs = (number: number, count: number): Buffer =>
+  Buffer.concat([
+    ...[uint32(2), Buffer.of(1), Buffer.alloc(32, 7), uint32(number), Buffer.of(0), uint32(0)],
+    ...[size(count), Buffer.alloc(9 * count), uint32(0)],
+  ]);
+
+/** Pays one satoshi to a script, and is as long as its input's own script makes it. */
+export const payingTo = (script: Uint8Array, number: number, scriptBytes: number): Buffer =>
+  Buffer.concat([
+    ...[uint32(2), input(number, scriptBytes), Buffer.of(1)],
+    ...[Buffer.of(1, 0, 0, 0, 0, 0, 0, 0, script.length), script, uint32(0)],
+  ]);
+
+export const idOf = (raw: Buffer): Txid => display<Txid>(sha256x2(raw));
+
+/** Has a server name these, in no block, beside what is true, and show them. */
+export function tellOf(liar: Liar, { scripthash }: Issued, raws: readonly Buffer[]): void {
+  const made = new Map(raws.map((raw) => [idOf(raw), raw.toString('hex')]));
+  const items = [...made.keys()].map((tx_hash) => ({ tx_hash, height: 0, fee: 1 }));
+  liar.lie = ({ method, params: [of = ''] }, message) => {
+    if (method === getHistory && of === scripthash) {
+      return { ...message, result: [...(message.result as object[]), ...items] };
+    }
+    const raw = method === getTransaction ? made.get(of as Txid) : undefined;
+    return raw === undefined ? message : { id: message.id ?? 0, result: raw };
+  };
+}
