@@ -315,8 +315,8 @@ export class Drain {
       if (applied.claimedUse !== undefined) {
         const { label } = by.server;
         this.#claimants.set(applied.claimedUse.walletId, label);
-        const told = { server: label, ...applied.claimedUse };
-        world.log.warn('one server alone names a payment to an address that was not issued', told);
+        const told = { byServerAlone: label, ...applied.claimedUse };
+        world.log.warn('an address was paid that was not issued yet', told);
       }
       if (applied.again) return false;
     }
