@@ -39,6 +39,7 @@ import {
   withStore,
   world,
 } from './command.ts';
+import { storeRecheckCommand } from './store-recheck.ts';
 import { removeCommand, restoreCommand } from './store-remove.ts';
 import { storeWalletCommand } from './store-wallet.ts';
 import {
@@ -71,6 +72,7 @@ export function storeCommand(): Command {
     .addCommand(listCommand())
     .addCommand(setCommand())
     .addCommand(storeWalletCommand())
+    .addCommand(storeRecheckCommand())
     .addCommand(showCommand())
     .addCommand(rotateSecretCommand())
     .addCommand(removeCommand(detail))

@@ -12,6 +12,10 @@ import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
 export const markName = (descriptor: string): string =>
   bytesToHex(sha256(utf8ToBytes(descriptor))).slice(0, 16);
 
+/** What the mark calls the counter of the indexes that were given out after they had been left out. */
+export const givenBackName = (wallet: string): string =>
+  bytesToHex(sha256(utf8ToBytes(`${wallet} given back`))).slice(0, 16);
+
 /** A wallet's counter as the database has it. */
 export interface Counter {
   readonly walletId: number;
@@ -22,6 +26,8 @@ export interface Counter {
   readonly used: boolean;
   /** Nothing is asked of the chain any more before it issues. */
   readonly scanned: boolean;
+  /** It counts the indexes that were given out after they had been left out, and is no index. */
+  readonly givenBack?: true;
 }
 
 /** The last raise of a counter that the mark remembers, written just before its commit. */
@@ -39,6 +45,8 @@ export interface Skip {
   readonly walletId: number;
   readonly from: number;
   readonly to: number;
+  /** Of the counter of what was given back. */
+  readonly givenBack?: true;
 }
 
 /** What the mark says, and how far it can be believed. */
@@ -125,8 +133,10 @@ export function resume(
   const decision = decide(counters, mark, skipOf);
   const blind = decision.kind === 'copy' && decision.blind;
   const known = new Set(counters.map(({ wallet }) => wallet));
-  const lost = (mark?.raises ?? [])
-    .filter(({ wallet }) => !known.has(wallet))
+  const unknown = (mark?.raises ?? []).filter(({ wallet }) => !known.has(wallet));
+  const givenBack = new Set(unknown.map(({ wallet }) => givenBackName(wallet)));
+  const lost = unknown
+    .filter(({ wallet }) => !givenBack.has(wallet))
     .map((raise) => (blind ? guessBehind(mark?.missing)(raise) : raise));
   return { ...decision, lost };
 }
@@ -180,7 +190,9 @@ function decide(
  * Each start tells the mark of every wallet that may issue. Of one whose chain is still to be asked it has a guess, which
  * holds for this file as it stands, and for no other one.
  */
-function isUnknownTo(mark: MarkReading, { wallet, nextIndex, used, scanned }: Counter): boolean {
+function isUnknownTo(mark: MarkReading, counter: Counter): boolean {
+  const { wallet, nextIndex, used, scanned } = counter;
+  if (counter.givenBack && !used) return false;
   const raise = raiseOf(wallet, mark.raises);
   if (raise?.guess) return scanned || !mark.sameDatabase;
   if (mark.sameDatabase) return used && scanned && raise === undefined;
@@ -219,9 +231,11 @@ export function marksOf(counters: readonly Counter[], known: readonly Raise[]): 
 
 /** Counters below the mark, each to be raised to it. */
 function behind(counters: readonly Counter[], raises: readonly Raise[]): Skip[] {
-  return counters.flatMap(({ walletId, wallet, nextIndex }) => {
+  return counters.flatMap(({ walletId, wallet, nextIndex, givenBack }) => {
     const to = raiseOf(wallet, raises)?.to ?? 0;
-    return nextIndex < to ? [{ walletId, from: nextIndex, to }] : [];
+    return nextIndex < to
+      ? [{ walletId, from: nextIndex, to, ...(givenBack && { givenBack }) }]
+      : [];
   });
 }
 
@@ -231,8 +245,9 @@ function copy(
   raises: readonly Raise[],
   skipOf: (walletId: number) => number,
 ): Decision {
-  const skips = counters.map(({ walletId, wallet, nextIndex }) => {
+  const skips = counters.map(({ walletId, wallet, nextIndex, givenBack }): Skip => {
     const marked = raiseOf(wallet, raises)?.to ?? 0;
+    if (givenBack) return { walletId, from: nextIndex, to: Math.max(marked, nextIndex), givenBack };
     return { walletId, from: nextIndex, to: Math.max(marked, nextIndex + skipOf(walletId)) };
   });
   return { kind: 'copy', reason, skips, blind: true };

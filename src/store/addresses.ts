@@ -13,6 +13,7 @@ import {
   prepareAddressStatements,
 } from './address-statements.ts';
 import type { Catalog, WalletRow } from './catalog.ts';
+import { createGivenBack, type GivenBack } from './given-back.ts';
 import type { Orm } from './orm.ts';
 import { raisesTo } from './raises.ts';
 import { stores, wallets } from './schema.ts';
@@ -39,7 +40,7 @@ export interface DerivedIndex extends DerivedAddress {
 
 export type IsPending = (scripthash: Scripthash) => boolean;
 
-export interface Addresses extends WatchedPages {
+export interface Addresses extends WatchedPages, GivenBack {
   /**
    * Hands out the wallet's next unused addresses, one to each of the stores; one that stands there twice gets two.
    * @param isPending whether a server told of a history that is not worked up yet: such an address is left out
@@ -108,7 +109,8 @@ export function createAddresses(
   floorOf: (wallet: string) => number,
 ): Addresses {
   const statements = prepareAddressStatements(orm);
-  const { floor, raise, isSetBack } = raisesTo(floorOf);
+  const { floor, raise, raiseGivenBack, isSetBack } = raisesTo(floorOf);
+  const { takeBack, ...givenBack } = createGivenBack(orm, catalog, raiseGivenBack);
 
   const isUsed = (walletId: number): boolean =>
     statements.firstUsed.get({ walletId }) !== undefined;
@@ -140,8 +142,9 @@ export function createAddresses(
     if (wallet.nextIndex < floor(wallet)) {
       throw notYet('brought behind what it issued before');
     }
-    const next = unusedFrom(statements, catalog, wallet, storeIds.length, isPending);
-    const handed = storeIds.map((storeId) => ({ storeId, row: next() }));
+    const back = takeBack(tx, wallet, storeIds.length, isPending);
+    const next = unusedFrom(statements, catalog, wallet, storeIds.length - back.length, isPending);
+    const handed = storeIds.map((storeId, at) => ({ storeId, row: back[at] ?? next() }));
     // Before anything is handed out: it throws where nothing may be.
     advance(tx, wallet, (handed.at(-1)?.row.derivationIndex ?? -1) + 1);
     return handed.map(({ storeId, row }) => {
@@ -156,6 +159,29 @@ export function createAddresses(
       const [issued] = issueEach(tx, now, walletId, [storeId], isPending) as [Issued];
       return issued;
     },
+    skip,
+    floor: (walletId) => floor(catalog.wallet(walletId)),
+    isSetBack: () => isSetBack(catalog.wallets(), givenBack.givenBackCount),
+    requireScan: () => void orm.update(wallets).set({ scannedAt: null }).run(),
+    finishScan(tx, now, walletId, found) {
+      const wallet = catalog.wallet(walletId);
+      // A copy may have skipped further meanwhile, and a counter never falls.
+      const nextIndex = Math.max(wallet.nextIndex, found);
+      if (isUsed(walletId)) raise(tx, wallet, nextIndex);
+      const scanned = { scannedAt: now, nextIndex };
+      orm.update(wallets).set(scanned).where(eq(wallets.id, walletId)).run();
+      givenBack.keepBelow(tx, walletId, nextIndex);
+    },
+    isUsed,
+    ...givenBack,
+    ...derivingOf(statements, catalog),
+    ...readersOf(statements, catalog),
+    ...createWatchedPages(orm),
+  };
+}
+
+const derivingOf = (statements: AddressStatements, catalog: Catalog) =>
+  ({
     deriveAhead(_tx, walletId, until) {
       const key = catalog.walletKey(walletId);
       const derived: Scripthash[] = [];
@@ -169,23 +195,7 @@ export function createAddresses(
       for (const each of derived) insert(statements, walletId, each);
     },
     derivedUntil: (walletId) => derivedUntil(statements, catalog, walletId),
-    skip,
-    floor: (walletId) => floor(catalog.wallet(walletId)),
-    isSetBack: () => isSetBack(catalog.wallets()),
-    requireScan: () => void orm.update(wallets).set({ scannedAt: null }).run(),
-    finishScan(tx, now, walletId, found) {
-      const wallet = catalog.wallet(walletId);
-      // A copy may have skipped further meanwhile, and a counter never falls.
-      const nextIndex = Math.max(wallet.nextIndex, found);
-      if (isUsed(walletId)) raise(tx, wallet, nextIndex);
-      const scanned = { scannedAt: now, nextIndex };
-      orm.update(wallets).set(scanned).where(eq(wallets.id, walletId)).run();
-    },
-    isUsed,
-    ...readersOf(statements, catalog),
-    ...createWatchedPages(orm),
-  };
-}
+  }) satisfies Partial<Addresses>;
 
 const readersOf = (statements: AddressStatements, catalog: Catalog) =>
   ({

@@ -1,6 +1,6 @@
 // Counters as the mark has them: under a wallet's name there, no lower than its floor, and never falling.
 
-import { markName } from '../domain/allocation.ts';
+import { givenBackName, markName } from '../domain/allocation.ts';
 import { PaygateError } from '../errors.ts';
 import type { WalletRow } from './catalog.ts';
 import type { Tx } from './writer.ts';
@@ -22,14 +22,32 @@ export function raisesTo(floorOf: (wallet: string) => number) {
     void reached.set(name, Math.max(index, reached.get(name) ?? 0));
   let wasSetBack = false;
 
+  function announce(tx: Tx, name: string, from: number, to: number, floor = 0): void {
+    if (wasSetBack || from < (reached.get(name) ?? 0)) {
+      throw new PaygateError(
+        'unavailable',
+        'The database knows less than before: /healthz says what to do',
+        { retryAfterSeconds: 60 },
+      );
+    }
+    tx.afterCommit(() => note(name, to));
+    tx.raise(name, from, Math.max(to, floor));
+  }
+
   return {
     /**
      * Only an older copy that was put over the file, while it is open, sets a counter back, or takes a wallet away. To be asked first
      * when the file was opened: it is compared with what it was then, and since.
      * @param wallets all of them, outside of any write
+     * @param givenBack how many indexes of a wallet were given out after they had been left out
      */
-    isSetBack(wallets: readonly WalletRow[]): boolean {
-      const now = new Map(wallets.map((wallet) => [nameOf(wallet), wallet.nextIndex]));
+    isSetBack(wallets: readonly WalletRow[], givenBack: (walletId: number) => number): boolean {
+      const now = new Map(
+        wallets.flatMap((wallet) => [
+          [nameOf(wallet), wallet.nextIndex],
+          [givenBackName(nameOf(wallet)), givenBack(wallet.id)],
+        ]),
+      );
       wasSetBack = [...reached].some(([name, index]) => (now.get(name) ?? -1) < index);
       for (const [name, index] of now) note(name, index);
       return wasSetBack;
@@ -41,15 +59,10 @@ export function raisesTo(floorOf: (wallet: string) => number) {
      */
     raise(tx: Tx, wallet: WalletRow, to: number): void {
       const name = nameOf(wallet);
-      if (wasSetBack || wallet.nextIndex < (reached.get(name) ?? 0)) {
-        throw new PaygateError(
-          'unavailable',
-          'The database knows less than before: /healthz says what to do',
-          { retryAfterSeconds: 60 },
-        );
-      }
-      tx.afterCommit(() => note(name, to));
-      tx.raise(name, wallet.nextIndex, Math.max(to, floorOf(name)));
+      announce(tx, name, wallet.nextIndex, to, floorOf(name));
     },
+    /** The same of how many were given out after they had been left out. */
+    raiseGivenBack: (tx: Tx, wallet: WalletRow, from: number, to: number): void =>
+      announce(tx, givenBackName(nameOf(wallet)), from, to),
   };
 }

@@ -4,6 +4,7 @@
 import {
   blindSkipAt,
   type Counter,
+  givenBackName,
   markName,
   marksOf,
   type Resumption,
@@ -15,6 +16,7 @@ import type { Highwater } from './highwater.ts';
 import { issuingRate, lastIssue } from './issuing.ts';
 import type { Store } from './open.ts';
 import { noteCopied } from './settings.ts';
+import type { Tx } from './writer.ts';
 
 /** Addresses derived in one go: up to 1.3 ms each, and nothing else is heard meanwhile. */
 const derivedAtOnce = 100;
@@ -25,13 +27,18 @@ export const countersOf = ({
   catalog,
   addresses,
 }: Pick<Store, 'catalog' | 'addresses'>): Counter[] =>
-  catalog.wallets().map(({ id, descriptor, nextIndex, scannedAt }) => ({
-    walletId: id,
-    wallet: markName(descriptor),
-    nextIndex,
-    used: addresses.isUsed(id),
-    scanned: scannedAt !== null,
-  }));
+  catalog.wallets().flatMap(({ id, descriptor, nextIndex, scannedAt }): Counter[] => {
+    const wallet = markName(descriptor);
+    const used = addresses.isUsed(id);
+    const count = addresses.givenBackCount(id);
+    return [
+      { walletId: id, wallet, nextIndex, used, scanned: scannedAt !== null },
+      {
+        ...{ walletId: id, wallet: givenBackName(wallet), nextIndex: count },
+        ...{ used: count > 0, scanned: true, givenBack: true },
+      },
+    ];
+  });
 
 /**
  * Goes on where the counters must go on, and notes in the file when it is a copy of another.
@@ -46,7 +53,8 @@ export async function resumeCounters(
   const resumption = resume(countersOf(store), mark.reading, (walletId) =>
     blindSkipAt(issuingRate(store, walletId, world.now())),
   );
-  const { skips, lost } = resumption;
+  const { lost } = resumption;
+  const skips = resumption.skips.filter(({ givenBack }) => !givenBack);
   // First, for after a crash behind it the mark may be that of this file, and says nothing of a copy.
   if (resumption.kind === 'copy') await noteCopy(store, resumption, world.now());
   for (const skip of skips) await derive(store, world, skip);
@@ -55,6 +63,10 @@ export async function resumeCounters(
     // Not before the skip: killed in between, it would be asked from where the copy stands.
     if (isBlind) addresses.requireScan(tx);
     for (const { walletId, to } of skips) addresses.skip(tx, world.now(), walletId, to);
+    for (const { walletId, to, givenBack } of resumption.skips) {
+      if (givenBack) addresses.setGivenBack(tx, walletId, to);
+    }
+    if (resumption.kind === 'copy') keepWhatIsBelow(store, tx);
   });
   // What a mark that is not believed says of a wallet is no knowledge: its chain is to be asked.
   const known = isBlind ? lost : (mark.reading?.raises ?? []);
@@ -66,6 +78,11 @@ export async function resumeCounters(
     world.log.warn('this database is a copy, indexes were skipped', { reason, skips, lostWallets });
   }
   return new Map(lost.map(({ wallet, to }) => [wallet, to]));
+}
+
+/** Its original may have given out, or back, whatever was left out in it. */
+function keepWhatIsBelow({ catalog, addresses }: Store, tx: Tx): void {
+  for (const { id, nextIndex } of catalog.wallets()) addresses.keepBelow(tx, id, nextIndex);
 }
 
 async function noteCopy(
@@ -99,7 +116,8 @@ async function derive(
 
 /** What is to be done about it. A wallet that is missing is named by nobody else: its payments are not seen. */
 function warningOf({ reason, skips, lost }: Extract<Resumption, { kind: 'copy' }>): string {
-  const gap = Math.max(0, ...skips.map(({ from, to }) => to - from));
+  const indexes = skips.filter(({ givenBack }) => !givenBack);
+  const gap = Math.max(0, ...indexes.map(({ from, to }) => to - from));
   const skipped =
     gap === 0
       ? 'no address was skipped'

@@ -87,3 +87,20 @@ export const writeRefusedChange = (
   catalog: Pick<Catalog, 'putSetting'>,
   refused: RefusedChange,
 ): void => catalog.putSetting(tx, 'refused_change', JSON.stringify(refused));
+
+/** Wallets whose indexes that are marked as used by another program are to be asked about again. */
+const toRecheck = (catalog: Pick<Catalog, 'setting'>): number[] =>
+  JSON.parse(catalog.setting('recheck_used') ?? '[]') as number[];
+
+export const asksForRecheck = (catalog: Pick<Catalog, 'setting'>, walletId: number): boolean =>
+  toRecheck(catalog).includes(walletId);
+
+export function askForRecheck(tx: Tx, catalog: Catalog, walletId: number): void {
+  const all = [...new Set([...toRecheck(catalog), walletId])];
+  catalog.putSetting(tx, 'recheck_used', JSON.stringify(all));
+}
+
+export function endRecheck(tx: Tx, catalog: Catalog, walletId: number): void {
+  const rest = toRecheck(catalog).filter((each) => each !== walletId);
+  catalog.putSetting(tx, 'recheck_used', JSON.stringify(rest));
+}

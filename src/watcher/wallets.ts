@@ -15,6 +15,7 @@ import type { Store } from '../store/open.ts';
 import { nextTurn } from '../turn.ts';
 import type { World } from '../world.ts';
 import { isNoAnswer } from './elsewhere.ts';
+import { recheckUsed } from './recheck.ts';
 import { type Use, type UsedParts, useOf } from './used.ts';
 
 export interface WalletCareParts extends UsedParts {
@@ -61,6 +62,7 @@ export async function tendWallets(
     if (parts.isStopped()) return;
     try {
       if (wallet.scannedAt === null && session !== undefined) await scan(parts, session, wallet);
+      if (session !== undefined) await recheckUsed(parts, session, wallet.id);
       await topUp(parts, wallet.id);
     } catch (error) {
       failures.push(error);

@@ -259,3 +259,20 @@ describe('a store', () => {
     });
   });
 });
+
+describe('recheck-used', () => {
+  it('asks for it, says how many are marked, and leaves a row in the audit log', async () => {
+    const { path, store } = await openShop();
+    const asked = await store('recheck-used', '1', '--json');
+    expect(JSON.parse(asked.stdout)).toEqual({ id: 1, wallet_id: 1, marked: 0 });
+    expect((await store('recheck-used', '1')).stdout).toContain('0 address(es) of wallet 1');
+    const audit = await runCli(['audit', 'list', '--json', '--db', path]);
+    const row = { action: 'wallet.recheck-used', store: 1, detail: { wallet: 1, marked: 0 } };
+    expect(JSON.parse(audit.stdout)).toMatchObject([row, row]);
+  });
+
+  it('of a store that there is not is refused', async () => {
+    const { store } = await openShop();
+    expect(await store('recheck-used', '7')).toMatchObject({ code: 1, stdout: '' });
+  });
+});

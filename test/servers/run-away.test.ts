@@ -63,7 +63,7 @@ describe('a server that invents a transaction for each address', () => {
     ['in a block, the only server', 1, { height: 50 }],
     ['in a block, beside an honest server', 2, { height: 50 }],
     ['that it does not show, beside an honest server', 2, { shows: false }],
-  ])('%s: the counter goes no further than five of a hundred', async (_, servers, lie) => {
+  ])('drives no counter further than five of a hundred: %s', async (_, servers, lie) => {
     const house = await prepareLying({ servers });
     for (const liar of house.liars.slice(0, 1)) liar.lie = invent(0, lie);
     await house.start();
