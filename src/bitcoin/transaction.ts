@@ -31,6 +31,11 @@ export interface Transaction {
   /** Bytes without and with the witness. */
   readonly strippedSize: number;
   readonly size: number;
+  /**
+   * Whether each input that must have a witness has one, and no other has, as far as the input itself tells: it must where
+   * its script is empty, or pushes nothing but a witness program (BIP141, P2WPKH and P2WSH in P2SH).
+   */
+  readonly hasWitnesses: boolean;
 }
 
 /** Policy: nodes relay nothing that weighs more. It may be in a block all the same. */
@@ -75,6 +80,12 @@ class Reader {
     return from;
   }
 
+  /** The same bytes, not copied: to be read at once. */
+  peek(length: number): Uint8Array {
+    const from = this.skip(length);
+    return this.#bytes.subarray(from, this.offset);
+  }
+
   take(length: number): Uint8Array {
     const from = this.skip(length);
     return this.#bytes.slice(from, this.offset);
@@ -110,12 +121,20 @@ class Reader {
   }
 }
 
-function readInput(reader: Reader): TxInput {
+function readInput(reader: Reader): TxInput & { readonly needsWitness: boolean } {
   const txid = display<Txid>(reader.take(32));
   const vout = reader.uint32();
-  reader.skip(reader.compactSize());
-  return { txid, vout, sequence: reader.uint32() };
+  const needsWitness = pushesProgram(reader.peek(reader.compactSize()));
+  return { txid, vout, sequence: reader.uint32(), needsWitness };
 }
+
+/** An empty script, or the push of version 0 and a hash of 20 or 32 bytes. */
+const pushesProgram = (script: Uint8Array): boolean =>
+  script.length === 0 ||
+  ([23, 35].includes(script.length) &&
+    script[0] === script.length - 1 &&
+    script[1] === 0 &&
+    script[2] === script.length - 3);
 
 function readOutput(reader: Reader): TxOutput {
   const valueSat = reader.uint64();
@@ -123,12 +142,13 @@ function readOutput(reader: Reader): TxOutput {
 }
 
 /** BIP144: one list of items an input, and not all of them empty. */
-function skipWitness(reader: Reader, inputCount: number): void {
-  let items = 0;
+function readWitnesses(reader: Reader, inputCount: number): boolean[] {
+  const present: boolean[] = [];
   for (let input = 0; input < inputCount; input += 1) {
-    items += reader.list(() => reader.skip(reader.compactSize())).length;
+    present.push(reader.list(() => reader.skip(reader.compactSize())).length > 0);
   }
-  if (items === 0) refuse('it has the form with a witness, but none');
+  if (!present.includes(true)) refuse('it has the form with a witness, but none');
+  return present;
 }
 
 function read(raw: Uint8Array): Transaction {
@@ -140,11 +160,12 @@ function read(raw: Uint8Array): Transaction {
   if (segwit && reader.take(2)[1] !== 1) refuse('it has an unknown form');
 
   const bodyStart = reader.offset;
-  const inputs = reader.list(() => readInput(reader));
+  const read = reader.list(() => readInput(reader));
   const outputs = reader.list(() => readOutput(reader));
   const bodyEnd = reader.offset;
+  const inputs = read.map(({ needsWitness: _, ...input }): TxInput => input);
   if (inputs.length === 0 || outputs.length === 0) refuse('it has no input or no output');
-  if (segwit) skipWitness(reader, inputs.length);
+  const witnesses = segwit ? readWitnesses(reader, inputs.length) : [];
   const lockTime = reader.take(4);
 
   if (reader.remaining > 0) refuse('something follows its end');
@@ -156,11 +177,14 @@ function read(raw: Uint8Array): Transaction {
   if (weightOf(sizes) > maxWeight) refuse('it is heavier than a block');
 
   const [first] = inputs;
+  const coinbase = inputs.length === 1 && first?.txid === noTxid && first.vout === noVout;
   return {
     txid: display<Txid>(sha256x2(stripped)),
     inputs,
     outputs,
-    coinbase: inputs.length === 1 && first?.txid === noTxid && first.vout === noVout,
+    coinbase,
+    hasWitnesses:
+      coinbase || read.every(({ needsWitness }, at) => needsWitness === (witnesses[at] ?? false)),
     signalsRbf: inputs.some((input) => input.sequence < 0xfffffffe),
     ...sizes,
   };
@@ -197,6 +221,23 @@ function hasRoomForInputs(raw: Uint8Array): boolean {
   const [count = 0, form] = raw.subarray(versionSize);
   return count === 0 ? form === 1 : count * leastInputSize <= raw.length;
 }
+
+/** Without its witness: what its id is the hash of. */
+export function withoutWitness(raw: Uint8Array): Uint8Array {
+  if (raw[versionSize] !== 0) return raw;
+  const reader = new Reader(raw);
+  const version = reader.take(versionSize);
+  reader.skip(2);
+  const bodyStart = reader.offset;
+  reader.list(() => readInput(reader));
+  reader.list(() => readOutput(reader));
+  const body = raw.subarray(bodyStart, reader.offset);
+  return concatBytes(version, body, raw.subarray(raw.length - versionSize));
+}
+
+/** Whether nodes would take these bytes, as far as their weight and the presence of witnesses go. */
+export const isWhole = (transaction: Transaction): boolean =>
+  transaction.hasWitnesses && weightOf(transaction) <= mostRelayed;
 
 /** BIP141: what it takes of a block's room. */
 export const weightOf = ({

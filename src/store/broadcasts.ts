@@ -16,6 +16,8 @@ export interface Broadcasts {
    */
   due(now: number, seenAfter: number, broadcastBefore: number, limit: number): Txid[];
   note(tx: Tx, now: number, txid: Txid): void;
+  /** Keeps other bytes of a transaction that is kept already. */
+  keep(tx: Tx, txid: Txid, raw: Uint8Array): void;
   /** What was not seen to since a time, the oldest first. */
   idle(since: number, limit: number): Txid[];
   /** Forgets those of which every payment was dropped before a time; the others are idle anew from now on. */
@@ -30,6 +32,7 @@ export function createBroadcasts(orm: Orm): Broadcasts {
       return rows.map(({ txid }) => txid);
     },
     note: (_tx, now, txid) => void statements.note.run({ txid, now }),
+    keep: (_tx, txid, raw) => void statements.keep.run({ txid, raw: Buffer.from(raw) }),
     idle: (since, limit) => statements.idle.all({ since, limit }).map(({ txid }) => txid),
     forget(_tx, now, droppedBefore, txids) {
       for (const txid of txids) {
@@ -60,6 +63,11 @@ function prepare(orm: Orm) {
       .update(transactions)
       // It was not first seen later than that.
       .set({ broadcastAt: given('now'), firstSeenAt: sql`min(first_seen_at, ${given('now')})` })
+      .where(byTxid)
+      .prepare(),
+    keep: orm
+      .update(transactions)
+      .set({ raw: given('raw') })
       .where(byTxid)
       .prepare(),
     idle: orm

@@ -27,9 +27,10 @@ import { partsOf } from './parts.ts';
 import { createSilence, type Silence } from './silence.ts';
 import type { Trouble } from './status.ts';
 import type { Tasks } from './tasks.ts';
-import { observeAhead } from './used.ts';
+import { isHeldByNobody, observeAhead } from './used.ts';
 import type { Verifier } from './verifier.ts';
 import { deadlineAfter, tryAgainMs, waitFor } from './waits.ts';
+import { seekWhole } from './whole.ts';
 import type { CallWitness } from './witness.ts';
 
 /** Scripts worked on at once for each request that may be in flight: the next one has come when there is room. */
@@ -278,6 +279,7 @@ export class Drain {
       this.#later(scripthash);
     } else this.#succeeded(scripthash);
     for (const each of observation.gone) world.log.warn('a payment is gone', { ...each });
+    this.#parts.tasks.run(() => seekWhole(store, this.#elsewhere, by, observation.seen));
     return (this.#failures.get(scripthash) ?? 0) > 1 ? unshown : undefined;
   }
 
@@ -414,7 +416,3 @@ export class Drain {
     if (this.#forced.has(scripthash)) this.#dirty.add(scripthash);
   }
 }
-
-/** Ahead of the counter, or used by another program. */
-const isHeldByNobody = ({ origin }: AddressPlace): boolean =>
-  origin === 'ahead' || origin === 'foreign';

@@ -4,7 +4,7 @@
 // and a round that takes longer than it should goes on where it stopped. And the raw transactions of
 // unconfirmed payments are broadcast again, and those of what was dropped long ago forgotten.
 
-import type { Scripthash } from '../bitcoin/ids.ts';
+import type { Scripthash, Txid } from '../bitcoin/ids.ts';
 import { mostRelayed, parseTransaction, weightOf } from '../bitcoin/transaction.ts';
 import { ServerError } from '../electrum/framing.ts';
 import type { Session } from '../electrum/session.ts';
@@ -13,6 +13,7 @@ import type { Store } from '../store/open.ts';
 import type { Watched } from '../store/watched.ts';
 import { dayMs, hourMs, minuteMs } from '../time.ts';
 import type { World } from '../world.ts';
+import { isWholeOf, shownOf } from './whole.ts';
 
 export interface SweeperParts {
   readonly world: World;
@@ -79,6 +80,7 @@ export function createSweeper(parts: SweeperParts): Sweeper {
     }),
   ];
   const refusals = createRefusals(world);
+  const queue = createQueue();
   let sweeping = false;
 
   async function compareOne(session: Session, { scripthash, statusHash }: Watched): Promise<void> {
@@ -129,7 +131,7 @@ export function createSweeper(parts: SweeperParts): Sweeper {
       try {
         if (isCaughtUp) {
           // What has become of a payment meanwhile is known by then.
-          await broadcast(parts, refusals);
+          await broadcast(parts, refusals, queue);
           await forget(parts);
         }
         await compareShares(isCaughtUp);
@@ -148,6 +150,8 @@ interface Refusals {
   /** Whom one more may be sent that they refuse. What another one takes, one that may not would miss: then nobody. */
   hearers(live: readonly Session[]): readonly Session[];
   refused(session: Session): void;
+  /** Those that did not answer when they were asked for bytes: they are not asked again. */
+  readonly mute: WeakSet<Session>;
 }
 
 function createRefusals(world: Pick<World, 'monotonic'>): Refusals {
@@ -161,6 +165,7 @@ function createRefusals(world: Pick<World, 'monotonic'>): Refusals {
       // The operator's own one tells the network.
       return left.length === live.length || left.some(({ server }) => server.own) ? left : [];
     },
+    mute: new WeakSet(),
     refused({ server }) {
       refusedAt.set(server.label, [...lately(server), world.monotonic()]);
     },
@@ -168,7 +173,12 @@ function createRefusals(world: Pick<World, 'monotonic'>): Refusals {
 }
 
 /** Once to each server that is connected, whatever it answers. */
-async function broadcast({ world, store, live }: SweeperParts, refusals: Refusals): Promise<void> {
+async function broadcast(
+  parts: SweeperParts,
+  refusals: Refusals,
+  queue: ReturnType<typeof createQueue>,
+): Promise<void> {
+  const { world, store, live } = parts;
   // No earlier than the newest block: what a clock that is behind makes older would be too old once it is right.
   const now = Math.max(world.now(), (store.headers.tipTime() ?? 0) * 1000);
   const [seenAfter, before] = [now - broadcastForMs, now - broadcastEveryMs];
@@ -180,7 +190,11 @@ async function broadcast({ world, store, live }: SweeperParts, refusals: Refusal
     if (sessions.length === 0) return;
     // What came out of a block may be heavier than nodes relay, and longer than a server lets a line be.
     if (weightOf(parseTransaction(raw)) <= mostRelayed) {
-      await Promise.all(sessions.map((session) => broadcastOne(session, raw, refusals)));
+      const told = await broadcastTo(sessions, raw, refusals);
+      // The round goes on meanwhile: servers may be slow to show them.
+      if (told.has('witness') || (told.has('there') && !isWholeOf(raw))) {
+        queue.add(() => broadcastOthers(parts, sessions, txid, raw, refusals));
+      }
     }
     await store.database.write((tx) => store.broadcasts.note(tx, now, txid));
   }
@@ -194,14 +208,73 @@ async function forget({ world, store: { broadcasts, database } }: SweeperParts):
   await database.write((tx) => broadcasts.forget(tx, now, now - broadcastForMs, idle));
 }
 
+/** One after the other, so that servers are asked for one transaction at a time; what finds the queue full is left to the next round. */
+function createQueue() {
+  let last = Promise.resolve();
+  let waiting = 0;
+  return {
+    add(work: () => Promise<void>): void {
+      if (waiting >= broadcastsAtOnce) return;
+      waiting += 1;
+      last = last.then(work).finally(() => {
+        waiting -= 1;
+      });
+    },
+  };
+}
+
+async function broadcastTo(
+  sessions: readonly Session[],
+  raw: Uint8Array,
+  refusals: Refusals,
+): Promise<ReadonlySet<Told>> {
+  const told = sessions.map((session) => broadcastOne(session, raw, refusals));
+  return new Set(await Promise.all(told));
+}
+
+/** What servers show of a transaction whose witness is missing, or refused. What one of them takes is kept. */
+async function broadcastOthers(
+  { store: { database, broadcasts }, world }: SweeperParts,
+  sessions: readonly Session[],
+  txid: Txid,
+  ours: Uint8Array,
+  refusals: Refusals,
+): Promise<void> {
+  try {
+    const asked = refusals.hearers(sessions);
+    for (const shown of await shownOf(asked, txid, ours, refusals)) {
+      if ((await broadcastTo(sessions, shown, refusals)).has('witness')) continue;
+      await database.write((tx) => broadcasts.keep(tx, txid, shown));
+      return;
+    }
+  } catch (error) {
+    world.log.error('a transaction could not be broadcast', { txid, reason: reasonOf(error) });
+  }
+}
+
+type Told =
+  /** It refuses the witness, which may be missing, padded or not signed: another server may have shown another one. */
+  | 'witness'
+  /** It takes the transaction, or has it. */
+  | 'there'
+  | 'other';
+
+/** What nodes say then. */
+const ofWitness = /witness|script-verify/i;
+const ofPresence = /already/i;
+
 /** A server refuses what it has already, and what conflicts with what it has; or it does not answer. */
-async function broadcastOne(session: Session, raw: Uint8Array, refusals: Refusals): Promise<void> {
+async function broadcastOne(session: Session, raw: Uint8Array, refusals: Refusals): Promise<Told> {
   try {
     await session.broadcast(raw);
   } catch (error) {
     if (!(error instanceof PaygateError)) throw error;
-    if (error instanceof ServerError) refusals.refused(session);
+    if (!(error instanceof ServerError)) return 'other';
+    refusals.refused(session);
+    if (ofWitness.test(error.message)) return 'witness';
+    return ofPresence.test(error.message) ? 'there' : 'other';
   }
+  return 'there';
 }
 
 interface RoundParts {

@@ -1,15 +1,22 @@
 // Transactions that servers were asked for lately: one often pays several of our addresses. Bytes that do
 // not hash to the id that was asked for are a lie, and never kept. What is in no block costs a server nothing
-// to make up, however large: so many bytes are kept, and not so many transactions.
+// to make up, however large: so many bytes are kept, and not so many transactions. A witness is no part of the id: what a
+// server shows with a witness that no node would take is kept without it, and stands for no other server's bytes.
 
 import type { Txid } from '../bitcoin/ids.ts';
-import { parseTransaction, type Transaction } from '../bitcoin/transaction.ts';
+import {
+  isWhole,
+  parseTransaction,
+  type Transaction,
+  withoutWitness,
+} from '../bitcoin/transaction.ts';
 import type { Session, TransactionCall } from '../electrum/session.ts';
 import { reasonOf } from '../errors.ts';
 import { createMemory } from '../memory.ts';
 import { Lie } from './lie.ts';
 
 export interface KnownTransaction {
+  /** As a node would take it, else without any witness. */
   readonly raw: Uint8Array;
   readonly parsed: Transaction;
 }
@@ -26,6 +33,11 @@ interface Fetched {
   readonly known: Promise<KnownTransaction>;
 }
 
+interface Kept {
+  readonly by: Session;
+  readonly transaction: KnownTransaction;
+}
+
 /** 10,000 ordinary ones, or a block's largest one. */
 const keptBytes = 20_000_000;
 /** What an input or an output takes once it is read, seen in a heap: 200 to 270. */
@@ -38,12 +50,15 @@ const bytesOf = ({ raw, parsed }: KnownTransaction): number =>
 /** Asks a server for a transaction, unless it is known; what another server tells of it is waited for. */
 export function keepTransactions(): FetchTransaction {
   const underWay = new Map<Txid, Fetched>();
-  const kept = createMemory<Txid, KnownTransaction>(keptBytes, bytesOf);
+  const kept = createMemory<Txid, Kept>(keptBytes, ({ transaction }) => bytesOf(transaction));
 
   const fetch: FetchTransaction = (session, txid, how) => {
     const known = session.transaction(txid, how).then((raw) => {
-      const transaction = { raw, parsed: parsed(raw, txid) };
-      kept.set(txid, transaction);
+      const transaction = keptForm(raw, parsed(raw, txid));
+      const before = kept.get(txid);
+      if (before === undefined || !standsForAll(before.transaction)) {
+        kept.set(txid, { by: session, transaction });
+      }
       return transaction;
     });
     const fetched = { by: session, known };
@@ -54,15 +69,28 @@ export function keepTransactions(): FetchTransaction {
   };
 
   return async (session, txid, how) => {
-    const transaction = kept.get(txid);
-    if (transaction !== undefined) return transaction;
+    const known = kept.get(txid);
+    if (known !== undefined && (known.by === session || standsForAll(known.transaction))) {
+      return known.transaction;
+    }
     const fetched = underWay.get(txid);
     if (fetched === undefined) return fetch(session, txid, how);
     if (fetched.by === session) return fetched.known;
-    // Bytes that hash to their id are true whoever sent them; a lie is only its teller's.
-    return fetched.known.catch(() => fetch(session, txid, how));
+    // What hashes to its id is true whoever sent it, but for the witness; a lie is only its teller's.
+    const theirs = await fetched.known.catch(() => undefined);
+    const isEnough = theirs !== undefined && standsForAll(theirs);
+    return isEnough ? theirs : fetch(session, txid, how);
   };
 }
+
+/** Whether other servers need not be asked for their bytes. */
+const standsForAll = ({ raw, parsed }: KnownTransaction): boolean =>
+  isWhole(parsed) && raw.length === parsed.size;
+
+const keptForm = (raw: Uint8Array, parsed: Transaction): KnownTransaction => ({
+  raw: isWhole(parsed) ? raw : withoutWitness(raw),
+  parsed,
+});
 
 function parsed(raw: Uint8Array, txid: Txid): Transaction {
   let transaction: Transaction;

@@ -48,6 +48,10 @@ export type Use =
   /** The history names a block whose header has not come yet. */
   | 'open';
 
+/** Ahead of the counter, or used by another program. */
+export const isHeldByNobody = ({ origin }: Subject['address']): boolean =>
+  origin === 'ahead' || origin === 'foreign';
+
 /** What a history says of an address that is ahead of the counter, as the ledger takes it. */
 export async function observeAhead(
   { session, store, elsewhere, verifier }: AheadParts,

@@ -39,7 +39,7 @@ export type Inclusion =
 export interface PaidOutput {
   readonly output: Output;
   readonly raw: Uint8Array;
-  /** Whether nodes relay it, as far as its weight goes: what they don't is in no mempool but a liar's. */
+  /** Whether nodes relay it, as far as its weight without a witness goes: what they don't is in no mempool but a liar's. */
   readonly isRelayed: boolean;
 }
 
@@ -112,7 +112,8 @@ function createProofs({
       const valueSat = valuePaidTo(parsed, script);
       if (valueSat === 0) return undefined;
       const { signalsRbf, coinbase } = parsed;
-      const isRelayed = weightOf(parsed) <= mostRelayed;
+      const { strippedSize } = parsed;
+      const isRelayed = weightOf({ strippedSize, size: strippedSize }) <= mostRelayed;
       return { output: { valueSat, signalsRbf, coinbase }, raw, isRelayed };
     },
   };

@@ -1,14 +1,13 @@
 // What paygate answers once nothing is wrong any more: what became of each payment, what is on each address and each
 // wallet, how it is, and whether its file is whole. All is compared with the naive recount.
 
-import { deriveAddress } from '../../src/bitcoin/keychain.ts';
 import { slices } from '../../src/slices.ts';
 import { checkFile } from '../../src/store/check.ts';
 import type { Reply } from '../support/house.ts';
 import { expectedOf, type Row, readBooks, statusesOf } from './invariants.ts';
 import { type Balance, balances, type Expected, paymentKey } from './recount.ts';
 import { isClockWrong, type Run, through } from './run.ts';
-import { walletKey } from './wallet-keys.ts';
+import { scriptsOf, walletKey } from './wallet-keys.ts';
 
 /** Everything that is not answered as it must be, in words. */
 export async function wrongAnswers(run: Run): Promise<string[]> {
@@ -107,11 +106,6 @@ async function wrongBalances(run: Run): Promise<string[]> {
   }
   return wrong;
 }
-
-const scriptsOf = (wallet: number, count: number): Uint8Array[] =>
-  Array.from({ length: count }, (_, index) => deriveAddress(walletKey(wallet), 0, index)).flatMap(
-    (derived) => derived?.script ?? [],
-  );
 
 /** What may still be told when all is well again: it has happened, and a person is to look at it. */
 async function wrongHealth(

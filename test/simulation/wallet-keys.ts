@@ -1,26 +1,50 @@
-// The merchants' wallets, each derived once a process.
+// The merchants' wallets, each index derived once a process. A long run reaches far: each copy of the file skips up to
+// 10,000 indexes of each wallet.
 
-import { deriveAddress } from '../../src/bitcoin/keychain.ts';
+import { type DerivedAddress, deriveAddress } from '../../src/bitcoin/keychain.ts';
 import { merchantKey } from '../support/house.ts';
 
-const keys = new Map<number, ReturnType<typeof merchantKey>>();
-const indexes = new Map<string, number>();
-const derived = new Map<number, number>();
-const furthest = 5_000;
-
-export function walletKey(wallet: number): ReturnType<typeof merchantKey> {
-  const key = keys.get(wallet) ?? merchantKey(wallet);
-  keys.set(wallet, key);
-  return key;
+interface Wallet {
+  readonly key: ReturnType<typeof merchantKey>;
+  /** By index; undefined where there is no such child. */
+  readonly derived: (DerivedAddress | undefined)[];
+  readonly indexes: Map<string, number>;
 }
 
-/** Which index of a wallet an address has; -1 for one that is not of this wallet. */
-export function indexOf(wallet: number, address: string): number {
-  for (let index = derived.get(wallet) ?? 0; index < furthest; index += 1) {
-    const known = indexes.get(address);
+const wallets = new Map<number, Wallet>();
+/** No run gets there: an address that is not found before is of another wallet. */
+const furthest = 150_000;
+
+function walletOf(number: number): Wallet {
+  const known = wallets.get(number);
+  if (known !== undefined) return known;
+  const wallet = { key: merchantKey(number), derived: [], indexes: new Map() };
+  wallets.set(number, wallet);
+  return wallet;
+}
+
+function deriveNext({ key, derived, indexes }: Wallet): void {
+  const next = deriveAddress(key, 0, derived.length);
+  if (next !== undefined) indexes.set(next.address, derived.length);
+  derived.push(next);
+}
+
+export const walletKey = (wallet: number): Wallet['key'] => walletOf(wallet).key;
+
+/** The scripts of a wallet's first indexes. */
+export function scriptsOf(number: number, count: number): Uint8Array[] {
+  const wallet = walletOf(number);
+  while (wallet.derived.length < count) deriveNext(wallet);
+  return wallet.derived.slice(0, count).flatMap((derived) => derived?.script ?? []);
+}
+
+/** Which index of a wallet an address has. */
+export function indexOf(number: number, address: string): number {
+  const wallet = walletOf(number);
+  for (;;) {
+    const known = wallet.indexes.get(address);
     if (known !== undefined) return known;
-    indexes.set(deriveAddress(walletKey(wallet), 0, index)?.address ?? '', index);
-    derived.set(wallet, index + 1);
+    if (wallet.derived.length >= furthest) throw new Error(`${address} is not of wallet ${number}`);
+    deriveNext(wallet);
   }
-  return -1;
 }

@@ -1,0 +1,89 @@
+// Servers that leave the witness of a true transaction out, pad it or make it up: its id is the same.
+
+import { RawTx } from '@scure/btc-signer';
+import { afterEach, describe, expect, test } from 'vitest';
+import type { Txid } from '../../src/bitcoin/ids.ts';
+import { cleanUp } from '../support/files.ts';
+import type { Liar, Lie } from '../support/liar.ts';
+import { type Lying, prepareLying } from '../support/lying.ts';
+import { getTransaction } from '../support/made-up.ts';
+
+afterEach(cleanUp);
+
+type Witnesses = Uint8Array[][];
+
+const changed = (hex: string, change: (witnesses: Witnesses) => Witnesses | undefined): string => {
+  const { witnesses = [], ...decoded } = RawTx.decode(Buffer.from(hex, 'hex'));
+  const fresh = change(witnesses);
+  const raw = RawTx.encode({ ...decoded, witnesses: fresh, segwitFlag: fresh !== undefined });
+  return Buffer.from(raw).toString('hex');
+};
+
+const shown = (change: (witnesses: Witnesses) => Witnesses | undefined): Lie => {
+  return ({ method }, message) => {
+    if (method !== getTransaction || message.error) return message;
+    const { result } = message;
+    if (typeof result === 'string') return { ...message, result: changed(result, change) };
+    return { ...message, result: { ...result, hex: changed(result.hex, change) } };
+  };
+};
+
+const lies: Record<string, Lie> = {
+  'leaves it out': shown(() => undefined),
+  'pads it with 470 KB': shown((all) => all.map((each) => [...each, new Uint8Array(470_000)])),
+  'pads it to nearly a block': shown((all) =>
+    all.map((each) => [...each, new Uint8Array(3_900_000)]),
+  ),
+};
+
+const pay = ({ chain }: Lying, address: string): Txid => chain.pay([{ address, valueSat: 7_000 }]);
+
+const trueBytes = ({ chain }: Lying, txid: Txid): Buffer =>
+  Buffer.from(chain.transaction(txid)?.raw ?? []);
+
+const kept = ({ store }: Lying, txid: Txid): Buffer => Buffer.from(store.ledger.rawOf(txid) ?? []);
+
+async function lying(servers: number, lie: Lie): Promise<Lying & { readonly liar: Liar }> {
+  const house = await prepareLying({ servers });
+  await house.start();
+  const { world, watcher } = house;
+  await world.until(() => watcher.status().servers.every(({ state }) => state === 'live'), 'all');
+  const liar = house.inUse();
+  liar.lie = lie;
+  return { ...house, liar };
+}
+
+describe.each(Object.entries(lies))('a server that %s', (_, lie) => {
+  test('beside an honest one: the payment is told at once, and the honest bytes are kept', async () => {
+    const house = await lying(2, lie);
+    const issued = await house.issue();
+    const txid = pay(house, issued.address);
+    await house.watcher.idle();
+    expect(house.payments(issued)).toMatchObject([{ txid, state: 'unconfirmed' }]);
+    expect(kept(house, txid)).toEqual(trueBytes(house, txid));
+    house.chain.mine();
+    await house.watcher.idle();
+    expect(house.payments(issued)).toMatchObject([{ txid, state: 'confirming' }]);
+  });
+
+  test('alone: the payment is told at once, its bytes are kept without a witness, and whole once it is honest', async () => {
+    const house = await lying(1, lie);
+    const { world, chain, server, liar } = { ...house, server: house.servers[0] };
+    const issued = await house.issue();
+    const txid = pay(house, issued.address);
+    await house.watcher.idle();
+    expect(house.payments(issued)).toMatchObject([{ txid, state: 'unconfirmed' }]);
+    expect(kept(house, txid).length).toBeLessThan(trueBytes(house, txid).length);
+    world.jumpWallClock(6 * 3_600_000);
+    await house.minutes(2);
+    liar.lie = undefined;
+    world.jumpWallClock(6 * 3_600_000);
+    await house.minutes(2);
+    // Ours, once and again, and then what it shows.
+    expect(server?.count('blockchain.transaction.broadcast')).toBe(3);
+    expect(kept(house, txid)).toEqual(trueBytes(house, txid));
+    chain.mine(3);
+    await house.watcher.idle();
+    expect(house.payments(issued)).toMatchObject([{ txid, state: 'confirmed' }]);
+  });
+});
