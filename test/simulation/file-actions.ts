@@ -65,10 +65,13 @@ function noteRestored(run: Run, { shops, given }: Copy): void {
   const known = new Map(given.map((each) => [each.address, each]));
   for (const [place, each] of run.given.entries()) {
     const before = known.get(each.address);
-    const shop = before && run.shops.find(({ id }) => id === before.shop.id);
-    run.given[place] = before && shop ? { ...before, shop } : skipped(run, each);
+    run.given[place] = before ? { ...before, shop: shopAgain(run, before) } : skipped(run, each);
   }
 }
+
+/** Another one may have the number since: a file that was restored, and gave it to a shop on another wallet. */
+const shopAgain = ({ shops }: Run, { shop }: Given): Shop =>
+  shops.find(({ id, wallet }) => id === shop.id && wallet === shop.wallet) ?? shop;
 
 /** What the copy does not know as given out. */
 function skipped(run: Run, { shop, ...given }: Given): Given {
