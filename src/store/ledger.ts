@@ -33,6 +33,7 @@ import {
 } from './ledger-statements.ts';
 import type { Orm } from './orm.ts';
 import type { Outbox } from './outbox.ts';
+import { createRivals, type Rivals } from './rivals.ts';
 import type { AddressOrigin } from './schema.ts';
 import type { Tx } from './writer.ts';
 
@@ -117,10 +118,12 @@ interface Place {
 export class Ledger {
   readonly #parts: Parts;
   readonly #statements: LedgerStatements;
+  readonly #rivals: Rivals;
 
   constructor(parts: Parts) {
     this.#parts = parts;
     this.#statements = prepareLedger(parts.orm);
+    this.#rivals = createRivals(parts.orm, (txid) => this.rawOf(txid));
   }
 
   apply(tx: Tx, now: number, observation: Observation): Applied {
@@ -194,8 +197,17 @@ export class Ledger {
     const paymentId = this.#save(tx, place, seen, row, decision, now);
     if (row?.state === 'dropped') this.#parts.outbox.release(tx, paymentId);
     this.#keepRaw(seen, decision, now);
+    if (row === undefined || row.state === 'dropped') this.#noteTaken(tx, seen.txid);
     const callbacks = this.#owe(tx, now, place, paymentId, seen, decision);
     return { callbacks, reversed: reversedBy(decision, row) };
+  }
+
+  /** It may pay other addresses than what it replaced, which was found to be gone before. */
+  #noteTaken(tx: Tx, txid: Txid): void {
+    for (const id of this.#rivals.takenBy(txid)) {
+      this.#statements.setReplacedBy.run({ id, replacedBy: txid });
+      this.#tell(tx, id, { before: 'dropped', after: 'dropped' });
+    }
   }
 
   #applyGone(tx: Tx, now: number, place: Place, { txid, replacedBy }: Gone): Change {
@@ -207,7 +219,11 @@ export class Ledger {
     const decision = decide(paymentOf(row), { kind: 'gone' }, this.#rulesOf(place, seen));
     if (decision === undefined) return noChange;
     const paymentId = this.#save(tx, place, seen, row, decision, now);
-    const rival = replacedBy ?? this.#statements.replacedBy.get({ txid })?.replacedBy ?? null;
+    const rival =
+      replacedBy ??
+      this.#statements.replacedBy.get({ txid })?.replacedBy ??
+      this.#rivals.takerOf(txid) ??
+      null;
     this.#statements.setReplacedBy.run({ id: paymentId, replacedBy: rival });
     this.#parts.outbox.hold(tx, paymentId);
     const callbacks = this.#owe(tx, now, place, paymentId, seen, decision);

@@ -97,6 +97,18 @@ test('of several addresses that it paid, each says so, also those that its repla
   ]);
 });
 
+test('a payment whose replacement pays another address of ours says so', async () => {
+  const house = await openReady();
+  const [left, other] = [await house.newAddress(), await house.newAddress()];
+  const old = house.pay(left, 4_000) as Txid;
+  await house.settle();
+  const next = house.chain.replace(old, [{ address: other, valueSat: 5_000 }]);
+  await house.outlastSilence();
+  const { body } = await house.ask(`/api/merchant/tx?txid=${old}`);
+  expect(body).toMatchObject({ addr: left, dropped: true, replaced_by: next });
+  expect((await house.ask(`/api/merchant/tx?txid=${next}`)).body).not.toHaveProperty('replaced_by');
+});
+
 test('a payment that is gone stands behind one that is there: a miner took what the customer had replaced', async () => {
   const house = await openReady();
   const address = await house.newAddress();
