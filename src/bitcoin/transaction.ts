@@ -32,10 +32,11 @@ export interface Transaction {
   readonly strippedSize: number;
   readonly size: number;
   /**
-   * Whether each input that must have a witness has one, and no other has, as far as the input itself tells: it must where
-   * its script is empty, or pushes nothing but a witness program (BIP141, P2WPKH and P2WSH in P2SH).
+   * Whether each input that asks for a witness has one, and no other has (`excess`). It asks for one where its script is empty,
+   * or pushes nothing but a witness program (BIP141, P2WPKH and P2WSH in P2SH). That one has none (`partial`) is right
+   * for few outputs alone, such as anchors.
    */
-  readonly hasWitnesses: boolean;
+  readonly witness: 'whole' | 'partial' | 'excess';
 }
 
 /** Policy: nodes relay nothing that weighs more. It may be in a block all the same. */
@@ -141,6 +142,16 @@ function readOutput(reader: Reader): TxOutput {
   return { valueSat, script: reader.take(reader.compactSize()) };
 }
 
+function witnessOf(
+  inputs: readonly { readonly needsWitness: boolean }[],
+  witnesses: readonly boolean[],
+): Transaction['witness'] {
+  if (inputs.some(({ needsWitness }, at) => !needsWitness && witnesses[at])) return 'excess';
+  return inputs.every(({ needsWitness }, at) => !needsWitness || witnesses[at])
+    ? 'whole'
+    : 'partial';
+}
+
 /** BIP144: one list of items an input, and not all of them empty. */
 function readWitnesses(reader: Reader, inputCount: number): boolean[] {
   const present: boolean[] = [];
@@ -183,8 +194,7 @@ function read(raw: Uint8Array): Transaction {
     inputs,
     outputs,
     coinbase,
-    hasWitnesses:
-      coinbase || read.every(({ needsWitness }, at) => needsWitness === (witnesses[at] ?? false)),
+    witness: coinbase ? 'whole' : witnessOf(read, witnesses),
     signalsRbf: inputs.some((input) => input.sequence < 0xfffffffe),
     ...sizes,
   };
@@ -237,7 +247,7 @@ export function withoutWitness(raw: Uint8Array): Uint8Array {
 
 /** Whether nodes would take these bytes, as far as their weight and the presence of witnesses go. */
 export const isWhole = (transaction: Transaction): boolean =>
-  transaction.hasWitnesses && weightOf(transaction) <= mostRelayed;
+  transaction.witness === 'whole' && weightOf(transaction) <= mostRelayed;
 
 /** BIP141: what it takes of a block's room. */
 export const weightOf = ({

@@ -5,7 +5,7 @@
 // unconfirmed payments are broadcast again, and those of what was dropped long ago forgotten.
 
 import type { Scripthash, Txid } from '../bitcoin/ids.ts';
-import { mostRelayed, parseTransaction, weightOf } from '../bitcoin/transaction.ts';
+import { mostRelayed, parseTransaction, weightOf, withoutWitness } from '../bitcoin/transaction.ts';
 import { ServerError } from '../electrum/framing.ts';
 import type { Session } from '../electrum/session.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
@@ -184,7 +184,7 @@ async function broadcast(
   const [seenAfter, before] = [now - broadcastForMs, now - broadcastEveryMs];
   const due = store.broadcasts.due(now, seenAfter, before, broadcastsAtOnce);
   for (const txid of due) {
-    const raw = store.ledger.rawOf(txid);
+    const raw = relayedForm(store.ledger.rawOf(txid));
     if (raw === undefined) continue;
     const sessions = refusals.hearers(live());
     if (sessions.length === 0) return;
@@ -207,6 +207,10 @@ async function forget({ world, store: { broadcasts, database } }: SweeperParts):
   if (idle.length === 0) return;
   await database.write((tx) => broadcasts.forget(tx, now, now - broadcastForMs, idle));
 }
+
+/** Files of before hold witnesses that servers had padded. */
+const relayedForm = (raw: Uint8Array | undefined): Uint8Array | undefined =>
+  raw === undefined || weightOf(parseTransaction(raw)) <= mostRelayed ? raw : withoutWitness(raw);
 
 /** One after the other, so that servers are asked for one transaction at a time; what finds the queue full is left to the next round. */
 function createQueue() {

@@ -6,8 +6,10 @@
 import type { Txid } from '../bitcoin/ids.ts';
 import {
   isWhole,
+  mostRelayed,
   parseTransaction,
   type Transaction,
+  weightOf,
   withoutWitness,
 } from '../bitcoin/transaction.ts';
 import type { Session, TransactionCall } from '../electrum/session.ts';
@@ -84,13 +86,12 @@ export function keepTransactions(): FetchTransaction {
 }
 
 /** Whether other servers need not be asked for their bytes. */
-const standsForAll = ({ raw, parsed }: KnownTransaction): boolean =>
-  isWhole(parsed) && raw.length === parsed.size;
+const standsForAll = ({ parsed }: KnownTransaction): boolean => isWhole(parsed);
 
-const keptForm = (raw: Uint8Array, parsed: Transaction): KnownTransaction => ({
-  raw: isWhole(parsed) ? raw : withoutWitness(raw),
-  parsed,
-});
+const keptForm = (raw: Uint8Array, parsed: Transaction): KnownTransaction => {
+  const isTaken = parsed.witness !== 'excess' && weightOf(parsed) <= mostRelayed;
+  return { raw: isTaken ? raw : withoutWitness(raw), parsed };
+};
 
 function parsed(raw: Uint8Array, txid: Txid): Transaction {
   let transaction: Transaction;

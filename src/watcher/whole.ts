@@ -8,6 +8,7 @@ import type { Session } from '../electrum/session.ts';
 import { PaygateError } from '../errors.ts';
 import type { Seen } from '../store/ledger.ts';
 import type { Store } from '../store/open.ts';
+import { nextTurn } from '../turn.ts';
 import type { Elsewhere } from './elsewhere.ts';
 
 export function isWholeOf(raw: Uint8Array, txid?: Txid): boolean {
@@ -28,7 +29,10 @@ export async function seekWhole(
   seen: readonly Seen[],
 ): Promise<void> {
   for (const { txid, block, raw } of seen) {
-    if (block !== null || raw === undefined || isWholeOf(raw)) continue;
+    if (block !== null || raw === undefined) continue;
+    // A flood brings thousands, which are read once more here.
+    await nextTurn();
+    if (isWholeOf(raw)) continue;
     const shown = await elsewhere.askOther(session, (another) => another.transaction(txid));
     if (shown === undefined || !isWholeOf(shown, txid)) continue;
     await database.write((tx) => broadcasts.keep(tx, txid, shown));

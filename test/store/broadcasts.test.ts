@@ -30,6 +30,21 @@ function transaction(number: number, scriptBytes = 0): { txid: Txid; raw: Buffer
   return { txid: display<Txid>(sha256x2(raw)), raw };
 }
 
+/** With these items; none leaves it as it is. */
+function withWitness(raw: Buffer, items: readonly (readonly number[] | Buffer)[]): Buffer {
+  if (items.length === 0) return raw;
+  const sized = items.map((item) => {
+    const size = Buffer.alloc(item.length < 0xfd ? 1 : 5, 0xfe);
+    if (item.length < 0xfd) size.writeUInt8(item.length);
+    else size.writeUInt32LE(item.length, 1);
+    return Buffer.concat([size, Buffer.from(item)]);
+  });
+  return Buffer.concat([
+    ...[raw.subarray(0, 4), Buffer.of(0, 1), raw.subarray(4, -4)],
+    ...[Buffer.of(items.length), ...sized, raw.subarray(-4)],
+  ]);
+}
+
 const output = { valueSat: 5_000, signalsRbf: false, coinbase: false };
 
 const seen = (shop: Shop, issued: Issued, all: readonly { txid: Txid; raw: Buffer }[]) =>
@@ -166,6 +181,43 @@ describe('the raw bytes of a payment', () => {
     expect(await sweptAfter(shop, 7 * hourMs)).toEqual({ sent: [light.raw.toString('hex')] });
     expect(await sweptAfter(shop, 8 * hourMs)).toEqual({ sent: [] });
   });
+
+  it.each([
+    ['missing', []],
+    ['not signed', [[7, 7]]],
+    ['padded', [Buffer.alloc(470_000)]],
+  ])(
+    'are replaced by what a server shows, where servers refuse a witness that is %s',
+    async (_, kept) => {
+      const shop = await openShop();
+      const issued = await shop.issue();
+      const { txid, raw } = transaction(1);
+      const ours = withWitness(raw, kept);
+      const theirs = withWitness(raw, [[1, 2, 3], [4]]);
+      await seen(shop, issued, [{ txid, raw: ours }]);
+      const world = createTestWorld({ startAt: now + 7 * hourMs });
+      const sent: string[] = [];
+      const { session } = await open(
+        {
+          ...asked,
+          [broadcast]: (peer, request) => {
+            sent.push(String(request.params[0]));
+            if (sent.at(-1) === theirs.toString('hex')) peer.answer(request, txid);
+            else peer.refuse(request, 1, 'mandatory-script-verify-flag-failed');
+          },
+          'blockchain.transaction.get': (peer, request) =>
+            peer.answer(request, theirs.toString('hex')),
+        },
+        { world },
+      );
+      await createSweeper({
+        ...{ world, store: shop, watched: () => session, live: () => [session] },
+        ...{ sound: () => [session], isSubscribed: () => true, mark: () => {} },
+      }).sweep(true);
+      await world.until(() => theirs.equals(shop.ledger.rawOf(txid) ?? ours), 'other bytes');
+      expect(sent).toHaveLength(2);
+    },
+  );
 
   it.each(['takes', 'refuses'])(
     'reach a server in the end behind many made-up ones that it refuses, where another %s all',

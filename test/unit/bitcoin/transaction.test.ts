@@ -2,7 +2,13 @@ import { createHash } from 'node:crypto';
 import { bytesToHex, concatBytes, hexToBytes } from '@noble/hashes/utils.js';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { isTransaction, parseTransaction, valuePaidTo } from '../../../src/bitcoin/transaction.ts';
+import {
+  isTransaction,
+  isWhole,
+  parseTransaction,
+  valuePaidTo,
+  withoutWitness,
+} from '../../../src/bitcoin/transaction.ts';
 import { PaygateError } from '../../../src/errors.ts';
 import { block170, genesisCoinbase, nativeSegwit, nestedSegwit } from './vectors/blocks.ts';
 
@@ -54,6 +60,28 @@ describe('vectors', () => {
     expect(transaction.strippedSize).toBe(nativeSegwit.stripped.length / 2);
     expect(transaction.signalsRbf).toBe(true);
     expect(parse(nativeSegwit.stripped).txid).toBe(transaction.txid);
+  });
+});
+
+describe('a witness', () => {
+  const whole = [genesisCoinbase.raw, block170.coinbase, block170.payment];
+  const signed = [nestedSegwit.raw, nativeSegwit.raw];
+
+  test('is there where the input asks for one, and nowhere else', () => {
+    for (const raw of [...whole, ...signed]) expect(isWhole(parse(raw))).toBe(true);
+    for (const raw of signed) {
+      const stripped = parseTransaction(withoutWitness(hexToBytes(raw)));
+      expect(stripped).toMatchObject({ txid: parse(raw).txid, witness: 'partial' });
+      expect(isWhole(stripped)).toBe(false);
+    }
+    expect(bytesToHex(withoutWitness(hexToBytes(nativeSegwit.raw)))).toBe(nativeSegwit.stripped);
+  });
+
+  test('of an input that is signed in its script is one that no node takes', () => {
+    const { payment } = block170;
+    const padded = `${payment.slice(0, 8)}0001${payment.slice(8, -8)}010101${payment.slice(-8)}`;
+    expect(parse(padded)).toMatchObject({ txid: block170.txids[1], witness: 'excess' });
+    expect(bytesToHex(withoutWitness(hexToBytes(padded)))).toBe(payment);
   });
 });
 
