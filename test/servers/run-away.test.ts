@@ -82,8 +82,8 @@ describe('a server that invents a transaction for each address', () => {
     await house.start();
     await bothLive(house);
     await house.watcher.idle();
-    house.inUse().disconnectAll();
-    expect(house.store.addressDesk.foreignUses()).toMatchObject([{ claimed: 0 }]);
+    expect(house.store.addressDesk.foreignUses()).toMatchObject([{ count: 40, claimed: 0 }]);
+    expect(await indexesOf(house, 1)).toEqual([40]);
   });
 
   test('ends the scan of a new wallet with what to do, once it has shown too many alone', async () => {

@@ -2,12 +2,14 @@
 
 import { eq } from 'drizzle-orm';
 import { afterEach, describe, expect, it } from 'vitest';
+import type { Scripthash } from '../../src/bitcoin/ids.ts';
+import { deriveAddress } from '../../src/bitcoin/keychain.ts';
 import type { Issued } from '../../src/store/addresses.ts';
 import { Ledger } from '../../src/store/ledger.ts';
 import { addresses, callbacks, payments, stores } from '../../src/store/schema.ts';
 import { cleanUp } from '../support/files.ts';
 import { openShop, type Shop, shopOn } from '../support/ledger.ts';
-import { now, openTestStore } from '../support/store.ts';
+import { accountKey, now, openTestStore } from '../support/store.ts';
 
 afterEach(cleanUp);
 
@@ -265,6 +267,36 @@ describe('an address', () => {
     expect(shop.payments(foreign)).toEqual([]);
     expect(shop.told()).toEqual([]);
     expect((await shop.issue()).derivationIndex).toBe(1);
+  });
+
+  it('that one server alone calls used stays ahead until that is proven, and is looked at anew once issued', async () => {
+    const shop = await openShop();
+    const claimed = await ahead(shop);
+    shop.chain.pay([{ address: claimed.address, valueSat }]);
+    const told = { walletId: 1, derivationIndex: 0 };
+    expect(await shop.observe(claimed, { isUnproven: true })).toMatchObject({ claimedUse: told });
+    expect(await shop.observe(claimed, { isUnproven: true })).toEqual({
+      callbacks: 0,
+      reversed: [],
+    });
+    expect(shop.row(claimed)).toMatchObject({ origin: 'ahead' });
+    expect(await shop.observe(claimed)).toMatchObject({ foreignUse: told });
+    expect(shop.row(claimed).origin).toBe('foreign');
+    await shop.write((tx) => shop.addresses.deriveAhead(tx, 1, 9));
+    const status = shop.observation(claimed).statusHash;
+    for (let index = 1; index < 9; index += 1) {
+      const address = deriveAddress(accountKey(), 0, index)?.scripthash ?? ('' as Scripthash);
+      const { id = 0 } = shop.addresses.byScripthash(address) ?? {};
+      await shop.write((tx) =>
+        shop.ledger.apply(tx, now, {
+          ...{ addressId: id, origin: 'ahead', seen: [], gone: [] },
+          ...{ statusHash: status, isUnproven: true },
+        }),
+      );
+    }
+    const issued = await shop.issue();
+    expect(issued.derivationIndex).toBe(6);
+    expect(shop.row(issued).statusHash).toBe('unfinished');
   });
 
   it('whose history is not fully known is not called foreign yet', async () => {
