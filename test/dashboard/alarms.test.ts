@@ -181,9 +181,16 @@ test('payments to the next indexes: another program uses the key', async () => {
   await house.settle();
   const banner = await alarm(visitor, 'foreign-use');
   expect(banner?.text).toContain('1 payment(s) came to addresses that paygate had not given out');
+  const [server = ''] = house.labels;
+  expect(banner?.text).toContain(`1 of them by the word of ${server} alone`);
   expect(banner?.text).toContain('Another program uses this key');
   await expectLinked(visitor, banner, '/stores');
-  expect(house.app.health().warnings.join()).toContain('Another program uses this key');
+  const warnings = () => house.app.health().warnings.join();
+  expect(warnings()).toContain('Another program uses this key');
+  expect(warnings()).toContain('`paygate store recheck-used ID`');
+  house.chain.mine();
+  await house.settle();
+  expect(warnings()).not.toContain('by the word of');
 });
 
 test('a callback that was given up: since that moment', async () => {
