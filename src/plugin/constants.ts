@@ -27,7 +27,7 @@ const machineName =
 const peopleVariable =
   /\b(?:href|src|homepage\w*|author\w*|website|(?:plugin|author|theme|module)[\s_]?ur[li]|support_?ur[li]|docs?_?ur[li]|documentation\w*)["']?\s*[=:>]+\s*$/i;
 const settings =
-  /(?:^|\/)(?:\.env(?:\.[\w.-]+)?|[^/]+\.(?:env|ini|conf|cfg|properties|ya?ml|neon|toml))$/i;
+  /(?:^|\/)(?:\.env(?:\.[\w.-]+)?|[^/]+\.(?:env|ini|conf|cfg|properties|ya?ml|neon|toml|sh|bash)|(?:[^/]+\.)?Dockerfile|Makefile)$/i;
 const policy = /\b(?:connect|default|frame|child|script|img)-src\b[^;<>\n]*$/i;
 const maxLine = 300;
 
@@ -69,7 +69,12 @@ function isElement(before: string, name: string): boolean {
 /** `KEY=https://…` on a line of its own, without quotes. */
 function isSetting(before: string, after: string, name: string): boolean {
   const line = before.slice(before.lastIndexOf('\n') + 1);
-  const [, key] = /^\s*(?:export\s+|-\s+)?([\w.-]+)\s*[=:]\s*$/.exec(line) ?? [];
+  const [, own] = /^\s*(?:(?:export|ENV|ARG|-)\s+)?([\w.-]+)\s*[=:]\s*$/.exec(line) ?? [];
+  const [, ofList] =
+    /([\w.-]+):[ \t]*(?:\r?\n[ \t]*-[^\n]*)*?\r?\n[ \t]*-[ \t]+$/.exec(before) ?? [];
+  // `proxy_pass https://…;`
+  const [, directive] = (after.startsWith(';') && /^\s*([\w-]+)\s[^#]*$/.exec(line)) || [];
+  const key = own ?? ofList ?? directive;
   if (key === undefined || !/^[ \t]*(?:[#;\r\n]|$)/.test(after)) return false;
   if (machineName.test(key)) return true;
   return !manifest.test(name) && !peopleSetting.test(key);

@@ -3,63 +3,14 @@
 
 import { isConstant, isForPeople } from './constants.ts';
 import { type Edit, type Flat, hole } from './flat.ts';
-
-/** Where the plugin shall find paygate. */
-export interface Target {
-  /** `https://pay.example.com` */
-  readonly origin: string;
-  /** `pay.example.com`, with the port where it has one. */
-  readonly host: string;
-}
-
-export interface Mention {
-  readonly at: number;
-  readonly end: number;
-  /** Of one that stays: the end of all that is shown of it. */
-  readonly shownTo?: number;
-  readonly verdict: Verdict;
-}
-
-export type Verdict =
-  | { readonly edits: readonly Edit[] }
-  | { readonly why: string; readonly look?: boolean };
-
-/** Parts of receipt links that stand in other expressions, anywhere in the archive. */
-export interface ReceiptParts {
-  /** `&addr=` */
-  readonly hasAddress: boolean;
-  /** `/#/search` without its query. */
-  readonly hasPath: boolean;
-  /** `?q=` at the beginning of a string. */
-  readonly hasQuery: boolean;
-  /** The service is named at all. */
-  readonly isNamed: boolean;
-}
-
-export interface File {
-  readonly text: string;
-  readonly name: string;
-  readonly target: Target;
-  readonly receipts: ReceiptParts;
-  /** Whether it is a comment: what stands there needs no look. */
-  readonly isComment: (at: number) => boolean;
-  /** Formats may be filled in by a replacement, and not by a function for formats. */
-  readonly replacesFormats: boolean;
-  /** What a variable is set to, as it is written. */
-  readonly valuesOf: (name: string) => string | undefined;
-}
-
-export const reasons = {
-  mail: 'an e-mail address',
-  host: 'another host of that service, which paygate does not stand for',
-  coin: 'the same for another coin, which paygate does not serve',
-  page: 'a page or file of that service, for people',
-  prose: 'mentioned in text, a comment or a link',
-  computed: 'the host is put together while the plugin runs: change it by hand',
-  receipt:
-    'a link to the receipt: paygate has it at /api/tx?txid=TXID&addr=ADDRESS; change it by hand',
-  keyLength: 'the plugin takes API keys of 43 characters only: paygate key show --short prints one',
-};
+import { type File, type Mention, maxLead, mention, reasons, type Verdict } from './mention.ts';
+import {
+  isReceiptPath,
+  looseQuery,
+  looseReceipt,
+  receiptEdits,
+  receiptEnd,
+} from './receipt-link.ts';
 
 /** The service that these plugins were written for; domains that only begin or end alike are not it. */
 const domain = String.raw`blockonomics\.co(?![a-z0-9-]|\.[a-z0-9])`;
@@ -74,13 +25,13 @@ const openHost = new RegExp(
   String.raw`${slash}{2}(?:[\w.${hole}-]{0,100}\.)?blockonomics\.?${hole}`,
   'gi',
 );
+/** A host whose domain is put in. */
+const loneHost = new RegExp(`${slash}{2}(?<sub>[a-z0-9.${hole}-]{0,100}\\.)(?=${hole})`, 'gi');
 const subdomain = new RegExp(`[a-z0-9.*${hole}-]*$`, 'i');
 const slashes = new RegExp(`${slash}{2}$`, 'i');
 const scheme = new RegExp(`(?:(?<![a-z${hole}])(?:https?|wss?)${hole}?|${hole}):?$`, 'i');
 /** Where the dot of the domain stands in it. */
 export const domainDot = 'blockonomics'.length;
-/** A host has at most 253 characters. So bounded, a hostile file costs no more than its length. */
-const maxLead = 300;
 
 const receiptPath = /#\\?\/search(?![\w.-])/gi;
 const isServed = (path: string): boolean => /^\/(?:api|payment)(?![\w.-])/.test(path);
@@ -162,7 +113,7 @@ export function judge(flat: Flat, file: File, claimed: Set<number>, only?: numbe
     }
   }
   return only === undefined
-    ? [...found, ...openHosts(flat, file), ...looseQuery(flat, file)]
+    ? [...found, ...openHosts(flat, file), ...looseHosts(flat, file), ...looseQuery(flat, file)]
     : found;
 }
 
@@ -174,17 +125,17 @@ function openHosts(flat: Flat, file: File): Mention[] {
     );
 }
 
-function mention(flat: Flat, file: File, from: number, to: number, given: Verdict): Mention {
-  const own = Math.max(from, flat.from);
-  const start = flat.sourceAt(own);
-  if ('edits' in given) {
-    const at = given.edits.reduce((least, edit) => Math.min(least, edit.start), start);
-    const end = given.edits.reduce((most, edit) => Math.max(most, edit.end), start);
-    return { at, end: flat.shownEnd(own, to, end), verdict: given };
-  }
-  const last = flat.sourceBehind(Math.min(to, flat.to) - 1);
-  const verdict = file.isComment(start) ? { why: given.why } : given;
-  return { at: start, end: flat.shownEnd(own, to, start), shownTo: last, verdict };
+/** `'https://www.' + domain`, where `domain` is the bare domain: it becomes paygate's whole host. */
+function looseHosts(flat: Flat, file: File): Mention[] {
+  return Array.from(flat.text.matchAll(loneHost)).flatMap((match) => {
+    const { index, 0: text, groups } = match;
+    const [at, end] = [index + text.length - (groups?.sub?.length ?? 0), index + text.length];
+    const part = end < flat.to ? flat.within(end, end + 1)[0]?.part : undefined;
+    const name = part && /(\w+)\}*$/.exec(file.text.slice(part.start, part.end))?.[1];
+    const isDomain = /["'`]blockonomics\.co["'`]/i.test((name && file.valuesOf(name)) ?? '');
+    const edits = isDomain ? flat.edit(at, end, '') : undefined;
+    return edits === undefined ? [] : [mention(flat, file, at, end, { edits })];
+  });
 }
 
 class Judge {
@@ -208,7 +159,8 @@ class Judge {
     const before = flat.text[start - 1] ?? '';
     if (slashed === '' && before === '@' && !sub.includes(hole)) return { why: reasons.mail };
     const path = plain(parts.path);
-    const isReceipt = /^\/?#\/search(?![\w.-])/i.test(path);
+    const isReceipt =
+      isReceiptPath(path) && (path.includes('?') || (parts.end === flat.to && !this.isLink()));
     const isUsed = isServed(path) || isReceipt || isSocket(parts.scheme);
     const isBare = path === '' || path === '/';
     const isValue = isUsed || (isBare && this.isConstant()) || this.isBase(path);
@@ -242,6 +194,13 @@ class Judge {
     const source = text.slice(part.start, Math.min(part.end, part.start + maxLead));
     const name = /^[{$#]*(?:[\w$]+(?:\.|->|::))*\$?(\w+)\}*$/.exec(source)?.[1];
     return (name === undefined ? undefined : this.file.valuesOf(name)) ?? source;
+  }
+
+  /** The value of something for people, such as `href`. */
+  private isLink(): boolean {
+    const { flat, file, parts } = this;
+    const start = flat.sourceAt(Math.max(flat.from, parts.start));
+    return isForPeople(file.text.slice(Math.max(0, start - maxLead), start - 1), file.name);
   }
 
   private isConstant(): boolean {
@@ -310,7 +269,6 @@ class Judge {
   }
 }
 
-const isReceiptPath = (path: string): boolean => /^\/?#\/search/i.test(path);
 /** Without the slashes of a URL, a value before the domain may be anything. */
 const isUnclear = (sub: string, slashed: string): boolean =>
   slashed === '' && (sub.startsWith('.') || sub.includes(hole));
@@ -318,62 +276,3 @@ const hasScheme = (source: string): boolean => /(?:https?|wss?):|:\/\/|scheme|pr
 /** `'www'`, `c == 'btc' ? 'www.' : c` */
 const isLabel = (source: string): boolean =>
   /["'`](?:www|bch)\.?["'`]/i.test(source) && !source.includes('/');
-
-/** What follows a receipt's path: its query, as far as one sees. */
-function queryOf(
-  { text }: Flat,
-  hash: number,
-): { readonly at: number; readonly text: string; readonly isOpen: boolean } {
-  const path = /^#\\?\/search/i.exec(text.slice(hash, hash + 10))?.[0] ?? '';
-  const at = hash + path.length;
-  const query = /^[^"'<>\s]{0,1000}/.exec(text.slice(at, at + 1000))?.[0] ?? '';
-  return { at, text: query, isOpen: at + query.length === text.length };
-}
-
-/** @returns nothing where it is not known whether it comes to a receipt of paygate */
-function receiptEdits(flat: Flat, file: File, hash: number): Edit[] | undefined {
-  const { at, text, isOpen } = queryOf(flat, hash);
-  const { receipts } = file;
-  const path = flat.edit(
-    hash,
-    at,
-    flat.text.slice(hash, at).includes('\\') ? 'api\\/tx' : 'api/tx',
-  );
-  const q = /^\?(?:[^"'<>\s]*?(?:&|;|u0026))?q=/i.exec(text)?.[0];
-  if (q === undefined)
-    return isOpen && receipts.hasQuery && /^[^?]*$/.test(text) ? path : undefined;
-  const isCut = isOpen && text.length === q.length && receipts.hasAddress;
-  const seen = isOpen ? text + file.text.slice(flat.sourceAt(at), flat.end) : text;
-  const hasAddress = isCut || /(?:[?&;]|u0026)addr=/i.test(seen);
-  const name = flat.edit(at + q.length - 2, at + q.length - 1, 'txid');
-  return hasAddress && path && name ? [...path, ...name] : undefined;
-}
-
-const receiptEnd = (flat: Flat, hash: number): number => {
-  const { at, text } = queryOf(flat, hash);
-  return at + text.length;
-};
-
-/** A receipt link whose host is a constant of the plugin. */
-function looseReceipt(flat: Flat, file: File, hash: number): Verdict | undefined {
-  const before = flat.text.slice(Math.max(0, hash - maxLead), hash).replace(/\\?\/$/, '');
-  if (/[\w.\]-](?::\d{1,5})?$/.test(before)) return undefined;
-  const edits = receiptEdits(flat, file, hash);
-  if (edits !== undefined) return { edits };
-  // A router of the shop's own may have such a path, too.
-  const isPath = before === '' && !queryOf(flat, hash).text.includes('q=');
-  const isOurs = file.receipts.isNamed && (before.endsWith(hole) || isPath);
-  return isOurs ? { why: reasons.receipt, look: true } : undefined;
-}
-
-/** `?q=TXID&addr=ADDRESS` behind a receipt's path that is a constant. */
-function looseQuery(flat: Flat, file: File): Mention[] {
-  if (!file.receipts.hasPath) return [];
-  const match = new RegExp(String.raw`^${hole}*\?q=${hole}+(?:&|&amp;)addr=`).exec(
-    flat.text.slice(flat.from),
-  );
-  if (match === null) return [];
-  const at = flat.from + match[0].indexOf('?q=') + 1;
-  const edits = flat.edit(at, at + 1, 'txid');
-  return edits === undefined ? [] : [mention(flat, file, at - 1, at + 2, { edits })];
-}

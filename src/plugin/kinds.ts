@@ -27,7 +27,7 @@ const hash =
   /(?:\.(?:py|rb|sh|bash|pl|pm|ya?ml|toml|ini|cfg|conf|properties|env|neon|exs?|coffee|rake|gemspec|tf)|(?:^|\/)(?:\.env[\w.-]*|\.htaccess|Dockerfile|Makefile|Gemfile|Rakefile))$/i;
 
 export function dialectOf(name: string, text: string): Dialect {
-  const isPhp = php.test(name);
+  const isPhp = php.test(name) || text.slice(0, 200).includes('<?php');
   const isTemplate = /\.(?:blade|tpl|view|html)\.php$/i.test(name) || /^\s*<(?!\?)/.test(text);
   return {
     php: isPhp && !isTemplate && !text.includes('<?'),

@@ -89,7 +89,8 @@ export function partsOf(
 }
 
 /** What may hold a mention of the service, also one in pieces; anything else is not read. */
-export const isOfInterest = (text: string): boolean => /onomics|blockon|\/search|\?q=/i.test(text);
+export const isOfInterest = (text: string): boolean =>
+  /onomics|blockon|\/search|\?q=|:\\?\/\\?\//i.test(text);
 
 export function chainOf(operands: readonly Operand[], separator: string, continues = false): Chain {
   let [size, depth] = [0, 0];

@@ -3,8 +3,8 @@
 
 import { PaygateError } from '../errors.ts';
 import { type Entry, readArchive, writeArchive } from './archive.ts';
-import type { Target } from './judge.ts';
 import { isDocument, isSealed } from './kinds.ts';
+import type { Target } from './mention.ts';
 import { type Change, type Left, receiptPartsOf, rewriteText } from './rewrite.ts';
 import { isNamedInside, unpackedLimit } from './sealed.ts';
 

@@ -6,16 +6,9 @@
 import { PaygateError } from '../errors.ts';
 import { readChains } from './expressions.ts';
 import { type Edit, Flat } from './flat.ts';
-import {
-  domainDot,
-  type File,
-  judge,
-  type Mention,
-  type ReceiptParts,
-  reasons,
-  type Target,
-} from './judge.ts';
+import { domainDot, judge } from './judge.ts';
 import { dialectOf } from './kinds.ts';
+import { type File, type Mention, type ReceiptParts, reasons, type Target } from './mention.ts';
 import { type Chain, chainOf, isOfInterest } from './pieces.ts';
 import { type Dialect, type Tokens, tokenize } from './tokens.ts';
 

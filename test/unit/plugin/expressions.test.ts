@@ -400,11 +400,37 @@ describe('what was not understood needs a look, and stays', () => {
   });
 });
 
+test.each([
+  [
+    'a.js',
+    "d = 'blockonomics.co'; u = 'wss://' + sub + '.' + d + '/payment/' + a; v = `https://www.${d}/api`",
+    "d = 'pay.example.com'; u = 'wss://' + '' + d + '/payment/' + a; v = `https://${d}/api`",
+  ],
+  [
+    'a.php',
+    "<?php const D = 'blockonomics.co'; $u = 'https://www.' . self::D . '/api'; $v = 'https://www.' . $d;",
+    "<?php const D = 'pay.example.com'; $u = 'https://' . self::D . '/api'; $v = 'https://www.' . $d;",
+  ],
+  [
+    'a.php',
+    "<?php $u = BASE . '/#/search?q=' . $t;\n$u .= '&addr=' . $a;",
+    "<?php $u = BASE . '/api/tx?txid=' . $t;\n$u .= '&addr=' . $a;",
+  ],
+  [
+    'bin/run',
+    "#!/usr/bin/env php\n<?php $u = 'https://' . SUB . '.blockonomics.co/api'; # don't",
+    "#!/usr/bin/env php\n<?php $u = 'https://' . 'pay.example.com/api'; # don't",
+  ],
+])('what is put together in several statements, in %s: %s', (name, before, after) => {
+  expect(rewriteText(before, name, secure)).toMatchObject({ text: after, left: [] });
+});
+
 test('a comment needs no look, and a shop keeps a search of its own', () => {
   for (const text of [
     "// it was pick() + '.blockonomics.co/payment/'\n",
     "/* it's '.blockonomics.co/api' */ /* https://www.blockonomics.co/#/search?q=1 */",
     "router.push('/#/search?q=' + words)",
+    'x = \'<a href="https://www.blockonomics.co/#/search">\'',
     "open('https://shop.example/#/search?q=' + words + '&addr=' + where)",
   ]) {
     const result = rewriteText(text, 'a.js', secure);

@@ -111,6 +111,9 @@ const changes: [name: string, before: string, after: string][] = [
   ['settings.json', '{"url": "https://www.blockonomics.co"}', '{"url": "https://pay.example.com"}'],
   ['.env', 'PAY_HOST=www.blockonomics.co # host', 'PAY_HOST=pay.example.com # host'],
   ['a.yaml', '  base_url: https://www.blockonomics.co', '  base_url: https://pay.example.com'],
+  ['a.yaml', 'hosts:\n  - www.blockonomics.co', 'hosts:\n  - pay.example.com'],
+  ['a.conf', 'proxy_pass https://www.blockonomics.co;', 'proxy_pass https://pay.example.com;'],
+  ['Dockerfile', 'ENV PAY_URL=https://www.blockonomics.co', 'ENV PAY_URL=https://pay.example.com'],
   ['a.ini', 'api = https://www.blockonomics.co', 'api = https://pay.example.com'],
   [
     'package.json',
@@ -189,6 +192,7 @@ const lefts: [name: string, text: string, why: RegExp, look: boolean][] = [
   ['a.php', "$this->author_uri = 'https://www.blockonomics.co';", /in text/, false],
   ['a.php', "['link' => 'https://www.blockonomics.co']", /in text/, false],
   ['.env', 'SUPPORT_URL=https://www.blockonomics.co', /in text/, false],
+  ['a.conf', '# proxy_pass https://www.blockonomics.co;', /in text/, false],
   ['a.yaml', 'homepage: https://www.blockonomics.co', /in text/, false],
   ['a.js', 'if (newApiKey.length != 43) {', /43 characters/, true],
 ];
