@@ -74,6 +74,17 @@ describe('the same file', () => {
     expect(await goOn(path, 1)).toEqual([0]);
   });
 
+  it('whose first wallet is added while it runs goes on at its next start', async () => {
+    const { path, ...store } = await openTestStore();
+    const paygate = await run(path);
+    await store.addWallet();
+    await store.addStore();
+    await store.write((tx) => store.keys.rotateMerchantKey(tx, now, new Uint8Array(32).fill(1), 0));
+    await store.database.close();
+    await paygate.stop();
+    expect(await goOn(path, 2)).toEqual([0, 1]);
+  });
+
   it('without any wallet needs no mark', async () => {
     const { path, ...store } = await openTestStore();
     await store.database.close();
