@@ -11,12 +11,11 @@ import { methods, type Status } from '../electrum/wire.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
 import type { AddressPlace } from '../store/address-statements.ts';
 import type { Observation } from '../store/ledger.ts';
-import type { Store } from '../store/open.ts';
 import { Unwritten } from '../store/writer.ts';
-import type { Cancel, World } from '../world.ts';
+import type { Cancel } from '../world.ts';
 import { type Announced, createAnnounced } from './announced.ts';
-import type { Backlog } from './backlog.ts';
-import { createElsewhere, type Elsewhere, type Others } from './elsewhere.ts';
+import type { DrainParts } from './drain-parts.ts';
+import { createElsewhere, type Elsewhere } from './elsewhere.ts';
 import { Failing, type Failure, failureOf } from './failing.ts';
 import { type GatherParts, gather, type Look } from './gather.ts';
 import { askHistory } from './history.ts';
@@ -26,12 +25,9 @@ import { createNowhere, type Nowhere } from './nowhere.ts';
 import { partsOf } from './parts.ts';
 import { createSilence, type Silence } from './silence.ts';
 import type { Trouble } from './status.ts';
-import type { Tasks } from './tasks.ts';
 import { isHeldByNobody, observeAhead } from './used.ts';
-import type { Verifier } from './verifier.ts';
 import { deadlineAfter, tryAgainMs, waitFor } from './waits.ts';
 import { seekWhole } from './whole.ts';
-import type { CallWitness } from './witness.ts';
 
 /** Scripts worked on at once for each request that may be in flight: the next one has come when there is room. */
 const scriptsARequest = 4;
@@ -46,27 +42,6 @@ const headersMs = 60_000;
 const earlyMs = 5_000;
 /** Half of all looks have lasted so long while others wait: the server is left for another one. */
 const crowdedMs = 300_000;
-
-export interface DrainParts {
-  readonly world: World;
-  readonly store: Store;
-  readonly verifier: Verifier;
-  readonly tasks: Tasks;
-  readonly backlog: Backlog;
-  readonly callWitness: CallWitness;
-  /** Another server than this one whose word counts. */
-  readonly elsewhere: (session: Session) => Session | undefined;
-  /** The same, and those that are connected for this alone. */
-  readonly others: Others;
-  /** Callbacks are enqueued, or about to be. */
-  readonly onCallbacks: () => void;
-  /** A server's proof failed twice. False when that was no lie: it speaks of another branch. */
-  readonly onLie: (session: Session, reason: string) => boolean;
-  /** A server did not answer what a script needs, twice in a row: another one may. */
-  readonly onMute: (session: Session, reason: string) => void;
-  /** Fetches the session's tip anew, before a failed proof is believed to be a lie. */
-  readonly refreshTip: (session: Session) => Promise<void>;
-}
 
 export class Drain {
   readonly #parts: DrainParts;

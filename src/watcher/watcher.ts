@@ -3,16 +3,12 @@
 // same comparison: the server's status of a script against the one that we worked up last.
 
 import type { Scripthash } from '../bitcoin/ids.ts';
-import type { Network } from '../bitcoin/network.ts';
 import { Pool } from '../electrum/pool.ts';
 import type { Session } from '../electrum/session.ts';
-import type { ServerAddress } from '../electrum/trust.ts';
 import type { HeaderTip } from '../electrum/wire.ts';
 import { reasonOf } from '../errors.ts';
-import type { Store } from '../store/open.ts';
 import { Unwritten } from '../store/writer.ts';
-import type { Cancel, SocksProxy, World } from '../world.ts';
-import type { Backlog } from './backlog.ts';
+import type { Cancel } from '../world.ts';
 import { Care } from './care.ts';
 import { Drain } from './drain.ts';
 import { Hold } from './hold.ts';
@@ -27,27 +23,8 @@ import { Subscriber } from './subscriber.ts';
 import { createSweeper, type Sweeper } from './sweeper.ts';
 import { createTasks, type Tasks } from './tasks.ts';
 import { createVerifier, type Verifier } from './verifier.ts';
+import type { WatcherParts } from './watcher-parts.ts';
 import { createWitness } from './witness.ts';
-
-export interface WatcherParts {
-  readonly world: World;
-  readonly store: Store;
-  readonly network: Network;
-  readonly servers: readonly ServerAddress[];
-  /** All servers are reached through it. */
-  readonly proxy: SocksProxy | undefined;
-  /** Requests in flight at an own server, where the operator has set it. */
-  readonly ownMaxInFlight?: number | undefined;
-  /** Payments above it are believed only with the depth of their block's tree. */
-  readonly proveDepthAboveSat: number;
-  /** How many addresses are subscribed at a server: see subscriber.ts. */
-  readonly mostSubscribed?: number;
-  /** Then no certificate is learnt; never without it. */
-  readonly isClockWrong?: () => boolean;
-  readonly backlog: Backlog;
-  /** Callbacks were enqueued by something that the chain told us. */
-  readonly onCallbacks: () => void;
-}
 
 const everyMinute = '0 * * * * *';
 /** How seldom a server is left because it does not answer what a history needs. */
