@@ -19,6 +19,8 @@ export interface Wish {
   readonly callback?: string;
   /** A part of the account's extended public key. */
   readonly account?: string;
+  /** The key that asks sees no secret of a Callback URL. */
+  readonly isBlind?: boolean;
 }
 
 /**
@@ -43,7 +45,10 @@ export function chooseStore<T extends Candidate>(
   const fitting = account ? stores.filter((store) => store.account?.includes(account)) : stores;
   const [only, second] = fitting;
   if (only === undefined) throw noAccount(stores);
-  if (callback) return byCallback(stores, fitting, callback, removed);
+  if (callback) {
+    const fits = wish.isBlind ? fitsWhole : fitsCallback;
+    return byCallback(stores, fitting, { callback, fits }, removed);
+  }
   if (second === undefined) return only;
   throw new PaygateError(
     'invalid',
@@ -56,16 +61,30 @@ export function chooseStore<T extends Candidate>(
 export const fitsCallback = ({ callbackUrl }: Pick<Named, 'callbackUrl'>, wish: string): boolean =>
   callbackUrl.includes(wish);
 
+/**
+ * The same for a key that sees no secret of a URL: of what such a key does not see, it must name a whole part. By pieces
+ * that fit or do not fit, it could find out a secret letter by letter.
+ */
+const fitsWhole = ({ callbackUrl }: Pick<Named, 'callbackUrl'>, wish: string): boolean =>
+  callbackUrl === wish ||
+  redactUrl(callbackUrl).includes(wish) ||
+  callbackUrl.split(/[/?&#]/).includes(wish) ||
+  callbackUrl.split(/[/?&#=]/).includes(wish);
+
 function byCallback<T extends Candidate>(
   all: readonly T[],
   stores: readonly T[],
-  wish: string,
+  wanted: { readonly callback: string; readonly fits: typeof fitsCallback },
   removed: () => readonly Named[],
 ): T {
+  const { callback: wish, fits } = wanted;
   const exact = stores.filter((store) => store.callbackUrl === wish);
-  const matches = exact.length > 0 ? exact : stores.filter((each) => fitsCallback(each, wish));
+  const matches = exact.length > 0 ? exact : stores.filter((each) => fits(each, wish));
   const [only, second] = matches;
-  if (only === undefined) throw noCallback(all, wish, removed());
+  if (only === undefined) {
+    const meant = removed().filter((each) => fits(each, wish));
+    throw noCallback(all, wish, meant);
+  }
   if (second === undefined) return only;
   const why = matches.every(({ callbackUrl }) => callbackUrl === only.callbackUrl)
     ? 'Several stores have this callback URL, give each its own'
@@ -92,12 +111,7 @@ const noAccount = (stores: readonly Named[]): PaygateError =>
   );
 
 /** Names the Callback URLs that there are, without what may be a secret in them. */
-function noCallback(
-  stores: readonly Named[],
-  wish: string,
-  removed: readonly Named[],
-): PaygateError {
-  const meant = removed.filter((each) => fitsCallback(each, wish));
+function noCallback(stores: readonly Named[], wish: string, meant: readonly Named[]): PaygateError {
   const shown = stores
     .slice(0, mostShown)
     .map(

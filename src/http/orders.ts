@@ -165,7 +165,11 @@ function placeOf(store: Store, { key, wish }: Order, choices: () => StoreChoice[
     ...each,
     account: accountOf(each.walletId),
   }));
-  const { walletId, ...chosen } = chooseStore(candidates, wish, () => removedStores(store, key));
+  const { walletId, ...chosen } = chooseStore(
+    candidates,
+    { ...wish, isBlind: key.scope !== 'payments' },
+    () => removedStores(store, key),
+  );
   if (walletId === null) throw noWallet(chosen);
   return { storeId: chosen.id, walletId };
 }

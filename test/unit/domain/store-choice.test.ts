@@ -48,6 +48,21 @@ describe('the store that a request means', () => {
     expect(chooseStore(all, wish)).toBe(chosen);
   });
 
+  it.each([
+    ['the whole URL', cafe.callbackUrl, cafe],
+    ['a part that it sees', 'bakery.example', bakery],
+    ['a whole secret', 'abcdef', cafeTwo],
+    ['a whole parameter', 'secret=abcdef', cafeTwo],
+    ['a part of a secret', 'abcde', undefined],
+    ['a parameter with a part of its secret', 'secret=abcde', undefined],
+    ['a part of a parameter', 'cret=abcdef', undefined],
+    ['a part that ends in a secret', 'shop.example/cb?secret=ab', undefined],
+  ])('is named to a key that sees no secrets by %s, or not', (_what, callback, chosen) => {
+    const choose = () => chooseStore([cafe, cafeTwo, bakery], { callback, isBlind: true });
+    if (chosen === undefined) expect(choose).toThrow('fits the Callback URL of no store');
+    else expect(choose()).toBe(chosen);
+  });
+
   it('keeps what else is known of it', () => {
     expect(chooseStore([{ ...cafe, walletId: 9 }], {}).walletId).toBe(9);
   });
