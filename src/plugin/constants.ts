@@ -22,7 +22,7 @@ const peopleSetting =
   /(?:^|[-_.])(?:link|web_?site|home_?page|author|vendor|company|support|help|docs?|documentation|contact|e?mail|name|title|description)(?:[-_.]?(?:ur[li]|link))?$/i;
 /** Names of what a program talks to. */
 const machineName =
-  /api|base|host|server|socket|ws|endpoint|domain|origin|gateway|blockonomics_?ur[li]/i;
+  /api|base|host|server|socket|(?<![a-z])wss?(?![a-z])|endpoint|domain|origin|gateway|blockonomics_?ur[li]/i;
 /** In code, where a name such as `url` says nothing. */
 const peopleVariable =
   /\b(?:href|src|homepage\w*|author\w*|website|(?:plugin|author|theme|module)[\s_]?ur[li]|support_?ur[li]|docs?_?ur[li]|documentation\w*)["']?\s*[=:>]+\s*$/i;

@@ -81,24 +81,22 @@ export function rewriteText(
   const mentions = Array.from(text.matchAll(keyLength), ({ index, 0: { length } }): Mention => {
     return { at: index, end: index + length, verdict: { why: reasons.keyLength, look: true } };
   });
-  if (isOfInterest(text)) {
-    const dialect = dialectOf(name, text);
-    const tokens = tokenize(text, 0, text.length, dialect);
-    const isComment = isWithin(tokens.comments);
-    const replacesFormats = /replace\w*\(\s*(?:\/|["'`])[%{]/i.test(text);
-    const file = {
-      text,
-      replacesFormats,
-      name,
-      target,
-      receipts,
-      isComment,
-      valuesOf: valuesIn(text),
-    };
-    const claimed = new Set<number>();
-    for (const each of inStrings(tokens, file, claimed, dialect.hash)) mentions.push(each);
-    for (const each of inText(file, claimed)) mentions.push(each);
-  }
+  const dialect = dialectOf(name, text);
+  const tokens = tokenize(text, 0, text.length, dialect);
+  const isComment = isWithin(tokens.comments);
+  const replacesFormats = /replace\w*\(\s*(?:\/|["'`])[%{]/i.test(text);
+  const file = {
+    text,
+    replacesFormats,
+    name,
+    target,
+    receipts,
+    isComment,
+    valuesOf: valuesIn(text),
+  };
+  const claimed = new Set<number>();
+  for (const each of inStrings(tokens, file, claimed, dialect.hash)) mentions.push(each);
+  for (const each of inText(file, claimed)) mentions.push(each);
   mentions.sort((one, other) => one.at - other.at || other.end - one.end);
   return apply(text, withoutOverlaps(mentions));
 }

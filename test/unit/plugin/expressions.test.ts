@@ -4,6 +4,7 @@
 // found out by running it.
 
 import { runInNewContext } from 'node:vm';
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseTarget, receiptPartsOf, rewriteText } from '../../../src/plugin/rewrite.ts';
 
@@ -113,6 +114,40 @@ describe('an expression of JavaScript comes to paygate', () => {
       }
     }
   });
+});
+
+/** A URL cut into pieces at any places, which are put together again in some way. */
+const cuts = fc.array(fc.nat({ max: 60 }), { maxLength: 8 });
+const quotes = fc.constantFrom("'", '"', '`');
+const joins = fc.constantFrom<(pieces: string[]) => string>(
+  (pieces) => pieces.join(" +\n /* it's */ "),
+  (pieces) => pieces.reduceRight((rest, piece) => `${piece} + (${rest})`),
+  (pieces) => pieces.reduce((rest, piece) => `(${rest})+${piece}`),
+  (pieces) => `[${pieces.join(', ')}].join('')`,
+  ([first = '', ...others]) => `${first}.concat(${others.join(', ')}).concat('')`,
+);
+
+test('a URL that is cut anywhere comes to paygate', () => {
+  const urls = fc.constantFrom<[url: string, result: string]>(
+    ['wss://~.blockonomics.co/payment/bc1q', socket],
+    ['https://~.blockonomics.co/api/price', price],
+    ['https://www.blockonomics.co/#/search?q=f00&addr=bc1q', receipt],
+  );
+  fc.assert(
+    fc.property(urls, cuts, quotes, joins, ([url, result], places, quote, join) => {
+      const ends = [...new Set(places)].filter((at) => at < url.length && at > 0);
+      const starts = [0, ...ends.sort((one, other) => one - other)];
+      const pieces = starts
+        .flatMap((start, at) => url.slice(start, starts[at + 1]).split(/(~)/))
+        .filter((piece) => piece !== '')
+        .map((piece) => (piece === '~' ? "(c ? 'www' : sub)" : quote + piece + quote));
+      const { text, left } = rewriteText(`result = ${join(pieces)};`, 'a.js', secure);
+      expect(left).toEqual([]);
+      const names = { c: false, sub: 'eth', result: '' };
+      runInNewContext(text, names);
+      expect(names.result).toBe(result);
+    }),
+  );
 });
 
 /** As other languages have it: the file, its text, and what becomes of it. */
