@@ -179,10 +179,19 @@ class Judge {
     const { sub, hostAt } = this.parts;
     if (!isValue) return { why };
     const behind = sub.replace(new RegExp(`^${hole}+`), '');
-    const first = sub.startsWith(hole) ? this.sourceOf(hostAt) : '';
-    if (/^www\.$/i.test(behind) || hasScheme(first))
-      return this.changed(path, isReceiptPath(path), true);
-    if (first !== '' && isLabel(first)) return this.changed(path, isReceiptPath(path));
+    const values = Array.from(sub.slice(0, sub.length - behind.length), (_, at) =>
+      this.sourceOf(hostAt + at),
+    );
+    // One of them has the scheme, and what stands between it and the domain goes with it.
+    const at = values.findLastIndex(hasScheme);
+    const protocol = this.protocol(path) ?? this.secured(protocolIn(values[at] ?? ''));
+    const isReceipt = isReceiptPath(path);
+    if (at !== -1 && protocol !== undefined) {
+      return this.changed(path, isReceipt, hostAt + at, `${protocol}//`);
+    }
+    if (/^www\.$/i.test(behind)) return this.changed(path, isReceipt, hostAt + values.length);
+    const [first = ''] = values;
+    if (values.length === 1 && isLabel(first)) return this.changed(path, isReceipt);
     return { why: reasons.computed, look: true };
   }
 
@@ -226,12 +235,9 @@ class Judge {
   }
 
   /** @param hasLostScheme the value before the host holds the scheme too, and goes with it */
-  private changed(path: string, isReceipt: boolean, hasLostScheme = false): Verdict {
+  private changed(path: string, isReceipt: boolean, hostAt = this.parts.hostAt, own = ''): Verdict {
     const { flat, file, parts } = this;
     const protocol = this.protocol(path);
-    const own = hasLostScheme && protocol !== undefined ? `${protocol}//` : '';
-    const keepsValue = hasLostScheme && protocol === undefined;
-    const hostAt = keepsValue ? parts.hostAt + parts.sub.lastIndexOf(hole) + 1 : parts.hostAt;
     const edits = [
       this.schemeEdits(protocol),
       flat.edit(hostAt, parts.hostEnd, own + file.target.host),
@@ -249,11 +255,15 @@ class Judge {
   /** `wss:`, `https:`, or nothing where the plugin alone knows. */
   private protocol(path: string): string | undefined {
     const { scheme: written } = this.parts;
-    const secure = this.file.target.origin.startsWith('https:') ? 's:' : ':';
-    if (isSocket(written)) return `ws${secure}`;
-    if (/^http/i.test(written)) return `http${secure}`;
-    if (/^\/payment/.test(path)) return `ws${secure}`;
-    return isServed(path) || isReceiptPath(path) ? `http${secure}` : undefined;
+    const own = isSocket(written) ? 'ws' : /^http/i.test(written) ? 'http' : undefined;
+    if (own !== undefined) return this.secured(own);
+    if (/^\/payment/.test(path)) return this.secured('ws');
+    return this.secured(isServed(path) || isReceiptPath(path) ? 'http' : undefined);
+  }
+
+  private secured(protocol: string | undefined): string | undefined {
+    const isSecure = this.file.target.origin.startsWith('https:');
+    return protocol && `${protocol}${isSecure ? 's:' : ':'}`;
   }
 
   private schemeEdits(protocol: string | undefined): Edit[] | undefined {
@@ -264,7 +274,7 @@ class Judge {
       this.around = flat.editContext(start, slashesAt, protocol);
       return this.around === undefined ? flat.edit(start, slashesAt, protocol) : [];
     }
-    const isScheme = written.endsWith(':') || start === flat.from;
+    const isScheme = written.endsWith(':') || hasScheme(this.sourceOf(start));
     return isScheme ? flat.edit(start, hostAt, protocol + parts.slashes) : [];
   }
 }
@@ -272,7 +282,13 @@ class Judge {
 /** Without the slashes of a URL, a value before the domain may be anything. */
 const isUnclear = (sub: string, slashed: string): boolean =>
   slashed === '' && (sub.startsWith('.') || sub.includes(hole));
-const hasScheme = (source: string): boolean => /(?:https?|wss?):|:\/\/|scheme|proto/i.test(source);
+const hasScheme = (source: string): boolean =>
+  /(?:https?|wss?):|:\/\/|scheme|proto/i.test(source) && !/<[a-z/]/i.test(source);
+/** The only one that is written there. */
+function protocolIn(source: string): string | undefined {
+  const found = new Set(Array.from(source.matchAll(/\b(http|ws)s?:/gi), ([, name = '']) => name));
+  return found.size === 1 ? [...found][0]?.toLowerCase() : undefined;
+}
 /** `'www'`, `c == 'btc' ? 'www.' : c` */
 const isLabel = (source: string): boolean =>
   /["'`](?:www|bch)\.?["'`]/i.test(source) && !source.includes('/');

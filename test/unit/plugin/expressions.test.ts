@@ -401,6 +401,7 @@ const looks: [name: string, text: string, shown: string][] = [
     "url = 'https://%s.blockonomics.co/api'.replace('%s', code)",
     'https://%s.blockonomics.co/api',
   ],
+  ['a.js', "base = scheme + sub + '.blockonomics.co'", "scheme + sub + '.blockonomics.co"],
   ['a.js', "url = 'https://staging.blockonomics.co/api'", 'https://staging.blockonomics.co/api'],
   ['a.js', "host = pick() + '.blockonomics.co/payment/'", "pick() + '.blockonomics.co/payment/"],
   ['a.js', "url = 'https://www.blockonomics.' + tld + '/api/price'", "//www.blockonomics.' + tld"],
@@ -440,6 +441,21 @@ test.each([
     'a.js',
     "d = 'blockonomics.co'; u = 'wss://' + sub + '.' + d + '/payment/' + a; v = `https://www.${d}/api`",
     "d = 'pay.example.com'; u = 'wss://' + '' + d + '/payment/' + a; v = `https://${d}/api`",
+  ],
+  [
+    'a.js',
+    "html + 'www.blockonomics.co/api/price'; html + '//www.blockonomics.co/api/price'",
+    "html + 'pay.example.com/api/price'; html + '//pay.example.com/api/price'",
+  ],
+  [
+    'a.js',
+    "html + proto + sub + '.blockonomics.co/payment/'; html + location.protocol + '//www.blockonomics.co/api'",
+    "html + 'wss://pay.example.com/payment/'; html + 'https://pay.example.com/api'",
+  ],
+  [
+    'a.js',
+    "p = ssl ? 'wss://' : 'ws://'; s = p + 'blockonomics.co/payment/'; b = (c ? 'https://www' : 'https://bch') + '.blockonomics.co'",
+    "p = ssl ? 'wss://' : 'ws://'; s = 'wss://pay.example.com/payment/'; b = 'https://pay.example.com'",
   ],
   [
     'a.php',
