@@ -180,7 +180,7 @@ export const docsOf = (operations: readonly Operation[]): Markup => html`<h1>pay
   ${operations.map(
     (operation) => html`<h2><code>${operation.methods.join(' | ')} ${operation.path}</code></h2>
       <p>${operation.summary}. ${remarkOn(operation)}</p>
-      <div class="scroll" role="region" aria-label="${`Parameters of ${operation.path}`}" tabindex="0"><table>
+      <div class="scroll" role="region" aria-label="${`Parameters of ${operation.methods.join(' | ')} ${operation.path}`}" tabindex="0"><table>
         ${[...parametersOf(operation), ...parameters(operation.body, 'body')].map(
           ({ name, in: place, required, description = '' }) => html`<tr>
             <td><code>${name}</code></td>

@@ -308,7 +308,7 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
 
   test('a wide table stays where it was scrolled to, and keeps the keyboard, when it changes', async () => {
     const house = await open();
-    const watched = await enter(house, { viewport: { width: 360, height: 800 } });
+    const watched = await enter(house, { viewport: { width: 600, height: 800 } });
     const { page } = watched;
     await pay(house, await house.newAddress());
     const opened = page.waitForResponse((response) => response.url().endsWith('/live'));
