@@ -99,7 +99,7 @@ it('a backup to where this user may not look ends with a sentence', async () => 
   const refused = await runCli(['backup', long, '--db', store.path]);
   expect(refused).toMatchObject({
     code: 1,
-    stderr: `paygate: ${long}: cannot be looked at (ENAMETOOLONG)\n`,
+    stderr: `paygate: ${long}: cannot be looked at (ENAMETOOLONG); name another one\n`,
   });
   chmodSync(folder, 0o700);
   const shut = join(folder, 'copy.db');

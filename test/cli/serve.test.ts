@@ -42,7 +42,15 @@ async function fileOwing(callbackUrl: string): Promise<string> {
   orm
     .insert(callbacks)
     .values({
-      ...{ paymentId: 1, storeId: 1, version: 1, eventId: 'msg_1', status: 0, query: 'status=0' },
+      ...{
+        paymentId: 1,
+        addressId: 1,
+        storeId: 1,
+        version: 1,
+        eventId: 'msg_1',
+        status: 0,
+        query: 'status=0',
+      },
       ...{ state: 'owed', nextAttemptAt: 0, createdAt: 0 },
     })
     .run();
