@@ -123,7 +123,9 @@ test('the node dies while its Electrum server lives', async ({ stage }) => {
   server = await stage.serve();
   await expect
     .poll(() => server.output())
-    .toMatch(/"reason":"the server did not answer [a-z._]+ in time","message":"a history could not/);
+    .toMatch(
+      /"reason":"the server did not answer [a-z._]+ in time","message":"a history could not/,
+    );
   expect(shop.told).toEqual([]);
   const [third = ''] = await stage.newAddresses(server, 1);
 
