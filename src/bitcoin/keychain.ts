@@ -201,7 +201,7 @@ function walletNamed(named: NamedWallet, options: WalletKeyOptions): WalletKey {
   const wallet = resemblesDescriptor(named.text)
     ? fromDescriptor(named.text, options)
     : fromBareKey(named, options);
-  const { firstAddress } = named;
+  const firstAddress = named.firstAddress?.replace(/^(bc|tb|bcrt)1.*/i, (it) => it.toLowerCase());
   if (firstAddress !== undefined && deriveAddress(wallet, 0, 0)?.address !== firstAddress) {
     refuse('the first address in this file is not the first one of its output descriptor');
   }

@@ -5,7 +5,7 @@
 // Sources: BIP32, SLIP-132, BIP38, BIP93, https://en.bitcoin.it/wiki/Wallet_import_format
 
 import { sha256 } from '@noble/hashes/sha2.js';
-import { hexToBytes } from '@noble/hashes/utils.js';
+import { hexToBytes, utf8ToBytes } from '@noble/hashes/utils.js';
 import { createBase58check } from '@scure/base';
 import { type Finding, isUnspacedPhrase, recoveryWordsIn } from './recovery-words.ts';
 import { refuse } from './refuse.ts';
@@ -40,6 +40,11 @@ const pemKey = /-\s*BEGIN[\w\s]*PRIVATE\s+KEY/i;
 /** What wallet files call their secrets, with something in them, also encrypted. */
 const secretField =
   /"(?:seed|(?:seed|recovery|mnemonic)[_ ]?(?:words?|phrase|string|code)|mnemonic|[xyzt]pri?v|(?:master_?|extended_?)?priv(?:ate)?_?keys?|privkey|master_?seed|hdseed|wif|encrypted_?(?:seed|secret|mnemonic))"\s*:\s*(?:"[^"]{8,}"|[[{]\s*["\d])/i;
+/** 16 to 64 bytes in hex, by the name before them. */
+const namedHex =
+  /(?<![a-z])(?:priv(?:ate)?[\s_-]?key|seed|entropy)(?:["'\s:=]|\([^()]{0,30}\)|is\b|hex\b){1,12}(?:0x)?[0-9a-f]{32}(?:[0-9a-f]{32}){0,3}(?![0-9a-z])/i;
+/** BCR-2020-006 and its likes: QR codes of seeds, shares and single keys. */
+const privateUr = /(?<![a-z])ur:(?:crypto-)?(?:seed|sskr|bip39|slip39|eckey|codex32-share)\//i;
 /** Whatever is long enough to be an extended key, whichever coin's letters it starts with. */
 const maxTokenLength = 120;
 const longToken = new RegExp(token(`${base58}{100,${maxTokenLength}}`), 'g');
@@ -58,6 +63,12 @@ function readable(text: string): string {
   return text.normalize('NFKC').replace(/[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]/gu, ' ');
 }
 
+/** A minikey of Casascius coins: a question mark behind it makes a hash that begins with 00. */
+const isMinikey = (text: string): boolean =>
+  /^S[1-9A-HJ-NP-Za-km-z]{21,29}$/.test(text) && sha256(utf8ToBytes(`${text}?`))[0] === 0;
+
+/** What is between words of a web page, or of text that a program wrote. */
+const markup = /<[^<>]*>|\\[nrt]/g;
 /** Between `legal` and `Winner` in `legalWinner`. */
 const camelCase = /(?<=\p{Ll})(?=\p{Lu})/gu;
 
@@ -136,14 +147,14 @@ function findingInPlain(text: string): Finding | undefined {
   const hidden =
     found === 'checksum' || whole.length === text.length ? found : recoveryWordsIn(whole);
   if (found === 'checksum' || hidden === 'checksum') return 'checksum';
-  const parted = plain.replace(camelCase, ' ');
+  const parted = plain.replace(markup, ' ').replace(camelCase, ' ');
   if (parted !== plain && recoveryWordsIn(parted) === 'checksum') return 'checksum';
   return found ?? hidden;
 }
 
 function holdsKey(plain: string): boolean {
-  const shapes = [...[extendedPrivateKey, wif, encryptedKey, groupedCodex32, pemKey, secretField]];
-  if (shapes.some((shape) => shape.test(plain))) return true;
+  const shapes = [extendedPrivateKey, wif, encryptedKey, groupedCodex32, pemKey, secretField];
+  if ([...shapes, namedHex, privateUr].some((shape) => shape.test(plain))) return true;
   if (plain.match(longToken)?.some(holdsPrivateKey)) return true;
   const tokens = plain.match(/[0-9A-Za-z]{20,}/g) ?? [];
   if (tokens.some(holdsKeyWithin)) return true;
@@ -170,7 +181,8 @@ function holdsKeyWithin(token: string): boolean {
  * for elsewhere: a key or seed in hex, or a Chinese phrase without spaces.
  */
 export function resemblesSecret(text: string): boolean {
-  const plain = joined(readable(text));
+  const plain = joined(readable(text)).replaceAll(':', '');
+  if (isMinikey(plain)) return true;
   if (/^(0x)?([0-9a-f]{32}|[0-9a-f]{64}|[0-9a-f]{128})$/i.test(plain)) return true;
   return isUnspacedPhrase(plain);
 }

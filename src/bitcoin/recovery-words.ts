@@ -19,6 +19,7 @@ import { wordlist as spanish } from '@scure/bip39/wordlists/spanish.js';
 import { wordlist as traditionalChinese } from '@scure/bip39/wordlists/traditional-chinese.js';
 import { once } from '../once.ts';
 import { oldElectrumWords } from './electrum-words.ts';
+import { partings } from './glued-words.ts';
 import { slip39Words } from './slip39-words.ts';
 
 /** `checksum`: a phrase that a wallet would take; `list`: words of a list, but no such phrase. */
@@ -34,7 +35,7 @@ interface WordList {
   /** Whether so many words in a row are a finding without the checksum, too. */
   readonly countsRuns: boolean;
   /** The share of words of the list in a text that is nothing else. */
-  readonly shareAlone?: number;
+  readonly shareAlone?: number | undefined;
   /** So many words before a phrase still leave it alone. */
   readonly labelWords?: number;
 }
@@ -46,6 +47,9 @@ const isVaried = (words: readonly string[]): boolean =>
   new Set(words).size >= Math.min((words.length * 2) / 3, 16);
 /** Longer runs of words are no phrase; their checksums are not all computed. */
 const maxWindows = 24;
+
+/** In letters: 12 short words, 33 long ones. */
+const gluedLength = { least: 30, most: 300 };
 
 /** Accents are often left out; those of Japanese and Korean tell words apart. */
 function plainForm(word: string): string {
@@ -130,7 +134,9 @@ function byColumns(places: readonly number[], columns: number): number[] {
 function isPhrase(places: readonly number[], words: readonly string[]): boolean {
   if (isElectrumWithin(words) || windows(places, 24).some(isAezeed)) return true;
   if (phraseLengths.includes(places.length)) {
-    return isBip39(places) || [2, 3, 4].some((columns) => isBip39(byColumns(places, columns)));
+    const isTwo = places.length === 24 && [0, 12].every((at) => isBip39(places.slice(at, at + 12)));
+    const orders = [1, 2, 3, 4].map((columns) => byColumns(places, columns));
+    return isTwo || orders.some(isBip39);
   }
   return phraseLengths.some((length) => windows(places, length).some(isBip39));
 }
@@ -171,11 +177,11 @@ const bip39 = (words: readonly string[]): WordList => ({
 });
 
 /** The first four letters are enough for a wallet. Prose has many such words. */
-const abbreviated = (words: readonly string[]): WordList => ({
-  places: placesOf(words.map((word) => word.slice(0, 4))),
-  lengths: phraseLengths,
-  confirms: isPhrase,
+const abbreviated = (list: WordList): WordList => ({
+  ...list,
+  places: new Map([...list.places].map(([word, place]) => [word.slice(0, 4), place])),
   countsRuns: false,
+  shareAlone: undefined,
 });
 
 const slip39: () => WordList = () => ({
@@ -199,8 +205,9 @@ const oldElectrum: () => WordList = () => ({
 const wordLists = once((): readonly WordList[] => [
   ...[english, french, italian, spanish, portuguese, czech].map(bip39),
   ...[japanese, korean, simplifiedChinese, traditionalChinese].map(bip39),
-  abbreviated(english),
+  abbreviated(bip39(english)),
   slip39(),
+  abbreviated(slip39()),
   oldElectrum(),
 ]);
 
@@ -327,9 +334,27 @@ function listsFilling(
   return filled.map(([list]) => list);
 }
 
+/** A phrase without anything between its words, in one piece or in any others, such as letters. */
+function holdsGluedPhrase(words: readonly string[]): boolean {
+  const long = words.filter((word) => word.length >= gluedLength.least).slice(0, maxWindows);
+  return [...long, words.join('')].some((text) => {
+    const isLikely = text.length >= gluedLength.least && text.length <= gluedLength.most;
+    // In Chinese every other sentence is made of words of the list.
+    return isLikely && !/\p{Script=Han}/u.test(text) && isGluedPhrase(text);
+  });
+}
+
+const isGluedPhrase = (text: string): boolean =>
+  wordLists().some(({ places, confirms }) =>
+    partings(text, places).some((words) => {
+      const known = words.map((word) => places.get(word) ?? 0);
+      return words.length >= fewestWords && confirms(known, words);
+    }),
+  );
+
 /** SeedQR: the places of the words in their list, four digits each. */
 function holdsSeedQr(text: string): boolean {
-  const rows = text.match(/(?<!\d)(?:\d{4}[\s-]*){12,24}(?!\d)/g) ?? [];
+  const rows = text.match(/(?<!\d)(?:\d{4}[\s,;-]*){12,24}(?!\d)/g) ?? [];
   return rows.some((row) => {
     const places = (row.match(/\d{4}/g) ?? []).map(Number);
     return phraseLengths.includes(places.length) && Math.max(...places) < 2048 && isBip39(places);
@@ -345,6 +370,7 @@ export function recoveryWordsIn(text: string): Finding | undefined {
   if (text.length < 2 * fewestWords - 1) return undefined;
   if (holdsSeedQr(text)) return 'checksum';
   const words = (text.match(/[\p{L}\p{M}]+/gu) ?? []).map(plainForm);
+  if (holdsGluedPhrase(words)) return 'checksum';
   if (words.length < fewestWords) return undefined;
   const lists = wordLists();
   // Most words are of no list: no row of them is looked at any further.

@@ -16,6 +16,7 @@ import { walletsInJson } from './wallet-json.ts';
 import {
   isPolicy,
   multisigOf,
+  refuseUnsorted,
   type Signer,
   walletOfPolicy,
   withoutChange,
@@ -83,9 +84,8 @@ function walletInSetupFile(lines: readonly string[]): NamedWallet {
   const [, threshold = '', count = ''] =
     /^(\d+)\s*(?:of|\/)\s*(\d+)$/i.exec(fields.get('policy') ?? '') ?? [];
   const format = fields.get('format') ?? '';
-  if (/^(no|false|0)$/i.test(fields.get('bip-67') ?? fields.get('bip67') ?? '')) {
-    refuse('this multisig wallet does not sort its keys (BIP67): paygate takes sortedmulti only');
-  }
+  const sorts = ['bip-67', 'bip67', 'sorted'].map((name) => fields.get(name) ?? '');
+  if (sorts.some((value) => /^(no|false|0)$/i.test(value))) refuseUnsorted();
   return multisigOf({ threshold: Number(threshold), count: Number(count), format, signers });
 }
 

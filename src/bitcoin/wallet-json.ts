@@ -19,6 +19,7 @@ import { refuse } from './refuse.ts';
 import {
   isPolicy,
   multisigOf,
+  refuseUnsorted,
   type Signer,
   walletOfPolicy,
   withoutChange,
@@ -125,11 +126,11 @@ function accountsIn(node: Node, root: Fields): (Account | 'several')[] {
     typeof value === 'string' && isKeyExpression(value.trim()) ? [[property, value.trim()]] : [],
   );
   return keys.flatMap(([property, text]): (Account | 'several')[] => {
-    const ownPath = textOf(fields, `${property}deriv`) || pathOf(node);
     const said = [
       saidBy(textOf(root, 'scripttype')),
-      saidBy(ownPath),
+      saidBy(textOf(fields, `${property}deriv`)),
       saidBy(property),
+      saidBy(pathOf(node)),
       saidBy(name),
       ...typeNames.map((each) => saidBy(textOf(fields, each))),
       // Any other name is what a person calls the wallet.
@@ -180,7 +181,8 @@ function sparrowMultisig(root: Fields): NamedWallet | undefined {
   const policy = fieldsOf(root.get('defaultpolicy'));
   const miniscript =
     textOf(fieldsOf(policy.get('miniscript')), 'script') || textOf(policy, 'miniscript');
-  const [, threshold = ''] = /sortedmulti\((\d+),/.exec(miniscript) ?? [];
+  const [, sorted = '', threshold = ''] = /(sorted)?multi\((\d+),/.exec(miniscript) ?? [];
+  if (threshold !== '' && sorted === '') refuseUnsorted();
   const signers = listOf(root.get('keystores')).map(signerOf);
   const format = textOf(root, 'scripttype');
   return multisigOf({ threshold: +threshold, count: signers.length, format, signers });

@@ -37,6 +37,11 @@ function expressionOf({ key: text, fingerprint = '', path = '' }: Signer): strin
   return `${isKnown ? `[${fingerprint.toLowerCase()}/${steps}]` : ''}${key}/<0;1>/*`;
 }
 
+/** @throws PaygateError invalid */
+export function refuseUnsorted(): never {
+  refuse('this multisig wallet does not sort its keys (BIP67): paygate takes sortedmulti only');
+}
+
 /** @throws PaygateError invalid, saying what the file lacks */
 export function multisigOf({ threshold, count, format, signers }: MultisigFile): NamedWallet {
   if (!(threshold >= 1 && count >= threshold)) {

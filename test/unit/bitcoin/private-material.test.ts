@@ -230,6 +230,42 @@ describe('private material', () => {
     expectFound(words.map((word, at) => `${'i'.repeat((at % 3) + 1)}. ${word}`).join('\n'));
   });
 
+  test('words without anything between them, or in single letters', () => {
+    for (const list of allLists.filter((each) => !/\p{Script=Han}/u.test(each[0] ?? ''))) {
+      for (const words of [phrase(16, list), phrase(32, list)]) {
+        const glued = words.replace(/\s/gu, '');
+        for (const text of [glued, glued.normalize('NFC'), `seed: ${glued}`]) expectFound(text);
+        if (list === english) expectFound([...glued].join(' '));
+        if (list === english) expectFound(`${bip84.zpub}\n${glued.toUpperCase()}`);
+      }
+    }
+    expectFound(phrase(16).replace(/\b(\w{2})(\w)/g, '$1-\n$2'));
+    expectFound(phrase(16).replace(/(\w{4})\w*\s?/g, '$1'));
+  });
+
+  test('words in markup, after escapes, and twice', () => {
+    const words = phrase(16).split(' ');
+    expectFound(
+      words.map((word, at) => `<p class="word"><i>${at + 1}</i><b>${word}</b></p>`).join('\n'),
+    );
+    expectFound(words.join('\\n'));
+    expectFound(`${words.join(' ')}\n${words.join(' ')}`);
+    expectFound(`${phrase(16)}\n${entropyToMnemonic(new Uint8Array(16).fill(7), english)}`);
+    const share = recoveryWords.at(-1) ?? '';
+    expectFound(share.replace(/(\w{4})\w*/g, '$1'));
+  });
+
+  test.each([
+    'UR:CRYPTO-SEED/OYADGDIYWLAMAEJSZSWDWYTLTIFEENFTLNMNWKBDHNSSRO',
+    'ur:crypto-sskr/gogdaeadbyaahfbkbgcldm',
+    'my backup ur:seed/oyadgdiywlamaejszswdwytltifeenftlnmnwkbdhnssro',
+    `Private key: ${'e8f32e72'.repeat(8)}`,
+    `privkey=0x${'E8F32E72'.repeat(8)}`,
+    `${bip84.zpub}\nprivate key (hex) ${'e8f32e72'.repeat(8)}`,
+    `BIP39 entropy: ${'e8f32e72'.repeat(4)}`,
+    `seed ${'e8f32e72'.repeat(16)}`,
+  ])('%s', (text) => expectFound(text));
+
   test.each(likelyWords)('%s: not quite, and the refusal says so', (words) => {
     for (const text of [words, ` ${words}\n`, `seed: ${words}`, numbered(words, (n) => `${n}. `)]) {
       expect(containsPrivateMaterial(text), text).toBe(true);
@@ -294,7 +330,12 @@ describe('private material', () => {
     const digits = phrase(16)
       .split(' ')
       .map((word) => `${english.indexOf(word)}`.padStart(4, '0'));
-    for (const text of [digits.join(''), digits.join(' '), `seed ${digits.join('-')}.`])
+    for (const text of [
+      digits.join(''),
+      digits.join(' '),
+      digits.join(', '),
+      `seed ${digits.join('-')}.`,
+    ])
       expectFound(text);
     expect(containsPrivateMaterial('0123456789'.repeat(5).slice(2))).toBe(false);
   });
@@ -357,6 +398,8 @@ describe('what is private only where a public key was asked for', () => {
     ['with 0x', `0x${hexKey}`],
     ['in pieces', `${hexKey.slice(0, 32)}\n ${hexKey.slice(32)}`],
     ['in quotes', `"${hexKey}"`],
+    ['by bytes', hexKey.replace(/..(?=.)/g, '$&:')],
+    ['a minikey', 'S6c56bnXQiBjk9mqSYE7ykVQ7NzrRy'],
     ['a seed of 16 bytes', hexKey.slice(32)],
     ['a seed of 64 bytes', hexKey.repeat(2)],
   ])('%s', (_, text) => {
@@ -388,6 +431,11 @@ describe('what is not private', () => {
     'extraordinary '.repeat(12),
     `This is the xpub, not the xprv: ${bip44.xpub}`,
     `no xprv ${bip84.zpub}`,
+    `The private key stays at home. Public key: ${bip84.zpub}`,
+    `seed txid: f4184fc596403b9d638783cf57adfe4c75c605f6356fbc91338530e9831e9e16`,
+    'ur:crypto-account/oeadcyemrewytyaolytaaddloxaxhdclaolp',
+    'https://shop.example/paid?secret=e8f32e723decf4051aefac8e2c93c9c5',
+    'pleaseuseonlythisaddressforpaymentsofordersinourshopandneveranyothers',
     `xprv 1. ${bip84.zpub} 2. ${bip44.xpub}`,
     `Here is the account public key of the wallet for our shop: ${bip84.zpub}`,
     `Please use this public key when you make new addresses for orders ${bip44.xpub} and tell me`,
@@ -437,9 +485,13 @@ describe('what is not private', () => {
       ' "',
       'xpub ',
       '%20',
+      'seed (',
+      '<b>',
+      'abandonability'.repeat(20).concat(' '),
     ]) {
       containsPrivateMaterial(text.repeat(200_000 / text.length));
     }
+    containsPrivateMaterial(`seed${' '.repeat(200_000)}`);
     expect(performance.now() - started).toBeLessThan(5000);
   });
 });

@@ -515,6 +515,24 @@ describe('the files of one key', () => {
     expect(refusalOf(electrum(path))).toContain('Give --script');
   });
 
+  test('each key goes by its own name before the path that stands beside it', () => {
+    const wasabi = json({
+      ExtPubKey: key,
+      AccountKeyPath: "84'/0'/0'",
+      TaprootExtPubKey: account(2),
+      TaprootAccountKeyPath: "86'/0'/0'",
+    });
+    for (const [scriptType, expected] of [
+      ['p2wpkh', native],
+      ['p2tr', walletOf('p2tr', 2)],
+    ] as const) {
+      expect(parseWalletKey(wasabi, { ...mainnet, scriptType }).descriptor).toBe(
+        expected.descriptor,
+      );
+    }
+    expect(possibleWallets(wasabi, mainnet)).toHaveLength(2);
+  });
+
   test('what a person calls a wallet says nothing', () => {
     expect(refusalOf(json({ name: 'Taproot', xpub: key }))).toContain('Give --script');
   });
@@ -566,7 +584,10 @@ describe('the files of several keys', () => {
     expect(refusalOf(file(2))).toContain('says that it has 3 keys, and holds 2');
     expect(refusalOf(file(3, '?'))).toContain('how many of its keys must sign');
     expect(refusalOf(file(3).replace(/P2\S*$/m, 'P2SH'))).toContain('another format');
-    expect(refusalOf(`${file(3)}\r\nBIP-67: No`)).toContain('does not sort its keys');
+    for (const line of ['BIP-67: No', 'Sorted: False', 'sorted: 0']) {
+      expect(refusalOf(`${file(3)}\r\n${line}`)).toContain('does not sort its keys');
+    }
+    expect(parseWalletKey(`${file(3)}\r\nSorted: True`, mainnet).threshold).toBe(2);
   });
 
   test('a derivation for each key', () => {
@@ -615,7 +636,10 @@ describe('the files of several keys', () => {
         })),
       });
     expectVault(file('wsh(sortedmulti(2,keystore1,keystore2,keystore3))'));
-    expect(refusalOf(file('wsh(multi(2,keystore1,keystore2,keystore3))'))).toContain('must sign');
+    expect(refusalOf(file('wsh(multi(2,keystore1,keystore2,keystore3))'))).toContain(
+      'does not sort its keys',
+    );
+    expect(refusalOf(file('wsh(other)'))).toContain('must sign');
   });
 
   test('Caravan', () => {
@@ -655,6 +679,7 @@ describe('the files of several keys', () => {
     expectVault(['BSMS 1.0', signed(body), '/0/*,/1/*', first].join('\r\n'));
     const own = body.replaceAll('/**', '/<0;1>/*');
     expectVault(['BSMS 1.0', own, 'No path restrictions', first].join('\n'));
+    expectVault(['BSMS 1.0', body, '/0/*,/1/*', first.toUpperCase()].join('\n'));
     const [, second = ''] = firstAddresses(expected, 2);
     expect(refusalOf(['BSMS 1.0', body, '/0/*,/1/*', second].join('\n'))).toContain(
       'the first address in this file',
