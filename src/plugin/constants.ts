@@ -25,7 +25,7 @@ const machineName =
   /api|base|host|server|socket|(?<![a-z])wss?(?![a-z])|endpoint|domain|origin|gateway|blockonomics_?ur[li]/i;
 /** In code, where a name such as `url` says nothing. */
 const peopleVariable =
-  /\b(?:href|src|homepage\w*|author\w*|website|(?:plugin|author|theme|module)[\s_]?ur[li]|support_?ur[li]|docs?_?ur[li]|documentation\w*)["']?\s*[=:>]+\s*$/i;
+  /\b_{0,2}(?:href|src|homepage\w*|author\w*|website|(?:plugin|author|theme|module)[\s_]?ur[li]|support_?ur[li]|docs?_?ur[li]|documentation\w*)["']?\s*[=:>]+\s*$/i;
 const settings =
   /(?:^|\/)(?:\.env(?:\.[\w.-]+)?|[^/]+\.(?:env|ini|conf|cfg|properties|ya?ml|neon|toml|sh|bash)|(?:[^/]+\.)?Dockerfile|Makefile)$/i;
 const policy = /\b(?:connect|default|frame|child|script|img)-src\b[^;<>\n]*$/i;

@@ -164,7 +164,7 @@ class Judge {
     const isUsed = isServed(path) || isReceipt || isSocket(parts.scheme);
     const isBare = path === '' || path === '/';
     const isValue = isUsed || (isBare && this.isConstant()) || this.isBase(path);
-    if (/^bch\.$/i.test(sub)) return { why: reasons.coin };
+    if (/^(?:bch|ltc)\.$/i.test(sub)) return { why: reasons.coin };
     if (isUnclear(sub, slashed) || (slashed === '' && before === '%')) {
       return this.unclear(isValue, path, isBare ? reasons.prose : reasons.page);
     }

@@ -49,6 +49,8 @@ export function parseTarget(text: string): Target {
 
 /** A test that older plugins make before they save a key. */
 const keyLength = /key\.length\s*[!=]==?\s*43\b/gi;
+/** The host in a regular expression. */
+const hostPattern = /blockonomics(?:\\{1,2}\.|\[\.\])co(?![a-z0-9-])/gi;
 /** Mentions outside of strings: in text, comments, settings. */
 const written = /(?<![a-z0-9-])blockonomics\.co(?![a-z0-9-]|\.[a-z0-9])|#\\?\/search(?![\w.-])/gi;
 /** How much of such a text is read around a mention. */
@@ -78,9 +80,11 @@ export function rewriteText(
   target: Target,
   receipts: ReceiptParts = receiptPartsOf([text]),
 ): Rewritten {
-  const mentions = Array.from(text.matchAll(keyLength), ({ index, 0: { length } }): Mention => {
-    return { at: index, end: index + length, verdict: { why: reasons.keyLength, look: true } };
-  });
+  const found = (pattern: RegExp, why: string) =>
+    Array.from(text.matchAll(pattern), ({ index, 0: { length } }): Mention => {
+      return { at: index, end: index + length, verdict: { why, look: true } };
+    });
+  const mentions = [...found(keyLength, reasons.keyLength), ...found(hostPattern, reasons.pattern)];
   const dialect = dialectOf(name, text);
   const tokens = tokenize(text, 0, text.length, dialect);
   const isComment = isWithin(tokens.comments);
