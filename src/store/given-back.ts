@@ -23,7 +23,7 @@ export interface Unused {
 export interface GivenBack {
   /** How many indexes of a wallet were given out after they had been left out. */
   givenBackCount(walletId: number): number;
-  /** Sets how many there were at least, by the mark. */
+  /** Sets how many there were at least, by the mark. Nobody knows which, so no more are given out. */
   setGivenBack(tx: Tx, walletId: number, count: number): void;
   /** None of what lies below an index is ever given out again: another file may have done so. */
   keepBelow(tx: Tx, walletId: number, index: number): void;
@@ -81,6 +81,9 @@ export function createGivenBack(
     return stateOf(walletId).keptBelow ?? unknown;
   }
 
+  const keepBelow: GivenBack['keepBelow'] = (tx, walletId, index) =>
+    put(tx, walletId, { until: 0, keptBelow: index });
+
   return {
     takeBack(tx, wallet, most, isPending = () => false) {
       const walletId = wallet.id;
@@ -95,8 +98,11 @@ export function createGivenBack(
       return back;
     },
     givenBackCount: (walletId) => stateOf(walletId).count,
-    setGivenBack: (tx, walletId, count) => put(tx, walletId, { count }),
-    keepBelow: (tx, walletId, index) => put(tx, walletId, { until: 0, keptBelow: index }),
+    setGivenBack(tx, walletId, count) {
+      put(tx, walletId, { count });
+      keepBelow(tx, walletId, catalog.wallet(walletId).nextIndex);
+    },
+    keepBelow,
     foreignFrom: (walletId, index, limit) =>
       statements.foreign.all({ walletId, from: Math.max(index, keptBelow(walletId)), limit }),
     unmark(_tx, unused) {

@@ -141,3 +141,40 @@ test('are given out by no older file that was written over the newer one', async
   await recheck(house);
   expect(range(0, 32)).not.toContain(await house.newAddress());
 });
+
+test('are given out by no older file of which the mark began its last raise', async () => {
+  const house = await damaged();
+  await recheck(house);
+  const [first] = await newAddresses(house, 1);
+  expect(first).toBe(addressAt(1));
+  await house.stop();
+  copyFileSync(house.path, `${house.path}.bak`);
+  await house.start();
+  await untilReady(house);
+  expect(await newAddresses(house, 1)).toEqual([addressAt(2)]);
+  await house.stop();
+  copyFileSync(`${house.path}.bak`, house.path);
+  await house.start();
+  await untilReady(house);
+  expect(range(0, 32)).not.toContain(await house.newAddress());
+});
+
+test('are given out by no older file that was written over the newer one, however often it was restarted', async () => {
+  const house = await damaged();
+  await recheck(house);
+  await house.stop();
+  copyFileSync(house.path, `${house.path}.bak`);
+  await house.start();
+  await untilReady(house);
+  expect(await newAddresses(house, 1)).toEqual([addressAt(1)]);
+  await house.stop();
+  copyFileSync(`${house.path}.bak`, house.path);
+  for (let restart = 0; restart < 2; restart += 1) {
+    await house.start();
+    await untilReady(house);
+    await house.stop();
+  }
+  await house.start();
+  await untilReady(house);
+  expect(range(0, 32)).not.toContain(await house.newAddress());
+});
