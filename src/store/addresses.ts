@@ -282,8 +282,11 @@ function unusedFrom(
       const row = near.get(index) ?? rowAt(statements, catalog, walletId, index);
       index += 1;
       if (row?.origin !== 'ahead') continue;
-      if (row.statusHash !== null && mayBeLeftOut(mostClaimed)) continue;
-      if (!isPending(row.scripthash) || !mayBeLeftOut(scanGap)) return row;
+      const isLeftOut =
+        row.statusHash === null
+          ? isPending(row.scripthash) && mayBeLeftOut(scanGap)
+          : mayBeLeftOut(mostClaimed);
+      if (!isLeftOut) return row;
     }
   };
 }

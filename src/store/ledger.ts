@@ -348,10 +348,11 @@ const reversedBy = ({ next }: Decision, row: PaymentRow | undefined): Txid | und
 function noteForeignUse(
   statements: LedgerStatements,
   address: AddressPlace,
-  { statusHash, isUnproven }: Observation,
+  { statusHash: told, isUnproven }: Observation,
 ): Applied {
   const nothing = { callbacks: 0, reversed: [] };
   const { id, walletId, derivationIndex } = address;
+  const statusHash = told === undefined && isUnproven ? unfinished : told;
   if (statusHash === undefined) return nothing;
   const isNew = address.origin === 'ahead' && statusHash !== null;
   if (!isNew || isUnproven) {

@@ -69,9 +69,8 @@ export async function observeAhead(
     throw error;
   });
   if (found === 'proven') return observation;
-  return found === 'open'
-    ? { ...observation, statusHash: undefined }
-    : { ...observation, isUnproven: true };
+  const statusHash = found === 'open' ? undefined : status;
+  return { ...observation, statusHash, isUnproven: true };
 }
 
 /** What a server and, where there is one, a second server say of an address. */

@@ -58,29 +58,26 @@ const bothLive = ({ world, watcher }: Lying) =>
 
 describe('a server that invents a transaction for each address', () => {
   test.each([
-    ['in a mempool, the only server', 1, {}, 'stays in use'],
-    ['in a mempool, beside an honest server', 2, {}, 'stays in use'],
-    ['in a block, the only server', 1, { height: 50 }, 'stays in use'],
-    // It does not show what its histories name: that server is left for the other one.
-    ['in a block, beside an honest server', 2, { height: 50 }, 'is left'],
-    ['that it does not show, beside an honest server', 2, { shows: false }, 'is left'],
-  ])('drives no counter further than five of a hundred: %s', async (_, servers, lie, end) => {
+    ['in a mempool, the only server', 1, {}],
+    ['in a mempool, beside an honest server', 2, {}],
+    ['in a block, the only server', 1, { height: 50 }],
+    ['in a block that has not come, the only server', 1, { height: 5_000 }],
+    ['in a block that has not come, beside an honest server', 2, { height: 5_000 }],
+    ['in a block, beside an honest server', 2, { height: 50 }],
+    ['that it does not show, beside an honest server', 2, { shows: false }],
+  ])('drives no counter further than five of a hundred: %s', async (_, servers, lie) => {
     const house = await prepareLying({ servers });
     for (const liar of house.liars.slice(0, 1)) liar.lie = invent(0, lie);
     await house.start();
     if (servers > 1) await bothLive(house);
+    // Later it may be left, because it names payments to issued addresses that nobody shows.
     expect(house.inUse()).toBe(house.liars[0]);
     const indexes = await indexesOf(house, 30);
     expect(indexes.at(-1)).toBeLessThanOrEqual(34);
     expect(house.store.addresses.derivedUntil(1)).toBeLessThanOrEqual(35 + 40);
-    if (end === 'stays in use') {
-      expect(house.inUse()).toBe(house.liars[0]);
-      expect(house.store.addressDesk.foreignUses()).toMatchObject([{ count: 0 }]);
-      expect(house.watcher.status().claimants.get(1)).toBe(house.labels[0]);
-    } else {
-      expect(house.inUse()).toBe(house.liars[1]);
-      expect(house.store.addressDesk.foreignUses()).toEqual([]);
-    }
+    const marked = house.store.addressDesk.foreignUses().filter(({ count }) => count > 0);
+    expect(marked).toEqual([]);
+    expect(house.watcher.status().claimants.get(1)).toBe(house.labels[0]);
   });
 
   test('does so together with a second server: none of these is given out', async () => {
