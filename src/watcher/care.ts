@@ -8,7 +8,7 @@ import type { Store } from '../store/open.ts';
 import type { Cancel, World } from '../world.ts';
 import { Newcomers, quietMs } from './newcomers.ts';
 import type { Tasks } from './tasks.ts';
-import type { Use, UsedParts } from './used.ts';
+import type { Found, UsedParts } from './used.ts';
 import { fillReserves, tendWallets } from './wallets.ts';
 
 export interface CareParts extends UsedParts {
@@ -34,7 +34,7 @@ export class Care {
   readonly #parts: CareParts;
   readonly #newcomers: Newcomers;
   readonly #watchedUntil = new Map<number, number>();
-  readonly #scanned = new Map<number, Map<number, Use>>();
+  readonly #scanned = new Map<number, Map<number, Found>>();
   #underWay = false;
   #again = false;
   #stopped = false;

@@ -2,7 +2,6 @@
 // the word of one server. What neither a second server nor a block confirms is taken back, and given out again.
 
 import type { Scripthash } from '../bitcoin/ids.ts';
-import { ServerError } from '../electrum/framing.ts';
 import type { Session } from '../electrum/session.ts';
 import type { AddressPlace } from '../store/address-statements.ts';
 import { unfinished } from '../store/address-statements.ts';
@@ -10,6 +9,7 @@ import type { Unused } from '../store/given-back.ts';
 import type { Store } from '../store/open.ts';
 import { asksForRecheck, endRecheck } from '../store/settings.ts';
 import type { World } from '../world.ts';
+import { isNoAnswer } from './elsewhere.ts';
 import { type UsedParts, useOf } from './used.ts';
 
 interface RecheckParts extends UsedParts {
@@ -61,7 +61,7 @@ async function unusedAs(
 ): Promise<Unused | undefined> {
   const script = { scripthash, script: parts.store.addresses.scriptOf(id) };
   const use = await useOf(parts, session, script).catch((error: unknown) => {
-    if (error instanceof ServerError) return 'open' as const;
+    if (isNoAnswer(error)) return 'open' as const;
     throw error;
   });
   if (use === 'used' || use === 'open') return undefined;

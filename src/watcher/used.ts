@@ -48,6 +48,12 @@ export type Use =
   /** The history names a block whose header has not come yet. */
   | 'open';
 
+/** What a server said of an address. */
+export interface Found {
+  readonly use: Use;
+  readonly by: Session;
+}
+
 /** Ahead of the counter, or used by another program. */
 export const isHeldByNobody = ({ origin }: Subject['address']): boolean =>
   origin === 'ahead' || origin === 'foreign';
@@ -76,12 +82,31 @@ export async function observeAhead(
 /** What a server and, where there is one, a second server say of an address. */
 export async function useOf(parts: UsedParts, session: Session, script: Script): Promise<Use> {
   const history = await session.history(script.scripthash);
-  if (history.length === 0) return 'none';
+  if (history.length === 0) return useElsewhere(parts, session, script);
   const agrees = await isNamedElsewhere(parts, session, script);
   if (agrees) return 'used';
   const found = await proofOf(parts, session, script, history);
   if (found === 'proven') return 'used';
   return found === 'shown' && agrees === undefined ? 'shown' : 'claimed';
+}
+
+/** Where the first server names nothing: it may hide what another one can prove. */
+async function useElsewhere(
+  { verifier, elsewhere }: UsedParts,
+  session: Session,
+  script: Script,
+): Promise<Use> {
+  const other = elsewhere(session);
+  if (other === undefined) return 'none';
+  try {
+    const history = await other.history(script.scripthash);
+    if (history.length === 0) return 'none';
+    const found = await proofOf({ verifier }, other, script, history);
+    return found === 'proven' ? 'used' : 'claimed';
+  } catch (error) {
+    if (error instanceof PaygateError) return 'none';
+    throw error;
+  }
 }
 
 const isNamedBy = async (session: Session, scripthash: Scripthash): Promise<boolean> =>

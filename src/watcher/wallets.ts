@@ -16,7 +16,7 @@ import { nextTurn } from '../turn.ts';
 import type { World } from '../world.ts';
 import { isNoAnswer } from './elsewhere.ts';
 import { recheckUsed } from './recheck.ts';
-import { type Use, type UsedParts, useOf } from './used.ts';
+import { type Found, type Use, type UsedParts, useOf } from './used.ts';
 
 export interface WalletCareParts extends UsedParts {
   readonly world: World;
@@ -24,7 +24,7 @@ export interface WalletCareParts extends UsedParts {
   /** Up to which index each wallet is watched ahead, as far as this process saw to it; its reserve aside. */
   readonly watchedUntil: Map<number, number>;
   /** What servers said of the indexes of each wallet whose scan has not ended: whether they are used. */
-  readonly scanned: Map<number, Map<number, Use>>;
+  readonly scanned: Map<number, Map<number, Found>>;
   /** Has new addresses subscribed. */
   readonly watch: (scripthashes: readonly Scripthash[]) => Promise<void>;
   /** The same of what lies in reserve: behind everything else, and where there is room. */
@@ -62,8 +62,8 @@ export async function tendWallets(
     if (parts.isStopped()) return;
     try {
       if (wallet.scannedAt === null && session !== undefined) await scan(parts, session, wallet);
-      if (session !== undefined) await recheckUsed(parts, session, wallet.id);
       await topUp(parts, wallet.id);
+      if (session !== undefined) await recheckUsed(parts, session, wallet.id);
     } catch (error) {
       failures.push(error);
     }
@@ -113,7 +113,7 @@ async function scan(parts: WalletCareParts, session: Session, wallet: WalletRow)
   const margin = isCopy ? gap : 0;
   let nextIndex = start;
   let refused = 0;
-  const known = parts.scanned.get(wallet.id) ?? new Map<number, Use>();
+  const known = parts.scanned.get(wallet.id) ?? new Map<number, Found>();
   parts.scanned.set(wallet.id, known);
   const from = Math.max(store.addresses.floor(wallet.id), start - margin);
   for (let index = from, end = start + gap; index < end; index += scanGap) {
@@ -124,8 +124,8 @@ async function scan(parts: WalletCareParts, session: Session, wallet: WalletRow)
       nextIndex = Math.max(nextIndex, taken + margin);
       end = Math.max(end, taken + gap);
     }
-    const shown = [...known.values()].filter((use) => use === 'shown').length;
-    if (shown > mostShown) throw tooManyShown(session, wallet.id);
+    const shown = [...known.values()].filter((each) => each.use === 'shown' && isSettled(each));
+    if (shown.length > mostShown) throw tooManyShown(session, wallet.id);
     if (index > start && (index - start) % progressEvery === 0) {
       world.log.info('wallet scan goes on', { walletId: wallet.id, scanned: index });
     }
@@ -140,14 +140,20 @@ async function scan(parts: WalletCareParts, session: Session, wallet: WalletRow)
   parts.watchedUntil.set(wallet.id, store.catalog.wallet(wallet.id).nextIndex);
   world.log.info('wallet scan done', { walletId: wallet.id, nextIndex });
 
+  /** What one server alone has said is asked of others, once there are any. */
+  function isSettled({ use, by }: Found): boolean {
+    if (use === 'used' || use === 'none') return true;
+    return use !== 'open' && by === session && parts.elsewhere(session) === undefined;
+  }
+
   async function isTaken(index: number): Promise<boolean> {
     const before = known.get(index);
-    if (before !== undefined) return isLeftOut(before);
+    if (before !== undefined && isSettled(before)) return isLeftOut(before.use);
     const derived = deriveAddress(key, external, index);
     if (derived === undefined) return false;
     try {
       const use = await useAnywhere(parts, session, derived);
-      known.set(index, use);
+      known.set(index, { use, by: session });
       return isLeftOut(use);
     } catch (error) {
       refused += 1;

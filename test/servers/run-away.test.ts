@@ -5,6 +5,7 @@ import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Scripthash, Txid } from '../../src/bitcoin/ids.ts';
 import { deriveAddress } from '../../src/bitcoin/keychain.ts';
+import { askForRecheck, asksForRecheck } from '../../src/store/settings.ts';
 import { cleanUp } from '../support/files.ts';
 import { merchantKey } from '../support/house.ts';
 import type { Lie } from '../support/liar.ts';
@@ -104,6 +105,25 @@ describe('a server that invents a transaction for each address', () => {
     expect(store.catalog.wallet(1)).toMatchObject({ nextIndex: 0, scannedAt: null });
   });
 
+  test('ends no scan for ever: a second server that comes later is asked about what it showed alone', async () => {
+    const house = await prepareLying({ wallet: false });
+    const { store, watcher, world } = house;
+    for (const liar of house.liars.slice(0, 1)) liar.lie = invent(0, { count: 1_200 });
+    const comesBack = house.servers[1]?.inject({
+      ...{ kind: 'error', code: 1, message: 'busy', when: (method) => method === 'server.version' },
+    });
+    await house.start();
+    await store.addWallet({ key: merchantKey(), startIndex: undefined });
+    watcher.catalogChanged();
+    await world.until(() => watcher.status().careFault !== undefined, 'the scan to fail');
+    comesBack?.();
+    for (let minute = 0; minute < 3; minute += 1) await world.advance(60_000);
+    await bothLive(house);
+    await world.advance(60_000);
+    await world.until(() => store.catalog.wallet(1).scannedAt !== null, 'the scan');
+    expect(store.catalog.wallet(1).nextIndex).toBe(0);
+  });
+
   test('leaves an address that it alone names with what is paid to it', async () => {
     const house = await prepareLying({ servers: 1 });
     for (const liar of house.liars) liar.lie = invent(0, { shows: false });
@@ -151,5 +171,53 @@ describe('an address that another program has used', () => {
     house.chain.mine();
     await house.watcher.idle();
     expect(house.store.addressDesk.foreignUses()).toEqual([{ walletId: 1, count: 1, claimed: 0 }]);
+  });
+});
+
+describe('addresses that are asked about again', () => {
+  /** So many are marked as used by a block, of which nothing is said later. */
+  async function marked(count: number): Promise<Lying> {
+    const house = await prepareLying();
+    await house.start();
+    await bothLive(house);
+    for (let index = 0; index < count; index += 1) {
+      house.chain.pay([{ address: addressAt(index), valueSat: 7_000 }]);
+    }
+    house.chain.mine();
+    await house.watcher.idle();
+    expect(await indexesOf(house, 1)).toEqual([count]);
+    return house;
+  }
+
+  async function recheck({ store, watcher, world }: Lying): Promise<void> {
+    await store.write((tx) => askForRecheck(tx, store.catalog, 1));
+    watcher.catalogChanged();
+    for (let second = 0; second < 60; second += 1) await world.advance(1_000);
+    await watcher.idle();
+  }
+
+  test('stay marked where a second server names what the one in use hides', async () => {
+    const house = await marked(3);
+    house.inUse().lie = ({ method }, message) =>
+      method === getHistory ? { ...message, result: [] } : message;
+    await recheck(house);
+    expect(await indexesOf(house, 1)).toEqual([4]);
+    expect(asksForRecheck(house.store.catalog, 1)).toBe(false);
+  });
+
+  test('do not wait for one of which no server tells, nor does what is to be watched', async () => {
+    const house = await marked(3);
+    const script = (index: number) => deriveAddress(merchantKey(), 0, index)?.scripthash;
+    for (const liar of house.liars) {
+      liar.lie = ({ method, params: [of] }, message) => {
+        if (method !== getHistory) return message;
+        if (of === script(1)) return undefined;
+        return [script(0), script(2)].includes(of) ? { ...message, result: [] } : message;
+      };
+    }
+    await recheck(house);
+    expect(asksForRecheck(house.store.catalog, 1)).toBe(false);
+    expect(house.watcher.status().careFault).toBeUndefined();
+    expect(await indexesOf(house, 3)).toEqual([0, 2, 4]);
   });
 });
