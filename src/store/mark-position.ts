@@ -31,13 +31,18 @@ export interface PositionFile {
 
 const infix = '-at-';
 
+/** Another database may have the name of a position: its mark is not empty. */
+const isTaken = (path: string): boolean =>
+  (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0;
+
 /** All that stand beside a mark, of which at most one is its own. */
 export function positionsBeside(mark: string): PositionFile[] {
   const [folder, start] = [dirname(mark), `${basename(mark)}${infix}`];
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) return [];
   return readdirSync(folder)
     .filter((name) => name.startsWith(start) && /^\d{1,15}$/.test(name.slice(start.length)))
-    .map((name) => ({ path: join(folder, name), position: Number(name.slice(start.length)) }));
+    .map((name) => ({ path: join(folder, name), position: Number(name.slice(start.length)) }))
+    .filter(({ path }) => !isTaken(path));
 }
 
 export class MarkPosition {
@@ -62,7 +67,8 @@ export class MarkPosition {
   /** Of its own file, which is made where there is none. */
   identity(): FileIdentity {
     if (this.#file === undefined || !existsSync(this.#file.path)) {
-      const path = `${this.#mark}${infix}0`;
+      let path = `${this.#mark}${infix}0`;
+      while (isTaken(path)) path += '0';
       makeFolder(dirname(path));
       rmSync(path, { force: true });
       closeSync(openSync(path, 'wx', 0o600));
@@ -76,6 +82,7 @@ export class MarkPosition {
     if (this.#file === undefined || this.#file.position >= position) return;
     const path = `${this.#mark}${infix}${position}`;
     try {
+      if (isTaken(path)) return;
       renameSync(this.#file.path, path);
       this.#file = { path, position };
     } catch {
