@@ -12,7 +12,7 @@ import { type Method, methods } from './wire.ts';
 
 /**
  * Most servers answer in turn, so the oldest request in flight is twice as suspect as those behind it. Three closings
- * in a row are enough for it: a server that restarts closes its connections as well, and answers at the next one.
+ * in a row are enough for it, and four for its method, whatever the subject: a server that restarts closes its connections as well, and answers at the next one.
  */
 const oldestWeight = 2;
 const maxWeight = 3 * oldestWeight;
@@ -74,13 +74,18 @@ export class Closings {
     const [oldest] = unanswered;
     if (oldest === undefined) return;
     if (this.#strikes.size > maxRemembered) this.#strikes.clear();
-    const suspects = keysOf(oldest);
-    for (const key of suspects) this.#strike(key, oldestWeight);
+    const { method } = oldest;
+    const [, subject] = keysOf(oldest);
+    // Again at the same subject: it may be that one alone.
+    this.#strike(method, subject !== undefined && this.#strikes.has(subject) ? 1 : oldestWeight);
+    if (subject !== undefined) this.#strike(subject, oldestWeight);
     const others = new Set(unanswered.map(({ method }) => method));
-    for (const method of others) if (method !== oldest.method) this.#strike(method, 1);
+    for (const other of others) if (other !== method) this.#strike(other, 1);
     // What has a reason now is no suspicion of the others.
-    if (!suspects.some((key) => this.#isRefused(key))) return;
-    for (const key of this.#strikes.keys()) if (!this.#isRefused(key)) this.#strikes.delete(key);
+    if (this.refusalOf(oldest) === undefined) return;
+    for (const key of this.#strikes.keys()) {
+      if (key !== method && !this.#isRefused(key)) this.#strikes.delete(key);
+    }
   }
 
   #strike(key: string, weight: number): void {

@@ -92,6 +92,44 @@ it('a request at which the connection is closed three times counts as refused, a
   await expect(again.merkle(txid, 1)).rejects.toThrow('closed the connection at');
 });
 
+it.each([0, 1])(
+  'one history at which it closes, asked for as number %i, holds up no other',
+  async (at) => {
+    const hashes = ['cd', 'ef', '01'].map((byte) => byte.repeat(32) as Scripthash);
+    const server = await start({
+      'blockchain.scripthash.get_history': (peer, request) =>
+        request.params[0] === hashes[at] ? closes(peer) : peer.answer(request, []),
+    });
+    const { world, live } = run([server.address]);
+    for (let count = 1; count <= 3; count += 1) {
+      const session = await live(count);
+      const asked = hashes.map((each) => session.history(each));
+      await Promise.allSettled(asked);
+      await world.advance(60_000);
+    }
+    const last = await live(4);
+    const told = await Promise.allSettled(hashes.map((each) => last.history(each)));
+    expect(told.map(({ status }) => status === 'fulfilled')).toEqual(
+      hashes.map((_, of) => of !== at),
+    );
+  },
+);
+
+it('a request at which it closes whatever is asked counts as refused after four', async () => {
+  const hashes = ['cd', 'ef', '01'].map((byte) => byte.repeat(32) as Scripthash);
+  const server = await start({ 'blockchain.scripthash.get_history': closes });
+  const { world, live } = run([server.address]);
+  for (let count = 1; count <= 4; count += 1) {
+    const session = await live(count);
+    await Promise.allSettled(hashes.map((each) => session.history(each)));
+    await world.advance(60_000);
+  }
+  const last = await live(5);
+  for (const each of hashes) {
+    await expect(last.history(each)).rejects.toThrow('it closes the connection instead');
+  }
+});
+
 it('what was behind the request at which it closes is asked on', async () => {
   const txid = 'ab'.repeat(32) as Txid;
   const scripthash = 'cd'.repeat(32) as Scripthash;
