@@ -7,7 +7,7 @@ import { PaygateError } from '../errors.ts';
 import type { Channel } from './channel.ts';
 import { invalid, RequestError, ServerError } from './framing.ts';
 import type { Call } from './request.ts';
-import { Overdue } from './unanswered.ts';
+import { isNoAnswer } from './unanswered.ts';
 import {
   methods,
   offeredVersions,
@@ -87,10 +87,6 @@ async function firstHash(
     throw new RequestError(code, `${message}; and before that, ${before}`, request);
   }
 }
-
-/** That this one request was refused or is overdue. */
-const isNoAnswer = (error: unknown): error is RequestError =>
-  error instanceof ServerError || error instanceof Overdue;
 
 /** Raw headers from a height on, as of a session; one by one where the server gives them in no other way. */
 export async function askHeaders(

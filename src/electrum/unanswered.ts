@@ -3,7 +3,7 @@
 // them is answered for a minute, these would wait for ever, though everything else goes on.
 
 import type { Cancel, World } from '../world.ts';
-import { RequestError } from './framing.ts';
+import { RequestError, ServerError } from './framing.ts';
 
 /** That a request was not answered in its time; the answer may come yet. */
 export class Overdue extends RequestError {
@@ -11,6 +11,10 @@ export class Overdue extends RequestError {
     super('unavailable', `the server did not answer ${request} in time`, request);
   }
 }
+
+/** That one request was refused or is overdue; the connection lives on. */
+export const isNoAnswer = (error: unknown): error is RequestError =>
+  error instanceof ServerError || error instanceof Overdue;
 
 export interface UnansweredParts {
   readonly world: Pick<World, 'after'>;

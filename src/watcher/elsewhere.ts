@@ -5,7 +5,7 @@
 import { refusalCost } from '../electrum/budget.ts';
 import { type RequestError, ServerError } from '../electrum/framing.ts';
 import type { Session } from '../electrum/session.ts';
-import { Overdue } from '../electrum/unanswered.ts';
+import { isNoAnswer, Overdue } from '../electrum/unanswered.ts';
 import { PaygateError } from '../errors.ts';
 import { hourMs } from '../time.ts';
 import type { World } from '../world.ts';
@@ -138,9 +138,31 @@ export function createElsewhere(world: Pick<World, 'monotonic'>, others: Others)
   };
 }
 
-/** That one request was refused or is overdue; the connection lives on. */
-export const isNoAnswer = (error: unknown): error is RequestError =>
-  error instanceof ServerError || error instanceof Overdue;
+/**
+ * What a server makes of it, and where that one refuses or does not answer in time, what a connected one does.
+ * @param another a server whose word counts
+ * @param onMadeUp told of the failure that another one has made up for
+ * @throws what the first one throws, where no other one makes anything of it
+ */
+export async function orAnother<T>(
+  session: Session,
+  another: (session: Session) => Session | undefined,
+  work: (session: Session) => Promise<T>,
+  onMadeUp: (error: RequestError) => void = () => {},
+): Promise<T> {
+  try {
+    return await work(session);
+  } catch (error) {
+    if (!isNoAnswer(error)) throw error;
+    const other = another(session);
+    if (other === undefined) throw error;
+    const made = await work(other).catch((failure: unknown) => {
+      throw failure instanceof PaygateError || failure instanceof Lie ? error : failure;
+    });
+    onMadeUp(error);
+    return made;
+  }
+}
 
 /** No answer, or one that says nothing. */
 export const isSilence = (error: unknown): boolean =>

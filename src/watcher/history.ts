@@ -4,7 +4,7 @@ import type { Scripthash } from '../bitcoin/ids.ts';
 import type { HistoryItem } from '../domain/history.ts';
 import type { Session } from '../electrum/session.ts';
 import { Overdue } from '../electrum/unanswered.ts';
-import { isNoAnswer } from './elsewhere.ts';
+import { orAnother } from './elsewhere.ts';
 
 /** A history, and which server has shown it. */
 export interface ShownHistory {
@@ -21,19 +21,16 @@ export interface HistoryRequest {
 }
 
 /** @throws what the session throws, where no other server shows it */
-export async function askHistory(
+export function askHistory(
   elsewhere: (session: Session) => Session | undefined,
   { session, scripthash, bulk, onOverdue }: HistoryRequest,
 ): Promise<ShownHistory> {
-  try {
-    return { by: session, history: await session.history(scripthash, { bulk }) };
-  } catch (error) {
-    const other = isNoAnswer(error) ? elsewhere(session) : undefined;
-    if (other === undefined) throw error;
-    const history = await other.history(scripthash, { bulk }).catch(() => {
-      throw error;
-    });
-    if (error instanceof Overdue) onOverdue(error);
-    return { by: other, history };
-  }
+  return orAnother(
+    session,
+    elsewhere,
+    async (by) => ({ by, history: await by.history(scripthash, { bulk }) }),
+    (error) => {
+      if (error instanceof Overdue) onOverdue(error);
+    },
+  );
 }

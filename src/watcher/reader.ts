@@ -18,7 +18,7 @@ import { slices } from '../slices.ts';
 import type { AddressPlace } from '../store/address-statements.ts';
 import type { Store } from '../store/open.ts';
 import { nextTurn } from '../turn.ts';
-import { isNoAnswer } from './elsewhere.ts';
+import { orAnother } from './elsewhere.ts';
 import { Lie } from './lie.ts';
 import { keepTransactions } from './transactions.ts';
 
@@ -172,16 +172,8 @@ export class Reader {
   }
 
   /** By another server where this one refuses or does not answer in time. */
-  async #movementsOf(session: Session, script: Script): Promise<readonly Movement[]> {
-    try {
-      return await this.#movementsBy(session, script);
-    } catch (error) {
-      const other = isNoAnswer(error) ? this.#parts.elsewhere(session) : undefined;
-      if (other === undefined) throw error;
-      return this.#movementsBy(other, script).catch(() => {
-        throw error;
-      });
-    }
+  #movementsOf(session: Session, script: Script): Promise<readonly Movement[]> {
+    return orAnother(session, this.#parts.elsewhere, (by) => this.#movementsBy(by, script));
   }
 
   async #movementsBy(session: Session, script: Script): Promise<readonly Movement[]> {

@@ -3,13 +3,13 @@
 
 import type { Scripthash } from '../bitcoin/ids.ts';
 import type { Session } from '../electrum/session.ts';
+import { isNoAnswer } from '../electrum/unanswered.ts';
 import type { AddressPlace } from '../store/address-statements.ts';
 import { unfinished } from '../store/address-statements.ts';
 import type { Unused } from '../store/given-back.ts';
 import type { Store } from '../store/open.ts';
 import { asksForRecheck, endRecheck } from '../store/settings.ts';
 import type { World } from '../world.ts';
-import { isNoAnswer } from './elsewhere.ts';
 import { type UsedParts, useOf } from './used.ts';
 
 interface RecheckParts extends UsedParts {

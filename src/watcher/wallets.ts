@@ -14,7 +14,7 @@ import type { WalletRow } from '../store/catalog.ts';
 import type { Store } from '../store/open.ts';
 import { nextTurn } from '../turn.ts';
 import type { World } from '../world.ts';
-import { isNoAnswer } from './elsewhere.ts';
+import { orAnother } from './elsewhere.ts';
 import { recheckUsed } from './recheck.ts';
 import { type Found, type Use, type UsedParts, useOf } from './used.ts';
 
@@ -176,21 +176,15 @@ async function allOrFirstFault<T>(work: readonly Promise<T>[]): Promise<T[]> {
 }
 
 /** By another server where this one refuses or does not answer in time. */
-async function useAnywhere(
+function useAnywhere(
   parts: WalletCareParts,
   session: Session,
   script: DerivedAddress,
 ): Promise<Use> {
-  try {
-    return await useOf(parts, session, script);
-  } catch (error) {
-    const other = isNoAnswer(error) ? parts.elsewhere(session) : undefined;
-    if (other === undefined) throw error;
-    const alone = { ...parts, elsewhere: () => undefined };
-    return useOf(alone, other, script).catch((failure) => {
-      throw failure instanceof PaygateError ? error : failure;
-    });
-  }
+  const alone = { ...parts, elsewhere: () => undefined };
+  return orAnother(session, parts.elsewhere, (by) =>
+    useOf(by === session ? parts : alone, by, script),
+  );
 }
 
 const tooManyShown = ({ server }: Session, walletId: number) =>
