@@ -3,7 +3,9 @@
 // anew with what a callback needs of it, and its connection is not used again. What is no HTTP goes through, for the parser to refuse.
 
 const maxHeadBytes = 16 * 1024;
-const maxChunkLine = 1_024;
+const maxLine = 1_024;
+/** Of heads before the one that counts, and of trailers. */
+const maxSkippedBytes = 16 * 1024;
 
 /** As undici calls it. */
 const headersOverflow = 'UND_ERR_HEADERS_OVERFLOW';
@@ -33,6 +35,7 @@ export class AnswerCleaner {
   #left = 0;
   #isLast = false;
   #isHead = false;
+  #skippedBytes = 0;
 
   /** @param request the beginning of one that goes out */
   asked(request: string): void {
@@ -90,16 +93,20 @@ export class AnswerCleaner {
     return taken;
   }
 
+  /** @throws Error with a code where a server sends for ever what is of no interest */
+  #skip(length: number): void {
+    this.#skippedBytes += length;
+    if (this.#skippedBytes > maxSkippedBytes) throw tooLarge();
+  }
+
   /** The line that is next, without its end; undefined while it is incomplete. */
   #takeLine(): string | undefined {
     const end = this.#pending.indexOf('\n');
-    if (end === -1) {
-      if (this.#pending.length > maxChunkLine) this.#state = 'raw';
+    if ((end === -1 ? this.#pending.length : end) > maxLine) {
+      this.#state = 'raw';
       return undefined;
     }
-    return this.#take(end + 1)
-      .toString('latin1')
-      .replace(/\r*\n$/, '');
+    return end === -1 ? undefined : withoutCr(this.#take(end + 1).toString('latin1', 0, end));
   }
 
   #readHead(): Buffer | undefined {
@@ -113,9 +120,7 @@ export class AnswerCleaner {
     const found = endOfHead.exec(text);
     if (found === null) {
       if (text.length <= maxHeadBytes) return undefined;
-      throw Object.assign(new Error('the head of an answer is too large'), {
-        code: headersOverflow,
-      });
+      throw tooLarge();
     }
     const head = parseHead(text.slice(0, found.index), found[0]);
     if (head === undefined) {
@@ -123,7 +128,11 @@ export class AnswerCleaner {
       return undefined;
     }
     const written = this.#take(found.index + found[0].length);
-    if (head.status < 200 && head.status !== 101) return undefined;
+    if (head.status < 200 && head.status !== 101) {
+      this.#skip(written.length);
+      return undefined;
+    }
+    this.#skippedBytes = 0;
     this.#expectBody(head);
     if (head.isStrict) return written;
     return Buffer.from(writeHead(head), 'latin1');
@@ -192,15 +201,28 @@ export class AnswerCleaner {
   /** Trailers are of no interest. */
   #readTrailer(): Buffer | undefined {
     const line = this.#takeLine();
-    if (line !== '') return undefined;
+    if (line !== '') {
+      this.#skip(line === undefined ? 0 : line.length + 1);
+      return undefined;
+    }
     this.#state = this.#afterBody();
     return Buffer.from('\r\n');
   }
 }
 
+const tooLarge = (): Error =>
+  Object.assign(new Error('the head of an answer is too large'), { code: headersOverflow });
+
+/** Not by an expression: `/\r+$/` takes a time of the square of the length. */
+function withoutCr(line: string): string {
+  let end = line.length;
+  while (line[end - 1] === '\r') end -= 1;
+  return line.slice(0, end);
+}
+
 /** Undefined where nothing can be made of it: lengths that contradict each other. */
 function parseHead(text: string, end: string): Head | undefined {
-  const lines = text.split('\n').map((line) => line.replace(/\r+$/, ''));
+  const lines = text.split('\n').map(withoutCr);
   const [first = ''] = lines;
   const isPlain = !/(?<!\r)\n|\r(?!\n)/.test(text + end) && end === '\n\r\n';
   const unfolded = lines.join('\n').replace(/\n[ \t]+/g, ' ');

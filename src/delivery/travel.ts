@@ -256,7 +256,7 @@ function exchange(
         course.retryAfter = single(answered['retry-after']);
       },
       onResponseData(controller, chunk) {
-        course.body.push(chunk);
+        course.body.push(chunk.subarray(0, bodyLimitBytes - length));
         length += chunk.length;
         if (length < bodyLimitBytes) return;
         resolve();
