@@ -97,8 +97,10 @@ interface NoticeForm {
  */
 const noticeForms: readonly NoticeForm[] = [
   {
-    opening: /(?:<br ?\/?>\s*)?<b>(?:Notice|Warning|Deprecated|Strict Standards|Unknown)<\/b>:\s/gi,
-    closing: / in <b>[^<]{0,1000}<\/b> on line <b>\d+<\/b>(?:\s*<br ?\/?>)?/gi,
+    opening:
+      /(?:<br ?\/?>\s*)?<(?:b|strong)>(?:Notice|Warning|Deprecated|Strict Standards|Unknown)<\/(?:b|strong)>:\s/gi,
+    closing:
+      / in <(?:b|strong)>[^<]{0,1000}<\/(?:b|strong)> on line <(?:b|strong)>\d+<\/(?:b|strong)>(?:\s*<br ?\/?>)?/gi,
   },
   {
     opening:
@@ -107,12 +109,17 @@ const noticeForms: readonly NoticeForm[] = [
   },
   {
     opening:
-      /^(?:\[[^\]\n]{1,60}\] )?(?:PHP )?(?:Notice|Warning|Deprecated|Strict Standards):\s/gim,
+      /^(?:<[a-z][^<>\n]{0,60}>){0,3}(?:\[[^\]\n]{1,60}\] )?(?:PHP |User )?(?:Notice|Warning|Deprecated|Strict Standards):\s/gim,
     closing: / in [^\n]{1,1000}? on line \d+/gi,
   },
 ];
 
-const withoutNotices = (text: string): string => noticeForms.reduce(withoutForm, text);
+/** What Xdebug and the PHP command print below a notice, and Xdebug where no debugger listens. */
+const belowNotice =
+  /^(?:PHP )?(?:Call Stack|Stack trace):[ \t]*\r?\n(?:(?:PHP)?[ \t]*[#\d][^\n]*(?:\n|$))*|^Xdebug: \[[^\n]*/gim;
+
+const withoutNotices = (text: string): string =>
+  noticeForms.reduce(withoutForm, text).replace(belowNotice, '');
 
 /** In one pass over the text: where no notice is closed any more, none is looked for. */
 function withoutForm(text: string, { opening, closing }: NoticeForm): string {
@@ -136,7 +143,8 @@ function withoutForm(text: string, { opening, closing }: NoticeForm): string {
 
 const pageBegins = /<!doctype\s+html\b|<html\b/i;
 /** Pages of bot walls begin like this. */
-const pageAtOnce = /^(?:<!--[^>]{0,500}-->\s*)?<(?:head|body|title|meta|script|style|link)\b/i;
+const pageAtOnce =
+  /^(?:<!--[^>]{0,500}-->\s*)?<(?:head|body|title|meta|script|noscript|style|link|iframe)\b/i;
 
 /** What stands before and after a page, and what page it is. */
 function splitPage(text: string): { readonly words: string; readonly page?: string } {
@@ -152,9 +160,22 @@ function splitPage(text: string): { readonly words: string; readonly page?: stri
   };
 }
 
-/** Nothing is wrong. */
-const emptyFault =
-  /["']?\b(error|errors|exception)\b["']?\s*[:=]\s*(null|false|0|""|''|\[\]|\{\})|\b(no|0|without) (errors?|failures?)\b/gi;
+const faultWords =
+  '(?:errors?|exceptions?|failed|failures?|invalid|rejected|refused|denied|forbidden|missing|unknown|wrong|incorrect|mismatch(?:es|ed)?|disabled|unauthori[sz]ed)';
+const nothing = '(?:null|none|nil|false|no|0|ok|success)';
+/** "No errors": nothing is wrong. */
+const noFault =
+  /\b(?:no|0|zero|without(?: any)?|not(?: an?)?|nothing) (?:errors?|exceptions?|failures?|failed|missing)\b/gi;
+/** A field for what is wrong that names nothing, in JSON, XML and plain text. */
+const emptyFault = new RegExp(
+  String.raw`["']?\b${faultWords}\b["']?\s*[:=>]\s*(?:(?:"\s*"|''|"${nothing}"|'${nothing}'|\[\s*\]|\{\s*\})|${nothing}(?=\s*(?:[,;.&<}\]]|$))|\{\s*"code"\s*:\s*"?0"?\s*[,}])`,
+  'gim',
+);
+/** "Secret verified", "valid secret". */
+const rightSecret =
+  /(?<!\b(?:not|no|without)(?: an?| any| the)? )\b(?:valid|correct|matching) secrets?\b|\bsecrets?\b["']?(?:\s*[:=]\s*["']?| is | was | has been | )(?:okay|ok|valid|match(?:es|ed)?|verified|accepted|correct|true)\b/gi;
+/** Caches and optimizers of pages add these to every answer. */
+const unseen = /<!--[\s\S]{0,2000}?-->|<(script|style)\b[\s\S]{0,2000}?<\/\1>/gi;
 
 const secretWords = '(?:secrets?|signatures?|tokens?|hmac|auth(?:entication|ori[sz]ation)?)';
 const orderWords =
@@ -164,16 +185,27 @@ const notThere = String.raw`(?:${negated} (?:be )?(?:found|exist\w*|known)|unkno
 const isFault = String.raw`(?:${negated} (?:match\w*|set|valid|correct|given|provided|found|accepted)|mismatch\w*|invalid|incorrect|wrong|bad|fail\w*|missing|required|denied|empty|error|differs?|unknown|expired)`;
 
 const wrongSecret = new RegExp(
-  String.raw`\b${secretWords}\b.{0,80}?\b${isFault}\b|\b(?:invalid|incorrect|wrong|bad|missing|no|unknown|mismatch\w*|empty)\b.{0,40}?\b${secretWords}\b|\bunauthori[sz]ed\b|\bnot authori[sz]ed\b`,
+  String.raw`\b${secretWords}\b.{0,80}?\b${isFault}\b|\b(?:invalid|incorrect|wrong|bad|missing|no|unknown|mismatch\w*|empty|not(?: an?| the)? (?:valid|correct|matching))\b.{0,40}?\b${secretWords}\b|\bunauthori[sz]ed\b|\bnot authori[sz]ed\b`,
   'i',
 );
 const unknownOrder = new RegExp(
   String.raw`\b${orderWords}\b.{0,80}?\b${notThere}\b|\b(?:unknown|invalid|no such|no matching|(?:cannot|${negated}) find)\b.{0,40}?\b${orderWords}\b|\bno\b.{0,30}?\b${orderWords}\b.{0,40}?\b(?:found|exists?|match\w*)\b`,
   'i',
 );
-const otherRefusal =
-  /\b(errors?|invalid|secrets?|not found|mismatch(ed)?|denied|forbidden|refused|rejected|unknown|fail(ed|ure)?|exception|missing|incorrect|wrong|no such|not (allowed|activated|active|enabled|supported)|disabled|unavailable|maintenance|bad request|uncaught|could not|cannot|unable to)\b|^false$|\b(fehler|erreur|errore|erro|ung(ü|ue)ltig)\b|ошибка|неверн/i;
-const saysFalse = /"(?:success|ok|valid|accepted)"\s*:\s*(?:false|0|"false"|"0")/i;
+const otherRefusal = new RegExp(
+  [
+    String.raw`\b(?:errors?|invalid|secrets?|not found|mismatch(?:ed)?|denied|forbidden|refused|rejected|unknown|undefined|fail(?:ed|ure)?|unsuccessful|exception|missing|incorrect|wrong|no such|disabled|inactive|blocked|insufficient|unavailable|maintenance|bad (?:request|gateway)|too many requests|no input file|uncaught|could not|cannot|unable to|captcha)\b`,
+    String.raw`\bnot (?:allowed|permitted|activated|active|enabled|supported|authenticated|logged in|acceptable|available|configured|installed)\b`,
+    String.raw`\b(?:log ?in required|please (?:log|sign) ?in|checking your browser)\b`,
+    String.raw`\b(?:fehler|erreur|errore|erro|ung(?:ü|ue)ltig\w*|nicht gefunden|introuvable|no encontrad[oa]|non trovato|n[ãa]o encontrad[oa]|inv[áa]lid[oa]|invalide|non valid[oa]|incorrect[oa]|ongeldig|hata)\b`,
+    'ошибка|неверн|błąd|エラー|错误|錯誤|失败|失敗',
+  ].join('|'),
+  'i',
+);
+/** Where it is all that is said. */
+const bareRefusal = /^\W*(?:false|no|nope|ko|nok|nack)\W*$/i;
+const saysFalse =
+  /["']?\b(?:success|ok|valid|accepted)\b["']?\s*[:=>]\s*["']?(?:false\b|0(?![\d.]))|["']?\b(?:received|processed|result|status)\b["']?\s*[:=>]\s*["']?false\b|"(?:status|code|statusCode|status_code)"\s*:\s*"?[45]\d\d\b/i;
 
 interface Refusal {
   readonly verdict: Verdict;
@@ -181,7 +213,9 @@ interface Refusal {
 }
 
 function refusalIn(text: string): Refusal | undefined {
-  const words = text.replace(emptyFault, '').trim();
+  const words = [unseen, noFault, emptyFault, rightSecret]
+    .reduce((rest, harmless) => rest.replace(harmless, ' '), text)
+    .trim();
   const isJson = /^[{[]/.test(words);
   const parts = isJson ? stringsOf(words) : sentencesOf(words);
   const find = (pattern: RegExp): Part | undefined =>
@@ -194,7 +228,8 @@ function refusalIn(text: string): Refusal | undefined {
   if (other !== undefined) {
     return { verdict: 'refused', sentence: isJson ? (other.value ?? words) : other.text };
   }
-  return saysFalse.test(words) ? { verdict: 'refused', sentence: words } : undefined;
+  const isBare = parts.length === 1 && bareRefusal.test(parts[0]?.text ?? '');
+  return isBare || saysFalse.test(words) ? { verdict: 'refused', sentence: words } : undefined;
 }
 
 interface Part {

@@ -36,6 +36,25 @@ describe('an answer in words', () => {
     ['Briefly unavailable for scheduled maintenance.', 'refused'],
     ['Fatal error: Uncaught Error: Call to undefined function', 'refused'],
     ['Fehler', 'refused'],
+    ['Not a valid secret', 'wrong-secret'],
+    ['secret not valid', 'wrong-secret'],
+    ['KO', 'refused'],
+    ['NOK', 'refused'],
+    ['no', 'refused'],
+    ['{"status":false}', 'refused'],
+    ['{"status":500}', 'refused'],
+    ['{"code":"401"}', 'refused'],
+    ['{success:false}', 'refused'],
+    ['success=false', 'refused'],
+    ['Bad Gateway', 'refused'],
+    ['No input file specified.', 'refused'],
+    ['Too many requests', 'refused'],
+    ['Please log in', 'refused'],
+    ['Not authenticated', 'refused'],
+    ['Your IP has been blocked', 'refused'],
+    ['Bestellung nicht gefunden', 'refused'],
+    ['Pedido no encontrado', 'refused'],
+    ['签名错误', 'refused'],
   ])('%j is %s', (body, verdict) => {
     expect(judged(body)).toEqual([verdict, body]);
   });
@@ -69,6 +88,27 @@ describe('an answer in words', () => {
     'done, no errors',
     'terrorbyte, invalidated',
     'Payment received',
+    '{"failed":false}',
+    '{"success":true,"failed":[],"invalid":null,"missing": [ ],"denied":0}',
+    '{"errors": [ ]}',
+    '{"error":"none"}',
+    '{"error":"No error"}',
+    '{"error":{"code":0,"message":"OK"}}',
+    '{"error":"0","exception":" "}',
+    "{'error': None}",
+    '{"unauthorized":false}',
+    '{"refresh":"no","debug":"false"}',
+    '<?xml version="1.0"?><response><status>ok</status><error>false</error></response>',
+    '<error/>',
+    'failed: 0, succeeded: 1',
+    'Errors: none.',
+    '0 failed',
+    'not an error',
+    'Secret verified, order updated',
+    'valid secret',
+    '{"secret":"valid"}',
+    'OK<script>console.error("an error")</script>',
+    `OK\n<!--\nPage Caching using disk\n(Requested URI is rejected)\n${'x'.repeat(900)}-->`,
   ])('%j is no refusal', (body) => {
     expect(judged(body)).toEqual(['accepted', null]);
   });
@@ -161,6 +201,23 @@ describe('notices of PHP', () => {
     ],
     ['of Xdebug', xdebug],
     ['after a mark of UTF-8', `\ufeff${html('Notice', 'missing')}\ufeff`],
+    [
+      'of Xdebug with the calls below it',
+      `${plain('Warning', 'x')}\nCall Stack:\n    0.1  1. Error->fail() /x.php:0\n`,
+    ],
+    [
+      'with a trace below it',
+      `${plain('Notice', 'x')}\nPHP Stack trace:\nPHP   1. failed() /x.php:0\n`,
+    ],
+    [
+      'of Xdebug without a debugger',
+      '\nXdebug: [Step Debug] Could not connect to debugging client.\n',
+    ],
+    ['that PHP calls deprecated by its user', plain('User Deprecated', 'invalid')],
+    [
+      'in strong',
+      html('Warning', 'error').replaceAll('<b>', '<strong>').replaceAll('</b>', '</strong>'),
+    ],
     ['of more than a kilobyte', html('Warning', `missing ${'x'.repeat(1_500)}`).repeat(3)],
   ];
 
