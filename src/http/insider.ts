@@ -25,13 +25,16 @@ export const isInsider = (parts: InsiderParts, context: Context): boolean =>
 /** Headers of proxies: a request with any of them comes for another client. */
 export const forwardedHeaders = [
   ...['Forwarded', 'X-Forwarded-For', 'X-Forwarded-Proto', 'X-Forwarded-Host'],
+  ...['Via', 'X-Real-IP', 'X-Client-IP', 'CF-Connecting-IP', 'True-Client-IP'],
 ] as const;
 
 /** Whether a program of this machine asks: no proxy for another client, no web page by DNS rebinding. */
 function isLocal(context: Context, ownNames: readonly string[]): boolean {
-  const { socket } = ((context.env ?? {}) as Partial<HttpBindings>).incoming ?? {};
+  const { socket, httpVersion } = ((context.env ?? {}) as Partial<HttpBindings>).incoming ?? {};
   const { remoteAddress = '', localAddress = '' } = socket ?? {};
   if (forwardedHeaders.some((name) => context.req.header(name) !== undefined)) return false;
+  // nginx as it is delivered: no such header, and its own address as Host. Commands and curl speak 1.1.
+  if (httpVersion === '1.0') return false;
   // The kernel connects to an own address from that same address.
   if (!isThisMachine(remoteAddress) && !isSameAddress(remoteAddress, localAddress)) return false;
   const name = new URL(context.req.url).hostname.replace(/^\[|\]$/g, '');

@@ -2,6 +2,7 @@
 
 import { request } from 'node:http';
 import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, test } from 'vitest';
 import { formatApiKey } from '../../src/domain/api-key.ts';
 import { parseProxyNetwork } from '../../src/domain/client-address.ts';
@@ -327,6 +328,9 @@ describe('who is no stranger is told why', () => {
       { 'X-Forwarded-For': '203.0.113.9' },
       { Forwarded: 'for=203.0.113.9' },
       { 'X-Forwarded-Proto': 'https' },
+      { 'X-Real-IP': '203.0.113.9' },
+      { 'CF-Connecting-IP': '203.0.113.9' },
+      { Via: '1.1 varnish' },
     ]) {
       expect(await told(house, '/healthz', headers as Record<string, string>)).toEqual(degraded);
     }
@@ -352,6 +356,11 @@ describe('who is no stranger is told why', () => {
       ['127.0.0.1', '127.0.0.1', 'evil.example'],
     ];
     for (const way of strange) expect([way, await from(...way)]).toEqual([way, degraded]);
+    // As nginx asks where no header is set in its configuration.
+    const asked = `GET /healthz HTTP/1.0\r\nHost: 127.0.0.1:${house.port}\r\nConnection: close\r\n\r\n`;
+    const socket = connect(house.port, '127.0.0.1', () => socket.write(asked));
+    const heard = await text(socket);
+    expect(JSON.parse(heard.slice(heard.indexOf('\r\n\r\n')))).toEqual(degraded);
     expect(await (await house.app.fetch(new Request('http://localhost/healthz'))).json()).toEqual(
       degraded,
     );
