@@ -62,14 +62,21 @@ export const fitsCallback = ({ callbackUrl }: Pick<Named, 'callbackUrl'>, wish: 
   callbackUrl.includes(wish);
 
 /**
- * The same for a key that sees no secret of a URL: of what such a key does not see, it must name a whole part. By pieces
+ * The same for a key that sees no secret of a URL: of what such a key does not see, it must name whole parts. By pieces
  * that fit or do not fit, it could find out a secret letter by letter.
  */
 const fitsWhole = ({ callbackUrl }: Pick<Named, 'callbackUrl'>, wish: string): boolean =>
-  callbackUrl === wish ||
-  redactUrl(callbackUrl).includes(wish) ||
-  callbackUrl.split(/[/?&#]/).includes(wish) ||
-  callbackUrl.split(/[/?&#=]/).includes(wish);
+  redactUrl(callbackUrl).includes(wish) || hasWhole(callbackUrl, wish);
+
+/** Whether a text stands in a URL between two of its edges: an end of the URL, or a character that divides it. */
+function hasWhole(url: string, text: string): boolean {
+  const isEdge = (at: number): boolean =>
+    at === 0 || at === url.length || /[/?&#=]/.test(url.slice(at - 1, at + 1));
+  for (let at = url.indexOf(text); at !== -1; at = url.indexOf(text, at + 1)) {
+    if (isEdge(at) && isEdge(at + text.length)) return true;
+  }
+  return false;
+}
 
 function byCallback<T extends Candidate>(
   all: readonly T[],
