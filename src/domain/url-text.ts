@@ -30,17 +30,35 @@ export function trimUrl(text: string): string {
   return characters.slice(start, end).join('');
 }
 
+/** Quotation marks of word processors, and what stands for a part that was left out. */
+const mark = /[“”„‘’‚«»‹›＂＇「」＜＞…]/u;
+
 const entityNames: Readonly<Record<string, string>> = {
-  ...{ amp: '&', quot: '"', apos: "'", lt: '<', gt: '>', nbsp: ' ' },
+  ...{ amp: '&', quot: '"', apos: "'", lt: '<', gt: '>', grave: '`', nbsp: ' ' },
+  ...{ equals: '=', quest: '?', sol: '/', colon: ':', period: '.', lowbar: '_', percnt: '%' },
+  ...{
+    ldquo: '“',
+    rdquo: '”',
+    bdquo: '„',
+    lsquo: '‘',
+    rsquo: '’',
+    sbquo: '‚',
+    laquo: '«',
+    raquo: '»',
+  },
+  ...{ shy: '\u00ad', zwnj: '\u200c', zwj: '\u200d', ensp: ' ', emsp: ' ', thinsp: ' ' },
+  ...{ zerowidthspace: '\u200b', tab: '\t', newline: '\n' },
 };
-/** `&amp;` `&#38;` `&#x26;` of HTML, `\u0026` and `\/` of JSON, `\&` of a shell. */
-const escaped =
-  /&(?:(amp|quot|apos|lt|gt|nbsp)|#0*(\d{1,7})|#x0*([0-9a-f]{1,6}));|\\u([0-9a-f]{4})|\\([/&?=])/i;
+/** `&amp;` `&#38;` `&#x26;` of HTML, `\u0026` `\/` `\n` of JSON, `\&` of a shell. */
+const escaped = new RegExp(
+  String.raw`&(?:(${Object.keys(entityNames).join('|')})|#0*(\d{1,7})|#x0*([0-9a-f]{1,6}));|\\u([0-9a-f]{4})|\\([/&?="']|[nrt]?$)`,
+  'i',
+);
 const escapes = new RegExp(escaped, 'gi');
 
 /** What is wrong with the text of a URL as it was copied, with what to do; undefined for nothing. */
 export function copyFault(url: string): string | undefined {
-  return invisibleFault(url) ?? escapeFault(url) ?? quotationFault(url);
+  return invisibleFault(url) ?? escapeFault(url) ?? markFault(url);
 }
 
 function invisibleFault(url: string): string | undefined {
@@ -61,17 +79,29 @@ function escapeFault(url: string): string | undefined {
   const found = escaped.exec(url);
   if (found === null) return undefined;
   const at = positionOf(url, found.index);
-  const decoded = trimUrl(decode(url));
+  const decoded = withoutLastMark(trimUrl(decode(url)));
   return `has ${found[0]} at character ${at}, which is an escape of a page's or a program's source; write it as ${decoded}`;
 }
 
-function quotationFault(url: string): string | undefined {
+/** What no URL may have as it is, with how it is written where it belongs there. */
+function markFault(url: string): string | undefined {
   const [first = ''] = url;
   if (first in quotations) return `begins with ${first}: leave the quotation marks out`;
+  if (withoutLastMark(url) !== url)
+    return `ends with ${url.slice(-1)}: leave the quotation mark out`;
+  const found = mark.exec(url);
+  if (found === null) return undefined;
+  const at = positionOf(url, found.index);
+  if (found[0] === '…')
+    return `has … at character ${at}: it was cut where it was shown; copy the whole of it`;
+  return `has ${found[0]} at character ${at}: if it came along when the URL was copied, take it out; if it is a part of it, write ${encodeURIComponent(found[0])}`;
+}
+
+/** A closing mark at the end, which has no partner inside. */
+function withoutLastMark(url: string): string {
   const last = closing.exec(url)?.[0];
-  // One that has a partner inside is a part of the URL, which must be encoded.
-  if (last === undefined || url.split(last).length > 2 || isOpened(url, last)) return undefined;
-  return `ends with ${last}: leave the quotation mark out`;
+  if (last === undefined || url.split(last).length > 2 || isOpened(url, last)) return url;
+  return url.slice(0, -last.length);
 }
 
 const isOpened = (url: string, last: string): boolean =>
@@ -82,7 +112,7 @@ const isOpened = (url: string, last: string): boolean =>
 /** Escapes of escapes as well: `&amp;amp;`. */
 function decode(url: string): string {
   const once = url.replace(escapes, (whole, name, decimal, hex, json, bare) => {
-    if (bare !== undefined) return bare;
+    if (bare !== undefined) return /[nrt]/i.test(bare) ? '' : bare;
     if (name !== undefined) return entityNames[String(name).toLowerCase()] ?? whole;
     const code = decimal === undefined ? Number.parseInt(hex ?? json, 16) : Number(decimal);
     return code <= 0x10ffff ? String.fromCodePoint(code) : '';

@@ -119,6 +119,16 @@ describe('an escape of a page or a program', () => {
     expect(copyFault(`${'&amp;'.repeat(2)}#`)).toMatch(/write it as &&#$/);
   });
 
+  it.each(['&quot;', '&rsquo;', '&zwnj;', '&ZeroWidthSpace;', '&shy;', '\\n', '\\r', '\\'])(
+    'at the end is left out of what is proposed: %s',
+    (text) => {
+      const url = 'https://shop.example/?a=1&secret=abc';
+      expect(copyFault(url + text)).toMatch(
+        / write it as https:\/\/shop\.example\/\?a=1&secret=abc$/,
+      );
+    },
+  );
+
   it.each([
     'https://shop.example/?a=%26amp;b',
     'https://shop.example/?amp;a=1',
@@ -130,5 +140,18 @@ describe('an escape of a page or a program', () => {
     expect(copyFault(long)).toContain('at character 1,');
     expect(trimUrl(`${'\u200b'.repeat(20_000)}x`)).toBe('x');
     expect(trimUrl('"'.repeat(20_000))).toBe('');
+  });
+});
+
+describe('a mark inside', () => {
+  it.each(['“', '’', '«', '＂'])('is named, and not encoded into the secret: %s', (mark) => {
+    const url = `https://shop.example/cb?secret=${mark}abc`;
+    expect(copyFault(url)).toContain(`has ${mark} at character 32: if it came along`);
+    expect(copyFault(url)).not.toContain('write it as');
+  });
+
+  it('that stands for what was left out asks for the whole', () => {
+    expect(copyFault('https://shop.example/cb?…')).toContain('copy the whole of it');
+    expect(copyFault('https://shop.example/cb?secret=ab…yz')).toContain('copy the whole of it');
   });
 });
