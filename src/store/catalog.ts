@@ -5,6 +5,7 @@ import { and, eq, isNull } from 'drizzle-orm';
 import { storedWalletKey, type WalletKey } from '../bitcoin/keychain.ts';
 import { type NetworkName, parseNetworkName } from '../bitcoin/network.ts';
 import { PaygateError } from '../errors.ts';
+import { forgetAnswers } from './doubts.ts';
 import { given } from './given.ts';
 import { endKeysOf } from './keys.ts';
 import type { Orm } from './orm.ts';
@@ -111,6 +112,7 @@ export class Catalog {
   changeStore(_tx: Tx, id: number, change: StoreChange): StoreRow {
     const before = this.store(id);
     if (Object.keys(change).length === 0) return before;
+    if (isElsewhere(before.callbackUrl, change.callbackUrl)) forgetAnswers(this.#orm, id);
     return this.#orm.update(stores).set(change).where(eq(stores.id, id)).returning().get();
   }
 
@@ -136,6 +138,10 @@ export class Catalog {
       .get();
   }
 }
+
+/** Another receiver answers there; one with another query may have lost its secret alone. */
+const isElsewhere = (before: string, after = before): boolean =>
+  before.replace(/\?.*/s, '') !== after.replace(/\?.*/s, '');
 
 const choice = {
   id: stores.id,

@@ -46,6 +46,13 @@ export function createDoubts(orm: Orm) {
   };
 }
 
+/** For the receiver of another Callback URL may always answer nothing. In the transaction that changes it. */
+export const forgetAnswers = (orm: Orm, storeId: number): void =>
+  void orm
+    .delete(settings)
+    .where(eq(settings.name, `spoken ${storeId}`))
+    .run();
+
 type KeptAnswers = Pick<Doubted, 'since' | 'answers' | 'says'>;
 
 function prepare(orm: Orm) {

@@ -5,6 +5,7 @@ import { deliveryLimits } from '../../../src/delivery/limits.ts';
 import { deadlineMs } from '../../../src/delivery/travel.ts';
 import { eventId } from '../../../src/domain/callback.ts';
 import { retrySchedule } from '../../../src/domain/retry.ts';
+import { Catalog } from '../../../src/store/catalog.ts';
 import { callbacks, payments } from '../../../src/store/schema.ts';
 import { makeAuthority } from '../../support/authority.ts';
 import type { Answer, ReceiverOptions } from '../../support/receiver.ts';
@@ -485,6 +486,23 @@ describe('a doubtful answer', () => {
     answers({ status: 200, body: 'ok' });
     await advance(5 * minute);
     expect(outbox.callback(2)).toMatchObject({ confirmAt: null, doubt: null, attemptCount: 2 });
+  });
+
+  it.each([
+    ['another query, which may have lost its secret', '?other', 'an empty answer'],
+    ['another path, where another receiver answers', '/other', null],
+  ])('of an empty one after the Callback URL got %s: %s is %j', async (_, path, doubt) => {
+    const { owed, world, shop, dispatcher, outbox, answers, storeId } = await doubting('ok');
+    answers({ status: 200, body: '' });
+    await owed.database.write((tx) =>
+      new Catalog(owed.database.orm).changeStore(tx, storeId, {
+        callbackUrl: `${shop.origin}${path}`,
+      }),
+    );
+    await owed.enqueue(world.now(), owed.addPayment(storeId));
+    dispatcher.wake();
+    await dispatcher.idle();
+    expect(outbox.callback(2)).toMatchObject({ state: 'delivered', doubt });
   });
 
   it('is none where it is empty as all were', async () => {
