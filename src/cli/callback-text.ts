@@ -2,7 +2,7 @@
 // it was asked for.
 
 import type { Attempt } from '../delivery/sender.ts';
-import { sayDoubt, verdictTexts } from '../domain/answer.ts';
+import { refusedText, sayDoubt, verdictTexts } from '../domain/answer.ts';
 import { callbackTarget, redactedTarget } from '../domain/callback.ts';
 import { showTime } from '../domain/shown.ts';
 import type { AttemptRow, CallbackRow } from '../store/callback-desk.ts';
@@ -138,11 +138,12 @@ export function renderTest(attempt: Attempt, url: string): string {
     name,
     value,
   ]);
+  const verdict = attempt.verdict ? verdictTexts[attempt.verdict] : refusedText(attempt);
   return [
     `GET ${url}`,
     ...(headers.length > 0 ? [table(headers)] : []),
     renderOutcome(attempt),
-    ...(attempt.verdict ? [table([['', 'verdict', verdictTexts[attempt.verdict]]])] : []),
+    ...(verdict === undefined ? [] : [table([['', 'verdict', verdict]])]),
   ].join('\n');
 }
 

@@ -45,6 +45,20 @@ export const verdictTexts: Readonly<Record<Verdict, string>> = {
   refused: 'the shop refused it: see its answer',
 };
 
+interface Answered {
+  readonly httpStatus: number | null;
+  readonly body: string | null;
+}
+
+/**
+ * What an answer that is no 200 means to a merchant, in words; undefined where its status says all. WordPress answers 400 and
+ * `-1` to what no plugin takes (WooCommerce, `WC_API::handle_api_requests`).
+ */
+export const refusedText = ({ httpStatus, body }: Answered): string | undefined =>
+  httpStatus === 400 && body?.trim() === '-1'
+    ? 'WordPress answered, and no plugin took it: is the plugin on?'
+    : undefined;
+
 /** What to do about a doubt, as the beginning of a sentence. */
 export function doubtAdvice(doubt: string): string {
   if (doubt.startsWith(pageDoubt)) {

@@ -311,6 +311,19 @@ describe('callbacks test', () => {
     expect(shop.requests).toHaveLength(2);
   });
 
+  it('says what WordPress answers while the plugin is off', async () => {
+    const owed = open();
+    const shop = await receiver({ answer: () => ({ status: 400, body: '-1' }) });
+    owed.addStore({ callbackUrl: shop.origin });
+    const outcome = await run(owed, 'callbacks test --store 1');
+    expect(outcome).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining('is the plugin on?'),
+    });
+    const json = await run(owed, 'callbacks test --store 1 --json');
+    expect(JSON.parse(json.stdout)).toMatchObject({ http_status: 400, verdict: 'not-delivered' });
+  });
+
   it('says why a shop was not reached, and ends with 1', async () => {
     const owed = open();
     const shop = await receiver({ answer: () => ({ status: 404 }) });

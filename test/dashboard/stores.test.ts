@@ -425,6 +425,15 @@ describe('a store', () => {
     expect(text).toContain(words);
   });
 
+  test('a test callback says what WordPress answers while the plugin is off', async () => {
+    const house = await openHouse();
+    const visitor = await signedIn(house);
+    house.receiver.script({ status: 400, body: '-1' });
+    const { text } = await visitor.submit(`${stores}/1`, 'send-test');
+    expect(text).toContain('answered 400');
+    expect(text).toContain('is the plugin on?');
+  });
+
   test('its secret is shown on request alone, and a new one has an overlap', async () => {
     const house = await openHouse();
     const visitor = await signedIn(house);

@@ -3,7 +3,7 @@
 import { networks } from '../../bitcoin/network.ts';
 import { exampleOrder } from '../../delivery/example.ts';
 import type { Attempt, Order } from '../../delivery/sender.ts';
-import { isTaken, sayDoubt, type Verdict, verdictTexts } from '../../domain/answer.ts';
+import { isTaken, refusedText, sayDoubt, type Verdict, verdictTexts } from '../../domain/answer.ts';
 import { callbackTarget } from '../../domain/callback.ts';
 import type { StoreRow } from '../../store/catalog.ts';
 import { noteTested, testedAt } from '../../store/settings.ts';
@@ -50,7 +50,7 @@ const exchange = (visit: Visit, row: StoreRow, order: Order, attempt: Attempt) =
       <p class="note">Your shop has answered 200: the callback is delivered.</p>
     ) : (
       <p class="problem" role="alert">
-        {attempt.reason}
+        {[attempt.reason, refusedText(attempt)].filter(Boolean).join('. ')}
       </p>
     )}
     {attempt.verdict === null ? null : <Judged verdict={attempt.verdict} says={attempt.doubt} />}
