@@ -40,7 +40,7 @@ function give({ context, transport }: Visit, name: string, token: string): void 
   });
 }
 
-/** Who asks, as far as limits and logs go. */
+/** The client address, for limits and logs. */
 export const clientOf = ({ context, parts }: Visit): string => addressOf(context, parts.proxies);
 
 /**

@@ -36,7 +36,7 @@ export interface DashboardOptions {
   readonly extraPages: readonly ExtraPage[];
   /** What shows that the clock of the machine is wrong; undefined while nothing does. */
   readonly clockFault: () => string | undefined;
-  /** Of the machine that callbacks leave from. */
+  /** What is known of the machine that sends callbacks. */
   readonly surroundings: () => Surroundings;
   /** After a commit that changed stores or wallets. */
   readonly onCatalog: () => void;

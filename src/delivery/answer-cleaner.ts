@@ -4,7 +4,7 @@
 
 const maxHeadBytes = 16 * 1024;
 const maxLine = 1_024;
-/** Of heads before the one that counts, and of trailers. */
+/** Limit for interim heads (1xx), and for trailers. */
 const maxSkippedBytes = 16 * 1024;
 
 /** As undici calls it. */
@@ -19,7 +19,7 @@ interface Head {
   readonly status: number;
   readonly isStrict: boolean;
   readonly isChunked: boolean;
-  /** Of the body; undefined where the end of the connection is its end. */
+  /** Length of the body; undefined if the body ends with the connection. */
   readonly length: number | undefined;
   readonly location: string | undefined;
   readonly retryAfter: string | undefined;

@@ -10,7 +10,7 @@ import type { Resolver, SocksProxy } from '../world.ts';
 
 /** What an attempt knows of the machine that it leaves from. */
 export interface Departure {
-  /** Where paygate itself listens. */
+  /** Addresses on which paygate itself listens. */
   readonly listeners: readonly Listen[];
   readonly ownAddresses: readonly string[];
 }

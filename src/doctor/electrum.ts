@@ -32,7 +32,7 @@ export interface ElectrumParts {
 
 const name = 'electrum';
 
-/** Of a server whose name was not resolved. */
+/** A finding about a server whose name did not resolve. */
 interface Unresolvable {
   readonly isUnresolved?: boolean;
 }
@@ -41,7 +41,7 @@ export type ServerChecked = Checked & Unresolvable;
 
 /** Payments that are looked through for one in a block. */
 const recent = 50;
-/** Of no script: its history is empty. */
+/** The hash of no script: its history is empty. */
 const unusedScripthash = '00'.repeat(32) as Scripthash;
 
 export function electrumChecks(parts: ElectrumParts): Check[] {

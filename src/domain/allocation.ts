@@ -45,7 +45,7 @@ export interface Skip {
   readonly walletId: number;
   readonly from: number;
   readonly to: number;
-  /** Of the counter of what was given back. */
+  /** The skip belongs to the counter of indexes that were given back. */
   readonly givenBack?: true;
 }
 

@@ -216,7 +216,7 @@ const otherRefusal = new RegExp(
   ].join('|'),
   'i',
 );
-/** Where it is all that is said. */
+/** Counts only if it is the whole answer. */
 const bareRefusal = /^\W*(?:false|no|nope|ko|nok|nack)\W*$/i;
 const saysFalse =
   /["']?\b(?:success|ok|valid|accepted)\b["']?\s*[:=>]\s*["']?(?:false\b|0(?![\d.]))|["']?\b(?:received|processed|result|status)\b["']?\s*[:=>]\s*["']?false\b|"(?:status|code|statusCode|status_code)"\s*:\s*"?[45]\d\d\b/i;
@@ -248,7 +248,7 @@ function refusalIn(text: string): Refusal | undefined {
 
 interface Part {
   readonly text: string;
-  /** Of a name in JSON: the string that it names. */
+  /** For a name in JSON: the string that it names. */
   readonly value?: string;
 }
 

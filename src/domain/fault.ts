@@ -38,7 +38,7 @@ const unknownAuthority =
 const noTls = 'it does not speak TLS on this port';
 const otherTls = 'it does not speak TLS as it is used today';
 
-/** Of certificates. */
+/** Faults of certificates. */
 const certificateFaults: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: 'its certificate has expired',
   CERT_NOT_YET_VALID: 'its certificate is not valid yet',

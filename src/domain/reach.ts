@@ -24,7 +24,7 @@ export function portOf({ port, protocol }: Pick<URL, 'port' | 'protocol'>): numb
 
 /** What is known of the machine that callbacks leave from. */
 export interface Surroundings {
-  /** Of its network interfaces. */
+  /** Addresses of its network interfaces. */
   readonly ownAddresses?: readonly string[];
   /** Whether there is a way to onion services; undefined where that is not known. */
   readonly hasProxy?: boolean;

@@ -26,6 +26,6 @@ export function requestAdvice(request: string | undefined): string {
   }
 }
 
-/** Where no name of several servers resolves. */
+/** The sentence for several servers of which no name resolves. */
 export const offlineText = (tried: number): string =>
   `No Electrum server can be reached: names do not resolve. Is this machine online? (${tried} tried)`;

@@ -14,7 +14,7 @@ export interface Member {
   readonly batches: Batches;
   readonly overlong: Overlong;
   readonly closings: Closings;
-  /** Whoever has the lowest is tried next. */
+  /** The member with the lowest turn is tried next. */
   turn: number;
   connecting: boolean;
   live: Live | undefined;

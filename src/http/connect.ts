@@ -31,7 +31,7 @@ const newFields = fields.required({ http_callback: true });
 const params = z.object({ id });
 const answer = z.object({ data: storeAnswer });
 
-/** Who changes something, and from where. */
+/** The key that changes something, and the request that it came by. */
 type Writer = { readonly key: Key; readonly context: Context };
 
 /** One change of one store, with what the audit log says of it. */

@@ -80,7 +80,7 @@ export function createHealth(parts: FindingParts): () => HealthReport {
   };
 }
 
-/** Of the random name that a database is given when it is made, which stays secret. 16 hexadecimal digits. */
+/** 16 hexadecimal digits made from the secret random name that a database gets when it is made. */
 export const fingerprintOf = ({ instance }: Pick<Store, 'instance'>): string =>
   createHash('sha256').update(instance).digest('hex').slice(0, 16);
 

@@ -15,9 +15,9 @@ export interface Rates {
   readonly price: Rate | undefined;
   /** Of one address, for requests with a key that is none. */
   readonly unknownKey: Rate | undefined;
-  /** Of one line, for addresses and payments that are not ours. */
+  /** Rate for one client line, for questions about addresses and payments that are not ours. */
   readonly unknownAddress: Rate | undefined;
-  /** Of one key, for changes of stores. */
+  /** Rate for one key, for changes of stores. */
   readonly write: Rate | undefined;
 }
 

@@ -34,7 +34,7 @@ export interface ApiOptions {
   readonly foreignBalances: boolean;
   /** Runs once after a delay; the answer takes it back. */
   readonly after: (delayMs: number, run: () => void) => () => void;
-  /** Of the machine that callbacks leave from. */
+  /** What is known of the machine that sends callbacks. */
   readonly surroundings: () => Surroundings;
   /** For a store that a plugin adds. */
   readonly newWebhookSecret: () => string;

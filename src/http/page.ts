@@ -33,7 +33,7 @@ const policy = once(() =>
 
 export type Markup = ReturnType<typeof html>;
 
-/** Where the icon of the dashboard is served for pages outside of it. */
+/** Path of the icon for pages outside of the dashboard. */
 export const iconPath = '/favicon.svg';
 
 /** The way between the pages for programmers, and to the dashboard. */

@@ -3,7 +3,7 @@
 
 export interface Place {
   readonly text: string;
-  /** Of the file. */
+  /** Name of the file. */
   readonly name: string;
   readonly start: number;
   readonly end: number;

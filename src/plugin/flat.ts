@@ -184,7 +184,7 @@ function goes({ from, to, operand, children }: Node, { last, ...stretch }: Stret
   return !stays(operand, children);
 }
 
-/** Of two joins, the first one stays. */
+/** The first of two joins stays. */
 function removal(before: Node | undefined, first: Node, last: Node, next: Node | undefined): Edit {
   const text = '';
   if (next !== undefined) return { start: first.operand.start, end: next.operand.start, text };

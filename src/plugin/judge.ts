@@ -30,7 +30,7 @@ const loneHost = new RegExp(`${slash}{2}(?<sub>[a-z0-9.${hole}-]{0,100}\\.)(?=${
 const subdomain = new RegExp(`[a-z0-9.*${hole}-]*$`, 'i');
 const slashes = new RegExp(`${slash}{2}$`, 'i');
 const scheme = new RegExp(`(?:(?<![a-z${hole}])(?:https?|wss?)${hole}?|${hole}):?$`, 'i');
-/** Where the dot of the domain stands in it. */
+/** The index of the dot of the domain. */
 export const domainDot = 'blockonomics'.length;
 
 const receiptPath = /#\\?\/search(?![\w.-])/gi;

@@ -2,7 +2,7 @@
 
 import type { Edit, Flat } from './flat.ts';
 
-/** Where the plugin shall find paygate. */
+/** The paygate that the plugin shall call. */
 export interface Target {
   /** `https://pay.example.com` */
   readonly origin: string;
@@ -13,7 +13,7 @@ export interface Target {
 export interface Mention {
   readonly at: number;
   readonly end: number;
-  /** Of one that stays: the end of all that is shown of it. */
+  /** For a mention that stays: the end of what is shown of it. */
   readonly shownTo?: number;
   readonly verdict: Verdict;
 }

@@ -16,7 +16,7 @@ export interface Literal {
   /** Its content, and the places in it that are known to be holes. */
   readonly inner: readonly [start: number, end: number];
   readonly holes: readonly (readonly [start: number, end: number])[];
-  /** Of a format, whose values stand elsewhere. */
+  /** The piece is a format, whose values stand elsewhere. */
   readonly parts: readonly Part[] | undefined;
   /** Something hangs on it, such as `.concat(`: it may become empty, but not go. */
   readonly isPinned: boolean;

@@ -1,4 +1,4 @@
-// Where a piece of source text ends that tokens leave whole. Pure. Bounded, so that a piece which never ends
+// Finds the end of a piece of source text that tokens leave whole. Pure. Bounded, so that a piece which never ends
 // costs little.
 
 const maxLength = 300;

@@ -5,7 +5,7 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { limits, readArchive } from './archive.ts';
 import { refuseArchive } from './names.ts';
 
-/** Of everything that is unpacked for a look. */
+/** Limit for everything that is unpacked for a look. */
 export const unpackedLimit = limits.unpackedBytes;
 const maxNesting = 3;
 const zipStart = Buffer.from('PK\x03\x04', 'latin1');

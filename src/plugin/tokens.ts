@@ -37,7 +37,7 @@ export interface Tokens {
   readonly comments: readonly (readonly [start: number, end: number])[];
 }
 
-/** Of tokens that are no strings. */
+/** For tokens that are no strings. */
 const none = [0, 0] as const;
 const noHoles: [number, number][] = [];
 
@@ -53,7 +53,7 @@ const maxHole = 300;
 const maxAstray = 8;
 const maxRestarts = 3;
 const maxMissing = 30;
-/** Of one file; what stands behind them is read as text. */
+/** Limit for one file; text after it is read without tokens. */
 const maxTokens = 1_000_000;
 
 export function tokenize(text: string, from: number, to: number, dialect: Dialect): Tokens {

@@ -71,7 +71,7 @@ export interface Observation {
   readonly gone: readonly Gone[];
   /** The status of the history, or undefined while some item of it could not be worked up. */
   readonly statusHash: StatusHash | null | undefined;
-  /** Of an address that nobody holds: one server alone says that it was used. */
+  /** The address is not issued, and one server alone says that it was used. */
   readonly isUnproven?: true;
 }
 

@@ -64,7 +64,7 @@ export class MarkPosition {
     return this.#file?.position;
   }
 
-  /** Of its own file, which is made where there is none. */
+  /** Identity of its own file, which is made if there is none. */
   identity(): FileIdentity {
     if (this.#file === undefined || !existsSync(this.#file.path)) {
       let path = `${this.#mark}${infix}0`;
@@ -118,7 +118,7 @@ export function identityOf(file: string | number): FileIdentity {
 }
 
 /**
- * Whether it is the file that was seen before. Where the system does not know when a file was made, it says 0, or of each
+ * Whether it is the file that was seen before. If the system does not know when a file was made, it says 0, or of each
  * the time of its last change: one that differs in these shows that it knows.
  */
 export function isSameFile(path: string, { inode, born }: FileIdentity): boolean {

@@ -5,8 +5,8 @@
 // sent after one that overtook it. None is claimed that the chain has taken back: what tells of a block waits
 // while that is not on our chain, and of a payment that is gone all but its -1 is held. It is not superseded: a
 // payment that returns with the status it had owes no new one. A lease marks a row whose request is under way; while it lasts,
-// nothing else of that address is claimed: shop plugins read and write the order of an address without a lock. Of the due
-// ones of an address the event that came first goes first. A delivered one whose answer was doubtful is due again at
+// nothing else of that address is claimed: shop plugins read and write the order of an address without a lock. The
+// earliest event among the due callbacks of an address goes first. A delivered one whose answer was doubtful is due again at
 // `confirm_at`, unless a newer one of its payment is enqueued; whatever comes of that, it stays delivered. What a claim costs never depends on what was delivered.
 
 import type { Verdict } from '../domain/answer.ts';

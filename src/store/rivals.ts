@@ -99,7 +99,7 @@ function prepare(orm: Orm) {
       .orderBy(payments.firstSeenAt)
       .limit(limit)
       .prepare(),
-    // Of these none has a height, so that the index of both has them by their ids.
+    // None of these has a height, so the index of both has them by their ids.
     gone: orm
       .select({ id: payments.id, txid: payments.txid })
       .from(payments)

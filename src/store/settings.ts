@@ -70,7 +70,7 @@ export interface RefusedChange {
   readonly keyId: number;
   /** Epoch milliseconds. */
   readonly at: number;
-  /** Of the operation, below `/api`. */
+  /** Path of the operation, below `/api`. */
   readonly path: string;
   /** Without secrets. */
   readonly reason: string;

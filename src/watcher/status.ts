@@ -9,7 +9,7 @@ export interface Trouble {
   /** Its method, where it is one that failed. */
   readonly request: string | undefined;
   readonly scripts: number;
-  /** Of those, the ones whose history names a transaction that is not shown or not proven. */
+  /** Those among them whose history names a transaction that is not shown or not proven. */
   readonly unshown: number;
   /** The newest reason. */
   readonly reason: string;

@@ -43,7 +43,7 @@ const fewAtOnce = 100;
 const mass: Priority = { bulk: true, light: true };
 /** A server that refuses more than this, and more than it tells of, is of no use. */
 const mostRefused = 100;
-/** Of those, so many are looked at by their histories in a minute, in turns. */
+/** Refused scripts whose histories are looked at each minute, in turns. */
 const maxLookedAt = 20;
 
 /**
@@ -61,7 +61,7 @@ export class Subscriber {
   readonly #added = new Set<Scripthash>();
   /** How often in a row. */
   readonly #refused = new Map<Scripthash, number>();
-  /** Of the newest refusal. */
+  /** Text of the newest refusal. */
   #refusal = '';
   #isLooking = false;
 

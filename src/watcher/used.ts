@@ -90,7 +90,7 @@ export async function useOf(parts: UsedParts, session: Session, script: Script):
   return found === 'shown' && agrees === undefined ? 'shown' : 'claimed';
 }
 
-/** Where the first server names nothing: it may hide what another one can prove. */
+/** Asks another server if the first one names nothing: it may hide what another one can prove. */
 async function useElsewhere(
   { verifier, elsewhere }: UsedParts,
   session: Session,
