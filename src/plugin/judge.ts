@@ -138,6 +138,9 @@ function looseHosts(flat: Flat, file: File): Mention[] {
   });
 }
 
+const isHostname = /\bhost_?name["']?\s*(?:=>|[:=])\s*["'`]?$/i;
+const isBeforePort = /^["'`]\s*,\s*["']?port["']?\s*(?:=>|:)/i;
+
 class Judge {
   private readonly flat: Flat;
   private readonly file: File;
@@ -171,7 +174,18 @@ class Judge {
     const isOwn = /^(?:www\.|\*\.)?$/i.test(sub) || sub.includes(hole);
     if (!isOwn) return { why: reasons.host, look: isValue };
     if (!isValue) return { why: isBare ? reasons.prose : reasons.page };
+    if (isBare && this.hasPortElsewhere()) return { why: reasons.port, look: true };
     return this.changed(path, isReceipt);
+  }
+
+  /** The name beside it asks for a host without a port, and paygate has one. */
+  private hasPortElsewhere(): boolean {
+    const { flat, file, parts } = this;
+    if (parts.slashes !== '' || !file.target.host.includes(':')) return false;
+    const start = flat.sourceAt(Math.max(flat.from, parts.start));
+    const end = flat.sourceAt(parts.end - 1) + 1;
+    const before = file.text.slice(Math.max(0, start - maxLead), start);
+    return isHostname.test(before) || isBeforePort.test(file.text.slice(end, end + maxLead));
   }
 
   /** A host that begins with a value, or with a dot. */

@@ -54,6 +54,7 @@ export const reasons = {
   page: 'a page or file of that service, for people',
   prose: 'mentioned in text, a comment or a link',
   computed: 'the host is put together while the plugin runs: change it by hand',
+  port: 'the host alone, whose port stands elsewhere: write host and port of paygate by hand',
   pattern: 'a pattern that the host must match: change it by hand',
   receipt:
     'a link to the receipt: paygate has it at /api/tx?txid=TXID&addr=ADDRESS; change it by hand',

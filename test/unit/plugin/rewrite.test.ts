@@ -138,6 +138,19 @@ describe('what a shop talks to is rewritten', () => {
     expect(rewrite(result.text, name)).toMatchObject({ text: after, changes: [] });
   });
 
+  test.each([
+    "{ hostname: 'www.blockonomics.co', port: 443 }",
+    "{ host: 'www.blockonomics.co', port: 443 }",
+    '["host" => "www.blockonomics.co", "port" => 443]',
+  ])('a host beside its port is pointed at where paygate has a port of its own: %s', (text) => {
+    const own = parseTarget('https://pay.example.com:8443');
+    const { text: same, left } = rewriteText(text, 'a.php', own);
+    expect(same).toBe(text);
+    expect(left).toMatchObject([{ look: true, why: expect.stringContaining('port') }]);
+    const usual = rewriteText(text, 'a.php', parseTarget('https://pay.example.com'));
+    expect(usual.text).toContain('pay.example.com');
+  });
+
   test('an origin with a port, over plain http', () => {
     const local = parseTarget('http://127.0.0.1:8080/');
     const text =
