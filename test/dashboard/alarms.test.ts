@@ -244,7 +244,9 @@ describe('a shop that answers, and receives nothing', () => {
 
   test('is told of after a quarter of an hour, over a restart, until it takes a callback', async () => {
     let status = 404;
-    const { house, visitor } = await open({ receiver: { answer: () => ({ status, body: 'no' }) } });
+    const { house, visitor } = await open({
+      receiver: { answer: () => ({ status, body: status === 200 ? 'ok' : 'no' }) },
+    });
     const since = house.world.now();
     for (let payment = 0; payment < 3; payment += 1) {
       house.pay(await house.newAddress(), 20_000);

@@ -113,8 +113,8 @@ function fillCallbacks(sqlite: Sqlite): void {
   const numbers = (last: number) =>
     `WITH RECURSIVE number(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < ${last})`;
   sqlite.exec(`${numbers(callbacksEach)}
-    INSERT INTO callbacks (payment_id, store_id, version, event_id, status, query, state, attempt_count, step, next_attempt_at, created_at, settled_at)
-      SELECT id, 1, n, lower(hex(randomblob(16))), 2,
+    INSERT INTO callbacks (payment_id, address_id, store_id, version, event_id, status, query, state, attempt_count, step, next_attempt_at, created_at, settled_at)
+      SELECT id, address_id, 1, n, lower(hex(randomblob(16))), 2,
         'status=2&addr=' || printf('%042d', id) || '&value=10000&txid=' || txid || '&rbf=0',
         'delivered', ${attemptsEach}, ${attemptsEach}, first_seen_at, first_seen_at, first_seen_at
       FROM payments, number ORDER BY payments.id, n`);
