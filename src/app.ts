@@ -18,9 +18,11 @@ import { findAlarms, type Warner } from './http/alarms.ts';
 import { createEntrance, type Entrance } from './http/entrance.ts';
 import { createFeed, type Feed } from './http/feed.ts';
 import { createHealth, type HealthReport, hostWarnings } from './http/health.ts';
+import { createHttp, type ServerOptions } from './http/http-app.ts';
 import type { Metrics, MetricsParts } from './http/metrics.ts';
+import { createMetricsEndpoint } from './http/metrics-endpoint.ts';
 import { createReady } from './http/ready.ts';
-import { createHttp, type Fetch, type ServerOptions } from './http/server.ts';
+import type { Fetch } from './http/server.ts';
 import { createUnlisted } from './http/unlisted.ts';
 import { createGapWarnings } from './http/wallet-gaps.ts';
 import { AtReceipt } from './price/at-receipt.ts';
@@ -254,7 +256,7 @@ function join(parts: Parts, release: () => Promise<void>): App {
     let metricsPort: number | undefined;
     if (config.metricsListen !== undefined) {
       meter.metrics = await makeMetrics({ store, watcher, dispatcher, ready });
-      const { fetch } = meter.metrics;
+      const fetch = createMetricsEndpoint(meter.metrics);
       metricsPort = await entrance.openBeside(fetch, config.metricsListen);
     }
     // Servers take a while to answer: they are dialled before the rest is done.

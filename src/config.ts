@@ -41,10 +41,7 @@ import {
   type Setting,
 } from './option.ts';
 import { type PriceSource, parsePriceSource } from './price/sources.ts';
-import type { SocksProxy } from './world.ts';
-
-export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
-export type LogLevel = (typeof logLevels)[number];
+import { type LogLevel, logLevels, type SocksProxy } from './world.ts';
 
 /** A line of JSON for a machine, or one with colours for a person. */
 const logFormats = ['json', 'pretty'] as const;

@@ -8,7 +8,6 @@ import { networkInterfaces } from 'node:os';
 import { connect as dialTls, type TLSSocket } from 'node:tls';
 import { type DestinationStream, destination, pino, stdTimeFunctions } from 'pino';
 import { buildConnector, Client } from 'undici';
-import { type LogLevel, logLevels } from './config.ts';
 import { nextMatch } from './cron.ts';
 import { LenientSocket } from './delivery/lenient-socket.ts';
 import { codeOf, faultText } from './domain/fault.ts';
@@ -17,16 +16,18 @@ import { connectTimeoutFault, proxyDown, proxyRefused } from './domain/retry.ts'
 import { PaygateError, reasonOf } from './errors.ts';
 import { createNames } from './names.ts';
 import { once } from './once.ts';
-import type {
-  Cancel,
-  Connection,
-  ConnectTarget,
-  HttpTarget,
-  Logger,
-  PeerCertificate,
-  Resolver,
-  SocksProxy,
-  World,
+import {
+  type Cancel,
+  type Connection,
+  type ConnectTarget,
+  type HttpTarget,
+  type Logger,
+  type LogLevel,
+  logLevels,
+  type PeerCertificate,
+  type Resolver,
+  type SocksProxy,
+  type World,
 } from './world.ts';
 
 /** The longest delay that a platform timer holds; a longer one would fire at once. */

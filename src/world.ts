@@ -95,3 +95,7 @@ export interface World {
   http(target: HttpTarget): Dispatcher;
   readonly log: Logger;
 }
+
+/** From the most to the least that is logged. */
+export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
+export type LogLevel = (typeof logLevels)[number];

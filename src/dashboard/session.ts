@@ -6,7 +6,7 @@ import { lineOf } from '../domain/client-address.ts';
 import { setBackMs } from '../domain/clock.ts';
 import { matchingStep } from '../domain/totp.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
-import { addressOf } from '../http/auth.ts';
+import { addressOf } from '../http/request-origin.ts';
 import { absoluteMs, type Operator, type Session } from '../store/admin.ts';
 import type { Tx } from '../store/writer.ts';
 import type { Trier } from './password.ts';

@@ -1,16 +1,16 @@
 // Who asks: the key of a request, and what it may do. A right key is always found, however many wrong
 // ones came from the same address before it.
 
-import type { HttpBindings } from '@hono/node-server';
 import type { Context } from 'hono';
 import { readApiKey } from '../domain/api-key.ts';
-import { clientAddress, householdOf, isProxy, type Proxies } from '../domain/client-address.ts';
+import { householdOf, type Proxies } from '../domain/client-address.ts';
 import { requireScope } from '../domain/scope.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
 import { isPluginOpen, type Key, type Keys } from '../store/keys.ts';
 import type { Limits } from './limits.ts';
 import type { KeyedOperation, Operation } from './operation.ts';
 import type { Refusals } from './refusals.ts';
+import { addressOf } from './request-origin.ts';
 
 export interface AuthParts {
   readonly keys: Keys;
@@ -90,33 +90,6 @@ export function shownBy(context: Context) {
   const header = context.req.header('Authorization') ?? '';
   const [, text] = /^Bearer +(\S+) *$/i.exec(header) ?? [];
   return { text, apiKey: text === undefined ? undefined : readApiKey(text) };
-}
-
-/** The client's address: the socket's, or what a proxy of ours says. */
-export function addressOf(context: Context, proxies: Proxies): string {
-  const forwardedFor = context.req.header('X-Forwarded-For');
-  return clientAddress(socketAddressOf(context), forwardedFor, proxies);
-}
-
-/**
- * The host by which a client came with HTTPS to a proxy of ours; undefined where none says so.
- * @param host where the proxy names none
- */
-export function httpsHostOf(context: Context, proxies: Proxies, host: string): string | undefined {
-  const said = (name: string): string | undefined => lastOf(context.req.header(name));
-  const isSaid =
-    isProxy(socketAddressOf(context), proxies) && said('X-Forwarded-Proto') === 'https';
-  return isSaid ? (said('X-Forwarded-Host') ?? host) : undefined;
-}
-
-/** Each proxy appends; the last one is ours. */
-const lastOf = (list: string | undefined): string | undefined =>
-  list === undefined ? undefined : list.split(',').at(-1)?.trim().toLowerCase();
-
-/** Who is connected to us. */
-export function socketAddressOf(context: Context): string {
-  const { incoming } = (context.env ?? {}) as Partial<HttpBindings>;
-  return incoming?.socket?.remoteAddress ?? 'unknown';
 }
 
 function requirePluginWindow(key: Key, now: number): void {

@@ -13,7 +13,6 @@ import type { StoreChange, StoreRow } from '../store/catalog.ts';
 import type { Key } from '../store/keys.ts';
 import { requireOwnUrl, twinOf } from '../store/setup.ts';
 import type { Tx } from '../store/writer.ts';
-import { addressOf } from './auth.ts';
 import {
   describeStore,
   id,
@@ -25,6 +24,7 @@ import {
 } from './catalog.ts';
 import { type Operation, operation } from './operation.ts';
 import type { ApiOptions } from './options.ts';
+import { addressOf } from './request-origin.ts';
 
 const fields = z.object({ name: z.string().optional(), http_callback: z.string().optional() });
 const newFields = fields.required({ http_callback: true });

@@ -6,9 +6,9 @@ import type { Context } from 'hono';
 import { lineOf, type Proxies } from '../domain/client-address.ts';
 import { PaygateError } from '../errors.ts';
 import type { Logger } from '../world.ts';
-import { addressOf } from './auth.ts';
 import type { Limits } from './limits.ts';
 import { createRefusals } from './refusals.ts';
+import { addressOf } from './request-origin.ts';
 
 /** Does a lookup that needs no key. @throws PaygateError limited, and what `look` throws */
 export type Guarded = <T>(context: Context, path: string, look: () => T) => T;

@@ -8,6 +8,7 @@ import { isAllowed } from '../domain/scope.ts';
 import type { Store } from '../store/open.ts';
 import { shownBy } from './auth.ts';
 import { storesOf } from './catalog.ts';
+import { forwardedHeaders } from './request-origin.ts';
 
 export interface InsiderParts {
   readonly store: Pick<Store, 'keys' | 'catalog'>;
@@ -21,12 +22,6 @@ export interface InsiderParts {
 
 export const isInsider = (parts: InsiderParts, context: Context): boolean =>
   isLocal(context, parts.ownNames) || hasKey(parts, context) || parts.isSignedIn(context);
-
-/** Headers of proxies: a request with any of them comes for another client. */
-export const forwardedHeaders = [
-  ...['Forwarded', 'X-Forwarded-For', 'X-Forwarded-Proto', 'X-Forwarded-Host'],
-  ...['Via', 'X-Real-IP', 'X-Client-IP', 'CF-Connecting-IP', 'True-Client-IP'],
-] as const;
 
 /** Whether a program of this machine asks: no proxy for another client, no web page by DNS rebinding. */
 function isLocal(context: Context, ownNames: readonly string[]): boolean {

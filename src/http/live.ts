@@ -12,13 +12,14 @@ import { networks } from '../bitcoin/network.ts';
 import { leaverOf, type Origin, originOf } from '../domain/crowd.ts';
 import { PaygateError } from '../errors.ts';
 import type { AddressPlace } from '../store/address-statements.ts';
+import { statusOf } from '../store/confirmations.ts';
 import type { Store } from '../store/open.ts';
 import type { Receipt } from '../store/receipts.ts';
-import { addressOf } from './auth.ts';
 import type { Feed } from './feed.ts';
 import type { Guarded } from './guesses.ts';
-import { statusOf } from './merchant-tx.ts';
 import type { ApiOptions } from './options.ts';
+import { addressOf } from './request-origin.ts';
+import { asksForSocket } from './server.ts';
 
 export interface LiveOptions extends Pick<ApiOptions, 'store' | 'proxies'> {
   readonly feed: Feed;
@@ -36,13 +37,6 @@ const mostOfAll = 300;
 /** Bytes that may wait for a client that does not read. */
 const mostWaiting = 64 * 1024;
 
-/** Nothing else may leave HTTP. */
-export const asksForLive = ({ method, url = '', headers }: IncomingMessage): boolean =>
-  method === 'GET' &&
-  headers.upgrade?.toLowerCase() === 'websocket' &&
-  // The whole URL is as good (RFC 9112 section 3.2.2).
-  URL.parse(url, 'http://localhost')?.pathname.startsWith('/payment/') === true;
-
 export function createLive(options: LiveOptions): Hono {
   const live = new Hono();
   /** From the opening of each to its end, the newest last. */
@@ -59,7 +53,7 @@ export function createLive(options: LiveOptions): Hono {
     const { store, feed, proxies, guarded } = options;
     const { incoming } = (context.env ?? {}) as Partial<HttpBindings>;
     // What is thrown here is answered by HTTP.
-    if (incoming === undefined || !asksForLive(incoming as IncomingMessage)) {
+    if (incoming === undefined || !asksForSocket(incoming as IncomingMessage)) {
       throw new PaygateError('invalid', 'This is a WebSocket: connect with wss://');
     }
     const text = context.req.param('addr') ?? '';

@@ -3,7 +3,6 @@
 // No label names an address, a shop or a secret; an Electrum server is host:port.
 // https://prometheus.io/docs/practices/naming/
 
-import { Hono } from 'hono';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { AttemptReport, CallbackDispatcher } from '../delivery/dispatcher.ts';
 import type { PaymentState } from '../domain/payment.ts';
@@ -11,12 +10,12 @@ import type { PaymentMove } from '../store/ledger.ts';
 import type { Store } from '../store/open.ts';
 import { version } from '../version.ts';
 import type { Watcher } from '../watcher/watcher.ts';
-import { noSniff } from './page.ts';
 import type { Readiness } from './ready.ts';
-import type { Fetch } from './server.ts';
 
 export interface Metrics {
-  readonly fetch: Fetch;
+  readonly contentType: string;
+  /** All figures in the text format of Prometheus. */
+  read(): Promise<string>;
   /** A payment is in another state than before, and that is on the disk. */
   moved(move: PaymentMove): void;
   /** An attempt was recorded. */
@@ -44,16 +43,12 @@ export function createMetrics(parts: MetricsParts): Metrics {
   const attempted = watchAttempts(registry);
   watchServers(registry, parts);
   watchHouse(registry, parts);
-  const app = new Hono();
-  app.use(noSniff);
-  app.get('/metrics', async (context) => {
-    const text = await registry.metrics();
-    return context.body(text, 200, {
-      'Content-Type': registry.contentType,
-      'Cache-Control': 'no-store',
-    });
-  });
-  return { fetch: (request, env) => app.fetch(request, env), moved: payments, attempted };
+  return {
+    contentType: registry.contentType,
+    read: () => registry.metrics(),
+    moved: payments,
+    attempted,
+  };
 }
 
 /** A gauge that is asked for its value at each scrape. */

@@ -5,12 +5,12 @@ import { html } from 'hono/html';
 import type { Txid } from '../bitcoin/ids.ts';
 import { showBitcoin, showTime } from '../domain/shown.ts';
 import { type ErrorCode, PaygateError } from '../errors.ts';
+import { confirmationsOf, statusOf } from '../store/confirmations.ts';
 import type { Store } from '../store/open.ts';
 import type { Receipt } from '../store/receipts.ts';
 import { httpStatusOf } from './errors.ts';
 import type { Guarded } from './guesses.ts';
 import { issuedAddress } from './live.ts';
-import { confirmationsOf, statusOf } from './merchant-tx.ts';
 import { page } from './page.ts';
 
 const words = ['seen, not confirmed yet', 'in a block, not final yet', 'confirmed'] as const;

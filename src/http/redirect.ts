@@ -5,9 +5,9 @@
 
 import { type Context, Hono } from 'hono';
 import { isThisMachine } from '../domain/client-address.ts';
-import { socketAddressOf } from './auth.ts';
 import { errorResponse } from './errors.ts';
 import { noSniff } from './page.ts';
+import { socketAddressOf } from './request-origin.ts';
 import type { Fetch } from './server.ts';
 
 /**

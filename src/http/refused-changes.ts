@@ -7,11 +7,12 @@ import { plainText } from '../domain/shown.ts';
 import { PaygateError, reasonOf } from '../errors.ts';
 import { isPluginOpen } from '../store/keys.ts';
 import { writeRefusedChange } from '../store/settings.ts';
-import { type AuthParts, addressOf, keyOf } from './auth.ts';
+import { type AuthParts, keyOf } from './auth.ts';
 import { httpStatusOf } from './errors.ts';
 import type { KeyedOperation } from './operation.ts';
 import type { ApiOptions } from './options.ts';
 import { createRefusals } from './refusals.ts';
+import { addressOf } from './request-origin.ts';
 
 export interface RefusedChanges {
   /**

@@ -1,34 +1,16 @@
-// The one HTTP door: the API, /healthz, and an error body of the same shape for everything else.
-// It bounds what a stranger can send before any route sees it (rules §6).
+// The HTTP server: listens with or without TLS, bounds connections and how long a client may take, and stops in
+// order. It knows no route.
 
-import type { Server } from 'node:http';
+import type { IncomingMessage, Server } from 'node:http';
 import { createServer as createHttpsServer, type Server as HttpsServer } from 'node:https';
 import { createServer, type Server as PlainServer, type Socket } from 'node:net';
 import { createAdaptorServer, type WebSocketServerLike } from '@hono/node-server';
-import { type Context, Hono } from 'hono';
-import { bodyLimit } from 'hono/body-limit';
-import { TrieRouter } from 'hono/router/trie-router';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { PaygateError } from '../errors.ts';
 import type { World } from '../world.ts';
 import { refusalOf } from './ambiguous.ts';
-import { createApi, operationsOf } from './api.ts';
-import { httpsHostOf } from './auth.ts';
 import { boundCrowd } from './crowd.ts';
-import { errorResponse, logFailure, respondTo } from './errors.ts';
-import { createGuesses } from './guesses.ts';
-import { type HealthReport, publicHealth } from './health.ts';
-import { type InsiderParts, isInsider } from './insider.ts';
-import { createLimits } from './limits.ts';
-import { asksForLive, createLive, type LiveOptions } from './live.ts';
-import { docsOf } from './openapi.ts';
-import type { ApiOptions } from './options.ts';
-import { page, programmersLinks } from './page.ts';
-import { quickstartOf } from './quickstart.ts';
-import type { Readiness } from './ready.ts';
 
-const urlLimitBytes = 8 * 1024;
-const bodyLimitBytes = 16 * 1024;
 /** Clients of the live socket have nothing to say. */
 const socketMessageBytes = 1024;
 /** Said aloud because the environment can change the default. */
@@ -66,102 +48,15 @@ const defaultTimeouts: Timeouts = {
   checkEveryMs: 1_000,
 };
 
-export interface ServerOptions
-  extends ApiOptions,
-    Omit<LiveOptions, 'guarded'>,
-    Pick<InsiderParts, 'ownNames' | 'isSignedIn'> {
-  readonly health: () => HealthReport;
-  readonly ready: () => Readiness;
-  /** How the outside reaches us, where the operator has said so. */
-  readonly publicUrl: string | undefined;
-  /** Pages for people, each with its own door. */
-  readonly pages: Hono;
-}
-
 /** `env` is what the Node server knows of the connection. */
 export type Fetch = (request: Request, env?: object) => Response | Promise<Response>;
 
-/** Nothing is answered that a loss of power could take back; a body that is streamed sees to that itself. */
-export function createHttp(options: ServerOptions): Fetch {
-  // hono would try another before, in vain: it knows no /payments/export beside /payments/:id.
-  const app = new Hono({ router: new TrieRouter() });
-  app.use(async (context, next) => {
-    options.unlisted.note(context);
-    context.header('X-Content-Type-Options', 'nosniff');
-    if (context.req.url.length > urlLimitBytes) {
-      return errorResponse(context, 414, 'The URL is longer than 8 KiB');
-    }
-    refuseUser(context);
-    refuseRepeated(context);
-    return next();
-  });
-  const limited = bodyLimit({
-    maxSize: bodyLimitBytes,
-    onError: (context) => errorResponse(context, 413, 'The body is larger than 16 KiB'),
-  });
-  // A GET has no body, and looking for one costs as much as the rest of the request.
-  app.use((context, next) =>
-    context.req.method === 'GET' || context.req.method === 'HEAD' ? next() : limited(context, next),
-  );
-  app.get('/healthz', (context) => {
-    context.header('Cache-Control', 'no-store');
-    const report = options.health();
-    return context.json(isInsider(options, context) ? report : publicHealth(report));
-  });
-  app.get('/readyz', (context) => {
-    context.header('Cache-Control', 'no-store');
-    const { ready, reasons } = options.ready();
-    const shown = isInsider(options, context) ? { ready, reasons } : { ready };
-    return context.json(shown, ready ? 200 : 503);
-  });
-  const operations = operationsOf(options);
-  const limits = createLimits(options.rates, options.monotonic);
-  const guarded = createGuesses({ ...options, limits });
-  app.route('/api', createApi(options, operations, { limits, guarded }));
-  app.route('/', createLive({ ...options, guarded }));
-  app.route('/', options.pages);
-  app.get('/docs', (context) =>
-    page(context, 'The API of paygate', docsOf(operations), { header: programmersLinks }),
-  );
-  app.get('/docs/quickstart', (context) => {
-    // It names the host that was asked for, and never plain HTTP where there is HTTPS: a key goes there.
-    context.header('Cache-Control', 'no-store');
-    const { host, origin } = new URL(context.req.url);
-    const httpsHost = httpsHostOf(context, options.proxies, host);
-    const base = options.publicUrl ?? (httpsHost === undefined ? origin : `https://${httpsHost}`);
-    return page(context, 'Take payments with paygate', quickstartOf(base), {
-      header: programmersLinks,
-    });
-  });
-  app.notFound((context) => errorResponse(context, 404, 'There is nothing at this path'));
-  app.onError((error, context) => {
-    if (!(error instanceof PaygateError)) logFailure(options.log, context, 'request failed', error);
-    return respondTo(context, error);
-  });
-  return async (request, env) => {
-    const response = await app.fetch(request, env);
-    await options.store.database.syncing;
-    return response;
-  };
-}
-
-/** Whoever names the whole URL may name a user in it (RFC 9110 section 4.2.4): no body could be read of such a request. */
-function refuseUser({ req }: Context): void {
-  if (!/^https?:\/\/[^/?#]*@/i.test(req.url)) return;
-  throw new PaygateError(
-    'invalid',
-    'The URL names a user: a key goes into the header Authorization',
-  );
-}
-
-/** A parameter given twice means two things: neither is guessed. */
-function refuseRepeated({ req }: Context): void {
-  for (const [name, values] of Object.entries(req.queries())) {
-    if (values.length > 1) {
-      throw new PaygateError('invalid', `The query parameter ${name} is given more than once`);
-    }
-  }
-}
+/** Nothing else may leave HTTP. */
+export const asksForSocket = ({ method, url = '', headers }: IncomingMessage): boolean =>
+  method === 'GET' &&
+  headers.upgrade?.toLowerCase() === 'websocket' &&
+  // The whole URL is as good (RFC 9112 section 3.2.2).
+  URL.parse(url, 'http://localhost')?.pathname.startsWith('/payment/') === true;
 
 export interface Binding {
   /** `*` for every address of this machine. */
@@ -204,7 +99,7 @@ export async function listen(
       connectionsCheckingInterval: limits.checkEveryMs,
       // What else is offered is answered as if it were not (RFC 9110 section 7.8): an offer that is taken up and not kept
       // leaves a socket that nobody looks after.
-      shouldUpgradeCallback: asksForLive,
+      shouldUpgradeCallback: asksForSocket,
       ...(tls && { handshakeTimeout: limits.handshakeMs, ...tlsOptions }),
     },
   }) as Server | HttpsServer;

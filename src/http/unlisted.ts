@@ -5,7 +5,7 @@
 import type { Context } from 'hono';
 import { isNear, isProxy, type Proxies } from '../domain/client-address.ts';
 import type { Logger } from '../world.ts';
-import { socketAddressOf } from './auth.ts';
+import { socketAddressOf } from './request-origin.ts';
 
 export interface Unlisted {
   /** Looks at whom a request came from: a proxy is near, or brings requests with a key of ours. */

@@ -2,7 +2,7 @@
 
 import { policyOf, requiredFor } from '../../domain/policy.ts';
 import { showBitcoin } from '../../domain/shown.ts';
-import { confirmationsOf, hasLeft } from '../../http/merchant-tx.ts';
+import { confirmationsOf, hasLeft } from '../../store/confirmations.ts';
 import type { Store } from '../../store/open.ts';
 import type { PaymentEntry } from '../../store/payment-desk.ts';
 import { Amount, Layout, Time } from '../layout.tsx';

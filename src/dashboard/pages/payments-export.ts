@@ -2,7 +2,7 @@
 // an apostrophe, since names are typed by people and plugins: also behind what divides cells elsewhere, for a spreadsheet
 // that divides by `;` heeds no quotes in the middle of its cell.
 
-import { confirmationsOf } from '../../http/merchant-tx.ts';
+import { confirmationsOf } from '../../store/confirmations.ts';
 import type { Store } from '../../store/open.ts';
 import type { PaymentEntry } from '../../store/payment-desk.ts';
 import { nextTurn } from '../../turn.ts';

@@ -5,7 +5,7 @@ import type { Scripthash, Txid } from '../../bitcoin/ids.ts';
 import { networks } from '../../bitcoin/network.ts';
 import { type PaymentState, wasToldInBlock } from '../../domain/payment.ts';
 import { reversedShownMs } from '../../http/alarms.ts';
-import { confirmationsOf, hasLeft } from '../../http/merchant-tx.ts';
+import { confirmationsOf, hasLeft } from '../../store/confirmations.ts';
 import type { Store } from '../../store/open.ts';
 import type { PaymentEntry, PaymentFilter } from '../../store/payment-desk.ts';
 import { dayMs } from '../../time.ts';
