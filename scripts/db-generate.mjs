@@ -1,12 +1,12 @@
-// Turns a change of src/store/schema.ts into a migration: drizzle-kit writes the SQL, this makes
-// its tables STRICT (which drizzle can't say) and embeds all migrations in src/store/migrations.ts.
+// Turns a change of src/store/db/schema.ts into a migration: drizzle-kit writes the SQL, this makes
+// its tables STRICT (which drizzle can't say) and embeds all migrations in src/store/db/migrations.ts.
 // Usage: npm run db:generate -- --name what_changes
 
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 
 const folder = new URL('../drizzle/', import.meta.url);
-const embedded = new URL('../src/store/migrations.ts', import.meta.url);
+const embedded = new URL('../src/store/db/migrations.ts', import.meta.url);
 
 execFileSync('drizzle-kit', ['generate', ...process.argv.slice(2)], { stdio: 'inherit' });
 

@@ -1,49 +1,49 @@
 // The composition root: every room is made and joined here, and nowhere else. The same one runs
 // under `paygate serve` and in the tests, which bring a World whose clock they move.
 
+import { createHttp, type ServerOptions } from './api/http-app.ts';
 import { defaultNetwork, type Network, type NetworkName, networks } from './bitcoin/network.ts';
 import { apiSettings, type Config } from './config.ts';
 import { createDashboard, type Dashboard } from './dashboard/dashboard.ts';
-import { makeLink } from './dashboard/link.ts';
-import type { DashboardOptions, ExtraPage } from './dashboard/visit.ts';
+import type { DashboardOptions, ExtraPage } from './dashboard/page.ts';
+import { makeLink } from './dashboard/sign-in-link.ts';
 import { CallbackDispatcher } from './delivery/dispatcher.ts';
 import { createSender } from './delivery/sender.ts';
 import { newWebhookSecret } from './delivery/signature.ts';
-import { clockFault } from './domain/clock.ts';
+import { clockFault } from './domain/clock-check.ts';
 import { builtInServers } from './electrum/servers.ts';
 import type { ServerAddress } from './electrum/trust.ts';
-import { PaygateError } from './errors.ts';
-import { AlarmBook } from './http/alarm-book.ts';
-import { findAlarms, type Warner } from './http/alarms.ts';
-import { createEntrance, type Entrance } from './http/entrance.ts';
-import { createFeed, type Feed } from './http/feed.ts';
-import { createHealth, type HealthReport, hostWarnings } from './http/health.ts';
-import { createHttp, type ServerOptions } from './http/http-app.ts';
-import type { Metrics, MetricsParts } from './http/metrics.ts';
-import { createMetricsEndpoint } from './http/metrics-endpoint.ts';
-import { createReady } from './http/ready.ts';
-import type { Fetch } from './http/server.ts';
-import { createUnlisted } from './http/unlisted.ts';
-import { createGapWarnings } from './http/wallet-gaps.ts';
-import { AtReceipt } from './price/at-receipt.ts';
+import { PaygateError } from './lib/errors.ts';
+import { onceATurn } from './lib/next-turn.ts';
+import { version } from './lib/version.ts';
 import { Prices } from './price/prices.ts';
+import { AtReceipt } from './price/receipt-price.ts';
 import { builtInSources } from './price/sources.ts';
-import { type Tending, tendFile } from './store/care.ts';
-import type { CopyCheck } from './store/daily-check.ts';
-import { diskFloorBytes } from './store/disk.ts';
-import { inspectFile, lockForServer } from './store/file.ts';
-import { beginAt, followedNetwork } from './store/headers.ts';
-import { type Highwater, openHighwater } from './store/highwater.ts';
-import { type OpenOptions, openStore, type Store } from './store/open.ts';
-import { resumeCounters } from './store/resume.ts';
-import { createRoom, type Room } from './store/room.ts';
-import { createSnapshots, type Snapshots } from './store/snapshots.ts';
-import { onceATurn } from './turn.ts';
-import { version } from './version.ts';
+import { AlarmBook } from './status/finding-history.ts';
+import { findAlarms, type Warner } from './status/findings.ts';
+import { createGapWarnings } from './status/gap-warnings.ts';
+import { createHealth, type HealthReport, hostWarnings } from './status/health.ts';
+import type { Metrics, MetricsParts } from './status/metrics.ts';
+import { createReady } from './status/readiness.ts';
+import { createSnapshots, type Snapshots } from './store/backup/backup-schedule.ts';
+import type { CopyCheck } from './store/backup/daily-check.ts';
+import { inspectFile, lockForServer } from './store/db/file-guards.ts';
+import { createRoom, type Room } from './store/db/issuing-guard.ts';
+import { type Tending, tendFile } from './store/db/maintenance.ts';
+import { type Highwater, openHighwater } from './store/mark/high-water-mark.ts';
+import { resumeCounters } from './store/mark/resume.ts';
+import { type OpenOptions, openStore, type Store } from './store/open-store.ts';
+import { beginAt, followedNetwork } from './store/records/headers.ts';
 import { createBacklog } from './watcher/backlog.ts';
 import { logPayment } from './watcher/payment-log.ts';
 import { Watcher } from './watcher/watcher.ts';
-import type { Cancel, World } from './world.ts';
+import { createFeed, type Feed } from './web/change-feed.ts';
+import type { Fetch } from './web/http-server.ts';
+import { createEntrance, type Entrance } from './web/listeners.ts';
+import { createMetricsEndpoint } from './web/metrics-endpoint.ts';
+import { createUnlisted } from './web/unlisted-proxies.ts';
+import { diskFloorBytes } from './world/disk.ts';
+import type { Cancel, World } from './world/world.ts';
 
 export interface App {
   readonly fetch: Fetch;
@@ -310,7 +310,7 @@ const snapshotsFor = ({ world, store, checkCopy }: Parts): Snapshots =>
 
 /** Loaded where somebody wants them: the others start without. */
 async function makeMetrics(parts: MetricsParts): Promise<Metrics> {
-  const { createMetrics } = await import('./http/metrics.ts');
+  const { createMetrics } = await import('./status/metrics.ts');
   return createMetrics(parts);
 }
 

@@ -10,22 +10,6 @@ import {
 import { scanGap } from './domain/allocation.ts';
 import { type Proxies, parseProxyNetwork } from './domain/client-address.ts';
 import {
-  type FrontOptions,
-  httpsEverywhere,
-  type Listen,
-  letsEncrypt,
-  parseDirectory,
-  parseDomain,
-  parseEmail,
-  parseListen,
-  parseLoopback,
-} from './domain/front.ts';
-import type { Rate } from './domain/rate.ts';
-import { parseProxy } from './electrum/proxy.ts';
-import { isOnHostOf, isSame, parseServerAddress, type ServerAddress } from './electrum/trust.ts';
-import { PaygateError } from './errors.ts';
-import type { Rates } from './http/limits.ts';
-import {
   file,
   named,
   type Option,
@@ -39,9 +23,25 @@ import {
   rate,
   readOption,
   type Setting,
-} from './option.ts';
+} from './domain/option.ts';
+import {
+  type FrontOptions,
+  httpsEverywhere,
+  type Listen,
+  letsEncrypt,
+  parseDirectory,
+  parseDomain,
+  parseEmail,
+  parseListen,
+  parseLoopback,
+} from './domain/public-endpoint.ts';
+import type { Rate } from './domain/rate-limit.ts';
+import { parseProxy } from './electrum/proxy.ts';
+import { isOnHostOf, isSame, parseServerAddress, type ServerAddress } from './electrum/trust.ts';
+import { PaygateError } from './lib/errors.ts';
 import { type PriceSource, parsePriceSource } from './price/sources.ts';
-import { type LogLevel, logLevels, type SocksProxy } from './world.ts';
+import type { Rates } from './web/request-limits.ts';
+import { type LogLevel, logLevels, type SocksProxy } from './world/world.ts';
 
 /** A line of JSON for a machine, or one with colours for a person. */
 const logFormats = ['json', 'pretty'] as const;

@@ -2,6 +2,6 @@
 // the others take no memory beside it. Everything else goes by main.ts.
 
 import { runProgram } from './cli/program.ts';
-import { serveCommand } from './cli/serve.ts';
+import { serveCommand } from './cli/serve-command.ts';
 
 void runProgram([serveCommand()]);

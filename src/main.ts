@@ -1,25 +1,25 @@
 #!/usr/bin/env node
 // argv → command.
 
-import { addressCommand } from './cli/address.ts';
-import { adminCommand } from './cli/admin.ts';
-import { auditCommand } from './cli/audit.ts';
-import { backupCommand } from './cli/backup.ts';
-import { callbacksCommand } from './cli/callbacks.ts';
-import { checkCommand } from './cli/check.ts';
-import { doctorCommand } from './cli/doctor.ts';
-import { healthCommand } from './cli/health.ts';
-import { installCommand } from './cli/install.ts';
-import { keyCommand } from './cli/key.ts';
-import { licensesCommand } from './cli/licenses.ts';
-import { pluginCommand } from './cli/plugin.ts';
+import { addressCommand } from './cli/address-command.ts';
+import { adminCommand } from './cli/admin-command.ts';
+import { auditCommand } from './cli/audit-command.ts';
+import { backupCommand } from './cli/backup-command.ts';
+import { callbacksCommand } from './cli/callbacks-command.ts';
+import { checkCommand } from './cli/check-command.ts';
+import { doctorCommand } from './cli/doctor-command.ts';
+import { healthCommand } from './cli/health-command.ts';
+import { installCommand } from './cli/install-command.ts';
+import { keyCommand } from './cli/key-command.ts';
+import { licensesCommand } from './cli/licenses-command.ts';
+import { pluginCommand } from './cli/plugin-command.ts';
 import { runProgram } from './cli/program.ts';
-import { restoreCommand } from './cli/restore.ts';
-import { sandboxCommand } from './cli/sandbox.ts';
-import { serveCommand } from './cli/serve.ts';
-import { serversCommand } from './cli/servers.ts';
-import { storeCommand } from './cli/store.ts';
-import { updateCommand } from './cli/update.ts';
+import { restoreCommand } from './cli/restore-command.ts';
+import { sandboxCommand } from './cli/sandbox-command.ts';
+import { serveCommand } from './cli/serve-command.ts';
+import { serversCommand } from './cli/servers-command.ts';
+import { storeCommand } from './cli/store-command.ts';
+import { updateCommand } from './cli/update-command.ts';
 import { updateFileCommand } from './cli/update-file.ts';
 
 void runProgram([

@@ -6,8 +6,8 @@ import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { optionNames, options, readConfig } from '../src/config.ts';
-import { frontOf } from '../src/domain/front.ts';
-import { version } from '../src/version.ts';
+import { frontOf } from '../src/domain/public-endpoint.ts';
+import { version } from '../src/lib/version.ts';
 
 const program = '/usr/local/bin/paygate';
 const read = (path: string) => readFileSync(path, 'utf8');

@@ -3,7 +3,7 @@
 
 import { serve } from '@hono/node-server';
 import { Hono } from 'hono';
-import { openSqlite } from '../../src/store/driver.ts';
+import { openSqlite } from '../../src/store/db/driver.ts';
 
 const [path = '', port] = process.argv.slice(2);
 const sqlite = openSqlite(path);

@@ -11,9 +11,9 @@ import { RawTx } from '@scure/btc-signer';
 import { scripthash as hashOf } from '../../src/bitcoin/address.ts';
 import { deriveAddress, parseWalletKey } from '../../src/bitcoin/keychain.ts';
 import { networks } from '../../src/bitcoin/network.ts';
-import { assembleBlock, branchAt, genesisBlock } from '../../src/sandbox/block.ts';
-import { statusOf } from '../../src/sandbox/history.ts';
-import { readTransaction } from '../../src/sandbox/transaction.ts';
+import { assembleBlock, branchAt, genesisBlock } from '../../src/sandbox/chain/simulated-block.ts';
+import { readTransaction } from '../../src/sandbox/chain/simulated-transaction.ts';
+import { statusOf } from '../../src/sandbox/electrum/history-results.ts';
 
 /** @typedef {'empty' | 'mempool' | 'block'} Phase */
 

@@ -14,7 +14,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { CallbackDispatcher } from '../../src/delivery/dispatcher.ts';
 import { createSender } from '../../src/delivery/sender.ts';
-import { createNodeWorld } from '../../src/world-node.ts';
+import { createNodeWorld } from '../../src/world/node-world.ts';
 import { atEnd } from './ending.mjs';
 import { bareGet, openOwed } from './owed.mjs';
 import { median, pairedRatio, percentile, takeTurns } from './stats.mjs';

@@ -1,7 +1,7 @@
-// Stands in for src/http/new-address.ts in the paygate of constant-paygate.mjs: the same operation, which issues nothing.
+// Stands in for src/api/new-address.ts in the paygate of constant-paygate.mjs: the same operation, which issues nothing.
 
 import { z } from 'zod';
-import { operation } from '../../src/http/operation.ts';
+import { operation } from '../../src/api/operation.ts';
 
 const answer = {
   address: 'bcrt1q0000000000000000000000000000000000000',

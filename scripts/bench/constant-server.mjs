@@ -5,7 +5,7 @@
 import { serve } from '@hono/node-server';
 import { Hono } from 'hono';
 import { readApiKey } from '../../src/domain/api-key.ts';
-import { openStore } from '../../src/store/open.ts';
+import { openStore } from '../../src/store/open-store.ts';
 import { durableWrites } from './durable-writes.mjs';
 
 const [path = '', mode] = process.argv.slice(2);

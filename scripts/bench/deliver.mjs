@@ -5,8 +5,8 @@
 import { once } from 'node:events';
 import { CallbackDispatcher } from '../../src/delivery/dispatcher.ts';
 import { createSender } from '../../src/delivery/sender.ts';
-import { openStore } from '../../src/store/open.ts';
-import { createNodeWorld } from '../../src/world-node.ts';
+import { openStore } from '../../src/store/open-store.ts';
+import { createNodeWorld } from '../../src/world/node-world.ts';
 
 const [path = ''] = process.argv.slice(2);
 const world = createNodeWorld({ logLevel: 'error' });

@@ -9,8 +9,8 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import SqliteDatabase from 'better-sqlite3';
-import { openStore } from '../../src/store/open.ts';
-import { stores } from '../../src/store/schema.ts';
+import { stores } from '../../src/store/db/schema.ts';
+import { openStore } from '../../src/store/open-store.ts';
 import { atEnd } from './ending.mjs';
 import { accountKey } from './keys.mjs';
 import { addStore } from './paygate.mjs';

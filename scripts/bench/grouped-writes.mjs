@@ -11,7 +11,7 @@ import { closeSync, fdatasyncSync, fsyncSync, openSync, statSync, writeSync } fr
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import SqliteDatabase from 'better-sqlite3';
-import { openStore } from '../../src/store/open.ts';
+import { openStore } from '../../src/store/open-store.ts';
 import { atEnd } from './ending.mjs';
 import { addStore } from './paygate.mjs';
 import { slowDisk } from './slow-disk.mjs';

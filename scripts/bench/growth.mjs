@@ -6,7 +6,7 @@
 // grows no faster than the logarithm of the number does not double.
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openStore } from '../../src/store/open.ts';
+import { openStore } from '../../src/store/open-store.ts';
 import { cpuOfBlocks, startChain } from './new-block.mjs';
 import { askPage } from './pages.mjs';
 import { launcher, memoryOf, serveArguments, startProgram, untilCaughtUp } from './program.mjs';
@@ -199,7 +199,7 @@ async function measureStore(path) {
 }
 
 const never = { step: 1, at: undefined };
-const delivered = /** @type {import('../../src/store/outbox.ts').AttemptRecord} */ ({
+const delivered = /** @type {import('../../src/store/records/outbox.ts').AttemptRecord} */ ({
   ...{ startedAt: 0, durationMs: 1, outcome: 'delivered', httpStatus: 200, reason: null },
   ...{ body: null, address: null, phases: {}, doubt: null },
 });

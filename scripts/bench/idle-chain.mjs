@@ -2,9 +2,9 @@
 // ends all connections, whenever it is told to, and says when that is done.
 
 import { parentPort } from 'node:worker_threads';
-import { SimulatedChain } from '../../src/sandbox/chain.ts';
-import { SimulatedServer } from '../../src/sandbox/server.ts';
-import { createNodeWorld } from '../../src/world-node.ts';
+import { SimulatedChain } from '../../src/sandbox/chain/simulated-chain.ts';
+import { SimulatedServer } from '../../src/sandbox/electrum/simulated-server.ts';
+import { createNodeWorld } from '../../src/world/node-world.ts';
 
 const BLOCKS = 110;
 

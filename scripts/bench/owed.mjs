@@ -2,8 +2,8 @@
 // tables: how they come about is not what these benches measure.
 
 import { connect } from 'node:net';
-import { openStore } from '../../src/store/open.ts';
-import { addresses, payments, stores, wallets } from '../../src/store/schema.ts';
+import { addresses, payments, stores, wallets } from '../../src/store/db/schema.ts';
+import { openStore } from '../../src/store/open-store.ts';
 
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
 
@@ -30,7 +30,7 @@ export async function openOwed(path, callbackUrls) {
 
   /**
    * Makes a payment to a store and owes its callback.
-   * @param {import('../../src/store/writer.ts').Tx} tx
+   * @param {import('../../src/store/db/writer.ts').Tx} tx
    * @param {number} storeId
    */
   function owe(tx, storeId) {

@@ -6,9 +6,9 @@
 
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import { SimulatedChain } from '../../src/sandbox/chain.ts';
-import { SimulatedServer } from '../../src/sandbox/server.ts';
-import { createNodeWorld } from '../../src/world-node.ts';
+import { SimulatedChain } from '../../src/sandbox/chain/simulated-chain.ts';
+import { SimulatedServer } from '../../src/sandbox/electrum/simulated-server.ts';
+import { createNodeWorld } from '../../src/world/node-world.ts';
 import { atEnd } from './ending.mjs';
 import { burst } from './load.mjs';
 import { addStore, serve } from './paygate.mjs';

@@ -6,8 +6,8 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import SqliteDatabase from 'better-sqlite3';
-import { createAdmin } from '../../src/store/admin.ts';
-import { openDatabase } from '../../src/store/database.ts';
+import { openDatabase } from '../../src/store/db/database.ts';
+import { createAdmin } from '../../src/store/records/admin.ts';
 import { addStore } from './paygate.mjs';
 import { launcher } from './program.mjs';
 

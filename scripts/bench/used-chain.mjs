@@ -3,9 +3,9 @@
 
 import { parentPort, workerData } from 'node:worker_threads';
 import { deriveAddress, parseWalletKey } from '../../src/bitcoin/keychain.ts';
-import { SimulatedChain } from '../../src/sandbox/chain.ts';
-import { SimulatedServer } from '../../src/sandbox/server.ts';
-import { createNodeWorld } from '../../src/world-node.ts';
+import { SimulatedChain } from '../../src/sandbox/chain/simulated-chain.ts';
+import { SimulatedServer } from '../../src/sandbox/electrum/simulated-server.ts';
+import { createNodeWorld } from '../../src/world/node-world.ts';
 
 const BLOCKS = 110;
 const PAID_AT_ONCE = 10;

@@ -14,7 +14,7 @@ const parameters = 'exports, require, module, __filename, __dirname';
  * Loaded with the first order of a certificate (src/tls/acme-order.ts), and where a password is chosen
  * (src/dashboard/password.ts): by the last word of their import, what they are made of.
  */
-const late = { 'acme-client': 'acme-client', strength: 'src/dashboard/strength.ts' };
+const late = { 'acme-client': 'acme-client', strength: 'src/dashboard/password-strength.ts' };
 
 /** @type {import('esbuild').Plugin} */
 const lateParts = {

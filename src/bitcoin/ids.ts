@@ -2,7 +2,7 @@
 // All are 64 lower-case hex digits in display order (the reverse of the hash's own bytes).
 
 import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js';
-import { PaygateError } from '../errors.ts';
+import { PaygateError } from '../lib/errors.ts';
 
 /** Transaction id: double SHA-256 of the transaction without its witness. */
 export type Txid = string & { readonly brand: 'Txid' };

@@ -3,7 +3,7 @@
 // Sources: Bitcoin Core's src/kernel/chainparams.cpp, BIP94 (testnet4), BIP325 (signet).
 
 import { hexToBytes } from '@noble/hashes/utils.js';
-import { PaygateError } from '../errors.ts';
+import { PaygateError } from '../lib/errors.ts';
 import { type BlockHash, parseBlockHash } from './ids.ts';
 
 export type NetworkName = 'mainnet' | 'testnet3' | 'testnet4' | 'signet' | 'regtest';

@@ -17,7 +17,7 @@ import { wordlist as portuguese } from '@scure/bip39/wordlists/portuguese.js';
 import { wordlist as simplifiedChinese } from '@scure/bip39/wordlists/simplified-chinese.js';
 import { wordlist as spanish } from '@scure/bip39/wordlists/spanish.js';
 import { wordlist as traditionalChinese } from '@scure/bip39/wordlists/traditional-chinese.js';
-import { once } from '../once.ts';
+import { once } from '../lib/lazy.ts';
 import { oldElectrumWords } from './electrum-words.ts';
 import { partings } from './glued-words.ts';
 import { slip39Words } from './slip39-words.ts';

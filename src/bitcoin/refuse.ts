@@ -1,6 +1,6 @@
 // How this room says no: everything that comes from outside and is not what it should be ends here.
 
-import { PaygateError } from '../errors.ts';
+import { PaygateError } from '../lib/errors.ts';
 
 /** @throws PaygateError invalid, always */
 export function refuse(why: string): never {

@@ -5,7 +5,7 @@
 
 import { concatBytes } from '@noble/hashes/utils.js';
 import { equalBytes, sha256x2 } from '@scure/btc-signer/utils.js';
-import { PaygateError } from '../errors.ts';
+import { PaygateError } from '../lib/errors.ts';
 import { display, type Txid } from './ids.ts';
 
 export interface TxInput {

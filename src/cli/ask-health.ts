@@ -2,8 +2,8 @@
 // at: it is made for another name than the one it is asked by here, and nothing secret is said.
 
 import { Agent, request } from 'undici';
-import { type Listen, reachedAt } from '../domain/front.ts';
-import type { HealthReport } from '../http/health.ts';
+import { type Listen, reachedAt } from '../domain/public-endpoint.ts';
+import type { HealthReport } from '../status/health.ts';
 
 const waitMs = 5_000;
 

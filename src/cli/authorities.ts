@@ -3,7 +3,7 @@
 
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { PaygateError, reasonOf } from '../errors.ts';
+import { PaygateError, reasonOf } from '../lib/errors.ts';
 
 const longestFile = 256 * 1024;
 const certificate = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;

@@ -2,11 +2,11 @@
 // it was asked for.
 
 import type { Attempt } from '../delivery/sender.ts';
-import { refusedText, sayDoubt, verdictTexts } from '../domain/answer.ts';
 import { callbackTarget, redactedTarget } from '../domain/callback.ts';
-import { showTime } from '../domain/shown.ts';
-import type { AttemptRow, CallbackRow } from '../store/callback-desk.ts';
-import type { AttemptRecord } from '../store/outbox.ts';
+import { refusedText, sayDoubt, verdictTexts } from '../domain/callback-answer.ts';
+import { showTime } from '../domain/format.ts';
+import type { AttemptRecord } from '../store/records/outbox.ts';
+import type { AttemptRow, CallbackRow } from '../store/views/callback-view.ts';
 import { seconds, table } from './command.ts';
 
 export const describe = (row: CallbackRow) => ({
@@ -62,7 +62,7 @@ export const describeTest = (attempt: Attempt, url: string) => ({
   verdict: attempt.verdict ?? notDelivered,
 });
 
-/** Beside the codes of domain/answer.ts. */
+/** Beside the codes of domain/callback-answer.ts. */
 const notDelivered = 'not-delivered';
 
 /** @param hasMore whether older ones fit as well */

@@ -2,9 +2,9 @@
 // server that runs can know is said.
 
 import { checkCallbackUrl } from '../domain/callback.ts';
+import type { CallbackFlags } from '../domain/callback-url-policy.ts';
 import { isOnion } from '../domain/onion.ts';
-import type { CallbackFlags } from '../domain/reach.ts';
-import type { StoreRow } from '../store/catalog.ts';
+import type { StoreRow } from '../store/records/catalog.ts';
 import { world } from './command.ts';
 
 /** @param before the store as it is. @throws PaygateError invalid */

@@ -2,8 +2,8 @@
 
 import { execFile } from 'node:child_process';
 import { isSea } from 'node:sea';
-import type { FileReport } from '../store/check.ts';
-import type { CopyCheck } from '../store/daily-check.ts';
+import type { CopyCheck } from '../store/backup/daily-check.ts';
+import type { FileReport } from '../store/backup/integrity-check.ts';
 
 /** How this program is called again. */
 export const ourselves = (): readonly string[] => (isSea() ? [] : process.argv.slice(1, 2));

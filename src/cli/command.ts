@@ -4,16 +4,16 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { defaultNetwork, type NetworkName } from '../bitcoin/network.ts';
 import { type Config, options, readConfig } from '../config.ts';
-import { plainLines, plainText } from '../domain/shown.ts';
-import { PaygateError, reasonOf } from '../errors.ts';
-import { parsePath } from '../option.ts';
-import { useFailure } from '../store/database.ts';
-import { inspectFile } from '../store/file.ts';
-import { openStore, type Store } from '../store/open.ts';
-import { dayMs, hourMs, minuteMs, secondMs } from '../time.ts';
-import type { World } from '../world.ts';
-import { createNodeWorld } from '../world-node.ts';
-import { becomeOwner, hintFor } from './owner.ts';
+import { plainLines, plainText } from '../domain/format.ts';
+import { parsePath } from '../domain/option.ts';
+import { PaygateError, reasonOf } from '../lib/errors.ts';
+import { dayMs, hourMs, minuteMs, secondMs } from '../lib/time-units.ts';
+import { useFailure } from '../store/db/database.ts';
+import { inspectFile } from '../store/db/file-guards.ts';
+import { openStore, type Store } from '../store/open-store.ts';
+import { createNodeWorld } from '../world/node-world.ts';
+import type { World } from '../world/world.ts';
+import { becomeOwner, hintFor } from './file-owner.ts';
 import { asGiven } from './serve-options.ts';
 
 /** What a command that works on the file takes. */

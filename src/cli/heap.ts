@@ -2,7 +2,7 @@
 
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import type { World } from '../world.ts';
+import type { World } from '../world/world.ts';
 
 /** How often it is asked whether a start is over, and then whether all is quiet. */
 const lookEveryMs = 3_000;

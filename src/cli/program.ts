@@ -2,9 +2,9 @@
 
 import { writeFileSync } from 'node:fs';
 import { Command } from 'commander';
-import { plainText } from '../domain/shown.ts';
-import { PaygateError } from '../errors.ts';
-import { version } from '../version.ts';
+import { plainText } from '../domain/format.ts';
+import { PaygateError } from '../lib/errors.ts';
+import { version } from '../lib/version.ts';
 import { fail } from './command.ts';
 import { refusePrivateInput } from './private-input.ts';
 

@@ -17,9 +17,9 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { PaygateError, reasonOf } from '../errors.ts';
-import { putInPlace, syncPath } from '../store/disk.ts';
-import type { Owner } from './owner.ts';
+import { PaygateError, reasonOf } from '../lib/errors.ts';
+import { putInPlace, syncPath } from '../world/disk.ts';
+import type { Owner } from './file-owner.ts';
 
 export const run = promisify(execFile);
 

@@ -4,16 +4,16 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command } from 'commander';
-import { PaygateError, reasonOf } from '../errors.ts';
-import { backupAsItIs, keptBeforeUpdate, makeBackupFolder } from '../store/backup.ts';
-import { refuseForeign } from '../store/check.ts';
-import { refuseLostLog } from '../store/file.ts';
-import { migrationsIn } from '../store/migrate.ts';
-import { refuseTwoNames, truePath } from '../store/place.ts';
-import { restoreFile } from '../store/restore.ts';
+import { PaygateError, reasonOf } from '../lib/errors.ts';
+import { backupAsItIs, keptBeforeUpdate, makeBackupFolder } from '../store/backup/backup.ts';
+import { refuseForeign } from '../store/backup/integrity-check.ts';
+import { restoreFile } from '../store/backup/restore.ts';
+import { refuseLostLog } from '../store/db/file-guards.ts';
+import { refuseTwoNames, truePath } from '../store/db/file-path.ts';
+import { migrationsIn } from '../store/db/migrate.ts';
 import { ourselves } from './check-beside.ts';
 import { databasePath, type FileOptions, fileCommand, print, timeName, world } from './command.ts';
-import { becomeOwner } from './owner.ts';
+import { becomeOwner } from './file-owner.ts';
 import { firstLine, run } from './update-binary.ts';
 
 const name = 'update-file';

@@ -5,11 +5,11 @@ import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import pico from '@picocss/pico/css/pico.classless.min.css?raw';
 import { type Context, Hono } from 'hono';
-import { once } from '../once.ts';
+import { once } from '../lib/lazy.ts';
+import style from './browser/dashboard-style.css?raw';
 import icon from './browser/icon.svg?raw';
-import script from './browser/live.client.js?raw';
-import style from './browser/style.css?raw';
-import { base } from './visit.ts';
+import script from './browser/page-refresh.client.js?raw';
+import { base } from './page.ts';
 
 interface Asset {
   readonly type: string;

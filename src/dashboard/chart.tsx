@@ -1,10 +1,10 @@
 // A chart of what was received a day, drawn by the server: bars with their amounts in words, for those who
 // see it and those who hear it.
 
-import { showBitcoin } from '../domain/shown.ts';
-import type { DaySum } from '../store/payment-desk.ts';
-import { dayMs } from '../time.ts';
-import { chartDays } from './received.ts';
+import { showBitcoin } from '../domain/format.ts';
+import { dayMs } from '../lib/time-units.ts';
+import type { DaySum } from '../store/views/payment-view.ts';
+import { chartDays } from './daily-sums.ts';
 
 const width = 600;
 const height = 120;

@@ -2,12 +2,12 @@
 // amounts are written. Text of strangers is only ever text here: JSX escapes it.
 
 import type { Child } from 'hono/jsx';
-import { showBitcoin, showTime } from '../domain/shown.ts';
+import { showBitcoin, showTime } from '../domain/format.ts';
 import { severalStores } from '../domain/store-choice.ts';
 import { assetPath } from './assets.ts';
-import { markOf } from './form.ts';
-import { hasApp, isFresh } from './session.ts';
-import { base, formTokenOf, type Visit } from './visit.ts';
+import { hasApp, isFresh } from './dashboard-session.ts';
+import { markOf } from './form-fields.ts';
+import { base, formTokenOf, type Visit } from './page.ts';
 
 const sections = [
   ['', 'Overview'],

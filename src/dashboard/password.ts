@@ -3,7 +3,7 @@
 // most, and two are left to those who are in or were lately, so that strangers' wrong passwords do not keep them out.
 
 import { scrypt, timingSafeEqual } from 'node:crypto';
-import { PaygateError } from '../errors.ts';
+import { PaygateError } from '../lib/errors.ts';
 
 export const leastPasswordLength = 15;
 const mostPasswordLength = 1000;
@@ -110,7 +110,7 @@ function checked(password: string): string {
 }
 
 async function refuseGuessable(text: string, words: readonly string[]): Promise<void> {
-  const { guessesLog10 } = await import('./strength.ts');
+  const { guessesLog10 } = await import('./password-strength.ts');
   if (guessesLog10(text, [...wordsOfPaygate, ...words]) >= leastGuessesLog10) return;
   throw new PaygateError(
     'invalid',

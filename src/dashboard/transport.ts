@@ -5,7 +5,7 @@
 import type { HttpBindings } from '@hono/node-server';
 import type { Context } from 'hono';
 import { isThisMachine, type Proxies } from '../domain/client-address.ts';
-import { forwardedHeaders, httpsHostOf } from '../http/request-origin.ts';
+import { forwardedHeaders, httpsHostOf } from '../web/request-origin.ts';
 
 export interface Transport {
   readonly secure: boolean;

@@ -1,6 +1,6 @@
 // Brings every callback that is owed to its shop: claim → send → record, for ever.
 //
-// Format. The queue is the `callbacks` table (store/outbox.ts); nothing else survives a crash. A row is owed until an
+// Format. The queue is the `callbacks` table (store/records/outbox.ts); nothing else survives a crash. A row is owed until an
 // attempt is answered with 200, the schedule ends, or a newer status of the same payment supersedes it. A 200 that is
 // doubtful has it sent again, twice at most. A lease marks a row that is on the wire.
 //
@@ -17,22 +17,22 @@
 // - At most one flight an address: the outbox claims none while a lease lasts, the lease is longer than an attempt can
 //   take, and `inFlight` holds even when the wall clock jumps over a lease, also for the bound of a store.
 // - Bounded: `inFlight` flights in all, `perStore` of one store, one where it did not receive the last callback
-//   (breaker.ts), so a shop that hangs delays itself.
-// - A host that can't be reached costs its waiting callbacks no attempt (breaker.ts): they stay due, held back, and one
+//   (circuit-breaker.ts), so a shop that hangs delays itself.
+// - A host that can't be reached costs its waiting callbacks no attempt (circuit-breaker.ts): they stay due, held back, and one
 //   a minute goes out to see, or at somebody's word.
 // - A failed attempt never ends the pump, and the pump never spins: it goes round only for a wake.
 
-import { emptyDoubt } from '../domain/answer.ts';
+import { emptyDoubt } from '../domain/callback-answer.ts';
 import { isWaitOver, longestWaits, nextAttempt, nextConfirmation } from '../domain/retry.ts';
-import { reasonOf } from '../errors.ts';
-import type { Database } from '../store/database.ts';
-import type { Claimed, Next, Outbox } from '../store/outbox.ts';
-import type { CallbackState } from '../store/schema.ts';
-import type { Tx } from '../store/writer.ts';
-import { nextTurn } from '../turn.ts';
-import type { Cancel, World } from '../world.ts';
-import { Breaker, hostOf } from './breaker.ts';
-import { type DeliveryLimits, deliveryLimits } from './limits.ts';
+import { reasonOf } from '../lib/errors.ts';
+import { nextTurn } from '../lib/next-turn.ts';
+import type { Database } from '../store/db/database.ts';
+import type { CallbackState } from '../store/db/schema.ts';
+import type { Tx } from '../store/db/writer.ts';
+import type { Claimed, Next, Outbox } from '../store/records/outbox.ts';
+import type { Cancel, World } from '../world/world.ts';
+import { Breaker, hostOf } from './circuit-breaker.ts';
+import { type DeliveryLimits, deliveryLimits } from './delivery-limits.ts';
 import { type Attempt, type Sender, unsent } from './sender.ts';
 import { signingSecrets } from './signature.ts';
 

@@ -1,18 +1,24 @@
 // One HTTP attempt of a callback (wire §4): what is asked of the shop's server, and what its answer
-// means; how it goes there stands in travel.ts. It follows no redirect, keeps no cookie, always verifies
+// means; how it goes there stands in callback-request.ts. It follows no redirect, keeps no cookie, always verifies
 // TLS, and logs nothing: the URL and its query are secrets.
 
-import { judge, type Verdict } from '../domain/answer.ts';
 import { type CallbackTarget, callbackTarget } from '../domain/callback.ts';
+import { judge, type Verdict } from '../domain/callback-answer.ts';
 import { classify, isUnreachable, parseRetryAfter } from '../domain/retry.ts';
-import { PaygateError } from '../errors.ts';
-import { once } from '../once.ts';
-import type { AttemptRecord } from '../store/outbox.ts';
-import type { World } from '../world.ts';
-import { createKept } from './kept.ts';
-import { excerpt, reasonFor, secretsOf } from './reason.ts';
+import { PaygateError } from '../lib/errors.ts';
+import { once } from '../lib/lazy.ts';
+import type { AttemptRecord } from '../store/records/outbox.ts';
+import type { World } from '../world/world.ts';
+import {
+  type Allowed,
+  type Course,
+  travel,
+  type Way,
+  type WayOptions,
+} from './callback-request.ts';
+import { createKept } from './connection-reuse.ts';
+import { excerpt, reasonFor, secretsOf } from './failure-reason.ts';
 import { type KeyOf, keepKeys, signatureHeaders } from './signature.ts';
-import { type Allowed, type Course, travel, type Way, type WayOptions } from './travel.ts';
 
 export interface Order extends Allowed {
   readonly callbackUrl: string;

@@ -4,7 +4,7 @@
 
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import { base64 } from '@scure/base';
-import { createMemory } from '../memory.ts';
+import { createMemory } from '../lib/cache.ts';
 
 const secretPrefix = 'whsec_';
 const secretBytes = 32;

@@ -4,9 +4,7 @@
 import { sha256 } from '@noble/hashes/sha2.js';
 import { utf8ToBytes } from '@noble/hashes/utils.js';
 import { base58 } from '@scure/base';
-import { PaygateError } from '../errors.ts';
-import { isOnion, noProxyRefusal, onionFault } from './onion.ts';
-import type { CallbackStatus } from './payment.ts';
+import { PaygateError } from '../lib/errors.ts';
 import {
   type CallbackFlags,
   httpRefusal,
@@ -14,7 +12,9 @@ import {
   refusalOf,
   rulesFor,
   type Surroundings,
-} from './reach.ts';
+} from './callback-url-policy.ts';
+import { isOnion, noProxyRefusal, onionFault } from './onion.ts';
+import type { CallbackStatus } from './payment.ts';
 import { copyFault } from './url-text.ts';
 
 export interface CallbackFacts {

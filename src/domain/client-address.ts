@@ -3,7 +3,7 @@
 // ours reach.
 
 import ipaddr from 'ipaddr.js';
-import { PaygateError } from '../errors.ts';
+import { PaygateError } from '../lib/errors.ts';
 
 /** As ipaddr.js reads them: first address and bits. */
 type Networks = readonly (readonly [ipaddr.IPv4 | ipaddr.IPv6, number])[];

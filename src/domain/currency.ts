@@ -1,8 +1,8 @@
 // Money of shops: which currencies there are (ISO 4217), and what satoshis are worth in one, exactly. It knows
 // no price by itself.
 
-import { PaygateError } from '../errors.ts';
-import { satPerBitcoin } from './shown.ts';
+import { PaygateError } from '../lib/errors.ts';
+import { satPerBitcoin } from './format.ts';
 
 export const currencyCodes: readonly string[] = Intl.supportedValuesOf('currency');
 

@@ -1,7 +1,7 @@
 // When a callback is tried again, and what to call the way a try ended (wire §4). Pure: time and
 // chance come in as values. It decides nothing about superseding; the outbox does.
 
-import { hourMs, minuteMs, secondMs } from '../time.ts';
+import { hourMs, minuteMs, secondMs } from '../lib/time-units.ts';
 
 /** The waits after the first, second, … failed attempt; after the last one there is no more. */
 export const retrySchedule: readonly number[] = [

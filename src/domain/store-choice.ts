@@ -1,6 +1,6 @@
 // Which store a request for an address means (wire §2). Pure.
 
-import { PaygateError } from '../errors.ts';
+import { PaygateError } from '../lib/errors.ts';
 import { redactUrl } from './callback.ts';
 
 interface Named {

@@ -1,6 +1,6 @@
 // The name of a store, for people. Pure.
 
-import { PaygateError } from '../errors.ts';
+import { PaygateError } from '../lib/errors.ts';
 
 /** @throws PaygateError invalid */
 export function parseStoreName(text: string): string {

@@ -5,7 +5,7 @@
 // Figures from ElectrumX 1.20 (server/session.py, server/env.py) and aiorpcX (session.py), as quoted
 // below; an own server has no budget at all.
 
-import type { World } from '../world.ts';
+import type { World } from '../world/world.ts';
 import { type Method, methods } from './wire.ts';
 
 /** A thousand at once cost some 400 of the 1,000 (COST_SOFT_LIMIT) from which on answers are delayed. */

@@ -4,8 +4,8 @@
 // (pulse.ts) or leaves too much unanswered (unanswered.ts). From then on nothing is delivered.
 
 import type { Socket } from 'node:net';
-import { PaygateError } from '../errors.ts';
-import type { Cancel, World } from '../world.ts';
+import { PaygateError } from '../lib/errors.ts';
+import type { Cancel, World } from '../world/world.ts';
 import type { Budget } from './budget.ts';
 import { at, type Closings, closed, failureOf, silent } from './closings.ts';
 import { Deadlines } from './deadlines.ts';

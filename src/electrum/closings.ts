@@ -2,10 +2,10 @@
 // know. Such a server is lost again at every attempt, and with it what it would answer. After a few closings
 // without an answer in between the request counts as refused for a while: others go on, and it is named.
 
-import { codeOf, faultText, isHangUp } from '../domain/fault.ts';
-import { reasonOf } from '../errors.ts';
-import { dayMs, minuteMs } from '../time.ts';
-import type { World } from '../world.ts';
+import { codeOf, faultText, isHangUp } from '../domain/network-error.ts';
+import { reasonOf } from '../lib/errors.ts';
+import { dayMs, minuteMs } from '../lib/time-units.ts';
+import type { World } from '../world/world.ts';
 import { ServerError } from './framing.ts';
 import type { Request } from './request.ts';
 import { type Method, methods } from './wire.ts';

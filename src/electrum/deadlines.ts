@@ -1,7 +1,7 @@
 // The deadline of every request in flight, by one timer: all have the same time, so the first in flight is the
 // first that is due, and one timer does for thousands.
 
-import type { Cancel, World } from '../world.ts';
+import type { Cancel, World } from '../world/world.ts';
 import type { Request } from './request.ts';
 
 export interface DeadlineParts {

@@ -1,8 +1,8 @@
 // Dials a server within its deadline, and says of a port that speaks otherwise what to write in its place.
 
-import { codeOf, isHangUp, isPlain } from '../domain/fault.ts';
-import { PaygateError } from '../errors.ts';
-import type { Connection, SocksProxy, World } from '../world.ts';
+import { codeOf, isHangUp, isPlain } from '../domain/network-error.ts';
+import { PaygateError } from '../lib/errors.ts';
+import type { Connection, SocksProxy, World } from '../world/world.ts';
 import type { ServerAddress } from './trust.ts';
 
 export interface DialParts {

@@ -6,7 +6,7 @@
 // It sends in sizes that are powers of two, and may leave a long answer for the next one: that is followed too.
 // Measured against that transport: 1,000 ms a request without, 2-40 ms with. At most one is in flight.
 
-import type { Cancel, World } from '../world.ts';
+import type { Cancel, World } from '../world/world.ts';
 
 /** The waits before each filler that follows an answered one. */
 const followUpMs = [1, 1, 1, 1, 2, 2, 5, 10, 20, 40, 80, 160, 320] as const;

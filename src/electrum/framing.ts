@@ -3,8 +3,8 @@
 // one is an `invalid` error, which ends the connection.
 // https://electrum-protocol.readthedocs.io/en/latest/protocol-basics.html#message-stream
 
-import { plainText } from '../domain/shown.ts';
-import { type ErrorCode, PaygateError } from '../errors.ts';
+import { plainText } from '../domain/format.ts';
+import { type ErrorCode, PaygateError } from '../lib/errors.ts';
 import { mostInBatch } from './batches.ts';
 
 /** A history of 90,000 transactions, or a transaction of 4 MB in hex, still fits. */

@@ -3,7 +3,7 @@
 
 import { parseHeader } from '../bitcoin/header.ts';
 import type { BlockHash } from '../bitcoin/ids.ts';
-import { PaygateError } from '../errors.ts';
+import { PaygateError } from '../lib/errors.ts';
 import type { Channel } from './channel.ts';
 import { invalid, RequestError, ServerError } from './framing.ts';
 import type { Call } from './request.ts';

@@ -2,8 +2,8 @@
 // cost neither memory nor time. Only an answer that may be long by nature may be; a line that grows long
 // while none is awaited is a fault before it is read, and so is a stream of notifications without end.
 
-import { type Bucket, type Rate, takeToken } from '../domain/rate.ts';
-import type { World } from '../world.ts';
+import { type Bucket, type Rate, takeToken } from '../domain/rate-limit.ts';
+import type { World } from '../world/world.ts';
 import { invalid, LineFramer, type Message, parseMessage } from './framing.ts';
 
 /** The longest that any notification or ordinary answer needs is 2 kB. */

@@ -2,8 +2,8 @@
 // of several where the server is our own, one by one where it takes none such.
 
 import type { Scripthash } from '../bitcoin/ids.ts';
-import { PaygateError } from '../errors.ts';
-import { slices } from '../slices.ts';
+import { slices } from '../lib/chunk.ts';
+import { PaygateError } from '../lib/errors.ts';
 import { type Batches, mostInBatch } from './batches.ts';
 import type { Channel } from './channel.ts';
 import { ServerError } from './framing.ts';

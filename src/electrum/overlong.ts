@@ -2,7 +2,7 @@
 // one: for a day it is not asked for again, and taken for refused by that server, as others refuse what is too long.
 
 import type { Scripthash } from '../bitcoin/ids.ts';
-import type { World } from '../world.ts';
+import type { World } from '../world/world.ts';
 import { type LongLine, ServerError } from './framing.ts';
 import type { Request } from './request.ts';
 import { methods } from './wire.ts';

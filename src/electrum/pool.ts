@@ -4,10 +4,10 @@
 // the watcher reports.
 
 import type { BlockHash } from '../bitcoin/ids.ts';
-import { codeOf, isUnresolved } from '../domain/fault.ts';
-import type { Ban, Trust } from '../domain/server.ts';
-import { PaygateError, reasonOf } from '../errors.ts';
-import type { Cancel, World } from '../world.ts';
+import { codeOf, isUnresolved } from '../domain/network-error.ts';
+import type { Ban, Trust } from '../domain/server-record.ts';
+import { PaygateError, reasonOf } from '../lib/errors.ts';
+import type { Cancel, World } from '../world/world.ts';
 import { Batches } from './batches.ts';
 import { Budget } from './budget.ts';
 import { Closings } from './closings.ts';

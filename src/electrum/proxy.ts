@@ -1,8 +1,8 @@
 // Reads the address of a SOCKS5 proxy. Pure. What it refuses is not repeated in the error: there may be
 // a password in it.
 
-import { PaygateError } from '../errors.ts';
-import type { SocksProxy } from '../world.ts';
+import { PaygateError } from '../lib/errors.ts';
+import type { SocksProxy } from '../world/world.ts';
 import { parseHost } from './trust.ts';
 
 /** One byte counts its length: RFC 1929. */

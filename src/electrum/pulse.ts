@@ -3,7 +3,7 @@
 // limit refuses each request 30 s late. 30 s after the last answer it is pinged, and 15 s later, when
 // nothing at all was answered in time since, it is dead.
 
-import type { Cancel, World } from '../world.ts';
+import type { Cancel, World } from '../world/world.ts';
 
 const pingAfterMs = 30_000;
 const deadAfterMs = 15_000;

@@ -1,6 +1,6 @@
 // What is asked, one thing or several in one message, and how its answer is read.
 
-import type { PaygateError } from '../errors.ts';
+import type { PaygateError } from '../lib/errors.ts';
 import type { Priced } from './budget.ts';
 import { type Answer, encodeBatch, encodeRequest, invalid, ServerError } from './framing.ts';
 import type { Method } from './wire.ts';

@@ -6,10 +6,10 @@
 import type { Socket } from 'node:net';
 import { bytesToHex } from '@noble/hashes/utils.js';
 import type { BlockHash, Scripthash, Txid } from '../bitcoin/ids.ts';
-import type { HistoryItem } from '../domain/history.ts';
-import type { Trust } from '../domain/server.ts';
-import { PaygateError, reasonOf } from '../errors.ts';
-import type { SocksProxy, World } from '../world.ts';
+import type { HistoryItem } from '../domain/script-history.ts';
+import type { Trust } from '../domain/server-record.ts';
+import { PaygateError, reasonOf } from '../lib/errors.ts';
+import type { SocksProxy, World } from '../world/world.ts';
 import { Batches } from './batches.ts';
 import { Budget } from './budget.ts';
 import { Channel } from './channel.ts';

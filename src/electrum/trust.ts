@@ -4,10 +4,10 @@
 // its SHA-256 at first use, and a changed one refused. An explicit pin stands above both.
 
 import ipaddr from 'ipaddr.js';
-import { faultText } from '../domain/fault.ts';
-import type { Trust } from '../domain/server.ts';
-import { PaygateError } from '../errors.ts';
-import type { PeerCertificate } from '../world.ts';
+import { faultText } from '../domain/network-error.ts';
+import type { Trust } from '../domain/server-record.ts';
+import { PaygateError } from '../lib/errors.ts';
+import type { PeerCertificate } from '../world/world.ts';
 
 export interface ServerAddress {
   readonly host: string;

@@ -2,7 +2,7 @@
 // more. Where that has taken all places, nothing goes on any more; where it has taken all of mass requests, and not one of
 // them is answered for a minute, these would wait for ever, though everything else goes on.
 
-import type { Cancel, World } from '../world.ts';
+import type { Cancel, World } from '../world/world.ts';
 import { RequestError, ServerError } from './framing.ts';
 
 /** That a request was not answered in its time; the answer may come yet. */

@@ -12,9 +12,9 @@ import {
   type Scripthash,
   type Txid,
 } from '../bitcoin/ids.ts';
-import type { HistoryItem, Position, StatusHash } from '../domain/history.ts';
-import { plainText } from '../domain/shown.ts';
-import { reasonOf } from '../errors.ts';
+import { plainText } from '../domain/format.ts';
+import type { HistoryItem, Position, StatusHash } from '../domain/script-history.ts';
+import { reasonOf } from '../lib/errors.ts';
 import { invalid, isRecord } from './framing.ts';
 
 /** Lowest and highest version of the protocol that is spoken. */

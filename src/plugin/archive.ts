@@ -6,7 +6,7 @@
 import { crc32 } from 'node:zlib';
 import { fromBufferPromise, type Entry as ZipEntry, type ZipFile } from 'yauzl';
 import { ZipFile as ZipWriter } from 'yazl';
-import { PaygateError, reasonOf } from '../errors.ts';
+import { PaygateError, reasonOf } from '../lib/errors.ts';
 import { parseEntryName, refuseArchive, refuseClashes } from './names.ts';
 
 export interface Entry {

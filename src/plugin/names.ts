@@ -1,7 +1,7 @@
 // Which names the entries of an archive may have. Pure. An archive is refused whole when one of them
 // would be unpacked somewhere else than inside its own folder, or over another entry.
 
-import { PaygateError } from '../errors.ts';
+import { PaygateError } from '../lib/errors.ts';
 
 const maxNameLength = 1024;
 

@@ -1,7 +1,7 @@
 // A shop plugin's archive, rewritten to talk to this paygate, with an account of what was changed and
 // what was left. It touches no file: an archive comes in and an archive goes out.
 
-import { PaygateError } from '../errors.ts';
+import { PaygateError } from '../lib/errors.ts';
 import { type Entry, readArchive, writeArchive } from './archive.ts';
 import { isDocument, isSealed } from './kinds.ts';
 import type { Target } from './mention.ts';

@@ -3,7 +3,7 @@
 // other mention why it was left: a page for people, an e-mail address, another host. Text is taken
 // byte by byte (latin1), so that no encoding is harmed; all that is put in is ASCII.
 
-import { PaygateError } from '../errors.ts';
+import { PaygateError } from '../lib/errors.ts';
 import { readChains } from './expressions.ts';
 import { type Edit, Flat } from './flat.ts';
 import { domainDot, judge } from './judge.ts';

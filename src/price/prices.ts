@@ -3,12 +3,12 @@
 // A price that can't be had anew is served until it is ten minutes old.
 
 import { currencyCodes, isCurrency } from '../domain/currency.ts';
-import { PaygateError, reasonOf } from '../errors.ts';
-import { once } from '../once.ts';
-import type { World } from '../world.ts';
+import { PaygateError, reasonOf } from '../lib/errors.ts';
+import { once } from '../lib/lazy.ts';
+import type { World } from '../world/world.ts';
 import { agree, type Quote } from './consensus.ts';
-import { createElapsed } from './elapsed.ts';
-import { fetchJson, SourceFault } from './fetch.ts';
+import { createElapsed } from './price-age.ts';
+import { fetchJson, SourceFault } from './price-request.ts';
 import { isWhole, type PriceSource, readPrice, sourceUrl } from './sources.ts';
 
 export interface Currency {
@@ -53,7 +53,7 @@ const names = once(() => new Intl.DisplayNames('en', { type: 'currency' }));
 
 const nameOf = (code: string): string => names().of(code) ?? code;
 
-/** What a source answered; the times are those of elapsed.ts. */
+/** What a source answered; the times are those of price-age.ts. */
 interface Answer {
   readonly at: number;
   /** When it may be asked again. */

@@ -1,7 +1,7 @@
 // Where prices come from: the one table of public sources that want no key, how a source is written in a
 // setting, and how a number is read out of what it answers. What a source sends is hostile until read.
 
-import { PaygateError } from '../errors.ts';
+import { PaygateError } from '../lib/errors.ts';
 
 export interface PriceSource {
   /** Its host, for the log. */

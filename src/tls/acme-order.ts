@@ -4,9 +4,9 @@
 
 import { generateKeyPairSync } from 'node:crypto';
 import type { Dispatcher } from 'undici';
-import type { AcmeOptions } from '../domain/front.ts';
-import { version } from '../version.ts';
-import type { World } from '../world.ts';
+import type { AcmeOptions } from '../domain/public-endpoint.ts';
+import { version } from '../lib/version.ts';
+import type { World } from '../world/world.ts';
 
 const requestMs = 30_000;
 const connectMs = 10_000;

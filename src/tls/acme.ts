@@ -3,14 +3,14 @@
 // the waits grow, for authorities shut out whoever fails too often (five an hour at Let's Encrypt).
 
 import { readFileSync } from 'node:fs';
-import { codeOf, faultText } from '../domain/fault.ts';
-import type { AcmeOptions } from '../domain/front.ts';
-import { plainText } from '../domain/shown.ts';
-import { PaygateError, reasonOf } from '../errors.ts';
-import { minuteMs } from '../time.ts';
-import type { Cancel, World } from '../world.ts';
-import { acmeKeep } from './acme-keep.ts';
+import { plainText } from '../domain/format.ts';
+import { codeOf, faultText } from '../domain/network-error.ts';
+import type { AcmeOptions } from '../domain/public-endpoint.ts';
+import { PaygateError, reasonOf } from '../lib/errors.ts';
+import { minuteMs } from '../lib/time-units.ts';
+import type { Cancel, World } from '../world/world.ts';
 import { orderCertificate } from './acme-order.ts';
+import { acmeKeep } from './acme-state.ts';
 import {
   type Certificate,
   type CertificateSource,

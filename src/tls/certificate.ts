@@ -3,8 +3,8 @@
 
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
-import { PaygateError, reasonOf } from '../errors.ts';
-import { dayMs } from '../time.ts';
+import { PaygateError, reasonOf } from '../lib/errors.ts';
+import { dayMs } from '../lib/time-units.ts';
 
 export interface Certificate {
   /** PEM: the certificate, then its chain. */

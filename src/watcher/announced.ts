@@ -3,7 +3,7 @@
 
 import type { Scripthash } from '../bitcoin/ids.ts';
 import type { Status } from '../electrum/wire.ts';
-import type { World } from '../world.ts';
+import type { World } from '../world/world.ts';
 
 const lookAgainMs = 60_000;
 /**

@@ -6,7 +6,7 @@
 // At a start shops wait until a server has told its tip: what was owed may tell of a block that left the chain
 // meanwhile. Where none can be reached, not for ever.
 
-import type { Cancel, World } from '../world.ts';
+import type { Cancel, World } from '../world/world.ts';
 
 /** Scripts that wait to be recorded, above which it is a backlog: two full commits. */
 export const backlogAbove = 200;

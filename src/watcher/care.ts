@@ -3,9 +3,9 @@
 
 import type { Scripthash } from '../bitcoin/ids.ts';
 import type { Session } from '../electrum/session.ts';
-import { reasonOf } from '../errors.ts';
-import type { Store } from '../store/open.ts';
-import type { Cancel, World } from '../world.ts';
+import { reasonOf } from '../lib/errors.ts';
+import type { Store } from '../store/open-store.ts';
+import type { Cancel, World } from '../world/world.ts';
 import { Newcomers, quietMs } from './newcomers.ts';
 import type { Tasks } from './tasks.ts';
 import type { Found, UsedParts } from './used.ts';

@@ -16,11 +16,11 @@ import {
 } from '../domain/chain.ts';
 import type { Session } from '../electrum/session.ts';
 import type { HeaderTip } from '../electrum/wire.ts';
-import { PaygateError, reasonOf } from '../errors.ts';
-import { keepCheckpoint } from '../store/headers.ts';
-import { acceptedBranch } from '../store/hold.ts';
-import type { Store } from '../store/open.ts';
-import type { World } from '../world.ts';
+import { PaygateError, reasonOf } from '../lib/errors.ts';
+import type { Store } from '../store/open-store.ts';
+import { keepCheckpoint } from '../store/records/headers.ts';
+import { acceptedBranch } from '../store/records/hold-record.ts';
+import type { World } from '../world/world.ts';
 import { Lie } from './lie.ts';
 import { promote } from './promote.ts';
 

@@ -1,8 +1,8 @@
 // What the drain works with, and whom it informs.
 
 import type { Session } from '../electrum/session.ts';
-import type { Store } from '../store/open.ts';
-import type { World } from '../world.ts';
+import type { Store } from '../store/open-store.ts';
+import type { World } from '../world/world.ts';
 import type { Backlog } from './backlog.ts';
 import type { Others } from './elsewhere.ts';
 import type { Tasks } from './tasks.ts';

@@ -3,16 +3,16 @@
 // road; there is no other. Repeats coalesce, and no script is worked on twice at once.
 
 import type { Scripthash } from '../bitcoin/ids.ts';
-import { statusHash } from '../domain/history.ts';
+import { statusHash } from '../domain/script-history.ts';
 import { ServerError } from '../electrum/framing.ts';
 import type { Session } from '../electrum/session.ts';
 import { Overdue } from '../electrum/unanswered.ts';
 import { methods, type Status } from '../electrum/wire.ts';
-import { PaygateError, reasonOf } from '../errors.ts';
-import type { AddressPlace } from '../store/address-statements.ts';
-import type { Observation } from '../store/ledger.ts';
-import { Unwritten } from '../store/writer.ts';
-import type { Cancel } from '../world.ts';
+import { PaygateError, reasonOf } from '../lib/errors.ts';
+import { Unwritten } from '../store/db/writer.ts';
+import type { AddressPlace } from '../store/records/address-statements.ts';
+import type { Observation } from '../store/records/ledger.ts';
+import type { Cancel } from '../world/world.ts';
 import { type Announced, createAnnounced } from './announced.ts';
 import type { DrainParts } from './drain-parts.ts';
 import { createElsewhere, type Elsewhere } from './elsewhere.ts';

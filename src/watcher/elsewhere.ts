@@ -6,9 +6,9 @@ import { refusalCost } from '../electrum/budget.ts';
 import { type RequestError, ServerError } from '../electrum/framing.ts';
 import type { Session } from '../electrum/session.ts';
 import { isNoAnswer, Overdue } from '../electrum/unanswered.ts';
-import { PaygateError } from '../errors.ts';
-import { hourMs } from '../time.ts';
-import type { World } from '../world.ts';
+import { PaygateError } from '../lib/errors.ts';
+import { hourMs } from '../lib/time-units.ts';
+import type { World } from '../world/world.ts';
 import { Lie } from './lie.ts';
 
 export interface Elsewhere {

@@ -5,7 +5,7 @@
 import type { Scripthash } from '../bitcoin/ids.ts';
 import { RequestError } from '../electrum/framing.ts';
 import type { Session } from '../electrum/session.ts';
-import { reasonOf } from '../errors.ts';
+import { reasonOf } from '../lib/errors.ts';
 import type { Trouble } from './status.ts';
 
 export interface Failure {

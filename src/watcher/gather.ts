@@ -4,16 +4,16 @@
 
 import type { Scripthash, Txid } from '../bitcoin/ids.ts';
 import { parseTransaction } from '../bitcoin/transaction.ts';
-import type { HistoryItem, Position } from '../domain/history.ts';
 import type { Block } from '../domain/payment.ts';
+import type { HistoryItem, Position } from '../domain/script-history.ts';
 import type { Session } from '../electrum/session.ts';
 import type { Status } from '../electrum/wire.ts';
-import { once } from '../once.ts';
-import { slices } from '../slices.ts';
-import type { AddressPlace } from '../store/address-statements.ts';
-import type { Gone, Observation, Seen } from '../store/ledger.ts';
-import type { PaymentRow } from '../store/ledger-statements.ts';
-import type { Store } from '../store/open.ts';
+import { slices } from '../lib/chunk.ts';
+import { once } from '../lib/lazy.ts';
+import type { Store } from '../store/open-store.ts';
+import type { AddressPlace } from '../store/records/address-statements.ts';
+import type { Gone, Observation, Seen } from '../store/records/ledger.ts';
+import type { PaymentRow } from '../store/records/ledger-statements.ts';
 import { type Elsewhere, isSilence, nobodyElse, type OnFault } from './elsewhere.ts';
 import { Lie, laidTo } from './lie.ts';
 import type { Held } from './load.ts';

@@ -1,7 +1,7 @@
 // A script's history, of another server where the watched one refuses it or does not answer in time.
 
 import type { Scripthash } from '../bitcoin/ids.ts';
-import type { HistoryItem } from '../domain/history.ts';
+import type { HistoryItem } from '../domain/script-history.ts';
 import type { Session } from '../electrum/session.ts';
 import { Overdue } from '../electrum/unanswered.ts';
 import { orAnother } from './elsewhere.ts';

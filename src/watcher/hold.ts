@@ -5,10 +5,10 @@
 
 import { parseHeader } from '../bitcoin/header.ts';
 import type { BlockHash } from '../bitcoin/ids.ts';
-import { describeDoubt } from '../domain/standing.ts';
-import { type HoldReason, readHold, writeHold } from '../store/hold.ts';
-import type { Store } from '../store/open.ts';
-import type { World } from '../world.ts';
+import { describeDoubt } from '../domain/server-standing.ts';
+import type { Store } from '../store/open-store.ts';
+import { type HoldReason, readHold, writeHold } from '../store/records/hold-record.ts';
+import type { World } from '../world/world.ts';
 import { promote } from './promote.ts';
 import type { Judged } from './roster.ts';
 

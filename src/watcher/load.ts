@@ -2,8 +2,8 @@
 // of any number of transactions, and a server may make them all up. And how much of that is written down: the bytes of what
 // is in no block cost a server nothing, and stay for weeks.
 
-import { type Bucket, type Rate, takeToken } from '../domain/rate.ts';
-import type { Observation, Seen } from '../store/ledger.ts';
+import { type Bucket, type Rate, takeToken } from '../domain/rate-limit.ts';
+import type { Observation, Seen } from '../store/records/ledger.ts';
 
 export interface Load {
   /** Opens what one look will hold. */

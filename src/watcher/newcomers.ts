@@ -2,7 +2,7 @@
 // shop asks for more, so that shops are answered first. A payment that was faster than its subscription is told with it.
 
 import type { Scripthash } from '../bitcoin/ids.ts';
-import type { Cancel, World } from '../world.ts';
+import type { Cancel, World } from '../world/world.ts';
 
 export interface NewcomersParts {
   readonly world: World;

@@ -5,8 +5,8 @@
 import type { Txid } from '../bitcoin/ids.ts';
 import { isUnknown, ServerError } from '../electrum/framing.ts';
 import type { Session } from '../electrum/session.ts';
-import { hourMs } from '../time.ts';
-import type { World } from '../world.ts';
+import { hourMs } from '../lib/time-units.ts';
+import type { World } from '../world/world.ts';
 
 export interface Nowhere {
   /** Asks about as many of them as it may now, the first of them first. */

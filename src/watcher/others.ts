@@ -3,7 +3,7 @@
 
 import type { Pool } from '../electrum/pool.ts';
 import type { Session } from '../electrum/session.ts';
-import type { World } from '../world.ts';
+import type { World } from '../world/world.ts';
 import type { Others } from './elsewhere.ts';
 import type { Roster } from './roster.ts';
 import { shareOpened } from './witness.ts';

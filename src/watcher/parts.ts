@@ -1,6 +1,6 @@
 // What was learnt of one script, in parts that are recorded one after the other.
 
-import type { Observation } from '../store/ledger.ts';
+import type { Observation } from '../store/records/ledger.ts';
 
 /** Payments in one commit: some 20 ms of work. */
 const recordedAtOnce = 200;

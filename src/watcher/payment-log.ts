@@ -2,9 +2,9 @@
 // the transaction, so that an operator finds an order's payment in the log.
 
 import type { PaymentState } from '../domain/payment.ts';
-import type { PaymentMove } from '../store/ledger.ts';
-import type { Receipt } from '../store/receipts.ts';
-import type { Logger } from '../world.ts';
+import type { PaymentMove } from '../store/records/ledger.ts';
+import type { Receipt } from '../store/views/receipts.ts';
+import type { Logger } from '../world/world.ts';
 
 /** A settled payment was confirmed before. */
 const messages: Readonly<Record<Exclude<PaymentState, 'settled'>, string>> = {

@@ -2,9 +2,9 @@
 // when a store asks for less, and at a start. A block can hold thousands: they are decided on in several
 // commits, so that nothing else waits for all of them. What a crash leaves over, the next start finds.
 
-import type { Store } from '../store/open.ts';
-import type { Tx } from '../store/writer.ts';
-import type { World } from '../world.ts';
+import type { Tx } from '../store/db/writer.ts';
+import type { Store } from '../store/open-store.ts';
+import type { World } from '../world/world.ts';
 
 /** Payments in one commit: some 20 ms of work. */
 const decidedAtOnce = 200;

@@ -4,12 +4,12 @@
 import type { Scripthash } from '../bitcoin/ids.ts';
 import type { Session } from '../electrum/session.ts';
 import { isNoAnswer } from '../electrum/unanswered.ts';
-import type { AddressPlace } from '../store/address-statements.ts';
-import { unfinished } from '../store/address-statements.ts';
-import type { Unused } from '../store/given-back.ts';
-import type { Store } from '../store/open.ts';
-import { asksForRecheck, endRecheck } from '../store/settings.ts';
-import type { World } from '../world.ts';
+import type { Store } from '../store/open-store.ts';
+import type { AddressPlace } from '../store/records/address-statements.ts';
+import { unfinished } from '../store/records/address-statements.ts';
+import type { Unused } from '../store/records/returned-indexes.ts';
+import { asksForRecheck, endRecheck } from '../store/records/settings.ts';
+import type { World } from '../world/world.ts';
 import { type UsedParts, useOf } from './used.ts';
 
 interface RecheckParts extends UsedParts {

@@ -6,11 +6,11 @@ import { parseHeader } from '../bitcoin/header.ts';
 import type { BlockHash } from '../bitcoin/ids.ts';
 import { type NetworkName, networks } from '../bitcoin/network.ts';
 import type { ChainHeader } from '../domain/chain.ts';
-import { type Doubt, describeDoubt, doubtOf } from '../domain/standing.ts';
+import { type Doubt, describeDoubt, doubtOf } from '../domain/server-standing.ts';
 import type { Pool } from '../electrum/pool.ts';
 import type { Session } from '../electrum/session.ts';
-import type { Store } from '../store/open.ts';
-import type { World } from '../world.ts';
+import type { Store } from '../store/open-store.ts';
+import type { World } from '../world/world.ts';
 import type { Verifier } from './verifier.ts';
 
 export interface RosterParts {

@@ -2,7 +2,7 @@
 // is learnt: whether it is valid depends on the time (rules §5).
 
 import type { ServerMemory } from '../electrum/pool.ts';
-import type { Servers } from '../store/servers.ts';
+import type { Servers } from '../store/records/server-records.ts';
 
 export interface ServerMemoryParts {
   readonly servers: Servers;

@@ -2,7 +2,7 @@
 // after it, so that around a block all of them may leave out, for a few seconds, what was never gone.
 
 import type { Scripthash, Txid } from '../bitcoin/ids.ts';
-import type { World } from '../world.ts';
+import type { World } from '../world/world.ts';
 
 /** How long it must last before it counts: ElectrumX reads the mempool every 5 s, electrs every 10 s. */
 const silenceMs = 30_000;

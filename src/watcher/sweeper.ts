@@ -8,11 +8,11 @@ import type { Scripthash, Txid } from '../bitcoin/ids.ts';
 import { mostRelayed, parseTransaction, weightOf, withoutWitness } from '../bitcoin/transaction.ts';
 import { ServerError } from '../electrum/framing.ts';
 import type { Session } from '../electrum/session.ts';
-import { PaygateError, reasonOf } from '../errors.ts';
-import type { Store } from '../store/open.ts';
-import type { Watched } from '../store/watched.ts';
-import { dayMs, hourMs, minuteMs } from '../time.ts';
-import type { World } from '../world.ts';
+import { PaygateError, reasonOf } from '../lib/errors.ts';
+import { dayMs, hourMs, minuteMs } from '../lib/time-units.ts';
+import type { Store } from '../store/open-store.ts';
+import type { Watched } from '../store/views/watched-addresses.ts';
+import type { World } from '../world/world.ts';
 import { isWholeOf, shownOf } from './whole.ts';
 
 export interface SweeperParts {

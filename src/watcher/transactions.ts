@@ -13,8 +13,8 @@ import {
   withoutWitness,
 } from '../bitcoin/transaction.ts';
 import type { Session, TransactionCall } from '../electrum/session.ts';
-import { reasonOf } from '../errors.ts';
-import { createMemory } from '../memory.ts';
+import { createMemory } from '../lib/cache.ts';
+import { reasonOf } from '../lib/errors.ts';
 import { Lie } from './lie.ts';
 
 export interface KnownTransaction {

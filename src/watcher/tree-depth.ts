@@ -9,9 +9,9 @@ import { ProvenTree } from '../bitcoin/merkle.ts';
 import type { Transaction } from '../bitcoin/transaction.ts';
 import type { Block } from '../domain/payment.ts';
 import type { Session } from '../electrum/session.ts';
-import { PaygateError } from '../errors.ts';
-import { createMemory } from '../memory.ts';
-import type { Headers } from '../store/headers.ts';
+import { createMemory } from '../lib/cache.ts';
+import { PaygateError } from '../lib/errors.ts';
+import type { Headers } from '../store/records/headers.ts';
 
 /** The transaction itself, verified against its id. */
 type Fetch = (session: Session, txid: Txid) => Promise<{ readonly parsed: Transaction }>;

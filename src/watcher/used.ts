@@ -5,12 +5,12 @@
 
 import type { Scripthash } from '../bitcoin/ids.ts';
 import type { DerivedAddress } from '../bitcoin/keychain.ts';
-import type { HistoryItem } from '../domain/history.ts';
+import type { HistoryItem } from '../domain/script-history.ts';
 import { isUnknown, ServerError } from '../electrum/framing.ts';
 import type { Session } from '../electrum/session.ts';
-import { PaygateError } from '../errors.ts';
-import type { Observation } from '../store/ledger.ts';
-import type { Store } from '../store/open.ts';
+import { PaygateError } from '../lib/errors.ts';
+import type { Store } from '../store/open-store.ts';
+import type { Observation } from '../store/records/ledger.ts';
 import type { Elsewhere } from './elsewhere.ts';
 import type { Subject } from './gather.ts';
 import { Lie } from './lie.ts';

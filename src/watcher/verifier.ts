@@ -8,10 +8,10 @@ import { ProvenTree } from '../bitcoin/merkle.ts';
 import { mostRelayed, valuePaidTo, weightOf } from '../bitcoin/transaction.ts';
 import type { Block } from '../domain/payment.ts';
 import type { Session } from '../electrum/session.ts';
-import { reasonOf } from '../errors.ts';
-import { createMemory } from '../memory.ts';
-import type { Output } from '../store/ledger.ts';
-import type { Store } from '../store/open.ts';
+import { createMemory } from '../lib/cache.ts';
+import { reasonOf } from '../lib/errors.ts';
+import type { Store } from '../store/open-store.ts';
+import type { Output } from '../store/records/ledger.ts';
 import {
   type ChainSync,
   type ChainSyncOptions,

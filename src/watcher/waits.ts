@@ -1,7 +1,7 @@
 // How long something that failed is left alone before it is tried again, and how long others wait for a server.
 
-import { minuteMs } from '../time.ts';
-import type { World } from '../world.ts';
+import { minuteMs } from '../lib/time-units.ts';
+import type { World } from '../world/world.ts';
 
 /** What has not come right by then seldom does soon, and a public server bills each refusal. */
 const eagerTries = 10;

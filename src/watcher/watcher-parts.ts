@@ -2,8 +2,8 @@
 
 import type { Network } from '../bitcoin/network.ts';
 import type { ServerAddress } from '../electrum/trust.ts';
-import type { Store } from '../store/open.ts';
-import type { SocksProxy, World } from '../world.ts';
+import type { Store } from '../store/open-store.ts';
+import type { SocksProxy, World } from '../world/world.ts';
 import type { Backlog } from './backlog.ts';
 
 export interface WatcherParts {

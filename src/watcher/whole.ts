@@ -5,10 +5,10 @@ import type { Txid } from '../bitcoin/ids.ts';
 import { isWhole, parseTransaction } from '../bitcoin/transaction.ts';
 import { ServerError } from '../electrum/framing.ts';
 import type { Session } from '../electrum/session.ts';
-import { PaygateError } from '../errors.ts';
-import type { Seen } from '../store/ledger.ts';
-import type { Store } from '../store/open.ts';
-import { nextTurn } from '../turn.ts';
+import { PaygateError } from '../lib/errors.ts';
+import { nextTurn } from '../lib/next-turn.ts';
+import type { Store } from '../store/open-store.ts';
+import type { Seen } from '../store/records/ledger.ts';
 import type { Elsewhere } from './elsewhere.ts';
 
 export function isWholeOf(raw: Uint8Array, txid?: Txid): boolean {

@@ -2,10 +2,10 @@
 // It is another server where there is one; with a single server in the list, a fresh connection to it.
 
 import type { Scripthash, Txid } from '../bitcoin/ids.ts';
-import type { HistoryItem } from '../domain/history.ts';
+import type { HistoryItem } from '../domain/script-history.ts';
 import type { Pool } from '../electrum/pool.ts';
 import type { Session } from '../electrum/session.ts';
-import type { Cancel, World } from '../world.ts';
+import type { Cancel, World } from '../world/world.ts';
 import type { Roster } from './roster.ts';
 
 export interface Witness {

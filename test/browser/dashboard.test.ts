@@ -5,7 +5,7 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { firstAddresses } from '../../src/bitcoin/keychain.ts';
 import { pages } from '../../src/dashboard/dashboard.ts';
-import { makeLink } from '../../src/dashboard/link.ts';
+import { makeLink } from '../../src/dashboard/sign-in-link.ts';
 import { parsePriceSource } from '../../src/price/sources.ts';
 import {
   accessibilityFaults,

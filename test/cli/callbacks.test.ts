@@ -7,17 +7,17 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { addressToScript } from '../../src/bitcoin/address.ts';
 import { networks } from '../../src/bitcoin/network.ts';
-import { testTxid } from '../../src/delivery/example.ts';
 import { overlapMs, signatureHeaders } from '../../src/delivery/signature.ts';
+import { testTxid } from '../../src/delivery/test-callback.ts';
 import { eventId } from '../../src/domain/callback.ts';
 import type { Outcome } from '../../src/domain/retry.ts';
-import type { NewCallback } from '../../src/store/outbox.ts';
-import { settings } from '../../src/store/schema.ts';
+import { settings } from '../../src/store/db/schema.ts';
+import type { NewCallback } from '../../src/store/records/outbox.ts';
+import { type Owed, openOwed, webhookSecret, withStatus } from '../delivery/owed.ts';
+import { makeCertificate } from '../electrum/certificates.ts';
 import { runCli } from '../support/cli.ts';
 import { cleanUp } from '../support/files.ts';
 import { type Receiver, type ReceiverOptions, startReceiver } from '../support/receiver.ts';
-import { type Owed, openOwed, webhookSecret, withStatus } from '../unit/delivery/owed.ts';
-import { makeCertificate } from '../unit/electrum/certificates.ts';
 
 const closing: (() => unknown)[] = [];
 

@@ -4,17 +4,17 @@ import { type AddressInfo, connect, createServer } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type Network, networks } from '../../src/bitcoin/network.ts';
-import { examine, type State } from '../../src/doctor/check.ts';
-import { electrumChecks, offlineOnce } from '../../src/doctor/electrum.ts';
+import { examine, type State } from '../../src/doctor/doctor-check.ts';
+import { electrumChecks, offlineOnce } from '../../src/doctor/electrum-checks.ts';
 import { parseServerAddress } from '../../src/electrum/trust.ts';
-import { SimulatedChain } from '../../src/sandbox/chain.ts';
-import type { Lie } from '../../src/sandbox/faults.ts';
-import { SimulatedServer } from '../../src/sandbox/server.ts';
+import { SimulatedChain } from '../../src/sandbox/chain/simulated-chain.ts';
+import type { Lie } from '../../src/sandbox/electrum/server-faults.ts';
+import { SimulatedServer } from '../../src/sandbox/electrum/simulated-server.ts';
+import { type Certificate, makeCertificate } from '../electrum/certificates.ts';
 import { cleanUp, whenOver } from '../support/files.ts';
 import { closeHouses, openHouse, untilReady } from '../support/house.ts';
 import { openTestStore, type TestStore } from '../support/store.ts';
 import { createTestWorld, type TestWorld } from '../support/world.ts';
-import { type Certificate, makeCertificate } from '../unit/electrum/certificates.ts';
 
 afterEach(async () => {
   await closeHouses();

@@ -14,11 +14,11 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { examine } from '../../src/doctor/check.ts';
-import { fileChecks } from '../../src/doctor/file.ts';
-import { backupFolder } from '../../src/store/backup.ts';
-import { applicationId } from '../../src/store/file.ts';
-import { markPath, openHighwater } from '../../src/store/highwater.ts';
+import { examine } from '../../src/doctor/doctor-check.ts';
+import { fileChecks } from '../../src/doctor/file-checks.ts';
+import { backupFolder } from '../../src/store/backup/backup.ts';
+import { applicationId } from '../../src/store/db/file-guards.ts';
+import { markPath, openHighwater } from '../../src/store/mark/high-water-mark.ts';
 import { runCli } from '../support/cli.ts';
 import { cleanUp, contentOf, look, tempFolder, tempRoot, whenOver } from '../support/files.ts';
 import { closeHouses, openHouse, untilReady } from '../support/house.ts';

@@ -4,7 +4,7 @@
 import { chmodSync, existsSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { type Check, examine, ok } from '../../src/doctor/check.ts';
+import { type Check, examine, ok } from '../../src/doctor/doctor-check.ts';
 import { runCli } from '../support/cli.ts';
 import { cleanUp, tempFolder, whenOver } from '../support/files.ts';
 import { closeHouses, type House, openHouse, untilReady } from '../support/house.ts';

@@ -2,11 +2,11 @@
 
 import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
+import { startSocks } from '../electrum/socks-server.ts';
 import { runCli } from '../support/cli.ts';
 import { cleanUp, tempFolder } from '../support/files.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { accountKey } from '../support/store.ts';
-import { startSocks } from '../unit/electrum/socks-server.ts';
 
 afterEach(cleanUp);
 

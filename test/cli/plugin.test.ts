@@ -6,9 +6,9 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { readArchive } from '../../src/plugin/archive.ts';
+import { type Member, zipOf } from '../plugin/zip.ts';
 import { bundleEnv, bundleOf } from '../support/bundle.ts';
 import { cleanUp, tempFolder } from '../support/files.ts';
-import { type Member, zipOf } from '../unit/plugin/zip.ts';
 
 afterEach(cleanUp);
 

@@ -4,7 +4,7 @@
 import { chownSync, lstatSync, mkdirSync, readdirSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { removeLeftovers } from '../../src/store/disk.ts';
+import { removeLeftovers } from '../../src/world/disk.ts';
 import { runCli } from '../support/cli.ts';
 import { cleanUp, tempFolder } from '../support/files.ts';
 import { accountKey } from '../support/store.ts';

@@ -20,7 +20,7 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, expect, it } from 'vitest';
 import { freePort } from '../../scripts/ports.mjs';
-import { lockForServer } from '../../src/store/file.ts';
+import { lockForServer } from '../../src/store/db/file-guards.ts';
 import { modules } from '../support/bundle.ts';
 import { runCli } from '../support/cli.ts';
 import { cleanUp, look, pragma, tempFolder, whenOver } from '../support/files.ts';

@@ -3,7 +3,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { allPages, makeBackupFolder } from '../../src/store/backup.ts';
+import { allPages, makeBackupFolder } from '../../src/store/backup/backup.ts';
 import { closeHouses, type House, openHouse } from '../support/house.ts';
 import { password, signedIn } from '../support/visitor.ts';
 

@@ -278,7 +278,7 @@ describe('payments', () => {
 /** Payments written straight to the tables: how they come about is not what is looked at. */
 const manyPayments = (house: House, count: number): Promise<void> =>
   house.withStore(async ({ database, addressDesk }) => {
-    const { addresses, payments } = await import('../../src/store/schema.ts');
+    const { addresses, payments } = await import('../../src/store/db/schema.ts');
     expect(addressDesk.list({ limit: 1 }).rows.length).toBeLessThan(2);
     await database.write(() => {
       for (let place = 0; place < count; place += 1) {
@@ -574,7 +574,7 @@ describe('servers', () => {
   test('a deep branch is followed once the operator says so', async () => {
     const { house, visitor } = await open();
     const [label = ''] = house.labels;
-    const { writeHold } = await import('../../src/store/hold.ts');
+    const { writeHold } = await import('../../src/store/records/hold-record.ts');
     const deepTip = 'ab'.repeat(32) as never;
     await house.withStore(({ database, catalog }) =>
       database.write((tx) =>
@@ -583,7 +583,7 @@ describe('servers', () => {
     );
     expect((await visitor.submit(`${home}/servers`, 'follow', { server: label })).status).toBe(303);
     await house.withStore(async ({ catalog }) => {
-      const { acceptedBranch } = await import('../../src/store/hold.ts');
+      const { acceptedBranch } = await import('../../src/store/records/hold-record.ts');
       expect(acceptedBranch(catalog)).toBe(deepTip);
     });
   });

@@ -4,10 +4,10 @@ import { connect, type Socket } from 'node:net';
 import { createServer, type Server } from 'node:tls';
 import { afterEach, describe, expect, test } from 'vitest';
 import { parseServerAddress } from '../../src/electrum/trust.ts';
+import { type Certificate, makeCertificate } from '../electrum/certificates.ts';
 import { runCli } from '../support/cli.ts';
 import { closeHouses, type House, openHouse, untilReady } from '../support/house.ts';
 import { signedIn } from '../support/visitor.ts';
-import { type Certificate, makeCertificate } from '../unit/electrum/certificates.ts';
 
 const fronts: Front[] = [];
 afterEach(async () => {

@@ -3,7 +3,7 @@
 import { rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { makeLink } from '../../src/dashboard/link.ts';
+import { makeLink } from '../../src/dashboard/sign-in-link.ts';
 import { runCli } from '../support/cli.ts';
 import { closeHouses, openHouse, untilReady } from '../support/house.ts';
 import { password, signedIn, visitorOf } from '../support/visitor.ts';

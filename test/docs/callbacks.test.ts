@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, describe, expect, it } from 'vitest';
-import { testTxid } from '../../src/delivery/example.ts';
 import { signatureHeaders } from '../../src/delivery/signature.ts';
+import { testTxid } from '../../src/delivery/test-callback.ts';
 
 const page = readFileSync('docs/callbacks.md', 'utf8');
 

@@ -4,18 +4,18 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
-import { addressCommand } from '../../src/cli/address.ts';
-import { auditCommand } from '../../src/cli/audit.ts';
-import { callbacksCommand } from '../../src/cli/callbacks.ts';
-import { doctorCommand } from '../../src/cli/doctor.ts';
-import { keyCommand } from '../../src/cli/key.ts';
-import { licensesCommand } from '../../src/cli/licenses.ts';
-import { pluginCommand } from '../../src/cli/plugin.ts';
-import { sandboxCommand } from '../../src/cli/sandbox.ts';
-import { serveCommand } from '../../src/cli/serve.ts';
-import { serversCommand } from '../../src/cli/servers.ts';
-import { storeCommand } from '../../src/cli/store.ts';
-import { updateCommand } from '../../src/cli/update.ts';
+import { addressCommand } from '../../src/cli/address-command.ts';
+import { auditCommand } from '../../src/cli/audit-command.ts';
+import { callbacksCommand } from '../../src/cli/callbacks-command.ts';
+import { doctorCommand } from '../../src/cli/doctor-command.ts';
+import { keyCommand } from '../../src/cli/key-command.ts';
+import { licensesCommand } from '../../src/cli/licenses-command.ts';
+import { pluginCommand } from '../../src/cli/plugin-command.ts';
+import { sandboxCommand } from '../../src/cli/sandbox-command.ts';
+import { serveCommand } from '../../src/cli/serve-command.ts';
+import { serversCommand } from '../../src/cli/servers-command.ts';
+import { storeCommand } from '../../src/cli/store-command.ts';
+import { updateCommand } from '../../src/cli/update-command.ts';
 
 const commands: readonly Command[] = [
   serveCommand(),

@@ -28,7 +28,7 @@ const namedIn = (cell: string): Named[] =>
   cell.split('; ').map((part) => {
     const [name = '', words = ''] = part.split(': ');
     const quoted = [...words.matchAll(/_(.+?)_(?=,|$)/g)].map(([, text = '']) => text);
-    return { file: `test/${name.includes('/') ? name : `house/${name}`}.test.ts`, quoted };
+    return { file: `test/${name}.test.ts`, quoted };
   });
 
 /** A file of tests without its comments; empty where there is none. */

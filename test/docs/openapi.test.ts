@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { deriveAddress } from '../../src/bitcoin/keychain.ts';
 import { formatApiKey } from '../../src/domain/api-key.ts';
-import type { KeyScope } from '../../src/domain/scope.ts';
+import type { KeyScope } from '../../src/domain/key-scope.ts';
 import { parsePriceSource } from '../../src/price/sources.ts';
 import { closeHouses, type House, merchantKey, openHouse, untilReady } from '../support/house.ts';
 import { closed, type Document } from '../support/openapi.ts';

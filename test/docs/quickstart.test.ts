@@ -2,8 +2,8 @@
 
 import { readFileSync } from 'node:fs';
 import { afterEach, expect, test } from 'vitest';
+import { receivers } from '../../src/api/quickstart.ts';
 import { parseProxyNetwork } from '../../src/domain/client-address.ts';
-import { receivers } from '../../src/http/quickstart.ts';
 import { closeHouses, type House, openHouse, untilReady } from '../support/house.ts';
 import { ask } from '../support/sandbox.ts';
 

@@ -12,7 +12,7 @@ import { type Stage, test } from './stage.ts';
 /** A server that is silent for 30 s is asked whether it lives, and has 15 s to answer. */
 const noticedWithinMs = 45_000;
 const pausedMs = 60_000;
-/** Of the test's own looking, on a busy machine: unit/electrum holds the exact time. */
+/** Of the test's own looking, on a busy machine: test/electrum holds the exact time. */
 const slackMs = 3_000;
 /** With the server that is missing, and why. */
 const onlyOne =

@@ -10,11 +10,11 @@ import { createInterface } from 'node:readline';
 import { scripthash, scriptToAddress } from '../../src/bitcoin/address.ts';
 import type { Scripthash } from '../../src/bitcoin/ids.ts';
 import { networks } from '../../src/bitcoin/network.ts';
-import { SimulatedChain } from '../../src/sandbox/chain.ts';
-import { statusOf } from '../../src/sandbox/history.ts';
-import { SimulatedServer } from '../../src/sandbox/server.ts';
-import { type Highwater, openHighwater } from '../../src/store/highwater.ts';
-import { createNodeWorld } from '../../src/world-node.ts';
+import { SimulatedChain } from '../../src/sandbox/chain/simulated-chain.ts';
+import { statusOf } from '../../src/sandbox/electrum/history-results.ts';
+import { SimulatedServer } from '../../src/sandbox/electrum/simulated-server.ts';
+import { type Highwater, openHighwater } from '../../src/store/mark/high-water-mark.ts';
+import { createNodeWorld } from '../../src/world/node-world.ts';
 import { connectionOf, type Sqlite } from '../support/files.ts';
 import { markOf, openTestStore } from '../support/store.ts';
 

@@ -6,9 +6,9 @@ import { writeSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { CallbackDispatcher } from '../../src/delivery/dispatcher.ts';
 import { createSender } from '../../src/delivery/sender.ts';
-import { openDatabase } from '../../src/store/database.ts';
-import { createOutbox } from '../../src/store/outbox.ts';
-import { createNodeWorld } from '../../src/world-node.ts';
+import { openDatabase } from '../../src/store/db/database.ts';
+import { createOutbox } from '../../src/store/records/outbox.ts';
+import { createNodeWorld } from '../../src/world/node-world.ts';
 
 const [path = ''] = process.argv.slice(2);
 

@@ -3,11 +3,11 @@
 
 import { sql } from 'drizzle-orm';
 import { afterEach, expect, it } from 'vitest';
-import { callbacks } from '../../src/store/schema.ts';
+import { callbacks } from '../../src/store/db/schema.ts';
+import { openOwed } from '../delivery/owed.ts';
 import { startChild } from '../support/child.ts';
 import { cleanUp, whenOver } from '../support/files.ts';
 import { startReceiver } from '../support/receiver.ts';
-import { openOwed } from '../unit/delivery/owed.ts';
 
 afterEach(cleanUp);
 

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, expect, it } from 'vitest';
 import { systemdUnit } from '../../src/cli/systemd-unit.ts';
 import { createPasswords } from '../../src/dashboard/password.ts';
-import { once } from '../../src/once.ts';
+import { once } from '../../src/lib/lazy.ts';
 import { makeAuthority } from '../support/authority.ts';
 import { type Child, startChild } from '../support/child.ts';
 import { cleanUp, whenOver } from '../support/files.ts';
@@ -154,7 +154,7 @@ it.skipIf(cannot)(
   },
 );
 
-/** More than there are (src/http/server.ts). */
+/** More than there are (src/web/http-server.ts). */
 const strangers = 540;
 const wrongPasswords = 4;
 

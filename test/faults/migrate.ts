@@ -2,7 +2,7 @@
 // are, a process of its own whose writes are watched.
 
 import { writeSync } from 'node:fs';
-import { openDatabase } from '../../src/store/database.ts';
+import { openDatabase } from '../../src/store/db/database.ts';
 import { openUpdated } from './updates.ts';
 
 const [path = '', what = ''] = process.argv.slice(2);

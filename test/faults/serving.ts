@@ -4,9 +4,9 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { SimulatedChain } from '../../src/sandbox/chain.ts';
-import { SimulatedServer } from '../../src/sandbox/server.ts';
-import { createNodeWorld } from '../../src/world-node.ts';
+import { SimulatedChain } from '../../src/sandbox/chain/simulated-chain.ts';
+import { SimulatedServer } from '../../src/sandbox/electrum/simulated-server.ts';
+import { createNodeWorld } from '../../src/world/node-world.ts';
 import { bundleEnv, bundleOf } from '../support/bundle.ts';
 import { connectionOf, whenOver } from '../support/files.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';

@@ -6,16 +6,16 @@
 import { fstatSync, statSync, writeSync } from 'node:fs';
 import { CallbackDispatcher } from '../../src/delivery/dispatcher.ts';
 import { createSender } from '../../src/delivery/sender.ts';
-import type { Issued } from '../../src/store/addresses.ts';
-import { syncData } from '../../src/store/disk.ts';
-import { type Highwater, openHighwater } from '../../src/store/highwater.ts';
-import { resumeCounters } from '../../src/store/resume.ts';
-import { copyTold } from '../../src/store/settings.ts';
-import { nextTurn } from '../../src/turn.ts';
-import { createNodeWorld } from '../../src/world-node.ts';
+import { nextTurn } from '../../src/lib/next-turn.ts';
+import { type Highwater, openHighwater } from '../../src/store/mark/high-water-mark.ts';
+import { resumeCounters } from '../../src/store/mark/resume.ts';
+import type { Issued } from '../../src/store/records/addresses.ts';
+import { copyTold } from '../../src/store/records/settings.ts';
+import { syncData } from '../../src/world/disk.ts';
+import { createNodeWorld } from '../../src/world/node-world.ts';
+import { chainOf } from '../sandbox/support.ts';
 import { type Shop, shopOn } from '../support/ledger.ts';
 import { openTestStore } from '../support/store.ts';
-import { chainOf } from '../unit/sandbox/support.ts';
 
 const [path = '', rounds = ''] = process.argv.slice(2);
 

@@ -19,10 +19,10 @@ import {
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePort } from '../../scripts/ports.mjs';
-import { SimulatedChain } from '../../src/sandbox/chain.ts';
-import { SimulatedServer } from '../../src/sandbox/server.ts';
-import { version } from '../../src/version.ts';
-import { createNodeWorld } from '../../src/world-node.ts';
+import { version } from '../../src/lib/version.ts';
+import { SimulatedChain } from '../../src/sandbox/chain/simulated-chain.ts';
+import { SimulatedServer } from '../../src/sandbox/electrum/simulated-server.ts';
+import { createNodeWorld } from '../../src/world/node-world.ts';
 import { cleanUp, tempFolder, whenOver } from '../support/files.ts';
 import { ask } from '../support/sandbox.ts';
 import { accountKey } from '../support/store.ts';

@@ -1,9 +1,9 @@
 // A paygate of the future: two made-up migrations behind those that there are.
 
-import { keepBeforeUpdate } from '../../src/store/backup.ts';
-import { openSqlite, type Sqlite } from '../../src/store/driver.ts';
-import { migrate } from '../../src/store/migrate.ts';
-import { type Migration, migrations } from '../../src/store/migrations.ts';
+import { keepBeforeUpdate } from '../../src/store/backup/backup.ts';
+import { openSqlite, type Sqlite } from '../../src/store/db/driver.ts';
+import { migrate } from '../../src/store/db/migrate.ts';
+import { type Migration, migrations } from '../../src/store/db/migrations.ts';
 
 export const future: readonly Migration[] = [
   ...migrations,

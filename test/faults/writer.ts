@@ -6,10 +6,10 @@
 import { writeSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { sql } from 'drizzle-orm';
-import { openDatabase } from '../../src/store/database.ts';
-import { given } from '../../src/store/given.ts';
-import { settings } from '../../src/store/schema.ts';
-import { createSnapshots } from '../../src/store/snapshots.ts';
+import { createSnapshots } from '../../src/store/backup/backup-schedule.ts';
+import { openDatabase } from '../../src/store/db/database.ts';
+import { given } from '../../src/store/db/placeholder.ts';
+import { settings } from '../../src/store/db/schema.ts';
 
 const [path = ''] = process.argv.slice(2);
 const perSecond = 300;

@@ -5,7 +5,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import encodeQR from 'qr';
 import { afterEach, describe, expect, test } from 'vitest';
-import { type SandboxOptions, startSandbox } from '../../src/sandbox-app.ts';
+import { type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { cleanUp, contentOf, tempFolder, whenOver } from '../support/files.ts';
 import { ask, openSandbox, type Placed, sandboxOptions, type Visit } from '../support/sandbox.ts';
 import { password, visitorOf } from '../support/visitor.ts';

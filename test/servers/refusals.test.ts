@@ -5,7 +5,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { addressToScript, scripthash } from '../../src/bitcoin/address.ts';
 import { deriveAddress, firstAddresses } from '../../src/bitcoin/keychain.ts';
 import { networks } from '../../src/bitcoin/network.ts';
-import type { SimulatedServer } from '../../src/sandbox/server.ts';
+import type { SimulatedServer } from '../../src/sandbox/electrum/simulated-server.ts';
 import { cleanUp } from '../support/files.ts';
 import {
   closeHouses,

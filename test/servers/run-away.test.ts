@@ -5,7 +5,7 @@ import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Scripthash, Txid } from '../../src/bitcoin/ids.ts';
 import { deriveAddress } from '../../src/bitcoin/keychain.ts';
-import { askForRecheck, asksForRecheck } from '../../src/store/settings.ts';
+import { askForRecheck, asksForRecheck } from '../../src/store/records/settings.ts';
 import { cleanUp } from '../support/files.ts';
 import { merchantKey } from '../support/house.ts';
 import type { Lie } from '../support/liar.ts';

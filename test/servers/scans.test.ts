@@ -6,8 +6,8 @@ import { addressToScript, scripthash } from '../../src/bitcoin/address.ts';
 import { descriptorChecksum } from '../../src/bitcoin/descriptor.ts';
 import { firstAddresses } from '../../src/bitcoin/keychain.ts';
 import { networks } from '../../src/bitcoin/network.ts';
-import type { Fault } from '../../src/sandbox/faults.ts';
-import type { SimulatedServer } from '../../src/sandbox/server.ts';
+import type { Fault } from '../../src/sandbox/electrum/server-faults.ts';
+import type { SimulatedServer } from '../../src/sandbox/electrum/simulated-server.ts';
 import { cleanUp } from '../support/files.ts';
 import { closeHouses, type House, merchantKey, openReady } from '../support/house.ts';
 

@@ -2,21 +2,21 @@
 
 import { afterEach, describe, expect, test } from 'vitest';
 import { networks } from '../../src/bitcoin/network.ts';
-import { AlarmBook } from '../../src/http/alarm-book.ts';
-import { findAlarms } from '../../src/http/alarms.ts';
-import { createHealth } from '../../src/http/health.ts';
-import type { Issued } from '../../src/store/addresses.ts';
-import type { PaymentRow } from '../../src/store/ledger-statements.ts';
+import { AlarmBook } from '../../src/status/finding-history.ts';
+import { findAlarms } from '../../src/status/findings.ts';
+import { createHealth } from '../../src/status/health.ts';
+import type { Issued } from '../../src/store/records/addresses.ts';
+import type { PaymentRow } from '../../src/store/records/ledger-statements.ts';
 import { createBacklog } from '../../src/watcher/backlog.ts';
 import { Watcher } from '../../src/watcher/watcher.ts';
+import { makeCertificate } from '../electrum/certificates.ts';
+import { startServer } from '../electrum/scripted-server.ts';
 import { runCli } from '../support/cli.ts';
 import { cleanUp, connectionOf, whenOver } from '../support/files.ts';
 import { closeHouses, type House, openHouse, untilReady } from '../support/house.ts';
 import { openTestStore } from '../support/store.ts';
 import { prepareWatching, type Watching, type WatchingOptions } from '../support/watching.ts';
 import { createTestWorld } from '../support/world.ts';
-import { makeCertificate } from '../unit/electrum/certificates.ts';
-import { startServer } from '../unit/electrum/scripted-server.ts';
 
 afterEach(closeHouses);
 afterEach(cleanUp);

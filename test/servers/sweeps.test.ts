@@ -2,7 +2,7 @@
 
 import { afterEach, expect, test } from 'vitest';
 import type { Scripthash } from '../../src/bitcoin/ids.ts';
-import type { SimulatedServer } from '../../src/sandbox/server.ts';
+import type { SimulatedServer } from '../../src/sandbox/electrum/simulated-server.ts';
 import { cleanUp } from '../support/files.ts';
 import { now, type TestStore } from '../support/store.ts';
 import { prepareWatching, type Watching } from '../support/watching.ts';

@@ -1,8 +1,8 @@
 // What paygate answers once nothing is wrong any more: what became of each payment, what is on each address and each
 // wallet, how it is, and whether its file is whole. All is compared with the naive recount.
 
-import { slices } from '../../src/slices.ts';
-import { checkFile } from '../../src/store/check.ts';
+import { slices } from '../../src/lib/chunk.ts';
+import { checkFile } from '../../src/store/backup/integrity-check.ts';
 import type { Reply } from '../support/house.ts';
 import { expectedOf, type Row, readBooks, statusesOf } from './invariants.ts';
 import { type Balance, balances, type Expected, paymentKey } from './recount.ts';

@@ -3,10 +3,10 @@
 import { HDKey } from '@scure/bip32';
 import type { Txid } from '../../src/bitcoin/ids.ts';
 import { deriveAddress } from '../../src/bitcoin/keychain.ts';
-import { PaygateError } from '../../src/errors.ts';
-import type { Fate } from '../../src/sandbox/reorganise.ts';
-import type { Payment } from '../../src/sandbox/spender.ts';
-import type { Outpoint } from '../../src/sandbox/transaction.ts';
+import { PaygateError } from '../../src/lib/errors.ts';
+import type { Fate } from '../../src/sandbox/chain/reorganise.ts';
+import type { Outpoint } from '../../src/sandbox/chain/simulated-transaction.ts';
+import type { Payment } from '../../src/sandbox/chain/spender.ts';
 import type { Random } from './random.ts';
 import type { Given } from './recount.ts';
 import { type Action, floorHeight, noteMined, type Run } from './run.ts';

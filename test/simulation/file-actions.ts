@@ -3,9 +3,9 @@
 import { rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { blindSkip } from '../../src/domain/allocation.ts';
-import { backupAsItIs } from '../../src/store/backup.ts';
-import { markPath } from '../../src/store/highwater.ts';
-import { restoreFile } from '../../src/store/restore.ts';
+import { backupAsItIs } from '../../src/store/backup/backup.ts';
+import { restoreFile } from '../../src/store/backup/restore.ts';
+import { markPath } from '../../src/store/mark/high-water-mark.ts';
 import { meanwhile } from './chain-actions.ts';
 import { noteFinals } from './invariants.ts';
 import type { Given, Shop } from './recount.ts';

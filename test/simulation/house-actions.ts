@@ -5,8 +5,8 @@ import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'nod
 import SqliteDatabase from 'better-sqlite3';
 import { addressToScript } from '../../src/bitcoin/address.ts';
 import { networks } from '../../src/bitcoin/network.ts';
-import { markPath } from '../../src/store/highwater.ts';
-import { positionsBeside } from '../../src/store/mark-position.ts';
+import { markPath } from '../../src/store/mark/high-water-mark.ts';
+import { positionsBeside } from '../../src/store/mark/mark-position.ts';
 import type { Reply } from '../support/house.ts';
 import type { Answer } from '../support/receiver.ts';
 import { meanwhile } from './chain-actions.ts';

@@ -2,7 +2,7 @@
 // for from that seed on. Without a seed it takes one from the clock, and says which.
 
 import { parseArgs } from 'node:util';
-import { reasonOf } from '../../src/errors.ts';
+import { reasonOf } from '../../src/lib/errors.ts';
 import { simulate } from './simulate.ts';
 import { makeTemplate } from './template.ts';
 

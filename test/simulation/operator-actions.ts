@@ -2,9 +2,9 @@
 // what happens while paygate is down.
 
 import { rotated } from '../../src/delivery/signature.ts';
-import { PaygateError } from '../../src/errors.ts';
-import type { Store } from '../../src/store/open.ts';
-import type { Tx } from '../../src/store/writer.ts';
+import { PaygateError } from '../../src/lib/errors.ts';
+import type { Tx } from '../../src/store/db/writer.ts';
+import type { Store } from '../../src/store/open-store.ts';
 import { chainActions, meanwhile, spendAll, unlessRefused } from './chain-actions.ts';
 import { change, dayMs, houseActions, open } from './house-actions.ts';
 import { noteFinals, readBooks } from './invariants.ts';

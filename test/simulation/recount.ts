@@ -1,7 +1,7 @@
 // The naive recount: what every payment should be, read off the blocks and the mempool of the simulated
 // chain from scratch. It shares no code with paygate's rules, and must not.
 
-import type { SimulatedChain } from '../../src/sandbox/chain.ts';
+import type { SimulatedChain } from '../../src/sandbox/chain/simulated-chain.ts';
 
 /** An address that a shop was given. */
 export interface Given {

@@ -1,7 +1,7 @@
 // The state of one simulation: the house, what the shops were given and told, what is wrong just now.
 
 import type { Txid } from '../../src/bitcoin/ids.ts';
-import type { SimulatedTransaction } from '../../src/sandbox/transaction.ts';
+import type { SimulatedTransaction } from '../../src/sandbox/chain/simulated-transaction.ts';
 import type { House } from '../support/house.ts';
 import type { Answer } from '../support/receiver.ts';
 import type { Copy } from './file-actions.ts';

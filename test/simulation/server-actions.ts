@@ -1,7 +1,7 @@
 // What the Electrum servers do wrong: they end connections, omit, lie, lag, hang, send nonsense.
 
-import type { Fault, Garbage, Lie } from '../../src/sandbox/faults.ts';
-import type { SimulatedServer } from '../../src/sandbox/server.ts';
+import type { Fault, Garbage, Lie } from '../../src/sandbox/electrum/server-faults.ts';
+import type { SimulatedServer } from '../../src/sandbox/electrum/simulated-server.ts';
 import type { Random } from './random.ts';
 import type { Action, Run } from './run.ts';
 

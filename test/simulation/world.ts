@@ -4,8 +4,8 @@
 
 import type { Socket } from 'node:net';
 import type { Dispatcher } from 'undici';
-import { PaygateError } from '../../src/errors.ts';
-import type { Cancel } from '../../src/world.ts';
+import { PaygateError } from '../../src/lib/errors.ts';
+import type { Cancel } from '../../src/world/world.ts';
 import { createTestWorld, type TestWorld } from '../support/world.ts';
 
 export interface SimulationWorld extends TestWorld {

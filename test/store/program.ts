@@ -3,15 +3,15 @@
 import { writeSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import type { NetworkName } from '../../src/bitcoin/network.ts';
-import { reasonOf } from '../../src/errors.ts';
-import { openDatabase } from '../../src/store/database.ts';
-import { openSqlite } from '../../src/store/driver.ts';
-import { lockForServer } from '../../src/store/file.ts';
-import { type Highwater, openHighwater } from '../../src/store/highwater.ts';
-import { openStore } from '../../src/store/open.ts';
-import { resumeCounters } from '../../src/store/resume.ts';
-import { settings } from '../../src/store/schema.ts';
-import { copyTold } from '../../src/store/settings.ts';
+import { reasonOf } from '../../src/lib/errors.ts';
+import { openDatabase } from '../../src/store/db/database.ts';
+import { openSqlite } from '../../src/store/db/driver.ts';
+import { lockForServer } from '../../src/store/db/file-guards.ts';
+import { settings } from '../../src/store/db/schema.ts';
+import { type Highwater, openHighwater } from '../../src/store/mark/high-water-mark.ts';
+import { resumeCounters } from '../../src/store/mark/resume.ts';
+import { openStore } from '../../src/store/open-store.ts';
+import { copyTold } from '../../src/store/records/settings.ts';
 import { nobody } from '../support/files.ts';
 
 const [command = '', path = '', extra = ''] = process.argv.slice(2);

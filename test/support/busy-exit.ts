@@ -2,7 +2,7 @@
 
 import { setFlagsFromString } from 'node:v8';
 import { runInThisContext } from 'node:vm';
-import { exit } from '../../src/cli/running.ts';
+import { exit } from '../../src/cli/run-until-stopped.ts';
 
 setFlagsFromString('--optimize-for-size');
 const busy = Array.from(

@@ -10,7 +10,7 @@ import {
   type Connected,
   connectHeaders,
 } from '../../src/domain/chain.ts';
-import { work } from '../../src/sandbox/block.ts';
+import { work } from '../../src/sandbox/chain/simulated-block.ts';
 
 export const easyBits = 0x207fffff;
 /** 256 times the work of an easy one. */

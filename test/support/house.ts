@@ -10,12 +10,15 @@ import type { Txid } from '../../src/bitcoin/ids.ts';
 import { deriveAddress, parseWalletKey, type WalletKey } from '../../src/bitcoin/keychain.ts';
 import type { Config } from '../../src/config.ts';
 import { parseServerAddress } from '../../src/electrum/trust.ts';
-import { SimulatedChain } from '../../src/sandbox/chain.ts';
-import { type ServerOptions, SimulatedServer } from '../../src/sandbox/server.ts';
-import type { SpendOptions } from '../../src/sandbox/spender.ts';
-import type { StoreRow } from '../../src/store/catalog.ts';
-import { beginMark } from '../../src/store/highwater.ts';
-import { openStore, type Store } from '../../src/store/open.ts';
+import { SimulatedChain } from '../../src/sandbox/chain/simulated-chain.ts';
+import type { SpendOptions } from '../../src/sandbox/chain/spender.ts';
+import {
+  type ServerOptions,
+  SimulatedServer,
+} from '../../src/sandbox/electrum/simulated-server.ts';
+import { beginMark } from '../../src/store/mark/high-water-mark.ts';
+import { openStore, type Store } from '../../src/store/open-store.ts';
+import type { StoreRow } from '../../src/store/records/catalog.ts';
 import { syncAtOnce, tempRoot } from './files.ts';
 import { type Receiver, type ReceiverOptions, startReceiver } from './receiver.ts';
 import { createTestWorld, type TestWorld } from './world.ts';

@@ -2,7 +2,7 @@
 
 import SqliteDatabase from 'better-sqlite3';
 import { vi } from 'vitest';
-import type { Orm } from '../../src/store/orm.ts';
+import type { Orm } from '../../src/store/db/orm.ts';
 
 /** What drizzle keeps to itself. */
 interface WithSession {

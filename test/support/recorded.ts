@@ -1,8 +1,8 @@
 // The rows of payments, whole: what the code reads of them leaves out what no decision asks for.
 
 import { asc, eq } from 'drizzle-orm';
-import type { Store } from '../../src/store/open.ts';
-import { payments } from '../../src/store/schema.ts';
+import { payments } from '../../src/store/db/schema.ts';
+import type { Store } from '../../src/store/open-store.ts';
 
 export type RecordedPayment = typeof payments.$inferSelect;
 

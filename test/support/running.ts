@@ -4,8 +4,8 @@
 import { expect } from 'vitest';
 import { type App, buildApp } from '../../src/app.ts';
 import { readConfig } from '../../src/config.ts';
-import { SimulatedChain } from '../../src/sandbox/chain.ts';
-import { SimulatedServer } from '../../src/sandbox/server.ts';
+import { SimulatedChain } from '../../src/sandbox/chain/simulated-chain.ts';
+import { SimulatedServer } from '../../src/sandbox/electrum/simulated-server.ts';
 import { look, whenOver } from './files.ts';
 import { now, openTestStore } from './store.ts';
 import { createTestWorld, type TestWorld } from './world.ts';

@@ -3,7 +3,7 @@
 
 import { type IncomingHttpHeaders, type OutgoingHttpHeaders, request } from 'node:http';
 import { join } from 'node:path';
-import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox-app.ts';
+import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { tempFolder, whenOver } from './files.ts';
 import { cheapHash, type Visitor as Merchant, password, type Seen, visitorOf } from './visitor.ts';
 import { createTestWorld, type TestWorld } from './world.ts';

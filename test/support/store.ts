@@ -6,10 +6,10 @@ import type { ScriptType } from '../../src/bitcoin/address.ts';
 import { parseWalletKey, type WalletKey } from '../../src/bitcoin/keychain.ts';
 import type { NetworkName } from '../../src/bitcoin/network.ts';
 import { markName } from '../../src/domain/allocation.ts';
-import type { Issued } from '../../src/store/addresses.ts';
-import type { NewStore, StoreRow, WalletRow } from '../../src/store/catalog.ts';
-import { type OpenOptions, openStore, type Store } from '../../src/store/open.ts';
-import type { Tx } from '../../src/store/writer.ts';
+import type { Tx } from '../../src/store/db/writer.ts';
+import { type OpenOptions, openStore, type Store } from '../../src/store/open-store.ts';
+import type { Issued } from '../../src/store/records/addresses.ts';
+import type { NewStore, StoreRow, WalletRow } from '../../src/store/records/catalog.ts';
 import { tempFolder, whenOver } from './files.ts';
 
 /** What the tests take as the present. */

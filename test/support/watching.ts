@@ -4,8 +4,8 @@
 import type { Network } from '../../src/bitcoin/network.ts';
 import { networks } from '../../src/bitcoin/network.ts';
 import { parseServerAddress } from '../../src/electrum/trust.ts';
-import { SimulatedChain } from '../../src/sandbox/chain.ts';
-import { SimulatedServer } from '../../src/sandbox/server.ts';
+import { SimulatedChain } from '../../src/sandbox/chain/simulated-chain.ts';
+import { SimulatedServer } from '../../src/sandbox/electrum/simulated-server.ts';
 import { createBacklog } from '../../src/watcher/backlog.ts';
 import { Watcher } from '../../src/watcher/watcher.ts';
 import { syncAtOnce, whenOver } from './files.ts';

@@ -1,9 +1,9 @@
 // A World for tests: sockets, DNS and HTTP are the real ones, the clock stands still until the test
 // moves it, and chance comes from a seed. Nothing here sleeps: waiting is turning the event loop.
 
-import { nextMatch } from '../../src/cron.ts';
-import type { Cancel, Logger, World } from '../../src/world.ts';
-import { createNodeWorld } from '../../src/world-node.ts';
+import { nextMatch } from '../../src/world/cron.ts';
+import { createNodeWorld } from '../../src/world/node-world.ts';
+import type { Cancel, Logger, World } from '../../src/world/world.ts';
 
 /** Turns of the event loop after each step of the clock, for socket input and output to land. */
 const turnsPerStep = 10;

@@ -5,7 +5,7 @@ import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync 
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { freePort } from '../../scripts/ports.mjs';
-import { createRedirect } from '../../src/http/redirect.ts';
+import { createRedirect } from '../../src/web/port-80.ts';
 import { makeAuthority } from '../support/authority.ts';
 import { runCli } from '../support/cli.ts';
 import { cleanUp, whenOver } from '../support/files.ts';

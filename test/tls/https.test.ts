@@ -5,7 +5,7 @@ import { chmodSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } 
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
-import { certificateFiles } from '../../src/tls/files.ts';
+import { certificateFiles } from '../../src/tls/certificate-files.ts';
 import { makeAuthority } from '../support/authority.ts';
 import { runCli } from '../support/cli.ts';
 import { asOrdinaryUser, cleanUp, contentOf, tempFolder } from '../support/files.ts';

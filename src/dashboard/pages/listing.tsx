@@ -1,9 +1,9 @@
 // What the lists have in common: filters that stand in the address, and pages that go by the row's number.
 
 import type { Child } from 'hono/jsx';
-import { PaygateError } from '../../errors.ts';
+import { PaygateError } from '../../lib/errors.ts';
 import { Select } from '../layout.tsx';
-import type { Visit } from '../visit.ts';
+import type { Visit } from '../page.ts';
 
 const pageSize = 50;
 

@@ -2,13 +2,13 @@
 // an apostrophe, since names are typed by people and plugins: also behind what divides cells elsewhere, for a spreadsheet
 // that divides by `;` heeds no quotes in the middle of its cell.
 
-import { confirmationsOf } from '../../store/confirmations.ts';
-import type { Store } from '../../store/open.ts';
-import type { PaymentEntry } from '../../store/payment-desk.ts';
-import { nextTurn } from '../../turn.ts';
-import type { Page, Visit } from '../visit.ts';
-import { priceText, worthIn } from '../worth.tsx';
-import { filterOf, searchOf } from './payments.tsx';
+import { nextTurn } from '../../lib/next-turn.ts';
+import type { Store } from '../../store/open-store.ts';
+import { confirmationsOf } from '../../store/views/confirmations.ts';
+import type { PaymentEntry } from '../../store/views/payment-view.ts';
+import { priceText, worthIn } from '../fiat-worth.tsx';
+import type { Page, Visit } from '../page.ts';
+import { filterOf, searchOf } from './payments-page.tsx';
 
 /** Excel takes a table for the code page of its machine without it; what reads CSV by program skips it as utf-8-sig. */
 const byteOrderMark = '\ufeff';

@@ -1,9 +1,9 @@
 // A page that shows a secret of a store, and nothing else.
 
 import type { Child } from 'hono/jsx';
-import type { StoreRow } from '../../store/catalog.ts';
+import type { StoreRow } from '../../store/records/catalog.ts';
 import { Narrow } from '../layout.tsx';
-import { base } from '../visit.ts';
+import { base } from '../page.ts';
 
 interface Props {
   readonly title: string;

@@ -1,7 +1,6 @@
 // What a store is asked for, when it is added and when it is changed.
 
 import { checkCallbackUrl } from '../../domain/callback.ts';
-import { parseCurrency } from '../../domain/currency.ts';
 import {
   type Band,
   checkPolicy,
@@ -9,14 +8,15 @@ import {
   mostConfirmations,
   readBands,
   writeBands,
-} from '../../domain/policy.ts';
-import { showBitcoin } from '../../domain/shown.ts';
+} from '../../domain/confirmation-policy.ts';
+import { parseCurrency } from '../../domain/currency.ts';
+import { showBitcoin } from '../../domain/format.ts';
 import { parseStoreName } from '../../domain/store-name.ts';
 import { trimUrl } from '../../domain/url-text.ts';
-import type { StoreChange, StoreRow } from '../../store/catalog.ts';
-import { isOn, parseBitcoin, wholeNumber } from '../form.ts';
+import type { StoreChange, StoreRow } from '../../store/records/catalog.ts';
+import { isOn, parseBitcoin, wholeNumber } from '../form-fields.ts';
 import { Field, Switch } from '../layout.tsx';
-import { field, type Visit } from '../visit.ts';
+import { field, type Visit } from '../page.ts';
 
 /** How many bands the form offers; the command line takes more. */
 const leastBandRows = 2;

@@ -8,10 +8,10 @@ import {
   possibleWallets,
   type WalletKey,
 } from '../../bitcoin/keychain.ts';
-import { PaygateError } from '../../errors.ts';
-import { isOn, wholeNumber } from '../form.ts';
+import { PaygateError } from '../../lib/errors.ts';
+import { isOn, wholeNumber } from '../form-fields.ts';
 import { Form } from '../layout.tsx';
-import { field, type Visit } from '../visit.ts';
+import { field, type Visit } from '../page.ts';
 
 const typedLetters = 6;
 /** A wallet shows the next address that it has not used; most look no further than this for payments. */

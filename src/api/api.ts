@@ -1,0 +1,113 @@
+// The merchant API: the door of every operation (wire §§1-3). It asks who asks, reads what is asked by
+// the operation's own schemas, and maps errors; the operations know nothing of HTTP.
+
+import { type Context, type Handler, Hono, type MiddlewareHandler } from 'hono';
+import { once } from '../lib/lazy.ts';
+import type { Key } from '../store/records/api-keys.ts';
+import { errorResponse } from '../web/error-body.ts';
+import type { Guarded } from '../web/lookup-limit.ts';
+import { createRefusals } from '../web/refused-requests.ts';
+import type { Limits } from '../web/request-limits.ts';
+import type { ApiOptions } from './api-parts.ts';
+import { type AuthParts, admit, authorise } from './authentication.ts';
+import { balanceOperations } from './balance.ts';
+import { createTargets } from './balance-targets.ts';
+import { connectOperations } from './connect-plugin.ts';
+import { merchantTx } from './merchant-tx.ts';
+import { newAddress } from './new-address.ts';
+import { openapiOf } from './openapi.ts';
+import { ask, type Operation } from './operation.ts';
+import { priceOperations } from './price.ts';
+import { receiptPage } from './receipt-page.ts';
+import { createRefusedChanges, type RefusedChanges } from './refused-changes.ts';
+import { catalogOperations } from './store-list.ts';
+import { txDetail } from './tx-detail.ts';
+import { walletOperations } from './wallet-list.ts';
+
+/** Every operation there is, in the order of the documentation. */
+export function operationsOf(options: ApiOptions): readonly Operation[] {
+  const targets = createTargets(options);
+  return [
+    newAddress(options),
+    merchantTx(options),
+    ...balanceOperations(options, targets),
+    txDetail(options),
+    ...walletOperations(options, targets),
+    ...catalogOperations(options),
+    ...connectOperations(options),
+    ...priceOperations(options),
+  ];
+}
+
+export interface Guards {
+  readonly limits: Limits;
+  readonly guarded: Guarded;
+}
+
+export function createApi(
+  options: ApiOptions,
+  operations: readonly Operation[],
+  { limits, guarded }: Guards,
+): Hono {
+  const refusals = createRefusals(options.log, options.monotonic);
+  const shared = { ...options, limits, refusals, keys: options.store.keys };
+  const parts = { ...shared, refusedChanges: createRefusedChanges(shared) };
+  const api = new Hono();
+  api.use(keepPrivate);
+  const allowed = new Map<string, string[]>();
+  function route(path: string, methods: readonly string[], handler: Handler): void {
+    allowed.set(path, [...(allowed.get(path) ?? []), ...methods]);
+    api.on([...methods], path, handler);
+  }
+  // Made when somebody asks: no start waits for it.
+  const description = once(() => openapiOf(operations));
+  route('/openapi.json', ['GET'], (context) => context.json(description()));
+  route('/tx', ['GET'], (context) => receiptPage(options.store, guarded, context));
+  for (const operation of operations) {
+    const path = operation.path.replaceAll(/\{(\w+)\}/g, ':$1');
+    route(path, operation.methods, (context) => serve(parts, operation, context));
+  }
+  for (const [path, methods] of allowed) {
+    api.all(path, (context) => notAllowed(context, methods));
+  }
+  return api;
+}
+
+async function serve(
+  parts: AuthParts & Pick<ApiOptions, 'unlisted'> & { readonly refusedChanges: RefusedChanges },
+  operation: Operation,
+  context: Context,
+): Promise<Response> {
+  // Hono answers HEAD by a GET route, which would burn an address for nothing.
+  if (context.req.method === 'HEAD' && 'issues' in operation) {
+    return notAllowed(context, operation.methods);
+  }
+  if (operation.open) {
+    admit(parts, operation, context);
+    return context.json(await operation.run(await ask(operation, context)));
+  }
+  let key: Key | undefined;
+  try {
+    key = authorise(parts, operation, context);
+    parts.unlisted.note(context, true);
+    return context.json(await operation.run({ ...(await ask(operation, context)), key }));
+  } catch (error) {
+    if (operation.writes)
+      await parts.refusedChanges.note(operation, context, error, key === undefined);
+    throw error;
+  }
+}
+
+/**
+ * What is said to one shop is kept by nobody. Said before there is an answer: to change the headers of one
+ * costs as much as the rest of the request.
+ */
+const keepPrivate: MiddlewareHandler = (context, next) => {
+  context.header('Cache-Control', 'no-store');
+  return next();
+};
+
+function notAllowed(context: Context, allowed: readonly string[]): Response {
+  context.header('Allow', allowed.join(', '));
+  return errorResponse(context, 405, `Use ${allowed.join(' or ')} here`);
+}

@@ -1,0 +1,102 @@
+// Who asks: the key of a request, and what it may do. A right key is always found, however many wrong
+// ones came from the same address before it.
+
+import type { Context } from 'hono';
+import { readApiKey } from '../domain/api-key.ts';
+import { householdOf, type Proxies } from '../domain/client-address.ts';
+import { requireScope } from '../domain/key-scope.ts';
+import { PaygateError, reasonOf } from '../lib/errors.ts';
+import { isPluginOpen, type Key, type Keys } from '../store/records/api-keys.ts';
+import type { Refusals } from '../web/refused-requests.ts';
+import type { Limits } from '../web/request-limits.ts';
+import { addressOf } from '../web/request-origin.ts';
+import type { KeyedOperation, Operation } from './operation.ts';
+
+export interface AuthParts {
+  readonly keys: Keys;
+  readonly limits: Limits;
+  readonly proxies: Proxies;
+  readonly refusals: Refusals;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+}
+
+/** The key of a request, which may do this. @throws PaygateError unauthorized, forbidden, limited */
+export function authorise(parts: AuthParts, operation: KeyedOperation, context: Context): Key {
+  let key: Key | undefined;
+  try {
+    key = authenticate(parts, context);
+    requireScope(key.scope, { method: context.req.method, issues: operation.issues ?? false });
+    if (operation.writes) {
+      requirePluginWindow(key, parts.now());
+      parts.limits.take('write', key.id);
+    }
+    const limit = limitOf(operation, context);
+    if (limit !== undefined) parts.limits.take(limit, key.id);
+    return key;
+  } catch (error) {
+    noteRefusal(parts, operation, context, { key, error });
+    throw error;
+  }
+}
+
+function noteRefusal(
+  { keys, proxies, refusals }: AuthParts,
+  { path }: KeyedOperation,
+  context: Context,
+  { key, error }: { readonly key: Key | undefined; readonly error: unknown },
+): void {
+  const client = addressOf(context, proxies);
+  if (key !== undefined) {
+    refusals.note({ client, path, reason: reasonOf(error), key: key.id });
+    return;
+  }
+  const { text, apiKey } = shownBy(context);
+  const ended = apiKey === undefined ? undefined : keys.ended(apiKey);
+  const what = ended === undefined ? 'an unknown key' : 'a key that has ended';
+  refusals.note({ client, path, reason: text === undefined ? 'no key' : what, key: ended });
+}
+
+/** The valid key of a request, which may be refused all the same. */
+export function keyOf({ keys, now }: Pick<AuthParts, 'keys' | 'now'>, context: Context) {
+  const { apiKey } = shownBy(context);
+  return apiKey === undefined ? undefined : keys.find(apiKey, now());
+}
+
+/** Anybody may ask, as often as an address may. @throws PaygateError limited */
+export function admit(
+  { limits, proxies }: AuthParts,
+  operation: Operation,
+  context: Context,
+): void {
+  const limit = limitOf(operation, context);
+  if (limit !== undefined) limits.take(limit, householdOf(addressOf(context, proxies)));
+}
+
+const limitOf = ({ limit }: Operation, context: Context) =>
+  typeof limit === 'function' ? limit(context.req.query()) : limit;
+
+function authenticate({ keys, limits, proxies, now }: AuthParts, context: Context): Key {
+  const { text, apiKey } = shownBy(context);
+  const key = apiKey === undefined ? undefined : keys.find(apiKey, now());
+  if (key !== undefined) return key;
+  if (text !== undefined) limits.take('unknownKey', householdOf(addressOf(context, proxies)));
+  context.header('WWW-Authenticate', 'Bearer');
+  throw new PaygateError('unauthorized', 'This function requires you to login');
+}
+
+/** What a request shows as its key, and that as one of ours. */
+export function shownBy(context: Context) {
+  const header = context.req.header('Authorization') ?? '';
+  const [, text] = /^Bearer +(\S+) *$/i.exec(header) ?? [];
+  return { text, apiKey: text === undefined ? undefined : readApiKey(text) };
+}
+
+function requirePluginWindow(key: Key, now: number): void {
+  if (isPluginOpen(key, now)) return;
+  throw new PaygateError(
+    'forbidden',
+    'Changing stores through the API is shut. Open "Connect a plugin" for this key, on the machine ' +
+      `of paygate: paygate plugin allow --minutes 15 --key ${key.id}`,
+  );
+}

@@ -1,0 +1,269 @@
+// What a plugin may change while "Connect a plugin" is open for its key (wire §3): stores, their callback
+// URL, which of the wallets they use. Never a key of a wallet, never a setting. Each change is in the
+// audit log, in the same transaction.
+
+import { isDeepStrictEqual } from 'node:util';
+import type { Context } from 'hono';
+import { z } from 'zod';
+import { checkCallbackUrl } from '../domain/callback.ts';
+import { defaultConfirmations } from '../domain/confirmation-policy.ts';
+import { parseStoreName } from '../domain/store-name.ts';
+import { PaygateError } from '../lib/errors.ts';
+import type { Tx } from '../store/db/writer.ts';
+import type { Key } from '../store/records/api-keys.ts';
+import type { StoreChange, StoreRow } from '../store/records/catalog.ts';
+import { requireOwnUrl, twinOf } from '../store/records/store-setup.ts';
+import { addressOf } from '../web/request-origin.ts';
+import type { ApiOptions } from './api-parts.ts';
+import { type Operation, operation } from './operation.ts';
+import {
+  describeStore,
+  id,
+  storeAnswer,
+  storeOf,
+  storesOf,
+  walletOf,
+  walletsNamed,
+} from './store-list.ts';
+
+const fields = z.object({ name: z.string().optional(), http_callback: z.string().optional() });
+const newFields = fields.required({ http_callback: true });
+const params = z.object({ id });
+const answer = z.object({ data: storeAnswer });
+
+/** The key that changes something, and the request that it came by. */
+type Writer = { readonly key: Key; readonly context: Context };
+
+/** One change of one store, with what the audit log says of it. */
+interface Change {
+  readonly action: string;
+  readonly detail: Readonly<Record<string, unknown>>;
+  readonly apply: (tx: Tx) => StoreRow;
+}
+
+/** @returns the store as it is then */
+async function write(
+  options: ApiOptions,
+  { key, context }: Writer,
+  { action, detail: given, apply }: Change,
+): Promise<z.infer<typeof answer>> {
+  const { store, now, proxies } = options;
+  const detail = { ...given, client: addressOf(context, proxies) };
+  const row = await store.database.write((tx) => {
+    const before = store.catalog.stores();
+    const row = apply(tx);
+    // Plugins send what they have, also where it is so already.
+    if (before.some((each) => isDeepStrictEqual(each, row))) return row;
+    store.audit.note(tx, now(), { keyId: key.id, action, storeId: row.id, detail });
+    return row;
+  });
+  return { data: describeStore(options, key, row) };
+}
+
+/** @throws PaygateError conflict; to a key of one store it names no other */
+function refuseTaken({ store }: ApiOptions, key: Key, callbackUrl: string, before: StoreRow): void {
+  if (key.storeId === null) requireOwnUrl(store.catalog, callbackUrl, before);
+  else if (twinOf(store.catalog, callbackUrl, before) !== undefined) {
+    throw new PaygateError(
+      'conflict',
+      'Another store has this callback URL already: use one of its own, such as with another secret',
+    );
+  }
+}
+
+function changeOf(
+  { surroundings }: ApiOptions,
+  given: z.infer<typeof fields>,
+  before: StoreRow,
+): StoreChange {
+  const { name, http_callback: callbackUrl } = given;
+  if (callbackUrl !== undefined) checkCallbackUrl(callbackUrl, before, before, surroundings());
+  return {
+    ...(name !== undefined && { name: parseStoreName(name) }),
+    ...(callbackUrl !== undefined && { callbackUrl }),
+  };
+}
+
+const changeStore = (
+  options: ApiOptions,
+  writer: Writer,
+  storeId: number,
+  given: z.infer<typeof fields>,
+) =>
+  write(options, writer, {
+    action: 'store.change',
+    detail: given,
+    apply: (tx) => {
+      const { key } = writer;
+      const before = storeOf(options.store, key, storeId);
+      const change = changeOf(options, given, before);
+      refuseTaken(options, key, change.callbackUrl ?? before.callbackUrl, before);
+      return options.store.catalog.changeStore(tx, storeId, change);
+    },
+  });
+
+/** A set-up that is repeated means the store that it has made: no `match_callback` would tell two apart. */
+const storeAt = ({ store }: ApiOptions, callbackUrl: string): StoreRow | undefined =>
+  store.catalog.stores().find((row) => row.callbackUrl === callbackUrl);
+
+function addNew(
+  { store, now, newWebhookSecret, surroundings }: ApiOptions,
+  tx: Tx,
+  { name, http_callback: callbackUrl }: Readonly<Record<'name' | 'http_callback', string>>,
+): StoreRow {
+  const strict = { allowPrivateCallback: false, allowHttpCallback: false };
+  checkCallbackUrl(callbackUrl, strict, undefined, surroundings());
+  return store.catalog.addStore(tx, now(), {
+    name: parseStoreName(name),
+    walletId: null,
+    callbackUrl,
+    requiredConfirmations: defaultConfirmations,
+    webhookSecret: newWebhookSecret(),
+  });
+}
+
+const addStore = (options: ApiOptions): Operation =>
+  operation({
+    methods: ['POST'],
+    path: '/v2/stores',
+    summary:
+      'Adds a store, without a wallet; where one has this callback URL already, answers that',
+    writes: true,
+    body: newFields,
+    answer,
+    async run({ key, body, context }) {
+      if (key.storeId !== null) {
+        throw new PaygateError('forbidden', 'A key of one store cannot add another store');
+      }
+      const { http_callback, name = URL.parse(http_callback)?.host ?? '' } = body;
+      return write(
+        options,
+        { key, context },
+        {
+          action: 'store.add',
+          detail: { name, http_callback },
+          apply: (tx) =>
+            storeAt(options, http_callback) ?? addNew(options, tx, { name, http_callback }),
+        },
+      );
+    },
+  });
+
+const editStore = (options: ApiOptions): Operation =>
+  operation({
+    methods: ['POST'],
+    path: '/v2/stores/{id}',
+    summary: 'Changes the name or the callback URL of a store',
+    writes: true,
+    params,
+    body: fields,
+    answer,
+    run: ({ params, body, ...writer }) => changeStore(options, writer, params.id, body),
+  });
+
+const removeStore = (options: ApiOptions): Operation =>
+  operation({
+    methods: ['DELETE'],
+    path: '/v2/stores/{id}',
+    summary: 'Removes a store: no more addresses, what was issued stays watched',
+    writes: true,
+    params,
+    answer,
+    run: ({ key, params, context }) =>
+      write(
+        options,
+        { key, context },
+        {
+          action: 'store.remove',
+          detail: {},
+          apply: (tx) => {
+            const { id } = storeOf(options.store, key, params.id);
+            return options.store.catalog.archiveStore(tx, options.now(), id, false);
+          },
+        },
+      ),
+  });
+
+const attachWallet = (options: ApiOptions): Operation =>
+  operation({
+    methods: ['POST'],
+    path: '/v2/stores/{id}/wallets',
+    summary: 'Gives a store one of the wallets',
+    writes: true,
+    params,
+    body: z.object({ wallet_id: id }),
+    answer,
+    run: ({ key, params, body, context }) =>
+      write(
+        options,
+        { key, context },
+        {
+          action: 'store.attach',
+          detail: body,
+          apply: (tx) => {
+            const { id: storeId } = storeOf(options.store, key, params.id);
+            const { id: walletId } = walletOf(options.store, key, body.wallet_id);
+            return options.store.catalog.changeStore(tx, storeId, { walletId });
+          },
+        },
+      ),
+  });
+
+const detachWallet = (options: ApiOptions): Operation =>
+  operation({
+    methods: ['DELETE'],
+    path: '/v2/stores/{id}/wallets/{wid}',
+    summary: 'Takes the wallet from a store; the wallet and its addresses stay',
+    writes: true,
+    params: params.extend({ wid: id }),
+    answer,
+    run: ({ key, params, context }) =>
+      write(
+        options,
+        { key, context },
+        {
+          action: 'store.detach',
+          detail: { wallet_id: params.wid },
+          apply: (tx) => {
+            const { id: storeId, walletId } = storeOf(options.store, key, params.id);
+            if (walletId !== params.wid) {
+              throw new PaygateError('not_found', `Store ${storeId} has no wallet ${params.wid}`);
+            }
+            return options.store.catalog.changeStore(tx, storeId, { walletId: null });
+          },
+        },
+      ),
+  });
+
+const updateCallback = (options: ApiOptions): Operation =>
+  operation({
+    methods: ['POST'],
+    path: '/update_callback',
+    summary: 'Changes the callback URL of the store that uses an extended public key',
+    writes: true,
+    body: z.object({ callback: z.string(), xpub: z.string() }),
+    answer,
+    async run({ key, body, context }) {
+      const { store } = options;
+      const wallets = walletsNamed(store, key, body.xpub.trim()).map(({ id }) => id);
+      const users = storesOf(store, key).filter(
+        ({ walletId }) => walletId !== null && wallets.includes(walletId),
+      );
+      const [only, second] = users;
+      if (only === undefined) throw new PaygateError('not_found', 'No store uses this xpub');
+      if (second !== undefined) {
+        const names = users.map(({ id, name }) => `${id} ${JSON.stringify(name)}`).join(', ');
+        throw new PaygateError('invalid', `Several stores use this xpub: change one of ${names}`);
+      }
+      return changeStore(options, { key, context }, only.id, { http_callback: body.callback });
+    },
+  });
+
+export const connectOperations = (options: ApiOptions): Operation[] => [
+  addStore(options),
+  editStore(options),
+  removeStore(options),
+  attachWallet(options),
+  detachWallet(options),
+  updateCallback(options),
+];

@@ -1,0 +1,49 @@
+// Decides which requests see the details of /healthz and /readyz: those from this machine, with a key that may read all
+// stores, or with a session of the dashboard. The details name hosts, stores, servers and certificates.
+
+import type { HttpBindings } from '@hono/node-server';
+import type { Context } from 'hono';
+import { isSameAddress, isThisMachine } from '../domain/client-address.ts';
+import { isAllowed } from '../domain/key-scope.ts';
+import type { Store } from '../store/open-store.ts';
+import { forwardedHeaders } from '../web/request-origin.ts';
+import { shownBy } from './authentication.ts';
+import { storesOf } from './store-list.ts';
+
+export interface InsiderParts {
+  readonly store: Pick<Store, 'keys' | 'catalog'>;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+  /** Names of this machine beside its addresses: the host of `--listen`. */
+  readonly ownNames: readonly string[];
+  /** Whether a request comes from somebody who is signed in at the dashboard. */
+  readonly isSignedIn: (context: Context) => boolean;
+}
+
+export const isInsider = (parts: InsiderParts, context: Context): boolean =>
+  isLocal(context, parts.ownNames) || hasKey(parts, context) || parts.isSignedIn(context);
+
+/** Whether a program of this machine asks: no proxy for another client, no web page by DNS rebinding. */
+function isLocal(context: Context, ownNames: readonly string[]): boolean {
+  const { socket, httpVersion } = ((context.env ?? {}) as Partial<HttpBindings>).incoming ?? {};
+  const { remoteAddress = '', localAddress = '' } = socket ?? {};
+  if (forwardedHeaders.some((name) => context.req.header(name) !== undefined)) return false;
+  // nginx as it is delivered: no such header, and its own address as Host. Commands and curl speak 1.1.
+  if (httpVersion === '1.0') return false;
+  // The kernel connects to an own address from that same address.
+  if (!isThisMachine(remoteAddress) && !isSameAddress(remoteAddress, localAddress)) return false;
+  const name = new URL(context.req.url).hostname.replace(/^\[|\]$/g, '');
+  return (
+    ['localhost', ...ownNames].some((own) => own.toLowerCase() === name) ||
+    isThisMachine(name) ||
+    isSameAddress(name, localAddress)
+  );
+}
+
+/** A key of one store among several does not count: the details name all stores. */
+function hasKey({ store, now }: InsiderParts, context: Context): boolean {
+  const { apiKey } = shownBy(context);
+  const key = apiKey === undefined ? undefined : store.keys.find(apiKey, now());
+  if (key === undefined || !isAllowed(key.scope, { method: 'GET', issues: false })) return false;
+  return storesOf(store, key).length === store.catalog.stores().length;
+}

@@ -1,0 +1,192 @@
+// The API described for programs (OpenAPI 3.1) and for people, out of the operations themselves: the
+// schemas here are those that read a request, so that neither description can fall behind.
+// https://spec.openapis.org/oas/v3.1.1
+
+import { html } from 'hono/html';
+import { z } from 'zod';
+import { isAllowed, keyScopes } from '../domain/key-scope.ts';
+import { version } from '../lib/version.ts';
+import type { Markup } from '../web/html-page.ts';
+import type { KeyedOperation, Operation } from './operation.ts';
+
+type Json = Record<string, unknown>;
+type Method = Operation['methods'][number];
+
+const error = z.object({
+  status: z.int().describe('The HTTP status again'),
+  message: z.string().describe('What is wrong, and what to do'),
+  error: z.object({
+    code: z.int().describe('1001, 1003, 1008, 1032, or the HTTP status'),
+    message: z.string().describe('The message again'),
+  }),
+});
+
+const refusals: Readonly<Record<string, string>> = {
+  400: 'What was asked cannot be',
+  401: 'No key, or one that is none',
+  403: 'The key may not do this',
+  404: 'Nothing is known of it',
+  409: 'Not now: the gap limit is reached, or another store has this callback URL',
+  413: 'The body is larger than 16 KiB',
+  414: 'The URL is longer than 8 KiB',
+  429: 'Too often; Retry-After says how long to wait',
+  500: 'A bug; the log of paygate says more',
+  503: 'Not now; Retry-After says how long to wait',
+};
+/** Of those that pass by themselves. */
+const wait = { 'Retry-After': { description: 'Seconds', schema: { type: 'integer', minimum: 1 } } };
+const passing = ['429', '503'];
+/** Of who has a key; who is given an address or changes a store; who may have a body: whoever does not only read. */
+const ofKeys = ['401', '403'];
+const ofChanges = ['409'];
+const ofBodies = ['413'];
+
+const schemaOf = (schema: z.ZodType, io: 'input' | 'output'): Json => {
+  const { $schema, ...rest } = z.toJSONSchema(schema, {
+    io,
+    // A literal is a number there, of which generators of clients make a float of 32 bits.
+    override: ({ jsonSchema }) => {
+      const values = jsonSchema.enum ?? [jsonSchema.const];
+      if (values.every(Number.isInteger)) jsonSchema.type = 'integer';
+      // A closed answer would forbid each new field to clients that were made before it.
+      delete jsonSchema.additionalProperties;
+    },
+  });
+  return rest;
+};
+
+/** What a client calls an operation: `getNewAddress`. */
+const nameOf = ({ path }: Operation, method: Method): string =>
+  [method.toLowerCase(), ...path.matchAll(/[a-z0-9]+/g)]
+    .map(String)
+    .map((word, at) => (at === 0 ? word : `${word[0]?.toUpperCase()}${word.slice(1)}`))
+    .join('');
+
+const onlyInWindow = 'Only while "Connect a plugin" is open for the key.';
+
+/** The scopes whose keys may call an operation by a method. */
+const scopesOf = ({ issues, writes }: KeyedOperation, method: Method): string[] =>
+  keyScopes.filter(
+    (scope) =>
+      isAllowed(scope, { method, issues: issues ?? false }) && (!writes || scope === 'payments'),
+  );
+
+interface Parameter {
+  readonly name: string;
+  readonly in: 'path' | 'query' | 'header' | 'body';
+  readonly required: boolean;
+  readonly description?: string;
+  readonly schema: Json;
+}
+
+function parameters(schema: z.ZodObject | undefined, place: Parameter['in']): Parameter[] {
+  if (schema === undefined) return [];
+  const { properties = {}, required = [] } = schemaOf(schema, 'input') as {
+    properties?: Record<string, Json & { description?: string }>;
+    required?: string[];
+  };
+  return Object.entries(properties).map(([name, { description, ...rest }]) => ({
+    name,
+    in: place,
+    required: place === 'path' || required.includes(name),
+    ...(description !== undefined && { description }),
+    schema: rest,
+  }));
+}
+
+const parametersOf = ({ params, query, headers }: Operation): Parameter[] => [
+  ...parameters(params, 'path'),
+  ...parameters(query, 'query'),
+  ...parameters(headers, 'header'),
+];
+
+const json = (schema: Json): Json => ({ 'application/json': { schema } });
+
+function callersOf(operation: KeyedOperation, method: Method): string {
+  const scopes = `For keys of the scope ${scopesOf(operation, method).join(', ')}.`;
+  return operation.writes ? `${scopes} ${onlyInWindow}` : scopes;
+}
+
+function describe(operation: Operation, method: Method): Json {
+  const { summary, body, answer, open } = operation;
+  const changes = !open && (operation.issues || operation.writes);
+  const refused = Object.entries(refusals)
+    .filter(([status]) => !(open && ofKeys.includes(status)))
+    .filter(([status]) => changes || !ofChanges.includes(status))
+    .filter(([status]) => method !== 'GET' || !ofBodies.includes(status))
+    .map(([status, description]) => [
+      status,
+      {
+        description,
+        ...(passing.includes(status) && { headers: wait }),
+        content: json({ $ref: '#/components/schemas/Error' }),
+      },
+    ]);
+  return {
+    operationId: nameOf(operation, method),
+    summary,
+    description: open ? 'For everybody, without a key.' : callersOf(operation, method),
+    ...(open && { security: [] }),
+    parameters: parametersOf(operation),
+    ...(body !== undefined &&
+      method === 'POST' && { requestBody: { content: json(schemaOf(body, 'input')) } }),
+    responses: {
+      200: { description: 'Done', content: json(schemaOf(answer, 'output')) },
+      ...Object.fromEntries(refused),
+    },
+  };
+}
+
+export function openapiOf(operations: readonly Operation[]): Json {
+  const paths: Record<string, Json> = {};
+  for (const operation of operations) {
+    for (const method of operation.methods) {
+      paths[operation.path] = {
+        ...paths[operation.path],
+        [method.toLowerCase()]: describe(operation, method),
+      };
+    }
+  }
+  return {
+    openapi: '3.1.1',
+    info: {
+      title: 'paygate',
+      version,
+      description: 'Bitcoin payments to your own wallet',
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    servers: [{ url: '/api' }],
+    security: [{ key: [] }],
+    paths,
+    components: {
+      securitySchemes: { key: { type: 'http', scheme: 'bearer' } },
+      schemas: { Error: schemaOf(error, 'output') },
+    },
+  };
+}
+
+function remarkOn(operation: Operation): string {
+  if (operation.open) return 'It needs no key.';
+  return operation.writes ? onlyInWindow : '';
+}
+
+/** The body of the page for people. */
+export const docsOf = (operations: readonly Operation[]): Markup => html`<h1>paygate ${version}</h1>
+  <p>
+    Paths are below <code>/api</code>; send <code>Authorization: Bearer KEY</code>. Amounts are satoshis,
+    times Unix seconds. The same for programs: <a href="/api/openapi.json">openapi.json</a>. How a shop uses it:
+    <a href="/docs/quickstart">quickstart</a>.
+  </p>
+  ${operations.map(
+    (operation) => html`<h2><code>${operation.methods.join(' | ')} ${operation.path}</code></h2>
+      <p>${operation.summary}. ${remarkOn(operation)}</p>
+      <div class="scroll" role="region" aria-label="${`Parameters of ${operation.methods.join(' | ')} ${operation.path}`}" tabindex="0"><table>
+        ${[...parametersOf(operation), ...parameters(operation.body, 'body')].map(
+          ({ name, in: place, required, description = '' }) => html`<tr>
+            <td><code>${name}</code></td>
+            <td>${place}, ${required ? 'required' : 'optional'}</td>
+            <td>${description}</td>
+          </tr>`,
+        )}
+      </table></div>`,
+  )}`;

@@ -1,0 +1,142 @@
+// One operation of the API as a value: what it takes, what it answers, who may call it. The router, the
+// documentation and the tests read the same value, so that none of them can differ from the others.
+
+import type { Context } from 'hono';
+import { z } from 'zod';
+import { containsPrivateMaterial, refusePrivate } from '../bitcoin/private-material.ts';
+import { PaygateError } from '../lib/errors.ts';
+import type { Key } from '../store/records/api-keys.ts';
+import type { Rates } from '../web/request-limits.ts';
+
+const none = z.object({});
+
+/** What was asked, read by the operation's own schemas. */
+export interface Asked<Params, Query, Body> {
+  readonly params: Params;
+  readonly query: Query;
+  readonly body: Body;
+  readonly context: Context;
+}
+
+type Description<
+  Params extends z.ZodObject,
+  Query extends z.ZodObject,
+  Body extends z.ZodObject,
+  Answer extends z.ZodType,
+> = {
+  readonly methods: readonly ('GET' | 'POST' | 'DELETE')[];
+  /** Below `/api`, with `{name}` for a parameter. */
+  readonly path: string;
+  readonly summary: string;
+  /** Counted by key, or by address where none is needed. */
+  readonly limit?:
+    | keyof Rates
+    | ((query: Readonly<Record<string, string>>) => keyof Rates | undefined);
+  readonly params?: Params;
+  readonly query?: Query;
+  /** Those that the operation reads by itself. */
+  readonly headers?: z.ZodObject;
+  /** JSON, whatever its Content-Type says. */
+  readonly body?: Body;
+  /** An answer of 200. */
+  readonly answer: Answer;
+} & (
+  | Keyed<Asked<z.infer<Params>, z.infer<Query>, z.infer<Body>>, z.infer<Answer>>
+  | Open<Asked<z.infer<Params>, z.infer<Query>, z.infer<Body>>, z.infer<Answer>>
+);
+
+interface Keyed<Request, Answer> {
+  readonly open?: undefined;
+  /** It hands out an address. */
+  readonly issues?: true;
+  /** It changes a store: only in the "Connect a plugin" window. */
+  readonly writes?: true;
+  run(asked: Request & { readonly key: Key }): Answer | Promise<Answer>;
+}
+
+interface Open<Request, Answer> {
+  /** It needs no key. */
+  readonly open: true;
+  run(asked: Request): Answer | Promise<Answer>;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: which schemas an operation has is its own affair.
+export type Operation = Description<any, any, any, any>;
+export type KeyedOperation = Extract<Operation, { readonly open?: undefined }>;
+
+/** Makes an operation; its `run` is typed by its schemas. */
+export const operation = <
+  Answer extends z.ZodType,
+  Params extends z.ZodObject = typeof none,
+  Query extends z.ZodObject = typeof none,
+  Body extends z.ZodObject = typeof none,
+>(
+  description: Description<Params, Query, Body, Answer>,
+): Operation => description;
+
+/** Reads a request by the operation's schemas. @throws PaygateError invalid */
+export async function ask(
+  operation: Operation,
+  context: Context,
+): Promise<Asked<unknown, unknown, unknown>> {
+  const { params, query, body } = operation;
+  const isRead = body === undefined || ['GET', 'HEAD'].includes(context.req.method);
+  const given = {
+    params: context.req.param(),
+    query: context.req.query(),
+    body: isRead ? {} : jsonOf(utf8Of(await context.req.arrayBuffer())),
+  };
+  // Before anything of it is kept, or named in an answer.
+  const texts = 'writes' in operation ? textsIn(given) : [];
+  if (texts.some(containsPrivateMaterial)) refusePrivate(...texts);
+  return {
+    params: read(params, given.params),
+    query: read(query, given.query),
+    body: isRead ? {} : read(body, given.body),
+    context,
+  };
+}
+
+/** All that is text in a value, names as well. */
+function textsIn(value: unknown): string[] {
+  const left = [value];
+  const texts: string[] = [];
+  for (const each of left) {
+    if (typeof each === 'string') texts.push(each);
+    else if (typeof each === 'object' && each !== null) {
+      left.push(...Object.entries(each).flat());
+    }
+  }
+  return texts;
+}
+
+function read(schema: z.ZodObject | undefined, given: unknown): unknown {
+  if (schema === undefined) return {};
+  const parsed = schema.safeParse(given);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  const where = issue?.path.join('.');
+  if (issue?.path.length === 1 && !((where ?? '') in (given as object))) {
+    throw new PaygateError('invalid', `${where} is missing`);
+  }
+  throw new PaygateError('invalid', `${where ? `${where}: ` : ''}${issue?.message}`);
+}
+
+/** Bytes of another encoding would be kept as other characters than were meant (RFC 8259 section 8.1). */
+function utf8Of(bytes: ArrayBuffer): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw new PaygateError('invalid', 'The body is not UTF-8');
+  }
+}
+
+/** A body that is none is an empty one: clients post without any. */
+function jsonOf(text: string): unknown {
+  if (text.trim() === '') return {};
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new PaygateError('invalid', 'The body is not JSON');
+  }
+}

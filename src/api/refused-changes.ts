@@ -1,0 +1,66 @@
+// Changes of a store that were refused while "Connect a plugin" is open: a plugin shows its user little or nothing of the
+// reason. They are in the log, and the dashboard shows the last one. Never a secret of a Callback URL.
+
+import type { Context } from 'hono';
+import { redactUrl } from '../domain/callback.ts';
+import { plainText } from '../domain/format.ts';
+import { PaygateError, reasonOf } from '../lib/errors.ts';
+import { isPluginOpen } from '../store/records/api-keys.ts';
+import { writeRefusedChange } from '../store/records/settings.ts';
+import { httpStatusOf } from '../web/error-body.ts';
+import { createRefusals } from '../web/refused-requests.ts';
+import { addressOf } from '../web/request-origin.ts';
+import type { ApiOptions } from './api-parts.ts';
+import { type AuthParts, keyOf } from './authentication.ts';
+import type { KeyedOperation } from './operation.ts';
+
+export interface RefusedChanges {
+  /**
+   * Resolves once it is kept, where it is to be. Never rejects.
+   * @param isLogged whether the log has it already
+   */
+  note(
+    operation: KeyedOperation,
+    context: Context,
+    error: unknown,
+    isLogged: boolean,
+  ): Promise<void>;
+}
+
+const maxReasonLength = 400;
+
+export function createRefusedChanges(
+  parts: AuthParts & Pick<ApiOptions, 'store' | 'log' | 'monotonic'>,
+): RefusedChanges {
+  const { store, now, log, proxies } = parts;
+  // Shares of their own: what was refused while no window was open takes none of them.
+  const logged = createRefusals(log, parts.monotonic);
+  const unlogged = createRefusals({ ...log, warn: () => {} }, parts.monotonic);
+  return {
+    async note({ path }, context, error, isLogged) {
+      const key = keyOf(parts, context);
+      const isRefusal = error instanceof PaygateError && httpStatusOf(error) < 500;
+      if (key === undefined || !isRefusal) return;
+      if (!store.keys.list(now()).some((each) => isPluginOpen(each, now()))) return;
+      const reason = withoutUrls(error.message);
+      const client = addressOf(context, proxies);
+      const { note } = isLogged ? unlogged : logged;
+      if (!note({ client, path, reason, key: key.id })) return;
+      try {
+        const refused = { keyId: key.id, at: now(), path, reason };
+        await store.database.write((tx) => writeRefusedChange(tx, store.catalog, refused));
+      } catch (fault) {
+        log.warn('a refused change could not be kept', { reason: reasonOf(fault) });
+      }
+    },
+  };
+}
+
+/** A proposed URL repeats the secret of the one that was sent; only its sender sees it. */
+const withoutUrls = (message: string): string =>
+  plainText(
+    message
+      .replace(/(write it as) https?:.*$/is, '$1 the answer to the plugin says')
+      .replace(/\bhttps?:\/\/[^\s,]+/gi, redactUrl),
+    maxReasonLength,
+  );

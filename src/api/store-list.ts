@@ -1,0 +1,178 @@
+// Stores, and which wallets they have, as plugins read them (wire §3). A key sees what it is for, and nothing else.
+
+import { z } from 'zod';
+import { parseWalletKey } from '../bitcoin/keychain.ts';
+import { redactUrl } from '../domain/callback.ts';
+import { PaygateError } from '../lib/errors.ts';
+import type { Store } from '../store/open-store.ts';
+import type { Key } from '../store/records/api-keys.ts';
+import type { StoreRow, WalletRow } from '../store/records/catalog.ts';
+import type { ApiOptions } from './api-parts.ts';
+import { type Operation, operation } from './operation.ts';
+import { bitcoin } from './shared-schemas.ts';
+
+const notAnId = 'a whole number above 0 is expected';
+/** In a path it is text, and some clients write it as text in a body, too. */
+export const id = z.preprocess(
+  (given) => (typeof given === 'string' && /^[1-9]\d{0,14}$/.test(given) ? Number(given) : given),
+  z.int(notAnId).min(1, notAnId).max(999_999_999_999_999, notAnId),
+);
+export const flag = z.string().optional();
+export const isOn = (text: string | undefined): boolean => text === 'true' || text === '1';
+
+export const walletAnswer = z.object({
+  id: z.int(),
+  name: z.string(),
+  crypto: bitcoin,
+  address: z.string().describe('The extended public key'),
+  xpub_index: z.int().describe('The next index'),
+  gap_limit: z.int(),
+});
+export const storeAnswer = z.object({
+  id: z.int(),
+  name: z.string(),
+  http_callback: z
+    .string()
+    .describe('Byte for byte; to a key that may only read, without the secrets in it'),
+  wallets: z.array(walletAnswer),
+});
+
+export type CatalogOptions = Pick<ApiOptions, 'store' | 'refuseGap' | 'walletGap'>;
+
+/** Those of some stores that a key is for. */
+export const ownStores = <T extends Pick<StoreRow, 'id'>>(
+  stores: readonly T[],
+  { storeId }: Pick<Key, 'storeId'>,
+): T[] => stores.filter(({ id }) => storeId === null || id === storeId);
+
+/** The stores that a key is for. */
+export const storesOf = (
+  { catalog }: Pick<Store, 'catalog'>,
+  key: Pick<Key, 'storeId'>,
+): StoreRow[] => ownStores(catalog.stores(), key);
+
+/** @throws PaygateError not_found also for a store that the key is not for */
+export function storeOf(store: Store, key: Key, storeId: number): StoreRow {
+  const row = storesOf(store, key).find((each) => each.id === storeId);
+  if (row === undefined) throw new PaygateError('not_found', `There is no store ${storeId}`);
+  return row;
+}
+
+/** The wallets that a key is for: all of them, or that of its store. */
+export function walletsOf(store: Store, key: Pick<Key, 'storeId'>): WalletRow[] {
+  const own = new Set(storesOf(store, key).map(({ walletId }) => walletId));
+  return store.catalog.wallets().filter((row) => key.storeId === null || own.has(row.id));
+}
+
+/**
+ * Those of a key's wallets that a text means: their account as it was given, or the same key written in
+ * another way. Several may have one account, with other kinds of addresses.
+ */
+export function walletsNamed(store: Store, key: Key, text: string): WalletRow[] {
+  const own = walletsOf(store, key);
+  const literal = own.filter(({ account }) => account === text);
+  if (literal.length > 0 || isMute(text)) return literal;
+  const { descriptor } = parseWalletKey(text, { network: store.network, allowDepth: true });
+  return own.filter((row) => row.descriptor === descriptor);
+}
+
+/** Whether a text is a key that does not say which kind of addresses it makes. */
+export const isMute = (text: string): boolean => /^[xt]pub[^(]*$/i.test(text);
+
+/** @throws PaygateError not_found */
+export function walletOf(store: Store, key: Key, walletId: number): WalletRow {
+  const row = walletsOf(store, key).find((each) => each.id === walletId);
+  if (row === undefined) throw new PaygateError('not_found', `There is no wallet ${walletId}`);
+  return row;
+}
+
+export const describeWallet = ({ refuseGap, walletGap }: CatalogOptions, row: WalletRow) => ({
+  id: row.id,
+  name: `Wallet ${row.id}`,
+  crypto: 'BTC' as const,
+  address: row.account,
+  xpub_index: row.nextIndex,
+  gap_limit: refuseGap ?? walletGap,
+});
+
+/** The Callback URL as a key may know it: its secrets let anybody tell a shop of payments. */
+const callbackUrlFor = ({ scope }: Pick<Key, 'scope'>, { callbackUrl }: StoreRow): string =>
+  scope === 'payments' ? callbackUrl : redactUrl(callbackUrl);
+
+export function describeStore(options: CatalogOptions, key: Key, row: StoreRow) {
+  const wallets = row.walletId === null ? [] : [options.store.catalog.wallet(row.walletId)];
+  return {
+    id: row.id,
+    name: row.name,
+    http_callback: callbackUrlFor(key, row),
+    wallets: wallets.map((each) => describeWallet(options, each)),
+  };
+}
+
+const storeOperations = (options: CatalogOptions): Operation[] => [
+  operation({
+    methods: ['GET'],
+    path: '/v2/stores',
+    summary: 'The stores',
+    query: z.object({ wallets: flag.describe('true: each with its wallets') }),
+    answer: z.object({ data: z.array(storeAnswer.partial({ wallets: true })) }),
+    run: ({ key, query }) => ({
+      data: storesOf(options.store, key).map((row) => {
+        const { wallets, ...bare } = describeStore(options, key, row);
+        return isOn(query.wallets) ? { ...bare, wallets } : bare;
+      }),
+    }),
+  }),
+  operation({
+    methods: ['GET'],
+    path: '/v2/stores/{id}',
+    summary: 'One store',
+    params: z.object({ id }),
+    answer: z.object({ data: storeAnswer }),
+    run: ({ params, key }) => ({
+      data: describeStore(options, key, storeOf(options.store, key, params.id)),
+    }),
+  }),
+  operation({
+    methods: ['GET'],
+    path: '/v2/stores/{id}/wallets',
+    summary: 'The wallets of a store',
+    params: z.object({ id }),
+    answer: z.object({ data: z.array(walletAnswer) }),
+    run: ({ params, key }) => ({
+      data: describeStore(options, key, storeOf(options.store, key, params.id)).wallets,
+    }),
+  }),
+];
+
+const addressEntry = z.object({
+  address: z.string(),
+  callback: z.string().nullable(),
+  tag: z.string(),
+});
+type AddressEntry = z.infer<typeof addressEntry>;
+
+const addressList = ({ store }: CatalogOptions): Operation =>
+  operation({
+    methods: ['GET'],
+    path: '/address',
+    summary: 'The extended public keys with their callback URLs',
+    query: z.object({
+      no_balance: flag.describe('Balances are never in this list'),
+      only_xpub: flag.describe('Addresses are never in this list'),
+      get_callback: flag,
+    }),
+    answer: z.array(addressEntry),
+    run: ({ key }) =>
+      walletsOf(store, key).flatMap(({ id, account: address }): AddressEntry[] => {
+        const users = storesOf(store, key)
+          .filter(({ walletId }) => walletId === id)
+          .map((row) => ({ address, callback: callbackUrlFor(key, row), tag: row.name }));
+        return users.length > 0 ? users : [{ address, callback: null, tag: '' }];
+      }),
+  });
+
+export const catalogOperations = (options: CatalogOptions): Operation[] => [
+  ...storeOperations(options),
+  addressList(options),
+];

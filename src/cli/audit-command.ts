@@ -1,0 +1,36 @@
+// `paygate audit list`: what was changed through the API and in the dashboard.
+
+import { Command } from 'commander';
+import { showTime } from '../domain/format.ts';
+import { type FileOptions, fileCommand, print, table, wholeNumber, withStore } from './command.ts';
+
+export function auditCommand(): Command {
+  const list = fileCommand('list', 'list the changes, newest first')
+    .option('--limit <n>', 'how many at most', wholeNumber(1, 10_000), 100)
+    .action((given: FileOptions & { limit: number }) =>
+      withStore(given, async ({ audit }) => {
+        const entries = audit.list(given.limit).map((row) => ({
+          at: Math.floor(row.at / 1000),
+          key: row.keyId,
+          action: row.action,
+          store: row.storeId,
+          detail: JSON.parse(row.detail) as unknown,
+        }));
+        print(given, entries, () => {
+          if (entries.length === 0)
+            return 'Nothing was changed through the API or in the dashboard.';
+          const lines = entries.map(({ at, key, action, store, detail }) => [
+            showTime(at * 1000),
+            key === null ? 'dashboard' : `key ${key}`,
+            action,
+            store === null ? '' : `store ${store}`,
+            JSON.stringify(detail),
+          ]);
+          return table([['when', 'who', 'what', 'where', 'values'], ...lines]);
+        });
+      }),
+    );
+  return new Command('audit')
+    .description('changes through the API and in the dashboard')
+    .addCommand(list);
+}

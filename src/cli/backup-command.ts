@@ -1,0 +1,35 @@
+// `paygate backup [FILE]`: a complete copy of the database, at any time, also while `serve` runs.
+
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import { allPages, makeBackupFolder, refuseExisting } from '../store/backup/backup.ts';
+import { checkFile } from '../store/backup/integrity-check.ts';
+import { describe } from './check-command.ts';
+import {
+  type FileOptions,
+  fileCommand,
+  fileName,
+  print,
+  timeName,
+  withStore,
+  world,
+} from './command.ts';
+
+export function backupCommand(): Command {
+  return fileCommand('backup', 'write a complete copy of the database, also while serve runs')
+    .argument(
+      '[file]',
+      'a new file (default: one with the time in its name, in the folder backups)',
+      fileName,
+    )
+    .action((file: string | undefined, given: FileOptions) =>
+      withStore(given, async ({ database }) => {
+        const target = file ?? join(makeBackupFolder(database.path), `${timeName(world.now())}.db`);
+        refuseExisting(target);
+        await database.backup(target, allPages);
+        const report = checkFile(target);
+        print(given, report, () => describe(report));
+        if (!report.ok) process.exitCode = 1;
+      }),
+    );
+}

@@ -1,0 +1,57 @@
+// `paygate check [FILE]`: whether a database or a backup is whole, and what stands in it. It is left as it is.
+
+import type { Command } from 'commander';
+import { showTime } from '../domain/format.ts';
+import { checkFile, type FileReport } from '../store/backup/integrity-check.ts';
+import { refuseOtherNetwork } from '../store/db/file-guards.ts';
+import {
+  databasePath,
+  type FileOptions,
+  fileCommand,
+  fileName,
+  networkNamed,
+  print,
+  table,
+} from './command.ts';
+import { becomeOwner } from './file-owner.ts';
+
+export function checkCommand(): Command {
+  return fileCommand('check', 'check a database or a backup, without a change to it')
+    .argument('[file]', 'the file (default: the database)', fileName)
+    .option('--quick', 'not whether each index says what its table does: a tenth of the time')
+    .action((file: string | undefined, given: FileOptions & { quick?: boolean }) => {
+      const network = networkNamed(given);
+      const depth = given.quick ? 'quick_check' : 'integrity_check';
+      const report = checkFile(becomeOwner(file ?? databasePath(given)), depth);
+      refuseOtherNetwork(report.file, report.network, network);
+      print(given, report, () => describe(report));
+      if (!report.ok) process.exitCode = 1;
+    });
+}
+
+/** For a person. */
+export function describe(report: FileReport): string {
+  const { counts, wallets, faults, schema } = report;
+  const summary = [
+    ['file', report.file],
+    ['state', report.ok ? 'whole' : `DAMAGED: ${faults.join('; ')}`],
+    ['network', report.network ?? '-'],
+    [
+      'schema',
+      schema.migrations === schema.newest ? 'up to date' : 'older; updated when it is opened',
+    ],
+    ['last issued', report.last_issued_at === null ? '-' : showTime(report.last_issued_at * 1000)],
+    ['stores', String(counts.stores)],
+    ['addresses', String(counts.addresses)],
+    ['payments', String(counts.payments)],
+    ['callbacks owed', String(counts.callbacks_owed)],
+  ];
+  if (wallets.length === 0) return table(summary);
+  const lines = wallets.map(({ id, script, last_index, next_index }) => [
+    String(id),
+    script,
+    last_index === null ? '-' : String(last_index),
+    String(next_index),
+  ]);
+  return `${table(summary)}\n\n${table([['wallet', 'script', 'last index', 'next'], ...lines])}`;
+}

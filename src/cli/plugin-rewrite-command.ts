@@ -1,0 +1,114 @@
+// `paygate plugin FILE.zip --url URL -o OUT.zip`: a copy of a shop plugin that talks to this paygate.
+
+import { open, readFile, rm, stat } from 'node:fs/promises';
+import { Command } from 'commander';
+import { plainText } from '../domain/format.ts';
+import { PaygateError } from '../lib/errors.ts';
+import { limits } from '../plugin/archive.ts';
+import { type PluginReport, rewritePlugin } from '../plugin/plugin.ts';
+import { parseTarget } from '../plugin/rewrite.ts';
+import { print } from './command.ts';
+
+interface RewriteOptions {
+  readonly url: string;
+  readonly output: string;
+  readonly json?: boolean;
+}
+
+const about = `
+It changes the hosts of the API and of the live socket, and links to receipts, in code, templates and settings.
+It prints each line that it changed and what it left: links for people, documents, other coins.
+LOOK AT THIS comes first: places that it could not rewrite and that the plugin needs. Change them by hand.
+
+Exit codes: 0 all was rewritten; 3 the archive is written, but LOOK AT THIS has something; 2 nothing
+was written, because nothing is to change, the archive is unsafe, or the command line is wrong.`;
+
+/** The archive is written, and a person has to change something in it. */
+const exitUnfinished = 3;
+
+export function rewriteCommand(): Command {
+  return new Command('rewrite')
+    .description('write a copy of a shop plugin that talks to this paygate')
+    .argument('<file>', 'zip archive of a plugin of the Blockonomics family')
+    .requiredOption('--url <url>', 'where the shop reaches this paygate, without a path')
+    .requiredOption('-o, --output <file>', 'the archive to write; must not exist yet')
+    .option('--json', 'answer as JSON')
+    .addHelpText('after', about)
+    .action(rewrite);
+}
+
+async function rewrite(file: string, given: RewriteOptions): Promise<void> {
+  const target = parseTarget(given.url);
+  const { archive, report } = await rewritePlugin(await readInput(file), target);
+  await writeOutput(given.output, archive);
+  const look = report.left.filter((each) => each.look).length;
+  print(given, { file, output: given.output, url: target.origin, look, ...report }, () =>
+    describe(given.output, report),
+  );
+  if (look > 0) process.exitCode = exitUnfinished;
+}
+
+async function readInput(file: string): Promise<Buffer> {
+  try {
+    const { size } = await stat(file);
+    if (size > limits.archiveBytes) throw new PaygateError('invalid', `${file} is too large`);
+    return await readFile(file);
+  } catch (error) {
+    throw fileError(file, error);
+  }
+}
+
+/** Never over a file that is there: it could be the original. Half of one does not stay, for a shop to install. */
+async function writeOutput(file: string, archive: Buffer): Promise<void> {
+  try {
+    const fresh = await open(file, 'wx');
+    try {
+      await fresh.writeFile(archive);
+    } catch (error) {
+      await rm(file, { force: true });
+      throw error;
+    } finally {
+      await fresh.close();
+    }
+  } catch (error) {
+    throw fileError(file, error);
+  }
+}
+
+function fileError(file: string, error: unknown): unknown {
+  const { code } = Object(error) as { code?: unknown };
+  if (typeof code !== 'string' || error instanceof PaygateError) return error;
+  const why = code === 'EEXIST' ? 'exists already' : code === 'ENOENT' ? 'is not there' : code;
+  return new PaygateError('invalid', `${file}: ${why}`);
+}
+
+function describe(output: string, { changed, left, untouched }: PluginReport): string {
+  const place = ({ file, line }: { file: string; line?: number }) =>
+    `  ${file}${line === undefined ? '' : `:${line}`}  `;
+  const section = (title: string, lines: readonly string[]) =>
+    lines.length === 0 ? [] : [`${title}:\n${lines.join('\n')}`];
+  const leftLines = (look: boolean) =>
+    left
+      .filter((each) => each.look === look)
+      .map((each) => `${place(each)}${shown(each.text)}  (${each.why})`);
+  const look = leftLines(true);
+  return [
+    ...section(
+      `LOOK AT THIS (${look.length}), the plugin may not work before you change it by hand`,
+      look,
+    ),
+    ...section(
+      'Changed',
+      changed.map((each) => `${place(each)}${shown(each.before)} → ${shown(each.after)}`),
+    ),
+    ...section('Left as it is', leftLines(false)),
+    ...section(
+      'Documents and translations that name the service, left as they are',
+      untouched.map((file) => `  ${file}`),
+    ),
+    `${changed.length} places changed, written to ${output}.`,
+  ].join('\n\n');
+}
+
+/** The plugin's text comes from strangers; a terminal would act on some of it. */
+const shown = (text: string): string => plainText(text, 120);

@@ -1,0 +1,122 @@
+// One callback with every attempt.
+
+import { redactedTarget } from '../../domain/callback.ts';
+import { sayDoubt } from '../../domain/callback-answer.ts';
+import type { AttemptRow } from '../../store/views/callback-view.ts';
+import { note } from '../audit-entry.ts';
+import { Form, Layout, Note, Time } from '../layout.tsx';
+import { base, idIn, type Outcome, type Page, type Visit } from '../page.ts';
+import { stateOf } from './callbacks-page.tsx';
+
+export const callbackPage: Page = {
+  path: '/callbacks/:id',
+  show: (visit) => callback(visit),
+  actions: { resend },
+};
+
+function callback(visit: Visit) {
+  const { outbox, catalog } = visit.parts.store;
+  const row = outbox.callback(idIn(visit));
+  const store = catalog.store(row.storeId);
+  const { callbackUrl, name, callbacksStopped } = store;
+  return (
+    <Layout visit={visit} title={`Callback ${row.id}`}>
+      <Note visit={visit} />
+      <dl class="facts">
+        <dt>State</dt>
+        <dd>{stateOf(row.state, store)}</dd>
+        <dt>Request</dt>
+        <dd>
+          <code>GET {redactedTarget(callbackUrl, row.query)}</code>
+        </dd>
+        <dt>Store</dt>
+        <dd>
+          <a href={`${base}/stores/${row.storeId}`}>{name}</a>
+        </dd>
+        <dt>Payment</dt>
+        <dd>
+          <a href={`${base}/payments/${row.paymentId}`}>
+            {row.valueSat} sat to {row.address}
+          </a>
+        </dd>
+        <dt>Event</dt>
+        <dd>
+          <code>{row.eventId}</code>
+        </dd>
+        <dt>Made</dt>
+        <dd>
+          <Time at={row.createdAt} />
+        </dd>
+        {row.state === 'owed' && !callbacksStopped ? (
+          <>
+            <dt>Next attempt</dt>
+            <dd>
+              <Time at={row.nextAttemptAt} />
+            </dd>
+          </>
+        ) : null}
+        {row.confirmAt === null ? null : (
+          <>
+            <dt>Sent again</dt>
+            <dd>
+              <Time at={row.confirmAt} />, because its answer is doubtful
+            </dd>
+          </>
+        )}
+      </dl>
+      <Form visit={visit} does="resend" button="Send it again now" />
+      <Attempts made={row.attemptCount} rows={outbox.attempts(row.id)} />
+    </Layout>
+  );
+}
+
+interface AttemptsProps {
+  readonly made: number;
+  readonly rows: readonly AttemptRow[];
+}
+
+const Attempts = ({ made, rows }: AttemptsProps) => (
+  <section aria-labelledby="attempts">
+    <h2 id="attempts">Attempts</h2>
+    {made > rows.length ? <p>{made - rows.length} of them are too old to be shown.</p> : null}
+    {rows.map((row) => (
+      <article>
+        <h3>
+          <Time at={row.startedAt} />
+        </h3>
+        <dl class="facts">
+          <dt>Result</dt>
+          <dd class={row.outcome === 'delivered' ? 'good' : 'bad'}>{row.reason ?? row.outcome}</dd>
+          {row.doubt === null ? null : (
+            <>
+              <dt>Doubtful</dt>
+              <dd class="warn">the answer {sayDoubt(row.doubt)}</dd>
+            </>
+          )}
+          <dt>Status</dt>
+          <dd>{row.httpStatus ?? 'none'}</dd>
+          <dt>From</dt>
+          <dd>{row.address ?? 'nobody'}</dd>
+          <dt>Took</dt>
+          <dd>{row.durationMs} ms</dd>
+        </dl>
+        {row.body ? (
+          <pre>
+            <code>{row.body}</code>
+          </pre>
+        ) : null}
+      </article>
+    ))}
+  </section>
+);
+
+async function resend(visit: Visit): Promise<Outcome> {
+  const id = idIn(visit);
+  const { outbox, database } = visit.parts.store;
+  await database.write((tx) => {
+    outbox.resend(tx, visit.now, id);
+    note(visit, tx, 'callback.resend', { ids: [id] });
+  });
+  visit.parts.onCallbacks();
+  return { to: `${base}/callbacks/${id}?done=resent` };
+}

@@ -1,0 +1,217 @@
+// One payment: what it is, what proves it, how it went, and what the shop was told.
+
+import { policyOf, requiredFor } from '../../domain/confirmation-policy.ts';
+import { showBitcoin } from '../../domain/format.ts';
+import type { Store } from '../../store/open-store.ts';
+import { confirmationsOf, hasLeft } from '../../store/views/confirmations.ts';
+import type { PaymentEntry } from '../../store/views/payment-view.ts';
+import { priceText, worthText } from '../fiat-worth.tsx';
+import { Amount, Layout, Time } from '../layout.tsx';
+import { base, idIn, type Page, type Visit } from '../page.ts';
+import { stateOf } from './callbacks-page.tsx';
+import { shownState } from './payments-page.tsx';
+
+/** Confirmations that the time line shows one by one. */
+const mostShown = 12;
+
+export const paymentPage: Page = { path: '/payments/:id', show: (visit) => payment(visit) };
+
+function payment(visit: Visit) {
+  const { store } = visit.parts;
+  const row = store.paymentDesk.payment(idIn(visit));
+  return (
+    <Layout visit={visit} title="Payment" live>
+      <Facts store={store} row={row} now={visit.now} />
+      <Proof store={store} row={row} />
+      <h2>How it went</h2>
+      <ol class="plain">
+        {eventsOf(store, row).map(({ at, text }) => (
+          <li>
+            <Time at={at} />: {text}
+          </li>
+        ))}
+      </ol>
+      <Told store={store} row={row} />
+    </Layout>
+  );
+}
+
+interface Props {
+  readonly store: Store;
+  readonly row: PaymentEntry;
+}
+
+const Facts = ({ store, row, now }: Props & { readonly now: number }) => (
+  <dl class="facts">
+    <dt>Amount</dt>
+    <dd>
+      <Amount sat={row.valueSat} /> ({row.valueSat} sat)
+    </dd>
+    <WorthFact row={row} now={now} />
+    <dt>State</dt>
+    <dd>{shownState(store, row).text}</dd>
+    <dt>Confirmations</dt>
+    <dd>
+      {confirmationsOf(store, row)}
+      {requiredText(store, row)}
+    </dd>
+    <dt>Address</dt>
+    <dd>
+      <a href={`${base}/addresses/${row.addressId}`}>
+        <code>{row.address}</code>
+      </a>
+    </dd>
+    <dt>Transaction</dt>
+    <dd>
+      <code>{row.txid}</code>
+    </dd>
+    {row.replacedBy === null ? null : (
+      <>
+        <dt>Replaced by</dt>
+        <dd>
+          <code>{row.replacedBy}</code>
+        </dd>
+      </>
+    )}
+    <dt>Store</dt>
+    <dd>
+      {row.storeId === null ? (
+        'none: several stores may have given this address out'
+      ) : (
+        <a href={`${base}/stores/${row.storeId}`}>{row.storeName}</a>
+      )}
+    </dd>
+    {row.signalsRbf && row.height === null && row.state !== 'dropped' ? (
+      <>
+        <dt>Replaceable</dt>
+        <dd>Its sender may still replace it (RBF).</dd>
+      </>
+    ) : null}
+    {row.coinbase ? (
+      <>
+        <dt>Coinbase</dt>
+        <dd>Newly made coins, final from 100 confirmations on.</dd>
+      </>
+    ) : null}
+  </dl>
+);
+
+const WorthFact = ({ row, now }: { readonly row: PaymentEntry; readonly now: number }) =>
+  row.currency === null ? null : (
+    <>
+      <dt>Worth when it was first seen</dt>
+      <dd>
+        {worthText(row, now)}
+        {row.priceCents === null
+          ? null
+          : ` (a bitcoin cost ${priceText(row.priceCents)} ${row.currency})`}
+      </dd>
+    </>
+  );
+
+function requiredText({ catalog }: Store, { storeId, valueSat }: PaymentEntry): string {
+  if (storeId === null) return '';
+  const policy = policyOf(catalog.store(storeId));
+  return `, of ${requiredFor(policy, valueSat)} that the store asks for`;
+}
+
+function Proof({ store, row }: Props) {
+  const { height, blockHash, state } = row;
+  if (state === 'dropped') return null;
+  if (height === null || blockHash === null) {
+    return <p>It is in no block: that it exists is the word of a server.</p>;
+  }
+  return (
+    <>
+      <h2>Proof</h2>
+      <p>
+        A branch of hashes leads from the transaction to the root in the header of block {height},
+        whose work paygate has verified itself:
+      </p>
+      <p>
+        <code>{blockHash}</code>
+      </p>
+      {hasLeft(store, row) ? (
+        <p class="alarm">
+          That block is no longer on the best chain; the payment is looked for anew.
+        </p>
+      ) : null}
+    </>
+  );
+}
+
+interface Happening {
+  readonly at: number;
+  readonly text: string;
+}
+
+/** What is known of its course, in order: times of blocks are those that they claim. */
+function eventsOf(store: Store, row: PaymentEntry): Happening[] {
+  const told = store.paymentDesk.callbacksOf(row.id);
+  const takenBack = told.filter((each, place) => {
+    const before = told[place - 1];
+    return before !== undefined && each.status < before.status;
+  });
+  const seen = { at: row.firstSeenAt, text: 'seen for the first time' };
+  const later: Happening[] = [
+    ...confirmationsIn(store, row),
+    ...takenBack.map(({ createdAt }) => ({
+      at: createdAt,
+      text: 'taken back: its block left the best chain',
+    })),
+  ];
+  if (row.state === 'dropped') {
+    const how = row.replacedBy === null ? 'gone' : 'replaced by another transaction';
+    later.push({ at: row.changedAt, text: how });
+  }
+  // A block may claim a time before that.
+  return [seen, ...later.sort((first, second) => first.at - second.at)];
+}
+
+function confirmationsIn(store: Store, row: PaymentEntry): Happening[] {
+  const { height } = row;
+  if (height === null) return [];
+  const count = Math.min(confirmationsOf(store, row), mostShown);
+  return Array.from({ length: count }, (_, place) => place).flatMap((place) => {
+    const header = store.headers.bestAt(height + place);
+    if (header === undefined) return [];
+    const text = place === 0 ? `in block ${height}: 1 confirmation` : `${place + 1} confirmations`;
+    return [{ at: header.header.time * 1000, text }];
+  });
+}
+
+/** Why the shop was told nothing. */
+function silenceOf({ catalog }: Store, { storeId, valueSat }: PaymentEntry): string {
+  if (storeId === null) {
+    return 'Nothing: nobody knows which store gave its address out. Mark its order as paid by hand.';
+  }
+  const { minimumSat } = catalog.store(storeId);
+  return valueSat < (minimumSat ?? 0)
+    ? `Nothing: the store tells only payments of at least ${showBitcoin(minimumSat ?? 0)} BTC.`
+    : 'Nothing yet.';
+}
+
+function Told({ store, row }: Props) {
+  const { catalog, paymentDesk } = store;
+  const rows = paymentDesk.callbacksOf(row.id);
+  return (
+    <>
+      <h2>What the shop was told</h2>
+      {rows.length === 0 ? (
+        <p>{silenceOf(store, row)}</p>
+      ) : (
+        <ul class="plain">
+          {rows.map((each) => (
+            <li>
+              <Time at={each.createdAt} />:{' '}
+              <a href={`${base}/callbacks/${each.id}`}>
+                status {each.status}, {stateOf(each.state, catalog.store(each.storeId))}
+              </a>
+              , {each.attemptCount} attempt(s)
+            </li>
+          ))}
+        </ul>
+      )}
+    </>
+  );
+}

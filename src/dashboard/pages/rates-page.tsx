@@ -1,0 +1,94 @@
+// The price sources: what each said last, which was left out and why. To look at it asks nobody.
+
+import { parseCurrency } from '../../domain/currency.ts';
+import { PaygateError } from '../../lib/errors.ts';
+import type { Said, SourceStatus } from '../../price/prices.ts';
+import { Field, Form, Layout, Table, Time } from '../layout.tsx';
+import { base, field, type Outcome, type Page, type Visit } from '../page.ts';
+
+const here = `${base}/settings/rates`;
+
+export const ratesPage: Page = {
+  path: '/settings/rates',
+  show: (visit) => rates(visit),
+  actions: { ask },
+};
+
+function rates(visit: Visit) {
+  const { prices } = visit.parts;
+  return (
+    <Layout visit={visit} title="Rates">
+      {prices === undefined ? (
+        <p>
+          Prices are switched off (--price off): no source is asked, and payments are kept without
+          their worth.
+        </p>
+      ) : (
+        <>
+          <p>
+            The price is the median of the sources that agree within 5 %. They are asked when a shop
+            asks, when a payment of a store with a currency is first seen, and here; at most once a
+            minute.
+          </p>
+          <SourceTable sources={prices.status()} />
+          <Form visit={visit} does="ask" button="Ask them now" label="Ask the sources">
+            <Field
+              visit={visit}
+              name="currency"
+              label="Currency"
+              value={firstCurrency(visit)}
+              attributes={{ maxlength: 3, pattern: '[A-Za-z]{3}', autocomplete: 'off' }}
+            />
+          </Form>
+        </>
+      )}
+    </Layout>
+  );
+}
+
+/** That of a store, where one has any. */
+const firstCurrency = ({ parts }: Visit): string =>
+  parts.store.catalog.stores().find(({ currency }) => currency !== null)?.currency ?? 'USD';
+
+const SourceTable = ({ sources }: { readonly sources: readonly SourceStatus[] }) => (
+  <Table label="Sources" heads={['Source', 'Currency', 'A bitcoin cost', 'Left out', 'When']}>
+    {sources.map(({ source, said }) =>
+      said.length === 0 ? (
+        <tr>
+          <td>{source}</td>
+          <td colspan={4}>not asked yet</td>
+        </tr>
+      ) : (
+        said.map((each) => <SaidRow source={source} said={each} />)
+      ),
+    )}
+  </Table>
+);
+
+const SaidRow = ({ source, said }: { readonly source: string; readonly said: Said }) => (
+  <tr>
+    <td>{source}</td>
+    <td>{said.currency}</td>
+    <td>{said.price === undefined ? '–' : said.price.toFixed(2)}</td>
+    <td class={said.fault === undefined ? undefined : 'bad'}>{whyNot(said)}</td>
+    <td>
+      <Time at={said.at} />
+    </td>
+  </tr>
+);
+
+function whyNot({ price, fault }: Said): string {
+  if (fault !== undefined) return fault;
+  return price === undefined ? 'does not have this currency' : '';
+}
+
+/** What came of it stands in the table. */
+async function ask(visit: Visit): Promise<Outcome> {
+  const currency = parseCurrency(field(visit, 'currency'));
+  const { prices } = visit.parts;
+  if (prices === undefined) throw new PaygateError('conflict', 'Prices are switched off.');
+  await prices.price(currency).catch((error: unknown) => {
+    if (!(error instanceof PaygateError) || error.code !== 'unavailable') throw error;
+  });
+  return { to: here };
+}

@@ -1,0 +1,170 @@
+// The Electrum servers as they stand now; a changed certificate is accepted here, and a deep branch followed.
+
+import { PaygateError } from '../../lib/errors.ts';
+import type { ServerHealth } from '../../status/health.ts';
+import { acceptBranch, readHold } from '../../store/records/hold-record.ts';
+import { note } from '../audit-entry.ts';
+import { requireFresh } from '../dashboard-session.ts';
+import { Form, Layout, Note, Time } from '../layout.tsx';
+import { base, field, type Outcome, type Page, type Visit } from '../page.ts';
+
+const here = `${base}/servers`;
+
+export const serversPage: Page = {
+  path: '/servers',
+  show: (visit) => serversMarkup(visit),
+  actions: { accept, 'lift-ban': liftBan, follow },
+};
+
+function serversMarkup(visit: Visit) {
+  const { electrum } = visit.parts.health();
+  return (
+    <Layout visit={visit} title="Servers" poll>
+      <Note visit={visit} />
+      <p>
+        {electrum.server === null ? 'No server is connected.' : `${electrum.server} is in use.`}{' '}
+        {electrum.caught_up ? 'Every address has been compared with it.' : 'Still catching up.'}
+      </p>
+      {electrum.servers.map((server) => (
+        <Server visit={visit} server={server} />
+      ))}
+      <Branches visit={visit} />
+    </Layout>
+  );
+}
+
+interface ServerProps {
+  readonly visit: Visit;
+  readonly server: ServerHealth;
+}
+
+const Server = ({ visit, server }: ServerProps) => (
+  <section aria-label={server.server}>
+    <h2>{server.server}</h2>
+    <dl class="facts">
+      {factsOf(server).map(([name, value]) => (
+        <>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </>
+      ))}
+      {server.banned_until === undefined ? null : (
+        <>
+          <dt>Banned until</dt>
+          <dd class="bad">
+            <Time at={server.banned_until * 1000} />: {server.ban_reason}
+          </dd>
+        </>
+      )}
+    </dl>
+    {server.banned_until === undefined ? null : (
+      <Form visit={visit} does="lift-ban" button="Lift the ban" grave confirm>
+        <input type="hidden" name="server" value={server.server} />
+      </Form>
+    )}
+    {server.certificate_refused ? <Refused visit={visit} server={server} /> : null}
+  </section>
+);
+
+const Refused = ({ visit, server }: ServerProps) => (
+  <>
+    <p class="alarm">
+      It shows another certificate than before, so it is not used.{' '}
+      {server.certificate_shown === undefined
+        ? 'Its pin stands in the options of serve: if you know why it has changed, name the new one there.'
+        : 'Accept that only if you know why, such as a server of your own that was set up anew. Only the certificate with the SHA-256 below “Shown now” is accepted, no other.'}
+    </p>
+    {server.certificate_shown === undefined ? null : (
+      <Form
+        visit={visit}
+        does="accept"
+        button="Accept the certificate that it shows now"
+        grave
+        confirm
+      >
+        <input type="hidden" name="server" value={server.server} />
+        <input type="hidden" name="sha256" value={server.certificate_shown} />
+      </Form>
+    )}
+  </>
+);
+
+function factsOf(server: ServerHealth): [string, string | number][] {
+  const facts: [string, string | number | undefined][] = [
+    ['State', server.state],
+    ['Software', server.software],
+    ['Protocol', server.protocol],
+    ['Height', server.height],
+    ['Answers within', server.latency_ms === undefined ? undefined : `${server.latency_ms} ms`],
+    ['Certificate', server.certificate],
+    ['Pinned', server.pin],
+    ['Shown now', server.certificate_shown],
+    ['Doubt', server.doubt],
+    ['Trouble', server.error],
+  ];
+  return facts.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]));
+}
+
+const Branches = ({ visit }: { readonly visit: Visit }) => {
+  const deep = readHold(visit.parts.store.catalog).filter(({ deepTip }) => deepTip !== undefined);
+  return deep.map(({ server, text }) => (
+    <section aria-label={`Branch of ${server}`}>
+      <p class="alarm">
+        {server}: {text}. Follow it only if your own node or an explorer is on it, too.
+      </p>
+      <Form visit={visit} does="follow" button="Follow this branch" grave confirm>
+        <input type="hidden" name="server" value={server} />
+      </Form>
+    </section>
+  ));
+};
+
+async function accept(visit: Visit): Promise<Outcome> {
+  const label = field(visit, 'server');
+  const sha256 = field(visit, 'sha256');
+  if (!/^[0-9a-f]{64}$/.test(sha256)) {
+    throw new PaygateError('invalid', 'Which certificate is meant? Load the page anew.');
+  }
+  await requireFresh(visit);
+  const { servers, database } = visit.parts.store;
+  const fault = visit.parts.clockFault();
+  if (fault !== undefined)
+    throw new PaygateError('conflict', `No certificate is accepted: ${fault}.`);
+  await database.write((tx) => {
+    if (!servers.accept(tx, label, sha256, visit.now)) {
+      throw new PaygateError('not_found', 'No certificate of this server is remembered.');
+    }
+    note(visit, tx, 'server.accept', { server: label, sha256 });
+  });
+  visit.parts.onServers();
+  return { to: `${here}?done=accepted` };
+}
+
+async function liftBan(visit: Visit): Promise<Outcome> {
+  const label = field(visit, 'server');
+  await requireFresh(visit);
+  const { servers, database } = visit.parts.store;
+  await database.write((tx) => {
+    if (!servers.liftBan(tx, label)) {
+      throw new PaygateError('not_found', 'This server is not banned.');
+    }
+    note(visit, tx, 'server.lift_ban', { server: label });
+  });
+  visit.parts.onServers();
+  return { to: `${here}?done=lifted` };
+}
+
+async function follow(visit: Visit): Promise<Outcome> {
+  const label = field(visit, 'server');
+  await requireFresh(visit);
+  const { catalog, database } = visit.parts.store;
+  const { deepTip } = readHold(catalog).find(({ server }) => server === label) ?? {};
+  if (deepTip === undefined) {
+    throw new PaygateError('not_found', 'This server follows no such branch any more.');
+  }
+  await database.write((tx) => {
+    acceptBranch(tx, catalog, deepTip);
+    note(visit, tx, 'branch.follow', { server: label, block: deepTip });
+  });
+  return { to: `${here}?done=followed` };
+}

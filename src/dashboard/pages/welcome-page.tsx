@@ -1,0 +1,129 @@
+// The way from an empty file to a shop that is told of payments: what is done, what comes next.
+
+import type { Child } from 'hono/jsx';
+import type { HealthReport } from '../../status/health.ts';
+import { testedAt } from '../../store/records/settings.ts';
+import { Layout } from '../layout.tsx';
+import { base, type Outcome, type Page, type Visit } from '../page.ts';
+import { MerchantKey, revealKey } from './merchant-key-page.tsx';
+
+export const welcomePath = `${base}/welcome`;
+
+export const welcomePage: Page = {
+  path: '/welcome',
+  show: (visit) => welcome(visit),
+  actions: { 'reveal-key': reveal },
+};
+
+/** Whether something of it is left to do. */
+export const isUnfinished = ({ parts: { store } }: Visit): boolean =>
+  store.catalog.stores().length === 0 || testedAt(store.catalog) === undefined;
+
+function welcome(visit: Visit, shown = false) {
+  const { store, health } = visit.parts;
+  const [first] = store.catalog.stores();
+  const report = health();
+  return (
+    <Layout visit={visit} title="Setting up" poll={!shown}>
+      <ol class="steps">
+        <Step name="Network and servers" done={report.electrum.server !== null}>
+          <Servers report={report} />
+        </Step>
+        <Step name="A store with its wallet" done={first !== undefined}>
+          {first === undefined ? (
+            <p>
+              You need the public key (xpub) that your own wallet shows, and nothing that can spend.{' '}
+              <a href={`${base}/stores/new`}>Add your store</a>
+            </p>
+          ) : (
+            <p>
+              <a href={`${base}/stores/${first.id}`}>{first.name}</a>
+            </p>
+          )}
+        </Step>
+        <Step name="A test callback" done={testedAt(store.catalog) !== undefined}>
+          {first === undefined ? (
+            <p>Once there is a store.</p>
+          ) : (
+            <p>
+              <a href={`${base}/stores/${first.id}#test`}>Send one to your shop</a>, until it
+              answers 200.
+            </p>
+          )}
+        </Step>
+        <Step name="Your shop asks for an address" done={false}>
+          <Asking visit={visit} shown={shown} />
+        </Step>
+      </ol>
+    </Layout>
+  );
+}
+
+interface StepProps {
+  readonly name: string;
+  readonly done: boolean;
+  readonly children?: Child;
+}
+
+const Step = ({ name, done, children }: StepProps) => (
+  <li>
+    <h2>
+      {name} {done ? <span class="good">✓ done</span> : null}
+    </h2>
+    {children}
+  </li>
+);
+
+const Servers = ({ report: { network, electrum } }: { readonly report: HealthReport }) => (
+  <>
+    <p>
+      This paygate is for {network}, which is fixed once it has a database. It watches payments
+      through these Electrum servers:
+    </p>
+    <ul>
+      {electrum.servers.map(({ server, state, height, error }) => (
+        <li>
+          {server}: <span class={state === 'live' ? 'good' : 'warn'}>{state}</span>
+          {height === undefined ? '' : `, at height ${height}`}
+          {error === undefined ? '' : ` (${error})`}
+        </li>
+      ))}
+    </ul>
+    <p>
+      <small>
+        Your own server is the most private one:{' '}
+        <code>paygate serve --electrum ssl://your-server:50002</code>
+      </small>
+    </p>
+  </>
+);
+
+const Asking = ({ visit, shown }: { readonly visit: Visit; readonly shown: boolean }) => {
+  const [origin = ''] = visit.transport.origins;
+  const apiKey = visit.parts.store.keys.merchantKey();
+  return (
+    <>
+      {apiKey === undefined ? (
+        <p>With the API key, which is made with your first store:</p>
+      ) : (
+        <>
+          <p>With your API key:</p>
+          <MerchantKey visit={visit} apiKey={apiKey} shown={shown} />
+        </>
+      )}
+      <pre>
+        <code>{`curl -H "Authorization: Bearer ${shown ? apiKey : '$KEY'}" ${origin}/api/new_address`}</code>
+      </pre>
+      <p>
+        How to go on from there in your language: <a href="/docs/quickstart">/docs/quickstart</a>.
+        Everything that the API can do: <a href="/docs">/docs</a>. An authenticator app can be
+        switched on under <a href={`${base}/settings`}>Settings</a>.
+      </p>
+    </>
+  );
+};
+
+async function reveal(visit: Visit): Promise<Outcome> {
+  await revealKey(visit);
+  return { show: welcome(visit, true) };
+}

@@ -1,0 +1,277 @@
+// The way of one request to a shop's server, from the look-up of its name to the last byte of a bounded
+// answer, under one deadline. It goes to an address that this attempt's own look-up gave and the guard let
+// through, over a connection that an earlier delivery has left (connection-reuse.ts) or over a new one.
+
+import type { Dispatcher } from 'undici';
+import type { CallbackTarget } from '../domain/callback.ts';
+import { type CallbackFlags, literalAddress } from '../domain/callback-url-policy.ts';
+import type { Listen } from '../domain/public-endpoint.ts';
+import { deadlineFault, type Phase } from '../domain/retry.ts';
+import { PaygateError } from '../lib/errors.ts';
+import { once } from '../lib/lazy.ts';
+import type { Resolver, SocksProxy, World } from '../world/world.ts';
+import type { Kept, Line, Place } from './connection-reuse.ts';
+import { parserFault } from './failure-reason.ts';
+import { guardTarget, onionProxy } from './target-guard.ts';
+
+/** What all attempts share. */
+export interface Way {
+  readonly world: Pick<World, 'monotonic' | 'after' | 'resolve' | 'ownAddresses'>;
+  readonly options: WayOptions;
+  readonly kept: Kept;
+}
+
+export interface WayOptions {
+  /** Where paygate itself listens, asked at each attempt: no callback goes there. */
+  readonly listeners: () => readonly Listen[];
+  /** SOCKS5: the only way to onion services, and to nothing else. */
+  readonly proxy?: SocksProxy | undefined;
+  /** For the look-up, TCP and TLS; through the proxy the deadline counts. */
+  readonly connectTimeoutMs?: number;
+}
+
+/** A request as it goes out. */
+export interface Asked extends Pick<CallbackTarget, 'origin' | 'path'> {
+  readonly method: 'GET' | 'HEAD';
+  readonly headers: Record<string, string>;
+}
+
+/** What the store allows, and who may vouch for its host. */
+export interface Allowed extends CallbackFlags {
+  /** PEM: no other authority than these. */
+  readonly ca?: string | undefined;
+}
+
+/** For everything together, from the look-up to the last byte. */
+export const deadlineMs = 20_000;
+const defaultConnectTimeoutMs = 5_000;
+const bodyLimitBytes = 16 * 1024;
+/** How a connection ends that its server has given up. */
+const endings = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
+
+/** How far an attempt came, and what came back. */
+export class Course {
+  phase: Phase;
+  /** How long each phase took, until the one that is under way. */
+  readonly phases: Partial<Record<Phase, number>> = {};
+  address: string | null = null;
+  status?: number;
+  location?: string | undefined;
+  retryAfter?: string | undefined;
+  readonly body: Buffer[] = [];
+  /** The answer was read to its end. */
+  isWhole = false;
+  fault?: string;
+  readonly #monotonic: () => number;
+  #enteredAt: number;
+
+  constructor(phase: Phase, monotonic: () => number) {
+    this.phase = phase;
+    this.#monotonic = monotonic;
+    this.#enteredAt = monotonic();
+  }
+
+  /** @param phase what is waited for from now on; itself at the end */
+  enter(phase: Phase): void {
+    const at = this.#monotonic();
+    this.phases[this.phase] = Math.round(10 * (at - this.#enteredAt)) / 10;
+    this.#enteredAt = at;
+    this.phase = phase;
+  }
+}
+
+/**
+ * Whatever becomes of it is told by its course.
+ * @throws PaygateError what the guard refuses; the signal's reason when that cut it off
+ */
+export async function travel(
+  way: Way,
+  allowed: Allowed,
+  asked: Asked,
+  signal: AbortSignal,
+): Promise<Course> {
+  const { origin } = asked;
+  const { connectTimeoutMs = defaultConnectTimeoutMs } = way.options;
+  const url = new URL(origin);
+  const proxy = onionProxy(url, way.options.proxy);
+  const place = { origin, ca: allowed.ca };
+  const journey =
+    proxy === undefined
+      ? new Journey(way, { ...place, connectTimeoutMs }, url.hostname, lookUpFor(way, url, allowed))
+      : new Journey(way, { ...place, connectTimeoutMs: deadlineMs, proxy }, url.hostname, never);
+  const { course } = journey;
+  const abort = (): void => journey.cut(signal.reason);
+  const cancel = way.world.after(deadlineMs, () => journey.cut(deadlineError()));
+  signal.addEventListener('abort', abort);
+  try {
+    signal.throwIfAborted();
+    await journey.make(asked);
+  } catch (error) {
+    signal.throwIfAborted();
+    course.fault = networkFault(error);
+    course.address ??= dialledAddress(error);
+  } finally {
+    course.enter(course.phase);
+    cancel();
+    signal.removeEventListener('abort', abort);
+    journey.end();
+  }
+  return course;
+}
+
+/** One look-up an attempt. @throws PaygateError forbidden for a literal address that may not be dialled */
+function lookUpFor({ world, options }: Way, url: URL, allowed: Allowed): Resolver {
+  const departure = { listeners: options.listeners(), ownAddresses: world.ownAddresses() };
+  const lookUp = guardTarget(url, allowed, departure, world.resolve);
+  return once(() => lookUp(url.hostname));
+}
+
+const never: Resolver = () => Promise.reject(new Error('no resolver is asked for this host'));
+
+class Journey {
+  readonly course: Course;
+  readonly #way: Way;
+  readonly #place: Place;
+  readonly #hostname: string;
+  /** No name is looked up. */
+  readonly #isLiteral: boolean;
+  readonly #resolver: Resolver;
+  readonly #given = Promise.withResolvers<never>();
+  #line: Line | undefined;
+
+  /** @param resolver answers what may be dialled, by one look-up an attempt */
+  constructor(way: Way, place: Place, hostname: string, resolver: Resolver) {
+    this.#way = way;
+    this.#place = place;
+    this.#hostname = hostname;
+    this.#isLiteral = place.proxy !== undefined || literalAddress(hostname) !== undefined;
+    this.#resolver = resolver;
+    const first = this.#isLiteral ? 'connect' : 'resolve';
+    this.course = new Course(first, () => way.world.monotonic());
+    this.#given.promise.catch(() => {});
+  }
+
+  async make(asked: Asked): Promise<void> {
+    const kept = this.#way.kept.has(this.#place) ? await this.#takeKept() : undefined;
+    this.#line = kept ?? this.#open();
+    try {
+      await exchange(this.#line.client, asked, this.course);
+    } catch (error) {
+      if (kept === undefined || !this.#hasEndedUnheard(error)) throw error;
+      this.course.enter('connect');
+      this.#line = this.#open();
+      await exchange(this.#line.client, asked, this.course);
+    }
+  }
+
+  cut(reason: Error): void {
+    this.#given.reject(reason);
+    void this.#line?.client.destroy(reason);
+  }
+
+  /** A whole answer leaves its connection; nothing else outlives the attempt. */
+  end(): void {
+    if (this.#line === undefined) return;
+    if (this.course.isWhole) this.#way.kept.keep(this.#place, this.#line);
+    else void this.#line.client.destroy(over);
+  }
+
+  async #takeKept(): Promise<Line | undefined> {
+    const addresses = this.#isLiteral
+      ? undefined
+      : await Promise.race([this.#resolver(this.#hostname), this.#given.promise]);
+    const mayDial = (address: string): boolean => addresses?.includes(address) ?? true;
+    const line = this.#way.kept.take(this.#place, this.#hooks(), mayDial);
+    if (line === undefined) return undefined;
+    this.course.enter('response');
+    this.course.address = line.address;
+    return line;
+  }
+
+  #open(): Line {
+    return this.#way.kept.open(this.#place, this.#hooks());
+  }
+
+  #hooks() {
+    const { course } = this;
+    return {
+      resolver: async (name: string): Promise<readonly string[]> => {
+        const addresses = await this.#resolver(name);
+        course.enter('connect');
+        return addresses;
+      },
+      onConnected: (address: string): void => {
+        course.address = address;
+        if (/^https:/i.test(this.#place.origin)) course.enter('tls');
+      },
+      onReady: (): void => course.enter('response'),
+    };
+  }
+
+  /** A server may end a kept connection just as the request goes out: that says nothing of the shop. */
+  #hasEndedUnheard(error: unknown): boolean {
+    const { code } = error as { code?: unknown };
+    return this.course.status === undefined && typeof code === 'string' && endings.has(code);
+  }
+}
+
+/** Made once: undici would make one for each client, with a stack. */
+const over = new Error('the attempt is over');
+
+const deadlineError = (): Error => Object.assign(new Error('deadline'), { code: deadlineFault });
+
+/** What the network stack calls the fault. Our guard's refusal goes on, and so does a bug. */
+function networkFault(error: unknown): string {
+  const { code, name } = error as { code?: unknown; name?: unknown };
+  if (name === parserFault) return parserFault;
+  if (typeof code !== 'string' || error instanceof PaygateError) throw error;
+  return code;
+}
+
+/** The last address that a connection was tried to in vain; several failures come gathered in one. */
+function dialledAddress(error: unknown): string | null {
+  const { errors, address } = error as { errors?: readonly unknown[]; address?: unknown };
+  if (typeof address === 'string') return address;
+  const last = errors?.at(-1);
+  return last === undefined ? null : dialledAddress(last);
+}
+
+/** By undici's own callbacks: a stream for each small answer would cost more than the request. */
+function exchange(
+  client: Dispatcher,
+  { origin, path, method, headers }: Asked,
+  course: Course,
+): Promise<void> {
+  // The one deadline is ours.
+  const request = { method, origin, path, headers, headersTimeout: 0, bodyTimeout: 0 };
+  return new Promise((resolve, reject) => {
+    let length = 0;
+    client.dispatch(request, {
+      onRequestStart() {},
+      onResponseStart(_controller, status, answered) {
+        if (status < 200) return; // 1xx: the answer itself comes later
+        course.enter('body');
+        course.status = status;
+        course.location = single(answered.location);
+        course.retryAfter = single(answered['retry-after']);
+      },
+      onResponseData(controller, chunk) {
+        course.body.push(chunk.subarray(0, bodyLimitBytes - length));
+        length += chunk.length;
+        if (length < bodyLimitBytes) return;
+        resolve();
+        controller.abort(over);
+      },
+      onResponseEnd() {
+        course.isWhole = true;
+        resolve();
+      },
+      onResponseError(_controller, error) {
+        reject(error);
+      },
+    });
+  });
+}
+
+const single = (header: string | string[] | undefined): string | undefined =>
+  Array.isArray(header) ? header[0] : header;

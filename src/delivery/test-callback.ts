@@ -1,0 +1,43 @@
+// A callback of no payment, with which a merchant tries a Callback URL. It looks like any other, but its
+// address is nobody's (a random hash, never one of the merchant's), its txid is the mark that receivers
+// of this kind of callback know test callbacks by, and its id begins with msg_test_.
+
+import { base58 } from '@scure/base';
+import { scriptToAddress } from '../bitcoin/address.ts';
+import type { Network } from '../bitcoin/network.ts';
+import { callbackQuery } from '../domain/callback.ts';
+import type { CallbackStatus } from '../domain/payment.ts';
+import type { StoreRow } from '../store/records/catalog.ts';
+import type { Order } from './sender.ts';
+import { signingSecrets } from './signature.ts';
+
+/** Shop plugins have a branch for it. */
+export const testTxid = 'WarningThisIsAGeneratedTestPaymentAndNotARealBitcoinTransaction';
+
+const hashBytes = 20;
+const eventBytes = 20;
+
+export interface ExampleOptions {
+  readonly network: Network;
+  readonly status: CallbackStatus;
+  readonly valueSat: number;
+  /** Whether status 0 says that the transaction can be replaced; false without it. */
+  readonly rbf?: boolean;
+  readonly randomBytes: (length: number) => Uint8Array;
+}
+
+/** A test callback to a store, ready to be sent. */
+export function exampleOrder(row: StoreRow, now: number, options: ExampleOptions): Order {
+  const { network, status, valueSat, rbf = false, randomBytes } = options;
+  const script = Uint8Array.of(0, hashBytes, ...randomBytes(hashBytes));
+  const address = scriptToAddress(script, network);
+  return {
+    callbackUrl: row.callbackUrl,
+    query: callbackQuery({ status, address, valueSat, txid: testTxid, rbf }),
+    eventId: `msg_test_${base58.encode(randomBytes(eventBytes))}`,
+    allowPrivateCallback: row.allowPrivateCallback,
+    allowHttpCallback: row.allowHttpCallback,
+    webhookSecrets: signingSecrets(row, now),
+    ca: row.callbackCa ?? undefined,
+  };
+}

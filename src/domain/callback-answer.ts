@@ -1,0 +1,267 @@
+// What the body of a 200 says: whether the shop took the callback, or refused it in words (wire §4). Pure. Shop
+// plugins answer 200 to everything, so the body is all that tells a paid order from a lost one. Hostile text:
+// what comes out is one line, cut, without control characters and without the secrets of the URL.
+
+import { plainText } from './format.ts';
+
+/** A stable code, shown by `callbacks test --json`. */
+export type Verdict =
+  | 'accepted'
+  /** Nothing but white space and notices of PHP. */
+  | 'empty'
+  /** A whole page: the request did not reach the plugin. */
+  | 'web-page'
+  | 'wrong-secret'
+  | 'unknown-order'
+  /** Any other refusal. */
+  | 'refused';
+
+export interface Answer {
+  readonly verdict: Verdict;
+  /** The sentence that matters, or what the answer is; null for one that is not doubted by itself. */
+  readonly says: string | null;
+}
+
+/** What is said of an empty answer where earlier ones were not. */
+export const emptyDoubt = 'an empty answer';
+const pageDoubt = 'a web page';
+
+/** A doubt as the end of a sentence that begins with "the answer". */
+export const sayDoubt = (doubt: string): string =>
+  doubt === emptyDoubt || doubt.startsWith(pageDoubt) ? `is ${doubt}` : `says "${doubt}"`;
+
+/** Whether a test callback has reached what is to take callbacks. Many receivers answer nothing. */
+export const isTaken = (verdict: Verdict | null | undefined): boolean =>
+  verdict === 'accepted' || verdict === 'unknown-order' || verdict === 'empty';
+
+/** What a verdict on a test callback means to a merchant, in words. */
+export const verdictTexts: Readonly<Record<Verdict, string>> = {
+  accepted: 'the shop took it',
+  empty: 'empty: did the URL lose its secret? (a receiver of your own may answer nothing)',
+  'web-page': "the shop's page answered, not the plugin: permalinks? is the plugin on?",
+  'wrong-secret': 'wrong secret: compare the one in the Callback URL with the one of the plugin',
+  'unknown-order':
+    'the secret and URL are right; the plugin knows no such order (that is expected of a test)',
+  refused: 'the shop refused it: see its answer',
+};
+
+interface Answered {
+  readonly httpStatus: number | null;
+  readonly body: string | null;
+}
+
+/**
+ * What an answer that is no 200 means to a merchant, in words; undefined where its status says all. WordPress answers 400 and
+ * `-1` to what no plugin takes (WooCommerce, `WC_API::handle_api_requests`).
+ */
+export const refusedText = ({ httpStatus, body }: Answered): string | undefined =>
+  httpStatus === 400 && body?.trim() === '-1'
+    ? 'WordPress answered, and no plugin took it: is the plugin on?'
+    : undefined;
+
+/** What to do about a doubt, as the beginning of a sentence. */
+export function doubtAdvice(doubt: string): string {
+  if (doubt.startsWith(pageDoubt)) {
+    return 'see that the plugin is on, and that the Callback URL is the one that it shows';
+  }
+  if (doubt === emptyDoubt) return 'see that the Callback URL has its secret';
+  if (wrongSecret.test(doubt)) {
+    return 'compare the secret in the Callback URL with the one that the plugin shows';
+  }
+  return unknownOrder.test(doubt)
+    ? 'see that this is the Callback URL of the shop that has these orders'
+    : 'see why the shop refuses';
+}
+
+const maxSaidLength = 160;
+const maxTitleLength = 80;
+/** Longer ones are no sentence of a plugin, and would cost time. */
+const maxPartLength = 1_000;
+const maxNoticeLength = 4_000;
+
+const unprintable = /(?![\r\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu;
+
+/** @param secrets what the answer may echo and must not be shown */
+export function judge(body: Uint8Array, secrets: () => readonly string[]): Answer {
+  const decoded = new TextDecoder().decode(body, { stream: true }).replace(unprintable, ' ');
+  const text = withoutNotices(redact(decoded, secrets)).trim();
+  const { words, page } = splitPage(text);
+  const refusal = refusalIn(words);
+  if (refusal !== undefined) {
+    const says = redact(plainText(refusal.sentence), secrets);
+    return { verdict: refusal.verdict, says: plainText(says, maxSaidLength) };
+  }
+  if (page !== undefined) return { verdict: 'web-page', says: page };
+  const isEmpty = text.replaceAll(/<br ?\/?>/gi, '').trim() === '';
+  return { verdict: isEmpty ? 'empty' : 'accepted', says: null };
+}
+
+const redact = (text: string, secrets: () => readonly string[]): string =>
+  text === '' ? '' : secrets().reduce((shown, secret) => shown.replaceAll(secret, '…'), text);
+
+interface NoticeForm {
+  readonly opening: RegExp;
+  readonly closing: RegExp;
+}
+
+/**
+ * How PHP prints notices into an answer (`display_errors`): as HTML, as text, and by Xdebug. OpenCart prints its
+ * own, and calls a deprecation "Unknown". Fatal errors are none: after one nothing else comes.
+ * https://www.php.net/manual/en/errorfunc.configuration.php#ini.html-errors
+ */
+const noticeForms: readonly NoticeForm[] = [
+  {
+    opening:
+      /(?:<br ?\/?>\s*)?<(?:b|strong)>(?:Notice|Warning|Deprecated|Strict Standards|Unknown)<\/(?:b|strong)>:\s/gi,
+    closing:
+      / in <(?:b|strong)>[^<]{0,1000}<\/(?:b|strong)> on line <(?:b|strong)>\d+<\/(?:b|strong)>(?:\s*<br ?\/?>)?/gi,
+  },
+  {
+    opening:
+      /(?:<br ?\/?>\s*)?<font size='1'><table class='xdebug-error xe-(?:notice|warning|deprecated|strict)/gi,
+    closing: /<\/table><\/font>/gi,
+  },
+  {
+    opening:
+      /^(?:<[a-z][^<>\n]{0,60}>){0,3}(?:\[[^\]\n]{1,60}\] )?(?:PHP |User )?(?:Notice|Warning|Deprecated|Strict Standards):\s/gim,
+    closing: / in [^\n]{1,1000}? on line \d+/gi,
+  },
+];
+
+/** What Xdebug and the PHP command print below a notice, and Xdebug where no debugger listens. */
+const belowNotice =
+  /^(?:PHP )?(?:Call Stack|Stack trace):[ \t]*\r?\n(?:(?:PHP)?[ \t]*[#\d][^\n]*(?:\n|$))*|^Xdebug: \[[^\n]*/gim;
+
+const withoutNotices = (text: string): string =>
+  noticeForms.reduce(withoutForm, text).replace(belowNotice, '');
+
+/** In one pass over the text: where no notice is closed any more, none is looked for. */
+function withoutForm(text: string, { opening, closing }: NoticeForm): string {
+  let kept = '';
+  let from = 0;
+  opening.lastIndex = 0;
+  let close: RegExpExecArray | null | undefined;
+  for (let open = opening.exec(text); open !== null; open = opening.exec(text)) {
+    if (close === undefined || (close && close.index < opening.lastIndex)) {
+      closing.lastIndex = opening.lastIndex - 1;
+      close = closing.exec(text);
+    }
+    if (close === null) break;
+    if (close.index - open.index > maxNoticeLength) continue;
+    kept += `${text.slice(from, open.index)}\n`;
+    from = close.index + close[0].length;
+    opening.lastIndex = from;
+  }
+  return kept + text.slice(from);
+}
+
+const pageBegins = /<!doctype\s+html\b|<html\b/i;
+/** Pages of bot walls begin like this. */
+const pageAtOnce =
+  /^(?:<!--[^>]{0,500}-->\s*)?<(?:head|body|title|meta|script|noscript|style|link|iframe)\b/i;
+
+/** What stands before and after a page, and what page it is. */
+function splitPage(text: string): { readonly words: string; readonly page?: string } {
+  const begins = pageAtOnce.test(text) ? 0 : text.search(pageBegins);
+  if (begins === -1) return { words: text };
+  const end = text.toLowerCase().lastIndexOf('</html>');
+  const after = end === -1 ? '' : text.slice(end + '</html>'.length);
+  const [, title = ''] = /<title[^>]{0,200}>([^<]{1,500})</i.exec(text.slice(begins)) ?? [];
+  const shown = plainText(title, maxTitleLength);
+  return {
+    words: `${text.slice(0, begins)}\n${after}`,
+    page: shown === '' ? pageDoubt : `${pageDoubt} titled "${shown}"`,
+  };
+}
+
+const faultWords =
+  '(?:errors?|exceptions?|failed|failures?|invalid|rejected|refused|denied|forbidden|missing|unknown|wrong|incorrect|mismatch(?:es|ed)?|disabled|unauthori[sz]ed)';
+const nothing = '(?:null|none|nil|false|no|0|ok|success)';
+/** "No errors": nothing is wrong. */
+const noFault =
+  /\b(?:no|0|zero|without(?: any)?|not(?: an?)?|nothing) (?:errors?|exceptions?|failures?|failed|missing)\b/gi;
+/** A field for what is wrong that names nothing, in JSON, XML and plain text. */
+const emptyFault = new RegExp(
+  String.raw`["']?\b${faultWords}\b["']?\s*[:=>]\s*(?:(?:"\s*"|''|"${nothing}"|'${nothing}'|\[\s*\]|\{\s*\})|${nothing}(?=\s*(?:[,;.&<}\]]|$))|\{\s*"code"\s*:\s*"?0"?\s*[,}])`,
+  'gim',
+);
+/** "Secret verified", "valid secret". */
+const rightSecret =
+  /(?<!\b(?:not|no|without)(?: an?| any| the)? )\b(?:valid|correct|matching) secrets?\b|\bsecrets?\b["']?(?:\s*[:=]\s*["']?| is | was | has been | )(?:okay|ok|valid|match(?:es|ed)?|verified|accepted|correct|true)\b/gi;
+/** Caches and optimizers of pages add these to every answer. */
+const unseen = /<!--[\s\S]{0,2000}?-->|<(script|style)\b[\s\S]{0,2000}?<\/\1>/gi;
+
+const secretWords = '(?:secrets?|signatures?|tokens?|hmac|auth(?:entication|ori[sz]ation)?)';
+const orderWords =
+  '(?:orders?|invoices?|payments?|donations?|address(?:es)?|addr|transactions?|carts?|purchases?)';
+const negated = String.raw`(?:not|\w+n['’]t)`;
+const notThere = String.raw`(?:${negated} (?:be )?(?:found|exist\w*|known)|unknown|no such|no match\w*)`;
+const isFault = String.raw`(?:${negated} (?:match\w*|set|valid|correct|given|provided|found|accepted)|mismatch\w*|invalid|incorrect|wrong|bad|fail\w*|missing|required|denied|empty|error|differs?|unknown|expired)`;
+
+const wrongSecret = new RegExp(
+  String.raw`\b${secretWords}\b.{0,80}?\b${isFault}\b|\b(?:invalid|incorrect|wrong|bad|missing|no|unknown|mismatch\w*|empty|not(?: an?| the)? (?:valid|correct|matching))\b.{0,40}?\b${secretWords}\b|\bunauthori[sz]ed\b|\bnot authori[sz]ed\b`,
+  'i',
+);
+const unknownOrder = new RegExp(
+  String.raw`\b${orderWords}\b.{0,80}?\b${notThere}\b|\b(?:unknown|invalid|no such|no matching|(?:cannot|${negated}) find)\b.{0,40}?\b${orderWords}\b|\bno\b.{0,30}?\b${orderWords}\b.{0,40}?\b(?:found|exists?|match\w*)\b`,
+  'i',
+);
+const otherRefusal = new RegExp(
+  [
+    String.raw`\b(?:errors?|invalid|secrets?|not found|mismatch(?:ed)?|denied|forbidden|refused|rejected|unknown|undefined|fail(?:ed|ure)?|unsuccessful|exception|missing|incorrect|wrong|no such|disabled|inactive|blocked|insufficient|unavailable|maintenance|bad (?:request|gateway)|too many requests|no input file|uncaught|could not|cannot|unable to|captcha)\b`,
+    String.raw`\bnot (?:allowed|permitted|activated|active|enabled|supported|authenticated|logged in|acceptable|available|configured|installed)\b`,
+    String.raw`\b(?:log ?in required|please (?:log|sign) ?in|checking your browser)\b`,
+    String.raw`\b(?:fehler|erreur|errore|erro|ung(?:ü|ue)ltig\w*|nicht gefunden|introuvable|no encontrad[oa]|non trovato|n[ãa]o encontrad[oa]|inv[áa]lid[oa]|invalide|non valid[oa]|incorrect[oa]|ongeldig|hata)\b`,
+    'ошибка|неверн|błąd|エラー|错误|錯誤|失败|失敗',
+  ].join('|'),
+  'i',
+);
+/** Counts only if it is the whole answer. */
+const bareRefusal = /^\W*(?:false|no|nope|ko|nok|nack)\W*$/i;
+const saysFalse =
+  /["']?\b(?:success|ok|valid|accepted)\b["']?\s*[:=>]\s*["']?(?:false\b|0(?![\d.]))|["']?\b(?:received|processed|result|status)\b["']?\s*[:=>]\s*["']?false\b|"(?:status|code|statusCode|status_code)"\s*:\s*"?[45]\d\d\b/i;
+
+interface Refusal {
+  readonly verdict: Verdict;
+  readonly sentence: string;
+}
+
+function refusalIn(text: string): Refusal | undefined {
+  const words = [unseen, noFault, emptyFault, rightSecret]
+    .reduce((rest, harmless) => rest.replace(harmless, ' '), text)
+    .trim();
+  const isJson = /^[{[]/.test(words);
+  const parts = isJson ? stringsOf(words) : sentencesOf(words);
+  const find = (pattern: RegExp): Part | undefined =>
+    parts.find(({ text: part }) => pattern.test(part));
+  const secret = find(wrongSecret);
+  if (secret !== undefined) return { verdict: 'wrong-secret', sentence: secret.text };
+  const order = find(unknownOrder);
+  if (order !== undefined) return { verdict: 'unknown-order', sentence: order.text };
+  const other = find(otherRefusal);
+  if (other !== undefined) {
+    return { verdict: 'refused', sentence: isJson ? (other.value ?? words) : other.text };
+  }
+  const isBare = parts.length === 1 && bareRefusal.test(parts[0]?.text ?? '');
+  return isBare || saysFalse.test(words) ? { verdict: 'refused', sentence: words } : undefined;
+}
+
+interface Part {
+  readonly text: string;
+  /** For a name in JSON: the string that it names. */
+  readonly value?: string;
+}
+
+/** Names and strings of JSON, which may be cut off. */
+const stringsOf = (json: string): Part[] =>
+  [...json.matchAll(/"((?:[^"\\]|\\.){1,1000})"(?:\s*:\s*"((?:[^"\\]|\\.){1,1000})")?/g)].flatMap(
+    ([, name = '', value]) =>
+      value === undefined ? [{ text: name }] : [{ text: value }, { text: name, value }],
+  );
+
+/** Each with no more than can be looked through at once. */
+const sentencesOf = (text: string): Part[] =>
+  text
+    .split(/[\r\n]+|<[^<>]{1,300}>|(?<=[.!?])\s+/)
+    .map((part) => ({ text: part.trim().slice(0, maxPartLength) }))
+    .filter(({ text: part }) => part !== '');

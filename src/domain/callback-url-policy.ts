@@ -1,0 +1,161 @@
+// Where a callback may go: which addresses are public, private or never called, and what a store has
+// to allow for each (wire §4). Pure: a name's addresses are looked up by delivery/, which asks
+// `refusalOf` about every one of them.
+
+import ipaddr from 'ipaddr.js';
+import { isWithin } from './client-address.ts';
+import type { Listen } from './public-endpoint.ts';
+
+/** What a merchant has allowed for a store. */
+export interface CallbackFlags {
+  readonly allowPrivateCallback: boolean;
+  readonly allowHttpCallback: boolean;
+}
+
+/** The address in a URL's host, if it is one; WHATWG has brought every spelling of IPv4 to this one. */
+export function literalAddress(hostname: string): string | undefined {
+  const bare = hostname.replace(/^\[(.*)\]$/, '$1');
+  return ipaddr.isValid(bare) ? bare : undefined;
+}
+
+export function portOf({ port, protocol }: Pick<URL, 'port' | 'protocol'>): number {
+  return port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port);
+}
+
+/** What is known of the machine that callbacks leave from. */
+export interface Surroundings {
+  /** Addresses of its network interfaces. */
+  readonly ownAddresses?: readonly string[];
+  /** Whether there is a way to onion services; undefined where that is not known. */
+  readonly hasProxy?: boolean;
+}
+
+/** Which addresses a callback may go to. */
+export interface Permit {
+  readonly public: boolean;
+  readonly private: boolean;
+}
+
+export interface TargetRules {
+  readonly permit: Permit;
+  readonly port: number;
+  /** Where paygate itself listens. */
+  readonly listeners: readonly Listen[];
+  readonly ownAddresses: readonly string[];
+}
+
+/**
+ * Private targets may speak plain HTTP; a public one only where the store allows it.
+ * @param url scheme, host and port of the callback URL
+ */
+export const rulesFor = (
+  url: URL,
+  { allowPrivateCallback, allowHttpCallback }: CallbackFlags,
+  listeners: readonly Listen[],
+  ownAddresses: readonly string[] = [],
+): TargetRules => ({
+  permit: { public: url.protocol === 'https:' || allowHttpCallback, private: allowPrivateCallback },
+  port: portOf(url),
+  listeners,
+  ownAddresses,
+});
+
+const refusals = {
+  never: (host: string) => `${host} is an address that callbacks never go to`,
+  listener: (host: string) => `${host} is paygate itself`,
+  private: (host: string) =>
+    `${host} is a private address, which this store must allow: --allow-private-callback, or the tick ` +
+    'for it in the dashboard',
+  own: (host: string) =>
+    `${host} is an address of this machine, which this store must allow: --allow-private-callback, or the tick ` +
+    'for it in the dashboard',
+};
+
+export const httpRefusal = (host: string): string =>
+  `plain http to ${host} can be read and forged on the way; use https, ` +
+  'or allow it for this store: --allow-http-callback, or the tick for it in the dashboard';
+
+/** Why a callback to this host must not go to this address of it; undefined when it may. */
+export function refusalOf(host: string, address: string, rules: TargetRules): string | undefined {
+  const shown = host === address ? host : `${host} (${address})`;
+  const reach = reachOf(address);
+  if (reach === 'never') return refusals.never(shown);
+  if (isListener(address, rules)) return refusals.listener(shown);
+  // A connection to an address of our own does not pass the firewall of this machine.
+  if (reach === 'public' && isOwn(address, rules)) {
+    return rules.permit.private ? undefined : refusals.own(shown);
+  }
+  if (rules.permit[reach]) return undefined;
+  return reach === 'private' ? refusals.private(shown) : httpRefusal(shown);
+}
+
+/** The IPv4 address that one of NAT64 leads to, or itself. */
+function innermost(address: string): string {
+  const ip = ipaddr.process(address);
+  const isTranslated = ip.range() === 'rfc6052';
+  return (isTranslated ? ipaddr.fromByteArray(ip.toByteArray().slice(12)) : ip).toString();
+}
+
+function isOwn(address: string, { ownAddresses }: TargetRules): boolean {
+  const target = innermost(address);
+  return ownAddresses.some(
+    (own) => ipaddr.isValid(own) && ipaddr.process(own).toString() === target,
+  );
+}
+
+function isListener(address: string, rules: TargetRules): boolean {
+  const { port, listeners } = rules;
+  const ip = ipaddr.process(innermost(address));
+  return listeners.some((listener) => {
+    if (listener.port !== port) return false;
+    const own = ipaddr.isValid(listener.host) ? ipaddr.process(listener.host) : undefined;
+    // A name and an unspecified address stand for this machine: all of its loopback and its interfaces.
+    if (own === undefined || own.range() === 'unspecified') {
+      return ip.range() === 'loopback' || isOwn(address, rules);
+    }
+    return own.toString() === ip.toString();
+  });
+}
+
+export type Reach = 'public' | 'private' | 'never';
+
+/** Where clouds keep their machines' credentials or settings, outside the link-local range. */
+const metadata = [
+  // Alibaba, Azure
+  '100.100.100.200/32',
+  'fd00:100::100:200/128',
+  '168.63.129.16/32',
+  // AWS: metadata, time, DNS, credentials of containers
+  'fd00:ec2::/32',
+  // Google, Oracle, Akamai, Scaleway
+  'fd20:ce::254/128',
+  'fd00:c1::a9fe:a9fe/128',
+  'fd00:a9fe:a9fe::1/128',
+  'fd00:42::42/128',
+].map((text) => ipaddr.parseCIDR(text));
+/** Long deprecated, and read by ipaddr.js as if it were ::ffff:a.b.c.d. */
+const ipv4Compatible = /^::\d+\.\d/;
+const privateRanges = new Set(['private', 'loopback', 'carrierGradeNat', 'uniqueLocal']);
+
+/**
+ * Public is only what the registries hand out to hosts. Link-local, reserved, multicast and tunnelled
+ * addresses (6to4, Teredo, translated ones that hide an IPv4 that isn't public) are never called.
+ * https://www.iana.org/assignments/iana-ipv6-special-registry/
+ */
+export function reachOf(address: string): Reach {
+  if (!ipaddr.isValid(address) || ipv4Compatible.test(address)) return 'never';
+  const ip = ipaddr.process(address);
+  if (isWithin(ip, metadata)) return 'never';
+  const range = ip.range();
+  if (privateRanges.has(range)) return 'private';
+  if (ip instanceof ipaddr.IPv4) return range === 'unicast' ? 'public' : 'never';
+  const [first = 0, , third] = ip.parts;
+  // 2000::/3; ipaddr.js also calls unicast what was never handed out, such as ::127.0.0.1.
+  if (range === 'unicast') return first >> 13 === 1 && !ip.zoneId ? 'public' : 'never';
+  // 64:ff9b::/96, the way to a public IPv4 from a network that has none (RFC 6052).
+  if (range === 'rfc6052' && third === 0) {
+    const inner = ipaddr.fromByteArray(ip.toByteArray().slice(12));
+    return reachOf(inner.toString()) === 'public' ? 'public' : 'never';
+  }
+  return 'never';
+}

@@ -1,0 +1,196 @@
+// Ledger and mempool kept in step: what a node does when a transaction or a block arrives or
+// leaves. Rejections carry the words of Bitcoin Core, since they travel on to Electrum clients.
+
+import type { BlockHash, Scripthash, Txid } from '../../bitcoin/ids.ts';
+import { parseTransaction } from '../../bitcoin/transaction.ts';
+import { coinbaseMaturity } from '../../domain/payment.ts';
+import { PaygateError, reasonOf } from '../../lib/errors.ts';
+import { Ledger } from './confirmed-chain.ts';
+import { Mempool } from './mempool.ts';
+import { signaturesHold } from './signing.ts';
+import { assembleBlock, type Block } from './simulated-block.ts';
+import {
+  type Coin,
+  type Outpoint,
+  readTransaction,
+  type SimulatedTransaction,
+  totalFeeSat,
+} from './simulated-transaction.ts';
+
+/** Fee that each virtual byte must add, for relay and for a replacement. */
+export const relayFeeRate = 1;
+
+const reject = (reason: string): never => {
+  throw new PaygateError('invalid', reason);
+};
+
+export class ChainState {
+  readonly ledger: Ledger;
+  readonly mempool = new Mempool();
+  /** Every transaction ever seen, also the replaced and dropped ones. */
+  readonly known = new Map<Txid, SimulatedTransaction>();
+  /** Blocks that left the chain, by what they held: an index of transactions never forgets them. */
+  readonly left = new Map<Txid, BlockHash>();
+  /** Scripts whose history changed since the last call of takeTouched. */
+  #touched = new Set<Scripthash>();
+  #extraNonce = 0;
+  readonly #now: () => number;
+
+  /** @param now epoch seconds */
+  constructor(genesis: Block, now: () => number) {
+    this.ledger = new Ledger(genesis);
+    this.#now = now;
+  }
+
+  takeTouched(): ReadonlySet<Scripthash> {
+    const touched = this.#touched;
+    this.#touched = new Set();
+    return touched;
+  }
+
+  /** An output that exists, whether or not something in the mempool spends it. */
+  coin(outpoint: Outpoint): Coin | undefined {
+    return this.ledger.coin(outpoint) ?? this.mempool.coin(outpoint);
+  }
+
+  /** Whether the next block may spend the coin. */
+  isMature({ coinbase, height }: Coin): boolean {
+    const next = this.ledger.tip.height + 1;
+    return !coinbase || (height !== undefined && next - height >= coinbaseMaturity);
+  }
+
+  /**
+   * Takes a transaction into the mempool by Bitcoin Core's rules with full replacement. One that is
+   * there already stays as it is.
+   * @param own it was signed here, so that its signatures need no check
+   * @throws PaygateError invalid, with the reason as Bitcoin Core words it
+   */
+  admit(raw: Uint8Array, own = false): SimulatedTransaction {
+    const transaction = this.#judge(raw, own);
+    if (this.mempool.has(transaction.txid)) return transaction;
+    this.expel(this.#replaceable(transaction));
+    this.mempool.add(transaction);
+    this.known.set(transaction.txid, transaction);
+    this.#touch(transaction);
+    return transaction;
+  }
+
+  /** Takes the transactions and their descendants out of the mempool. */
+  expel(transactions: Iterable<SimulatedTransaction>): SimulatedTransaction[] {
+    const leaving = [...this.mempool.withDescendants(transactions)];
+    for (const transaction of leaving) {
+      this.mempool.remove(transaction);
+      this.#touch(transaction);
+    }
+    return leaving;
+  }
+
+  /** Whether all its inputs are there for a block on the tip, given what stands before it there. */
+  isMinable(transaction: SimulatedTransaction, before: ReadonlySet<Txid>): boolean {
+    return transaction.inputs.every((input) => {
+      const coin = this.ledger.coin(input);
+      return coin === undefined ? before.has(input.txid) : this.isMature(coin);
+    });
+  }
+
+  /** A block on the tip, each time another one; the chain does not take it. */
+  assemble(transactions: readonly SimulatedTransaction[], to: Uint8Array): Block {
+    const { tip } = this.ledger;
+    return assembleBlock({
+      height: tip.height + 1,
+      previous: tip.hash,
+      bits: new DataView(tip.header.buffer, tip.header.byteOffset).getUint32(72, true),
+      time: Math.max(Math.floor(this.#now()), tip.time, this.ledger.medianTime() + 1),
+      transactions,
+      to,
+      extraNonce: this.#extraNonce++,
+    });
+  }
+
+  /**
+   * Mines a block of the transactions on the tip.
+   * @param transactions minable, parents first, in conflict with nothing in the mempool
+   */
+  extend(transactions: readonly SimulatedTransaction[], to: Uint8Array): Block {
+    const block = this.assemble(transactions, to);
+    for (const transaction of transactions) {
+      if (this.mempool.has(transaction.txid)) this.mempool.remove(transaction);
+    }
+    for (const transaction of transactions) {
+      // The height that Electrum gives a child depends on whether its parent is confirmed.
+      for (const child of this.mempool.children(transaction)) this.#touch(child);
+    }
+    this.ledger.connect(block);
+    for (const transaction of block.transactions) {
+      this.known.set(transaction.txid, transaction);
+      this.#touch(transaction);
+    }
+    return block;
+  }
+
+  /** Takes the tip off, while the mempool is empty; its transactions are nowhere afterwards. */
+  retreat(): Block {
+    const block = this.ledger.disconnect();
+    for (const transaction of block.transactions) {
+      this.#touch(transaction);
+      this.left.set(transaction.txid, block.hash);
+    }
+    return block;
+  }
+
+  #touch(transaction: SimulatedTransaction): void {
+    for (const scripthash of transaction.touches) this.#touched.add(scripthash);
+  }
+
+  /** Everything but what it replaces. */
+  #judge(raw: Uint8Array, own: boolean): SimulatedTransaction {
+    const { txid, inputs, coinbase } = this.#parse(raw);
+    if (coinbase) reject('coinbase');
+    const waiting = this.mempool.get(txid);
+    if (waiting) return waiting;
+    if (this.ledger.place(txid) !== undefined) reject('Transaction outputs already in utxo set');
+    const spent = inputs.map(
+      (input) => this.coin(input) ?? reject('bad-txns-inputs-missingorspent'),
+    );
+    const keys = new Set(spent.map(({ key }) => key));
+    if (keys.size !== spent.length) reject('bad-txns-inputs-duplicate');
+    if (!spent.every((coin) => this.isMature(coin))) {
+      reject('bad-txns-premature-spend-of-coinbase');
+    }
+    const known = this.known.get(txid);
+    const transaction = known ?? readTransaction(raw, spent);
+    if (transaction.feeSat < 0) reject('bad-txns-in-belowout');
+    if (transaction.feeSat < transaction.vsize * relayFeeRate) reject('min relay fee not met');
+    if (!own && known === undefined && !signaturesHold(raw, spent)) {
+      reject('mempool-script-verify-flag-failed (Signature must be valid)');
+    }
+    return transaction;
+  }
+
+  #parse(raw: Uint8Array) {
+    try {
+      return parseTransaction(raw);
+    } catch (thrown) {
+      throw new PaygateError('invalid', `TX decode failed: ${reasonOf(thrown)}`);
+    }
+  }
+
+  /** What the transaction replaces, by Core's rules (BIP125 without the signal). */
+  #replaceable(transaction: SimulatedTransaction): Set<SimulatedTransaction> {
+    const direct = this.mempool.conflicts(transaction.inputs);
+    const replaced = this.mempool.withDescendants(direct);
+    for (const old of replaced) {
+      if (transaction.inputs.some(({ txid }) => txid === old.txid)) {
+        reject('bad-txns-spends-conflicting-tx');
+      }
+    }
+    const rate = ({ feeSat, vsize }: SimulatedTransaction) => feeSat / vsize;
+    const needed = totalFeeSat(replaced) + transaction.vsize * relayFeeRate;
+    for (const old of direct) {
+      if (rate(transaction) <= rate(old) || transaction.feeSat < needed) {
+        reject(`insufficient fee, rejecting replacement ${transaction.txid}`);
+      }
+    }
+    return replaced;
+  }
+}

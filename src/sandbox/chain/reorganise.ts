@@ -1,0 +1,147 @@
+// A reorganisation: blocks leave from the tip down, another branch grows from where they stood,
+// and each transaction of the old blocks meets the fate that the caller chose for it.
+
+import type { Txid } from '../../bitcoin/ids.ts';
+import { PaygateError } from '../../lib/errors.ts';
+import { type ChainState, relayFeeRate } from './chain-state.ts';
+import type { Block } from './simulated-block.ts';
+import type { SimulatedTransaction } from './simulated-transaction.ts';
+import type { Wallet } from './simulated-wallet.ts';
+
+/**
+ * What becomes of a transaction whose block leaves the chain:
+ * it waits in the mempool again, another one that spends the same coins takes its place,
+ * or the new branch has it at the same height or at another one.
+ */
+export type Fate = 'mempool' | 'drop' | 'remine-same-height' | { readonly height: number };
+
+export interface ReorganiseOptions {
+  /** Blocks of the new branch: depth + 1 unless given; depth is a tie, fewer is less work. */
+  readonly blocks?: number;
+  readonly transactions: Fate | ((txid: Txid, height: number) => Fate);
+  /** Script that the new coinbases pay; the faucet's unless given. */
+  readonly to?: Uint8Array;
+}
+
+export interface Reorganisation {
+  /** The blocks that left, lowest first. */
+  readonly disconnected: readonly Block[];
+  readonly connected: readonly Block[];
+  /** Transactions that are in no block and no mempool now, and what double-spent each, if known. */
+  readonly dropped: ReadonlyMap<Txid, Txid | undefined>;
+}
+
+interface Plan {
+  /** Transactions for the new branch, by height, in their old order. */
+  readonly mine: Map<number, SimulatedTransaction[]>;
+  /** Transactions that shall come back to the mempool. */
+  readonly restore: Set<SimulatedTransaction>;
+  readonly drop: SimulatedTransaction[];
+}
+
+function planFates(
+  disconnected: readonly Block[],
+  top: number,
+  fates: ReorganiseOptions['transactions'],
+): Plan {
+  const plan: Plan = { mine: new Map(), restore: new Set(), drop: [] };
+  const fork = (disconnected[0]?.height ?? 0) - 1;
+  for (const { height, transactions } of disconnected) {
+    for (const transaction of transactions) {
+      if (transaction.coinbase) continue;
+      const fate = typeof fates === 'function' ? fates(transaction.txid, height) : fates;
+      const at = typeof fate === 'object' ? fate.height : height;
+      if (fate === 'drop') plan.drop.push(transaction);
+      else if (fate === 'mempool' || at <= fork || at > top) plan.restore.add(transaction);
+      else plan.mine.set(at, [...(plan.mine.get(at) ?? []), transaction]);
+    }
+  }
+  return plan;
+}
+
+/** What the call returns, or undefined where the chain's rules refuse it. */
+function unlessRefused<T>(run: () => T): T | undefined {
+  try {
+    return run();
+  } catch (thrown) {
+    if (thrown instanceof PaygateError) return undefined;
+    throw thrown;
+  }
+}
+
+/** Sends the coins of the victim to the faucet instead; undefined where that cannot be done. */
+function doubleSpend(
+  state: ChainState,
+  wallet: Wallet,
+  victim: SimulatedTransaction,
+): SimulatedTransaction | undefined {
+  const coins = victim.inputs.flatMap((input) => state.coin(input) ?? []);
+  if (coins.length < victim.inputs.length) return undefined;
+  const spending = {
+    coins,
+    mustSpend: coins.length,
+    recipients: [],
+    change: wallet.script,
+    feeRate: relayFeeRate,
+    beatFeeSat: victim.feeSat,
+    replaceable: true,
+  };
+  return unlessRefused(() => state.admit(wallet.spend(spending), true));
+}
+
+/**
+ * Replaces the top of the chain. A transaction that cannot be mined where its fate says (its parent
+ * comes later) goes back to the mempool; one that the mempool no longer takes is dropped.
+ * @param depth blocks that leave
+ */
+export function reorganise(
+  state: ChainState,
+  wallet: Wallet,
+  depth: number,
+  options: ReorganiseOptions,
+): Reorganisation {
+  const { ledger, mempool } = state;
+  const fork = ledger.tip.height - depth;
+  if (depth < 1 || fork < 0) {
+    throw new PaygateError('invalid', `cannot take ${depth} of ${ledger.tip.height} blocks off`);
+  }
+  const blocks = options.blocks ?? depth + 1;
+  const waiting = [...mempool.values()];
+  state.expel(waiting);
+  const disconnected = Array.from({ length: depth }, () => state.retreat()).toReversed();
+  const plan = planFates(disconnected, fork + blocks, options.transactions);
+
+  const dropped = new Map<Txid, Txid | undefined>();
+  const connected: Block[] = [];
+  const displace = () => {
+    for (const victim of plan.drop) {
+      if (dropped.get(victim.txid) !== undefined) continue;
+      dropped.set(victim.txid, doubleSpend(state, wallet, victim)?.txid);
+    }
+  };
+  displace();
+  while (connected.length < blocks) {
+    const height = ledger.tip.height + 1;
+    const included = [...mempool.values()];
+    const before = new Set(included.map(({ txid }) => txid));
+    for (const transaction of plan.mine.get(height) ?? []) {
+      if (!state.isMinable(transaction, before)) plan.restore.add(transaction);
+      else {
+        included.push(transaction);
+        before.add(transaction.txid);
+      }
+    }
+    connected.push(state.extend(included, options.to ?? wallet.script));
+    displace();
+  }
+  const restored = disconnected
+    .flatMap(({ transactions }) => transactions)
+    .filter((transaction) => plan.restore.has(transaction));
+  for (const transaction of [...restored, ...waiting]) {
+    if (!unlessRefused(() => state.admit(transaction.raw))) {
+      dropped.set(transaction.txid, undefined);
+    }
+  }
+  displace();
+  return { disconnected, connected, dropped };
+}

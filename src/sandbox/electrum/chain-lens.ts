@@ -1,0 +1,247 @@
+// The chain as a server shows it: the truth, or the truth seen through the faults in force. Each
+// fault falsifies one view and gives the next; what they do not touch stays true.
+
+import { sha256x2 } from '@scure/btc-signer/utils.js';
+import { parseHeader } from '../../bitcoin/header.ts';
+import { display, isHash, type Scripthash, type Txid, undisplay } from '../../bitcoin/ids.ts';
+import { networks } from '../../bitcoin/network.ts';
+import { type Block, branchAt, work } from '../chain/simulated-block.ts';
+import type { SimulatedChain, TransactionPlace } from '../chain/simulated-chain.ts';
+import { outpointKey, type SimulatedTransaction } from '../chain/simulated-transaction.ts';
+import { canonicalOrder, type HistoryItem, statusOf } from './history-results.ts';
+import type { Fault, Lie } from './server-faults.ts';
+
+export interface View {
+  readonly tipHeight: number;
+  readonly genesisHash: string;
+  header(height: number): Uint8Array | undefined;
+  /** Mempool part in canonical order. */
+  history(scripthash: Scripthash): HistoryItem[];
+  status(history: readonly HistoryItem[]): string | null;
+  transaction(txid: Txid): SimulatedTransaction | undefined;
+  /** The bytes that transaction.get answers. */
+  raw(txid: Txid): Uint8Array | undefined;
+  /** What it adds when it is asked for more. */
+  place(txid: Txid): TransactionPlace | undefined;
+  /** Transactions of a block, in their order. */
+  txids(height: number): readonly Txid[] | undefined;
+  proof(txid: Txid, height: number): { branch: string[]; position: number } | undefined;
+}
+
+/** Another easy target than regtest's own. */
+const otherBits = 0x207ffffe;
+
+/** The truth. */
+function honest(chain: SimulatedChain): View {
+  return {
+    tipHeight: chain.tipHeight,
+    genesisHash: networks.regtest.genesisHash,
+    header: (height) => chain.header(height),
+    history: (scripthash) => chain.history(scripthash),
+    status: statusOf,
+    transaction: (txid) => chain.transaction(txid),
+    raw: (txid) => chain.shown(txid)?.raw,
+    place: (txid) => chain.shown(txid)?.place,
+    txids: (height) => chain.block(height)?.txids,
+    proof: (txid, height) => chain.branch(txid, height),
+  };
+}
+
+/** The chain as the faults let it be seen, in the order in which they were injected. */
+export function viewOf(chain: SimulatedChain, faults: readonly Fault[]): View {
+  let view = honest(chain);
+  for (const fault of faults) {
+    if (fault.kind === 'lag') view = { ...view, ...lagging(view, chain, fault.blocks) };
+    if (fault.kind === 'rival') view = { ...view, ...rivalling(view, chain, fault.block) };
+    if (fault.kind === 'omit') view = { ...view, ...omitting(view, fault) };
+    if (fault.kind === 'lie') {
+      view = { ...view, ...lying(view, fault.about, fault.fromHeight ?? view.tipHeight) };
+    }
+  }
+  return view;
+}
+
+/** Without the last blocks. What they mined is unconfirmed, but for their coinbases. */
+function lagging(view: View, chain: SimulatedChain, blocks: number): Partial<View> {
+  const tipHeight = Math.max(0, view.tipHeight - blocks);
+  const isMined = (txid: Txid) => (chain.heightOf(txid) ?? Number.POSITIVE_INFINITY) <= tipHeight;
+  const visible = (transaction: SimulatedTransaction | undefined) =>
+    transaction?.coinbase && !isMined(transaction.txid) ? undefined : transaction;
+  const asUnconfirmed = ({ txid }: HistoryItem): HistoryItem[] => {
+    const transaction = visible(view.transaction(txid));
+    if (transaction === undefined) return [];
+    const height = transaction.inputs.every((input) => isMined(input.txid)) ? 0 : -1;
+    return [{ txid, height, feeSat: transaction.feeSat }];
+  };
+  return {
+    tipHeight,
+    header: (height) => (height <= tipHeight ? view.header(height) : undefined),
+    history(scripthash) {
+      const history = view.history(scripthash);
+      const isShown = ({ height }: HistoryItem) => height > 0 && height <= tipHeight;
+      const rest = history.filter((item) => !isShown(item)).flatMap(asUnconfirmed);
+      return [...history.filter(isShown), ...rest.sort(canonicalOrder)];
+    },
+    transaction: (txid) => visible(view.transaction(txid)),
+    raw: (txid) => visible(view.transaction(txid)) && view.raw(txid),
+    place: (txid) => visible(view.transaction(txid)) && (isMined(txid) ? view.place(txid) : {}),
+    txids: (height) => (height <= tipHeight ? view.txids(height) : undefined),
+    proof: (txid, height) => (height <= tipHeight ? view.proof(txid, height) : undefined),
+  };
+}
+
+/** With another block in the tip's place, as long as both stand on the same one and nothing stands on either. */
+function rivalling(view: View, chain: SimulatedChain, block: Block): Partial<View> {
+  const { height, transactions } = block;
+  const { previous } = parseHeader(block.header);
+  if (view.tipHeight !== height || chain.block(height - 1)?.hash !== previous) return {};
+  const inBlock = new Map(transactions.map((each) => [each.txid, each]));
+  const { waiting, gone } = besides(chain, block);
+  const find = (txid: Txid) => inBlock.get(txid) ?? waiting.get(txid);
+  const touching = (some: Iterable<SimulatedTransaction>, scripthash: Scripthash) =>
+    [...some].filter(({ touches }) => touches.has(scripthash));
+  const asUnconfirmed = ({ txid, inputs, feeSat }: SimulatedTransaction): HistoryItem => {
+    const isOnMined = inputs.every((input) => !waiting.has(input.txid));
+    return { txid, feeSat, height: isOnMined ? 0 : -1 };
+  };
+  return {
+    header: (at) => (at === height ? block.header : view.header(at)),
+    history: (scripthash) => [
+      ...view.history(scripthash).filter((item) => item.height > 0 && item.height < height),
+      ...touching(transactions, scripthash).map(({ txid }) => ({ txid, height })),
+      ...touching(waiting.values(), scripthash).map(asUnconfirmed).sort(canonicalOrder),
+    ],
+    transaction: (txid) => find(txid) ?? (gone.has(txid) ? undefined : view.transaction(txid)),
+    raw: (txid) => find(txid)?.raw ?? (gone.has(txid) ? undefined : view.raw(txid)),
+    place(txid) {
+      if (inBlock.has(txid)) return { blockhash: block.hash, confirmations: 1 };
+      if (waiting.has(txid)) return {};
+      return gone.has(txid) ? undefined : view.place(txid);
+    },
+    txids: (at) => (at === height ? block.txids : view.txids(at)),
+    proof(txid, at) {
+      if (at !== height) return view.proof(txid, at);
+      const position = block.txids.indexOf(txid);
+      return position < 0 ? undefined : { branch: branchAt(block, position), position };
+    },
+  };
+}
+
+/** What is in the tip and the mempool, but not in another block: it waits there, or cannot be there. */
+function besides(chain: SimulatedChain, { txids, transactions }: Block) {
+  const isIn = new Set(txids);
+  const spent = new Set(transactions.flatMap(({ inputs }) => inputs.map(outpointKey)));
+  const waiting = new Map<Txid, SimulatedTransaction>();
+  const gone = new Set<Txid>();
+  // Parents come before their children.
+  for (const each of [...chain.tip.transactions, ...chain.mempool()]) {
+    const { txid, coinbase, inputs } = each;
+    if (isIn.has(txid)) continue;
+    const isOut = inputs.some((input) => spent.has(outpointKey(input)) || gone.has(input.txid));
+    if (coinbase || isOut) gone.add(txid);
+    else waiting.set(txid, each);
+  }
+  return { waiting, gone };
+}
+
+function omitting(
+  view: View,
+  { txids, scripthashes, deny }: Fault & { kind: 'omit' },
+): Partial<View> {
+  const hidden = new Set(txids);
+  const empty = new Set(scripthashes);
+  const denied = (txid: Txid) => deny === true && hidden.has(txid);
+  return {
+    history: (scripthash) =>
+      empty.has(scripthash) ? [] : view.history(scripthash).filter(({ txid }) => !hidden.has(txid)),
+    transaction: (txid) => (denied(txid) ? undefined : view.transaction(txid)),
+    raw: (txid) => (denied(txid) ? undefined : view.raw(txid)),
+    place: (txid) => (denied(txid) ? undefined : view.place(txid)),
+    proof: (txid, height) => (denied(txid) ? undefined : view.proof(txid, height)),
+  };
+}
+
+/** Another hash, always the same one for the same hash. */
+const otherHash = (hash: string): string =>
+  display(sha256x2(isHash(hash) ? undisplay(hash) : Buffer.from(hash)));
+
+/** The last byte of the lock time is another one: a sound transaction with another id. */
+function otherTransaction(raw: Uint8Array): Uint8Array {
+  const other = raw.slice();
+  other.set([(raw.at(-1) ?? 0) ^ 1], raw.length - 1);
+  return other;
+}
+
+function lying(view: View, about: Lie, fromHeight: number): Partial<View> {
+  switch (about) {
+    case 'merkle':
+      return {
+        proof(txid, height) {
+          const proof = view.proof(txid, height);
+          // A block with the coinbase alone has an empty branch; a longer one is as wrong.
+          return (
+            proof && {
+              ...proof,
+              branch: [otherHash(proof.branch[0] ?? txid), ...proof.branch.slice(1)],
+            }
+          );
+        },
+      };
+    case 'transaction':
+      return {
+        raw(txid) {
+          const raw = view.raw(txid);
+          return raw && otherTransaction(raw);
+        },
+      };
+    case 'status':
+      return { status: (history) => otherHash(view.status(history) ?? '') };
+    case 'genesis':
+      return { genesisHash: networks.mainnet.genesisHash };
+    case 'invented-transaction':
+      return { history: (scripthash) => withInvented(view, scripthash) };
+    case 'wrong-height':
+      return {
+        history: (scripthash) => view.history(scripthash).map((item) => misplaced(view, item)),
+      };
+    case 'header-work':
+    case 'header-bits':
+    case 'header-link':
+      return {
+        header(height) {
+          const header = view.header(height);
+          return header && height >= fromHeight ? falsified(header, about) : header;
+        },
+      };
+  }
+}
+
+function withInvented(view: View, scripthash: Scripthash): HistoryItem[] {
+  const invented = { txid: otherHash(scripthash) as Txid, height: view.tipHeight };
+  const history = view.history(scripthash);
+  const mined = history.filter(({ height }) => height > 0);
+  return [...mined, invented, ...history.slice(mined.length)];
+}
+
+function misplaced(view: View, item: HistoryItem): HistoryItem {
+  if (item.height <= 0) return item;
+  const height = item.height < view.tipHeight ? item.height + 1 : item.height - 1;
+  return { ...item, height };
+}
+
+function falsified(header: Uint8Array, about: 'header-work' | 'header-bits' | 'header-link') {
+  const other = header.slice();
+  const fields = new DataView(other.buffer);
+  if (about === 'header-work') {
+    // Regtest's target is met by every second hash, so a few steps find one that misses it.
+    let nonce = 0;
+    do {
+      nonce += 1;
+      fields.setUint32(76, nonce, true);
+    } while ((sha256x2(other)[31] ?? 0) < 0x80);
+    return other;
+  }
+  if (about === 'header-bits') fields.setUint32(72, otherBits, true);
+  else other.set(sha256x2(header), 4);
+  return work(other);
+}

@@ -1,0 +1,258 @@
+// The methods of the Electrum protocol, each from its parameters to its result. They read a view,
+// which faults may have falsified; errors are worded as ElectrumX words them.
+// https://electrum-protocol.readthedocs.io/en/latest/protocol-methods.html
+
+import { bytesToHex } from '@noble/hashes/utils.js';
+import type { Scripthash } from '../../bitcoin/ids.ts';
+import { satPerBitcoin } from '../../domain/format.ts';
+import { PaygateError } from '../../lib/errors.ts';
+import { relayFeeRate } from '../chain/chain-state.ts';
+import type { SimulatedChain } from '../chain/simulated-chain.ts';
+import type { View } from './chain-lens.ts';
+import { blockHeader, blockHeaders, tipResult } from './header-results.ts';
+import { coinsIn, type HistoryItem } from './history-results.ts';
+import { errorCodes, RpcError } from './json-rpc.ts';
+import {
+  badRequest,
+  booleanParam,
+  commas,
+  hexParam,
+  nonNegativeInteger,
+  scripthashParam,
+  txidParam,
+} from './params.ts';
+import { isAtLeast, type Version } from './protocol-version.ts';
+
+/** What a method is called with. */
+interface Call {
+  readonly view: View;
+  readonly chain: SimulatedChain;
+  readonly version: Version;
+  readonly params: readonly unknown[];
+  readonly server: ServerFacts;
+  readonly subscriptions: Subscriptions;
+}
+
+/** What the server says about itself. */
+export interface ServerFacts {
+  readonly software: string;
+  readonly protocols: readonly [Version, Version];
+  readonly banner: string;
+  /** Where it listens. */
+  readonly host: string;
+  readonly port: number;
+}
+
+/** What a connection is subscribed to; the values are what it was told last. */
+export interface Subscriptions {
+  header: string | undefined;
+  readonly statuses: Map<Scripthash, string | null>;
+}
+
+interface Method {
+  /** Fewest and most parameters. */
+  readonly params: readonly [number, number];
+  /** First version that has it, and first that has it no longer. */
+  readonly since?: Version;
+  readonly until?: Version;
+  run(call: Call): unknown;
+}
+
+const feeRateEstimate = 10;
+/** From satoshi a virtual byte to bitcoin a kilobyte. */
+const perKilobyte = (feeRate: number): number => (feeRate * 1_000) / satPerBitcoin;
+
+/**
+ * History in the order of the version: 1.6 orders the mempool, before that any order is right, and
+ * this server takes the reverse one so that nobody relies on it.
+ */
+function historyAt(view: View, version: Version, scripthash: Scripthash): HistoryItem[] {
+  const history = view.history(scripthash);
+  if (isAtLeast(version, '1.6')) return history;
+  const mined = history.filter(({ height }) => height > 0);
+  return [...mined, ...history.slice(mined.length).reverse()];
+}
+
+/** Answer to scripthash.subscribe and body of its notifications. */
+export const statusAt = (view: View, version: Version, scripthash: Scripthash): string | null =>
+  view.status(historyAt(view, version, scripthash));
+
+function subscribeHeaders({ view, subscriptions }: Call): unknown {
+  const result = tipResult(view);
+  subscriptions.header = result.hex;
+  return result;
+}
+
+const toWire = ({ txid, height, feeSat }: HistoryItem) => ({
+  tx_hash: txid,
+  height,
+  ...(feeSat !== undefined && { fee: feeSat }),
+});
+
+const getHistory = ({ view, version, params: [scripthash] }: Call) =>
+  historyAt(view, version, scripthashParam(scripthash));
+
+function getCoins({ view, params: [first] }: Call) {
+  const scripthash = scripthashParam(first);
+  return coinsIn(view.history(scripthash), scripthash, (txid) => view.transaction(txid));
+}
+
+function getBalance(call: Call): unknown {
+  const { confirmedSat, unconfirmedSat } = getCoins(call);
+  return { confirmed: confirmedSat, unconfirmed: unconfirmedSat };
+}
+
+function listUnspent(call: Call): unknown {
+  return getCoins(call).unspent.map(({ txid, vout, height = 0, valueSat }) => ({
+    tx_hash: txid,
+    tx_pos: vout,
+    height,
+    value: valueSat,
+  }));
+}
+
+function subscribeScripthash({ view, version, params: [first], subscriptions }: Call): unknown {
+  const scripthash = scripthashParam(first);
+  const status = statusAt(view, version, scripthash);
+  subscriptions.statuses.set(scripthash, status);
+  return status;
+}
+
+function broadcast({ chain, params: [raw] }: Call): unknown {
+  const bytes = hexParam(raw, 'raw_tx');
+  try {
+    return chain.broadcast(bytes);
+  } catch (thrown) {
+    if (!(thrown instanceof PaygateError)) throw thrown;
+    const reason = thrown.message;
+    return badRequest(`the transaction was rejected by network rules.\n\n${reason}\n[${raw}]`);
+  }
+}
+
+function getTransaction({ view, params: [first, verbose = false] }: Call): unknown {
+  const txid = txidParam(first);
+  const raw = view.raw(txid);
+  const wantsMore = booleanParam(verbose, 'verbose');
+  if (raw) {
+    const hex = bytesToHex(raw);
+    return wantsMore ? { txid, hex, ...view.place(txid) } : hex;
+  }
+  const message =
+    'No such mempool or blockchain transaction. Use gettransaction for wallet transactions.';
+  const error = `DaemonError({'code': -5, 'message': '${message}'})`;
+  throw new RpcError(errorCodes.daemon, `daemon error: ${error}`);
+}
+
+function getMerkle({ view, params: [first, second] }: Call): unknown {
+  const txid = txidParam(first);
+  const height = nonNegativeInteger(second);
+  const proof = view.proof(txid, height);
+  if (!proof) return badRequest(`tx ${txid} not in block at height ${commas(height)}`);
+  return { block_height: height, merkle: proof.branch, pos: proof.position };
+}
+
+function idFromPosition({ view, params: [first, second, merkle = false] }: Call): unknown {
+  const height = nonNegativeInteger(first);
+  const position = nonNegativeInteger(second);
+  const wantsProof = booleanParam(merkle, 'merkle');
+  const txid = view.txids(height)?.[position];
+  if (!txid) {
+    return badRequest(`no tx at position ${commas(position)} in block at height ${commas(height)}`);
+  }
+  return wantsProof ? { tx_hash: txid, merkle: view.proof(txid, height)?.branch ?? [] } : txid;
+}
+
+/** Pairs of a fee rate and the virtual bytes that pay it, rounded down; highest first. */
+function feeHistogram({ chain }: Call): unknown {
+  const sizes = new Map<number, number>();
+  for (const { feeSat, vsize } of chain.mempool()) {
+    const rate = Math.floor(feeSat / vsize);
+    sizes.set(rate, (sizes.get(rate) ?? 0) + vsize);
+  }
+  return [...sizes].sort(([a], [b]) => b - a);
+}
+
+function estimateFee({ params: [blocks] }: Call): unknown {
+  nonNegativeInteger(blocks);
+  return perKilobyte(feeRateEstimate);
+}
+
+const mempoolInfo = () => ({
+  mempoolminfee: perKilobyte(relayFeeRate),
+  minrelaytxfee: perKilobyte(relayFeeRate),
+  incrementalrelayfee: perKilobyte(relayFeeRate),
+});
+
+const features = ({ view, server: { software, protocols, host, port } }: Call) => ({
+  genesis_hash: view.genesisHash,
+  hash_function: 'sha256',
+  server_version: software,
+  protocol_min: protocols[0],
+  protocol_max: protocols[1],
+  pruning: null,
+  hosts: { [host]: { tcp_port: port } },
+});
+
+/** All but server.version, which belongs to the connection. */
+const methods: ReadonlyMap<string, Method> = new Map<string, Method>([
+  ['blockchain.block.header', { params: [1, 2], run: blockHeader }],
+  ['blockchain.block.headers', { params: [2, 3], run: blockHeaders }],
+  ['blockchain.estimatefee', { params: [1, 2], run: estimateFee }],
+  ['blockchain.headers.subscribe', { params: [0, 0], run: subscribeHeaders }],
+  ['blockchain.relayfee', { params: [0, 0], until: '1.6', run: () => perKilobyte(relayFeeRate) }],
+  ['blockchain.scripthash.get_balance', { params: [1, 1], run: getBalance }],
+  [
+    'blockchain.scripthash.get_history',
+    { params: [1, 1], run: (call) => getHistory(call).map(toWire) },
+  ],
+  [
+    'blockchain.scripthash.get_mempool',
+    {
+      params: [1, 1],
+      run: (call) =>
+        getHistory(call)
+          .filter(({ height }) => height <= 0)
+          .map(toWire),
+    },
+  ],
+  ['blockchain.scripthash.listunspent', { params: [1, 1], run: listUnspent }],
+  ['blockchain.scripthash.subscribe', { params: [1, 1], run: subscribeScripthash }],
+  [
+    'blockchain.scripthash.unsubscribe',
+    {
+      params: [1, 1],
+      since: '1.4.2',
+      run: ({ params: [scripthash], subscriptions }) =>
+        subscriptions.statuses.delete(scripthashParam(scripthash)),
+    },
+  ],
+  ['blockchain.transaction.broadcast', { params: [1, 1], run: broadcast }],
+  ['blockchain.transaction.get', { params: [1, 2], run: getTransaction }],
+  ['blockchain.transaction.get_merkle', { params: [2, 2], run: getMerkle }],
+  ['blockchain.transaction.id_from_pos', { params: [2, 3], run: idFromPosition }],
+  ['mempool.get_fee_histogram', { params: [0, 0], run: feeHistogram }],
+  ['mempool.get_info', { params: [0, 0], since: '1.6', run: mempoolInfo }],
+  ['server.banner', { params: [0, 0], run: ({ server }) => server.banner }],
+  ['server.features', { params: [0, 0], run: features }],
+  ['server.ping', { params: [0, 0], run: () => null }],
+]);
+
+export const isMethod = (name: string): boolean => name === 'server.version' || methods.has(name);
+
+/** @throws RpcError for a method that the version does not have, or another number of parameters */
+export function runMethod(name: string, call: Call): unknown {
+  const method = methods.get(name);
+  const { version, params } = call;
+  const exists =
+    method &&
+    isAtLeast(version, method.since ?? version) &&
+    !(method.until && isAtLeast(version, method.until));
+  if (!exists) throw new RpcError(errorCodes.methodNotFound, `unknown method "${name}"`);
+  const [min, max] = method.params;
+  if (params.length < min || params.length > max) {
+    const expected = min === max ? `${min}` : `${min} to ${max}`;
+    const message = `expected ${expected} arguments, got ${params.length}`;
+    throw new RpcError(errorCodes.invalidParams, message);
+  }
+  return method.run(call);
+}

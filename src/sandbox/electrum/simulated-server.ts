@@ -1,0 +1,172 @@
+// An Electrum server for the simulated chain, on real TCP: protocol 1.4 to 1.6, with faults that
+// can be injected and ended at any time. It never answers from anything but the chain it is given.
+// https://electrum-protocol.readthedocs.io
+
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import type { SimulatedChain } from '../chain/simulated-chain.ts';
+import type { ServerFacts } from './methods.ts';
+import type { Timer } from './output.ts';
+import type { Version } from './protocol-version.ts';
+import { type Fault, Faults } from './server-faults.ts';
+import { Session, type SessionContext } from './simulated-session.ts';
+
+export interface ServerOptions {
+  readonly chain: SimulatedChain;
+  /** For delayed and padded output; a World is one. */
+  readonly timer: Timer;
+  /** Oldest and newest protocol version it speaks; 1.4 and 1.6 unless given. */
+  readonly protocols?: readonly [Version, Version];
+  readonly banner?: string;
+  /** What it calls itself. */
+  readonly software?: string;
+  /** Holds output back and pads it, as ElectrumX does since 1.18. */
+  readonly holdOutput?: boolean;
+}
+
+export interface Listening {
+  readonly host: string;
+  readonly port: number;
+  /** Ends all connections and frees the port. */
+  close(): Promise<void>;
+}
+
+export interface LoggedRequest {
+  readonly method: string;
+  readonly params: readonly unknown[];
+}
+
+const software = 'paygate sandbox 1';
+/** Requests that the log keeps, at most twice over. */
+const logLength = 10_000;
+
+export class SimulatedServer {
+  readonly #options: ServerOptions;
+  readonly #faults = new Faults();
+  readonly #sessions = new Map<Socket, Session>();
+  #log: LoggedRequest[] = [];
+  #counts = new Map<string, number>();
+  #paused = false;
+
+  constructor(options: ServerOptions) {
+    this.#options = options;
+  }
+
+  /** Accepts connections; port 0 takes a free one. */
+  async listen({ host, port }: { host: string; port: number }): Promise<Listening> {
+    const server = createServer();
+    const address = await bind(server, host, port);
+    const facts: ServerFacts = {
+      software: this.#options.software ?? software,
+      protocols: this.#options.protocols ?? ['1.4', '1.6'],
+      banner: this.#options.banner ?? 'A simulated chain: nothing here has any value.',
+      host,
+      port: address.port,
+    };
+    const { chain, timer, holdOutput = false } = this.#options;
+    const context: SessionContext = {
+      chain,
+      timer,
+      faults: this.#faults,
+      padsOutput: holdOutput,
+      facts,
+      record: (method, params) => this.#record(method, params),
+    };
+    server.on('connection', (socket) => this.#accept(socket, context));
+    const unsubscribe = chain.onChange((change) => {
+      for (const session of this.#sessions.values()) session.changed(change);
+    });
+    return {
+      host,
+      port: address.port,
+      close: () => {
+        unsubscribe();
+        const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+        this.disconnectAll();
+        return closed;
+      },
+    };
+  }
+
+  /** @returns ends this fault */
+  inject(fault: Fault): () => void {
+    return this.#faults.inject(fault);
+  }
+
+  /** Ends all faults. */
+  heal(): void {
+    this.#faults.clear();
+  }
+
+  /** Notifies of what differs from what clients were told: a fault alone makes no notification. */
+  announce(): void {
+    for (const session of this.#sessions.values()) session.notify('all');
+  }
+
+  /** Open connections. */
+  get connections(): number {
+    return this.#sessions.size;
+  }
+
+  disconnectAll(): void {
+    for (const session of this.#sessions.values()) session.output.destroy();
+  }
+
+  /** Holds all output back until resume, also that of later connections. */
+  pause(): void {
+    this.#paused = true;
+    for (const session of this.#sessions.values()) session.output.pause();
+  }
+
+  resume(): void {
+    this.#paused = false;
+    for (const session of this.#sessions.values()) session.output.resume();
+  }
+
+  /** Sends bytes as they are to every connection, whether they make sense or not. */
+  send(bytes: Uint8Array): void {
+    for (const session of this.#sessions.values()) session.output.bytes(bytes);
+  }
+
+  /** Requests since the start or the last clearLog, oldest first; the newest 10,000 at least. */
+  get requests(): readonly LoggedRequest[] {
+    return this.#log;
+  }
+
+  /** How often a method was called since then. */
+  count(method: string): number {
+    return this.#counts.get(method) ?? 0;
+  }
+
+  clearLog(): void {
+    this.#log = [];
+    this.#counts.clear();
+  }
+
+  #accept(socket: Socket, context: SessionContext): void {
+    if (this.#faults.has('refuse')) {
+      socket.resetAndDestroy();
+      return;
+    }
+    const session = new Session(socket, context);
+    if (this.#paused) session.output.pause();
+    this.#sessions.set(socket, session);
+    socket.on('close', () => this.#sessions.delete(socket));
+  }
+
+  #record(method: string, params: readonly unknown[]): void {
+    this.#counts.set(method, (this.#counts.get(method) ?? 0) + 1);
+    this.#log.push({ method, params });
+    if (this.#log.length > 2 * logLength) this.#log = this.#log.slice(-logLength);
+  }
+}
+
+/** Resolves when the server listens; rejects when the address is taken. */
+function bind(server: Server, host: string, port: number): Promise<AddressInfo> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      server.off('error', reject);
+      resolve(server.address() as AddressInfo);
+    });
+  });
+}

@@ -1,0 +1,236 @@
+// One connection to the simulated server: lines in, negotiation, answers and notifications out,
+// each through the faults in force. Requests are answered in the order in which they came.
+
+import type { Socket } from 'node:net';
+import type { Scripthash } from '../../bitcoin/ids.ts';
+import { reasonOf } from '../../lib/errors.ts';
+import type { ChainChange, SimulatedChain } from '../chain/simulated-chain.ts';
+import { type View, viewOf } from './chain-lens.ts';
+import { tipResult } from './header-results.ts';
+import {
+  batchLine,
+  errorCodes,
+  errorLine,
+  notificationLine,
+  parseLine,
+  type Request,
+  RpcError,
+  resultLine,
+} from './json-rpc.ts';
+import { isMethod, runMethod, type ServerFacts, type Subscriptions, statusAt } from './methods.ts';
+import { Output, type Timer } from './output.ts';
+import { isAtLeast, negotiate, type Version } from './protocol-version.ts';
+import { type Fault, type Faults, faultOf, garbageLine } from './server-faults.ts';
+
+/** What all connections of a server share. */
+export interface SessionContext {
+  readonly chain: SimulatedChain;
+  readonly timer: Timer;
+  readonly faults: Faults;
+  readonly padsOutput: boolean;
+  readonly facts: ServerFacts;
+  /** Told of every request; unknown methods share one name. */
+  record(method: string, params: readonly unknown[]): void;
+}
+
+/** What a line comes to. */
+interface Outcome {
+  /** Undefined where nobody waits for an answer. */
+  readonly text: string | undefined;
+  readonly id: unknown;
+  readonly faults: readonly Fault[];
+  readonly disconnects?: boolean;
+}
+
+/** ElectrumX's default (MAX_RECV): a longer line ends the connection. */
+const maxLineBytes = 5_000_000;
+const newline = 0x0a;
+const headersMethod = 'blockchain.headers.subscribe';
+const scripthashMethod = 'blockchain.scripthash.subscribe';
+
+export class Session {
+  readonly output: Output;
+  readonly #context: SessionContext;
+  readonly #subscriptions: Subscriptions = { header: undefined, statuses: new Map() };
+  #version: Version | undefined;
+  /** Pieces of a line whose end has not arrived. */
+  #pieces: Buffer[] = [];
+  #piecesBytes = 0;
+  #closed = false;
+
+  constructor(socket: Socket, context: SessionContext) {
+    this.#context = context;
+    this.output = new Output(socket, context.timer, context.padsOutput);
+    socket.setNoDelay(true);
+    socket.on('data', (chunk: Buffer) => this.#receive(chunk));
+    socket.on('close', () => {
+      this.#closed = true;
+      this.output.destroy();
+    });
+    // The close that follows says enough.
+    socket.on('error', () => {});
+  }
+
+  /** Notifies of whatever differs from what the client was told last. */
+  notify(touched: ReadonlySet<Scripthash> | 'all'): void {
+    if (this.#closed) return;
+    this.#notifyHeader();
+    const { statuses } = this.#subscriptions;
+    const candidates =
+      touched === 'all' || touched.size > statuses.size
+        ? [...statuses.keys()].filter((one) => touched === 'all' || touched.has(one))
+        : [...touched].filter((one) => statuses.has(one));
+    for (const scripthash of candidates) this.#notifyStatus(scripthash);
+  }
+
+  /** As notify, after a change of the chain. Faults can move what the change did not touch. */
+  changed({ scripthashes }: ChainChange): void {
+    this.notify(this.#context.faults.any ? 'all' : scripthashes);
+  }
+
+  #notifyHeader(): void {
+    if (this.#subscriptions.header === undefined) return;
+    const faults = this.#context.faults.forNotification(headersMethod, []);
+    const result = tipResult(this.#view(faults));
+    if (result.hex === this.#subscriptions.header) return;
+    this.#subscriptions.header = result.hex;
+    this.#sendNotification(headersMethod, [result], faults);
+  }
+
+  #notifyStatus(scripthash: Scripthash): void {
+    const { statuses } = this.#subscriptions;
+    const faults = this.#context.faults.forNotification(scripthashMethod, [scripthash]);
+    const status = statusAt(this.#view(faults), this.#spoken, scripthash);
+    if (status === statuses.get(scripthash)) return;
+    statuses.set(scripthash, status);
+    this.#sendNotification(scripthashMethod, [scripthash, status], faults);
+  }
+
+  #sendNotification(method: string, params: readonly unknown[], faults: readonly Fault[]): void {
+    if (faultOf(faults, 'stopNotifications')) return;
+    this.output.line(notificationLine(method, params));
+  }
+
+  /** The version that both speak; until that is settled, the oldest one of the server. */
+  get #spoken(): Version {
+    return this.#version ?? this.#context.facts.protocols[0];
+  }
+
+  #view(faults: readonly Fault[]): View {
+    return viewOf(this.#context.chain, faults);
+  }
+
+  #receive(chunk: Buffer): void {
+    let start = 0;
+    for (let end = chunk.indexOf(newline); end >= 0; end = chunk.indexOf(newline, start)) {
+      const line = Buffer.concat([...this.#pieces, chunk.subarray(start, end)]);
+      this.#pieces = [];
+      this.#piecesBytes = 0;
+      start = end + 1;
+      if (!this.#closed) this.#handle(line.toString('utf8'));
+    }
+    this.#pieces.push(chunk.subarray(start));
+    this.#piecesBytes += chunk.length - start;
+    if (this.#piecesBytes > maxLineBytes) this.#close();
+  }
+
+  #handle(line: string): void {
+    let asked: Request | readonly Request[];
+    try {
+      asked = parseLine(line);
+    } catch (thrown) {
+      this.output.line(errorLine(null, rpcError(thrown)));
+      return;
+    }
+    const { text, id, faults, disconnects } =
+      'method' in asked ? this.#answer(asked) : this.#answerBatch(asked);
+    if (text !== undefined) this.#deliver(text, id, faults);
+    if (disconnects) this.#close();
+  }
+
+  #answer(request: Request): Outcome {
+    const { id, method, params } = request;
+    this.#context.record(isMethod(method) ? method : 'invalid method', params);
+    const faults = this.#context.faults.forRequest(method, params);
+    const outcome = (line: string, disconnects = false): Outcome => {
+      return { text: id === undefined ? undefined : line, id, faults, disconnects };
+    };
+    try {
+      return outcome(resultLine(id, this.#run(request, faults)));
+    } catch (thrown) {
+      const error = rpcError(thrown);
+      return outcome(errorLine(id, error), error.disconnects);
+    }
+  }
+
+  /** With the faults of all its requests, and those of itself. */
+  #answerBatch(requests: readonly Request[]): Outcome {
+    this.#context.record('batch', []);
+    const own = this.#context.faults.forRequest('batch', []);
+    const refusal = faultOf(own, 'error');
+    if (refusal) return { text: errorLine(null, refusal), id: null, faults: own };
+    const outcomes = requests.map((request) => this.#answer(request));
+    const answers = outcomes.flatMap(({ text }) => text ?? []);
+    return {
+      text: answers.length === 0 ? undefined : batchLine(answers),
+      id: requests[0]?.id,
+      faults: [...own, ...outcomes.flatMap(({ faults }) => faults)],
+      disconnects: outcomes.some(({ disconnects }) => disconnects),
+    };
+  }
+
+  #run({ method, params }: Request, faults: readonly Fault[]): unknown {
+    const error = faultOf(faults, 'error');
+    if (error) throw new RpcError(error.code, error.message);
+    if (method === 'server.version') return this.#negotiate(params);
+    const { chain } = this.#context;
+    const server = this.#context.facts;
+    // Protocol 1.6: nothing comes before server.version. A server of 1.4 alone is lenient.
+    if (this.#version === undefined && isAtLeast(server.protocols[1], '1.6')) {
+      throw new RpcError(errorCodes.badRequest, 'use server.version to identify client', true);
+    }
+    const view = this.#view(faults);
+    const version = this.#spoken;
+    const subscriptions = this.#subscriptions;
+    return runMethod(method, { view, chain, version, params, server, subscriptions });
+  }
+
+  #negotiate([, client = '1.4']: readonly unknown[]): unknown {
+    if (this.#version !== undefined) {
+      throw new RpcError(errorCodes.badRequest, 'server.version already sent');
+    }
+    const { software, protocols } = this.#context.facts;
+    const version = negotiate(protocols, client);
+    if (version === undefined) {
+      const message = `unsupported protocol version: ${JSON.stringify(client)}`;
+      throw new RpcError(errorCodes.badRequest, message, true);
+    }
+    this.#version = version;
+    return [software, version];
+  }
+
+  #deliver(answer: string, id: unknown, faults: readonly Fault[]): void {
+    if (faultOf(faults, 'hang')) return;
+    const delay = faultOf(faults, 'delay');
+    if (delay) {
+      const others = faults.filter((fault) => fault !== delay);
+      this.#context.timer.after(delay.ms, () => this.#deliver(answer, id, others));
+      return;
+    }
+    if (this.#closed) return;
+    const garbage = faultOf(faults, 'garbage');
+    if (garbage) this.output.bytes(garbageLine(garbage.as, id));
+    else if (faultOf(faults, 'closeMidLine')) {
+      this.output.bytes(Buffer.from(answer.slice(0, answer.length / 2)));
+      this.#close();
+    } else this.output.line(answer);
+  }
+
+  #close(): void {
+    this.#closed = true;
+    this.output.end();
+  }
+}
+
+const rpcError = (thrown: unknown): RpcError =>
+  thrown instanceof RpcError ? thrown : new RpcError(errorCodes.internal, reasonOf(thrown));

@@ -1,0 +1,213 @@
+// The composition root of `paygate sandbox`: a simulated chain with its Electrum server, a paygate that
+// watches it (src/app.ts, as `serve` runs it) with a demo store and the Chain page in its dashboard, and the
+// demo shop, in one process. The chain ends with the process, so it begins with a new file each time. It talks
+// to nothing outside.
+
+import { HDKey } from '@scure/bip32';
+import { type App, type AppOptions, buildApp } from '../app.ts';
+import { parseWalletKey, type WalletKey } from '../bitcoin/keychain.ts';
+import { type Config, readConfig } from '../config.ts';
+import { base } from '../dashboard/page.ts';
+import { newWebhookSecret } from '../delivery/signature.ts';
+import { defaultConfirmations } from '../domain/confirmation-policy.ts';
+import { hostAndPort, type Listen } from '../domain/public-endpoint.ts';
+import { PaygateError } from '../lib/errors.ts';
+import { hourMs } from '../lib/time-units.ts';
+import { inspectFile } from '../store/db/file-guards.ts';
+import { openStore } from '../store/open-store.ts';
+import { setUpShop } from '../store/records/store-setup.ts';
+import { type Listening, listen } from '../web/http-server.ts';
+import type { World } from '../world/world.ts';
+import { SimulatedChain } from './chain/simulated-chain.ts';
+import { SimulatedServer } from './electrum/simulated-server.ts';
+import { chainPath, createChainPage } from './shop/chain-page.tsx';
+import { createEntrance } from './shop/entrance-page.ts';
+import { createPaygateClient, type PaygateClient } from './shop/paygate-client.ts';
+import { callbackPath } from './shop/shop.ts';
+import { createSite } from './shop/shop-site.ts';
+import { sandboxRates } from './shop/simulated-rates.ts';
+
+export interface SandboxOptions extends Pick<AppOptions, 'onFatal'> {
+  /** A file that is not there yet. */
+  readonly db: string;
+  /** Where paygate answers. */
+  readonly api: Listen;
+  /** Where the shop answers: not one of paygate's own listeners. */
+  readonly shop: Listen;
+  /** Of the dashboard's password, as `dashboard/password.ts` makes it. */
+  readonly passwordHash: string;
+}
+
+export interface Sandbox {
+  readonly app: App;
+  readonly chain: SimulatedChain;
+  readonly apiKey: string;
+  /** Scheme, host and port. */
+  readonly apiOrigin: string;
+  readonly shopOrigin: string;
+  /** They sign in. */
+  readonly links: { readonly dashboard: string; readonly chain: string };
+  stop(): Promise<void>;
+}
+
+const loopback = '127.0.0.1';
+/** Coins of the faucet, so that a payment seldom hangs on another one that is unconfirmed. */
+const stock = { coins: 200, valueSat: 100_000_000 };
+/** The first coinbases are mature then. */
+const blocksBeforeStock = 110;
+/** What may be reorganised without touching the stock. */
+const blocksAfterStock = 20;
+
+/** @throws PaygateError conflict when the file is there, unavailable when a port is taken */
+export async function startSandbox(options: SandboxOptions, world: World): Promise<Sandbox> {
+  if (inspectFile(options.db) !== 'absent') {
+    const why = 'is there already; the chain of a sandbox ends with it, so each begins a new file';
+    throw new PaygateError('conflict', `${options.db}: ${why}`);
+  }
+  const ends: (() => Promise<void>)[] = [];
+  async function stop(): Promise<void> {
+    for (const end of ends.splice(0).reverse()) await end();
+  }
+  try {
+    return { ...(await start(options, world, (end) => ends.push(end))), stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** @param whenOver what it takes to stop, the last one first */
+async function start(
+  options: SandboxOptions,
+  world: World,
+  whenOver: (end: () => Promise<void>) => void,
+): Promise<Omit<Sandbox, 'stop'>> {
+  const chain = createChain(world);
+  const server = new SimulatedServer({ chain, timer: world });
+  const electrum = await server.listen({ host: loopback, port: 0 });
+  whenOver(() => electrum.close());
+
+  const webhookSecret = newWebhookSecret(world.randomBytes);
+  let joined: Joined | undefined;
+  const join = (): Joined => {
+    if (joined !== undefined) return joined;
+    throw new PaygateError('unavailable', 'paygate is starting: try again');
+  };
+  const chainUrl = (): string => `${join().apiOrigin}${chainPath}`;
+  const paygate = (): PaygateClient => join().client;
+  const site = createSite({ world, chain, webhookSecret, chainUrl, paygate });
+  let shop: Listening | undefined;
+  // Before it listens: where the port is taken, the site must end too.
+  whenOver(async () => {
+    site.end();
+    await shop?.close();
+  });
+  // Its pages wait for news that may not come for an hour, and it listens on loopback alone.
+  const door = { ...options.shop, timeouts: { idleMs: 0 } };
+  shop = await listen(site.fetch, door, world.after);
+  const shopOrigin = originOf({ ...options.shop, port: shop.port });
+
+  const apiKey = await prepare(options, world, {
+    callbackUrl: `${shopOrigin}${callbackPath}`,
+    webhookSecret,
+  });
+  const chainPage = createChainPage({ world, chain, server, shopUrl: `${shopOrigin}/` });
+  whenOver(async () => chainPage.end());
+  const entrance = createEntrance(Buffer.from(world.randomBytes(16)).toString('hex'));
+  const app = await buildApp(configOf(options, electrum.port, shopOrigin), world, {
+    onFatal: options.onFatal,
+    extraPages: [chainPage.page, entrance.page],
+  });
+  whenOver(() => app.stop());
+  const { port } = await app.start();
+  const apiOrigin = originOf({ ...options.api, port });
+  const client = createPaygateClient(world, { origin: apiOrigin, apiKey });
+  whenOver(() => client.close());
+  joined = { apiOrigin, client };
+  const linkTo = (page: string): string => apiOrigin + entrance.linkTo(page);
+  const links = { dashboard: linkTo(base), chain: linkTo(chainPath) };
+  return { app, chain, apiKey, apiOrigin, shopOrigin, links };
+}
+
+/** What the shop needs of a paygate that has started. */
+interface Joined {
+  readonly apiOrigin: string;
+  readonly client: PaygateClient;
+}
+
+const originOf = (at: Listen): string => `http://${hostAndPort(at)}`;
+
+/** Its first blocks were mined an hour ago: each needs a time of its own. */
+function createChain(world: World): SimulatedChain {
+  const seed = Buffer.from(world.randomBytes(16)).toString('hex');
+  let backMs = hourMs;
+  const chain = new SimulatedChain({ seed, now: () => (world.now() - backMs) / 1000 });
+  chain.mine(blocksBeforeStock);
+  chain.stock(stock.coins, stock.valueSat);
+  chain.mine(blocksAfterStock);
+  backMs = 0;
+  return chain;
+}
+
+/** As `serve` would read them, but never from the environment: that is of another paygate. */
+const configOf = (
+  { db, api }: SandboxOptions,
+  electrumPort: number,
+  shopOrigin: string,
+): Config => ({
+  ...readConfig(
+    {
+      db: [db],
+      network: ['regtest'],
+      electrum: [`tcp://${loopback}:${electrumPort}`],
+      price: ['own'],
+    },
+    {},
+  ),
+  priceSource: [sandboxRates(shopOrigin)],
+  listen: api,
+});
+
+/** Makes the file, with a password and the demo store. @returns the API key */
+async function prepare(
+  { db, passwordHash }: SandboxOptions,
+  world: World,
+  store: { readonly callbackUrl: string; readonly webhookSecret: string },
+): Promise<string> {
+  const { database, catalog, keys, admin } = await openStore({
+    path: db,
+    create: true,
+    network: 'regtest',
+    newInstance: () => Buffer.from(world.randomBytes(16)).toString('hex'),
+  });
+  try {
+    return await database.write((tx) => {
+      const now = world.now();
+      admin.setPassword(tx, now, passwordHash);
+      const shop = setUpShop({ catalog, keys }, tx, now, {
+        key: newWalletKey(world),
+        // Nothing was ever paid to it, so its first scan would find nothing.
+        startIndex: 0,
+        fields: {
+          ...store,
+          name: 'Demo shop',
+          requiredConfirmations: defaultConfirmations,
+          reversalCallback: true,
+          allowPrivateCallback: true,
+        },
+        secret: world.randomBytes(32),
+      });
+      return shop.apiKey;
+    });
+  } finally {
+    await database.close();
+  }
+}
+
+/** A wallet whose private keys are forgotten at once: coins of a simulated chain need no spending. */
+function newWalletKey(world: World): WalletKey {
+  const versions = { private: 0x04358394, public: 0x043587cf };
+  const root = HDKey.fromMasterSeed(world.randomBytes(32), versions);
+  const account = root.derive("m/84'/1'/0'").publicExtendedKey;
+  return parseWalletKey(account, { network: 'regtest', scriptType: 'p2wpkh' });
+}

@@ -1,0 +1,91 @@
+// What the Chain page, and the box below an order, do to the chain, from the fields of their forms: each is
+// read as a stranger's text.
+
+import type { Txid } from '../../bitcoin/ids.ts';
+import { PaygateError } from '../../lib/errors.ts';
+import type { Fate } from '../chain/reorganise.ts';
+import type { SimulatedChain } from '../chain/simulated-chain.ts';
+
+export const levers = {
+  mostSat: 1_000_000_000,
+  mostBlocks: 6,
+  /** Fewer than the blocks above the one that stocks the faucet. */
+  mostDepth: 10,
+  mostSeconds: 60,
+  /** More than a person makes by hand. */
+  mostWaiting: 1_000,
+} as const;
+
+/** What becomes of payments whose block leaves the chain, by the name in the form. */
+export const fates: ReadonlyMap<string, { readonly fate: Fate; readonly words: string }> = new Map([
+  ['wait', { fate: 'mempool', words: 'wait for a block again' }],
+  ['stay', { fate: 'remine-same-height', words: 'stand in the new blocks too' }],
+  ['drop', { fate: 'drop', words: 'are double-spent by their customers' }],
+]);
+
+/** The fields of a form. */
+export type Fields = Readonly<Record<string, string>>;
+
+/** What each payment is worth, for an amount that was asked for. */
+const ways: ReadonlyMap<string, (askedSat: number) => readonly number[]> = new Map([
+  ['exact', (askedSat) => [askedSat]],
+  ['short', (askedSat) => [Math.ceil(askedSat / 2)]],
+  ['over', (askedSat) => [askedSat + Math.ceil(askedSat / 2)]],
+  ['twice', (askedSat) => [askedSat, askedSat]],
+]);
+
+/** @throws PaygateError invalid, also where the address is none of regtest */
+export function pay(chain: SimulatedChain, fields: Fields): void {
+  const address = text(fields, 'address').trim();
+  const values = choice(ways, fields, 'how')(whole(fields, 'amount', 1, levers.mostSat));
+  if (chain.mempool().length >= levers.mostWaiting) {
+    throw new PaygateError('invalid', 'Very many payments wait for a block: mine one first');
+  }
+  for (const valueSat of values) chain.pay([{ address, valueSat }]);
+}
+
+export function mine(chain: SimulatedChain, fields: Fields): void {
+  chain.mine(whole(fields, 'blocks', 1, levers.mostBlocks));
+}
+
+/** @throws PaygateError not_found when it is in a block meanwhile */
+export function replace(chain: SimulatedChain, fields: Fields): void {
+  const txid = text(fields, 'txid') as Txid;
+  const outputs = choice(
+    new Map([
+      ['fee', undefined],
+      ['spend', []],
+    ]),
+    fields,
+    'by',
+  );
+  chain.replace(txid, outputs);
+}
+
+export function reorganise(chain: SimulatedChain, fields: Fields): void {
+  const { fate } = choice(fates, fields, 'fate');
+  chain.reorganise(whole(fields, 'depth', 1, levers.mostDepth), { transactions: fate });
+}
+
+/** How long the server is stopped, in milliseconds. */
+export const stopMs = (fields: Fields): number =>
+  1000 * whole(fields, 'seconds', 1, levers.mostSeconds);
+
+function text(fields: Fields, name: string): string {
+  const given = fields[name];
+  if (given !== undefined) return given;
+  throw new PaygateError('invalid', `${name}: one is expected`);
+}
+
+function whole(fields: Fields, name: string, least: number, most: number): number {
+  const given = text(fields, name);
+  const value = Number(given);
+  if (/^\d{1,12}$/.test(given) && value >= least && value <= most) return value;
+  throw new PaygateError('invalid', `${name}: a whole number from ${least} to ${most} is expected`);
+}
+
+function choice<T>(choices: ReadonlyMap<string, T>, fields: Fields, name: string): T {
+  const given = text(fields, name);
+  if (choices.has(given)) return choices.get(given) as T;
+  throw new PaygateError('invalid', `${name}: one of ${[...choices.keys()].join(', ')} expected`);
+}

@@ -1,0 +1,315 @@
+// The Chain page, which the sandbox adds to the dashboard: what stands in the newest blocks and in the
+// mempool, and the levers. It knows nothing of what paygate makes of the chain.
+
+import { scriptToAddress } from '../../bitcoin/address.ts';
+import { networks } from '../../bitcoin/network.ts';
+import { Field, Form, Layout, Table, Time } from '../../dashboard/layout.tsx';
+import { base, type ExtraPage, type Visit } from '../../dashboard/page.ts';
+import type { World } from '../../world/world.ts';
+import type { Block } from '../chain/simulated-block.ts';
+import type { SimulatedChain } from '../chain/simulated-chain.ts';
+import type { SimulatedTransaction } from '../chain/simulated-transaction.ts';
+import type { SimulatedServer } from '../electrum/simulated-server.ts';
+import {
+  type Fields,
+  fates,
+  levers,
+  mine,
+  pay,
+  reorganise,
+  replace,
+  stopMs,
+} from './chain-controls.ts';
+import { Outage } from './outage.ts';
+import { showSat } from './shop-page.ts';
+
+const path = '/chain';
+export const chainPath = base + path;
+const shownBlocks = 6;
+const shownTransactions = 20;
+
+export interface ChainPageOptions {
+  readonly world: Pick<World, 'now' | 'after'>;
+  readonly chain: SimulatedChain;
+  readonly server: SimulatedServer;
+  /** Where the demo shop is. */
+  readonly shopUrl: string;
+}
+
+export interface ChainPage {
+  readonly page: ExtraPage;
+  /** Starts the server where it is stopped. */
+  end(): void;
+}
+
+interface Shown {
+  readonly visit: Visit;
+  readonly chain: SimulatedChain;
+}
+
+export function createChainPage({ world, chain, server, shopUrl }: ChainPageOptions): ChainPage {
+  const listeners = new Set<() => void>();
+  const tell = (): void => {
+    for (const listener of listeners) listener();
+  };
+  const stopListening = chain.onChange(tell);
+  const outage = new Outage(server, world, tell);
+  const lever = (pull: (fields: Fields) => void) => async (visit: Visit) => {
+    const fields: Fields = Object.fromEntries(visit.form);
+    pull(fields);
+    return { to: placeAfter(visit, fields) };
+  };
+  const page: ExtraPage = {
+    name: 'Chain',
+    path,
+    show: (visit) => chainMarkup({ visit, chain, outage, shopUrl }),
+    actions: {
+      pay: lever((fields) => pay(chain, fields)),
+      mine: lever((fields) => mine(chain, fields)),
+      replace: lever((fields) => replace(chain, fields)),
+      reorganise: lever((fields) => reorganise(chain, fields)),
+      stop: lever((fields) => outage.begin(stopMs(fields))),
+      start: lever(() => outage.end()),
+    },
+    listen(onChange) {
+      listeners.add(onChange);
+      return () => listeners.delete(onChange);
+    },
+  };
+  function end(): void {
+    stopListening();
+    outage.end();
+  }
+  return { page, end };
+}
+
+/** The same page, with what was paid last still typed. */
+function placeAfter({ url }: Visit, { address, amount }: Fields): string {
+  if (address === undefined || amount === undefined) return url;
+  return `${chainPath}?${new URLSearchParams({ address, amount })}`;
+}
+
+interface ChainProps extends Shown {
+  readonly outage: Outage;
+  readonly shopUrl: string;
+}
+
+const chainMarkup = ({ visit, chain, outage, shopUrl }: ChainProps) => (
+  <Layout visit={visit} title="Chain" live>
+    <p>
+      You are the customers, the miners and the Electrum server; paygate does not know that they are
+      played. Order something in the <a href={shopUrl}>demo shop</a> first.
+    </p>
+    <PayForm visit={visit} />
+    <section>
+      <h2>Mine</h2>
+      <Form visit={visit} does="mine">
+        <Buttons name="blocks" choices={{ 1: '1 block', 6: '6 blocks' }} />
+      </Form>
+    </section>
+    <Mempool visit={visit} chain={chain} />
+    <Blocks chain={chain} />
+    <ReorganiseForm visit={visit} />
+    <Server visit={visit} outage={outage} />
+  </Layout>
+);
+
+interface ButtonsProps {
+  readonly name: string;
+  /** What each button says, by what it sends. */
+  readonly choices: Readonly<Record<string, string>>;
+  /** What it is done to, where a page has several. */
+  readonly of?: string;
+}
+
+const Buttons = ({ name, choices, of }: ButtonsProps) => (
+  <div class="row">
+    {Object.entries(choices).map(([value, label]) => (
+      <button
+        type="submit"
+        name={name}
+        value={value}
+        aria-label={of === undefined ? undefined : `${label}: ${of}`}
+      >
+        {label}
+      </button>
+    ))}
+  </div>
+);
+
+const amountsPaid = {
+  exact: 'Exactly',
+  short: 'Half of it',
+  over: 'Half too much',
+  twice: 'Twice',
+};
+
+const changes = { fee: 'Replace by fee', spend: 'Double-spend' };
+
+const PayForm = ({ visit }: { readonly visit: Visit }) => {
+  const asked = (name: string): string => visit.context.req.query(name) ?? '';
+  const amounts = { min: 1, max: levers.mostSat };
+  return (
+    <section>
+      <h2>Pay an address</h2>
+      <Form visit={visit} does="pay">
+        <div class="grid">
+          <Field
+            visit={visit}
+            name="address"
+            label="Address"
+            value={asked('address')}
+            attributes={{ maxlength: 100, autocomplete: 'off' }}
+          />
+          <Field
+            visit={visit}
+            name="amount"
+            type="number"
+            label="Asked for, in satoshis"
+            value={asked('amount')}
+            attributes={amounts}
+          />
+        </div>
+        <Buttons name="how" choices={amountsPaid} />
+      </Form>
+    </section>
+  );
+};
+
+const Mempool = ({ visit, chain }: Shown) => {
+  const waiting = chain.mempool();
+  const newest = waiting.slice(-shownTransactions).reverse();
+  return (
+    <section>
+      <h2>Waiting for a block: {waiting.length}</h2>
+      {newest.length === 0 ? (
+        <p>Nothing.</p>
+      ) : (
+        <Table
+          label="Waiting for a block"
+          heads={['Transaction', 'Pays', 'Fee', 'What the customer may do']}
+        >
+          {newest.map((transaction) => (
+            <Waiting visit={visit} chain={chain} transaction={transaction} />
+          ))}
+        </Table>
+      )}
+    </section>
+  );
+};
+
+interface WaitingProps extends Shown {
+  readonly transaction: SimulatedTransaction;
+}
+
+const Waiting = ({ visit, chain, transaction }: WaitingProps) => {
+  const { txid, feeSat, vsize } = transaction;
+  const short = txid.slice(0, 16);
+  return (
+    <tr>
+      <td>
+        <code>{short}…</code>
+      </td>
+      <td>
+        {recipients(chain, transaction).map(({ address, valueSat }) => (
+          <div>
+            {showSat(valueSat)} to <code>{address}</code>
+          </div>
+        ))}
+      </td>
+      <td>{(feeSat / vsize).toFixed(1)} sat/vB</td>
+      <td>
+        <Form visit={visit} does="replace">
+          <input type="hidden" name="txid" value={txid} />
+          <Buttons name="by" choices={changes} of={short} />
+        </Form>
+      </td>
+    </tr>
+  );
+};
+
+/** Whom it pays beside the faucet itself. */
+function recipients(chain: SimulatedChain, { outputs }: SimulatedTransaction) {
+  const own = Buffer.from(chain.faucet.script);
+  return outputs
+    .filter(({ script }) => !own.equals(script))
+    .map(({ script, valueSat }) => ({
+      address: scriptToAddress(script, networks.regtest),
+      valueSat,
+    }));
+}
+
+const Blocks = ({ chain }: Pick<Shown, 'chain'>) => {
+  const heights = Array.from({ length: shownBlocks }, (_, back) => chain.tipHeight - back);
+  const newest = heights.flatMap((height) => chain.block(height) ?? []);
+  return (
+    <section>
+      <h2>Newest blocks</h2>
+      <Table label="Newest blocks" heads={['Height', 'Time', 'Payments', 'Hash']}>
+        {newest.map(({ height, time, transactions, hash }: Block) => (
+          <tr>
+            <td>{height}</td>
+            <td>
+              <Time at={time * 1000} />
+            </td>
+            <td>{transactions.length - 1}</td>
+            <td>
+              <code>…{hash.slice(-16)}</code>
+            </td>
+          </tr>
+        ))}
+      </Table>
+    </section>
+  );
+};
+
+const ReorganiseForm = ({ visit }: { readonly visit: Visit }) => (
+  <section>
+    <h2>Reorganise</h2>
+    <p>The newest blocks leave the chain, and one more than those takes their place.</p>
+    <Form visit={visit} does="reorganise" button="Reorganise">
+      <div class="grid">
+        <Field
+          visit={visit}
+          name="depth"
+          type="number"
+          label="Blocks that leave"
+          value="1"
+          attributes={{ min: 1, max: levers.mostDepth }}
+        />
+        <label>
+          Payments in them
+          <select name="fate">
+            {[...fates].map(([name, { words }]) => (
+              <option value={name}>{words}</option>
+            ))}
+          </select>
+        </label>
+      </div>
+    </Form>
+  </section>
+);
+
+const Server = ({ visit, outage }: Pick<ChainProps, 'visit' | 'outage'>) => (
+  <section>
+    <h2>The Electrum server</h2>
+    {outage.endsAt === undefined ? (
+      <>
+        <p>It is up.</p>
+        <Form visit={visit} does="stop">
+          <Buttons
+            name="seconds"
+            choices={{ 10: 'Stop for 10 seconds', 60: 'Stop for a minute' }}
+          />
+        </Form>
+      </>
+    ) : (
+      <>
+        <p>
+          It is stopped until <Time at={outage.endsAt} />; paygate is back within a minute after.
+        </p>
+        <Form visit={visit} does="start" button="Start it again" />
+      </>
+    )}
+  </section>
+);

@@ -1,0 +1,39 @@
+// The page of the sandbox's dashboard that its links lead to: who has the key in them is signed in, as often
+// as he comes, and led on. Only a sandbox has it: it would be a password in an address.
+
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { beginSession, giveCookie, wantedPage } from '../../dashboard/dashboard-session.ts';
+import { base, type ExtraPage, type Visit } from '../../dashboard/page.ts';
+import { PaygateError } from '../../lib/errors.ts';
+
+const path = '/sandbox';
+
+export interface Entrance {
+  readonly page: ExtraPage;
+  /** Path and query that lead to a page of the dashboard by way of this one. */
+  linkTo(page: string): string;
+}
+
+/** @param key what nobody can guess */
+export function createEntrance(key: string): Entrance {
+  async function enter(visit: Visit): Promise<Response> {
+    const { context, session } = visit;
+    if (session === undefined) {
+      if (!isSame(context.req.query('key') ?? '', key)) {
+        throw new PaygateError('forbidden', 'This is not the link that the sandbox has printed.');
+      }
+      const { database } = visit.parts.store;
+      giveCookie(visit, await database.write((tx) => beginSession(tx, visit)));
+    }
+    return context.redirect(wantedPage(context.req.query('next')), 303);
+  }
+  return {
+    page: { path, open: true, show: enter },
+    linkTo: (page) => `${base}${path}?${new URLSearchParams({ key, next: page })}`,
+  };
+}
+
+function isSame(given: string, wanted: string): boolean {
+  const [one, other] = [given, wanted].map((text) => createHash('sha256').update(text).digest());
+  return one !== undefined && other !== undefined && timingSafeEqual(one, other);
+}

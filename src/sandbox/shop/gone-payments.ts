@@ -1,0 +1,52 @@
+// No callback says that an unconfirmed payment was replaced or double-spent: a shop that shows status 0 to
+// its customer asks paygate now and then whether the payment is gone.
+
+import { reasonOf } from '../../lib/errors.ts';
+import type { Logger } from '../../world/world.ts';
+import type { PaygateClient } from './paygate-client.ts';
+import type { Order, Orders } from './shop-orders.ts';
+
+/** Orders that are asked after in one round; older ones are no longer looked at by anybody. */
+const askedOrders = 20;
+
+export interface GoneOptions {
+  readonly orders: Orders;
+  /** @throws PaygateError unavailable while paygate is starting */
+  readonly paygate: () => PaygateClient;
+  /** An order looks different now. */
+  readonly onChange: () => void;
+  readonly log: Pick<Logger, 'warn'>;
+}
+
+/** @returns runs one round, unless the one before is still under way */
+export function lookForGone({ orders, paygate, onChange, log }: GoneOptions): () => void {
+  let isLooking = false;
+
+  async function look(): Promise<void> {
+    for (const order of orders.newest(askedOrders)) {
+      if (openPayments(order).length === 0) continue;
+      const gone = await paygate().goneOf(order.address);
+      if (note(order, gone)) onChange();
+    }
+  }
+
+  return () => {
+    if (isLooking) return;
+    isLooking = true;
+    look()
+      .catch((error) => log.warn('the shop could not ask paygate', { reason: reasonOf(error) }))
+      .finally(() => {
+        isLooking = false;
+      });
+  };
+}
+
+const openPayments = ({ payments }: Order) =>
+  [...payments.values()].filter(({ status }) => status === 0);
+
+/** @returns whether anything is new */
+function note(order: Order, gone: ReadonlySet<string>): boolean {
+  const changed = openPayments(order).filter((each) => each.gone !== gone.has(each.txid));
+  for (const each of changed) order.payments.set(each.txid, { ...each, gone: !each.gone });
+  return changed.length > 0;
+}

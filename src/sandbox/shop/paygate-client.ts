@@ -1,0 +1,54 @@
+// How the demo shop speaks with paygate: over HTTP and with its API key, as any shop does.
+
+import { z } from 'zod';
+import { PaygateError, reasonOf } from '../../lib/errors.ts';
+import type { World } from '../../world/world.ts';
+
+const timeoutMs = 5_000;
+
+const issued = z.object({ address: z.string() });
+const payments = z.object({
+  txs: z.array(z.object({ txid: z.string(), dropped: z.literal(true).optional() })),
+});
+
+export interface PaygateClient {
+  /** @throws PaygateError unavailable */
+  newAddress(): Promise<string>;
+  /** Transactions to the address that are gone, by txid. @throws PaygateError unavailable */
+  goneOf(address: string): Promise<ReadonlySet<string>>;
+  close(): Promise<void>;
+}
+
+export function createPaygateClient(
+  world: Pick<World, 'http' | 'resolve'>,
+  { origin, apiKey }: { readonly origin: string; readonly apiKey: string },
+): PaygateClient {
+  const client = world.http({ origin, resolver: world.resolve, connectTimeoutMs: timeoutMs });
+
+  async function get<T>(path: string, answer: z.ZodType<T>): Promise<T> {
+    try {
+      const { statusCode, body } = await client.request({
+        method: 'GET',
+        path,
+        headers: { authorization: `Bearer ${apiKey}` },
+        headersTimeout: timeoutMs,
+        bodyTimeout: timeoutMs,
+      });
+      const said = await body.text();
+      if (statusCode !== 200) throw new Error(`it answered ${statusCode}: ${said.slice(0, 200)}`);
+      return answer.parse(JSON.parse(said));
+    } catch (error) {
+      throw new PaygateError('unavailable', `paygate does not answer: ${reasonOf(error)}`);
+    }
+  }
+
+  return {
+    newAddress: async () => (await get('/api/new_address', issued)).address,
+    async goneOf(address) {
+      const path = `/api/merchant/tx?addr=${encodeURIComponent(address)}`;
+      const { txs } = await get(path, payments);
+      return new Set(txs.flatMap(({ txid, dropped }) => (dropped ? [txid] : [])));
+    },
+    close: () => client.destroy(),
+  };
+}

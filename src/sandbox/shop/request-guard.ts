@@ -1,0 +1,59 @@
+// What every request to the demo shop must be before a route sees it: for a loopback name (so that no
+// foreign name leads here), of bounded size, and, if it changes anything, sent by one of these pages. It
+// also sets the headers that keep a page to itself.
+
+import type { Context, Hono } from 'hono';
+import { bodyLimit } from 'hono/body-limit';
+import { PaygateError } from '../../lib/errors.ts';
+
+const urlLimitBytes = 8 * 1024;
+const bodyLimitBytes = 16 * 1024;
+const loopbackHost = /^(127(\.\d{1,3}){3}|\[::1\]|localhost)(:\d{1,5})?$/i;
+
+const policy = [
+  "default-src 'none'",
+  "style-src 'self'",
+  "script-src 'self'",
+  "connect-src 'self'",
+  // Pico draws its arrows and ticks by data: images.
+  'img-src data:',
+  "form-action 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+export function addDoor(app: Hono): void {
+  app.use(async (context, next) => {
+    context.header('Content-Security-Policy', policy);
+    context.header('X-Content-Type-Options', 'nosniff');
+    // Not no-referrer, under which a browser sends our own forms with "Origin: null".
+    context.header('Referrer-Policy', 'same-origin');
+    context.header('Cross-Origin-Resource-Policy', 'same-origin');
+    checkRequest(context);
+    return next();
+  });
+  app.use(
+    bodyLimit({
+      maxSize: bodyLimitBytes,
+      onError: () => {
+        throw new PaygateError('invalid', 'The form is larger than 16 KiB');
+      },
+    }),
+  );
+}
+
+/** @throws PaygateError invalid or forbidden */
+function checkRequest({ req }: Context): void {
+  if (req.url.length > urlLimitBytes) {
+    throw new PaygateError('invalid', 'The URL is longer than 8 KiB');
+  }
+  const host = req.header('Host') ?? '';
+  if (!loopbackHost.test(host)) {
+    throw new PaygateError('forbidden', 'The shop answers under a loopback name only');
+  }
+  if (req.method === 'GET' || req.method === 'HEAD') return;
+  const site = req.header('Sec-Fetch-Site') ?? 'same-origin';
+  const isOwn = req.header('Origin')?.toLowerCase() === `http://${host.toLowerCase()}`;
+  if (isOwn && site === 'same-origin') return;
+  throw new PaygateError('forbidden', 'Only a page of the shop itself may do this');
+}

@@ -1,0 +1,57 @@
+// The frame of every page of the demo shop, and how amounts are shown. Everything is escaped, and
+// everything that the browser loads comes from here: one stylesheet, one script.
+
+import type { Context } from 'hono';
+import { html } from 'hono/html';
+import type { Markup } from '../../web/html-page.ts';
+
+export interface PageOptions {
+  readonly title: string;
+  readonly body: Markup;
+  /** Without JavaScript the page is loaded again after so many seconds. */
+  readonly refreshSeconds?: number;
+}
+
+export function page(context: Context, options: PageOptions): Response | Promise<Response> {
+  const { title, body, refreshSeconds } = options;
+  const refresh =
+    refreshSeconds === undefined
+      ? ''
+      : html`<noscript><meta http-equiv="refresh" content="${refreshSeconds}" /></noscript>`;
+  context.header('Cache-Control', 'no-store');
+  return context.html(html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <title>${title} · paygate sandbox</title>
+        <link rel="icon" href="data:," />
+        <link rel="stylesheet" href="/style.css" />
+        <script src="/live.js" defer></script>
+        ${refresh}
+      </head>
+      <body>
+        <header>
+          <nav aria-label="Sandbox">
+            <ul><li><strong>paygate sandbox</strong></li></ul>
+            <ul><li><a href="/">Shop</a></li></ul>
+          </nav>
+        </header>
+        <main>${body}</main>
+        <footer><small>A simulated chain: nothing here has any value.</small></footer>
+      </body>
+    </html>`);
+}
+
+/** A table that scrolls for itself where it is wider than the screen, by keyboard too. */
+export const table = (
+  name: string,
+  headings: readonly string[],
+  rows: readonly Markup[],
+): Markup => html`<div class="wide" role="region" aria-label="${name}" tabindex="0"><table>
+    <thead><tr>${headings.map((each) => html`<th scope="col">${each}</th>`)}</tr></thead>
+    <tbody>${rows}</tbody>
+  </table></div>`;
+
+export const showSat = (valueSat: number): string => `${valueSat.toLocaleString('en')} sat`;

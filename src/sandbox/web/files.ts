@@ -1,7 +1,0 @@
-// What the browser is given as files: the stylesheet (Pico CSS and our own look) and the one script.
-
-import pico from '@picocss/pico/css/pico.classless.min.css?raw';
-import script from './browser/live.client.js?raw';
-import look from './browser/look.css?raw';
-
-export const browserFiles = { style: `${pico}\n${look}`, script } as const;

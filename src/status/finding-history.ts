@@ -1,0 +1,78 @@
+// Since when each alarm stands. Where the file tells of it by itself (a payment that was taken back, a callback
+// that was given up) that is its time; of all others the book remembers when they were first seen, and is
+// kept in the settings, so that neither a reload nor a restart makes an old trouble new.
+
+import { reasonOf } from '../lib/errors.ts';
+import type { Store } from '../store/open-store.ts';
+import { readAlarmTimes, writeAlarmTimes } from '../store/records/settings.ts';
+import type { Logger } from '../world/world.ts';
+import type { Finding } from './findings.ts';
+
+export interface Alarm extends Finding {
+  /** Epoch milliseconds. */
+  readonly since: number;
+}
+
+export interface AlarmBookParts {
+  readonly store: Pick<Store, 'catalog' | 'database'>;
+  readonly find: () => readonly Finding[];
+  readonly log: Logger;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+  /** Milliseconds of a clock that never runs backwards. */
+  readonly monotonic: () => number;
+}
+
+/** One that is back after less than this was never over: a server that hangs comes and goes. */
+const overAfterMs = 10 * 60_000;
+
+export class AlarmBook {
+  readonly #parts: AlarmBookParts;
+  /** By key: since when, and when it was seen last (monotonic). */
+  readonly #seen = new Map<string, { readonly since: number; lastAt: number }>();
+  /** As it stands in the file. */
+  #kept: string;
+
+  constructor(parts: AlarmBookParts) {
+    this.#parts = parts;
+    const times = readAlarmTimes(parts.store.catalog);
+    const lastAt = parts.monotonic();
+    for (const [key, since] of Object.entries(times)) this.#seen.set(key, { since, lastAt });
+    this.#kept = JSON.stringify(times);
+  }
+
+  /** What is wrong now. */
+  alarms(): Alarm[] {
+    return this.#parts.find().map((finding) => {
+      return { ...finding, since: finding.since ?? this.#sinceOf(finding) };
+    });
+  }
+
+  /** Looks, and writes down what is new or over. Never rejects. */
+  async keep(): Promise<void> {
+    const { store, monotonic, log } = this.#parts;
+    try {
+      this.alarms();
+      const now = monotonic();
+      for (const [key, { lastAt }] of this.#seen) {
+        if (now - lastAt >= overAfterMs) this.#seen.delete(key);
+      }
+      const times = Object.fromEntries([...this.#seen].map(([key, { since }]) => [key, since]));
+      const text = JSON.stringify(times);
+      if (text === this.#kept) return;
+      await store.database.write((tx) => writeAlarmTimes(tx, store.catalog, times));
+      this.#kept = text;
+    } catch (error) {
+      log.warn('the times of alarms could not be kept', { reason: reasonOf(error) });
+    }
+  }
+
+  #sinceOf({ code, subject }: Finding): number {
+    const { now, monotonic } = this.#parts;
+    const key = subject === undefined ? code : `${code} ${subject}`;
+    const seen = this.#seen.get(key) ?? { since: now(), lastAt: 0 };
+    seen.lastAt = monotonic();
+    this.#seen.set(key, seen);
+    return seen.since;
+  }
+}

@@ -1,0 +1,363 @@
+// What is wrong at this moment, each under a code that stays the same: `/healthz` gives the text to people and
+// to their monitoring, the dashboard says beside it since when and what to do. It finds out nothing by itself and
+// keeps nothing (finding-history.ts).
+
+import type { CallbackDispatcher } from '../delivery/dispatcher.ts';
+import { doubtAdvice, sayDoubt } from '../domain/callback-answer.ts';
+import { showTime } from '../domain/format.ts';
+import { offlineText, requestAdvice } from '../domain/server-record.ts';
+import { showWish, stillUnmatched } from '../domain/unknown-callback-url.ts';
+import type { ServerStatus } from '../electrum/pool.ts';
+import { dayMs, minuteMs } from '../lib/time-units.ts';
+import type { Store } from '../store/open-store.ts';
+import { mostCounted } from '../store/records/outbox.ts';
+import { copyTold, readUnmatched } from '../store/records/settings.ts';
+import type { WatcherStatus } from '../watcher/status.ts';
+import type { Watcher } from '../watcher/watcher.ts';
+
+export type AlarmCode =
+  | 'restored-database'
+  | 'disk-low'
+  | 'disk-refuses'
+  | 'no-server'
+  | 'catching-up'
+  | 'reduced-trust'
+  | 'server-doubt'
+  | 'server-banned'
+  | 'changed-certificate'
+  | 'promotion-held'
+  | 'addresses-stuck'
+  | 'reversed-payment'
+  | 'fallen-payment'
+  | 'unclaimed-payment'
+  | 'wallet-scan'
+  | 'exhausted-callbacks'
+  | 'foreign-use'
+  | 'file-displaced'
+  | 'database-damaged'
+  | 'snapshot-failed'
+  | 'wallet-gap'
+  | 'unlisted-proxy'
+  | 'shop-unreachable'
+  | 'shop-refuses'
+  | 'unknown-callback-url'
+  | 'shop-doubtful'
+  | 'own-certificate'
+  | 'clock-wrong';
+
+export interface Finding {
+  readonly code: AlarmCode;
+  /** What it is about, where there may be several: a server, a wallet. */
+  readonly subject?: string;
+  /** Whose callbacks it is about. */
+  readonly storeId?: number;
+  /** Where the file tells by itself, epoch milliseconds. */
+  readonly since?: number | undefined;
+  /** What happened. */
+  readonly fact: string;
+  /** What to do, for those who have no dashboard before them; follows the fact. */
+  readonly hint?: string;
+  /** What to do, where it is more than the dashboard knows by the code; behind the hint elsewhere. */
+  readonly advice?: string;
+}
+
+/** What other rooms warn of. */
+export interface Warner {
+  readonly code: AlarmCode;
+  readonly warnings: () => readonly string[];
+}
+
+export interface FindingParts {
+  readonly store: Store;
+  readonly watcher: Watcher;
+  readonly hasRoom: () => boolean;
+  /** That the disk refuses what is written. */
+  readonly refused: () => string | undefined;
+  readonly others: readonly Warner[];
+  readonly dispatcher: Pick<CallbackDispatcher, 'isDown'>;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+}
+
+/** How long a payment that was taken back is spoken of. */
+export const reversedShownMs = 7 * dayMs;
+/** And one that no shop was told of. */
+const unclaimedShownMs = 30 * dayMs;
+
+/** A shop that fails for less is being restarted, or its callbacks have had too few tries. */
+const refusedShownAfterMs = 15 * minuteMs;
+const refusedShownAfter = 5;
+
+/** A number of callbacks, which is counted no further than this. */
+export const countText = (count: number): string =>
+  count < mostCounted ? String(count) : `${mostCounted} or more`;
+
+export const textOf = ({ fact, hint = '', advice }: Finding): string =>
+  fact + hint + (advice === undefined ? '' : `; ${advice}`);
+
+/** What is wrong now, in the order in which it is told. */
+export function findAlarms(parts: FindingParts, status: WatcherStatus): Finding[] {
+  const { store, hasRoom, now } = parts;
+  const refused = parts.refused();
+  const copy = copyTold(store.catalog, now());
+  return [
+    ...(copy === undefined
+      ? []
+      : [{ code: 'restored-database' as const, since: copy.at, fact: copy.text }]),
+    ...(hasRoom()
+      ? []
+      : [
+          {
+            code: 'disk-low' as const,
+            fact: 'the disk is almost full',
+            hint: ': no address is issued until there is room',
+          },
+        ]),
+    ...(refused === undefined ? [] : [{ ...refusal, fact: refused }]),
+    // What could not be written down is no fault of a server.
+    ...serverFindings(
+      refused === undefined ? status : { ...status, troubles: [], untold: undefined },
+    ),
+    ...scanFindings(store, status),
+    ...paymentFindings(parts),
+    ...refusalFindings(parts),
+    ...unmatchedFindings(parts),
+    ...doubtFindings(parts.store),
+    ...foreignFindings(store, status),
+    ...parts.others.flatMap(({ code, warnings }) => warnings().map((fact) => ({ code, fact }))),
+  ];
+}
+
+const refusal = {
+  code: 'disk-refuses',
+  hint: ': no address is issued, and nothing new is recorded or sent, until it takes writes again',
+} as const;
+
+function serverFindings(status: WatcherStatus): Finding[] {
+  const { servers, server, caughtUp, catchUpFault, held } = status;
+  const found: Finding[] = [];
+  if (server === undefined) {
+    found.push({ code: 'no-server', fact: disconnected(servers, catchUpFault), hint: otherServer });
+  } else {
+    if (!caughtUp) {
+      const fact = 'catching up with the Electrum server';
+      const hint =
+        catchUpFault === undefined ? '' : `; the last try failed: ${catchUpFault}${otherServer}`;
+      found.push({ code: 'catching-up', fact, hint });
+    }
+    found.push(...trustFindings(servers, server));
+  }
+  found.push(...servers.flatMap(findingsOf));
+  for (const { server, text } of held) {
+    const fact = `no payment is promoted to 2, ${server}: ${text}`;
+    // Not the text: it tells of a depth that grows with each block, and the trouble is the same.
+    found.push({ code: 'promotion-held', subject: server, fact, hint: heldAdvice });
+  }
+  return [...found, ...stuckFindings(status)];
+}
+
+/** What a server refuses, or does not answer. */
+function stuckFindings({ troubles, untold }: WatcherStatus): Finding[] {
+  const found = troubles.map(({ server, request, scripts, unshown, reason }): Finding => {
+    const named = unshown === 0 ? '' : `, of ${unshown} of them a transaction that is named`;
+    return {
+      code: 'addresses-stuck',
+      subject: `${server} ${request}`,
+      fact:
+        `${server}: ${scripts} address(es) could not be worked up${named}, and are tried again, at least every ten ` +
+        `minutes: ${reason}`,
+      advice: requestAdvice(request),
+    };
+  });
+  if (untold === undefined) return found;
+  const { server, scripts, reason } = untold;
+  const fact = `${server}: ${scripts} address(es) could not be subscribed and are looked at by the minute: ${reason}`;
+  const subject = `${server} subscriptions`;
+  return [...found, { code: 'addresses-stuck', subject, fact, advice: requestAdvice(undefined) }];
+}
+
+/** What a history names and no server shows or proves: the shop can't be told of it. */
+export function unshownIn({ troubles }: Pick<WatcherStatus, 'troubles'>): string | undefined {
+  const found = troubles.find(({ unshown }) => unshown > 0);
+  return found && `${found.server}: ${found.reason}`;
+}
+
+const otherServer = '; repair it, or name another server with --electrum';
+
+function scanFindings({ catalog }: Store, { careFault }: WatcherStatus): Finding[] {
+  const scanning = catalog.wallets().filter(({ scannedAt }) => scannedAt === null).length;
+  if (scanning === 0) return [];
+  const fact = `${scanning} wallet(s) wait for a scan of the chain: no address yet`;
+  const hint = careFault === undefined ? '' : `; the last try failed: ${careFault}`;
+  return [{ code: 'wallet-scan', fact, hint }];
+}
+
+const heldAdvice =
+  '; see which chain is right (your own node, an explorer) and take a server that is wrong off --electrum; ' +
+  '`paygate servers follow` accepts a deep branch';
+
+/** Who checks the server in use. */
+function trustFindings(servers: readonly ServerStatus[], server: string): Finding[] {
+  const code = 'reduced-trust';
+  const sound = servers.filter(({ state, doubt }) => state === 'live' && doubt === undefined);
+  const doubt = servers.find(({ label }) => label === server)?.doubt;
+  if (doubt !== undefined) {
+    const fact = `${server} is used for want of a better one, though ${doubt}: trust is reduced`;
+    return [{ code, fact }];
+  }
+  if (servers.length < 2 || sound.length > 1) return [];
+  const others = servers.filter(({ label }) => label !== server);
+  const hint = others.some(({ lastError }) => lastError) ? `; ${faults(others)}` : '';
+  const fact = 'only one Electrum server is in use: nobody checks what it leaves out';
+  return [{ code, fact, hint }];
+}
+
+function findingsOf({ label, doubt, ban, refused, lastError }: ServerStatus): Finding[] {
+  const found: Finding[] = [];
+  if (doubt !== undefined) {
+    found.push({ code: 'server-doubt', subject: label, fact: `${label} is in doubt: ${doubt}` });
+  }
+  if (ban !== undefined) {
+    const until = new Date(ban.until).toISOString();
+    const fact = `${label} lied and is banned until ${until}: ${ban.reason}`;
+    found.push({ code: 'server-banned', subject: label, fact });
+  }
+  if (refused !== undefined) {
+    const fact = `${label} is refused: ${lastError}`;
+    const hint =
+      refused.shown === undefined
+        ? '; if that is right, name the new one in --electrum'
+        : `; if that is right, accept it with \`paygate servers accept ${label} ${refused.shown}\``;
+    found.push({ code: 'changed-certificate', subject: label, fact, hint });
+  }
+  return found;
+}
+
+function paymentFindings({ store, now }: FindingParts): Finding[] {
+  const found: Finding[] = [];
+  const reversed = store.paymentCounts.reversals(now() - reversedShownMs);
+  if (reversed.count > 0) {
+    found.push({
+      code: 'reversed-payment',
+      since: reversed.firstAt,
+      fact: `${reversed.count} payment(s) were taken back in the last 7 days after 1 or 2 was told`,
+      hint: '; hold back the goods of those orders, or ask those customers to pay again',
+    });
+  }
+  const fallen = store.paymentCounts.fallen();
+  if (fallen.count > 0) {
+    found.push({
+      code: 'fallen-payment',
+      since: fallen.firstAt,
+      fact: `${fallen.count} payment(s) are in no block any more after 1 or 2 was told: the chain was reorganised`,
+      hint: '; the shop was told 0: deliver nothing for them until they are told as 2 again',
+    });
+  }
+  const unclaimed = store.paymentCounts.unclaimed(now() - unclaimedShownMs);
+  if (unclaimed.count > 0) {
+    found.push({
+      code: 'unclaimed-payment',
+      since: unclaimed.firstAt,
+      fact:
+        `${unclaimed.count} payment(s) of the last 30 days came to addresses that several stores may have ` +
+        'given out before this database was restored: no shop is told of them',
+      hint: '; find their orders by the address, in the shops or by the customers',
+    });
+  }
+  const { exhausted } = store.outbox.counts();
+  if (exhausted > 0) {
+    const fact = `${countText(exhausted)} callback(s) were given up`;
+    const since = store.outbox.exhaustedSince();
+    const hint =
+      '; repair the shop, see it take a test callback, then send them again: ' +
+      '`paygate callbacks resend-failed --store ID`';
+    found.push({ code: 'exhausted-callbacks', since, fact, hint });
+  }
+  return found;
+}
+
+/** A shop that is reached and takes nothing: a plugin that is gone, a login wall, an expired certificate. */
+const refusalFindings = ({ store, dispatcher, now }: FindingParts): Finding[] =>
+  store.outbox
+    .unreceived()
+    .filter(({ since, attempts, callbackUrl }) => {
+      const isLong = attempts >= refusedShownAfter && now() - since >= refusedShownAfterMs;
+      // Of a host that can't be reached another room warns.
+      return isLong && !dispatcher.isDown(callbackUrl);
+    })
+    .map(({ storeId, name, since, attempts, reason }) => ({
+      code: 'shop-refuses',
+      subject: `store ${storeId}`,
+      storeId,
+      since,
+      fact:
+        `store ${storeId} ${JSON.stringify(name)}: its shop has received none of the last ${attempts} callback attempts ` +
+        `since ${showTime(since)} (${reason})`,
+      hint:
+        '; repair the shop, see it take a test callback, then send again what waits: ' +
+        `\`paygate callbacks resend-failed --store ${storeId}\``,
+    }));
+
+/** A shop whose customers get no address: its Callback URL is not the one of a store. */
+const unmatchedFindings = ({ store: { catalog }, now }: FindingParts): Finding[] => {
+  const told = readUnmatched(catalog);
+  const standing = told.length === 0 ? [] : stillUnmatched(told, catalog.choices(), now());
+  return standing.map(({ wish, storeId, since, count }) => ({
+    code: 'unknown-callback-url',
+    subject: showWish(wish),
+    since,
+    fact:
+      `an address was asked for ${count} time(s) since ${showTime(since)} with a Callback URL that ` +
+      `${storeId === null ? 'no store has' : `store ${storeId}, whose key it was, does not have`}: ${showWish(wish)}`,
+    hint:
+      "; the shop got none. Set the store's Callback URL to the one that the shop shows, secret included: " +
+      `\`paygate store set ${storeId ?? 'ID'} --callback-url URL\``,
+  }));
+};
+/** A shop that answers 200 to what it does not take. */
+const doubtFindings = ({ outbox }: Store): Finding[] =>
+  outbox.doubted().map(({ storeId, name, since, answers, says }) => ({
+    code: 'shop-doubtful',
+    subject: `store ${storeId}`,
+    storeId,
+    since,
+    fact:
+      `store ${storeId} ${JSON.stringify(name)}: its shop answered 200, but the answer ${sayDoubt(says)} ` +
+      `(${answers} doubtful answer(s) since ${showTime(since)}); such orders may stay unpaid`,
+    hint: `; ${doubtAdvice(says)}, then send them again: \`paygate callbacks resend-failed --store ${storeId} --doubtful\``,
+  }));
+
+/** Somebody else gives out addresses of the same key, or a server says so. */
+const foreignFindings = ({ addressDesk }: Store, { claimants }: WatcherStatus): Finding[] =>
+  addressDesk.foreignUses().map(({ walletId, count, claimed }) => {
+    const server = claimants.get(walletId) ?? 'one server';
+    const alone =
+      claimed === 0
+        ? ''
+        : ` (${claimed} of them by the word of ${server} alone, which no second server and no block confirms)`;
+    return {
+      code: 'foreign-use',
+      subject: `wallet ${walletId}`,
+      fact: `wallet ${walletId}: ${count + claimed} payment(s) came to addresses that paygate had not given out yet${alone}`,
+      hint:
+        '. Another program uses this key: give each its own account, or customers may pay to the same ' +
+        `address. If no other program does, ${claimed === 0 ? 'servers lied' : `${server} lies`}: name other servers in ` +
+        '--electrum, then take back what is not proven with `paygate store recheck-used ID`',
+    };
+  });
+
+function disconnected(servers: readonly ServerStatus[], catchUpFault: string | undefined): string {
+  if (servers.every(({ isUnresolved }) => isUnresolved)) {
+    return offlineText(servers.length);
+  }
+  const told = servers.some(({ lastError }) => lastError) ? faults(servers) : catchUpFault;
+  return `no Electrum server is connected: ${told ?? 'none has answered yet'}`;
+}
+
+/** Why servers are not connected, of the first three. */
+function faults(servers: readonly ServerStatus[]): string {
+  const told = servers.flatMap(({ label, lastError }) =>
+    lastError ? [`${label}: ${lastError}`] : [],
+  );
+  return told.slice(0, 3).join('; ');
+}

@@ -1,0 +1,114 @@
+// What /healthz says: whether all is well, and if not, each reason in words an operator can act on. Strangers see
+// the status without the reasons (http/insider).
+
+import { createHash } from 'node:crypto';
+import type { DownHost } from '../delivery/dispatcher.ts';
+import type { ServerStatus } from '../electrum/pool.ts';
+import { version } from '../lib/version.ts';
+import type { Store } from '../store/open-store.ts';
+import { countText, type FindingParts, findAlarms, textOf } from './findings.ts';
+
+/** One Electrum server; times are Unix seconds. */
+export interface ServerHealth {
+  readonly server: string;
+  readonly state: string;
+  readonly software?: string;
+  readonly protocol?: string;
+  readonly height?: number;
+  readonly latency_ms?: number;
+  readonly connected_since?: number;
+  readonly certificate?: 'valid' | 'pinned';
+  /** It shows another certificate than the known one, which only a person can accept. */
+  readonly certificate_refused?: true;
+  /** SHA-256 of the refused one, where it can be accepted. */
+  readonly certificate_shown?: string;
+  /** SHA-256 of the pinned certificate. */
+  readonly pin?: string;
+  /** Why it is not counted on though it is connected. */
+  readonly doubt?: string;
+  readonly banned_until?: number;
+  readonly ban_reason?: string;
+  readonly error?: string;
+}
+
+export interface HealthReport {
+  readonly status: 'ok' | 'degraded';
+  readonly warnings: readonly string[];
+  readonly version: string;
+  readonly network: string;
+  /** Tells one database from another; a copy has that of its original. */
+  readonly database: string;
+  readonly electrum: {
+    readonly server: string | null;
+    readonly caught_up: boolean;
+    readonly height: number | null;
+    readonly servers: readonly ServerHealth[];
+  };
+  readonly wallets: { readonly total: number; readonly scanning: number };
+  /** Of each at most 10,000. */
+  readonly callbacks: { readonly owed: number; readonly exhausted: number };
+}
+
+/** What anybody may know: enough for a monitor, and to tell paygates of two networks apart. */
+export const publicHealth = ({ status, network }: HealthReport) => ({ status, network });
+
+export function createHealth(parts: FindingParts): () => HealthReport {
+  const { store, watcher } = parts;
+  return () => {
+    const watched = watcher.status();
+    const { servers, server, caughtUp, tipHeight } = watched;
+    const wallets = store.catalog.wallets();
+    const warnings = findAlarms(parts, watched).map(textOf);
+    return {
+      status: warnings.length === 0 ? 'ok' : 'degraded',
+      warnings,
+      version,
+      network: store.network,
+      database: fingerprintOf(store),
+      electrum: {
+        server: server ?? null,
+        caught_up: caughtUp,
+        height: tipHeight ?? null,
+        servers: servers.map(serverHealth),
+      },
+      wallets: {
+        total: wallets.length,
+        scanning: wallets.filter(({ scannedAt }) => scannedAt === null).length,
+      },
+      callbacks: store.outbox.counts(),
+    };
+  };
+}
+
+/** 16 hexadecimal digits made from the secret random name that a database gets when it is made. */
+export const fingerprintOf = ({ instance }: Pick<Store, 'instance'>): string =>
+  createHash('sha256').update(instance).digest('hex').slice(0, 16);
+
+/** A shop whose server cannot be reached keeps its callbacks waiting. */
+export const hostWarnings = (hosts: readonly DownHost[]): string[] =>
+  hosts.map(
+    ({ host, waiting }) =>
+      `${host} cannot be reached: ${countText(waiting)} callback(s) wait for it, and one a minute goes out to see`,
+  );
+
+const seconds = (epochMs: number): number => Math.floor(epochMs / 1000);
+
+const serverHealth = (status: ServerStatus): ServerHealth => ({
+  server: status.label,
+  state: status.state,
+  ...(status.software !== undefined && { software: status.software }),
+  ...(status.protocol !== undefined && { protocol: status.protocol }),
+  ...(status.height !== undefined && { height: status.height }),
+  ...(status.latencyMs !== undefined && { latency_ms: status.latencyMs }),
+  ...(status.connectedSince !== undefined && { connected_since: seconds(status.connectedSince) }),
+  ...(status.trust !== undefined && { certificate: status.trust.kind }),
+  ...(status.trust?.kind === 'pinned' && { pin: status.trust.sha256 }),
+  ...(status.refused && { certificate_refused: true as const }),
+  ...(status.refused?.shown !== undefined && { certificate_shown: status.refused.shown }),
+  ...(status.doubt !== undefined && { doubt: status.doubt }),
+  ...(status.ban !== undefined && {
+    banned_until: seconds(status.ban.until),
+    ban_reason: status.ban.reason,
+  }),
+  ...(status.lastError !== undefined && { error: status.lastError }),
+});

@@ -1,0 +1,216 @@
+// What /metrics says, for Prometheus, on a door of its own. A scrape scans no table: payments are counted
+// once at the start and then by each commit, callbacks by indexes and to a bound, the rest is in memory.
+// No label names an address, a shop or a secret; an Electrum server is host:port.
+// https://prometheus.io/docs/practices/naming/
+
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { AttemptReport, CallbackDispatcher } from '../delivery/dispatcher.ts';
+import type { PaymentState } from '../domain/payment.ts';
+import { version } from '../lib/version.ts';
+import type { Store } from '../store/open-store.ts';
+import type { PaymentMove } from '../store/records/ledger.ts';
+import type { Watcher } from '../watcher/watcher.ts';
+import type { Readiness } from './readiness.ts';
+
+export interface Metrics {
+  readonly contentType: string;
+  /** All figures in the text format of Prometheus. */
+  read(): Promise<string>;
+  /** A payment is in another state than before, and that is on the disk. */
+  moved(move: PaymentMove): void;
+  /** An attempt was recorded. */
+  attempted(report: AttemptReport): void;
+}
+
+export interface MetricsParts {
+  readonly store: Store;
+  readonly watcher: Pick<Watcher, 'status'>;
+  readonly dispatcher: Pick<CallbackDispatcher, 'inFlight'>;
+  readonly ready: () => Readiness;
+}
+
+/** Callbacks beyond so many are not counted at a scrape: that would hold up everything else. */
+const mostCounted = 100_000;
+const attemptSeconds = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30];
+/** From a second to the end of the schedule, three days. */
+const deliverySeconds = [0.1, 0.5, 1, 2, 5, 10, 30, 60, 300, 900, 3_600, 21_600, 86_400, 259_200];
+
+export function createMetrics(parts: MetricsParts): Metrics {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const payments = watchPayments(registry, parts);
+  watchCallbacks(registry, parts);
+  const attempted = watchAttempts(registry);
+  watchServers(registry, parts);
+  watchHouse(registry, parts);
+  return {
+    contentType: registry.contentType,
+    read: () => registry.metrics(),
+    moved: payments,
+    attempted,
+  };
+}
+
+/** A gauge that is asked for its value at each scrape. */
+function gauge(registry: Registry, name: string, help: string, read: () => number): void {
+  new Gauge({
+    name,
+    help,
+    registers: [registry],
+    collect() {
+      this.set(read());
+    },
+  });
+}
+
+/** The same with one label. */
+function labelled(
+  registry: Registry,
+  what: { readonly name: string; readonly help: string; readonly label: string },
+  read: () => Iterable<readonly [string, number]>,
+): void {
+  const { label, ...named } = what;
+  new Gauge({
+    ...named,
+    labelNames: [label],
+    registers: [registry],
+    collect() {
+      // What is gone is not shown with its last value for ever.
+      this.reset();
+      for (const [value, number] of read()) this.set({ [label]: value }, number);
+    },
+  });
+}
+
+function watchPayments(registry: Registry, { store }: MetricsParts): (move: PaymentMove) => void {
+  const counts = new Map<PaymentState, number>(store.paymentCounts.byState());
+  const add = (state: PaymentState, by: number) => counts.set(state, (counts.get(state) ?? 0) + by);
+  labelled(
+    registry,
+    { name: 'paygate_payments', help: 'Payments by their present state.', label: 'state' },
+    () => counts,
+  );
+  return ({ before, after }) => {
+    if (before !== undefined) add(before, -1);
+    add(after, 1);
+  };
+}
+
+function watchCallbacks(registry: Registry, { store, dispatcher }: MetricsParts): void {
+  labelled(
+    registry,
+    {
+      name: 'paygate_callbacks',
+      help: `Callbacks by state; owed and exhausted are counted up to ${mostCounted}, done are delivered, superseded or held.`,
+      label: 'state',
+    },
+    () => Object.entries(store.outbox.depths(mostCounted)),
+  );
+  gauge(registry, 'paygate_callbacks_in_flight', 'Callback requests that are on the wire.', () =>
+    dispatcher.inFlight(),
+  );
+}
+
+function watchAttempts(registry: Registry): (report: AttemptReport) => void {
+  const attempts = new Histogram({
+    name: 'paygate_callback_attempt_seconds',
+    help: 'How long one callback request took, by how it ended.',
+    labelNames: ['outcome'],
+    buckets: attemptSeconds,
+    registers: [registry],
+  });
+  const deliveries = new Histogram({
+    name: 'paygate_callback_delivery_seconds',
+    help: 'From when a callback was owed until the shop answered 200.',
+    buckets: deliverySeconds,
+    registers: [registry],
+  });
+  const exhausted = new Counter({
+    name: 'paygate_callbacks_exhausted_total',
+    help: 'Callbacks that were given up since the start.',
+    registers: [registry],
+  });
+  return ({ outcome, durationMs, state, deliveredAfterMs }) => {
+    attempts.observe({ outcome }, durationMs / 1000);
+    if (deliveredAfterMs !== undefined) deliveries.observe(Math.max(0, deliveredAfterMs) / 1000);
+    if (state === 'exhausted') exhausted.inc();
+  };
+}
+
+const hostAndPort = (label: string): string => label.replace(/^\w+:\/\//, '');
+
+function watchServers(registry: Registry, { watcher }: MetricsParts): void {
+  type Servers = ReturnType<Watcher['status']>['servers'];
+  const perServer = (
+    name: string,
+    help: string,
+    read: (server: Servers[number]) => number | undefined,
+  ): void =>
+    labelled(registry, { name, help, label: 'server' }, () =>
+      watcher.status().servers.flatMap((server): [string, number][] => {
+        const value = read(server);
+        return value === undefined ? [] : [[hostAndPort(server.label), value]];
+      }),
+    );
+  perServer('paygate_electrum_up', '1 while the Electrum server is connected.', ({ state }) =>
+    Number(state === 'live'),
+  );
+  perServer(
+    'paygate_electrum_height_blocks',
+    'The newest block an Electrum server told of.',
+    ({ height }) => height,
+  );
+  perServer(
+    'paygate_electrum_latency_seconds',
+    'How long an answer of an Electrum server takes, smoothed.',
+    ({ latencyMs }) => latencyMs && latencyMs / 1000,
+  );
+  perServer(
+    'paygate_electrum_doubted',
+    '1 while a connected Electrum server is not counted on.',
+    ({ doubt }) => Number(doubt !== undefined),
+  );
+}
+
+function watchHouse(registry: Registry, { store, watcher, ready }: MetricsParts): void {
+  const { database } = store;
+  labelled(
+    registry,
+    { name: 'paygate_info', help: 'Always 1; the label is the version.', label: 'version' },
+    () => [[version, 1]],
+  );
+  gauge(registry, 'paygate_ready', '1 while /readyz answers 200.', () => Number(ready().ready));
+  gauge(
+    registry,
+    'paygate_chain_height_blocks',
+    'The newest block that paygate has verified.',
+    () => watcher.status().tipHeight ?? 0,
+  );
+  gauge(
+    registry,
+    'paygate_caught_up',
+    '1 while every address has been compared with the server in use.',
+    () => Number(watcher.status().caughtUp),
+  );
+  gauge(
+    registry,
+    'paygate_dirty_addresses',
+    'Addresses whose history changed and is not worked up yet.',
+    () => watcher.status().dirty,
+  );
+  gauge(
+    registry,
+    'paygate_confirmations_held',
+    'Reasons why no payment becomes 2; 0 when all is well.',
+    () => watcher.status().held.length,
+  );
+  gauge(registry, 'paygate_queued_writes', 'Writes that wait for their commit.', database.queued);
+  gauge(registry, 'paygate_database_bytes', 'Size of the database file.', database.bytes);
+  gauge(
+    registry,
+    'paygate_wal_bytes',
+    'What of the log is not in the file yet.',
+    database.walBytes,
+  );
+  gauge(registry, 'paygate_disk_free_bytes', 'Free room on its disk.', database.freeBytes);
+}

@@ -1,0 +1,157 @@
+// Snapshots that a running server takes by itself: `latest.db`, replaced whole, and the first of each UTC
+// day, of which the newest seven are kept. Before a day's is kept it is looked through: nothing good is replaced by, or goes
+// for, what is damaged. It never fills the disk: addresses need that room.
+
+import { copyFileSync, existsSync, linkSync, readdirSync, rmSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { PaygateError, reasonOf } from '../../lib/errors.ts';
+import { freeBytesAt, syncPath } from '../../world/disk.ts';
+import type { Database } from '../db/database.ts';
+import { allPages, latestName, makeBackupFolder, type Pace } from './backup.ts';
+import { DailyCheck, type DailyCheckOptions, Unchecked, uncheckedName } from './daily-check.ts';
+
+export interface Snapshots {
+  /** Takes one when anything changed since the last. @param now epoch ms, names the day */
+  take(now: number): Promise<void>;
+  /** That the last one failed, or could not be checked, and why. */
+  warnings(): readonly string[];
+  /** That the last one that was checked is damaged, and what to do. */
+  damage(): readonly string[];
+  /** Gives up the one that is under way. */
+  stop(): Promise<void>;
+  /** After the stop, in one go: for a file that would be lost. @throws PaygateError */
+  last(now: number): Promise<void>;
+}
+
+export interface SnapshotOptions extends DailyCheckOptions {
+  /** What must stay free on the disk of the snapshots, mostly that of the database. */
+  readonly floorBytes: number;
+}
+
+/** One of a gigabyte takes a minute or so. */
+const endlessMs = 3_600_000;
+const daysKept = 7;
+const dayFile = /^\d{4}-\d\d-\d\d\.db$/;
+const unfinished = /^\.+latest(-damaged)?\.db-/;
+/** A millisecond's work or two: then others get their turn. What is written meanwhile is in it. */
+const pagesAtOnce = 250;
+
+export function createSnapshots(database: Database, options: SnapshotOptions): Snapshots {
+  // While the working folder is there, of which it may be a part.
+  const path = resolve(database.path);
+  const daily = new DailyCheck(path, options);
+  let seen: string | undefined;
+  let fault: string | undefined;
+  let stopped = false;
+  let underWay: Promise<void> | undefined;
+  let begunAt = 0;
+
+  function pace(): number {
+    if (stopped) throw new PaygateError('unavailable', 'paygate is stopping');
+    return pagesAtOnce;
+  }
+
+  async function takeNow(now: number, pace: Pace): Promise<void> {
+    const changes = database.changes();
+    // First, for with the file the folder around it may be gone, and it is asked how much room there is.
+    const folder = makeBackupFolder(path);
+    if (changes === seen && existsSync(join(folder, latestName))) return;
+    // A file that is not in its place issues no addresses, and this may be all that stays of it.
+    const isOurs = database.place() === 'ours';
+    const floor = isOurs ? options.floorBytes : 0;
+    if (freeBytesAt(folder) < database.bytes() + database.walBytes() + floor) {
+      throw new PaygateError('unavailable', 'there is no room for one on the disk');
+    }
+    // Of a process that was killed.
+    for (const name of readdirSync(folder)) {
+      if (unfinished.test(name)) rmSync(join(folder, name));
+    }
+    if (isOurs && daily.isDue(dayOf(now))) await takeChecked(folder, now, pace);
+    else {
+      await database.backup(daily.target, pace);
+      if (options.check === undefined) keepDay(folder, now);
+    }
+    seen = changes;
+  }
+
+  async function takeChecked(folder: string, now: number, pace: Pace): Promise<void> {
+    const fresh = join(folder, uncheckedName);
+    try {
+      await database.backup(fresh, pace);
+      if (await daily.pass(dayOf(now))) keepDay(folder, now);
+    } finally {
+      rmSync(fresh, { force: true });
+    }
+  }
+
+  return {
+    async take(now) {
+      if (stopped) return;
+      if (underWay !== undefined) {
+        if (now - begunAt >= endlessMs) fault = endless(now - begunAt, daily.isLooking);
+        return;
+      }
+      try {
+        begunAt = now;
+        underWay = takeNow(now, pace);
+        await underWay;
+        fault = undefined;
+      } catch (error) {
+        if (stopped) return;
+        const reason = reasonOf(error);
+        fault = error instanceof Unchecked ? reason : `the last snapshot failed: ${reason}`;
+        throw error;
+      } finally {
+        underWay = undefined;
+      }
+    },
+    warnings: () => (fault === undefined ? [] : [fault]),
+    damage: () => [daily.damage ?? []].flat(),
+    async stop() {
+      stopped = true;
+      daily.stop();
+      await underWay?.catch(() => {});
+    },
+    last: (now) => takeNow(now, allPages),
+  };
+}
+
+/** A copy begins anew whenever another process writes. */
+function endless(forMs: number, isLooking: boolean): string {
+  const minutes = Math.floor(forMs / 60_000);
+  return isLooking
+    ? `the check of the last snapshot has not ended for ${minutes} minutes: see how busy the machine and its disk are`
+    : `the last snapshot has not ended for ${minutes} minutes: another program may be writing to the database all the time`;
+}
+
+const dayOf = (now: number): string => `${new Date(now).toISOString().slice(0, 10)}.db`;
+
+function keepDay(folder: string, now: number): void {
+  const today = dayOf(now);
+  if (existsSync(join(folder, today))) return;
+  linkOrCopy(join(folder, latestName), join(folder, today));
+  const days = readdirSync(folder).filter((name) => dayFile.test(name));
+  for (const old of superseded(days, today)) rmSync(join(folder, old));
+  syncPath(folder);
+}
+
+/**
+ * All but the newest. Days after today are of a clock that was ahead, or today is of one that is behind: they go when there is
+ * a week of others, for then those were taken last, whichever clock was wrong.
+ */
+function superseded(days: readonly string[], today: string): string[] {
+  const past = days.filter((name) => name <= today).sort();
+  const ahead = past.length < daysKept ? [] : days.filter((name) => name > today);
+  return [...past.slice(0, -daysKept), ...ahead];
+}
+
+/** `latest.db` is never written to again, only replaced: a second name costs nothing. */
+function linkOrCopy(from: string, to: string): void {
+  try {
+    linkSync(from, to);
+  } catch {
+    // A file system without links (FAT).
+    copyFileSync(from, to);
+    syncPath(to);
+  }
+}

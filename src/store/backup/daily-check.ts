@@ -1,0 +1,117 @@
+// The look through a snapshot, once a day: what is damaged is kept beside what was good and never replaces it, for a damage in a
+// page that nobody reads goes into every copy, and after a week there would be no other.
+
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join, relative } from 'node:path';
+import { quoted } from '../../domain/shell-command.ts';
+import { PaygateError, reasonOf } from '../../lib/errors.ts';
+import { backupFolder, damagedName, latestName, replaceCopy, restoreLine } from './backup.ts';
+
+/** The faults of a copy that nobody else has open; rejects where it cannot be looked at, and once the signal aborts. */
+export type CopyCheck = (path: string, signal: AbortSignal) => Promise<readonly string[]>;
+
+export interface DailyCheckOptions {
+  /** Beside the event loop, for it takes long. Without it nothing is looked through. */
+  readonly check?: CopyCheck | undefined;
+  /** Once, when a copy is found damaged. */
+  readonly onDamaged?: (warning: string) => void;
+}
+
+/** That says nothing of the copy. */
+export class Unchecked extends PaygateError {}
+
+/** A copy is written under it before it is looked through. */
+export const uncheckedName = '.latest.db-unchecked';
+
+export class DailyCheck {
+  readonly #path: string;
+  readonly #folder: string;
+  readonly #options: DailyCheckOptions;
+  readonly #stopping = new AbortController();
+  #damage: string | undefined;
+  /** The day of the last look that came to an end. */
+  #lookedOn: string | undefined;
+  #isLooking = false;
+
+  /** @param path of the database, absolute */
+  constructor(path: string, options: DailyCheckOptions) {
+    this.#path = path;
+    this.#folder = backupFolder(path);
+    this.#options = options;
+    // A restart knows it by the file: what that is of may be damaged still.
+    if (options.check !== undefined && existsSync(this.#damaged)) {
+      this.#damage = damageOf(path, 'found before the start');
+    }
+  }
+
+  get #damaged(): string {
+    return join(this.#folder, damagedName);
+  }
+
+  get isLooking(): boolean {
+    return this.#isLooking;
+  }
+
+  /** That the last one which was looked through is damaged, and what to do. */
+  get damage(): string | undefined {
+    return this.#damage;
+  }
+
+  /** Where a copy goes that is not looked through. */
+  get target(): string {
+    return this.#damage === undefined ? join(this.#folder, latestName) : this.#damaged;
+  }
+
+  /** @param day a file's name; there is none of a day before a whole copy of it */
+  isDue(day: string): boolean {
+    if (this.#options.check === undefined) return false;
+    if (this.#damage !== undefined) return this.#lookedOn !== day;
+    return !existsSync(join(this.#folder, day));
+  }
+
+  /** Whether a fresh copy is whole: then it is the latest. @throws Unchecked once it stands where others do */
+  async pass(day: string): Promise<boolean> {
+    const fresh = join(this.#folder, uncheckedName);
+    const [fault] = await this.#look(fresh).catch((error) => {
+      if (!this.#stopping.signal.aborted) replaceCopy(fresh, this.target);
+      const reason = `the last snapshot was taken, but could not be checked: ${reasonOf(error)}`;
+      throw new Unchecked('unavailable', reason);
+    });
+    this.#lookedOn = day;
+    const wasWhole = this.#damage === undefined;
+    this.#damage = fault === undefined ? undefined : damageOf(this.#path, fault);
+    replaceCopy(fresh, this.target);
+    if (this.#damage === undefined) rmSync(this.#damaged, { force: true });
+    else if (wasWhole) this.#options.onDamaged?.(this.#damage);
+    return this.#damage === undefined;
+  }
+
+  /** Gives up the look that is under way. */
+  stop(): void {
+    this.#stopping.abort();
+  }
+
+  async #look(fresh: string): Promise<readonly string[]> {
+    // Where a log and its index lie a file is read in place, and not copied once more.
+    const besides = ['-wal', '-shm'].map((end) => `${fresh}${end}`);
+    this.#isLooking = true;
+    try {
+      for (const beside of besides) writeFileSync(beside, '', { mode: 0o600 });
+      return (await this.#options.check?.(fresh, this.#stopping.signal)) ?? [];
+    } finally {
+      this.#isLooking = false;
+      for (const beside of besides) rmSync(beside, { force: true });
+    }
+  }
+}
+
+/** As somebody reads it who has the folder of the database before him: others read it as well. */
+function damageOf(path: string, fault: string): string {
+  const folder = relative(dirname(path), backupFolder(path));
+  const restore = restoreLine(quoted(join(folder, latestName)), basename(path));
+  return (
+    `the last snapshot that was checked is DAMAGED (${fault}), and so may the database be: ${join(folder, latestName)} and those ` +
+    `of days stay as they are, newer copies go to ${join(folder, damagedName)}. Stop paygate, then put the newest that is whole ` +
+    `in place, in the folder of the database, with \`${restore}\`, or one of a day where that is refused`
+  );
+}

@@ -1,0 +1,245 @@
+// Looks through a database file, a backup as well as the one in use, and changes nothing of it: whether
+// every page and reference holds, whether the schema is ours to the letter, and what stands in it. A backup
+// comes from anywhere, so a trigger or view that we did not make is a fault too.
+
+import { chmodSync, copyFileSync, existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { PaygateError, reasonOf } from '../../lib/errors.ts';
+import { freeBytesAt, removeLeftovers } from '../../world/disk.ts';
+import { useFailure } from '../db/database.ts';
+import { isDamage, type Sqlite, withSqlite } from '../db/driver.ts';
+import { inspectFile, refuseLostLog } from '../db/file-guards.ts';
+import { logEnds, truePath } from '../db/file-path.ts';
+import { migrate, userVersion } from '../db/migrate.ts';
+import { migrations } from '../db/migrations.ts';
+
+export interface WalletReport {
+  readonly id: number;
+  readonly script: string;
+  /** Null where it never issued. */
+  readonly last_index: number | null;
+  readonly next_index: number;
+}
+
+/** What `paygate check` answers; times are Unix seconds. */
+export interface FileReport {
+  readonly file: string;
+  readonly ok: boolean;
+  /** In SQLite's words or ours; empty when all is well. */
+  readonly faults: readonly string[];
+  /** Those of them that only a backup mends: what SQLite says of the pages. */
+  readonly damage: readonly string[];
+  readonly bytes: number;
+  readonly schema: { readonly migrations: number; readonly newest: number };
+  readonly network: string | null;
+  /** The name that the database was given when it was made; copies share it. */
+  readonly instance: string | null;
+  readonly counts: Readonly<Record<Counted, number>>;
+  /** When the last address was issued. */
+  readonly last_issued_at: number | null;
+  readonly wallets: readonly WalletReport[];
+}
+
+const counted = {
+  stores: 'SELECT count(*) FROM stores WHERE archived_at IS NULL',
+  addresses: "SELECT count(*) FROM addresses WHERE origin = 'issued'",
+  payments: 'SELECT count(*) FROM payments',
+  callbacks_owed: "SELECT count(*) FROM callbacks WHERE state = 'owed'",
+} as const;
+type Counted = keyof typeof counted;
+
+/** https://www.sqlite.org/pragma.html#pragma_quick_check */
+export type Depth = 'integrity_check' | 'quick_check';
+
+/** Faults are told until there are so many. */
+const mostFaults = 20;
+
+/**
+ * @param depth quick: every page, but not whether each index says what its table does, which reads all over the file
+ * @throws PaygateError where it is no database of ours at all, or cannot be read
+ */
+export function checkFile(path: string, depth: Depth = 'integrity_check'): FileReport {
+  refuseForeign(path);
+  try {
+    return asideFrom(truePath(path), (sqlite) => report(path, sqlite, depth));
+  } catch (error) {
+    throw useFailure(path, error);
+  }
+}
+
+/** @throws PaygateError not_found, unavailable */
+export function refuseForeign(path: string): void {
+  if (!existsSync(truePath(path)))
+    throw new PaygateError('not_found', `${path}: there is no such file`);
+  inspectFile(path, true);
+}
+
+/**
+ * A connection that leaves the file alone. One that is in use has its log and the index of that beside it, and is
+ * read in place; else a private copy is, for SQLite would make files beside the original.
+ */
+function asideFrom<T>(path: string, work: (sqlite: Sqlite) => T): T {
+  const [hasLog, hasIndex, hasJournal] = ['-wal', '-shm', '-journal'].map((end) =>
+    existsSync(`${path}${end}`),
+  );
+  // Of what no server ever served nobody has lost the log. Where a journal lies whoever opens the file plays that into it.
+  if (!hasLog && !hasJournal && existsSync(`${path}.lock`)) refuseLostLog(path);
+  if (hasLog && hasIndex) return withSqlite(path, { readonly: true }, work);
+  const folder = privateFolder(path);
+  try {
+    const copy = join(folder, 'copy.db');
+    copyWithLog(path, copy);
+    return withSqlite(copy, {}, work);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** There is no place for the copy that is looked at: that says nothing of the file. */
+export class NoRoom extends PaygateError {}
+
+/** As mkdtemp names it. */
+const leftFolder = /^\.?paygate-check-\w{6}$/;
+
+/** Beside the file, where there is room for it, or among temporary files. */
+function privateFolder(path: string): string {
+  const bytes = endsOf(path).reduce((sum, end) => sum + statSync(`${path}${end}`).size, 0);
+  const prefixes = [join(dirname(path), '.paygate-check-'), join(tmpdir(), 'paygate-check-')];
+  for (const prefix of prefixes) {
+    try {
+      if (freeBytesAt(dirname(prefix)) < bytes) continue;
+      const folder = mkdtempSync(prefix);
+      removeLeftovers(dirname(prefix), leftFolder, folder);
+      return folder;
+    } catch {
+      // A folder that takes no file, or none: a container may have no temporary one.
+    }
+  }
+  const places = prefixes.map(dirname).join(' nor ');
+  throw new NoRoom(
+    'unavailable',
+    `${path}: a copy of it is looked at, and neither ${places} has room for that and takes a file`,
+  );
+}
+
+/**
+ * The log belongs to the file: without it the last commits are missing. So does a journal, which a file that was just restored
+ * has until it is first opened: without that a commit that was cut off stands in it.
+ */
+const endsOf = (path: string) => ['', ...logEnds].filter((end) => existsSync(`${path}${end}`));
+
+export function copyWithLog(from: string, to: string): void {
+  for (const end of endsOf(from)) {
+    copyFileSync(`${from}${end}`, `${to}${end}`);
+    // A copy has the rights of its original: those that a stick or an archive gave it, or none to write.
+    chmodSync(`${to}${end}`, 0o600);
+  }
+}
+
+function report(path: string, sqlite: Sqlite, depth: Depth): FileReport {
+  sqlite.pragma('trusted_schema = OFF');
+  // Of an update that was killed only the log says so.
+  if (userVersion(sqlite) > migrations.length) {
+    throw new PaygateError(
+      'unavailable',
+      `${path}: was written by a newer paygate; start that version`,
+    );
+  }
+  const damage = faultsIn(() => pageFaults(sqlite, depth));
+  const faults = [...damage, ...faultsIn(() => contentFaults(sqlite))];
+  const read = <T>(sql: string): T | null => {
+    try {
+      return (sqlite.prepare(sql).pluck().get() as T | undefined) ?? null;
+    } catch (error) {
+      faults.push(reasonOf(error));
+      return null;
+    }
+  };
+  const counts = Object.fromEntries(
+    Object.entries(counted).map(([name, sql]) => [name, read<number>(sql) ?? 0]),
+  ) as Record<Counted, number>;
+  const issuedAt = read<number>('SELECT max(issued_at) FROM addresses');
+  return {
+    file: path,
+    bytes: statSync(path).size,
+    schema: {
+      migrations: userVersion(sqlite),
+      newest: migrations.length,
+    },
+    network: read<string>("SELECT value FROM settings WHERE name = 'network'"),
+    instance: read<string>("SELECT value FROM settings WHERE name = 'instance'"),
+    counts,
+    last_issued_at: issuedAt === null ? null : Math.floor(issuedAt / 1000),
+    wallets: walletsOf(sqlite, faults),
+    ok: faults.length === 0,
+    faults: faults.slice(0, mostFaults),
+    damage: damage.slice(0, mostFaults),
+  };
+}
+
+/** What a look finds, also that it met damage. @throws what says nothing of the file, as for want of memory */
+function faultsIn(look: () => string[]): string[] {
+  try {
+    return look();
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    return [reasonOf(error)];
+  }
+}
+
+function pageFaults(sqlite: Sqlite, depth: Depth): string[] {
+  const found = sqlite.prepare(`PRAGMA ${depth}(${mostFaults})`).pluck().all() as string[];
+  return found.filter((text) => text !== 'ok');
+}
+
+function contentFaults(sqlite: Sqlite): string[] {
+  const loose = sqlite.pragma('foreign_key_check') as { table: string; rowid: number }[];
+  return [
+    ...loose.map(({ table, rowid }) => `row ${rowid} of ${table} refers to none`),
+    ...schemaFaults(sqlite),
+  ];
+}
+
+/** Litestream makes them in whatever it replicates; tables alone do nothing. */
+const foreignTables = new Set(['table _litestream_seq', 'table _litestream_lock']);
+
+/** What differs from a file that the same migrations have just made. */
+function schemaFaults(sqlite: Sqlite): string[] {
+  const expected = withSqlite(':memory:', {}, (fresh) => {
+    migrate(fresh, migrations.slice(0, userVersion(sqlite)));
+    return schemaOf(fresh);
+  });
+  const found = schemaOf(sqlite);
+  return [
+    ...[...expected.keys()].filter((name) => !found.has(name)).map((name) => `${name} is missing`),
+    ...[...found]
+      .filter(([name, sql]) => expected.get(name) !== sql && !foreignTables.has(name))
+      .map(([name]) => `${name} is not as paygate makes it`),
+  ];
+}
+
+/** Each table, index, trigger and view with its text. What SQLite keeps for itself is left out. */
+function schemaOf(sqlite: Sqlite): Map<string, string> {
+  const rows = sqlite
+    .prepare("SELECT type || ' ' || name, coalesce(sql, '') FROM sqlite_schema")
+    .raw()
+    .all() as [string, string][];
+  return new Map(rows.filter(([name]) => !name.includes(' sqlite_')));
+}
+
+function walletsOf(sqlite: Sqlite, faults: string[]): WalletReport[] {
+  try {
+    return sqlite
+      .prepare(
+        `SELECT id, script_type AS script, next_index, (
+          SELECT max(derivation_index) FROM addresses
+          WHERE wallet_id = wallets.id AND origin = 'issued') AS last_index
+        FROM wallets ORDER BY id`,
+      )
+      .all() as WalletReport[];
+  } catch (error) {
+    faults.push(reasonOf(error));
+    return [];
+  }
+}

@@ -1,0 +1,194 @@
+// Puts a backup in the place of the database, or says of the database what no program can know. The mark
+// stays where it is: it is what tells the next start that a copy stands there now.
+//
+// The order makes a crash harmless: the backup is copied, checked and synced under another name first; then
+// the database goes, and its log and index after it; last the copy gets its name. In between the name is
+// free or a log stands alone, which every start refuses. Nothing is deleted: what was there before lies in
+// the folder of backups, or beside the database where that folder is on another disk.
+
+import { existsSync, renameSync, rmdirSync, rmSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import type { NetworkName } from '../../bitcoin/network.ts';
+import { marksOf, olderThan } from '../../domain/allocation.ts';
+import { PaygateError, reasonOf } from '../../lib/errors.ts';
+import { makeFolder, putInPlace, syncPath } from '../../world/disk.ts';
+import { withSqlite } from '../db/driver.ts';
+import { lockForServer, refuseOtherNetwork, refuseServed } from '../db/file-guards.ts';
+import { besideEnds, truePath } from '../db/file-path.ts';
+import { type Highwater, openHighwater } from '../mark/high-water-mark.ts';
+import { countersOf } from '../mark/resume.ts';
+import type { Addresses } from '../records/addresses.ts';
+import type { Catalog } from '../records/catalog.ts';
+import { backupFolder } from './backup.ts';
+import {
+  checkFile,
+  copyWithLog,
+  type FileReport,
+  NoRoom,
+  refuseForeign,
+} from './integrity-check.ts';
+
+export interface Restored {
+  readonly report: FileReport;
+  /** Where the database that stood there lies now; undefined where there was none. */
+  readonly previous: string | undefined;
+}
+
+/**
+ * @param name of the folder for what stood there before
+ * @param network that the backup has to be of, where one is named
+ * @throws PaygateError: the backup is damaged, a server runs, another database stands there
+ */
+export function restoreFile(
+  backup: string,
+  given: string,
+  name: string,
+  network?: NetworkName,
+): Restored {
+  const path = truePath(given);
+  refuseForeign(backup);
+  // Its log and its lock lie beside the file itself.
+  const source = truePath(backup);
+  refuseServed(source);
+  const lock = lockForServer(path);
+  const fresh = join(dirname(path), `.${basename(path)}-restored`);
+  try {
+    removeAll(fresh);
+    copyWithLog(source, fresh);
+    fold(fresh);
+    const report = checkFile(fresh);
+    if (!report.ok) {
+      throw new PaygateError('unavailable', `${backup}: is damaged (${report.faults.join('; ')})`);
+    }
+    refuseOtherNetwork(backup, report.network, network);
+    refuseOther(path, backup, report);
+    const previous = moveAside(path, name);
+    putInPlace(fresh, path);
+    return { report: { ...report, file: path }, previous };
+  } catch (error) {
+    if (error instanceof PaygateError) throw error;
+    const reason = `${path}: the backup cannot be put there (${reasonOf(error)})`;
+    throw new PaygateError('unavailable', reason, { cause: error });
+  } finally {
+    removeAll(fresh);
+    lock.release();
+  }
+}
+
+/** Of a database, what SQLite reads or plays into it. */
+const ends = ['', ...besideEnds] as const;
+
+function removeAll(path: string): void {
+  for (const end of ends) rmSync(`${path}${end}`, { force: true });
+}
+
+/** Moves the log of a copy into its file: what is restored is one complete file. */
+function fold(path: string): void {
+  withSqlite(path, {}, (sqlite) => sqlite.pragma('journal_mode = DELETE'));
+  syncPath(path);
+}
+
+/** Another shop's backup by mistake: its addresses would be watched, and this one's no longer. */
+function refuseOther(path: string, backup: string, { instance }: FileReport): void {
+  if (!existsSync(path)) return;
+  const present = instanceOf(path);
+  if (present === undefined || present === instance) return;
+  throw new PaygateError(
+    'conflict',
+    `${path}: is another database than ${backup} was copied from; move it away if that is meant`,
+  );
+}
+
+/** Undefined where it is damaged: that is what one restores for. */
+function instanceOf(path: string): string | undefined {
+  try {
+    return checkFile(path).instance ?? undefined;
+  } catch (error) {
+    if (error instanceof NoRoom) throw error;
+    return undefined;
+  }
+}
+
+function moveAside(path: string, name: string): string | undefined {
+  const present = ends.filter((end) => existsSync(`${path}${end}`));
+  if (present.length === 0) return undefined;
+  try {
+    return moveInto(join(backupFolder(path), name), path, present);
+  } catch (error) {
+    // Nothing is renamed to another disk.
+    if ((error as NodeJS.ErrnoException).code !== 'EXDEV') throw error;
+    return moveInto(join(dirname(path), name), path, present);
+  }
+}
+
+/** All of it or nothing: what cannot be moved whole goes back to its place. */
+function moveInto(folder: string, path: string, present: readonly string[]): string {
+  const fresh = unusedName(folder);
+  makeFolder(fresh);
+  const there = join(fresh, basename(path));
+  const moved: string[] = [];
+  try {
+    for (const end of present) {
+      renameSync(`${path}${end}`, `${there}${end}`);
+      moved.unshift(end);
+    }
+  } catch (error) {
+    for (const end of moved) renameSync(`${there}${end}`, `${path}${end}`);
+    rmdirSync(fresh);
+    throw error;
+  }
+  syncPath(fresh);
+  syncPath(dirname(path));
+  return there;
+}
+
+/** Two restores may fall in one second. */
+function unusedName(path: string): string {
+  for (let count = 1, name = path; ; count += 1, name = `${path}-${count}`) {
+    if (!existsSync(name)) return name;
+  }
+}
+
+export interface Declared {
+  readonly path: string;
+  readonly instance: string;
+  readonly catalog: Catalog;
+  readonly addresses: Addresses;
+}
+
+/**
+ * The operator's word that the file was moved while it was stopped, and that nothing was issued since: its
+ * mark becomes that of this place. @throws PaygateError conflict where the mark knows better
+ */
+export function declareMoved(moved: Declared): void {
+  withMark(moved, (mark) => {
+    const known = mark.reading?.raises ?? [];
+    const older = olderThan(countersOf(moved), known);
+    if (older !== undefined || mark.reading?.missing !== undefined) {
+      const fact =
+        older === undefined
+          ? 'addresses were issued since'
+          : `wallet ${older.walletId} stands at index ${older.nextIndex}, its mark is further`;
+      throw new PaygateError(
+        'conflict',
+        `${moved.path}: ${fact}: this is an older copy; leave --moved out, and serve skips what was issued since`,
+      );
+    }
+    mark.begin(marksOf(countersOf(moved), known));
+  });
+}
+
+/** The operator's word that the whole machine, and the mark with it, was set back to a snapshot. */
+export const declareSetBack = (setBack: Declared): void =>
+  withMark(setBack, (mark) => mark.distrust());
+
+function withMark({ path, instance }: Declared, work: (mark: Highwater) => void): void {
+  const lock = lockForServer(path);
+  const mark = openHighwater(path, instance);
+  try {
+    work(mark);
+  } finally {
+    mark.close();
+    lock.release();
+  }
+}

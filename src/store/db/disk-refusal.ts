@@ -1,0 +1,75 @@
+// Whether the disk refuses what paygate writes: to the database, or to its mark, without which no address is issued. A write that
+// succeeds ends it. What cannot be written is kept by nobody, so that its caller tries again.
+
+import { accessSync, constants } from 'node:fs';
+import { systemCode } from '../../world/disk.ts';
+import { sqliteCode } from './driver.ts';
+
+/** In words without the path, for /healthz tells anybody. */
+const reasons: Readonly<Record<string, string>> = {
+  EROFS: 'its disk is mounted read-only',
+  ENOSPC: 'its disk is full',
+  SQLITE_FULL: 'its disk is full',
+  SQLITE_IOERR_SHMSIZE: 'its disk is full',
+  EDQUOT: 'the disk quota of its user is used up',
+  EACCES: 'its user may not write to it any more',
+  EPERM: 'its user may not write to it any more',
+};
+
+/** Of SQLite's errors, those that a disk or its permissions cause. */
+export const isUnwritable = (code: string): boolean =>
+  /^SQLITE_(FULL|READONLY|CANTOPEN|PERM|IOERR)/.test(code);
+
+export class DiskRefusal {
+  readonly #path: string;
+  /** The codes of what went wrong. */
+  #database: string | undefined;
+  #mark: string | undefined;
+
+  /** @param path of the database */
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  /** What is refused and why; undefined while nothing is. */
+  text(): string | undefined {
+    if (this.#database !== undefined) {
+      // SQLite does not say what the system said, which a write to the mark tells.
+      const code = this.#accessFault() ?? this.#mark ?? this.#database;
+      return `the database cannot be written: ${reasonFor(code)}`;
+    }
+    if (this.#mark === undefined) return undefined;
+    return `the high-water mark of the database cannot be written: ${reasonFor(this.#mark)}`;
+  }
+
+  /** Anything else than a refusal is no matter of the disk. */
+  databaseRefused(error: unknown): void {
+    const code = sqliteCode(error);
+    if (isUnwritable(code)) this.#database = code;
+  }
+
+  markRefused(error: unknown): void {
+    const cause = (error as Error).cause ?? error;
+    this.#mark = systemCode(cause as NodeJS.ErrnoException);
+  }
+
+  databaseWritten(): void {
+    this.#database = undefined;
+  }
+
+  markWritten(): void {
+    this.#mark = undefined;
+  }
+
+  #accessFault(): string | undefined {
+    try {
+      accessSync(this.#path, constants.W_OK);
+      return undefined;
+    } catch (error) {
+      return (error as NodeJS.ErrnoException).code;
+    }
+  }
+}
+
+const reasonFor = (code: string): string =>
+  code in reasons ? `${reasons[code]} (${code})` : `its disk refuses writes (${code})`;

@@ -1,0 +1,371 @@
+// The tables, as drizzle sees them; `npm run db:generate` turns a change here into a migration.
+// Money is integer satoshis, time is integer epoch milliseconds, hashes are display-order hex text.
+// What a row means is told in the room file that owns it: catalog, ledger, headers, outbox.
+
+import { eq, type SQL, sql } from 'drizzle-orm';
+import {
+  blob,
+  index,
+  integer,
+  sqliteTable,
+  text,
+  unique,
+  uniqueIndex,
+} from 'drizzle-orm/sqlite-core';
+import type { BlockHash, Scripthash, Txid } from '../../bitcoin/ids.ts';
+import type { KeyScope } from '../../domain/key-scope.ts';
+import type { CallbackStatus, PaymentState } from '../../domain/payment.ts';
+import type { StatusHash } from '../../domain/script-history.ts';
+
+const id = () => integer('id').primaryKey();
+const flag = (name: string) => integer(name, { mode: 'boolean' }).notNull().default(false);
+
+export const settings = sqliteTable('settings', {
+  name: text('name').primaryKey(),
+  value: text('value').notNull(),
+});
+
+/** One row a normalised descriptor. Never deleted: its counter must outlive every store. */
+export const wallets = sqliteTable('wallets', {
+  id: id(),
+  descriptor: text('descriptor').notNull().unique(),
+  /** The key or descriptor as the merchant gave it, which is how their own wallet shows it. */
+  account: text('account').notNull(),
+  scriptType: text('script_type').notNull(),
+  /** The next index to issue on the external branch. It only ever rises. */
+  nextIndex: integer('next_index').notNull(),
+  /** Null until the first scan of the chain has ended; no address is issued before. */
+  scannedAt: integer('scanned_at'),
+  createdAt: integer('created_at').notNull(),
+});
+
+export const stores = sqliteTable('stores', {
+  id: id(),
+  name: text('name').notNull(),
+  /** Null until a wallet is attached: no address is issued before. */
+  walletId: integer('wallet_id').references(() => wallets.id),
+  callbackUrl: text('callback_url').notNull(),
+  requiredConfirmations: integer('required_confirmations').notNull(),
+  /** JSON: from which amount on a payment must be deeper (domain/confirmation-policy.ts). */
+  confirmationBands: text('confirmation_bands').notNull().default('[]'),
+  /** Whether a payment that vanished after 1 or 2 is told as -1. */
+  reversalCallback: flag('reversal_callback'),
+  /** Whether callbacks say nothing of `rbf`, for receivers that stop at it. */
+  omitRbf: flag('omit_rbf'),
+  /** Satoshis: a payment of less is recorded, but owes no callback; null for none. */
+  minimumSat: integer('minimum_sat'),
+  /** ISO 4217: what its payments are worth in when they are first seen; null asks for no price. */
+  currency: text('currency'),
+  allowPrivateCallback: flag('allow_private_callback'),
+  allowHttpCallback: flag('allow_http_callback'),
+  /** PEM: the only authorities that may vouch for the callback's host; null for the usual ones. */
+  callbackCa: text('callback_ca'),
+  webhookSecret: text('webhook_secret').notNull(),
+  /** The secret before the last rotation, which signs beside the new one until then. */
+  previousWebhookSecret: text('previous_webhook_secret'),
+  previousSecretUntil: integer('previous_secret_until'),
+  createdAt: integer('created_at').notNull(),
+  /** Set by `store remove`: no more addresses, but what was issued stays watched. */
+  archivedAt: integer('archived_at'),
+  callbacksStopped: flag('callbacks_stopped'),
+});
+
+export const apiKeys = sqliteTable('api_keys', {
+  id: id(),
+  /** SHA-256 of the key's text: how a request finds it. */
+  hash: blob('hash', { mode: 'buffer' }).notNull().unique(),
+  /** The text of a merchant key, which may be looked up again: the file is a secret. Null for others. */
+  secret: text('secret'),
+  scope: text('scope').$type<KeyScope>().notNull().default('payments'),
+  /** The only store that it is for; null for the merchant key, which is for all. */
+  storeId: integer('store_id').references(() => stores.id),
+  createdAt: integer('created_at').notNull(),
+  /** Set by a rotation, a revocation, the removal of its store; the key is dead from then on. 0 for at once. */
+  expiresAt: integer('expires_at'),
+  /** "Connect a plugin": until then the key may write stores. */
+  pluginUntil: integer('plugin_until'),
+});
+
+/** What was changed through the API, by which key, and in the dashboard. Append-only. */
+export const audit = sqliteTable('audit', {
+  id: id(),
+  at: integer('at').notNull(),
+  /** Null for what was done in the dashboard. */
+  keyId: integer('key_id').references(() => apiKeys.id),
+  action: text('action').notNull(),
+  storeId: integer('store_id').references(() => stores.id),
+  /** JSON: the values that were set. */
+  detail: text('detail').notNull(),
+});
+
+/**
+ * An address of a wallet's external branch. `origin` says how it came here:
+ * `ahead` derived in advance and watched, `issued` handed out by the API to a store,
+ * `skipped` perhaps handed out by a file that this one is a copy of, `foreign` used by another
+ * program before we could issue it.
+ */
+export const addresses = sqliteTable(
+  'addresses',
+  {
+    id: id(),
+    walletId: integer('wallet_id')
+      .notNull()
+      .references(() => wallets.id),
+    branch: integer('branch').notNull(),
+    derivationIndex: integer('derivation_index').notNull(),
+    address: text('address').notNull(),
+    script: blob('script', { mode: 'buffer' }).notNull(),
+    scripthash: text('scripthash').$type<Scripthash>().notNull().unique(),
+    origin: text('origin').$type<AddressOrigin>().notNull(),
+    storeId: integer('store_id').references(() => stores.id),
+    issuedAt: integer('issued_at'),
+    /** Electrum's status of the history we have worked up; null for an empty one. */
+    statusHash: text('status_hash').$type<StatusHash>(),
+  },
+  (table) => [
+    unique('addresses_place').on(table.walletId, table.branch, table.derivationIndex),
+    index('addresses_origin').on(table.walletId, table.origin, table.derivationIndex),
+    index('addresses_issued').on(table.issuedAt).where(sql`issued_at is not null`),
+    index('addresses_foreign').on(table.id).where(sql`origin = 'foreign'`),
+  ],
+);
+
+export type AddressOrigin = 'ahead' | 'issued' | 'skipped' | 'foreign';
+
+/** A customer may hold it. */
+export const isGivenOut = sql`${addresses.origin} in ('issued', 'skipped')`;
+
+/**
+ * Null for those whose store nobody knows: skipped by a copy, where any of several stores may have given them out. They
+ * are few, and found by an index.
+ */
+export const isOfStore = (storeId: number | null): SQL =>
+  storeId === null
+    ? sql`${addresses.id} in (select a.id from wallets cross join addresses a
+        where a.wallet_id = wallets.id and a.origin = 'skipped' and a.store_id is null)`
+    : eq(addresses.storeId, storeId);
+
+/** A shop's word that two requests are one: the same address for both, for a day. */
+export const idempotencyKeys = sqliteTable(
+  'idempotency_keys',
+  {
+    id: id(),
+    storeId: integer('store_id')
+      .notNull()
+      .references(() => stores.id),
+    key: text('key').notNull(),
+    addressId: integer('address_id')
+      .notNull()
+      .references(() => addresses.id),
+    createdAt: integer('created_at').notNull(),
+  },
+  (table) => [
+    unique('idempotency_keys_identity').on(table.storeId, table.key),
+    index('idempotency_keys_age').on(table.createdAt),
+  ],
+);
+
+/** One row an (address, transaction). Confirmations are derived from `height`, never stored. */
+export const payments = sqliteTable(
+  'payments',
+  {
+    id: id(),
+    addressId: integer('address_id')
+      .notNull()
+      .references(() => addresses.id),
+    txid: text('txid').$type<Txid>().notNull(),
+    valueSat: integer('value_sat').notNull(),
+    state: text('state').$type<PaymentState>().notNull(),
+    /** Where the transaction was proven to be; both null while it is in no block. */
+    height: integer('height'),
+    blockHash: text('block_hash').$type<BlockHash>(),
+    /** The transaction that took its inputs, where one is known. */
+    replacedBy: text('replaced_by').$type<Txid>(),
+    coinbase: flag('coinbase'),
+    signalsRbf: flag('signals_rbf'),
+    /** The callback status last decided on, sent or not; null when none was. */
+    status: integer('status').$type<CallbackStatus>(),
+    /** How often a reorganisation took a sent status back: told apart in the event id. */
+    cycle: integer('cycle').notNull().default(0),
+    /** The store's, when the payment was first seen; null where it had none. */
+    currency: text('currency'),
+    /** Of one bitcoin at that time, in hundredths of the currency; null until, or because none, could be had. */
+    priceCents: integer('price_cents'),
+    firstSeenAt: integer('first_seen_at').notNull(),
+    changedAt: integer('changed_at').notNull(),
+  },
+  (table) => [
+    unique('payments_identity').on(table.addressId, table.txid),
+    index('payments_state').on(table.state, table.height),
+    index('payments_txid').on(table.txid),
+    index('payments_unsettled')
+      .on(table.addressId)
+      .where(sql`state in ('unconfirmed', 'confirming', 'confirmed')`),
+    // With all that a sum by day reads.
+    index('payments_seen').on(table.firstSeenAt, table.state, table.valueSat),
+    index('payments_unpriced')
+      .on(table.firstSeenAt)
+      .where(sql`currency is not null and price_cents is null`),
+  ],
+);
+
+/** Taken back after a time, and after 1 or 2 was told (`wasToldInBlock`). */
+export const isReversedSince = (since: number | SQL): SQL =>
+  sql`${payments.state} = 'dropped' and ${payments.changedAt} > ${since}
+    and (${payments.status} <> 0 or ${payments.cycle} > 0)`;
+
+/** Raw transactions of payments that are not final, nor dropped long ago: to be broadcast again, and to find conflicts. */
+export const transactions = sqliteTable(
+  'transactions',
+  {
+    txid: text('txid').$type<Txid>().primaryKey(),
+    raw: blob('raw', { mode: 'buffer' }).notNull(),
+    firstSeenAt: integer('first_seen_at').notNull(),
+    /** When it was last seen to: first seen, broadcast by us, or of use still when we would forget it. */
+    broadcastAt: integer('broadcast_at').notNull(),
+  },
+  (table) => [index('transactions_broadcast').on(table.broadcastAt)],
+);
+
+/** The outbox: one row a callback owed. `version` counts the callbacks of one payment. */
+export const callbacks = sqliteTable(
+  'callbacks',
+  {
+    id: id(),
+    paymentId: integer('payment_id')
+      .notNull()
+      .references(() => payments.id),
+    /** The payment's: callbacks of one address never overlap. Not null: SQLite adds no such column to a table. */
+    addressId: integer('address_id').references(() => addresses.id),
+    storeId: integer('store_id')
+      .notNull()
+      .references(() => stores.id),
+    version: integer('version').notNull(),
+    eventId: text('event_id').notNull(),
+    status: integer('status').$type<CallbackStatus>().notNull(),
+    /** What is appended to the callback URL, exactly as it will be sent. */
+    query: text('query').notNull(),
+    state: text('state').$type<CallbackState>().notNull(),
+    /** All that were ever made, also those whose rows are gone. */
+    attemptCount: integer('attempt_count').notNull().default(0),
+    /** How many of them were charged to the schedule since it began; once delivered, to that of the confirmations. */
+    step: integer('step').notNull().default(0),
+    nextAttemptAt: integer('next_attempt_at').notNull(),
+    /** When a delivered one is sent again because its answer was doubtful; null for never. */
+    confirmAt: integer('confirm_at'),
+    /** When it is sent; null for never. */
+    dueAt: integer('due_at').generatedAlwaysAs(
+      sql`case state when 'owed' then next_attempt_at when 'delivered' then confirm_at end`,
+      { mode: 'virtual' },
+    ),
+    leasedUntil: integer('leased_until'),
+    createdAt: integer('created_at').notNull(),
+    settledAt: integer('settled_at'),
+  },
+  (table) => [
+    unique('callbacks_order').on(table.paymentId, table.version),
+    // An event's id is a hash that holds its payment: one of the ids alone would touch a page for each row.
+    unique('callbacks_event').on(table.paymentId, table.eventId),
+    index('callbacks_due').on(table.storeId, table.nextAttemptAt).where(sql`state = 'owed'`),
+    index('callbacks_sendable')
+      .on(table.storeId, table.dueAt, table.addressId)
+      .where(sql`due_at is not null`),
+    index('callbacks_of_address').on(table.addressId).where(sql`due_at is not null`),
+    index('callbacks_exhausted').on(table.id, table.storeId).where(sql`state = 'exhausted'`),
+    index('callbacks_given_up').on(table.settledAt).where(sql`state = 'exhausted'`),
+    index('callbacks_leased').on(table.storeId).where(sql`leased_until is not null`),
+    index('callbacks_store').on(table.storeId, table.id),
+  ],
+);
+
+/** `held`: its payment is gone; owed again should that return with the same status. */
+export type CallbackState = 'owed' | 'delivered' | 'superseded' | 'exhausted' | 'held';
+
+/** Every HTTP try, append-only; the rows of old ones go, their number stays (`attempt_count`). */
+export const attempts = sqliteTable(
+  'attempts',
+  {
+    id: id(),
+    callbackId: integer('callback_id')
+      .notNull()
+      .references(() => callbacks.id),
+    startedAt: integer('started_at').notNull(),
+    durationMs: integer('duration_ms').notNull(),
+    /** JSON: how long each phase took, in milliseconds (delivery/sender.ts). */
+    phases: text('phases').notNull().default('{}'),
+    /** The IP address that was dialled; null where none was reached. */
+    address: text('address'),
+    /** `delivered`, or the class of what went wrong. */
+    outcome: text('outcome').notNull(),
+    httpStatus: integer('http_status'),
+    /** What went wrong, in words, without the URL's secrets. */
+    reason: text('reason'),
+    /** The first 1 KiB of the answer, control characters stripped. */
+    body: text('body'),
+    /** What makes the answer of a 200 doubtful: its sentence, or what it is (domain/callback-answer.ts). */
+    doubt: text('doubt'),
+  },
+  (table) => [
+    index('attempts_callback').on(table.callbackId),
+    index('attempts_doubted').on(table.callbackId).where(sql`doubt is not null`),
+  ],
+);
+
+/** Verified headers, forks included; `onBest` marks the chain of most work. */
+export const headers = sqliteTable(
+  'headers',
+  {
+    hash: text('hash').$type<BlockHash>().primaryKey(),
+    height: integer('height').notNull(),
+    raw: blob('raw', { mode: 'buffer' }).notNull(),
+    /** Work of the whole chain up to here, 32 bytes big-endian. */
+    work: blob('work', { mode: 'buffer' }).notNull(),
+    onBest: flag('on_best'),
+  },
+  (table) => [uniqueIndex('headers_best').on(table.height).where(sql`on_best = 1`)],
+);
+
+/** What was learnt of Electrum servers: their TLS identity, and which of them lied. */
+export const servers = sqliteTable('servers', {
+  label: text('label').primaryKey(),
+  /** `valid`: its certificate once validated, so it must from then on; `pinned`: `pinSha256` must match. */
+  trust: text('trust').$type<'valid' | 'pinned'>(),
+  pinSha256: text('pin_sha256'),
+  learnedAt: integer('learned_at').notNull(),
+  bannedUntil: integer('banned_until'),
+  banReason: text('ban_reason'),
+});
+
+/** Who may open the dashboard: one row, from the day a password was set. */
+export const admin = sqliteTable('admin', {
+  id: id(),
+  /** scrypt, with its parameters and salt (dashboard/password.ts). */
+  passwordHash: text('password_hash').notNull(),
+  passwordAt: integer('password_at').notNull(),
+  /** Base32, RFC 6238; null where no second factor is asked for. */
+  totpSecret: text('totp_secret'),
+  /** The time step of the last code that was taken: none is taken twice. */
+  totpStep: integer('totp_step').notNull().default(0),
+});
+
+/** Who is signed in to the dashboard. The cookie's text is nowhere in the file. */
+export const sessions = sqliteTable('sessions', {
+  id: id(),
+  /** SHA-256 of the cookie's text. */
+  hash: blob('hash', { mode: 'buffer' }).notNull().unique(),
+  createdAt: integer('created_at').notNull(),
+  seenAt: integer('seen_at').notNull(),
+  /** When the password was last typed. */
+  confirmedAt: integer('confirmed_at').notNull(),
+  /** Where it began and with which program, for people to recognise. */
+  client: text('client').notNull(),
+  agent: text('agent').notNull(),
+});
+
+/** One-time links to the dashboard that still stand. */
+export const adminLinks = sqliteTable('admin_links', {
+  id: id(),
+  /** SHA-256 of the link's token. */
+  hash: blob('hash', { mode: 'buffer' }).notNull().unique(),
+  expiresAt: integer('expires_at').notNull(),
+});

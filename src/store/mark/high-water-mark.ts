@@ -1,0 +1,346 @@
+// The mark: a small file beside the database that remembers how far each wallet's counter rose.
+// It is written before the commit that raises a counter and on the disk before anybody hears of that commit, and no
+// copy of `paygate.db*` takes it along, so that a restored database can be told from the one that issued last.
+//
+// Layout: 64 KiB of text padded with zeros, so that a raise overwrites bytes that exist already and
+// one fdatasync makes it durable. Line 1 is JSON: whose mark it is. Each line after it is a raise,
+// `wallet from to checksum`, where a wallet has a name made of its keys, which it has in every database;
+// the last of a wallet counts; the first line that is torn ends the list, for then its commit did not
+// happen. A full file is rewritten under a new name and renamed. Guesses stand in line 1, where a version that knows of
+// none reads over them. Beside it stands its position (mark-position.ts), which tells a mark that was set back.
+
+import {
+  closeSync,
+  existsSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { sha256 } from '@noble/hashes/sha2.js';
+import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
+import type { MarkReading, Raise } from '../../domain/allocation.ts';
+import { PaygateError } from '../../lib/errors.ts';
+import { putInPlace, syncData, syncPath, systemCode } from '../../world/disk.ts';
+import { truePath } from '../db/file-path.ts';
+import {
+  type FileIdentity,
+  identityOf,
+  isSameFile,
+  MarkPosition,
+  stepsOf,
+} from './mark-position.ts';
+
+const markBytes = 65_536;
+const machineIdFile = '/etc/machine-id';
+
+/** Where the mark of a database lies: outside every glob that copies `paygate.db*`. */
+export const markPath = (databasePath: string): string =>
+  join(dirname(databasePath), '.paygate-mark', basename(databasePath));
+
+/** Whose mark it is. Each field tells one way in which a file can be a copy. */
+interface Identity {
+  readonly version: 1;
+  /** A random name given to the database when it was made. */
+  readonly instance: string;
+  /** The machine's own id, or '' where it has none. */
+  readonly machine: string;
+  /** The kind of file system: through another one, as an overlay, the same inode is another file. */
+  readonly fileSystem?: number;
+  readonly databaseInode: string;
+  /** The mark's own inode: a copied folder has a copied mark, which must not be believed. */
+  readonly markInode: string;
+  readonly markBorn?: number | undefined;
+  /** The position before its lines, and which file has it in its name. */
+  readonly position?: number;
+  readonly positionInode?: string;
+  readonly positionBorn?: number | undefined;
+  /** The operator said that the whole machine, this mark with it, was set back to an earlier time. */
+  readonly setBack?: true;
+  /** Written by older versions: a backup was restored where no mark stood that is believed. */
+  readonly restored?: true;
+  readonly begunBlind?: true;
+  readonly guesses?: readonly Raise[];
+}
+
+export interface Highwater {
+  /** What the mark said when it was opened; undefined when there was none. */
+  readonly reading: MarkReading | undefined;
+  /**
+   * Writes raises, and resolves when they are durable: until then nobody may hear of their commit, nor when it rejects.
+   * @throws at once when they can't be written: then they must not be committed
+   */
+  raise(raises: readonly Raise[]): Promise<void>;
+  /**
+   * Makes it the mark of this file, which knows these and no others from now on.
+   * @param blind nobody knows how far the file before this one went
+   */
+  begin(raises: readonly Raise[], blind?: boolean): void;
+  /** Makes the next start distrust it: this machine was set back, so that it may be older than what was issued. */
+  distrust(): void;
+  close(): void;
+}
+
+/** Opens the mark of a database. The first raise, of nothing perhaps, makes it ours. */
+export function openHighwater(given: string, instance: string): Highwater {
+  const databasePath = truePath(given);
+  const path = markPath(databasePath);
+  const identity = {
+    version: 1,
+    instance,
+    machine: machineId(),
+    fileSystem: statfsSync(dirname(databasePath)).type,
+    databaseInode: inodeOf(databasePath),
+  } as const;
+  const found = existsSync(path) ? parseMark(readFileSync(path, 'utf8')) : undefined;
+  const beside = new MarkPosition(path, positionFileOf(found?.identity));
+  let position = Math.max(found?.position ?? 0, beside.furthest);
+  let latest = byWallet(found?.raises ?? []);
+  let begunBlind = found?.identity?.begunBlind === true;
+  let file: MarkFile | undefined;
+
+  function raise(raises: readonly Raise[]): Promise<void> {
+    const known = byWallet([...latest.values(), ...raises]);
+    const reached = position + stepsOf(latest.values(), raises);
+    try {
+      const synced = file?.append(linesOf(raises)) ?? rewrite(known, reached);
+      latest = known;
+      position = reached;
+      return synced.then(() => beside.follow(reached));
+    } catch (error) {
+      throw raiseFailure(path, error);
+    }
+  }
+
+  function rewrite(
+    known: ReadonlyMap<string, Raise>,
+    reached: number,
+    doubt?: { readonly setBack: true },
+  ): Promise<void> {
+    const raises = [...known.values()];
+    const guesses = raises.filter(({ guess }) => guess);
+    const lines = raises.filter(({ guess }) => !guess);
+    const { inode: positionInode, born: positionBorn } = beside.identity();
+    const whose = {
+      ...identity,
+      ...doubt,
+      ...(begunBlind && { begunBlind }),
+      position: reached - stepsOf(guesses, lines),
+      positionInode,
+      positionBorn,
+      guesses,
+    };
+    const fresh = createMark(path, whose, linesOf(lines));
+    file?.close();
+    file = fresh;
+    beside.follow(reached);
+    beside.removeOthers();
+    return Promise.resolve();
+  }
+
+  return {
+    reading: found && judge(found, identity, { path, beside: beside.position }),
+    raise,
+    begin(raises, blind = false) {
+      begunBlind ||= blind;
+      const reached = position + stepsOf(latest.values(), raises);
+      const known = byWallet(raises);
+      try {
+        rewrite(known, reached);
+        latest = known;
+        position = reached;
+      } catch (error) {
+        throw raiseFailure(path, error);
+      }
+    },
+    distrust: () => void rewrite(latest, position, { setBack: true }),
+    close: () => file?.close(),
+  };
+}
+
+/** Makes the mark of a file that gets its name at this moment: beside none, it would be taken for a copy. */
+export function beginMark(databasePath: string, instance: string): void {
+  const mark = openHighwater(databasePath, instance);
+  try {
+    if ((mark.reading?.raises ?? []).length === 0) mark.begin([]);
+  } finally {
+    mark.close();
+  }
+}
+
+/** The last one of each. A guess is one until a raise from its end on: before that its wallet is on the way to it. */
+function byWallet(raises: readonly Raise[]): Map<string, Raise> {
+  const latest = new Map<string, Raise>();
+  for (const raise of raises) {
+    const before = latest.get(raise.wallet);
+    const isGuess = before?.guess && raise.from < before.to;
+    latest.set(raise.wallet, isGuess ? { ...raise, guess: true } : raise);
+  }
+  return latest;
+}
+
+const linesOf = (raises: readonly Raise[]): string => raises.map(raiseLine).join('');
+
+/** A lost sync ends the process, for which the caller must see it as it is. */
+function raiseFailure(path: string, error: unknown): unknown {
+  const { syscall } = error as NodeJS.ErrnoException;
+  const code = systemCode(error as NodeJS.ErrnoException);
+  if (code === 'EIO' && syscall !== 'write') return error;
+  return new PaygateError('unavailable', `${path}: cannot be written (${code})`, {
+    retryAfterSeconds: 30,
+    cause: error,
+  });
+}
+
+/** Whose mark it will be, whichever file it is. */
+type Own = Omit<Identity, 'markInode' | 'markBorn'>;
+
+interface Place {
+  readonly path: string;
+  /** In the name of its own position file; undefined where it has none. */
+  readonly beside: number | undefined;
+}
+
+function judge(found: ParsedMark, own: Own, place: Place): MarkReading {
+  const { position, identity } = found;
+  const missing = Math.max(0, (place.beside ?? 0) - (position ?? Infinity));
+  const distrust = distrustOf(identity, own, place);
+  const doubt = distrust ?? (missing > 0 ? 'its mark was set back' : undefined);
+  return {
+    ...(doubt !== undefined && { distrust: doubt }),
+    ...(missing > 0 && { missing }),
+    ...(identity?.begunBlind && { begunBlind: true }),
+    sameDatabase: identity?.databaseInode === own.databaseInode,
+    raises: found.raises,
+  };
+}
+
+function distrustOf(
+  marked: Identity | undefined,
+  own: Own,
+  { path, beside }: Place,
+): string | undefined {
+  if (marked === undefined) return 'its mark cannot be read';
+  if (marked.setBack) return 'this machine was set back to a snapshot';
+  if (marked.restored) return 'no mark of its own stood beside the backup';
+  if (marked.instance !== own.instance) return 'its mark is of another database';
+  if (marked.machine !== own.machine) return 'its mark was made on another machine';
+  if ((marked.fileSystem ?? own.fileSystem) !== own.fileSystem) {
+    return 'its mark was made on another kind of file system';
+  }
+  const isOwn = isSameFile(path, { inode: marked.markInode, born: marked.markBorn });
+  // An older version knew of no position.
+  const hasPosition = marked.positionInode === undefined || beside !== undefined;
+  return isOwn && hasPosition ? undefined : 'its mark is a copy as well';
+}
+
+const positionFileOf = (marked: Identity | undefined): FileIdentity | undefined =>
+  marked?.positionInode === undefined
+    ? undefined
+    : { inode: marked.positionInode, born: marked.positionBorn };
+
+interface ParsedMark {
+  /** Undefined when the first line is not what we write. */
+  readonly identity: Identity | undefined;
+  /** The last raise of each wallet. */
+  readonly raises: readonly Raise[];
+  /** Undefined where a version wrote it that knew of none. */
+  readonly position: number | undefined;
+}
+
+function parseMark(text: string): ParsedMark {
+  const lines = text.split('\n');
+  const identity = parseIdentity(lines[0] ?? '');
+  const guesses = identity?.guesses ?? [];
+  const raises: Raise[] = [];
+  for (const line of lines.slice(1)) {
+    const raise = parseRaise(line);
+    if (raise === undefined) break;
+    raises.push(raise);
+  }
+  const before = identity?.position;
+  return {
+    identity,
+    raises: [...byWallet([...guesses, ...raises]).values()],
+    position: before === undefined ? undefined : before + stepsOf(guesses, raises),
+  };
+}
+
+function parseIdentity(line: string): Identity | undefined {
+  try {
+    const parsed = JSON.parse(line) as Identity;
+    return parsed.version === 1 ? parsed : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Not by node:crypto: see migrate.ts. */
+const checksum = (text: string): string => bytesToHex(sha256(utf8ToBytes(text))).slice(0, 8);
+
+function raiseLine({ wallet, from, to }: Raise): string {
+  const text = `${wallet} ${from} ${to}`;
+  return `${text} ${checksum(text)}\n`;
+}
+
+function parseRaise(line: string): Raise | undefined {
+  const match = /^(([0-9a-f]{16}) (\d+) (\d+)) ([0-9a-f]{8})$/.exec(line);
+  if (match === null) return undefined;
+  const [, text = '', wallet = '', from, to, sum] = match;
+  return checksum(text) === sum ? { wallet, from: Number(from), to: Number(to) } : undefined;
+}
+
+interface MarkFile {
+  /** Resolves when they are durable; undefined when the file is full and must be rewritten. */
+  append(lines: string): Promise<void> | undefined;
+  close(): void;
+}
+
+function createMark(path: string, identity: Own, lines: string): MarkFile {
+  const fresh = `${path}.new`;
+  // What a start left that was killed.
+  rmSync(fresh, { force: true });
+  const descriptor = openSync(fresh, 'wx', 0o600);
+  const { inode: markInode, born: markBorn } = identityOf(descriptor);
+  const whose: Identity = { ...identity, markBorn, markInode };
+  const text = `${JSON.stringify(whose)}\n${lines}`;
+  const bytes = Buffer.alloc(Math.max(markBytes, 2 * text.length));
+  let end = bytes.write(text);
+  try {
+    writeAll(descriptor, bytes, 0);
+    putInPlace(fresh, path);
+    syncPath(dirname(dirname(path)));
+  } catch (error) {
+    closeSync(descriptor);
+    throw error;
+  }
+
+  return {
+    append(more) {
+      // With the zero that ends it: what is written of nothing also shows that the disk takes it.
+      const chunk = Buffer.from(`${more}\0`);
+      if (end + chunk.length > bytes.length) return undefined;
+      writeAll(descriptor, chunk, end);
+      end += chunk.length - 1;
+      return syncData(descriptor);
+    },
+    close: () => closeSync(descriptor),
+  };
+}
+
+/** A disk that is almost full takes a part and says so only when it is asked again. */
+function writeAll(descriptor: number, bytes: Uint8Array, position: number): void {
+  for (let done = 0; done < bytes.length; ) {
+    done += writeSync(descriptor, bytes, done, bytes.length - done, position + done);
+  }
+}
+
+/** Of a database that is still to be put in place as well: it is that of no file. */
+const inodeOf = (path: string): string =>
+  String(statSync(path, { bigint: true, throwIfNoEntry: false })?.ino);
+
+const machineId = (): string =>
+  existsSync(machineIdFile) ? readFileSync(machineIdFile, 'utf8').trim() : '';

@@ -1,0 +1,57 @@
+// How fast a wallet was issuing when its database was last written: what a copy, beside which no mark
+// stands, guesses from how much its original went on to issue.
+
+import { and, count, desc, eq, gt, max, min } from 'drizzle-orm';
+import type { IssuingRate } from '../../domain/allocation.ts';
+import { dayMs } from '../../lib/time-units.ts';
+import { addresses, attempts } from '../db/schema.ts';
+import type { Store } from '../open-store.ts';
+
+/** Long enough for a rate, short enough for a shop that grows. */
+const periodMs = 30 * dayMs;
+
+/** @param now epoch milliseconds */
+export function issuingRate(store: Store, walletId: number, now: number): IssuingRate {
+  const { orm } = store.database;
+  const lastWriteAt = lastWrite(store);
+  const since = lastWriteAt - periodMs;
+  const lately = and(
+    eq(addresses.walletId, walletId),
+    eq(addresses.origin, 'issued'),
+    gt(addresses.issuedAt, since),
+  );
+  const found = orm
+    .select({ issued: count(), firstAt: min(addresses.issuedAt) })
+    .from(addresses)
+    .where(lately)
+    .get();
+  const { issued = 0, firstAt } = found ?? {};
+  return {
+    issued,
+    // A shop of yesterday has issued for a day, not for a month.
+    periodMs: Math.max(dayMs, lastWriteAt - (firstAt ?? since)),
+    silentMs: now - lastWriteAt,
+  };
+}
+
+/** When the last address was issued or skipped, epoch milliseconds; 0 for never. */
+export function lastIssue({ database: { orm } }: Store): number {
+  const issued = orm
+    .select({ at: max(addresses.issuedAt) })
+    .from(addresses)
+    .get();
+  return issued?.at ?? 0;
+}
+
+/** The latest time that the file tells, epoch ms: blocks keep coming where nothing else does. */
+function lastWrite(store: Store): number {
+  const { orm } = store.database;
+  const attempt = orm
+    .select({ at: attempts.startedAt })
+    .from(attempts)
+    .orderBy(desc(attempts.id))
+    .limit(1)
+    .get();
+  const tipAt = (store.headers.tip()?.header.time ?? 0) * 1000;
+  return Math.max(lastIssue(store), attempt?.at ?? 0, tipAt);
+}

@@ -1,0 +1,121 @@
+// Opens the file with every room of it, and claims it for one network.
+
+import { type NetworkName, networks } from '../bitcoin/network.ts';
+import { type Database, type DatabaseOptions, openDatabase, openFailure } from './db/database.ts';
+import { refuseOtherNetwork } from './db/file-guards.ts';
+import { truePath } from './db/file-path.ts';
+import { beginMark } from './mark/high-water-mark.ts';
+import { type Addresses, createAddresses } from './records/addresses.ts';
+import { type Admin, createAdmin } from './records/admin.ts';
+import { createKeys, type Keys } from './records/api-keys.ts';
+import { type Audit, createAudit } from './records/audit.ts';
+import { type Broadcasts, createBroadcasts } from './records/broadcasts.ts';
+import { Catalog, networkOf } from './records/catalog.ts';
+import { createHeaders, type Headers } from './records/headers.ts';
+import { createIdempotency, type Idempotency } from './records/idempotency.ts';
+import { Ledger, type PaymentMove } from './records/ledger.ts';
+import { createOutbox, type Outbox } from './records/outbox.ts';
+import { createReceiptPrices, type ReceiptPrices } from './records/receipt-prices.ts';
+import { createServers, type Servers } from './records/server-records.ts';
+import { type AddressDesk, createAddressDesk } from './views/address-view.ts';
+import { createPaymentCounts, type PaymentCounts } from './views/payment-counts.ts';
+import { createPaymentDesk, type PaymentDesk } from './views/payment-view.ts';
+import { createReceipts, type Receipts } from './views/receipts.ts';
+
+export interface Store {
+  readonly database: Database;
+  readonly network: NetworkName;
+  /** A random name given to the database when it was made; a copy keeps it. */
+  readonly instance: string;
+  readonly catalog: Catalog;
+  readonly keys: Keys;
+  readonly audit: Audit;
+  readonly admin: Admin;
+  readonly idempotency: Idempotency;
+  readonly addresses: Addresses;
+  readonly headers: Headers;
+  readonly ledger: Ledger;
+  readonly broadcasts: Broadcasts;
+  readonly receipts: Receipts;
+  readonly receiptPrices: ReceiptPrices;
+  readonly paymentCounts: PaymentCounts;
+  readonly paymentDesk: PaymentDesk;
+  readonly addressDesk: AddressDesk;
+  readonly outbox: Outbox;
+  readonly servers: Servers;
+}
+
+export interface OpenOptions extends DatabaseOptions {
+  /** The network asked for; undefined takes the file's own, or mainnet for a new one. */
+  readonly network: NetworkName | undefined;
+  /** A payment is another than before; after the commit. */
+  readonly onPayment?: (paymentId: number, move: PaymentMove) => void;
+  /** The best chain has another end; after the commit. */
+  readonly onTip?: () => void;
+  /** How far the mark says that a wallet issued which the file did not know at the start, by its name. */
+  readonly floorOf?: (wallet: string) => number;
+  /** Names a new file. */
+  readonly newInstance: () => string;
+}
+
+/** @throws PaygateError when the file is not ours, damaged, or of another network */
+export async function openStore(asked: OpenOptions): Promise<Store> {
+  const options = { ...asked, path: truePath(asked.path) };
+  const database = openDatabase(options);
+  try {
+    const catalog = new Catalog(database.orm);
+    await claim(database, catalog, options);
+    const addresses = createAddresses(database.orm, catalog, options.floorOf ?? (() => 0));
+    const headers = createHeaders(database.orm, options.onTip);
+    const outbox = createOutbox(database);
+    const paymentCounts = createPaymentCounts(database.orm);
+    return {
+      database,
+      network: networkOf(catalog.setting('network')),
+      instance: catalog.setting('instance') ?? '',
+      catalog,
+      keys: createKeys(database.orm),
+      audit: createAudit(database.orm),
+      admin: createAdmin(database.orm),
+      idempotency: createIdempotency(database.orm),
+      addresses,
+      headers,
+      receipts: createReceipts(database.orm),
+      receiptPrices: createReceiptPrices(database.orm),
+      paymentCounts,
+      paymentDesk: createPaymentDesk(database.orm),
+      addressDesk: createAddressDesk(database.orm),
+      outbox,
+      ledger: new Ledger({
+        orm: database.orm,
+        headers,
+        outbox,
+        catalog,
+        onPayment(id, move) {
+          paymentCounts.moved(move);
+          options.onPayment?.(id, move);
+        },
+      }),
+      broadcasts: createBroadcasts(database.orm),
+      servers: createServers(database),
+    };
+  } catch (error) {
+    await database.close();
+    throw openFailure(options.path, error);
+  }
+}
+
+/** The network is fixed when a file is made, its mark made with it; another network later is an error. */
+async function claim(database: Database, catalog: Catalog, options: OpenOptions): Promise<void> {
+  if (catalog.setting('network') === undefined) {
+    await database.write((tx) => {
+      // Another process may have been first.
+      if (catalog.setting('network') !== undefined) return;
+      catalog.putSetting(tx, 'network', options.network ?? networks.mainnet.name);
+      const instance = options.newInstance();
+      catalog.putSetting(tx, 'instance', instance);
+      beginMark(options.path, instance);
+    });
+  }
+  refuseOtherNetwork(options.path, catalog.setting('network'), options.network);
+}

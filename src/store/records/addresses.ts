@@ -1,0 +1,340 @@
+// Addresses of the wallets' external branches: derived ahead, issued once, never recycled.
+// Every rise of a wallet's counter goes through `advance`, which announces it to the mark.
+
+import { eq } from 'drizzle-orm';
+import type { Scripthash } from '../../bitcoin/ids.ts';
+import { type DerivedAddress, deriveAddress, type WalletKey } from '../../bitcoin/keychain.ts';
+import { scanGap } from '../../domain/allocation.ts';
+import { PaygateError } from '../../lib/errors.ts';
+import type { Orm } from '../db/orm.ts';
+import { stores, wallets } from '../db/schema.ts';
+import type { Tx } from '../db/writer.ts';
+import { raisesTo } from '../mark/counter-raise.ts';
+import { createWatchedPages, type WatchedPages } from '../views/watched-addresses.ts';
+import {
+  type AddressPlace,
+  type AddressStatements,
+  external,
+  prepareAddressStatements,
+} from './address-statements.ts';
+import type { Catalog, WalletRow } from './catalog.ts';
+import { createGivenBack, type GivenBack } from './returned-indexes.ts';
+import { copiedAt } from './settings.ts';
+
+export interface Issued {
+  readonly id: number;
+  readonly walletId: number;
+  /** The wallet's key as the merchant gave it. */
+  readonly account: string;
+  readonly address: string;
+  readonly scripthash: Scripthash;
+  readonly derivationIndex: number;
+  /** Epoch milliseconds. */
+  readonly issuedAt: number;
+}
+
+/** An index of a wallet's external branch, and what it derives to. */
+export interface DerivedIndex extends DerivedAddress {
+  readonly index: number;
+}
+
+export type IsPending = (scripthash: Scripthash) => boolean;
+
+export interface Addresses extends WatchedPages, GivenBack {
+  /**
+   * Hands out the wallet's next unused addresses, one to each of the stores; one that stands there twice gets two.
+   * @param isPending whether a server told of a history that is not worked up yet: such an address is left out
+   * @throws PaygateError unavailable before the first scan, and below the wallet's floor
+   */
+  issueEach(
+    tx: Tx,
+    now: number,
+    walletId: number,
+    storeIds: readonly number[],
+    isPending?: IsPending,
+  ): Issued[];
+  /** The same for one store. */
+  issue(tx: Tx, now: number, walletId: number, storeId: number, isPending?: IsPending): Issued;
+  /** The last one issued to the store, where nobody ever paid it, also not by what is gone, and it was issued after a time. */
+  unpaidSince(walletId: number, storeId: number, since: number): Issued | undefined;
+  /** Whether the wallet's last so many addresses are all unpaid. */
+  isUnpaidFor(walletId: number, count: number): boolean;
+  /** How many of the wallet's newest addresses were given out since the last one that was paid. */
+  unpaidRun(walletId: number): number;
+  /** The longest way from a paid one of them to the next. */
+  widestStep(walletId: number): number;
+  /** An address that was issued, by its row. */
+  issuedAs(id: number): Issued | undefined;
+  /** Derives addresses in advance up to (not including) the index; answers the new ones. */
+  deriveAhead(tx: Tx, walletId: number, until: number): Scripthash[];
+  /** Keeps what was derived in advance outside of any transaction. */
+  keepAhead(tx: Tx, walletId: number, derived: readonly DerivedIndex[]): void;
+  /** What is derived ahead from an index on, up to (not including) another. */
+  ahead(walletId: number, from: number, until: number): Scripthash[];
+  /** How many indexes below the wallet's counter were left out: never given out, neither by us nor before us. */
+  countLeftOut(walletId: number): number;
+  /** How far addresses are derived: the first index without one. */
+  derivedUntil(walletId: number): number;
+  /**
+   * Takes indexes as issued by a file that this one is a copy of: watched, never handed out.
+   * @returns those that are to be watched from now on
+   */
+  skip(tx: Tx, now: number, walletId: number, to: number): Scripthash[];
+  /** How far the mark says that a wallet issued which this file did not know; 0 for any other. */
+  floor(walletId: number): number;
+  /** Whether a counter is behind what it was when this was asked before, or a wallet is gone: an older copy was put over the file. */
+  isSetBack(): boolean;
+  /** A copy, and nobody knows how far its original went: no address until the chain was asked. */
+  requireScan(tx: Tx): void;
+  /** Ends a wallet's scan: addresses may be issued, from this index on. */
+  finishScan(tx: Tx, now: number, walletId: number, nextIndex: number): void;
+  /** Whether an index of the wallet was ever given out. */
+  isUsed(walletId: number): boolean;
+  byScripthash(scripthash: Scripthash): AddressPlace | undefined;
+  /** Of an address that is there, by its row: what pays it. */
+  scriptOf(id: number): Uint8Array;
+}
+
+/** Of so many indexes, those that were left out and found to be nothing are at most a wallet's usual gap. */
+const leftOutWithin = 100;
+/** And at most so many by the word of one server: a wallet's gap has room for the unpaid ones between them. */
+const mostClaimed = 5;
+/** How far back a store's last address is looked for: other stores may share its wallet. */
+const reusedWithin = 100;
+
+/** @param floorOf how far the mark says that a wallet issued which this file did not know, by its name */
+export function createAddresses(
+  orm: Orm,
+  catalog: Catalog,
+  floorOf: (wallet: string) => number,
+): Addresses {
+  const statements = prepareAddressStatements(orm);
+  const { floor, raise, raiseGivenBack, isSetBack } = raisesTo(floorOf);
+  const { takeBack, ...givenBack } = createGivenBack(orm, catalog, raiseGivenBack);
+
+  const isUsed = (walletId: number): boolean =>
+    statements.firstUsed.get({ walletId }) !== undefined;
+
+  function advance(tx: Tx, wallet: WalletRow, to: number): void {
+    if (to <= wallet.nextIndex) return;
+    // What is skipped before the chain was asked is a guess, but for the way to a floor; the mark would be believed.
+    if (wallet.scannedAt !== null || wallet.nextIndex < floor(wallet)) raise(tx, wallet, to);
+    statements.setNextIndex.run({ walletId: wallet.id, nextIndex: to });
+  }
+
+  function skip(tx: Tx, now: number, walletId: number, to: number): Scripthash[] {
+    const wallet = catalog.wallet(walletId);
+    const storeId = onlyStoreOf(orm, walletId, copiedAt(catalog));
+    const skipped: Scripthash[] = [];
+    for (let index = wallet.nextIndex; index < to; index += 1) {
+      const row = rowAt(statements, catalog, walletId, index);
+      if (row?.origin !== 'ahead') continue;
+      statements.skip.run({ id: row.id, storeId, now });
+      skipped.push(row.scripthash);
+    }
+    advance(tx, wallet, to);
+    return skipped;
+  }
+
+  const issueEach: Addresses['issueEach'] = (tx, now, walletId, storeIds, isPending) => {
+    const wallet = catalog.wallet(walletId);
+    if (wallet.scannedAt === null) throw notYet('scanned for used addresses first');
+    if (wallet.nextIndex < floor(wallet)) {
+      throw notYet('brought behind what it issued before');
+    }
+    const back = takeBack(tx, wallet, storeIds.length, isPending);
+    const next = unusedFrom(statements, catalog, wallet, storeIds.length - back.length, isPending);
+    const handed = storeIds.map((storeId, at) => ({ storeId, row: back[at] ?? next() }));
+    // Before anything is handed out: it throws where nothing may be.
+    advance(tx, wallet, (handed.at(-1)?.row.derivationIndex ?? -1) + 1);
+    return handed.map(({ storeId, row }) => {
+      statements.issue.run({ id: row.id, storeId, now });
+      return issuedOf({ ...row, issuedAt: now }, wallet);
+    });
+  };
+
+  return {
+    issueEach,
+    issue(tx, now, walletId, storeId, isPending) {
+      const [issued] = issueEach(tx, now, walletId, [storeId], isPending) as [Issued];
+      return issued;
+    },
+    skip,
+    floor: (walletId) => floor(catalog.wallet(walletId)),
+    isSetBack: () => isSetBack(catalog.wallets(), givenBack.givenBackCount),
+    requireScan: () => void orm.update(wallets).set({ scannedAt: null }).run(),
+    finishScan(tx, now, walletId, found) {
+      const wallet = catalog.wallet(walletId);
+      // A copy may have skipped further meanwhile, and a counter never falls.
+      const nextIndex = Math.max(wallet.nextIndex, found);
+      if (isUsed(walletId)) raise(tx, wallet, nextIndex);
+      const scanned = { scannedAt: now, nextIndex };
+      orm.update(wallets).set(scanned).where(eq(wallets.id, walletId)).run();
+      givenBack.keepBelow(tx, walletId, nextIndex);
+    },
+    isUsed,
+    ...givenBack,
+    ...derivingOf(statements, catalog),
+    ...readersOf(statements, catalog),
+    ...createWatchedPages(orm),
+  };
+}
+
+const derivingOf = (statements: AddressStatements, catalog: Catalog) =>
+  ({
+    deriveAhead(_tx, walletId, until) {
+      const key = catalog.walletKey(walletId);
+      const derived: Scripthash[] = [];
+      for (let index = derivedUntil(statements, catalog, walletId); index < until; index += 1) {
+        const scripthash = insertDerived(statements, key, walletId, index);
+        if (scripthash !== undefined) derived.push(scripthash);
+      }
+      return derived;
+    },
+    keepAhead(_tx, walletId, derived) {
+      for (const each of derived) insert(statements, walletId, each);
+    },
+    derivedUntil: (walletId) => derivedUntil(statements, catalog, walletId),
+  }) satisfies Partial<Addresses>;
+
+const readersOf = (statements: AddressStatements, catalog: Catalog) =>
+  ({
+    unpaidSince(walletId, storeId, since) {
+      const last = statements.newest
+        .all({ walletId, limit: reusedWithin })
+        .find((row) => row.origin === 'issued' && row.storeId === storeId);
+      const isFresh = last?.statusHash === null && (last.issuedAt ?? 0) > since;
+      if (!isFresh || statements.anyPayment.get({ id: last.id }) !== undefined) return undefined;
+      return issuedOf(last, catalog.wallet(walletId));
+    },
+    isUnpaidFor(walletId, count) {
+      const rows = statements.newest.all({ walletId, limit: count });
+      const isUnpaid = ({ origin, statusHash }: AddressPlace) =>
+        origin === 'ahead' || statusHash === null;
+      return rows.length === count && rows.every(isUnpaid);
+    },
+    unpaidRun: (walletId) => statements.unpaidRun.get({ walletId })?.count ?? 0,
+    widestStep: (walletId) => statements.widestStep.get({ walletId })?.widest ?? 0,
+    issuedAs(id) {
+      const row = statements.byId.get({ id });
+      return row && issuedOf(row, catalog.wallet(row.walletId));
+    },
+    countLeftOut: (walletId) =>
+      statements.leftOut.get({ walletId, nextIndex: catalog.wallet(walletId).nextIndex })?.count ??
+      0,
+    ahead: (walletId, from, until) =>
+      statements.ahead.all({ walletId, from, until }).map(({ scripthash }) => scripthash),
+    byScripthash: (scripthash) => statements.byScripthash.get({ scripthash }),
+    scriptOf(id) {
+      const row = statements.script.get({ id });
+      if (row === undefined) throw new Error(`there is no address ${id}`);
+      return row.script;
+    },
+  }) satisfies Partial<Addresses>;
+
+const issuedOf = (row: AddressPlace, { account }: WalletRow): Issued => ({
+  id: row.id,
+  walletId: row.walletId,
+  account,
+  address: row.address,
+  scripthash: row.scripthash,
+  derivationIndex: row.derivationIndex,
+  issuedAt: row.issuedAt ?? 0,
+});
+
+/** The row of an index, derived now if need be; undefined where no such child exists. */
+function rowAt(
+  statements: AddressStatements,
+  catalog: Catalog,
+  walletId: number,
+  index: number,
+): AddressPlace | undefined {
+  const found = statements.atIndex.get({ walletId, index });
+  if (found !== undefined) return found;
+  insertDerived(statements, catalog.walletKey(walletId), walletId, index);
+  return statements.atIndex.get({ walletId, index });
+}
+
+/** What a wallet hands out one after the other. So many indexes are read together; those not yet derived one by one. */
+function unusedFrom(
+  statements: AddressStatements,
+  catalog: Catalog,
+  { id: walletId, nextIndex }: WalletRow,
+  count: number,
+  isPending: IsPending = () => false,
+): () => AddressPlace {
+  const derived = statements.between.all({ walletId, from: nextIndex, until: nextIndex + count });
+  const near = new Map(derived.map((row) => [row.derivationIndex, row]));
+  let index = nextIndex;
+  let leftOut: number | undefined;
+
+  /** One server alone must not drive the counter beyond the wallet's gap limit. */
+  function mayBeLeftOut(most: number): boolean {
+    const from = nextIndex - leftOutWithin;
+    leftOut ??= statements.ahead.all({ walletId, from, until: nextIndex }).length;
+    if (leftOut >= most) return false;
+    leftOut += 1;
+    return true;
+  }
+
+  return () => {
+    for (;;) {
+      const row = near.get(index) ?? rowAt(statements, catalog, walletId, index);
+      index += 1;
+      if (row?.origin !== 'ahead') continue;
+      const isLeftOut =
+        row.statusHash === null
+          ? isPending(row.scripthash) && mayBeLeftOut(scanGap)
+          : mayBeLeftOut(mostClaimed);
+      if (!isLeftOut) return row;
+    }
+  };
+}
+
+function derivedUntil(statements: AddressStatements, catalog: Catalog, walletId: number): number {
+  const last = statements.lastIndex.get({ walletId })?.last ?? -1;
+  return Math.max(last + 1, catalog.wallet(walletId).nextIndex);
+}
+
+function insertDerived(
+  statements: AddressStatements,
+  key: WalletKey,
+  walletId: number,
+  index: number,
+): Scripthash | undefined {
+  const derived = deriveAddress(key, external, index);
+  if (derived === undefined) return undefined;
+  insert(statements, walletId, { ...derived, index });
+  return derived.scripthash;
+}
+
+function insert({ insert }: AddressStatements, walletId: number, derived: DerivedIndex): void {
+  const { index, address, script, scripthash } = derived;
+  insert.run({ walletId, index, address, script: Buffer.from(script), scripthash });
+}
+
+/**
+ * Of those that could issue behind what this file knows, where there are any: none that was removed in it, but for one that was
+ * there when it was copied.
+ */
+function onlyStoreOf(orm: Orm, walletId: number, copiedAt: number): number | null {
+  const all = orm
+    .select({ id: stores.id, archivedAt: stores.archivedAt })
+    .from(stores)
+    .where(eq(stores.walletId, walletId))
+    .all();
+  const issuing = all.filter(
+    ({ archivedAt }) => archivedAt === null || (copiedAt > 0 && archivedAt > copiedAt),
+  );
+  const [only, second] = issuing.length > 0 ? issuing : all;
+  return only !== undefined && second === undefined ? only.id : null;
+}
+
+const notYet = (what: string) =>
+  new PaygateError(
+    'unavailable',
+    `This wallet is to be ${what}; ask again in a moment, /healthz says what it waits for`,
+    {
+      retryAfterSeconds: 5,
+    },
+  );

@@ -1,0 +1,88 @@
+// Raw transactions of payments, by when they were last seen to: which are to be broadcast again, and which are
+// of no use any more because what they paid was dropped long ago. The ledger keeps them, and forgets those of
+// payments that are settled.
+
+import { asc, eq, lte, sql } from 'drizzle-orm';
+import type { Txid } from '../../bitcoin/ids.ts';
+import type { Orm } from '../db/orm.ts';
+import { given } from '../db/placeholder.ts';
+import { payments, transactions } from '../db/schema.ts';
+import type { Tx } from '../db/writer.ts';
+
+export interface Broadcasts {
+  /**
+   * Of unconfirmed payments: first seen after, last broadcast before, or later than now, by a clock that was ahead. These
+   * come first, then what was broadcast longest ago.
+   */
+  due(now: number, seenAfter: number, broadcastBefore: number, limit: number): Txid[];
+  note(tx: Tx, now: number, txid: Txid): void;
+  /** Keeps other bytes of a transaction that is kept already. */
+  keep(tx: Tx, txid: Txid, raw: Uint8Array): void;
+  /** What was not seen to since a time, the oldest first. */
+  idle(since: number, limit: number): Txid[];
+  /** Forgets those of which every payment was dropped before a time; the others are idle anew from now on. */
+  forget(tx: Tx, now: number, droppedBefore: number, txids: readonly Txid[]): void;
+}
+
+export function createBroadcasts(orm: Orm): Broadcasts {
+  const statements = prepare(orm);
+  return {
+    due(now, seenAfter, broadcastBefore, limit) {
+      const rows = statements.due.all({ now, seenAfter, broadcastBefore, limit });
+      return rows.map(({ txid }) => txid);
+    },
+    note: (_tx, now, txid) => void statements.note.run({ txid, now }),
+    keep: (_tx, txid, raw) => void statements.keep.run({ txid, raw: Buffer.from(raw) }),
+    idle: (since, limit) => statements.idle.all({ since, limit }).map(({ txid }) => txid),
+    forget(_tx, now, droppedBefore, txids) {
+      for (const txid of txids) {
+        statements.forget.run({ txid, droppedBefore });
+        statements.note.run({ txid, now });
+      }
+    },
+  };
+}
+
+function prepare(orm: Orm) {
+  const byTxid = eq(transactions.txid, given('txid'));
+  return {
+    due: orm
+      .selectDistinct({ txid: transactions.txid })
+      .from(transactions)
+      .innerJoin(payments, eq(payments.txid, transactions.txid))
+      .where(
+        sql`(${transactions.broadcastAt} < ${given('broadcastBefore')}
+            or ${transactions.broadcastAt} > ${given('now')})
+          and ${transactions.firstSeenAt} > ${given('seenAfter')}
+          and ${payments.state} = 'unconfirmed'`,
+      )
+      .orderBy(sql`${transactions.broadcastAt} <= ${given('now')}, ${transactions.broadcastAt}`)
+      .limit(sql.placeholder('limit'))
+      .prepare(),
+    note: orm
+      .update(transactions)
+      // It was not first seen later than that.
+      .set({ broadcastAt: given('now'), firstSeenAt: sql`min(first_seen_at, ${given('now')})` })
+      .where(byTxid)
+      .prepare(),
+    keep: orm
+      .update(transactions)
+      .set({ raw: given('raw') })
+      .where(byTxid)
+      .prepare(),
+    idle: orm
+      .select({ txid: transactions.txid })
+      .from(transactions)
+      .where(lte(transactions.broadcastAt, given('since')))
+      .orderBy(asc(transactions.broadcastAt))
+      .limit(sql.placeholder('limit'))
+      .prepare(),
+    forget: orm
+      .delete(transactions)
+      .where(
+        sql`${byTxid} and not exists (select 1 from payments where txid = ${given('txid')}
+          and (state <> 'dropped' or changed_at > ${given('droppedBefore')}))`,
+      )
+      .prepare(),
+  };
+}

@@ -1,0 +1,87 @@
+// What the shops' answers of 200 said last: of each store one row in the settings from the first doubtful answer to the
+// next one that is not, and one from its first answer in words. Both are written in the commit that records the
+// attempt, as failing-shops.ts does, and for the same reason.
+
+import { eq, sql } from 'drizzle-orm';
+import type { Verdict } from '../../domain/callback-answer.ts';
+import type { Outcome } from '../../domain/retry.ts';
+import type { Orm } from '../db/orm.ts';
+import { given } from '../db/placeholder.ts';
+import { settings, stores } from '../db/schema.ts';
+
+export interface Doubted {
+  readonly storeId: number;
+  readonly name: string;
+  /** When the first of them was asked for, epoch milliseconds. */
+  readonly since: number;
+  readonly answers: number;
+  /** What the last one said, or was. */
+  readonly says: string;
+}
+
+/** What is read of an attempt. */
+interface Answered {
+  readonly startedAt: number;
+  readonly outcome: Outcome;
+  readonly doubt: string | null;
+  readonly verdict?: Verdict | null;
+}
+
+export function createDoubts(orm: Orm) {
+  const { doubtful, undoubtful, spoken, hasSpoken, list } = prepare(orm);
+  return {
+    /** In the transaction that records it. */
+    note(storeId: number, { startedAt, outcome, doubt, verdict }: Answered): void {
+      if (outcome !== 'delivered') return;
+      const name = `doubted ${storeId}`;
+      if (doubt !== null) doubtful.run({ name, since: startedAt, says: doubt });
+      else undoubtful.run({ name });
+      if (verdict === 'accepted') spoken.run({ name: `spoken ${storeId}` });
+    },
+    hasSpoken: (storeId: number): boolean =>
+      hasSpoken.get({ name: `spoken ${storeId}` }) !== undefined,
+    /** Stores that are called. */
+    list: (): Doubted[] =>
+      list.all().map(({ kept, ...store }) => ({ ...store, ...(JSON.parse(kept) as KeptAnswers) })),
+  };
+}
+
+/** For the receiver of another Callback URL may always answer nothing. In the transaction that changes it. */
+export const forgetAnswers = (orm: Orm, storeId: number): void =>
+  void orm
+    .delete(settings)
+    .where(eq(settings.name, `spoken ${storeId}`))
+    .run();
+
+type KeptAnswers = Pick<Doubted, 'since' | 'answers' | 'says'>;
+
+function prepare(orm: Orm) {
+  const name = given('name');
+  const says = given('says');
+  return {
+    doubtful: orm
+      .insert(settings)
+      .values({
+        name,
+        value: sql`json_object('since', ${given('since')}, 'answers', 1, 'says', ${says})`,
+      })
+      .onConflictDoUpdate({
+        target: settings.name,
+        set: {
+          value: sql`json_set(${settings.value}, '$.answers', (${settings.value} ->> 'answers') + 1,
+            '$.says', ${says})`,
+        },
+      })
+      .prepare(),
+    undoubtful: orm.delete(settings).where(eq(settings.name, name)).prepare(),
+    spoken: orm.insert(settings).values({ name, value: '1' }).onConflictDoNothing().prepare(),
+    hasSpoken: orm.select().from(settings).where(eq(settings.name, name)).prepare(),
+    list: orm
+      .select({ storeId: stores.id, name: stores.name, kept: settings.value })
+      .from(stores)
+      .innerJoin(settings, eq(settings.name, sql`'doubted ' || ${stores.id}`))
+      .where(eq(stores.callbacksStopped, false))
+      .orderBy(stores.id)
+      .prepare(),
+  };
+}

@@ -1,0 +1,89 @@
+// Since when the shop of a store has received nothing: of each store one row in the settings, from the first attempt that
+// failed to the next one that is answered with 200. It is written in the commit that records the attempt, for no
+// index leads from a store to its last 200, and to find out for a million callbacks would read them all.
+
+import { eq, sql } from 'drizzle-orm';
+import type { Outcome } from '../../domain/retry.ts';
+import type { Orm } from '../db/orm.ts';
+import { given } from '../db/placeholder.ts';
+import { settings, stores } from '../db/schema.ts';
+
+export interface Unreceived {
+  readonly storeId: number;
+  readonly name: string;
+  readonly callbackUrl: string;
+  /** When the first of them began, epoch milliseconds. */
+  readonly since: number;
+  readonly attempts: number;
+  /** What came of the last one, in words, without the URL's secrets. */
+  readonly reason: string;
+}
+
+/** What of an attempt tells it. */
+interface Tried {
+  readonly startedAt: number;
+  readonly outcome: Outcome;
+  readonly httpStatus: number | null;
+  readonly reason: string | null;
+}
+
+export type UnreceivedBook = ReturnType<typeof createUnreceived>;
+
+export function createUnreceived(orm: Orm) {
+  const { failed, received, waiting } = prepare(orm);
+  return {
+    /** In the transaction that records it. */
+    note(storeId: number, tried: Tried): void {
+      const name = `unreceived ${storeId}`;
+      if (tried.outcome === 'delivered') received.run({ name });
+      else failed.run({ name, since: tried.startedAt, reason: wordsOf(tried) });
+    },
+    /** Stores that are called and are owed something, and have received nothing since. */
+    list: (): Unreceived[] =>
+      waiting.all().map(({ kept, ...store }) => ({ ...store, ...(JSON.parse(kept) as Kept) })),
+  };
+}
+
+type Kept = Pick<Unreceived, 'since' | 'attempts' | 'reason'>;
+
+const wordsOf = ({ outcome, httpStatus, reason }: Tried): string =>
+  httpStatus !== null && (outcome === 'status' || outcome === 'redirect')
+    ? `answered ${httpStatus}`
+    : (reason ?? outcome);
+
+function prepare(orm: Orm) {
+  const name = given('name');
+  const reason = given('reason');
+  return {
+    failed: orm
+      .insert(settings)
+      .values({
+        name,
+        value: sql`json_object('since', ${given('since')}, 'attempts', 1, 'reason', ${reason})`,
+      })
+      .onConflictDoUpdate({
+        target: settings.name,
+        set: {
+          value: sql`json_set(${settings.value}, '$.attempts', (${settings.value} ->> 'attempts') + 1,
+            '$.reason', ${reason})`,
+        },
+      })
+      .prepare(),
+    received: orm.delete(settings).where(eq(settings.name, name)).prepare(),
+    waiting: orm
+      .select({
+        storeId: stores.id,
+        name: stores.name,
+        callbackUrl: stores.callbackUrl,
+        kept: settings.value,
+      })
+      .from(stores)
+      .innerJoin(settings, eq(settings.name, sql`'unreceived ' || ${stores.id}`))
+      .where(
+        sql`${stores.callbacksStopped} = 0 and exists (select 1 from callbacks d
+          where d.store_id = stores.id and d.state = 'owed')`,
+      )
+      .orderBy(stores.id)
+      .prepare(),
+  };
+}

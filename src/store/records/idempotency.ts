@@ -1,0 +1,80 @@
+// The shops' idempotency keys: which address a request with this key was answered with (wire §2).
+
+import { and, asc, eq, sql } from 'drizzle-orm';
+import type { Orm } from '../db/orm.ts';
+import { given } from '../db/placeholder.ts';
+import { idempotencyKeys } from '../db/schema.ts';
+import type { Tx } from '../db/writer.ts';
+
+/** How long two requests with the same key are one. */
+const keptMs = 24 * 3_600_000;
+/** Old keys that go with each new one: a shop waits for it. */
+const forgottenAtOnce = 100;
+
+export interface Idempotency {
+  /** The address that this key of a store was given within the last day. */
+  addressOf(now: number, storeId: number, key: string): number | undefined;
+  keep(tx: Tx, now: number, storeId: number, key: string, addressId: number): void;
+}
+
+export function createIdempotency(orm: Orm): Idempotency {
+  const statements = prepare(orm);
+  /** Before it no key is old: it is looked for then, and not with each new one. */
+  let nextOldAt = 0;
+  return {
+    addressOf: (now, storeId, key) =>
+      statements.find.get({ storeId, key, since: now - keptMs })?.addressId,
+    keep(tx, now, storeId, key, addressId) {
+      // Further off than that it was found under a clock that was ahead.
+      if (now >= nextOldAt || nextOldAt - now > keptMs) {
+        statements.forget.run({ before: now - keptMs });
+        const oldest = statements.oldest.get()?.createdAt ?? now;
+        tx.afterCommit(() => {
+          nextOldAt = oldest + keptMs;
+        });
+      }
+      statements.insert.run({ storeId, key, addressId, now });
+    },
+  };
+}
+
+const prepare = (orm: Orm) => ({
+  find: orm
+    .select({ addressId: idempotencyKeys.addressId })
+    .from(idempotencyKeys)
+    .where(
+      and(
+        eq(idempotencyKeys.storeId, given('storeId')),
+        eq(idempotencyKeys.key, given('key')),
+        sql`${idempotencyKeys.createdAt} > ${given('since')}`,
+      ),
+    )
+    .prepare(),
+  forget: orm
+    .delete(idempotencyKeys)
+    .where(
+      sql`${idempotencyKeys.id} in (select id from idempotency_keys
+        where created_at <= ${given('before')} order by created_at limit ${forgottenAtOnce})`,
+    )
+    .prepare(),
+  oldest: orm
+    .select({ createdAt: idempotencyKeys.createdAt })
+    .from(idempotencyKeys)
+    .orderBy(asc(idempotencyKeys.createdAt))
+    .limit(1)
+    .prepare(),
+  insert: orm
+    .insert(idempotencyKeys)
+    .values({
+      storeId: given('storeId'),
+      key: given('key'),
+      addressId: given('addressId'),
+      createdAt: given('now'),
+    })
+    // One that is too old to count, and has not gone yet.
+    .onConflictDoUpdate({
+      target: [idempotencyKeys.storeId, idempotencyKeys.key],
+      set: { addressId: sql`excluded.address_id`, createdAt: sql`excluded.created_at` },
+    })
+    .prepare(),
+});

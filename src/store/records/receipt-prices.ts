@@ -1,0 +1,47 @@
+// What payments were worth when they were first seen: which of them still wait for a price, and the price once
+// it is known. A payment of a store without a currency waits for none.
+
+import { sql } from 'drizzle-orm';
+import type { Orm } from '../db/orm.ts';
+import { payments } from '../db/schema.ts';
+import type { Tx } from '../db/writer.ts';
+
+export interface ReceiptPrices {
+  /** Currencies of payments without a price that were first seen after a time. */
+  waiting(seenAfter: number): string[];
+  /**
+   * Gives the price of a bitcoin to payments that wait for it.
+   * @returns how many, at most `limit`
+   */
+  put(tx: Tx, seenAfter: number, price: ReceiptPrice, limit: number): number;
+}
+
+export interface ReceiptPrice {
+  readonly currency: string;
+  /** Of one bitcoin, in hundredths of the currency. */
+  readonly priceCents: number;
+}
+
+/** How long after it was first seen a payment may be given a price. */
+export const receiptPriceMs = 10 * 60_000;
+
+export function createReceiptPrices(orm: Orm): ReceiptPrices {
+  // As the index has it, and that index alone is read.
+  const isWaiting = (seenAfter: number) =>
+    sql`currency is not null and price_cents is null and ${payments.firstSeenAt} > ${seenAfter}`;
+  return {
+    waiting: (seenAfter) =>
+      orm
+        .selectDistinct({ currency: payments.currency })
+        .from(payments)
+        .where(isWaiting(seenAfter))
+        .all()
+        .flatMap(({ currency }) => currency ?? []),
+    put(_tx, seenAfter, { currency, priceCents }, limit) {
+      const found = sql`(select id from payments
+        where ${isWaiting(seenAfter)} and currency = ${currency} limit ${limit})`;
+      return orm.update(payments).set({ priceCents }).where(sql`${payments.id} in ${found}`).run()
+        .changes;
+    },
+  };
+}

@@ -1,0 +1,118 @@
+// Which payments' transactions spend the same output as another one's, whichever of our addresses each pays. Read off the bytes
+// that are kept, of the newest ones: a replacement is seen about when what it replaced goes.
+
+import { and, desc, eq, gte, isNull, ne, sql } from 'drizzle-orm';
+import type { Txid } from '../../bitcoin/ids.ts';
+import { parseTransaction } from '../../bitcoin/transaction.ts';
+import { createMemory } from '../../lib/cache.ts';
+import { PaygateError } from '../../lib/errors.ts';
+import type { Orm } from '../db/orm.ts';
+import { given } from '../db/placeholder.ts';
+import { payments } from '../db/schema.ts';
+
+export interface Rivals {
+  /** The transaction of a payment that is there and took an input of this one; undefined where none is known. */
+  takerOf(txid: Txid): Txid | undefined;
+  /** Payments that are gone, of which nobody knew what took their inputs, and this one did. */
+  takenBy(txid: Txid): number[];
+}
+
+/** Payments that are looked through for one that is gone. */
+const mostPresent = 1_000;
+/** And payments that are gone, for each new one. */
+const mostGone = 100;
+/** Inputs that are remembered. */
+const keptInputs = 50_000;
+
+type Inputs = ReadonlySet<string>;
+
+export function createRivals(orm: Orm, rawOf: (txid: Txid) => Uint8Array | undefined): Rivals {
+  const statements = prepare(orm);
+  const known = createMemory<Txid, Inputs>(keptInputs, (inputs) => inputs.size);
+
+  function inputsOf(txid: Txid): Inputs {
+    const before = known.get(txid);
+    if (before !== undefined) return before;
+    const raw = rawOf(txid);
+    if (raw === undefined) return new Set();
+    const inputs = spentBy(raw);
+    known.set(txid, inputs);
+    return inputs;
+  }
+
+  const takes = (one: Inputs, other: Txid): boolean =>
+    [...inputsOf(other)].some((each) => one.has(each));
+
+  return {
+    takerOf(txid) {
+      const inputs = inputsOf(txid);
+      if (inputs.size === 0) return undefined;
+      const since = statements.firstSeen.get({ txid })?.at ?? 0;
+      const near = [
+        ...statements.newest.all({ txid, limit: mostPresent }),
+        ...statements.since.all({ txid, since, limit: mostPresent }),
+      ];
+      return near.find((each) => takes(inputs, each.txid))?.txid;
+    },
+    takenBy(txid) {
+      const gone = statements.gone.all({ txid, limit: mostGone });
+      if (gone.length === 0) return [];
+      const inputs = inputsOf(txid);
+      return gone.filter((each) => takes(inputs, each.txid)).map(({ id }) => id);
+    },
+  };
+}
+
+function spentBy(raw: Uint8Array): Inputs {
+  try {
+    const { coinbase, inputs } = parseTransaction(raw);
+    // All coinbases have the same input, which nothing takes from them.
+    return new Set(coinbase ? [] : inputs.map(({ txid, vout }) => `${txid}:${vout}`));
+  } catch (error) {
+    if (error instanceof PaygateError) return new Set();
+    throw error;
+  }
+}
+
+function prepare(orm: Orm) {
+  const isOther = ne(payments.txid, given('txid'));
+  const isPresent = and(isOther, ne(payments.state, 'dropped'));
+  const limit = sql.placeholder('limit');
+  return {
+    firstSeen: orm
+      .select({ at: payments.firstSeenAt })
+      .from(payments)
+      .where(eq(payments.txid, given('txid')))
+      .limit(1)
+      .prepare(),
+    newest: orm
+      .select({ txid: payments.txid })
+      .from(payments)
+      .where(isPresent)
+      .orderBy(desc(payments.firstSeenAt))
+      .limit(limit)
+      .prepare(),
+    since: orm
+      .select({ txid: payments.txid })
+      .from(payments)
+      .where(and(isPresent, gte(payments.firstSeenAt, given('since'))))
+      .orderBy(payments.firstSeenAt)
+      .limit(limit)
+      .prepare(),
+    // None of these has a height, so the index of both has them by their ids.
+    gone: orm
+      .select({ id: payments.id, txid: payments.txid })
+      .from(payments)
+      .where(
+        and(
+          eq(payments.state, 'dropped'),
+          isNull(payments.height),
+          isNull(payments.replacedBy),
+          isOther,
+        ),
+      )
+      .orderBy(desc(payments.id))
+      .limit(limit)
+      .prepare(),
+  };
+}

@@ -1,0 +1,102 @@
+// How many payments there are of what /healthz, the dashboard's alarms and the metrics tell. Some counts go through all that
+// ever were of a kind, and anybody may ask for them: those are remembered for a minute, or until one more comes.
+
+import { count, min, sql } from 'drizzle-orm';
+import type { PaymentState } from '../../domain/payment.ts';
+import type { Orm } from '../db/orm.ts';
+import { given } from '../db/placeholder.ts';
+import { addresses, isReversedSince, payments, wallets } from '../db/schema.ts';
+import type { PaymentMove } from '../records/ledger.ts';
+
+/** How many there are, and since when. */
+export interface Counted {
+  readonly count: number;
+  /** Epoch milliseconds; undefined where there is none. */
+  readonly firstAt: number | undefined;
+}
+
+export interface PaymentCounts {
+  /** How many payments were taken back since a time, after the shop was told 1 or 2, and when the first. */
+  reversals(since: number): Counted;
+  /** How many payments wait for a block again now, after the shop was told 1 or 2, and since when. */
+  fallen(): Counted;
+  /** How many payments since a time came to what a copy skipped and no store is known for: nobody was told of them. */
+  unclaimed(since: number): Counted;
+  /** How many payments are in each state that has any. Goes through an index of all of them. */
+  byState(): [PaymentState, number][];
+  /** A payment is another than before. */
+  moved(move: PaymentMove): void;
+}
+
+const keptMs = 60_000;
+
+export function createPaymentCounts(orm: Orm): PaymentCounts {
+  const statements = prepare(orm);
+  const reversals = remembered((since) => counted(statements.reversals.get({ since })));
+  const unclaimed = remembered((since) => counted(statements.unclaimed.get({ since })));
+  return {
+    reversals: reversals.find,
+    fallen: () => counted(statements.fallen.get()),
+    unclaimed: unclaimed.find,
+    byState: () => statements.byState.all().map(({ state, count }) => [state, count]),
+    moved({ before, after }) {
+      const isOfDropped = before === 'dropped' || after === 'dropped';
+      if (isOfDropped) reversals.forget();
+      if (isOfDropped || before === undefined) unclaimed.forget();
+    },
+  };
+}
+
+/** What was counted since a time stands for the times soon after it. */
+function remembered(count: (since: number) => Counted) {
+  let known: { readonly since: number; readonly found: Counted } | undefined;
+  return {
+    find(since: number): Counted {
+      const isKept = known !== undefined && since >= known.since && since < known.since + keptMs;
+      if (known === undefined || !isKept) known = { since, found: count(since) };
+      return known.found;
+    },
+    forget(): void {
+      known = undefined;
+    },
+  };
+}
+
+const counted = (row?: { count: number; firstAt: number | null }): Counted => ({
+  count: row?.count ?? 0,
+  firstAt: row?.firstAt ?? undefined,
+});
+
+function prepare(orm: Orm) {
+  return {
+    byState: orm
+      .select({ state: payments.state, count: count() })
+      .from(payments)
+      .groupBy(payments.state)
+      .prepare(),
+    reversals: orm
+      .select({ count: count(), firstAt: min(payments.changedAt) })
+      .from(payments)
+      .where(isReversedSince(given('since')))
+      .prepare(),
+    unclaimed: orm
+      .select({ count: count(), firstAt: min(payments.firstSeenAt) })
+      .from(wallets)
+      // In this order, by an index: of a file that was never a copy there is none.
+      .crossJoin(addresses)
+      .crossJoin(payments)
+      .where(
+        sql`${addresses.walletId} = ${wallets.id} and ${addresses.origin} = 'skipped'
+          and ${addresses.storeId} is null and ${addresses.statusHash} is not null
+          and ${payments.addressId} = ${addresses.id} and ${payments.state} <> 'dropped'
+          and ${payments.firstSeenAt} > ${given('since')}`,
+      )
+      .prepare(),
+    fallen: orm
+      .select({ count: count(), firstAt: min(payments.changedAt) })
+      .from(payments)
+      // Nothing but 1 or 2 is taken back by a 0.
+      .where(sql`${payments.state} = 'unconfirmed' and ${payments.cycle} > 0`)
+      .prepare(),
+  };
+}

@@ -1,0 +1,132 @@
+// What people see of payments: lists by page, one with its callbacks, sums by day. Reads alone, of addresses
+// that customers may hold. Pages go by the row's number, which rises as payments are first seen; those of a span of
+// time go by when each was first seen.
+
+import { and, asc, desc, eq, getTableColumns, lt, type SQL, sql } from 'drizzle-orm';
+import type { Scripthash, Txid } from '../../bitcoin/ids.ts';
+import type { PaymentState } from '../../domain/payment.ts';
+import { PaygateError } from '../../lib/errors.ts';
+import { dayMs } from '../../lib/time-units.ts';
+import type { Orm } from '../db/orm.ts';
+import { given } from '../db/placeholder.ts';
+import {
+  addresses,
+  callbacks,
+  isGivenOut,
+  isOfStore,
+  isReversedSince,
+  payments,
+  stores,
+} from '../db/schema.ts';
+
+export interface PaymentFilter {
+  readonly scripthash?: Scripthash | undefined;
+  readonly txid?: Txid | undefined;
+  /** Null for those whose store nobody knows. */
+  readonly storeId?: number | null | undefined;
+  readonly state?: PaymentState | undefined;
+  /** Taken back after this time, and after 1 or 2 was told. */
+  readonly reversedSince?: number | undefined;
+  /** First seen at this time or later, epoch milliseconds. */
+  readonly since?: number | undefined;
+  /** First seen before this time. */
+  readonly until?: number | undefined;
+  /** Only older ones than this id: the next page. */
+  readonly beforeId?: number | undefined;
+  readonly limit: number;
+}
+
+/** A payment with its address and its store, where it has one. */
+export type PaymentEntry = ReturnType<typeof list>[number];
+
+export interface DaySum {
+  /** Days since 1970 in UTC. */
+  readonly day: number;
+  readonly valueSat: number;
+}
+
+export type PaymentDesk = ReturnType<typeof createPaymentDesk>;
+
+export function createPaymentDesk(orm: Orm) {
+  const ofDay = orm
+    .select({ valueSat: sql<number | null>`sum(${payments.valueSat})` })
+    .from(payments)
+    .where(
+      sql`${payments.firstSeenAt} >= ${given('since')}
+        and ${payments.firstSeenAt} < ${given('until')} and +${payments.state} <> 'dropped'`,
+    )
+    .prepare();
+  return {
+    /** Newest first. */
+    list: (filter: PaymentFilter): PaymentEntry[] => list(orm, filter),
+    /** @throws PaygateError not_found */
+    payment(id: number): PaymentEntry {
+      const [row] = list(orm, { limit: 1, id });
+      if (row === undefined) throw new PaygateError('not_found', `there is no payment ${id}`);
+      return row;
+    },
+    /** All that was decided to be told of a payment, in order. */
+    callbacksOf: (paymentId: number) =>
+      orm
+        .select()
+        .from(callbacks)
+        .where(eq(callbacks.paymentId, paymentId))
+        .orderBy(asc(callbacks.version))
+        .all(),
+    /** What was received on each day of a span, without what was dropped. Days without anything are left out. */
+    receivedByDay(sinceDay: number, untilDay: number): DaySum[] {
+      const days = Array.from({ length: untilDay - sinceDay }, (_, index) => sinceDay + index);
+      // One after the other: together they would be sorted.
+      return days.flatMap((day) => {
+        const row = ofDay.get({ since: day * dayMs, until: (day + 1) * dayMs });
+        return row?.valueSat ? [{ day, valueSat: row.valueSat }] : [];
+      });
+    },
+  };
+}
+
+/** In the order of a span: by time, those of one moment by number. */
+const isBehind = (id: number): SQL =>
+  sql`(${payments.firstSeenAt}, ${payments.id}) <
+    ((select seen.first_seen_at from payments seen where seen.id = ${id}), ${id})`;
+
+function list(orm: Orm, filter: PaymentFilter & { readonly id?: number }) {
+  const { id, scripthash, txid, storeId, state, reversedSince } = filter;
+  const { since, until, beforeId, limit } = filter;
+  // All but settled ones are few: found by their index. A plus keeps SQLite from the other way.
+  const isFew = reversedSince !== undefined || (state !== undefined && state !== 'settled');
+  // A span of time is found by its index: it may be far from the newest, or hold nothing.
+  const isSpan = !isFew && (since !== undefined || until !== undefined);
+  const hold = sql.raw(isSpan ? '' : '+');
+  const order = isSpan
+    ? sql`${payments.firstSeenAt} desc`
+    : sql`${sql.raw(isFew ? '+' : '')}${payments.id} desc`;
+  const where: (SQL | undefined)[] = [
+    id === undefined ? undefined : eq(payments.id, id),
+    scripthash === undefined ? undefined : eq(addresses.scripthash, scripthash),
+    txid === undefined ? undefined : eq(payments.txid, txid),
+    storeId === undefined ? undefined : isOfStore(storeId),
+    state === undefined ? undefined : sql`${sql.raw(isFew ? '' : '+')}${payments.state} = ${state}`,
+    reversedSince === undefined ? undefined : isReversedSince(reversedSince),
+    since === undefined ? undefined : sql`${hold}${payments.firstSeenAt} >= ${since}`,
+    // Behind a row, that is where the search begins.
+    until === undefined
+      ? undefined
+      : sql`${beforeId === undefined ? hold : sql.raw('+')}${payments.firstSeenAt} < ${until}`,
+    beforeId === undefined ? undefined : isSpan ? isBehind(beforeId) : lt(payments.id, beforeId),
+  ];
+  return orm
+    .select({
+      ...getTableColumns(payments),
+      address: addresses.address,
+      storeId: addresses.storeId,
+      storeName: stores.name,
+    })
+    .from(payments)
+    .innerJoin(addresses, eq(addresses.id, payments.addressId))
+    .leftJoin(stores, eq(stores.id, addresses.storeId))
+    .where(and(isGivenOut, ...where))
+    .orderBy(order, desc(payments.id))
+    .limit(limit)
+    .all();
+}

@@ -1,0 +1,56 @@
+// What the API and the live socket tell of payments: reads alone, newest first. Only addresses that
+// customers may hold are in it.
+
+import { and, desc, eq, getTableColumns, type SQL } from 'drizzle-orm';
+import type { Scripthash, Txid } from '../../bitcoin/ids.ts';
+import type { Orm } from '../db/orm.ts';
+import { given } from '../db/placeholder.ts';
+import { addresses, isGivenOut, payments } from '../db/schema.ts';
+
+/** A payment with its address, and the store that the address was issued to. */
+export type Receipt = ReturnType<Receipts['byTxid']>[number];
+
+export type Receipts = ReturnType<typeof createReceipts>;
+
+/** Payments of one address or transaction that are looked at. */
+const mostReceipts = 200;
+
+export function createReceipts(orm: Orm) {
+  const statements = prepare(orm);
+  return {
+    /** Of all stores, or of one alone, whatever else the transaction pays. */
+    byTxid: (txid: Txid, storeId: number | null = null) =>
+      storeId === null
+        ? statements.byTxid.all({ txid })
+        : statements.byTxidOfStore.all({ txid, storeId }),
+    /** The one payment of a transaction to an address. */
+    byPlace: (scripthash: Scripthash, txid: Txid) => statements.byPlace.get({ scripthash, txid }),
+    byScripthash: (scripthash: Scripthash) => statements.byScripthash.all({ scripthash }),
+    byId: (paymentId: number) => statements.byId.get({ paymentId }),
+  };
+}
+
+function prepare(orm: Orm) {
+  const isOf = eq(addresses.scripthash, given('scripthash'));
+  const isBy = eq(payments.txid, given('txid'));
+  const receipts = (condition: SQL | undefined) =>
+    orm
+      .select({
+        ...getTableColumns(payments),
+        address: addresses.address,
+        storeId: addresses.storeId,
+      })
+      .from(payments)
+      .innerJoin(addresses, eq(addresses.id, payments.addressId))
+      .where(and(condition, isGivenOut))
+      .orderBy(desc(payments.id))
+      .limit(mostReceipts)
+      .prepare();
+  return {
+    byTxid: receipts(isBy),
+    byTxidOfStore: receipts(and(isBy, eq(addresses.storeId, given('storeId')))),
+    byScripthash: receipts(isOf),
+    byPlace: receipts(and(isOf, isBy)),
+    byId: receipts(eq(payments.id, given('paymentId'))),
+  };
+}

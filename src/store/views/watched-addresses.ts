@@ -1,0 +1,131 @@
+// The addresses that are watched, read page by page: which of them, and in what order. What a page costs
+// does not depend on how many addresses there are.
+
+import { and, count, desc, eq, gt, isNotNull, lt, max, type SQL, sql } from 'drizzle-orm';
+import type { Scripthash } from '../../bitcoin/ids.ts';
+import type { StatusHash } from '../../domain/script-history.ts';
+import type { Orm } from '../db/orm.ts';
+import { given } from '../db/placeholder.ts';
+import { addresses, isGivenOut, payments, wallets } from '../db/schema.ts';
+
+export interface Watched {
+  readonly id: number;
+  readonly scripthash: Scripthash;
+  readonly statusHash: StatusHash | null;
+  /** Null for what no customer holds. */
+  readonly issuedAt: number | null;
+}
+
+/** A place among what was given out. */
+export type GivenOut = Pick<Watched, 'id' | 'issuedAt'>;
+
+/** Newest first. */
+export interface WatchedPages {
+  /**
+   * Derived ahead, so many of the next that each wallet will issue. Of a wallet that is to be scanned before it issues,
+   * none: its scan may find that others issued them, and what is paid to them is a payment then.
+   */
+  upcoming(count: number): Watched[];
+  /** Used by another program before we could issue them, below an id. */
+  foreign(beforeId: number, limit: number): Watched[];
+  /** How many there are, however they came here. */
+  count(): number;
+  /** What customers may hold, below an id. */
+  given(beforeId: number, limit: number): Watched[];
+  /** Given out after a time, behind a row or a time. */
+  recent(since: number, behind: GivenOut | undefined, limit: number): Watched[];
+  countRecent(since: number): number;
+  /** With a payment that may still change, below an id; recent ones too. */
+  unsettled(beforeId: number, limit: number): Watched[];
+  /** Their payments. */
+  countUnsettled(): number;
+}
+
+export function createWatchedPages(orm: Orm): WatchedPages {
+  const statements = prepare(orm);
+  return {
+    upcoming: (count) => statements.upcoming.all({ count }),
+    foreign: (beforeId, limit) => statements.foreign.all({ beforeId, limit }),
+    count: () => statements.count.get()?.count ?? 0,
+    given: (beforeId, limit) => statements.given.all({ beforeId, limit }),
+    recent: (since, behind, limit) =>
+      statements.recent.all({
+        since,
+        issuedAt: behind?.issuedAt ?? Number.MAX_SAFE_INTEGER,
+        id: behind?.id ?? 0,
+        limit,
+      }),
+    countRecent: (since) => statements.countRecent.get({ since })?.count ?? 0,
+    unsettled: (beforeId, limit) => statements.unsettled.all({ beforeId, limit }),
+    countUnsettled: () => statements.countUnsettled.get()?.count ?? 0,
+  };
+}
+
+function prepare(orm: Orm) {
+  const fields = {
+    id: addresses.id,
+    scripthash: addresses.scripthash,
+    statusHash: addresses.statusHash,
+    issuedAt: addresses.issuedAt,
+  };
+  const isBefore = lt(addresses.id, given('beforeId'));
+  const isRecent = gt(addresses.issuedAt, given('since'));
+  // As in the index, else SQLite does not use it.
+  const isUnsettled = sql`${payments.state} in ('unconfirmed', 'confirming', 'confirmed')`;
+  const page = (condition: SQL) =>
+    orm
+      .select(fields)
+      .from(addresses)
+      .where(and(isBefore, condition))
+      .orderBy(desc(addresses.id))
+      .limit(sql.placeholder('limit'))
+      .prepare();
+  return {
+    upcoming: orm
+      .select(fields)
+      .from(wallets)
+      // Which SQLite takes in this order: it would rather go through all addresses, whose number it does not know.
+      .crossJoin(addresses)
+      .where(
+        and(
+          isNotNull(wallets.scannedAt),
+          eq(addresses.walletId, wallets.id),
+          eq(addresses.origin, 'ahead'),
+          lt(addresses.derivationIndex, sql`${wallets.nextIndex} + ${given('count')}`),
+        ),
+      )
+      .orderBy(desc(addresses.id))
+      .prepare(),
+    foreign: page(sql`${addresses.origin} = 'foreign'`),
+    given: page(isGivenOut),
+    // No row is ever deleted: the newest id is their number.
+    count: orm
+      .select({ count: max(addresses.id) })
+      .from(addresses)
+      .prepare(),
+    recent: orm
+      .select(fields)
+      .from(addresses)
+      .where(
+        and(
+          isRecent,
+          sql`(${addresses.issuedAt}, ${addresses.id}) < (${given('issuedAt')}, ${given('id')})`,
+        ),
+      )
+      .orderBy(desc(addresses.issuedAt), desc(addresses.id))
+      .limit(sql.placeholder('limit'))
+      .prepare(),
+    countRecent: orm.select({ count: count() }).from(addresses).where(isRecent).prepare(),
+    unsettled: orm
+      .select(fields)
+      // Named, because SQLite would rather collect and sort all of them by another one.
+      .from(sql`${payments} indexed by payments_unsettled`)
+      .innerJoin(addresses, eq(addresses.id, payments.addressId))
+      .where(and(isUnsettled, lt(payments.addressId, given('beforeId'))))
+      .groupBy(payments.addressId)
+      .orderBy(desc(payments.addressId))
+      .limit(sql.placeholder('limit'))
+      .prepare(),
+    countUnsettled: orm.select({ count: count() }).from(payments).where(isUnsettled).prepare(),
+  };
+}

@@ -1,0 +1,101 @@
+// The operator's own certificate files (`--tls-cert`, `--tls-key`), looked at again and again: a new pair
+// takes the place of the old one by itself; one that is no good is refused, and the old one stays. Written
+// by certbot and its like, which replace two files one after the other.
+
+import { readFileSync, statSync } from 'node:fs';
+import type { CertificateFiles } from '../domain/public-endpoint.ts';
+import { PaygateError, reasonOf } from '../lib/errors.ts';
+import type { Cancel, World } from '../world/world.ts';
+import {
+  type Certificate,
+  type CertificateSource,
+  endWarnings,
+  readCertificate,
+} from './certificate.ts';
+
+const everyTenSeconds = '*/10 * * * * *';
+const mostBytes = 256 * 1024;
+
+/** @throws PaygateError invalid or unavailable when the files are no good now */
+export function certificateFiles(
+  files: CertificateFiles,
+  { now, schedule, log }: Pick<World, 'now' | 'schedule' | 'log'>,
+): CertificateSource {
+  // Before they are read: a change that falls between is then seen as one.
+  let seen = stampOf(files);
+  let current = readPair(files, now());
+  let refused: string | undefined;
+  let cancel: Cancel = () => {};
+
+  function look(onChange: (certificate: Certificate) => void): void {
+    const stamp = stampOf(files);
+    const isNew = stamp !== seen;
+    // What was refused may be put right by what leaves no trace in a stamp, such as a chmod.
+    if (!isNew && refused === undefined) return;
+    seen = stamp;
+    try {
+      current = readPair(files, now());
+      refused = undefined;
+    } catch (error) {
+      const reason = reasonOf(error);
+      if (isNew || reason !== refused) {
+        log.error('new certificate files are refused, the old ones stay in use', { reason });
+      }
+      refused = reason;
+      return;
+    }
+    log.info('new certificate files are in use', { names: current.names });
+    onChange(current);
+  }
+
+  return {
+    current: () => current,
+    warnings: () => [
+      ...endWarnings(current, now()),
+      ...(refused === undefined
+        ? []
+        : [`the new HTTPS certificate is refused and the old one in use: ${refused}`]),
+    ],
+    start(onChange) {
+      cancel = schedule(everyTenSeconds, () => look(onChange));
+    },
+    stop: () => cancel(),
+  };
+}
+
+/** Changes whenever a file does; one that is missing, or out of reach, has a stamp as well. */
+function stampOf({ cert, key }: CertificateFiles): string {
+  return [cert, key]
+    .map((path) => {
+      try {
+        const { ino, size, mtimeNs } = statSync(path, { bigint: true });
+        return `${ino}:${size}:${mtimeNs}`;
+      } catch (error) {
+        return (error as NodeJS.ErrnoException).code;
+      }
+    })
+    .join(' ');
+}
+
+/** @throws PaygateError invalid for a file that can't be read; unavailable for a pair that is no good yet, or no longer */
+function readPair({ cert, key }: CertificateFiles, now: number): Certificate {
+  const [certText, keyText] = [readText('--tls-cert', cert), readText('--tls-key', key)];
+  try {
+    return readCertificate(certText, keyText, now);
+  } catch (error) {
+    // No wrong setting, which a service would not be started again after: the next renewal mends it.
+    throw new PaygateError('unavailable', `${cert}, ${key}: ${reasonOf(error)}`);
+  }
+}
+
+function readText(option: string, path: string): string {
+  try {
+    if (statSync(path).size <= mostBytes) return readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new PaygateError(
+      'invalid',
+      `${option}: ${path}: ${(error as NodeJS.ErrnoException).code}`,
+    );
+  }
+  throw new PaygateError('invalid', `${option}: ${path}: too large for a certificate`);
+}

@@ -1,0 +1,20 @@
+// How many connections a door has at once. Where all places are taken, whoever has fewer of them comes in for
+// the newest connection of who has most: nobody keeps all others out alone.
+
+import type { Server, Socket } from 'node:net';
+import { leaverOf, type Origin, originOf } from '../domain/connection-share.ts';
+
+/** @param places for connections at once */
+export function boundCrowd(server: Server, places: number): void {
+  /** Whose each connection is, the newest last. */
+  const crowd = new Map<Socket, Origin>();
+  server.on('connection', (socket: Socket) => {
+    crowd.set(socket, originOf(socket.remoteAddress ?? ''));
+    socket.once('close', () => crowd.delete(socket));
+    if (crowd.size <= places) return;
+    const leaver = leaverOf(crowd) ?? socket;
+    // Its place is free at once, and it says that it is closed a moment later.
+    crowd.delete(leaver);
+    leaver.destroy();
+  });
+}

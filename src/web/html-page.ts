@@ -1,0 +1,78 @@
+// A page for people: plain HTML, everything escaped, one style that the policy names by its hash, nothing
+// from anywhere else, in no frame. Dark where the reader's system is.
+
+import { createHash } from 'node:crypto';
+import type { Context, MiddlewareHandler } from 'hono';
+import { html, raw } from 'hono/html';
+import type { ContentfulStatusCode } from 'hono/utils/http-status';
+import { once } from '../lib/lazy.ts';
+
+const style =
+  ':root{color-scheme:light dark;--back:#fff;--text:#1f2733;--quiet:#f2f4f7;--link:#0172ad}' +
+  '@media(prefers-color-scheme:dark){:root{--back:#13171f;--text:#c2c7d0;--quiet:#1d232e;--link:#01aaff}}' +
+  'body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:0 auto;padding:1rem;background:var(--back);color:var(--text)}' +
+  'a{color:var(--link)}:focus-visible{outline:2px solid var(--link);outline-offset:2px}' +
+  'nav{display:flex;flex-wrap:wrap;gap:.25rem 1.5rem}nav a:first-child{font-weight:700}' +
+  'h1{font-size:1.6rem}h2{font-size:1.25rem;margin-top:2rem}h3{font-size:1.05rem}' +
+  '.scroll{overflow-x:auto}table{border-collapse:collapse;font-size:.9rem}' +
+  'td,th{text-align:left;vertical-align:top;padding:.4rem 1rem .4rem 0}' +
+  'code{overflow-wrap:anywhere}td code{white-space:nowrap}.whole td code{white-space:normal}' +
+  'pre{white-space:pre-wrap;user-select:all;background:var(--quiet);border-left:.25rem solid #888;padding:.5rem 1rem}';
+
+/** Made with the first page: a hash at a start would load all of OpenSSL's. */
+const policy = once(() =>
+  [
+    "default-src 'none'",
+    `style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'`,
+    "img-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; '),
+);
+
+export type Markup = ReturnType<typeof html>;
+
+/** Path of the icon for pages outside of the dashboard. */
+export const iconPath = '/favicon.svg';
+
+/** The way between the pages for programmers, and to the dashboard. */
+export const programmersLinks: Markup = html`<header><nav aria-label="Pages">
+  <a href="/dashboard">paygate</a> <a href="/docs">API</a> <a href="/docs/quickstart">Quickstart</a>
+</nav></header>`;
+
+export interface PageOptions {
+  readonly header?: Markup;
+  readonly status?: ContentfulStatusCode;
+}
+/** Said before there is an answer: to change the headers of one costs as much as the rest of the request. */
+export const noSniff: MiddlewareHandler = (context, next) => {
+  context.header('X-Content-Type-Options', 'nosniff');
+  return next();
+};
+
+export function page(
+  context: Context,
+  title: string,
+  body: Markup,
+  { header, status = 200 }: PageOptions = {},
+): Response | Promise<Response> {
+  context.header('Content-Security-Policy', policy());
+  context.header('X-Content-Type-Options', 'nosniff');
+  context.header('Referrer-Policy', 'no-referrer');
+  const markup = html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <title>${title}</title>
+        <link rel="icon" href="${iconPath}" type="image/svg+xml" />
+        <style>${raw(style)}</style>
+      </head>
+      <body>
+        ${header ?? ''}
+        <main>${body}</main>
+      </body>
+    </html>`;
+  return context.html(markup, status);
+}

@@ -1,0 +1,85 @@
+// Where paygate listens, as the options say (domain/public-endpoint.ts): one door with or without HTTPS, whose
+// certificate may change under way, and beside it port 80 where certificates are fetched.
+
+import { dirname, join } from 'node:path';
+import { doorsOf, type FrontOptions, frontOf, type Listen } from '../domain/public-endpoint.ts';
+import { createAcme } from '../tls/acme.ts';
+import type { CertificateSource } from '../tls/certificate.ts';
+import { certificateFiles } from '../tls/certificate-files.ts';
+import type { World } from '../world/world.ts';
+import { type Fetch, type Listening, listen, tryListening } from './http-server.ts';
+import { createRedirect } from './port-80.ts';
+
+export interface EntranceOptions extends FrontOptions {
+  /** The database file: what is fetched is kept beside it. */
+  readonly db: string;
+}
+
+export interface Entrance {
+  /** @param beside of further doors @throws PaygateError unavailable where one of them could not be opened now */
+  tryDoors(beside: readonly Listen[]): Promise<void>;
+  /** @returns the port of the main door. @throws PaygateError unavailable */
+  open(fetch: Fetch): Promise<number>;
+  /** One more door, without HTTPS. @returns its port */
+  openBeside(fetch: Fetch, at: Listen): Promise<number>;
+  /** What callbacks must not be sent to. */
+  listeners(): Listen[];
+  /** Words for /healthz. */
+  warnings(): string[];
+  /** Once a minute. */
+  beat(): void;
+  /** Takes no more connections, finishes the requests under way. */
+  close(): Promise<void>;
+}
+
+/** @throws PaygateError invalid, before anything is opened or written */
+export function createEntrance(options: EntranceOptions, world: World): Entrance {
+  const front = frontOf(options);
+  const acme =
+    front.kind === 'acme' ? createAcme(front, join(dirname(options.db), 'acme'), world) : undefined;
+  const source: CertificateSource | undefined =
+    front.kind === 'files' ? certificateFiles(front, world) : acme;
+  const doors: { readonly host: string; readonly listening: Listening }[] = [];
+
+  async function openDoor(fetch: Fetch, at: Listen, tls: boolean): Promise<Listening> {
+    const listening = await listen(fetch, { ...at, tls }, world.after);
+    doors.push({ host: at.host, listening });
+    return listening;
+  }
+
+  return {
+    async tryDoors(beside) {
+      const ends: (() => Promise<unknown>)[] = [];
+      try {
+        // All of them at once: two may be told the same port.
+        for (const at of [...doorsOf(options), ...beside]) ends.push(await tryListening(at));
+      } finally {
+        for (const end of ends) await end();
+      }
+    },
+    async open(fetch) {
+      const main = await openDoor(fetch, options.listen, source !== undefined);
+      if (acme !== undefined && front.kind === 'acme') {
+        await openDoor(
+          createRedirect(front.domain, acme.challenge, fetch),
+          front.listenHttp,
+          false,
+        );
+      }
+      const first = source?.current();
+      if (first !== undefined) main.secure(first);
+      source?.start((certificate) => main.secure(certificate));
+      return main.port;
+    },
+    openBeside: async (fetch, at) => (await openDoor(fetch, at, false)).port,
+    listeners: () => doors.map(({ host, listening }) => ({ host, port: listening.port })),
+    warnings: () => source?.warnings() ?? [],
+    beat() {
+      for (const { listening } of doors) listening.beat();
+    },
+    async close() {
+      source?.stop();
+      await Promise.all(doors.map(({ listening }) => listening.close()));
+    },
+  };
+}

@@ -1,0 +1,42 @@
+// Limits lookups without a key. A customer asks about the address of their own order; a stranger who asks about every output
+// of a block would learn all that the shop receives. A line that asked about too many foreign addresses gets 429 for ours as
+// well: a 429 for the foreign ones alone would show which are ours.
+
+import type { Context } from 'hono';
+import { lineOf, type Proxies } from '../domain/client-address.ts';
+import { PaygateError } from '../lib/errors.ts';
+import type { Logger } from '../world/world.ts';
+import { createRefusals } from './refused-requests.ts';
+import type { Limits } from './request-limits.ts';
+import { addressOf } from './request-origin.ts';
+
+/** Does a lookup that needs no key. @throws PaygateError limited, and what `look` throws */
+export type Guarded = <T>(context: Context, path: string, look: () => T) => T;
+
+interface GuessParts {
+  readonly limits: Limits;
+  readonly proxies: Proxies;
+  readonly log: Logger;
+  readonly monotonic: () => number;
+}
+
+export function createGuesses({ limits, proxies, log, monotonic }: GuessParts): Guarded {
+  const refusals = createRefusals(log, monotonic);
+  return (context, path, look) => {
+    const client = addressOf(context, proxies);
+    const line = lineOf(client);
+    const note = (reason: string) => refusals.note({ client, path, reason, key: undefined });
+    try {
+      limits.require('unknownAddress', line);
+      return look();
+    } catch (error) {
+      const code = error instanceof PaygateError ? error.code : undefined;
+      if (code === 'not_found') {
+        limits.take('unknownAddress', line);
+        note('an address or a payment that is not ours');
+      }
+      if (code === 'limited') note('too many addresses that are not ours');
+      throw error;
+    }
+  };
+}

@@ -1,0 +1,77 @@
+// How often a key or an address may ask: one bucket each, in memory, forgotten when it is full.
+
+import { type Bucket, isFull, type Rate, takeToken } from '../domain/rate-limit.ts';
+import { PaygateError } from '../lib/errors.ts';
+
+/** Undefined means no limit. */
+export interface Rates {
+  /** Of one key. */
+  readonly newAddress: Rate | undefined;
+  /** Of one key. */
+  readonly balance: Rate | undefined;
+  /** Of one key. */
+  readonly searchHistory: Rate | undefined;
+  /** Of one address. */
+  readonly price: Rate | undefined;
+  /** Of one address, for requests with a key that is none. */
+  readonly unknownKey: Rate | undefined;
+  /** Rate for one client line, for questions about addresses and payments that are not ours. */
+  readonly unknownAddress: Rate | undefined;
+  /** Rate for one key, for changes of stores. */
+  readonly write: Rate | undefined;
+}
+
+export interface Limits<Name extends string = keyof Rates> {
+  /** @throws PaygateError limited, saying how long to wait */
+  take(rate: Name, who: string | number): void;
+  /** Takes nothing. @throws PaygateError limited where `take` would */
+  require(rate: Name, who: string | number): void;
+}
+
+/** Buckets kept of one limit; beyond them the full ones go, and then the oldest. */
+const mostBuckets = 10_000;
+
+/** @param monotonic milliseconds */
+export function createLimits<Name extends string>(
+  rates: Readonly<Record<Name, Rate | undefined>>,
+  monotonic: () => number,
+): Limits<Name> {
+  const buckets = new Map<Name, Map<string | number, Bucket>>();
+  return {
+    take(name, who) {
+      const rate = rates[name];
+      if (rate === undefined) return;
+      const known = buckets.get(name) ?? new Map<string | number, Bucket>();
+      buckets.set(name, known);
+      const now = monotonic();
+      const { bucket, waitMs } = takeToken(rate, known.get(who), now);
+      known.set(who, bucket);
+      if (known.size > mostBuckets) makeRoom(rate, known, now);
+      if (waitMs > 0) throw limited(rate, waitMs);
+    },
+    require(name, who) {
+      const rate = rates[name];
+      if (rate === undefined) return;
+      const { waitMs } = takeToken(rate, buckets.get(name)?.get(who), monotonic());
+      if (waitMs > 0) throw limited(rate, waitMs);
+    },
+  };
+}
+
+function makeRoom(rate: Rate, buckets: Map<string | number, Bucket>, now: number): void {
+  for (const [who, bucket] of buckets) if (isFull(rate, bucket, now)) buckets.delete(who);
+  for (const who of buckets.keys()) {
+    if (buckets.size <= mostBuckets / 2) return;
+    buckets.delete(who);
+  }
+}
+
+const allowed = (perMinute: number): string =>
+  perMinute < 1
+    ? `one in ${Math.round(1 / perMinute)} minutes is allowed`
+    : `${perMinute} a minute are allowed`;
+
+const limited = ({ perMinute }: Rate, waitMs: number): PaygateError =>
+  new PaygateError('limited', `Too many requests: ${allowed(perMinute)}, wait a little`, {
+    retryAfterSeconds: Math.ceil(waitMs / 1000),
+  });

@@ -1,0 +1,343 @@
+// The real World: the system's clocks, chance, sockets, DNS and HTTP, and log lines on standard error, as
+// JSON unless asked otherwise (standard output is for the person at the terminal). Imported by cli/ alone.
+// It retries nothing and judges no certificate: it says what a peer showed, the caller decides.
+
+import { createHash, randomBytes } from 'node:crypto';
+import { connect as dialTcp, isIP, type LookupFunction, type Socket } from 'node:net';
+import { networkInterfaces } from 'node:os';
+import { connect as dialTls, type TLSSocket } from 'node:tls';
+import { type DestinationStream, destination, pino, stdTimeFunctions } from 'pino';
+import { buildConnector, Client } from 'undici';
+import { portOf } from '../domain/callback-url-policy.ts';
+import { codeOf, faultText } from '../domain/network-error.ts';
+import { connectTimeoutFault, proxyDown, proxyRefused } from '../domain/retry.ts';
+import { PaygateError, reasonOf } from '../lib/errors.ts';
+import { once } from '../lib/lazy.ts';
+import { nextMatch } from './cron.ts';
+import { createNames } from './dns-lookup.ts';
+import { LenientSocket } from './lenient-socket.ts';
+import {
+  type Cancel,
+  type Connection,
+  type ConnectTarget,
+  type HttpTarget,
+  type Logger,
+  type LogLevel,
+  logLevels,
+  type PeerCertificate,
+  type Resolver,
+  type SocksProxy,
+  type World,
+} from './world.ts';
+
+/** The longest delay that a platform timer holds; a longer one would fire at once. */
+const longestTimerMs = 2 ** 31 - 1;
+/** How soon a schedule notices that the wall clock was set. */
+const clockCheckMs = 60_000;
+const socketKeepAliveMs = 60_000;
+/** Each address of a server but the last: Node's 250 ms are too few for a far one. Its callers wait 10 s and more. */
+const addressMs = 1_500;
+/** Longer than any caller waits: the signal comes first. */
+const proxyHandshakeMs = 60_000;
+const responseHeaderBytes = 16 * 1024;
+
+export interface NodeWorldOptions {
+  readonly logLevel: LogLevel;
+  /** Where log lines go, each a text of JSON; standard error without one. */
+  readonly logDestination?: DestinationStream;
+}
+
+export function createNodeWorld(options: NodeWorldOptions): World {
+  return {
+    now: () => Date.now(),
+    monotonic: () => performance.now(),
+    after,
+    schedule,
+    random: () => Math.random(),
+    randomBytes: (length) => new Uint8Array(randomBytes(length)),
+    connect,
+    resolve: createNames({ after }),
+    ownAddresses: cachedOwnAddresses(),
+    http: createHttpClient,
+    log: createLogger(options),
+  };
+}
+
+const ownAddressesKeptMs = 1_000;
+
+function cachedOwnAddresses(): World['ownAddresses'] {
+  let addresses: readonly string[] = [];
+  let until = Number.NEGATIVE_INFINITY;
+  return () => {
+    const now = performance.now();
+    if (now < until) return addresses;
+    until = now + ownAddressesKeptMs;
+    addresses = Object.values(networkInterfaces()).flatMap((each) =>
+      (each ?? []).map(({ address }) => address),
+    );
+    return addresses;
+  };
+}
+
+function createLogger({ logLevel, logDestination = standardError() }: NodeWorldOptions): Logger {
+  const lines = once(() =>
+    pino(
+      {
+        level: logLevel,
+        base: null,
+        messageKey: 'message',
+        timestamp: stdTimeFunctions.isoTime,
+        formatters: { level: (level) => ({ level }) },
+      },
+      logDestination,
+    ),
+  );
+  const at = (level: keyof Logger): Logger[typeof level] =>
+    logLevels.indexOf(level) < logLevels.indexOf(logLevel)
+      ? () => {}
+      : (message, fields) => lines()[level](fields, message);
+  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
+}
+
+/**
+ * Written at once, so that the last line before an exit is not lost. What cannot be written, as on a full disk, is left out, and the
+ * next line tried anew.
+ */
+export function standardError(): DestinationStream {
+  let lines: ReturnType<typeof open> | undefined;
+  function open() {
+    return destination({ fd: 2, sync: true }).on('error', () => {
+      // It would keep what it has for ever.
+      lines = open();
+    });
+  }
+  return {
+    write(line) {
+      lines ??= open();
+      lines.write(line);
+    },
+  };
+}
+
+function after(delayMs: number, run: () => void): Cancel {
+  let timer: NodeJS.Timeout;
+  const arm = (leftMs: number): void => {
+    const stepMs = Math.min(leftMs, longestTimerMs);
+    timer = setTimeout(() => (leftMs > stepMs ? arm(leftMs - stepMs) : run()), stepMs);
+  };
+  arm(Math.max(0, delayMs));
+  return () => clearTimeout(timer);
+}
+
+/**
+ * node-cron's own timer stands still for as long as the wall clock was set back, and walks through every
+ * match that a clock set forward has skipped.
+ */
+function schedule(expression: string, run: () => void): Cancel {
+  const next = nextMatch(expression);
+  let cancel: Cancel;
+  const arm = (): void => {
+    const dueAt = next(Date.now());
+    cancel = after(Math.min(dueAt - Date.now(), clockCheckMs), () => {
+      const due = Date.now() >= dueAt;
+      arm();
+      if (due) run();
+    });
+  };
+  arm();
+  return () => cancel();
+}
+
+/**
+ * Rejects on the first of: failed, closed, aborted; no socket is left then. The socket keeps a listener
+ * for errors, so one that comes before the caller listens does not end the process: it then finds it
+ * destroyed.
+ */
+async function connect(target: ConnectTarget, signal: AbortSignal): Promise<Connection> {
+  try {
+    signal.throwIfAborted();
+    const { proxy, tls } = target;
+    if (proxy === undefined && /\.onion\.?$/i.test(target.host)) {
+      throw new Error('a .onion name can be reached only through a proxy (Tor)');
+    }
+    const tunnel = proxy && (await openTunnel(target, proxy, signal));
+    const socket = tls ? dialSecurely(target, tunnel) : (tunnel ?? dialPlainly(target));
+    if (tls) await happened(socket, 'secureConnect', signal);
+    else if (tunnel === undefined) await happened(socket, 'connect', signal);
+    socket.setNoDelay(true).setKeepAlive(true, socketKeepAliveMs);
+    return 'authorized' in socket ? { socket, certificate: certificateOf(socket) } : { socket };
+  } catch (cause) {
+    const message = `cannot connect to ${target.host}:${target.port}: ${connectFault(cause, target.tls)}`;
+    throw new PaygateError('unavailable', message, { cause });
+  }
+}
+
+/** Waits for the event; destroys the socket when it fails, closes or is aborted before. */
+function happened(socket: Socket, event: string, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const settle = (outcome: () => void): void => {
+      signal.removeEventListener('abort', abort);
+      socket.off(event, succeed).off('error', fail).off('close', closed);
+      outcome();
+    };
+    const fail = (cause: unknown): void =>
+      settle(() => {
+        socket.destroy();
+        reject(cause);
+      });
+    const abort = (): void => fail(signal.reason);
+    const closed = (): void => fail(new Error('the connection was closed'));
+    const succeed = (): void => settle(resolve);
+    signal.addEventListener('abort', abort);
+    socket.on('error', () => {});
+    socket.on(event, succeed).on('error', fail).on('close', closed);
+  });
+}
+
+class ProxyError extends Error {
+  readonly fault: string;
+
+  /** @param fault in the words of the callbacks' reasons */
+  constructor(message: string, fault: string) {
+    super(message);
+    this.fault = fault;
+  }
+}
+
+/** A socket at whose other end the target is. A name goes to the proxy as it is, never to a resolver. */
+async function openTunnel(
+  { host, port }: ConnectTarget,
+  { credentials, ...proxy }: SocksProxy,
+  signal: AbortSignal,
+): Promise<Socket> {
+  const socket = dialPlainly(proxy);
+  let code = proxyDown;
+  const abort = (): void => void socket.destroy();
+  const login = credentials && { userId: credentials.user, password: credentials.password };
+  try {
+    await happened(socket, 'connect', signal);
+    code = proxyRefused;
+    signal.addEventListener('abort', abort);
+    // Loaded with the first proxy: most have none.
+    const { SocksClient } = await import('socks');
+    await SocksClient.createConnection({
+      command: 'connect',
+      proxy: { ...proxy, ...login, type: 5 },
+      destination: { host, port },
+      existing_socket: socket,
+      timeout: proxyHandshakeMs,
+    });
+    signal.throwIfAborted();
+    return socket;
+  } catch (cause) {
+    socket.destroy();
+    // Not as the cause: the library's error carries the password.
+    if (signal.aborted) throw signal.reason;
+    const message = `through ${proxy.host}:${proxy.port}: ${connectFault(cause)}`;
+    throw new ProxyError(message, code);
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
+}
+
+const dialPlainly = ({ host, port }: { host: string; port: number }): Socket =>
+  dialTcp({ host, port, autoSelectFamilyAttemptTimeout: addressMs });
+
+/** The handshake is let through whatever the certificate is: the caller judges it. */
+function dialSecurely({ host, port }: ConnectTarget, tunnel: Socket | undefined): TLSSocket {
+  // TLS names hosts, never addresses: RFC 6066 section 3.
+  const name = isIP(host) === 0 ? { servername: host } : {};
+  // `host` is also what the certificate is checked against.
+  const way =
+    tunnel === undefined ? { autoSelectFamilyAttemptTimeout: addressMs } : { socket: tunnel };
+  return dialTls({ host, port, ...way, rejectUnauthorized: false, ...name });
+}
+
+function certificateOf(socket: TLSSocket): PeerCertificate {
+  const sha256 = createHash('sha256').update(socket.getPeerCertificate().raw).digest('hex');
+  if (socket.authorized) return { valid: true, sha256 };
+  return { valid: false, fault: String(socket.authorizationError), sha256 };
+}
+
+/** An error that gathers the failures of several addresses has a code but no message. */
+function connectFault(cause: unknown, tls = false): string {
+  const code = codeOf(cause);
+  return faultText(code, tls) ?? (reasonOf(cause) || code);
+}
+
+/** Follows no redirects (undici does not by itself) and always verifies TLS. */
+function createHttpClient(target: HttpTarget): Client {
+  const { origin, resolver, connectTimeoutMs, idleMs, ca, onConnected, onReady } = target;
+  const dial = buildConnector({
+    allowH2: false,
+    timeout: connectTimeoutMs,
+    lookup: lookupThrough(resolver),
+    // Said aloud because the environment can change the default.
+    rejectUnauthorized: true,
+    autoSelectFamily: true,
+    // Node gives each address but the last 250 ms, which a far host needs for itself.
+    autoSelectFamilyAttemptTimeout: Math.ceil(connectTimeoutMs / 4),
+    ...(ca === undefined ? {} : { ca }),
+  });
+  return new Client(origin, {
+    allowH2: false,
+    maxHeaderSize: responseHeaderBytes,
+    ...(idleMs === undefined ? {} : { keepAliveTimeout: idleMs, keepAliveMaxTimeout: idleMs }),
+    connect(options, callback) {
+      const done: typeof callback = (...outcome) => {
+        const [fault, connected] = outcome;
+        if (fault === null) onReady?.();
+        if (fault !== null || target.isLenient !== true) callback(...outcome);
+        // It has all of a socket that the client uses.
+        else callback(null, new LenientSocket(connected) as unknown as Socket);
+      };
+      if (target.proxy !== undefined) {
+        dialThrough(target, target.proxy).then(
+          (tunnel) => {
+            if (options.protocol === 'https:') dial({ ...options, httpSocket: tunnel }, done);
+            else done(null, tunnel);
+          },
+          (fault: Error) => done(fault, null),
+        );
+        return;
+      }
+      // The types leave out that the connector returns its socket.
+      const socket = dial(options, done) as unknown as Socket;
+      socket.once('connect', () => onConnected?.(socket.remoteAddress ?? ''));
+    },
+  });
+}
+
+/** Rejects with a code, as the connector does. */
+async function dialThrough(
+  { origin, connectTimeoutMs, onConnected }: HttpTarget,
+  proxy: SocksProxy,
+): Promise<Socket> {
+  const url = new URL(origin);
+  const host = url.hostname.replace(/\.$/, '');
+  const target = { host, port: portOf(url), tls: false };
+  const timeout = AbortSignal.timeout(connectTimeoutMs);
+  try {
+    const socket = await openTunnel(target, proxy, timeout);
+    onConnected?.(host);
+    return socket.setNoDelay(true);
+  } catch (cause) {
+    const code = cause instanceof ProxyError ? cause.fault : connectTimeoutFault;
+    throw Object.assign(new Error(reasonOf(cause)), { code });
+  }
+}
+
+function lookupThrough(resolver: Resolver): LookupFunction {
+  return (hostname, options, callback) => {
+    const answer = (addresses: readonly string[]): void => {
+      const found = addresses.map((address) => ({ address, family: isIP(address) }));
+      const [first] = found;
+      if (first === undefined) callback(new Error(`${hostname} has no address`), '');
+      else if (options.all) callback(null, found);
+      else callback(null, first.address, first.family);
+    };
+    const refuse = (cause: unknown): void =>
+      callback(cause instanceof Error ? cause : new Error(String(cause)), '');
+    resolver(hostname).then(answer, refuse);
+  };
+}

@@ -1,0 +1,135 @@
+// Requests for an address that arrive together share one write (api/address-requests.ts). What each is answered must not show it.
+
+import { afterEach, expect, test } from 'vitest';
+import { nextTurn } from '../../src/lib/next-turn.ts';
+import { closeHouses, type House, merchantKey, openReady } from '../support/house.ts';
+
+afterEach(closeHouses);
+
+/** Long enough for requests to arrive. */
+async function manyTurns(): Promise<void> {
+  for (let turn = 0; turn < 300; turn += 1) await nextTurn();
+}
+
+const askTogether = (house: House, asked: readonly (readonly [string, string?])[]) =>
+  Promise.all(
+    asked.map(([query, idempotencyKey]) =>
+      house.ask(`/api/new_address${query}`, {
+        ...(idempotencyKey && { headers: { 'Idempotency-Key': idempotencyKey } }),
+      }),
+    ),
+  );
+
+/** Rows that were issued, by their index. */
+const issuedRows = (house: House) =>
+  house.withStore(async ({ database }) =>
+    (
+      database.orm.$client
+        .prepare(
+          `SELECT wallet_id, derivation_index, address, store_id FROM addresses WHERE origin = 'issued'
+           ORDER BY wallet_id, derivation_index`,
+        )
+        .all() as {
+        wallet_id: number;
+        derivation_index: number;
+        address: string;
+        store_id: number;
+      }[]
+    ).map((row) => [row.wallet_id, row.derivation_index, row.address, row.store_id] as const),
+  );
+
+test('more than share a write, and than are derived ahead: each its own, and no index left out', async () => {
+  const house = await openReady();
+  const answers = await askTogether(
+    house,
+    Array.from({ length: 250 }, () => [''] as const),
+  );
+  const given = answers.map(({ body }) => body.address);
+  expect(new Set(given).size).toBe(250);
+  const rows = await issuedRows(house);
+  expect(rows.map(([, index]) => index)).toEqual(Array.from({ length: 250 }, (_, index) => index));
+  expect(new Set(rows.map(([, , address]) => address))).toEqual(new Set(given));
+});
+
+test('of several stores and wallets: each of its own, and whoever is refused is refused alone', async () => {
+  const house = await openReady();
+  const other = await house.addStore({
+    key: merchantKey(2),
+    startIndex: 0,
+    callbackUrl: `${house.receiver.origin}/second`,
+  });
+  const twin = await house.addStore({ callbackUrl: `${house.receiver.origin}/third` });
+  const bare = await house.addStore({ callbackUrl: `${house.receiver.origin}/fourth` });
+  await house.withStore(({ catalog, database }) =>
+    database.write((tx) => catalog.changeStore(tx, bare.id, { walletId: null })),
+  );
+  const queries = ['s3cr3t', 'second', 'third', 'fourth', 'nowhere'];
+  const asked = Array.from({ length: 40 }, (_, at) => queries[at % queries.length] ?? '');
+  const answers = await askTogether(
+    house,
+    asked.map((part) => [`?match_callback=${part}`] as const),
+  );
+  const codes = asked.map((part, at) => [part, answers[at]?.body.error?.code] as const);
+  for (const [part, code] of codes) {
+    expect(code).toBe({ fourth: 1001, nowhere: 1003 }[part]);
+  }
+  const rows = await issuedRows(house);
+  const storeOf = new Map(rows.map(([, , address, storeId]) => [address, storeId]));
+  const expected = { s3cr3t: 1, second: other.id, third: twin.id };
+  for (const [at, part] of asked.entries()) {
+    if (!(part in expected)) continue;
+    expect(storeOf.get(answers[at]?.body.address)).toBe(expected[part as keyof typeof expected]);
+  }
+  expect(rows.length).toBe(24);
+  expect(new Set(rows.map(([, , address]) => address)).size).toBe(24);
+});
+
+test('with idempotency keys and resets among them: the same key the same address, all others their own', async () => {
+  const house = await openReady();
+  const answers = await askTogether(house, [
+    [''],
+    ['', 'order 1'],
+    [''],
+    ['', 'order 1'],
+    ['', 'order 2'],
+    ['?reset=1'],
+    [''],
+  ]);
+  const [a, first, b, again, second, , c] = answers.map(({ body }) => body.address);
+  expect(again).toBe(first);
+  expect(new Set([a, b, c, first, second]).size).toBe(5);
+  expect(new Set((await issuedRows(house)).map(([, , address]) => address))).toEqual(
+    new Set(answers.map(({ body }) => body.address)),
+  );
+});
+
+test('reset=1 gives no address that another request of the moment gets', async () => {
+  let atRest = Promise.resolve();
+  const house = await openReady({ syncData: () => atRest });
+  await house.addStore({ callbackUrl: `${house.receiver.origin}/second` });
+  const first = await house.newAddress('?match_callback=s3cr3t');
+  // While the disk is at work on one, the others gather.
+  const disk = Promise.withResolvers<void>();
+  atRest = disk.promise;
+  const leading = house.newAddress('?match_callback=second');
+  await manyTurns();
+  const asked = askTogether(house, [
+    ['?match_callback=second'],
+    ['?match_callback=s3cr3t&reset=1'],
+    ['?match_callback=s3cr3t'],
+  ]);
+  await manyTurns();
+  disk.resolve();
+  const [other, again, fresh] = (await asked).map(({ body }) => body.address);
+  expect(again).toBe(first);
+  expect(new Set([first, await leading, other, fresh]).size).toBe(4);
+});
+
+test('the gap limit counts those of the same moment', async () => {
+  const house = await openReady({ config: { refuseGap: 3 } });
+  const answers = await askTogether(
+    house,
+    Array.from({ length: 5 }, () => [''] as const),
+  );
+  expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 409, 409]);
+});

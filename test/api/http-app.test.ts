@@ -1,0 +1,466 @@
+// The door as a stranger, a client with a bug and a shop find it (wire §1).
+
+import { request } from 'node:http';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { afterEach, describe, expect, test } from 'vitest';
+import { formatApiKey } from '../../src/domain/api-key.ts';
+import { parseProxyNetwork } from '../../src/domain/client-address.ts';
+import type { KeyScope } from '../../src/domain/key-scope.ts';
+import { countIssued } from '../support/files.ts';
+import {
+  closeHouses,
+  type House,
+  type HouseOptions,
+  openReady,
+  type Reply,
+} from '../support/house.ts';
+import { signedIn } from '../support/visitor.ts';
+
+afterEach(closeHouses);
+
+/** Every error has the same shape: the status twice, the message twice. */
+function expectError({ status, body, headers }: Reply, wanted: number, code = wanted): void {
+  expect(status).toBe(wanted);
+  expect(body).toEqual({
+    status: wanted,
+    message: body.message,
+    error: { code, message: body.message },
+  });
+  expect(body.message).toMatch(/\w/);
+  expect(body.message).not.toMatch(/^Currency/);
+  expect(headers.get('Cache-Control')).toBe('no-store');
+}
+
+test('an address comes with its time, its coin and its account', async () => {
+  const house = await openReady();
+  const { status, headers, body } = await house.ask('/api/new_address');
+  expect(status).toBe(200);
+  expect(headers.get('Content-Type')).toMatch(/^application\/json/);
+  expect(headers.get('Cache-Control')).toBe('no-store');
+  expect(body).toEqual({
+    address: expect.stringMatching(/^bcrt1q/),
+    time: Math.floor(house.world.now() / 1000),
+    crypto: 'BTC',
+    account: expect.stringMatching(/^tpub/),
+  });
+});
+
+test.each([
+  ['no key', ''],
+  ['a wrong scheme', 'Basic abc'],
+  ['a key that is none', 'Bearer abc'],
+  ['a key that was never made', `Bearer ${formatApiKey(new Uint8Array(32).fill(9))}`],
+  ['an empty key', 'Bearer '],
+])('%s is refused', async (_name, authorization) => {
+  const house = await openReady();
+  const answer = await house.ask('/api/new_address', { headers: { Authorization: authorization } });
+  expectError(answer, 401);
+  expect(answer.body.message).toBe('This function requires you to login');
+});
+
+test('a rotated key ends at once, or after its overlap', async () => {
+  const house = await openReady();
+  const rotate = (overlapMs: number) =>
+    house.withStore(({ keys, database }) =>
+      database.write((tx) =>
+        keys.rotateMerchantKey(tx, house.world.now(), house.world.randomBytes(32), overlapMs),
+      ),
+    );
+  const second = await rotate(3_600_000);
+  const withSecond = { headers: { Authorization: `Bearer ${second}` } };
+  expect((await house.ask('/api/new_address')).status).toBe(200);
+  expect((await house.ask('/api/new_address', withSecond)).status).toBe(200);
+  house.world.jumpWallClock(3_600_001);
+  expect((await house.ask('/api/new_address')).status).toBe(401);
+  await rotate(0);
+  expect((await house.ask('/api/new_address', withSecond)).status).toBe(401);
+});
+
+describe('who is refused', () => {
+  const refusalsOf = (house: House) =>
+    house.world.logs.filter(({ message }) => message === 'a request was refused');
+  const as = (key: string) => ({ headers: { Authorization: `Bearer ${key}` } });
+  const client = '127.0.0.1';
+  const path = '/new_address';
+
+  test('is in the log, with the key that it was, and never with its text', async () => {
+    const house = await openReady();
+    const { keys, reading } = await house.withStore(({ database, keys }) =>
+      database.write((tx) => {
+        const reading = keys.add(tx, house.world.now(), {
+          ...{ storeId: 1, scope: 'read', secret: new Uint8Array(32).fill(7) },
+        });
+        keys.rotateMerchantKey(tx, house.world.now(), new Uint8Array(32).fill(8), 0);
+        return { reading, keys: keys.list(house.world.now()).map(({ id }) => id) };
+      }),
+    );
+    const unknown = formatApiKey(new Uint8Array(32).fill(9));
+    await house.ask('/api/new_address?secret=1', { headers: { Authorization: '' } });
+    await house.ask('/api/new_address', as(unknown));
+    await house.ask('/api/new_address');
+    await house.ask('/api/new_address', as(reading));
+    expect(refusalsOf(house).map(({ fields }) => fields)).toEqual([
+      { client, path, reason: 'no key' },
+      { client, path, reason: 'an unknown key' },
+      { client, path, reason: 'a key that has ended', key: 1 },
+      { client, path, reason: expect.stringContaining('read'), key: expect.any(Number) },
+    ]);
+    expect(keys).not.toContain(1);
+    const log = JSON.stringify(house.world.logs);
+    for (const secret of [unknown, reading, house.apiKey, 'secret=1']) {
+      expect(log).not.toContain(secret);
+    }
+  });
+
+  test('fills no log: a few a minute, and how many there were besides', async () => {
+    const house = await openReady();
+    const refused = () => house.ask('/api/new_address', { headers: { Authorization: '' } });
+    for (let count = 0; count < 30; count += 1) await refused();
+    expect(refusalsOf(house)).toHaveLength(10);
+    await house.world.advance(10_000);
+    await refused();
+    await refused();
+    expect(refusalsOf(house)).toHaveLength(11);
+    expect(refusalsOf(house).at(-1)?.fields).toEqual({
+      client,
+      path,
+      reason: 'no key',
+      unlogged: 20,
+    });
+  });
+
+  test('is in the log for a key that has ended, however many strangers knock', async () => {
+    const house = await openReady();
+    await house.withStore(({ keys, database }) =>
+      database.write((tx) =>
+        keys.rotateMerchantKey(tx, house.world.now(), new Uint8Array(32).fill(8), 0),
+      ),
+    );
+    const unknown = as(formatApiKey(new Uint8Array(32).fill(9)));
+    for (let count = 0; count < 15; count += 1) await house.ask('/api/new_address', unknown);
+    for (let count = 0; count < 15; count += 1) await house.ask('/api/new_address');
+    const ofShop = refusalsOf(house).filter(({ fields }) => fields?.key === 1);
+    expect(refusalsOf(house)).toHaveLength(20);
+    expect(ofShop).toHaveLength(10);
+    expect(ofShop[0]?.fields).toEqual({ client, path, reason: 'a key that has ended', key: 1 });
+  });
+});
+
+test.each([
+  ['POST without a body', { method: 'POST' }],
+  ['POST with JSON', { method: 'POST', body: '{"a":1}' }],
+  [
+    'an empty POST with a JSON content type',
+    { method: 'POST', headers: { 'Content-Type': 'application/json' } },
+  ],
+  [
+    'POST of "dummy" as a form',
+    {
+      method: 'POST',
+      body: 'dummy',
+      headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
+    },
+  ],
+  [
+    'POST with a body that is not what its type says',
+    { method: 'POST', body: 'dummy', headers: { 'Content-Type': 'application/json' } },
+  ],
+])('%s issues an address', async (_name, init) => {
+  const house = await openReady();
+  expect((await house.ask('/api/new_address?&', init)).status).toBe(200);
+});
+
+test.each(['PUT', 'DELETE', 'PATCH'])('%s is not a way to ask', async (method) => {
+  const house = await openReady();
+  expectError(await house.ask('/api/new_address', { method }), 405);
+});
+
+test('HEAD burns no address', async () => {
+  const house = await openReady();
+  expect((await house.ask('/api/new_address', { method: 'HEAD' })).status).toBe(405);
+  const issued = await house.withStore(async ({ database }) => countIssued(database));
+  expect(issued).toBe(0);
+});
+
+test('HEAD is answered as its GET is, without a body, for who may read', async () => {
+  const house = await openReady();
+  const secret = house.world.randomBytes(32);
+  const read = await house.withStore(({ keys, database }) =>
+    database.write((tx) => keys.add(tx, house.world.now(), { storeId: 1, scope: 'read', secret })),
+  );
+  const headers = { Authorization: `Bearer ${read}` };
+  for (const [path, status] of [
+    ['/api/v2/stores', 200],
+    ['/api/balance?addr=x', 400],
+    ['/api/v2/stores/7', 404],
+    ['/api/openapi.json', 200],
+    ['/api/update_callback', 405],
+    ['/api/new_address', 405],
+  ] as const) {
+    const answer = await house.ask(path, { method: 'HEAD', headers });
+    expect([path, answer.status, answer.body]).toEqual([path, status, undefined]);
+  }
+});
+
+test.each(['/api/tx', '/api/openapi.json'])('%s is read alone, and says so', async (path) => {
+  const house = await openReady();
+  const answer = await house.ask(path, { method: 'POST', body: '{}' });
+  expectError(answer, 405);
+  expect(answer.headers.get('Allow')).toBe('GET');
+});
+
+test('what is too large or said twice is refused', async () => {
+  const house = await openReady();
+  expectError(await house.ask('/api/new_address?crypto=BTC&crypto=BTC'), 400);
+  expectError(await house.ask(`/api/new_address?x=${'a'.repeat(8_300)}`), 414);
+  const body = 'a'.repeat(16_385);
+  expectError(await house.ask('/api/new_address', { method: 'POST', body }), 413);
+  expectError(await house.ask('/api/new_address?crypto=ETH'), 400);
+  expectError(await house.ask('/nothing/here'), 404);
+  expectError(await house.ask('/api/nothing'), 404);
+});
+
+test('the only store is meant where none is named, a name must fit; of several none is guessed', async () => {
+  const house = await openReady();
+  for (const query of [
+    '',
+    '?match_callback=',
+    '?match_callback=%20',
+    '?match_account=+&match_callback=',
+  ]) {
+    expect((await house.ask(`/api/new_address${query}`)).status).toBe(200);
+  }
+  expectError(await house.ask('/api/new_address?match_callback=elsewhere'), 400, 1003);
+  expectError(await house.ask('/api/new_address?match_account=tpubNone'), 400, 1003);
+
+  await house.addStore({ name: 'Second', callbackUrl: `${house.receiver.origin}/second` });
+  const none = await house.ask('/api/new_address?match_callback=elsewhere');
+  expectError(none, 400, 1003);
+  expect(none.body.message).toContain('fits the Callback URL of no store');
+  expect(none.body.message).toContain('"Shop"');
+  const several = await house.ask('/api/new_address');
+  expectError(several, 400, 1032);
+  expect(several.body.message).toContain('"Second"');
+});
+
+test('an answer never shows a stack, whatever is sent', async () => {
+  const house = await openReady();
+  for (const path of ['/api/%', '/api/new_address?%=%', '/%00', '//', '/api//new_address']) {
+    const { status, body } = await house.ask(path);
+    expect(status).toBeLessThan(500);
+    expect(JSON.stringify(body)).not.toMatch(/\.ts|node_modules/);
+  }
+});
+
+test('health needs no key and tells no secret', async () => {
+  const house = await openReady();
+  const answer = await house.ask('/healthz', { headers: { Authorization: '' } });
+  expect(answer.status).toBe(200);
+  expect(answer.body).toMatchObject({
+    status: 'ok',
+    warnings: [],
+    network: 'regtest',
+    electrum: { caught_up: true, height: 110 },
+    wallets: { total: 1, scanning: 0 },
+  });
+  const text = JSON.stringify(answer.body);
+  expect(text).not.toContain('tpub');
+  expect(text).not.toContain('s3cr3t');
+});
+
+describe('who is no stranger is told why', () => {
+  const trusted = { trustedProxy: [parseProxyNetwork('127.0.0.1')] };
+  const degraded = { status: 'degraded', network: 'regtest' };
+
+  /** A house in which something is wrong: its shop cannot be reached. */
+  async function openDegraded(config: HouseOptions['config'] = {}): Promise<House> {
+    const house = await openReady({ config });
+    await house.receiver.close();
+    const address = await house.newAddress();
+    for (let count = 0; count < 6; count += 1) house.pay(address, 1_000 + count);
+    await house.world.until(
+      () => house.app.health().warnings.some((text) => text.includes('cannot be reached')),
+      'the shop to be missed',
+    );
+    return house;
+  }
+
+  const told = async (house: House, path: string, headers: Record<string, string>) =>
+    (await house.ask(path, { headers: { Authorization: '', ...headers } })).body;
+  const isWhole = (answer: unknown) =>
+    (answer as { warnings?: string[] }).warnings?.join().includes('cannot be reached') === true;
+
+  test('this machine, a key that reads of all stores, a session; strangers are told whether', async () => {
+    const house = await openDegraded(trusted);
+    const far = { 'X-Forwarded-For': '203.0.113.9' };
+    expect(await told(house, '/healthz', far)).toEqual(degraded);
+    expect(isWhole(await told(house, '/healthz', {}))).toBe(true);
+    const by = (key: string) => ({ ...far, Authorization: `Bearer ${key}` });
+    expect(isWhole(await told(house, '/healthz', by(house.apiKey)))).toBe(true);
+    const addKey = (scope: KeyScope) =>
+      house.withStore(({ keys, database }) =>
+        database.write((tx) =>
+          keys.add(tx, house.world.now(), {
+            ...{ storeId: 1, scope, secret: house.world.randomBytes(32) },
+          }),
+        ),
+      );
+    const [reading, issuing] = [await addKey('read'), await addKey('address-only')];
+    expect(isWhole(await told(house, '/healthz', by(reading)))).toBe(true);
+    expect(await told(house, '/healthz', by(issuing))).toEqual(degraded);
+    expect(await told(house, '/healthz', by('pgk_wrong'))).toEqual(degraded);
+    const https = { ...far, 'X-Forwarded-Proto': 'https' };
+    const origin = `https://127.0.0.1:${house.port}`;
+    const { cookie } = await signedIn(house, { headers: https, origin });
+    expect(isWhole(await told(house, '/healthz', { ...https, Cookie: cookie }))).toBe(true);
+    expect(await told(house, '/healthz', { ...https, Cookie: `${cookie}x` })).toEqual(degraded);
+    // The words are of all stores: a key of one of several is not told.
+    await house.addStore({ name: 'Second', callbackUrl: 'http://127.0.0.1:1/second' });
+    expect(await told(house, '/healthz', by(reading))).toEqual(degraded);
+    expect(isWhole(await told(house, '/healthz', by(house.apiKey)))).toBe(true);
+  });
+
+  test('the machine itself, and nobody who comes by a proxy of it or under a name of another', async () => {
+    const house = await openDegraded();
+    for (const headers of [
+      { 'X-Forwarded-For': '127.0.0.1' },
+      { 'X-Forwarded-For': '203.0.113.9' },
+      { Forwarded: 'for=203.0.113.9' },
+      { 'X-Forwarded-Proto': 'https' },
+      { 'X-Real-IP': '203.0.113.9' },
+      { 'CF-Connecting-IP': '203.0.113.9' },
+      { Via: '1.1 varnish' },
+    ]) {
+      expect(await told(house, '/healthz', headers as Record<string, string>)).toEqual(degraded);
+    }
+    const from = async (remoteAddress: string, localAddress: string, host: string, socket = {}) => {
+      const env = { incoming: { socket: { remoteAddress, localAddress, ...socket } } };
+      return (await house.app.fetch(new Request(`http://${host}/healthz`), env)).json();
+    };
+    const own: [string, string, string, object?][] = [
+      ['127.0.0.1', '127.0.0.1', '127.0.0.1:8080'],
+      ['::1', '::1', '[::1]:8080'],
+      ['::ffff:127.0.0.1', '::ffff:127.0.0.1', 'localhost'],
+      // As commands ask where --listen names one address.
+      ['192.0.2.7', '192.0.2.7', '192.0.2.7:8080'],
+      ['::ffff:192.0.2.7', '::ffff:192.0.2.7', '192.0.2.7:8080'],
+    ];
+    for (const way of own) expect([way, isWhole(await from(...way))]).toEqual([way, true]);
+    const strange: [string, string, string, object?][] = [
+      ['192.0.2.8', '192.0.2.7', '192.0.2.7:8080'],
+      ['192.0.2.8', '192.0.2.7', '127.0.0.1'],
+      ['192.0.2.8', '192.0.2.7', 'pay.example.com', { encrypted: true }],
+      // What forwards connections as they are, and a page whose name was made to lead here.
+      ['127.0.0.1', '127.0.0.1', 'pay.example.com', { encrypted: true }],
+      ['127.0.0.1', '127.0.0.1', 'evil.example'],
+    ];
+    for (const way of strange) expect([way, await from(...way)]).toEqual([way, degraded]);
+    // As nginx asks where no header is set in its configuration.
+    const asked = `GET /healthz HTTP/1.0\r\nHost: 127.0.0.1:${house.port}\r\nConnection: close\r\n\r\n`;
+    const socket = connect(house.port, '127.0.0.1', () => socket.write(asked));
+    const heard = await text(socket);
+    expect(JSON.parse(heard.slice(heard.indexOf('\r\n\r\n')))).toEqual(degraded);
+    expect(await (await house.app.fetch(new Request('http://localhost/healthz'))).json()).toEqual(
+      degraded,
+    );
+  });
+
+  test('also of what is not ready', async () => {
+    const house = await openReady({ config: trusted });
+    const far = { 'X-Forwarded-For': '203.0.113.9' };
+    expect(await told(house, '/readyz', far)).toEqual({ ready: true });
+    expect(await told(house, '/readyz', {})).toEqual({ ready: true, reasons: [] });
+  });
+});
+
+describe('a request that a proxy may read in another way is refused', () => {
+  const heard = (port: number, ...lines: string[]) =>
+    new Promise<string>((resolve) => {
+      let text = '';
+      const socket = connect(port, '127.0.0.1', () => {
+        socket.write(`${[...lines, 'Connection: close'].join('\r\n')}\r\n\r\n`);
+      });
+      socket.on('data', (data) => {
+        text += data;
+      });
+      socket.once('close', () => resolve(text));
+    });
+
+  test('with two hosts, on every door', async () => {
+    const house = await openReady({ config: { metricsListen: { host: '127.0.0.1', port: 0 } } });
+    for (const port of [house.port, house.metricsPort ?? 0]) {
+      for (const second of ['localhost', 'evil.example']) {
+        const answer = await heard(
+          port,
+          'GET /readyz HTTP/1.1',
+          'Host: localhost',
+          `hOST: ${second}`,
+        );
+        expect(answer).toMatch(/^HTTP\/1\.1 400 /);
+      }
+    }
+    const shut = await openReady();
+    expect(await heard(shut.port, 'GET /readyz HTTP/1.1', 'Host: localhost')).toMatch(/ 200 /);
+  });
+
+  test.each([
+    ...['/api/../dashboard', '/api/%2e%2e/dashboard', '/api/.%2E/dashboard', '/api/./tx'],
+    ...['/..', '/api/%2e', 'http://localhost/api/..', '/api/..?x=1'],
+  ])('with dots in its path: %s', async (path) => {
+    const house = await openReady();
+    const answer = await heard(house.port, `GET ${path} HTTP/1.1`, 'Host: localhost');
+    expect(answer).toMatch(/^HTTP\/1\.1 400 /);
+    expect(answer.toLowerCase()).toContain('x-content-type-options: nosniff');
+    expect(JSON.parse(answer.split('\r\n\r\n')[1] ?? '').error.code).toBe(400);
+  });
+
+  test('with dots between backslashes', async () => {
+    const house = await openReady();
+    const answer = await heard(house.port, 'GET /api\\..\\dashboard HTTP/1.1', 'Host: localhost');
+    expect(answer).toMatch(/^HTTP\/1\.1 400 /);
+  });
+
+  test.each(['/api/...', '/docs?x=/../', '/.well-known/x', '/a..b/', '/api/price?currency=..'])(
+    'and %s is not',
+    async (path) => {
+      const house = await openReady();
+      expect(await heard(house.port, `GET ${path} HTTP/1.1`, 'Host: localhost')).not.toMatch(
+        /segment/,
+      );
+    },
+  );
+});
+
+test('every answer is what it says it is, and no other method is known', async () => {
+  const house = await openReady();
+  for (const path of ['/healthz', '/nowhere', '/docs', '/api/new_address', '/api/nowhere']) {
+    const { headers } = await fetch(`http://127.0.0.1:${house.port}${path}`);
+    expect([path, headers.get('X-Content-Type-Options')]).toEqual([path, 'nosniff']);
+    expect([path, headers.get('Access-Control-Allow-Origin')]).toEqual([path, null]);
+  }
+  const status = await new Promise((resolve) => {
+    request({ host: '127.0.0.1', port: house.port, method: 'TRACE' }, (response) => {
+      response.resume().once('end', () => resolve(response.statusCode));
+    }).end();
+  });
+  expect(status).toBe(404);
+});
+
+test('a bare request of one byte at a time holds nobody else up', async () => {
+  const house = await openReady();
+  const slow = connect(house.port, '127.0.0.1');
+  slow.write('GET /api/new_address HTTP/1.1\r\nHost');
+  expect((await house.ask('/api/new_address')).status).toBe(200);
+  slow.destroy();
+});
+
+test('the log holds no key, no callback query, no extended key', async () => {
+  const house = await openReady();
+  house.pay(await house.newAddress(), 1_000);
+  await house.settle();
+  const log = JSON.stringify(house.world.logs);
+  for (const secret of [house.apiKey, 's3cr3t', 'tpub', 'whsec_'])
+    expect(log).not.toContain(secret);
+  expect(log).toContain('callback attempted');
+});

@@ -1,0 +1,44 @@
+// A page that the disk has lost while paygate runs, and that nobody reads: it goes into every snapshot, and is found by
+// the check of each day.
+
+import { closeSync, existsSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, expect, test } from 'vitest';
+import { nextTurn } from '../../src/lib/next-turn.ts';
+import { backupFolder } from '../../src/store/backup/backup.ts';
+import { checkFile } from '../../src/store/backup/integrity-check.ts';
+import { look, pragma } from '../support/files.ts';
+import { closeHouses, openHouse, untilReady } from '../support/house.ts';
+
+afterEach(closeHouses);
+
+test('it is told of, and the good snapshots stay', async () => {
+  const house = await openHouse({
+    checkCopy: async (path) => checkFile(path, 'quick_check').faults,
+  });
+  await untilReady(house);
+  const folder = backupFolder(house.path);
+  const warnings = () => house.app.health().warnings.filter((text) => text.includes('DAMAGED'));
+  const takeOne = async (name: string) => {
+    await house.newAddress();
+    house.world.jumpWallClock(86_400_000);
+    await house.world.advance(15 * 60_000);
+    await house.world.until(() => existsSync(join(folder, name)), 'a snapshot');
+  };
+  await takeOne('latest.db');
+  const before = readFileSync(join(folder, 'latest.db'));
+  expect(warnings()).toEqual([]);
+  await nextTurn();
+  const other = look(house.path);
+  pragma(other, 'wal_checkpoint(TRUNCATE)');
+  const sql = "SELECT rootpage FROM sqlite_schema WHERE name = 'audit'";
+  const page = other.prepare(sql).pluck().get() as number;
+  other.close();
+  const file = openSync(house.path, 'r+');
+  writeSync(file, new Uint8Array(4096).fill(0xa5), 0, 4096, 4096 * (page - 1));
+  closeSync(file);
+  await takeOne('latest-damaged.db');
+  expect(warnings()).toEqual([expect.stringContaining('`paygate restore backups/latest.db`')]);
+  expect(house.world.logs.filter(({ message }) => warnings().includes(message))).toHaveLength(1);
+  expect(readFileSync(join(folder, 'latest.db')).equals(before)).toBe(true);
+});

@@ -1,0 +1,101 @@
+// A hold of promotions ends with its cause, whatever became of the server that it was about.
+
+import Sqlite from 'better-sqlite3';
+import { afterEach, expect, test } from 'vitest';
+import type { BlockHash } from '../../src/bitcoin/ids.ts';
+import { type HoldReason, readHold, writeHold } from '../../src/store/records/hold-record.ts';
+import { Hold } from '../../src/watcher/hold.ts';
+import { cleanUp } from '../support/files.ts';
+import { openTestStore, type TestStore } from '../support/store.ts';
+import { createTestWorld } from '../support/world.ts';
+
+afterEach(cleanUp);
+
+const minuteMs = 60_000;
+const server = 'tcp://127.0.0.1:1';
+
+const branch: HoldReason = { kind: 'branch', server, text: 'it follows another branch' };
+const lie: HoldReason = {
+  kind: 'lie',
+  server,
+  text: 'the only server that can be reached has lied',
+};
+const deep: HoldReason = { ...branch, deepTip: 'ab'.repeat(32) as BlockHash };
+
+/** After a restart in the middle of a hold, before servers that are never reached again. */
+async function restarted(reason: HoldReason, servers: readonly string[]) {
+  const store = await openTestStore();
+  await store.write((tx) => writeHold(tx, store.catalog, [reason]));
+  const world = createTestWorld();
+  const hold = new Hold({ world, store, servers });
+  return { store, world, hold, kept: () => readHold(store.catalog) };
+}
+
+test.each([branch, lie, deep])(
+  'of a server that is no longer on the list: $kind',
+  async (reason) => {
+    const { hold, kept } = await restarted(reason, []);
+    expect(kept()).toEqual([reason]);
+    await hold.look([], false);
+    expect(kept()).toEqual([]);
+  },
+);
+
+test('of a server that never comes back: half an hour after its last word', async () => {
+  const { hold, kept, world } = await restarted(branch, [server]);
+  await world.advance(29 * minuteMs);
+  await hold.look([], true);
+  expect(kept()).toEqual([branch]);
+  await world.advance(minuteMs);
+  await hold.look([], true);
+  expect(kept()).toEqual([]);
+});
+
+test('of a branch that outweighs ours no longer: with the next look', async () => {
+  const { hold, kept, world } = await restarted(deep, [server]);
+  await world.advance(minuteMs);
+  await hold.look([], true);
+  expect(kept()).toEqual([]);
+});
+
+test('of a lie: once a server is in use that is beyond it', async () => {
+  const { hold, kept } = await restarted(lie, [server]);
+  await hold.look([], false);
+  expect(kept()).toEqual([lie]);
+  await hold.look([], true);
+  expect(kept()).toEqual([]);
+});
+
+/** Has the file refuse every write of a setting, as a full disk does. */
+function refuseWrites({ path }: TestStore): () => void {
+  const other = new Sqlite(path);
+  const refusals = ['insert', 'update'].map(
+    (event) => `create trigger refuse_${event} before ${event} on settings
+      begin select raise(abort, 'no room'); end`,
+  );
+  for (const each of refusals) other.exec(each);
+  return () => {
+    other.exec('drop trigger refuse_insert; drop trigger refuse_update');
+    other.close();
+  };
+}
+
+test('that could not be written down: as soon as it can', async () => {
+  const { hold, kept, store } = await restarted(lie, [server]);
+  const room = refuseWrites(store);
+  await expect(hold.look([], true)).rejects.toThrow('no room');
+  expect(kept()).toEqual([lie]);
+  room();
+  await hold.look([], true);
+  expect(kept()).toEqual([]);
+});
+
+test('that began while nothing could be written holds as soon as it can', async () => {
+  const { hold, kept, store } = await restarted(lie, [server]);
+  await hold.look([], true);
+  const room = refuseWrites(store);
+  await expect(hold.lied(server)).rejects.toThrow('no room');
+  room();
+  await hold.look([], false);
+  expect(kept()).toMatchObject([{ kind: 'lie', server }]);
+});

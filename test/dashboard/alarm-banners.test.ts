@@ -1,0 +1,618 @@
+// Alarms on the first page: what happened, since when, and where it is mended. The time stays the same over
+// reloads and restarts, and a trouble that is over is over.
+
+import { copyFileSync, renameSync } from 'node:fs';
+import { afterEach, describe, expect, test } from 'vitest';
+import type { Txid } from '../../src/bitcoin/ids.ts';
+import { deriveAddress } from '../../src/bitcoin/keychain.ts';
+import { parseServerAddress } from '../../src/electrum/trust.ts';
+import { AlarmBook } from '../../src/status/finding-history.ts';
+import type { Finding } from '../../src/status/findings.ts';
+import { callbacks } from '../../src/store/db/schema.ts';
+import { cleanUp } from '../support/files.ts';
+import {
+  closeHouses,
+  type House,
+  lose,
+  merchantKey,
+  openHouse,
+  untilReady,
+} from '../support/house.ts';
+import { openTestStore } from '../support/store.ts';
+import { signedIn, type Visitor } from '../support/visitor.ts';
+import { createTestWorld } from '../support/world.ts';
+
+afterEach(closeHouses);
+afterEach(cleanUp);
+
+const home = '/dashboard';
+const minuteMs = 60_000;
+
+async function open(options: Parameters<typeof openHouse>[0] = {}) {
+  const house = await openHouse(options);
+  await untilReady(house);
+  return { house, visitor: await signedIn(house) };
+}
+
+interface Banner {
+  readonly code: string;
+  readonly text: string;
+  readonly since: string;
+  readonly link: string;
+}
+
+/** The banners of the first page. */
+async function banners(visitor: Visitor): Promise<Banner[]> {
+  const { text } = await visitor.get(home);
+  return [...text.matchAll(/data-alarm="([^"]+)">(.*?)<\/div>/gs)].map(
+    ([, code = '', inner = '']) => ({
+      code,
+      text: inner,
+      since: /datetime="([^"]+)"/.exec(inner)?.[1] ?? '',
+      link: /href="([^"]+)"/.exec(inner)?.[1]?.replaceAll('&amp;', '&') ?? '',
+    }),
+  );
+}
+
+const alarm = async (visitor: Visitor, code: string): Promise<Banner | undefined> =>
+  (await banners(visitor)).find((banner) => banner.code === code);
+
+const iso = (at: number): string => new Date(at).toISOString();
+
+async function expectLinked(visitor: Visitor, banner: Banner | undefined, path: string) {
+  expect(banner?.link).toBe(home + path);
+  expect((await visitor.get(banner?.link ?? '')).status).toBe(200);
+}
+
+test('a payment that any of several stores may wait for: found among those of no store', async () => {
+  const { house } = await open();
+  await house.addStore({ name: 'Second', callbackUrl: `${house.receiver.origin}/second` });
+  const lost = await lose(house, () => house.newAddress('?match_callback=/second'));
+  await house.start();
+  await untilReady(house);
+  house.pay(lost, 3_000);
+  house.pay(await house.newAddress('?match_callback=/second'), 4_000);
+  await house.settle();
+  const visitor = await signedIn(house);
+  await expectLinked(visitor, await alarm(visitor, 'unclaimed-payment'), '/payments?store=none');
+  const found = async (list: string): Promise<string[]> => {
+    const { text } = await visitor.get(`${home}/${list}?store=none`);
+    expect(text).toMatch(/<option value="none" selected[^>]*>not known</);
+    return [...text.matchAll(/<code>(bcrt1q[a-z0-9]{38})<\/code>/g)].map(([, each = '']) => each);
+  };
+  expect(await found('payments')).toEqual([lost]);
+  expect(await found('addresses')).toContain(lost);
+  const { text } = await visitor.get(`${home}/payments/export?store=none`);
+  expect(text.trimEnd().split('\r\n')).toHaveLength(2);
+  expect((await visitor.get(`${home}/callbacks?store=none`)).status).toBe(400);
+  const one = await visitor.get(`${home}/payments/1`);
+  expect(one.text).toContain('Nothing: nobody knows which store gave its address out.');
+});
+
+test('a wide gap: with its time, over reloads and a restart, until it is closed', async () => {
+  const { house, visitor } = await open();
+  expect((await visitor.get(home)).text).toContain('All is well.');
+  const issued: string[] = [];
+  while (issued.length < 15) issued.push(await house.newAddress());
+  const first = await alarm(visitor, 'wallet-gap');
+  expect(first?.text).toContain('has given out 15 addresses since the last paid one');
+  expect(first?.since).toBe(iso(house.world.now()));
+  await expectLinked(visitor, first, '/addresses');
+  await house.world.advance(7 * minuteMs);
+  expect((await alarm(visitor, 'wallet-gap'))?.since).toBe(first?.since);
+  await house.stop();
+  await house.world.advance(3 * minuteMs);
+  await house.start();
+  await untilReady(house);
+  const again = await signedIn(house);
+  expect((await alarm(again, 'wallet-gap'))?.since).toBe(first?.since);
+  house.pay(issued[14] ?? '', 5_000);
+  await house.settle();
+  await house.world.advance(10 * minuteMs);
+  expect(await banners(again)).toEqual([]);
+});
+
+describe('a restored database', () => {
+  /** As a copy that was made before the last address. */
+  async function restored() {
+    const house = await openHouse();
+    await untilReady(house);
+    await lose(house, () => house.newAddress());
+    await house.start();
+    const restoredAt = house.world.now();
+    await untilReady(house);
+    return { house, restoredAt };
+  }
+
+  async function startAgain({ world, ...house }: House): Promise<void> {
+    await house.stop();
+    await world.advance(minuteMs);
+    await house.start();
+  }
+
+  const isTold = ({ app }: House): boolean =>
+    app.health().warnings.some((each) => each.includes('this database is a copy'));
+
+  test('is told of since then, over restarts, until the merchant says that it is done', async () => {
+    const { house, restoredAt } = await restored();
+    await startAgain(house);
+    await startAgain(house);
+    await untilReady(house);
+    const visitor = await signedIn(house);
+    const banner = await alarm(visitor, 'restored-database');
+    expect(banner?.text).toContain('1 addresses were skipped');
+    expect(banner?.text).toContain('Set the gap limit');
+    expect(banner?.since).toBe(iso(restoredAt));
+    await expectLinked(visitor, banner, '/addresses');
+    expect(isTold(house)).toBe(true);
+    const done = await visitor.submit(home, 'dismiss-restored');
+    expect(done).toMatchObject({ status: 303, to: home });
+    expect(await alarm(visitor, 'restored-database')).toBeUndefined();
+    const { text } = await visitor.get(`${home}/settings/audit`);
+    expect(text).toContain('alarm.dismiss');
+    await startAgain(house);
+    expect(isTold(house)).toBe(false);
+  });
+
+  test('is no alarm after 30 days, where nobody looks at the dashboard', async () => {
+    const { house } = await restored();
+    house.world.jumpWallClock(30 * 24 * 60 * minuteMs);
+    expect(isTold(house)).toBe(true);
+    house.world.jumpWallClock(minuteMs);
+    expect(isTold(house)).toBe(false);
+  });
+
+  test('that is restored once more is told of anew', async () => {
+    const { house } = await restored();
+    const visitor = await signedIn(house);
+    await visitor.submit(home, 'dismiss-restored');
+    await house.stop();
+    copyFileSync(house.path, `${house.path}.bak`);
+    renameSync(`${house.path}.bak`, house.path);
+    await house.start();
+    expect(isTold(house)).toBe(true);
+  });
+});
+
+test('payments to the next indexes: another program uses the key', async () => {
+  const { house, visitor } = await open();
+  const { address = '' } = deriveAddress(merchantKey(), 0, 3) ?? {};
+  house.pay(address, 5_000);
+  await house.settle();
+  const banner = await alarm(visitor, 'foreign-use');
+  expect(banner?.text).toContain('1 payment(s) came to addresses that paygate had not given out');
+  const [server = ''] = house.labels;
+  expect(banner?.text).toContain(`1 of them by the word of ${server} alone`);
+  expect(banner?.text).toContain('Another program uses this key');
+  await expectLinked(visitor, banner, '/stores');
+  const warnings = () => house.app.health().warnings.join();
+  expect(warnings()).toContain('Another program uses this key');
+  expect(warnings()).toContain('`paygate store recheck-used ID`');
+  house.chain.mine();
+  await house.settle();
+  expect(warnings()).not.toContain('by the word of');
+});
+
+test('a callback that was given up: since that moment', async () => {
+  const { house, visitor } = await open({ receiver: { answer: () => ({ status: 500 }) } });
+  house.pay(await house.newAddress(), 5_000);
+  await house.settle();
+  const settledAt = house.world.now() - 5 * minuteMs;
+  // As it stands after three days of the schedule.
+  await house.withStore(({ database }) =>
+    database.write(() =>
+      database.orm.update(callbacks).set({ state: 'exhausted', settledAt }).run(),
+    ),
+  );
+  const banner = await alarm(visitor, 'exhausted-callbacks');
+  expect(banner?.text).toContain('1 callback(s) were given up');
+  expect(banner?.since).toBe(iso(settledAt));
+  await expectLinked(visitor, banner, '/callbacks?state=exhausted');
+  expect(house.app.health().warnings).toEqual([
+    '1 callback(s) were given up; repair the shop, see it take a test callback, then send them again: ' +
+      '`paygate callbacks resend-failed --store ID`',
+  ]);
+});
+
+test('nor are they of a store whose callbacks were stopped, which nobody can send again', async () => {
+  const { house, visitor } = await open();
+  await house.newAddress().then((address) => house.pay(address, 5_000));
+  await house.settle();
+  const settledAt = house.world.now();
+  await house.withStore(({ database }) =>
+    database.write(() =>
+      database.orm.update(callbacks).set({ state: 'exhausted', settledAt }).run(),
+    ),
+  );
+  expect(house.app.health().callbacks).toEqual({ owed: 0, exhausted: 1 });
+  await visitor.submit('/dashboard/stores/1/remove', 'remove', { 'stop-callbacks': 'on' });
+  await house.settle();
+  expect(house.app.health().callbacks).toEqual({ owed: 0, exhausted: 0 });
+  expect(house.app.health().warnings.join()).not.toContain('given up');
+});
+
+describe('a shop that answers, and receives nothing', () => {
+  const refuses = { receiver: { answer: () => ({ status: 404, body: 'no' }) } };
+  const text = (house: House): string => house.app.health().warnings.join();
+
+  async function minutes(house: House, count: number): Promise<void> {
+    for (let minute = 0; minute < count; minute += 1) {
+      await house.world.advance(minuteMs);
+      await house.settle();
+    }
+  }
+
+  test('is told of after a quarter of an hour, over a restart, until it takes a callback', async () => {
+    let status = 404;
+    const { house, visitor } = await open({
+      receiver: { answer: () => ({ status, body: status === 200 ? 'ok' : 'no' }) },
+    });
+    const since = house.world.now();
+    for (let payment = 0; payment < 3; payment += 1) {
+      house.pay(await house.newAddress(), 20_000);
+    }
+    await house.settle();
+    await minutes(house, 14);
+    expect(text(house)).toBe('');
+    await minutes(house, 2);
+    expect(text(house)).toMatch(
+      /^store 1 "Shop": its shop has received none of the last \d+ callback attempts since .* UTC \(answered 404\); repair/,
+    );
+    expect(text(house)).not.toContain('s3cr3t');
+    const banner = await alarm(visitor, 'shop-refuses');
+    expect(banner?.since).toBe(iso(since));
+    await expectLinked(visitor, banner, '/callbacks?state=owed&store=1');
+
+    await house.stop();
+    await house.start();
+    await untilReady(house);
+    expect(text(house)).toContain('its shop has received none');
+    status = 200;
+    const [call] = await house.withStore(async ({ outbox }) => outbox.list({ limit: 1 }));
+    await house.withStore(({ outbox, database }) =>
+      database.write((tx) => outbox.resend(tx, house.world.now(), call?.id ?? 0)),
+    );
+    await minutes(house, 1);
+    expect(house.app.health().callbacks.owed).toBe(2);
+    expect(text(house)).toBe('');
+    expect(await alarm(await signedIn(house), 'shop-refuses')).toBeUndefined();
+    // What fails from now on is another trouble.
+    status = 500;
+    await minutes(house, 10);
+    expect(text(house)).toBe('');
+  });
+
+  test.each([
+    ['a redirect to its login', { status: 302, headers: { Location: '/login' } }, 'answered 302'],
+    ['a fault of its own', { status: 500 }, 'answered 500'],
+  ])('is told of by what it answers: %s', async (_, answer, words) => {
+    const { house } = await open({ receiver: { answer: () => answer } });
+    house.pay(await house.newAddress(), 20_000);
+    await house.settle();
+    await minutes(house, 16);
+    expect(text(house)).toContain(`(${words})`);
+  });
+
+  test('is none where one callback alone is refused, while others are received', async () => {
+    let poison = '';
+    const { house } = await open({
+      receiver: { answer: ({ url }) => ({ status: url.includes(poison) ? 404 : 200 }) },
+    });
+    poison = await house.newAddress();
+    for (let quarter = 0; quarter < 4; quarter += 1) {
+      house.pay(quarter === 0 ? poison : await house.newAddress(), 20_000);
+      await house.settle();
+      await minutes(house, 10);
+      expect(text(house)).toBe('');
+    }
+    expect(house.app.health().callbacks.owed).toBe(1);
+  });
+
+  test('is told of by store, and no more once that is called no more or is owed nothing', async () => {
+    const { house } = await open(refuses);
+    const second = { name: 'Second', callbackUrl: `${house.receiver.origin}/second` };
+    await house.addStore(second);
+    house.pay(await house.newAddress('?match_callback=s3cr3t'), 20_000);
+    house.pay(await house.newAddress('?match_callback=second'), 20_000);
+    await house.settle();
+    await minutes(house, 16);
+    expect(house.app.health().warnings).toMatchObject(
+      [/^store 1 /, /^store 2 "Second"/].map((each) => expect.stringMatching(each)),
+    );
+    await house.withStore(({ catalog, database }) =>
+      database.write((tx) => catalog.archiveStore(tx, house.world.now(), 1, true)),
+    );
+    expect(house.app.health().warnings).toHaveLength(1);
+    await house.withStore(({ database }) =>
+      database.write(() => database.orm.update(callbacks).set({ state: 'delivered' }).run()),
+    );
+    expect(house.app.health().warnings).toEqual([]);
+  });
+});
+
+describe('a shop that answers 200 and takes nothing', () => {
+  const text = (house: House): string => house.app.health().warnings.join();
+
+  test.each([
+    [
+      'a wrong secret',
+      '\ufeff<b>Unknown</b>: Creation of dynamic property A::$b is deprecated in <b>/a.php</b> on line <b>3</b>Invalid secret',
+      'says "Invalid secret"',
+      'compare the secret in the Callback URL with the one that the plugin shows',
+    ],
+    [
+      'a web page',
+      '<!DOCTYPE html><title>Shop</title>',
+      'is a web page titled "Shop"',
+      'see that the plugin is on',
+    ],
+    [
+      'an order of nobody',
+      'Order not found',
+      'says "Order not found"',
+      'see that this is the Callback URL of the shop that has',
+    ],
+    ['anything else', 'Module Not Activated', 'says "Module Not Activated"', 'see why'],
+  ])('is told of at once: %s', async (_, body, words, advice) => {
+    let answer = { status: 200, body };
+    const { house, visitor } = await open({ receiver: { answer: () => answer } });
+    const since = house.world.now();
+    house.pay(await house.newAddress(), 20_000);
+    await house.settle();
+    expect(text(house)).toContain(
+      `store 1 "Shop": its shop answered 200, but the answer ${words} (1 doubtful answer(s) since `,
+    );
+    expect(text(house)).toContain(`; ${advice}`);
+    expect(text(house)).toContain('`paygate callbacks resend-failed --store 1 --doubtful`');
+    const banner = await alarm(visitor, 'shop-doubtful');
+    expect(banner?.since).toBe(iso(since));
+    await expectLinked(visitor, banner, '/callbacks?state=flagged&store=1');
+
+    await house.stop();
+    await house.start();
+    await untilReady(house);
+    expect(text(house)).toContain(words);
+    answer = { status: 200, body: 'ok' };
+    await house.world.advance(5 * minuteMs);
+    await house.settle();
+    expect(text(house)).toBe('');
+    expect(await alarm(await signedIn(house), 'shop-doubtful')).toBeUndefined();
+  });
+
+  test('is told of until the doubtful ones are sent again in bulk and taken', async () => {
+    let body = 'Error: secret does not match';
+    const { house, visitor } = await open({ receiver: { answer: () => ({ status: 200, body }) } });
+    for (const _ of [1, 2]) {
+      house.pay(await house.newAddress(), 20_000);
+      await house.settle();
+    }
+    expect(text(house)).toContain('(2 doubtful answer(s) since ');
+    body = 'ok';
+    const list = '/dashboard/callbacks?state=flagged';
+    expect((await visitor.get(list)).text).toContain('sent again');
+    const sent = await visitor.submit(list, 'resend-doubtful', { store: '1' });
+    expect(sent.to).toBe(`${list}&done=resent`);
+    await house.settle();
+    expect(text(house)).toBe('');
+    expect((await visitor.get(list)).text).toContain('no such callback');
+    const again = await visitor.submit(list, 'resend-doubtful', { store: '1' });
+    expect(again.to).toBe(`${list}&done=none-doubtful`);
+    expect((await visitor.get('/dashboard/settings/audit')).text).toContain(
+      'callback.resend-doubtful',
+    );
+  });
+
+  test('is told of no more once it is called no more', async () => {
+    const { house } = await open({ receiver: { answer: () => ({ status: 200, body: 'error' }) } });
+    house.pay(await house.newAddress(), 20_000);
+    await house.settle();
+    expect(text(house)).toContain('says "error"');
+    await house.withStore(({ catalog, database }) =>
+      database.write((tx) => catalog.archiveStore(tx, house.world.now(), 1, true)),
+    );
+    expect(text(house)).toBe('');
+  });
+});
+
+test('a payment that was taken back: since then, found apart from those that were replaced', async () => {
+  const { house, visitor } = await open({ servers: 2 });
+  const replaced = await house.newAddress();
+  const first = house.pay(replaced, 20_000) as Txid;
+  await house.settle();
+  house.chain.replace(first);
+  await house.settle();
+  const address = await house.newAddress();
+  const txid = house.pay(address, 5_000) as Txid;
+  house.chain.mine(1);
+  await house.settle();
+  house.chain.reorganise(1, { transactions: 'mempool' });
+  await house.settle();
+  house.chain.evict(txid);
+  await house.settle();
+  await house.world.advance(2 * minuteMs);
+  await house.settle();
+  const banner = await alarm(visitor, 'reversed-payment');
+  expect(banner?.text).toMatch(/1 payment\(s\) were taken back.*Hold back the goods/);
+  const changedAt = await house.withStore(
+    async ({ paymentDesk }) => paymentDesk.list({ txid, limit: 1 })[0]?.changedAt ?? 0,
+  );
+  expect(banner?.since).toBe(iso(changedAt));
+  await expectLinked(visitor, banner, '/payments?state=reversed');
+  const statesAt = async (query: string) =>
+    [...(await visitor.get(`${home}/payments${query}`)).text.matchAll(/<td class="bad">([^<]*)</g)]
+      .map(([, state]) => state)
+      .sort();
+  const [takenBack, isReplaced] = [
+    'taken back after 1 or 2 was told',
+    'replaced by another transaction',
+  ];
+  expect(await statesAt('?state=reversed')).toEqual([takenBack]);
+  expect(await statesAt('?state=dropped')).toEqual([isReplaced, takenBack]);
+  const { text } = await visitor.get(`${home}/payments/export?state=reversed`);
+  expect(text.trimEnd().split('\r\n').slice(1)).toEqual([expect.stringContaining(txid)]);
+  // As long as the alarm stands.
+  house.world.jumpWallClock(7 * 24 * 60 * minuteMs);
+  const later = await signedIn(house);
+  expect(await alarm(later, 'reversed-payment')).toBeUndefined();
+  expect((await later.get(`${home}/payments?state=reversed`)).text).toContain('no such payment');
+});
+
+test.each([1, 2])(
+  'a payment told as %i that fell back to the mempool: since then, until it is in a block',
+  async (status) => {
+    const { house, visitor } = await open();
+    const mempoolOnly = await house.newAddress();
+    const address = await house.newAddress();
+    house.pay(address, 5_000);
+    await house.settle();
+    house.chain.mine(status);
+    await house.settle();
+    house.pay(mempoolOnly, 5_000);
+    await house.settle();
+    expect(await banners(visitor)).toEqual([]);
+    await house.world.advance(minuteMs);
+    house.chain.reorganise(status, { transactions: 'mempool' });
+    await house.settle();
+    expect(house.statuses(address).at(-1)).toBe('0');
+    const banner = await alarm(visitor, 'fallen-payment');
+    expect(banner?.text).toContain('1 payment(s) are in no block any more after 1 or 2 was told');
+    expect(banner?.text).toContain('Hold back');
+    const { changedAt } = await house.withStore(async ({ paymentDesk }) => paymentDesk.payment(1));
+    expect(banner?.since).toBe(iso(changedAt));
+    await expectLinked(visitor, banner, '/payments?state=unconfirmed');
+    const [warning = ''] = house.app.health().warnings;
+    expect(warning).toContain('in no block any more');
+    expect(warning).toContain('until they are told as 2 again');
+    house.chain.mine(1);
+    await house.settle();
+    expect(house.statuses(address).at(-1)).toBe('1');
+    expect(await banners(visitor)).toEqual([]);
+    expect(house.app.health().warnings).toEqual([]);
+  },
+);
+
+test('one server of two, and none at all', async () => {
+  const { house, visitor } = await open({ servers: 2 });
+  await house.world.until(
+    () => house.app.health().electrum.servers.every(({ state }) => state === 'live'),
+    'both servers',
+  );
+  expect(await banners(visitor)).toEqual([]);
+  const inUse = house.inUse();
+  const other = house.servers.find((server) => server !== inUse);
+  other?.pause();
+  await house.world.advance(2 * minuteMs);
+  const reduced = await alarm(visitor, 'reduced-trust');
+  expect(reduced?.text).toContain('only one Electrum server');
+  await expectLinked(visitor, reduced, '/servers');
+  inUse.pause();
+  await house.world.advance(2 * minuteMs);
+  expect((await alarm(visitor, 'no-server'))?.text).toContain('no Electrum server is connected');
+});
+
+test('text of strangers in an alarm is only text, and its time outlives a restart', async () => {
+  const { house } = await open({ servers: 2 });
+  const [label = ''] = house.labels;
+  await house.stop();
+  const { now } = house.world;
+  const ban = { until: now() + 60 * minuteMs, reason: '<img src=x>' };
+  await house.withStore(({ servers }) => servers.setBan(label, ban, now()));
+  await house.start();
+  const banner = await alarm(await signedIn(house), 'server-banned');
+  expect(banner?.text).toContain('&lt;img src=x&gt;');
+  await house.world.advance(minuteMs);
+  await house.stop();
+  await house.world.advance(5 * minuteMs);
+  await house.start();
+  expect((await alarm(await signedIn(house), 'server-banned'))?.since).toBe(banner?.since);
+});
+
+/** A book over what a test says is wrong. */
+async function bookOf(found: Finding[]) {
+  const store = await openTestStore();
+  const world = createTestWorld();
+  const book = () => {
+    const clocks = { now: () => world.now(), monotonic: () => world.monotonic() };
+    return new AlarmBook({ ...clocks, store, log: world.log, find: () => found });
+  };
+  return { store, world, book };
+}
+
+const full: Finding = { code: 'disk-low', fact: 'the disk is almost full' };
+
+test('an alarm that comes and goes keeps its time for ten minutes, and then begins anew', async () => {
+  const found = [full];
+  const { world, book } = await bookOf(found);
+  const kept = book();
+  const begun = world.now();
+  await kept.keep();
+  found.pop();
+  await world.advance(9 * minuteMs);
+  await kept.keep();
+  expect(kept.alarms()).toEqual([]);
+  found.push(full);
+  expect(kept.alarms()).toEqual([{ ...full, since: begun }]);
+  found.pop();
+  await world.advance(10 * minuteMs);
+  await kept.keep();
+  found.push(full);
+  expect(kept.alarms()).toEqual([{ ...full, since: world.now() }]);
+});
+
+test('alarms of one code are told apart, and written only when they change', async () => {
+  const banned = (subject: string): Finding => ({ code: 'server-banned', subject, fact: subject });
+  const found = [banned('tcp://a:1')];
+  const { store, world, book } = await bookOf(found);
+  const kept = book();
+  await kept.keep();
+  const begun = world.now();
+  await world.advance(minuteMs);
+  found.push(banned('tcp://b:1'));
+  await kept.keep();
+  const before = store.database.changes();
+  await world.advance(minuteMs);
+  await kept.keep();
+  expect(store.database.changes()).toBe(before);
+  const since = book()
+    .alarms()
+    .map((each) => each.since);
+  expect(since).toEqual([begun, begun + minuteMs]);
+});
+
+test('a request that the server refuses is named with what to do about it', async () => {
+  const { house, visitor } = await open();
+  const when = (method: string) => method === 'blockchain.transaction.get';
+  house.server.inject({ kind: 'error', code: 2, message: 'Use -txindex', when });
+  house.pay(await house.newAddress(), 5_000);
+  await house.settle();
+  await house.world.advance(minuteMs);
+  await house.settle();
+  const banner = await alarm(visitor, 'addresses-stuck');
+  expect(banner?.text).toContain(house.labels[0]);
+  expect(banner?.text).toContain('the server refused blockchain.transaction.get: Use -txindex (2)');
+  expect(banner?.text).toContain('Set txindex=1 at the node behind it, or name another server');
+  await expectLinked(visitor, banner, '/servers');
+});
+
+test('a machine that is offline is asked about once, not for each server', async () => {
+  const electrum = ['one', 'two', 'three'].map((name) =>
+    parseServerAddress(`ssl://no-such-${name}.invalid:50002`),
+  );
+  const house = await openHouse({ config: { electrum } });
+  const visitor = await signedIn(house);
+  const said =
+    'No Electrum server can be reached: names do not resolve. Is this machine online? (3 tried)';
+  const warnings = () => house.app.health().warnings.join('\n');
+  for (let second = 0; second < 20 && !warnings().includes(said); second += 1) {
+    await house.world.advance(1_000);
+    await house.world.until(() =>
+      house.app.health().electrum.servers.every(({ state }) => state !== 'connecting'),
+    );
+  }
+  expect(warnings()).toContain(said);
+  expect(warnings()).not.toContain('no-such');
+  expect((await alarm(visitor, 'no-server'))?.text).toContain(said);
+  const lines = house.world.logs.filter(({ message }) => message === 'electrum server unreachable');
+  expect(lines.filter(({ level }) => level === 'warn')).toHaveLength(1);
+  expect((await visitor.get(`${home}/servers`)).text).toContain('the name does not exist');
+});

@@ -1,0 +1,879 @@
+// The doors of the dashboard: who gets in, how, and who is turned away (rules §6).
+
+import { scryptSync } from 'node:crypto';
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
+import { text as textOf } from 'node:stream/consumers';
+import { afterEach, describe, expect, test } from 'vitest';
+import { firstAddresses } from '../../src/bitcoin/keychain.ts';
+import { pages } from '../../src/dashboard/dashboard.ts';
+import { makeLink } from '../../src/dashboard/sign-in-link.ts';
+import { parseProxyNetwork } from '../../src/domain/client-address.ts';
+import { newTotpSecret, totpCode, totpStep } from '../../src/domain/totp.ts';
+import { admin, adminLinks, sessions } from '../../src/store/db/schema.ts';
+import { closeHouses, type House, merchantKey, openHouse } from '../support/house.ts';
+import { password, setPassword, signedIn, visitorOf } from '../support/visitor.ts';
+import { createTestWorld } from '../support/world.ts';
+
+afterEach(closeHouses);
+
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+const home = '/dashboard';
+
+/** Every page, with an id in its address where it has one. */
+const paths = pages.map(({ path }) => (home + path).replace(':id', '1').replace(/\/$/, ''));
+const shut = pages
+  .filter(({ open }) => open === undefined)
+  .map(({ path }) => (home + path).replace(':id', '1').replace(/\/$/, ''));
+
+const link = (house: House): Promise<string> =>
+  house.withStore(async (store) => {
+    const url = await makeLink(store, house.world, '');
+    return url;
+  });
+
+/** In which it is seen that a new password has come: it gets its salt before its hash is made. */
+function hashingWorld() {
+  const world = createTestWorld();
+  let salts = 0;
+  const randomBytes = (length: number): Uint8Array => {
+    if (length === 16) salts += 1;
+    return world.randomBytes(length);
+  };
+  return { world: { ...world, randomBytes }, isHashing: () => salts > 0 };
+}
+
+/** What takes away a right, tells a shop what it is owed, or only looks: no password is asked for again. */
+const harmless = new Set([
+  ...['sign-out', 'end-others', 'revoke-key', 'shut-plugin', 'dismiss-restored'],
+  ...['resend', 'resend-failed', 'resend-doubtful', 'send-test', 'look', 'ask'],
+]);
+
+const contentTypes = [
+  'application/x-www-form-urlencoded',
+  'multipart/form-data; boundary=x',
+  'text/plain',
+  'application/json',
+];
+
+describe('every page', () => {
+  test('shows nothing without a session', async () => {
+    const house = await openHouse();
+    await setPassword(house);
+    for (const path of [...shut, `${home}/nowhere`]) {
+      const seen = await visitorOf(house).get(path);
+      expect([path, seen.status, seen.to?.split('?')[0]]).toEqual([path, 303, `${home}/sign-in`]);
+      expect(seen.text).toBe('');
+    }
+  });
+
+  test('shows nothing once the session is over', async () => {
+    const house = await openHouse();
+    const visitor = await signedIn(house);
+    expect((await visitor.get(home)).status).toBe(200);
+    house.world.jumpWallClock(31 * minuteMs);
+    for (const path of shut) expect([path, (await visitor.get(path)).status]).toEqual([path, 303]);
+    for (const path of shut) {
+      const sent = await visitor.post(path, `token=${visitor.formToken}&do=sign-out`);
+      expect([path, sent.status, sent.to?.split('?')[0]]).toEqual([path, 303, `${home}/sign-in`]);
+    }
+  });
+
+  test('says that a form came too late, and leads back to its page', async () => {
+    const house = await openHouse();
+    const visitor = await signedIn(house);
+    const list = `${home}/callbacks?state=owed&done=resent`;
+    await visitor.get(list);
+    house.world.jumpWallClock(31 * minuteMs);
+    const sent = await visitor.post(list, `token=${visitor.formToken}&do=resend&id=1`);
+    expect((await visitor.get(`${home}/sign-in`)).text).not.toContain('was not done');
+    const { text } = await visitor.get(sent.to ?? '');
+    expect(text).toContain('What you have sent was not done: your session was over.');
+    const back = await visitor.submit(sent.to ?? '', 'sign-in', { password });
+    expect(back.to).toBe(`${home}/callbacks?state=owed`);
+  });
+
+  test('lets whoever is out already sign out, and leads nobody from the sign-in to signing out', async () => {
+    const house = await openHouse();
+    const visitor = await signedIn(house);
+    await visitor.get(`${home}/sign-out`);
+    house.world.jumpWallClock(31 * minuteMs);
+    const out = await visitor.post(`${home}/sign-out`, `token=${visitor.formToken}&do=sign-out`);
+    expect([out.status, out.to]).toEqual([303, `${home}/sign-in`]);
+    expect((await visitor.get(`${home}/sign-out`)).to).toBe(`${home}/sign-in`);
+  });
+
+  test('takes no other method, signed in or not', async () => {
+    const house = await openHouse();
+    const visitor = await signedIn(house);
+    for (const path of paths) {
+      for (const method of ['PUT', 'DELETE', 'PATCH', 'OPTIONS']) {
+        const url = `http://127.0.0.1:${house.port}${path}`;
+        const headers = { Cookie: visitor.cookie };
+        const { status } = await fetch(url, { method, headers, redirect: 'manual' });
+        expect([path, method, status]).toEqual([path, method, 405]);
+        const { status: out } = await fetch(url, { method, redirect: 'manual' });
+        expect([path, method, [303, 405].includes(out)]).toEqual([path, method, true]);
+      }
+    }
+  });
+
+  test.each(['PAY.example.com', 'pay.example.com:443'])(
+    'is of its host, also where a proxy writes that as %s',
+    async (host) => {
+      const { parseProxyNetwork } = await import('../../src/domain/client-address.ts');
+      const house = await openHouse({ config: { trustedProxy: [parseProxyNetwork('127.0.0.1')] } });
+      await setPassword(house);
+      const headers = { 'X-Forwarded-Proto': 'https', 'X-Forwarded-Host': host };
+      const visitor = visitorOf(house, { headers, origin: 'https://pay.example.com' });
+      const seen = await visitor.submit(`${home}/sign-in`, 'sign-in', { password });
+      expect([seen.status, seen.to]).toEqual([303, home]);
+    },
+  );
+
+  test.each([
+    ['another site', { Origin: 'https://evil.example' }],
+    ['a frame without an origin', { Origin: 'null' }],
+    ['another port of this host', { Origin: 'http://127.0.0.1:1' }],
+    ['a site of the same family', { 'Sec-Fetch-Site': 'same-site' }],
+    ['no page', { 'Sec-Fetch-Site': 'none' }],
+    ['another site by its own word', { 'Sec-Fetch-Site': 'cross-site' }],
+  ])(
+    'does nothing for a form that comes from %s, whatever its content type',
+    async (_, headers) => {
+      const house = await openHouse();
+      const visitor = await signedIn(house);
+      for (const path of paths) {
+        await visitor.get(path);
+        for (const type of contentTypes) {
+          const body = `token=${visitor.formToken}&do=sign-out`;
+          const sent = await visitor.post(path, body, { 'Content-Type': type, ...headers });
+          expect([path, type, sent.status]).toEqual([path, type, 403]);
+        }
+      }
+      expect((await visitor.get(home)).status).toBe(200);
+    },
+  );
+
+  test('does nothing for a form without an origin, without its token, or in another type', async () => {
+    const house = await openHouse();
+    const visitor = await signedIn(house);
+    const bare = { Cookie: visitor.cookie, 'Content-Type': 'application/x-www-form-urlencoded' };
+    const withActions = pages.filter(({ actions }) => actions !== undefined);
+    for (const { path, actions } of withActions) {
+      const url = (home + path).replace(':id', '1').replace(/\/$/, '');
+      for (const does of Object.keys(actions ?? {})) {
+        const body = `token=${visitor.formToken}&do=${does}`;
+        const noOrigin = await fetch(`http://127.0.0.1:${house.port}${url}`, {
+          ...{ method: 'POST', body, headers: bare, redirect: 'manual' },
+        });
+        expect([url, does, noOrigin.status]).toEqual([url, does, 403]);
+        for (const token of [
+          '',
+          'token=&',
+          `token=${'A'.repeat(43)}&`,
+          `token=x${visitor.formToken}&`,
+        ]) {
+          const sent = await visitor.post(url, `${token}do=${does}`);
+          expect([url, does, sent.status]).toEqual([url, does, 403]);
+        }
+        for (const type of contentTypes.slice(1)) {
+          const sent = await visitor.post(url, body, { 'Content-Type': type });
+          expect([url, does, sent.status]).toEqual([url, does, 400]);
+        }
+      }
+    }
+    expect((await visitor.get(home)).status).toBe(200);
+  });
+
+  test('does nothing that none of its forms asks for', async () => {
+    const house = await openHouse();
+    const visitor = await signedIn(house);
+    for (const { path, open } of pages.filter(({ actions }) => actions !== undefined)) {
+      await visitor.get(open ? `${home}/sign-in` : `${home}/settings`);
+      const url = (home + path).replace(':id', '1').replace(/\/$/, '');
+      for (const does of ['', 'nothing', 'constructor', 'toString', '__proto__']) {
+        const sent = await visitor.post(url, `token=${visitor.formToken}&do=${does}`);
+        // Some show one of a kind, of which there is none.
+        expect([url, does, [400, 404].includes(sent.status)]).toEqual([url, does, true]);
+      }
+    }
+  });
+
+  test('is in no frame, runs nothing of others, is not kept and sends no referrer to others', async () => {
+    const house = await openHouse();
+    const visitor = await signedIn(house);
+    for (const path of [...paths, `${home}/nowhere`]) {
+      const { headers, text } = await visitor.get(path);
+      const policy = headers.get('Content-Security-Policy') ?? '';
+      expect(policy).toContain("default-src 'none'");
+      expect(policy).toContain("frame-ancestors 'none'");
+      expect(policy).not.toMatch(/unsafe|https?:|\*/);
+      expect(headers.get('X-Frame-Options')).toBe('DENY');
+      expect(headers.get('X-Content-Type-Options')).toBe('nosniff');
+      expect(headers.get('Referrer-Policy')).toBe('same-origin');
+      expect(headers.get('Cache-Control')).toContain('no-store');
+      expect(headers.get('Access-Control-Allow-Origin')).toBeNull();
+      expect(text).not.toMatch(/<[^>]+ (style|on[a-z]+)=|<script>|<style|javascript:/i);
+      expect(text).not.toMatch(/(src|href|action)="(?![/#])/);
+    }
+  });
+});
+
+describe('the first password', () => {
+  test('is set by a one-time link, which signs in and is used up', async () => {
+    const house = await openHouse();
+    const visitor = visitorOf(house);
+    const path = await link(house);
+    // With what to write behind it, and not where the database lies: anybody may see it.
+    for (const page of ['sign-in', 'enter?token=old']) {
+      const { text } = await visitor.get(`${home}/${page}`);
+      expect(text).toContain('paygate admin link');
+      expect(text).toContain('with the --db and --listen, --domain or --public-url that serve has');
+      expect(text).not.toContain(house.path);
+    }
+    const tooShort = { 'password-new': 'fourteen chars', 'password-again': 'fourteen chars' };
+    const refused = await visitor.submit(path, 'enter', tooShort);
+    expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('at least 15')]);
+    await house.addStore({ name: 'Kaffeerösterei' });
+    const name = { 'password-new': 'Kaffeerösterei 1', 'password-again': 'Kaffeerösterei 1' };
+    expect((await visitor.submit(path, 'enter', name)).text).toContain('among the first');
+    const fields = { 'password-new': password, 'password-again': password };
+    const unlike = await visitor.submit(path, 'enter', { ...fields, 'password-again': 'another' });
+    expect(unlike.status).toBe(400);
+    const entered = await visitor.submit(path, 'enter', fields);
+    expect([entered.status, entered.to]).toEqual([303, `${home}/welcome`]);
+    expect((await visitor.get(home)).status).toBe(200);
+    const late = await visitorOf(house).get(path);
+    expect(late.text).toContain('no longer valid');
+    expect((await visitorOf(house).submit(path, 'enter', fields)).status).toBe(403);
+    const other = visitorOf(house);
+    const signed = await other.submit(`${home}/sign-in?next=/dashboard/settings`, 'sign-in', {
+      password,
+    });
+    expect([signed.status, signed.to]).toEqual([303, '/dashboard/settings']);
+  });
+
+  test('a link ends after 15 minutes, and with the next link', async () => {
+    const house = await openHouse();
+    const [first, second] = [await link(house), await link(house)];
+    expect((await visitorOf(house).get(first)).text).toContain('no longer valid');
+    expect((await visitorOf(house).get(second)).text).toContain('Set a password');
+    house.world.jumpWallClock(15 * minuteMs);
+    expect((await visitorOf(house).get(second)).text).toContain('no longer valid');
+  });
+});
+
+describe('a session', () => {
+  test('begins with a cookie that nobody knew, whatever the browser brought', async () => {
+    const house = await openHouse();
+    await setPassword(house);
+    const visitor = visitorOf(house);
+    const planted = `paygate-${house.port}=planted-by-somebody-else`;
+    visitor.cookie = planted;
+    const seen = await visitor.submit(`${home}/sign-in`, 'sign-in', { password });
+    expect(seen.status).toBe(303);
+    expect(visitor.cookie).not.toBe(planted);
+    expect(seen.headers.get('Set-Cookie')).toMatch(/; Path=\/; HttpOnly; SameSite=Strict$/);
+    const thief = visitorOf(house);
+    thief.cookie = planted;
+    expect((await thief.get(home)).status).toBe(303);
+  });
+
+  test('lasts as long as it is used, and twelve hours at most', async () => {
+    const house = await openHouse();
+    const visitor = await signedIn(house);
+    for (let passed = 0; passed < 12 * hourMs - 25 * minuteMs; passed += 25 * minuteMs) {
+      expect((await visitor.get(home)).status).toBe(200);
+      house.world.jumpWallClock(25 * minuteMs);
+    }
+    house.world.jumpWallClock(25 * minuteMs);
+    expect((await visitor.get(home)).status).toBe(303);
+  });
+
+  test('is not kept alive by what the script fetches', async () => {
+    const house = await openHouse();
+    const visitor = await signedIn(house);
+    for (let passed = 0; passed < 30; passed += 5) {
+      expect((await visitor.get(home, { 'X-Paygate-Live': '1' })).status).toBe(200);
+      house.world.jumpWallClock(5 * minuteMs);
+    }
+    expect((await visitor.get(home)).status).toBe(303);
+  });
+
+  test('ends when it is signed out, and its cookie is worth nothing then', async () => {
+    const house = await openHouse();
+    const visitor = await signedIn(house);
+    const { cookie } = visitor;
+    const out = await visitor.submit(`${home}/sign-out`, 'sign-out');
+    expect([out.status, visitor.cookie]).toEqual([303, '']);
+    visitor.cookie = cookie;
+    expect((await visitor.get(home)).status).toBe(303);
+  });
+
+  test('ends for everybody when the password changes; who changed it goes on with a new one', async () => {
+    const house = await openHouse();
+    const [visitor, other] = [await signedIn(house), await signedIn(house)];
+    const { cookie } = visitor;
+    const changed = await visitor.submit(`${home}/settings`, 'change-password', {
+      'password-new': 'another good password',
+      'password-again': 'another good password',
+    });
+    expect(changed.status).toBe(303);
+    expect(visitor.cookie).not.toBe(cookie);
+    expect((await visitor.get(home)).status).toBe(200);
+    expect((await other.get(home)).status).toBe(303);
+    visitor.cookie = cookie;
+    expect((await visitor.get(home)).status).toBe(303);
+    const late = await visitorOf(house).submit(`${home}/sign-in`, 'sign-in', { password });
+    expect(late.status).toBe(401);
+  });
+
+  test('nobody gets in by the old password while it is being changed', async () => {
+    const { world, isHashing } = hashingWorld();
+    const house = await openHouse({ world });
+    // The thief's is the first one, and so is the owner's once there is another password: its number is taken again.
+    const thief = await signedIn(house);
+    const owner = await signedIn(house);
+    const late = visitorOf(house);
+    await late.get(`${home}/sign-in`);
+    world.jumpWallClock(6 * minuteMs);
+    const stolen = (visitor: typeof late, does: string) =>
+      String(new URLSearchParams({ token: visitor.formToken, do: does, password }));
+    await thief.get(`${home}/stores`);
+    // The first to come, with a hash to be made: those behind are in when it is another password.
+    const changed = owner.submit(`${home}/settings`, 'change-password', {
+      password,
+      'password-new': 'quite another one',
+      'password-again': 'quite another one',
+    });
+    await world.until(isHashing, 'the new password to be on its way');
+    const entered = late.post(`${home}/sign-in`, stolen(late, 'sign-in'));
+    const revealed = thief.post(`${home}/stores`, stolen(thief, 'reveal-key'));
+    expect((await changed).status).toBe(303);
+    expect([(await entered).status, (await late.get(home)).status]).toEqual([401, 303]);
+    const seen = await revealed;
+    expect([seen.status === 200, seen.text.includes(house.apiKey)]).toEqual([false, false]);
+  });
+
+  test('that a new password has ended sets no other one, though it came before', async () => {
+    const { world, isHashing } = hashingWorld();
+    const house = await openHouse({ world });
+    const thief = await signedIn(house);
+    await thief.get(`${home}/settings`);
+    const chosen = (text: string) => ({ 'password-new': text, 'password-again': text });
+    const owner = visitorOf(house);
+    const entered = owner.submit(await link(house), 'enter', chosen('quite another one'));
+    await world.until(isHashing, 'the new password to be on its way');
+    const fields = {
+      token: thief.formToken,
+      do: 'change-password',
+      ...chosen('of a stranger, now'),
+    };
+    const changed = thief.post(`${home}/settings`, String(new URLSearchParams(fields)));
+    expect((await entered).status).toBe(303);
+    expect([(await changed).status, (await thief.get(home)).status]).toEqual([401, 303]);
+    expect((await owner.get(home)).status).toBe(200);
+  });
+
+  test('that ends while a form is on its way does nothing for it', async () => {
+    const house = await openHouse();
+    const [owner, thief] = [await signedIn(house), await signedIn(house)];
+    await thief.get(`${home}/stores`);
+    const form = String(new URLSearchParams({ token: thief.formToken, do: 'reveal-key' }));
+    const sent = request({
+      ...{ host: '127.0.0.1', port: house.port, path: `${home}/stores`, method: 'POST' },
+      headers: {
+        ...{ Cookie: thief.cookie, Origin: `http://127.0.0.1:${house.port}` },
+        'Content-Type': 'application/x-www-form-urlencoded',
+        'Content-Length': form.length,
+        // The answer to this says that the rest has been read.
+        Expect: '100-continue',
+      },
+    });
+    sent.flushHeaders();
+    await once(sent, 'continue');
+    expect((await owner.submit(`${home}/settings`, 'end-others')).status).toBe(303);
+    sent.end(form);
+    const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+    expect([answer.statusCode, await textOf(answer)]).toEqual([303, '']);
+  });
+
+  test('others are signed out by one who is in', async () => {
+    const house = await openHouse();
+    const [visitor, other] = [await signedIn(house), await signedIn(house)];
+    expect((await visitor.submit(`${home}/settings`, 'end-others')).status).toBe(303);
+    expect((await visitor.get(home)).status).toBe(200);
+    expect((await other.get(home)).status).toBe(303);
+  });
+
+  test('five minutes after the password was typed, what could do harm asks for it again', async () => {
+    const house = await openHouse();
+    const visitor = await signedIn(house);
+    house.world.jumpWallClock(6 * minuteMs);
+    const page = await visitor.get(`${home}/settings`);
+    expect(page.text).toContain('Your password, once more');
+    const fields = {
+      'password-new': 'another good password',
+      'password-again': 'another good password',
+    };
+    for (const extra of [{}, { password: 'wrong password here' }]) {
+      const seen = await visitor.submit(`${home}/settings`, 'change-password', {
+        ...fields,
+        ...extra,
+      });
+      expect([seen.status, seen.text]).toEqual([403, expect.stringContaining('password')]);
+    }
+    const { status } = await visitor.submit(`${home}/settings`, 'change-password', {
+      ...{ ...fields, password },
+    });
+    expect(status).toBe(303);
+  });
+
+  test('and so does every form of every page but those that nobody is harmed by', async () => {
+    const house = await openHouse();
+    const visitor = await signedIn(house);
+    house.world.jumpWallClock(6 * minuteMs);
+    const wallet = merchantKey(2);
+    const fields = {
+      ...{ name: 'My shop', 'callback-url': 'https://shop.example/paid', confirmations: '2' },
+      ...{ wallet: '1', scope: 'read', overlap: 'at-once', file: 'latest.db', server: 'a server' },
+      ...{ key: '1', sha256: 'ab'.repeat(32), secret: 'A'.repeat(32), code: '123456' },
+      ...{ 'password-new': 'another good password', 'password-again': 'another good password' },
+    };
+    const ofWallet = {
+      key: wallet.account,
+      letters: firstAddresses(wallet, 1)[0]?.slice(-6) ?? '',
+    };
+    async function refuses(words: string, typed: Record<string, string>): Promise<number> {
+      let count = 0;
+      for (const { path, actions } of pages.filter(({ open }) => open === undefined)) {
+        const url = (home + path).replace(':id', '1').replace(/\/$/, '');
+        for (const does of Object.keys(actions ?? {}).filter((each) => !harmless.has(each))) {
+          const more = does === 'add' || does === 'use-new' ? ofWallet : {};
+          const seen = await visitor.submit(url, does, { ...fields, ...more, ...typed });
+          const isAsked = seen.text.includes(words);
+          expect([url, does, seen.status, isAsked]).toEqual([url, does, 403, true]);
+          count += 1;
+        }
+      }
+      return count;
+    }
+    expect(await refuses('Type your password again for this.', {})).toBeGreaterThan(15);
+    const secret = newTotpSecret(new Uint8Array(20));
+    await house.withStore(({ admin, database }) =>
+      database.write((tx) => admin.setTotp(tx, secret)),
+    );
+    const both = 'Type your password again, and a code of your authenticator app, for this.';
+    await refuses(both, { code: totpCode(secret, totpStep(house.world.now())) });
+    await refuses(both, { password, code: '' });
+  });
+
+  test('nothing in the file opens the door: tokens are there as hashes', async () => {
+    const house = await openHouse();
+    const visitor = await signedIn(house);
+    const url = await link(house);
+    const dump = await house.withStore(async ({ database }) =>
+      JSON.stringify([
+        database.orm.select().from(sessions).all(),
+        database.orm.select().from(adminLinks).all(),
+        database.orm.select().from(admin).all(),
+      ]),
+    );
+    const [, token = 'none'] = visitor.cookie.split('=');
+    const [, linkToken = 'none'] = url.split('token=');
+    for (const secret of [token, linkToken, password]) {
+      expect(dump).not.toContain(secret);
+      expect(dump).not.toContain(JSON.stringify(Buffer.from(secret, 'base64url')));
+    }
+  });
+});
+
+describe('what was opened by a clock that was ahead, once it is set right', () => {
+  const yearMs = 365 * 24 * hourMs;
+
+  test('a session is over, and what could do harm asks for the password again', async () => {
+    const house = await openHouse();
+    house.world.jumpWallClock(yearMs);
+    const visitor = await signedIn(house);
+    house.world.jumpWallClock(-yearMs);
+    expect((await visitor.get(home)).status).toBe(303);
+  });
+
+  test('a one-time link stands no more', async () => {
+    const house = await openHouse();
+    house.world.jumpWallClock(yearMs);
+    const first = await link(house);
+    house.world.jumpWallClock(-yearMs);
+    expect((await visitorOf(house).get(first)).text).toContain('no longer valid');
+  });
+
+  test('by some seconds, nothing of it ends', async () => {
+    const house = await openHouse();
+    const visitor = await signedIn(house);
+    house.world.jumpWallClock(-30_000);
+    expect((await visitor.get(home)).status).toBe(200);
+    expect((await visitor.submit(`${home}/stores`, 'reveal-key')).status).toBe(200);
+  });
+});
+
+test('a password whose hash takes more memory than those of today is hashed anew at a sign-in', async () => {
+  const house = await openHouse();
+  const salt = Buffer.alloc(16, 7);
+  const made = scryptSync(password, salt, 32, { N: 2 ** 16, r: 8, p: 1, maxmem: 2 ** 28 });
+  const before = ['scrypt', 16, 8, 1, salt.toString('base64'), made.toString('base64')].join(':');
+  await house.withStore(({ admin, database }) =>
+    database.write((tx) => admin.setPassword(tx, house.world.now(), before)),
+  );
+  const first = await signedIn(house);
+  await house.withStore(async ({ admin }) =>
+    expect(admin.operator()?.passwordHash).toMatch(/^scrypt:15:8:3:/),
+  );
+  expect((await first.get(home)).status).toBe(200);
+  await signedIn(house);
+});
+
+describe('wrong passwords', () => {
+  test('are limited by client, while another one still gets in', async () => {
+    const house = await openHouse({ config: { trustedProxy: [] } });
+    await setPassword(house);
+    const visitor = visitorOf(house);
+    for (let tries = 0; tries < 10; tries += 1) {
+      const seen = await visitor.submit(`${home}/sign-in`, 'sign-in', { password: 'wrong' });
+      expect(seen.status).toBe(401);
+    }
+    const seen = await visitor.submit(`${home}/sign-in`, 'sign-in', { password });
+    expect([seen.status, seen.headers.get('Retry-After')]).toEqual([429, '6']);
+    // What nobody looked at fills no log.
+    const refused = house.world.logs.filter(({ message }) => message === 'sign-in refused');
+    expect(refused).toHaveLength(10);
+    await house.world.advance(minuteMs);
+    expect((await visitor.submit(`${home}/sign-in`, 'sign-in', { password })).status).toBe(303);
+  });
+
+  test('and right ones are in the log, with who came, and never what was typed', async () => {
+    const house = await openHouse();
+    await setPassword(house);
+    const visitor = visitorOf(house);
+    const typed = 'a wrong battery staple';
+    await visitor.submit(`${home}/sign-in`, 'sign-in', { password: typed });
+    await visitor.submit(`${home}/sign-in`, 'sign-in', { password });
+    const found = house.world.logs.filter(({ message }) => /sign/.test(message));
+    expect(found).toMatchObject([
+      { level: 'warn', message: 'sign-in refused', fields: { client: '127.0.0.1' } },
+      { level: 'info', message: 'signed in', fields: { client: '127.0.0.1' } },
+    ]);
+    expect(JSON.stringify(house.world.logs)).not.toContain(typed);
+    expect(JSON.stringify(house.world.logs)).not.toContain(password);
+  });
+
+  test('once more before what could do harm are in the log as well, with who came', async () => {
+    const { house, from } = await behindProxy();
+    const client = '203.0.113.5';
+    const visitor = from(client);
+    await visitor.submit(`${home}/sign-in`, 'sign-in', { password });
+    house.world.jumpWallClock(6 * minuteMs);
+    for (let tries = 0; tries < 12; tries += 1) {
+      await visitor.submit(`${home}/stores`, 'reveal-key', { password: 'wrong battery' });
+    }
+    const refused = house.world.logs.filter(({ message }) => message === 'sign-in refused');
+    expect(refused.length).toBeGreaterThanOrEqual(9);
+    const fields = { client, reason: 'This is not your password.' };
+    for (const each of refused) expect(each).toMatchObject({ level: 'warn', fields });
+    expect(JSON.stringify(house.world.logs)).not.toContain('wrong battery');
+  });
+
+  test('and a sign-in by a one-time link is in the log, and who changed something in the log of changes', async () => {
+    const { house, from } = await behindProxy();
+    const client = '203.0.113.5';
+    const visitor = from(client);
+    const fields = { 'password-new': password, 'password-again': password };
+    expect((await visitor.submit(await link(house), 'enter', fields)).status).toBe(303);
+    const found = house.world.logs.filter(({ message }) => message === 'signed in');
+    expect(found).toMatchObject([{ level: 'info', fields: { client, by: 'link' } }]);
+    await visitor.submit(`${home}/stores`, 'reveal-key');
+    const rows = await house.withStore(async ({ audit }) => audit.list(10));
+    expect(rows.map(({ action, detail }) => [action, JSON.parse(detail)])).toEqual([
+      ['key.reveal', { client }],
+      ['password.set', { by: 'link', client }],
+    ]);
+  });
+
+  test('of one client behind a proxy do not lock out another', async () => {
+    const { from } = await behindProxy();
+    const attacker = from('203.0.113.5');
+    for (let tries = 0; tries < 11; tries += 1) {
+      await attacker.submit(`${home}/sign-in`, 'sign-in', { password: 'wrong' });
+    }
+    const shutOut = await attacker.submit(`${home}/sign-in`, 'sign-in', { password });
+    expect(shutOut.status).toBe(429);
+    const owner = from('198.51.100.7');
+    const seen = await owner.submit(`${home}/sign-in`, 'sign-in', { password });
+    expect(seen.status).toBe(303);
+    expect(owner.cookie).toMatch(/^__Host-paygate=/);
+    expect(seen.headers.get('Set-Cookie')).toMatch(/; Path=\/; HttpOnly; Secure; SameSite=Strict$/);
+  });
+
+  test('of all networks of one line together are ten a minute', async () => {
+    const { from } = await behindProxy();
+    const statuses: number[] = [];
+    for (let network = 0; network < 12; network += 1) {
+      const stranger = from(`2001:db8:0:${network.toString(16)}::1`);
+      const seen = await stranger.submit(`${home}/sign-in`, 'sign-in', { password: 'wrong' });
+      statuses.push(seen.status);
+    }
+    expect(statuses).toEqual([...Array(10).fill(401), 429, 429]);
+    const other = from('2001:db8:1::1');
+    const seen = await other.submit(`${home}/sign-in`, 'sign-in', { password });
+    expect(seen.status).toBe(303);
+  });
+});
+
+/** With a password, and visitors from anywhere. */
+async function behindProxy() {
+  const house = await openHouse({ config: { trustedProxy: [parseProxyNetwork('127.0.0.1')] } });
+  await setPassword(house);
+  const from = (address: string) =>
+    visitorOf(house, {
+      headers: {
+        'X-Forwarded-For': address,
+        'X-Forwarded-Proto': 'https',
+        'X-Forwarded-Host': 'pay.example.com',
+      },
+      origin: 'https://pay.example.com',
+    });
+  return { house, from };
+}
+
+describe('private keys in an address of the dashboard', () => {
+  const tprv =
+    'tprv8ZgxMBicQKsPd7Uf69XL1XwhmjHopUGep8GuEiJDZmbQz6o58LninorQAfcKZWARbtRtfnLcJ5MQ2AtHcQJCCRUcMRvmDUjyEmNUWwx8UbK';
+
+  test('are repeated by no page and no redirect, and are in no log', async () => {
+    const house = await openHouse();
+    const visitor = await signedIn(house);
+    for (const each of [visitor, visitorOf(house)]) {
+      const seen = await each.get(`${home}/payments?q=${tprv}`);
+      expect(seen.status).toBe(400);
+      expect(seen.text).toContain('looks like a private key');
+      expect(seen.text + [...seen.headers].join()).not.toContain(tprv);
+    }
+    expect(JSON.stringify(house.world.logs)).not.toContain(tprv);
+  });
+});
+
+describe('an authenticator app', () => {
+  const wrongCode = { password, code: '000001' };
+
+  test('lets few codes be guessed by who has the password, wherever they come from', async () => {
+    const { house, from } = await behindProxy();
+    const secret = newTotpSecret(new Uint8Array(20));
+    await house.withStore(({ admin, database }) =>
+      database.write((tx) => admin.setTotp(tx, secret)),
+    );
+    const owner = from('198.51.100.7');
+    const code = () => totpCode(secret, totpStep(house.world.now()));
+    const signIn = (fields: Record<string, string>) =>
+      owner.submit(`${home}/sign-in`, 'sign-in', fields);
+    expect((await signIn({ password, code: code() })).status).toBe(303);
+    const statuses: number[] = [];
+    for (let count = 0; count < 7; count += 1) {
+      const thief = from(`203.0.113.${count}`);
+      statuses.push((await thief.submit(`${home}/sign-in`, 'sign-in', wrongCode)).status);
+    }
+    // The first sign-in was a stranger's as well.
+    expect(statuses).toEqual([...Array(4).fill(401), 429, 429, 429]);
+    // They have used up the tries of strangers, not those of who was in before.
+    house.world.jumpWallClock(30_000);
+    expect((await signIn({ password, code: code() })).status).toBe(303);
+    await house.world.advance(5 * minuteMs);
+    const again = await from('203.0.113.1').submit(`${home}/sign-in`, 'sign-in', wrongCode);
+    expect(again.status).toBe(401);
+  });
+
+  const secretIn = (text: string): string =>
+    /name="secret" value="([A-Z2-7]+)"/.exec(text)?.[1] ?? '';
+
+  test('is asked for once it was shown to work, and each code is taken once', async () => {
+    const house = await openHouse();
+    const visitor = await signedIn(house);
+    const begun = await visitor.submit(`${home}/settings`, 'begin-totp');
+    const secret = secretIn(begun.text);
+    expect(begun.text).toContain('<svg class="qr"');
+    const code = () => totpCode(secret, totpStep(house.world.now()));
+    const wrong = await visitor.submit(`${home}/settings`, 'finish-totp', {
+      secret,
+      code: '000000',
+    });
+    expect(wrong.text).toContain('not the code');
+    const done = await visitor.submit(`${home}/settings`, 'finish-totp', { secret, code: code() });
+    expect(done.status).toBe(303);
+    const other = visitorOf(house);
+    const signIn = (more: Record<string, string>) =>
+      other.submit(`${home}/sign-in`, 'sign-in', { password, ...more });
+    expect((await signIn({})).status).toBe(401);
+    // That code has switched it on: it was used.
+    expect((await signIn({ code: code() })).status).toBe(401);
+    house.world.jumpWallClock(30_000);
+    const both = await Promise.all([signIn({ code: code() }), signedInWith(house, code())]);
+    expect(both.map(({ status }) => status).sort()).toEqual([303, 401]);
+  });
+
+  test('keeps out also whose password is looked at while it is switched on', async () => {
+    const { world, isHashing } = hashingWorld();
+    const house = await openHouse({ world });
+    const owner = await signedIn(house);
+    const late = visitorOf(house);
+    await late.get(`${home}/sign-in`);
+    const begun = await owner.submit(`${home}/settings`, 'begin-totp');
+    const secret = secretIn(begun.text);
+    const code = totpCode(secret, totpStep(world.now()));
+    // Passwords are looked at one after the other: behind a hash that is being made.
+    const hindered = { 'password-new': 'quite another one', 'password-again': 'quite another one' };
+    const first = visitorOf(house).submit(await link(house), 'enter', hindered);
+    await world.until(isHashing, 'a hash to be made');
+    const fields = { token: late.formToken, do: 'sign-in', password };
+    const entered = late.post(`${home}/sign-in`, String(new URLSearchParams(fields)));
+    const finish = { token: owner.formToken, do: 'finish-totp', secret, code };
+    const done = await owner.post(`${home}/settings`, String(new URLSearchParams(finish)));
+    expect([done.status, done.to]).toEqual([303, `${home}/settings`]);
+    // No longer the link that stands: the password stays as it was.
+    await link(house);
+    expect((await first).status).toBe(403);
+    expect([(await entered).status, (await late.get(home)).status]).toEqual([401, 303]);
+  });
+
+  test('is asked for again beside the password, before what could do harm, and each code is taken once', async () => {
+    const house = await openHouse();
+    const owner = await signedIn(house);
+    const secret = newTotpSecret(new Uint8Array(20));
+    await house.withStore(({ admin, database }) =>
+      database.write((tx) => admin.setTotp(tx, secret)),
+    );
+    house.world.jumpWallClock(6 * minuteMs);
+    const code = () => totpCode(secret, totpStep(house.world.now()));
+    const isOn = () =>
+      house.withStore(async ({ admin }) => admin.operator()?.totpSecret === secret);
+    const page = await owner.get(`${home}/settings`);
+    expect(page.text).toContain('Code of your authenticator app');
+    // A thief of the session, who has learnt the password.
+    const end = (fields: Record<string, string>) =>
+      owner.submit(`${home}/settings`, 'end-totp', fields);
+    for (const fields of [{}, { password }, { code: code() }, { password, code: '' }]) {
+      expect([(await end(fields)).status, await isOn()]).toEqual([403, true]);
+    }
+    expect((await end({ password, code: '000001' })).status).toBe(401);
+    expect((await end({ password: 'wrong', code: code() })).status).toBe(403);
+    const wallet = merchantKey(2);
+    const letters = firstAddresses(wallet, 1)[0]?.slice(-6) ?? '';
+    const other = { key: wallet.account, letters, password };
+    const attach = (fields: Record<string, string>) =>
+      owner.submit(`${home}/stores/1/wallet`, 'use-new', { ...other, ...fields });
+    expect((await attach({})).status).toBe(403);
+    const used = code();
+    expect((await attach({ code: used })).status).toBe(303);
+    expect(await isOn()).toBe(true);
+    // Fresh for five minutes, as the password is; then the code that was used is of no more use.
+    const back = house.world.now();
+    house.world.jumpWallClock(6 * minuteMs);
+    expect((await end({ password, code: used })).status).toBe(401);
+    expect(await isOn()).toBe(true);
+    expect(house.world.now()).toBeGreaterThan(back);
+    expect([(await end({ password, code: code() })).status, await isOn()]).toEqual([303, false]);
+  });
+
+  test('whose codes are guessed with a stolen session keeps nobody from signing in', async () => {
+    const house = await openHouse();
+    const thief = await signedIn(house);
+    const secret = newTotpSecret(new Uint8Array(20));
+    await house.withStore(({ admin, database }) =>
+      database.write((tx) => admin.setTotp(tx, secret)),
+    );
+    house.world.jumpWallClock(6 * minuteMs);
+    const statuses: number[] = [];
+    for (let count = 0; count < 7; count += 1) {
+      const seen = await thief.submit(`${home}/settings`, 'end-totp', wrongCode);
+      statuses.push(seen.status);
+    }
+    expect(statuses).toEqual([...Array(5).fill(401), 429, 429]);
+    const owner = visitorOf(house);
+    const code = totpCode(secret, totpStep(house.world.now()));
+    expect((await owner.submit(`${home}/sign-in`, 'sign-in', { password, code })).status).toBe(303);
+  });
+
+  const signedInWith = (house: House, code: string) =>
+    visitorOf(house).submit(`${home}/sign-in`, 'sign-in', { password, code });
+
+  test('that is lost is switched off by a one-time link', async () => {
+    const house = await openHouse();
+    await setPassword(house);
+    await house.withStore(({ admin, database }) =>
+      database.write((tx) => admin.setTotp(tx, newTotpSecret(new Uint8Array(20)))),
+    );
+    const visitor = visitorOf(house);
+    const fields = { 'password-new': password, 'password-again': password, 'no-totp': 'on' };
+    expect((await visitor.submit(await link(house), 'enter', fields)).status).toBe(303);
+    const seen = await visitorOf(house).submit(`${home}/sign-in`, 'sign-in', { password });
+    expect(seen.status).toBe(303);
+  });
+});
+
+describe('a connection that others can listen on', () => {
+  test.each([
+    ['a name that leads here', { Host: 'pay.example.com' }],
+    [
+      'a proxy that is none of ours',
+      { 'X-Forwarded-Proto': 'https', 'X-Forwarded-For': '192.0.2.1' },
+    ],
+  ])('by %s shows how to make it private, and nothing else', async (_, headers) => {
+    const house = await openHouse();
+    await setPassword(house);
+    for (const path of paths) {
+      const [status, text] = await new Promise<[number | undefined, string]>((resolve, reject) => {
+        const sent = request({ host: '127.0.0.1', port: house.port, path, headers }, (response) => {
+          let body = '';
+          response.setEncoding('utf8').on('data', (part: string) => {
+            body += part;
+          });
+          response.once('end', () => resolve([response.statusCode, body]));
+        });
+        sent.once('error', reject).end();
+      });
+      expect([path, status]).toEqual([path, 403]);
+      expect(text).toContain('not private');
+      expect(text).toContain('paygate serve --domain pay.example.com');
+      expect(text).not.toContain('<form');
+    }
+  });
+
+  test('a listed proxy that says http is one', async () => {
+    const { parseProxyNetwork } = await import('../../src/domain/client-address.ts');
+    const house = await openHouse({ config: { trustedProxy: [parseProxyNetwork('127.0.0.1')] } });
+    const seen = await visitorOf(house).get(`${home}/sign-in`, {
+      'X-Forwarded-For': '192.0.2.1',
+      'X-Forwarded-Proto': 'http',
+    });
+    expect(seen.status).toBe(403);
+  });
+});
+
+test('what browsers load beside a page is sent by us, small, and may be kept for ever', async () => {
+  const house = await openHouse();
+  const { text } = await visitorOf(house).get(`${home}/sign-in`);
+  const found = [...text.matchAll(/(?:href|src)="(\/dashboard\/assets\/[^"]+)"/g)].map(
+    ([, path]) => path,
+  );
+  expect(found).toHaveLength(3);
+  let bytes = text.length;
+  for (const path of found) {
+    const seen = await visitorOf(house).get(path ?? '');
+    expect(seen.status).toBe(200);
+    expect(seen.headers.get('Content-Encoding')).toBe('gzip');
+    expect(seen.headers.get('Cache-Control')).toContain('immutable');
+    bytes += seen.text.length;
+  }
+  expect(bytes).toBeLessThan(100_000);
+  const ofAnotherVersion = `${home}/assets/style-000000000000.css`;
+  expect((await visitorOf(house).get(ofAnotherVersion)).status).toBe(404);
+});

@@ -1,0 +1,91 @@
+import { randomBytes, scryptSync } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { createPasswords, type Trier } from '../../src/dashboard/password.ts';
+import { cheapHash } from '../support/visitor.ts';
+
+const one: Trier = { line: 'one', isKnown: false };
+
+const passwords = () => createPasswords((length) => randomBytes(length));
+
+test('a password is known again by its hash alone, whose cost is that of scrypt N = 2^15, p = 3', async () => {
+  const { hash, verify } = passwords();
+  const [first, second] = await Promise.all([hash('a lamp, two owls'), hash('a lamp, two owls')]);
+  expect(first).toMatch(/^scrypt:15:8:3:/);
+  expect(first).not.toBe(second);
+  expect(await verify('a lamp, two owls', first, one)).toBe(true);
+  expect(await verify('a lamp, two owlz', first, one)).toBe(false);
+});
+
+test('a hash that takes more memory than those of today is made anew, and no other', async () => {
+  const { hash, renew, verify } = passwords();
+  const salt = Buffer.alloc(16, 7);
+  const made = scryptSync('a lamp, two owls', salt, 32, {
+    N: 2 ** 17,
+    r: 8,
+    p: 1,
+    maxmem: 2 ** 28,
+  });
+  const before = ['scrypt', 17, 8, 1, salt.toString('base64'), made.toString('base64')].join(':');
+  expect(await verify('a lamp, two owls', before, one)).toBe(true);
+  const after = await renew('a lamp, two owls', before);
+  expect(after).toMatch(/^scrypt:15:8:3:/);
+  expect(await verify('a lamp, two owls', after ?? '', one)).toBe(true);
+  expect(await renew('a lamp, two owls', await hash('a lamp, two owls'))).toBeUndefined();
+});
+
+test('the same characters, typed in another way, are the same password', async () => {
+  const { verify } = passwords();
+  expect(
+    await verify('a\u0308 and fourteen more', cheapHash('\u00e4 and fourteen more'), one),
+  ).toBe(true);
+});
+
+test.each(['', 'fourteen chars', '👍'.repeat(14), 'x'.repeat(1001)])('%j is none', async (text) => {
+  await expect(passwords().hash(text)).rejects.toThrow('at least 15');
+});
+
+test.each([
+  'passwordpassword',
+  'iloveyouiloveyou',
+  'P@ssw0rd2026!!!',
+  'qwertyuiopasdfgh',
+  '1234567890123456',
+  'abcdefghijklmnop',
+  'Sommer2026Sommer2026',
+  'paygatepaygatepaygate',
+  'bitcoin dashboard',
+  'x'.repeat(1000),
+])('%j is soon guessed', async (text) => {
+  await expect(passwords().hash(text)).rejects.toThrow('among the first that are guessed');
+});
+
+test('what stands on this gateway is soon guessed, and other words are not', async () => {
+  const { hash } = passwords();
+  const words = ['Kaffeerösterei'];
+  await expect(hash('Kaffeerösterei 1', words)).rejects.toThrow('among the first');
+  await expect(hash('pferd batterie heft', words)).resolves.toMatch(/^scrypt:/);
+});
+
+test('strangers fill six places and no more; those who were in before have two beside them', async () => {
+  const { verify } = passwords();
+  const stored = cheapHash('fifteen letters');
+  const tryOf = (line: number, isKnown = false) =>
+    verify('fifteen letters', stored, { line: String(line), isKnown });
+  const strangers = Array.from({ length: 6 }, (_, line) => tryOf(line));
+  await expect(tryOf(7)).rejects.toThrow('Too many');
+  const known = [tryOf(8, true), tryOf(9, true)];
+  await expect(tryOf(10, true)).rejects.toThrow('Too many');
+  expect(await Promise.all([...strangers, ...known])).toEqual(Array(8).fill(true));
+  expect(await tryOf(7)).toBe(true);
+});
+
+test('a line has two of the places, however often it tries, and others the rest', async () => {
+  const { verify } = passwords();
+  const stored = cheapHash('fifteen letters');
+  const tries = Array.from({ length: 10 }, () => verify('wrong', stored, one));
+  const other = verify('fifteen letters', stored, { ...one, line: 'other' });
+  const made = await Promise.allSettled(tries);
+  expect(made.filter(({ status }) => status === 'fulfilled')).toHaveLength(2);
+  expect(await other).toBe(true);
+  expect(await verify('fifteen letters', stored, one)).toBe(true);
+});

@@ -1,0 +1,133 @@
+// Connections kept for the next callback: how many, for whom, and that none is taken that has ended.
+
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { Socket } from 'node:net';
+import { afterEach, expect, test } from 'vitest';
+import {
+  createKept,
+  type Hooks,
+  type Line,
+  type Place,
+} from '../../src/delivery/connection-reuse.ts';
+import { createTestWorld } from '../support/world.ts';
+
+const servers: Server[] = [];
+const lines: Line[] = [];
+afterEach(async () => {
+  for (const { client } of lines.splice(0)) await client.destroy();
+  for (const server of servers.splice(0)) {
+    server.closeAllConnections();
+    server.close();
+  }
+});
+
+const hooks: Hooks = {
+  resolver: async () => ['127.0.0.1'],
+  onConnected: () => {},
+  onReady: () => {},
+};
+const anywhere = () => true;
+
+/** A shop that keeps what comes, until it is told to end it. */
+async function shop() {
+  const sockets: Socket[] = [];
+  const server = createServer((_, response) => void response.end('ok'));
+  server.keepAliveTimeout = 60_000;
+  server.on('connection', (socket) => sockets.push(socket));
+  servers.push(server);
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as { port: number };
+  const place: Place = {
+    origin: `http://127.0.0.1:${port}`,
+    ca: undefined,
+    connectTimeoutMs: 10_000,
+  };
+  return { place, sockets };
+}
+
+function kept() {
+  const { open, ...rest } = createKept(createTestWorld());
+  return {
+    ...rest,
+    open(place: Place) {
+      const line = open(place, hooks);
+      lines.push(line);
+      return line;
+    },
+  };
+}
+
+/** Over this connection, to its end. */
+async function ask({ client }: Line): Promise<number> {
+  const { statusCode, body } = await client.request({ path: '/', method: 'GET' });
+  await body.dump();
+  return statusCode;
+}
+
+async function used(lines: ReturnType<typeof kept>, place: Place): Promise<Line> {
+  const line = lines.open(place);
+  expect(line.isKept).toBe(false);
+  expect(await ask(line)).toBe(200);
+  return line;
+}
+
+test('one that is taken is known to be used, and is there for nobody else', async () => {
+  const { place, sockets } = await shop();
+  const lines = kept();
+  lines.keep(place, await used(lines, place));
+  expect(lines.has(place)).toBe(true);
+  const taken = lines.take(place, hooks, anywhere);
+  expect(taken).toMatchObject({ isKept: true, address: '127.0.0.1' });
+  expect(lines.has(place)).toBe(false);
+  expect(lines.take(place, hooks, anywhere)).toBeUndefined();
+  expect(sockets).toHaveLength(1);
+});
+
+test('the one that was used last is taken first, and the others stay', async () => {
+  const { place } = await shop();
+  const lines = kept();
+  const [first, second] = [await used(lines, place), await used(lines, place)];
+  lines.keep(place, first);
+  lines.keep(place, second);
+  expect(lines.take(place, hooks, anywhere)).toBe(second);
+  expect(lines.has(place)).toBe(true);
+  expect(lines.take(place, hooks, () => false)).toBeUndefined();
+  expect(lines.take(place, hooks, anywhere)).toBe(first);
+});
+
+test('one that the shop ends is there no more, also after it was taken and given back', async () => {
+  const { place, sockets } = await shop();
+  const lines = kept();
+  for (const times of [1, 2]) {
+    let line = await used(lines, place);
+    for (let time = 1; time < times; time += 1) {
+      lines.keep(place, line);
+      line = lines.take(place, hooks, anywhere) ?? line;
+      expect(await ask(line)).toBe(200);
+    }
+    lines.keep(place, line);
+    const ended = once(line.client, 'disconnect');
+    sockets.at(-1)?.end();
+    await ended;
+    expect(lines.has(place)).toBe(false);
+  }
+});
+
+test('256 are kept at all places together; one more is ended, until there is room again', async () => {
+  const [{ place, sockets }, other] = [await shop(), await shop()];
+  const lines = kept();
+  const [first, ...more] = await Promise.all(Array.from({ length: 256 }, () => used(lines, place)));
+  if (first === undefined) throw new Error('none');
+  for (const line of [first, ...more]) lines.keep(place, line);
+  const beyond = await used(lines, other.place);
+  lines.keep(other.place, beyond);
+  expect(lines.has(other.place)).toBe(false);
+  await expect(ask(beyond)).rejects.toThrow('destroyed');
+  expect(await ask(first)).toBe(200);
+  const ended = once(first.client, 'disconnect');
+  for (const socket of sockets) socket.end();
+  await ended;
+  lines.keep(other.place, await used(lines, other.place));
+  expect(lines.has(other.place)).toBe(true);
+});

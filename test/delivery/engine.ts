@@ -1,0 +1,48 @@
+// A dispatcher over a real file, with the real sender and real receivers, and a clock of the test's.
+
+import { type DeliveryLimits, deliveryLimits } from '../../src/delivery/delivery-limits.ts';
+import { CallbackDispatcher, type DispatcherParts } from '../../src/delivery/dispatcher.ts';
+import { createSender } from '../../src/delivery/sender.ts';
+import { type Receiver, type ReceiverOptions, startReceiver } from '../support/receiver.ts';
+import { createTestWorld } from '../support/world.ts';
+import { type Owed, openOwed } from './owed.ts';
+
+const closing: (() => Promise<unknown>)[] = [];
+
+/** Ends all that a test started; for `afterEach`. */
+export async function closeAll(): Promise<void> {
+  for (const close of closing.splice(0).reverse()) await close();
+}
+
+export async function receiver(options?: ReceiverOptions): Promise<Receiver> {
+  const shop = await startReceiver(options);
+  closing.push(shop.close);
+  return shop;
+}
+
+export interface SetUp {
+  readonly owed?: Owed;
+  readonly world?: ReturnType<typeof createTestWorld>;
+  readonly limits?: Partial<DeliveryLimits>;
+  /** In place of the real parts. */
+  readonly parts?: (parts: DispatcherParts) => Partial<DispatcherParts>;
+}
+
+export function setUp({ owed = openOwed(), world = createTestWorld(), limits, parts }: SetUp = {}) {
+  if (!closing.includes(owed.close)) closing.push(owed.close);
+  const { database, outbox } = owed;
+  const sender = createSender(world, { version: '0.1', listeners: () => [] });
+  const real = { world, database, outbox, sender, limits: { ...deliveryLimits, ...limits } };
+  const dispatcher = new CallbackDispatcher({ ...real, ...parts?.(real) });
+  closing.push(async () => {
+    const stopped = dispatcher.stop();
+    await world.advance(60_000);
+    await stopped;
+  });
+  const states = () =>
+    outbox
+      .list({ limit: 1000 })
+      .reverse()
+      .map((row) => row.state);
+  return { owed, world, outbox, dispatcher, states };
+}

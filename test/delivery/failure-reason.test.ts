@@ -1,0 +1,95 @@
+import { describe, expect, it } from 'vitest';
+import { excerpt, reasonFor, secretsOf } from '../../src/delivery/failure-reason.ts';
+import { classify, deadlineFault, type Ending } from '../../src/domain/retry.ts';
+
+const told = (ending: Ending, location?: string) =>
+  reasonFor({ ...ending, outcome: classify(ending), host: 'shop.example', location });
+
+describe('a reason', () => {
+  it.each([
+    [{ phase: 'body', status: 200 }, null],
+    [{ phase: 'resolve', fault: 'EAI_AGAIN' }, 'could not be resolved: the name server does not'],
+    [{ phase: 'connect', fault: 'EHOSTUNREACH' }, 'could not be reached: there is no way'],
+    [{ phase: 'connect', fault: 'EWHATEVER' }, 'could not be reached: EWHATEVER'],
+    [{ phase: 'connect', fault: 'CERT_HAS_EXPIRED' }, 'its certificate has expired'],
+    [{ phase: 'connect', fault: 'UND_ERR_CONNECT_TIMEOUT' }, 'waited in vain for a connection'],
+    [{ phase: 'tls', fault: 'CERT_HAS_EXPIRED' }, 'its certificate has expired'],
+    [{ phase: 'tls', fault: 'ERR_TLS_CERT_ALTNAME_INVALID' }, 'is for another name'],
+    [{ phase: 'tls', fault: 'UND_ERR_SOCKET' }, 'during the TLS handshake'],
+    [{ phase: 'tls', fault: deadlineFault }, 'waited in vain for the TLS handshake'],
+    [{ phase: 'response', fault: deadlineFault }, 'waited in vain for an answer'],
+    [{ phase: 'body', status: 200, fault: deadlineFault }, 'for the end of its answer'],
+    [{ phase: 'response', fault: 'UND_ERR_SOCKET' }, 'closed the connection without an answer'],
+    [{ phase: 'body', status: 201 }, 'answered 201; only 200 counts'],
+    [{ phase: 'body', status: 301 }, 'answered 301, pointing to nowhere'],
+    [{ phase: 'body', status: 200, fault: 'ECONNRESET' }, 'broke off before the end'],
+  ] as const)('for %j says what a merchant can act on', (ending, words) => {
+    expect(told(ending)).toEqual(words && expect.stringContaining(words));
+  });
+
+  it('shows where a redirect pointed: redacted, printable and short', () => {
+    const redirect = { phase: 'body', status: 302 } as const;
+    expect(told(redirect, 'https://www.shop.example/cb?secret=s')).toContain(
+      'pointing to https://www.shop.example/cb?…;',
+    );
+    expect(told(redirect, '//ev\u009b31mil/cb')).toContain('pointing to //ev 31mil/cb;');
+    expect(told(redirect, `https://${'x'.repeat(9000)}/`)?.length).toBeLessThan(300);
+  });
+});
+
+describe('an excerpt', () => {
+  it('leaves out the half of a character at its end', () => {
+    expect(excerpt(new TextEncoder().encode(`x${'é'.repeat(600)}`))).toBe(`x${'é'.repeat(511)}`);
+  });
+
+  it('replaces what is not UTF-8', () => {
+    expect(excerpt(Uint8Array.of(0x61, 0xff, 0x62))).toBe('a\ufffdb');
+  });
+});
+
+describe('what an answer echoes of the callback URL', () => {
+  const url = 'https://shop.example/hook/s3cr3tPath99/cb?secret=gar%64en%20gate&id=7';
+
+  it('is not kept: neither as it stands there nor decoded', () => {
+    const echo = `GET ${url}&status=0: wrong secret "garden gate" for s3cr3tPath99, id 7`;
+    const shown = excerpt(new TextEncoder().encode(echo), () => secretsOf(url));
+    expect(shown).toBe(
+      'GET https://shop.example/hook/…/cb?…&status=0: wrong secret "…" for …, id 7',
+    );
+  });
+
+  it('is taken out before the text is cut, so that no half of it is left', () => {
+    const long = `${'x'.repeat(1018)}gar%64en%20gate`;
+    expect(excerpt(new TextEncoder().encode(long), () => secretsOf(url))).toMatch(/^x+…$/);
+  });
+
+  it('is all of a longer secret that begins with a shorter one', () => {
+    const longer = 'https://shop.example/?user=shop&pass=shopkeeper';
+    const shown = excerpt(new TextEncoder().encode('who is shopkeeper at shop?'), () =>
+      secretsOf(longer),
+    );
+    expect(shown).toBe('who is … at …?');
+  });
+
+  it('has four letters at least, and they are all the answer where it says no more', () => {
+    expect(secretsOf('https://shop.example/?pin=1234&day=123')).toEqual([
+      'pin=1234&day=123',
+      '1234',
+    ]);
+    const echo = (text: string) =>
+      excerpt(new TextEncoder().encode(text), () => secretsOf('https://shop.example/?pin=1234'));
+    expect([echo('1234'), echo(' 123 ')]).toEqual(['…', '123']);
+  });
+
+  it('is no part of the host, but one of an address in the path', () => {
+    const host = 's3cr3tHost9999.shop.example';
+    expect(secretsOf(`https://${host}/cb`)).toEqual([]);
+    expect(secretsOf('https://shop.example/to/http://s3cr3tPath99/cb')).toContain('s3cr3tPath99');
+  });
+
+  it('is nothing where the URL holds nothing', () => {
+    expect(secretsOf('https://shop.example/callback')).toEqual([]);
+    expect(secretsOf('https://shop.example')).toEqual([]);
+    expect(secretsOf('https://shop.example/?a=b%zz-wxyz')).toContain('b%zz-wxyz');
+  });
+});

@@ -1,0 +1,357 @@
+import fc from 'fast-check';
+import { describe, expect, it, test } from 'vitest';
+import {
+  blindSkip,
+  blindSkipAt,
+  type Counter,
+  gapLimitNeeded,
+  type MarkReading,
+  markName,
+  marksOf,
+  type Raise,
+  type Resumption,
+  resume,
+  type Skip,
+} from '../../src/domain/allocation.ts';
+
+const at = (nextIndex: number, used = nextIndex > 0, walletId = 1): Counter => ({
+  walletId,
+  wallet: `w${walletId}`,
+  nextIndex,
+  used,
+  scanned: true,
+});
+const unscanned = (nextIndex: number): Counter => ({ ...at(nextIndex), scanned: false });
+const raise = (from: number, to: number, walletId = 1): Raise => ({
+  wallet: `w${walletId}`,
+  from,
+  to,
+});
+const guess = (to: number, walletId = 1): Raise => ({ ...raise(to, to, walletId), guess: true });
+const skip = (from: number, to: number, walletId = 1): Skip => ({ walletId, from, to });
+const own = (...raises: Raise[]): MarkReading => ({ sameDatabase: true, raises });
+const otherFile = (...raises: Raise[]): MarkReading => ({ sameDatabase: false, raises });
+const distrusted = (...raises: Raise[]): MarkReading => ({
+  distrust: 'its mark was made on another machine',
+  sameDatabase: false,
+  raises,
+});
+
+type Row = [string, readonly Counter[], MarkReading | undefined, Resumption['kind'], Skip[]];
+
+/** Rules §5, the mark: what the file says, what the mark says, how it goes on. */
+const rows: Row[] = [
+  ['a file without wallets, no mark', [], undefined, 'continue', []],
+  ['nothing issued, no mark', [at(0)], undefined, 'copy', [skip(0, blindSkip)]],
+  [
+    'a start index and nothing issued, no mark',
+    [at(500, false)],
+    undefined,
+    'copy',
+    [skip(500, 500 + blindSkip)],
+  ],
+  ['issued, no mark', [at(7)], undefined, 'copy', [skip(7, 7 + blindSkip)]],
+  [
+    'one of two wallets issued, no mark: both skip',
+    [at(7), at(0, false, 2)],
+    undefined,
+    'copy',
+    [skip(7, 7 + blindSkip), skip(0, blindSkip, 2)],
+  ],
+
+  ['a clean stop', [at(7)], own(raise(6, 7)), 'continue', []],
+  ['a mark that knows nothing of it', [at(7)], own(), 'copy', [skip(7, 7 + blindSkip)]],
+  ['the same, and its scan is still to come', [unscanned(7)], own(), 'continue', []],
+  ['a crash between mark and commit', [at(6)], own(raise(6, 9)), 'continue', [skip(6, 9)]],
+  ['a crash in the very first commit', [at(0)], own(raise(0, 1)), 'continue', [skip(0, 1)]],
+  [
+    'the file further than the mark, which a command without a mark may cause',
+    [at(12)],
+    own(raise(6, 9)),
+    'continue',
+    [],
+  ],
+  ['the file inside the last raise', [at(8)], own(raise(6, 9)), 'continue', [skip(8, 9)]],
+  ['the file one below the last raise', [at(5)], own(raise(6, 9)), 'copy', [skip(5, 9)]],
+  ['the file far below', [at(5)], own(raise(600, 601)), 'copy', [skip(5, 601)]],
+  ['never issued by the file, but marked', [at(0)], own(raise(600, 601)), 'copy', [skip(0, 601)]],
+  [
+    'one wallet crashed, another stands',
+    [at(6), at(40, true, 2)],
+    own(raise(6, 7), raise(39, 40, 2)),
+    'continue',
+    [skip(6, 7)],
+  ],
+  [
+    'one wallet is older: both that are behind go to their mark',
+    [at(6), at(3, true, 2), at(9, true, 3)],
+    own(raise(6, 7), raise(39, 40, 2), raise(8, 9, 3)),
+    'copy',
+    [skip(6, 7), skip(3, 40, 2)],
+  ],
+  [
+    'a wallet that the mark does not know: both skip',
+    [at(7), at(9, true, 2)],
+    own(raise(6, 7)),
+    'copy',
+    [skip(7, 7 + blindSkip), skip(9, 9 + blindSkip, 2)],
+  ],
+  [
+    'a wallet that never issued, and that the mark does not know',
+    [at(7, false)],
+    own(),
+    'continue',
+    [],
+  ],
+
+  ['another inode, up to date', [at(7)], otherFile(raise(6, 7)), 'copy', []],
+  ['another inode, at `from`', [at(6)], otherFile(raise(6, 7)), 'copy', [skip(6, 7)]],
+  ['another inode, older', [at(2)], otherFile(raise(6, 7)), 'copy', [skip(2, 7)]],
+  [
+    'another inode, further than the mark, which is a younger one',
+    [at(8)],
+    otherFile(raise(6, 7)),
+    'copy',
+    [skip(8, 8 + blindSkip)],
+  ],
+  [
+    'another inode, beside the mark of a copy whose scan is still to come',
+    [at(3)],
+    otherFile(guess(50)),
+    'copy',
+    [skip(3, 3 + blindSkip)],
+  ],
+
+  [
+    'the same, and the file had issued nothing',
+    [at(0)],
+    otherFile(guess(100)),
+    'copy',
+    [skip(0, 100)],
+  ],
+  [
+    'the same, and the mark guesses further',
+    [at(3)],
+    otherFile(guess(500)),
+    'copy',
+    [skip(3, 500)],
+  ],
+  ['over the same inode, beside a guess', [at(0)], own(guess(300)), 'copy', [skip(0, 300)]],
+  ['a guess, and its scan is still to come', [unscanned(100)], own(guess(100)), 'continue', []],
+  [
+    'one that had issued nothing, beside a mark that was begun blind',
+    [at(0)],
+    { ...otherFile(), begunBlind: true },
+    'copy',
+    [skip(0, blindSkip)],
+  ],
+  [
+    'one that had issued nothing, beside a mark that was not',
+    [at(0, false)],
+    otherFile(),
+    'copy',
+    [],
+  ],
+  ['the same file beside that', [at(0)], { ...own(), begunBlind: true }, 'continue', []],
+
+  [
+    'another machine, nothing issued by either',
+    [at(0)],
+    distrusted(),
+    'copy',
+    [skip(0, blindSkip)],
+  ],
+  ['the same without a wallet', [], distrusted(), 'continue', []],
+  [
+    'a mark that was set back by 200: every wallet goes on so much further',
+    [at(6), at(3, true, 2)],
+    { ...distrusted(raise(6, 7)), missing: 200 },
+    'copy',
+    [skip(6, 207 + blindSkip), skip(3, 203 + blindSkip, 2)],
+  ],
+  [
+    'another machine: the mark is a lower bound at most',
+    [at(6)],
+    distrusted(raise(6, 7)),
+    'copy',
+    [skip(6, 7 + blindSkip)],
+  ],
+  [
+    'another machine, and the mark further than a blind skip',
+    [at(6)],
+    distrusted(raise(900, 901)),
+    'copy',
+    [skip(6, 901 + blindSkip)],
+  ],
+  [
+    'another machine, nothing issued by the file, but marked',
+    [at(0)],
+    distrusted(raise(3, 4)),
+    'copy',
+    [skip(0, 4 + blindSkip)],
+  ],
+];
+
+describe('where a counter goes on', () => {
+  it.each(rows)('%s', (_what, counters, mark, kind, skips) => {
+    const resumption = resume(counters, mark);
+    expect(resumption.kind).toBe(kind);
+    expect(resumption.skips).toEqual(skips);
+  });
+
+  it('a copy says why', () => {
+    const reasons = [
+      [resume([at(7)], undefined), /no mark/],
+      [resume([at(5)], own(raise(6, 9))), /wallet 1 stands at index 5/],
+      [resume([at(7)], otherFile(raise(6, 7))), /not the one that issued/],
+      [resume([at(7)], otherFile()), /does not know how far wallet 1 went/],
+      [resume([at(7)], distrusted()), /another machine/],
+    ] as const;
+    for (const [resumption, text] of reasons) {
+      expect(resumption.kind === 'copy' && resumption.reason).toMatch(text);
+    }
+  });
+
+  it.each([
+    ['no mark', [at(7)], undefined, true],
+    ['a mark that is not believed', [at(7)], distrusted(raise(6, 7)), true],
+    ['a mark that does not know it', [at(7)], own(), true],
+    ['a guess, and the file over it was scanned', [at(0)], own(guess(300)), true],
+    ['the same, and the file is further', [at(400)], own(guess(300)), true],
+    ['a mark that is further', [at(5)], own(raise(6, 9)), false],
+    ['another inode', [at(7)], otherFile(raise(6, 7)), false],
+  ])('a copy asks the chain first where nobody knows how far to skip: %s', (...row) => {
+    const [, counters, mark, blind] = row;
+    expect(resume(counters, mark)).toMatchObject({ kind: 'copy', blind });
+  });
+
+  it('never goes back, and never stays below an index that a mark names', () => {
+    const index = fc.nat(300);
+    const counters = fc.uniqueArray(
+      fc
+        .tuple(fc.integer({ min: 1, max: 3 }), index, fc.boolean())
+        .map(([walletId, nextIndex, used]) => at(nextIndex, used, walletId)),
+      { selector: (counter) => counter.walletId },
+    );
+    const raises = fc.uniqueArray(
+      fc
+        .tuple(fc.integer({ min: 1, max: 3 }), index, fc.integer({ min: 1, max: 50 }))
+        .map(([walletId, from, count]) => raise(from, from + count, walletId)),
+      { selector: (each) => each.wallet },
+    );
+    const mark = fc.option(
+      fc.tuple(raises, fc.constantFrom(own, otherFile, distrusted)).map(([all, of]) => of(...all)),
+      { nil: undefined },
+    );
+    fc.assert(
+      fc.property(counters, mark, (counters, mark) => {
+        const { skips } = resume(counters, mark);
+        for (const { walletId, wallet, nextIndex } of counters) {
+          const skip = skips.find((each) => each.walletId === walletId);
+          if (skip !== undefined) expect(skip.from).toBe(nextIndex);
+          const next = skip?.to ?? nextIndex;
+          expect(next).toBeGreaterThanOrEqual(nextIndex);
+          const marked = mark?.raises.find((each) => each.wallet === wallet)?.to ?? 0;
+          expect(next).toBeGreaterThanOrEqual(marked);
+        }
+      }),
+      { numRuns: 2000 },
+    );
+  });
+});
+
+describe('a wallet that the mark knows and the file does not', () => {
+  it('goes on where its mark ends, should it come back', () => {
+    for (const mark of [own, otherFile]) {
+      const { lost } = resume([at(7)], mark(raise(6, 7), raise(4, 9, 2), raise(0, 3, 3)));
+      expect(lost).toEqual([raise(4, 9, 2), raise(0, 3, 3)]);
+    }
+  });
+
+  it('goes on further where the mark may be older than what was issued', () => {
+    expect(resume([at(7)], distrusted(raise(6, 7), raise(4, 9, 2))).lost).toEqual([
+      { ...raise(9, 9 + blindSkip, 2), guess: true },
+    ]);
+  });
+
+  it('is none where every wallet is known, or no mark stands', () => {
+    expect(resume([at(7)], own(raise(6, 7))).lost).toEqual([]);
+    expect(resume([at(7)], undefined).lost).toEqual([]);
+    expect(resume([], distrusted()).lost).toEqual([]);
+  });
+});
+
+test('the mark calls a wallet by its keys alone', () => {
+  const names = ['wpkh(A/0/*)', 'wpkh(B/0/*)', 'tr(A/0/*)'].map(markName);
+  expect(new Set(names).size).toBe(3);
+  for (const name of names) expect(name).toMatch(/^[0-9a-f]{16}$/);
+  expect(markName('wpkh(A/0/*)')).toBe(names[0]);
+});
+
+describe('the gap limit that a wallet needs', () => {
+  it.each([
+    ['nothing unpaid', { unpaid: 0, widest: 0 }, 20, undefined],
+    ['the last one before the warning', { unpaid: 14, widest: 20 }, 20, undefined],
+    ['five before the limit', { unpaid: 15, widest: 0 }, 20, 40],
+    ['at the limit', { unpaid: 20, widest: 0 }, 20, 40],
+    ['beyond it', { unpaid: 21, widest: 0 }, 20, 60],
+    ['a paid one beyond it', { unpaid: 0, widest: 21 }, 20, 60],
+    ['both', { unpaid: 15, widest: 45 }, 20, 80],
+    ['a wallet set to more', { unpaid: 94, widest: 100 }, 100, undefined],
+    ['the same, five before its limit', { unpaid: 95, widest: 0 }, 100, 120],
+    ['a wallet set to very little', { unpaid: 0, widest: 1 }, 1, undefined],
+    ['the same with one unpaid', { unpaid: 1, widest: 1 }, 1, 40],
+  ])('%s', (_name, gaps, limit, needed) => {
+    expect(gapLimitNeeded(gaps, limit)).toBe(needed);
+  });
+
+  it('is always more than what it was asked for, and is then enough', () => {
+    fc.assert(
+      fc.property(fc.nat(5_000), fc.nat(5_000), fc.integer({ min: 1, max: 9_999 }), (...given) => {
+        const [unpaid, widest, limit] = given;
+        const needed = gapLimitNeeded({ unpaid, widest }, limit);
+        if (needed === undefined) return;
+        expect(needed).toBeGreaterThan(Math.max(unpaid, widest));
+        expect(gapLimitNeeded({ unpaid, widest }, needed)).toBeUndefined();
+      }),
+    );
+  });
+});
+
+describe('how far a copy skips blindly', () => {
+  const dayMs = 86_400_000;
+
+  it.each([
+    ['nothing was issued', 0, 400 * dayMs, blindSkip],
+    ['a slow shop, yesterday', 30, dayMs, blindSkip],
+    ['ten a day, 30 days ago: twice that', 300, 30 * dayMs, 600],
+    ['a fast shop, a year ago: a start must not take minutes', 30_000, 365 * dayMs, 10_000],
+    ['a clock that stands before the last write', 30_000, -dayMs, blindSkip],
+  ])('%s', (_what, issued, silentMs, expected) => {
+    expect(blindSkipAt({ issued, periodMs: 30 * dayMs, silentMs })).toBe(expected);
+  });
+});
+
+describe('what the mark is to know of a file that goes on', () => {
+  it('is every wallet that may issue, and those that only the mark knows', () => {
+    const counters = [at(7), at(4, false, 2), { ...at(9, true, 3), scanned: false }];
+    const known = [raise(5, 6), raise(1, 8, 4)];
+    expect(marksOf(counters, known)).toEqual([raise(7, 7), guess(9, 3), raise(1, 8, 4)]);
+  });
+
+  it('is a guess for as long as the chain was not asked', () => {
+    expect(marksOf([unscanned(100)], [guess(100)])).toEqual([guess(100)]);
+    expect(marksOf([at(100)], [guess(100)])).toEqual([raise(100, 100)]);
+  });
+
+  it('is also one that waits for its scan, where that was known before', () => {
+    const waits = { ...at(3, true, 2), scanned: false };
+    expect(marksOf([waits], [raise(2, 9, 2)])).toEqual([raise(3, 9, 2)]);
+  });
+
+  it('never falls', () => {
+    expect(marksOf([at(7)], [raise(7, 12)])).toEqual([raise(7, 12)]);
+    // One that was lost and is added again, before its first address.
+    expect(marksOf([at(0, false)], [raise(7, 12)])).toEqual([raise(0, 12)]);
+  });
+});

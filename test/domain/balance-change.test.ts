@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest';
+import type { Txid } from '../../src/bitcoin/ids.ts';
+import { balanceOf, movementsOf, type Part } from '../../src/domain/balance-change.ts';
+
+const id = (letter: string) => letter.repeat(64) as Txid;
+
+const part = (letter: string, height: number | null, change: Partial<Part>): Part => ({
+  txid: id(letter),
+  height,
+  received: [],
+  spent: [],
+  ...change,
+});
+
+test('what came in less what went out, in whatever order the history stands', () => {
+  const parts = [
+    part('b', 12, { spent: [{ txid: id('a'), vout: 1 }], received: [{ vout: 0, valueSat: 300 }] }),
+    part('a', 10, {
+      received: [
+        { vout: 0, valueSat: 50 },
+        { vout: 1, valueSat: 1_000 },
+      ],
+    }),
+    part('c', null, { spent: [{ txid: id('b'), vout: 0 }] }),
+  ];
+  expect(movementsOf(parts).map(({ deltaSat }) => deltaSat)).toEqual([-700, 1_050, -300]);
+});
+
+test('outputs of others that it spends are nothing to the script', () => {
+  const [movement] = movementsOf([part('a', 5, { spent: [{ txid: id('f'), vout: 0 }] })]);
+  expect(movement?.deltaSat).toBe(0);
+});
+
+test('confirmed from 2 on; below it the balance may be negative', () => {
+  const movements = [
+    { txid: id('a'), height: 9, deltaSat: 1_000 },
+    { txid: id('b'), height: 10, deltaSat: -400 },
+    { txid: id('c'), height: null, deltaSat: -100 },
+  ];
+  expect(balanceOf(movements, 10)).toEqual({ confirmedSat: 1_000, unconfirmedSat: -500 });
+  expect(balanceOf(movements, 11)).toEqual({ confirmedSat: 600, unconfirmedSat: -100 });
+});

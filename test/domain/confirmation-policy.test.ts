@@ -1,0 +1,66 @@
+import { describe, expect, it, test } from 'vitest';
+import { checkPolicy, parseBand, requiredFor } from '../../src/domain/confirmation-policy.ts';
+
+describe('the depth that an amount asks for', () => {
+  const policy = {
+    confirmations: 2,
+    bands: [
+      { aboveSat: 50_000, confirmations: 6 },
+      { aboveSat: 10_000, confirmations: 3 },
+    ],
+  };
+
+  it.each([
+    [0, 2],
+    [10_000, 2],
+    [10_001, 3],
+    [50_000, 3],
+    [50_001, 6],
+  ])('%i sat: %i', (valueSat, depth) => {
+    expect(requiredFor(policy, valueSat)).toBe(depth);
+  });
+
+  it('is one for all without bands', () => {
+    expect(requiredFor({ confirmations: 2, bands: [] }, 2_100_000_000_000_000)).toBe(2);
+  });
+
+  it('is never less for more, also where the bands say so', () => {
+    const bands = [...policy.bands, { aboveSat: 90_000, confirmations: 4 }];
+    expect(requiredFor({ ...policy, bands }, 90_001)).toBe(6);
+  });
+});
+
+describe('a band', () => {
+  test.each([
+    ['0:1', { aboveSat: 0, confirmations: 1 }],
+    ['5000000:6', { aboveSat: 5_000_000, confirmations: 6 }],
+    ['2100000000000000:100', { aboveSat: 2_100_000_000_000_000, confirmations: 100 }],
+  ])('%j', (text, band) => {
+    expect(parseBand(text)).toEqual(band);
+  });
+
+  test.each([
+    '',
+    ':',
+    '5000',
+    '5000:',
+    ':6',
+    '5000:0',
+    '5000:101',
+    '5000:6:7',
+    '-1:6',
+    'x5000:6',
+    '5000:6x',
+    '0.5:6',
+  ])('not %j', (text) => {
+    expect(() => parseBand(text)).toThrow('1 to 100 confirmations expected');
+  });
+
+  it('asks for more than every amount does', () => {
+    const bands = [{ aboveSat: 50_000, confirmations: 6 }];
+    expect(() => checkPolicy({ confirmations: 5, bands })).not.toThrow();
+    expect(() => checkPolicy({ confirmations: 6, bands })).toThrow(
+      '6 confirmations above 50000 sat',
+    );
+  });
+});

@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest';
+import { codeOf, faultText, isPlain, isUnresolved } from '../../src/domain/network-error.ts';
+
+test.each([
+  ['ENOTFOUND', 'the name does not exist'],
+  ['EAI_AGAIN', 'the name server does not answer'],
+  ['ECONNREFUSED', 'it refuses connections'],
+  ['ECONNRESET', 'it closed the connection at once'],
+  ['ETIMEDOUT', 'it does not answer'],
+  ['EHOSTUNREACH', 'there is no way to this host'],
+  ['CERT_HAS_EXPIRED', 'its certificate has expired'],
+  ['SELF_SIGNED_CERT_IN_CHAIN', 'its certificate leads to an authority that is not trusted here'],
+  ['DEPTH_ZERO_SELF_SIGNED_CERT', 'its certificate is self-signed'],
+  ['ERR_TLS_CERT_ALTNAME_INVALID', 'its certificate is for another name'],
+  ['ERR_SSL_WRONG_VERSION_NUMBER', 'it does not speak TLS on this port'],
+  ['EPROTO', 'it does not speak TLS as it is used today'],
+])('%s is a sentence: %s', (code, text) => {
+  expect(faultText(code)).toBe(text);
+});
+
+test('with TLS a lost connection is one of the handshake', () => {
+  expect(faultText('ECONNRESET', true)).toBe('it closed the connection during the TLS handshake');
+});
+
+test('nothing is said of a code that is not known, nor of what every object has', () => {
+  for (const code of ['EWHATEVER', 'constructor', '']) expect(faultText(code)).toBeUndefined();
+});
+
+test('of the errors of several addresses, the code of the first', () => {
+  const each = Object.assign(new Error('no'), { code: 'ECONNREFUSED' });
+  expect(codeOf(new AggregateError([each, new Error('other')]))).toBe('ECONNREFUSED');
+  expect([codeOf(each), codeOf(new Error('none')), codeOf(undefined)]).toEqual([
+    'ECONNREFUSED',
+    '',
+    '',
+  ]);
+});
+
+test('names that do not resolve, and ports without TLS', () => {
+  expect(['ENOTFOUND', 'EAI_AGAIN', 'ECONNREFUSED'].map(isUnresolved)).toEqual([true, true, false]);
+  expect(['EPROTO', 'ERR_SSL_WRONG_VERSION_NUMBER', 'CERT_HAS_EXPIRED'].map(isPlain)).toEqual([
+    true,
+    true,
+    false,
+  ]);
+});

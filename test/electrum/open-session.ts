@@ -1,0 +1,94 @@
+// An open session to a scripted server, for the tests of what a session does. Servers and sessions of a
+// test are closed after it.
+
+import { afterEach } from 'vitest';
+import type { BlockHash, Scripthash } from '../../src/bitcoin/ids.ts';
+import type { Trust } from '../../src/domain/server-record.ts';
+import type { Batches } from '../../src/electrum/batches.ts';
+import type { Budget } from '../../src/electrum/budget.ts';
+import {
+  openSession,
+  type Session,
+  type SessionHandlers,
+  type SessionOptions,
+} from '../../src/electrum/session.ts';
+import { createTestWorld, type TestWorld } from '../support/world.ts';
+import {
+  genesisHash,
+  type Peer,
+  type Script,
+  type ScriptedServer,
+  startServer,
+} from './scripted-server.ts';
+
+export const headerHex = '00'.repeat(80);
+export const hashes = Array.from({ length: 30 }, (_, index) =>
+  index.toString(16).padStart(64, '0'),
+) as Scripthash[];
+export const [first, second] = hashes as [Scripthash, Scripthash];
+export const statusA = 'aa'.repeat(32);
+export const statusB = 'bb'.repeat(32);
+
+const closing: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close();
+});
+
+export interface Connected {
+  readonly world: TestWorld;
+  readonly server: ScriptedServer;
+  readonly peer: Peer;
+  readonly session: Session;
+  /** What the handlers were told, in order. */
+  readonly told: unknown[][];
+}
+
+export interface Setting {
+  readonly world?: TestWorld;
+  readonly options?: SessionOptions;
+  readonly known?: Trust;
+  readonly handlers?: Partial<SessionHandlers>;
+  readonly signal?: AbortSignal;
+  readonly server?: ScriptedServer;
+  readonly learnt?: Trust[];
+  readonly budget?: Budget;
+  readonly batches?: Batches;
+  readonly generation?: number;
+  readonly genesisHash?: BlockHash;
+}
+
+export async function start(
+  script: Script = {},
+  options: Parameters<typeof startServer>[1] = {},
+): Promise<ScriptedServer> {
+  const server = await startServer(script, options);
+  closing.push(() => server.close());
+  return server;
+}
+
+export async function open(script: Script, setting: Setting = {}): Promise<Connected> {
+  const world = setting.world ?? createTestWorld();
+  const server = setting.server ?? (await start(script));
+  const told: unknown[][] = [];
+  const session = await openSession({
+    world,
+    server: server.address,
+    genesisHash: setting.genesisHash ?? genesisHash,
+    generation: setting.generation ?? 1,
+    known: setting.known,
+    onLearn: async (trust) => void setting.learnt?.push(trust),
+    options: setting.options ?? {},
+    ...(setting.budget ? { budget: setting.budget } : {}),
+    ...(setting.batches ? { batches: setting.batches } : {}),
+    handlers: {
+      onHeader: (_, tip) => told.push(['header', tip.height]),
+      onStatus: (_, scripthash, status) => told.push(['status', scripthash, status]),
+      onClose: (_, reason) => told.push(['close', reason]),
+      ...setting.handlers,
+    },
+    signal: setting.signal ?? new AbortController().signal,
+  });
+  closing.push(() => session.close('the test is over'));
+  const peer = server.peers.at(-1) as Peer;
+  return { world, server, peer, session, told };
+}

@@ -1,0 +1,257 @@
+import { describe, expect, it } from 'vitest';
+import type { Scripthash, Txid } from '../../src/bitcoin/ids.ts';
+import { Budget } from '../../src/electrum/budget.ts';
+import { SendQueue } from '../../src/electrum/queue.ts';
+import { methods } from '../../src/electrum/wire.ts';
+import { type Connected, first, open, start } from './open-session.ts';
+import { electrumX, type Script } from './scripted-server.ts';
+
+const scripthash = (index: number): Scripthash =>
+  index.toString(16).padStart(64, '0') as Scripthash;
+const many = (count: number): Scripthash[] =>
+  Array.from({ length: count }, (_, index) => scripthash(index));
+
+const answers: Script = {
+  'blockchain.scripthash.subscribe': (to, request) => to.answer(request, null),
+  'blockchain.scripthash.get_history': (to, request) => to.answer(request, []),
+  'server.ping': (to, request) => to.answer(request, null),
+};
+
+const subscribed = ({ peer }: Connected): number =>
+  peer.asked('blockchain.scripthash.subscribe').length;
+
+/** Subscribes so many in bulk; the result grows as they are answered. */
+function subscribeAll(
+  { session }: Connected,
+  count: number,
+  light = false,
+): { answered: number; lost: number } {
+  const progress = { answered: 0, lost: 0 };
+  for (const each of many(count)) {
+    session.subscribe(each, { bulk: true, light }).then(
+      () => progress.answered++,
+      () => progress.lost++,
+    );
+  }
+  return progress;
+}
+
+/** A batch goes out whole, so the burst may end a little earlier. */
+const burst = 993;
+
+describe('mass requests to a public server', () => {
+  it('are a burst of a thousand, then ten a second, and none is lost', async () => {
+    const connected = await open(answers);
+    const { world, session } = connected;
+    const progress = subscribeAll(connected, 1_200);
+    await world.until(() => progress.answered >= burst, 'the burst');
+    for (let turns = 0; turns < 10; turns++) await world.turn();
+    const sent = subscribed(connected);
+    expect(sent).toBeLessThanOrEqual(1_000);
+    expect(session.bulkWaiting).toBe(1_200 - sent);
+    await world.advance(10_000);
+    expect(subscribed(connected)).toBeGreaterThan(sent + 90);
+    expect(subscribed(connected)).toBeLessThanOrEqual(sent + 108);
+    await world.advance(10_400);
+    await world.until(() => progress.answered === 1_200, 'the rest');
+    expect(progress.lost).toBe(0);
+    expect(session.bulkWaiting).toBe(0);
+  });
+
+  it('have their deadline counted from sending', async () => {
+    const connected = await open(answers);
+    const progress = subscribeAll(connected, 1_500);
+    await connected.world.until(() => progress.answered >= burst, 'the burst');
+    for (let second = 0; second < 51; second++) await connected.world.advance(1_000);
+    await connected.world.until(() => progress.answered === 1_500, 'the rest');
+    expect(progress.lost).toBe(0);
+  });
+
+  it('leave two places free for others', async () => {
+    const connected = await open({ 'server.ping': answers['server.ping'] ?? (() => {}) });
+    const progress = subscribeAll(connected, 30);
+    await connected.world.until(() => subscribed(connected) === 8);
+    await connected.world.turn();
+    expect(subscribed(connected)).toBe(8);
+    await connected.session.ping();
+    const asked = connected.peer.asked('blockchain.scripthash.subscribe');
+    connected.peer.answer(asked[0], null);
+    await connected.world.until(() => subscribed(connected) === 9);
+    expect(progress.answered).toBe(1);
+  });
+
+  it('are overtaken by whatever is urgent, also while they are paced', async () => {
+    const connected = await open(answers);
+    const { world, session, peer } = connected;
+    const progress = subscribeAll(connected, 3_000);
+    expect(await session.history(first)).toEqual([]);
+    await world.until(() => progress.answered >= burst, 'the burst');
+    await world.turn();
+    expect(await session.history(first)).toEqual([]);
+    expect(await session.subscribe(scripthash(9_999))).toBeNull();
+    expect(peer.asked('blockchain.scripthash.subscribe').at(-1)?.params).toEqual([
+      scripthash(9_999),
+    ]);
+    session.close('enough');
+    await world.until(() => progress.answered + progress.lost === 3_000, 'the others to be told');
+    expect(progress.answered).toBeLessThanOrEqual(1_000);
+  });
+
+  it('are as many histories as subscriptions', async () => {
+    const { session, world, peer } = await open(answers);
+    let answered = 0;
+    for (const each of many(1_100)) {
+      void session.history(each, { bulk: true }).then(
+        () => answered++,
+        () => {},
+      );
+    }
+    await world.until(() => answered >= burst, 'the burst');
+    for (let turns = 0; turns < 10; turns++) await world.turn();
+    const asked = peer.asked('blockchain.scripthash.get_history').length;
+    expect(asked).toBeLessThanOrEqual(1_000);
+  });
+
+  it('go on from what an earlier connection has spent', async () => {
+    const connected = await open(answers);
+    const { world } = connected;
+    const budget = new Budget(world);
+    const earlier = await open(answers, { world, budget });
+    const spent = subscribeAll(earlier, 1_000);
+    await world.until(() => spent.answered >= burst);
+    await world.turn();
+    earlier.session.close('lost');
+    const later = await open(answers, { world, budget });
+    const progress = subscribeAll(later, 80);
+    await world.turn();
+    expect(subscribed(later)).toBe(0);
+    await world.advance(8_800);
+    await world.until(() => progress.answered === 80);
+  });
+});
+
+describe('an own server', () => {
+  it('is asked as fast as it answers, a hundred at a time', async () => {
+    const server = await start(answers, { own: true });
+    const connected = await open({}, { server });
+    const progress = subscribeAll(connected, 5_000);
+    await connected.world.until(() => progress.answered === 5_000, 'all of them');
+  });
+
+  it.each([
+    ['more scripts without a history at once when it is fast', true, 1_568],
+    ['no more others at once than before', false, 98],
+  ] as const)('is asked about %s', async (_what, light, places) => {
+    let silent = false;
+    const script: Script = {
+      'blockchain.scripthash.subscribe': (to, request) => {
+        if (!silent) to.answer(request, null);
+      },
+    };
+    const connected = await open({}, { server: await start(script, { own: true }) });
+    const { world } = connected;
+    // 98 and 392 of them, each window four times wider.
+    const progress = subscribeAll(connected, 98 + 392, true);
+    await world.until(() => progress.answered === 490, 'all of them');
+    silent = true;
+    subscribeAll(connected, 2_000, light);
+    for (let turns = 0; turns < 100; turns++) await world.turn();
+    expect(subscribed(connected) - 490).toBe(places);
+  });
+
+  it('has a window that is a setting', async () => {
+    for (const [options, places] of [
+      [{}, 100],
+      [{ ownMaxInFlight: 20, maxInFlight: 5 }, 20],
+    ] as const) {
+      const connected = await open({}, { server: await start({}, { own: true }), options });
+      for (const each of many(200)) void connected.session.subscribe(each).catch(() => {});
+      await connected.world.until(() => subscribed(connected) === places);
+      await connected.world.turn();
+      expect(subscribed(connected)).toBe(places);
+    }
+  });
+});
+
+describe('the bill of an ElectrumX', () => {
+  it('holds back even urgent requests near its limit, and forgives one a second', async () => {
+    const connected = await open({
+      ...electrumX,
+      ...answers,
+      'blockchain.transaction.get': (to, request) => to.refuse(request, 2, 'no such transaction'),
+    });
+    const { session, world, peer, told } = connected;
+    const served = (): number => peer.asked('blockchain.transaction.get').length;
+    let refused = 0;
+    for (let request = 0; request < 150; request++) {
+      session.transaction(scripthash(request) as string as Txid).catch(() => refused++);
+    }
+    // Each is billed at 1, and its refusal at 100; those in flight go beyond the ceiling.
+    await world.until(() => refused > 78 && refused === served());
+    for (let turns = 0; turns < 10; turns++) await world.turn();
+    const before = served();
+    expect(before).toBeLessThan(90);
+    for (let second = 0; second < 3_000; second++) await world.advance(1_000);
+    expect(served() - before).toBeGreaterThan(18);
+    expect(served() - before).toBeLessThan(31);
+    // The pings were sent and answered all the while.
+    expect(told).toEqual([]);
+  });
+
+  it('grows by a hundred with each refusal', () => {
+    let now = 0;
+    const budget = new Budget({ monotonic: () => now });
+    budget.opened(true);
+    const request = { method: methods.transaction, text: '', bulk: false };
+    for (let refusal = 0; refusal < 79; refusal++) budget.refused();
+    expect(budget.urgentWaitMs(request)).toBe(0);
+    budget.refused();
+    expect(budget.urgentWaitMs(request)).toBe(6_000);
+    now += 6_000;
+    expect(budget.urgentWaitMs(request)).toBe(0);
+  });
+
+  it('stays below half its limit while 10,000 addresses are subscribed in 15 minutes', () => {
+    let now = 0;
+    const budget = new Budget({ monotonic: () => now });
+    budget.opened(true);
+    const queue = new SendQueue<{
+      method: typeof methods.subscribe;
+      text: string;
+      bulk: boolean;
+    }>();
+    queue.budget = budget;
+    const places = { all: 9, urgent: 9, heavy: 7, light: 7, messages: 7, batch: 7 };
+    const text = 'x'.repeat(150);
+    for (let index = 0; index < 10_000; index++) {
+      queue.add({ method: methods.subscribe, text, bulk: true });
+    }
+    // As server/session.py bills: 0.1 for the session, 0.1 for a history out of its cache, 0.1 for the
+    // status, a 5,000th for each byte; and the filler that goes with each write.
+    let bill = 5;
+    let highest = 0;
+    let sent = 0;
+    while (queue.length > 0) {
+      const batch = queue.take(places).length;
+      sent += batch;
+      const filler = batch > 0 ? 8 / 50 + (90 + 1_450) / 5_000 : 0;
+      bill += batch * (0.3 + (150 + 110) / 5_000) + filler;
+      budget.received(batch * 110 + (batch > 0 ? 1_450 : 0));
+      highest = Math.max(highest, bill);
+      const waitMs = Math.max(1, queue.waitMs(7));
+      now += waitMs;
+      bill = Math.max(0, bill - (waitMs / 1_000) * (10_000 / (10_000 + 5 * sent)));
+    }
+    expect(sent).toBe(10_000);
+    expect(highest).toBeLessThan(5_000);
+    expect(now).toBeLessThan(16 * 60_000);
+    expect(now).toBeGreaterThan(14 * 60_000);
+  });
+
+  it('is kept for no other server', () => {
+    const budget = new Budget({ monotonic: () => 0 });
+    budget.opened(false);
+    for (let refusal = 0; refusal < 1_000; refusal++) budget.refused();
+    expect(budget.urgentWaitMs({ method: methods.ping, text: '', bulk: false })).toBe(0);
+  });
+});

@@ -1,0 +1,540 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: these strings are source text of plugins.
+
+// Hosts and links that a plugin puts together from pieces. What JavaScript makes of them afterwards is
+// found out by running it.
+
+import { runInNewContext } from 'node:vm';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { parseTarget, receiptPartsOf, rewriteText } from '../../src/plugin/rewrite.ts';
+
+const secure = parseTarget('https://pay.example.com');
+const local = parseTarget('http://127.0.0.1:8080');
+
+const socket = 'wss://pay.example.com/payment/bc1q';
+const price = 'https://pay.example.com/api/price';
+const receipt = 'https://pay.example.com/api/tx?txid=f00&addr=bc1q';
+
+/** An expression of JavaScript and what it must come to, whatever the shop's page is like. */
+const expressions: [source: string, result: string][] = [
+  // As in the plugins of WooCommerce from 3.6.2 on.
+  [
+    "'wss://' +\n  (code == 'btc'\n    ? 'www'\n    : code) +\n  '.blockonomics.co/payment/' +\n  addr",
+    socket,
+  ],
+  ["'wss://' + (code == 'btc' ? 'www' : code) + '.blockonomics.co' + '/payment/' + addr", socket],
+  [
+    "'wss://' + ((((code == 'btc') ? ('www') : (code)))) + '.blockonomics.co/payment/' + addr",
+    socket,
+  ],
+  [
+    '("wss://" + (code == "btc" ? "www" : code)) + (".blockonomics.co" + ("/payment/" + addr))',
+    socket,
+  ],
+  ["'wss://' /* it's */ + // the \"host\"\n code + '.blockonomics.co/payment/' + addr", socket],
+  [
+    "'wss:' + '//' + 'www' + '.' + 'blockonomics' + '.' + 'co' + '/' + 'payment' + '/' + addr",
+    socket,
+  ],
+  ["'wss://www.block' + 'onomics.co/payment/' + addr", socket],
+  ["'wss://' + other(code, { a: ')' }, [code]).a[0] + '.blockonomics.co/payment/' + addr", socket],
+  ["'wss://' + code.toLowerCase() + `.blockonomics.co/payment/${addr}`", socket],
+  ["'wss://' + await_(code) + '.blockonomics.co/payment/'.concat(addr)", socket],
+  ["(ssl ? 'wss://' : 'ws://') + 'www.blockonomics.co/payment/' + addr", socket],
+  ["(ssl ? 'wss://' : 'ws://') + 'blockonomics.co/payment/' + addr", socket],
+  ["(ssl ? 'wss:' : 'ws:') + '//www.blockonomics.co/payment/' + addr", socket],
+  [
+    "(ssl ? 'wss' : 'ws') + '://' + (code == 'btc' ? 'www' : code) + '.blockonomics.co/payment/' + addr",
+    socket,
+  ],
+  ["'ws' + (ssl ? 's' : '') + '://www.blockonomics.co/payment/' + addr", socket],
+  ["scheme + 'www.blockonomics.co' + '/payment/' + addr", socket],
+  ["scheme + code + '.blockonomics.co/payment/' + addr", socket],
+  [
+    "(ssl ? 'wss://www.blockonomics.co' : 'wss://www.blockonomics.co') + '/payment/' + addr",
+    socket,
+  ],
+  [
+    "code == 'eth' ? 'wss://www.blockonomics.co/payment/' + addr : 'wss://' + code + '.blockonomics.co/payment/' + addr",
+    socket,
+  ],
+  [
+    "'wss://' + (code == 'eth' ? 'www.blockonomics.co' : code + '.blockonomics.co') + '/payment/' + addr",
+    socket,
+  ],
+  ["`wss://${code == 'btc' ? `www` : code}.blockonomics.co/payment/${addr}`", socket],
+  ['`wss://${\n  code\n}.blockonomics.co/payment/${addr}`', socket],
+  ["`${ssl ? 'wss' : 'ws'}://www.blockonomics.co/payment/${addr}`", socket],
+  ['`${scheme}www.blockonomics.co/payment/${addr}`', socket],
+  ["['wss:/', `/${code}.blockonomics.co`, '/payment/', addr].join('')", socket],
+  ["['wss://', code, '.blockonomics.co/payment/', addr].join('')", socket],
+  ["['wss:', '', 'www.blockonomics.co', 'payment', addr].join('/')", socket],
+  ["'wss://' + ['www', 'blockonomics', 'co'].join('.') + '/payment/' + addr", socket],
+  ["'wss://'.concat(code, '.blockonomics.co', '/payment/', addr)", socket],
+  [
+    "'wss://'.concat('btc' === code ? 'www' : code, '.blockonomics.co/payment/').concat(addr)",
+    socket,
+  ],
+  ["'https:\\u002f\\u002fwww.blockonomics.co\\u002fapi\\x2fprice'", price],
+  ["base + '/#/search?q=' + txid + (ssl ? '&addr=' + addr : '&addr=' + addr)", receipt],
+  ['"wss:\\/\\/" + code + ".blockonomics.co\\/payment\\/" + addr', socket],
+  ["'https://' + (code === 'btc' ? 'www.' : code + '.') + 'blockonomics.co/api/' + 'price'", price],
+  ["(code == 'btc' ? 'https://www' : 'https://bch') + '.blockonomics.co/api/price'", price],
+  ["protocol + '//www.blockonomics.co/api/price'", price],
+  ["base + (ssl ? '' : '') + '/api/price'", price],
+  ["'https://www.blockonomics.co' + '/#/search?q=' + txid + '&addr=' + addr", receipt],
+  ["base +\n '/#/search' +\n '?q=' + txid +\n '&addr=' + addr", receipt],
+  ['`${base}/#/search?q=${txid}&addr=${addr}`', receipt],
+  ["base + '/#' + '/search?q=' + txid + '&addr=' + addr", receipt],
+  ["base + '\\/#\\/search?q=' + txid + '\\u0026addr=' + addr", receipt],
+  ["base + (link = '/#/search') + '?q=' + txid + '&addr=' + addr", receipt],
+  ["base + query + txid + '&addr=' + addr", receipt],
+];
+
+const setting = `
+const base = 'https://www.blockonomics.co', query = '/#/search?q=';
+const other = (code) => ({ a: [code] }), await_ = (code) => code;
+`;
+
+describe('an expression of JavaScript comes to paygate', () => {
+  test.each(expressions)('%s', (source, result) => {
+    for (const [target, expected] of [
+      [secure, result],
+      [local, result.replace(/s:\/\/pay\.example\.com/, '://127.0.0.1:8080')],
+    ] as const) {
+      const { text, left } = rewriteText(`${setting}result = ${source};`, 'a.js', target);
+      expect(left).toEqual([]);
+      for (const page of [
+        { ssl: true, code: 'btc', scheme: 'wss://', protocol: 'https:' },
+        { ssl: false, code: 'eth', scheme: 'ws://', protocol: 'http:' },
+      ]) {
+        const names = { ...page, addr: 'bc1q', txid: 'f00', link: '', result: '' };
+        runInNewContext(text, names);
+        expect(names.result).toBe(expected);
+      }
+    }
+  });
+});
+
+/** A URL cut into pieces at any places, which are put together again in some way. */
+const cuts = fc.array(fc.nat({ max: 60 }), { maxLength: 8 });
+const quotes = fc.constantFrom("'", '"', '`');
+const joins = fc.constantFrom<(pieces: string[]) => string>(
+  (pieces) => pieces.join(" +\n /* it's */ "),
+  (pieces) => pieces.reduceRight((rest, piece) => `${piece} + (${rest})`),
+  (pieces) => pieces.reduce((rest, piece) => `(${rest})+${piece}`),
+  (pieces) => `[${pieces.join(', ')}].join('')`,
+  ([first = '', ...others]) => `${first}.concat(${others.join(', ')}).concat('')`,
+);
+
+test('a URL that is cut anywhere comes to paygate', () => {
+  const urls = fc.constantFrom<[url: string, result: string]>(
+    ['wss://~.blockonomics.co/payment/bc1q', socket],
+    ['https://~.blockonomics.co/api/price', price],
+    ['https://www.blockonomics.co/#/search?q=f00&addr=bc1q', receipt],
+  );
+  fc.assert(
+    fc.property(urls, cuts, quotes, joins, ([url, result], places, quote, join) => {
+      const ends = [...new Set(places)].filter((at) => at < url.length && at > 0);
+      const starts = [0, ...ends.sort((one, other) => one - other)];
+      const pieces = starts
+        .flatMap((start, at) => url.slice(start, starts[at + 1]).split(/(~)/))
+        .filter((piece) => piece !== '')
+        .map((piece) => (piece === '~' ? "(c ? 'www' : sub)" : quote + piece + quote));
+      const { text, left } = rewriteText(`result = ${join(pieces)};`, 'a.js', secure);
+      expect(left).toEqual([]);
+      const names = { c: false, sub: 'eth', result: '' };
+      runInNewContext(text, names);
+      expect(names.result).toBe(result);
+    }),
+  );
+});
+
+/** As other languages have it: the file, its text, and what becomes of it. */
+const texts: [name: string, before: string, after: string][] = [
+  [
+    'a.php',
+    `<?php $u = "wss://{$s}.blockonomics.co/payment/$a";`,
+    `<?php $u = "wss://pay.example.com/payment/$a";`,
+  ],
+  [
+    'a.php',
+    '<?php $u = "wss://{$o["sub"]}.blockonomics.co/payment/{$a}";',
+    '<?php $u = "wss://pay.example.com/payment/{$a}";',
+  ],
+  [
+    'a.php',
+    '<?php $u = "wss://$sub.blockonomics.co/payment/$a";',
+    '<?php $u = "wss://pay.example.com/payment/$a";',
+  ],
+  [
+    'a.php',
+    '<?php $u = "https://$o->sub.blockonomics.co/api/price";',
+    '<?php $u = "https://pay.example.com/api/price";',
+  ],
+  [
+    'a.php',
+    "<?php $u = 'https://' . ($c === 'btc'\n  ? 'www' // it's\n  : $c) # or not\n  . '.blockonomics.co'\n  . '/api/price';",
+    "<?php $u = 'https://' . 'pay.example.com'\n  . '/api/price';",
+  ],
+  [
+    'a.php',
+    "<?php $u = 'https://' . (string) $s . '.blockonomics.co/api/price';",
+    "<?php $u = 'https://' . 'pay.example.com/api/price';",
+  ],
+  [
+    'a.php',
+    "<?php $u = self::SCHEME . $this->sub() . '.blockonomics.co/api/price';",
+    "<?php $u = 'https://pay.example.com/api/price';",
+  ],
+  [
+    'a.php',
+    "<?php $u = sprintf('https://%s.blockonomics.co/api/%s', $s, $p);",
+    "<?php $u = sprintf('https://%.0spay.example.com/api/%s', $s, $p);",
+  ],
+  [
+    'a.php',
+    "<?php $u = sprintf('%s://%s.%s/api/price', 'https', 'www', 'blockonomics.co');",
+    "<?php $u = sprintf('%s://%s%s/api/price', 'https', '', 'pay.example.com');",
+  ],
+  [
+    'a.php',
+    "<?php $u = sprintf('https://%2$s/api/%1$s', 'price', 'www.blockonomics.co');",
+    "<?php $u = sprintf('https://%2$s/api/%1$s', 'price', 'pay.example.com');",
+  ],
+  [
+    'a.php',
+    "<?php $u = implode('', array('https://', $s, '.blockonomics.co/api/price'));",
+    "<?php $u = implode('', array('https://', 'pay.example.com/api/price'));",
+  ],
+  [
+    'a.php',
+    "<?php $u = 'https://' . implode('.', ['www', 'blockonomics', 'co']) . '/api';",
+    "<?php $u = 'https://' . implode('.', ['pay.example.com']) . '/api';",
+  ],
+  [
+    'a.php',
+    '<?php $u = "https://www.blockonomics.co{$path}";',
+    '<?php $u = "https://pay.example.com{$path}";',
+  ],
+  [
+    'a.php',
+    '<?php $u = "https://www.blockonomics.co/$path";',
+    '<?php $u = "https://pay.example.com/$path";',
+  ],
+  [
+    'a.php',
+    '<?php $u = <<<HTML\n<script>ws = new WebSocket("wss://{$s}.blockonomics.co/payment/$a"); it = "don\'t"</script>\nHTML;',
+    '<?php $u = <<<HTML\n<script>ws = new WebSocket("wss://pay.example.com/payment/$a"); it = "don\'t"</script>\nHTML;',
+  ],
+  [
+    'a.php',
+    "<?php $u = <<<'JS'\nnew WebSocket('wss://' +\n (c ? 'www' : c) + '.blockonomics.co/payment/' + a)\nJS;",
+    "<?php $u = <<<'JS'\nnew WebSocket('wss://' +\n 'pay.example.com/payment/' + a)\nJS;",
+  ],
+  [
+    'a.php',
+    "<?php echo '<script>new WebSocket(\\'wss://\\' + c + \\'.blockonomics.co/payment/\\' + a)</script>';",
+    "<?php echo '<script>new WebSocket(\\'wss://\\' + \\'pay.example.com/payment/\\' + a)</script>';",
+  ],
+  [
+    'a.php',
+    '<?php echo "<script>new WebSocket(\'wss://" . $s . ".blockonomics.co/payment/" . $a . "\')</script>";',
+    '<?php echo "<script>new WebSocket(\'wss://" . "pay.example.com/payment/" . $a . "\')</script>";',
+  ],
+  [
+    'a.phtml',
+    `<p>It's</p><script>new WebSocket('wss://' + <?= json_encode($c) ?> + '.blockonomics.co/payment/' + a)</script>`,
+    `<p>It's</p><script>new WebSocket('wss://' + 'pay.example.com/payment/' + a)</script>`,
+  ],
+  [
+    'a.phtml',
+    `<script>new WebSocket("wss://<?= $c == "btc" ? "www" : $c ?>.blockonomics.co/payment/<?= $a ?>")</script>`,
+    `<script>new WebSocket("wss://pay.example.com/payment/<?= $a ?>")</script>`,
+  ],
+  [
+    'a.html',
+    `<a onclick="pay('wss://' + c + '.blockonomics.co/payment/' + a)">it's</a>`,
+    `<a onclick="pay('wss://' + 'pay.example.com/payment/' + a)">it's</a>`,
+  ],
+  [
+    'a.twig',
+    "{{ 'wss://' ~ sub ~ '.blockonomics.co/payment/' ~ addr }}",
+    "{{ 'wss://' ~ 'pay.example.com/payment/' ~ addr }}",
+  ],
+  [
+    'a.tpl',
+    '"wss://{if $c}www{else}bch{/if}.blockonomics.co/payment/{$a}"',
+    '"wss://pay.example.com/payment/{$a}"',
+  ],
+  [
+    'a.blade.php',
+    "'wss://' + {{ $s }} + '.blockonomics.co/payment/'",
+    "'wss://' + 'pay.example.com/payment/'",
+  ],
+  [
+    'a.liquid',
+    '<script>s = "wss://{{ sub }}.blockonomics.co/payment/{{ a }}"</script>',
+    '<script>s = "wss://pay.example.com/payment/{{ a }}"</script>',
+  ],
+  [
+    'a.vue',
+    '<a :href="`https://${s}.blockonomics.co/api/tx?txid=${t}`">',
+    '<a :href="`https://pay.example.com/api/tx?txid=${t}`">',
+  ],
+  [
+    'a.svelte',
+    `<script>const s = "wss://" +\n c + ".blockonomics.co/payment/" + a</script>`,
+    `<script>const s = "wss://" +\n "pay.example.com/payment/" + a</script>`,
+  ],
+  [
+    'a.tsx',
+    '<Pay url={`https://${s}.blockonomics.co/api/price`} />',
+    '<Pay url={`https://pay.example.com/api/price`} />',
+  ],
+  [
+    'a.py',
+    'u = f"https://{sub}.blockonomics.co/api/price"  # don\'t',
+    'u = f"https://pay.example.com/api/price"  # don\'t',
+  ],
+  [
+    'a.py',
+    'u = "https://%s.blockonomics.co/api/price" % sub',
+    'u = "https://%.0spay.example.com/api/price" % sub',
+  ],
+  [
+    'a.py',
+    'u = "https://{}.blockonomics.co/api".format(sub)',
+    'u = "https://{:.0}pay.example.com/api".format(sub)',
+  ],
+  [
+    'a.py',
+    'u = ("https://www."\n  "blockonomics.co" "/api/price")',
+    'u = ("https://"\n  "pay.example.com" "/api/price")',
+  ],
+  [
+    'a.rb',
+    'u = "https://#{sub}.blockonomics.co/api/price"',
+    'u = "https://pay.example.com/api/price"',
+  ],
+  [
+    'a.go',
+    'u := fmt.Sprintf("https://%s.blockonomics.co/api/price", s)',
+    'u := fmt.Sprintf("https://%.0spay.example.com/api/price", s)',
+  ],
+  [
+    'A.java',
+    'String u = "https://" + sub + ".blockonomics.co/api/price";',
+    'String u = "https://" + "pay.example.com/api/price";',
+  ],
+  [
+    'a.php',
+    "<?php echo 'https://', $s, '.blockonomics.co/api/price';",
+    "<?php echo 'https://', 'pay.example.com/api/price';",
+  ],
+  [
+    'a.php',
+    "<?php $u = 'https://' . match($c) { 'btc' => 'www', default => $c } . '.blockonomics.co/api';",
+    "<?php $u = 'https://' . 'pay.example.com/api';",
+  ],
+  [
+    'a.php',
+    "<?php $u = 'https://' . \\My\\sub($c ?: 'x') . '.blockonomics.co/api';",
+    "<?php $u = 'https://' . 'pay.example.com/api';",
+  ],
+  // links to receipts
+  [
+    'a.php',
+    "<?php $u = 'https://www.blockonomics.co/#/search?q=' . $t . '&addr=' . $a;",
+    "<?php $u = 'https://pay.example.com/api/tx?txid=' . $t . '&addr=' . $a;",
+  ],
+  [
+    'a.php',
+    "<?php $u = self::BASE_URL . '/#/search?q=' . $t\n . '&addr=' . $a;",
+    "<?php $u = self::BASE_URL . '/api/tx?txid=' . $t\n . '&addr=' . $a;",
+  ],
+  [
+    'a.php',
+    '<?php $u = "$base/#/search?addr=$a&amp;q=$t";',
+    '<?php $u = "$base/api/tx?addr=$a&amp;txid=$t";',
+  ],
+  [
+    'a.php',
+    "<?php $u = sprintf('%s/#/search?q=%s&addr=%s', BASE, $t, $a);",
+    "<?php $u = sprintf('%s/api/tx?txid=%s&addr=%s', BASE, $t, $a);",
+  ],
+  [
+    'a.twig',
+    '<a href="{{ base }}/#/search?q={{ t }}&addr={{ a }}">',
+    '<a href="{{ base }}/api/tx?txid={{ t }}&addr={{ a }}">',
+  ],
+  [
+    'a.tpl',
+    '<a href="{$base}/#/search?q={$t}&amp;addr={$a}">',
+    '<a href="{$base}/api/tx?txid={$t}&amp;addr={$a}">',
+  ],
+  [
+    'a.blade.php',
+    '<a href="{{ $b }}/#/search?q={{ $t }}&addr={{ $a }}">',
+    '<a href="{{ $b }}/api/tx?txid={{ $t }}&addr={{ $a }}">',
+  ],
+  [
+    'a.phtml',
+    '<a href="<?= BASE ?>/#/search?q=<?= $t ?>&addr=<?= $a ?>">',
+    '<a href="<?= BASE ?>/api/tx?txid=<?= $t ?>&addr=<?= $a ?>">',
+  ],
+];
+
+describe('other languages', () => {
+  test.each(texts)('%s: %s', (name, before, after) => {
+    const result = rewriteText(before, name, secure);
+    expect(result).toMatchObject({ text: after, left: [] });
+    expect(result.changes).toHaveLength(1);
+    expect(rewriteText(after, name, secure)).toMatchObject({ text: after, changes: [] });
+  });
+});
+
+/** What a person has to look at. */
+const looks: [name: string, text: string, shown: string][] = [
+  [
+    'a.js',
+    "url = 'https://%s.blockonomics.co/api'.replace('%s', code)",
+    'https://%s.blockonomics.co/api',
+  ],
+  ['a.js', "base = scheme + sub + '.blockonomics.co'", "scheme + sub + '.blockonomics.co"],
+  ['a.js', "url = 'https://staging.blockonomics.co/api'", 'https://staging.blockonomics.co/api'],
+  ['a.js', "host = pick() + '.blockonomics.co/payment/'", "pick() + '.blockonomics.co/payment/"],
+  ['a.js', "url = 'https://www.blockonomics.' + tld + '/api/price'", "//www.blockonomics.' + tld"],
+  ['a.js', "url = 'https://www.'; url += 'blockonomics.co'", 'blockonomics.co'],
+  [
+    'a.js',
+    "url = 'https://www.' + (c ? 'blockonomics.co' : 'a.example') + '/api/price'",
+    'blockonomics.co',
+  ],
+  [
+    'a.js',
+    "url = ['https://www', 'blockonomics', 'co/api/price'].join('.')",
+    "https://www', 'blockonomics', 'co/api/price",
+  ],
+  [
+    'a.php',
+    "<?php $u = 'https://www.blockonomics.co/#/search?q=' . $addr;",
+    "https://www.blockonomics.co/#/search?q=' . $addr",
+  ],
+  [
+    'a.php',
+    "<?php $b = 'https://bch.blockonomics.co'; $u = add_query_arg(['q' => $t, 'addr' => $a], BASE . '/#/search');",
+    '#/search',
+  ],
+];
+
+describe('what was not understood needs a look, and stays', () => {
+  test.each(looks)('%s: %s', (name, text, shown) => {
+    const result = rewriteText(text, name, secure);
+    expect(result).toMatchObject({ text, changes: [] });
+    expect(result.left.filter(({ look }) => look).map((each) => each.text)).toEqual([shown]);
+  });
+});
+
+test.each([
+  [
+    'a.js',
+    "d = 'blockonomics.co'; u = 'wss://' + sub + '.' + d + '/payment/' + a; v = `https://www.${d}/api`",
+    "d = 'pay.example.com'; u = 'wss://' + '' + d + '/payment/' + a; v = `https://${d}/api`",
+  ],
+  [
+    'a.js',
+    "html + 'www.blockonomics.co/api/price'; html + '//www.blockonomics.co/api/price'",
+    "html + 'pay.example.com/api/price'; html + '//pay.example.com/api/price'",
+  ],
+  [
+    'a.js',
+    "html + proto + sub + '.blockonomics.co/payment/'; html + location.protocol + '//www.blockonomics.co/api'",
+    "html + 'wss://pay.example.com/payment/'; html + 'https://pay.example.com/api'",
+  ],
+  [
+    'a.js',
+    "p = ssl ? 'wss://' : 'ws://'; s = p + 'blockonomics.co/payment/'; b = (c ? 'https://www' : 'https://bch') + '.blockonomics.co'",
+    "p = ssl ? 'wss://' : 'ws://'; s = 'wss://pay.example.com/payment/'; b = 'https://pay.example.com'",
+  ],
+  [
+    'a.php',
+    "<?php const D = 'blockonomics.co'; $u = 'https://www.' . self::D . '/api'; $v = 'https://www.' . $d;",
+    "<?php const D = 'pay.example.com'; $u = 'https://' . self::D . '/api'; $v = 'https://www.' . $d;",
+  ],
+  [
+    'a.php',
+    "<?php $u = BASE . '/#/search?q=' . $t;\n$u .= '&addr=' . $a;",
+    "<?php $u = BASE . '/api/tx?txid=' . $t;\n$u .= '&addr=' . $a;",
+  ],
+  [
+    'bin/run',
+    "#!/usr/bin/env php\n<?php $u = 'https://' . SUB . '.blockonomics.co/api'; # don't",
+    "#!/usr/bin/env php\n<?php $u = 'https://' . 'pay.example.com/api'; # don't",
+  ],
+])('what is put together in several statements, in %s: %s', (name, before, after) => {
+  expect(rewriteText(before, name, secure)).toMatchObject({ text: after, left: [] });
+});
+
+test('a comment needs no look, and a shop keeps a search of its own', () => {
+  for (const text of [
+    "// it was pick() + '.blockonomics.co/payment/'\n",
+    "/* it's '.blockonomics.co/api' */ /* https://www.blockonomics.co/#/search?q=1 */",
+    "router.push('/#/search?q=' + words)",
+    'x = \'<a href="https://www.blockonomics.co/#/search">\'',
+    "open('https://shop.example/#/search?q=' + words + '&addr=' + where)",
+  ]) {
+    const result = rewriteText(text, 'a.js', secure);
+    expect(result).toMatchObject({ text, changes: [] });
+    expect(result.left.filter(({ look }) => look)).toEqual([]);
+  }
+});
+
+test('the parts of a receipt link may stand in several files', () => {
+  const files = [
+    "<?php const SEARCH = '/#/search?q=';",
+    "<?php $u = URL . SEARCH . $t . '&addr=' . $a;",
+  ];
+  const [first = ''] = files;
+  expect(rewriteText(first, 'a.php', secure, receiptPartsOf(files)).text).toBe(
+    "<?php const SEARCH = '/api/tx?txid=';",
+  );
+  expect(rewriteText(first, 'a.php', secure).text).toBe(first);
+});
+
+/** Each grows with its count; were one worked up in the square of its length, this would never end. */
+const bombs: [name: string, text: string][] = [
+  ['one line', "a='wss://'+b+'.blockonomics.co/payment/'+c;".repeat(16_000)],
+  ['unclosed quotes', `blockonomics.co${'\'"`'.repeat(33_333)}`],
+  ['quotes on one line', `blockonomics.co${"''".repeat(50_000)}`],
+  ['escaped quotes', `blockonomics.co${"\\'".repeat(66_666)}`],
+  ['unclosed brackets', `"wss://"+${'('.repeat(100_000)}a+".blockonomics.co/payment/"`],
+  ['sums in brackets', `${"('a'+".repeat(20_000)}"blockonomics.co"${')'.repeat(20_000)}`],
+  ['choices in brackets', `${"(a?'blockonomics.co':".repeat(6_666)}b${')'.repeat(6_666)}`],
+  ['a long sum', `"https://www.blockonomics.co/api"${"+b+'.blockonomics.co/api'".repeat(6_666)}`],
+  ['casts', `<?php "blockonomics.co"${'.(string)$b'.repeat(16_666)};`],
+  ['templates', `blockonomics.co${'`${'.repeat(50_000)}`],
+  ['holes', `<?php "blockonomics.co${'{$'.repeat(50_000)}`],
+  [
+    'heredocs',
+    `<?php blockonomics.co ${Array.from({ length: 10_000 }, (_, at) => `<<<A${at}\n`).join('')}`,
+  ],
+  ['patterns', `blockonomics.co${'=/['.repeat(33_333)}`],
+  ['calls', `blockonomics.co${'implode("",['.repeat(10_000)}`],
+  ['names', Array.from({ length: 4_000 }, (_, at) => `v${at}+".blockonomics.co/api";`).join('\n')],
+  ['receipts', '"/#/search?q="+'.repeat(6_666)],
+];
+
+test.each(bombs)('a hostile file costs no more than its length: %s', (_name, text) => {
+  for (const name of ['a.js', 'a.php']) expect(rewriteText(text, name, secure)).toBeDefined();
+});
+
+test('10,000 brackets around one piece of it', () => {
+  const [opening, closing] = ['('.repeat(10_000), ')'.repeat(10_000)];
+  const { text } = rewriteText(
+    `"wss://" + ${opening}code${closing} + ${opening}".blockonomics.co/payment/"${closing}`,
+    'a.js',
+    secure,
+  );
+  expect(text).toBe(`"wss://" + ${opening}"pay.example.com/payment/"${closing}`);
+});

@@ -1,0 +1,134 @@
+// The demo shop's callback receiver and what its orders make of callbacks. Signatures are made by the npm
+// package standardwebhooks, which shares no code with ours.
+
+import { Webhook } from 'standardwebhooks';
+import { describe, expect, it } from 'vitest';
+import { readCallback } from '../../../src/sandbox/shop/callback-receiver.ts';
+import {
+  type Order,
+  Orders,
+  standingOf,
+  type Told,
+} from '../../../src/sandbox/shop/shop-orders.ts';
+
+const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
+const now = 1_763_650_000_000;
+const txid = 'ab'.repeat(32);
+const address = 'bcrt1q4wm6m5khs6x327epqsj7a9rdzhj8305vsqhnuv';
+const query = `status=1&addr=${address}&value=8000&txid=${txid}`;
+
+interface Sent {
+  readonly query?: string;
+  readonly signed?: string;
+  readonly by?: string;
+  readonly at?: number;
+  readonly change?: Record<string, string>;
+}
+
+function receive({ query: sent = query, signed = sent, by = secret, at = now, change }: Sent = {}) {
+  const headers: Record<string, string> = {
+    'webhook-id': 'evt_1',
+    'webhook-timestamp': String(Math.floor(at / 1000)),
+    'webhook-signature': new Webhook(by).sign('evt_1', new Date(at), signed),
+    ...change,
+  };
+  return readCallback({ query: sent, header: (name) => headers[name] }, { secret, now });
+}
+
+describe('the receiver', () => {
+  const told = { eventId: 'evt_1', address, txid, valueSat: 8_000, status: 1 };
+
+  it('takes what our paygate has signed', () => {
+    expect(receive()).toEqual(told);
+    expect(receive({ at: now - 299_000 })).toEqual(told);
+    const rotated = `v1,AAAA ${new Webhook(secret).sign('evt_1', new Date(now), query)}`;
+    expect(receive({ change: { 'webhook-signature': rotated } })).toEqual(told);
+  });
+
+  const forged: readonly (readonly [string, Sent])[] = [
+    ['with another value', { query: query.replace('8000', '9000'), signed: query }],
+    ['written in another way', { query: query.replace('status', '%73tatus'), signed: query }],
+    ['with more behind it', { query: `${query}&status=2`, signed: query }],
+    ['with another secret', { by: `whsec_${Buffer.alloc(32).toString('base64')}` }],
+    ['long ago', { at: now - 300_000 }],
+    ['ahead of time', { at: now + 300_000 }],
+    ['under another id', { change: { 'webhook-id': 'evt_2' } }],
+    ['at another time', { change: { 'webhook-timestamp': String(now / 1000 + 1) } }],
+    ['at no time', { change: { 'webhook-timestamp': '' } }],
+    ['not at all', { change: { 'webhook-signature': '' } }],
+    ['by another scheme', { change: { 'webhook-signature': 'v2,AAAA é v1a,AAAA' } }],
+  ];
+  it.each(forged)('refuses what was signed %s', (_, sent) => {
+    expect(() => receive(sent)).toThrow('not that of our paygate');
+  });
+
+  it.each([
+    ['status', 'status=3'],
+    ['status', ''],
+    ['addr', 'status=1&addr=..%2F..'],
+    ['txid', `status=1&addr=${address}&txid=%00`],
+    ['value', `status=1&addr=${address}&txid=${txid}&value=-1`],
+    ['value', `status=1&addr=${address}&txid=${txid}&value=1e3`],
+  ])('refuses a %s that makes no sense: %s', (name, given) => {
+    const rest = new URLSearchParams(query);
+    for (const [field] of new URLSearchParams(given)) rest.delete(field);
+    if (given === '') rest.delete(name);
+    const sent = [given, rest.toString()].filter(Boolean).join('&');
+    expect(() => receive({ query: sent })).toThrow(`no valid ${name}`);
+  });
+});
+
+describe('an order', () => {
+  const thing = { id: 'tea', name: 'Tea', priceSat: 4_000 };
+
+  function open(): { orders: Orders; order: Order; take: (told: Partial<Told>) => void } {
+    const orders = new Orders();
+    const order = orders.add({ id: 'one', address, lines: [{ thing, count: 2 }] });
+    let count = 0;
+    const take = (told: Partial<Told>): void => {
+      count += 1;
+      orders.take({ eventId: `evt_${count}`, address, txid, valueSat: 8_000, status: 0, ...told });
+    };
+    return { orders, order, take };
+  }
+
+  const nothing = { state: 'waiting', seenSat: 0, confirmedSat: 0, missingSat: 8_000 };
+  const all = { seenSat: 8_000, missingSat: 0 };
+
+  it('is paid by what is confirmed, and by no less', () => {
+    const { order, take } = open();
+    expect(standingOf(order)).toEqual(nothing);
+    take({ txid: 'a', valueSat: 5_000, status: 2 });
+    expect(standingOf(order)).toMatchObject({ state: 'short', missingSat: 3_000 });
+    take({ txid: 'b', valueSat: 3_000, status: 0 });
+    expect(standingOf(order)).toEqual({ state: 'seen', ...all, confirmedSat: 5_000 });
+    take({ txid: 'b', valueSat: 3_000, status: 1 });
+    expect(standingOf(order).state).toBe('confirming');
+    take({ txid: 'b', valueSat: 3_000, status: 2 });
+    expect(standingOf(order)).toEqual({ state: 'paid', ...all, confirmedSat: 8_000 });
+    take({ txid: 'c', valueSat: 1_000, status: 2 });
+    expect(standingOf(order).missingSat).toBe(0);
+  });
+
+  it('takes a callback that comes twice once, however late', () => {
+    const { order, take } = open();
+    take({ eventId: 'seen', status: 0 });
+    take({ status: 2 });
+    take({ eventId: 'seen', status: 0 });
+    expect(standingOf(order).state).toBe('paid');
+  });
+
+  it('is no longer paid when the chain took the payment back', () => {
+    const { order, take } = open();
+    take({ status: 2 });
+    take({ status: -1 });
+    expect(standingOf(order)).toEqual(nothing);
+    take({ status: 0 });
+    expect(standingOf(order).state).toBe('seen');
+  });
+
+  it('hears nothing of the address of another', () => {
+    const { take } = open();
+    expect(() => take({ address: 'bcrt1qother' })).toThrow('No order has this address');
+  });
+});

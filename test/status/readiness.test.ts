@@ -1,0 +1,104 @@
+// What /readyz answers: 503 while no address can be given out, or no callback leaves, and why.
+
+import { afterEach, expect, test } from 'vitest';
+import { parseServerAddress } from '../../src/electrum/trust.ts';
+import { createReady } from '../../src/status/readiness.ts';
+import { closeHouses, type House, merchantKey, openHouse, untilReady } from '../support/house.ts';
+import { startReceiver } from '../support/receiver.ts';
+
+afterEach(closeHouses);
+
+const minuteMs = 60_000;
+const ready = { status: 200, ready: true, reasons: [] };
+
+async function readiness(house: House) {
+  const { status, body, headers } = await house.ask('/readyz');
+  expect(headers.get('cache-control')).toBe('no-store');
+  return { status, ...body };
+}
+
+test('not before a wallet is scanned; one that waits does not hold up another', async () => {
+  // Nobody answers there.
+  const electrum = [parseServerAddress('tcp://127.0.0.1:1')];
+  const house = await openHouse({ config: { electrum } });
+  expect(await readiness(house)).toEqual({
+    status: 503,
+    ready: false,
+    reasons: ['no address is issued: every wallet waits for a scan of the chain'],
+  });
+  await house.addStore({ key: merchantKey(2), startIndex: 0 });
+  expect(await readiness(house)).toEqual(ready);
+  expect((await house.ask('/healthz')).body.status).toBe('degraded');
+});
+
+test('not while none of the shops that wait for a callback can be reached', async () => {
+  const shop = await startReceiver();
+  const house = await openHouse({ store: { callbackUrl: `${shop.origin}/cb?secret=s3cr3t` } });
+  await untilReady(house);
+  expect(await readiness(house)).toEqual(ready);
+  const { port } = shop;
+  await shop.close();
+  house.pay(await house.newAddress(), 5_000);
+  await house.settle();
+  for (let failures = 1; failures < 6; failures += 1) {
+    await house.world.advance(minuteMs);
+    await house.settle();
+  }
+  const reasons = ['callbacks do not leave: none of the shops that are owed one can be reached'];
+  expect(await readiness(house)).toEqual({ status: 503, ready: false, reasons });
+
+  const back = await startReceiver({ port });
+  await house.world.advance(10 * minuteMs);
+  await house.settle();
+  expect(back.requests).toHaveLength(1);
+  expect(await readiness(house)).toEqual(ready);
+  await back.close();
+});
+
+test('not while a server does not show the transaction that a history names', async () => {
+  const house = await openHouse();
+  await untilReady(house);
+  const when = (method: string) => method === 'blockchain.transaction.get';
+  const end = house.server.inject({ kind: 'error', code: 2, message: 'no txindex', when });
+  const address = await house.newAddress();
+  house.pay(address, 5_000);
+  await house.settle();
+  // It may be shown a moment later.
+  expect(await readiness(house)).toEqual(ready);
+  await house.world.advance(minuteMs);
+  await house.settle();
+  const fault = 'the server refused blockchain.transaction.get: no txindex (2)';
+  const reasons = [`payments are not told: ${house.labels[0]}: ${fault}`];
+  expect(await readiness(house)).toEqual({ status: 503, ready: false, reasons });
+  expect(house.world.logs).toContainEqual({
+    level: 'warn',
+    message: 'a transaction that a history names is not shown',
+    fields: expect.objectContaining({ server: house.labels[0], reason: fault }),
+  });
+  end();
+  await house.world.advance(minuteMs);
+  await house.settle();
+  expect(house.statuses(address)).toEqual(['0']);
+  expect(await readiness(house)).toEqual(ready);
+  expect((await house.ask('/healthz')).body.warnings).toEqual([]);
+});
+
+test('not on a full disk, nor while the queue fails', () => {
+  const parts = {
+    store: { catalog: { wallets: () => [] } },
+    hasRoom: () => false,
+    refused: () => 'the database cannot be written: its disk is mounted read-only (EROFS)',
+    displaced: () => undefined,
+    overwritten: () => undefined,
+    watcher: { status: () => ({ troubles: [] }) },
+    dispatcher: { trouble: () => 'the queue fails' },
+  };
+  expect(createReady(parts)()).toEqual({
+    ready: false,
+    reasons: [
+      'no address is issued: the disk is almost full',
+      'no address is issued: the database cannot be written: its disk is mounted read-only (EROFS)',
+      'callbacks do not leave: the queue fails',
+    ],
+  });
+});

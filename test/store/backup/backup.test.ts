@@ -1,0 +1,522 @@
+// Snapshots and backups: complete, whole or not there, kept for seven days, never at the cost of the disk;
+// and what the check says of files, which it leaves as they are.
+
+import {
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import {
+  allPages,
+  backupFolder,
+  makeBackupFolder,
+  writeBackup,
+} from '../../../src/store/backup/backup.ts';
+import {
+  createSnapshots,
+  type SnapshotOptions,
+} from '../../../src/store/backup/backup-schedule.ts';
+import { checkFile } from '../../../src/store/backup/integrity-check.ts';
+import { freeBytesAt } from '../../../src/world/disk.ts';
+import {
+  asOrdinaryUser,
+  cleanUp,
+  connectionOf,
+  contentOf,
+  look,
+  tempFolder,
+  tempRoot,
+  whenOver,
+} from '../../support/files.ts';
+import { openTestStore, type TestStore } from '../../support/store.ts';
+
+afterEach(cleanUp);
+
+const dayMs = 86_400_000;
+const noon = Date.UTC(2026, 10, 21, 12);
+
+/** A shop that has issued. */
+async function openShop(issued = 3, path?: string): Promise<TestStore> {
+  const store = await openTestStore(path === undefined ? {} : { path });
+  await store.addWallet();
+  await store.addStore();
+  for (let count = 0; count < issued; count += 1) await store.issue();
+  return store;
+}
+
+const snapshotsOf = (store: TestStore): string[] => readdirSync(backupFolder(store.path)).sort();
+
+describe('a backup', () => {
+  it('holds what was committed, also what only the log has yet', async () => {
+    const { database, path } = await openShop();
+    const target = join(dirname(path), 'copy.db');
+    await database.backup(target, allPages);
+    expect(checkFile(target)).toMatchObject({
+      file: target,
+      ok: true,
+      faults: [],
+      network: 'regtest',
+      instance: 'test',
+      counts: { stores: 1, addresses: 3, payments: 0, callbacks_owed: 0 },
+      wallets: [{ id: 1, script: 'p2wpkh', last_index: 2, next_index: 3 }],
+    });
+    expect(statSync(target).mode & 0o777).toBe(0o600);
+    expect(readdirSync(dirname(path)).filter((name) => name.startsWith('copy'))).toEqual([
+      'copy.db',
+    ]);
+  });
+
+  it('in steps holds what is written meanwhile, and is whole', async () => {
+    const store = await openShop();
+    const target = join(dirname(store.path), 'copy.db');
+    const writes: Promise<unknown>[] = [];
+    await store.database.backup(target, () => {
+      if (writes.length < 20) writes.push(store.issue());
+      return 2;
+    });
+    await Promise.all(writes);
+    const { ok, counts } = checkFile(target);
+    expect(ok).toBe(true);
+    expect(counts.addresses).toBeGreaterThan(3);
+  });
+
+  it('that fails leaves what stood there, and nothing beside it', async () => {
+    const { database, path } = await openShop();
+    const folder = tempFolder();
+    const target = join(folder, 'copy.db');
+    writeFileSync(target, 'the one before');
+    const failing = writeBackup(connectionOf(database), target, () => {
+      throw new Error('the disk is gone');
+    });
+    await expect(failing).rejects.toMatchObject({
+      code: 'unavailable',
+      message: `${target}: cannot be written (the disk is gone)`,
+    });
+    expect(readdirSync(folder)).toEqual(['copy.db']);
+    expect(readFileSync(target, 'utf8')).toBe('the one before');
+    expect(checkFile(path).ok).toBe(true);
+  });
+});
+
+describe('the folder of backups', () => {
+  it('loses, a day later, what a backup that was cut off has left', async () => {
+    const { database, path } = await openShop();
+    const folder = makeBackupFolder(path);
+    const id = '0b0e7a2c-3d5f-4c55-9d30-2f4a4a6f3c11';
+    const lefts = [
+      ...[`.2026-11-20T120000Z.db-${id}`, `.2026-11-20T120000Z.db-${id}-journal`],
+      ...[`.2026-11-21T120000Z.db-${id}`, `.of-mine.db-${id}`],
+    ];
+    const at = new Date(Date.now() - 2 * dayMs);
+    for (const left of lefts) {
+      writeFileSync(join(folder, left), '');
+      if (!left.includes('11-21')) utimesSync(join(folder, left), at, at);
+    }
+    await database.backup(join(folder, 'copy.db'), allPages);
+    expect(readdirSync(folder).sort()).toEqual([...lefts.slice(2), 'copy.db'].sort());
+  });
+});
+
+describe('snapshots', () => {
+  it('replace the latest, and keep the first of each day under its date', async () => {
+    const store = await openShop();
+    const snapshots = createSnapshots(store.database, { floorBytes: 0 });
+    await snapshots.take(noon);
+    await store.issue();
+    await snapshots.take(noon + 900_000);
+    expect(snapshotsOf(store)).toEqual(['2026-11-21.db', 'latest.db']);
+    const count = (name: string) =>
+      checkFile(join(backupFolder(store.path), name)).counts.addresses;
+    expect([count('2026-11-21.db'), count('latest.db')]).toEqual([3, 4]);
+    expect(statSync(backupFolder(store.path)).mode & 0o777).toBe(0o700);
+  });
+
+  it('tell of one that has not ended after an hour', async () => {
+    const store = await openShop();
+    const snapshots = createSnapshots(store.database, { floorBytes: 0 });
+    const first = snapshots.take(noon);
+    await snapshots.take(noon + 900_000);
+    expect(snapshots.warnings()).toEqual([]);
+    await snapshots.take(noon + 90 * 60_000);
+    expect(snapshots.warnings()).toEqual([
+      'the last snapshot has not ended for 90 minutes: another program may be writing to the database all the time',
+    ]);
+    await first;
+    expect(snapshots.warnings()).toEqual([]);
+  });
+
+  it('are whole by themselves, also where a tool has written to the one before and has it open still', async () => {
+    const store = await openShop();
+    const snapshots = createSnapshots(store.database, { floorBytes: 0 });
+    const latest = join(backupFolder(store.path), 'latest.db');
+    await snapshots.take(noon);
+    const tool = look(latest);
+    tool.exec('CREATE TABLE reports (day)');
+    await store.issue();
+    await snapshots.take(noon + 900_000);
+    expect(checkFile(latest)).toMatchObject({ ok: true, faults: [], counts: { addresses: 4 } });
+    tool.exec('INSERT INTO reports VALUES (1)');
+    expect(checkFile(latest)).toMatchObject({ ok: true, faults: [], counts: { addresses: 4 } });
+  });
+
+  it('are not taken while nothing changes, and are for a change of another process', async () => {
+    const store = await openShop();
+    const snapshots = createSnapshots(store.database, { floorBytes: 0 });
+    const latest = join(backupFolder(store.path), 'latest.db');
+    const take = async () => {
+      await snapshots.take(noon);
+      return statSync(latest).ino;
+    };
+    const first = await take();
+    expect(await take()).toBe(first);
+    const other = look(store.path);
+    other.exec("INSERT INTO settings VALUES ('seen', 'yes')");
+    expect(await take()).not.toBe(first);
+    const copied = look(latest, { readonly: true });
+    expect(copied.prepare("SELECT value FROM settings WHERE name = 'seen'").pluck().get()).toBe(
+      'yes',
+    );
+  });
+
+  it('of seven days are kept, and no other file is touched', async () => {
+    const store = await openShop();
+    const snapshots = createSnapshots(store.database, { floorBytes: 0 });
+    mkdirSync(backupFolder(store.path), { recursive: true });
+    for (const name of ['2020-01-01.db', 'mine.db', '.latest.db-1234']) {
+      writeFileSync(join(backupFolder(store.path), name), '');
+    }
+    for (let day = 0; day < 9; day += 1) {
+      await store.issue();
+      await snapshots.take(noon + day * dayMs);
+    }
+    const days = [23, 24, 25, 26, 27, 28, 29].map((day) => `2026-11-${day}.db`);
+    expect(snapshotsOf(store)).toEqual([...days, 'latest.db', 'mine.db']);
+  });
+
+  it.each<[string, number, readonly string[]]>([
+    ['56 years ahead', Date.UTC(2082, 0, 1), ['2082-01-06.db', '2082-01-07.db']],
+    ['in 1970', 0, ['1970-01-06.db', '1970-01-07.db']],
+  ])(
+    'keep the days that were taken last, also after a week of a clock %s',
+    async (_, wrong, last) => {
+      const store = await openShop();
+      const snapshots = createSnapshots(store.database, { floorBytes: 0 });
+      async function takeDays(count: number, from: number): Promise<void> {
+        for (let day = 0; day < count; day += 1) {
+          await store.issue();
+          await snapshots.take(from + day * dayMs);
+        }
+      }
+      await takeDays(7, wrong);
+      expect(snapshotsOf(store)).toEqual(expect.arrayContaining([...last]));
+      await takeDays(2, noon);
+      const right = ['2026-11-21.db', '2026-11-22.db'];
+      expect(snapshotsOf(store)).toEqual(expect.arrayContaining([...last, ...right]));
+      await takeDays(6, noon + 2 * dayMs);
+      const days = [22, 23, 24, 25, 26, 27, 28].map((day) => `2026-11-${day}.db`);
+      expect(snapshotsOf(store)).toEqual([...days, 'latest.db']);
+      await takeDays(7, wrong);
+      expect(snapshotsOf(store)).toEqual(expect.arrayContaining([...last]));
+    },
+  );
+
+  it('leave the room that addresses need', async () => {
+    const store = await openShop();
+    const snapshots = createSnapshots(store.database, { floorBytes: Number.MAX_SAFE_INTEGER });
+    await expect(snapshots.take(noon)).rejects.toMatchObject({ code: 'unavailable' });
+    expect(snapshots.warnings()).toEqual([
+      'the last snapshot failed: there is no room for one on the disk',
+    ]);
+  });
+
+  const [here, there] = [tempRoot, tmpdir()].map(freeBytesAt);
+  const isRoomier = (there ?? 0) - (here ?? 0) > 1_000_000_000;
+  it.skipIf(!isRoomier)('need that room on the disk where their folder is', async () => {
+    const store = await openShop();
+    const elsewhere = mkdtempSync(join(tmpdir(), 'paygate-backups-'));
+    whenOver(() => rmSync(elsewhere, { recursive: true }));
+    symlinkSync(elsewhere, backupFolder(store.path));
+    const snapshots = createSnapshots(store.database, { floorBytes: (here ?? 0) + 500_000_000 });
+    await snapshots.take(noon);
+    expect(snapshotsOf(store)).toEqual(['2026-11-21.db', 'latest.db']);
+  });
+
+  it('are given up when paygate stops', async () => {
+    const store = await openShop();
+    const snapshots = createSnapshots(store.database, { floorBytes: 0 });
+    const taken = snapshots.take(noon);
+    await snapshots.stop();
+    await taken;
+    expect(snapshotsOf(store)).toEqual([]);
+    expect(snapshots.warnings()).toEqual([]);
+  });
+
+  it('of another database in the same folder lie apart', () => {
+    expect(backupFolder('/data/paygate.db')).toBe('/data/backups');
+    expect(backupFolder('/data/second.db')).toBe('/data/backups/second.db');
+  });
+});
+
+describe('the check of each day', () => {
+  const check = async (path: string) => checkFile(path, 'quick_check').faults;
+  const filesOf = (store: TestStore) => contentOf(backupFolder(store.path));
+
+  /** A page that nobody reads, as a disk loses it; or as it was. */
+  async function rot(store: TestStore, fill?: Uint8Array): Promise<Uint8Array> {
+    // All is in the file itself then.
+    await store.database.close();
+    const page = look(store.path)
+      .prepare("SELECT rootpage FROM sqlite_schema WHERE name = 'audit'")
+      .pluck()
+      .get() as number;
+    const bytes = readFileSync(store.path);
+    const [from, to] = [4096 * (page - 1), 4096 * page];
+    const before = Uint8Array.prototype.slice.call(bytes, from, to);
+    bytes.set(fill ?? new Uint8Array(4096).fill(0xa5), from);
+    writeFileSync(store.path, bytes);
+    return before;
+  }
+
+  /** A shop with a snapshot of each of two days, whose file was damaged then. */
+  async function damagedShop(options: Partial<SnapshotOptions> = {}) {
+    const before = await openShop();
+    const whole = createSnapshots(before.database, { floorBytes: 0, check });
+    await whole.take(noon - 2 * dayMs);
+    await before.issue();
+    await whole.take(noon - dayMs);
+    const good = filesOf(before);
+    const page = await rot(before);
+    const store = await openTestStore({ path: before.path });
+    const told: string[] = [];
+    const onDamaged = (warning: string) => void told.push(warning);
+    const snapshots = createSnapshots(store.database, {
+      ...{ floorBytes: 0, check, onDamaged },
+      ...options,
+    });
+    return { store, snapshots, good, told, page };
+  }
+
+  it('lets nothing that is good go for what is damaged, and tells it once', async () => {
+    const { store, snapshots, good, told } = await damagedShop();
+    expect(Object.keys(good)).toEqual(['2026-11-19.db', '2026-11-20.db', 'latest.db']);
+    for (let day = 0; day < 9; day += 1) {
+      await store.issue();
+      await snapshots.take(noon + day * dayMs);
+      await store.issue();
+      await snapshots.take(noon + day * dayMs + 900_000);
+    }
+    const { 'latest-damaged.db': damaged, ...others } = filesOf(store);
+    expect(others).toEqual(good);
+    expect(damaged).toBeDefined();
+    expect(look(join(backupFolder(store.path), 'latest-damaged.db'))).toSatisfy(
+      (copy) => copy.prepare('SELECT count(*) FROM addresses').pluck().get() >= 22,
+    );
+    expect(told).toEqual([
+      expect.stringMatching(
+        /^the last snapshot that was checked is DAMAGED \(.+\), and so may the database be: backups\/latest\.db .* `paygate restore backups\/latest\.db`/,
+      ),
+    ]);
+    expect(snapshots.damage()).toEqual([expect.stringContaining('is DAMAGED')]);
+    expect(snapshots.warnings()).toEqual([]);
+  });
+
+  it('is of the same mind after a restart, until it finds one whole', async () => {
+    const { store, snapshots, good, page } = await damagedShop();
+    await snapshots.take(noon);
+    await rot(store, page);
+    const mended = await openTestStore({ path: store.path });
+    const after = createSnapshots(mended.database, { floorBytes: 0, check });
+    expect(after.damage()).toEqual([expect.stringContaining('found before the start')]);
+    await mended.issue();
+    await after.take(noon + 900_000);
+    expect(after.damage()).toEqual([]);
+    const { 'latest.db': latest, '2026-11-21.db': today, ...others } = filesOf(mended);
+    expect({ ...others, 'latest.db': good['latest.db'] }).toEqual(good);
+    expect(today).toBe(latest);
+    expect(latest).not.toBe(good['latest.db']);
+  });
+
+  it('says nothing of a copy that it cannot look at: no day is kept or goes until it can', async () => {
+    let isKilled = true;
+    const store = await openShop();
+    const snapshots = createSnapshots(store.database, {
+      floorBytes: 0,
+      check: async (path) => {
+        if (isKilled) throw new Error('the check ended by SIGKILL');
+        return check(path);
+      },
+    });
+    const reason =
+      'the last snapshot was taken, but could not be checked: the check ended by SIGKILL';
+    await expect(snapshots.take(noon)).rejects.toThrow(reason);
+    expect(snapshotsOf(store)).toEqual(['latest.db']);
+    expect([snapshots.warnings(), snapshots.damage()]).toEqual([[reason], []]);
+    isKilled = false;
+    await snapshots.take(noon + 900_000);
+    expect(snapshotsOf(store)).toEqual(['2026-11-21.db', 'latest.db']);
+    expect(snapshots.warnings()).toEqual([]);
+    // One that somebody has removed is kept anew.
+    rmSync(backupFolder(store.path), { recursive: true });
+    await snapshots.take(noon + 2 * 900_000);
+    expect(snapshotsOf(store)).toEqual(['2026-11-21.db', 'latest.db']);
+  });
+
+  it('reads the copy in place, and ends when paygate stops', async () => {
+    const store = await openShop();
+    const begun = Promise.withResolvers<readonly string[]>();
+    const snapshots = createSnapshots(store.database, {
+      floorBytes: 0,
+      check(path, signal) {
+        const beside = () => readdirSync(dirname(path)).sort();
+        const before = beside();
+        expect(checkFile(path, 'quick_check')).toMatchObject({
+          ok: true,
+          counts: { addresses: 3 },
+        });
+        expect(beside()).toEqual(before);
+        begun.resolve(before);
+        return new Promise((_, reject) => {
+          signal.addEventListener('abort', () => reject(signal.reason));
+        });
+      },
+    });
+    const taken = snapshots.take(noon);
+    const name = '.latest.db-unchecked';
+    expect(await begun.promise).toEqual([name, `${name}-shm`, `${name}-wal`]);
+    await snapshots.take(noon + 61 * 60_000);
+    expect(snapshots.warnings().join()).toMatch(/^the check of the last snapshot has not ended/);
+    await snapshots.stop();
+    await taken;
+    expect(snapshotsOf(store)).toEqual([]);
+  });
+});
+
+describe('a check', () => {
+  /** A closed file and what its folder held before the check. */
+  async function closedShop(change: (path: string) => void = () => {}) {
+    const store = await openShop();
+    await store.database.close();
+    change(store.path);
+    return { path: store.path, before: contentOf(dirname(store.path)) };
+  }
+
+  it('changes nothing, of a file as little as of one in use', async () => {
+    const { path, before } = await closedShop();
+    expect(checkFile(path).ok).toBe(true);
+    expect(contentOf(dirname(path))).toEqual(before);
+    const inUse = await openTestStore({ path });
+    await inUse.issue();
+    const during = contentOf(dirname(path));
+    expect(checkFile(path)).toMatchObject({ ok: true, counts: { addresses: 4 } });
+    expect(Object.keys(contentOf(dirname(path)))).toEqual(Object.keys(during));
+    expect(contentOf(dirname(path))['paygate.db']).toBe(during['paygate.db']);
+  });
+
+  it('removes, a day later, the copy that a check which was cut off has left', async () => {
+    const { path, before } = await closedShop();
+    const folder = dirname(path);
+    const lefts = ['.paygate-check-aB3dE6', '.paygate-check-fresh1', '.paygate-check-of-mine'];
+    for (const left of lefts) {
+      mkdirSync(join(folder, left));
+      writeFileSync(join(folder, left, 'copy.db'), '');
+    }
+    const at = new Date(Date.now() - 2 * dayMs);
+    for (const left of [lefts[0], lefts[2]]) utimesSync(join(folder, left ?? ''), at, at);
+    expect(checkFile(path).ok).toBe(true);
+    const names = readdirSync(folder).filter((name) => !(name in before));
+    expect(names.sort()).toEqual(lefts.slice(1));
+  });
+
+  it('changes nothing of a copy whose log was not copied along, but its index was', async () => {
+    const { path, database } = await openShop();
+    await database.close();
+    rmSync(`${path}-wal`);
+    writeFileSync(`${path}-shm`, '');
+    const before = contentOf(dirname(path));
+    expect(checkFile(path)).toMatchObject({ ok: true });
+    expect(contentOf(dirname(path))).toEqual(before);
+  });
+
+  it('reads the log that was copied along', async () => {
+    const store = await openShop();
+    const folder = tempFolder();
+    for (const end of ['', '-wal']) copyFileSync(store.path + end, `${folder}/copy.db${end}`);
+    expect(checkFile(`${folder}/copy.db`).counts.addresses).toBe(3);
+    expect(readdirSync(folder).sort()).toEqual(['copy.db', 'copy.db-wal']);
+  });
+
+  it('works in a folder that takes no file', async () => {
+    const { path } = await closedShop();
+    const folder = tempFolder();
+    const copy = join(folder, 'copy.db');
+    copyFileSync(path, copy);
+    chmodSync(copy, 0o444);
+    chmodSync(folder, 0o555);
+    expect(asOrdinaryUser(() => checkFile(copy)).ok).toBe(true);
+  });
+
+  it('takes the tables that Litestream makes for itself as they are', async () => {
+    const { path } = await closedShop();
+    const litestream = look(path);
+    litestream.exec('CREATE TABLE _litestream_seq (id INTEGER PRIMARY KEY, seq INTEGER)');
+    litestream.exec('CREATE TABLE _litestream_lock (id INTEGER)');
+    expect(checkFile(path)).toMatchObject({ ok: true, faults: [] });
+    litestream.exec(
+      'CREATE TRIGGER evil AFTER INSERT ON _litestream_seq BEGIN DELETE FROM payments; END',
+    );
+    expect(checkFile(path).faults).toEqual(['trigger evil is not as paygate makes it']);
+  });
+
+  it.each<[string, (path: string) => void, RegExp]>([
+    ['a page that was overwritten', (path) => scribble(path), /./],
+    [
+      'a trigger that is not ours',
+      (path) => look(path).exec('CREATE TRIGGER evil AFTER INSERT ON payments BEGIN SELECT 1; END'),
+      /^trigger evil is not as paygate makes it$/,
+    ],
+    [
+      'an index that is gone',
+      (path) => look(path).exec('DROP INDEX payments_state'),
+      /is missing$/,
+    ],
+    [
+      'a row that refers to none',
+      (path) =>
+        look(path).exec('PRAGMA foreign_keys = OFF; UPDATE stores SET wallet_id = 99 WHERE id = 1'),
+      /^row 1 of stores refers to none$/,
+    ],
+  ])('finds %s', async (_what, change, fault) => {
+    const { path } = await closedShop(change);
+    const { ok, faults } = checkFile(path);
+    expect(ok).toBe(false);
+    expect(faults[0]).toMatch(fault);
+  });
+
+  it.each([
+    ['nothing', undefined, 'there is no such file'],
+    ['a zero-byte file', '', 'is empty'],
+    ['another file', 'x'.repeat(5000), 'is not a paygate database'],
+  ])('refuses %s in one line', (_what, content, reason) => {
+    const path = join(tempFolder(), 'copy.db');
+    if (content !== undefined) writeFileSync(path, content);
+    expect(() => checkFile(path)).toThrow(reason);
+  });
+});
+
+/** Noise in the middle of the file. */
+function scribble(path: string): void {
+  const bytes = readFileSync(path);
+  bytes.fill(0xa5, 4096 * 3, 4096 * 12);
+  writeFileSync(path, bytes);
+}

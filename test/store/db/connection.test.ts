@@ -1,0 +1,472 @@
+// What the connection promises: pragmas, locks, and when the main file changes.
+
+import {
+  cpSync,
+  fstatSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { afterEach, describe, expect, it } from 'vitest';
+import { backupAsItIs } from '../../../src/store/backup/backup.ts';
+import {
+  type Database,
+  type DatabaseOptions,
+  openDatabase,
+} from '../../../src/store/db/database.ts';
+import { logAsFound } from '../../../src/store/db/empty-log.ts';
+import { applicationId } from '../../../src/store/db/file-guards.ts';
+import { migrationsIn } from '../../../src/store/db/migrate.ts';
+import { migrations } from '../../../src/store/db/migrations.ts';
+import { settings } from '../../../src/store/db/schema.ts';
+import { syncData } from '../../../src/world/disk.ts';
+import { startChild } from '../../support/child.ts';
+import {
+  cleanUp,
+  commitsIn,
+  connectionOf,
+  look,
+  namesIn,
+  pragma,
+  tempFolder,
+  whenOver,
+} from '../../support/files.ts';
+import { until } from '../../support/world.ts';
+
+afterEach(cleanUp);
+
+function open(
+  path = `${tempFolder()}/paygate.db`,
+  options: Partial<DatabaseOptions> = {},
+): Database {
+  const database = openDatabase({ path, create: true, ...options });
+  whenOver(() => database.close());
+  return database;
+}
+
+const put = (database: Database, name: string, value = '') =>
+  database.write(() => void database.orm.insert(settings).values({ name, value }).run());
+
+/** The log is synced by the writer (database.test.ts), and by SQLite before it is moved into the main file. */
+const normal = 1;
+
+describe('every connection', () => {
+  it('is strict: a fresh file, the same one again, and a second one beside it', () => {
+    const first = open();
+    const beside = open(first.path);
+    const again = open(first.path);
+    for (const database of [first, beside, again]) {
+      const sqlite = connectionOf(database);
+      expect({
+        journal: pragma(sqlite, 'journal_mode'),
+        synchronous: pragma(sqlite, 'synchronous'),
+        autocheckpoint: pragma(sqlite, 'wal_autocheckpoint'),
+        foreignKeys: pragma(sqlite, 'foreign_keys'),
+        trustedSchema: pragma(sqlite, 'trusted_schema'),
+        busyTimeout: pragma(sqlite, 'busy_timeout'),
+      }).toEqual({
+        journal: 'wal',
+        synchronous: normal,
+        autocheckpoint: 0,
+        foreignKeys: 1,
+        trustedSchema: 0,
+        busyTimeout: 5000,
+      });
+    }
+  });
+
+  it('brings a file into WAL mode that was not, as a backup is', async () => {
+    const first = open();
+    await put(first, 'a');
+    const copy = `${tempFolder()}/paygate.db`;
+    connectionOf(first).exec(`VACUUM INTO '${copy}'`);
+    expect(pragma(look(copy, { readonly: true }), 'journal_mode')).toBe('delete');
+    const restored = connectionOf(open(copy));
+    expect(pragma(restored, 'journal_mode')).toBe('wal');
+    expect(pragma(restored, 'synchronous')).toBe(normal);
+  });
+
+  it('signs the file as paygate’s, and with the number of its migrations', () => {
+    const sqlite = connectionOf(open());
+    expect(pragma(sqlite, 'application_id')).toBe(applicationId);
+    expect(applicationId).toBe(Buffer.from('PAYG').readUInt32BE());
+    expect(pragma(sqlite, 'user_version')).toBe(migrations.length);
+  });
+});
+
+describe('a database that is named by a link', () => {
+  const linked = () => {
+    const { path } = open();
+    const link = `${tempFolder()}/paygate.db`;
+    symlinkSync(path, link);
+    return { path, link };
+  };
+
+  it('is synced where it lies', async () => {
+    const { path, link } = linked();
+    writeFileSync(`${link}-wal`, 'left behind');
+    const synced: number[] = [];
+    const syncData = async (descriptor: number) => void synced.push(fstatSync(descriptor).ino);
+    const database = openDatabase({ path: link, create: false, syncData });
+    whenOver(() => database.close());
+    await put(database, 'a');
+    expect(synced).toEqual([statSync(`${path}-wal`).ino]);
+    expect(database.walBytes()).toBe(statSync(`${path}-wal`).size);
+  });
+});
+
+describe('the tables', () => {
+  it('are all strict', () => {
+    const sqlite = connectionOf(open());
+    const tables = sqlite.pragma('table_list') as {
+      schema: string;
+      name: string;
+      strict: number;
+    }[];
+    const ours = tables.filter(
+      ({ schema, name }) => schema === 'main' && !name.startsWith('sqlite_'),
+    );
+    expect(ours.length).toBeGreaterThan(9);
+    expect(ours.filter(({ strict }) => strict !== 1)).toEqual([]);
+  });
+
+  it('refuse text where a number is meant', () => {
+    const sqlite = connectionOf(open());
+    const insert = sqlite.prepare(
+      `INSERT INTO wallets (descriptor, account, script_type, next_index, created_at)
+       VALUES ('d', 'a', 'p2wpkh', ?, 0)`,
+    );
+    expect(() => insert.run('a few')).toThrow('cannot store TEXT value in INTEGER column');
+    expect(() => insert.run(1.5)).toThrow('cannot store REAL value in INTEGER column');
+    expect(() => insert.run(0)).not.toThrow();
+  });
+
+  it('refuse rows that point nowhere', () => {
+    const sqlite = connectionOf(open());
+    const insert = sqlite.prepare(
+      `INSERT INTO stores (name, wallet_id, callback_url, required_confirmations, webhook_secret,
+       created_at) VALUES ('s', 99, 'u', 2, 'w', 0)`,
+    );
+    expect(() => insert.run()).toThrow('FOREIGN KEY');
+  });
+});
+
+describe('the main file', () => {
+  it('changes only when its log has grown, and all of it is durable', async () => {
+    const synced: number[] = [];
+    const database = open(undefined, {
+      async syncData(descriptor) {
+        await syncData(descriptor);
+        synced.push(fstatSync(descriptor).size);
+      },
+    });
+    database.checkpoint();
+    const before = readFileSync(database.path);
+    // SQLite's own limit for a checkpoint on the side is 1,000 pages.
+    for (const name of ['a', 'b', 'c']) await put(database, name, 'x'.repeat(2_000_000));
+    await nextTurn();
+    expect(database.walBytes()).toBeGreaterThan(1000 * 4096);
+    expect(readFileSync(database.path).equals(before)).toBe(true);
+    expect(namesIn(database.path)).toEqual([]);
+    await put(database, 'd', 'x'.repeat(2_500_000));
+    expect(database.walBytes()).toBe(synced.at(-1));
+    await nextTurn();
+    expect(readFileSync(database.path).equals(before)).toBe(true);
+    await put(database, 'e');
+    await until(() => database.walBytes() === 0);
+    expect(namesIn(database.path)).toEqual(['a', 'b', 'c', 'd', 'e']);
+  });
+
+  it('is not tried again before its log has grown as much, where a reader is in the way', async () => {
+    const synced: number[] = [];
+    const database = open(undefined, {
+      logBytes: 100_000,
+      async syncData(descriptor) {
+        await syncData(descriptor);
+        synced.push(fstatSync(descriptor).ino);
+      },
+    });
+    const { ino } = statSync(database.path);
+    const tries = () => synced.filter((each) => each === ino).length;
+    const fill = async (name: string, bytes: number) => {
+      await put(database, name, 'x'.repeat(bytes));
+      await nextTurn();
+    };
+    database.checkpoint();
+    const reader = look(database.path, { readonly: true });
+    reader.exec('BEGIN; SELECT * FROM settings');
+    await fill('a', 120_000);
+    await fill('b', 10_000);
+    await until(() => tries() > 0);
+    expect(database.walBytes()).toBeGreaterThan(130_000);
+    reader.exec('COMMIT');
+    await fill('c', 50_000);
+    await fill('d', 10_000);
+    expect(database.walBytes()).toBeGreaterThan(190_000);
+    await fill('e', 60_000);
+    expect(tries()).toBe(1);
+    await fill('f', 0);
+    await until(() => database.walBytes() === 0);
+    expect(namesIn(database.path)).toEqual(['a', 'b', 'c', 'd', 'e', 'f']);
+  });
+
+  it('has a log that keeps its length, and is written from its beginning again once it was moved', async () => {
+    const database = open();
+    const log = `${database.path}-wal`;
+    await put(database, 'a', 'x'.repeat(400_000));
+    const { size } = statSync(log);
+    expect(database.checkpoint()).toBe(true);
+    for (const name of ['b', 'c']) await put(database, name, 'x'.repeat(100_000));
+    expect(statSync(log).size).toBe(size);
+    expect(database.walBytes()).toBeGreaterThan(200_000);
+    expect(database.walBytes()).toBeLessThan(300_000);
+    // As a loss of power leaves it: what was written before stands behind what is written now.
+    const there = `${tempFolder()}/paygate.db`;
+    for (const end of ['', '-wal']) cpSync(`${database.path}${end}`, `${there}${end}`);
+    const names = look(there).prepare('SELECT name FROM settings ORDER BY 1').pluck().all();
+    expect(names).toEqual(['a', 'b', 'c']);
+  });
+
+  it('has a log that is cut to 16 MiB where a reader let it grow beyond that', async () => {
+    const database = open();
+    const log = `${database.path}-wal`;
+    const reader = look(database.path, { readonly: true });
+    reader.exec('BEGIN; SELECT * FROM settings');
+    await put(database, 'a', 'x'.repeat(20_000_000));
+    await nextTurn();
+    expect(statSync(log).size).toBeGreaterThan(20_000_000);
+    reader.exec('COMMIT');
+    expect(database.checkpoint()).toBe(true);
+    await put(database, 'b');
+    expect(statSync(log).size).toBe(16 * 1024 * 1024);
+    expect(namesIn(database.path)).toEqual(['a']);
+  });
+
+  it('is complete by itself after a checkpoint, and nothing of the log is left to be moved', async () => {
+    const database = open();
+    await put(database, 'a');
+    expect(commitsIn(database.path)).toBeGreaterThan(0);
+    expect(database.checkpoint()).toBe(true);
+    expect(database.walBytes()).toBe(0);
+    expect(namesIn(database.path)).toEqual(['a']);
+    await put(database, 'b');
+    expect(namesIn(database.path)).toEqual(['a']);
+  });
+
+  it('is whole but for the log while a reader is in the way, which is told', async () => {
+    const database = open();
+    await put(database, 'a');
+    const reader = look(database.path, { readonly: true });
+    reader.exec('BEGIN; SELECT * FROM settings');
+    await put(database, 'b');
+    expect(database.checkpoint()).toBe(false);
+    expect(database.walBytes()).toBeGreaterThan(0);
+    reader.exec('COMMIT');
+    expect(database.checkpoint()).toBe(true);
+    expect(namesIn(database.path)).toEqual(['a', 'b']);
+  });
+
+  it('is not waited for while a reader is in the way: nobody would be answered meanwhile', async () => {
+    const database = open();
+    await put(database, 'a');
+    const reader = startChild(`${import.meta.dirname}/../program.ts`, 'read', database.path);
+    expect(await reader.line()).toBe('reading');
+    await put(database, 'b');
+    reader.say('go');
+    // It would succeed if it waited.
+    expect(database.checkpoint()).toBe(false);
+    expect(await reader.line()).toBe('done');
+    await reader.ended;
+    expect(database.checkpoint()).toBe(true);
+    // A write waits for others as before.
+    expect(pragma(connectionOf(database), 'busy_timeout')).toBe(5_000);
+  });
+
+  it('holds everything after a clean stop', async () => {
+    const database = open();
+    const last = put(database, 'last');
+    await database.close();
+    await last;
+    expect(readdirSync(dirname(database.path))).toEqual(['paygate.db', 'paygate.db-wal']);
+    expect(statSync(`${database.path}-wal`).size).toBe(0);
+    expect(namesIn(database.path)).toEqual(['last']);
+  });
+
+  it('holds everything after the stop of a server beside whose file a reader stays open', async () => {
+    const database = open(undefined, { hasLock: true });
+    const reader = look(database.path, { readonly: true });
+    reader.prepare('SELECT * FROM settings').all();
+    await put(database, 'a');
+    await database.close();
+    const alone = `${tempFolder()}/paygate.db`;
+    cpSync(database.path, alone);
+    expect(namesIn(alone)).toEqual(['a']);
+  });
+
+  it('stops so that a copy which is brought up to date takes no older log for its own', async () => {
+    const database = open();
+    const there = tempFolder();
+    // As rsync does it: what is gone meanwhile stays there.
+    const copy = () => cpSync(dirname(database.path), there, { recursive: true });
+    await put(database, 'first');
+    copy();
+    await put(database, 'last');
+    await database.close();
+    copy();
+    const names = look(`${there}/paygate.db`).prepare('SELECT name FROM settings').pluck().all();
+    expect(names).toEqual(['first', 'last']);
+  });
+
+  it('stays so when somebody looks at it: before an update, at a file that is not opened in the end', async () => {
+    const database = open();
+    await put(database, 'only');
+    await database.close();
+    const { path } = database;
+    const names = () => readdirSync(dirname(path));
+    expect(migrationsIn(path)).toBe(migrations.length);
+    expect(names()).toEqual(['paygate.db', 'paygate.db-wal']);
+    await backupAsItIs(path, `${tempFolder()}/copy.db`);
+    expect(names()).toEqual(['paygate.db', 'paygate.db-wal']);
+    const other = look(path);
+    other.exec("UPDATE migrations SET hash = 'of another text'");
+    other.close();
+    writeFileSync(`${path}-wal`, '');
+    expect(() => open(path)).toThrow('holds another migration');
+    expect(names()).toEqual(['paygate.db', 'paygate.db-wal']);
+  });
+
+  it('puts no empty log in the place of one that was deleted while somebody writes it', async () => {
+    const database = open();
+    await put(database, 'only');
+    const leaveLog = logAsFound(database.path);
+    rmSync(`${database.path}-wal`);
+    leaveLog();
+    expect(readdirSync(dirname(database.path))).toEqual(['paygate.db', 'paygate.db-shm']);
+  });
+
+  it('keeps its log when one of two stops', async () => {
+    const database = open();
+    const beside = open(database.path);
+    await put(database, 'a');
+    await database.close();
+    expect(namesIn(beside.path)).toEqual([]);
+    await put(beside, 'b');
+    await beside.close();
+    expect(namesIn(beside.path)).toEqual(['a', 'b']);
+  });
+
+  it('is closed only when all that was asked for is written', async () => {
+    const database = open();
+    const writes = Array.from({ length: 1300 }, (_, at) => put(database, `${at}`));
+    const closed = database.close();
+    const results = await Promise.allSettled(writes);
+    await closed;
+    expect(results.filter(({ status }) => status === 'rejected')).toEqual([]);
+    expect(namesIn(database.path)).toHaveLength(1300);
+    await expect(put(database, 'too late')).rejects.toThrow('not open');
+  });
+});
+
+describe('beside another process', () => {
+  it('hears of its commits once, and not of its own', async () => {
+    const server = open();
+    const command = open(server.path);
+    expect(server.changedElsewhere()).toBe(false);
+    await put(server, 'own');
+    expect(server.changedElsewhere()).toBe(false);
+    await put(command, 'a');
+    await put(command, 'b');
+    expect(server.changedElsewhere()).toBe(true);
+    expect(server.changedElsewhere()).toBe(false);
+    expect(command.changedElsewhere()).toBe(true);
+  });
+
+  it('hears nothing of what was rolled back, nor of a checkpoint', async () => {
+    const server = open();
+    await put(server, 'own');
+    const other = look(server.path);
+    other.exec(`BEGIN IMMEDIATE; INSERT INTO settings VALUES ('x', ''); ROLLBACK`);
+    expect(server.changedElsewhere()).toBe(false);
+    other.pragma('wal_checkpoint(PASSIVE)');
+    expect(server.changedElsewhere()).toBe(false);
+  });
+
+  it('that keeps the file locked, a write waits and then says so, without having run', async () => {
+    const database = open();
+    pragma(connectionOf(database), 'busy_timeout = 10');
+    const other = look(database.path);
+    other.exec('BEGIN IMMEDIATE');
+    let ran = false;
+    const write = database.write(() => {
+      ran = true;
+    });
+    await expect(write).rejects.toMatchObject({
+      code: 'unavailable',
+      message: 'another process keeps the database locked',
+      retryAfterSeconds: 5,
+    });
+    expect(ran).toBe(false);
+    other.exec('ROLLBACK');
+    await put(database, 'after');
+    expect(database.orm.select().from(settings).all()).toHaveLength(1);
+  });
+
+  it('reads while the other one writes', async () => {
+    const database = open();
+    await put(database, 'a');
+    const other = look(database.path);
+    other.exec(`BEGIN IMMEDIATE; INSERT INTO settings VALUES ('b', '')`);
+    expect(database.orm.select().from(settings).all()).toMatchObject([{ name: 'a' }]);
+    other.exec('COMMIT');
+    await nextTurn();
+    expect(database.orm.select().from(settings).all()).toHaveLength(2);
+  });
+
+  it('sees one state of the file throughout a turn of the event loop, and its own writes at once', async () => {
+    const database = open();
+    await put(database, 'a');
+    const other = look(database.path);
+    const names = () =>
+      database.orm
+        .select()
+        .from(settings)
+        .all()
+        .map(({ name }) => name);
+    expect(names()).toEqual(['a']);
+    other.exec(`INSERT INTO settings VALUES ('b', '')`);
+    expect(names()).toEqual(['a']);
+    await Promise.resolve();
+    expect(names()).toEqual(['a']);
+    database.orm.insert(settings).values({ name: 'c', value: '' }).run();
+    expect(names()).toEqual(['a', 'b', 'c']);
+    other.exec(`INSERT INTO settings VALUES ('d', '')`);
+    expect(names()).toEqual(['a', 'b', 'c']);
+    await database.write(() => expect(names()).toEqual(['a', 'b', 'c', 'd']));
+    other.exec(`INSERT INTO settings VALUES ('e', '')`);
+    await nextTurn();
+    expect(names()).toEqual(['a', 'b', 'c', 'd', 'e']);
+  });
+
+  it('holds no snapshot while the log is moved into the main file, or another process looks for changes', async () => {
+    const database = open();
+    await put(database, 'a');
+    const read = () => database.orm.select().from(settings).all();
+    read();
+    expect(database.checkpoint()).toBe(true);
+    database.changedElsewhere();
+    read();
+    look(database.path).exec(`INSERT INTO settings VALUES ('b', '')`);
+    expect(database.changedElsewhere()).toBe(true);
+    expect(read()).toHaveLength(2);
+  });
+});
+
+it('says how much room there is, for the folder of the file', () => {
+  const database = open();
+  expect(database.freeBytes()).toBeGreaterThan(statSync(database.path).size);
+});

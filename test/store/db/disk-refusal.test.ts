@@ -1,0 +1,131 @@
+// A disk that refuses what is written, and takes it again: what is told of it, by which write it is seen, and what ends it.
+
+import { mkdirSync, rmSync } from 'node:fs';
+import { afterEach, describe, expect, it } from 'vitest';
+import { createReady } from '../../../src/status/readiness.ts';
+import { DiskRefusal } from '../../../src/store/db/disk-refusal.ts';
+import { createRoom } from '../../../src/store/db/issuing-guard.ts';
+import {
+  type Highwater,
+  markPath,
+  openHighwater,
+} from '../../../src/store/mark/high-water-mark.ts';
+import { cleanUp, connectionOf, countIssued } from '../../support/files.ts';
+import { openTestStore } from '../../support/store.ts';
+
+afterEach(cleanUp);
+
+async function openShop() {
+  let fault: NodeJS.ErrnoException | undefined;
+  let mark: Highwater | undefined;
+  const store = await openTestStore({
+    beforeCommit(raises) {
+      if (fault !== undefined) throw fault;
+      return mark?.raise(raises);
+    },
+  });
+  mark = openHighwater(store.path, store.instance);
+  await store.addWallet();
+  await store.addStore();
+  const room = createRoom(store.database, store.addresses.isSetBack);
+  const ready = createReady({
+    store,
+    dispatcher: { trouble: () => undefined },
+    watcher: { status: () => ({ troubles: [] }) },
+    ...room,
+  });
+  const close = () => mark?.close();
+  return {
+    ...store,
+    room,
+    ready,
+    close,
+    /** As on a disk that was mounted read-only: SQLite changes nothing any more. */
+    refuse: (refuses: boolean) =>
+      void connectionOf(store.database).pragma(`query_only = ${refuses ? 'ON' : 'OFF'}`),
+    refuseMark(code: string | undefined) {
+      fault = code === undefined ? undefined : Object.assign(new Error(code), { code });
+    },
+  };
+}
+
+describe('a database that cannot be written', () => {
+  it('is told with the reason from the first write on, and not before', async () => {
+    const shop = await openShop();
+    shop.refuse(true);
+    expect(shop.room.refused()).toBeUndefined();
+    await expect(shop.issue()).rejects.toMatchObject({
+      code: 'unavailable',
+      message: 'the database cannot be written (SQLITE_READONLY)',
+    });
+    const told = 'the database cannot be written: its disk refuses writes (SQLITE_READONLY)';
+    expect(shop.room.refused()).toBe(told);
+    expect(shop.ready()).toEqual({ ready: false, reasons: [`no address is issued: ${told}`] });
+    shop.close();
+  });
+
+  it('is seen to be written again by the next write, or by a probe', async () => {
+    const shop = await openShop();
+    for (const mend of [() => shop.issue(), () => shop.database.probe()]) {
+      shop.refuse(true);
+      await expect(shop.issue()).rejects.toThrow('cannot be written');
+      await shop.database.probe();
+      expect(shop.room.refused()).toContain('cannot be written');
+      shop.refuse(false);
+      await mend();
+      expect(shop.room.refused()).toBeUndefined();
+      expect(shop.ready().ready).toBe(true);
+    }
+    expect(countIssued(shop.database)).toBe(1);
+    shop.close();
+  });
+
+  it('is not probed while it can be written', async () => {
+    const shop = await openShop();
+    const before = shop.database.changes();
+    await shop.database.probe();
+    expect(shop.database.changes()).toBe(before);
+    shop.close();
+  });
+});
+
+describe('a mark that cannot be written', () => {
+  it.each([
+    ['EROFS', 'its disk is mounted read-only (EROFS)'],
+    ['ENOSPC', 'its disk is full (ENOSPC)'],
+    ['EDQUOT', 'the disk quota of its user is used up (EDQUOT)'],
+    ['EACCES', 'its user may not write to it any more (EACCES)'],
+    ['EIO', 'its disk refuses writes (EIO)'],
+  ])('for %s is told, and ends with a raise alone', async (code, reason) => {
+    const shop = await openShop();
+    shop.refuseMark(code);
+    await expect(shop.issue()).rejects.toThrow();
+    const told = `the high-water mark of the database cannot be written: ${reason}`;
+    expect(shop.room.refused()).toBe(told);
+    // What raises nothing goes on, and says nothing of the mark.
+    await shop.write((tx) => shop.catalog.putSetting(tx, 'a', 'b'));
+    await shop.database.probe();
+    expect(shop.room.refused()).toBe(told);
+    shop.refuseMark(undefined);
+    await shop.database.probe();
+    expect(shop.room.refused()).toBeUndefined();
+    await shop.issue();
+    shop.close();
+  });
+
+  it('in a folder that is in the way is told by the code of the system', async () => {
+    const shop = await openShop();
+    const path = markPath(shop.path);
+    rmSync(path);
+    mkdirSync(`${path}.new`);
+    const refusal = new DiskRefusal(shop.path);
+    const other = openHighwater(shop.path, shop.instance);
+    try {
+      other.raise([]);
+    } catch (error) {
+      refusal.markRefused(error);
+    }
+    expect(refusal.text()).toMatch(/its disk refuses writes \(E[A-Z_]+\)$/);
+    shop.close();
+  });
+});

@@ -1,0 +1,208 @@
+import { createHash } from 'node:crypto';
+import { mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { PaygateError } from '../../../src/lib/errors.ts';
+import { backupFolder, keepBeforeUpdate } from '../../../src/store/backup/backup.ts';
+import { migrate } from '../../../src/store/db/migrate.ts';
+import { type Migration, migrations } from '../../../src/store/db/migrations.ts';
+import { cleanUp, look, pragma, type Sqlite, tempFolder } from '../../support/files.ts';
+
+afterEach(cleanUp);
+
+const freshFile = (): Sqlite => look(join(tempFolder(), 'test.db'));
+const table = (name: string): Migration => ({ name, sql: `CREATE TABLE ${name} (x) STRICT` });
+const typed = (name: string): Migration => ({ name, sql: `CREATE TABLE ${name} (x ANY) STRICT` });
+const [a, b, c] = [typed('a'), typed('b'), typed('c')] as const;
+
+const tables = (sqlite: Sqlite): unknown[] =>
+  sqlite.prepare(`SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name`).pluck().all();
+const recorded = (sqlite: Sqlite): unknown[] =>
+  sqlite.prepare('SELECT name, hash FROM migrations ORDER BY rowid').raw().all();
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+describe('the embedded list', () => {
+  const folder = join(import.meta.dirname, '../../../drizzle');
+  const files = readdirSync(folder).filter((file) => file.endsWith('.sql'));
+
+  it('is what stands in drizzle/, in order', () => {
+    expect(migrations.map(({ name }) => `${name}.sql`)).toEqual(files.sort());
+    for (const { name, sql } of migrations) {
+      expect(sql).toBe(readFileSync(join(folder, `${name}.sql`), 'utf8'));
+    }
+  });
+
+  it('makes only strict tables', () => {
+    for (const { sql } of migrations) {
+      const made = sql.match(/CREATE TABLE[^;]*;/g) ?? [];
+      for (const statement of made) expect(statement).toMatch(/\) STRICT;$/);
+    }
+    const sqlite = freshFile();
+    migrate(sqlite);
+    const list = sqlite.pragma('table_list') as { schema: string; name: string; strict: number }[];
+    const lax = list.filter(
+      ({ schema, name, strict }) => schema === 'main' && !name.startsWith('sqlite_') && !strict,
+    );
+    expect(lax).toEqual([]);
+  });
+
+  it('has what drizzle thinks the schema is', () => {
+    const journal = JSON.parse(readFileSync(join(folder, 'meta/_journal.json'), 'utf8'));
+    expect(journal.entries.map((entry: { tag: string }) => entry.tag)).toEqual(
+      migrations.map(({ name }) => name),
+    );
+  });
+});
+
+it('a callback of before has the address of its payment', () => {
+  const sqlite = freshFile();
+  migrate(sqlite, migrations.slice(0, 1));
+  sqlite.exec(`
+    INSERT INTO wallets (id, descriptor, account, script_type, next_index, created_at)
+      VALUES (1, 'd', 'a', 'p2wpkh', 9, 0);
+    INSERT INTO stores (id, name, wallet_id, callback_url, required_confirmations, webhook_secret, created_at)
+      VALUES (1, 'Shop', 1, 'https://shop.example/', 2, 'whsec_', 0);
+    INSERT INTO addresses (id, wallet_id, branch, derivation_index, address, script, scripthash, origin, store_id)
+      VALUES (7, 1, 0, 0, 'bc1q7', x'00', '07', 'issued', 1);
+    INSERT INTO payments (id, address_id, txid, value_sat, state, first_seen_at, changed_at)
+      VALUES (3, 7, '03', 1000, 'unconfirmed', 0, 0);
+    INSERT INTO callbacks (payment_id, store_id, version, event_id, status, query, state, next_attempt_at, created_at)
+      VALUES (3, 1, 1, 'msg_1', 0, 'status=0', 'owed', 55, 0), (3, 1, 2, 'msg_2', 1, 'status=1', 'delivered', 66, 0);
+  `);
+  migrate(sqlite);
+  expect(
+    sqlite.prepare('SELECT address_id, due_at, confirm_at FROM callbacks ORDER BY id').raw().all(),
+  ).toEqual([
+    [7, 55, null],
+    [7, null, null],
+  ]);
+});
+
+describe('migrations', () => {
+  it('are applied once each, known by name and hash, counted by user_version', () => {
+    const sqlite = freshFile();
+    migrate(sqlite, [a]);
+    expect(pragma(sqlite, 'user_version')).toBe(1);
+    migrate(sqlite, [a, b]);
+    migrate(sqlite, [a, b]);
+    expect(recorded(sqlite)).toEqual([
+      ['a', sha256(a.sql)],
+      ['b', sha256(b.sql)],
+    ]);
+    expect(tables(sqlite)).toEqual(['a', 'b', 'migrations']);
+    expect(pragma(sqlite, 'user_version')).toBe(2);
+  });
+
+  it('of a file that was in use keep it as it was, once for all that are new', () => {
+    const path = join(tempFolder(), 'paygate.db');
+    const sqlite = look(path);
+    const kept: number[] = [];
+    const keep = () => {
+      kept.push(pragma(sqlite, 'user_version') as number);
+      keepBeforeUpdate(sqlite, path);
+    };
+    migrate(sqlite, [a], keep);
+    sqlite.exec('INSERT INTO a VALUES (7)');
+    migrate(sqlite, [a, b, c], keep);
+    migrate(sqlite, [a, b, c], keep);
+    expect(kept).toEqual([1]);
+    expect(readdirSync(backupFolder(path))).toEqual(['before-update-1.db']);
+    const before = look(join(backupFolder(path), 'before-update-1.db'), { readonly: true });
+    expect(tables(before)).toEqual(['a', 'migrations']);
+    expect(before.prepare('SELECT x FROM a').pluck().get()).toBe(7);
+    expect(statSync(before.name).mode & 0o777).toBe(0o600);
+  });
+
+  it('change nothing of a file that could not be kept', () => {
+    const path = join(tempFolder(), 'paygate.db');
+    const sqlite = look(path);
+    migrate(sqlite, [a]);
+    mkdirSync(join(backupFolder(path), 'before-update-1.db'), { recursive: true });
+    const update = () => migrate(sqlite, [a, b], () => keepBeforeUpdate(sqlite, path));
+    expect(update).toThrow('cannot be written before the update');
+    expect(tables(sqlite)).toEqual(['a', 'migrations']);
+    expect(readdirSync(backupFolder(path))).toEqual(['before-update-1.db']);
+  });
+
+  it('write nothing when there is nothing to do', () => {
+    const sqlite = freshFile();
+    migrate(sqlite, [a]);
+    const other = look(sqlite.name, { readonly: true });
+    const before = pragma(other, 'data_version');
+    migrate(sqlite, [a]);
+    expect(pragma(other, 'data_version')).toBe(before);
+  });
+
+  it('that were cut off go on where they were', () => {
+    const sqlite = freshFile();
+    const broken = { name: 'b', sql: `${b.sql}; CREATE TABLE half (x ANY) STRICT; NONSENSE` };
+    expect(() => migrate(sqlite, [a, broken, c])).toThrow('NONSENSE');
+    expect(tables(sqlite)).toEqual(['a', 'migrations']);
+    expect(pragma(sqlite, 'user_version')).toBe(1);
+    expect(sqlite.inTransaction).toBe(false);
+    migrate(sqlite, [a, b, c]);
+    expect(tables(sqlite)).toEqual(['a', 'b', 'c', 'migrations']);
+    expect(pragma(sqlite, 'user_version')).toBe(3);
+  });
+
+  it('that were cut off before the first one go on as well', () => {
+    const sqlite = freshFile();
+    expect(() => migrate(sqlite, [table('a')])).toThrow('missing datatype');
+    expect(tables(sqlite)).toEqual(['migrations']);
+    migrate(sqlite, [a]);
+    expect(tables(sqlite)).toEqual(['a', 'migrations']);
+  });
+
+  it('wait for another process that migrates, and find its work done', () => {
+    const sqlite = freshFile();
+    sqlite.pragma('journal_mode = WAL');
+    migrate(sqlite, []);
+    const other = look(sqlite.name, { timeout: 10 });
+    migrate(other, [a]);
+    migrate(sqlite, [a]);
+    expect(recorded(sqlite)).toHaveLength(1);
+    other.exec('BEGIN IMMEDIATE');
+    sqlite.pragma('busy_timeout = 10');
+    expect(() => migrate(sqlite, [a, b])).toThrow('locked');
+    other.exec('ROLLBACK');
+    migrate(sqlite, [a, b]);
+    expect(recorded(sqlite)).toHaveLength(2);
+  });
+});
+
+describe('a file is refused', () => {
+  function refused(list: readonly Migration[], later: readonly Migration[]): string {
+    const sqlite = freshFile();
+    migrate(sqlite, list);
+    const before = [tables(sqlite), recorded(sqlite), pragma(sqlite, 'user_version')];
+    let message = '';
+    try {
+      migrate(sqlite, later);
+    } catch (error) {
+      expect(error).toBeInstanceOf(PaygateError);
+      expect(error).toMatchObject({ code: 'unavailable' });
+      ({ message } = error as PaygateError);
+    }
+    expect(message.startsWith(`${sqlite.name}: `)).toBe(true);
+    expect([tables(sqlite), recorded(sqlite), pragma(sqlite, 'user_version')]).toEqual(before);
+    return message;
+  }
+
+  it('when a newer paygate has migrated it', () => {
+    expect(refused([a, b], [a])).toContain('was written by a newer paygate');
+    expect(refused([a], [])).toContain('was written by a newer paygate');
+  });
+
+  it('when a migration has another text than it had', () => {
+    const changed = { name: 'a', sql: `${a.sql} -- changed` };
+    expect(refused([a], [changed])).toContain('another migration a');
+    expect(refused([a, b], [changed, b])).toContain('another migration a');
+    expect(refused([a], [changed, b])).toContain('another migration a');
+  });
+
+  it('when it holds a migration that this paygate does not know', () => {
+    expect(refused([a, b], [a, c])).toContain('migration b');
+    expect(refused([a], [b])).toContain('migration a');
+    expect(refused([a, b], [a, c, { name: 'd', sql: typed('d').sql }])).toContain('migration b');
+  });
+});

@@ -1,0 +1,128 @@
+// The floor: how far the mark says that a wallet issued which the file did not know when it was opened.
+
+import { afterEach, describe, expect, it } from 'vitest';
+import type { Scripthash } from '../../../src/bitcoin/ids.ts';
+import { deriveAddress } from '../../../src/bitcoin/keychain.ts';
+import type { Raise } from '../../../src/domain/allocation.ts';
+import type { WriterOptions } from '../../../src/store/db/writer.ts';
+import { openHighwater } from '../../../src/store/mark/high-water-mark.ts';
+import { cleanUp } from '../../support/files.ts';
+import { run, stoppedAfter } from '../../support/running.ts';
+import { accountKey, markOf, now, openTestStore, type TestStore } from '../../support/store.ts';
+
+afterEach(cleanUp);
+
+const floor = 8;
+const second = markOf(2);
+
+/** Two wallets, of which the mark says that the second one had issued up to its floor. */
+async function shop(beforeCommit: WriterOptions['beforeCommit'] = () => undefined) {
+  const floorOf = (wallet: string) => (wallet === second ? floor : 0);
+  const store = await openTestStore({ beforeCommit, floorOf });
+  for (const number of [1, 2]) {
+    await store.addWallet({ key: accountKey(number), startIndex: 0 });
+    await store.addStore({ walletId: number });
+  }
+  return store;
+}
+
+const skip = (store: TestStore, to: number) =>
+  store.write((tx) => store.addresses.skip(tx, now, 2, to));
+
+const rowOf = (store: TestStore, index: number) => {
+  const { scripthash = '' as Scripthash } = deriveAddress(accountKey(2), 0, index) ?? {};
+  return store.addresses.byScripthash(scripthash);
+};
+
+describe('below its floor a wallet', () => {
+  it('issues nothing, and no other one is held up', async () => {
+    const store = await shop();
+    expect([1, 2].map(store.addresses.floor)).toEqual([0, floor]);
+    await expect(store.issue(2, 2)).rejects.toMatchObject({
+      code: 'unavailable',
+      retryAfterSeconds: 5,
+    });
+    expect(rowOf(store, 0)).toBeUndefined();
+    expect((await store.issue(1, 1)).derivationIndex).toBe(0);
+  });
+
+  it('skips part by part: each is watched, and the mark never falls', async () => {
+    const raises: Raise[] = [];
+    const store = await shop((told) => void raises.push(...told));
+    const first = await skip(store, 5);
+    const [told] = first;
+    expect([first.length, told]).toEqual([5, deriveAddress(accountKey(2), 0, 0)?.scripthash]);
+    expect(rowOf(store, 4)).toMatchObject({ origin: 'skipped', storeId: 2 });
+    await expect(store.issue(2, 2)).rejects.toMatchObject({ code: 'unavailable' });
+    expect(await skip(store, floor)).toHaveLength(3);
+    expect((await store.issue(2, 2)).derivationIndex).toBe(floor);
+    expect(raises).toEqual([
+      { wallet: second, from: 0, to: floor },
+      { wallet: second, from: 5, to: floor },
+      { wallet: second, from: floor, to: floor + 1 },
+    ]);
+  });
+
+  it('is no further after a commit that failed', async () => {
+    let isFull = true;
+    const store = await shop((raises) => {
+      if (isFull && raises.length > 0) throw new Error('the disk is full');
+    });
+    for (let tries = 0; tries < 3; tries += 1) {
+      await expect(skip(store, floor)).rejects.toThrow('the disk is full');
+    }
+    isFull = false;
+    await skip(store, store.addresses.floor(2));
+    expect((await store.issue(2, 2)).derivationIndex).toBe(floor);
+  });
+});
+
+describe('what a mark says of a wallet that the file does not know', () => {
+  /** A stopped shop with one wallet, whose mark speaks of another one. */
+  async function marked(): Promise<string> {
+    const path = await stoppedAfter(1);
+    const mark = openHighwater(path, 'test');
+    mark.raise([{ wallet: second, from: 4, to: floor }]);
+    mark.close();
+    return path;
+  }
+  const read = (path: string) => {
+    const mark = openHighwater(path, 'test');
+    mark.close();
+    return mark.reading?.raises.find(({ wallet }) => wallet === second);
+  };
+
+  it('outlives starts that know nothing of it', async () => {
+    const path = await marked();
+    for (let starts = 0; starts < 3; starts += 1) {
+      const paygate = await run(path);
+      await paygate.issue(1);
+      await paygate.stop();
+    }
+    expect(read(path)).toEqual({ wallet: second, from: 4, to: floor });
+  });
+
+  it('is raised once where the mark is not believed', async () => {
+    const path = await marked();
+    const mark = openHighwater(path, 'test');
+    mark.distrust();
+    mark.close();
+    for (let starts = 0; starts < 2; starts += 1) await (await run(path)).stop();
+    expect(read(path)).toEqual({ wallet: second, from: floor, to: floor + 100, guess: true });
+  });
+
+  it('skips that wallet at the start after it was added, and warns', async () => {
+    const path = await marked();
+    const store = await openTestStore({ path });
+    await store.addWallet({ key: accountKey(2), startIndex: 0 });
+    await store.database.close();
+    const paygate = await run(path);
+    expect(paygate.warnings).toEqual([
+      {
+        reason: 'wallet 2 stands at index 0, its mark is further',
+        skips: [{ walletId: 2, from: 0, to: floor }],
+      },
+    ]);
+    await paygate.stop();
+  });
+});

@@ -1,0 +1,73 @@
+import { afterEach, expect, test } from 'vitest';
+import { idempotencyKeys } from '../../../src/store/db/schema.ts';
+import { cleanUp } from '../../support/files.ts';
+import { now, openTestStore, type TestStore } from '../../support/store.ts';
+
+afterEach(cleanUp);
+
+const dayMs = 86_400_000;
+
+async function shopWith(keys: number): Promise<{ store: TestStore; addressId: number }> {
+  const store = await openTestStore();
+  await store.addWallet();
+  await store.addStore();
+  const addressId = await store.write((tx) => {
+    const { id } = store.addresses.issue(tx, now, 1, 1);
+    for (let key = 0; key < keys; key += 1) {
+      store.idempotency.keep(tx, now, 1, `order ${key}`, id);
+    }
+    return id;
+  });
+  return { store, addressId };
+}
+
+const countOf = ({ database }: TestStore): number =>
+  database.orm.select().from(idempotencyKeys).all().length;
+
+test('keys of a day ago go a few with each new one, whatever waits for that', async () => {
+  const { store, addressId } = await shopWith(250);
+  const keep = (key: string) =>
+    store.write((tx) => store.idempotency.keep(tx, now + dayMs, 1, key, addressId));
+  await keep('of today');
+  expect(countOf(store)).toBe(151);
+  for (const key of ['two', 'three', 'four']) await keep(key);
+  expect(countOf(store)).toBe(4);
+});
+
+test('keys go when they are a day old, each when its time comes', async () => {
+  const { store, addressId } = await shopWith(0);
+  const hourMs = 3_600_000;
+  const keptAfter = async (hours: readonly number[]) => {
+    const kept: number[] = [];
+    for (const hour of hours) {
+      const at = now + hour * hourMs;
+      await store.write((tx) => store.idempotency.keep(tx, at, 1, `of hour ${hour}`, addressId));
+      kept.push(countOf(store));
+    }
+    return kept;
+  };
+  expect(await keptAfter([0, 1, 2, 23, 24, 25, 48, 49, 100])).toEqual([1, 2, 3, 4, 4, 4, 2, 2, 1]);
+  // A clock that was ahead, and is right again.
+  expect(await keptAfter([9_000, 101, 102, 126, 150])).toEqual([1, 2, 3, 2, 2]);
+});
+
+test('what is taken back leaves old keys to the next', async () => {
+  const { store, addressId } = await shopWith(1);
+  const keep = (key: string, fails: boolean) =>
+    store.write((tx) => {
+      store.idempotency.keep(tx, now + dayMs, 1, key, addressId);
+      if (fails) throw new Error('taken back');
+    });
+  await expect(keep('first', true)).rejects.toThrow('taken back');
+  await keep('second', false);
+  expect(countOf(store)).toBe(1);
+});
+
+test('a key that is a day old and still there begins anew', async () => {
+  const { store } = await shopWith(250);
+  const { id } = await store.write((tx) => store.addresses.issue(tx, now + dayMs, 1, 1));
+  const addressOf = (key: string) => store.idempotency.addressOf(now + dayMs, 1, key);
+  expect(addressOf('order 249')).toBeUndefined();
+  await store.write((tx) => store.idempotency.keep(tx, now + dayMs, 1, 'order 249', id));
+  expect(addressOf('order 249')).toBe(id);
+});

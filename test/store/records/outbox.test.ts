@@ -1,0 +1,523 @@
+import { eq } from 'drizzle-orm';
+import fc from 'fast-check';
+import { afterEach, describe, expect, it } from 'vitest';
+import { eventId } from '../../../src/domain/callback.ts';
+import type { Outcome } from '../../../src/domain/retry.ts';
+import { callbacks, stores } from '../../../src/store/db/schema.ts';
+import {
+  type AttemptRecord,
+  type Claimed,
+  type ClaimedRow,
+  createOutbox,
+} from '../../../src/store/records/outbox.ts';
+import { type Owed, openOwed, webhookSecret, withStatus } from '../../delivery/owed.ts';
+import { plansOf, statementsOf } from '../../support/plans.ts';
+
+const now = 1_763_650_000_000;
+const leaseMs = 30_000;
+const opened: Owed[] = [];
+
+afterEach(async () => {
+  for (const owed of opened.splice(0)) await owed.close();
+});
+
+function open(): Owed {
+  const owed = openOwed();
+  opened.push(owed);
+  return owed;
+}
+
+const attemptOf = (outcome: Outcome): AttemptRecord => ({
+  ...{ startedAt: now, durationMs: 5, outcome, httpStatus: 500, reason: 'no', body: 'sorry' },
+  ...{ address: '127.0.0.1', phases: { connect: 1.5 }, doubt: null },
+});
+
+const claim = ({ database, outbox }: Owed, at = now, limit = 64, afterStoreId = 0) =>
+  database.write((tx) => outbox.claim(tx, at, { limit, perStore: 2, leaseMs, afterStoreId }));
+
+const nobody: ClaimedRow = { callbackId: 0, storeId: 0, step: 0, dueAt: 0 };
+
+/** As if it had been claimed just now. */
+function rowOf({ outbox }: Owed, callbackId: number): ClaimedRow {
+  const { storeId, step, nextAttemptAt: dueAt } = outbox.callback(callbackId);
+  return { callbackId, storeId, step, dueAt };
+}
+
+const record = (
+  { database, outbox }: Owed,
+  claimed: Claimed | undefined,
+  outcome: Outcome,
+  nextAttemptAt?: number,
+  at = now,
+) =>
+  database.write((tx) =>
+    outbox.record(tx, at, claimed ?? nobody, attemptOf(outcome), {
+      step: (claimed?.step ?? 0) + 1,
+      at: nextAttemptAt,
+    }),
+  );
+
+const states = ({ outbox }: Owed) =>
+  outbox
+    .list({ limit: 1000 })
+    .reverse()
+    .map((row) => row.state);
+
+describe('claiming', () => {
+  it('gives all that sending takes', async () => {
+    const owed = open();
+    const storeId = owed.addStore({
+      callbackUrl: 'https://shop.example/cb',
+      allowHttpCallback: true,
+    });
+    const callback = { ...owed.addPayment(storeId), rbf: true };
+    await owed.enqueue(now, callback);
+    const { address, txid, valueSat, paymentId } = callback;
+    expect(await claim(owed)).toEqual([
+      {
+        callbackId: 1,
+        paymentId,
+        addressId: 1,
+        storeId,
+        eventId: eventId(callback),
+        state: 'owed',
+        query: `status=0&addr=${address}&value=${valueSat}&txid=${txid}&rbf=1`,
+        attemptCount: 0,
+        step: 0,
+        dueAt: now,
+        createdAt: now,
+        callbackUrl: 'https://shop.example/cb',
+        callbackCa: null,
+        webhookSecret,
+        previousWebhookSecret: null,
+        previousSecretUntil: null,
+        allowPrivateCallback: true,
+        allowHttpCallback: true,
+      },
+    ]);
+  });
+
+  it('leases: nobody else gets the row before the lease ends', async () => {
+    const owed = open();
+    await owed.enqueue(now, owed.addPayment(owed.addStore()));
+    const [first] = await claim(owed);
+    expect(await claim(owed, now + leaseMs - 1)).toEqual([]);
+    expect(owed.outbox.nextDueAt(now + leaseMs - 1)).toBeUndefined();
+    expect(await claim(owed, now + leaseMs)).toEqual([first]);
+  });
+
+  it('after a crash starts with free leases and the same event ids', async () => {
+    const owed = open();
+    await owed.enqueue(now, owed.addPayment(owed.addStore()));
+    const [before] = await claim(owed);
+    const again = owed.reopen();
+    expect(await claim(again)).toEqual([]);
+    await again.database.write((tx) => again.outbox.releaseLeases(tx));
+    expect(await claim(again)).toEqual([before]);
+    await again.database.close();
+  });
+
+  it('waits until a callback is due', async () => {
+    const owed = open();
+    await owed.enqueue(now, owed.addPayment(owed.addStore()));
+    const [claimed] = await claim(owed);
+    expect(await record(owed, claimed, 'status', now + 4000)).toBe('owed');
+    expect(owed.outbox.nextDueAt(now)).toBe(now + 4000);
+    expect(await claim(owed, now + 3999)).toEqual([]);
+    expect(await claim(owed, now + 4000)).toMatchObject([{ attemptCount: 1 }]);
+  });
+
+  it('waits for the first of all stores, and for none of a host that is held back', async () => {
+    const owed = open();
+    for (const [host, wait] of [
+      ['a', 9000],
+      ['b', 4000],
+      ['c', 6000],
+    ] as const) {
+      const storeId = owed.addStore({ callbackUrl: `https://${host}.example/` });
+      await owed.enqueue(now, owed.addPayment(storeId));
+      const [claimed] = await claim(owed);
+      await record(owed, claimed, 'status', now + wait);
+    }
+    expect(owed.outbox.nextDueAt(now)).toBe(now + 4000);
+    expect(owed.outbox.nextDueAt(now, (url) => url.includes('b.example'))).toBe(now + 6000);
+    expect(owed.outbox.nextDueAt(now, () => true)).toBeUndefined();
+  });
+
+  it('calls back what is due later than its step can be, and ends leases as long', async () => {
+    const owed = open();
+    const storeId = owed.addStore();
+    const [least, most] = [1000, 5000];
+    const cases = [
+      { step: 0, wait: least, leased: 0, isDue: false },
+      { step: 0, wait: least + 1, leased: 0, isDue: true },
+      { step: 1, wait: most, leased: 0, isDue: false },
+      { step: 1, wait: most + 1, leased: 0, isDue: true },
+      // From the last on all waits are as long.
+      { step: 2, wait: most, leased: 0, isDue: false },
+      { step: 9, wait: most + 1, leased: 0, isDue: true },
+      { step: 0, wait: 0, leased: leaseMs, isDue: false },
+      { step: 0, wait: 0, leased: leaseMs + 1, isDue: true },
+    ];
+    for (const [at, { step, wait, leased }] of cases.entries()) {
+      await owed.enqueue(now, owed.addPayment(storeId));
+      owed.database.orm
+        .update(callbacks)
+        .set({ step, nextAttemptAt: now + wait, leasedUntil: leased === 0 ? null : now + leased })
+        .where(eq(callbacks.id, at + 1))
+        .run();
+    }
+    await owed.database.write((tx) =>
+      owed.outbox.recall(tx, now, { retry: [least, most], confirm: most }, leaseMs),
+    );
+    const claimed = await owed.database.write((tx) =>
+      owed.outbox.claim(tx, now, { limit: 64, perStore: 64, leaseMs, afterStoreId: 0 }),
+    );
+    const due = claimed.map(({ callbackId }) => callbackId).sort();
+    expect(due).toEqual(cases.flatMap(({ isDue }, at) => (isDue ? [at + 1] : [])));
+  });
+
+  it('leaves a store alone whose callbacks were stopped', async () => {
+    const owed = open();
+    await owed.enqueue(now, owed.addPayment(owed.addStore({ callbacksStopped: true })));
+    expect(await claim(owed)).toEqual([]);
+    expect(owed.outbox.nextDueAt(now)).toBeUndefined();
+  });
+
+  it('counts nothing of such a store as owed or given up', async () => {
+    const owed = open();
+    const storeId = owed.addStore();
+    await owed.enqueue(now, owed.addPayment(storeId), owed.addPayment(storeId));
+    const [first] = await claim(owed, now, 1);
+    await record(owed, first, 'status');
+    expect(owed.outbox.counts()).toEqual({ owed: 1, exhausted: 1 });
+    expect(owed.outbox.exhaustedSince()).toBe(now);
+    owed.database.orm.update(stores).set({ callbacksStopped: true }).run();
+    expect(owed.outbox.counts()).toEqual({ owed: 0, exhausted: 0 });
+    expect(owed.outbox.exhaustedSince()).toBeUndefined();
+  });
+
+  it('goes on for an archived store', async () => {
+    const owed = open();
+    await owed.enqueue(now, owed.addPayment(owed.addStore({ archivedAt: now })));
+    expect(await claim(owed)).toHaveLength(1);
+  });
+});
+
+describe('fairness between stores', () => {
+  async function backlog(storeCount: number, each: number): Promise<Owed> {
+    const owed = open();
+    const ids = Array.from({ length: storeCount }, () => owed.addStore());
+    const callbacks = ids.flatMap((id) => Array.from({ length: each }, () => owed.addPayment(id)));
+    await owed.enqueue(now, ...callbacks);
+    return owed;
+  }
+  const storesOf = (claimed: Claimed[]) => claimed.map((each) => each.storeId);
+
+  it('gives none more than two at a time, over several claims', async () => {
+    const owed = await backlog(2, 5);
+    const first = await claim(owed);
+    expect(storesOf(first)).toEqual([1, 1, 2, 2]);
+    expect(await claim(owed)).toEqual([]);
+    await record(owed, first[1], 'delivered');
+    expect(storesOf(await claim(owed))).toEqual([1]);
+  });
+
+  it('takes turns when there is not room for all', async () => {
+    const owed = await backlog(3, 5);
+    expect(storesOf(await claim(owed, now, 3))).toEqual([1, 1, 2]);
+    expect(storesOf(await claim(owed, now, 2, 2))).toEqual([3, 3]);
+    expect(storesOf(await claim(owed, now, 9, 3))).toEqual([2]);
+  });
+
+  it('serves the longest due first within a store', async () => {
+    const owed = open();
+    const storeId = owed.addStore();
+    const [late, early] = [owed.addPayment(storeId), owed.addPayment(storeId)];
+    await owed.enqueue(now, late);
+    await owed.enqueue(now - 1, early);
+    expect(await claim(owed, now, 1)).toMatchObject([{ paymentId: early.paymentId }]);
+  });
+});
+
+describe('the callbacks of one address', () => {
+  /** Three payments to one address, and one to another, of a store. */
+  async function siblings() {
+    const owed = open();
+    const storeId = owed.addStore();
+    const first = owed.addPayment(storeId);
+    const [second, third] = [owed.addPayment(storeId, first), owed.addPayment(storeId, first)];
+    const other = owed.addPayment(storeId);
+    await owed.enqueue(now, first, second, third, other);
+    return { owed, storeId, first, second, third, other };
+  }
+  const ids = (claimed: Claimed[]) => claimed.map(({ callbackId }) => callbackId);
+
+  it('are claimed one at a time, in the order of their events, beside those of others', async () => {
+    const { owed } = await siblings();
+    const claimed = await claim(owed);
+    expect(ids(claimed)).toEqual([1, 4]);
+    expect(await claim(owed)).toEqual([]);
+    expect(owed.outbox.nextDueAt(now)).toBeUndefined();
+    await record(owed, claimed[0], 'delivered');
+    const next = await claim(owed);
+    expect(ids(next)).toEqual([2]);
+    await record(owed, next[0], 'delivered');
+    expect(ids(await claim(owed))).toEqual([3]);
+  });
+
+  it('wait while one is on the wire whose lease is over', async () => {
+    const { owed } = await siblings();
+    const [first] = await claim(owed);
+    const later = now + leaseMs;
+    const onWire = [first?.addressId ?? 0];
+    const limits = { limit: 64, perStore: 2, leaseMs, afterStoreId: 0, onWire: () => onWire };
+    const claimed = await owed.database.write((tx) => owed.outbox.claim(tx, later, limits));
+    expect(ids(claimed)).toEqual([4]);
+    expect(owed.outbox.nextDueAt(later, undefined, onWire)).toBeUndefined();
+    expect(owed.outbox.nextDueAt(later)).toBe(now);
+  });
+
+  it('do not wait for one that failed, and go after it once both are due', async () => {
+    const { owed } = await siblings();
+    const [first] = await claim(owed);
+    await record(owed, first, 'status', now + 4000);
+    const second = await claim(owed);
+    expect(ids(second)).toEqual([2]);
+    await record(owed, second[0], 'delivered');
+    // The third has been due for longer.
+    expect(ids(await claim(owed, now + 4000))).toEqual([1]);
+  });
+
+  it('are in the order of their events after a restart, and after a resend by hand', async () => {
+    const { owed } = await siblings();
+    await claim(owed);
+    const again = owed.reopen();
+    await again.database.write((tx) => again.outbox.releaseLeases(tx));
+    const [first, other] = await claim(again);
+    expect(ids([first, other] as Claimed[])).toEqual([1, 4]);
+    await record(again, first, 'delivered');
+    await again.database.write((tx) => again.outbox.resend(tx, now + 1, 1));
+    expect(ids(await claim(again, now + 1))).toEqual([1]);
+    expect(await claim(again, now + 1)).toEqual([]);
+    await again.database.close();
+  });
+
+  it('are sent by their newest status alone, after the others of its address', async () => {
+    const { owed, first } = await siblings();
+    await owed.enqueue(now, withStatus(first, 1));
+    expect(ids(await claim(owed))).toEqual([2, 4]);
+  });
+});
+
+describe('the order of one payment', () => {
+  async function overtaken(claimFirst: boolean) {
+    const owed = open();
+    const first = owed.addPayment(owed.addStore());
+    await owed.enqueue(now, first);
+    const claimed = claimFirst ? (await claim(owed))[0] : undefined;
+    await owed.enqueue(now, withStatus(first, 1));
+    return { owed, first, claimed };
+  }
+
+  it('drops what was not sent when a newer status comes', async () => {
+    const { owed, first } = await overtaken(false);
+    expect(states(owed)).toEqual(['superseded', 'owed']);
+    expect(await claim(owed)).toMatchObject([{ eventId: eventId(withStatus(first, 1)) }]);
+  });
+
+  it('never has two requests under way', async () => {
+    const { owed, first, claimed } = await overtaken(true);
+    expect(await claim(owed)).toEqual([]);
+    expect(owed.outbox.nextDueAt(now)).toBeUndefined();
+    await record(owed, claimed, 'delivered');
+    expect(states(owed)).toEqual(['delivered', 'owed']);
+    expect(await claim(owed)).toMatchObject([{ eventId: eventId(withStatus(first, 1)) }]);
+  });
+
+  it('does not retry what was overtaken under way', async () => {
+    const { owed, claimed } = await overtaken(true);
+    expect(await record(owed, claimed, 'timeout', now + 4000)).toBe('superseded');
+    expect(await claim(owed)).toMatchObject([{ callbackId: 2 }]);
+    expect(await claim(owed, now + 9000)).toEqual([]);
+  });
+
+  it('sends only the newest after a crash', async () => {
+    const { owed } = await overtaken(true);
+    await owed.database.write((tx) => owed.outbox.releaseLeases(tx));
+    expect(await claim(owed)).toMatchObject([{ callbackId: 2 }]);
+  });
+
+  it('forgets what was given up on when there is something newer to say', async () => {
+    const owed = open();
+    const first = owed.addPayment(owed.addStore());
+    await owed.enqueue(now, first);
+    const [claimed] = await claim(owed);
+    expect(await record(owed, claimed, 'status')).toBe('exhausted');
+    expect(owed.outbox.counts()).toEqual({ owed: 0, exhausted: 1 });
+    await owed.enqueue(now, withStatus(first, 1));
+    expect(owed.outbox.counts()).toEqual({ owed: 1, exhausted: 0 });
+  });
+
+  it('holds what is owed or was given up while its payment is gone, and no longer', async () => {
+    const owed = open();
+    const first = owed.addPayment(owed.addStore());
+    const { paymentId } = first;
+    await owed.enqueue(now, first);
+    const [claimed] = await claim(owed);
+    await owed.database.write((tx) => owed.outbox.hold(tx, paymentId));
+    expect(await record(owed, claimed, 'status', now + 4000)).toBe('held');
+    expect(owed.outbox.callback(1).settledAt).toBeNull();
+    expect(await claim(owed, now + 9000)).toEqual([]);
+    expect(owed.outbox.nextDueAt(now)).toBeUndefined();
+    await owed.database.write((tx) => owed.outbox.release(tx, paymentId));
+    const [again] = await claim(owed, now + 9000);
+    expect(again).toMatchObject({ step: 1, dueAt: now + 4000 });
+    expect(await record(owed, again, 'status')).toBe('exhausted');
+    await owed.database.write((tx) => owed.outbox.hold(tx, paymentId));
+    expect(owed.outbox.counts()).toEqual({ owed: 0, exhausted: 0 });
+    await owed.database.write((tx) => owed.outbox.release(tx, paymentId));
+    expect(await claim(owed, now + 9000)).toMatchObject([{ step: 2 }]);
+  });
+
+  it('holds for every course of events', async () => {
+    const step = fc.oneof(
+      fc.record({ do: fc.constant('enqueue'), payment: fc.nat(3) }),
+      fc.record({ do: fc.constant('claim'), limit: fc.integer({ min: 1, max: 4 }) }),
+      fc.record({ do: fc.constant('answer'), ok: fc.boolean(), next: fc.boolean() }),
+      fc.record({ do: fc.constant('wait'), ms: fc.integer({ min: 1, max: 2 * leaseMs }) }),
+      fc.record({ do: fc.constant('crash') }),
+    );
+    const course = fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
+      const owed = open();
+      const stores = [owed.addStore(), owed.addStore()] as const;
+      const payments = [0, 0, 1].map((store) => owed.addPayment(stores[store] ?? 0));
+      if (payments[0]) payments.push(owed.addPayment(stores[0], payments[0]));
+      const busy = new Map<number, number>();
+      const sent = new Map<number, number>();
+      let underWay: Claimed[] = [];
+      let [at, cycle] = [now, 0];
+      for (const each of steps) {
+        if ('payment' in each) {
+          const payment = payments[each.payment];
+          if (payment) await owed.enqueue(at, withStatus(payment, 0, cycle++));
+        } else if ('limit' in each) {
+          const claimed = await claim(owed, at, each.limit);
+          for (const { paymentId, addressId, callbackId } of claimed) {
+            expect(busy.get(addressId) ?? 0).toBeLessThanOrEqual(at);
+            busy.set(addressId, at + leaseMs);
+            expect(callbackId).toBeGreaterThanOrEqual(sent.get(paymentId) ?? 0);
+            sent.set(paymentId, callbackId);
+          }
+          underWay = [
+            ...underWay.filter((old) => !claimed.some((c) => c.callbackId === old.callbackId)),
+            ...claimed,
+          ];
+        } else if ('ok' in each) {
+          const next = each.next ? at + 4000 : undefined;
+          const ended = underWay.shift();
+          if (ended) busy.delete(ended.addressId);
+          await record(owed, ended, each.ok ? 'delivered' : 'status', next, at).catch(() => {});
+        } else if ('ms' in each) {
+          at += each.ms;
+        } else {
+          underWay = [];
+          busy.clear();
+          await owed.database.write((tx) => owed.outbox.releaseLeases(tx));
+        }
+      }
+      expectOneOpenRowAPayment(owed);
+    });
+    await fc.assert(course, { numRuns: 60 });
+  });
+});
+
+function expectOneOpenRowAPayment({ outbox }: Owed): void {
+  const newest = new Set<number>();
+  for (const { paymentId, state } of outbox.list({ limit: 1000 })) {
+    if (newest.has(paymentId)) expect(['superseded', 'delivered']).toContain(state);
+    newest.add(paymentId);
+  }
+}
+
+describe('what people see', () => {
+  it('lists newest first, by store, by state, page by page, with the last attempt', async () => {
+    const owed = open();
+    const [one, two] = [owed.addStore(), owed.addStore()];
+    const first = owed.addPayment(one);
+    await owed.enqueue(now, first, owed.addPayment(two), owed.addPayment(one));
+    const [claimed] = await claim(owed);
+    await record(owed, claimed, 'timeout', now + 1);
+    const [again] = await claim(owed, now + 1);
+    await record(owed, again, 'status', undefined, now + 2);
+    const { list } = owed.outbox;
+    expect(list({ limit: 10 }).map((row) => row.id)).toEqual([3, 2, 1]);
+    expect(list({ limit: 1, beforeId: 3 }).map((row) => row.id)).toEqual([2]);
+    expect(list({ limit: 10, storeId: one }).map((row) => row.id)).toEqual([3, 1]);
+    expect(list({ limit: 10, state: 'superseded' })).toEqual([]);
+    expect(list({ limit: 10, storeId: one, state: 'owed' }).map((row) => row.id)).toEqual([3]);
+    expect(list({ limit: 10, state: 'exhausted' })).toMatchObject([
+      {
+        ...{ id: 1, storeId: one, status: 0, state: 'exhausted', eventId: eventId(first) },
+        ...{ address: first.address, txid: first.txid, valueSat: first.valueSat },
+        ...{ attemptCount: 2, createdAt: now, settledAt: now + 2 },
+        ...{ outcome: 'status', reason: 'no' },
+      },
+    ]);
+    expect(owed.outbox.counts()).toEqual({ owed: 2, exhausted: 1 });
+  });
+});
+
+describe('old attempts', () => {
+  it('are folded into their number, some at once, the newer ones stay', async () => {
+    const owed = open();
+    await owed.enqueue(now, owed.addPayment(owed.addStore()));
+    const days = [95, 91, 90, 10];
+    for (const age of days) {
+      const attempt = { ...attemptOf('status'), startedAt: now - age * 86_400_000 };
+      await owed.database.write((tx) =>
+        owed.outbox.record(tx, now, rowOf(owed, 1), attempt, { step: 1, at: now }),
+      );
+    }
+    const before = now - 90 * 86_400_000;
+    expect(await owed.database.write((tx) => owed.outbox.fold(tx, before))).toBe(false);
+    const kept = owed.outbox.attempts(1).map(({ startedAt }) => (now - startedAt) / 86_400_000);
+    expect(kept).toEqual([90, 10]);
+    expect(owed.outbox.callback(1).attemptCount).toBe(days.length);
+  });
+
+  it('say whether there are more', async () => {
+    const owed = open();
+    await owed.enqueue(now, owed.addPayment(owed.addStore()));
+    await owed.database.write((tx) => {
+      for (let made = 0; made < 2_001; made += 1) {
+        owed.outbox.record(tx, now, rowOf(owed, 1), attemptOf('status'), { step: 1, at: now });
+      }
+    });
+    const fold = () => owed.database.write((tx) => owed.outbox.fold(tx, now + 1));
+    expect([await fold(), await fold()]).toEqual([true, false]);
+    expect(owed.outbox.attempts(1)).toEqual([]);
+  });
+});
+
+/** One row (the last one too, and that of a block), the rows of one payment or callback, or an index that holds open rows alone. */
+const cheap =
+  /PRIMARY KEY|^SEARCH h USING INDEX sqlite_autoindex_headers_1|^SEARCH callbacks$|callbacks_(order|due|sendable|of_address|exhausted|given_up|leased)|attempts_callback/;
+
+describe('the cost', () => {
+  it('never includes walking through what was delivered', async () => {
+    const owed = open();
+    const statements = await statementsOf(owed.database.orm, () => {
+      const outbox = createOutbox(owed.database);
+      for (const state of ['owed', 'exhausted'] as const)
+        outbox.list({ state, limit: 9, storeId: 1 });
+    });
+    expect(statements.length).toBeGreaterThan(12);
+    for (const steps of plansOf(owed.path, statements)) {
+      const large = steps.filter((each) =>
+        /(SCAN|SEARCH) (callbacks|attempts|[abcdfhp])\b/.test(each),
+      );
+      expect(large.filter((each) => !cheap.test(each))).toEqual([]);
+    }
+  });
+});

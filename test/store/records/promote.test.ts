@@ -1,0 +1,94 @@
+// A block by which more payments become final than one commit takes.
+
+import { afterEach, expect, it } from 'vitest';
+import { payments } from '../../../src/store/db/schema.ts';
+import type { Store } from '../../../src/store/open-store.ts';
+import { prepareLedger } from '../../../src/store/records/ledger-statements.ts';
+import { promote } from '../../../src/watcher/promote.ts';
+import { cleanUp } from '../../support/files.ts';
+import { openShop, type Shop } from '../../support/ledger.ts';
+import { plansOf, statementsOf } from '../../support/plans.ts';
+import { now } from '../../support/store.ts';
+import { createTestWorld } from '../../support/world.ts';
+
+afterEach(cleanUp);
+
+const count = 450;
+const world = createTestWorld();
+
+/** Payments with one confirmation, and a block more that is not followed yet. */
+async function confirming(): Promise<Shop> {
+  const shop = await openShop();
+  const issued = await shop.write((tx) =>
+    Array.from({ length: count }, () => shop.addresses.issue(tx, now, 1, 1)),
+  );
+  shop.chain.pay(issued.map(({ address }) => ({ address, valueSat: 1_000 })));
+  await shop.mine();
+  for (const each of issued) await shop.observe(each);
+  shop.chain.mine();
+  return shop;
+}
+
+const follow = (shop: Shop, store: Store = shop): Promise<number> =>
+  promote({ store, world }, (tx) => {
+    const result = shop.connect();
+    if (result.kind === 'best') shop.headers.setBest(tx, result.added, result.forkHeight);
+  });
+
+const statuses = (shop: Shop): string[] =>
+  [...Map.groupBy(shop.outbox.list({ limit: 10_000 }), ({ paymentId }) => paymentId).values()].map(
+    (told) => told.map(({ status }) => status).join(' '),
+  );
+
+/** The store, whose commits are counted and fail from one on. */
+function failingFrom(shop: Shop, first: number) {
+  const seen = { commits: 0 };
+  const write: Store['database']['write'] = (work) => {
+    seen.commits += 1;
+    return seen.commits < first
+      ? shop.database.write(work)
+      : Promise.reject(new Error('the process has ended'));
+  };
+  return { seen, store: { ...shop, database: { ...shop.database, write } } };
+}
+
+it('becomes final in several commits, each payment once', async () => {
+  const shop = await confirming();
+  const { seen, store } = failingFrom(shop, Number.POSITIVE_INFINITY);
+  expect(await follow(shop, store)).toBe(count);
+  expect(seen.commits).toBe(3);
+  expect(new Set(statuses(shop))).toEqual(new Set(['2 1']));
+  expect(await promote({ store: shop, world })).toBe(0);
+});
+
+it('what a crash leaves over, the next start finds', async () => {
+  const shop = await confirming();
+  await expect(follow(shop, failingFrom(shop, 2).store)).rejects.toThrow('ended');
+  expect(statuses(shop).filter((told) => told === '2 1')).toHaveLength(200);
+  expect(await promote({ store: shop, world })).toBe(count - 200);
+  expect(new Set(statuses(shop))).toEqual(new Set(['2 1']));
+});
+
+it('decides nothing on what left the block meanwhile', async () => {
+  const shop = await confirming();
+  const { store } = failingFrom(shop, 2);
+  await expect(follow(shop, store)).rejects.toThrow('ended');
+  const [first] = shop.ledger.maturing();
+  const { orm } = shop.database;
+  const before = statuses(shop);
+  await shop.write((tx) => {
+    orm.update(payments).set({ state: 'dropped', height: null, blockHash: null }).run();
+    expect(shop.ledger.promote(tx, now, [first ?? 0])).toBe(0);
+  });
+  expect(statuses(shop)).toEqual(before);
+});
+
+it('what one commit decides on is found by number, however much else is in a block', async () => {
+  const { path, database } = await openShop();
+  const statements = await statementsOf(database.orm, () => prepareLedger(database.orm));
+  const parts = statements.filter((text) => text.includes('json_each'));
+  expect(parts).toHaveLength(1);
+  expect(plansOf(path, parts).flat()).toContainEqual(
+    'SEARCH payments USING INTEGER PRIMARY KEY (rowid=?)',
+  );
+});

@@ -1,0 +1,28 @@
+import { expect, it } from 'vitest';
+import { createLoad } from '../../src/watcher/load.ts';
+
+it('all that is open holds no more than the most together', () => {
+  const load = createLoad(100, () => 0);
+  const [one, other] = [load.open(), load.open()];
+  expect([one.take(60), other.take(40), other.take(1), one.take(0)]).toEqual([
+    ...[true, true, false, true],
+  ]);
+});
+
+it('what is released makes room, once', () => {
+  const load = createLoad(100, () => 0);
+  const [one, other] = [load.open(), load.open()];
+  one.take(60);
+  other.take(40);
+  one.release();
+  one.release();
+  expect([other.take(61), other.take(60)]).toEqual([false, true]);
+});
+
+it('what comes after its end takes no room', () => {
+  const load = createLoad(100, () => 0);
+  const [one, other] = [load.open(), load.open()];
+  one.take(60);
+  one.close();
+  expect([one.take(1), other.take(100)]).toEqual([false, true]);
+});

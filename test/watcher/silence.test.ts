@@ -1,0 +1,42 @@
+// How long nobody has named a payment, where several pay one address.
+
+import { expect, it } from 'vitest';
+import type { Scripthash, Txid } from '../../src/bitcoin/ids.ts';
+import { createSilence } from '../../src/watcher/silence.ts';
+import { createTestWorld } from '../support/world.ts';
+
+const script = 'ab'.repeat(32) as Scripthash;
+const [one, other] = ['01'.repeat(32) as Txid, '02'.repeat(32) as Txid];
+
+function begin() {
+  const world = createTestWorld();
+  const looks: Scripthash[] = [];
+  const silence = createSilence(world, (each) => looks.push(each));
+  return { world, looks, lasting: (...txids: Txid[]) => [...silence.lasting(script, txids)] };
+}
+
+it('is counted anew for one that was named again while another one was not', async () => {
+  const { world, lasting } = begin();
+  expect(lasting(one, other)).toEqual([]);
+  await world.advance(10_000);
+  expect(lasting(other)).toEqual([]);
+  await world.advance(20_000);
+  expect(lasting(one, other)).toEqual([other]);
+  await world.advance(29_999);
+  expect(lasting(one, other)).toEqual([other]);
+  await world.advance(1);
+  expect(lasting(one, other)).toEqual([one, other]);
+});
+
+it('of one that begins during that of another is looked at when it may count', async () => {
+  const { world, looks, lasting } = begin();
+  lasting(one);
+  await world.advance(10_000);
+  lasting(one, other);
+  await world.advance(20_000);
+  expect(looks).toEqual([script]);
+  expect(lasting(one, other)).toEqual([one]);
+  await world.advance(10_000);
+  expect(looks).toEqual([script, script]);
+  expect(lasting(one, other)).toEqual([one, other]);
+});

@@ -1,0 +1,59 @@
+// A sweep on the session that addresses are subscribed on, while one of them is issued.
+
+import { afterEach, expect, it } from 'vitest';
+import type { Scripthash } from '../../src/bitcoin/ids.ts';
+import { Budget } from '../../src/electrum/budget.ts';
+import { Subscriber } from '../../src/watcher/subscriber.ts';
+import { createSweeper, hotForMs } from '../../src/watcher/sweeper.ts';
+import { createTasks } from '../../src/watcher/tasks.ts';
+import { open } from '../electrum/open-session.ts';
+import type { Peer, Request } from '../electrum/scripted-server.ts';
+import { cleanUp } from '../support/files.ts';
+import { now, openTestStore } from '../support/store.ts';
+import { createTestWorld } from '../support/world.ts';
+
+afterEach(cleanUp);
+
+const subscribe = 'blockchain.scripthash.subscribe';
+const unsubscribe = 'blockchain.scripthash.unsubscribe';
+/** All mass requests that may go out at once to a server of somebody else. */
+const burst = 1_000;
+
+it('leaves an address subscribed that is handed over while the sweep gives it up', async () => {
+  const store = await openTestStore();
+  await store.addWallet();
+  await store.addStore();
+  // It is not hot any more: one round alone comes to it.
+  const world = createTestWorld({ startAt: now + 2 * hotForMs });
+  const budget = new Budget(world);
+  const { scripthash } = await store.issue();
+  const said: string[] = [];
+  const answer = (peer: Peer, request: Request): void => {
+    if (request.params[0] === scripthash) said.push(request.method.replace(/.*\./, ''));
+    peer.answer(request, request.method === subscribe ? null : true);
+  };
+  const { session } = await open(
+    { [subscribe]: answer, [unsubscribe]: answer, 'server.ping': answer },
+    { world, budget },
+  );
+  const tasks = createTasks(() => {});
+  const none = (): void => {};
+  const subscriber = new Subscriber(
+    { world, store, tasks, most: 10_000, differs: none, untold: none },
+    session,
+  );
+  const sweeper = createSweeper({
+    ...{ world, store, watched: () => session, live: () => [session], sound: () => [session] },
+    ...{ isSubscribed: (each: Scripthash) => subscriber.has(each), mark: none },
+  });
+  // One is left, for the sweep's subscription.
+  const spent = { method: 'server.ping', text: '', bulk: true } as const;
+  for (let left = burst; left > 1; left -= 1) budget.sent(spent);
+  const swept = sweeper.sweep(true);
+  await world.until(() => said.length > 0 && session.bulkWaiting > 0, 'it to be given up');
+  await subscriber.add([scripthash]);
+  expect(said).toEqual(['subscribe', 'subscribe']);
+  for (let second = 0; second < 30; second += 1) await world.advance(1_000);
+  await swept;
+  expect(said).toEqual(['subscribe', 'subscribe', 'unsubscribe', 'subscribe']);
+});

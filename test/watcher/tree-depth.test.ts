@@ -1,0 +1,175 @@
+// Large payments: a branch that reaches the root is not enough, the block's coinbase must stand as
+// deep. The forged block is what a dishonest miner would make: one of its "transactions" is an inner
+// node that hides another tree.
+
+import { concatBytes } from '@noble/hashes/utils.js';
+import { sha256x2 } from '@scure/btc-signer/utils.js';
+import { afterEach, describe, expect, it } from 'vitest';
+import { parseHeader } from '../../src/bitcoin/header.ts';
+import { display, undisplay } from '../../src/bitcoin/ids.ts';
+import { networks } from '../../src/bitcoin/network.ts';
+import { work } from '../../src/sandbox/chain/simulated-block.ts';
+import { Lie } from '../../src/watcher/lie.ts';
+import { createVerifier } from '../../src/watcher/verifier.ts';
+import { open } from '../electrum/open-session.ts';
+import { cleanUp } from '../support/files.ts';
+import { closeHouses, type House, largeSat, openHouse, untilReady } from '../support/house.ts';
+import { openTestStore } from '../support/store.ts';
+import { createTestWorld } from '../support/world.ts';
+
+afterEach(async () => {
+  await closeHouses();
+  await cleanUp();
+});
+
+const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
+
+/** `marker` makes each another one. */
+function transaction(kind: 'coinbase' | 'payment', marker: number): Uint8Array {
+  const raw = Buffer.alloc(62);
+  raw.writeUInt32LE(2, 0);
+  raw[4] = 1; // inputs
+  raw.fill(kind === 'coinbase' ? 0 : marker, 5, 37);
+  raw.fill(0xff, 37, 41); // vout
+  raw[41] = 2; // script
+  raw.fill(marker, 42, 44);
+  raw.fill(0xff, 44, 48); // sequence
+  raw[48] = 1; // outputs
+  raw.writeUInt32LE(50_000, 49);
+  return raw; // the script of the output, and the lock time, are empty
+}
+
+const id = (raw: Uint8Array) => sha256x2(raw);
+const above = (left: Uint8Array, right: Uint8Array) => sha256x2(concatBytes(left, right));
+
+const coinbase = transaction('coinbase', 1);
+const payment = transaction('payment', 2);
+const other = transaction('payment', 3);
+
+function blockOn(root: Uint8Array) {
+  const genesis = parseHeader(networks.regtest.genesisHeader);
+  const raw = genesis.raw.slice();
+  new DataView(raw.buffer).setUint32(68, genesis.time + 600, true);
+  raw.set(undisplay(networks.regtest.genesisHash), 4);
+  raw.set(root, 36);
+  return parseHeader(work(raw));
+}
+
+interface Tree {
+  readonly root: Uint8Array;
+  readonly merkle: readonly Uint8Array[];
+  readonly pos: number;
+  readonly first: { readonly raw: Uint8Array; readonly merkle: readonly Uint8Array[] };
+}
+
+/** The verifier before a server that has one block with this tree. @param idAs how it calls the coinbase's id */
+async function proving({ root, merkle, pos, first }: Tree, idAs = 'tx_hash') {
+  const header = blockOn(root);
+  const shown = (branch: readonly Uint8Array[]) => branch.map((node) => display(node));
+  const { session } = await open({
+    'blockchain.block.headers': (peer, request) =>
+      peer.answer(request, { count: 1, hex: hex(networks.regtest.genesisHeader), max: 2016 }),
+    'blockchain.transaction.get_merkle': (peer, request) =>
+      peer.answer(request, { block_height: 1, merkle: shown(merkle), pos }),
+    'blockchain.transaction.id_from_pos': (peer, request) => {
+      expect(request.params).toEqual([1, 0, true]);
+      peer.answer(request, { [idAs]: display(id(first.raw)), merkle: shown(first.merkle) });
+    },
+    'blockchain.transaction.get': (peer, request) => peer.answer(request, hex(first.raw)),
+  });
+  const store = await openTestStore();
+  const verifier = createVerifier({
+    ...{ store, world: createTestWorld(), network: networks.regtest },
+    proveDepthAboveSat: largeSat,
+    onTip: () => {},
+  });
+  await verifier.sync(session, { height: 1, raw: header.raw });
+  const place = await verifier.prove(session, display(id(payment)), 1);
+  if (place.kind !== 'proven') throw new Error(`${place.kind} is not proven`);
+  return (valueSat: number) => verifier.checkDepth(session, place, valueSat);
+}
+
+const honest: Tree = {
+  root: above(id(coinbase), id(payment)),
+  merkle: [id(coinbase)],
+  pos: 1,
+  first: { raw: coinbase, merkle: [id(payment)] },
+};
+const hidden = above(id(payment), id(other));
+const forged: Tree = {
+  root: above(id(coinbase), hidden),
+  merkle: [id(other), id(coinbase)],
+  pos: 2,
+  first: { raw: coinbase, merkle: [hidden] },
+};
+
+const unproven = new Lie('block 1: its coinbase does not prove how deep its tree is');
+
+describe('the depth of the tree', () => {
+  it('is that of the coinbase in an honest block', async () => {
+    const check = await proving(honest);
+    await expect(check(largeSat + 1)).resolves.toBeUndefined();
+  });
+
+  it('is told by an electrs before 0.11.1 as well, which calls the id another name', async () => {
+    const check = await proving(honest, 'tx_id');
+    await expect(check(largeSat + 1)).resolves.toBeUndefined();
+  });
+
+  it('tells a transaction that hides below another one, where the amount is large', async () => {
+    const check = await proving(forged);
+    await expect(check(largeSat)).resolves.toBeUndefined();
+    await expect(check(largeSat + 1)).rejects.toThrow(unproven);
+  });
+
+  it.each<[name: string, first: Tree['first']]>([
+    ['another transaction than a coinbase', { raw: payment, merkle: [id(coinbase)] }],
+    ['a branch to another root', { raw: coinbase, merkle: [id(other)] }],
+    ['a branch with a duplicate', { raw: coinbase, merkle: [id(coinbase)] }],
+    ['no branch', { raw: coinbase, merkle: [] }],
+  ])('is not proven by %s', async (_, first) => {
+    const check = await proving({ ...honest, first });
+    await expect(check(largeSat + 1)).rejects.toThrow(unproven);
+  });
+});
+
+describe('in the house', () => {
+  const method = 'blockchain.transaction.id_from_pos';
+
+  async function paidTwice(house: House) {
+    const [large, small] = [await house.newAddress(), await house.newAddress()];
+    house.pay(large, largeSat + 1);
+    house.pay(small, largeSat);
+    await house.settle();
+    house.chain.mine();
+    await house.settle();
+    return () => [house.statuses(large), house.statuses(small)];
+  }
+
+  it('the coinbase is asked for where a payment is large', async () => {
+    const house = await openHouse();
+    await untilReady(house);
+    const statuses = await paidTwice(house);
+    expect(statuses()).toEqual([
+      ['0', '1'],
+      ['0', '1'],
+    ]);
+    expect(house.server.count(method)).toBe(1);
+  });
+
+  it('a server that will not show it promotes nothing large until it does', async () => {
+    const house = await openHouse();
+    await untilReady(house);
+    const when = (asked: string) => asked === method;
+    house.server.inject({ kind: 'error', code: -32601, message: 'unknown method', when });
+    const statuses = await paidTwice(house);
+    expect(statuses()).toEqual([['0'], ['0', '1']]);
+    house.server.heal();
+    await house.world.advance(120_000);
+    await house.settle();
+    expect(statuses()).toEqual([
+      ['0', '1'],
+      ['0', '1'],
+    ]);
+  });
+});

@@ -1,0 +1,216 @@
+// What strangers may do at the door: offer another protocol, be slow, never read, stay when it closes.
+
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { type Binding, type Listening, listen } from '../../src/web/http-server.ts';
+import { countIssued } from '../support/files.ts';
+import { closeHouses, openHouse, untilReady } from '../support/house.ts';
+
+const closing: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).toReversed()) await close();
+});
+afterEach(closeHouses);
+
+/** A door that nothing hurries: what is under way has as long as it likes when it closes. */
+async function openDoor(
+  answer = () => new Response('ok'),
+  timeouts: Binding['timeouts'] = {},
+  connections?: number,
+): Promise<Listening> {
+  const never = () => () => {};
+  const at = { host: '127.0.0.1', port: 0, ...(connections && { connections }) };
+  const door = await listen(answer, { ...at, timeouts }, never);
+  closing.push(() => door.close());
+  return door;
+}
+
+/** Of another client each time that the address is another one of this machine. */
+async function come(port: number, localAddress: string): Promise<Socket> {
+  const socket = connect({ port, host: '127.0.0.1', localAddress });
+  socket.on('error', () => {});
+  closing.push(() => socket.destroy());
+  await once(socket, 'connect');
+  return socket;
+}
+
+function isServed(socket: Socket): Promise<boolean> {
+  return new Promise((resolve) => {
+    if (socket.closed) resolve(false);
+    socket.once('close', () => resolve(false));
+    socket.once('data', (answer) => resolve(String(answer).startsWith('HTTP/1.1 200 ')));
+    socket.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n');
+  });
+}
+
+/** Does not hang up when it is hung up on. */
+async function visit(port: number, ...lines: string[]): Promise<Socket> {
+  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+  socket.on('error', () => {});
+  closing.push(() => socket.destroy());
+  await once(socket, 'connect');
+  socket.write(`${[...lines, 'Host: localhost'].join('\r\n')}\r\n\r\n`);
+  return socket;
+}
+
+const offer = (protocol: string) => ['Connection: Upgrade', `Upgrade: ${protocol}`];
+
+/** The first that comes. */
+async function heard(socket: Socket): Promise<string> {
+  const [data] = await once(socket, 'data');
+  return String(data);
+}
+
+describe('an offer to speak', () => {
+  it.each([
+    ['h2c', '/'],
+    ['h2c', '/payment/nobody'],
+    ['websocket', '/'],
+    ['', '/payment/nobody'],
+  ])('"%s" at %s is answered as if it were none', async (protocol, path) => {
+    const { port } = await openDoor();
+    const socket = await visit(port, `GET ${path} HTTP/1.1`, ...offer(protocol));
+    expect(await heard(socket)).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
+    socket.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n');
+    expect(await heard(socket)).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
+  });
+
+  it('WebSocket that is refused does not keep the door open', async () => {
+    const door = await openDoor(() => new Response('no', { status: 404 }));
+    const path = '/payment/nobody';
+    const socket = await visit(door.port, `GET ${path} HTTP/1.1`, ...offer('websocket'));
+    expect(await heard(socket)).toMatch(/^HTTP\/1\.1 404 Not Found\r\n/);
+    await door.close();
+  });
+
+  it.each(['HEAD', 'DELETE', 'GET'])(
+    'WebSocket takes no address unheard with %s',
+    async (method) => {
+      const house = await openHouse();
+      await untilReady(house);
+      const line = `${method} /api/new_address HTTP/1.1`;
+      const key = `Authorization: Bearer ${house.apiKey}`;
+      const answer = await heard(await visit(house.port, line, key, ...offer('websocket')));
+      const issued = await house.withStore(async ({ database }) => countIssued(database));
+      expect([issued, answer.includes('bcrt1')]).toEqual(method === 'GET' ? [1, true] : [0, false]);
+    },
+  );
+});
+
+describe('a client that names no host', () => {
+  // So ask the health checks of load balancers; a host is asked for since HTTP/1.1 (RFC 9112 section 3.2).
+  it('is answered in HTTP/1.0', async () => {
+    const house = await openHouse();
+    await untilReady(house);
+    const socket = connect(house.port, '127.0.0.1');
+    closing.push(() => socket.destroy());
+    socket.write('GET /readyz HTTP/1.0\r\n\r\n');
+    expect(await heard(socket)).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
+  });
+
+  it('sees no dashboard over plain HTTP', async () => {
+    const house = await openHouse();
+    const socket = connect(house.port, '127.0.0.1');
+    closing.push(() => socket.destroy());
+    socket.write('GET /dashboard/sign-in HTTP/1.0\r\n\r\n');
+    expect(await heard(socket)).toMatch(/^HTTP\/1\.1 403 Forbidden\r\n/);
+  });
+});
+
+describe('a client is let go', () => {
+  it('that does not end its headers', async () => {
+    const { port } = await openDoor(undefined, { headersMs: 50, checkEveryMs: 10 });
+    const socket = connect(port, '127.0.0.1');
+    closing.push(() => socket.destroy());
+    socket.write('GET / HTTP/1.1\r\n');
+    expect(await heard(socket)).toMatch(/^HTTP\/1\.1 408 /);
+    await once(socket, 'close');
+  });
+
+  it('that asks and does not read', async () => {
+    const door = await openDoor(() => new Response('x'.repeat(100_000)), { idleMs: 100 });
+    const socket = await visit(door.port, 'GET / HTTP/1.1');
+    socket.pause();
+    socket.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(200));
+    // It closes when nobody is connected.
+    await door.close();
+  });
+});
+
+describe('a client that breaks off what it says fills no log', () => {
+  it.each([
+    ['/api/new_address', 'Transfer-Encoding: chunked'],
+    ['/nowhere', 'Transfer-Encoding: chunked'],
+    ['/dashboard/sign-in', 'Content-Length: 9'],
+  ])('to %s (%s)', async (path, length) => {
+    const house = await openHouse();
+    await untilReady(house);
+    const host = `localhost:${house.port}`;
+    const type = 'Content-Type: application/x-www-form-urlencoded';
+    const headers = [`Host: ${host}`, `Origin: http://${host}`, type, length];
+    const socket = connect(house.port, '127.0.0.1');
+    socket.end([`POST ${path} HTTP/1.1`, ...headers, '', '5\r\nhell'].join('\r\n'));
+    expect(await heard(socket)).toMatch(/^HTTP\/1\.1 400 /);
+    await once(socket, 'close');
+    await house.world.turn();
+    expect(house.world.logs.filter(({ level }) => level === 'error')).toEqual([]);
+  });
+});
+
+describe('a user in the whole URL of a request', () => {
+  it.each(['GET', 'POST', 'DELETE'])('is refused with %s, and fills no log', async (method) => {
+    const house = await openHouse();
+    await untilReady(house);
+    const line = `${method} http://user:s3cr3t@localhost/api/new_address HTTP/1.1`;
+    const key = `Authorization: Bearer ${house.apiKey}`;
+    const answer = await heard(await visit(house.port, line, key, 'Content-Length: 0'));
+    expect(answer).toMatch(/^HTTP\/1\.1 400 /);
+    expect(house.world.logs.filter(({ level }) => level === 'error')).toEqual([]);
+    expect(JSON.stringify(house.world.logs)).not.toContain('s3cr3t');
+  });
+});
+
+describe('where all places are taken', () => {
+  it('a client comes in for the newest connection of who has most', async () => {
+    const { port } = await openDoor(undefined, {}, 4);
+    const first = await come(port, '127.0.0.2');
+    const greedy = [];
+    for (let count = 0; count < 3; count += 1) greedy.push(await come(port, '127.0.0.3'));
+    const other = await come(port, '127.0.0.4');
+    expect(await isServed(other)).toBe(true);
+    const served = [];
+    for (const socket of [first, ...greedy]) served.push(await isServed(socket));
+    expect(served).toEqual([true, true, true, false]);
+  });
+
+  it('who has most gets no further one, nor does anybody where all have as many', async () => {
+    const { port } = await openDoor(undefined, {}, 3);
+    const greedy = [];
+    for (let count = 0; count < 4; count += 1) greedy.push(await come(port, '127.0.0.3'));
+    const served = [];
+    for (const socket of greedy) served.push(await isServed(socket));
+    expect(served).toEqual([true, true, true, false]);
+    for (const address of ['127.0.0.4', '127.0.0.5']) {
+      expect(await isServed(await come(port, address))).toBe(true);
+    }
+    expect(await isServed(await come(port, '127.0.0.6'))).toBe(false);
+  });
+
+  it('a place is free again when its client has gone', async () => {
+    const { port } = await openDoor(undefined, {}, 1);
+    for (let count = 0; count < 3; count += 1) {
+      const socket = await come(port, '127.0.0.2');
+      expect(await isServed(socket)).toBe(true);
+      socket.end();
+      await once(socket, 'close');
+    }
+  });
+
+  it('a crowd that comes at once gets as many places as there are', async () => {
+    const { port } = await openDoor(undefined, {}, 5);
+    const crowd = await Promise.all(Array.from({ length: 40 }, () => come(port, '127.0.0.3')));
+    const served = await Promise.all(crowd.map(isServed));
+    expect(served.filter(Boolean)).toHaveLength(5);
+  });
+});
