@@ -4,7 +4,7 @@
 
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import { base64 } from '@scure/base';
-import { createMemory } from '../lib/cache.ts';
+import { LRUCache } from 'lru-cache';
 
 const secretPrefix = 'whsec_';
 const secretBytes = 32;
@@ -34,7 +34,7 @@ const keptKeys = 256;
 
 /** The same, each made once while so many others are not. */
 export function keepKeys(): KeyOf {
-  const keys = createMemory<string, KeyObject>(keptKeys);
+  const keys = new LRUCache<string, KeyObject>({ max: keptKeys });
   return (secret) => {
     const known = keys.get(secret);
     if (known !== undefined) return known;

@@ -3,6 +3,7 @@
 // their ids, and for the heights of payments, which the watcher proves. Of our own addresses it trusts the status that
 // the watcher keeps, and asks only for what changed; of others an answer holds for a block. Everything is bounded, and lets others go first.
 
+import { LRUCache } from 'lru-cache';
 import { parseHeader } from '../bitcoin/header.ts';
 import type { BlockHash, Scripthash, Txid } from '../bitcoin/ids.ts';
 import { type DerivedAddress, deriveAddress, type WalletKey } from '../bitcoin/keychain.ts';
@@ -12,7 +13,6 @@ import { type Movement, movementsOf, type Part } from '../domain/balance-change.
 import { type HistoryItem, type StatusHash, statusHash } from '../domain/script-history.ts';
 import { ServerError } from '../electrum/framing.ts';
 import type { Session } from '../electrum/session.ts';
-import { createMemory } from '../lib/cache.ts';
 import { slices } from '../lib/chunk.ts';
 import { PaygateError } from '../lib/errors.ts';
 import { nextTurn } from '../lib/next-turn.ts';
@@ -69,12 +69,12 @@ const keptTimes = 10_000;
 export class Reader {
   readonly #parts: ReaderParts;
   readonly #fetch = keepTransactions();
-  readonly #scripts = createMemory<Scripthash, Remembered>(
-    keptMovements,
-    ({ movements }) => movements.length,
-  );
-  readonly #derived = createMemory<string, (Script | undefined)[]>(keptDerivations);
-  readonly #times = createMemory<number, number>(keptTimes);
+  readonly #scripts = new LRUCache<Scripthash, Remembered>({
+    maxSize: keptMovements,
+    sizeCalculation: ({ movements }) => 1 + movements.length,
+  });
+  readonly #derived = new LRUCache<string, (Script | undefined)[]>({ max: keptDerivations });
+  readonly #times = new LRUCache<number, number>({ max: keptTimes });
 
   constructor(parts: ReaderParts) {
     this.#parts = parts;

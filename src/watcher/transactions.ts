@@ -3,6 +3,7 @@
 // to make up, however large: so many bytes are kept, and not so many transactions. A witness is no part of the id: what a
 // server shows with a witness that no node would take is kept without it, and stands for no other server's bytes.
 
+import { LRUCache } from 'lru-cache';
 import type { Txid } from '../bitcoin/ids.ts';
 import {
   isWhole,
@@ -13,7 +14,6 @@ import {
   withoutWitness,
 } from '../bitcoin/transaction.ts';
 import type { Session, TransactionCall } from '../electrum/session.ts';
-import { createMemory } from '../lib/cache.ts';
 import { reasonOf } from '../lib/errors.ts';
 import { Lie } from './lie.ts';
 
@@ -52,7 +52,10 @@ const bytesOf = ({ raw, parsed }: KnownTransaction): number =>
 /** Asks a server for a transaction, unless it is known; what another server tells of it is waited for. */
 export function keepTransactions(): FetchTransaction {
   const underWay = new Map<Txid, Fetched>();
-  const kept = createMemory<Txid, Kept>(keptBytes, ({ transaction }) => bytesOf(transaction));
+  const kept = new LRUCache<Txid, Kept>({
+    maxSize: keptBytes,
+    sizeCalculation: ({ transaction }) => bytesOf(transaction),
+  });
 
   const fetch: FetchTransaction = (session, txid, how) => {
     const known = session.transaction(txid, how).then((raw) => {

@@ -3,13 +3,13 @@
 // the tree as a transaction (CVE-2017-12842). The coinbase is a transaction for certain and stands on
 // the lowest level, as all the others do: their branches are as long as its own.
 
+import { LRUCache } from 'lru-cache';
 import type { Header } from '../bitcoin/header.ts';
 import type { BlockHash, Txid } from '../bitcoin/ids.ts';
 import { ProvenTree } from '../bitcoin/merkle.ts';
 import type { Transaction } from '../bitcoin/transaction.ts';
 import type { Block } from '../domain/payment.ts';
 import type { Session } from '../electrum/session.ts';
-import { createMemory } from '../lib/cache.ts';
 import { PaygateError } from '../lib/errors.ts';
 import type { Headers } from '../store/records/headers.ts';
 
@@ -24,7 +24,7 @@ const keptBlocks = 100;
  *   what the session and `fetch` throw
  */
 export function createTreeDepth(headers: Headers, fetch: Fetch) {
-  const depths = createMemory<BlockHash, number>(keptBlocks);
+  const depths = new LRUCache<BlockHash, number>({ max: keptBlocks });
 
   async function depthOf(session: Session, { height, hash }: Block): Promise<number | undefined> {
     const known = depths.get(hash);

@@ -3,12 +3,12 @@
 // to the root in *our* header of that height; raw bytes are the transaction only if they hash to its id.
 // A `Lie` is thrown for what no honest server can say; the caller decides when to act on it.
 
+import { LRUCache } from 'lru-cache';
 import type { BlockHash, Txid } from '../bitcoin/ids.ts';
 import { ProvenTree } from '../bitcoin/merkle.ts';
 import { mostRelayed, valuePaidTo, weightOf } from '../bitcoin/transaction.ts';
 import type { Block } from '../domain/payment.ts';
 import type { Session } from '../electrum/session.ts';
-import { createMemory } from '../lib/cache.ts';
 import { reasonOf } from '../lib/errors.ts';
 import type { Store } from '../store/open-store.ts';
 import type { Output } from '../store/records/ledger.ts';
@@ -129,7 +129,7 @@ function matches(proves: () => boolean | undefined): boolean {
 
 /** The trees of the blocks that were proven in last; a block is what its hash says, whichever chain it is on. */
 function keepTrees({ headers }: Store): (block: BlockHash) => ProvenTree | undefined {
-  const trees = createMemory<BlockHash, ProvenTree>(keptTrees);
+  const trees = new LRUCache<BlockHash, ProvenTree>({ max: keptTrees });
   return (block) => {
     const known = trees.get(block);
     if (known !== undefined) return known;

@@ -2,9 +2,9 @@
 // that are kept, of the newest ones: a replacement is seen about when what it replaced goes.
 
 import { and, desc, eq, gte, isNull, ne, sql } from 'drizzle-orm';
+import { LRUCache } from 'lru-cache';
 import type { Txid } from '../../bitcoin/ids.ts';
 import { parseTransaction } from '../../bitcoin/transaction.ts';
-import { createMemory } from '../../lib/cache.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import type { Orm } from '../db/orm.ts';
 import { given } from '../db/placeholder.ts';
@@ -28,7 +28,10 @@ type Inputs = ReadonlySet<string>;
 
 export function createRivals(orm: Orm, rawOf: (txid: Txid) => Uint8Array | undefined): Rivals {
   const statements = prepare(orm);
-  const known = createMemory<Txid, Inputs>(keptInputs, (inputs) => inputs.size);
+  const known = new LRUCache<Txid, Inputs>({
+    maxSize: keptInputs,
+    sizeCalculation: (inputs) => 1 + inputs.size,
+  });
 
   function inputsOf(txid: Txid): Inputs {
     const before = known.get(txid);
