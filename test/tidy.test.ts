@@ -4,7 +4,8 @@
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, normalize } from 'node:path';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { findingsIn } from './support/prose.ts';
 
 /**
  * Folders of `src`, and files that lie in `src` itself, from the lowest rank to the highest. A folder imports only from
@@ -170,4 +171,15 @@ test('every locked package has a SHA-512 of its own, and no download address', (
   );
   expect(unlocked.map(([path]) => path)).toEqual([]);
   expect(packages.filter(([, { resolved }]) => resolved !== undefined)).toEqual([]);
+});
+
+describe('language', () => {
+  /** Files and folders whose prose follows the rules. A folder means all Markdown and TypeScript in it. */
+  const plain = ['SECURITY.md'];
+  /** Nouns that a file may use, in small letters: `{ 'docs/api.md': ['kept'] }`. */
+  const allowed: Readonly<Record<string, readonly string[]>> = {};
+
+  test('prose has short sentences, plain nouns and narrow lines', () => {
+    expect(findingsIn(plain, allowed)).toEqual([]);
+  });
 });
