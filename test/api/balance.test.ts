@@ -56,7 +56,7 @@ function spend(house: House, txid: string, script: Uint8Array, path: string): vo
   });
 }
 
-test('an address: unconfirmed below 2 confirmations, confirmed from there on', async () => {
+test('P-33 an address: unconfirmed below 2 confirmations, confirmed from there on', async () => {
   const house = await openReady();
   const address = await house.newAddress();
   expect(await balances(house, address)).toEqual([[0, 0]]);
@@ -71,7 +71,7 @@ test('an address: unconfirmed below 2 confirmations, confirmed from there on', a
   expect(await balances(house, address)).toEqual([[50_000, 0]]);
 });
 
-test('a wallet: both branches, what is being spent is negative', async () => {
+test('P-33 a wallet: both branches, what is being spent is negative', async () => {
   const house = await openReady();
   const address = await house.newAddress();
   const txid = house.pay(address, 50_000);
@@ -92,7 +92,7 @@ test('a wallet: both branches, what is being spent is negative', async () => {
   expect(await balances(house, address)).toEqual([[0, 0]]);
 });
 
-test('used addresses from before paygate and beyond its own are found up to the gap', async () => {
+test('P-34 used addresses from before paygate and beyond its own are found up to the gap', async () => {
   const before = [at(0, 3), at(1, 19), at(1, 39)];
   const house = await openReady({
     before: (chain) => {
@@ -105,7 +105,7 @@ test('used addresses from before paygate and beyond its own are found up to the 
   expect(await balances(house, key.account)).toEqual([[111_000, 0]]);
 });
 
-test('also among those that are derived in reserve, of which no server was asked yet', async () => {
+test('P-34 also among those that are derived in reserve, of which no server was asked yet', async () => {
   const house = await openReady({ store: { startIndex: 100 } });
   // Right after a start it is not quiet yet.
   await house.world.advance(100);
@@ -121,7 +121,7 @@ test('also among those that are derived in reserve, of which no server was asked
   expect(await balances(house, key.account)).toEqual([[3_913, 0]]);
 });
 
-test('several in one request come in the order asked, however they are split', async () => {
+test('P-33 several in one request come in the order asked, however they are split', async () => {
   const house = await openReady();
   const [one, two] = [await house.newAddress(), await house.newAddress()];
   house.pay(two, 2_000);
@@ -152,12 +152,12 @@ test.each([
   ['more than 100', `?addr=${'a,'.repeat(101)}`, 400],
   ['an address of somebody else', `?addr=${at(0, 0, merchantKey(9)).address}`, 403],
   ['an xpub of somebody else', `?addr=${merchantKey(9).account}`, 403],
-])('%s is refused', async (_name, query, status) => {
+])('P-35 %s is refused', async (_name, query, status) => {
   const house = await openReady();
   expect((await house.ask(`/api/balance${query}`)).status).toBe(status);
 });
 
-test('others are answered for where a setting allows it', async () => {
+test('P-35 others are answered for where a setting allows it', async () => {
   const house = await openReady({ config: { foreignBalances: true } });
   const stranger = at(0, 0, merchantKey(9)).address;
   house.pay(stranger, 7_000);
@@ -166,7 +166,7 @@ test('others are answered for where a setting allows it', async () => {
   expect(await balances(house, stranger)).toEqual([[7_000, 0]]);
 });
 
-test('100 addresses in one request, by GET and by POST, each paid or not', async () => {
+test('P-33 100 addresses in one request, by GET and by POST, each paid or not', async () => {
   const house = await openReady();
   const issued: string[] = [];
   while (issued.length < 100) issued.push(await house.newAddress());
@@ -184,7 +184,7 @@ test('100 addresses in one request, by GET and by POST, each paid or not', async
   expect((await house.ask('/api/balance', { method: 'POST', body })).body.response).toEqual(wanted);
 });
 
-test('more readings than are bearable are told to come back, and the rest of the API goes on', async () => {
+test('P-38 more readings than are bearable are told to come back, and the rest of the API goes on', async () => {
   const house = await openReady({ config: { foreignBalances: true } });
   const strangers = Array.from({ length: 200 }, (_, index) => at(0, index, merchantKey(9)).address);
   const end = house.server.inject({ kind: 'delay', ms: 60_000 });
@@ -215,7 +215,7 @@ test.each([
   ['the same in a descriptor', `wpkh(tprv${'8'.repeat(107)}/0/*)%23aaaaaaaa`],
   ['a single private key', 'cTpB4YiyKiBcPxnefsDpbnDxFDffjqJob8wGCEDXxgQ7zQoMXJdH'],
   ['recovery words', recovery],
-])('%s is refused and never repeated', async (_name, secret) => {
+])('P-37 %s is refused and never repeated', async (_name, secret) => {
   const house = await openReady({ config: { foreignBalances: true } });
   const { status, body } = await house.ask(`/api/balance?addr=${secret}`);
   expect(status).toBe(400);
@@ -223,7 +223,7 @@ test.each([
   expect(JSON.stringify(house.world.logs)).not.toContain(secret.slice(0, 14));
 });
 
-test('a wallet of several signers is named by its descriptor, beside others', async () => {
+test('P-20 P-36 a wallet of several signers is named by its descriptor, beside others', async () => {
   const [one, two] = [merchantKey(3).account, merchantKey(4).account];
   const text = signed(`wsh(sortedmulti(1,${one}/0/*,${two}/0/*))`);
   const several = parseWalletKey(text, { network: 'regtest' });
@@ -250,7 +250,7 @@ test('a wallet of several signers is named by its descriptor, beside others', as
   expect(unclosed.status).toBe(400);
 });
 
-test('a wallet is known in each way in which its key is written', async () => {
+test('P-36 a wallet is known in each way in which its key is written', async () => {
   const house = await openReady();
   house.pay(await house.newAddress(), 4_000);
   await house.settle();
@@ -263,7 +263,7 @@ test('a wallet is known in each way in which its key is written', async () => {
   expect((await house.ask(`/api/balance?addr=${others}`)).status).toBe(403);
 });
 
-test('a descriptor of somebody else, where that is allowed; an xpub alone says too little', async () => {
+test('P-35 a descriptor of somebody else, where that is allowed; an xpub alone says too little', async () => {
   const house = await openReady({ config: { foreignBalances: true } });
   const { account } = merchantKey(9);
   house.pay(at(0, 0, merchantKey(9)).address, 7_000);
@@ -276,7 +276,7 @@ test('a descriptor of somebody else, where that is allowed; an xpub alone says t
   expect(body.message).toContain('descriptor');
 });
 
-test('a wallet with its balance, where that is asked for, and then under its limit', async () => {
+test('P-12 P-46 a wallet with its balance, where that is asked for, and then under its limit', async () => {
   const house = await openReady({ config: { limitBalance: { perMinute: 30, burst: 1 } } });
   house.pay(await house.newAddress(), 6_000);
   await house.settle();
@@ -299,7 +299,7 @@ test('without a server the answer is to come back', async () => {
   expect(Number(headers.get('Retry-After'))).toBeGreaterThan(0);
 });
 
-test('a slow server: the client is told to come back, and then gets its answer', async () => {
+test('P-10 P-38 a slow server: the client is told to come back, and then gets its answer', async () => {
   const house = await openReady();
   house.pay(await house.newAddress(), 4_000);
   await house.settle();
@@ -316,7 +316,7 @@ test('a slow server: the client is told to come back, and then gets its answer',
   expect(await balances(house, key.account)).toEqual([[0, 4_000]]);
 });
 
-test('a slow server: tx_detail and a history of old blocks wait no longer than a balance', async () => {
+test('P-10 P-38 a slow server: tx_detail and a history of old blocks wait no longer than a balance', async () => {
   const house = await openReady({ blocks: 160 });
   const txid = house.pay(await house.newAddress(), 4_000);
   house.chain.mine(2);
@@ -335,7 +335,7 @@ test('a slow server: tx_detail and a history of old blocks wait no longer than a
   }
 });
 
-test('searchhistory: what is pending and what is confirmed, newest first, spends below 0', async () => {
+test('P-40 searchhistory: what is pending and what is confirmed, newest first, spends below 0', async () => {
   const house = await openReady();
   const address = await house.newAddress();
   const first = house.pay(address, 50_000);
@@ -368,7 +368,7 @@ test('searchhistory: what is pending and what is confirmed, newest first, spends
   expect(posted.body.history).toEqual(body.history);
 });
 
-test('searchhistory: what is in no block stands in the order in which it was seen', async () => {
+test('P-40 searchhistory: what is in no block stands in the order in which it was seen', async () => {
   const house = await openReady();
   const address = await house.newAddress();
   const seen: string[] = [];
@@ -381,7 +381,7 @@ test('searchhistory: what is in no block stands in the order in which it was see
   expect(body.pending.map(({ txid }: { txid: string }) => txid)).toEqual(seen);
 });
 
-test('an address of which the server has told, and shown nothing yet, has no balance of 0', async () => {
+test('P-39 an address of which the server has told, and shown nothing yet, has no balance of 0', async () => {
   const house = await openReady();
   const address = await house.newAddress();
   const when = (method: string) => method === 'blockchain.scripthash.get_history';
@@ -396,7 +396,7 @@ test('an address of which the server has told, and shown nothing yet, has no bal
   expect(await balances(house, address)).toEqual([[50_000, 0]]);
 });
 
-test('a payment counts as confirmed by its proof, not by the height that a server tells', async () => {
+test('P-39 a payment counts as confirmed by its proof, not by the height that a server tells', async () => {
   const house = await openReady();
   const address = await house.newAddress();
   house.pay(address, 50_000);
@@ -442,7 +442,7 @@ test.each([
   expect((await house.ask(`/api/${asked}`)).status).toBe(200);
 });
 
-test('tx_detail: what a known transaction spends and pays; unknown ones are not looked up', async () => {
+test('P-41 tx_detail: what a known transaction spends and pays; unknown ones are not looked up', async () => {
   const house = await openReady();
   const address = await house.newAddress();
   const txid = house.pay(address, 50_000);
@@ -463,7 +463,7 @@ test('tx_detail: what a known transaction spends and pays; unknown ones are not 
 test.each([
   ['balance', 'limitBalance'],
   ['searchhistory', 'limitSearchHistory'],
-])('%s has a limit of its own', async (path, setting) => {
+])('P-12 %s has a limit of its own', async (path, setting) => {
   const house = await openReady({ config: { [setting]: { perMinute: 30, burst: 1 } } });
   const ask = () => house.ask(`/api/${path}?addr=${key.account}`);
   expect((await ask()).status).toBe(200);

@@ -29,7 +29,7 @@ const post = (body: unknown, headers = {}) => ({
   headers,
 });
 
-test('the set-up wizard finds its store: wallets, stores, then an address', async () => {
+test('P-18 P-45 the set-up wizard finds its store: wallets, stores, then an address', async () => {
   const house = await openReady();
   const wallets = await house.ask('/api/v2/wallets');
   const account = merchantKey().account;
@@ -58,7 +58,7 @@ test('the set-up wizard finds its store: wallets, stores, then an address', asyn
   expect(matched.status).toBe(200);
 });
 
-test('the test of a set-up uses up one address at most, however often it is pressed', async () => {
+test('P-47 the test of a set-up uses up one address at most, however often it is pressed', async () => {
   const house = await openReady();
   const http_callback = `${house.receiver.origin}/cb?secret=s3cr3t`;
   const { data } = (await house.ask('/api/v2/stores?wallets=true')).body;
@@ -77,7 +77,7 @@ test('the test of a set-up uses up one address at most, however often it is pres
   expect((await house.ask('/api/v2/wallets/1')).body.data.xpub_index).toBe(1);
 });
 
-test('the set-up wizard finds no store: it makes one, attaches a wallet, asks for an address', async () => {
+test('P-04 P-50 the set-up wizard finds no store: it makes one, attaches a wallet, asks for an address', async () => {
   const house = await openReady();
   await allowPlugin(house);
   const http_callback = 'https://shop.example/?wc-api=WC_Gateway&secret=t0ken%20x';
@@ -149,7 +149,7 @@ test('what changes nothing is in no log of changes', async () => {
   expect(await actions()).toEqual(['store.change']);
 });
 
-test('an older plugin compares the callback with === and sets it with a form type', async () => {
+test('P-02 P-05 P-48 an older plugin compares the callback with === and sets it with a form type', async () => {
   const house = await openReady();
   const path = '/api/address?&no_balance=true&only_xpub=true&get_callback=true';
   const before = await house.ask(path);
@@ -185,7 +185,7 @@ test('a key that was revoked by a clock that was ahead is not valid again', asyn
   expect((await house.ask('/api/v2/stores', as(key))).status).toBe(401);
 });
 
-test('writing is shut until it is opened for this key, and shut again after its time', async () => {
+test('P-49 writing is shut until it is opened for this key, and shut again after its time', async () => {
   const house = await openReady();
   const body = post({ name: 'Renamed' });
   const refused = await house.ask('/api/v2/stores/1', body);
@@ -249,7 +249,7 @@ test('what can spend is refused wherever a plugin writes it, and nothing of it i
   expect(JSON.stringify(house.world.logs)).not.toMatch(/xprv|abandon/);
 });
 
-test('what a plugin writes is judged as what the merchant writes', async () => {
+test('P-04 P-50 P-71 what a plugin writes is judged as what the merchant writes', async () => {
   const house = await openReady();
   await allowPlugin(house);
   const refused = async (path: string, body: unknown): Promise<number> =>
@@ -291,7 +291,7 @@ test.each([
   expect([status, answer.data.name]).toEqual([200, 'Café 😀']);
 });
 
-test('a key of one store sees and changes that one alone', async () => {
+test('P-51 a key of one store sees and changes that one alone', async () => {
   const house = await openReady();
   const callbackUrl = `${house.receiver.origin}/second`;
   await house.addStore({ key: merchantKey(2), startIndex: 0, callbackUrl, name: 'Second' });
@@ -351,7 +351,7 @@ const refusals = (house: House) =>
 
 const kept = (house: House) => house.withStore(async ({ catalog }) => readRefusedChange(catalog));
 
-test('a change that is refused while the window is open is in the log and kept, with its reason', async () => {
+test('P-06 a change that is refused while the window is open is in the log and kept, with its reason', async () => {
   const house = await openReady();
   await allowPlugin(house);
   const http_callback = 'https://127.0.0.1/?secret=t0ps3cret';
@@ -382,7 +382,7 @@ test('a change that is refused while the window is open is in the log and kept, 
   }
 });
 
-test('what is logged and kept of it has no secret of a callback URL', async () => {
+test('P-06 what is logged and kept of it has no secret of a callback URL', async () => {
   const house = await openReady();
   await allowPlugin(house);
   const broken = ['|', '&amp;', '&nbsp;', '\u200b', ' ', '"'];
@@ -420,7 +420,7 @@ test('a flood of refused changes is kept and logged a few times a minute', async
 });
 
 test.each([' ', '\n', '\u200b', '\u00a0'])(
-  'a callback URL with %j behind it is refused, not kept as another one',
+  'P-05 a callback URL with %j behind it is refused, not kept as another one',
   async (text) => {
     const house = await openReady();
     await allowPlugin(house);
@@ -438,7 +438,7 @@ test.each([' ', '\n', '\u200b', '\u00a0'])(
     expect((await house.ask('/api/v2/stores')).body.data).toHaveLength(1);
   },
 );
-test('a key that may not write sees no secret of a Callback URL; one for payments sees it byte for byte', async () => {
+test('P-52 a key that may not write sees no secret of a Callback URL; one for payments sees it byte for byte', async () => {
   const house = await openReady();
   const url = `${house.receiver.origin}/cb?secret=s3cr3t`;
   const read = as(await addKey(house, 1, 'read'));

@@ -32,7 +32,7 @@ function expectError({ status, body, headers }: Reply, wanted: number, code = wa
   expect(headers.get('Cache-Control')).toBe('no-store');
 }
 
-test('an address comes with its time, its coin and its account', async () => {
+test('P-16 an address comes with its time, its coin and its account', async () => {
   const house = await openReady();
   const { status, headers, body } = await house.ask('/api/new_address');
   expect(status).toBe(200);
@@ -52,7 +52,7 @@ test.each([
   ['a key that is none', 'Bearer abc'],
   ['a key that was never made', `Bearer ${formatApiKey(new Uint8Array(32).fill(9))}`],
   ['an empty key', 'Bearer '],
-])('%s is refused', async (_name, authorization) => {
+])('P-01 P-09 %s is refused', async (_name, authorization) => {
   const house = await openReady();
   const answer = await house.ask('/api/new_address', { headers: { Authorization: authorization } });
   expectError(answer, 401);
@@ -166,7 +166,7 @@ test.each([
     'POST with a body that is not what its type says',
     { method: 'POST', body: 'dummy', headers: { 'Content-Type': 'application/json' } },
   ],
-])('%s issues an address', async (_name, init) => {
+])('P-02 P-15 %s issues an address', async (_name, init) => {
   const house = await openReady();
   expect((await house.ask('/api/new_address?&', init)).status).toBe(200);
 });
@@ -176,7 +176,7 @@ test.each(['PUT', 'DELETE', 'PATCH'])('%s is not a way to ask', async (method) =
   expectError(await house.ask('/api/new_address', { method }), 405);
 });
 
-test('HEAD burns no address', async () => {
+test('P-15 HEAD burns no address', async () => {
   const house = await openReady();
   expect((await house.ask('/api/new_address', { method: 'HEAD' })).status).toBe(405);
   const issued = await house.withStore(async ({ database }) => countIssued(database));
@@ -210,7 +210,7 @@ test.each(['/api/tx', '/api/openapi.json'])('%s is read alone, and says so', asy
   expect(answer.headers.get('Allow')).toBe('GET');
 });
 
-test('what is too large or said twice is refused', async () => {
+test('P-03 P-08 P-21 what is too large or said twice is refused', async () => {
   const house = await openReady();
   expectError(await house.ask('/api/new_address?crypto=BTC&crypto=BTC'), 400);
   expectError(await house.ask(`/api/new_address?x=${'a'.repeat(8_300)}`), 414);
@@ -221,7 +221,7 @@ test('what is too large or said twice is refused', async () => {
   expectError(await house.ask('/api/nothing'), 404);
 });
 
-test('the only store is meant where none is named, a name must fit; of several none is guessed', async () => {
+test('P-11 P-19 P-20 the only store is meant where none is named, a name must fit; of several none is guessed', async () => {
   const house = await openReady();
   for (const query of [
     '',
@@ -244,7 +244,7 @@ test('the only store is meant where none is named, a name must fit; of several n
   expect(several.body.message).toContain('"Second"');
 });
 
-test('an answer never shows a stack, whatever is sent', async () => {
+test('P-08 an answer never shows a stack, whatever is sent', async () => {
   const house = await openReady();
   for (const path of ['/api/%', '/api/new_address?%=%', '/%00', '//', '/api//new_address']) {
     const { status, body } = await house.ask(path);
@@ -432,7 +432,7 @@ describe('a request that a proxy may read in another way is refused', () => {
   );
 });
 
-test('every answer is what it says it is, and no other method is known', async () => {
+test('P-07 every answer is what it says it is, and no other method is known', async () => {
   const house = await openReady();
   for (const path of ['/healthz', '/nowhere', '/docs', '/api/new_address', '/api/nowhere']) {
     const { headers } = await fetch(`http://127.0.0.1:${house.port}${path}`);

@@ -7,7 +7,7 @@ import { signedIn } from '../support/visitor.ts';
 
 afterEach(closeHouses);
 
-test('a client asks until the payment is known, and then follows it', async () => {
+test('P-28 a client asks until the payment is known, and then follows it', async () => {
   const house = await openReady();
   const address = await house.newAddress();
   const path = `/api/merchant/tx?addr=${address}`;
@@ -28,7 +28,7 @@ test('a client asks until the payment is known, and then follows it', async () =
   expect(byTxid.body).toMatchObject({ ...facts, status: 2, confirmations: 2 });
 });
 
-test('several payments to one address: the newest on top, all in the list', async () => {
+test('P-29 several payments to one address: the newest on top, all in the list', async () => {
   const house = await openReady();
   const address = await house.newAddress();
   const first = house.pay(address, 1_000);
@@ -70,7 +70,7 @@ test('a store finds its own among more payments of one transaction than are show
   expect((await house.ask(`/api/merchant/tx?txid=${txid}`)).body.txs).toHaveLength(200);
 });
 
-test('a payment that was replaced says so', async () => {
+test('P-30 a payment that was replaced says so', async () => {
   const house = await openReady();
   const address = await house.newAddress();
   const old = house.pay(address, 1_000);
@@ -82,7 +82,7 @@ test('a payment that was replaced says so', async () => {
   expect(body).not.toHaveProperty('rbf');
 });
 
-test('of several addresses that it paid, each says so, also those that its replacement does not pay', async () => {
+test('P-30 of several addresses that it paid, each says so, also those that its replacement does not pay', async () => {
   const house = await openReady();
   const [kept, left] = [await house.newAddress(), await house.newAddress()];
   const txid = house.chain.pay([kept, left].map((address) => ({ address, valueSat: 4_000 })));
@@ -97,7 +97,7 @@ test('of several addresses that it paid, each says so, also those that its repla
   ]);
 });
 
-test('a payment whose replacement pays another address of ours says so', async () => {
+test('P-30 P-111 a payment whose replacement pays another address of ours says so', async () => {
   const house = await openReady();
   const [left, other] = [await house.newAddress(), await house.newAddress()];
   const old = house.pay(left, 4_000) as Txid;
@@ -109,7 +109,7 @@ test('a payment whose replacement pays another address of ours says so', async (
   expect((await house.ask(`/api/merchant/tx?txid=${next}`)).body).not.toHaveProperty('replaced_by');
 });
 
-test('a payment that is gone stands behind one that is there: a miner took what the customer had replaced', async () => {
+test('P-29 a payment that is gone stands behind one that is there: a miner took what the customer had replaced', async () => {
   const house = await openReady();
   const address = await house.newAddress();
   const old = house.pay(address, 1_000) as Txid;
@@ -155,12 +155,12 @@ test.each([
   ['a txid that is none', '?txid=abc', 400],
   ['an address that is none', '?addr=abc', 400],
   ['an unknown txid', `?txid=${'a'.repeat(64)}`, 404],
-])('%s', async (_name, query, status) => {
+])('P-28 %s', async (_name, query, status) => {
   const house = await openReady();
   expect((await house.ask(`/api/merchant/tx${query}`)).status).toBe(status);
 });
 
-test('while its block has left the chain it counts as unconfirmed, as callbacks have it', async () => {
+test('P-31 while its block has left the chain it counts as unconfirmed, as callbacks have it', async () => {
   const house = await openHouse({ receiver: { answer: () => ({ status: 503 }) } });
   await untilReady(house);
   const address = await house.newAddress();
@@ -178,7 +178,7 @@ test('while its block has left the chain it counts as unconfirmed, as callbacks 
   expect(await ask()).toEqual([0, 0, 'Unconfirmed']);
 });
 
-test('tx_detail: a transaction of several stores is as far as all of them have it', async () => {
+test('P-41 tx_detail: a transaction of several stores is as far as all of them have it', async () => {
   const house = await openReady();
   const callbackUrl = `${house.receiver.origin}/second`;
   await house.addStore({ name: 'careful', callbackUrl, confirmations: 6 });

@@ -36,7 +36,7 @@ test('a private key as an Idempotency-Key is refused: it would be kept in the fi
   expect(kept).toEqual([]);
 });
 
-test('reset=1 gives the last address again while nobody has paid it', async () => {
+test('P-22 reset=1 gives the last address again while nobody has paid it', async () => {
   const house = await openReady();
   const first = await house.ask('/api/new_address?reset=1');
   await house.world.advance(60_000);
@@ -49,7 +49,7 @@ test('reset=1 gives the last address again while nobody has paid it', async () =
   expect(await house.newAddress('?reset=1')).not.toBe(last);
 });
 
-test('reset=1 never gives the address of another store', async () => {
+test('P-22 reset=1 never gives the address of another store', async () => {
   const house = await openReady();
   const other = await house.addStore({ callbackUrl: `${house.receiver.origin}/second` });
   const key = await addKey(house, other.id, 'payments');
@@ -60,7 +60,7 @@ test('reset=1 never gives the address of another store', async () => {
   expect(again.body.address).toBe(first);
 });
 
-test('reset=1 gives a new one where no server has said that it is unpaid', async () => {
+test('P-22 reset=1 gives a new one where no server has said that it is unpaid', async () => {
   const house = await openReady();
   const first = await house.newAddress();
   for (const server of house.servers) server.disconnectAll();
@@ -68,7 +68,7 @@ test('reset=1 gives a new one where no server has said that it is unpaid', async
   expect(await house.newAddress('?reset=1')).not.toBe(first);
 });
 
-test('reset=1 gives no address that was ever paid, also where the payment is gone: it may come back', async () => {
+test('P-22 reset=1 gives no address that was ever paid, also where the payment is gone: it may come back', async () => {
   const house = await openReady();
   const first = await house.newAddress();
   const txid = house.pay(first, 50_000) as Txid;
@@ -86,7 +86,7 @@ test('reset=1 gives no address that was ever paid, also where the payment is gon
 const isHistory = (method: string): boolean => method === 'blockchain.scripthash.get_history';
 const withoutHistories = { kind: 'error', code: 1, message: 'busy', when: isHistory } as const;
 
-test('reset=1 gives a new one while the server has told of a history that it does not show', async () => {
+test('P-22 reset=1 gives a new one while the server has told of a history that it does not show', async () => {
   const house = await openReady();
   const first = await house.newAddress();
   house.server.inject(withoutHistories);
@@ -95,7 +95,7 @@ test('reset=1 gives a new one while the server has told of a history that it doe
   expect(await house.newAddress('?reset=1')).not.toBe(first);
 });
 
-test('reset=1 gives a new one after a downtime whose histories are still on their way', async () => {
+test('P-22 reset=1 gives a new one after a downtime whose histories are still on their way', async () => {
   const house = await openReady();
   const first = await house.newAddress();
   await house.stop();
@@ -106,7 +106,7 @@ test('reset=1 gives a new one after a downtime whose histories are still on thei
   expect(await house.newAddress('?reset=1')).not.toBe(first);
 });
 
-test('an address of which the server has told, and shown nothing yet, is left out', async () => {
+test('P-23 an address of which the server has told, and shown nothing yet, is left out', async () => {
   const house = await openReady();
   const [, , next] = firstAddresses(merchantKey(), 3);
   await house.newAddress();
@@ -126,7 +126,7 @@ test('an address of which the server has told, and shown nothing yet, is left ou
   expect(logged).toContain('an address was paid that was not issued yet');
 });
 
-test('reset=1 gives a new one in a restored copy, which may have handed out the last', async () => {
+test('P-22 reset=1 gives a new one in a restored copy, which may have handed out the last', async () => {
   const house = await openReady();
   const first = await house.newAddress();
   await house.withStore(({ catalog, database }) =>
@@ -135,7 +135,7 @@ test('reset=1 gives a new one in a restored copy, which may have handed out the 
   expect(await house.newAddress('?reset=1')).not.toBe(first);
 });
 
-test('an idempotency key means the same address for a day, in its own store', async () => {
+test('P-24 an idempotency key means the same address for a day, in its own store', async () => {
   const house = await openReady();
   const ask = (key: string, query = '') => house.ask(`/api/new_address${query}`, repeat(key));
   const both = await Promise.all([ask('order 1'), ask('order 1')]);
@@ -150,14 +150,14 @@ test('an idempotency key means the same address for a day, in its own store', as
   expect((await ask('order 1', '?match_callback=s3cr3t')).body.address).not.toBe(first);
 });
 
-test.each(['k', '\u00fc'])('an idempotency key of %s has 1 to 255 bytes', async (letter) => {
+test.each(['k', '\u00fc'])('P-24 an idempotency key of %s has 1 to 255 bytes', async (letter) => {
   const house = await openReady();
   expect((await house.ask('/api/new_address', repeat(letter.repeat(255)))).status).toBe(200);
   const refused = await house.ask('/api/new_address', repeat(letter.repeat(256)));
   expect(refused).toMatchObject({ status: 400, body: { error: { code: 400 } } });
 });
 
-test('a key of one store means its store until the store is removed', async () => {
+test('P-25 a key of one store means its store until the store is removed', async () => {
   const house = await openReady();
   const callbackUrl = `${house.receiver.origin}/second`;
   const second = await house.addStore({ key: merchantKey(2), startIndex: 0, callbackUrl });
@@ -171,7 +171,7 @@ test('a key of one store means its store until the store is removed', async () =
   expect((await house.ask('/api/new_address', as(key))).status).toBe(401);
 });
 
-test('a store without a wallet says what is missing', async () => {
+test('P-11 a store without a wallet says what is missing', async () => {
   const house = await openReady();
   await house.withStore(({ catalog, database }) =>
     database.write((tx) => catalog.changeStore(tx, 1, { walletId: null })),
@@ -184,7 +184,7 @@ test('a store without a wallet says what is missing', async () => {
   expect(body.message).not.toContain('add an xpub');
 });
 
-test('a wallet whose first scan has not ended asks for patience', async () => {
+test('P-10 P-26 a wallet whose first scan has not ended asks for patience', async () => {
   const house = await openReady();
   await house.withStore(({ database }) =>
     database.write(() => void database.orm.run('update wallets set scanned_at = null')),
@@ -194,7 +194,7 @@ test('a wallet whose first scan has not ended asks for patience', async () => {
   expect(Number(headers.get('Retry-After'))).toBeGreaterThan(0);
 });
 
-test('the gap limit refuses where the setting says so, and a payment opens it again', async () => {
+test('P-11 P-27 the gap limit refuses where the setting says so, and a payment opens it again', async () => {
   const house = await openReady({ config: { refuseGap: 3 } });
   const issued = [await house.newAddress(), await house.newAddress(), await house.newAddress()];
   const refused = await house.ask('/api/new_address');
@@ -205,7 +205,7 @@ test('the gap limit refuses where the setting says so, and a payment opens it ag
   expect((await house.ask('/api/new_address')).status).toBe(200);
 });
 
-test('a key that asks too often is told when to come back; others are not held up', async () => {
+test('P-10 P-12 a key that asks too often is told when to come back; others are not held up', async () => {
   const house = await openReady({ config: { limitNewAddress: { perMinute: 60, burst: 2 } } });
   const other = await addKey(house, 1, 'address-only');
   await house.newAddress();
@@ -218,7 +218,7 @@ test('a key that asks too often is told when to come back; others are not held u
   expect((await house.ask('/api/new_address')).status).toBe(200);
 });
 
-test('wrong keys are slowed down by their address; the right key from there is not', async () => {
+test('P-13 wrong keys are slowed down by their address; the right key from there is not', async () => {
   const house = await openReady({ config: { limitUnknownKey: { perMinute: 10, burst: 2 } } });
   const wrong = as(formatApiKey(new Uint8Array(32).fill(9)));
   const statuses = [];
@@ -231,7 +231,7 @@ test('wrong keys are slowed down by their address; the right key from there is n
   expect((await house.ask('/api/new_address')).status).toBe(200);
 });
 
-test('behind a listed proxy each client has a limit of its own', async () => {
+test('P-14 behind a listed proxy each client has a limit of its own', async () => {
   const house = await openReady({
     config: {
       limitUnknownKey: { perMinute: 10, burst: 1 },
@@ -268,7 +268,7 @@ test('a whole callback URL means its store before all whose URL only contains it
   expect(await accountOf()).toBe(key.account);
 });
 
-test('a key of one store gets no address for a callback URL that its store does not have', async () => {
+test('P-19 P-25 a key of one store gets no address for a callback URL that its store does not have', async () => {
   const house = await openReady();
   const callbackUrl = 'https://second.example/paid?secret=tulip';
   await house.addStore({ name: 'Second', key: merchantKey(2), startIndex: 0, callbackUrl });
@@ -285,7 +285,7 @@ test('a key of one store gets no address for a callback URL that its store does 
   }
 });
 
-test('who names a removed store gets no address of the only one that is left', async () => {
+test('P-18 who names a removed store gets no address of the only one that is left', async () => {
   const house = await openReady();
   const callbackUrl = `${house.receiver.origin}/second?secret=tulip`;
   const second = await house.addStore({ key: merchantKey(2), startIndex: 0, callbackUrl });

@@ -47,7 +47,7 @@ const refusal = (house: House, path: string, headers = {}): Promise<number> =>
     });
   });
 
-test('a page hears of each change, once it is committed', async () => {
+test('P-43 a page hears of each change, once it is committed', async () => {
   const house = await openReady();
   const address = await house.newAddress();
   const page = await openPage(house, address);
@@ -64,7 +64,7 @@ test('a page hears of each change, once it is committed', async () => {
   page.socket.close();
 });
 
-test('a page that comes late is told the latest state at once', async () => {
+test('P-43 a page that comes late is told the latest state at once', async () => {
   const house = await openReady();
   const address = await house.newAddress();
   house.pay(address, 12_000);
@@ -76,7 +76,7 @@ test('a page that comes late is told the latest state at once', async () => {
   page.socket.close();
 });
 
-test('a page that comes late is told of the payment that stands, not of one that is gone', async () => {
+test('P-43 a page that comes late is told of the payment that stands, not of one that is gone', async () => {
   const house = await openReady();
   const address = await house.newAddress();
   house.pay(address, 12_000);
@@ -91,7 +91,7 @@ test('a page that comes late is told of the payment that stands, not of one that
   page.socket.close();
 });
 
-test('with a timestamp, payments from before it are those of another order', async () => {
+test('P-43 with a timestamp, payments from before it are those of another order', async () => {
   const house = await openReady();
   const address = await house.newAddress();
   house.pay(address, 1_000);
@@ -107,7 +107,7 @@ test('with a timestamp, payments from before it are those of another order', asy
   page.socket.close();
 });
 
-test('only addresses that were issued are answered for', async () => {
+test('P-03 P-43 only addresses that were issued are answered for', async () => {
   const house = await openReady();
   expect(await refusal(house, 'nonsense')).toBe(400);
   const [stranger = ''] = firstAddresses(merchantKey(2), 1);
@@ -119,7 +119,7 @@ test('only addresses that were issued are answered for', async () => {
   expect((await house.ask(`/payment/${await house.newAddress()}`)).status).toBe(400);
 });
 
-test('one client has a bounded number of sockets, and gets them back', async () => {
+test('P-43 one client has a bounded number of sockets, and gets them back', async () => {
   const house = await openReady();
   const address = await house.newAddress();
   const pages: Page[] = [];
@@ -141,7 +141,7 @@ describe('where all sockets are taken', () => {
     ['one line of IPv6', (index: number) => `2001:db8:7:${index.toString(16)}::1`],
     ['a /44 of IPv6', (index: number) => `2001:db8:${index.toString(16)}::1`],
     ['a few addresses of IPv4', (index: number) => `192.0.2.${index}`],
-  ])('by %s, a customer from elsewhere gets one all the same', async (_name, client) => {
+  ])('P-43 by %s, a customer from elsewhere gets one all the same', async (_name, client) => {
     const house = await openReady({ config: behindProxy });
     const address = await house.newAddress();
     const greedy: Page[] = [];
@@ -185,7 +185,7 @@ describe('who asks about addresses that are not ours', () => {
     return [status, headers.get('Retry-After')];
   };
 
-  test('is answered nothing after ten, about ours neither, and all others are', async () => {
+  test('P-13 is answered nothing after ten, about ours neither, and all others are', async () => {
     const house = await openReady({ config: limited });
     const address = await house.newAddress();
     const txid = house.pay(address, 1_000);

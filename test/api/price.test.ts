@@ -24,7 +24,7 @@ async function openShop(answer: () => Answer, config: Partial<Config> = {}) {
 const withoutKey = { headers: { Authorization: '' } };
 const rates = { status: 200, body: JSON.stringify({ USD: 67866.85, CHF: '60000.125' }) };
 
-test('the shapes of the wire, without a key', async () => {
+test('P-44 the shapes of the wire, without a key', async () => {
   const house = await openShop(() => rates);
   await house.world.advance(3_600_000);
   expect(sources.map(({ requests }) => requests.length)).toEqual([0, 0, 0]);
@@ -51,7 +51,7 @@ test('the shapes of the wire, without a key', async () => {
   expect((await ask('/api/new_address')).status).toBe(401);
 });
 
-test('one address may ask so often, for both together; others, and keys, are not held up', async () => {
+test('P-13 one address may ask so often, for both together; others, and keys, are not held up', async () => {
   const house = await openShop(() => rates, {
     limitPrice: { perMinute: 60, burst: 2 },
     trustedProxy: [parseProxyNetwork('127.0.0.1')],
@@ -76,7 +76,7 @@ test('one address may ask so often, for both together; others, and keys, are not
   expect((await from('198.51.100.7')).status).toBe(200);
 });
 
-test('503 with Retry-After while there is no fresh price', async () => {
+test('P-10 P-44 503 with Retry-After while there is no fresh price', async () => {
   const house = await openShop(() => ({ status: 500 }));
   for (const path of ['/api/price?currency=USD', '/api/currencies']) {
     const { status, headers, body } = await house.ask(path, withoutKey);

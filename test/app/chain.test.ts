@@ -29,7 +29,7 @@ test('a payment taken back to the mempool is told as 0 again, as a new event', a
   expect(new Set(ids).size).toBe(4);
 });
 
-test('a payment re-mined at the same height in another block counts from there, silently', async () => {
+test('P-118 a payment re-mined at the same height in another block counts from there, silently', async () => {
   const house = await openHouse();
   await untilReady(house);
   const { address } = await paid(house, 1);
@@ -54,7 +54,7 @@ test('a confirmed payment that falls back is told as 0, then 1 and 2 again', asy
   expect(house.statuses(address)).toEqual(['0', '2', '0', '1', '2']);
 });
 
-test('a server that hides a payment takes nothing back', async () => {
+test('P-123 a server that hides a payment takes nothing back', async () => {
   const house = await openHouse();
   await untilReady(house);
   const { address, txid } = await paid(house, 1);
@@ -66,7 +66,7 @@ test('a server that hides a payment takes nothing back', async () => {
   expect(house.statuses(address)).toEqual(['0', '1', '2']);
 });
 
-test('the only server hides a payment and cannot ask its node: that is no word that it is gone', async () => {
+test('P-123 the only server hides a payment and cannot ask its node: that is no word that it is gone', async () => {
   const house = await openHouse();
   await untilReady(house);
   const { address, txid } = await paid(house, 0);
@@ -92,7 +92,7 @@ test('the only server hides a payment and cannot ask its node: that is no word t
   expect(house.statuses(address)).toEqual(['0']);
 });
 
-test('the only server hides a payment and refuses to be verbose: it is asked for the bytes', async () => {
+test('P-123 P-125 the only server hides a payment and refuses to be verbose: it is asked for the bytes', async () => {
   const house = await openHouse();
   await untilReady(house);
   const { txid } = await paid(house, 0);
@@ -114,7 +114,7 @@ test('the only server hides a payment and refuses to be verbose: it is asked for
   expect(gone()).toHaveLength(1);
 });
 
-test('a false proof promotes nothing; the liar is banned and another server is asked', async () => {
+test('P-57 P-135 a false proof promotes nothing; the liar is banned and another server is asked', async () => {
   const house = await openHouse({ servers: 2 });
   await untilReady(house);
   const { server: inUse } = house.app.health().electrum;
@@ -127,7 +127,7 @@ test('a false proof promotes nothing; the liar is banned and another server is a
   expect(servers.find(({ server }) => server === inUse)?.state).toBe('banned');
 });
 
-test('the only server lies: nothing is promoted until it tells the truth', async () => {
+test('P-138 the only server lies: nothing is promoted until it tells the truth', async () => {
   const house = await openHouse();
   await untilReady(house);
   const truth = house.server.inject({ kind: 'lie', about: 'merkle' });
@@ -143,7 +143,7 @@ test('the only server lies: nothing is promoted until it tells the truth', async
 });
 
 for (const about of ['header-work', 'header-bits', 'header-link'] as const) {
-  test(`a block with a false header (${about}) confirms nothing`, async () => {
+  test(`P-135 a block with a false header (${about}) confirms nothing`, async () => {
     const house = await openHouse();
     await untilReady(house);
     const height = house.app.health().electrum.height;
@@ -155,7 +155,7 @@ for (const about of ['header-work', 'header-bits', 'header-link'] as const) {
   });
 }
 
-test('a transaction in other bytes than its id says is no payment, and ends in a ban', async () => {
+test('P-135 a transaction in other bytes than its id says is no payment, and ends in a ban', async () => {
   const house = await openHouse();
   await untilReady(house);
   house.server.inject({ kind: 'lie', about: 'transaction' });
@@ -164,7 +164,7 @@ test('a transaction in other bytes than its id says is no payment, and ends in a
   expect(house.told()).toEqual([]);
 });
 
-test('a transaction that a server made up is none, and does not hold up a true one', async () => {
+test('P-140 a transaction that a server made up is none, and does not hold up a true one', async () => {
   const house = await openHouse();
   await untilReady(house);
   const truth = house.server.inject({ kind: 'lie', about: 'invented-transaction' });
@@ -187,7 +187,7 @@ test('a server of another network is not used', async () => {
   expect(house.app.health().electrum.servers[0]?.error).toContain('network');
 });
 
-test('a payment to an address that was not issued yet calls nobody and is skipped', async () => {
+test('P-61 P-107 a payment to an address that was not issued yet calls nobody and is skipped', async () => {
   const house = await openHouse();
   await untilReady(house);
   const [next] = await house.withStore(async ({ addresses }) => addresses.upcoming(40).slice(-1));
@@ -203,7 +203,7 @@ test('a payment to an address that was not issued yet calls nobody and is skippe
   expect(await house.newAddress()).not.toBe(row?.address);
 });
 
-test('a connection that breaks in the middle of a line loses nothing', async () => {
+test('P-161 a connection that breaks in the middle of a line loses nothing', async () => {
   const house = await openHouse();
   await untilReady(house);
   const address = await house.newAddress();
@@ -216,7 +216,7 @@ test('a connection that breaks in the middle of a line loses nothing', async () 
   expect(house.statuses(address).at(-1)).toBe('1');
 });
 
-test('a server that does not answer is left after its deadline', async () => {
+test('P-161 a server that does not answer is left after its deadline', async () => {
   const house = await openHouse({ servers: 2 });
   await untilReady(house);
   const address = await house.newAddress();

@@ -18,7 +18,7 @@ async function pay(house: House): Promise<Readonly<Record<string, string | undef
   return house.receiver.requests.at(-1)?.headers ?? {};
 }
 
-test('behind the newest block: callbacks go out unsigned, and that is said until it is right', async () => {
+test('P-170 behind the newest block: callbacks go out unsigned, and that is said until it is right', async () => {
   const house = await openHouse();
   await untilReady(house);
   house.chain.mine(1);
@@ -37,7 +37,7 @@ test('behind the newest block: callbacks go out unsigned, and that is said until
   expect(await pay(house)).toHaveProperty('webhook-signature');
 });
 
-test('no certificate is learnt meanwhile', async () => {
+test('P-170 no certificate is learnt meanwhile', async () => {
   const { servers } = await openTestStore();
   let isClockWrong = true;
   const memory = createServerMemory({ servers, now: () => 1, isClockWrong: () => isClockWrong });

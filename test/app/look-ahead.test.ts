@@ -64,7 +64,7 @@ test('a rush uses them up, and they are filled up and watched when it is over', 
   expect(await watchedAhead(house, next, 2 * next)).toBe(next);
 });
 
-test('a rush hands out no index that another program has used', async () => {
+test('P-107 a rush hands out no index that another program has used', async () => {
   const used = deriveAddress(merchantKey(), 0, startIndex + 150);
   const before = (chain: SimulatedChain) => {
     chain.pay([{ script: used?.script ?? new Uint8Array(), valueSat: 77_000 }]);

@@ -7,7 +7,7 @@ import { closeHouses, merchantKey, openHouse, untilReady } from '../support/hous
 
 afterEach(closeHouses);
 
-test('a payment is told as 0, 1 and 2, each once, with its address, value and txid', async () => {
+test('P-56 a payment is told as 0, 1 and 2, each once, with its address, value and txid', async () => {
   const house = await openHouse();
   await untilReady(house);
   const address = await house.newAddress();
@@ -25,7 +25,7 @@ test('a payment is told as 0, 1 and 2, each once, with its address, value and tx
   expect(house.told()).toEqual(['0', '1', '2'].map((status) => ({ ...facts, status })));
 });
 
-test('addresses come in the order of derivation and never twice', async () => {
+test('P-17 addresses come in the order of derivation and never twice', async () => {
   const house = await openHouse();
   await untilReady(house);
   const issued = await Promise.all(Array.from({ length: 60 }, () => house.newAddress()));
@@ -55,7 +55,7 @@ test.each([
   },
 );
 
-test('one transaction to two addresses and two outputs to one are told as sums', async () => {
+test('P-56 one transaction to two addresses and two outputs to one are told as sums', async () => {
   const house = await openHouse();
   await untilReady(house);
   const [one, two] = [await house.newAddress(), await house.newAddress()];
@@ -75,7 +75,7 @@ test('one transaction to two addresses and two outputs to one are told as sums',
   expect(values).toHaveLength(2);
 });
 
-test('a callback keeps the URL byte for byte and is signed over its raw query', async () => {
+test('P-55 P-69 a callback keeps the URL byte for byte and is signed over its raw query', async () => {
   const house = await openHouse();
   await untilReady(house);
   const address = await house.newAddress();
@@ -111,7 +111,7 @@ test('a shop that answers 500 is asked again after 4 and 8 seconds, with the sam
   expect(house.statuses(address)).toHaveLength(3);
 });
 
-test('a status that is overtaken while the shop is down is not sent', async () => {
+test('P-58 a status that is overtaken while the shop is down is not sent', async () => {
   const house = await openHouse({ receiver: { answer: () => ({ status: 503 }) } });
   await untilReady(house);
   const address = await house.newAddress();
@@ -126,7 +126,7 @@ test('a status that is overtaken while the shop is down is not sent', async () =
   expect(new Set(statuses.slice(1))).toEqual(new Set(['2']));
 });
 
-test('two stores on one wallet share the counter; match_callback chooses', async () => {
+test('P-18 two stores on one wallet share the counter; match_callback chooses', async () => {
   const house = await openHouse();
   await house.addStore({ name: 'Second', callbackUrl: `${house.receiver.origin}/second?k=2` });
   await house.world.advance(1_000);

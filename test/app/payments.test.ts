@@ -71,7 +71,7 @@ const change = (house: House, fields: StoreChange): Promise<unknown> =>
 const logged = (house: House): string[] => house.world.logs.map(({ message }) => message);
 
 describe.each([1, 2])('with %i server(s)', (servers) => {
-  test('a replacement that still pays us is a new payment; the old one is dropped', async () => {
+  test('P-110 a replacement that still pays us is a new payment; the old one is dropped', async () => {
     const house = await openReady({ servers });
     const { address, txid } = await pay(house);
     const next = house.chain.replace(txid);
@@ -91,7 +91,7 @@ describe.each([1, 2])('with %i server(s)', (servers) => {
     ]);
   });
 
-  test('a replacement that pays us no more drops the payment, and tells nobody', async () => {
+  test('P-112 a replacement that pays us no more drops the payment, and tells nobody', async () => {
     const house = await openReady({ servers });
     const { address, txid } = await pay(house);
     house.chain.replace(txid, []);
@@ -102,7 +102,7 @@ describe.each([1, 2])('with %i server(s)', (servers) => {
     expect(logged(house)).toContain('a payment is gone');
   });
 
-  test('an evicted payment that comes back is the same one: no second 0', async () => {
+  test('P-113 an evicted payment that comes back is the same one: no second 0', async () => {
     const house = await openReady({ servers });
     const { address, txid } = await pay(house);
     const raw = house.chain.transaction(txid)?.raw ?? new Uint8Array();
@@ -116,7 +116,7 @@ describe.each([1, 2])('with %i server(s)', (servers) => {
     expect(house.statuses(address)).toEqual(['0', '1', '2']);
   });
 
-  test('a payment that a reorganisation double-spends is dropped', async () => {
+  test('P-59 P-125 a payment that a reorganisation double-spends is dropped', async () => {
     const house = await openReady({ servers });
     const { address } = await pay(house);
     await mine(house, 1);
@@ -128,7 +128,7 @@ describe.each([1, 2])('with %i server(s)', (servers) => {
     expect(logged(house)).toContain('a payment was taken back by the chain');
   });
 
-  test('where the store wants to hear it, that is told as -1, and its return as 0', async () => {
+  test('P-59 where the store wants to hear it, that is told as -1, and its return as 0', async () => {
     const house = await openReady({ servers });
     await change(house, { reversalCallback: true });
     const { address, txid } = await pay(house);
@@ -145,7 +145,7 @@ describe.each([1, 2])('with %i server(s)', (servers) => {
     expect(new Set(ids).size).toBe(6);
   });
 
-  test('a payment between a block that left and the mempool is not gone', async () => {
+  test('P-124 a payment between a block that left and the mempool is not gone', async () => {
     const house = await openReady({ servers });
     await change(house, { reversalCallback: true });
     const { address, txid } = await pay(house);
@@ -164,7 +164,7 @@ describe.each([1, 2])('with %i server(s)', (servers) => {
     expect(house.statuses(address)).toEqual(['0', '1', '2', '0', '1', '2']);
   });
 
-  test('silence is counted anew once the payment was named again', async () => {
+  test('P-124 silence is counted anew once the payment was named again', async () => {
     const house = await openReady({ servers });
     const { address, txid } = await pay(house);
     for (let times = 0; times < 3; times += 1) {
@@ -182,7 +182,7 @@ describe.each([1, 2])('with %i server(s)', (servers) => {
     expect(logged(house)).not.toContain('a payment is gone');
   });
 
-  test('a payment that vanished unconfirmed is never told as -1', async () => {
+  test('P-59 a payment that vanished unconfirmed is never told as -1', async () => {
     const house = await openReady({ servers });
     await change(house, { reversalCallback: true });
     const { address, txid } = await pay(house);
@@ -194,7 +194,7 @@ describe.each([1, 2])('with %i server(s)', (servers) => {
 });
 
 describe('a second server', () => {
-  test('keeps a payment that the first one hides, and sees it through', async () => {
+  test('P-123 keeps a payment that the first one hides, and sees it through', async () => {
     const house = await openReady({ servers: 2 });
     const { address, txid } = await pay(house);
     house.inUse().inject({ kind: 'omit', txids: [txid], deny: true });
@@ -205,13 +205,13 @@ describe('a second server', () => {
     expect(house.statuses(address)).toEqual(['0', '1', '2']);
   });
 
-  test('finds a payment that the first one never showed, within ten minutes', async () => {
+  test('P-127 finds a payment that the first one never showed, within ten minutes', async () => {
     const house = await openReady({ servers: 2 });
     const { address } = await payHidden(house);
     expect(house.statuses(address)).toEqual(['0']);
   });
 
-  test('sees that a payment is gone which it alone had shown, and for a short while', async () => {
+  test('P-128 sees that a payment is gone which it alone had shown, and for a short while', async () => {
     const house = await openReady({ servers: 2 });
     const { address, txid } = await payHidden(house);
     house.chain.evict(txid);
@@ -219,7 +219,7 @@ describe('a second server', () => {
     expect(await payments(house, address)).toMatchObject([{ txid, state: 'dropped' }]);
   });
 
-  test('sees that also where paygate was down meanwhile', async () => {
+  test('P-128 sees that also where paygate was down meanwhile', async () => {
     const house = await openReady({ servers: 2 });
     const { address, txid } = await payHidden(house);
     await house.stop();
@@ -230,7 +230,7 @@ describe('a second server', () => {
     expect(await payments(house, address)).toMatchObject([{ txid, state: 'dropped' }]);
   });
 
-  test('takes over when the first one ends', async () => {
+  test('P-161 takes over when the first one ends', async () => {
     const house = await openReady({ servers: 2 });
     const address = await house.newAddress();
     const first = house.app.health().electrum.server;
@@ -248,7 +248,7 @@ describe('a second server', () => {
 });
 
 describe('amounts and addresses', () => {
-  test('two transactions to one address are two payments', async () => {
+  test('P-102 two transactions to one address are two payments', async () => {
     const house = await openReady();
     const { address } = await pay(house, 1_000);
     house.pay(address, 2_000);
@@ -259,7 +259,7 @@ describe('amounts and addresses', () => {
     ]);
   });
 
-  test('a transaction that spends from an address and pays to it counts what it pays', async () => {
+  test('P-103 a transaction that spends from an address and pays to it counts what it pays', async () => {
     const house = await openReady({ servers: 1 });
     const { address, txid: before } = await pay(house, 40_000);
     await mine(house, 1);
@@ -268,7 +268,7 @@ describe('amounts and addresses', () => {
     expect(house.told().at(-1)).toMatchObject({ txid, value: '3000', status: '0' });
   });
 
-  test('a payment first seen deep is told as 2 alone', async () => {
+  test('P-58 a payment first seen deep is told as 2 alone', async () => {
     const house = await openReady();
     const address = await house.newAddress();
     await house.stop();
@@ -279,7 +279,7 @@ describe('amounts and addresses', () => {
     expect(house.statuses(address)).toEqual(['2']);
   });
 
-  test('a flood of dust to one address does not hold up another', async () => {
+  test('P-109 a flood of dust to one address does not hold up another', async () => {
     const house = await openReady({ before: (chain) => chain.stock(120, 20_000) });
     const [flooded, other] = [await house.newAddress(), await house.newAddress()];
     for (let count = 0; count < 100; count += 1) {
@@ -292,7 +292,7 @@ describe('amounts and addresses', () => {
     expect(place).toBeLessThan(60);
   });
 
-  test('a flood that takes several commits is recorded to its end', async () => {
+  test('P-109 a flood that takes several commits is recorded to its end', async () => {
     const house = await openReady({ before: (chain) => chain.stock(460, 20_000) });
     const address = await house.newAddress();
     for (let count = 0; count < 450; count += 1) house.chain.pay([{ address, valueSat: 600 }]);
@@ -309,7 +309,7 @@ describe('amounts and addresses', () => {
     expect(house.server.count('blockchain.scripthash.get_history')).toBe(asked);
   });
 
-  test('a flood of replacements, too, is told of one by one', async () => {
+  test('P-109 a flood of replacements, too, is told of one by one', async () => {
     const house = await openReady({ before: (chain) => chain.stock(120, 20_000) });
     const address = await house.newAddress();
     const first = Array.from({ length: 100 }, () => house.pay(address, 600) as Txid);
@@ -322,7 +322,7 @@ describe('amounts and addresses', () => {
     expect(house.statuses(address)).toHaveLength(200);
   });
 
-  test('a coinbase output waits for 100 blocks', async () => {
+  test('P-57 a coinbase output waits for 100 blocks', async () => {
     const house = await openReady();
     const address = await house.newAddress();
     house.chain.mine(1, { to: script(address) });
@@ -337,7 +337,7 @@ describe('amounts and addresses', () => {
 });
 
 describe('the store’s demands', () => {
-  test('more confirmations are asked above an amount', async () => {
+  test('P-57 more confirmations are asked above an amount', async () => {
     const house = await openReady();
     const bands = [{ aboveSat: 100_000, confirmations: 4 }];
     await change(house, { confirmationBands: writeBands(bands) });
@@ -354,7 +354,7 @@ describe('the store’s demands', () => {
     expect(house.statuses(large.address)).toEqual(['0', '1', '2']);
   });
 
-  test('raised demands apply to what is not final yet, and take nothing back', async () => {
+  test('P-57 raised demands apply to what is not final yet, and take nothing back', async () => {
     const house = await openReady();
     const early = await pay(house);
     await mine(house, 2);
@@ -367,7 +367,7 @@ describe('the store’s demands', () => {
     expect(house.statuses(late.address)).toEqual(['0', '1', '2']);
   });
 
-  test('lowered demands are met within a second', async () => {
+  test('P-57 lowered demands are met within a second', async () => {
     const house = await openReady({ store: { confirmations: 6 } });
     const { address } = await pay(house);
     await mine(house, 3);
@@ -380,20 +380,23 @@ describe('the store’s demands', () => {
 });
 
 describe('reorganisations', () => {
-  test.each([1, 2, 3, 6])('of %i blocks: back to the mempool, then in again', async (depth) => {
-    const house = await openReady();
-    const { address } = await pay(house);
-    await mine(house, depth);
-    const before = house.statuses(address).at(-1);
-    house.chain.reorganise(depth, { transactions: 'mempool' });
-    await house.settle();
-    expect(house.statuses(address).at(-1)).toBe('0');
-    await mine(house, 2);
-    expect(house.statuses(address).slice(-3)).toEqual(['0', '1', '2']);
-    expect(before).toBe(depth === 1 ? '1' : '2');
-  });
+  test.each([1, 2, 3, 6])(
+    'P-116 of %i blocks: back to the mempool, then in again',
+    async (depth) => {
+      const house = await openReady();
+      const { address } = await pay(house);
+      await mine(house, depth);
+      const before = house.statuses(address).at(-1);
+      house.chain.reorganise(depth, { transactions: 'mempool' });
+      await house.settle();
+      expect(house.statuses(address).at(-1)).toBe('0');
+      await mine(house, 2);
+      expect(house.statuses(address).slice(-3)).toEqual(['0', '1', '2']);
+      expect(before).toBe(depth === 1 ? '1' : '2');
+    },
+  );
 
-  test('at another height: the status changes only where its number does', async () => {
+  test('P-117 at another height: the status changes only where its number does', async () => {
     const house = await openReady();
     const { address } = await pay(house);
     await mine(house, 2);
@@ -404,7 +407,7 @@ describe('reorganisations', () => {
     expect(await payments(house, address)).toMatchObject([{ state: 'confirmed', height }]);
   });
 
-  test('at the tip of the new branch, a payment that was 2 is told as 1', async () => {
+  test('P-58 at the tip of the new branch, a payment that was 2 is told as 1', async () => {
     const house = await openReady();
     const { address } = await pay(house);
     await mine(house, 2);
@@ -416,16 +419,19 @@ describe('reorganisations', () => {
     expect(house.statuses(address)).toEqual(['0', '1', '2', '1', '2']);
   });
 
-  test.each([100, 144])('%i deep: a payment that had long been final falls back', async (depth) => {
-    const house = await openReady();
-    const { address } = await pay(house);
-    house.chain.mine(depth);
-    await house.settle();
-    house.chain.reorganise(depth, { transactions: 'mempool' });
-    await house.settle();
-    await mine(house, 2);
-    expect(house.statuses(address)).toEqual(['0', '2', '0', '1', '2']);
-  });
+  test.each([100, 144])(
+    'P-120 %i deep: a payment that had long been final falls back',
+    async (depth) => {
+      const house = await openReady();
+      const { address } = await pay(house);
+      house.chain.mine(depth);
+      await house.settle();
+      house.chain.reorganise(depth, { transactions: 'mempool' });
+      await house.settle();
+      await mine(house, 2);
+      expect(house.statuses(address)).toEqual(['0', '2', '0', '1', '2']);
+    },
+  );
 
   test('deeper than 144 are not followed', async () => {
     const house = await openReady();
@@ -440,7 +446,7 @@ describe('reorganisations', () => {
   });
 });
 
-test('an unconfirmed payment is broadcast again after six hours, for as long as it is one', async () => {
+test('P-114 an unconfirmed payment is broadcast again after six hours, for as long as it is one', async () => {
   const house = await openReady();
   const { txid } = await pay(house);
   // The wall clock alone: hours of ticks would only cost time.
@@ -462,7 +468,7 @@ test('an unconfirmed payment is broadcast again after six hours, for as long as 
   expect(broadcasts()).toBe(1);
 });
 
-test('an unconfirmed payment is broadcast for fourteen days, and no longer', async () => {
+test('P-114 an unconfirmed payment is broadcast for fourteen days, and no longer', async () => {
   const house = await openReady();
   await pay(house);
   const later = async (hours: number): Promise<number> => {

@@ -16,7 +16,7 @@ import {
 
 afterEach(closeHouses);
 
-test('a payment made and confirmed while paygate is down is told once, as it is now', async () => {
+test('P-104 a payment made and confirmed while paygate is down is told once, as it is now', async () => {
   const house = await openHouse();
   await untilReady(house);
   const [early, late] = [await house.newAddress(), await house.newAddress()];
@@ -68,7 +68,7 @@ test.each(takes)('a server that %s a batch tells all that is asked', async (_, f
   expect(house.server.count('batch')).toBe(batches);
 });
 
-test('a payment that is spent again while paygate is down is told like any other', async () => {
+test('P-104 a payment that is spent again while paygate is down is told like any other', async () => {
   const house = await openHouse();
   await untilReady(house);
   const address = await house.newAddress();
@@ -120,7 +120,7 @@ test('a restored older copy of the file never issues an address again', async ()
   expect([...before, ...after, restored]).toEqual(firstAddresses(merchantKey(), 4));
 });
 
-test('a payment to an address that only the lost file had issued calls back', async () => {
+test('P-61 a payment to an address that only the lost file had issued calls back', async () => {
   const house = await openHouse();
   await untilReady(house);
   const lost = await lose(house, () => house.newAddress());
@@ -130,7 +130,7 @@ test('a payment to an address that only the lost file had issued calls back', as
   expect(house.told()).toMatchObject([{ addr: lost, status: '0', value: '3000' }]);
 });
 
-test('such a payment that several stores of a wallet may wait for is said to whoever runs paygate', async () => {
+test('P-105 such a payment that several stores of a wallet may wait for is said to whoever runs paygate', async () => {
   const house = await openHouse();
   await untilReady(house);
   await house.addStore({ name: 'Second', callbackUrl: `${house.receiver.origin}/second` });
@@ -183,7 +183,7 @@ test('without its mark a file that has issued skips 100 indexes', async () => {
   ]);
 });
 
-test('a payment beyond what a file without its mark skips calls back, though it was derived ahead', async () => {
+test('P-61 a payment beyond what a file without its mark skips calls back, though it was derived ahead', async () => {
   const house = await openHouse({ store: { startIndex: 300 } });
   await untilReady(house);
   await house.newAddress();

@@ -64,7 +64,7 @@ const newAddresses = async (house: House, count: number): Promise<string[]> => {
   return made;
 };
 
-test('are given out before the counter rises on, each once', async () => {
+test('P-17 are given out before the counter rises on, each once', async () => {
   const house = await damaged();
   await recheck(house);
   expect(await newAddresses(house, 31)).toEqual([...range(1, 31), addressAt(32)]);
@@ -111,7 +111,7 @@ test('go on after a restart, silently', async () => {
   expect(house.app.health().warnings.join()).not.toContain('copy');
 });
 
-test('are given out by no copy of the file', async () => {
+test('P-17 are given out by no copy of the file', async () => {
   const house = await damaged();
   await recheck(house);
   const given = await lose(house, () => newAddresses(house, 2));
@@ -124,7 +124,7 @@ test('are given out by no copy of the file', async () => {
   expect(range(0, 32)).not.toContain(await house.newAddress());
 });
 
-test('are given out by no older file that was written over the newer one', async () => {
+test('P-17 are given out by no older file that was written over the newer one', async () => {
   const house = await damaged();
   await house.stop();
   copyFileSync(house.path, `${house.path}.bak`);
@@ -142,7 +142,7 @@ test('are given out by no older file that was written over the newer one', async
   expect(range(0, 32)).not.toContain(await house.newAddress());
 });
 
-test('are given out by no older file of which the mark began its last raise', async () => {
+test('P-17 are given out by no older file of which the mark began its last raise', async () => {
   const house = await damaged();
   await recheck(house);
   const [first] = await newAddresses(house, 1);
@@ -159,7 +159,7 @@ test('are given out by no older file of which the mark began its last raise', as
   expect(range(0, 32)).not.toContain(await house.newAddress());
 });
 
-test('are given out by no older file that was written over the newer one, however often it was restarted', async () => {
+test('P-17 are given out by no older file that was written over the newer one, however often it was restarted', async () => {
   const house = await damaged();
   await recheck(house);
   await house.stop();

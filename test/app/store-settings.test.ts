@@ -31,7 +31,7 @@ async function mine(house: House): Promise<void> {
   await house.settle();
 }
 
-test('rbf is told, and left out where the store wants that', async () => {
+test('P-55 rbf is told, and left out where the store wants that', async () => {
   const house = await openWith({});
   await pay(house, 5_000);
   await change(house, { omitRbf: true });
@@ -42,7 +42,7 @@ test('rbf is told, and left out where the store wants that', async () => {
   expect((await house.ask(`/api/merchant/tx?addr=${address}`)).body.rbf).toBe(1);
 });
 
-test('a payment below the minimum is recorded and shown, and owes no callback', async () => {
+test('P-60 a payment below the minimum is recorded and shown, and owes no callback', async () => {
   const house = await openWith({ minimumSat: 1_000 });
   const [small, edge] = [await pay(house, 999), await pay(house, 1_000)];
   await mine(house);
@@ -53,7 +53,7 @@ test('a payment below the minimum is recorded and shown, and owes no callback', 
   expect(body).toMatchObject({ addr: small, status: 2, value: 999, confirmations: 2 });
 });
 
-test('a minimum that is set later mutes no payment that was told already', async () => {
+test('P-60 a minimum that is set later mutes no payment that was told already', async () => {
   const house = await openWith({});
   const early = await pay(house, 999);
   await change(house, { minimumSat: 1_000 });
@@ -77,7 +77,7 @@ test('what is deep enough once a store asks for less is told at once, without an
   expect(house.statuses(address)).toEqual(['0', '1', '2']);
 });
 
-test('dust below the minimum is recorded behind a payment that came after it', async () => {
+test('P-29 P-60 P-109 dust below the minimum is recorded behind a payment that came after it', async () => {
   const flood = 400;
   const house = await openHouse({ before: (chain) => chain.stock(flood, 20_000) });
   await change(house, { minimumSat: 1_000 });

@@ -52,7 +52,7 @@ const resend = (house: House) =>
   );
 
 describe.each([1, 2])('with %i server(s)', (servers) => {
-  test('a shop that was away hears no 2 of a payment that a reorganisation took back', async () => {
+  test('P-119 a shop that was away hears no 2 of a payment that a reorganisation took back', async () => {
     const { house, comeBack, heard } = await withShopAway(servers);
     await mine(house, 2);
     house.chain.reorganise(2, { transactions: 'drop' });
@@ -65,7 +65,7 @@ describe.each([1, 2])('with %i server(s)', (servers) => {
     expect(heard()).toEqual([]);
   });
 
-  test('nor a 0 of one that was replaced and pays it no more', async () => {
+  test('P-119 nor a 0 of one that was replaced and pays it no more', async () => {
     const { house, txid, comeBack, heard } = await withShopAway(servers);
     house.chain.replace(txid, []);
     await house.outlastSilence();
@@ -77,7 +77,7 @@ describe.each([1, 2])('with %i server(s)', (servers) => {
   });
 });
 
-test('what was held for a payment that is gone is told once it returns with the same status', async () => {
+test('P-119 what was held for a payment that is gone is told once it returns with the same status', async () => {
   const { house, txid, comeBack, heard } = await withShopAway();
   house.chain.evict(txid);
   await house.outlastSilence();
@@ -91,7 +91,7 @@ test('what was held for a payment that is gone is told once it returns with the 
   expect(heard()).toEqual(['0']);
 });
 
-test('while its block has left the chain and nobody names the payment, no 2 goes out', async () => {
+test('P-31 P-119 while its block has left the chain and nobody names the payment, no 2 goes out', async () => {
   const { house, comeBack, heard } = await withShopAway();
   await mine(house, 2);
   house.chain.reorganise(2, { transactions: 'drop' });
@@ -102,7 +102,7 @@ test('while its block has left the chain and nobody names the payment, no 2 goes
   expect(heard()).toEqual([]);
 });
 
-test('a start hears of the chain first: no 2 goes out of a block that left it meanwhile', async () => {
+test('P-31 P-119 a start hears of the chain first: no 2 goes out of a block that left it meanwhile', async () => {
   const { house, comeBack, heard } = await withShopAway();
   await mine(house, 2);
   await house.stop();

@@ -20,7 +20,7 @@ const setUrl = (house: House, callbackUrl: string) =>
     database.write((tx) => catalog.changeStore(tx, 1, { callbackUrl })),
   );
 
-test('an alarm names the URL without its secret, since when and how often, over a restart', async () => {
+test('P-19 an alarm names the URL without its secret, since when and how often, over a restart', async () => {
   const house = await openReady();
   expect((await askWith(house, wrong)).body.error.code).toBe(1003);
   await house.world.advance(60_000);
@@ -36,7 +36,7 @@ test('an alarm names the URL without its secret, since when and how often, over 
   expect(alarms(house)).toEqual([told]);
 });
 
-test('it ends once a store has that URL, and comes again with another one', async () => {
+test('P-19 it ends once a store has that URL, and comes again with another one', async () => {
   const house = await openReady();
   await askWith(house, wrong);
   await setUrl(house, wrong);

@@ -198,7 +198,7 @@ describe('callbacks whose last answer is doubtful', () => {
   // biome-ignore lint/suspicious/noExplicitAny: as above.
   const idsOf = (rows: any) => rows.map(({ id }: any) => id);
 
-  it('are listed, with when they are sent again', async () => {
+  it('P-64 are listed, with when they are sent again', async () => {
     const { owed, one } = await doubtful();
     const listed = await ask(owed, `callbacks list --doubtful --store ${one}`);
     expect(idsOf(listed)).toEqual([3, 2, 1]);
@@ -215,7 +215,7 @@ describe('callbacks whose last answer is doubtful', () => {
     expect(idsOf(await ask(owed, `callbacks list --doubtful --store ${one}`))).toEqual([2, 1]);
   });
 
-  it('are resent in bulk, those of one store within an age, and nothing that was overtaken', async () => {
+  it('P-64 are resent in bulk, those of one store within an age, and nothing that was overtaken', async () => {
     const { owed, one, second } = await doubtful();
     await owed.enqueue(now, withStatus(second, 1));
     const resend = `callbacks resend-failed --doubtful --store ${one}`;
@@ -250,7 +250,7 @@ describe('callbacks test', () => {
     ['<!DOCTYPE html><title>Home</title>', 'web-page', 'not the plugin: permalinks?'],
     ['Module Not Activated', 'refused', 'the shop refused it'],
     ['OK', 'accepted', 'the shop took it'],
-  ])('knows what the families answer: %j is %s', async (body, verdict, words) => {
+  ])('P-66 knows what the families answer: %j is %s', async (body, verdict, words) => {
     const owed = open();
     const shop = await receiver({ answer: () => ({ status: 200, body }) });
     owed.addStore({ callbackUrl: shop.origin });

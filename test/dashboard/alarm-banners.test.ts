@@ -353,7 +353,7 @@ describe('a shop that answers 200 and takes nothing', () => {
       'see that this is the Callback URL of the shop that has',
     ],
     ['anything else', 'Module Not Activated', 'says "Module Not Activated"', 'see why'],
-  ])('is told of at once: %s', async (_, body, words, advice) => {
+  ])('P-64 is told of at once: %s', async (_, body, words, advice) => {
     let answer = { status: 200, body };
     const { house, visitor } = await open({ receiver: { answer: () => answer } });
     const since = house.world.now();
@@ -379,7 +379,7 @@ describe('a shop that answers 200 and takes nothing', () => {
     expect(await alarm(await signedIn(house), 'shop-doubtful')).toBeUndefined();
   });
 
-  test('is told of until the doubtful ones are sent again in bulk and taken', async () => {
+  test('P-64 is told of until the doubtful ones are sent again in bulk and taken', async () => {
     let body = 'Error: secret does not match';
     const { house, visitor } = await open({ receiver: { answer: () => ({ status: 200, body }) } });
     for (const _ of [1, 2]) {
@@ -414,7 +414,7 @@ describe('a shop that answers 200 and takes nothing', () => {
   });
 });
 
-test('a payment that was taken back: since then, found apart from those that were replaced', async () => {
+test('P-59 a payment that was taken back: since then, found apart from those that were replaced', async () => {
   const { house, visitor } = await open({ servers: 2 });
   const replaced = await house.newAddress();
   const first = house.pay(replaced, 20_000) as Txid;
@@ -458,7 +458,7 @@ test('a payment that was taken back: since then, found apart from those that wer
 });
 
 test.each([1, 2])(
-  'a payment told as %i that fell back to the mempool: since then, until it is in a block',
+  'P-116 a payment told as %i that fell back to the mempool: since then, until it is in a block',
   async (status) => {
     const { house, visitor } = await open();
     const mempoolOnly = await house.newAddress();

@@ -59,7 +59,7 @@ async function untilPriced(shop: Shop): Promise<void> {
 
 const asked = (): number[] => sources.map(({ requests }) => requests.length);
 
-test('a payment is shown with what it was worth, in the list, on its page and in the table', async () => {
+test('P-172 a payment is shown with what it was worth, in the list, on its page and in the table', async () => {
   const shop = await openShop('EUR');
   const { house, visitor } = shop;
   await pay(shop, 20_000);

@@ -138,7 +138,7 @@ describe('a changed certificate', () => {
   });
 
   test.each(['dashboard', 'command'])(
-    'that was accepted by %s is the only one: a third one is refused',
+    'P-171 that was accepted by %s is the only one: a third one is refused',
     async (by) => {
       const { house, front, label, fresh } = await withChangedCertificate();
       const visitor = await signedIn(house);

@@ -416,7 +416,7 @@ describe('a store', () => {
       'The answer is a web page titled &quot;Home&quot;.',
     ],
     ['', 'empty', 'did the URL lose its secret?'],
-  ])('a test callback says what the answer means: %j is %s', async (body, verdict, words) => {
+  ])('P-66 a test callback says what the answer means: %j is %s', async (body, verdict, words) => {
     const house = await openHouse();
     const visitor = await signedIn(house);
     house.receiver.script({ status: 200, body });
@@ -479,7 +479,7 @@ describe('a store', () => {
     expect((await visitor.get(`${stores}/1`)).text).not.toContain('minutes left');
   });
 
-  test('Connect a plugin shows the last change that was refused, without what is secret in it', async () => {
+  test('P-06 Connect a plugin shows the last change that was refused, without what is secret in it', async () => {
     const house = await openHouse();
     await untilReady(house);
     const visitor = await signedIn(house);

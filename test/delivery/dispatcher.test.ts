@@ -242,7 +242,7 @@ describe('a failed attempt', () => {
     expect(dueAt() - world.now()).toBeLessThanOrEqual(2 * 4800);
   });
 
-  it('follows the schedule to its end, and then warns', async () => {
+  it('P-68 follows the schedule to its end, and then warns', async () => {
     const { shop, world, jumpTo, dueAt, states, outbox } = await failing(() => ({ status: 404 }));
     for (const wait of retrySchedule) {
       const left = dueAt() - world.now();
@@ -367,7 +367,7 @@ describe('bounds', () => {
     expect(deliveryLimits.leaseMs).toBeGreaterThan(deadlineMs);
   });
 
-  it('hold while the wall clock jumps over a lease', async () => {
+  it('P-67 hold while the wall clock jumps over a lease', async () => {
     const shop = await receiver();
     const { owed, world, dispatcher } = setUp();
     shop.script('hang');
@@ -438,7 +438,7 @@ describe('a doubtful answer', () => {
     };
   }
 
-  it('is confirmed after 5 and after 60 minutes, each from the one before, under one id', async () => {
+  it('P-63 is confirmed after 5 and after 60 minutes, each from the one before, under one id', async () => {
     const { shop, advance, minutes, row, world, outbox } = await doubting();
     const acknowledgedAt = world.now();
     expect(row()).toMatchObject({ state: 'delivered', confirmAt: world.now() + 5 * minute });
@@ -472,7 +472,7 @@ describe('a doubtful answer', () => {
     expect(outbox.doubted()).toEqual([]);
   });
 
-  it('is one where it is empty and an earlier one of the store was not', async () => {
+  it('P-63 is one where it is empty and an earlier one of the store was not', async () => {
     const { owed, world, shop, dispatcher, outbox, advance, answers, storeId } =
       await doubting('ok');
     const notice = '<br />\n<b>Notice</b>:  a in <b>/b</b> on line <b>1</b><br />\n';
@@ -511,7 +511,7 @@ describe('a doubtful answer', () => {
     expect(outbox.doubted()).toEqual([]);
   });
 
-  it('that is followed by failures stays an acknowledgement, and ends by its own steps', async () => {
+  it('P-63 that is followed by failures stays an acknowledgement, and ends by its own steps', async () => {
     const { advance, answers, minutes, row, outbox } = await doubting();
     answers({ status: 503, headers: { 'retry-after': '1' } });
     await advance(5 * minute);
@@ -523,7 +523,7 @@ describe('a doubtful answer', () => {
     expect(outbox.doubted()).toMatchObject([{ answers: 1 }]);
   });
 
-  it('is not confirmed once a newer status was enqueued, on the wire or not', async () => {
+  it('P-63 is not confirmed once a newer status was enqueued, on the wire or not', async () => {
     const { owed, world, advance, answers, shop, callback, outbox, dispatcher } = await doubting();
     answers({ status: 200, body: 'ok' });
     await owed.enqueue(world.now(), withStatus(callback, 1));
@@ -559,7 +559,7 @@ describe('a doubtful answer', () => {
     expect(sent.slice(3)).not.toContain('0');
   });
 
-  it('is confirmed after a restart', async () => {
+  it('P-63 is confirmed after a restart', async () => {
     const { owed, world, dispatcher, advance, minutes } = await doubting();
     await advance(2 * minute);
     await dispatcher.stop();
@@ -586,7 +586,7 @@ describe('a doubtful answer', () => {
     expect(again.outbox.callback(1).state).toBe('delivered');
   });
 
-  it('is not confirmed while its payment is gone, and is once that is back', async () => {
+  it('P-63 is not confirmed while its payment is gone, and is once that is back', async () => {
     const { owed, advance, minutes, callback } = await doubting();
     const set = (state: 'dropped' | 'unconfirmed') =>
       owed.database.orm.update(payments).set({ state }).where(eq(payments.id, callback.paymentId));
@@ -671,7 +671,7 @@ describe('callbacks of one address', () => {
     return { shop, held, txids, overlaps: () => overlaps };
   }
 
-  it('never overlap, and go in the order of their events, while others go beside them', async () => {
+  it('P-67 never overlap, and go in the order of their events, while others go beside them', async () => {
     const { shop, held, txids, overlaps } = await counting();
     const { owed, world, dispatcher, states } = setUp();
     const storeId = owed.addStore({ callbackUrl: shop.origin });
@@ -700,7 +700,7 @@ describe('callbacks of one address', () => {
     expect(new Set(states())).toEqual(new Set(['delivered']));
   });
 
-  it('do not overlap where the wall clock jumps over a lease', async () => {
+  it('P-67 do not overlap where the wall clock jumps over a lease', async () => {
     const shop = await receiver();
     const { owed, world, dispatcher } = setUp();
     shop.script('hang');
@@ -717,7 +717,7 @@ describe('callbacks of one address', () => {
     expect(shop.requests.length).toBeGreaterThan(1);
   });
 
-  it('hold up nobody else where there are ten thousand of them', async () => {
+  it('P-67 hold up nobody else where there are ten thousand of them', async () => {
     const shop = await receiver();
     const { owed, world, dispatcher } = setUp();
     const storeId = owed.addStore({ callbackUrl: shop.origin });

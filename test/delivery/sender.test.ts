@@ -59,7 +59,7 @@ async function sendLate(shop: Receiver) {
 }
 
 describe('the request', () => {
-  it('is a GET of the URL byte for byte, signed, without cookies or a body', async () => {
+  it('P-70 is a GET of the URL byte for byte, signed, without cookies or a body', async () => {
     const shop = await receiver();
     const { world, send } = setUp();
     const attempt = await send(order(`${shop.origin}//a/../%7e?k=s+%20&`));
@@ -86,7 +86,7 @@ describe('the request', () => {
     ]);
   });
 
-  it('is signed anew for every attempt, under the same id', async () => {
+  it('P-69 is signed anew for every attempt, under the same id', async () => {
     const shop = await receiver();
     const { world, send } = setUp();
     await send(order(shop.origin));
@@ -98,7 +98,7 @@ describe('the request', () => {
     expect(second?.['webhook-signature']).not.toBe(first?.['webhook-signature']);
   });
 
-  it('goes to the addresses that one look-up gave', async () => {
+  it('P-72 goes to the addresses that one look-up gave', async () => {
     const shop = await receiver();
     const asked: string[] = [];
     const resolve: Resolver = async (name) => {
@@ -133,7 +133,7 @@ describe('an answer', () => {
     expect(attempt.reason ?? '').toContain(outcome === 'delivered' ? '' : String(status));
   });
 
-  it('that redirects is not followed, and the log says where it pointed, without secrets', async () => {
+  it('P-62 that redirects is not followed, and the log says where it pointed, without secrets', async () => {
     const shop = await receiver();
     const location = `${shop.origin}/login?secret=hidden`;
     shop.script({ status: 302, headers: { location } });
@@ -192,7 +192,7 @@ describe('an answer', () => {
     expect(durationMs).toBe(0);
   });
 
-  it('is kept up to 1 KiB, without control characters', async () => {
+  it('P-62 is kept up to 1 KiB, without control characters', async () => {
     const shop = await receiver();
     shop.script({ status: 200, body: `a\u0000\u001b[31mb\r\n\u202ec${'é'.repeat(2000)}` });
     const { body } = await setUp().send(order(shop.origin));
@@ -200,7 +200,7 @@ describe('an answer', () => {
     expect(Buffer.byteLength(body ?? '')).toBeLessThanOrEqual(1024);
   });
 
-  it('counts when its body has no end: 16 KiB of it are read', async () => {
+  it('P-62 counts when its body has no end: 16 KiB of it are read', async () => {
     const shop = await receiver();
     shop.script('endless');
     expect(await setUp().send(order(shop.origin))).toMatchObject({ outcome: 'delivered' });
@@ -251,7 +251,7 @@ describe('an answer', () => {
     expect(attempt).toMatchObject({ outcome: 'body', httpStatus: 200 });
   });
 
-  it('that never comes ends at the deadline, and not before', async () => {
+  it('P-62 that never comes ends at the deadline, and not before', async () => {
     const shop = await receiver();
     shop.script('hang');
     const { early, attempt } = await sendLate(shop);
@@ -484,7 +484,7 @@ describe('a connection that brought a callback', () => {
     expect(shop.dialled).toHaveLength(2);
   });
 
-  it('is left when the name leads elsewhere, which each attempt finds out once', async () => {
+  it('P-72 is left when the name leads elsewhere, which each attempt finds out once', async () => {
     const shop = await counted(['127.0.0.1', '127.0.0.1', '127.0.0.2']);
     const { world, send } = setUp({ resolve: shop.resolve });
     for (const dialled of [1, 1, 2]) {

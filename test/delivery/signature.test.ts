@@ -19,7 +19,7 @@ const signable = {
   query: '{"test": 2432232314}',
 };
 
-describe('signature headers', () => {
+describe('P-69 signature headers', () => {
   // https://github.com/standard-webhooks/standard-webhooks: the vector of its libraries' tests.
   it('are those of the published test vector', () => {
     expect(signatureHeaders(signable, [secret])).toEqual({
@@ -110,7 +110,7 @@ describe('the npm package standardwebhooks', () => {
   });
 });
 
-describe('a rotation', () => {
+describe('P-69 a rotation', () => {
   const now = 1_763_650_000_000;
   const never = { previousWebhookSecret: null, previousSecretUntil: null };
 

@@ -13,7 +13,7 @@ const nowhere = { listeners: [], ownAddresses: [] };
 const guardLiteral = (host: string, flags: CallbackFlags) => () =>
   guardTarget(new URL(`https://${host}`), flags, nowhere, unasked);
 
-describe('a literal address', () => {
+describe('P-71 a literal address', () => {
   it.each([
     '127.0.0.1',
     '127.1',
@@ -75,7 +75,7 @@ describe('a name', () => {
       async () => addresses,
     )('shop.example');
 
-  it('is dialled at the addresses that were checked', async () => {
+  it('P-72 is dialled at the addresses that were checked', async () => {
     const addresses = ['1.1.1.1', '2606:4700::1111'];
     expect(await resolve(addresses, strict)).toEqual(addresses);
   });
@@ -99,7 +99,7 @@ describe('a name', () => {
   });
 });
 
-describe('paygate itself', () => {
+describe('P-71 paygate itself', () => {
   const ownAddresses = ['127.0.0.1', '::1', '203.0.114.7', '2a01:4f8::7'];
   const guard = (origin: string, host: string, answer: string) => {
     const departure = { listeners: [{ host, port: 8080 }], ownAddresses };
@@ -133,7 +133,7 @@ describe('paygate itself', () => {
   });
 });
 
-describe('an address of this machine', () => {
+describe('P-71 an address of this machine', () => {
   const departure = { listeners: [], ownAddresses: ['203.0.114.7', '2a01:4f8::7', 'fe80::1'] };
   const guard = (scheme: string, flags: CallbackFlags, answer: string) =>
     guardTarget(new URL(`${scheme}://any`), flags, departure, async () => [answer])('any');

@@ -57,7 +57,7 @@ async function run(house: House, line: string, names: Names): Promise<string> {
   return JSON.stringify(answer);
 }
 
-test('what docs/api.md prints is what paygate answers', async () => {
+test('P-54 what docs/api.md prints is what paygate answers', async () => {
   const rates = JSON.stringify({ USD: 67_866.85, CHF: 60_000.1 });
   for (let count = 0; count < 2; count += 1) {
     sources.push(await startReceiver({ answer: () => ({ status: 200, body: rates }) }));

@@ -1,52 +1,45 @@
-// The pages that name a test for each of their rows: the file is there, and has what is quoted of it.
+// Each promise that a document makes has an id (`P-17`), and titles of the tests that hold it begin
+// with that id. Ids are held in both directions: none without a test, none without a document.
 
-import { existsSync, readFileSync } from 'node:fs';
-import { describe, expect, it } from 'vitest';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
 
-/** What stands in the last column of a page's tables, cell by cell. */
-function cellsOf(page: string): string[] {
-  const rows = readFileSync(page, 'utf8')
-    .split('\n')
-    .filter((line) => line.startsWith('| '));
-  const cells = rows.map(
-    (row) =>
-      row
-        .split(/(?<!\\)\|/)
-        .at(-2)
-        ?.trim() ?? '',
-  );
-  return cells.filter((cell) => cell !== 'test' && !/^-+$/.test(cell));
+const pages = ['docs/promises.md', 'docs/payments.md'];
+
+/** The ids in the first column of a page's tables, and every row without one. */
+function rowsOf(page: string): { readonly ids: readonly string[]; readonly bare: string[] } {
+  const cells = [...readFileSync(page, 'utf8').matchAll(/^\| *([^|]*?) *\|/gm)]
+    .map(([, first = '']) => first)
+    .filter((first) => first !== 'id' && !/^-+$/.test(first));
+  const isId = (cell: string) => /^P-\d{2,3}$/.test(cell);
+  return { ids: cells.filter(isId), bare: cells.filter((cell) => !isId(cell)) };
 }
 
-interface Named {
-  readonly file: string;
-  readonly quoted: readonly string[];
+/** The ids with which titles of tests begin, `P-17 P-20 an address …`. */
+function idsOfTests(): string[] {
+  return readdirSync('test', { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.test.ts'))
+    .map((path) => readFileSync(join('test', path), 'utf8'))
+    .flatMap((text) => [...text.matchAll(/\(\s*['"`]((?:P-\d+ )+)/g)])
+    .flatMap(([, ids = '']) => ids.trim().split(' '));
 }
 
-/** `file: _a_, _b_; folder/file` */
-const namedIn = (cell: string): Named[] =>
-  cell.split('; ').map((part) => {
-    const [name = '', words = ''] = part.split(': ');
-    const quoted = [...words.matchAll(/_(.+?)_(?=,|$)/g)].map(([, text = '']) => text);
-    return { file: `test/${name}.test.ts`, quoted };
-  });
+const documented = pages.map(rowsOf);
+const ids = new Set(documented.flatMap((page) => page.ids));
+const tested = new Set(idsOfTests());
 
-/** A file of tests without its comments; empty where there is none. */
-const sourceOf = (file: string): string =>
-  existsSync(file) ? readFileSync(file, 'utf8').replace(/^\s*(\/\/|\/?\*).*$/gm, '') : '';
+test('each row of the pages has an id, and no page repeats a promise of its own', () => {
+  expect(documented.flatMap(({ bare }) => bare)).toEqual([]);
+  expect(documented.every((page) => page.ids.length > 60)).toBe(true);
+  const [promises] = documented;
+  expect(new Set(promises?.ids).size).toBe(promises?.ids.length);
+});
 
-describe.each(['docs/payments.md', 'docs/promises.md'])('%s', (page) => {
-  const cells = cellsOf(page);
-  const named = cells.flatMap(namedIn);
+test('each documented promise has a test', () => {
+  expect([...ids].filter((id) => !tested.has(id))).toEqual([]);
+});
 
-  it('names a test in each row', () => {
-    expect(cells.length).toBeGreaterThan(40);
-    expect(cells.filter((cell) => cell === '')).toEqual([]);
-  });
-
-  it.each(named)('$file has $quoted', ({ file, quoted }) => {
-    const text = sourceOf(file);
-    expect(text).not.toBe('');
-    for (const words of quoted) expect(text).toContain(words);
-  });
+test('each id in the title of a test is documented', () => {
+  expect([...tested].filter((id) => !ids.has(id))).toEqual([]);
 });

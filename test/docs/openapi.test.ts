@@ -121,7 +121,7 @@ const openWindow = (keyId: number): Promise<void> =>
     database.write((tx) => keys.allowPlugin(tx, house.world.now(), keyId, house.world.now() + 9e5)),
   );
 
-test('every documented operation answers as documented, and none is undocumented here', async () => {
+test('P-07 P-53 every documented operation answers as documented, and none is undocumented here', async () => {
   const document = (await house.ask('/api/openapi.json')).body;
   expect(document.openapi).toBe('3.1.1');
   const calls = samples();
@@ -139,7 +139,7 @@ test('every documented operation answers as documented, and none is undocumented
   }
 });
 
-test('a parameter that is documented as required is required, and each error has the documented shape', async () => {
+test('P-08 a parameter that is documented as required is required, and each error has the documented shape', async () => {
   const document = (await house.ask('/api/openapi.json')).body;
   const shape = z.fromJSONSchema(closed(document.components.schemas.Error));
   let refused = 0;
@@ -231,7 +231,7 @@ test('what a body has to hold is documented as required', async () => {
   }
 });
 
-describe('each operation', () => {
+describe('P-01 P-52 each operation', () => {
   test.each([
     ['no key', async () => undefined, () => 401],
     ['a wrong key', async () => formatApiKey(new Uint8Array(32).fill(9)), () => 401],
@@ -269,7 +269,7 @@ describe('each operation', () => {
   const writes = /^(DELETE|POST \/v2|POST \/update_callback)/;
 });
 
-test('a cookie never stands in for a key, neither that of a session nor one that holds a key', async () => {
+test('P-01 a cookie never stands in for a key, neither that of a session nor one that holds a key', async () => {
   await openWindow(1);
   const operator = await signedIn(house);
   expect((await operator.get('/dashboard/stores')).status).toBe(200);
@@ -284,7 +284,7 @@ test('a cookie never stands in for a key, neither that of a session nor one that
   }
 });
 
-test("another store's key learns nothing of the first store", async () => {
+test("P-32 P-51 another store's key learns nothing of the first store", async () => {
   const key = await addKey(2, 'payments');
   for (const [name, sample] of Object.entries(samples())) {
     const { body } = await call(name, sample, key);
@@ -303,7 +303,7 @@ async function pageOf(path: string): Promise<{ status: number; text: string; pol
   return { status: response.status, text: await response.text(), policy };
 }
 
-test('the page of the API names every operation and loads nothing from anywhere', async () => {
+test('P-53 the page of the API names every operation and loads nothing from anywhere', async () => {
   const { status, text, policy } = await pageOf('/docs');
   expect(status).toBe(200);
   for (const name of Object.keys(samples())) expect(text).toContain(name.split(' ')[1]);
@@ -312,7 +312,7 @@ test('the page of the API names every operation and loads nothing from anywhere'
   expect(policy).toContain("frame-ancestors 'none'");
 });
 
-test('the receipt shows a payment to who has both, escaped, and nothing else', async () => {
+test('P-42 the receipt shows a payment to who has both, escaped, and nothing else', async () => {
   const { status, text, policy } = await pageOf(`/api/tx?txid=${txid}&addr=${address}`);
   expect(status).toBe(200);
   expect(text).toContain('0.00009000 BTC');

@@ -6,7 +6,7 @@ const judged = (body: string, secrets: string[] = []) => {
   return [verdict, says];
 };
 
-describe('an answer in words', () => {
+describe('P-63 an answer in words', () => {
   it.each([
     // WooCommerce and GiveWP, OpenCart, PrestaShop, EDD, WHMCS, Magento 2.
     ['Error: secret does not match', 'wrong-secret'],
@@ -122,7 +122,7 @@ describe('an answer in words', () => {
   });
 });
 
-describe('an answer that is empty', () => {
+describe('P-63 an answer that is empty', () => {
   it.each([
     '',
     ' \r\n',
@@ -134,7 +134,7 @@ describe('an answer that is empty', () => {
   });
 });
 
-describe('a web page', () => {
+describe('P-63 a web page', () => {
   it.each([
     ['<!DOCTYPE html><title>Log in</title><body>error', 'a web page titled "Log in"'],
     ['<!doctype HTML PUBLIC "-//W3C//DTD HTML 4.01//EN">', 'a web page'],
@@ -221,7 +221,7 @@ describe('notices of PHP', () => {
     ['of more than a kilobyte', html('Warning', `missing ${'x'.repeat(1_500)}`).repeat(3)],
   ];
 
-  it.each(kinds)('%s are taken off before the answer is judged', (_, notice) => {
+  it.each(kinds)('P-65 %s are taken off before the answer is judged', (_, notice) => {
     expect(judged(`${notice}Invalid secret`)).toEqual(['wrong-secret', 'Invalid secret']);
     expect(judged(`${notice}OK`)).toEqual(['accepted', null]);
     expect(judged(`OK${notice}`)).toEqual(['accepted', null]);

@@ -14,11 +14,11 @@ const facts = { status: 0, address: 'bc1qexample', valueSat: 12_345, txid, rbf: 
 const strict = { allowPrivateCallback: false, allowHttpCallback: false };
 
 describe('what a callback says', () => {
-  it('has the four names in the order that receivers know', () => {
+  it('P-55 has the four names in the order that receivers know', () => {
     expect(callbackQuery(facts)).toBe(`status=0&addr=bc1qexample&value=12345&txid=${txid}`);
   });
 
-  it('says rbf=1 only of an unconfirmed transaction that can be replaced', () => {
+  it('P-55 says rbf=1 only of an unconfirmed transaction that can be replaced', () => {
     expect(callbackQuery({ ...facts, rbf: true })).toMatch(/&rbf=1$/);
     expect(callbackQuery({ ...facts, rbf: true, status: 1 })).not.toContain('rbf');
     expect(callbackQuery({ ...facts, rbf: true, status: 2 })).not.toContain('rbf');
@@ -79,7 +79,7 @@ describe('the target of a callback', () => {
   });
 });
 
-describe('a callback URL that is saved', () => {
+describe('P-71 a callback URL that is saved', () => {
   it.each([
     'https://shop.example',
     'https://shop.example:8443/cb?secret=s3cr%C3%A9t&a[]=1',

@@ -12,7 +12,7 @@ test.each<[KeyScope, string, boolean, boolean]>([
   ['read', 'POST', false, false],
   ['read', 'GET', true, false],
   ['read', 'POST', true, false],
-])('a key for %s: %s that issues (%s) is allowed: %s', (scope, method, issues, allowed) => {
+])('P-52 a key for %s: %s that issues (%s) is allowed: %s', (scope, method, issues, allowed) => {
   expect(isAllowed(scope, { method, issues })).toBe(allowed);
 });
 

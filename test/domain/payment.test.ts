@@ -200,7 +200,7 @@ const rows = Object.entries(table).flatMap(([from, row]) =>
   Object.entries(row).map(([what, outcome]) => [from as From, what as What, outcome] as const),
 );
 
-describe('the table of payments', () => {
+describe('P-101 the table of payments', () => {
   it.each(rows)('%s · %s → %s', (from, what, outcome) => {
     const decision = decide(current[from], facts[what], rules);
     expect(outcomeOf(decision)).toBe(outcome);

@@ -12,7 +12,7 @@ const now = 1_763_650_000_000;
 const jitter = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
 const failedAttempts = fc.integer({ min: 1, max: retrySchedule.length });
 
-describe('the schedule', () => {
+describe('P-68 the schedule', () => {
   it('is the one that is promised to merchants', () => {
     const waits = retrySchedule.map((_, index) => {
       const at = nextAttempt({ attemptCount: index + 1, now, jitter: 0.5 }) ?? 0;
@@ -58,7 +58,7 @@ describe('the schedule', () => {
   });
 });
 
-describe('Retry-After', () => {
+describe('P-68 Retry-After', () => {
   it.each([
     ['0', 0],
     ['120', 120],

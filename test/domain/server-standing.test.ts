@@ -21,7 +21,7 @@ function doubt(held: HeldChain, end: Header, laterMs = 0, network: NetworkName =
 
 const back = (blocks: number): Header => headers.at(-1 - blocks) as Header;
 
-it('one block behind is on its way, two are a lag, however many it is an ancestor', () => {
+it('P-162 one block behind is on its way, two are a lag, however many it is an ancestor', () => {
   const held = chain();
   expect(doubt(held, tip)).toBeUndefined();
   expect(doubt(held, back(1))).toBeUndefined();
@@ -29,7 +29,7 @@ it('one block behind is on its way, two are a lag, however many it is an ancesto
   expect(doubt(held, back(150))).toEqual({ kind: 'lag', blocks: 150 });
 });
 
-it('a tip is stale after eight hours by its own time, but not on regtest', () => {
+it('P-163 a tip is stale after eight hours by its own time, but not on regtest', () => {
   const held = chain();
   expect(doubt(held, tip, 8 * hour)).toBeUndefined();
   expect(doubt(held, tip, 8 * hour + 1)).toEqual({ kind: 'stale', ageMs: 8 * hour + 1 });

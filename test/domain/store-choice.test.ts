@@ -67,7 +67,7 @@ describe('the store that a request means', () => {
   });
 });
 
-describe('a store without a wallet', () => {
+describe('P-11 a store without a wallet', () => {
   it('is told of in words that no plugin takes for another coin', () => {
     const { message, number } = noWallet(cafe);
     expect([number, message]).toEqual([1001, expect.stringContaining('paygate store wallet 1')]);
@@ -75,7 +75,7 @@ describe('a store without a wallet', () => {
   });
 });
 
-describe('no store is guessed', () => {
+describe('P-11 no store is guessed', () => {
   it.each<[string, readonly Candidate[], Wish, number, RegExp]>([
     ['there is none', [], {}, 1001, /no store yet: make one/],
     ['there is none, whatever is wished', [], { callback: 'x' }, 1001, /no store yet: make one/],

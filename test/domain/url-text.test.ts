@@ -23,7 +23,7 @@ describe('what does not show', () => {
     expect(trimUrl(`${text} ${url}\n${text}`)).toBe(url);
   });
 
-  it.each(invisible)('is named inside it, and never encoded: %#, U+%s', (text) => {
+  it.each(invisible)('P-05 is named inside it, and never encoded: %#, U+%s', (text) => {
     for (const broken of [`${url}${text}x`, `${url}${text}`, `${text}${url}`]) {
       const fault = copyFault(broken) ?? '';
       expect(fault).toMatch(/\(U\+[0-9A-F]{4,5}\)/);

@@ -21,7 +21,7 @@ const givesHeader: Script = {
   'blockchain.block.header': (peer, request) => peer.answer(request, header),
 };
 
-describe('the network of a server is found', () => {
+describe('P-169 the network of a server is found', () => {
   it.each([
     ['that closes at server.features', { 'server.features': closes, ...givesHeaders }],
     ['that never answers server.features', { 'server.features': hangs, ...givesHeaders }],
@@ -52,7 +52,7 @@ it('a server that closes at whatever tells the network is named with its request
   expect(status?.lastError).toMatch(/blockchain\.block\.headers.*server\.features/);
 });
 
-it('a server that closes at server.ping is pinged by a header instead', async () => {
+it('P-169 a server that closes at server.ping is pinged by a header instead', async () => {
   const server = await start({ 'server.ping': closes, ...givesHeaders });
   const { world, live, pool } = run([server.address]);
   await live(1);

@@ -3,7 +3,7 @@ import type { Ban, Trust } from '../../src/domain/server-record.ts';
 import { makeCertificate } from './certificates.ts';
 import { hour, messages, nobody, run, start } from './running-pool.ts';
 
-describe('a server that lied', () => {
+describe('P-139 a server that lied', () => {
   it('is left alone for an hour while there is another', async () => {
     const servers = [await start(), await start()];
     const { world, pool, live, lost } = run(servers.map(({ address }) => address));

@@ -61,7 +61,7 @@ async function setUp(...answers: (Answer | (() => Answer))[]): Promise<Stage> {
 
 const honest = json({ USD: 67866.85, EUR: '58000.5', JPY: 10_000_000 });
 
-describe('three honest sources', () => {
+describe('P-44 three honest sources', () => {
   test('are asked when somebody asks, and not before', async () => {
     const { prices, asked, world } = await setUp(honest, honest, honest);
     await world.advance(3_600_000);
@@ -228,7 +228,7 @@ describe('a source that is no use is left out, and said once', () => {
   });
 });
 
-describe('no fresh price', () => {
+describe('P-44 no fresh price', () => {
   const unavailable = { code: 'unavailable', retryAfterSeconds: 60 };
 
   test('when all are down, and never had one', async () => {

@@ -25,7 +25,7 @@ async function openRace() {
   return { house, address };
 }
 
-test('what a second server alone shows is recorded also while it follows another block of our height', async () => {
+test('P-133 what a second server alone shows is recorded also while it follows another block of our height', async () => {
   const { store, chains, servers, inUse, world, watcher, start } = await prepareWatching({
     ...{ servers: 2, ownChains: true },
   });
@@ -45,7 +45,7 @@ test('what a second server alone shows is recorded also while it follows another
   expect(store.ledger.paymentsOf(first?.id ?? 0)).toMatchObject([{ state: 'unconfirmed' }]);
 });
 
-test('what the watched server leaves out is not gone by the word of one that follows another block', async () => {
+test('P-133 what the watched server leaves out is not gone by the word of one that follows another block', async () => {
   const { store, chains, servers, inUse, world, watcher, start } = await prepareWatching({
     ...{ servers: 2, ownChains: true },
   });
@@ -66,7 +66,7 @@ test('what the watched server leaves out is not gone by the word of one that fol
   expect(store.ledger.paymentsOf(issued.id)).toMatchObject([{ txid, state: 'unconfirmed' }]);
 });
 
-test('a payment in a block that wins a long race late is told with the block that decides it', async () => {
+test('P-134 a payment in a block that wins a long race late is told with the block that decides it', async () => {
   const { house, address } = await openRace();
   const { chain, world } = house;
   // Longer than what cannot be proven is looked at each minute.
@@ -77,7 +77,7 @@ test('a payment in a block that wins a long race late is told with the block tha
   expect(house.statuses(address)).toEqual(['0', '2']);
 });
 
-test('a server whose branch wins while it still shows that is not taken for a liar', async () => {
+test('P-134 a server whose branch wins while it still shows that is not taken for a liar', async () => {
   const { house, address } = await openRace();
   const { chain, world, server } = house;
   // Far away: its next block is announced between a branch in the one before and the headers that lead to both.

@@ -59,7 +59,7 @@ function oneHeader({ chain }: Lying, { id, result }: Message, height: number): M
 test.each([
   { where: 'round and round', at: (start: number) => (start === 0 ? 0 : -1), says: 'lead nowhere' },
   { where: 'on and on', at: () => 0, says: 'not where it says' },
-])('headers that lead $where are a lie, and hold up no payment', async ({ at, says }) => {
+])('P-152 headers that lead $where are a lie, and hold up no payment', async ({ at, says }) => {
   const watching = await begin(2);
   const { chain, world, watcher } = watching;
   const liar = watching.inUse();
@@ -80,7 +80,7 @@ test.each([
   expect(watching.payments(issued)).toMatchObject([{ state: 'confirmed' }]);
 });
 
-test('headers one by one are not waited for once another server has shown them', async () => {
+test('P-159 headers one by one are not waited for once another server has shown them', async () => {
   const watching = await begin(2);
   const { chain, world, watcher } = watching;
   const liar = watching.inUse();
@@ -130,7 +130,7 @@ test('over a quick one they come in ever larger pieces', async () => {
   expect(counts.filter((count) => count > 1)).toEqual([200, 400, 410]);
 });
 
-test('a server that takes minutes to show the headers of its tip is left for another', async () => {
+test('P-159 a server that takes minutes to show the headers of its tip is left for another', async () => {
   const watching = await begin(2);
   const { chain, world, watcher } = watching;
   const liar = watching.inUse();
@@ -155,7 +155,7 @@ test('a server that takes minutes to show the headers of its tip is left for ano
   );
 });
 
-test('one that is not in use and shows no header of its tip makes room for another', async () => {
+test('P-159 one that is not in use and shows no header of its tip makes room for another', async () => {
   const watching = await begin(3);
   const { liars, labels, watcher, world } = watching;
   const used = watcher.status().server;
@@ -176,7 +176,7 @@ test('one that is not in use and shows no header of its tip makes room for anoth
   expect(watcher.status().server).toBe(used);
 });
 
-describe('a second server that shows, one by one, headers that we have holds up', () => {
+describe('P-159 a second server that shows, one by one, headers that we have holds up', () => {
   const getHistory = 'blockchain.scripthash.get_history';
 
   async function beginLed() {
@@ -197,7 +197,7 @@ describe('a second server that shows, one by one, headers that we have holds up'
     };
   }
 
-  test('no address that it has placed falsely', async () => {
+  test('P-160 no address that it has placed falsely', async () => {
     const scene = await beginLed();
     const { chain, world, second, issued } = scene;
     const show = showBack(scene);
@@ -228,7 +228,7 @@ describe('a second server that shows, one by one, headers that we have holds up'
     expect(world.logs.filter(({ message }) => message.includes('banned'))).toEqual([]);
   });
 
-  test('no address that it alone tells of', async () => {
+  test('P-160 no address that it alone tells of', async () => {
     const scene = await beginLed();
     const { chain, issued, second } = scene;
     const first = scene.inUse();
@@ -300,7 +300,7 @@ test('tips that are told without end, while headers are waited for, cost little 
   expect(bytes() - before).toBeLessThan(5 * 2 ** 20);
 });
 
-test('tips that it announces and never shows are no excuse for a lie', async () => {
+test('P-134 tips that it announces and never shows are no excuse for a lie', async () => {
   const watching = await begin(2);
   const { chain, watcher, world } = watching;
   const issued = await watching.issue();

@@ -72,7 +72,7 @@ function slowly({ world }: Lying, liar: Liar): void {
   };
 }
 
-test('a true payment does not wait for thousands that do not exist', async () => {
+test('P-140 a true payment does not wait for thousands that do not exist', async () => {
   const scene = await begin();
   const issued = await scene.issue();
   invent(scene.liar, [issued], 5_000);
@@ -82,7 +82,7 @@ test('a true payment does not wait for thousands that do not exist', async () =>
   expect(scene.payments(issued)).toMatchObject([{ state: 'unconfirmed', valueSat: 7_000 }]);
 });
 
-test('nor for hundreds that exist, are shown slowly and have nothing to do with it', async () => {
+test('P-141 nor for hundreds that exist, are shown slowly and have nothing to do with it', async () => {
   const scene = await begin();
   const { chain, liar } = scene;
   const issued = await scene.issue();
@@ -101,7 +101,7 @@ test('nor for hundreds that exist, are shown slowly and have nothing to do with 
   expect(scene.payments(issued)).toMatchObject([{ state: 'unconfirmed', valueSat: 7_000 }]);
 });
 
-test('payments that are shown slowly are recorded as they come', async () => {
+test('P-141 payments that are shown slowly are recorded as they come', async () => {
   const scene = await begin();
   const issued = await scene.issue();
   slowly(scene, scene.liar);
@@ -117,7 +117,7 @@ test('payments that are shown slowly are recorded as they come', async () => {
   expect(scene.payments(issued)).toHaveLength(75);
 });
 
-test('what a server forgives is not used up by what it makes up of one address', async () => {
+test('P-143 what a server forgives is not used up by what it makes up of one address', async () => {
   const scene = await begin({ own: false, software: 'ElectrumX 1.20.0' });
   const [bait, other] = [await scene.issue(), await scene.issue()];
   await pass(scene, 10_000);
@@ -131,7 +131,7 @@ test('what a server forgives is not used up by what it makes up of one address',
   }
 });
 
-test('nor of many: another server is used, which was asked for few of them', async () => {
+test('P-143 nor of many: another server is used, which was asked for few of them', async () => {
   const scene = await begin({ own: false, software: 'ElectrumX 1.20.0' });
   const { watcher, servers, labels, liars } = scene;
   const baits: Issued[] = [];
@@ -156,7 +156,7 @@ test('nor of many: another server is used, which was asked for few of them', asy
   expect(honest?.requests.filter(isInvented).length).toBeLessThanOrEqual(20);
 });
 
-test('very many histories that are shown slowly are left for those of another server', async () => {
+test('P-141 P-142 very many histories that are shown slowly are left for those of another server', async () => {
   const scene = await begin({ own: false });
   const { watcher } = scene;
   const baits: Issued[] = [];
@@ -176,7 +176,7 @@ test('very many histories that are shown slowly are left for those of another se
   expect(watcher.status().server).not.toBe(server);
 });
 
-test('nor does a server use up another one by refusing to show what has nothing to do with an address', async () => {
+test('P-143 nor does a server use up another one by refusing to show what has nothing to do with an address', async () => {
   const scene = await begin();
   const { chain, liar, servers, liars } = scene;
   const bait = await scene.issue();

@@ -29,7 +29,7 @@ afterEach(cleanUp);
 const halves = (bytes: number): number[] => (bytes < 2 ? [1] : [bytes, ...halves(bytes >> 1)]);
 
 describe('transactions that a server made up', () => {
-  test('cost little memory, however large they are once read', async () => {
+  test('P-149 cost little memory, however large they are once read', async () => {
     const house = await prepareLying();
     await house.start();
     const issued = await house.issue();
@@ -48,7 +48,7 @@ describe('transactions that a server made up', () => {
     expect(bytes() - before).toBeLessThan(100 * 2 ** 20);
   });
 
-  test('are no payments where no node relays what weighs so much', async () => {
+  test('P-145 are no payments where no node relays what weighs so much', async () => {
     const house = await prepareLying();
     await house.start();
     const issued = await house.issue();
@@ -69,7 +69,7 @@ describe('payments that a server made up', () => {
     return [...large, ...small].map((bytes, at) => payingTo(script, at, bytes));
   };
 
-  test('keep no true one waiting, however slowly what follows them is shown', async () => {
+  test('P-149 keep no true one waiting, however slowly what follows them is shown', async () => {
     const house = await prepareLying();
     const { world, store, chain } = house;
     const pass = async (seconds: number) => {
@@ -103,7 +103,7 @@ describe('payments that a server made up', () => {
     expect(house.payments(other)).toMatchObject([{ state: 'unconfirmed' }]);
   });
 
-  test('fill no disk by their bytes', async () => {
+  test('P-150 fill no disk by their bytes', async () => {
     const house = await prepareLying();
     const { world, store } = house;
     await house.start();
@@ -136,7 +136,7 @@ describe('payments that a server made up', () => {
     expect(keptMb()).toBeLessThanOrEqual(44);
   });
 
-  test('keep nobody from hearing what replaced a true one, though its bytes are not kept', async () => {
+  test('P-150 keep nobody from hearing what replaced a true one, though its bytes are not kept', async () => {
     const house = await prepareLying();
     const { chain, store } = house;
     await house.start();
@@ -162,7 +162,7 @@ describe('payments that a server made up', () => {
     ]);
   });
 
-  test('do not use up, when they are broadcast, what another server forgives', async () => {
+  test('P-157 do not use up, when they are broadcast, what another server forgives', async () => {
     const house = await prepareLying({ own: false, software: 'ElectrumX 1.20.0' });
     const { world, store, chain, watcher, labels, servers } = house;
     const pass = async (minutes: number) => {
@@ -205,7 +205,7 @@ describe('payments that a server made up', () => {
   });
 });
 
-test('what is shown after its look has failed keeps no true payment waiting', async () => {
+test('P-149 what is shown after its look has failed keeps no true payment waiting', async () => {
   const house = await prepareLying({ servers: 1 });
   const { world, chain, store } = house;
   await house.start();
@@ -278,16 +278,19 @@ describe('the scan of a new wallet', () => {
     chain.mine();
   }
 
-  test.each([1, 2])('is not drawn out by histories of nothing, %i server(s)', async (servers) => {
-    const house = await prepareLying({ wallet: false, servers });
-    await house.start();
-    await bothLive(house);
-    house.inUse().lie = ({ method, params: [of] }, message) =>
-      method === getHistory ? { ...message, result: [{ tx_hash: of, height: 5 }] } : message;
-    expect(await scanned(house)).toBe(0);
-  });
+  test.each([1, 2])(
+    'P-146 is not drawn out by histories of nothing, %i server(s)',
+    async (servers) => {
+      const house = await prepareLying({ wallet: false, servers });
+      await house.start();
+      await bothLive(house);
+      house.inUse().lie = ({ method, params: [of] }, message) =>
+        method === getHistory ? { ...message, result: [{ tx_hash: of, height: 5 }] } : message;
+      expect(await scanned(house)).toBe(0);
+    },
+  );
 
-  test('is not drawn out by payments that a second server has not heard of', async () => {
+  test('P-146 is not drawn out by payments that a second server has not heard of', async () => {
     const house = await prepareLying({ wallet: false });
     await house.start();
     await bothLive(house);
@@ -314,7 +317,7 @@ describe('the scan of a new wallet', () => {
     expect(wallet().nextIndex).toBe(0);
   });
 
-  test.each([1, 2])('finds what was spent long ago, %i server(s)', async (servers) => {
+  test.each([1, 2])('P-146 finds what was spent long ago, %i server(s)', async (servers) => {
     const house = await prepareLying({ wallet: false, servers });
     useAndSpend(house);
     await house.start();
@@ -322,7 +325,7 @@ describe('the scan of a new wallet', () => {
     expect(await scanned(house)).toBe(4);
   });
 
-  test('finds what is proven, whatever a second server leaves out', async () => {
+  test('P-146 finds what is proven, whatever a second server leaves out', async () => {
     const house = await prepareLying({ wallet: false });
     useAndSpend(house);
     await house.start();
@@ -345,7 +348,7 @@ describe('histories of nothing', () => {
     return { ...message, result: [{ tx_hash: of, height: 0, fee: 1 }] };
   };
 
-  test('do not silence the warning of unpaid addresses, told by a second server', async () => {
+  test('P-148 do not silence the warning of unpaid addresses, told by a second server', async () => {
     const house = await prepareLying();
     const { world, watcher, store } = house;
     await house.start();
@@ -369,7 +372,7 @@ describe('histories of nothing', () => {
     expect(gaps()).toEqual({ unpaid: 27, widest: 3 });
   });
 
-  test('do not hide how far a server has driven the addresses on', async () => {
+  test('P-148 do not hide how far a server has driven the addresses on', async () => {
     const house = await prepareLying({ servers: 1 });
     const { store } = house;
     await house.start();
@@ -386,7 +389,7 @@ describe('histories of nothing', () => {
   });
 });
 
-test('statuses of addresses that nobody paid do not drive the counter beyond the usual gap', async () => {
+test('P-151 statuses of addresses that nobody paid do not drive the counter beyond the usual gap', async () => {
   const watching = await prepareWatching({ servers: 2, own: false, mayLie: true });
   const { store, watcher, world, liars } = watching;
   const isSubscribed = (method: string) => method === 'blockchain.scripthash.subscribe';

@@ -54,7 +54,7 @@ async function lying(servers: number, lie: Lie): Promise<Lying & { readonly liar
 }
 
 describe.each(Object.entries(lies))('a server that %s', (_, lie) => {
-  test('beside an honest one: the payment is told at once, and the honest bytes are kept', async () => {
+  test('P-144 beside an honest one: the payment is told at once, and the honest bytes are kept', async () => {
     const house = await lying(2, lie);
     const issued = await house.issue();
     const txid = pay(house, issued.address);
@@ -66,7 +66,7 @@ describe.each(Object.entries(lies))('a server that %s', (_, lie) => {
     expect(house.payments(issued)).toMatchObject([{ txid, state: 'confirming' }]);
   });
 
-  test('alone: the payment is told at once, its bytes are kept without a witness, and whole once it is honest', async () => {
+  test('P-144 alone: the payment is told at once, its bytes are kept without a witness, and whole once it is honest', async () => {
     const house = await lying(1, lie);
     const { world, chain, server, liar } = { ...house, server: house.servers[0] };
     const issued = await house.issue();

@@ -79,7 +79,7 @@ describe('an address of which a server tells nothing', () => {
     expect(house.told().map(({ value }) => value)).toEqual(['5000', '6000']);
   });
 
-  test('does not keep the others from being watched, also after a reconnect', async () => {
+  test('P-153 does not keep the others from being watched, also after a reconnect', async () => {
     const house = await openReady(1);
     const [flooded, other] = [await house.newAddress(), await house.newAddress()];
     refuse(house.server, [subscribe, getHistory], flooded);
@@ -110,7 +110,7 @@ describe('an address of which a server tells nothing', () => {
     expect(house.app.health().warnings).toEqual([]);
   });
 
-  test.each([subscribe, getHistory])('not even an answer (%s)', async (method) => {
+  test.each([subscribe, getHistory])('P-153 not even an answer (%s)', async (method) => {
     const house = await openReady(1);
     const [silent, other] = [await house.newAddress(), await house.newAddress()];
     const when = (name: string, [first]: readonly unknown[]) =>
@@ -133,7 +133,7 @@ describe('an address of which a server tells nothing', () => {
     expect(house.statuses(silent)).toEqual(['0']);
   });
 
-  test('it is asked about ever less often, and at once where a server is new', async () => {
+  test('P-153 it is asked about ever less often, and at once where a server is new', async () => {
     const house = await openReady(2);
     const address = await house.newAddress();
     await house.settle();
@@ -219,7 +219,7 @@ describe('an address of which a server tells nothing', () => {
     expect(house.statuses(address)).toEqual(['0']);
   });
 
-  test('nor do very many of them, where there are more of the others', async () => {
+  test('P-153 nor do very many of them, where there are more of the others', async () => {
     const house = await openReady(1);
     const all: string[] = [];
     for (let count = 0; count < 260; count += 1) all.push(await house.newAddress());
@@ -238,7 +238,7 @@ describe('an address of which a server tells nothing', () => {
     expect(house.statuses(other)).toEqual(['0']);
   });
 
-  test('a server that refuses them all is left', async () => {
+  test('P-153 a server that refuses them all is left', async () => {
     const house = await openReady(2);
     for (let count = 0; count < 150; count += 1) await house.newAddress();
     await house.settle();
@@ -261,7 +261,7 @@ describe('an address of which a server tells nothing', () => {
     ['that a transaction of it exists', 'blockchain.transaction.get'],
     ['the branch of its transaction', 'blockchain.transaction.get_merkle'],
     ['how deep the tree of its block is', 'blockchain.transaction.id_from_pos'],
-  ])('%s: another server is asked', async (_, method) => {
+  ])('P-155 %s: another server is asked', async (_, method) => {
     const house = await openReady(2);
     const address = await house.newAddress();
     const first = house.inUse();
@@ -334,7 +334,7 @@ describe('the sweeps go on', () => {
     expect(house.statuses(address)).toEqual(['0']);
   }
 
-  test('where a server never answers a broadcast', async () => {
+  test('P-156 where a server never answers a broadcast', async () => {
     const house = await openReady(2);
     house.pay(await house.newAddress(), 5_000);
     await house.settle();
@@ -346,7 +346,7 @@ describe('the sweeps go on', () => {
   });
 
   test.each(['error', 'hang'] as const)(
-    'where a server has but an %s for an address',
+    'P-156 where a server has but an %s for an address',
     async (kind) => {
       const house = await openReady(2);
       const older = await house.newAddress();

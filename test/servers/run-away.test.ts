@@ -66,7 +66,7 @@ describe('a server that invents a transaction for each address', () => {
     ['in a block that has not come, beside an honest server', 2, { height: 5_000 }],
     ['in a block, beside an honest server', 2, { height: 50 }],
     ['that it does not show, beside an honest server', 2, { shows: false }],
-  ])('drives no counter further than five of a hundred: %s', async (_, servers, lie) => {
+  ])('P-147 drives no counter further than five of a hundred: %s', async (_, servers, lie) => {
     const house = await prepareLying({ servers });
     for (const liar of house.liars.slice(0, 1)) liar.lie = invent(0, lie);
     await house.start();
@@ -81,7 +81,7 @@ describe('a server that invents a transaction for each address', () => {
     expect(house.watcher.status().claimants.get(1)).toBe(house.labels[0]);
   });
 
-  test('does so together with a second server: none of these is given out', async () => {
+  test('P-147 does so together with a second server: none of these is given out', async () => {
     const house = await prepareLying();
     for (const liar of house.liars) liar.lie = invent(0);
     await house.start();
@@ -91,7 +91,7 @@ describe('a server that invents a transaction for each address', () => {
     expect(await indexesOf(house, 1)).toEqual([40]);
   });
 
-  test('ends the scan of a new wallet with what to do, once it has shown too many alone', async () => {
+  test('P-146 ends the scan of a new wallet with what to do, once it has shown too many alone', async () => {
     const house = await prepareLying({ wallet: false, servers: 1 });
     const { store, watcher, world } = house;
     for (const liar of house.liars) liar.lie = invent(0, { count: 1_100 });
@@ -138,7 +138,7 @@ describe('a server that invents a transaction for each address', () => {
 });
 
 describe('an address that another program has used', () => {
-  test('in a block is never given out, shown by the only server', async () => {
+  test('P-147 in a block is never given out, shown by the only server', async () => {
     const house = await prepareLying({ servers: 1 });
     await house.start();
     for (let index = 0; index < 12; index += 1) {
@@ -161,7 +161,7 @@ describe('an address that another program has used', () => {
     expect(await indexesOf(house, 1)).toEqual([12]);
   });
 
-  test('in the mempool of the only server is left out, and is proven by the next block', async () => {
+  test('P-147 in the mempool of the only server is left out, and is proven by the next block', async () => {
     const house = await prepareLying({ servers: 1 });
     await house.start();
     house.chain.pay([{ address: addressAt(0), valueSat: 7_000 }]);

@@ -52,7 +52,7 @@ const newAddress = (house: House) => house.ask('/api/new_address?match_callback=
 describe.each(Object.entries(faults))('%s', (_, fault) => {
   const many = [2, 3, 4, 5, 6, 7, 8, 9];
 
-  test('by one of two servers: the scan ends by the other one, and no index is left out', async () => {
+  test('P-168 by one of two servers: the scan ends by the other one, and no index is left out', async () => {
     const house = await openReady({ servers: 2 });
     fail(house.inUse(), fault, many);
     await addSecond(house);
@@ -62,7 +62,7 @@ describe.each(Object.entries(faults))('%s', (_, fault) => {
     expect(body.address).toBe(firstAddresses(key, 1)[0]);
   });
 
-  test('by the only one: what was answered is not asked again, and the 503 names the trouble', async () => {
+  test('P-168 by the only one: what was answered is not asked again, and the 503 names the trouble', async () => {
     const house = await openReady();
     const end = fail(house.server, fault, many);
     await addSecond(house);
@@ -88,7 +88,7 @@ describe('the balance of an xpub of which one address is not told', () => {
   const addr = encodeURIComponent(`${body}#${descriptorChecksum(body)}`);
   const balanceOf = (house: House) => house.ask(`/api/balance?addr=${addr}`);
 
-  test.each(Object.entries(faults))('(%s) is told by another server', async (_, fault) => {
+  test.each(Object.entries(faults))('P-168 (%s) is told by another server', async (_, fault) => {
     const house = await openReady({ servers: 2, config: { foreignBalances: true } });
     house.pay(firstAddresses(key, 3)[2] ?? '', 5_000);
     await house.settle();

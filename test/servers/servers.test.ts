@@ -56,7 +56,7 @@ const rowOf = ({ store }: Watching, issued: Issued): PaymentRow | undefined => {
 
 const logged = ({ world }: Watching): string[] => world.logs.map(({ message }) => message);
 
-describe('a server that lags', () => {
+describe('P-162 a server that lags', () => {
   test('is left for the other one after a minute, and used again once it has caught up', async () => {
     const watching = await begin({});
     const first = place(watching);
@@ -93,7 +93,7 @@ describe('a server that lags', () => {
     expect(doubts(watching)).toEqual([undefined, undefined]);
   });
 
-  test('is no second voice: what it does not know is not gone', async () => {
+  test('P-162 is no second voice: what it does not know is not gone', async () => {
     const watching = await begin({});
     const { chain, servers, watcher } = watching;
     const issued = await watching.store.issue();
@@ -112,7 +112,7 @@ describe('a server that lags', () => {
     expect(rowOf(watching, issued)).toMatchObject({ state: 'dropped' });
   });
 
-  test('is used where it is the only one, and that is said', async () => {
+  test('P-164 is used where it is the only one, and that is said', async () => {
     const house = await openHouse();
     await untilReady(house);
     house.chain.mine(5);
@@ -133,7 +133,7 @@ describe('a server that lags', () => {
   });
 });
 
-describe('a server whose tip is stale', () => {
+describe('P-163 a server whose tip is stale', () => {
   const signet = { name: 'signet' } as const;
 
   test('is left for another one after eight hours, on every network but regtest', async () => {
@@ -161,7 +161,7 @@ describe('a server whose tip is stale', () => {
   });
 });
 
-describe('a server on another branch', () => {
+describe('P-165 a server on another branch', () => {
   /** Two chains that part: the one in use has the payment and more work. */
   async function disagreeing(): Promise<{ watching: Watching; issued: Issued; other: number }> {
     const watching = await begin({ ownChains: true });
@@ -253,7 +253,7 @@ describe('a server on another branch', () => {
     expect(watching.watcher.status().servers.map(({ ban }) => ban)).toEqual([undefined, undefined]);
   });
 
-  test('that has not seen a block leave keeps no new payment of the same address waiting', async () => {
+  test('P-133 that has not seen a block leave keeps no new payment of the same address waiting', async () => {
     const watching = await begin({ ownChains: true });
     const { chains, watcher, store } = watching;
     const ours = chains[place(watching)];
@@ -281,7 +281,7 @@ describe('a server on another branch', () => {
   }
 });
 
-describe('a heavier branch that forks deeper than 144', () => {
+describe('P-122 a heavier branch that forks deeper than 144', () => {
   async function deep(
     house: House,
     depth = 150,
@@ -381,7 +381,7 @@ describe('a heavier branch that forks deeper than 144', () => {
   });
 });
 
-test('the only server lied: nothing is promoted to 2 until its proofs hold, and it is not left', async () => {
+test('P-138 the only server lied: nothing is promoted to 2 until its proofs hold, and it is not left', async () => {
   const house = await openHouse({ store: { confirmations: 4 } });
   await untilReady(house);
   const [early, late] = [await house.newAddress(), await house.newAddress()];
@@ -412,7 +412,7 @@ test('the only server lied: nothing is promoted to 2 until its proofs hold, and 
   expect(house.app.health().warnings.join('\n')).toContain('is banned until');
 });
 
-test('a node that is dead behind its server is told of', async () => {
+test('P-166 a node that is dead behind its server is told of', async () => {
   const house = await openHouse();
   await untilReady(house);
   const address = await house.newAddress();
@@ -431,7 +431,7 @@ test('a node that is dead behind its server is told of', async () => {
   expect(house.app.health().warnings).toEqual([]);
 });
 
-test('a server whose node is dead: another one shows the payment, and is used from the second one on', async () => {
+test('P-166 a server whose node is dead: another one shows the payment, and is used from the second one on', async () => {
   const house = await openHouse({ servers: 2 });
   await untilReady(house);
   const first = house.app.health().electrum.server;
@@ -450,7 +450,7 @@ test('a server whose node is dead: another one shows the payment, and is used fr
   expect(house.app.health().electrum.server).not.toBe(first);
 });
 
-test('a changed certificate is told of, with the command that accepts it', async () => {
+test('P-171 a changed certificate is told of, with the command that accepts it', async () => {
   const store = await openTestStore();
   const server = await startServer({}, { tls: makeCertificate() });
   whenOver(() => server.close());

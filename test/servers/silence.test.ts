@@ -86,7 +86,7 @@ describe.each(['while it runs', 'from a start on'] as const)('%s', (start) => {
     describe.each(Object.entries(faults))('%s', (_, kind) => {
       const fault: Fault = { ...kind, when: (method) => method === request };
 
-      test('by the only server: told, or named', async () => {
+      test('P-167 by the only server: told, or named', async () => {
         const { house, address, label } = await withFault(1, start, fault);
         if (start === 'while it runs') await pass(house, 40_000);
         house.pay(address, largeSat + 1);
@@ -103,7 +103,7 @@ describe.each(['while it runs', 'from a start on'] as const)('%s', (start) => {
         expect(names(checked, label, request), checked.join('\n')).toBe(true);
       });
 
-      test('beside an honest server: told', async () => {
+      test('P-167 beside an honest server: told', async () => {
         const { house, address } = await withFault(2, start, fault);
         if (start === 'while it runs') await pass(house, 40_000);
         house.pay(address, largeSat + 1);

@@ -14,7 +14,7 @@ const padding = 'x'.repeat(500_000);
 test.each([
   ['servers that are left in turns', 2, 15],
   ['one that is spent while another has nothing to do', 1, 2],
-])('payments to other addresses do not wait for %s', async (_, count, soonMinutes) => {
+])('P-143 payments to other addresses do not wait for %s', async (_, count, soonMinutes) => {
   const house = await prepareLying({ own: false, software: 'ElectrumX 1.20.0' });
   const { world, watcher, chain, liars } = house;
   const pass = async (seconds: number) => {

@@ -37,7 +37,7 @@ async function minutes({ world, watcher }: Watching, count: number): Promise<voi
   }
 }
 
-test('hot addresses are subscribed first, the newest of them before all, up to the limit', async () => {
+test('P-130 hot addresses are subscribed first, the newest of them before all, up to the limit', async () => {
   const watching = await prepareWatching({ mostSubscribed: 5 });
   const { store, watcher, servers } = watching;
   const hot = await issue(store, 3, now - 6 * day);
@@ -63,7 +63,7 @@ test('a server that refuses every address is left before all of them are asked a
   expect(asked(servers[0]).length).toBeLessThan(1_000);
 });
 
-test('an address with a payment that is not settled is hot however old it is', async () => {
+test('P-106 P-130 an address with a payment that is not settled is hot however old it is', async () => {
   const watching = await prepareWatching({ mostSubscribed: 1 });
   const { store, chain, servers } = watching;
   const [oldest] = await issue(store, 1, now - 100 * day);
@@ -83,7 +83,7 @@ test('an address with a payment that is not settled is hot however old it is', a
   expect(asked(servers[0])[0]).toBe(oldest);
 });
 
-test('every hot address is asked about at the second server in ten minutes, once', async () => {
+test('P-127 every hot address is asked about at the second server in ten minutes, once', async () => {
   const watching = await prepareWatching({ servers: 2 });
   const hot = await issue(watching.store, 95, now - day);
   await watching.start();
@@ -111,7 +111,7 @@ test('so is each that was issued long ago and has a payment that is not settled'
   expect(new Set(asked(second))).toEqual(new Set(old));
 });
 
-test('a round that a server holds up does not pile up, and goes on where it stopped', async () => {
+test('P-132 a round that a server holds up does not pile up, and goes on where it stopped', async () => {
   const watching = await prepareWatching({ servers: 2 });
   const { world, store } = watching;
   const hot = await issue(store, 1_200, now - day);
@@ -138,7 +138,7 @@ test('a round that a server holds up does not pile up, and goes on where it stop
   expect(missing).toEqual([]);
 });
 
-test('what a public server forgives sets the pace, and the rounds go on', async () => {
+test('P-132 what a public server forgives sets the pace, and the rounds go on', async () => {
   const watching = await prepareWatching({ servers: 2, own: false });
   const { store } = watching;
   const hot = await issue(store, 700, now - day);
@@ -151,7 +151,7 @@ test('what a public server forgives sets the pace, and the rounds go on', async 
   expect(hot.filter((each) => !asked(second).includes(each))).toEqual([]);
 });
 
-test('what is issued meanwhile takes the place of what is coldest; the sweeps reach that', async () => {
+test('P-131 what is issued meanwhile takes the place of what is coldest; the sweeps reach that', async () => {
   const watching = await prepareWatching({ mostSubscribed: 5 });
   const { store, watcher, servers, chain, world } = watching;
   const [server] = servers;
@@ -192,7 +192,7 @@ test('what is issued meanwhile takes the place of what is coldest; the sweeps re
   expect(paid.map((each) => payments(each).paid)).toEqual([1, 1]);
 });
 
-test('every address that was ever issued is asked about in a day, spread evenly', async () => {
+test('P-106 P-127 every address that was ever issued is asked about in a day, spread evenly', async () => {
   const watching = await prepareWatching({ servers: 2, mostSubscribed: 1 });
   const cold = await issue(watching.store, 48, now - 400 * day);
   await watching.start();
@@ -237,7 +237,7 @@ test('a script is fetched once at a time, however often it changes meanwhile', a
   expect(store.ledger.paymentsOf(row?.id ?? 0)).toHaveLength(5);
 });
 
-test('the second server is asked while the one in use takes very long to be caught up with', async () => {
+test('P-127 the second server is asked while the one in use takes very long to be caught up with', async () => {
   const watching = await prepareWatching({ servers: 2, own: false });
   const { store, chain, watcher, servers } = watching;
   const [oldest = '' as Scripthash] = await issue(store, 1_000, now - day);

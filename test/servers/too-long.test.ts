@@ -24,7 +24,7 @@ test.each([
   { name: 'that names its request first', servers: 2, tell: idFirst, losses: 2 },
   // The first time it may have been the other one.
   { name: 'that names its request last', servers: 2, tell: idLast, losses: 4 },
-])('a history too long, $name, $servers server(s)', async ({ servers, tell, losses }) => {
+])('P-154 a history too long, $name, $servers server(s)', async ({ servers, tell, losses }) => {
   const house = await prepareLying({ servers });
   const { world, watcher, liars } = house;
   const lost = () =>

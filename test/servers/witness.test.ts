@@ -93,7 +93,7 @@ describe('very many small payments that vanish together, at one public server', 
     return { ...watching, small, large, other, dropped, askedAbout };
   }
 
-  test('keep no other payment waiting, and a large one among them is dropped first', async () => {
+  test('P-126 keep no other payment waiting, and a large one among them is dropped first', async () => {
     const { chain, store, world, small, large, other, dropped, askedAbout } = await flood(200);
     for (const txid of [large, ...small.toReversed()]) chain.evict(txid);
     await world.advance(40_000);
@@ -108,7 +108,7 @@ describe('very many small payments that vanish together, at one public server', 
     expect(dropped()).toHaveLength(40);
   });
 
-  test('are not asked about where what took their inputs pays us', async () => {
+  test('P-126 are not asked about where what took their inputs pays us', async () => {
     const { chain, world, small, dropped, askedAbout } = await flood(50);
     for (const txid of small) chain.replace(txid);
     await world.advance(60_000);

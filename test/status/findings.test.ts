@@ -27,7 +27,7 @@ async function pay(house: House, address = ''): Promise<void> {
   await house.settle();
 }
 
-test('15 unpaid addresses in a row: the gap limit to set is named, until one is paid', async () => {
+test('P-27 15 unpaid addresses in a row: the gap limit to set is named, until one is paid', async () => {
   const house = await openHouse();
   await untilReady(house);
   const issued = await issue(house, 14);
@@ -61,7 +61,7 @@ test('strangers who ask on have the unpaid ones of a wallet counted every 5 seco
   expect(warnings(house).join()).toContain(told);
 });
 
-test('money beyond the gap limit stays worth a warning after it has come', async () => {
+test('P-27 P-108 money beyond the gap limit stays worth a warning after it has come', async () => {
   const house = await openHouse();
   await untilReady(house);
   const issued = await issue(house, 21);
@@ -126,7 +126,7 @@ test('a shop that cannot be reached is named by its host, with what waits, until
   expect(warnings(house)).toEqual([]);
 });
 
-test('a proxy that nobody named is, once for all its clients, and what it says is not repeated', async () => {
+test('P-14 a proxy that nobody named is, once for all its clients, and what it says is not repeated', async () => {
   const house = await openHouse();
   await untilReady(house);
   const from = (client: string) =>

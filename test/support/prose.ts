@@ -32,10 +32,7 @@ const nouns: readonly (readonly [RegExp, string])[] = [
   [/\bpatien(?:ce|t)\b/i, 'window, backoff, timeout'],
   [/\bvoices?\b/i, 'second opinion, cross-check'],
   [/\b(?:silence|nowhere|elsewhere)\b/i, 'absence, unreported since'],
-  [
-    /\b(?:look-up ahead|in reserve|the reserve)\b|\b(?:a|the|each|that) look\b/i,
-    'scan, look-ahead',
-  ],
+  [/\b(?:in reserve|the reserve)\b|\b(?:a|the|each|that) look\b(?!-)/i, 'scan, look-ahead'],
   [/\bhouseholds?\b/i, 'network prefix'],
   [/\b(?:each|every|one|a|the|that|first|last|next) try\b/i, 'attempt'],
   [/\b(?:given up|overtaken)\b/i, 'exhausted, superseded'],
@@ -99,11 +96,13 @@ export function commentProse(source: string): Block[] {
   return blocks.filter(({ text }) => /\w/.test(text) && !text.startsWith('biome-ignore'));
 }
 
-/** Ends with a full stop, an exclamation or a question mark that a capital, code or a link follows. */
+/** A sentence ends with a full stop, exclamation or question mark before a capital, code or `paygate`. */
 function sentencesOf({ line, text }: Block): Block[] {
   const sentences: Block[] = [];
   let at = line;
-  for (const part of opaque(text).split(/(?<=[.!?][)'’]*)(?=\s+["'(]*(?:[A-Z0-9]|x\b))/)) {
+  for (const part of opaque(text).split(
+    /(?<=[.!?][)'’]*)(?=\s+["'(]*(?:[A-Z0-9]|x\b|paygate\b))/,
+  )) {
     const trimmed = part.trimStart();
     at += (part.slice(0, part.length - trimmed.length).match(/\n/g) ?? []).length;
     sentences.push({ line: at, text: trimmed });

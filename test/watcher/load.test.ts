@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { createLoad } from '../../src/watcher/load.ts';
 
-it('all that is open holds no more than the most together', () => {
+it('P-149 all that is open holds no more than the most together', () => {
   const load = createLoad(100, () => 0);
   const [one, other] = [load.open(), load.open()];
   expect([one.take(60), other.take(40), other.take(1), one.take(0)]).toEqual([
@@ -9,7 +9,7 @@ it('all that is open holds no more than the most together', () => {
   ]);
 });
 
-it('what is released makes room, once', () => {
+it('P-149 what is released makes room, once', () => {
   const load = createLoad(100, () => 0);
   const [one, other] = [load.open(), load.open()];
   one.take(60);

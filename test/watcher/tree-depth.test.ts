@@ -105,7 +105,7 @@ const forged: Tree = {
 
 const unproven = new Lie('block 1: its coinbase does not prove how deep its tree is');
 
-describe('the depth of the tree', () => {
+describe('P-136 the depth of the tree', () => {
   it('is that of the coinbase in an honest block', async () => {
     const check = await proving(honest);
     await expect(check(largeSat + 1)).resolves.toBeUndefined();
@@ -133,7 +133,7 @@ describe('the depth of the tree', () => {
   });
 });
 
-describe('in the house', () => {
+describe('P-136 in the house', () => {
   const method = 'blockchain.transaction.id_from_pos';
 
   async function paidTwice(house: House) {

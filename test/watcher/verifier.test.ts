@@ -18,7 +18,7 @@ import { createTestWorld } from '../support/world.ts';
 
 afterEach(cleanUp);
 
-test('a false transaction is laid to the server that sent it, not to one asked meanwhile', async () => {
+test('P-137 a false transaction is laid to the server that sent it, not to one asked meanwhile', async () => {
   const chain = chainOf(110);
   const { address, script } = chain.faucet;
   const [asked, other] = [1_000, 2_000].map((valueSat) => chain.pay([{ address, valueSat }]));
@@ -48,7 +48,7 @@ test('a false transaction is laid to the server that sent it, not to one asked m
   expect(liar.peer.asked('blockchain.transaction.get')).toHaveLength(1);
 });
 
-test('a server that takes its time with its headers holds up nobody', async () => {
+test('P-159 a server that takes its time with its headers holds up nobody', async () => {
   const watching = await prepareWatching({ servers: 2, ownChains: true });
   const { store, world, watcher, chains, servers } = watching;
   const { address, scripthash: hash } = await store.write((tx) =>
@@ -75,7 +75,7 @@ test('a server that takes its time with its headers holds up nobody', async () =
   expect(watcher.status().tipHeight).toBe(112);
 });
 
-test('a chain that another server has begun and followed is not begun anew', async () => {
+test('P-159 a chain that another server has begun and followed is not begun anew', async () => {
   const chain = chainOf(10);
   const held: (() => void)[] = [];
   const show =
@@ -106,7 +106,7 @@ test('a chain that another server has begun and followed is not begun anew', asy
   expect(store.headers.tip()?.height).toBe(10);
 });
 
-test('payments of a block that left are looked at again though a later commit of it fails', async () => {
+test('P-121 payments of a block that left are looked at again though a later commit of it fails', async () => {
   const watching = await prepareWatching({ servers: 2 });
   const { store, world, watcher, chain } = watching;
   // More than one commit decides on.

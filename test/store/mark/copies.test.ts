@@ -147,7 +147,7 @@ describe('the same file', () => {
   });
 });
 
-describe('a crash', () => {
+describe('P-17 a crash', () => {
   /** Leaves a mark as if the process had died between it and its commit. */
   async function crashBeforeCommit(path: string, from: number, to: number): Promise<void> {
     const mark = openHighwater(path, 'test');
@@ -193,7 +193,7 @@ describe('a crash', () => {
   });
 });
 
-describe('a copy', () => {
+describe('P-17 a copy', () => {
   it('of the file alone, elsewhere', async () => {
     const path = await stoppedAfter(3);
     const copy = join(tempFolder(), 'paygate.db');
@@ -460,7 +460,7 @@ describe('a copy', () => {
   });
 });
 
-describe('a file of which a part was lost while it ran', () => {
+describe('P-17 a file of which a part was lost while it ran', () => {
   /** The main file of a running paygate, whose log holds what it issued: as it lies after a power loss. */
   async function withoutLog(issued: number): Promise<string> {
     const path = await stoppedAfter(3);

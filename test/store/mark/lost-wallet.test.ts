@@ -57,7 +57,7 @@ const goesOn = async (house: House, given: readonly string[]) => {
 describe.each([
   ['with a scan', undefined],
   ['with --start-index 0', 0],
-])('a wallet that a restore lost, added again %s', (_what, startIndex) => {
+])('P-17 a wallet that a restore lost, added again %s', (_what, startIndex) => {
   const again = (house: House): StoreOptions => ({
     ...added(house),
     ...(startIndex === undefined ? {} : { startIndex }),
@@ -168,7 +168,7 @@ describe('a restored file', () => {
   });
 });
 
-test('payments to what it had issued call back, also those from while it was unknown', async () => {
+test('P-61 payments to what it had issued call back, also those from while it was unknown', async () => {
   const { house, given } = await restored();
   const [first = '', second = ''] = given;
   house.pay(first, 1_000);

@@ -95,7 +95,7 @@ async function sweptAfter(shop: Shop, ms: number): Promise<{ sent: string[] }> {
 }
 
 describe('the raw bytes of a payment', () => {
-  it('that was dropped are forgotten after fourteen days', async () => {
+  it('P-115 that was dropped are forgotten after fourteen days', async () => {
     const shop = await openShop();
     const issued = await shop.issue();
     const [gone, there] = [transaction(1), transaction(2)];
@@ -220,7 +220,7 @@ describe('the raw bytes of a payment', () => {
   );
 
   it.each(['takes', 'refuses'])(
-    'reach a server in the end behind many made-up ones that it refuses, where another %s all',
+    'P-157 reach a server in the end behind many made-up ones that it refuses, where another %s all',
     async (does) => {
       const shop = await openShop();
       const issued = await shop.issue();

@@ -253,7 +253,7 @@ describe('the callbacks of one address', () => {
   }
   const ids = (claimed: Claimed[]) => claimed.map(({ callbackId }) => callbackId);
 
-  it('are claimed one at a time, in the order of their events, beside those of others', async () => {
+  it('P-67 are claimed one at a time, in the order of their events, beside those of others', async () => {
     const { owed } = await siblings();
     const claimed = await claim(owed);
     expect(ids(claimed)).toEqual([1, 4]);
@@ -278,7 +278,7 @@ describe('the callbacks of one address', () => {
     expect(owed.outbox.nextDueAt(later)).toBe(now);
   });
 
-  it('do not wait for one that failed, and go after it once both are due', async () => {
+  it('P-67 do not wait for one that failed, and go after it once both are due', async () => {
     const { owed } = await siblings();
     const [first] = await claim(owed);
     await record(owed, first, 'status', now + 4000);
@@ -289,7 +289,7 @@ describe('the callbacks of one address', () => {
     expect(ids(await claim(owed, now + 4000))).toEqual([1]);
   });
 
-  it('are in the order of their events after a restart, and after a resend by hand', async () => {
+  it('P-67 are in the order of their events after a restart, and after a resend by hand', async () => {
     const { owed } = await siblings();
     await claim(owed);
     const again = owed.reopen();

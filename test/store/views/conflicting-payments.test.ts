@@ -33,7 +33,7 @@ async function replaced() {
   return { shop, first, second, old, fresh };
 }
 
-it('is named once the payment is gone, where it was seen before', async () => {
+it('P-111 is named once the payment is gone, where it was seen before', async () => {
   const { shop, first, second, old, fresh } = await replaced();
   await see(shop, second, fresh);
   await drop(shop, first, old);
@@ -41,7 +41,7 @@ it('is named once the payment is gone, where it was seen before', async () => {
   expect(replacedBy(shop, second)).toEqual([null]);
 });
 
-it('is named once it is seen, where the payment was gone before', async () => {
+it('P-111 is named once it is seen, where the payment was gone before', async () => {
   const { shop, first, second, old, fresh } = await replaced();
   await drop(shop, first, old);
   expect(replacedBy(shop, first)).toEqual([null]);
@@ -49,7 +49,7 @@ it('is named once it is seen, where the payment was gone before', async () => {
   expect(replacedBy(shop, first)).toEqual([fresh]);
 });
 
-it('is named of each address that the payment paid', async () => {
+it('P-111 is named of each address that the payment paid', async () => {
   const shop = await openShop();
   const [first, second, third] = [await shop.issue(), await shop.issue(), await shop.issue()];
   const to = [first, second].map(({ address }) => ({ address, valueSat: 5_000 }));
