@@ -125,7 +125,7 @@ function findingsOfSentence({ line, text }: Block, allowed: readonly string[]): 
   return found;
 }
 
-/** Numbers of lines whose prose is too wide: tables, fenced code and targets of links may be wider. */
+/** Numbers of lines whose prose is too wide: tables, code and targets of links may be wider. */
 function wideLines(text: string, isMarkdown: boolean): string[] {
   let isCode = false;
   return text.split('\n').flatMap((line, index) => {
@@ -133,7 +133,7 @@ function wideLines(text: string, isMarkdown: boolean): string[] {
     const isProse = isMarkdown
       ? !isCode && !/^\s*(\||!\[)/.test(line)
       : /^\s*(\/\/|\/?\*)/.test(line);
-    const width = line.replaceAll(/\]\([^)]*\)|https?:\S+/g, '').length;
+    const width = line.replaceAll(/`[^`]{30,}`|\]\([^)]*\)|https?:\S+/g, '').length;
     return isProse && width > maxColumns ? [`${index + 1}: ${width} columns`] : [];
   });
 }
