@@ -178,6 +178,7 @@ describe('language', () => {
   const plain = [
     'README.md',
     'SECURITY.md',
+    'docs/api.md',
     'docs/callbacks.md',
     'docs/payments.md',
     'docs/promises.md',
