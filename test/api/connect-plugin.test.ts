@@ -119,7 +119,7 @@ test('a store that is added again is the one that there is', async () => {
   expect(await add('Anew')).toMatchObject({ id: 3, name: 'Anew', wallets: [] });
 });
 
-test('the log of changes has the name that a store got where none was sent', async () => {
+test('S-50 the log of changes has the name that a store got where none was sent', async () => {
   const house = await openReady();
   await allowPlugin(house);
   const http_callback = 'https://shop.example/paid?secret=tulip';
@@ -185,7 +185,7 @@ test('a key that was revoked by a clock that was ahead is not valid again', asyn
   expect((await house.ask('/api/v2/stores', as(key))).status).toBe(401);
 });
 
-test('P-49 writing is shut until it is opened for this key, and shut again after its time', async () => {
+test('P-49 S-02 writing is shut until it is opened for this key, and shut again after its time', async () => {
   const house = await openReady();
   const body = post({ name: 'Renamed' });
   const refused = await house.ask('/api/v2/stores/1', body);
@@ -225,7 +225,7 @@ test('a rotation shuts what was open for the merchant keys before, also for one 
   }
 });
 
-test('what can spend is refused wherever a plugin writes it, and nothing of it is said or kept', async () => {
+test('S-01 what can spend is refused wherever a plugin writes it, and nothing of it is said or kept', async () => {
   const house = await openReady();
   await allowPlugin(house);
   const secret = HDKey.fromMasterSeed(new Uint8Array(32).fill(7)).privateExtendedKey;
@@ -291,7 +291,7 @@ test.each([
   expect([status, answer.data.name]).toEqual([200, 'Café 😀']);
 });
 
-test('P-51 a key of one store sees and changes that one alone', async () => {
+test('P-51 S-04 a key of one store sees and changes that one alone', async () => {
   const house = await openReady();
   const callbackUrl = `${house.receiver.origin}/second`;
   await house.addStore({ key: merchantKey(2), startIndex: 0, callbackUrl, name: 'Second' });
@@ -438,7 +438,7 @@ test.each([' ', '\n', '\u200b', '\u00a0'])(
     expect((await house.ask('/api/v2/stores')).body.data).toHaveLength(1);
   },
 );
-test('P-52 a key that may not write sees no secret of a Callback URL; one for payments sees it byte for byte', async () => {
+test('P-52 S-03 a key that may not write sees no secret of a Callback URL; one for payments sees it byte for byte', async () => {
   const house = await openReady();
   const url = `${house.receiver.origin}/cb?secret=s3cr3t`;
   const read = as(await addKey(house, 1, 'read'));
@@ -472,7 +472,7 @@ test('P-52 a key that may not write sees no secret of a Callback URL; one for pa
   ]);
 });
 
-test('changes of stores are limited by key', async () => {
+test('S-31 changes of stores are limited by key', async () => {
   const house = await openReady();
   await allowPlugin(house);
   const statuses: number[] = [];

@@ -84,7 +84,7 @@ describe('who is refused', () => {
   const client = '127.0.0.1';
   const path = '/new_address';
 
-  test('is in the log, with the key that it was, and never with its text', async () => {
+  test('S-55 is in the log, with the key that it was, and never with its text', async () => {
     const house = await openReady();
     const { keys, reading } = await house.withStore(({ database, keys }) =>
       database.write((tx) => {
@@ -244,7 +244,7 @@ test('P-11 P-19 P-20 the only store is meant where none is named, a name must fi
   expect(several.body.message).toContain('"Second"');
 });
 
-test('P-08 an answer never shows a stack, whatever is sent', async () => {
+test('P-08 S-56 an answer never shows a stack, whatever is sent', async () => {
   const house = await openReady();
   for (const path of ['/api/%', '/api/new_address?%=%', '/%00', '//', '/api//new_address']) {
     const { status, body } = await house.ask(path);
@@ -253,7 +253,7 @@ test('P-08 an answer never shows a stack, whatever is sent', async () => {
   }
 });
 
-test('health needs no key and tells no secret', async () => {
+test('S-47 health needs no key and tells no secret', async () => {
   const house = await openReady();
   const answer = await house.ask('/healthz', { headers: { Authorization: '' } });
   expect(answer.status).toBe(200);
@@ -291,7 +291,7 @@ describe('who is no stranger is told why', () => {
   const isWhole = (answer: unknown) =>
     (answer as { warnings?: string[] }).warnings?.join().includes('cannot be reached') === true;
 
-  test('this machine, a key that reads of all stores, a session; strangers are told whether', async () => {
+  test('S-48 this machine, a key that reads of all stores, a session; strangers are told whether', async () => {
     const house = await openDegraded(trusted);
     const far = { 'X-Forwarded-For': '203.0.113.9' };
     expect(await told(house, '/healthz', far)).toEqual(degraded);
@@ -321,7 +321,7 @@ describe('who is no stranger is told why', () => {
     expect(isWhole(await told(house, '/healthz', by(house.apiKey)))).toBe(true);
   });
 
-  test('the machine itself, and nobody who comes by a proxy of it or under a name of another', async () => {
+  test('S-49 the machine itself, and nobody who comes by a proxy of it or under a name of another', async () => {
     const house = await openDegraded();
     for (const headers of [
       { 'X-Forwarded-For': '127.0.0.1' },
@@ -387,7 +387,7 @@ describe('a request that a proxy may read in another way is refused', () => {
       socket.once('close', () => resolve(text));
     });
 
-  test('with two hosts, on every door', async () => {
+  test('S-30 with two hosts, on every door', async () => {
     const house = await openReady({ config: { metricsListen: { host: '127.0.0.1', port: 0 } } });
     for (const port of [house.port, house.metricsPort ?? 0]) {
       for (const second of ['localhost', 'evil.example']) {
@@ -432,7 +432,7 @@ describe('a request that a proxy may read in another way is refused', () => {
   );
 });
 
-test('P-07 every answer is what it says it is, and no other method is known', async () => {
+test('P-07 S-32 every answer is what it says it is, and no other method is known', async () => {
   const house = await openReady();
   for (const path of ['/healthz', '/nowhere', '/docs', '/api/new_address', '/api/nowhere']) {
     const { headers } = await fetch(`http://127.0.0.1:${house.port}${path}`);
@@ -455,7 +455,7 @@ test('a bare request of one byte at a time holds nobody else up', async () => {
   slow.destroy();
 });
 
-test('the log holds no key, no callback query, no extended key', async () => {
+test('S-51 the log holds no key, no callback query, no extended key', async () => {
   const house = await openReady();
   house.pay(await house.newAddress(), 1_000);
   await house.settle();

@@ -119,7 +119,7 @@ test('P-03 P-43 only addresses that were issued are answered for', async () => {
   expect((await house.ask(`/payment/${await house.newAddress()}`)).status).toBe(400);
 });
 
-test('P-43 one client has a bounded number of sockets, and gets them back', async () => {
+test('P-43 S-25 one client has a bounded number of sockets, and gets them back', async () => {
   const house = await openReady();
   const address = await house.newAddress();
   const pages: Page[] = [];
@@ -141,7 +141,7 @@ describe('where all sockets are taken', () => {
     ['one line of IPv6', (index: number) => `2001:db8:7:${index.toString(16)}::1`],
     ['a /44 of IPv6', (index: number) => `2001:db8:${index.toString(16)}::1`],
     ['a few addresses of IPv4', (index: number) => `192.0.2.${index}`],
-  ])('P-43 by %s, a customer from elsewhere gets one all the same', async (_name, client) => {
+  ])('P-43 S-26 by %s, a customer from elsewhere gets one all the same', async (_name, client) => {
     const house = await openReady({ config: behindProxy });
     const address = await house.newAddress();
     const greedy: Page[] = [];
@@ -185,7 +185,7 @@ describe('who asks about addresses that are not ours', () => {
     return [status, headers.get('Retry-After')];
   };
 
-  test('P-13 is answered nothing after ten, about ours neither, and all others are', async () => {
+  test('P-13 S-27 is answered nothing after ten, about ours neither, and all others are', async () => {
     const house = await openReady({ config: limited });
     const address = await house.newAddress();
     const txid = house.pay(address, 1_000);
@@ -208,7 +208,7 @@ describe('who asks about addresses that are not ours', () => {
     (await openPage(house, address, from(again))).socket.terminate();
   });
 
-  test('on the page of a receipt as well, also about an address of ours with another payment', async () => {
+  test('S-28 on the page of a receipt as well, also about an address of ours with another payment', async () => {
     const house = await openReady({ config: limited });
     const address = await house.newAddress();
     const txid = house.pay(address, 1_000);

@@ -54,7 +54,7 @@ test('a confirmed payment that falls back is told as 0, then 1 and 2 again', asy
   expect(house.statuses(address)).toEqual(['0', '2', '0', '1', '2']);
 });
 
-test('P-123 a server that hides a payment takes nothing back', async () => {
+test('P-123 S-18 a server that hides a payment takes nothing back', async () => {
   const house = await openHouse();
   await untilReady(house);
   const { address, txid } = await paid(house, 1);
@@ -114,7 +114,7 @@ test('P-123 P-125 the only server hides a payment and refuses to be verbose: it 
   expect(gone()).toHaveLength(1);
 });
 
-test('P-57 P-135 a false proof promotes nothing; the liar is banned and another server is asked', async () => {
+test('P-57 P-135 S-15 a false proof promotes nothing; the liar is banned and another server is asked', async () => {
   const house = await openHouse({ servers: 2 });
   await untilReady(house);
   const { server: inUse } = house.app.health().electrum;

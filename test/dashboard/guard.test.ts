@@ -156,7 +156,7 @@ describe('every page', () => {
     },
   );
 
-  test('does nothing for a form without an origin, without its token, or in another type', async () => {
+  test('S-34 does nothing for a form without an origin, without its token, or in another type', async () => {
     const house = await openHouse();
     const visitor = await signedIn(house);
     const bare = { Cookie: visitor.cookie, 'Content-Type': 'application/x-www-form-urlencoded' };
@@ -201,7 +201,7 @@ describe('every page', () => {
     }
   });
 
-  test('is in no frame, runs nothing of others, is not kept and sends no referrer to others', async () => {
+  test('S-11 is in no frame, runs nothing of others, is not kept and sends no referrer to others', async () => {
     const house = await openHouse();
     const visitor = await signedIn(house);
     for (const path of [...paths, `${home}/nowhere`]) {
@@ -255,7 +255,7 @@ describe('the first password', () => {
     expect([signed.status, signed.to]).toEqual([303, '/dashboard/settings']);
   });
 
-  test('a link ends after 15 minutes, and with the next link', async () => {
+  test('S-40 a link ends after 15 minutes, and with the next link', async () => {
     const house = await openHouse();
     const [first, second] = [await link(house), await link(house)];
     expect((await visitorOf(house).get(first)).text).toContain('no longer valid');
@@ -266,7 +266,7 @@ describe('the first password', () => {
 });
 
 describe('a session', () => {
-  test('begins with a cookie that nobody knew, whatever the browser brought', async () => {
+  test('S-43 begins with a cookie that nobody knew, whatever the browser brought', async () => {
     const house = await openHouse();
     await setPassword(house);
     const visitor = visitorOf(house);
@@ -281,7 +281,7 @@ describe('a session', () => {
     expect((await thief.get(home)).status).toBe(303);
   });
 
-  test('lasts as long as it is used, and twelve hours at most', async () => {
+  test('S-08 lasts as long as it is used, and twelve hours at most', async () => {
     const house = await openHouse();
     const visitor = await signedIn(house);
     for (let passed = 0; passed < 12 * hourMs - 25 * minuteMs; passed += 25 * minuteMs) {
@@ -312,7 +312,7 @@ describe('a session', () => {
     expect((await visitor.get(home)).status).toBe(303);
   });
 
-  test('ends for everybody when the password changes; who changed it goes on with a new one', async () => {
+  test('S-09 ends for everybody when the password changes; who changed it goes on with a new one', async () => {
     const house = await openHouse();
     const [visitor, other] = [await signedIn(house), await signedIn(house)];
     const { cookie } = visitor;
@@ -400,7 +400,7 @@ describe('a session', () => {
     expect([answer.statusCode, await textOf(answer)]).toEqual([303, '']);
   });
 
-  test('others are signed out by one who is in', async () => {
+  test('S-44 others are signed out by one who is in', async () => {
     const house = await openHouse();
     const [visitor, other] = [await signedIn(house), await signedIn(house)];
     expect((await visitor.submit(`${home}/settings`, 'end-others')).status).toBe(303);
@@ -408,7 +408,7 @@ describe('a session', () => {
     expect((await other.get(home)).status).toBe(303);
   });
 
-  test('five minutes after the password was typed, what could do harm asks for it again', async () => {
+  test('S-45 five minutes after the password was typed, what could do harm asks for it again', async () => {
     const house = await openHouse();
     const visitor = await signedIn(house);
     house.world.jumpWallClock(6 * minuteMs);
@@ -431,7 +431,7 @@ describe('a session', () => {
     expect(status).toBe(303);
   });
 
-  test('and so does every form of every page but those that nobody is harmed by', async () => {
+  test('S-14 and so does every form of every page but those that nobody is harmed by', async () => {
     const house = await openHouse();
     const visitor = await signedIn(house);
     house.world.jumpWallClock(6 * minuteMs);
@@ -470,7 +470,7 @@ describe('a session', () => {
     await refuses(both, { password, code: '' });
   });
 
-  test('nothing in the file opens the door: tokens are there as hashes', async () => {
+  test('S-05 nothing in the file opens the door: tokens are there as hashes', async () => {
     const house = await openHouse();
     const visitor = await signedIn(house);
     const url = await link(house);
@@ -493,7 +493,7 @@ describe('a session', () => {
 describe('what was opened by a clock that was ahead, once it is set right', () => {
   const yearMs = 365 * 24 * hourMs;
 
-  test('a session is over, and what could do harm asks for the password again', async () => {
+  test('S-41 a session is over, and what could do harm asks for the password again', async () => {
     const house = await openHouse();
     house.world.jumpWallClock(yearMs);
     const visitor = await signedIn(house);
@@ -501,7 +501,7 @@ describe('what was opened by a clock that was ahead, once it is set right', () =
     expect((await visitor.get(home)).status).toBe(303);
   });
 
-  test('a one-time link stands no more', async () => {
+  test('S-42 a one-time link stands no more', async () => {
     const house = await openHouse();
     house.world.jumpWallClock(yearMs);
     const first = await link(house);
@@ -552,7 +552,7 @@ describe('wrong passwords', () => {
     expect((await visitor.submit(`${home}/sign-in`, 'sign-in', { password })).status).toBe(303);
   });
 
-  test('and right ones are in the log, with who came, and never what was typed', async () => {
+  test('S-52 and right ones are in the log, with who came, and never what was typed', async () => {
     const house = await openHouse();
     await setPassword(house);
     const visitor = visitorOf(house);
@@ -568,7 +568,7 @@ describe('wrong passwords', () => {
     expect(JSON.stringify(house.world.logs)).not.toContain(password);
   });
 
-  test('once more before what could do harm are in the log as well, with who came', async () => {
+  test('S-53 once more before what could do harm are in the log as well, with who came', async () => {
     const { house, from } = await behindProxy();
     const client = '203.0.113.5';
     const visitor = from(client);
@@ -584,7 +584,7 @@ describe('wrong passwords', () => {
     expect(JSON.stringify(house.world.logs)).not.toContain('wrong battery');
   });
 
-  test('and a sign-in by a one-time link is in the log, and who changed something in the log of changes', async () => {
+  test('S-54 and a sign-in by a one-time link is in the log, and who changed something in the log of changes', async () => {
     const { house, from } = await behindProxy();
     const client = '203.0.113.5';
     const visitor = from(client);
@@ -600,7 +600,7 @@ describe('wrong passwords', () => {
     ]);
   });
 
-  test('of one client behind a proxy do not lock out another', async () => {
+  test('S-36 of one client behind a proxy do not lock out another', async () => {
     const { from } = await behindProxy();
     const attacker = from('203.0.113.5');
     for (let tries = 0; tries < 11; tries += 1) {
@@ -615,7 +615,7 @@ describe('wrong passwords', () => {
     expect(seen.headers.get('Set-Cookie')).toMatch(/; Path=\/; HttpOnly; Secure; SameSite=Strict$/);
   });
 
-  test('of all networks of one line together are ten a minute', async () => {
+  test('S-37 of all networks of one line together are ten a minute', async () => {
     const { from } = await behindProxy();
     const statuses: number[] = [];
     for (let network = 0; network < 12; network += 1) {
@@ -666,7 +666,7 @@ describe('private keys in an address of the dashboard', () => {
 describe('an authenticator app', () => {
   const wrongCode = { password, code: '000001' };
 
-  test('lets few codes be guessed by who has the password, wherever they come from', async () => {
+  test('S-38 lets few codes be guessed by who has the password, wherever they come from', async () => {
     const { house, from } = await behindProxy();
     const secret = newTotpSecret(new Uint8Array(20));
     await house.withStore(({ admin, database }) =>
@@ -695,7 +695,7 @@ describe('an authenticator app', () => {
   const secretIn = (text: string): string =>
     /name="secret" value="([A-Z2-7]+)"/.exec(text)?.[1] ?? '';
 
-  test('is asked for once it was shown to work, and each code is taken once', async () => {
+  test('S-39 is asked for once it was shown to work, and each code is taken once', async () => {
     const house = await openHouse();
     const visitor = await signedIn(house);
     const begun = await visitor.submit(`${home}/settings`, 'begin-totp');
@@ -744,7 +744,7 @@ describe('an authenticator app', () => {
     expect([(await entered).status, (await late.get(home)).status]).toEqual([401, 303]);
   });
 
-  test('is asked for again beside the password, before what could do harm, and each code is taken once', async () => {
+  test('S-13 is asked for again beside the password, before what could do harm, and each code is taken once', async () => {
     const house = await openHouse();
     const owner = await signedIn(house);
     const secret = newTotpSecret(new Uint8Array(20));

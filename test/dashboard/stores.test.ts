@@ -61,7 +61,7 @@ describe('the API key', () => {
     expect(await ask(fresh)).toBe(401);
   });
 
-  test('and all else that could do harm asks for the password again after five minutes', async () => {
+  test('S-07 and all else that could do harm asks for the password again after five minutes', async () => {
     const house = await openHouse();
     const visitor = await signedIn(house);
     house.world.jumpWallClock(6 * minuteMs);
@@ -388,7 +388,7 @@ describe('a store', () => {
     expect(refused.text).toContain('value="Kept while wrong"');
   });
 
-  test('a test callback shows the exchange, and what the shop answered as text', async () => {
+  test('S-24 a test callback shows the exchange, and what the shop answered as text', async () => {
     const house = await openHouse();
     const visitor = await signedIn(house);
     house.receiver.script({ status: 500, body: '<img src=x onerror=alert(1)>' });
@@ -552,7 +552,7 @@ describe('a store', () => {
   );
 });
 
-test('names and URLs are text wherever they stand', async () => {
+test('S-12 names and URLs are text wherever they stand', async () => {
   const name = '</title><script>alert(1)</script>"onfocus="x';
   const house = await openHouse({
     store: {

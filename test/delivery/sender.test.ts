@@ -133,7 +133,7 @@ describe('an answer', () => {
     expect(attempt.reason ?? '').toContain(outcome === 'delivered' ? '' : String(status));
   });
 
-  it('P-62 that redirects is not followed, and the log says where it pointed, without secrets', async () => {
+  it('P-62 S-23 that redirects is not followed, and the log says where it pointed, without secrets', async () => {
     const shop = await receiver();
     const location = `${shop.origin}/login?secret=hidden`;
     shop.script({ status: 302, headers: { location } });

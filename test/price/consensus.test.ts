@@ -54,7 +54,7 @@ describe('several sources', () => {
     expect(of(98, 100, 102, 104).price).toBe(101);
   });
 
-  test('law: one liar of two moves the price by half a percent at most', () => {
+  test('S-20 law: one liar of two moves the price by half a percent at most', () => {
     const honest = 10_000;
     const lie = fc.double({ min: 0.01, max: 1e12, noNaN: true });
     fc.assert(

@@ -57,7 +57,7 @@ async function indexesOf(house: Lying, count: number): Promise<number[]> {
 const bothLive = ({ world, watcher }: Lying) =>
   world.until(() => watcher.status().servers.every(({ state }) => state === 'live'), 'both');
 
-describe('a server that invents a transaction for each address', () => {
+describe('S-17 a server that invents a transaction for each address', () => {
   test.each([
     ['in a mempool, the only server', 1, {}],
     ['in a mempool, beside an honest server', 2, {}],

@@ -83,7 +83,7 @@ test('P-106 P-130 an address with a payment that is not settled is hot however o
   expect(asked(servers[0])[0]).toBe(oldest);
 });
 
-test('P-127 every hot address is asked about at the second server in ten minutes, once', async () => {
+test('P-127 S-16 every hot address is asked about at the second server in ten minutes, once', async () => {
   const watching = await prepareWatching({ servers: 2 });
   const hot = await issue(watching.store, 95, now - day);
   await watching.start();

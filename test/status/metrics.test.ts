@@ -88,7 +88,7 @@ test('no label holds an address, a transaction, a URL or a secret', async () => 
   for (const secret of secrets) expect(text).not.toContain(secret);
 });
 
-test('it answers on its own door alone, and only where that is asked for', async () => {
+test('S-33 it answers on its own door alone, and only where that is asked for', async () => {
   const house = await openHouse({ config });
   expect((await house.ask('/metrics')).status).toBe(404);
   const door = `http://127.0.0.1:${house.metricsPort}`;

@@ -122,7 +122,7 @@ describe('several processes at once', () => {
   });
 });
 
-it('what a command writes is for its own user alone', () => {
+it('S-06 what a command writes is for its own user alone', () => {
   const path = freshPath();
   const { account } = accountKey();
   const main = bundleOf(join(import.meta.dirname, '../../src/main.ts'));

@@ -128,7 +128,7 @@ describe.skipIf('missing' in pebble)('with Pebble', () => {
     expect(readFileSync(join(kept(house), 'account.pem'), 'utf8')).toBe(account);
   });
 
-  test('while renewal fails the old one stays, and /healthz says so, more and more', async () => {
+  test('S-21 while renewal fails the old one stays, and /healthz says so, more and more', async () => {
     const { house, authority } = await openBoth();
     await untilFetched(house);
     const before = await shown(house, authority);
@@ -279,7 +279,7 @@ describe('an authority that is not there', () => {
     expect(told).toEqual([200, 200, 200, 308, 308, 308]);
   });
 
-  test('everybody else at port 80 is led to HTTPS at our own name; a key is warned of', async () => {
+  test('S-35 everybody else at port 80 is led to HTTPS at our own name; a key is warned of', async () => {
     const httpPort = await freePort();
     await openWith({ httpPort, directory: `https://127.0.0.1:${await freePort()}/dir` });
     const plain = plainOf(httpPort);

@@ -81,7 +81,7 @@ describe('the API', () => {
     await expect(fetch(`http://127.0.0.1:${house.port}/healthz`)).rejects.toThrow();
   });
 
-  test('speaks TLS 1.2 and 1.3, and nothing older', async () => {
+  test('S-19 speaks TLS 1.2 and 1.3, and nothing older', async () => {
     const house = await openSecure(pairFiles().files);
     const by = (version: string) =>
       ask(house, '/healthz', {
@@ -96,7 +96,7 @@ describe('the API', () => {
     }
   });
 
-  test('has forward secrecy and authenticated encryption alone, also after a renewal', async () => {
+  test('S-46 has forward secrecy and authenticated encryption alone, also after a renewal', async () => {
     for (const kind of ['ec', 'rsa'] as const) {
       const { files, put } = pairFiles(authority.issue(host, from, until, kind));
       const house = await openSecure(files);
@@ -131,7 +131,7 @@ describe('the API', () => {
   });
 });
 
-test('the dashboard has its strict cookie, and takes forms of its own origin alone', async () => {
+test('S-10 the dashboard has its strict cookie, and takes forms of its own origin alone', async () => {
   const house = await openSecure(pairFiles().files);
   await house.withStore(({ admin, database }) =>
     database.write((tx) => admin.setPassword(tx, house.world.now(), cheapHash(password))),
@@ -222,7 +222,7 @@ describe('files that change', () => {
     expect(await shown(house)).not.toBe(before);
   });
 
-  test('stay out when they are no good, and come in once they are put right', async () => {
+  test('S-22 stay out when they are no good, and come in once they are put right', async () => {
     const { files, put } = pairFiles();
     const house = await openSecure(files);
     const before = await shown(house);

@@ -172,7 +172,7 @@ describe('a user in the whole URL of a request', () => {
 });
 
 describe('where all places are taken', () => {
-  it('a client comes in for the newest connection of who has most', async () => {
+  it('S-29 a client comes in for the newest connection of who has most', async () => {
     const { port } = await openDoor(undefined, {}, 4);
     const first = await come(port, '127.0.0.2');
     const greedy = [];
