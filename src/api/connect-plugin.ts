@@ -5,9 +5,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Context } from 'hono';
 import { z } from 'zod';
-import { checkCallbackUrl } from '../domain/callback.ts';
-import { defaultConfirmations } from '../domain/confirmation-policy.ts';
-import { parseStoreName } from '../domain/store-name.ts';
+import {
+  checkStoreSettings,
+  defaultStoreSettings,
+  storeSettings,
+} from '../domain/store-settings.ts';
 import { PaygateError } from '../lib/errors.ts';
 import type { Tx } from '../store/db/writer.ts';
 import type { Key } from '../store/records/api-keys.ts';
@@ -77,11 +79,12 @@ function changeOf(
   before: StoreRow,
 ): StoreChange {
   const { name, http_callback: callbackUrl } = given;
-  if (callbackUrl !== undefined) checkCallbackUrl(callbackUrl, before, before, surroundings());
-  return {
-    ...(name !== undefined && { name: parseStoreName(name) }),
+  const change = {
+    ...(name !== undefined && { name: storeSettings.name.parse(name) }),
     ...(callbackUrl !== undefined && { callbackUrl }),
   };
+  checkStoreSettings(change, before, surroundings());
+  return change;
 }
 
 const changeStore = (
@@ -111,13 +114,15 @@ function addNew(
   tx: Tx,
   { name, http_callback: callbackUrl }: Readonly<Record<'name' | 'http_callback', string>>,
 ): StoreRow {
-  const strict = { allowPrivateCallback: false, allowHttpCallback: false };
-  checkCallbackUrl(callbackUrl, strict, undefined, surroundings());
-  return store.catalog.addStore(tx, now(), {
-    name: parseStoreName(name),
-    walletId: null,
+  const settings = {
+    ...defaultStoreSettings,
+    name: storeSettings.name.parse(name),
     callbackUrl,
-    requiredConfirmations: defaultConfirmations,
+  };
+  checkStoreSettings(settings, undefined, surroundings());
+  return store.catalog.addStore(tx, now(), {
+    ...settings,
+    walletId: null,
     webhookSecret: newWebhookSecret(),
   });
 }

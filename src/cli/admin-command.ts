@@ -8,7 +8,7 @@ import { PaygateError } from '../lib/errors.ts';
 import { fingerprintOf } from '../status/health.ts';
 import type { Store } from '../store/open-store.ts';
 import { askHealth, noAnswer } from './ask-health.ts';
-import { type FileOptions, fileCommand, print, withStore, world } from './command.ts';
+import { type FileOptions, fileCommand, noteChange, print, withStore, world } from './command.ts';
 import { asGiven } from './serve-options.ts';
 
 interface LinkOptions extends FileOptions {
@@ -49,6 +49,7 @@ export function adminCommand(): Command {
         const config = readConfig(asGiven({ listen, publicUrl, domain }), process.env);
         await lookWhoAnswers(store, config);
         const url = await makeLink(store, world, baseUrlOf(config, config.listen.port));
+        await store.database.write((tx) => noteChange(store, tx, 'admin.link'));
         print(given, { url, minutes: linkMinutes }, () => {
           return `${url}\nIt is good for ${linkMinutes} minutes, and once. Who opens it sets the password.`;
         });

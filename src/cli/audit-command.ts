@@ -1,7 +1,8 @@
-// `paygate audit list`: what was changed through the API and in the dashboard.
+// `paygate audit list`: what was changed through the API, in the dashboard and by commands.
 
 import { Command } from 'commander';
 import { showTime } from '../domain/format.ts';
+import { actorOf } from '../store/records/audit.ts';
 import { type FileOptions, fileCommand, print, table, wholeNumber, withStore } from './command.ts';
 
 export function auditCommand(): Command {
@@ -9,7 +10,8 @@ export function auditCommand(): Command {
     .option('--limit <n>', 'how many at most', wholeNumber(1, 10_000), 100)
     .action((given: FileOptions & { limit: number }) =>
       withStore(given, async ({ audit }) => {
-        const entries = audit.list(given.limit).map((row) => ({
+        const rows = audit.list(given.limit);
+        const entries = rows.map((row) => ({
           at: Math.floor(row.at / 1000),
           key: row.keyId,
           action: row.action,
@@ -17,11 +19,11 @@ export function auditCommand(): Command {
           detail: JSON.parse(row.detail) as unknown,
         }));
         print(given, entries, () => {
-          if (entries.length === 0)
-            return 'Nothing was changed through the API or in the dashboard.';
-          const lines = entries.map(({ at, key, action, store, detail }) => [
+          if (entries.length === 0) return 'Nothing was changed yet.';
+          const actors = rows.map(actorOf);
+          const lines = entries.map(({ at, action, store, detail }, index) => [
             showTime(at * 1000),
-            key === null ? 'dashboard' : `key ${key}`,
+            actors[index] ?? '',
             action,
             store === null ? '' : `store ${store}`,
             JSON.stringify(detail),
@@ -31,6 +33,6 @@ export function auditCommand(): Command {
       }),
     );
   return new Command('audit')
-    .description('changes through the API and in the dashboard')
+    .description('changes through the API, in the dashboard and by commands')
     .addCommand(list);
 }

@@ -1,16 +1,17 @@
-// The Callback URL as it is typed at a command line: what comes along when it is copied is left out, and what only the
-// server that runs can know is said.
+// Settings of a store as they are typed at a command line: checked, with notes on what only the
+// running server can know.
 
-import { checkCallbackUrl } from '../domain/callback.ts';
-import type { CallbackFlags } from '../domain/callback-url-policy.ts';
 import { isOnion } from '../domain/onion.ts';
-import type { StoreRow } from '../store/records/catalog.ts';
+import { checkStoreSettings, type StoreSettings } from '../domain/store-settings.ts';
 import { world } from './command.ts';
 
 /** @param before the store as it is. @throws PaygateError invalid */
-export const checkTypedUrl = (url: string, flags: CallbackFlags, before?: StoreRow): void =>
-  // Whether the server that runs has a proxy is not known here.
-  checkCallbackUrl(url, flags, before, { ownAddresses: world.ownAddresses() });
+export const checkTyped = (
+  settings: Partial<StoreSettings>,
+  before: StoreSettings | undefined,
+): void =>
+  // Whether the running server has a proxy is not known here.
+  checkStoreSettings(settings, before, { ownAddresses: world.ownAddresses() });
 
 /** What is to be done for a URL. */
 export const notesOn = (callbackUrl: string): string[] =>

@@ -20,6 +20,7 @@ import {
   anyId,
   type FileOptions,
   fileCommand,
+  noteChange,
   parseDuration,
   print,
   wholeNumber,
@@ -99,8 +100,11 @@ function resendCommand(): Command {
   return fileCommand('resend', 'owe a callback again, now, with a schedule that begins anew')
     .argument('<id>', 'of the callback', anyId)
     .action((id: number, given: FileOptions) =>
-      withStore(given, async ({ outbox, database }) => {
-        await database.write((tx) => outbox.resend(tx, world.now(), id));
+      withStore(given, async ({ outbox, database, audit }) => {
+        await database.write((tx) => {
+          outbox.resend(tx, world.now(), id);
+          noteChange({ audit }, tx, 'callback.resend', { ids: [id] });
+        });
         print(given, text.describe(outbox.callback(id)), () => text.promised(1));
       }),
     );
@@ -118,12 +122,17 @@ function resendFailedCommand(): Command {
     .option('--doubtful', 'resend delivered ones instead, whose last answer is doubtful')
     .option('--newer-than <time>', 'enqueued within this time, such as 7d', parseDuration)
     .action((given: ResendFailedOptions) =>
-      withStore(given, async ({ outbox, database }) => {
+      withStore(given, async ({ outbox, database, audit }) => {
         const now = world.now();
         const since = given.newerThan === undefined ? 0 : now - given.newerThan;
         const { store, doubtful = false } = given;
         const resend = doubtful ? outbox.resendDoubtful : outbox.resendFailed;
-        const resent = await database.write((tx) => resend(tx, now, store, since));
+        const action = `callback.resend-${doubtful ? 'doubtful' : 'failed'}`;
+        const resent = await database.write((tx) => {
+          const count = resend(tx, now, store, since);
+          noteChange({ audit }, tx, action, { count }, store);
+          return count;
+        });
         print(given, { resent }, () => text.promised(resent, doubtful));
       }),
     );

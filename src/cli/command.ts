@@ -10,7 +10,9 @@ import { PaygateError, reasonOf } from '../lib/errors.ts';
 import { dayMs, hourMs, minuteMs, secondMs } from '../lib/time-units.ts';
 import { useFailure } from '../store/db/database.ts';
 import { inspectFile } from '../store/db/file-guards.ts';
+import type { Tx } from '../store/db/writer.ts';
 import { openStore, type Store } from '../store/open-store.ts';
+import { commandClient } from '../store/records/audit.ts';
 import { createNodeWorld } from '../world/node-world.ts';
 import type { World } from '../world/world.ts';
 import { becomeOwner, hintFor } from './file-owner.ts';
@@ -55,6 +57,18 @@ export async function withNewStore<P, T>(
   const network = config.network ?? defaultNetwork;
   const checked = await check(network);
   return inFile({ ...config, network }, true, (store) => work(store, checked));
+}
+
+/** Records in the audit log what a command changes, in the transaction that changes it. Never a secret. */
+export function noteChange(
+  { audit }: Pick<Store, 'audit'>,
+  tx: Tx,
+  action: string,
+  detail: Readonly<Record<string, unknown>> = {},
+  storeId: number | null = null,
+): void {
+  const known = { ...detail, client: commandClient };
+  audit.note(tx, world.now(), { keyId: null, action, storeId, detail: known });
 }
 
 const configOf = ({ db, network }: FileOptions): Config =>

@@ -4,12 +4,14 @@ import { Command, Option } from 'commander';
 import { shortApiKey } from '../domain/api-key.ts';
 import { showTime } from '../domain/format.ts';
 import { type KeyScope, keyScopes } from '../domain/key-scope.ts';
+import { secondMs } from '../lib/time-units.ts';
 import { type Key, merchantKeyText } from '../store/records/api-keys.ts';
 import { requireRunning } from '../store/records/catalog.ts';
 import {
   anyId,
   type FileOptions,
   fileCommand,
+  noteChange,
   parseDuration,
   print,
   seconds,
@@ -31,14 +33,16 @@ export function keyCommand(): Command {
   const rotate = fileCommand('rotate', 'make a new API key')
     .option('--overlap <time>', 'how long the old one stays valid, such as 24h', parseDuration, 0)
     .action((given: FileOptions & { overlap: number }) =>
-      withStore(given, async ({ keys, database }) => {
+      withStore(given, async ({ keys, database, audit }) => {
         merchantKeyText(keys);
         const now = world.now();
         const ends = now + given.overlap;
         const promised = promisedBeyond(keys.list(now), ends);
-        const apiKey = await database.write((tx) =>
-          keys.rotateMerchantKey(tx, now, world.randomBytes(32), given.overlap),
-        );
+        const secret = world.randomBytes(32);
+        const apiKey = await database.write((tx) => {
+          noteChange({ audit }, tx, 'key.rotate', { overlap: `${given.overlap / secondMs} s` });
+          return keys.rotateMerchantKey(tx, now, secret, given.overlap);
+        });
         print(given, { api_key: apiKey, old_key_ends_at: Math.floor(ends / 1000) }, () =>
           given.overlap === 0
             ? `${apiKey}\nNo older key of the merchant is valid any more.`
@@ -76,11 +80,12 @@ function addCommand(): Command {
       new Option('--scope <scope>', 'what it may do').choices(keyScopes).makeOptionMandatory(),
     )
     .action((given: FileOptions & { store: number; scope: KeyScope }) =>
-      withStore(given, async ({ catalog, keys, database }) => {
+      withStore(given, async ({ catalog, keys, database, audit }) => {
         const { store: storeId, scope } = given;
         const secret = world.randomBytes(32);
         const apiKey = await database.write((tx) => {
           requireRunning(catalog.store(storeId));
+          noteChange({ audit }, tx, 'key.add', { scope }, storeId);
           return keys.add(tx, world.now(), { storeId, scope, secret });
         });
         const id = keys.find(apiKey, world.now())?.id;
@@ -122,8 +127,11 @@ function revokeCommand(): Command {
   return fileCommand('revoke', 'end a key at once')
     .argument('<id>', 'of the key', anyId)
     .action((id: number, given: FileOptions) =>
-      withStore(given, async ({ keys, database }) => {
-        await database.write((tx) => keys.revoke(tx, world.now(), id));
+      withStore(given, async ({ keys, database, audit }) => {
+        await database.write((tx) => {
+          keys.revoke(tx, world.now(), id);
+          noteChange({ audit }, tx, 'key.revoke', { key: id });
+        });
         print(given, { id, revoked: true }, () => `Key ${id} is not valid any more.`);
       }),
     );

@@ -7,6 +7,7 @@ import {
   anyId,
   type FileOptions,
   fileCommand,
+  noteChange,
   print,
   wholeNumber,
   withStore,
@@ -39,7 +40,12 @@ export function pluginAllowCommand(): Command {
         const now = world.now();
         const keyId = given.key ?? requireMerchantKey(store.keys, now).id;
         const until = now + given.minutes * 60_000;
-        await store.database.write((tx) => store.keys.allowPlugin(tx, now, keyId, until));
+        await store.database.write((tx) => {
+          store.keys.allowPlugin(tx, now, keyId, until);
+          const { minutes } = given;
+          const action = minutes === 0 ? 'plugin.shut' : 'plugin.allow';
+          noteChange(store, tx, action, { key: keyId, ...(minutes > 0 && { minutes }) });
+        });
         print(given, { key: keyId, until: Math.floor(until / 1000) }, () =>
           given.minutes === 0
             ? `Key ${keyId} may not change stores any more.`

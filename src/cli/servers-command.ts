@@ -13,7 +13,15 @@ import type { HealthReport, ServerHealth } from '../status/health.ts';
 import type { Store } from '../store/open-store.ts';
 import { acceptBranch, readHold } from '../store/records/hold-record.ts';
 import { askHealth, noAnswer } from './ask-health.ts';
-import { type FileOptions, fileCommand, print, table, withStore, world } from './command.ts';
+import {
+  type FileOptions,
+  fileCommand,
+  noteChange,
+  print,
+  table,
+  withStore,
+  world,
+} from './command.ts';
 import { configOfService } from './systemd-service.ts';
 
 interface ListOptions extends FileOptions {
@@ -32,14 +40,19 @@ export function serversCommand(): Command {
     .argument('<server>', 'as it is listed, such as ssl://host:port')
     .argument('<sha256>', 'of the certificate, as /healthz names it')
     .action((label: string, text: string, given: FileOptions) =>
-      withStore(given, async ({ servers, database, headers }) => {
+      withStore(given, async ({ servers, database, headers, audit }) => {
         const sha256 = text.replaceAll(':', '').toLowerCase();
         if (!/^[0-9a-f]{64}$/.test(sha256)) {
           throw new PaygateError('invalid', 'the SHA-256 of a certificate has 64 hex digits');
         }
         const now = world.now();
         refuseWrongClock(headers, now);
-        if (!(await database.write((tx) => servers.accept(tx, label, sha256, now)))) {
+        const isAccepted = await database.write((tx) => {
+          const isKnown = servers.accept(tx, label, sha256, now);
+          if (isKnown) noteChange({ audit }, tx, 'server.accept', { server: label, sha256 });
+          return isKnown;
+        });
+        if (!isAccepted) {
           throw new PaygateError('not_found', `no certificate of ${label} is remembered`);
         }
         print(given, { accepted: label, sha256 }, () => {
@@ -50,9 +63,14 @@ export function serversCommand(): Command {
   const forget = fileCommand('forget', "forget a server's certificate and ban, to begin anew")
     .argument('<server>', 'as it is listed, such as ssl://host:port')
     .action((label: string, given: FileOptions) =>
-      withStore(given, async ({ servers, database, headers }) => {
+      withStore(given, async ({ servers, database, headers, audit }) => {
         refuseWrongClock(headers, world.now());
-        if (!(await database.write((tx) => servers.forget(tx, label)))) {
+        const isForgotten = await database.write((tx) => {
+          const isKnown = servers.forget(tx, label);
+          if (isKnown) noteChange({ audit }, tx, 'server.forget', { server: label });
+          return isKnown;
+        });
+        if (!isForgotten) {
           throw new PaygateError('not_found', `nothing is remembered of ${label}`);
         }
         print(given, { forgotten: label }, () => {
@@ -63,12 +81,15 @@ export function serversCommand(): Command {
   const follow = fileCommand('follow', 'follow the branch of a server that forks deeper than 144')
     .argument('<server>', 'as it is listed: the one that you know to be right')
     .action((label: string, given: FileOptions) =>
-      withStore(given, async ({ database, catalog }) => {
+      withStore(given, async ({ database, catalog, audit }) => {
         const { deepTip } = readHold(catalog).find(({ server }) => server === label) ?? {};
         if (deepTip === undefined) {
           throw new PaygateError('not_found', `${label} follows no branch deeper than 144 blocks`);
         }
-        await database.write((tx) => acceptBranch(tx, catalog, deepTip));
+        await database.write((tx) => {
+          acceptBranch(tx, catalog, deepTip);
+          noteChange({ audit }, tx, 'branch.follow', { server: label, block: deepTip });
+        });
         print(given, { followed: deepTip }, () => {
           return `The branch with block ${deepTip} is followed from its next block on.`;
         });

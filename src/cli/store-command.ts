@@ -2,43 +2,37 @@
 
 import { Command } from 'commander';
 import { firstAddresses, type WalletKey } from '../bitcoin/keychain.ts';
-import { maxMoneySat } from '../bitcoin/transaction.ts';
 import { newWebhookSecret, rotated, signingSecrets } from '../delivery/signature.ts';
 import { redactUrl } from '../domain/callback.ts';
-import type { CallbackFlags } from '../domain/callback-url-policy.ts';
-import {
-  type Band,
-  checkPolicy,
-  defaultConfirmations,
-  mostConfirmations,
-  parseBand,
-  readBands,
-  writeBands,
-} from '../domain/confirmation-policy.ts';
-import { parseCurrency } from '../domain/currency.ts';
+import { defaultConfirmations, readBands } from '../domain/confirmation-policy.ts';
 import { showTime } from '../domain/format.ts';
 import { severalStores } from '../domain/store-choice.ts';
-import { parseStoreName } from '../domain/store-name.ts';
-import { trimUrl } from '../domain/url-text.ts';
+import { defaultStoreSettings, storeSettingNames } from '../domain/store-settings.ts';
 import { PaygateError } from '../lib/errors.ts';
 import type { Store } from '../store/open-store.ts';
 import type { NewStore, StoreChange, StoreRow, WalletRow } from '../store/records/catalog.ts';
 import { requireOwnUrl, setUpShop } from '../store/records/store-setup.ts';
 import { readAuthorities } from './authorities.ts';
-import { checkTypedUrl, notesOn, withNotes } from './callback-url.ts';
+import { checkTyped, notesOn, withNotes } from './callback-url.ts';
 import {
   anyId,
   type FileOptions,
   fileCommand,
+  noteChange,
   print,
   seconds,
   table,
-  wholeNumber,
   withNewStore,
   withStore,
   world,
 } from './command.ts';
 import { again } from './repeat-command.ts';
+import {
+  type SettingOptions,
+  settingOffOption,
+  settingOption,
+  settingsIn,
+} from './setting-options.ts';
 import { storeRecheckCommand } from './store-recheck-command.ts';
 import { removeCommand, restoreCommand } from './store-remove-command.ts';
 import { storeWalletCommand } from './store-wallet-command.ts';
@@ -52,18 +46,9 @@ import {
   xpubOption,
 } from './wallet-key.ts';
 
-interface AddOptions extends FileOptions, KeyOptions, Partial<CallbackFlags> {
-  readonly name: string;
+interface AddOptions extends FileOptions, KeyOptions {
   readonly startIndex?: number;
-  readonly callbackUrl: string;
-  readonly confirmations: number;
 }
-
-const confirmations = [
-  '--confirmations <n>',
-  'depth from which a payment is final',
-  wholeNumber(1, mostConfirmations),
-] as const;
 
 export function storeCommand(): Command {
   return new Command('store')
@@ -80,42 +65,30 @@ export function storeCommand(): Command {
 }
 
 function addCommand(): Command {
-  return fileCommand('add', 'add a store')
-    .requiredOption('--name <text>', 'its name, for people')
+  const command = fileCommand('add', 'add a store')
+    .addOption(settingOption('name').makeOptionMandatory())
     .addOption(xpubOption())
     .addOption(scriptOption())
-    .requiredOption('--callback-url <url>', 'where payments are told to', trimUrl)
-    .addOption(startIndexOption())
-    .option(...confirmations, defaultConfirmations)
-    .option(
-      '--allow-private-callback',
-      'the callback URL may lead to a private or loopback address',
-    )
-    .option('--allow-http-callback', 'the callback URL may be plain http on the public internet')
+    .addOption(settingOption('callbackUrl').makeOptionMandatory())
+    .addOption(startIndexOption());
+  command.addOption(settingOption('requiredConfirmations').default(defaultConfirmations));
+  for (const name of ['allowPrivateCallback', 'allowHttpCallback'] as const) {
+    command.addOption(settingOption(name));
+  }
+  return command
     .addOption(depthOption())
-    .action((given: AddOptions) => add(given));
+    .action((given: AddOptions & SettingOptions) => add(given));
 }
 
-function add(given: AddOptions): Promise<void> {
-  const fields = fieldsOf(given);
+function add(given: AddOptions & SettingOptions): Promise<void> {
+  const settings = { ...defaultStoreSettings, name: '', callbackUrl: '', ...settingsIn(given) };
+  checkTyped(settings, undefined);
+  const fields = { ...settings, webhookSecret: newWebhookSecret(world.randomBytes) };
   return withNewStore(
     given,
     (network) => readWalletKey(given, network),
     (store, key) => addTo(store, given, key, fields),
   );
-}
-
-function fieldsOf(given: AddOptions): Omit<NewStore, 'walletId'> {
-  const { callbackUrl, allowPrivateCallback = false, allowHttpCallback = false } = given;
-  checkTypedUrl(callbackUrl, { allowPrivateCallback, allowHttpCallback });
-  return {
-    name: parseStoreName(given.name),
-    callbackUrl,
-    requiredConfirmations: given.confirmations,
-    allowPrivateCallback,
-    allowHttpCallback,
-    webhookSecret: newWebhookSecret(world.randomBytes),
-  };
 }
 
 async function addTo(
@@ -126,9 +99,12 @@ async function addTo(
 ): Promise<void> {
   const { startIndex } = given;
   const secret = world.randomBytes(32);
-  const { row, wallet, apiKey } = await store.database.write((tx) =>
-    setUpShop(store, tx, world.now(), { key, startIndex, fields, secret }),
-  );
+  const { row, wallet, apiKey } = await store.database.write((tx) => {
+    const shop = setUpShop(store, tx, world.now(), { key, startIndex, fields, secret });
+    const detail = { name: shop.row.name, wallet: shop.wallet.id };
+    noteChange(store, tx, 'store.add', detail, shop.row.id);
+    return shop;
+  });
   const isSecond = store.catalog.choices().length > 1;
   const notes = [...(isSecond ? [severalStores] : []), ...notesOn(row.callbackUrl)];
   const answer = {
@@ -184,111 +160,61 @@ function detail(store: Store, row: StoreRow) {
   };
 }
 
-interface SetOptions extends FileOptions, Partial<CallbackFlags> {
-  readonly name?: string;
-  readonly callbackUrl?: string;
-  readonly confirmations?: number;
-  readonly confirmationsAbove?: readonly Band[] | false;
-  readonly reversalCallback?: boolean;
-  readonly minimum?: number | false;
-  readonly currency?: string | false;
-  readonly rbfParameter?: boolean;
+interface SetOptions extends FileOptions {
   readonly callbackCa?: string | false;
 }
 
 function setCommand(): Command {
-  return fileCommand('set', 'change a store; what was told already is not taken back')
-    .argument('<id>', 'of the store', anyId)
-    .option('--name <text>', 'its name, for people')
-    .option('--callback-url <url>', 'where payments are told to', trimUrl)
-    .option(...confirmations)
-    .option(
-      '--confirmations-above <sat:n>',
-      'more of them above an amount, such as 5000000:6; repeatable',
-      // False after --no-confirmations-above: then these take the place of what there was.
-      (text: string, before: readonly Band[] | false | undefined) => [
-        ...(before || []),
-        parseBand(text),
-      ],
-    )
-    .option('--no-confirmations-above', 'the same depth for every amount')
-    .option('--reversal-callback', 'tell status -1 of a payment that vanished after 1 or 2')
-    .option('--no-reversal-callback', 'never tell -1')
-    .option(
-      '--minimum <sat>',
-      'a payment of less is recorded, but not told from now on',
-      wholeNumber(1, maxMoneySat),
-    )
-    .option('--no-minimum', 'every payment is told')
-    .option(
-      '--currency <code>',
-      'ISO 4217, such as EUR: what a payment is worth in it is kept when it is first seen',
-      parseCurrency,
-    )
-    .option('--no-currency', 'no price is asked for when a payment is seen')
-    .option('--rbf-parameter', 'tell rbf=1 of a payment that can be replaced (the default)')
-    .option('--no-rbf-parameter', 'leave rbf out, for plugins that do not count such payments')
-    .option('--allow-private-callback', 'the callback URL may lead to a private address')
-    .option('--no-allow-private-callback', 'it may not')
-    .option('--allow-http-callback', 'the callback URL may be plain http on the public internet')
-    .option('--no-allow-http-callback', 'it may not')
+  const command = fileCommand('set', 'change a store; callbacks already sent are not taken back');
+  command.argument('<id>', 'of the store', anyId);
+  for (const name of storeSettingNames) {
+    command.addOption(settingOption(name));
+    const off = settingOffOption(name);
+    if (off !== undefined) command.addOption(off);
+  }
+  return command
     .option(
       '--callback-ca <file>',
       'PEM: the only authorities that may vouch for the callback URL; - reads standard input',
     )
     .option('--no-callback-ca', 'those that are trusted everywhere')
-    .action((id: number, given: SetOptions) =>
-      withStore(given, async (store) => {
-        refuseNothing(given);
-        const authorities = readAuthorities(given.callbackCa);
-        const row = await store.database.write((tx) =>
-          store.catalog.changeStore(tx, id, {
-            ...changeOf(given, store.catalog.store(id), store.catalog),
-            ...(authorities !== undefined && { callbackCa: authorities }),
-          }),
-        );
-        const notes = given.callbackUrl === undefined ? [] : notesOn(row.callbackUrl);
-        print(given, withNotes(detail(store, row), notes), () =>
-          [`Store ${row.id} "${row.name}" is changed.`, ...notes].join('\n\n'),
-        );
-      }),
-    );
+    .action((id: number, given: SetOptions & SettingOptions) => set(id, given));
 }
+
+function set(id: number, given: SetOptions & SettingOptions): Promise<void> {
+  return withStore(given, async (store) => {
+    refuseNothing(given);
+    const authorities = readAuthorities(given.callbackCa);
+    const settings = settingsIn(given);
+    const row = await store.database.write((tx) => {
+      const before = store.catalog.store(id);
+      const change = {
+        ...settings,
+        ...(authorities !== undefined && { callbackCa: authorities }),
+      };
+      checkTyped(settings, before);
+      requireOwnUrl(store.catalog, settings.callbackUrl ?? before.callbackUrl, before);
+      noteChange(store, tx, 'store.change', detailOf(change), id);
+      return store.catalog.changeStore(tx, id, change);
+    });
+    const notes = settings.callbackUrl === undefined ? [] : notesOn(row.callbackUrl);
+    print(given, withNotes(detail(store, row), notes), () =>
+      [`Store ${row.id} "${row.name}" is changed.`, ...notes].join('\n\n'),
+    );
+  });
+}
+
+/** For the audit log, under the names that the dashboard and the API write there. */
+const detailOf = ({ callbackUrl, callbackCa, ...rest }: StoreChange) => ({
+  ...rest,
+  ...(callbackCa !== undefined && { own_callback_ca: callbackCa !== null }),
+  ...(callbackUrl !== undefined && { http_callback: callbackUrl }),
+});
 
 /** @throws PaygateError invalid where nothing is to be changed */
 function refuseNothing({ db, network, json, ...changes }: SetOptions): void {
   if (Object.keys(changes).length > 0) return;
   throw new PaygateError('invalid', 'nothing is changed: name an option (`--help` lists them)');
-}
-
-function changeOf(given: SetOptions, before: StoreRow, catalog: Store['catalog']): StoreChange {
-  const {
-    callbackUrl = before.callbackUrl,
-    allowPrivateCallback = before.allowPrivateCallback,
-    allowHttpCallback = before.allowHttpCallback,
-  } = given;
-  checkTypedUrl(callbackUrl, { allowPrivateCallback, allowHttpCallback }, before);
-  requireOwnUrl(catalog, callbackUrl, before);
-  const { minimum, currency } = given;
-  const bands = given.confirmationsAbove === false ? [] : given.confirmationsAbove;
-  if (given.confirmations !== undefined || bands !== undefined) {
-    checkPolicy({
-      confirmations: given.confirmations ?? before.requiredConfirmations,
-      bands: bands ?? readBands(before.confirmationBands),
-    });
-  }
-  return {
-    callbackUrl,
-    allowPrivateCallback,
-    allowHttpCallback,
-    ...(given.name !== undefined && { name: parseStoreName(given.name) }),
-    ...(given.confirmations !== undefined && { requiredConfirmations: given.confirmations }),
-    ...(bands !== undefined && { confirmationBands: writeBands(bands) }),
-    ...(given.reversalCallback !== undefined && { reversalCallback: given.reversalCallback }),
-    ...(minimum !== undefined && { minimumSat: minimum === false ? null : minimum }),
-    ...(currency !== undefined && { currency: currency === false ? null : currency }),
-    ...(given.rbfParameter !== undefined && { omitRbf: !given.rbfParameter }),
-  };
 }
 
 function listCommand(): Command {
@@ -364,11 +290,12 @@ function rotateSecretCommand(): Command {
   return fileCommand('rotate-secret', 'make a new webhook secret; the old one signs 7 days more')
     .argument('<id>', 'of the store', anyId)
     .action((id: number, given: FileOptions) =>
-      withStore(given, async ({ catalog, database }) => {
+      withStore(given, async ({ catalog, database, audit }) => {
         const fresh = newWebhookSecret(world.randomBytes);
-        const row = await database.write((tx) =>
-          catalog.changeStore(tx, id, rotated(catalog.store(id), fresh, world.now())),
-        );
+        const row = await database.write((tx) => {
+          noteChange({ audit }, tx, 'secret.rotate', {}, id);
+          return catalog.changeStore(tx, id, rotated(catalog.store(id), fresh, world.now()));
+        });
         const until = row.previousSecretUntil ?? 0;
         const answer = { webhook_secret: fresh, old_secret_ends_at: Math.floor(until / 1000) };
         print(given, answer, () => `${fresh}\nThe old secret signs too until ${showTime(until)}.`);

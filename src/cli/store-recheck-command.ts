@@ -3,7 +3,7 @@
 import type { Command } from 'commander';
 import { PaygateError } from '../lib/errors.ts';
 import { askForRecheck } from '../store/records/settings.ts';
-import { anyId, type FileOptions, fileCommand, print, withStore, world } from './command.ts';
+import { anyId, type FileOptions, fileCommand, noteChange, print, withStore } from './command.ts';
 
 const about = `
 A server that lies may have had addresses left out, as used by another program. Take it off --electrum
@@ -25,10 +25,7 @@ export function storeRecheckCommand(): Command {
         const marked = use?.count ?? 0;
         await database.write((tx) => {
           askForRecheck(tx, catalog, walletId);
-          const detail = { wallet: walletId, marked };
-          audit.note(tx, world.now(), {
-            ...{ keyId: null, action: 'wallet.recheck-used', storeId: id, detail },
-          });
+          noteChange({ audit }, tx, 'wallet.recheck-used', { wallet: walletId, marked }, id);
         });
         print(
           given,

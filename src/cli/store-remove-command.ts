@@ -4,7 +4,15 @@ import type { Command } from 'commander';
 import type { Store } from '../store/open-store.ts';
 import type { StoreRow } from '../store/records/catalog.ts';
 import { restoreShop } from '../store/records/store-setup.ts';
-import { anyId, type FileOptions, fileCommand, print, withStore, world } from './command.ts';
+import {
+  anyId,
+  type FileOptions,
+  fileCommand,
+  noteChange,
+  print,
+  withStore,
+  world,
+} from './command.ts';
 import { again } from './repeat-command.ts';
 
 /** A store as these commands answer it in JSON. */
@@ -17,9 +25,10 @@ export function removeCommand(detail: Detail): Command {
     .action((id: number, given: FileOptions & { stopCallbacks?: boolean }) =>
       withStore(given, async (store) => {
         const stop = given.stopCallbacks ?? false;
-        const row = await store.database.write((tx) =>
-          store.catalog.archiveStore(tx, world.now(), id, stop),
-        );
+        const row = await store.database.write((tx) => {
+          noteChange(store, tx, 'store.remove', { stop_callbacks: stop }, id);
+          return store.catalog.archiveStore(tx, world.now(), id, stop);
+        });
         const back = again(`store restore ${row.id}`, { db: store.database.path });
         print(given, detail(store, row), () =>
           [
@@ -38,7 +47,11 @@ export function restoreCommand(detail: Detail): Command {
     .argument('<id>', 'of the store', anyId)
     .action((id: number, given: FileOptions) =>
       withStore(given, async (store) => {
-        const { row, changed } = await store.database.write((tx) => restoreShop(store, tx, id));
+        const { row, changed } = await store.database.write((tx) => {
+          const restored = restoreShop(store, tx, id);
+          if (restored.changed) noteChange(store, tx, 'store.restore', {}, id);
+          return restored;
+        });
         print(given, detail(store, row), () =>
           changed
             ? `Store ${row.id} "${row.name}" is in use again.`

@@ -3,7 +3,15 @@
 import type { Command } from 'commander';
 import { firstAddresses } from '../bitcoin/keychain.ts';
 import { requireRunning } from '../store/records/catalog.ts';
-import { anyId, type FileOptions, fileCommand, print, withStore, world } from './command.ts';
+import {
+  anyId,
+  type FileOptions,
+  fileCommand,
+  noteChange,
+  print,
+  withStore,
+  world,
+} from './command.ts';
 import {
   compareWith,
   depthOption,
@@ -33,11 +41,12 @@ export function storeWalletCommand(): Command {
 
 /** @throws PaygateError conflict for a start index of a wallet that there is already */
 function giveWallet(id: number, given: WalletOptions): Promise<void> {
-  return withStore(given, async ({ network, database, catalog }) => {
+  return withStore(given, async ({ network, database, catalog, audit }) => {
     const key = await readWalletKey(given, network);
     const { row, wallet } = await database.write((tx) => {
       requireRunning(catalog.store(id));
       const known = catalog.ensureWallet(tx, world.now(), key, given.startIndex);
+      noteChange({ audit }, tx, 'store.attach', { wallet_id: known.id }, id);
       return { row: catalog.changeStore(tx, id, { walletId: known.id }), wallet: known };
     });
     const answer = {

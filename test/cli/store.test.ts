@@ -260,6 +260,40 @@ describe('a store', () => {
   });
 });
 
+describe('the audit log', () => {
+  it('has what commands changed, and that a command did', async () => {
+    const { path, store } = await openShop();
+    const run = (...args: string[]) => runCli([...args, '--db', path]);
+    await store('set', '1', '--confirmations', '3', '--callback-url', 'https://a.example/');
+    await store('rotate-secret', '1');
+    await store('remove', '1', '--stop-callbacks');
+    await store('restore', '1');
+    await store('restore', '1');
+    await run('key', 'add', '--store', '1', '--scope', 'read');
+    await run('key', 'revoke', '2');
+    await run('key', 'rotate', '--overlap', '24h');
+    await run('plugin', 'allow', '--minutes', '5');
+    await run('callbacks', 'resend-failed', '--store', '1');
+    await run('admin', 'link');
+    const { stdout } = await run('audit', 'list', '--json');
+    const rows = JSON.parse(stdout) as { action: string; key: unknown; detail: object }[];
+    expect(rows.map(({ action }) => action).reverse()).toEqual([
+      ...['store.add', 'store.change', 'secret.rotate', 'store.remove', 'store.restore'],
+      ...['key.add', 'key.revoke', 'key.rotate', 'plugin.allow'],
+      ...['callback.resend-failed', 'admin.link'],
+    ]);
+    for (const { key, detail } of rows) {
+      expect([key, detail]).toEqual([null, expect.objectContaining({ client: 'command' })]);
+    }
+    expect(rows.find(({ action }) => action === 'store.change')?.detail).toEqual({
+      ...{ requiredConfirmations: 3, http_callback: 'https://a.example/', client: 'command' },
+    });
+    expect(stdout).not.toMatch(/whsec_|pgk_/);
+    const text = (await run('audit', 'list')).stdout;
+    expect(text).toMatch(/ command +store\.change +store 1 /);
+  });
+});
+
 describe('recheck-used', () => {
   it('asks for it, says how many are marked, and leaves a row in the audit log', async () => {
     const { path, store } = await openShop();
@@ -268,7 +302,7 @@ describe('recheck-used', () => {
     expect((await store('recheck-used', '1')).stdout).toContain('0 address(es) of wallet 1');
     const audit = await runCli(['audit', 'list', '--json', '--db', path]);
     const row = { action: 'wallet.recheck-used', store: 1, detail: { wallet: 1, marked: 0 } };
-    expect(JSON.parse(audit.stdout)).toMatchObject([row, row]);
+    expect(JSON.parse(audit.stdout)).toMatchObject([row, row, { action: 'store.add' }]);
   });
 
   it('of a store that there is not is refused', async () => {

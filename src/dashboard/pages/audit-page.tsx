@@ -1,5 +1,6 @@
-// The audit log: what was changed here and through the API.
+// The audit log: what was changed here, through the API and by commands.
 
+import { actorOf } from '../../store/records/audit.ts';
 import { Layout, Table, Time } from '../layout.tsx';
 import type { Page, Visit } from '../page.ts';
 import { askedNumber, Pager, rowsRead, rowsShown } from './listing.tsx';
@@ -16,7 +17,7 @@ function auditLog(visit: Visit) {
             <td>
               <Time at={row.at} />
             </td>
-            <td>{row.keyId === null ? 'dashboard' : `API key ${row.keyId}`}</td>
+            <td>{actorOf(row)}</td>
             <td>{row.action}</td>
             <td>{row.storeId}</td>
             <td>

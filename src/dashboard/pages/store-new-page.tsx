@@ -6,7 +6,7 @@ import { note } from '../audit-entry.ts';
 import { requireFresh } from '../dashboard-session.ts';
 import { Form, Layout } from '../layout.tsx';
 import { base, type Outcome, type Page, type Visit } from '../page.ts';
-import { StoreFields, storeFieldsIn } from './store-fields.tsx';
+import { StoreFields, storeSettingsIn } from './store-fields.tsx';
 import {
   Candidates,
   chosenWallet,
@@ -61,7 +61,7 @@ async function add(visit: Visit): Promise<Outcome> {
   const startIndex = startIndexIn(visit);
   const { parts, now } = visit;
   const { randomBytes } = parts.world;
-  const fields = storeFieldsIn(visit);
+  const fields = storeSettingsIn(visit);
   await requireFresh(visit);
   const webhookSecret = newWebhookSecret((length) => randomBytes(length));
   const secret = randomBytes(32);

@@ -1,5 +1,6 @@
 // One store: what it is, what of it can be changed, and what can be tried.
 
+import { type StoreSettings, storeSettingsOf } from '../../domain/store-settings.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import { requireRunning, type StoreRow } from '../../store/records/catalog.ts';
 import { requireOwnUrl } from '../../store/records/store-setup.ts';
@@ -8,7 +9,7 @@ import { requireFresh } from '../dashboard-session.ts';
 import { isOvertaken, markOf } from '../form-fields.ts';
 import { Before, Form, Layout, Note } from '../layout.tsx';
 import { base, idIn, type Outcome, type Page, type Visit } from '../page.ts';
-import { StoreFields, type StoreForm, storeFieldsIn, storeFieldsOf } from './store-fields.tsx';
+import { StoreFields, storeSettingsIn } from './store-fields.tsx';
 import { addKey, allowPlugin, Keys, revokeKey, shutPlugin } from './store-keys-page.tsx';
 import { RemovedStore, restoreStore } from './store-remove-page.tsx';
 import { revealSecret, rotateSecret, Secret } from './store-secret-page.tsx';
@@ -60,7 +61,7 @@ const Running = ({ visit, row }: Props) => (
       <h2 id="change">Settings of the store</h2>
       <p>What was told already is not taken back.</p>
       <Form visit={visit} does="change" button="Save" confirm>
-        <Before visit={visit} does="change" value={storeFieldsOf(row)} />
+        <Before visit={visit} does="change" value={storeSettingsOf(row)} />
         <StoreFields visit={visit} does="change" row={row} />
       </Form>
     </section>
@@ -113,13 +114,13 @@ const WalletLink = ({ row }: { readonly row: StoreRow }) => (
 
 async function change(visit: Visit): Promise<Outcome> {
   const row = storeOf(visit);
-  const fields = storeFieldsIn(visit, row);
+  const fields = storeSettingsIn(visit, row);
   await requireFresh(visit);
   const { catalog, database } = visit.parts.store;
   const isSaved = await database.write((tx) => {
     const before = requireRunning(catalog.store(row.id));
     if (isUnseen(visit, before, fields)) return false;
-    if (markOf(storeFieldsOf(before)) === markOf(fields)) return true;
+    if (markOf(storeSettingsOf(before)) === markOf(fields)) return true;
     requireOwnUrl(catalog, fields.callbackUrl, before);
     catalog.changeStore(tx, row.id, fields);
     const { callbackUrl: http_callback, ...rest } = fields;
@@ -132,8 +133,8 @@ async function change(visit: Visit): Promise<Outcome> {
 }
 
 /** A page that never showed what a plugin or another page has set meanwhile does not put it back. */
-function isUnseen(visit: Visit, row: StoreRow, fields: StoreForm): boolean {
-  const now = storeFieldsOf(row);
+function isUnseen(visit: Visit, row: StoreRow, fields: StoreSettings): boolean {
+  const now = storeSettingsOf(row);
   return isOvertaken(visit, now) && markOf(now) !== markOf(fields);
 }
 

@@ -1,4 +1,5 @@
-// What was changed through the API, by which key, or in the dashboard, and when. It is only ever added to.
+// The audit log: what was changed through the API, in the dashboard or by a command, by whom, and
+// when. Rows are only ever added.
 
 import { desc, lt } from 'drizzle-orm';
 import type { Orm } from '../db/orm.ts';
@@ -8,13 +9,23 @@ import type { Tx } from '../db/writer.ts';
 export type AuditRow = typeof audit.$inferSelect;
 
 export interface AuditEntry {
-  /** Null for what was done in the dashboard. */
+  /** Null for the dashboard, and for a command, whose `client` is `command`. */
   readonly keyId: number | null;
   /** What was done, such as `store.change`. */
   readonly action: string;
   readonly storeId: number | null;
   /** The values that were set, and from where (`client`). */
   readonly detail: Readonly<Record<string, unknown>>;
+}
+
+/** The `client` of what a command changed. */
+export const commandClient = 'command';
+
+/** Who changed something: an API key, the dashboard, or a command of this machine. */
+export function actorOf({ keyId, detail }: Pick<AuditRow, 'keyId' | 'detail'>): string {
+  if (keyId !== null) return `API key ${keyId}`;
+  const { client } = JSON.parse(detail) as { readonly client?: unknown };
+  return client === commandClient ? 'command' : 'dashboard';
 }
 
 export interface Audit {

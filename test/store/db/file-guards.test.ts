@@ -279,7 +279,12 @@ describe('where the database should be', () => {
       }
       if (end === '') for (const each of ['-wal', '-shm']) rmSync(`${path}${each}`);
       const before = contentOf(dirname(path));
-      const user = startChild(`${import.meta.dirname}/../program.ts`, 'open', 'mainnet', 'ordinary');
+      const user = startChild(
+        `${import.meta.dirname}/../program.ts`,
+        'open',
+        'mainnet',
+        'ordinary',
+      );
       expect(await user.line()).toBe('ready');
       user.say(path);
       expect(await user.line()).toBe(

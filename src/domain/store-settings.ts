@@ -1,0 +1,222 @@
+// Every setting of a store that its merchant may change, in one table. Command-line options, the
+// form of the dashboard and the API take names, texts, bounds, defaults and checks from here.
+
+import { PaygateError } from '../lib/errors.ts';
+import { checkCallbackUrl } from './callback.ts';
+import type { Surroundings } from './callback-url-policy.ts';
+import {
+  checkPolicy,
+  defaultConfirmations,
+  mostConfirmations,
+  policyOf,
+} from './confirmation-policy.ts';
+import { parseCurrency } from './currency.ts';
+import { trimUrl } from './url-text.ts';
+
+/** Their values, under the names of their columns. */
+export interface StoreSettings {
+  readonly name: string;
+  readonly callbackUrl: string;
+  readonly requiredConfirmations: number;
+  /** As JSON: `readBands` reads it. */
+  readonly confirmationBands: string;
+  readonly minimumSat: number | null;
+  readonly currency: string | null;
+  readonly omitRbf: boolean;
+  readonly reversalCallback: boolean;
+  readonly allowPrivateCallback: boolean;
+  readonly allowHttpCallback: boolean;
+}
+
+interface Texts {
+  /** Name of the form field. */
+  readonly field: string;
+  /** Label of the form field, and what stands below it. */
+  readonly label: string;
+  readonly hint?: string;
+  /** Option of the command line with its value, such as `--name <text>`, and its help. */
+  readonly option: string;
+  readonly help: string;
+  /** Help of the option `--no-…`, where there is one. */
+  readonly noHelp?: string;
+}
+
+/** A text of one line. */
+export interface TextSetting extends Texts {
+  readonly kind: 'text';
+  /** @throws PaygateError invalid */
+  readonly parse: (text: string) => string;
+  readonly maxLength?: number;
+  /** Empty text, and `--no-…`, mean null. */
+  readonly isOptional?: true;
+}
+
+export interface CountSetting extends Texts {
+  readonly kind: 'count';
+  readonly min: number;
+  readonly max: number;
+  readonly default: number;
+}
+
+/** Satoshis at the command line, bitcoins in the form; null where it is off. */
+export interface AmountSetting extends Texts {
+  readonly kind: 'amount';
+}
+
+/** On or off; off by default. */
+export interface SwitchSetting extends Texts {
+  readonly kind: 'switch';
+  /** The option of the command line says the opposite of the column. */
+  readonly isOptionInverted?: true;
+}
+
+/** Pairs of an amount and a number of confirmations. */
+export interface BandsSetting extends Texts {
+  readonly kind: 'bands';
+}
+
+export type StoreSetting =
+  | TextSetting
+  | CountSetting
+  | AmountSetting
+  | SwitchSetting
+  | BandsSetting;
+
+/** In the order in which a person reads them. */
+export const storeSettings = {
+  name: {
+    kind: 'text',
+    field: 'name',
+    label: 'Name',
+    option: '--name <text>',
+    help: 'name, for people',
+    parse: parseName,
+    maxLength: 100,
+  },
+  callbackUrl: {
+    kind: 'text',
+    field: 'callback-url',
+    label: 'Callback URL',
+    option: '--callback-url <url>',
+    help: 'URL that receives the callbacks',
+    parse: trimUrl,
+  },
+  requiredConfirmations: {
+    kind: 'count',
+    field: 'confirmations',
+    label: 'Confirmations from which a payment is final',
+    option: '--confirmations <n>',
+    help: 'confirmations from which a payment is final',
+    min: 1,
+    max: mostConfirmations,
+    default: defaultConfirmations,
+  },
+  confirmationBands: {
+    kind: 'bands',
+    field: 'confirmations-above',
+    label: 'Larger amounts',
+    option: '--confirmations-above <sat:n>',
+    help: 'more confirmations above an amount, such as 5000000:6; repeatable',
+    noHelp: 'the same number of confirmations for every amount',
+  },
+  minimumSat: {
+    kind: 'amount',
+    field: 'minimum',
+    label: 'Send callbacks only for payments of at least (BTC)',
+    hint: 'Left empty, every payment is sent. Smaller ones are recorded all the same.',
+    option: '--minimum <sat>',
+    help: 'smaller payments are recorded, but get no callback from now on',
+    noHelp: 'every payment gets its callbacks',
+  },
+  currency: {
+    kind: 'text',
+    field: 'currency',
+    label: 'Currency',
+    hint: 'Such as EUR: the worth of each payment is recorded when it is first seen. Left empty, no price is asked for.',
+    option: '--currency <code>',
+    help: 'ISO 4217, such as EUR: records the worth of a payment when it is first seen',
+    noHelp: 'no price is asked for when a payment is seen',
+    parse: parseCurrency,
+    maxLength: 3,
+    isOptional: true,
+  },
+  omitRbf: {
+    kind: 'switch',
+    field: 'omit-rbf',
+    label: 'Leave rbf=1 out of callbacks, for plugins that do not count such payments',
+    option: '--rbf-parameter',
+    help: 'send rbf=1 for a payment that can be replaced (the default)',
+    noHelp: 'leave rbf out, for plugins that do not count such payments',
+    isOptionInverted: true,
+  },
+  reversalCallback: {
+    kind: 'switch',
+    field: 'reversal-callback',
+    label: 'Send status -1 for a payment that vanished after 1 or 2',
+    option: '--reversal-callback',
+    help: 'send status -1 for a payment that vanished after 1 or 2',
+    noHelp: 'never send -1',
+  },
+  allowPrivateCallback: {
+    kind: 'switch',
+    field: 'allow-private',
+    label: 'The Callback URL may lead to a private or loopback address',
+    option: '--allow-private-callback',
+    help: 'the callback URL may lead to a private or loopback address',
+    noHelp: 'it may not',
+  },
+  allowHttpCallback: {
+    kind: 'switch',
+    field: 'allow-http',
+    label: 'The Callback URL may be plain http on the public internet',
+    option: '--allow-http-callback',
+    help: 'the callback URL may be plain http on the public internet',
+    noHelp: 'it may not',
+  },
+} as const satisfies Record<keyof StoreSettings, StoreSetting>;
+
+export const storeSettingNames = Object.keys(storeSettings) as (keyof StoreSettings)[];
+
+/** What a new store has where nothing else is chosen; its name and Callback URL are always chosen. */
+export const defaultStoreSettings: Omit<StoreSettings, 'name' | 'callbackUrl'> = {
+  requiredConfirmations: defaultConfirmations,
+  confirmationBands: '[]',
+  minimumSat: null,
+  currency: null,
+  omitRbf: false,
+  reversalCallback: false,
+  allowPrivateCallback: false,
+  allowHttpCallback: false,
+};
+
+/** Those of a row that has more. */
+export const storeSettingsOf = (row: StoreSettings): StoreSettings =>
+  Object.fromEntries(storeSettingNames.map((name) => [name, row[name]])) as never;
+
+/**
+ * Checks what no single value shows: the Callback URL under the store's permissions, and more
+ * confirmations for larger amounts. What does not change is not checked again.
+ * @param change values that were parsed already
+ * @param before undefined for a new store
+ * @throws PaygateError invalid
+ */
+export function checkStoreSettings(
+  change: Partial<StoreSettings>,
+  before: StoreSettings | undefined,
+  here: Surroundings,
+): void {
+  const after = { ...defaultStoreSettings, callbackUrl: '', ...before, ...change };
+  checkCallbackUrl(after.callbackUrl, after, before, here);
+  const { requiredConfirmations, confirmationBands } = change;
+  if (requiredConfirmations === undefined && confirmationBands === undefined) return;
+  checkPolicy(policyOf(after));
+}
+
+function parseName(text: string): string {
+  const name = text.trim();
+  if (/^[^\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]{1,100}$/u.test(name)) return name;
+  throw new PaygateError(
+    'invalid',
+    'name: 1 to 100 characters without control characters expected',
+  );
+}
