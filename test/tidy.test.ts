@@ -176,11 +176,13 @@ test('every locked package has a SHA-512 of its own, and no download address', (
 describe('language', () => {
   /** Files and folders whose prose follows the rules. A folder means all Markdown and TypeScript in it. */
   const plain = [
+    'CHANGELOG.md',
     'README.md',
     'SECURITY.md',
     'docs/api.md',
     'docs/callbacks.md',
     'docs/payments.md',
+    'docs/plugins.md',
     'docs/promises.md',
   ];
   /** Nouns that a file may use, in small letters: `{ 'docs/api.md': ['kept'] }`. */
