@@ -32,7 +32,7 @@ import { createRoom, type Room } from './store/db/issuing-guard.ts';
 import { type Tending, tendFile } from './store/db/maintenance.ts';
 import { type Highwater, openHighwater } from './store/mark/high-water-mark.ts';
 import { resumeCounters } from './store/mark/resume.ts';
-import { type OpenOptions, openStore, type Store } from './store/open-store.ts';
+import { openStore, type Store } from './store/open-store.ts';
 import { beginAt, followedNetwork } from './store/records/headers.ts';
 import { createBacklog } from './watcher/backlog.ts';
 import { logPayment } from './watcher/payment-log.ts';
@@ -58,7 +58,7 @@ export interface App {
   firstLink(origin: string): Promise<string | undefined>;
 }
 
-export interface AppOptions extends Pick<OpenOptions, 'syncData'> {
+export interface AppOptions {
   /** The file is no longer certain (a failed fsync): the process must end at once. */
   readonly onFatal: (error: Error) => void;
   /** What the dashboard has beside its own pages. */
@@ -115,7 +115,6 @@ export async function buildApp(config: Config, world: World, options: AppOptions
           'the database is brought to this version; nobody is answered meanwhile',
           versions,
         ),
-      syncData: options.syncData,
     });
     const network = followedNetwork(store, config.checkpoint);
     const servers = serversFor(network.name, config);

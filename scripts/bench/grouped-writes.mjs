@@ -31,8 +31,7 @@ export async function benchGroupedWrites(context) {
   const { path } = await addStore(context, 'grouped-writes');
   const newInstance = () => '';
   // Between the rounds, and not in one.
-  const logBytes = Number.POSITIVE_INFINITY;
-  const store = await openStore({ path, create: false, network: undefined, newInstance, logBytes });
+  const store = await openStore({ path, create: false, network: undefined, newInstance });
   const { database, idempotency, addresses } = store;
   atEnd(() => database.close());
   const { id } = await database.write((tx) => addresses.issue(tx, Date.now(), 1, 1));

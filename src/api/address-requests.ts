@@ -26,6 +26,11 @@ export interface Order {
   readonly idempotencyKey: string | undefined;
 }
 
+export type OrderOptions = Pick<
+  ApiOptions,
+  'store' | 'now' | 'checkIssuing' | 'scanFault' | 'isCaughtUp' | 'isPending' | 'refuseGap'
+>;
+
 /** Those of one write, which holds the event loop for as long. */
 const mostTogether = 100;
 
@@ -43,7 +48,7 @@ interface Batch {
 }
 
 /** @returns what answers an order once its address is on the disk; it throws a PaygateError where none may be issued */
-export function createOrders(options: ApiOptions): (order: Order) => Promise<Issued> {
+export function createOrders(options: OrderOptions): (order: Order) => Promise<Issued> {
   let batch: Batch | undefined;
 
   function open(): Batch {
@@ -75,7 +80,7 @@ export function createOrders(options: ApiOptions): (order: Order) => Promise<Iss
 }
 
 /** @throws what concerns all of them */
-function serve(options: ApiOptions, tx: Tx, orders: readonly Order[]): Outcome<Issued>[] {
+function serve(options: OrderOptions, tx: Tx, orders: readonly Order[]): Outcome<Issued>[] {
   const { store } = options;
   const now = options.now();
   const choices = once(() => store.catalog.choices());
@@ -133,7 +138,7 @@ function keepUnmatched(store: Store, tx: Tx, now: number, orders: readonly Order
 }
 
 /** Why a wallet that waits for its scan does so. */
-function withScanFault<T>({ store, scanFault }: ApiOptions, walletId: number, work: () => T): T {
+function withScanFault<T>({ store, scanFault }: OrderOptions, walletId: number, work: () => T): T {
   try {
     return work();
   } catch (error) {
@@ -192,11 +197,11 @@ function candidatesFor(
 }
 
 /** Whatever the answer to another one is, this one gets a new address. */
-const isPlain = ({ refuseGap }: ApiOptions, { reset, idempotencyKey }: Order): boolean =>
+const isPlain = ({ refuseGap }: OrderOptions, { reset, idempotencyKey }: Order): boolean =>
   refuseGap === undefined && !reset && idempotencyKey === undefined;
 
 function serveApart(
-  options: ApiOptions,
+  options: OrderOptions,
   tx: Tx,
   now: number,
   { reset, idempotencyKey }: Order,
@@ -222,14 +227,14 @@ function serveApart(
 }
 
 /** The store's last address, where it is certain that nobody paid it and no copy handed it out. */
-function reusable(options: ApiOptions, { storeId, walletId }: Place): Issued | undefined {
+function reusable(options: OrderOptions, { storeId, walletId }: Place): Issued | undefined {
   const { store, isCaughtUp, isPending } = options;
   if (!isCaughtUp()) return undefined;
   const last = store.addresses.unpaidSince(walletId, storeId, copiedAt(store.catalog));
   return last === undefined || isPending(last.scripthash) ? undefined : last;
 }
 
-function refuseGap({ store, refuseGap }: ApiOptions, walletId: number): void {
+function refuseGap({ store, refuseGap }: OrderOptions, walletId: number): void {
   if (refuseGap === undefined || !store.addresses.isUnpaidFor(walletId, refuseGap)) return;
   throw new PaygateError(
     'conflict',

@@ -35,7 +35,6 @@ export interface ServerOptions
   readonly pages: Hono;
 }
 
-/** Nothing is answered that a loss of power could take back; a body that is streamed sees to that itself. */
 export function createHttp(options: ServerOptions): Fetch {
   // hono would try another before, in vain: it knows no /payments/export beside /payments/:id.
   const app = new Hono({ router: new TrieRouter() });
@@ -92,11 +91,7 @@ export function createHttp(options: ServerOptions): Fetch {
     if (!(error instanceof PaygateError)) logFailure(options.log, context, 'request failed', error);
     return respondTo(context, error);
   });
-  return async (request, env) => {
-    const response = await app.fetch(request, env);
-    await options.store.database.syncing;
-    return response;
-  };
+  return app.fetch;
 }
 
 /** Whoever names the whole URL may name a user in it (RFC 9110 section 4.2.4): no body could be read of such a request. */

@@ -7,8 +7,7 @@
 // Algorithm. `wake` starts the pump, or makes a running one go round once more, so a thousand wakes cost one claim. A
 // claim is one transaction: it leases what is due, up to the free room. Each leased callback is a flight of its own: one
 // attempt (bounded by the sender's deadline), then one transaction that records it with the next due time, then a wake,
-// since its place is free. That wake's claim comes behind the records of all flights that end meanwhile, and shares
-// their commit. A tick each second finds what became due with time, and makes up for any wake that was lost; it only
+// since its place is free. That wake's claim shares the commit of the records of flights that end meanwhile. A tick each second finds what became due with time, and makes up for any wake that was lost; it only
 // reads unless something is due.
 //
 // Invariants.
@@ -211,8 +210,7 @@ export class CallbackDispatcher {
         tx.afterCommit(take);
         return outbox.claim(tx, world.now(), { ...limits, allow, limit: this.#room() });
       };
-      // A lease that is lost leaves its row due, as the start after a loss of power would make it anyway.
-      const claimed = await database.write(claim, 'losable');
+      const claimed = await database.write(claim);
       this.#lastStoreId = claimed.at(-1)?.storeId ?? this.#lastStoreId;
       for (const [index, callback] of claimed.entries()) {
         if (index > 0 && index % launchedAtOnce === 0) await nextTurn();

@@ -9,7 +9,7 @@ import type { Session } from '../electrum/session.ts';
 import { Overdue } from '../electrum/unanswered.ts';
 import { methods, type Status } from '../electrum/wire.ts';
 import { PaygateError, reasonOf } from '../lib/errors.ts';
-import { Unwritten } from '../store/db/writer.ts';
+import { Unwritten } from '../store/db/disk-refusal.ts';
 import type { AddressPlace } from '../store/records/address-statements.ts';
 import type { Observation } from '../store/records/ledger.ts';
 import type { Cancel } from '../world/world.ts';

@@ -7,7 +7,7 @@ import { Pool } from '../electrum/pool.ts';
 import type { Session } from '../electrum/session.ts';
 import type { HeaderTip } from '../electrum/wire.ts';
 import { reasonOf } from '../lib/errors.ts';
-import { Unwritten } from '../store/db/writer.ts';
+import { Unwritten } from '../store/db/disk-refusal.ts';
 import type { Cancel } from '../world/world.ts';
 import { Care } from './care.ts';
 import { Drain } from './drain.ts';

@@ -3,7 +3,6 @@
 
 import {
   closeSync,
-  fdatasync,
   fsyncSync,
   lstatSync,
   mkdirSync,
@@ -16,7 +15,6 @@ import {
 } from 'node:fs';
 import { constants } from 'node:os';
 import { dirname, join } from 'node:path';
-import { promisify } from 'node:util';
 import { dayMs } from '../lib/time-units.ts';
 
 /** Below this much free disk no address is issued and no snapshot taken: what is owed must still find room. */
@@ -31,9 +29,6 @@ export function freeBytesAt(folder: string): number {
 /** The system's name for what went wrong; Node has none for a quota that is used up. */
 export const systemCode = ({ code, errno }: NodeJS.ErrnoException): string =>
   errno === -constants.errno.EDQUOT ? 'EDQUOT' : (code ?? '');
-
-/** What was written to an open file survives a power loss; the event loop goes on meanwhile. */
-export const syncData: (descriptor: number) => Promise<void> = promisify(fdatasync);
 
 /** Of a file or a folder: what was written, made or renamed there survives a power loss. */
 export function syncPath(path: string): void {

@@ -1,15 +1,14 @@
 // Requests for an address that arrive together share one write (api/address-requests.ts). What each is answered must not show it.
 
 import { afterEach, expect, test } from 'vitest';
-import { nextTurn } from '../../src/lib/next-turn.ts';
+import { createOrders } from '../../src/api/address-requests.ts';
+import { requireMerchantKey } from '../../src/store/records/api-keys.ts';
+import { cleanUp } from '../support/files.ts';
 import { closeHouses, type House, merchantKey, openReady } from '../support/house.ts';
+import { openTestStore } from '../support/store.ts';
 
 afterEach(closeHouses);
-
-/** Long enough for requests to arrive. */
-async function manyTurns(): Promise<void> {
-  for (let turn = 0; turn < 300; turn += 1) await nextTurn();
-}
+afterEach(cleanUp);
 
 const askTogether = (house: House, asked: readonly (readonly [string, string?])[]) =>
   Promise.all(
@@ -104,25 +103,32 @@ test('with idempotency keys and resets among them: the same key the same address
 });
 
 test('reset=1 gives no address that another request of the moment gets', async () => {
-  let atRest = Promise.resolve();
-  const house = await openReady({ syncData: () => atRest });
-  await house.addStore({ callbackUrl: `${house.receiver.origin}/second` });
-  const first = await house.newAddress('?match_callback=s3cr3t');
-  // While the disk is at work on one, the others gather.
-  const disk = Promise.withResolvers<void>();
-  atRest = disk.promise;
-  const leading = house.newAddress('?match_callback=second');
-  await manyTurns();
-  const asked = askTogether(house, [
-    ['?match_callback=second'],
-    ['?match_callback=s3cr3t&reset=1'],
-    ['?match_callback=s3cr3t'],
+  const store = await openTestStore();
+  await store.addWallet();
+  for (const name of ['first', 'second']) {
+    await store.addStore({ callbackUrl: `https://shop.example/${name}` });
+  }
+  await store.write((tx) => store.keys.rotateMerchantKey(tx, 1, new Uint8Array(32), 0));
+  const key = requireMerchantKey(store.keys, 1);
+  const order = createOrders({
+    store,
+    now: () => 1,
+    checkIssuing: () => {},
+    isPending: () => false,
+    isCaughtUp: () => true,
+    scanFault: () => undefined,
+    refuseGap: undefined,
+  });
+  const ask = (callback: string, reset = false) =>
+    order({ key, wish: { callback }, reset, idempotencyKey: undefined });
+  const first = await ask('first');
+  const [other, again, fresh] = await Promise.all([
+    ask('second'),
+    ask('first', true),
+    ask('first'),
   ]);
-  await manyTurns();
-  disk.resolve();
-  const [other, again, fresh] = (await asked).map(({ body }) => body.address);
-  expect(again).toBe(first);
-  expect(new Set([first, await leading, other, fresh]).size).toBe(4);
+  expect(again.address).toBe(first.address);
+  expect(new Set([first, other, fresh].map(({ address }) => address)).size).toBe(3);
 });
 
 test('the gap limit counts those of the same moment', async () => {

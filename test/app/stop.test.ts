@@ -3,7 +3,7 @@
 import { afterEach, expect, it } from 'vitest';
 import { buildApp } from '../../src/app.ts';
 import { readConfig } from '../../src/config.ts';
-import { cleanUp, syncAtOnce } from '../support/files.ts';
+import { cleanUp } from '../support/files.ts';
 import { openTestStore } from '../support/store.ts';
 import { createTestWorld } from '../support/world.ts';
 
@@ -18,7 +18,7 @@ it.each([0, 1, 2, 5])('ends all that a start begins, %i turns later', async (tur
   const onFatal = (error: Error) => {
     throw error;
   };
-  const app = await buildApp(config, world, { syncData: syncAtOnce, onFatal });
+  const app = await buildApp(config, world, { onFatal });
   const started = app.start();
   for (let turn = 0; turn < turns; turn += 1) await world.turn();
   await app.stop();

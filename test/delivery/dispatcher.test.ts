@@ -955,6 +955,7 @@ describe('stopping', () => {
     const shop = await receiver();
     const { owed, world, outbox, dispatcher } = setUp();
     await dispatcher.start();
+    await dispatcher.idle();
     await owed.enqueue(world.now(), owed.addPayment(owed.addStore({ callbackUrl: shop.origin })));
     dispatcher.wake();
     await dispatcher.stop();

@@ -8,7 +8,7 @@ import type { CallbackStatus } from '../../src/domain/payment.ts';
 import { type Database, openDatabase } from '../../src/store/db/database.ts';
 import { addresses, headers, payments, stores, wallets } from '../../src/store/db/schema.ts';
 import { createOutbox, type NewCallback, type Outbox } from '../../src/store/records/outbox.ts';
-import { syncAtOnce, tempRoot } from '../support/files.ts';
+import { tempRoot } from '../support/files.ts';
 
 export interface Owed {
   readonly path: string;
@@ -38,7 +38,7 @@ export function openOwed(): Owed {
 }
 
 function open(path: string): Owed {
-  const database = openDatabase({ path, create: true, syncData: syncAtOnce });
+  const database = openDatabase({ path, create: true });
   const { orm } = database;
   const outbox = createOutbox(database);
   const createdAt = 0;

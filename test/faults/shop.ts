@@ -1,21 +1,22 @@
 // `shop.ts DATABASE ROUNDS`: a shop's whole business on a file, a process of its own whose writes are watched
-// (shim/disk.c): addresses are issued in groups, payments to them recorded, their callbacks delivered, the log is
-// moved into the file now and then. What somebody outside may rely on is printed once it is committed:
-// `issued INDEX`, `paid ADDRESS_ID STATUS`, `delivered CALLBACK_ID`.
+// (shim/disk.c): addresses are issued in groups, payments to them recorded, their callbacks delivered, checkpoints made
+// now and then. What leaves the process is printed: `issued INDEX`, `paid ADDRESS_ID STATUS`, `delivered CALLBACK_ID`.
+// That is what a caller is answered, a socket or an event stream pushes, a request reads in any turn of the event loop,
+// and what a callback says.
 
-import { fstatSync, statSync, writeSync } from 'node:fs';
+import { writeSync } from 'node:fs';
 import { CallbackDispatcher } from '../../src/delivery/dispatcher.ts';
-import { createSender } from '../../src/delivery/sender.ts';
+import { createSender, type Sender } from '../../src/delivery/sender.ts';
 import { nextTurn } from '../../src/lib/next-turn.ts';
 import { type Highwater, openHighwater } from '../../src/store/mark/high-water-mark.ts';
 import { resumeCounters } from '../../src/store/mark/resume.ts';
 import type { Issued } from '../../src/store/records/addresses.ts';
 import { copyTold } from '../../src/store/records/settings.ts';
-import { syncData } from '../../src/world/disk.ts';
 import { createNodeWorld } from '../../src/world/node-world.ts';
 import { chainOf } from '../sandbox/support.ts';
+import { connectionOf } from '../support/files.ts';
 import { type Shop, shopOn } from '../support/ledger.ts';
-import { openTestStore } from '../support/store.ts';
+import { openTestStore, type TestStore } from '../support/store.ts';
 
 const [path = '', rounds = ''] = process.argv.slice(2);
 
@@ -36,28 +37,61 @@ async function observe(shop: Shop, issued: Issued): Promise<void> {
   for (const { status } of shop.payments(issued)) say(`paid ${issued.id} ${status}`);
 }
 
+/** Says whatever a request would read now. */
+function readerOf({ database }: TestStore) {
+  const sqlite = connectionOf(database);
+  const issued = sqlite.prepare(
+    "SELECT derivation_index FROM addresses WHERE origin = 'issued' ORDER BY id",
+  );
+  const paid = sqlite.prepare<[], { id: number; status: number }>(
+    'SELECT address_id AS id, status FROM payments',
+  );
+  const idOf = sqlite.prepare<[string], number>('SELECT id FROM addresses WHERE address = ?');
+  const said = new Set<string>();
+  function sayOnce(text: string): void {
+    if (said.has(text)) return;
+    said.add(text);
+    say(text);
+  }
+  return {
+    read() {
+      for (const index of issued.pluck().all()) sayOnce(`issued ${index}`);
+      for (const { id, status } of paid.all()) sayOnce(`paid ${id} ${status}`);
+    },
+    /** What a callback says is out before it is sent. */
+    sending(query: string) {
+      const sent = new URLSearchParams(query);
+      say(`paid ${idOf.pluck().get(sent.get('addr') ?? '')} ${sent.get('status')}`);
+    },
+  };
+}
+
 async function run(): Promise<void> {
   const world = createNodeWorld({ logLevel: 'error' });
   let mark: Highwater | undefined;
-  const store = await openTestStore({
+  const store: TestStore = await openTestStore({
     path,
     beforeCommit: (raises) => mark?.raise(raises),
-    // So that the log is moved into the main file every few rounds.
-    logBytes: 400_000,
-    // A slow disk, so that commits come between its being written and its sync.
-    async syncData(descriptor) {
-      const isMain = fstatSync(descriptor).ino === statSync(path).ino;
-      for (let turn = 0; isMain && turn < 300; turn += 1) await nextTurn();
-      await syncData(descriptor);
-    },
+    // What sockets and event streams push.
+    onPayment: () => reader.read(),
   });
+  const reader = readerOf(store);
+  // So that a commit makes a checkpoint every few rounds.
+  connectionOf(store.database).pragma('wal_autocheckpoint = 100');
   const shop = shopOn(store, chainOf(110));
   mark = openHighwater(path, shop.instance);
   await resumeCounters(shop, mark, world);
   const copied = copyTold(shop.catalog, world.now());
   if (copied !== undefined) throw new Error(copied.text);
   await shop.follow();
-  const sender = createSender(world, { version: '0.1', listeners: () => [] });
+  const plain = createSender(world, { version: '0.1', listeners: () => [] });
+  const sender: Sender = {
+    ...plain,
+    send(order, signal) {
+      reader.sending(order.query);
+      return plain.send(order, signal);
+    },
+  };
   const dispatcher = new CallbackDispatcher({ ...shop, world, sender });
   await dispatcher.start();
   const delivered = new Set<number>();
@@ -72,6 +106,13 @@ async function run(): Promise<void> {
     }
   }
 
+  let isOver = false;
+  const reading = (async () => {
+    while (!isOver) {
+      await nextTurn();
+      reader.read();
+    }
+  })();
   const paid: Issued[] = [];
   for (let round = 0; round < Number(rounds); round += 1) {
     const [first] = await issue(shop, 1 + (round % 3));
@@ -80,12 +121,15 @@ async function run(): Promise<void> {
     await observe(shop, first);
     paid.push(first);
     await deliver();
+    if (round % 3 === 2 && !shop.database.checkpoint()) throw new Error('no checkpoint was made');
     if (round % 2 === 0) continue;
     await shop.mine();
     for (const each of paid.slice(-4)) await observe(shop, each);
     await deliver();
   }
   await dispatcher.stop();
+  isOver = true;
+  await reading;
   await shop.database.close();
   say('closed');
   process.exit(0);

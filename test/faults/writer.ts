@@ -15,14 +15,14 @@ const [path = ''] = process.argv.slice(2);
 const perSecond = 300;
 const tickMs = 10;
 const snapshotMs = 1_000;
-/** As database.ts does by itself, but told. */
+/** As a server does by itself, but told. */
 const tendMs = 10;
 const logBytes = 8 * 1024 * 1024;
 
 const print = (text: string): void => void writeSync(1, `${text}\n`);
 
 async function run(): Promise<void> {
-  const database = openDatabase({ path, create: false, logBytes: Number.POSITIVE_INFINITY });
+  const database = openDatabase({ path, create: false });
   const { orm } = database;
   const snapshots = createSnapshots(database, { floorBytes: 0 });
   let written = 0;

@@ -7,7 +7,6 @@ import {
   closeSync,
   copyFileSync,
   existsSync,
-  fdatasyncSync,
   mkdtempSync,
   openSync,
   readdirSync,
@@ -32,9 +31,6 @@ export const whenOver = (cleanup: () => Promise<void> | void): void => void clea
 export async function cleanUp(): Promise<void> {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 }
-
-/** A disk that takes nothing of a clock that stands still: what is committed is on it in the same turn. */
-export const syncAtOnce = async (descriptor: number): Promise<void> => fdatasyncSync(descriptor);
 
 /** In memory where the machine can: most tests are about what is written, not how fast a disk is. */
 export const tempRoot = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();

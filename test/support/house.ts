@@ -19,7 +19,7 @@ import {
 import { beginMark } from '../../src/store/mark/high-water-mark.ts';
 import { openStore, type Store } from '../../src/store/open-store.ts';
 import type { StoreRow } from '../../src/store/records/catalog.ts';
-import { syncAtOnce, tempRoot } from './files.ts';
+import { tempRoot } from './files.ts';
 import { type Receiver, type ReceiverOptions, startReceiver } from './receiver.ts';
 import { createTestWorld, type TestWorld } from './world.ts';
 
@@ -95,7 +95,6 @@ export interface HouseOptions {
   readonly file?: { readonly path: string; readonly apiKey: string; readonly instance: string };
   /** Settings that differ from those of a test: no limits, no trusted proxy. */
   readonly config?: Partial<Config>;
-  readonly syncData?: AppOptions['syncData'];
   readonly checkCopy?: AppOptions['checkCopy'];
   /** Called before paygate starts, with a chain that has coins. */
   readonly before?: (chain: SimulatedChain) => void;
@@ -180,7 +179,6 @@ export async function openHouse(options: HouseOptions = {}): Promise<House> {
     receiver,
     path,
     config: options.config,
-    syncData: options.syncData ?? syncAtOnce,
     checkCopy: options.checkCopy,
     ...(file === undefined ? {} : { apiKey: file.apiKey }),
   });
@@ -203,7 +201,6 @@ interface Built {
   readonly path: string;
   readonly apiKey?: string;
   readonly config?: Partial<Config> | undefined;
-  readonly syncData: AppOptions['syncData'];
   readonly checkCopy: AppOptions['checkCopy'];
 }
 
@@ -288,7 +285,6 @@ function createHouse(built: Built): House {
       house.told().flatMap(({ addr, status }) => (addr === address ? [status] : [])),
     async start() {
       app = await buildApp(config, world, {
-        syncData: built.syncData,
         checkCopy: built.checkCopy,
         onFatal: (error) => {
           throw error;

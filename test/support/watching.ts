@@ -8,7 +8,7 @@ import { SimulatedChain } from '../../src/sandbox/chain/simulated-chain.ts';
 import { SimulatedServer } from '../../src/sandbox/electrum/simulated-server.ts';
 import { createBacklog } from '../../src/watcher/backlog.ts';
 import { Watcher } from '../../src/watcher/watcher.ts';
-import { syncAtOnce, whenOver } from './files.ts';
+import { whenOver } from './files.ts';
 import { Liar } from './liar.ts';
 import { openTestStore, type TestStore } from './store.ts';
 import { createTestWorld, type TestWorld } from './world.ts';
@@ -52,7 +52,7 @@ export interface WatchingOptions {
 export async function prepareWatching(options: WatchingOptions = {}): Promise<Watching> {
   const { own = true } = options;
   const world = createTestWorld();
-  const store = await openTestStore({ syncData: syncAtOnce });
+  const store = await openTestStore();
   if (options.wallet !== false) {
     await store.addWallet();
     await store.addStore();

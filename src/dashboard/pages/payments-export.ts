@@ -59,7 +59,6 @@ function linesFor(visit: Visit): ReadableStream<Uint8Array> {
           : store.paymentDesk.list({ ...filter, ...search, beforeId, limit: rowsAtOnce });
       beforeId = rows.at(-1)?.id;
       const text = rows.map((row) => line(cellsOf(store, row))).join('');
-      await store.database.syncing;
       if (rows.length > 0) controller.enqueue(encoder.encode(text));
       if (rows.length < rowsAtOnce) controller.close();
     },

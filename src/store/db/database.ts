@@ -1,12 +1,13 @@
-// The one SQLite file: opened with the pragmas that paygate relies on, written through one queue that makes
-// each commit durable (writer.ts). It knows no table but `settings`; the rooms beside it do.
+// The one SQLite file: opened with the pragmas that paygate relies on, and written through one queue (writer.ts).
+// It knows no table but `settings`; the rooms beside it do.
 
 import { existsSync, linkSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { PaygateError, reasonOf } from '../../lib/errors.ts';
 import { freeBytesAt } from '../../world/disk.ts';
 import { keepBeforeUpdate, type Pace, restoreHint, writeBackup } from '../backup/backup.ts';
-import { DiskRefusal } from './disk-refusal.ts';
+import { busyTimeoutMs, Checkpoints, checkpoint, limitWal } from '../checkpoint.ts';
+import { DiskRefusal, Unwritten, writeFailure } from './disk-refusal.ts';
 import { isDamage, openSqlite, type Sqlite, sqliteCode, withSqlite } from './driver.ts';
 import { leaveEmptyLog } from './empty-log.ts';
 import {
@@ -22,24 +23,9 @@ import { migrations } from './migrations.ts';
 import { type Orm, ormOf } from './orm.ts';
 import { settings } from './schema.ts';
 import { Snapshot } from './snapshot.ts';
-import {
-  busyTimeoutMs,
-  checkpoint,
-  type LogOptions,
-  type LogParts,
-  longestKeptBytes,
-  WriteAheadLog,
-} from './write-ahead-log.ts';
-import {
-  type Kind,
-  type Tx,
-  Unwritten,
-  Writer,
-  type WriterOptions,
-  writeFailure,
-} from './writer.ts';
+import { type Priority, type Tx, Writer, type WriterOptions } from './writer.ts';
 
-export interface DatabaseOptions extends WriterOptions, LogOptions {
+export interface DatabaseOptions extends WriterOptions {
   readonly path: string;
   /** Whether a file that does not exist is made. */
   readonly create: boolean;
@@ -59,12 +45,7 @@ export interface Database {
    * Synchronous work in a group commit; resolves with its result when that is on the disk. It may be done twice, of which the
    * first time is taken back: what it changes is the file, and nothing else.
    */
-  write<T>(work: (tx: Tx) => T, kind?: Kind): Promise<T>;
-  /**
-   * Until all that was committed is on the disk; undefined when it is. What was read meanwhile may be taken back by
-   * a loss of power: whoever tells it to others waits.
-   */
-  readonly syncing: Promise<void> | undefined;
+  write<T>(work: (tx: Tx) => T, priority?: Priority): Promise<T>;
   /** Whether another process has committed to the file since the last call. */
   changedElsewhere(): boolean;
   /** That the disk refuses what is written, and why; undefined while it does not. */
@@ -73,8 +54,10 @@ export interface Database {
   probe(): Promise<void>;
   /** How many writes wait for their commit. */
   queued(): number;
-  /** Moves the write-ahead log into the main file. False while a reader or a full disk is in the way. */
+  /** Copies the write-ahead log into the main file. False while a reader or a full disk is in the way. */
   checkpoint(): boolean;
+  /** Makes a checkpoint if the log is long and nobody writes; call it each second. */
+  checkpointIfQuiet(): void;
   /** Another text after anything was written to the file, by this process or another. */
   changes(): string;
   /** A complete copy under another name (backup.ts). @throws PaygateError unavailable */
@@ -86,7 +69,7 @@ export interface Database {
    * beside it. Where it is not 'ours', what is known is lost with this process.
    */
   place(): 'ours' | 'empty' | 'taken' | 'logless';
-  /** Of the write-ahead log, what is not in the main file yet. */
+  /** Size of the part of the write-ahead log that is not in the main file yet. */
   walBytes(): number;
   freeBytes(): number;
   /** Finishes what is queued, then closes. */
@@ -151,7 +134,7 @@ function open({ path, hasLock = false, onUpdate }: Opening): Sqlite {
       if (behind) onUpdate?.({ from: userVersion(sqlite), to: migrations.length });
       migrate(sqlite, migrations, () => keepBeforeUpdate(sqlite, path));
       // The file itself says its version then, also to who does not read its log; later, where the disk is full.
-      if (behind) checkpoint(sqlite, raise);
+      if (behind) checkpoint(sqlite, 'PASSIVE', raise);
     } finally {
       lock?.release();
     }
@@ -177,14 +160,14 @@ function lockForUpdate(path: string): { release(): void } {
 }
 
 /**
- * `synchronous` must follow `journal_mode`: the driver's WAL default is NORMAL. FULL is for migrations (write-ahead-log.ts). What a
- * savepoint might have to undo is kept in memory: on disk it is a file of pages, written for each commit.
+ * FULL: SQLite syncs the write-ahead log in each commit (https://sqlite.org/pragma.html#pragma_synchronous). It must
+ * follow `journal_mode`, because the driver's WAL default is NORMAL. What a savepoint might have to undo is kept in
+ * memory: on disk it is a file of pages, written for each commit.
  */
 function setPragmas(sqlite: Sqlite): void {
   sqlite.pragma('journal_mode = WAL');
   sqlite.pragma('synchronous = FULL');
-  sqlite.pragma('wal_autocheckpoint = 0');
-  sqlite.pragma(`journal_size_limit = ${longestKeptBytes}`);
+  limitWal(sqlite);
   sqlite.pragma('temp_store = MEMORY');
   sqlite.pragma('foreign_keys = ON');
   sqlite.pragma('trusted_schema = OFF');
@@ -250,13 +233,13 @@ function wrap(sqlite: Sqlite, options: Opened): Database {
     return identityOf(logPath) === openedLog ? 'ours' : 'logless';
   }
   const isOurs = () => place() === 'ours';
-  const log = openLog({ ...options, sqlite, snapshot, path: mainPath, isOurs });
+  const checkpoints = new Checkpoints({ ...options, sqlite, snapshot });
+  // The commits that a killed process left in the log may not be on the disk: nobody hears of them before.
+  if (options.hasLock) checkpoints.run();
   const totalChanges = sqlite.prepare('SELECT total_changes()').pluck();
   const changes = () => totalChanges.get() as number;
-  const sync = () => log.sync();
-  const onSynced = () => log.onSynced();
   const refusal = new DiskRefusal(mainPath);
-  const writer = new Writer({ ...options, sqlite, snapshot, sync, changes, onSynced, refusal });
+  const writer = new Writer({ ...options, sqlite, snapshot, changes, refusal });
   const orm = ormOf(sqlite, snapshot);
   let seenVersion = dataVersion(sqlite);
   const pageSize = sqlite.pragma('page_size', { simple: true }) as number;
@@ -264,10 +247,7 @@ function wrap(sqlite: Sqlite, options: Opened): Database {
   return {
     path: options.path,
     orm,
-    write: (work, kind) => writer.write(work, kind),
-    get syncing() {
-      return writer.syncing;
-    },
+    write: (work, priority) => writer.write(work, priority),
     refused: () => refusal.text(),
     probe: () => writer.probe(() => orm.update(settings).set({ value: settings.value }).run()),
     queued: () => writer.queued(),
@@ -278,7 +258,8 @@ function wrap(sqlite: Sqlite, options: Opened): Database {
       seenVersion = version;
       return changed;
     },
-    checkpoint: () => log.move(),
+    checkpoint: () => checkpoints.run(),
+    checkpointIfQuiet: () => checkpoints.everySecond(),
     changes() {
       snapshot.end();
       return `${changes()} ${dataVersion(sqlite)}`;
@@ -289,10 +270,9 @@ function wrap(sqlite: Sqlite, options: Opened): Database {
     },
     bytes: () => pageSize * (pageCount.get() as number),
     place,
-    walBytes: () => log.unmoved(),
+    walBytes: () => checkpoints.walBytes(),
     freeBytes: () => freeBytesAt(dirname(options.path)),
     async close() {
-      await log.end();
       await writer.drain();
       if (!sqlite.open) return;
       snapshot.end();
@@ -302,24 +282,14 @@ function wrap(sqlite: Sqlite, options: Opened): Database {
       try {
         // SQLite would leave the log, which would be played into whatever file is put there next; and a server's beside a reader.
         if (!isInPlace || (options.hasLock && changes() > 0)) {
-          checkpoint(sqlite, options.onFatal, 'TRUNCATE');
+          checkpoint(sqlite, 'TRUNCATE', options.onFatal);
         }
       } finally {
         sqlite.close();
-        log.close();
       }
       if (leavesLog) leaveEmptyLog(options.path, logPath);
     },
   };
-}
-
-function openLog(parts: LogParts): WriteAheadLog {
-  try {
-    return new WriteAheadLog(parts);
-  } catch (error) {
-    parts.sqlite.close();
-    throw error;
-  }
 }
 
 function raise(error: Error): never {

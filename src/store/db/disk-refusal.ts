@@ -2,6 +2,7 @@
 // succeeds ends it. What cannot be written is kept by nobody, so that its caller tries again.
 
 import { accessSync, constants } from 'node:fs';
+import { PaygateError, reasonOf } from '../../lib/errors.ts';
 import { systemCode } from '../../world/disk.ts';
 import { sqliteCode } from './driver.ts';
 
@@ -73,3 +74,52 @@ export class DiskRefusal {
 
 const reasonFor = (code: string): string =>
   code in reasons ? `${reasons[code]} (${code})` : `its disk refuses writes (${code})`;
+
+/** A commit that may not be on the disk, and cannot be taken back. */
+export class LostSync extends PaygateError {
+  constructor(cause: unknown) {
+    const reason = `the disk lost what was written (${reasonOf(cause)})`;
+    super(
+      'unavailable',
+      `${reason}; it may be in the database all the same: look before you repeat it`,
+      { cause },
+    );
+    this.name = 'LostSync';
+  }
+}
+
+/** An fsync failed: the kernel may have dropped what it should have written, and nothing can be taken back. */
+export function isLostSync(error: unknown): boolean {
+  const { code, syscall } = (error ?? {}) as NodeJS.ErrnoException;
+  return (
+    /^SQLITE_IOERR.*FSYNC/.test(sqliteCode(error)) || code === 'EIO' || syscall === 'fdatasync'
+  );
+}
+
+/** What SQLite did not write, in words without the path, because shops read them too. */
+export class Unwritten extends PaygateError {}
+
+/** What a caller is told of an error of SQLite's. */
+export function writeFailure(error: unknown): unknown {
+  const code = sqliteCode(error);
+  // SQLite reports SHMSIZE when the index of the WAL finds no room.
+  if (code === 'SQLITE_FULL' || code === 'SQLITE_IOERR_SHMSIZE') {
+    return new Unwritten('unavailable', `the disk is full (${code}): free some room`, {
+      retryAfterSeconds: 30,
+      cause: error,
+    });
+  }
+  if (isUnwritable(code)) {
+    return new Unwritten('unavailable', `the database cannot be written (${code})`, {
+      retryAfterSeconds: 30,
+      cause: error,
+    });
+  }
+  if (code === 'SQLITE_BUSY') {
+    return new Unwritten('unavailable', 'another process keeps the database locked', {
+      retryAfterSeconds: 5,
+      cause: error,
+    });
+  }
+  return error;
+}

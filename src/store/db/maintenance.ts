@@ -1,5 +1,5 @@
 // What a running server does for its file: sees what other processes wrote and whether the file still stands in its
-// place, keeps the log short, takes snapshots.
+// place, makes checkpoints, takes snapshots.
 
 import { reasonOf } from '../../lib/errors.ts';
 import type { Cancel, World } from '../../world/world.ts';
@@ -7,8 +7,6 @@ import type { Snapshots } from '../backup/backup-schedule.ts';
 import type { Database } from './database.ts';
 import type { Room } from './issuing-guard.ts';
 
-/** A log of this size was not moved for a reader that was in the way. */
-const longLogBytes = 16 * 1024 * 1024;
 const everySecond = '* * * * * *';
 const everyMinute = '0 * * * * *';
 const everyQuarter = '0 */15 * * * *';
@@ -36,7 +34,7 @@ export function tendFile({ world, database, room, snapshots, onOthers }: FileCar
   function lookAround(): void {
     if (database.changedElsewhere()) onOthers();
     void database.probe();
-    if (database.walBytes() >= longLogBytes) database.checkpoint();
+    database.checkpointIfQuiet();
     const isAmiss = isDisplaced() || isOverwritten();
     if (isAmiss && !told) {
       for (const warning of room.warnings()) world.log.error(warning);

@@ -1,6 +1,6 @@
 // The mark: a small file beside the database that remembers how far each wallet's counter rose.
-// It is written before the commit that raises a counter and on the disk before anybody hears of that commit, and no
-// copy of `paygate.db*` takes it along, so that a restored database can be told from the one that issued last.
+// It is on the disk before the commit that raises a counter, and no copy of `paygate.db*` takes it along,
+// so that a restored database can be told from the one that issued last.
 //
 // Layout: 64 KiB of text padded with zeros, so that a raise overwrites bytes that exist already and
 // one fdatasync makes it durable. Line 1 is JSON: whose mark it is. Each line after it is a raise,
@@ -12,6 +12,7 @@
 import {
   closeSync,
   existsSync,
+  fdatasyncSync,
   openSync,
   readFileSync,
   rmSync,
@@ -24,7 +25,7 @@ import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
 import type { MarkReading, Raise } from '../../domain/allocation.ts';
 import { PaygateError } from '../../lib/errors.ts';
-import { putInPlace, syncData, syncPath, systemCode } from '../../world/disk.ts';
+import { putInPlace, syncPath, systemCode } from '../../world/disk.ts';
 import { truePath } from '../db/file-path.ts';
 import {
   type FileIdentity,
@@ -70,10 +71,10 @@ export interface Highwater {
   /** What the mark said when it was opened; undefined when there was none. */
   readonly reading: MarkReading | undefined;
   /**
-   * Writes raises, and resolves when they are durable: until then nobody may hear of their commit, nor when it rejects.
-   * @throws at once when they can't be written: then they must not be committed
+   * Writes raises and syncs them: they are on the disk when it returns.
+   * @throws when they are not: then they must not be committed
    */
-  raise(raises: readonly Raise[]): Promise<void>;
+  raise(raises: readonly Raise[]): void;
   /**
    * Makes it the mark of this file, which knows these and no others from now on.
    * @param blind nobody knows how far the file before this one went
@@ -102,14 +103,14 @@ export function openHighwater(given: string, instance: string): Highwater {
   let begunBlind = found?.identity?.begunBlind === true;
   let file: MarkFile | undefined;
 
-  function raise(raises: readonly Raise[]): Promise<void> {
+  function raise(raises: readonly Raise[]): void {
     const known = byWallet([...latest.values(), ...raises]);
     const reached = position + stepsOf(latest.values(), raises);
     try {
-      const synced = file?.append(linesOf(raises)) ?? rewrite(known, reached);
+      if (file?.append(linesOf(raises)) !== true) rewrite(known, reached);
       latest = known;
       position = reached;
-      return synced.then(() => beside.follow(reached));
+      beside.follow(reached);
     } catch (error) {
       throw raiseFailure(path, error);
     }
@@ -119,7 +120,7 @@ export function openHighwater(given: string, instance: string): Highwater {
     known: ReadonlyMap<string, Raise>,
     reached: number,
     doubt?: { readonly setBack: true },
-  ): Promise<void> {
+  ): void {
     const raises = [...known.values()];
     const guesses = raises.filter(({ guess }) => guess);
     const lines = raises.filter(({ guess }) => !guess);
@@ -138,7 +139,6 @@ export function openHighwater(given: string, instance: string): Highwater {
     file = fresh;
     beside.follow(reached);
     beside.removeOthers();
-    return Promise.resolve();
   }
 
   return {
@@ -156,7 +156,7 @@ export function openHighwater(given: string, instance: string): Highwater {
         throw raiseFailure(path, error);
       }
     },
-    distrust: () => void rewrite(latest, position, { setBack: true }),
+    distrust: () => rewrite(latest, position, { setBack: true }),
     close: () => file?.close(),
   };
 }
@@ -188,7 +188,7 @@ const linesOf = (raises: readonly Raise[]): string => raises.map(raiseLine).join
 function raiseFailure(path: string, error: unknown): unknown {
   const { syscall } = error as NodeJS.ErrnoException;
   const code = systemCode(error as NodeJS.ErrnoException);
-  if (code === 'EIO' && syscall !== 'write') return error;
+  if (syscall === 'fdatasync' || (code === 'EIO' && syscall !== 'write')) return error;
   return new PaygateError('unavailable', `${path}: cannot be written (${code})`, {
     retryAfterSeconds: 30,
     cause: error,
@@ -294,8 +294,8 @@ function parseRaise(line: string): Raise | undefined {
 }
 
 interface MarkFile {
-  /** Resolves when they are durable; undefined when the file is full and must be rewritten. */
-  append(lines: string): Promise<void> | undefined;
+  /** Writes and syncs them. @returns false when the file is full and must be rewritten */
+  append(lines: string): boolean;
   close(): void;
 }
 
@@ -322,10 +322,11 @@ function createMark(path: string, identity: Own, lines: string): MarkFile {
     append(more) {
       // With the zero that ends it: what is written of nothing also shows that the disk takes it.
       const chunk = Buffer.from(`${more}\0`);
-      if (end + chunk.length > bytes.length) return undefined;
+      if (end + chunk.length > bytes.length) return false;
       writeAll(descriptor, chunk, end);
       end += chunk.length - 1;
-      return syncData(descriptor);
+      fdatasyncSync(descriptor);
+      return true;
     },
     close: () => closeSync(descriptor),
   };

@@ -1,15 +1,6 @@
 // What the connection promises: pragmas, locks, and when the main file changes.
 
-import {
-  cpSync,
-  fstatSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { cpSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -24,8 +15,6 @@ import { applicationId } from '../../../src/store/db/file-guards.ts';
 import { migrationsIn } from '../../../src/store/db/migrate.ts';
 import { migrations } from '../../../src/store/db/migrations.ts';
 import { settings } from '../../../src/store/db/schema.ts';
-import { syncData } from '../../../src/world/disk.ts';
-import { startChild } from '../../support/child.ts';
 import {
   cleanUp,
   commitsIn,
@@ -36,7 +25,6 @@ import {
   tempFolder,
   whenOver,
 } from '../../support/files.ts';
-import { until } from '../../support/world.ts';
 
 afterEach(cleanUp);
 
@@ -52,8 +40,8 @@ function open(
 const put = (database: Database, name: string, value = '') =>
   database.write(() => void database.orm.insert(settings).values({ name, value }).run());
 
-/** The log is synced by the writer (database.test.ts), and by SQLite before it is moved into the main file. */
-const normal = 1;
+/** SQLite syncs the log in each commit. */
+const full = 2;
 
 describe('every connection', () => {
   it('is strict: a fresh file, the same one again, and a second one beside it', () => {
@@ -71,8 +59,9 @@ describe('every connection', () => {
         busyTimeout: pragma(sqlite, 'busy_timeout'),
       }).toEqual({
         journal: 'wal',
-        synchronous: normal,
-        autocheckpoint: 0,
+        synchronous: full,
+        // Pages of a log of 16 MiB.
+        autocheckpoint: 4072,
         foreignKeys: 1,
         trustedSchema: 0,
         busyTimeout: 5000,
@@ -88,7 +77,7 @@ describe('every connection', () => {
     expect(pragma(look(copy, { readonly: true }), 'journal_mode')).toBe('delete');
     const restored = connectionOf(open(copy));
     expect(pragma(restored, 'journal_mode')).toBe('wal');
-    expect(pragma(restored, 'synchronous')).toBe(normal);
+    expect(pragma(restored, 'synchronous')).toBe(full);
   });
 
   it('signs the file as paygate’s, and with the number of its migrations', () => {
@@ -107,15 +96,13 @@ describe('a database that is named by a link', () => {
     return { path, link };
   };
 
-  it('is synced where it lies', async () => {
+  it('is written where it lies', async () => {
     const { path, link } = linked();
     writeFileSync(`${link}-wal`, 'left behind');
-    const synced: number[] = [];
-    const syncData = async (descriptor: number) => void synced.push(fstatSync(descriptor).ino);
-    const database = openDatabase({ path: link, create: false, syncData });
+    const database = openDatabase({ path: link, create: false });
     whenOver(() => database.close());
     await put(database, 'a');
-    expect(synced).toEqual([statSync(`${path}-wal`).ino]);
+    expect(commitsIn(path)).toBe(1);
     expect(database.walBytes()).toBe(statSync(`${path}-wal`).size);
   });
 });
@@ -157,136 +144,6 @@ describe('the tables', () => {
 });
 
 describe('the main file', () => {
-  it('changes only when its log has grown, and all of it is durable', async () => {
-    const synced: number[] = [];
-    const database = open(undefined, {
-      async syncData(descriptor) {
-        await syncData(descriptor);
-        synced.push(fstatSync(descriptor).size);
-      },
-    });
-    database.checkpoint();
-    const before = readFileSync(database.path);
-    // SQLite's own limit for a checkpoint on the side is 1,000 pages.
-    for (const name of ['a', 'b', 'c']) await put(database, name, 'x'.repeat(2_000_000));
-    await nextTurn();
-    expect(database.walBytes()).toBeGreaterThan(1000 * 4096);
-    expect(readFileSync(database.path).equals(before)).toBe(true);
-    expect(namesIn(database.path)).toEqual([]);
-    await put(database, 'd', 'x'.repeat(2_500_000));
-    expect(database.walBytes()).toBe(synced.at(-1));
-    await nextTurn();
-    expect(readFileSync(database.path).equals(before)).toBe(true);
-    await put(database, 'e');
-    await until(() => database.walBytes() === 0);
-    expect(namesIn(database.path)).toEqual(['a', 'b', 'c', 'd', 'e']);
-  });
-
-  it('is not tried again before its log has grown as much, where a reader is in the way', async () => {
-    const synced: number[] = [];
-    const database = open(undefined, {
-      logBytes: 100_000,
-      async syncData(descriptor) {
-        await syncData(descriptor);
-        synced.push(fstatSync(descriptor).ino);
-      },
-    });
-    const { ino } = statSync(database.path);
-    const tries = () => synced.filter((each) => each === ino).length;
-    const fill = async (name: string, bytes: number) => {
-      await put(database, name, 'x'.repeat(bytes));
-      await nextTurn();
-    };
-    database.checkpoint();
-    const reader = look(database.path, { readonly: true });
-    reader.exec('BEGIN; SELECT * FROM settings');
-    await fill('a', 120_000);
-    await fill('b', 10_000);
-    await until(() => tries() > 0);
-    expect(database.walBytes()).toBeGreaterThan(130_000);
-    reader.exec('COMMIT');
-    await fill('c', 50_000);
-    await fill('d', 10_000);
-    expect(database.walBytes()).toBeGreaterThan(190_000);
-    await fill('e', 60_000);
-    expect(tries()).toBe(1);
-    await fill('f', 0);
-    await until(() => database.walBytes() === 0);
-    expect(namesIn(database.path)).toEqual(['a', 'b', 'c', 'd', 'e', 'f']);
-  });
-
-  it('has a log that keeps its length, and is written from its beginning again once it was moved', async () => {
-    const database = open();
-    const log = `${database.path}-wal`;
-    await put(database, 'a', 'x'.repeat(400_000));
-    const { size } = statSync(log);
-    expect(database.checkpoint()).toBe(true);
-    for (const name of ['b', 'c']) await put(database, name, 'x'.repeat(100_000));
-    expect(statSync(log).size).toBe(size);
-    expect(database.walBytes()).toBeGreaterThan(200_000);
-    expect(database.walBytes()).toBeLessThan(300_000);
-    // As a loss of power leaves it: what was written before stands behind what is written now.
-    const there = `${tempFolder()}/paygate.db`;
-    for (const end of ['', '-wal']) cpSync(`${database.path}${end}`, `${there}${end}`);
-    const names = look(there).prepare('SELECT name FROM settings ORDER BY 1').pluck().all();
-    expect(names).toEqual(['a', 'b', 'c']);
-  });
-
-  it('has a log that is cut to 16 MiB where a reader let it grow beyond that', async () => {
-    const database = open();
-    const log = `${database.path}-wal`;
-    const reader = look(database.path, { readonly: true });
-    reader.exec('BEGIN; SELECT * FROM settings');
-    await put(database, 'a', 'x'.repeat(20_000_000));
-    await nextTurn();
-    expect(statSync(log).size).toBeGreaterThan(20_000_000);
-    reader.exec('COMMIT');
-    expect(database.checkpoint()).toBe(true);
-    await put(database, 'b');
-    expect(statSync(log).size).toBe(16 * 1024 * 1024);
-    expect(namesIn(database.path)).toEqual(['a']);
-  });
-
-  it('is complete by itself after a checkpoint, and nothing of the log is left to be moved', async () => {
-    const database = open();
-    await put(database, 'a');
-    expect(commitsIn(database.path)).toBeGreaterThan(0);
-    expect(database.checkpoint()).toBe(true);
-    expect(database.walBytes()).toBe(0);
-    expect(namesIn(database.path)).toEqual(['a']);
-    await put(database, 'b');
-    expect(namesIn(database.path)).toEqual(['a']);
-  });
-
-  it('is whole but for the log while a reader is in the way, which is told', async () => {
-    const database = open();
-    await put(database, 'a');
-    const reader = look(database.path, { readonly: true });
-    reader.exec('BEGIN; SELECT * FROM settings');
-    await put(database, 'b');
-    expect(database.checkpoint()).toBe(false);
-    expect(database.walBytes()).toBeGreaterThan(0);
-    reader.exec('COMMIT');
-    expect(database.checkpoint()).toBe(true);
-    expect(namesIn(database.path)).toEqual(['a', 'b']);
-  });
-
-  it('is not waited for while a reader is in the way: nobody would be answered meanwhile', async () => {
-    const database = open();
-    await put(database, 'a');
-    const reader = startChild(`${import.meta.dirname}/../program.ts`, 'read', database.path);
-    expect(await reader.line()).toBe('reading');
-    await put(database, 'b');
-    reader.say('go');
-    // It would succeed if it waited.
-    expect(database.checkpoint()).toBe(false);
-    expect(await reader.line()).toBe('done');
-    await reader.ended;
-    expect(database.checkpoint()).toBe(true);
-    // A write waits for others as before.
-    expect(pragma(connectionOf(database), 'busy_timeout')).toBe(5_000);
-  });
-
   it('holds everything after a clean stop', async () => {
     const database = open();
     const last = put(database, 'last');

@@ -1,6 +1,5 @@
 // Group commit: who shares a transaction, who hears what, and when.
 
-import { fstatSync, statSync } from 'node:fs';
 import SqliteDatabase from 'better-sqlite3';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Raise } from '../../../src/domain/allocation.ts';
@@ -13,8 +12,9 @@ import {
   openFailure,
   useFailure,
 } from '../../../src/store/db/database.ts';
+import { writeFailure } from '../../../src/store/db/disk-refusal.ts';
 import { settings } from '../../../src/store/db/schema.ts';
-import { type Tx, writeFailure } from '../../../src/store/db/writer.ts';
+import type { Tx } from '../../../src/store/db/writer.ts';
 import {
   cleanUp,
   commitsIn,
@@ -71,50 +71,18 @@ const outcomes = async (results: Promise<unknown>[]) =>
     result.status === 'fulfilled' ? result.value : result.reason,
   );
 
-/** A disk that takes as long as the test wants. */
-function slowDisk() {
-  const waiting: ReturnType<typeof Promise.withResolvers<void>>[] = [];
-  const synced: number[] = [];
-  return {
-    syncData(descriptor: number): Promise<void> {
-      synced.push(fstatSync(descriptor).ino);
-      const wait = Promise.withResolvers<void>();
-      waiting.push(wait);
-      return wait.promise;
-    },
-    /** The files that it was asked for, by their inodes. */
-    synced,
-    async asked(): Promise<void> {
-      while (waiting.length === 0) await nextTurn();
-    },
-    answer: () => waiting.shift()?.resolve(),
-    fail: (error: Error) => waiting.shift()?.reject(error),
-  };
-}
-
-/** Far more than a write needs that waits for nothing. */
-async function manyTurns(): Promise<void> {
-  for (let turn = 0; turn < 20; turn += 1) await nextTurn();
-}
-
 describe('a write', () => {
-  it('is told when the log is on the disk, not when it is committed', async () => {
-    const disk = slowDisk();
-    const { database, path, put, seen } = open(disk);
-    const told: string[] = [];
-    const write = database
-      .write((tx) => {
-        put('a');
-        tx.afterCommit(() => told.push('after'));
-      })
-      .then(() => told.push('caller'));
-    await disk.asked();
-    await manyTurns();
-    expect([seen(), told]).toEqual([['a'], []]);
-    expect(disk.synced).toEqual([statSync(`${path}-wal`).ino]);
-    disk.answer();
-    await write;
-    expect(told).toEqual(['after', 'caller']);
+  it('is seen by no read of this process before another connection sees it', async () => {
+    const { database, put, seen } = open();
+    const writes = Array.from({ length: 250 }, (_, at) => database.write(() => put(`${at}`)));
+    const counts: [own: number, others: number][] = [];
+    while (database.queued() > 0) {
+      await nextTurn();
+      counts.push([database.orm.select().from(settings).all().length, seen().length]);
+    }
+    await Promise.all(writes);
+    expect(new Set(counts.map(([own]) => own))).toEqual(new Set([100, 200, 250]));
+    expect(counts.filter(([own, others]) => own !== others)).toEqual([]);
   });
 
   it('that somebody waits for shares no commit with another one such', async () => {
@@ -125,168 +93,21 @@ describe('a write', () => {
     expect(seen()).toEqual(['a', 'b']);
     expect(commitsIn(path) - before).toBe(2);
   });
-
-  it('that comes meanwhile is begun when the disk is at rest, with all that came', async () => {
-    const disk = slowDisk();
-    const { database, path, put, seen } = open(disk);
-    const before = commitsIn(path);
-    const first = database.write(() => put('a'));
-    await disk.asked();
-    const more = [
-      database.write(() => put('b')),
-      database.write(() => put('claim'), 'losable'),
-      database.write((tx) => raising(tx, put, 'c'), 'awaited'),
-    ];
-    await manyTurns();
-    expect(seen()).toEqual(['a']);
-    disk.answer();
-    await first;
-    await disk.asked();
-    expect(seen()).toEqual(['a', 'c', 'b', 'claim']);
-    disk.answer();
-    await Promise.all(more);
-    expect(commitsIn(path) - before).toBe(2);
-  });
-
-  it('that another one makes is begun when the disk is at rest as well', async () => {
-    const disk = slowDisk();
-    const { database, put, seen } = open(disk);
-    const inner = Promise.withResolvers<void>();
-    const outer = database.write(() => {
-      put('outer');
-      inner.resolve(database.write(() => put('inner')));
-    });
-    await disk.asked();
-    await manyTurns();
-    expect(seen()).toEqual(['outer']);
-    disk.answer();
-    await outer;
-    await disk.asked();
-    disk.answer();
-    await inner.promise;
-    expect(seen()).toEqual(['outer', 'inner']);
-  });
-
-  it('holds back whoever would tell of it before it is on the disk', async () => {
-    const disk = slowDisk();
-    const { database, put, seen } = open(disk);
-    expect(database.syncing).toBeUndefined();
-    const write = database.write(() => put('a'));
-    await disk.asked();
-    let isSynced = false;
-    const reader = database.syncing?.then(() => {
-      isSynced = true;
-    });
-    expect(seen()).toEqual(['a']);
-    await manyTurns();
-    expect([isSynced, reader === undefined]).toEqual([false, false]);
-    disk.answer();
-    await Promise.all([reader, write.then(() => expect(database.syncing).toBeUndefined())]);
-    expect(isSynced).toBe(true);
-  });
-
-  it('that changes nothing waits for no disk, unless it raises a counter', async () => {
-    const disk = slowDisk();
-    const marked = Promise.withResolvers<void>();
-    const { database, put } = open({ ...disk, beforeCommit: () => marked.promise });
-    // The first of all is synced: a process that was killed may have left a log that is not.
-    const first = database.write(() => undefined);
-    await disk.asked();
-    disk.answer();
-    await first;
-    const write = database.write(() => put('a'));
-    await disk.asked();
-    disk.answer();
-    await write;
-    expect(await database.write(() => 'nothing')).toBe('nothing');
-    expect(disk.synced).toHaveLength(2);
-    const told: string[] = [];
-    const raise = database.write((tx) => tx.raise('1', 0, 1)).then(() => told.push('raised'));
-    await disk.asked();
-    disk.answer();
-    await manyTurns();
-    expect(told).toEqual([]);
-    marked.resolve();
-    await raise;
-  });
-
-  it('is waited for by a close', async () => {
-    const disk = slowDisk();
-    const { database, sqlite, put } = open(disk);
-    const write = database.write(() => put('a'));
-    await disk.asked();
-    const closed = database.close();
-    await manyTurns();
-    expect(sqlite.open).toBe(true);
-    disk.answer();
-    await Promise.all([write, closed]);
-    expect(sqlite.open).toBe(false);
-  });
-});
-
-describe('a losable write', () => {
-  const counting = () => {
-    const disk = slowDisk();
-    return {
-      disk,
-      ...open({
-        syncData(descriptor) {
-          const synced = disk.syncData(descriptor);
-          disk.answer();
-          return synced;
-        },
-      }),
-    };
-  };
-
-  it('waits for no disk, and the next one does', async () => {
-    const { disk, database, put, seen } = counting();
-    const before = disk.synced.length;
-    await database.write(() => put('a'), 'losable');
-    expect([seen(), disk.synced.length - before]).toEqual([['a'], 0]);
-    await database.write(() => put('b'));
-    expect(disk.synced.length - before).toBe(1);
-  });
-
-  it('is durable with those that it shares a commit with', async () => {
-    const { disk, database, put } = counting();
-    const before = disk.synced.length;
-    await Promise.all([database.write(() => put('a'), 'losable'), database.write(() => put('b'))]);
-    expect(disk.synced.length - before).toBe(1);
-  });
 });
 
 describe('an awaited write', () => {
   it('goes before those that were queued before it, and takes few of them along', async () => {
     const { database, path, put, seen } = open();
     const before = commitsIn(path);
-    const first = Array.from({ length: 50 }, (_, at) => database.write(() => put(`durable ${at}`)));
-    const claim = database.write(() => put('claim'), 'losable');
+    const first = Array.from({ length: 50 }, (_, at) => database.write(() => put(`bulk ${at}`)));
     const seenWith = database.write(() => put('awaited'), 'awaited').then(() => seen());
     const names = await seenWith;
     expect(names[0]).toBe('awaited');
-    expect(names[1]).toBe('durable 0');
-    expect(names.at(-1)).toBe('claim');
-    expect(names).toHaveLength(1 + 10 + 1);
-    await Promise.all([...first, claim]);
-    expect(seen()).toHaveLength(52);
-    expect(commitsIn(path) - before).toBe(3);
-  });
-
-  it('makes the groups after it smaller, until nobody has waited for a while', async () => {
-    const { database, path, put } = open();
-    const commitsOf100 = async () => {
-      const before = commitsIn(path);
-      await Promise.all(
-        Array.from({ length: 100 }, (_, at) => database.write(() => put(`${before} ${at}`))),
-      );
-      return commitsIn(path) - before;
-    };
-    expect(await commitsOf100()).toBe(1);
-    await database.write(() => put('awaited'), 'awaited');
-    expect(await commitsOf100()).toBe(4);
-    for (let group = 4; group < 20; group += 1) await database.write(() => put(`${group}`));
-    expect(await commitsOf100()).toBe(1);
+    expect(names[1]).toBe('bulk 0');
+    expect(names).toHaveLength(1 + 10);
+    await Promise.all(first);
+    expect(seen()).toHaveLength(51);
+    expect(commitsIn(path) - before).toBe(2);
   });
 });
 
@@ -333,15 +154,6 @@ describe('writes of one turn', () => {
     expect(await Promise.all(answers)).toEqual(names.map(Number));
     expect(commitsIn(path) - before).toBe(3);
     expect(seen()).toEqual(names);
-  });
-
-  it('that may be lost are done behind the others, and share their commit', async () => {
-    const { database, path, put, seen } = open();
-    const before = commitsIn(path);
-    const last = database.write(() => put('last'), 'losable');
-    await Promise.all([...['a', 'b'].map((name) => database.write(() => put(name))), last]);
-    expect(seen()).toEqual(['a', 'b', 'last']);
-    expect(commitsIn(path) - before).toBe(1);
   });
 
   it('that only read cost no commit', async () => {
@@ -666,57 +478,20 @@ describe('a disk', () => {
     expect(fatal).toEqual([lost]);
   });
 
-  it('that the log did not reach the disk does as well, whatever is said of it', async () => {
-    const disk = slowDisk();
+  it('that lost the mark does as well, and the commit does not happen', async () => {
     const fatal: Error[] = [];
-    const { database, put } = open({ ...disk, onFatal: (error) => void fatal.push(error) });
-    const told: string[] = [];
-    const write = database.write((tx) => {
-      put('a');
-      tx.afterCommit(() => told.push('after'));
-    });
-    const failure = settle([write]);
-    await disk.asked();
-    const cause = Object.assign(new Error('no space, fdatasync'), { code: 'ENOSPC' });
-    disk.fail(cause);
-    expect(await failure).toEqual([{ status: 'rejected', reason: fatal[0] }]);
-    expect(fatal).toEqual([expect.objectContaining({ cause })]);
-    expect(told).toEqual([]);
-  });
-
-  it('that the mark did not reach the disk does as well: the commit stands without it', async () => {
-    const disk = slowDisk();
-    const fatal: Error[] = [];
-    const cause = Object.assign(new Error('quota, fdatasync'), { code: 'EDQUOT' });
-    const { database, put } = open({
-      ...disk,
-      beforeCommit: () => Promise.reject(cause),
+    const cause = Object.assign(new Error('quota'), { code: 'EDQUOT', syscall: 'fdatasync' });
+    const { database, put, seen } = open({
+      beforeCommit: () => {
+        throw cause;
+      },
       onFatal: (error) => void fatal.push(error),
     });
-    const refused = outcomes([database.write((tx) => raising(tx, put, 'a'))]);
-    await disk.asked();
-    disk.answer();
-    const [reason] = await refused;
+    const [reason] = await outcomes([database.write((tx) => raising(tx, put, 'a'))]);
     expect(reason).toMatchObject({ code: 'unavailable', cause });
     expect(reason).toHaveProperty('message', expect.stringContaining('look before you repeat it'));
-    expect(fatal).toEqual([reason]);
-  });
-
-  it('leaves its mark to be synced before the next transaction is begun', async () => {
-    const marks = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    const left = [...marks];
-    const { database, sqlite, put, seen } = open({ beforeCommit: () => left.shift()?.promise });
-    const failing = database.write((tx) => {
-      raising(tx, put, 'a');
-      putOrphan(sqlite);
-    });
-    await expect(failing).rejects.toMatchObject({ code: 'SQLITE_CONSTRAINT_FOREIGNKEY' });
-    const next = database.write((tx) => raising(tx, put, 'b'));
-    await manyTurns();
-    expect([seen(), left.length]).toEqual([[], 1]);
-    for (const mark of marks) mark.resolve();
-    await next;
-    expect([seen(), left.length]).toEqual([['b'], 0]);
+    expect(fatal).toEqual([cause]);
+    expect(seen()).toEqual([]);
   });
 
   it('that only refuses a write does not', async () => {

@@ -1,0 +1,212 @@
+// When SQLite copies the write-ahead log into the main file, and what a reader in the way does to it. What a loss of
+// power leaves is in test/faults/power.faults.ts.
+
+import { cpSync, statSync } from 'node:fs';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { afterEach, describe, expect, it } from 'vitest';
+import { type Database, type DatabaseOptions, openDatabase } from '../../src/store/db/database.ts';
+import { settings } from '../../src/store/db/schema.ts';
+import { startChild } from '../support/child.ts';
+import {
+  cleanUp,
+  commitsIn,
+  connectionOf,
+  look,
+  namesIn,
+  pragma,
+  tempFolder,
+  whenOver,
+} from '../support/files.ts';
+
+afterEach(cleanUp);
+
+const megabyte = 1_000_000;
+
+function open(options: Partial<DatabaseOptions> = {}): Database {
+  const path = `${tempFolder()}/paygate.db`;
+  const database = openDatabase({ path, create: true, ...options });
+  whenOver(() => database.close());
+  return database;
+}
+
+const put = (database: Database, name: string, bytes = 0) =>
+  database.write(
+    () =>
+      void database.orm
+        .insert(settings)
+        .values({ name, value: 'x'.repeat(bytes) })
+        .run(),
+  );
+
+/** A connection of another program that reads the file as it is now. */
+function readerOf({ path }: Database) {
+  const reader = look(path, { readonly: true });
+  reader.exec('BEGIN; SELECT * FROM settings');
+  return reader;
+}
+
+describe('a log of 8 MiB', () => {
+  it('is copied in the first second in which nobody wrote', async () => {
+    const database = open();
+    database.checkpointIfQuiet();
+    await put(database, 'a', 9 * megabyte);
+    database.checkpointIfQuiet();
+    await put(database, 'b');
+    database.checkpointIfQuiet();
+    expect(namesIn(database.path)).toEqual([]);
+    expect(database.walBytes()).toBeGreaterThan(9 * megabyte);
+    database.checkpointIfQuiet();
+    expect(namesIn(database.path)).toEqual(['a', 'b']);
+    expect(database.walBytes()).toBe(0);
+  });
+
+  it('is not copied while another process writes', async () => {
+    const database = open();
+    await put(database, 'a', 9 * megabyte);
+    database.checkpointIfQuiet();
+    const other = look(database.path);
+    other.exec("PRAGMA wal_autocheckpoint = 0; INSERT INTO settings VALUES ('other', '')");
+    database.checkpointIfQuiet();
+    expect(namesIn(database.path)).toEqual([]);
+    database.checkpointIfQuiet();
+    expect(namesIn(database.path)).toEqual(['a', 'other']);
+  });
+
+  it('is copied later where a reader is in the way, which is no error', async () => {
+    const failures: Error[] = [];
+    const database = open({ onFatal: (error) => void failures.push(error) });
+    await put(database, 'a');
+    const reader = readerOf(database);
+    await put(database, 'b', 9 * megabyte);
+    for (let second = 0; second < 3; second += 1) database.checkpointIfQuiet();
+    expect(database.walBytes()).toBeGreaterThan(9 * megabyte);
+    reader.exec('COMMIT');
+    database.checkpointIfQuiet();
+    expect(database.walBytes()).toBe(0);
+    expect(failures).toEqual([]);
+  });
+});
+
+it('leaves a shorter log alone, however quiet it is', async () => {
+  const database = open();
+  await put(database, 'a', 7 * megabyte);
+  for (let second = 0; second < 3; second += 1) database.checkpointIfQuiet();
+  expect(namesIn(database.path)).toEqual([]);
+});
+
+describe('a log of 16 MiB', () => {
+  it('is copied by the commit that reaches it', async () => {
+    const database = open();
+    for (const name of ['a', 'b', 'c']) await put(database, name, 5 * megabyte);
+    expect(namesIn(database.path)).toEqual([]);
+    await put(database, 'd', 5 * megabyte);
+    expect(namesIn(database.path)).toEqual(['a', 'b', 'c', 'd']);
+    expect(database.walBytes()).toBe(0);
+  });
+
+  it('goes on where a reader is in the way: no write fails, and the next one after it copies all', async () => {
+    const database = open();
+    const reader = readerOf(database);
+    for (const name of ['a', 'b', 'c', 'd']) await put(database, name, 5 * megabyte);
+    expect(database.walBytes()).toBeGreaterThan(20 * megabyte);
+    reader.exec('COMMIT');
+    await put(database, 'e');
+    expect(namesIn(database.path)).toEqual(['a', 'b', 'c', 'd', 'e']);
+  });
+
+  it('is cut to that once a reader who made it longer is gone', async () => {
+    const database = open();
+    const reader = readerOf(database);
+    await put(database, 'a', 20 * megabyte);
+    expect(statSync(`${database.path}-wal`).size).toBeGreaterThan(20 * megabyte);
+    reader.exec('COMMIT');
+    expect(database.checkpoint()).toBe(true);
+    await put(database, 'b');
+    expect(statSync(`${database.path}-wal`).size).toBe(16 * 1024 * 1024);
+    expect(namesIn(database.path)).toEqual(['a']);
+  });
+});
+
+describe('a checkpoint', () => {
+  it('makes the main file complete by itself', async () => {
+    const database = open();
+    await put(database, 'a');
+    expect(commitsIn(database.path)).toBeGreaterThan(0);
+    expect(database.checkpoint()).toBe(true);
+    expect(database.walBytes()).toBe(0);
+    expect(namesIn(database.path)).toEqual(['a']);
+    await put(database, 'b');
+    expect(namesIn(database.path)).toEqual(['a']);
+  });
+
+  it('leaves a log that keeps its length, and is written from its beginning again', async () => {
+    const database = open();
+    const log = `${database.path}-wal`;
+    await put(database, 'a', 400_000);
+    const { size } = statSync(log);
+    expect(database.checkpoint()).toBe(true);
+    for (const name of ['b', 'c']) await put(database, name, 100_000);
+    expect(statSync(log).size).toBe(size);
+    expect(database.walBytes()).toBeGreaterThan(200_000);
+    expect(database.walBytes()).toBeLessThan(300_000);
+    // As a loss of power leaves it: what was written before stands behind what is written now.
+    const there = `${tempFolder()}/paygate.db`;
+    for (const end of ['', '-wal']) cpSync(`${database.path}${end}`, `${there}${end}`);
+    const names = look(there).prepare('SELECT name FROM settings ORDER BY 1').pluck().all();
+    expect(names).toEqual(['a', 'b', 'c']);
+  });
+
+  it('is not complete while a reader is in the way, which is told', async () => {
+    const database = open();
+    await put(database, 'a');
+    const reader = readerOf(database);
+    await put(database, 'b');
+    expect(database.checkpoint()).toBe(false);
+    expect(database.walBytes()).toBeGreaterThan(0);
+    reader.exec('COMMIT');
+    expect(database.checkpoint()).toBe(true);
+    expect(namesIn(database.path)).toEqual(['a', 'b']);
+  });
+
+  it('does not wait for a reader: nobody would be answered meanwhile', async () => {
+    const database = open();
+    await put(database, 'a');
+    const reader = startChild(`${import.meta.dirname}/program.ts`, 'read', database.path);
+    expect(await reader.line()).toBe('reading');
+    await put(database, 'b');
+    reader.say('go');
+    // It would succeed if it waited.
+    expect(database.checkpoint()).toBe(false);
+    expect(await reader.line()).toBe('done');
+    await reader.ended;
+    expect(database.checkpoint()).toBe(true);
+    // A write waits for others as before.
+    expect(pragma(connectionOf(database), 'busy_timeout')).toBe(5_000);
+  });
+
+  it('is made by a clean stop of a server, which cuts the log', async () => {
+    const database = open({ hasLock: true });
+    const reader = look(database.path, { readonly: true });
+    reader.prepare('SELECT * FROM settings').all();
+    await put(database, 'a', megabyte);
+    await database.close();
+    expect(statSync(`${database.path}-wal`).size).toBe(0);
+    expect(namesIn(database.path)).toEqual(['a']);
+  });
+
+  it('is made in the turn of the commit that asks for it: others get theirs behind it', async () => {
+    const database = open();
+    const turns: number[] = [];
+    let isOver = false;
+    const others = (async () => {
+      while (!isOver) {
+        await nextTurn();
+        turns.push(database.walBytes());
+      }
+    })();
+    await put(database, 'a', 17 * megabyte);
+    isOver = true;
+    await others;
+    expect(Math.max(...turns)).toBe(0);
+  });
+});
