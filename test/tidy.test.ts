@@ -148,6 +148,40 @@ test('every file says at its top what it is, in 8 lines or in one long comment',
   expect(silent.map(({ path }) => path)).toEqual([]);
 });
 
+/** Where a word of the code may stand: the names of files, in the order of the alphabet. */
+const placesOf = (word: RegExp): string[] =>
+  files
+    .filter(({ text }) => word.test(withoutComments(text)))
+    .map(({ path }) => path)
+    .sort();
+
+test('an open database is made durable by SQLite alone', () => {
+  expect(placesOf(/synchronous *= *(OFF|NORMAL|[01])/i)).toEqual([]);
+  // These look whether the index of a write-ahead log is there, or remove what lies beside a copy.
+  expect(placesOf(/-shm\b/)).toEqual([
+    'store/backup/daily-check.ts',
+    'store/backup/integrity-check.ts',
+    'store/db/empty-log.ts',
+    'store/db/file-guards.ts',
+    'store/db/file-path.ts',
+  ]);
+  // Of the mark and of files that no connection has open: copies, certificates, executables, units.
+  expect(placesOf(/\bf(data)?sync(Sync)?\b(?!')/)).toEqual([
+    'store/mark/high-water-mark.ts',
+    'world/disk.ts',
+  ]);
+  expect(placesOf(/\b(syncPath|putInPlace)\(/)).toEqual([
+    'cli/install-command.ts',
+    'cli/update-binary.ts',
+    'store/backup/backup-schedule.ts',
+    'store/backup/backup.ts',
+    'store/backup/restore.ts',
+    'store/mark/high-water-mark.ts',
+    'tls/acme-state.ts',
+    'world/disk.ts',
+  ]);
+});
+
 function withoutComments(text: string): string {
   return text.replaceAll(/\/\*[\s\S]*?\*\//g, '').replaceAll(/(^|\s)\/\/.*$/gm, '');
 }

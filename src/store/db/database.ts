@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { PaygateError, reasonOf } from '../../lib/errors.ts';
 import { freeBytesAt } from '../../world/disk.ts';
 import { keepBeforeUpdate, type Pace, restoreHint, writeBackup } from '../backup/backup.ts';
-import { busyTimeoutMs, Checkpoints, checkpoint, limitWal } from '../checkpoint.ts';
+import { busyTimeoutMs, Checkpoints, checkpoint, limitWal } from './checkpoint.ts';
 import { DiskRefusal, Unwritten, writeFailure } from './disk-refusal.ts';
 import { isDamage, openSqlite, type Sqlite, sqliteCode, withSqlite } from './driver.ts';
 import { leaveEmptyLog } from './empty-log.ts';

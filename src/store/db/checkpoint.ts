@@ -2,10 +2,10 @@
 // A checkpoint holds the event loop, so a large one waits for a quiet second. It never waits for a reader.
 // https://sqlite.org/wal.html#ckpt
 
-import { isLostSync } from './db/disk-refusal.ts';
-import { type Sqlite, sqliteCode } from './db/driver.ts';
-import type { Snapshot } from './db/snapshot.ts';
-import type { WriterOptions } from './db/writer.ts';
+import { isLostSync } from './disk-refusal.ts';
+import { type Sqlite, sqliteCode } from './driver.ts';
+import type { Snapshot } from './snapshot.ts';
+import type { WriterOptions } from './writer.ts';
 
 const mebibyte = 1024 * 1024;
 /** From this size on the WAL is copied in the next quiet second. */

@@ -4,9 +4,13 @@
 import { cpSync, statSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
-import { type Database, type DatabaseOptions, openDatabase } from '../../src/store/db/database.ts';
-import { settings } from '../../src/store/db/schema.ts';
-import { startChild } from '../support/child.ts';
+import {
+  type Database,
+  type DatabaseOptions,
+  openDatabase,
+} from '../../../src/store/db/database.ts';
+import { settings } from '../../../src/store/db/schema.ts';
+import { startChild } from '../../support/child.ts';
 import {
   cleanUp,
   commitsIn,
@@ -16,7 +20,7 @@ import {
   pragma,
   tempFolder,
   whenOver,
-} from '../support/files.ts';
+} from '../../support/files.ts';
 
 afterEach(cleanUp);
 
@@ -171,7 +175,7 @@ describe('a checkpoint', () => {
   it('does not wait for a reader: nobody would be answered meanwhile', async () => {
     const database = open();
     await put(database, 'a');
-    const reader = startChild(`${import.meta.dirname}/program.ts`, 'read', database.path);
+    const reader = startChild(`${import.meta.dirname}/../program.ts`, 'read', database.path);
     expect(await reader.line()).toBe('reading');
     await put(database, 'b');
     reader.say('go');
