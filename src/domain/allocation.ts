@@ -36,8 +36,6 @@ export interface Raise {
   readonly wallet: string;
   readonly from: number;
   readonly to: number;
-  /** So far at least: the wallet's chain is still to be asked. */
-  readonly guess?: true;
 }
 
 /** Indexes of a wallet that are taken for issued: from one to the one before another. */
@@ -53,16 +51,16 @@ export interface Skip {
 export interface MarkReading {
   /** Why the mark itself can't be this database's own: it was copied, or the machine is another. */
   readonly distrust?: string;
-  /** So many indexes at most were issued since, for the mark was set back; absent where that is not known. */
+  /** At most so many indexes were issued since, for the mark was set back; absent where that is not known. */
   readonly missing?: number;
-  /** It was begun where nobody knew how far the file before it went: of a wallet that it does not name, it knows nothing. */
-  readonly begunBlind?: true;
+  /** It was begun for a copy. It knows what that file issued, and nothing of the original. */
+  readonly ofCopy?: true;
   /** The mark is genuine and names this very database file. */
   readonly sameDatabase: boolean;
   readonly raises: readonly Raise[];
 }
 
-export type Resumption = Decision & {
+export type Resumption = Outcome & {
   /**
    * Wallets that this database does not know: added after the backup that it was restored from. Should
    * one be added again, it goes on at `to`.
@@ -70,7 +68,7 @@ export type Resumption = Decision & {
   readonly lost: readonly Raise[];
 };
 
-type Decision =
+type Outcome =
   /** This is the database that issued last. `skips` end a commit that a crash cut off. */
   | { readonly kind: 'continue'; readonly skips: readonly Skip[] }
   /** This is a copy: others may hold addresses of the skipped indexes. */
@@ -79,7 +77,7 @@ type Decision =
       readonly reason: string;
       readonly skips: readonly Skip[];
       /** No mark says how far the original went: the chain must be asked before the next address. */
-      readonly blind: boolean;
+      readonly mustScan: boolean;
     };
 
 /** How far a copy skips at least where no mark says how much was issued since. */
@@ -122,7 +120,8 @@ export const reserveOf = (givenOut: number, wallets: number): number =>
   Math.max(furthestAhead, Math.min(givenOut, Math.floor(mostInReserve / wallets)));
 
 /**
- * Decides, at a start, where each counter goes on.
+ * Decides, at a start, where each counter goes on. There are three outcomes: the mark is in step with the file, it is
+ * ahead of the file, or it does not say how far the counters went.
  * @param skipOf how far a wallet skips where no mark says how much was issued since
  */
 export function resume(
@@ -130,73 +129,52 @@ export function resume(
   mark: MarkReading | undefined,
   skipOf: (walletId: number) => number = () => blindSkip,
 ): Resumption {
-  const decision = decide(counters, mark, skipOf);
-  const blind = decision.kind === 'copy' && decision.blind;
-  const known = new Set(counters.map(({ wallet }) => wallet));
-  const unknown = (mark?.raises ?? []).filter(({ wallet }) => !known.has(wallet));
-  const givenBack = new Set(unknown.map(({ wallet }) => givenBackName(wallet)));
-  const lost = unknown
-    .filter(({ wallet }) => !givenBack.has(wallet))
-    .map((raise) => (blind ? guessBehind(mark?.missing)(raise) : raise));
-  return { ...decision, lost };
+  const { raises = [], missing = 0 } = mark ?? {};
+  const lost = lostFrom(counters, raises);
+  if (counters.length + lost.length === 0) return { kind: 'continue', skips: [], lost };
+  const doubt = doubtOf(counters, mark);
+  if (doubt !== undefined) {
+    const skips = skipsTo(counters, raises, (walletId) => missing + skipOf(walletId));
+    const further = lost.map(({ wallet, to }) => {
+      const end = to + missing + blindSkip;
+      return { wallet, from: end, to: end };
+    });
+    return { kind: 'copy', reason: doubt, mustScan: true, skips, lost: further };
+  }
+  const skips = skipsTo(counters, raises);
+  const reason = mark && whyOlder(counters, mark);
+  if (reason === undefined) return { kind: 'continue', skips, lost };
+  return { kind: 'copy', reason, mustScan: false, skips, lost };
 }
 
-/** @param missing how much was issued since at most, where that is known */
-const guessBehind =
-  (missing = 0) =>
-  ({ wallet, to }: Raise): Raise => {
-    const from = to + missing;
-    return { wallet, from, to: from + blindSkip, guess: true };
-  };
-
-function decide(
-  counters: readonly Counter[],
-  mark: MarkReading | undefined,
-  skipOf: (walletId: number) => number,
-): Decision {
-  if (mark === undefined) {
-    // The mark is made with the file, before its first wallet.
-    if (counters.length === 0) return { kind: 'continue', skips: [] };
-    return copy('no mark stands beside it', counters, [], skipOf);
-  }
-  if (mark.distrust !== undefined) {
-    if (counters.length === 0 && mark.raises.length === 0) return { kind: 'continue', skips: [] };
-    // It may be as old as the copy.
-    const { distrust, raises, missing = 0 } = mark;
-    const skipBehind = (walletId: number) => missing + skipOf(walletId);
-    return copy(distrust, counters, raises.map(guessBehind(missing)), skipBehind);
-  }
+/** Why the mark does not say how far the counters went; undefined where it does. */
+function doubtOf(counters: readonly Counter[], mark: MarkReading | undefined): string | undefined {
+  if (mark === undefined) return 'no mark stands beside it';
+  if (mark.distrust !== undefined) return mark.distrust;
   const unknown = counters.find((counter) => isUnknownTo(mark, counter));
   if (unknown !== undefined) {
-    const reason = `its mark does not know how far wallet ${unknown.walletId} went`;
-    return copy(reason, counters, mark.raises, skipOf);
+    return `its mark does not know how far wallet ${unknown.walletId} went`;
   }
-  const skips = behind(counters, mark.raises);
-  if (!mark.sameDatabase) {
-    const reason = 'the file beside its mark is not the one that issued';
-    return { kind: 'copy', reason, skips, blind: false };
-  }
-  const older = olderThan(counters, mark.raises);
-  if (older === undefined) return { kind: 'continue', skips };
-  return {
-    kind: 'copy',
-    reason: `wallet ${older.walletId} stands at index ${older.nextIndex}, its mark is further`,
-    skips,
-    blind: false,
-  };
+  const isAnother = !mark.sameDatabase || olderThan(counters, mark.raises) !== undefined;
+  return mark.ofCopy && isAnother
+    ? 'its mark is that of a copy, and this is another file'
+    : undefined;
 }
 
-/**
- * Each start tells the mark of every wallet that may issue. Of one whose chain is still to be asked it has a guess, which
- * holds for this file as it stands, and for no other one.
- */
+/** Each start tells the mark of every wallet that has issued, and each raise comes before its commit. */
 function isUnknownTo(mark: MarkReading, counter: Counter): boolean {
-  const { wallet, nextIndex, used, scanned } = counter;
-  if (counter.givenBack && !used) return false;
-  const raise = raiseOf(wallet, mark.raises);
-  if (raise?.guess) return scanned || !mark.sameDatabase;
-  if (mark.sameDatabase) return used && scanned && raise === undefined;
-  return raise === undefined ? used || mark.begunBlind === true : used && nextIndex > raise.to;
+  const raise = raiseOf(counter.wallet, mark.raises);
+  if (raise === undefined || !counter.used) return counter.used;
+  // A scan skips before it tells the mark.
+  const mayBeBehind = mark.sameDatabase && !(mark.ofCopy && counter.scanned);
+  return counter.nextIndex > raise.to && !mayBeBehind;
+}
+
+function whyOlder(counters: readonly Counter[], mark: MarkReading): string | undefined {
+  if (!mark.sameDatabase) return 'the file beside its mark is not the one that issued';
+  const older = olderThan(counters, mark.raises);
+  if (older === undefined) return undefined;
+  return `wallet ${older.walletId} stands at index ${older.nextIndex}, its mark is further`;
 }
 
 /** A counter that stands before the last raise of its mark began: more was issued than it knows. */
@@ -213,44 +191,40 @@ export function olderThan(
 const raiseOf = (wallet: string, raises: readonly Raise[]): Raise | undefined =>
   raises.find((raise) => raise.wallet === wallet);
 
+function lostFrom(counters: readonly Counter[], raises: readonly Raise[]): Raise[] {
+  const known = new Set(counters.map(({ wallet }) => wallet));
+  const unknown = raises.filter(({ wallet }) => !known.has(wallet));
+  const givenBack = new Set(unknown.map(({ wallet }) => givenBackName(wallet)));
+  return unknown.filter(({ wallet }) => !givenBack.has(wallet));
+}
+
 /**
  * What the mark is to know of a file that goes on from here.
- * @param known what it knew, and is to go on knowing; wallets that the file does not know stay in it
+ * @param known what it is to go on knowing; wallets that the file does not know stay in it
  */
 export function marksOf(counters: readonly Counter[], known: readonly Raise[]): Raise[] {
   const names = new Set(counters.map(({ wallet }) => wallet));
-  const own = counters.flatMap(({ wallet, nextIndex, used, scanned }): Raise[] => {
+  const own = counters.flatMap(({ wallet, nextIndex, used }): Raise[] => {
     const before = raiseOf(wallet, known);
     if (!used && before === undefined) return [];
-    const to = Math.max(nextIndex, before?.to ?? 0);
-    const isGuess = !scanned && (before === undefined || before.guess === true);
-    return [{ wallet, from: nextIndex, to, ...(isGuess && { guess: true }) }];
+    return [{ wallet, from: nextIndex, to: Math.max(nextIndex, before?.to ?? 0) }];
   });
   return [...own, ...known.filter(({ wallet }) => !names.has(wallet))];
 }
 
-/** Counters below the mark, each to be raised to it. */
-function behind(counters: readonly Counter[], raises: readonly Raise[]): Skip[] {
+/** Each counter goes on behind the mark, and an index so many further. Those that stand there already are left out. */
+function skipsTo(
+  counters: readonly Counter[],
+  raises: readonly Raise[],
+  further: (walletId: number) => number = () => 0,
+): Skip[] {
   return counters.flatMap(({ walletId, wallet, nextIndex, givenBack }) => {
-    const to = raiseOf(wallet, raises)?.to ?? 0;
+    const known = Math.max(nextIndex, raiseOf(wallet, raises)?.to ?? 0);
+    const to = known + (givenBack ? 0 : further(walletId));
     return nextIndex < to
       ? [{ walletId, from: nextIndex, to, ...(givenBack && { givenBack }) }]
       : [];
   });
-}
-
-function copy(
-  reason: string,
-  counters: readonly Counter[],
-  raises: readonly Raise[],
-  skipOf: (walletId: number) => number,
-): Decision {
-  const skips = counters.map(({ walletId, wallet, nextIndex, givenBack }): Skip => {
-    const marked = raiseOf(wallet, raises)?.to ?? 0;
-    if (givenBack) return { walletId, from: nextIndex, to: Math.max(marked, nextIndex), givenBack };
-    return { walletId, from: nextIndex, to: Math.max(marked, nextIndex + skipOf(walletId)) };
-  });
-  return { kind: 'copy', reason, skips, blind: true };
 }
 
 /** How a wallet's unpaid addresses lie between the paid ones. */

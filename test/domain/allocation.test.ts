@@ -27,10 +27,10 @@ const raise = (from: number, to: number, walletId = 1): Raise => ({
   from,
   to,
 });
-const guess = (to: number, walletId = 1): Raise => ({ ...raise(to, to, walletId), guess: true });
 const skip = (from: number, to: number, walletId = 1): Skip => ({ walletId, from, to });
 const own = (...raises: Raise[]): MarkReading => ({ sameDatabase: true, raises });
 const otherFile = (...raises: Raise[]): MarkReading => ({ sameDatabase: false, raises });
+const ofCopy = (reading: MarkReading): MarkReading => ({ ...reading, ofCopy: true });
 const distrusted = (...raises: Raise[]): MarkReading => ({
   distrust: 'its mark was made on another machine',
   sameDatabase: false,
@@ -61,7 +61,13 @@ const rows: Row[] = [
 
   ['a clean stop', [at(7)], own(raise(6, 7)), 'continue', []],
   ['a mark that knows nothing of it', [at(7)], own(), 'copy', [skip(7, 7 + blindSkip)]],
-  ['the same, and its scan is still to come', [unscanned(7)], own(), 'continue', []],
+  [
+    'the same, and its scan is still to come',
+    [unscanned(7)],
+    own(),
+    'copy',
+    [skip(7, 7 + blindSkip)],
+  ],
   ['a crash between mark and commit', [at(6)], own(raise(6, 9)), 'continue', [skip(6, 9)]],
   ['a crash in the very first commit', [at(0)], own(raise(0, 1)), 'continue', [skip(0, 1)]],
   [
@@ -115,44 +121,69 @@ const rows: Row[] = [
     [skip(8, 8 + blindSkip)],
   ],
   [
-    'another inode, beside the mark of a copy whose scan is still to come',
+    'another inode, beside the mark of a copy',
     [at(3)],
-    otherFile(guess(50)),
+    ofCopy(otherFile(raise(50, 50))),
     'copy',
-    [skip(3, 3 + blindSkip)],
+    [skip(3, 50 + blindSkip)],
   ],
-
   [
     'the same, and the file had issued nothing',
     [at(0)],
-    otherFile(guess(100)),
+    ofCopy(otherFile(raise(100, 100))),
     'copy',
-    [skip(0, 100)],
+    [skip(0, 100 + blindSkip)],
   ],
   [
-    'the same, and the mark guesses further',
-    [at(3)],
-    otherFile(guess(500)),
-    'copy',
-    [skip(3, 500)],
-  ],
-  ['over the same inode, beside a guess', [at(0)], own(guess(300)), 'copy', [skip(0, 300)]],
-  ['a guess, and its scan is still to come', [unscanned(100)], own(guess(100)), 'continue', []],
-  [
-    'one that had issued nothing, beside a mark that was begun blind',
+    'the same, and the mark does not name its wallet',
     [at(0)],
-    { ...otherFile(), begunBlind: true },
+    ofCopy(otherFile()),
     'copy',
     [skip(0, blindSkip)],
   ],
   [
-    'one that had issued nothing, beside a mark that was not',
+    'one that had issued nothing, beside a mark that is not of a copy',
     [at(0, false)],
     otherFile(),
     'copy',
     [],
   ],
-  ['the same file beside that', [at(0)], { ...own(), begunBlind: true }, 'continue', []],
+  [
+    'older, over the inode of a copy',
+    [at(0)],
+    ofCopy(own(raise(300, 300))),
+    'copy',
+    [skip(0, 300 + blindSkip)],
+  ],
+  [
+    'further, over the inode of a copy',
+    [at(400)],
+    ofCopy(own(raise(300, 310))),
+    'copy',
+    [skip(400, 400 + blindSkip)],
+  ],
+  ['the copy itself', [at(100)], ofCopy(own(raise(100, 100))), 'continue', []],
+  [
+    'the copy itself after a crash',
+    [at(104)],
+    ofCopy(own(raise(104, 106))),
+    'continue',
+    [skip(104, 106)],
+  ],
+  [
+    'the copy itself, while its scan goes on',
+    [unscanned(120)],
+    ofCopy(own(raise(100, 100))),
+    'continue',
+    [],
+  ],
+  [
+    'the copy itself, with a wallet that has issued nothing',
+    [at(0)],
+    ofCopy(own()),
+    'continue',
+    [],
+  ],
 
   [
     'another machine, nothing issued by either',
@@ -216,13 +247,13 @@ describe('where a counter goes on', () => {
     ['no mark', [at(7)], undefined, true],
     ['a mark that is not believed', [at(7)], distrusted(raise(6, 7)), true],
     ['a mark that does not know it', [at(7)], own(), true],
-    ['a guess, and the file over it was scanned', [at(0)], own(guess(300)), true],
-    ['the same, and the file is further', [at(400)], own(guess(300)), true],
+    ['an older file over the inode of a copy', [at(0)], ofCopy(own(raise(300, 300))), true],
+    ['the same, and the file is further', [at(400)], ofCopy(own(raise(300, 300))), true],
     ['a mark that is further', [at(5)], own(raise(6, 9)), false],
     ['another inode', [at(7)], otherFile(raise(6, 7)), false],
   ])('a copy asks the chain first where nobody knows how far to skip: %s', (...row) => {
-    const [, counters, mark, blind] = row;
-    expect(resume(counters, mark)).toMatchObject({ kind: 'copy', blind });
+    const [, counters, mark, mustScan] = row;
+    expect(resume(counters, mark)).toMatchObject({ kind: 'copy', mustScan });
   });
 
   it('never goes back, and never stays below an index that a mark names', () => {
@@ -240,7 +271,18 @@ describe('where a counter goes on', () => {
       { selector: (each) => each.wallet },
     );
     const mark = fc.option(
-      fc.tuple(raises, fc.constantFrom(own, otherFile, distrusted)).map(([all, of]) => of(...all)),
+      fc
+        .tuple(
+          raises,
+          fc.constantFrom<typeof own>(
+            own,
+            otherFile,
+            distrusted,
+            (...all) => ofCopy(own(...all)),
+            (...all) => ofCopy(otherFile(...all)),
+          ),
+        )
+        .map(([all, of]) => of(...all)),
       { nil: undefined },
     );
     fc.assert(
@@ -270,7 +312,7 @@ describe('a wallet that the mark knows and the file does not', () => {
 
   it('goes on further where the mark may be older than what was issued', () => {
     expect(resume([at(7)], distrusted(raise(6, 7), raise(4, 9, 2))).lost).toEqual([
-      { ...raise(9, 9 + blindSkip, 2), guess: true },
+      raise(9 + blindSkip, 9 + blindSkip, 2),
     ]);
   });
 
@@ -333,20 +375,10 @@ describe('how far a copy skips blindly', () => {
 });
 
 describe('what the mark is to know of a file that goes on', () => {
-  it('is every wallet that may issue, and those that only the mark knows', () => {
+  it('is every wallet that has issued, and those that only the mark knows', () => {
     const counters = [at(7), at(4, false, 2), { ...at(9, true, 3), scanned: false }];
     const known = [raise(5, 6), raise(1, 8, 4)];
-    expect(marksOf(counters, known)).toEqual([raise(7, 7), guess(9, 3), raise(1, 8, 4)]);
-  });
-
-  it('is a guess for as long as the chain was not asked', () => {
-    expect(marksOf([unscanned(100)], [guess(100)])).toEqual([guess(100)]);
-    expect(marksOf([at(100)], [guess(100)])).toEqual([raise(100, 100)]);
-  });
-
-  it('is also one that waits for its scan, where that was known before', () => {
-    const waits = { ...at(3, true, 2), scanned: false };
-    expect(marksOf([waits], [raise(2, 9, 2)])).toEqual([raise(3, 9, 2)]);
+    expect(marksOf(counters, known)).toEqual([raise(7, 7), raise(9, 9, 3), raise(1, 8, 4)]);
   });
 
   it('never falls', () => {

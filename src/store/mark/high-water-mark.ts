@@ -6,8 +6,8 @@
 // one fdatasync makes it durable. Line 1 is JSON: whose mark it is. Each line after it is a raise,
 // `wallet from to checksum`, where a wallet has a name made of its keys, which it has in every database;
 // the last of a wallet counts; the first line that is torn ends the list, for then its commit did not
-// happen. A full file is rewritten under a new name and renamed. Guesses stand in line 1, where a version that knows of
-// none reads over them. Beside it stands its position (mark-position.ts), which tells a mark that was set back.
+// happen. A full file is rewritten under a new name and renamed. Beside it stands its position (mark-position.ts),
+// which tells a mark that was set back.
 
 import {
   closeSync,
@@ -63,7 +63,9 @@ interface Identity {
   readonly setBack?: true;
   /** Written by older versions: a backup was restored where no mark stood that is believed. */
   readonly restored?: true;
+  /** It was begun for a copy. The name is that of older versions. */
   readonly begunBlind?: true;
+  /** Written by older versions: raises of wallets that waited for their scan. */
   readonly guesses?: readonly Raise[];
 }
 
@@ -77,9 +79,9 @@ export interface Highwater {
   raise(raises: readonly Raise[]): void;
   /**
    * Makes it the mark of this file, which knows these and no others from now on.
-   * @param blind nobody knows how far the file before this one went
+   * @param ofCopy nobody knows how far the file before this one went; stays so for ever
    */
-  begin(raises: readonly Raise[], blind?: boolean): void;
+  begin(raises: readonly Raise[], ofCopy?: boolean): void;
   /** Makes the next start distrust it: this machine was set back, so that it may be older than what was issued. */
   distrust(): void;
   close(): void;
@@ -100,7 +102,7 @@ export function openHighwater(given: string, instance: string): Highwater {
   const beside = new MarkPosition(path, positionFileOf(found?.identity));
   let position = Math.max(found?.position ?? 0, beside.furthest);
   let latest = byWallet(found?.raises ?? []);
-  let begunBlind = found?.identity?.begunBlind === true;
+  let isOfCopy = found?.identity?.begunBlind === true;
   let file: MarkFile | undefined;
 
   function raise(raises: readonly Raise[]): void {
@@ -122,19 +124,16 @@ export function openHighwater(given: string, instance: string): Highwater {
     doubt?: { readonly setBack: true },
   ): void {
     const raises = [...known.values()];
-    const guesses = raises.filter(({ guess }) => guess);
-    const lines = raises.filter(({ guess }) => !guess);
     const { inode: positionInode, born: positionBorn } = beside.identity();
     const whose = {
       ...identity,
       ...doubt,
-      ...(begunBlind && { begunBlind }),
-      position: reached - stepsOf(guesses, lines),
+      ...(isOfCopy && { begunBlind: isOfCopy }),
+      position: reached - stepsOf([], raises),
       positionInode,
       positionBorn,
-      guesses,
     };
-    const fresh = createMark(path, whose, linesOf(lines));
+    const fresh = createMark(path, whose, linesOf(raises));
     file?.close();
     file = fresh;
     beside.follow(reached);
@@ -144,8 +143,8 @@ export function openHighwater(given: string, instance: string): Highwater {
   return {
     reading: found && judge(found, identity, { path, beside: beside.position }),
     raise,
-    begin(raises, blind = false) {
-      begunBlind ||= blind;
+    begin(raises, ofCopy = false) {
+      isOfCopy ||= ofCopy;
       const reached = position + stepsOf(latest.values(), raises);
       const known = byWallet(raises);
       try {
@@ -171,16 +170,9 @@ export function beginMark(databasePath: string, instance: string): void {
   }
 }
 
-/** The last one of each. A guess is one until a raise from its end on: before that its wallet is on the way to it. */
-function byWallet(raises: readonly Raise[]): Map<string, Raise> {
-  const latest = new Map<string, Raise>();
-  for (const raise of raises) {
-    const before = latest.get(raise.wallet);
-    const isGuess = before?.guess && raise.from < before.to;
-    latest.set(raise.wallet, isGuess ? { ...raise, guess: true } : raise);
-  }
-  return latest;
-}
+/** The last one of each. */
+const byWallet = (raises: readonly Raise[]): Map<string, Raise> =>
+  new Map(raises.map((raise) => [raise.wallet, raise]));
 
 const linesOf = (raises: readonly Raise[]): string => raises.map(raiseLine).join('');
 
@@ -212,7 +204,7 @@ function judge(found: ParsedMark, own: Own, place: Place): MarkReading {
   return {
     ...(doubt !== undefined && { distrust: doubt }),
     ...(missing > 0 && { missing }),
-    ...(identity?.begunBlind && { begunBlind: true }),
+    ...(identity?.begunBlind && { ofCopy: true }),
     sameDatabase: identity?.databaseInode === own.databaseInode,
     raises: found.raises,
   };

@@ -58,20 +58,19 @@ export async function resumeCounters(
   // First, for after a crash behind it the mark may be that of this file, and says nothing of a copy.
   if (resumption.kind === 'copy') await noteCopy(store, resumption, world.now());
   for (const skip of skips) await derive(store, world, skip);
-  const isBlind = resumption.kind === 'copy' && resumption.blind;
+  const mustScan = resumption.kind === 'copy' && resumption.mustScan;
   await database.write((tx) => {
     // Not before the skip: killed in between, it would be asked from where the copy stands.
-    if (isBlind) addresses.requireScan(tx);
+    if (mustScan) addresses.requireScan(tx);
     for (const { walletId, to } of skips) addresses.skip(tx, world.now(), walletId, to);
     for (const { walletId, to, givenBack } of resumption.skips) {
       if (givenBack) addresses.setGivenBack(tx, walletId, to);
     }
     if (resumption.kind === 'copy') keepWhatIsBelow(store, tx);
   });
-  // What a mark that is not believed says of a wallet is no knowledge: its chain is to be asked.
-  const known = isBlind ? lost : (mark.reading?.raises ?? []);
-  const isBelieved = mark.reading !== undefined && mark.reading.distrust === undefined;
-  mark.begin(marksOf(countersOf(store), known), isBlind || !isBelieved);
+  const { reading } = mark;
+  const isOfCopy = mustScan || reading === undefined || reading.distrust !== undefined;
+  mark.begin(marksOf(countersOf(store), [...(reading?.raises ?? []), ...lost]), isOfCopy);
   if (resumption.kind === 'copy') {
     const { reason } = resumption;
     const lostWallets = lost.length;

@@ -119,6 +119,19 @@ describe('restoring', () => {
     });
   });
 
+  it('of a newer backup that is copied over an older one in place, on another machine', async () => {
+    const { path, backup: older } = await backedUp(75);
+    await goOn(path, 75);
+    const newer = await backupOf(path);
+    const there = restoredElsewhere(older);
+    await startCopy(there);
+    writeFileSync(there, readFileSync(newer));
+    expect(await startCopy(there)).toMatchObject({
+      reason: 'its mark does not know how far wallet 1 went',
+      skips: [skip(153, 153 + blindSkip)],
+    });
+  });
+
   it('again, before the chain was asked how far its original went, asks it then', async () => {
     const { backup } = await backedUp(0);
     const there = join(tempFolder(), 'paygate.db');
@@ -179,6 +192,7 @@ describe('restoring', () => {
     await store.database.backup(younger, allPages);
     const there = restoredElsewhere(older);
     await startCopy(there);
+    await goOn(there, 1);
     restoreFile(younger, there, 'before');
     expect(await startBlind(there)).toMatchObject([
       { skips: [expect.anything(), skip(0, blindSkip, 2)] },

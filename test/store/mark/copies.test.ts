@@ -62,7 +62,7 @@ describe('the same file', () => {
     expect(paygate.warnings).toEqual([]);
     await paygate.stop();
     const mark = openHighwater(path, instance);
-    expect(mark.reading).toMatchObject({ sameDatabase: true, begunBlind: true });
+    expect(mark.reading).toMatchObject({ sameDatabase: true, ofCopy: true });
     expect(mark.reading?.distrust).toBeUndefined();
     mark.close();
   });

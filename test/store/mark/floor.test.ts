@@ -108,7 +108,7 @@ describe('what a mark says of a wallet that the file does not know', () => {
     mark.distrust();
     mark.close();
     for (let starts = 0; starts < 2; starts += 1) await (await run(path)).stop();
-    expect(read(path)).toEqual({ wallet: second, from: floor, to: floor + 100, guess: true });
+    expect(read(path)).toEqual({ wallet: second, from: floor + 100, to: floor + 100 });
   });
 
   it('skips that wallet at the start after it was added, and warns', async () => {

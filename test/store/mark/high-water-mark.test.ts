@@ -115,16 +115,14 @@ describe('a mark', () => {
     expect(reading(copied)).toEqual({ sameDatabase: true, raises: [raise(1, 0, 5)] });
   });
 
-  it('knows a guess as one, until a raise from its end on', async () => {
+  it('that was begun for a copy stays one', async () => {
     const path = freshDatabase();
     const mark = open(path);
-    mark.begin([], true);
-    mark.begin([{ ...raise(1, 9, 9), guess: true }, raise(2, 0, 4)]);
-    await mark.raise([raise(1, 5, 9)]);
-    const raises = [{ ...raise(1, 5, 9), guess: true }, raise(2, 0, 4)];
-    expect(reading(path)).toEqual({ sameDatabase: true, begunBlind: true, raises });
-    await mark.raise([raise(1, 9, 9)]);
-    expect(reading(path)?.raises).toEqual([raise(1, 9, 9), raise(2, 0, 4)]);
+    mark.begin([raise(1, 9, 9)], true);
+    mark.begin([raise(1, 9, 9), raise(2, 0, 4)]);
+    await mark.raise([raise(1, 9, 12)]);
+    const raises = [raise(1, 9, 12), raise(2, 0, 4)];
+    expect(reading(path)).toEqual({ sameDatabase: true, ofCopy: true, raises });
   });
 
   it('is for its own user alone, whatever the umask', async () => {

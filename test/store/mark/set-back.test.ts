@@ -20,11 +20,11 @@ import { dirname, join, relative } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { blindSkip } from '../../../src/domain/allocation.ts';
 import { declareMoved, declareSetBack } from '../../../src/store/backup/restore.ts';
-import { markPath } from '../../../src/store/mark/high-water-mark.ts';
+import { markPath, openHighwater } from '../../../src/store/mark/high-water-mark.ts';
 import { positionsBeside } from '../../../src/store/mark/mark-position.ts';
 import { cleanUp, tempFolder, tempRoot, whenOver } from '../../support/files.ts';
 import { goOn, run, startCopy, stoppedAfter } from '../../support/running.ts';
-import { accountKey, openTestStore } from '../../support/store.ts';
+import { accountKey, markOf, openTestStore } from '../../support/store.ts';
 
 afterEach(cleanUp);
 
@@ -235,18 +235,22 @@ describe('what leaves the mark as it is', () => {
 });
 
 describe('a mark of an older version', () => {
-  /** What that wrote into its first line. */
-  function age(path: string, more = {}): void {
+  type Line = Readonly<Record<string, unknown>>;
+
+  function changeFirstLine(path: string, change: (own: Line) => Line): void {
     const mark = markPath(path);
     const bytes = readFileSync(mark, 'latin1');
     const end = bytes.indexOf('\n');
-    const { fileSystem, position, positionInode, positionBorn, ...own } = JSON.parse(
-      bytes.slice(0, end),
-    );
-    expect([fileSystem, position, positionInode]).not.toContain(undefined);
-    const lines = bytes.slice(end);
-    writeFileSync(mark, `${JSON.stringify({ ...own, ...more })}${lines}`, 'latin1');
+    const own = change(JSON.parse(bytes.slice(0, end)));
+    writeFileSync(mark, `${JSON.stringify(own)}${bytes.slice(end)}`, 'latin1');
   }
+
+  /** What the first version wrote into that line. */
+  const age = (path: string, more = {}): void =>
+    changeFirstLine(path, ({ fileSystem, position, positionInode, positionBorn, ...own }) => {
+      expect([fileSystem, position, positionInode]).not.toContain(undefined);
+      return { ...own, ...more };
+    });
 
   it('goes on silently, and has its position from then on', async () => {
     const path = await stoppedAfter(3);
@@ -260,6 +264,19 @@ describe('a mark of an older version', () => {
     const path = await stoppedAfter(3);
     age(path);
     expect(await goOn(path, 2)).toEqual([3, 4]);
+  });
+
+  it('that was begun for a copy is read, with the raises in its first line', async () => {
+    const path = await stoppedAfter(3);
+    const guess = { wallet: markOf(2), from: 7, to: 9 };
+    const guesses = [{ ...guess, guess: true }];
+    changeFirstLine(path, (own) => ({ ...own, begunBlind: true, guesses }));
+    const { reading, close } = openHighwater(path, 'test');
+    close();
+    expect(reading).toMatchObject({ sameDatabase: true, ofCopy: true });
+    expect(reading?.raises).toContainEqual(expect.objectContaining(guess));
+    expect(reading?.distrust).toBeUndefined();
+    expect(await goOn(path, 1)).toEqual([3]);
   });
 
   it('that says that a backup was restored is not believed', async () => {
