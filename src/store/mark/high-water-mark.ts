@@ -61,8 +61,6 @@ interface Identity {
   readonly positionBorn?: number | undefined;
   /** The operator said that the whole machine, this mark with it, was set back to an earlier time. */
   readonly setBack?: true;
-  /** Written by older versions: a backup was restored where no mark stood that is believed. */
-  readonly restored?: true;
   /** It was begun for a copy. The name is that of older versions. */
   readonly begunBlind?: true;
   /** Written by older versions: raises of wallets that waited for their scan. */
@@ -217,7 +215,6 @@ function distrustOf(
 ): string | undefined {
   if (marked === undefined) return 'its mark cannot be read';
   if (marked.setBack) return 'this machine was set back to a snapshot';
-  if (marked.restored) return 'no mark of its own stood beside the backup';
   if (marked.instance !== own.instance) return 'its mark is of another database';
   if (marked.machine !== own.machine) return 'its mark was made on another machine';
   if ((marked.fileSystem ?? own.fileSystem) !== own.fileSystem) {
