@@ -1,7 +1,8 @@
-// The position of a mark, kept in the name of an empty file beside it: `<mark>-at-17`. It rises by as many indexes as the
-// mark's raises go on by. A copy that is written over a mark in place sets its content back, but not the name of another
-// file. So a mark that stands before its position file was set back, by as many indexes at most as lie between them.
-// The file keeps its inode for ever, which the mark knows: one that a copy brought along is another file.
+// The position of a high-water mark, in the name of an empty file beside it: `<mark>-at-17`. It
+// rises with the raises. A copy that is written over the mark in place sets its content back, but
+// renames no file. A mark that stands before its position file was set back, by at most as many
+// indexes as lie between them. The mark knows the inode of its position file: a file that a copy
+// brought along is another one. See docs/decisions/040.
 
 import {
   closeSync,
@@ -20,7 +21,7 @@ import { makeFolder } from '../../world/disk.ts';
 /** What tells a file from a copy of it that has the same name. */
 export interface FileIdentity {
   readonly inode: string;
-  /** When it was made, epoch ms: the inode of a deleted file is given to the next one. Absent where nobody knows. */
+  /** When it was made, epoch ms: a new file may get a deleted file's inode. Absent where unknown. */
   readonly born?: number | undefined;
 }
 
@@ -31,27 +32,22 @@ export interface PositionFile {
 
 const infix = '-at-';
 
-/** Another database may have the name of a position: its mark is not empty. */
-const isTaken = (path: string): boolean =>
-  (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0;
-
-/** All that stand beside a mark, of which at most one is its own. */
+/** All position files beside a mark. At most one is its own. */
 export function positionsBeside(mark: string): PositionFile[] {
   const [folder, start] = [dirname(mark), `${basename(mark)}${infix}`];
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) return [];
   return readdirSync(folder)
     .filter((name) => name.startsWith(start) && /^\d{1,15}$/.test(name.slice(start.length)))
-    .map((name) => ({ path: join(folder, name), position: Number(name.slice(start.length)) }))
-    .filter(({ path }) => !isTaken(path));
+    .map((name) => ({ path: join(folder, name), position: Number(name.slice(start.length)) }));
 }
 
 export class MarkPosition {
   readonly #mark: string;
   #file: PositionFile | undefined;
-  /** The furthest that any file beside the mark names, be it its own or not; 0 for none. */
+  /** The highest position of any file beside the mark, its own or not; 0 for none. */
   readonly furthest: number;
 
-  /** @param own its own file, as the mark knows it */
+  /** @param own the mark's own position file, as its first line names it */
   constructor(mark: string, own: FileIdentity | undefined) {
     const all = positionsBeside(mark);
     this.#mark = mark;
@@ -64,11 +60,10 @@ export class MarkPosition {
     return this.#file?.position;
   }
 
-  /** Identity of its own file, which is made if there is none. */
+  /** Identity of the mark's own file. Makes the file if there is none. */
   identity(): FileIdentity {
     if (this.#file === undefined || !existsSync(this.#file.path)) {
-      let path = `${this.#mark}${infix}0`;
-      while (isTaken(path)) path += '0';
+      const path = `${this.#mark}${infix}0`;
       makeFolder(dirname(path));
       rmSync(path, { force: true });
       closeSync(openSync(path, 'wx', 0o600));
@@ -77,16 +72,15 @@ export class MarkPosition {
     return identityOf(this.#file.path);
   }
 
-  /** Behind a mark that is on the disk, never before it: a position that is ahead would be a false alarm. */
+  /** To be called when the mark is durable: a position ahead of its mark is a false alarm. */
   follow(position: number): void {
     if (this.#file === undefined || this.#file.position >= position) return;
     const path = `${this.#mark}${infix}${position}`;
     try {
-      if (isTaken(path)) return;
       renameSync(this.#file.path, path);
       this.#file = { path, position };
     } catch {
-      // One that is behind is no harm; the next raise tries again.
+      // A position that is behind does no harm, and the next raise tries again.
     }
   }
 
@@ -97,7 +91,7 @@ export class MarkPosition {
   }
 }
 
-/** How far raises go on behind others, one at least for each: no wallet's counter has risen by more meanwhile. */
+/** How far raises rise above others: at least 1 each, and no less than the counters rose. */
 export function stepsOf(before: Iterable<Raise>, raises: readonly Raise[]): number {
   const ends = new Map([...before].map(({ wallet, to }) => [wallet, to]));
   let steps = 0;
@@ -118,8 +112,9 @@ export function identityOf(file: string | number): FileIdentity {
 }
 
 /**
- * Whether it is the file that was seen before. If the system does not know when a file was made, it says 0, or of each
- * the time of its last change: one that differs in these shows that it knows.
+ * Whether a path is the file that was seen before. A system that does not record when a file was
+ * made reports 0, or the time of the last change. A file or folder whose two times differ shows
+ * that the system records it.
  */
 export function isSameFile(path: string, { inode, born }: FileIdentity): boolean {
   const stats = [path, dirname(path), dirname(dirname(path))].map((each) =>
@@ -133,5 +128,5 @@ export function isSameFile(path: string, { inode, born }: FileIdentity): boolean
   return !isKnown || born === undefined || born === millisecondsOf(own?.birthtimeNs);
 }
 
-/** What finer a file system has of a new file it may forget. */
+/** A file system may report finer times for a new file than it stores. */
 const millisecondsOf = (ns = 0n): number => Number(ns / 1_000_000n);

@@ -303,20 +303,6 @@ describe('a position', () => {
     expect(existsSync(markPath(path))).toBe(true);
   });
 
-  it.each([0, 1, 4])(
-    'leaves the mark of another database that has its name, -at-%i',
-    async (at) => {
-      const path = await stoppedAfter(2);
-      const other = join(dirname(path), `paygate.db-at-${at}`);
-      const { database } = await openTestStore({ path: other });
-      await database.close();
-      const before = readFileSync(markPath(other));
-      expect(await goOn(path, 3)).toEqual([2, 3, 4]);
-      expect(await goOn(path, 1)).toEqual([5]);
-      expect(readFileSync(markPath(other))).toEqual(before);
-    },
-  );
-
   it('is not believed after the machine was set back either', async () => {
     const path = await stoppedAfter(3);
     const { database, ...store } = await openTestStore({ path });
