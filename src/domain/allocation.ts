@@ -1,18 +1,19 @@
-// Which derivation index a wallet goes on with. Pure. An index is given out once: a counter only
-// rises, and a mark outside the database remembers how far it rose, so that a database that is a
-// copy of an older one (a restored backup) can be told from one that merely crashed.
+// Decides which derivation index a wallet goes on with. An index is issued once, because a wallet's
+// counter only rises. The high-water mark, a file outside the database, records how far each
+// counter rose. It tells a copy of an older database (a restored backup) from a database that
+// crashed.
 
 import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
 
 /**
- * What the mark calls a wallet: 16 hex digits of its normalised descriptor. Not its row, whose number
- * another wallet may get in a restored database that does not know it.
+ * A wallet's name in the high-water mark: 16 hex digits of a hash of its normalised descriptor.
+ * The number of its row does not do: in a restored database another wallet may have that number.
  */
 export const markName = (descriptor: string): string =>
   bytesToHex(sha256(utf8ToBytes(descriptor))).slice(0, 16);
 
-/** What the mark calls the counter of the indexes that were given out after they had been left out. */
+/** The mark's name for a wallet's counter of left-out indexes that were issued later. */
 export const givenBackName = (wallet: string): string =>
   bytesToHex(sha256(utf8ToBytes(`${wallet} given back`))).slice(0, 16);
 
@@ -24,9 +25,9 @@ export interface Counter {
   readonly nextIndex: number;
   /** Whether an index of it was ever issued or skipped. */
   readonly used: boolean;
-  /** Nothing is asked of the chain any more before it issues. */
+  /** Its scan of the chain has ended. */
   readonly scanned: boolean;
-  /** It counts the indexes that were given out after they had been left out, and is no index. */
+  /** It counts indexes that were issued after they had been left out, and is no index itself. */
   readonly givenBack?: true;
 }
 
@@ -38,7 +39,7 @@ export interface Raise {
   readonly to: number;
 }
 
-/** Indexes of a wallet that are taken for issued: from one to the one before another. */
+/** Indexes of a wallet that count as issued from now on: from `from` up to, not including, `to`. */
 export interface Skip {
   readonly walletId: number;
   readonly from: number;
@@ -47,13 +48,13 @@ export interface Skip {
   readonly givenBack?: true;
 }
 
-/** What the mark says, and how far it can be believed. */
+/** What the high-water mark says at a start, and how far it can be believed. */
 export interface MarkReading {
-  /** Why the mark itself can't be this database's own: it was copied, or the machine is another. */
+  /** Why the mark is not this database's own, such as that it was copied; absent if it is. */
   readonly distrust?: string;
-  /** At most so many indexes were issued since, for the mark was set back; absent where that is not known. */
+  /** The mark was set back, and at most so many indexes were issued since; absent where unknown. */
   readonly missing?: number;
-  /** It was begun for a copy. It knows what that file issued, and nothing of the original. */
+  /** The mark was begun for a copy. It does not record what the original issued. */
   readonly ofCopy?: true;
   /** The mark is genuine and names this very database file. */
   readonly sameDatabase: boolean;
@@ -62,8 +63,8 @@ export interface MarkReading {
 
 export type Resumption = Outcome & {
   /**
-   * Wallets that this database does not know: added after the backup that it was restored from. Should
-   * one be added again, it goes on at `to`.
+   * Wallets that the mark names and this database does not know, because they were added after the
+   * backup. A wallet that is added again goes on at `to`.
    */
   readonly lost: readonly Raise[];
 };
@@ -76,16 +77,16 @@ type Outcome =
       readonly kind: 'copy';
       readonly reason: string;
       readonly skips: readonly Skip[];
-      /** No mark says how far the original went: the chain must be asked before the next address. */
+      /** No mark says how far the original went: each wallet is scanned before its next address. */
       readonly mustScan: boolean;
     };
 
-/** How far a copy skips at least where no mark says how much was issued since. */
-export const blindSkip = 100;
-/** At most: each skipped index is derived, up to 1.3 ms each. The scan of the chain goes on from there. */
-const furthestBlindSkip = 10_000;
+/** How many indexes a copy skips at least where no mark says how many were issued since. */
+export const minSkip = 100;
+/** How many at most: to derive an index takes up to 1.3 ms. The scan goes on from there. */
+const maxSkip = 10_000;
 
-/** How fast a wallet's addresses were given out, as far as its database knows. */
+/** How fast a wallet issued, as far as its database knows. */
 export interface IssuingRate {
   readonly issued: number;
   /** In how many milliseconds. */
@@ -94,10 +95,10 @@ export interface IssuingRate {
   readonly silentMs: number;
 }
 
-/** Twice what would have been issued since the copy was made, had the shop gone on as before. */
-export function blindSkipAt({ issued, periodMs, silentMs }: IssuingRate): number {
+/** Twice what the original issued since the copy was made, if it went on at the same rate. */
+export function skipByRate({ issued, periodMs, silentMs }: IssuingRate): number {
   const expected = Math.ceil((2 * issued * Math.max(0, silentMs)) / Math.max(1, periodMs));
-  return Math.min(furthestBlindSkip, Math.max(blindSkip, expected));
+  return Math.min(maxSkip, Math.max(minSkip, expected));
 }
 
 /** Addresses in a row without any history after which a wallet's scan ends (BIP44's gap limit). */
@@ -105,14 +106,16 @@ export const scanGap = 20;
 
 /** How many addresses beyond the last issued one are derived and watched in advance, at least. */
 export const lookahead = 20;
-/** And at most without a reserve, so that not every address costs a commit of its own ahead of it. */
+/**
+ * And at most without a reserve, so that not every address costs a commit of its own ahead of it.
+ */
 export const furthestAhead = 2 * lookahead;
 /** How many addresses are derived and watched ahead for a rush, in all wallets together. */
 export const mostInReserve = 1_000;
 
 /**
- * How many addresses a wallet keeps derived ahead, so that a rush does not wait for derivations: as many as
- * it ever gave out, within bounds. A shop that sells little pays for little.
+ * How many addresses a wallet keeps derived ahead, so that a rush does not wait for derivations: as
+ * many as it ever gave out, within bounds. A shop that sells little pays for little.
  * @param givenOut not its counter, which a server may drive away
  * @param wallets among how many the most is divided
  */
@@ -120,14 +123,14 @@ export const reserveOf = (givenOut: number, wallets: number): number =>
   Math.max(furthestAhead, Math.min(givenOut, Math.floor(mostInReserve / wallets)));
 
 /**
- * Decides, at a start, where each counter goes on. There are three outcomes: the mark is in step with the file, it is
- * ahead of the file, or it does not say how far the counters went.
- * @param skipOf how far a wallet skips where no mark says how much was issued since
+ * Decides, at a start, where each counter goes on. There are three outcomes: the mark is in step
+ * with the file, the mark is ahead of the file, or the mark does not say how far the counters went.
+ * @param skipOf how many indexes a wallet skips in the third outcome
  */
 export function resume(
   counters: readonly Counter[],
   mark: MarkReading | undefined,
-  skipOf: (walletId: number) => number = () => blindSkip,
+  skipOf: (walletId: number) => number = () => minSkip,
 ): Resumption {
   const { raises = [], missing = 0 } = mark ?? {};
   const lost = lostFrom(counters, raises);
@@ -136,7 +139,7 @@ export function resume(
   if (doubt !== undefined) {
     const skips = skipsTo(counters, raises, (walletId) => missing + skipOf(walletId));
     const further = lost.map(({ wallet, to }) => {
-      const end = to + missing + blindSkip;
+      const end = to + missing + minSkip;
       return { wallet, from: end, to: end };
     });
     return { kind: 'copy', reason: doubt, mustScan: true, skips, lost: further };
@@ -161,11 +164,11 @@ function doubtOf(counters: readonly Counter[], mark: MarkReading | undefined): s
     : undefined;
 }
 
-/** Each start tells the mark of every wallet that has issued, and each raise comes before its commit. */
+/** A start writes each used wallet into the mark, and a raise is written before its commit. */
 function isUnknownTo(mark: MarkReading, counter: Counter): boolean {
   const raise = raiseOf(counter.wallet, mark.raises);
   if (raise === undefined || !counter.used) return counter.used;
-  // A scan skips before it tells the mark.
+  // A scan raises the counter first and the mark when it ends.
   const mayBeBehind = mark.sameDatabase && !(mark.ofCopy && counter.scanned);
   return counter.nextIndex > raise.to && !mayBeBehind;
 }
@@ -177,7 +180,7 @@ function whyOlder(counters: readonly Counter[], mark: MarkReading): string | und
   return `wallet ${older.walletId} stands at index ${older.nextIndex}, its mark is further`;
 }
 
-/** A counter that stands before the last raise of its mark began: more was issued than it knows. */
+/** A counter below the start of its last raise in the mark: more was issued than the file knows. */
 export function olderThan(
   counters: readonly Counter[],
   raises: readonly Raise[],
@@ -199,8 +202,8 @@ function lostFrom(counters: readonly Counter[], raises: readonly Raise[]): Raise
 }
 
 /**
- * What the mark is to know of a file that goes on from here.
- * @param known what it is to go on knowing; wallets that the file does not know stay in it
+ * What the mark records of a file that goes on from here.
+ * @param known raises that stay recorded, also of wallets that the file does not know
  */
 export function marksOf(counters: readonly Counter[], known: readonly Raise[]): Raise[] {
   const names = new Set(counters.map(({ wallet }) => wallet));
@@ -212,7 +215,7 @@ export function marksOf(counters: readonly Counter[], known: readonly Raise[]): 
   return [...own, ...known.filter(({ wallet }) => !names.has(wallet))];
 }
 
-/** Each counter goes on behind the mark, and an index so many further. Those that stand there already are left out. */
+/** Skips to the mark, and further for wallets. A counter that is there already has no skip. */
 function skipsTo(
   counters: readonly Counter[],
   raises: readonly Raise[],
@@ -240,8 +243,9 @@ const warnAhead = 5;
 const limitStep = 20;
 
 /**
- * The gap limit to set in the merchant's own wallet, which stops looking after so many unpaid addresses
- * and so would not show money beyond them; undefined while the one it is set to is enough.
+ * The gap limit to set in the merchant's own wallet, which stops looking after so many unpaid
+ * addresses and so would not show money beyond them; undefined while the one it is set to is
+ * enough.
  */
 export function gapLimitNeeded({ unpaid, widest }: Gaps, limit: number): number | undefined {
   if (unpaid < Math.max(1, limit - warnAhead) && widest <= limit) return undefined;

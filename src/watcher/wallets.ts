@@ -5,7 +5,7 @@
 
 import type { Scripthash } from '../bitcoin/ids.ts';
 import { type DerivedAddress, deriveAddress } from '../bitcoin/keychain.ts';
-import { blindSkip, furthestAhead, lookahead, reserveOf, scanGap } from '../domain/allocation.ts';
+import { furthestAhead, lookahead, minSkip, reserveOf, scanGap } from '../domain/allocation.ts';
 import { ServerError } from '../electrum/framing.ts';
 import type { Session } from '../electrum/session.ts';
 import { PaygateError } from '../lib/errors.ts';
@@ -106,7 +106,7 @@ async function scan(parts: WalletCareParts, session: Session, wallet: WalletRow)
   world.log.info('wallet scan started', { walletId: wallet.id });
   // A counter has risen already where this file is a copy: shops leave longer gaps than wallets do.
   const start = wallet.nextIndex;
-  const gap = start > 0 ? blindSkip : scanGap;
+  const gap = start > 0 ? minSkip : scanGap;
   const isCopy = store.addresses.isUsed(wallet.id);
   // What its original had issued behind the last one that was paid, somebody may pay still. The last one may be among those
   // that were skipped: as a copy, or by a scan that was cut off.

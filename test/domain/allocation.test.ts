@@ -1,17 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import {
-  blindSkip,
-  blindSkipAt,
   type Counter,
   gapLimitNeeded,
   type MarkReading,
   markName,
   marksOf,
+  minSkip,
   type Raise,
   type Resumption,
   resume,
   type Skip,
+  skipByRate,
 } from '../../src/domain/allocation.ts';
 
 const at = (nextIndex: number, used = nextIndex > 0, walletId = 1): Counter => ({
@@ -42,31 +42,31 @@ type Row = [string, readonly Counter[], MarkReading | undefined, Resumption['kin
 /** Rules §5, the mark: what the file says, what the mark says, how it goes on. */
 const rows: Row[] = [
   ['a file without wallets, no mark', [], undefined, 'continue', []],
-  ['nothing issued, no mark', [at(0)], undefined, 'copy', [skip(0, blindSkip)]],
+  ['nothing issued, no mark', [at(0)], undefined, 'copy', [skip(0, minSkip)]],
   [
     'a start index and nothing issued, no mark',
     [at(500, false)],
     undefined,
     'copy',
-    [skip(500, 500 + blindSkip)],
+    [skip(500, 500 + minSkip)],
   ],
-  ['issued, no mark', [at(7)], undefined, 'copy', [skip(7, 7 + blindSkip)]],
+  ['issued, no mark', [at(7)], undefined, 'copy', [skip(7, 7 + minSkip)]],
   [
     'one of two wallets issued, no mark: both skip',
     [at(7), at(0, false, 2)],
     undefined,
     'copy',
-    [skip(7, 7 + blindSkip), skip(0, blindSkip, 2)],
+    [skip(7, 7 + minSkip), skip(0, minSkip, 2)],
   ],
 
   ['a clean stop', [at(7)], own(raise(6, 7)), 'continue', []],
-  ['a mark that knows nothing of it', [at(7)], own(), 'copy', [skip(7, 7 + blindSkip)]],
+  ['a mark that knows nothing of it', [at(7)], own(), 'copy', [skip(7, 7 + minSkip)]],
   [
     'the same, and its scan is still to come',
     [unscanned(7)],
     own(),
     'copy',
-    [skip(7, 7 + blindSkip)],
+    [skip(7, 7 + minSkip)],
   ],
   ['a crash between mark and commit', [at(6)], own(raise(6, 9)), 'continue', [skip(6, 9)]],
   ['a crash in the very first commit', [at(0)], own(raise(0, 1)), 'continue', [skip(0, 1)]],
@@ -100,7 +100,7 @@ const rows: Row[] = [
     [at(7), at(9, true, 2)],
     own(raise(6, 7)),
     'copy',
-    [skip(7, 7 + blindSkip), skip(9, 9 + blindSkip, 2)],
+    [skip(7, 7 + minSkip), skip(9, 9 + minSkip, 2)],
   ],
   [
     'a wallet that never issued, and that the mark does not know',
@@ -118,28 +118,28 @@ const rows: Row[] = [
     [at(8)],
     otherFile(raise(6, 7)),
     'copy',
-    [skip(8, 8 + blindSkip)],
+    [skip(8, 8 + minSkip)],
   ],
   [
     'another inode, beside the mark of a copy',
     [at(3)],
     ofCopy(otherFile(raise(50, 50))),
     'copy',
-    [skip(3, 50 + blindSkip)],
+    [skip(3, 50 + minSkip)],
   ],
   [
     'the same, and the file had issued nothing',
     [at(0)],
     ofCopy(otherFile(raise(100, 100))),
     'copy',
-    [skip(0, 100 + blindSkip)],
+    [skip(0, 100 + minSkip)],
   ],
   [
     'the same, and the mark does not name its wallet',
     [at(0)],
     ofCopy(otherFile()),
     'copy',
-    [skip(0, blindSkip)],
+    [skip(0, minSkip)],
   ],
   [
     'one that had issued nothing, beside a mark that is not of a copy',
@@ -153,14 +153,14 @@ const rows: Row[] = [
     [at(0)],
     ofCopy(own(raise(300, 300))),
     'copy',
-    [skip(0, 300 + blindSkip)],
+    [skip(0, 300 + minSkip)],
   ],
   [
     'further, over the inode of a copy',
     [at(400)],
     ofCopy(own(raise(300, 310))),
     'copy',
-    [skip(400, 400 + blindSkip)],
+    [skip(400, 400 + minSkip)],
   ],
   ['the copy itself', [at(100)], ofCopy(own(raise(100, 100))), 'continue', []],
   [
@@ -185,41 +185,35 @@ const rows: Row[] = [
     [],
   ],
 
-  [
-    'another machine, nothing issued by either',
-    [at(0)],
-    distrusted(),
-    'copy',
-    [skip(0, blindSkip)],
-  ],
+  ['another machine, nothing issued by either', [at(0)], distrusted(), 'copy', [skip(0, minSkip)]],
   ['the same without a wallet', [], distrusted(), 'continue', []],
   [
     'a mark that was set back by 200: every wallet goes on so much further',
     [at(6), at(3, true, 2)],
     { ...distrusted(raise(6, 7)), missing: 200 },
     'copy',
-    [skip(6, 207 + blindSkip), skip(3, 203 + blindSkip, 2)],
+    [skip(6, 207 + minSkip), skip(3, 203 + minSkip, 2)],
   ],
   [
     'another machine: the mark is a lower bound at most',
     [at(6)],
     distrusted(raise(6, 7)),
     'copy',
-    [skip(6, 7 + blindSkip)],
+    [skip(6, 7 + minSkip)],
   ],
   [
-    'another machine, and the mark further than a blind skip',
+    'another machine, and the mark further than the least skip',
     [at(6)],
     distrusted(raise(900, 901)),
     'copy',
-    [skip(6, 901 + blindSkip)],
+    [skip(6, 901 + minSkip)],
   ],
   [
     'another machine, nothing issued by the file, but marked',
     [at(0)],
     distrusted(raise(3, 4)),
     'copy',
-    [skip(0, 4 + blindSkip)],
+    [skip(0, 4 + minSkip)],
   ],
 ];
 
@@ -312,7 +306,7 @@ describe('a wallet that the mark knows and the file does not', () => {
 
   it('goes on further where the mark may be older than what was issued', () => {
     expect(resume([at(7)], distrusted(raise(6, 7), raise(4, 9, 2))).lost).toEqual([
-      raise(9 + blindSkip, 9 + blindSkip, 2),
+      raise(9 + minSkip, 9 + minSkip, 2),
     ]);
   });
 
@@ -360,17 +354,17 @@ describe('the gap limit that a wallet needs', () => {
   });
 });
 
-describe('how far a copy skips blindly', () => {
+describe('how far a copy skips where no mark says it', () => {
   const dayMs = 86_400_000;
 
   it.each([
-    ['nothing was issued', 0, 400 * dayMs, blindSkip],
-    ['a slow shop, yesterday', 30, dayMs, blindSkip],
+    ['nothing was issued', 0, 400 * dayMs, minSkip],
+    ['a slow shop, yesterday', 30, dayMs, minSkip],
     ['ten a day, 30 days ago: twice that', 300, 30 * dayMs, 600],
     ['a fast shop, a year ago: a start must not take minutes', 30_000, 365 * dayMs, 10_000],
-    ['a clock that stands before the last write', 30_000, -dayMs, blindSkip],
+    ['a clock that stands before the last write', 30_000, -dayMs, minSkip],
   ])('%s', (_what, issued, silentMs, expected) => {
-    expect(blindSkipAt({ issued, periodMs: 30 * dayMs, silentMs })).toBe(expected);
+    expect(skipByRate({ issued, periodMs: 30 * dayMs, silentMs })).toBe(expected);
   });
 });
 

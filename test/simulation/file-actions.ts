@@ -2,7 +2,7 @@
 
 import { rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { blindSkip } from '../../src/domain/allocation.ts';
+import { minSkip } from '../../src/domain/allocation.ts';
 import { backupAsItIs } from '../../src/store/backup/backup.ts';
 import { restoreFile } from '../../src/store/backup/restore.ts';
 import { markPath } from '../../src/store/mark/high-water-mark.ts';
@@ -33,7 +33,7 @@ const restore: Action = async (run, random) => {
   await through(run, run.house.stop());
   const before = await meanwhile(run, random);
   // As on another machine: nothing says then how far the file before it went, and a hundred are skipped.
-  const isMarkLost = random.chance(0.3) && goneOn(run, chosen) < blindSkip;
+  const isMarkLost = random.chance(0.3) && goneOn(run, chosen) < minSkip;
   if (isMarkLost) rmSync(markPath(run.house.path));
   restoreFile(chosen.path, run.house.path, `restored-${run.step}`);
   noteRestored(run, chosen);

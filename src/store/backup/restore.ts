@@ -157,8 +157,8 @@ export interface Declared {
 }
 
 /**
- * The operator's word that the file was moved while it was stopped, and that nothing was issued since: its
- * mark becomes that of this place. @throws PaygateError conflict where the mark knows better
+ * The operator says that the file was moved while it was stopped, and that nothing was issued since.
+ * The mark becomes that of this file. @throws PaygateError conflict where the mark is further
  */
 export function declareMoved(moved: Declared): void {
   withMark(moved, (mark) => {
@@ -178,7 +178,7 @@ export function declareMoved(moved: Declared): void {
   });
 }
 
-/** The operator's word that the whole machine, and the mark with it, was set back to a snapshot. */
+/** The operator says that the whole machine, and the mark with it, was set back to a snapshot. */
 export const declareSetBack = (setBack: Declared): void =>
   withMark(setBack, (mark) => mark.distrust());
 

@@ -1,22 +1,26 @@
-// Counters as the mark has them: under a wallet's name there, no lower than its floor, and never falling.
+// Announces raises of wallets' counters to the high-water mark: under the wallet's name there, and
+// never below its floor. It refuses every raise once an older copy was written over the open file.
 
 import { givenBackName, markName } from '../../domain/allocation.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import type { Tx } from '../db/writer.ts';
 import type { WalletRow } from '../records/catalog.ts';
 
-/** @param floorOf how far the mark says that a wallet issued which this file did not know, by its name */
+/**
+ * @param floorOf the first index, by a wallet's name in the mark, that the mark leaves to a wallet
+ *   which this file did not know at its start; 0 for any other wallet
+ */
 export function raisesTo(floorOf: (wallet: string) => number) {
   const names = new Map<string, string>();
 
-  /** What the mark calls a wallet, found once: it is a hash. */
+  /** The wallet's name in the mark, computed once: it is a hash. */
   function nameOf({ descriptor }: WalletRow): string {
     const name = names.get(descriptor) ?? markName(descriptor);
     names.set(descriptor, name);
     return name;
   }
 
-  /** How far each was seen to be, in what nobody can take back any more. */
+  /** The highest committed value of each counter. */
   const reached = new Map<string, number>();
   const note = (name: string, index: number): void =>
     void reached.set(name, Math.max(index, reached.get(name) ?? 0));
@@ -36,10 +40,10 @@ export function raisesTo(floorOf: (wallet: string) => number) {
 
   return {
     /**
-     * Only an older copy that was put over the file, while it is open, sets a counter back, or takes a wallet away. To be asked first
-     * when the file was opened: it is compared with what it was then, and since.
-     * @param wallets all of them, outside of any write
-     * @param givenBack how many indexes of a wallet were given out after they had been left out
+     * Whether a counter is lower than at an earlier call, or a wallet is gone. Only an older copy
+     * that was written over the open file does that. The first call records the state at the start.
+     * @param wallets all wallets, read outside of any write
+     * @param givenBack how many indexes of a wallet were issued after they had been left out
      */
     isSetBack(wallets: readonly WalletRow[], givenBack: (walletId: number) => number): boolean {
       const now = new Map(
@@ -54,14 +58,14 @@ export function raisesTo(floorOf: (wallet: string) => number) {
     },
     floor: (wallet: WalletRow): number => floorOf(nameOf(wallet)),
     /**
-     * The mark keeps what it knows while a wallet is on the way to its floor.
-     * @throws PaygateError unavailable once a counter was set back: it would give out the same addresses again
+     * Announces that a wallet's counter rises to an index, or to its floor if that is higher.
+     * @throws PaygateError unavailable once a counter was set back, because addresses would repeat
      */
     raise(tx: Tx, wallet: WalletRow, to: number): void {
       const name = nameOf(wallet);
       announce(tx, name, wallet.nextIndex, to, floorOf(name));
     },
-    /** The same of how many were given out after they had been left out. */
+    /** The same for the counter of indexes that were issued after they had been left out. */
     raiseGivenBack: (tx: Tx, wallet: WalletRow, from: number, to: number): void =>
       announce(tx, givenBackName(nameOf(wallet)), from, to),
   };

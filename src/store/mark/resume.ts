@@ -1,8 +1,7 @@
-// Where the counters of a file go on at a start: what its mark says of it is asked, indexes that another
-// file may have issued are skipped, and from then on the mark is that of this very file.
+// Brings the counters of a file to where they go on at a start. It reads the high-water mark, skips
+// indexes that another file may have issued, and then makes the mark that of this very file.
 
 import {
-  blindSkipAt,
   type Counter,
   givenBackName,
   markName,
@@ -10,6 +9,7 @@ import {
   type Resumption,
   resume,
   type Skip,
+  skipByRate,
 } from '../../domain/allocation.ts';
 import type { World } from '../../world/world.ts';
 import type { Tx } from '../db/writer.ts';
@@ -18,9 +18,9 @@ import { noteCopied } from '../records/settings.ts';
 import type { Highwater } from './high-water-mark.ts';
 import { issuingRate, lastIssue } from './issuing-rate.ts';
 
-/** Addresses derived in one go: up to 1.3 ms each, and nothing else is heard meanwhile. */
+/** Addresses derived in one write: up to 1.3 ms each, while the event loop waits. */
 const derivedAtOnce = 100;
-/** How often that says how far it is: about every second. */
+/** After so many addresses a log line tells the progress: about every second. */
 const progressEvery = 1_000;
 
 export const countersOf = ({
@@ -41,8 +41,8 @@ export const countersOf = ({
   });
 
 /**
- * Goes on where the counters must go on, and notes in the file when it is a copy of another.
- * @returns where wallets go on that this file does not know, should they be added again, by their names
+ * Skips what must be skipped, and notes in the file that it is a copy.
+ * @returns where each wallet that this file does not know goes on, by its name in the mark
  */
 export async function resumeCounters(
   store: Store,
@@ -51,16 +51,16 @@ export async function resumeCounters(
 ): Promise<ReadonlyMap<string, number>> {
   const { addresses, database } = store;
   const resumption = resume(countersOf(store), mark.reading, (walletId) =>
-    blindSkipAt(issuingRate(store, walletId, world.now())),
+    skipByRate(issuingRate(store, walletId, world.now())),
   );
   const { lost } = resumption;
   const skips = resumption.skips.filter(({ givenBack }) => !givenBack);
-  // First, for after a crash behind it the mark may be that of this file, and says nothing of a copy.
+  // First, because a crash later on may leave a mark that is in step and tells of no copy.
   if (resumption.kind === 'copy') await noteCopy(store, resumption, world.now());
   for (const skip of skips) await derive(store, world, skip);
   const mustScan = resumption.kind === 'copy' && resumption.mustScan;
   await database.write((tx) => {
-    // Not before the skip: killed in between, it would be asked from where the copy stands.
+    // In one commit with the skip: a scan begins where the wallet's counter stands.
     if (mustScan) addresses.requireScan(tx);
     for (const { walletId, to } of skips) addresses.skip(tx, world.now(), walletId, to);
     for (const { walletId, to, givenBack } of resumption.skips) {
@@ -79,7 +79,7 @@ export async function resumeCounters(
   return new Map(lost.map(({ wallet, to }) => [wallet, to]));
 }
 
-/** Its original may have given out, or back, whatever was left out in it. */
+/** Keeps left-out indexes from being issued, because the original may have issued them. */
 function keepWhatIsBelow({ catalog, addresses }: Store, tx: Tx): void {
   for (const { id, nextIndex } of catalog.wallets()) addresses.keepBelow(tx, id, nextIndex);
 }
@@ -90,14 +90,14 @@ async function noteCopy(
   now: number,
 ): Promise<void> {
   const { database, catalog } = store;
-  // A clock that is behind would take what was issued before for issued since.
+  // With a clock that is behind, earlier addresses would count as issued after the copy.
   const at = Math.max(now, lastIssue(store));
   await database.write((tx) => {
     noteCopied(tx, catalog, at, warningOf(copy));
   });
 }
 
-/** What a skip takes, in parts: all of it at once would leave a stop unheard for seconds. */
+/** Derives the indexes of a skip in parts: at once they would block the event loop for seconds. */
 async function derive(
   { addresses, database }: Store,
   { log }: Pick<World, 'log'>,
@@ -113,7 +113,7 @@ async function derive(
   }
 }
 
-/** What is to be done about it. A wallet that is missing is named by nobody else: its payments are not seen. */
+/** The text of the warning. Nothing else names a missing wallet, whose payments are not seen. */
 function warningOf({ reason, skips, lost }: Extract<Resumption, { kind: 'copy' }>): string {
   const indexes = skips.filter(({ givenBack }) => !givenBack);
   const gap = Math.max(0, ...indexes.map(({ from, to }) => to - from));

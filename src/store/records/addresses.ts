@@ -117,7 +117,7 @@ export function createAddresses(
 
   function advance(tx: Tx, wallet: WalletRow, to: number): void {
     if (to <= wallet.nextIndex) return;
-    // What is skipped before the chain was asked is a guess, but for the way to a floor; the mark would be believed.
+    // A copy's first skip comes before the mark is begun for the copy, and must not make it believed.
     if (wallet.scannedAt !== null || wallet.nextIndex < floor(wallet)) raise(tx, wallet, to);
     statements.setNextIndex.run({ walletId: wallet.id, nextIndex: to });
   }

@@ -1,6 +1,7 @@
-// Indexes below a wallet's counter that were left out, and that nobody uses after all: they are given out before the
-// counter rises on. How many were so is a counter of its own in the mark, beside the wallet's, so that an older copy of the
-// file, which does not know of them, is recognised as one. A copy gives none of them out: its original may have done so.
+// Issues indexes below a wallet's counter that were left out and turned out to be unused, before
+// the counter rises on. Their number is a counter of its own in the high-water mark: it tells an
+// older copy of the file, which does not know of them. A copy issues none, because its original may
+// have.
 
 import { and, asc, eq, gte, lt, sql } from 'drizzle-orm';
 import type { Scripthash } from '../../bitcoin/ids.ts';
@@ -13,7 +14,7 @@ import { type AddressPlace, addressPlace, external } from './address-statements.
 import type { Catalog, WalletRow } from './catalog.ts';
 import { copiedAt } from './settings.ts';
 
-/** What is known of a row that a server was asked about again. */
+/** A row that a server was asked about again. */
 export interface Unused {
   readonly id: number;
   /** Null where no server names a history. */
@@ -21,43 +22,43 @@ export interface Unused {
 }
 
 export interface GivenBack {
-  /** How many indexes of a wallet were given out after they had been left out. */
+  /** How many indexes of a wallet were issued after they had been left out. */
   givenBackCount(walletId: number): number;
-  /** Sets how many there were at least, by the mark. Nobody knows which, so no more are given out. */
+  /** Sets that number to the mark's. Nobody knows which indexes they are, so no more are issued. */
   setGivenBack(tx: Tx, walletId: number, count: number): void;
-  /** None of what lies below an index is ever given out again: another file may have done so. */
+  /** Keeps left-out indexes below an index from being issued: another file may have issued them. */
   keepBelow(tx: Tx, walletId: number, index: number): void;
-  /** Marked as used by another program, from an index on, in the order of their indexes. */
+  /** Indexes that are marked as used by another program, from an index on, in ascending order. */
   foreignFrom(walletId: number, index: number, limit: number): AddressPlace[];
-  /** Takes that mark back. */
+  /** Removes that marking. */
   unmark(tx: Tx, unused: readonly Unused[]): void;
-  /** What was left out below the wallet's counter is given out first from now on. */
+  /** From now on, left-out indexes below the wallet's counter are issued first. */
   giveBack(tx: Tx, walletId: number): void;
 }
 
 /** The setting of a wallet. */
 interface State {
-  /** Indexes below are given out where they were left out. */
+  /** Left-out indexes below this one are issued. */
   readonly until: number;
   readonly count: number;
-  /** But none below this one. */
+  /** No left-out index below this one is issued. */
   readonly keptBelow?: number;
 }
 
-/** So many that are being looked at do not hide what lies behind them. */
+/** So many pending indexes do not hide the ones behind them. */
 const passedOver = 20;
 
 const nameOf = (walletId: number): string => `given_back:${walletId}`;
 
 type Raise = (tx: Tx, wallet: WalletRow, from: number, to: number) => void;
 
-/** @param raise tells the mark how many there are */
+/** @param raise announces their number to the high-water mark */
 export function createGivenBack(
   orm: Orm,
   catalog: Catalog,
   raise: Raise,
 ): GivenBack & {
-  /** To be given out: what was left out, and is nobody's after all, at most so many. */
+  /** Left-out indexes to issue now, at most so many. */
   takeBack(
     tx: Tx,
     wallet: WalletRow,
@@ -75,7 +76,7 @@ export function createGivenBack(
   const put = (tx: Tx, walletId: number, change: Partial<State>): void =>
     catalog.putSetting(tx, nameOf(walletId), JSON.stringify({ ...stateOf(walletId), ...change }));
 
-  /** A file that was found to be a copy before this was noted says nothing of what its original gave out. */
+  /** In a copy that an older version found, all indexes below the counter may have been issued. */
   function keptBelow(walletId: number): number {
     const unknown = copiedAt(catalog) > 0 ? catalog.wallet(walletId).nextIndex : 0;
     return stateOf(walletId).keptBelow ?? unknown;

@@ -19,7 +19,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { deriveAddress } from '../../../src/bitcoin/keychain.ts';
-import { blindSkip } from '../../../src/domain/allocation.ts';
+import { minSkip } from '../../../src/domain/allocation.ts';
 import { SimulatedChain } from '../../../src/sandbox/chain/simulated-chain.ts';
 import { allPages, backupFolder } from '../../../src/store/backup/backup.ts';
 import { checkFile } from '../../../src/store/backup/integrity-check.ts';
@@ -81,8 +81,8 @@ async function backupOf(path: string): Promise<string> {
   return backup;
 }
 
-/** Starts on a copy whose mark can't say how far its original went; no server is asked. */
-async function startBlind(path: string): Promise<unknown> {
+/** Starts on a copy whose mark can't say how far its original went, and stops before the scan. */
+async function startUnscanned(path: string): Promise<unknown> {
   const paygate = await run(path);
   await paygate.stop();
   return paygate.warnings;
@@ -98,14 +98,14 @@ describe('restoring', () => {
     expect(await goOn(path, 1)).toEqual([11]);
   });
 
-  it('on another machine skips blindly', async () => {
+  it('on another machine skips, because no mark stands there', async () => {
     const { backup } = await backedUp(7);
     const path = join(tempFolder(), 'paygate.db');
     expect(restoreFile(backup, path, 'before').previous).toBeUndefined();
-    expect(await startCopy(path)).toMatchObject({ next: 3 + blindSkip });
+    expect(await startCopy(path)).toMatchObject({ next: 3 + minSkip });
   });
 
-  it('on another machine, of an older and then of a newer backup, is blind both times', async () => {
+  it('on another machine, of an older and then of a newer backup, skips both times', async () => {
     const { path, backup: older } = await backedUp(75);
     await goOn(path, 75);
     const newer = await backupOf(path);
@@ -128,7 +128,7 @@ describe('restoring', () => {
     writeFileSync(there, readFileSync(newer));
     expect(await startCopy(there)).toMatchObject({
       reason: 'its mark does not know how far wallet 1 went',
-      skips: [skip(153, 153 + blindSkip)],
+      skips: [skip(153, 153 + minSkip)],
     });
   });
 
@@ -136,13 +136,13 @@ describe('restoring', () => {
     const { backup } = await backedUp(0);
     const there = join(tempFolder(), 'paygate.db');
     restoreFile(backup, there, 'before');
-    expect(await startBlind(there)).toMatchObject([{ skips: [skip(3, 103)] }]);
+    expect(await startUnscanned(there)).toMatchObject([{ skips: [skip(3, 103)] }]);
     restoreFile(backup, there, 'before');
     const chain = new SimulatedChain({ seed: 'again', now: () => now / 1000 });
     chain.mine(101);
     chain.pay([{ address: deriveAddress(accountKey(), 0, 150)?.address ?? '', valueSat: 5_000 }]);
     const paygate = await run(there, chain);
-    expect(await paygate.issue(1)).toEqual([151 + blindSkip]);
+    expect(await paygate.issue(1)).toEqual([151 + minSkip]);
     await paygate.stop();
   });
 
@@ -152,8 +152,8 @@ describe('restoring', () => {
     restoreFile(backup, there, 'before');
     expect(await startCopy(there)).toMatchObject({
       reason: 'no mark stands beside it',
-      skips: [skip(0, blindSkip)],
-      next: blindSkip,
+      skips: [skip(0, minSkip)],
+      next: minSkip,
     });
   });
 
@@ -166,7 +166,7 @@ describe('restoring', () => {
     other.close();
     rmSync(there);
     restoreFile(backup, there, 'before');
-    expect(await startCopy(there)).toMatchObject({ next: blindSkip });
+    expect(await startCopy(there)).toMatchObject({ next: minSkip });
   });
 
   it.each<[string, (backup: string, original: string) => Promise<string> | string]>([
@@ -177,9 +177,9 @@ describe('restoring', () => {
     async (_what, prepare) => {
       const { path: original, backup } = await backedUp(5, 0);
       const path = await prepare(backup, original);
-      expect(await startBlind(path)).toHaveLength(1);
+      expect(await startUnscanned(path)).toHaveLength(1);
       restoreFile(backup, path, 'before');
-      expect((await startCopy(path)).next).toBeGreaterThanOrEqual(blindSkip);
+      expect((await startCopy(path)).next).toBeGreaterThanOrEqual(minSkip);
     },
   );
 
@@ -194,8 +194,8 @@ describe('restoring', () => {
     await startCopy(there);
     await goOn(there, 1);
     restoreFile(younger, there, 'before');
-    expect(await startBlind(there)).toMatchObject([
-      { skips: [expect.anything(), skip(0, blindSkip, 2)] },
+    expect(await startUnscanned(there)).toMatchObject([
+      { skips: [expect.anything(), skip(0, minSkip, 2)] },
     ]);
   });
 
@@ -509,9 +509,9 @@ describe('the word of the operator', () => {
     await declare(path, declareSetBack);
     expect(await startCopy(path)).toMatchObject({
       reason: 'this machine was set back to a snapshot',
-      next: 5 + blindSkip,
+      next: 5 + minSkip,
     });
-    expect(await goOn(path, 1)).toEqual([6 + blindSkip]);
+    expect(await goOn(path, 1)).toEqual([6 + minSkip]);
   });
 
   it('is not heard while a server runs', async () => {

@@ -19,7 +19,7 @@ import {
 import { dirname, join, relative } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { deriveAddress } from '../../../src/bitcoin/keychain.ts';
-import { blindSkip } from '../../../src/domain/allocation.ts';
+import { minSkip } from '../../../src/domain/allocation.ts';
 import { SimulatedChain } from '../../../src/sandbox/chain/simulated-chain.ts';
 import { mountPoints } from '../../../src/store/db/file-path.ts';
 import {
@@ -200,10 +200,10 @@ describe('P-17 a copy', () => {
     copyFileSync(path, copy);
     expect(await startCopy(copy)).toMatchObject({
       reason: 'no mark stands beside it',
-      skips: [skip(3, 3 + blindSkip)],
-      next: 3 + blindSkip,
+      skips: [skip(3, 3 + minSkip)],
+      next: 3 + minSkip,
       told: expect.stringMatching(
-        `${blindSkip} addresses were skipped.* gap limit of the merchant's wallet to ${blindSkip + 20} or more`,
+        `${minSkip} addresses were skipped.* gap limit of the merchant's wallet to ${minSkip + 20} or more`,
       ),
     });
     // The original knows nothing of it.
@@ -216,7 +216,7 @@ describe('P-17 a copy', () => {
     cpSync(dirname(path), folder, { recursive: true });
     expect(await startCopy(join(folder, 'paygate.db'))).toMatchObject({
       reason: 'its mark is a copy as well',
-      next: 3 + blindSkip,
+      next: 3 + minSkip,
     });
   });
 
@@ -233,7 +233,7 @@ describe('P-17 a copy', () => {
     cpSync(backup, dirname(path), { recursive: true });
     expect(await startCopy(path)).toMatchObject({
       reason: 'its mark is a copy as well',
-      next: 3 + blindSkip,
+      next: 3 + minSkip,
     });
   });
 
@@ -252,7 +252,7 @@ describe('P-17 a copy', () => {
     }
     expect(await startCopy(path)).toMatchObject({
       reason: 'its mark was set back',
-      next: 3 + 2 + blindSkip,
+      next: 3 + 2 + minSkip,
     });
   });
 
@@ -284,7 +284,7 @@ describe('P-17 a copy', () => {
     rmSync(dirname(markPath(path)), { recursive: true });
     expect(await startCopy(path)).toMatchObject({
       reason: 'no mark stands beside it',
-      next: 3 + blindSkip,
+      next: 3 + minSkip,
     });
   });
 
@@ -293,7 +293,7 @@ describe('P-17 a copy', () => {
     writeFileSync(markPath(path), 'noise');
     expect(await startCopy(path)).toMatchObject({
       reason: 'its mark cannot be read',
-      next: 3 + blindSkip,
+      next: 3 + minSkip,
     });
   });
 
@@ -303,7 +303,7 @@ describe('P-17 a copy', () => {
     writeFileSync(markPath(path), bytes.replace('"instance":"test"', '"instance":"tset"'));
     expect(await startCopy(path)).toMatchObject({
       reason: 'its mark is of another database',
-      next: 3 + blindSkip,
+      next: 3 + minSkip,
     });
   });
 
@@ -330,9 +330,9 @@ describe('P-17 a copy', () => {
   }
 
   it.each([
-    ['beyond what it skipped', 3 + blindSkip + 70, 0],
-    ['among what it skipped', 3 + blindSkip - 10, 0],
-    ['before a scan that was cut off while it skipped', 3 + blindSkip + 70, 3 + blindSkip + 80],
+    ['beyond what it skipped', 3 + minSkip + 70, 0],
+    ['among what it skipped', 3 + minSkip - 10, 0],
+    ['before a scan that was cut off while it skipped', 3 + minSkip + 70, 3 + minSkip + 80],
   ])(
     'goes on so far behind the last index that was paid that who has not paid yet is left out, %s',
     async (_what, index, reached) => {
@@ -342,15 +342,15 @@ describe('P-17 a copy', () => {
       await store.write((tx) => store.addresses.skip(tx, now, 1, reached));
       await store.database.close();
       const paygate = await run(copy, chain);
-      expect(await paygate.issue(1)).toEqual([index + 1 + blindSkip]);
+      expect(await paygate.issue(1)).toEqual([index + 1 + minSkip]);
       await paygate.stop();
     },
   );
 
   it('asks the chain how far its original went, where no mark says it', async () => {
-    const { copy, chain, paid } = await copyOfPaid(3 + blindSkip + 70);
+    const { copy, chain, paid } = await copyOfPaid(3 + minSkip + 70);
     const paygate = await run(copy, chain);
-    expect(await paygate.issue(1)).toEqual([3 + blindSkip + 71 + blindSkip]);
+    expect(await paygate.issue(1)).toEqual([3 + minSkip + 71 + minSkip]);
     // The payment counts: its address is the shop's, whoever issued it.
     await paygate.app.idle();
     const found = look(copy, { readonly: true });
@@ -392,7 +392,7 @@ describe('P-17 a copy', () => {
     await before.stop();
     rmSync(dirname(markPath(path)), { recursive: true });
     const paygate = await run(path, chain);
-    expect(paygate.warnings).toMatchObject([{ skips: [skip(3, 3 + blindSkip)] }]);
+    expect(paygate.warnings).toMatchObject([{ skips: [skip(3, 3 + minSkip)] }]);
     await paygate.stop();
   });
 
@@ -438,9 +438,9 @@ describe('P-17 a copy', () => {
     copyFileSync(path, copy);
     // The mark is made durable first, and the commit never came.
     const mark = openHighwater(copy, 'test');
-    mark.raise([raise(3, 3 + blindSkip)]);
+    mark.raise([raise(3, 3 + minSkip)]);
     mark.close();
-    expect(await goOn(copy, 1)).toEqual([3 + blindSkip]);
+    expect(await goOn(copy, 1)).toEqual([3 + minSkip]);
   });
 
   it('skips with every wallet, also with one that has not been scanned', async () => {
@@ -489,7 +489,7 @@ describe('P-17 a file of which a part was lost while it ran', () => {
     rmSync(dirname(markPath(path)), { recursive: true });
     expect(await startCopy(path)).toMatchObject({
       reason: 'no mark stands beside it',
-      next: 3 + blindSkip,
+      next: 3 + minSkip,
     });
   });
 });

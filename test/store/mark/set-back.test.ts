@@ -18,7 +18,7 @@ import {
 } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { blindSkip } from '../../../src/domain/allocation.ts';
+import { minSkip } from '../../../src/domain/allocation.ts';
 import { declareMoved, declareSetBack } from '../../../src/store/backup/restore.ts';
 import { markPath, openHighwater } from '../../../src/store/mark/high-water-mark.ts';
 import { positionsBeside } from '../../../src/store/mark/mark-position.ts';
@@ -92,7 +92,7 @@ describe('an older folder that is put back over the newer one', () => {
     const first = await paygate.issue(2);
     const saved = save(path);
     // Few enough for what is skipped where nothing says how far the newer one went.
-    const since = await paygate.issue(blindSkip - 10);
+    const since = await paygate.issue(minSkip - 10);
     await paygate.stop();
     ways[way]?.(saved, dirname(path));
     const { next = 0 } = await startCopy(path);
@@ -114,7 +114,7 @@ describe('an older folder that is put back over the newer one', () => {
     const saved = save(path);
     for (const count of [75, 75, 75]) await goOn(path, count);
     writeOver(saved, dirname(path));
-    expect((await startCopy(path)).next).toBeGreaterThanOrEqual(3 + 225 + blindSkip);
+    expect((await startCopy(path)).next).toBeGreaterThanOrEqual(3 + 225 + minSkip);
   });
 
   it('before its first address, and several starts later', async () => {
@@ -308,7 +308,7 @@ describe('a position', () => {
     const { database, ...store } = await openTestStore({ path });
     declareSetBack({ ...store, path });
     await database.close();
-    expect((await startCopy(path)).next).toBeGreaterThanOrEqual(3 + blindSkip);
+    expect((await startCopy(path)).next).toBeGreaterThanOrEqual(3 + minSkip);
   });
 });
 
