@@ -164,13 +164,13 @@ function doubtOf(counters: readonly Counter[], mark: MarkReading | undefined): s
     : undefined;
 }
 
-/** A start writes each used wallet into the mark, and a raise is written before its commit. */
-function isUnknownTo(mark: MarkReading, counter: Counter): boolean {
-  const raise = raiseOf(counter.wallet, mark.raises);
-  if (raise === undefined || !counter.used) return counter.used;
-  // A scan raises the counter first and the mark when it ends.
-  const mayBeBehind = mark.sameDatabase && !(mark.ofCopy && counter.scanned);
-  return counter.nextIndex > raise.to && !mayBeBehind;
+/**
+ * A start writes each used wallet into the mark, and a raise is durable there before its commit. Only
+ * a scan raises the counter first, and the mark when it ends.
+ */
+function isUnknownTo({ raises }: MarkReading, { wallet, nextIndex, used, scanned }: Counter) {
+  const raise = raiseOf(wallet, raises);
+  return used && (raise === undefined || (scanned && nextIndex > raise.to));
 }
 
 function whyOlder(counters: readonly Counter[], mark: MarkReading): string | undefined {

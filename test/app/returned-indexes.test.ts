@@ -4,7 +4,9 @@ import { copyFileSync } from 'node:fs';
 import { eq } from 'drizzle-orm';
 import { afterEach, expect, test } from 'vitest';
 import { deriveAddress } from '../../src/bitcoin/keychain.ts';
+import { markName } from '../../src/domain/allocation.ts';
 import { addresses, wallets } from '../../src/store/db/schema.ts';
+import { openHighwater } from '../../src/store/mark/high-water-mark.ts';
 import { askForRecheck } from '../../src/store/records/settings.ts';
 import {
   closeHouses,
@@ -27,7 +29,7 @@ async function damaged(): Promise<House> {
   await untilReady(house);
   expect(await house.newAddress()).toBe(addressAt(0));
   await house.stop();
-  await house.withStore(async ({ database, addresses: { deriveAhead } }) => {
+  await house.withStore(async ({ database, instance, addresses: { deriveAhead } }) => {
     await database.write((tx) => {
       deriveAhead(tx, 1, 80);
       const { orm } = database;
@@ -43,6 +45,9 @@ async function damaged(): Promise<House> {
       }
       orm.update(wallets).set({ nextIndex: 31 }).run();
     });
+    const mark = openHighwater(house.path, instance);
+    await mark.raise([{ wallet: markName(merchantKey().descriptor), from: 31, to: 31 }]);
+    mark.close();
   });
   await house.start();
   await untilReady(house);
