@@ -15,7 +15,6 @@ import {
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { cacheCode } from './code-cache.mjs';
 import { assertLoadable } from './elf.mjs';
 import { licensesOf } from './licenses.mjs';
 import { bundleOne, bundleParts } from './parts.mjs';
@@ -34,15 +33,14 @@ const triplets = { x64: 'x86_64-linux-gnu', arm64: 'aarch64-linux-gnu' };
  * @property {string} [entry] another program than paygate's own
  *
  * @param {Target} target
- * @returns {Promise<{ stripped: boolean, cached: boolean }>} false where binutils, or qemu, for the processor are
- * missing; a program of its own is never cached
+ * @returns {Promise<{ stripped: boolean }>} false where binutils for the processor are missing
  */
 export async function makeExecutable(target) {
   const { arch, node, outfile } = target;
   mkdirSync(dirname(outfile), { recursive: true });
   const folder = mkdtempSync(join(dirname(outfile), '.making-'));
   try {
-    const { cached } = await makeBlob(folder, target);
+    await makeBlob(folder, target);
     const program = join(folder, 'program');
     copyFileSync(node, program);
     chmodSync(program, 0o755);
@@ -58,7 +56,7 @@ export async function makeExecutable(target) {
     ]);
     assertLoadable(readFileSync(program));
     renameSync(program, outfile);
-    return { stripped, cached };
+    return { stripped };
   } finally {
     rmSync(folder, { recursive: true });
   }
@@ -74,23 +72,19 @@ async function makeBlob(folder, { arch, node, entry }) {
   const { main, assets } = entry
     ? { main: await bundleOne(entry, folder), assets: [] }
     : await bundlePaygate(folder, node);
-  const caches = entry ? [] : await cacheCode(folder, { arch, node, addon });
   const config = {
     main,
     output: 'paygate.blob',
-    assets: Object.fromEntries(
-      ['better_sqlite3.node', ...assets, ...caches].map((name) => [name, name]),
-    ),
+    assets: Object.fromEntries(['better_sqlite3.node', ...assets].map((name) => [name, name])),
     disableExperimentalSEAWarning: true,
     useSnapshot: false,
-    // Of launch.cjs alone.
+    // V8's cache is not the same bytes each time.
     useCodeCache: false,
     // NODE_OPTIONS of whoever starts it are not for us.
     execArgvExtension: 'none',
   };
   writeFileSync(join(folder, 'sea.json'), JSON.stringify(config));
   await run(process.execPath, ['--experimental-sea-config', 'sea.json'], { cwd: resolve(folder) });
-  return { cached: caches.length > 0 };
 }
 
 /**

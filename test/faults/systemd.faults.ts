@@ -55,7 +55,7 @@ async function startChain(): Promise<string> {
   return `tcp://127.0.0.1:${port}`;
 }
 
-/** Of the checkout under another version: its code cache says it as well. */
+/** An executable of the checkout under another version. */
 function makeNewer(outfile: string): void {
   const folder = tempFolder();
   const left = new Set(['node_modules', '.git', 'dist'].map((name) => resolve(name)));
