@@ -25,7 +25,7 @@ const ranks: readonly (readonly string[])[] = [
   ['app.ts'],
   ['sandbox'],
   ['cli'],
-  ['main.ts', 'main-serve.ts'],
+  ['main.ts'],
 ];
 
 /** Who may read the process, the clock, chance and the console. */

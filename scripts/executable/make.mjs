@@ -15,9 +15,10 @@ import {
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
+import { build } from 'esbuild';
+import { bundling } from '../bundling.mjs';
 import { assertLoadable } from './elf.mjs';
 import { licensesOf } from './licenses.mjs';
-import { bundleOne, bundleParts } from './parts.mjs';
 
 const run = promisify(execFile);
 
@@ -28,9 +29,9 @@ const triplets = { x64: 'x86_64-linux-gnu', arm64: 'aarch64-linux-gnu' };
 /**
  * @typedef {object} Target
  * @property {'x64' | 'arm64'} arch
- * @property {string} node the Node that is to be inside, of the version that runs this
+ * @property {string} node `PACKAGE/bin/node`, of the version that runs this
  * @property {string} outfile
- * @property {string} [entry] another program than paygate's own
+ * @property {string} [entry] src/main.ts unless another program is given
  *
  * @param {Target} target
  * @returns {Promise<{ stripped: boolean }>} false where binutils for the processor are missing
@@ -66,16 +67,18 @@ export async function makeExecutable(target) {
  * @param {string} folder
  * @param {Target} target
  */
-async function makeBlob(folder, { arch, node, entry }) {
+async function makeBlob(folder, { arch, node, entry = 'src/main.ts' }) {
   const addon = `node_modules/better-sqlite3/prebuilds/linux-${arch}.node`;
   copyFileSync(addon, join(folder, 'better_sqlite3.node'));
-  const { main, assets } = entry
-    ? { main: await bundleOne(entry, folder), assets: [] }
-    : await bundlePaygate(folder, node);
+  const inputs = await bundle(entry, join(folder, 'program.cjs'));
+  const licenses = licensesOf(inputs, dirname(dirname(node)));
+  writeFileSync(join(folder, 'licenses.json'), JSON.stringify(licenses));
   const config = {
-    main,
+    main: 'program.cjs',
     output: 'paygate.blob',
-    assets: Object.fromEntries(['better_sqlite3.node', ...assets].map((name) => [name, name])),
+    assets: Object.fromEntries(
+      ['better_sqlite3.node', 'licenses.json'].map((name) => [name, name]),
+    ),
     disableExperimentalSEAWarning: true,
     useSnapshot: false,
     // V8's cache is not the same bytes each time.
@@ -88,15 +91,34 @@ async function makeBlob(folder, { arch, node, entry }) {
 }
 
 /**
- * @param {string} folder
- * @param {string} node `PACKAGE/bin/node`
+ * Writes a program that needs nothing beside it, in ASCII.
+ * @param {string} entry
+ * @param {string} outfile
+ * @returns {Promise<string[]>} the paths of all files that went in
  */
-async function bundlePaygate(folder, node) {
-  const { main, assets, inputs } = await bundleParts(folder);
-  const licenses = licensesOf(inputs, dirname(dirname(node)));
-  writeFileSync(join(folder, 'licenses.json'), JSON.stringify(licenses));
-  return { main, assets: [...assets, 'licenses.json'] };
+async function bundle(entry, outfile) {
+  const { metafile } = await build({
+    ...bundling,
+    // The driver's own code too: the addon is an asset.
+    external: [],
+    minifyWhitespace: true,
+    minifySyntax: true,
+    legalComments: 'none',
+    entryPoints: [entry],
+    outfile,
+    metafile: true,
+  });
+  const text = readFileSync(outfile, 'utf8');
+  writeFileSync(outfile, text.replaceAll(/[^\0-\x7f]/g, escapeUnit));
+  return Object.keys(metafile.inputs);
 }
+
+/**
+ * One letter beyond ASCII makes V8 hold the whole program with two bytes a letter.
+ * esbuild escapes it in strings, but not in regular expressions and tagged templates.
+ * @param {string} unit of UTF-16
+ */
+const escapeUnit = (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
 /**
  * @param {string} program

@@ -1,6 +1,6 @@
 // One order of a certificate (RFC 8555), by the library acme-client; http-01 is the challenge. Its requests
 // go out through World, each under a deadline and to https alone, whatever the directory names. The library is
-// loaded with the first order: who needs none has no room for it.
+// loaded with the first order.
 
 import { generateKeyPairSync } from 'node:crypto';
 import type { Dispatcher } from 'undici';
