@@ -1,8 +1,9 @@
 // What the commands that run until they are told to stop have in common.
 
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { reasonOf } from '../lib/errors.ts';
 import type { World } from '../world/world.ts';
-import { collect } from './heap.ts';
 
 /** A wedged shutdown is cut off after this long. */
 const stopTimeoutMs = 10_000;
@@ -34,11 +35,18 @@ export function endAtOnce(world: World): (error: Error) => never {
 }
 
 /**
- * Ends the process, also where V8 compiles something in the background. Node joins those threads, and one that
- * waits for a garbage collection would wait for this thread while it is waited for, for ever:
- * https://github.com/nodejs/node/issues/54918. One collection before that lets all of them go on.
+ * Ends the process, also while V8 compiles in the background. Node joins V8's threads, and a thread
+ * that waits for a garbage collection waits for this one: https://github.com/nodejs/node/issues/54918.
+ * A collection lets it go on.
  */
 export function exit(code: number): never {
-  collect('regular');
+  collectGarbage();
   process.exit(code);
+}
+
+/** A full collection, which holds the process. */
+export function collectGarbage(): void {
+  setFlagsFromString('--expose-gc');
+  const gc: () => void = runInNewContext('gc');
+  gc();
 }

@@ -12,7 +12,6 @@ import type { World } from '../world/world.ts';
 import { checkBeside } from './check-beside.ts';
 import { fail } from './command.ts';
 import { becomeOwner } from './file-owner.ts';
-import { growFreelyAfter, startLean } from './heap.ts';
 import { again } from './repeat-command.ts';
 import { endAtOnce, exit, stopOnSignal } from './run-until-stopped.ts';
 import { addServeOptions, asGiven, type Flags } from './serve-options.ts';
@@ -75,7 +74,6 @@ async function serve(config: Config): Promise<void> {
   for (const name of mistyped(process.env)) {
     world.log.warn('no option has this name in the environment', { name });
   }
-  startLean();
   // Such as what a timer could not read: the next one could not either.
   process.on('uncaughtException', (error) => {
     fail(useFailure(config.db, error));
@@ -102,7 +100,6 @@ async function run(config: Config, world: World): Promise<void> {
     const { port } = await app.start();
     world.log.info('paygate is up', { version, network: app.network.name, port });
     process.stdout.write(await greeting(config, app, port));
-    growFreelyAfter(world, () => app.health().electrum.caught_up);
   } catch (error) {
     await app.stop();
     throw error;

@@ -2,7 +2,7 @@
 // nobody's payments from being told while another one is there.
 
 import { afterEach, describe, expect, test } from 'vitest';
-import { collect } from '../../src/cli/heap.ts';
+import { collectGarbage } from '../../src/cli/run-until-stopped.ts';
 import { cleanUp } from '../support/files.ts';
 import type { Asked, Liar, Message } from '../support/liar.ts';
 import { type Lying, prepareLying } from '../support/lying.ts';
@@ -285,7 +285,7 @@ test('tips that are told without end, while headers are waited for, cost little 
   });
   await world.until(() => asked > 0, 'headers to be asked for');
   const bytes = () => {
-    collect('regular');
+    collectGarbage();
     return process.memoryUsage().heapUsed;
   };
   const before = bytes();

@@ -6,7 +6,7 @@ import { sha256x2 } from '@scure/btc-signer/utils.js';
 import { afterEach, describe, expect, test } from 'vitest';
 import { display, type Scripthash, type Txid } from '../../src/bitcoin/ids.ts';
 import { deriveAddress } from '../../src/bitcoin/keychain.ts';
-import { collect } from '../../src/cli/heap.ts';
+import { collectGarbage } from '../../src/cli/run-until-stopped.ts';
 import { slices } from '../../src/lib/chunk.ts';
 import type { Issued } from '../../src/store/records/addresses.ts';
 import { cleanUp } from '../support/files.ts';
@@ -36,7 +36,7 @@ describe('transactions that a server made up', () => {
     const raws = Array.from({ length: 12 }, (_, number) => emptyOutputs(number, 110_000));
     tellOf(house.inUse(), issued, raws);
     const bytes = () => {
-      collect('regular');
+      collectGarbage();
       const { heapUsed, arrayBuffers } = process.memoryUsage();
       return heapUsed + arrayBuffers;
     };
