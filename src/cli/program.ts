@@ -22,6 +22,7 @@ export async function runProgram(commands: readonly Command[]): Promise<void> {
   exitWithTwo(program);
   // What paygate writes (database, mark, lock) is for its own user alone.
   process.umask(0o077);
+  prepareThreads();
   outliveReaders();
   shutDebugger();
   takeName();
@@ -50,6 +51,16 @@ function withoutHelp(program: Command, args: readonly string[]): string[] {
     command = found;
   }
   return [...path, '--help'];
+}
+
+/**
+ * Half of libuv's threads may look names up: 32 silent names hold up no other. The system waits three
+ * times a second for a silent name server, not twice five. Both are read when the first thread starts.
+ * https://docs.libuv.org/en/v1.x/threadpool.html, https://man7.org/linux/man-pages/man5/resolv.conf.5.html
+ */
+export function prepareThreads(): void {
+  process.env.UV_THREADPOOL_SIZE ??= '64';
+  process.env.RES_OPTIONS ??= 'timeout:1 attempts:3';
 }
 
 /** What cannot be said is no reason to end, least of all for who serves. */

@@ -3,6 +3,7 @@
 // It retries nothing and judges no certificate: it says what a peer showed, the caller decides.
 
 import { createHash, randomBytes } from 'node:crypto';
+import { lookup } from 'node:dns/promises';
 import { connect as dialTcp, isIP, type LookupFunction, type Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { connect as dialTls, type TLSSocket } from 'node:tls';
@@ -14,7 +15,6 @@ import { connectTimeoutFault, proxyDown, proxyRefused } from '../domain/retry.ts
 import { PaygateError, reasonOf } from '../lib/errors.ts';
 import { once } from '../lib/lazy.ts';
 import { nextMatch } from './cron.ts';
-import { createNames } from './dns-lookup.ts';
 import { LenientSocket } from './lenient-socket.ts';
 import {
   type Cancel,
@@ -56,7 +56,7 @@ export function createNodeWorld(options: NodeWorldOptions): World {
     random: () => Math.random(),
     randomBytes: (length) => new Uint8Array(randomBytes(length)),
     connect,
-    resolve: createNames({ after }),
+    resolve,
     ownAddresses: cachedOwnAddresses(),
     http: createHttpClient,
     log: createLogger(options),
@@ -326,6 +326,12 @@ async function dialThrough(
     throw Object.assign(new Error(reasonOf(cause)), { code });
   }
 }
+
+/** By the system (getaddrinfo), in a thread of libuv's pool. */
+const resolve: Resolver = async (name) => {
+  const found = await lookup(name, { all: true, order: 'verbatim' });
+  return found.map(({ address }) => address);
+};
 
 function lookupThrough(resolver: Resolver): LookupFunction {
   return (hostname, options, callback) => {

@@ -87,7 +87,7 @@ export interface World {
   randomBytes(length: number): Uint8Array;
   /** Opens a TCP or TLS connection; rejects when it cannot or when the signal aborts first. */
   connect(target: ConnectTarget, signal: AbortSignal): Promise<Connection>;
-  /** Every address of the name, by the hosts file, the name servers, the system. */
+  /** Every address of the name, by the system. */
   resolve: Resolver;
   /** IP addresses of this machine's network interfaces. */
   ownAddresses(): readonly string[];
