@@ -62,7 +62,7 @@ const maxGroup = 100;
 const maxBesideAwaited = 10;
 /** A failed write is expected until so many groups had none. */
 const groupsUntilTrusted = 20;
-/** Turns of the event loop without a further write, after which a group of bulk writes begins. */
+/** Turns of the event loop without a further write, after which a group begins: requests join an awaited one meanwhile. */
 const quietTurns = 2;
 
 export class Writer {
@@ -113,8 +113,7 @@ export class Writer {
 
   #gather(known: number, quiet: number): void {
     const queued = this.queued();
-    const { awaited } = this.#queues;
-    if (awaited.length > 0 || queued >= maxGroup || quiet === quietTurns) this.#flush();
+    if (queued >= maxGroup || quiet === quietTurns) this.#flush();
     else setImmediate(() => this.#gather(queued, queued > known ? 0 : quiet + 1));
   }
 
