@@ -1,14 +1,14 @@
-// What a full block costs without proofs, rules and storage, a process of its own: subscribes to so many
-// scripts, and when their statuses change asks for the history of each and the branch of what it names, as
-// paygate does, so many at once; reads the answers; and sends a callback for each with undici, as many at once
-// as paygate. It says when the last branch was read, and when the last callback was answered.
+// The peer of `full-block`, a helper process: subscribes to the scripts, and when their statuses change
+// asks for the history and the merkle branch of each, with paygate's concurrency. It reads the
+// answers and sends a callback for each with undici. It proves, decides and stores nothing.
+// It reports when the last branch was read and when the last callback was answered.
 
 import { connect } from 'node:net';
 import { createInterface } from 'node:readline';
 import { Agent, request } from 'undici';
 
-const AT_ONCE = 100;
-const CALLBACKS_AT_ONCE = 64;
+const LOOKS = 100;
+const CALLBACKS = 64;
 const STATUS = 'blockchain.scripthash.subscribe';
 
 const agent = new Agent({ connections: 2, pipelining: 1 });
@@ -38,12 +38,12 @@ function ask(method, params) {
 }
 
 /**
- * So many of a list at once.
  * @template T
- * @param {number} atOnce
+ * @param {number} limit how many items are worked on at a time
  * @param {(item: T) => Promise<void>} work
+ * @returns {(item: T) => void} adds an item
  */
-function lanes(atOnce, work) {
+function inParallel(limit, work) {
   /** @type {T[]} */
   const queue = [];
   let busy = 0;
@@ -54,7 +54,7 @@ function lanes(atOnce, work) {
   }
   return (/** @type {T} */ item) => {
     queue.push(item);
-    if (busy < atOnce) run();
+    if (busy < limit) run();
   };
 }
 
@@ -62,13 +62,13 @@ function lanes(atOnce, work) {
 async function begin(port) {
   socket = connect(port, '127.0.0.1').setNoDelay(true);
   let [proven, sent, provenAt] = [0, 0, 0];
-  const send = lanes(CALLBACKS_AT_ONCE, async (/** @type {string} */ url) => {
+  const send = inParallel(CALLBACKS, async (/** @type {string} */ url) => {
     const { body } = await request(url, { dispatcher: agent });
     await body.dump();
     sent += 1;
     if (sent === scripts.length) process.send?.({ provenAt, sentAt: Date.now() });
   });
-  const look = lanes(AT_ONCE, async (/** @type {number} */ index) => {
+  const look = inParallel(LOOKS, async (/** @type {number} */ index) => {
     const { scripthash, url } = /** @type {any} */ (scripts[index]);
     const [{ tx_hash, height }] = await ask('blockchain.scripthash.get_history', [scripthash]);
     await ask('blockchain.transaction.get_merkle', [tx_hash, height]);

@@ -1,8 +1,8 @@
-// A process of its own with an Electrum server for full blocks: an account key and a number of addresses, each
-// of which is paid by a transaction of its own. What it will say is made before anybody asks, so that nearly
-// all the time that is measured is that of who asks. It stands at the genesis block of regtest first; told
-// `mempool` all payments are there, told `block` one real block has them all, told `empty` none is.
-// It answers what paygate asks of a server, and nothing else, in protocol 1.6.
+// The Electrum server of `full-block`, a helper process: COUNT addresses of ACCOUNT, each paid by a
+// transaction of its own. Its answers are made before the first request, so that nearly all measured
+// time is the client's. It begins at the genesis block of regtest. Told `mempool`, all payments are
+// there; told `block`, one block has them all; told `empty`, none is there. It speaks protocol 1.6.
+// Usage: block-server.mjs ACCOUNT COUNT
 
 import { createServer } from 'node:net';
 import { createInterface } from 'node:readline';
@@ -49,14 +49,14 @@ const branches = new Map(
 const answers = new Map(payments.map((payment) => [payment.scripthash, answersOf(payment)]));
 /** @type {Phase} */
 let phase = 'empty';
-/** @type {Map<import('node:net').Socket, Set<string>>} what each connection is subscribed to */
+/** @type {Map<import('node:net').Socket, Set<string>>} the scripthashes that each subscribed to */
 const sockets = new Map();
 
 function makePayments() {
   const key = parseWalletKey(account, { network: 'regtest', scriptType: 'p2wpkh' });
   return Array.from({ length: Number(count) }, (_, index) => {
     const { script, address } = /** @type {any} */ (deriveAddress(key, 0, index));
-    // Who pays does not matter: one input of a stranger, a signature of the usual size, change.
+    // One input of a stranger with a signature of the usual size, and change.
     const input = { txid: hashOfNumber(index), index: 0, finalScriptSig: new Uint8Array() };
     const raw = RawTx.encode({
       version: 2,
@@ -151,12 +151,8 @@ const server = createServer((socket) => {
   const lines = createInterface(socket);
   lines.on('error', () => {});
   lines.on('line', (line) => {
-    const asked = JSON.parse(line);
     socket.cork();
-    const answer = Array.isArray(asked)
-      ? `[${asked.map((each) => answerLine(socket, each)).join(',')}]`
-      : answerLine(socket, asked);
-    socket.write(`${answer}\n`);
+    socket.write(`${answerLine(socket, JSON.parse(line))}\n`);
     process.nextTick(() => socket.uncork());
   });
 });
@@ -192,7 +188,7 @@ function move(next) {
  */
 const notice = (method, params) => `{"jsonrpc":"2.0","method":"${method}","params":${params}}\n`;
 
-/** How many of the payments' addresses somebody is subscribed to. */
+/** How many of the paid addresses have a subscription. */
 function countSubscribed() {
   const all = [...sockets.values()].flatMap((subscribed) => [...subscribed]);
   return all.filter((each) => answers.has(/** @type {any} */ (each))).length;

@@ -1,4 +1,5 @@
-// Stands in for src/api/new-address.ts in the paygate of constant-paygate.mjs: the same operation, which issues nothing.
+// Replaces src/api/new-address.ts in the peer of `new_address-64`: the same operation, which issues
+// nothing and answers constant JSON.
 
 import { z } from 'zod';
 import { operation } from '../../src/api/operation.ts';

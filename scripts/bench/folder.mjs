@@ -1,5 +1,5 @@
-// Where the databases of a run lie: on a real disk, for a commit in memory costs nothing. The system's
-// folder for temporary files is often memory; then it is a new folder beside the checkout.
+// The folder of a run's databases. It is on a real disk, because a commit to memory costs nothing.
+// The system's temporary folder is often memory; then the folder is made beside the checkout.
 
 import { mkdtempSync, rmSync, statfsSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -17,7 +17,7 @@ const fileSystems = new Map([
 ]);
 
 /**
- * Makes a new folder on the file system of the checkout's parent, which goes with this process.
+ * Makes a folder on the file system of the checkout's parent; it is removed with this process.
  * @param {string} checkout
  */
 export function chooseFolder(checkout) {
@@ -25,7 +25,6 @@ export function chooseFolder(checkout) {
   const isSame = statSync(tmpdir()).dev === statSync(beside).dev;
   const folder = mkdtempSync(join(isSame ? tmpdir() : beside, 'paygate-bench-'));
   const { type } = statfsSync(folder);
-  const fileSystem = fileSystems.get(type) ?? `0x${type.toString(16)}`;
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
-  return { folder, fileSystem };
+  return { folder, fileSystem: fileSystems.get(type) ?? `0x${type.toString(16)}` };
 }

@@ -1,225 +1,141 @@
-// Method: the same work with 1,000, 10,000, 100,000 and 1,000,000 addresses in the file, each with a settled payment.
-// What belongs to one address or payment is done in this process, 200 in a commit, where the commit counts
-// as well: an address is issued (derived before), a payment recorded, a callback claimed and its delivery
-// recorded; and the reads that a sweep makes each minute. A start, a block and a page are those of the built
-// `./paygate serve` beside a simulated chain. Each row says 1,000,000 as ours and 10,000 as the floor: what
-// grows no faster than the logarithm of the number does not double.
+// Row `growth`: the same work with 10,000 and with 1,000,000 paid addresses in the file, by
+// `./paygate serve` on a simulated chain. Issued addresses, payments (recorded and delivered),
+// blocks that pay nobody and pages are measured in processor time, less what an idle paygate uses.
+// The figure is the largest ratio of the two. What grows with the logarithm of the size grows 1.5 ×.
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openStore } from '../../src/store/open-store.ts';
-import { cpuOfBlocks, startChain } from './new-block.mjs';
-import { askPage } from './pages.mjs';
-import { launcher, memoryOf, serveArguments, startProgram, untilCaughtUp } from './program.mjs';
-import { paidFile } from './sized.mjs';
-import { median, takeTurns } from './stats.mjs';
+import { startChain } from './chain.mjs';
+import { paidFile, sessionCookie, setCallbackUrl } from './database.mjs';
+import { burst } from './load.mjs';
+import { cpuMs, serve, untilCaughtUp } from './server.mjs';
+import { startShop } from './shop.mjs';
+import { median } from './stats.mjs';
 
-const SIZES = [1_000, 10_000, 100_000, 1_000_000];
-const STARTS = 5;
-/** In one or two of them the log is moved into the file, and what is written meanwhile waits for the disk. */
-const ROUNDS = 15;
-const AT_ONCE = 200;
-const SWEPT_AT_ONCE = 50;
-/** One takes a tenth of a millisecond. */
-const SWEEPS = 50;
-const PAGE_REQUESTS = 20;
-/** Something else that runs once makes a block free, or worse. */
-const BLOCK_ROUNDS = 5;
-const POLL_MS = 100;
-/** What a start leaves to tidy up is not the block's. */
+const SIZES = /** @type {const} */ ([10_000, 1_000_000]);
+const STARTS = 3;
+const ROUNDS = 7;
+const PAYMENTS = 200;
+const PAGES = 100;
+const BLOCKS = 20;
+const BLOCK_MS = 100;
+/** A start leaves work behind. */
 const SETTLE_MS = 10_000;
-const WARM_UP = 2_000;
-/** With fewer, all rows lie on the same few pages of the file. */
-const COMPARED = 10_000;
-const MOST_GROWTH = 2;
-/** These go by how many are hot. @type {ReadonlySet<string>} */
-const counting = new Set(['ready', 'round']);
-const WALLET = 1;
-const STORE = 1;
+/** Addresses are derived and subscribed after they were issued. */
+const AFTER_MS = 1_000;
+const POLL_MS = 5;
+const MAX_GROWTH = 2;
 
-/** What is measured, in the order of the table; a start grows with what the server must be asked. */
-const rows = /** @type {const} */ ({
-  issue: 'an address issued',
-  record: 'a payment recorded',
-  deliver: 'a callback claimed and delivered',
-  sweep: 'reads of a sweep’s minute',
-  round: 'the counts that a round of sweeps begins with, every ten minutes',
-  listening: 'a start, until it listens',
-  block: 'CPU of a block for nobody',
-  page: 'the first page of the dashboard',
-  ready: 'a start, until all are compared (100,000 at most)',
-});
-/** @typedef {keyof typeof rows} Name */
+/** @typedef {{ start: number, address: number, payment: number, block: number, page: number }} Costs ms */
 
 /** @type {import('../bench.mjs').Bench} */
 export async function benchGrowth(context) {
-  const { electrum, mine } = await startChain();
-  /** @type {(Record<Name, number> & { memoryMib: number })[]} */
-  const measured = [];
-  // Not counted: code that runs for the first time.
-  const warmUp = await paidFile(context, WARM_UP);
-  await measureStore(warmUp.path);
-  for (const size of SIZES) {
-    const { path } = await paidFile(context, size);
-    context.progress(`growth: ${size}`);
-    const served = await measureServed(context, path, { electrum, mine });
-    measured.push({ ...served, ...(await measureStore(path)) });
-  }
-  return /** @type {Name[]} */ (Object.keys(rows)).map((name) => rowOf(name, measured));
-}
-
-/**
- * @param {Name} name
- * @param {(Record<Name, number> & { memoryMib: number })[]} measured of each size
- * @returns {import('./table.mjs').Row}
- */
-function rowOf(name, measured) {
-  const values = measured.map((each) => each[name]);
-  const floor = values[SIZES.indexOf(COMPARED)] ?? Number.NaN;
-  const ours = values.at(-1) ?? Number.NaN;
-  const memory = measured.map(({ memoryMib }) => memoryMib.toFixed(0)).join(', ');
-  return {
-    name: `growth-${name}`,
-    unit: 'ms',
-    ours,
-    floor,
-    ratio: ours / floor,
-    pairs: ROUNDS,
-    ...(name === 'ready' && { memoryMib: measured.at(-1)?.memoryMib ?? Number.NaN }),
-    ...(!counting.has(name) && {
-      targets: [{ text: `≤ ${MOST_GROWTH} × at 10,000`, met: ours <= MOST_GROWTH * floor }],
-    }),
-    notes: [
-      `${rows[name]}: ${values.map((value) => value.toFixed(3)).join(', ')} ms with ${SIZES.join(', ')} addresses` +
-        (name === 'ready' ? `; it holds ${memory} MiB then (anonymous).` : '.'),
-    ],
-  };
-}
-
-/**
- * @param {import('../bench.mjs').Context} context
- * @param {string} path
- * @param {{ electrum: string, mine: () => Promise<void> }} chain
- */
-async function measureServed(context, path, { electrum, mine }) {
-  const args = serveArguments(path, electrum);
-  await (await startProgram(launcher(context), args)).end();
-  const starts = [await startReady(context, args)];
-  while (starts.length < STARTS) {
-    await starts.at(-1)?.program.end();
-    starts.push(await startReady(context, args));
-  }
-  const { program } = starts.at(-1) ?? fail();
-  await sleep(SETTLE_MS);
-  const page = median(await askPage(program.port, '/dashboard', PAGE_REQUESTS));
-  const { blocks } = await takeTurns(BLOCK_ROUNDS, { blocks: () => cpuOfBlocks(program, mine) });
-  const block = median(blocks);
-  const memoryMib = memoryOf(program).anonymous;
-  await program.end();
-  return {
-    listening: median(starts.map(({ program: { answeredMs } }) => answeredMs)),
-    ready: median(starts.map(({ readyMs }) => readyMs)),
-    ...{ page, block, memoryMib },
-  };
-}
-
-/**
- * @param {import('../bench.mjs').Context} context
- * @param {(port: number) => string[]} args
- */
-async function startReady(context, args) {
-  const program = await startProgram(launcher(context), args);
-  await untilCaughtUp(program.origin, POLL_MS);
-  return { program, readyMs: performance.now() - program.startedAt };
-}
-
-/** @param {string} path */
-async function measureStore(path) {
-  const store = await openStore({
-    ...{ path, create: false, network: 'regtest', newInstance: () => '' },
+  let callbacks = 0;
+  const callbackUrl = await startShop((query) => {
+    if (query.get('status') === '0') callbacks += 1;
   });
-  const { database, addresses, ledger, outbox } = store;
-  // The first start finds no mark and skips 100 indexes, whose payments belong to nobody here.
-  const hot = addresses
-    .recent(0, undefined, ROUNDS * AT_ONCE)
-    .flatMap(({ scripthash }) => addresses.byScripthash(scripthash) ?? [])
-    .filter(({ origin }) => origin === 'issued');
-  let next = 0;
-
-  const record = () =>
-    database.write((tx) => {
-      for (let count = 0; count < AT_ONCE; count += 1) {
-        const { id: addressId } = hot[next % hot.length] ?? fail();
-        next += 1;
-        const txid = /** @type {import('../../src/bitcoin/ids.ts').Txid} */ (
-          `${next}`.padStart(64, 'e')
-        );
-        const output = { valueSat: 1_000, signalsRbf: false, coinbase: false };
-        const seen = [{ txid, block: null, output, raw: new Uint8Array(200) }];
-        const facts = { addressId, origin: /** @type {const} */ ('issued'), seen, gone: [] };
-        ledger.apply(tx, Date.now(), { ...facts, statusHash: null });
-      }
-    });
-  const deliver = () =>
-    database.write((tx) => {
-      const now = Date.now();
-      const limits = { limit: AT_ONCE, perStore: AT_ONCE, leaseMs: 60_000, afterStoreId: 0 };
-      const claimed = outbox.claim(tx, now, limits);
-      if (claimed.length !== AT_ONCE) throw new Error(`claimed ${claimed.length}`);
-      for (const each of claimed) outbox.record(tx, now, each, delivered, never);
-    });
-  const sweep = async () => {
-    for (let count = 0; count < SWEEPS; count += 1) {
-      addresses.recent(0, undefined, SWEPT_AT_ONCE);
-      addresses.unsettled(Number.MAX_SAFE_INTEGER, SWEPT_AT_ONCE);
-      addresses.given(Number.MAX_SAFE_INTEGER, SWEPT_AT_ONCE);
-    }
+  const chain = await startChain();
+  /** @type {Costs[]} */
+  const costs = [];
+  for (const size of SIZES) {
+    context.progress(`growth: ${size.toLocaleString('en')} addresses`);
+    const file = await paidFile(context, size);
+    setCallbackUrl(file.path, callbackUrl);
+    costs.push(await measure(context, file, chain, () => callbacks));
+  }
+  const [small, large] = /** @type {[Costs, Costs]} */ (costs);
+  const parts = /** @type {(keyof Costs)[]} */ (Object.keys(small));
+  const figure = Math.max(...parts.map((part) => large[part] / small[part]));
+  return {
+    name: 'growth',
+    unit: '×',
+    figure,
+    floor: `≤ ${MAX_GROWTH} × at 100 × the size`,
+    holds: figure <= MAX_GROWTH,
+    details: parts.map(
+      (part) => `${part} ${small[part].toFixed(2)} → ${large[part].toFixed(2)} ms`,
+    ),
   };
-  const round = async () => {
-    addresses.countRecent(0);
-    addresses.countUnsettled();
-    addresses.count();
-  };
-  const issue = () =>
-    database.write((tx) => {
-      const now = Date.now();
-      for (let count = 0; count < AT_ONCE; count += 1) addresses.issue(tx, now, WALLET, STORE);
-    });
-
-  const until = addresses.derivedUntil(WALLET) + ROUNDS * AT_ONCE;
-  await database.write((tx) => void addresses.deriveAhead(tx, WALLET, until));
-  const measured = {
-    record: await timeEach(record, AT_ONCE),
-    deliver: await timeEach(deliver, AT_ONCE),
-    sweep: await timeEach(sweep, SWEEPS),
-    round: await timeEach(round, 1),
-    issue: await timeEach(issue, AT_ONCE),
-  };
-  await database.close();
-  return measured;
 }
-
-const never = { step: 1, at: undefined };
-const delivered = /** @type {import('../../src/store/records/outbox.ts').AttemptRecord} */ ({
-  ...{ startedAt: 0, durationMs: 1, outcome: 'delivered', httpStatus: 200, reason: null },
-  ...{ body: null, address: null, phases: {}, doubt: null },
-});
 
 /**
- * @param {() => Promise<void>} work
- * @param {number} parts
- * @returns {Promise<number>} milliseconds of one part, the median of some rounds
+ * @param {import('../bench.mjs').Context} context
+ * @param {import('./database.mjs').File} file
+ * @param {import('./chain.mjs').Chain} chain
+ * @param {() => number} callbacks how many the shop received until now
+ * @returns {Promise<Costs>}
  */
-async function timeEach(work, parts) {
-  const times = [];
-  for (let round = 0; round < ROUNDS; round += 1) {
-    const began = performance.now();
-    await work();
-    times.push((performance.now() - began) / parts);
+async function measure(context, { path, apiKey }, chain, callbacks) {
+  const starts = [];
+  let server = await serve(context, path, chain.electrum);
+  for (let start = 0; start < STARTS; start += 1) {
+    await server.end();
+    server = await serve(context, path, chain.electrum);
+    starts.push(server.answeredMs);
   }
-  return median(times);
+  await untilCaughtUp(server);
+  await sleep(SETTLE_MS);
+  const target = { origin: server.origin, path: '/api/new_address', apiKey, connections: 8 };
+  const idle = await idleCpu(server);
+  const block = [];
+  while (block.length < BLOCKS) {
+    const mine = () => chain.tell('mine').then(() => sleep(BLOCK_MS));
+    block.push((await cpuOf(server, idle, mine)).cpu);
+  }
+  const address = [];
+  const payment = [];
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const { answers, ...issued } = await cpuOf(server, idle, async () => {
+      const run = await burst(target, PAYMENTS, { leadIn: 0 });
+      await sleep(AFTER_MS);
+      return run;
+    });
+    address.push(issued.cpu / PAYMENTS);
+    const pay = answers.map((each) => JSON.parse(each).address);
+    const wanted = callbacks() + PAYMENTS;
+    const { cpu } = await cpuOf(server, idle, async () => {
+      await chain.tell({ pay });
+      while (callbacks() < wanted) await sleep(POLL_MS);
+      await sleep(AFTER_MS);
+    });
+    payment.push(cpu / PAYMENTS);
+  }
+  const cookie = sessionCookie(server);
+  const shown = { origin: server.origin, path: '/dashboard', cookie, connections: 8 };
+  const pages = await cpuOf(server, idle, () => burst(shown, PAGES, { leadIn: 0 }));
+  await server.end();
+  return {
+    start: median(starts),
+    address: median(address),
+    payment: median(payment),
+    block: median(block),
+    page: pages.cpu / PAGES,
+  };
 }
 
-/** @returns {never} */
-function fail() {
-  throw new Error('there is none');
+/**
+ * @param {import('./server.mjs').Server} server
+ * @returns {Promise<number>} milliseconds of processor a millisecond
+ */
+async function idleCpu(server) {
+  const shares = [];
+  while (shares.length < BLOCKS) {
+    const before = cpuMs(server);
+    await sleep(BLOCK_MS);
+    shares.push((cpuMs(server) - before) / BLOCK_MS);
+  }
+  return median(shares);
+}
+
+/**
+ * @template {object | void} Result
+ * @param {import('./server.mjs').Server} server
+ * @param {number} idle
+ * @param {() => Promise<Result>} work
+ * @returns {Promise<Result & { cpu: number }>} its result and its processor time, milliseconds
+ */
+async function cpuOf(server, idle, work) {
+  const [startedAt, before] = [performance.now(), cpuMs(server)];
+  const result = await work();
+  const cpu = cpuMs(server) - before - idle * (performance.now() - startedAt);
+  return { ...result, cpu };
 }

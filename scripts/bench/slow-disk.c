@@ -1,5 +1,5 @@
-// Preloaded into a process that is measured (LD_PRELOAD): each fsync and fdatasync takes SLOW_DISK_MS
-// milliseconds longer, as on a disk that is far away or busy. It changes nothing else. Built by slow-disk.mjs.
+// Preloaded into a measured process (LD_PRELOAD): each fsync and fdatasync takes SLOW_DISK_MS
+// milliseconds longer, as on a slow or busy disk. slow-disk.mjs builds it.
 
 #define _GNU_SOURCE
 #include <dlfcn.h>

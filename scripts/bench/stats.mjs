@@ -1,4 +1,4 @@
-// Medians, percentiles, and contenders that take turns, so that what disturbs the machine for a while
+// Medians, percentiles, and contenders that take turns: a disturbance of the machine then
 // disturbs all of them.
 
 /**
@@ -18,7 +18,7 @@ export function median(values) {
 }
 
 /**
- * The median of the ratios of pairs, which a slow moment hits less than the ratio of the medians.
+ * The median of the ratios of pairs. A slow moment disturbs it less than a ratio of medians.
  * @param {readonly number[]} ours
  * @param {readonly number[]} theirs of the same rounds
  */
@@ -27,7 +27,7 @@ export function pairedRatio(ours, theirs) {
 }
 
 /**
- * Lets each contender measure itself once a round, every other round in the opposite order.
+ * Lets each contender measure itself once a round, in every other round in the opposite order.
  * @template {string} Name
  * @param {number} rounds
  * @param {Record<Name, () => number | Promise<number>>} contenders
@@ -43,22 +43,4 @@ export async function takeTurns(rounds, contenders) {
     }
   }
   return results;
-}
-
-/**
- * How often something synchronous can be done in a second.
- * @param {number} seconds how long it is tried
- * @param {() => number} work does some and says how often it did it; 0 ends the run
- */
-export function rateOf(seconds, work) {
-  const start = performance.now();
-  let count = 0;
-  let elapsedMs = 0;
-  while (elapsedMs < seconds * 1000) {
-    const done = work();
-    elapsedMs = performance.now() - start;
-    if (done === 0) break;
-    count += done;
-  }
-  return (count * 1000) / elapsedMs;
 }
