@@ -1,6 +1,6 @@
-// The peer of `full-block`, a helper process: subscribes to the scripts, and when their statuses change
-// asks for the history and the merkle branch of each, with paygate's concurrency. It reads the
-// answers and sends a callback for each with undici. It proves, decides and stores nothing.
+// The peer of `full-block`, a helper process: subscribes to the scripts, and when their statuses
+// change asks for the history and the merkle branch of each, with paygate's concurrency. It reads
+// the answers and sends a callback for each with undici. It proves, decides and stores nothing.
 // It reports when the last branch was read and when the last callback was answered.
 
 import { connect } from 'node:net';

@@ -1,5 +1,5 @@
-// Row `callbacks`: 5,000 callbacks of 100 stores on 100 hosts become due at once. The clock runs from the
-// first to the last delivery that the file records.
+// Row `callbacks`: 5,000 callbacks of 100 stores on 100 hosts become due at once. The clock runs
+// from the first to the last delivery that the file records.
 // Peer: the same number of requests to the same hosts by a bare loop of undici (bare-sender.mjs).
 
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -25,7 +25,7 @@ function perform(task) {
 }
 
 /**
- * Pays each address, ten in a transaction, each transaction in a block of its own where `confirmed`.
+ * Pays each address, ten in a transaction. If `confirmed`, each transaction has its own block.
  * @param {Exclude<Task, string>} task
  */
 function pay({ pay: addresses, confirmed = false }) {

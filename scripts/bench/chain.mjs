@@ -9,7 +9,8 @@ import { atEnd } from './cleanup.mjs';
  * @typedef {object} Chain
  * @property {string} electrum URL of the Electrum server
  * @property {number} port of it
- * @property {(task: import('./chain-worker.mjs').Task) => Promise<void>} tell resolves when it is done
+ * @property {(task: import('./chain-worker.mjs').Task) => Promise<void>} tell resolves
+ *   when it is done
  */
 
 /** @returns {Promise<Chain>} */

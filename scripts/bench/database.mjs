@@ -1,6 +1,6 @@
-// Database files of the benches. The CLI makes the store, the wallet and its counter; SQL adds rows,
-// because these benches do not measure how rows come about. Scripthashes and txids are random, so no
-// server knows them. A large file is written once a run, and its rows share it.
+// Database files of the benches. The CLI makes the store, the wallet and its counter; SQL adds
+// rows, because these benches do not measure how rows come about. Scripthashes and txids are
+// random, so no server knows them. A large file is written once a run, and its rows share it.
 
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';

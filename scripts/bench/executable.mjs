@@ -1,4 +1,5 @@
-// Rows `first-answer` and `memory-10k`: the single executable, with 10,000 issued addresses in its file.
+// Rows `first-answer` and `memory-10k`: the single executable, with 10,000 issued addresses in
+// its file.
 // Peer: the same Node with hono and the SQLite driver alone (bare-server.mjs).
 
 import { execFile } from 'node:child_process';

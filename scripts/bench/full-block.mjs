@@ -1,7 +1,8 @@
 // Row `full-block`: 4,000 addresses of 100 stores on 100 hosts, issued over HTTP, each paid by a
-// transaction of its own that paygate has seen in the mempool. Then one block has all of them: the
-// Electrum server (block-server.mjs) announces the header and 4,000 statuses at once. The clock runs
-// from there to the commit of the last proven payment, and on to that of the last delivery.
+// transaction of its own that paygate has seen in the mempool. Then one block has all of them:
+// the Electrum server (block-server.mjs) announces the header and 4,000 statuses at once. The
+// clock runs from there to the commit of the last proven payment, and on to that of the last
+// delivery.
 // Peer: the same requests and callbacks, without proofs, rules and storage (bare-block.mjs).
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -76,8 +77,8 @@ export async function prepareBlock() {
  * @param {import('../bench.mjs').Context} context
  * @param {Scene} scene
  * @param {string} name of the file
- * @param {(target: import('./load.mjs').Target) => () => Promise<Load>} [begin] requests for addresses
- *   from the block on; returns what ends them
+ * @param {(target: import('./load.mjs').Target) => () => Promise<Load>} [begin]
+ *   begins requests for addresses at the block; returns what ends them
  * @returns {Promise<Outcome & { during: Load | undefined }>}
  */
 export async function confirmBlock(context, { chain, port, callbackUrls }, name, begin) {

@@ -1,7 +1,8 @@
 // Row `growth`: the same work with 10,000 and with 1,000,000 paid addresses in the file, by
 // `./paygate serve` on a simulated chain. Issued addresses, payments (recorded and delivered),
-// blocks that pay nobody and pages are measured in processor time, less what an idle paygate uses.
-// The figure is the largest ratio of the two. What grows with the logarithm of the size grows 1.5 ×.
+// blocks that pay nobody and pages are measured in processor time, less what an idle paygate
+// uses. The figure is the largest ratio of the two. What grows with the logarithm of the size
+// grows 1.5 ×.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startChain } from './chain.mjs';
@@ -25,7 +26,10 @@ const AFTER_MS = 1_000;
 const POLL_MS = 5;
 const MAX_GROWTH = 2;
 
-/** @typedef {{ start: number, address: number, payment: number, block: number, page: number }} Costs ms */
+/**
+ * Milliseconds.
+ * @typedef {{ start: number, address: number, payment: number, block: number, page: number }} Costs
+ */
 
 /** @type {import('../bench.mjs').Bench} */
 export async function benchGrowth(context) {

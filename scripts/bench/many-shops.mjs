@@ -1,5 +1,6 @@
-// A helper process with many shops, each on a host of its own (127.0.1.1, 127.0.1.2, …). Each answers
-// 200 at once, as cheaply as possible, and keeps a connection if it may. Usage: many-shops.mjs HOSTS
+// A helper process with many shops, each on a host of its own (127.0.1.1, 127.0.1.2, …). Each
+// answers 200 at once, as cheaply as possible, and keeps a connection if it may. Usage:
+// many-shops.mjs HOSTS
 
 import { once } from 'node:events';
 import { createServer } from 'node:net';

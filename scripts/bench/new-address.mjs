@@ -1,6 +1,7 @@
-// Rows `new_address-64` and `new_address-slow-disk`: `GET /api/new_address` on 64 connections, served by
-// `./paygate serve` on a real disk without an Electrum server. A rush is 900 requests, fewer than the
-// addresses that paygate derives ahead in quiet times: derivation has a row of its own.
+// Rows `new_address-64` and `new_address-slow-disk`: `GET /api/new_address` on 64 connections,
+// served by `./paygate serve` on a real disk without an Electrum server. A rush is 900 requests,
+// fewer than the addresses that paygate derives ahead in quiet times: derivation has a row of its
+// own.
 // Peer of the first: paygate's own HTTP and key check with constant JSON (constant-address.mjs).
 
 import { join } from 'node:path';

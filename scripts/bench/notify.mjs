@@ -1,5 +1,5 @@
-// Row `notify`: from the notification of the Electrum server to the callback with status 0 at the shop.
-// Both are read in this process, for the same payments to a simulated chain, one at a time.
+// Row `notify`: from the notification of the Electrum server to the callback with status 0 at the
+// shop. Both are read in this process, for the same payments to a simulated chain, one at a time.
 // Between them lie the history, the transaction, the commit, the claim and the request.
 
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,5 +1,5 @@
-// Row `pages-1M`: the slowest page of the dashboard with 1,000,000 payments in the file, asked for by one
-// person who is signed in, without an Electrum server.
+// Row `pages-1M`: the slowest page of the dashboard with 1,000,000 payments in the file, asked
+// for by one person who is signed in, without an Electrum server.
 // Peer: the page that reads nothing but the session.
 
 import { paidFile, sessionCookie } from './database.mjs';

@@ -1,6 +1,7 @@
-// Row `reconnect-10k`: a lost connection to the Electrum server with 10,000 watched addresses, from
-// the new connection until every address is subscribed and compared, as the log tells.
-// Peer: a bare client that subscribes to as many scripthashes of the same server (a simulated chain).
+// Row `reconnect-10k`: a lost connection to the Electrum server with 10,000 watched addresses,
+// from the new connection until every address is subscribed and compared, as the log tells.
+// Peer: a bare client that subscribes to as many scripthashes of the same server (a simulated
+// chain).
 
 import { createHash } from 'node:crypto';
 import { startChain } from './chain.mjs';

@@ -1,5 +1,5 @@
-// Row `scan-5k`: the balance of a wallet with 5,000 used addresses that paygate does not know, from the
-// first request until the answer. A shop asks for something cheap meanwhile.
+// Row `scan-5k`: the balance of a wallet with 5,000 used addresses that paygate does not know,
+// from the first request until the answer. A shop asks for something cheap meanwhile.
 // Peer: the same addresses derived once, and a bare client that asks the same server (a simulated
 // chain) for the history of each.
 

@@ -1,4 +1,5 @@
-// Makes each fsync of a process take longer, with a preloaded library that gcc builds (slow-disk.c).
+// Makes each fsync of a process take longer, with a preloaded library that gcc builds
+// (slow-disk.c).
 
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
