@@ -1,8 +1,7 @@
 // The Electrum server of `full-block`, a helper process: COUNT addresses of ACCOUNT, each paid by
 // a transaction of its own. Its answers are made before the first request, so that nearly all
-// measured time is the client's. It begins at the genesis block of regtest. Told `mempool`, all
-// payments are there; told `block`, one block has them all; told `empty`, none is there. It
-// speaks protocol 1.6.
+// measured time is the client's. Told `mempool`, all payments are there; told `block`, one block
+// of regtest has them; told `empty`, as at the start, none is there. It speaks protocol 1.6.
 // Usage: block-server.mjs ACCOUNT COUNT
 
 import { createServer } from 'node:net';

@@ -104,8 +104,8 @@ export const paidFile = (context, count) =>
 export function makeDue(path) {
   const sqlite = new SqliteDatabase(path);
   sqlite.exec(
-    `UPDATE callbacks SET state = 'owed', status = 0, attempt_count = 0, step = 0, next_attempt_at = 0,
-       store_id = 1 + id % (SELECT count(*) FROM stores), settled_at = NULL`,
+    `UPDATE callbacks SET state = 'owed', status = 0, attempt_count = 0, step = 0,
+       next_attempt_at = 0, store_id = 1 + id % (SELECT count(*) FROM stores), settled_at = NULL`,
   );
   sqlite.close();
 }

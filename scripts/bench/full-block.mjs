@@ -1,8 +1,7 @@
-// Row `full-block`: 4,000 addresses of 100 stores on 100 hosts, issued over HTTP, each paid by a
-// transaction of its own that paygate has seen in the mempool. Then one block has all of them:
-// the Electrum server (block-server.mjs) announces the header and 4,000 statuses at once. The
-// clock runs from there to the commit of the last proven payment, and on to that of the last
-// delivery.
+// Row `full-block`: 4,000 addresses of 100 stores on 100 hosts, each paid by a transaction of its
+// own that paygate has seen in the mempool. Then one block has all of them: the Electrum server
+// (block-server.mjs) announces the header and 4,000 statuses at once. The clock runs from there to
+// the commit of the last proven payment, and on to that of the last delivery.
 // Peer: the same requests and callbacks, without proofs, rules and storage (bare-block.mjs).
 
 import { setTimeout as sleep } from 'node:timers/promises';
