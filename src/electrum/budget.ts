@@ -50,12 +50,8 @@ export interface Priced {
   readonly method: Method;
   readonly text: string;
   readonly bulk: boolean;
-  /** A mass request that costs a server next to nothing. */
-  readonly light?: boolean;
   /** How many headers it asks for. */
   readonly headers?: number;
-  /** How many places it takes; one without it. */
-  readonly count?: number;
 }
 
 export class Budget {

@@ -10,13 +10,12 @@ import type { Budget } from './budget.ts';
 import { at, type Closings, closed, failureOf, silent } from './closings.ts';
 import { Deadlines } from './deadlines.ts';
 import { createFiller, type Filler } from './filler.ts';
-import { type Answer, invalid, LongLine, type Message, ServerError } from './framing.ts';
+import { type Answer, invalid, LongLine, type Message } from './framing.ts';
 import { Inflow } from './inflow.ts';
-import { MassWindow } from './mass-window.ts';
 import { blame } from './overlong.ts';
 import { Pulse } from './pulse.ts';
 import { SendQueue } from './queue.ts';
-import { type BatchCall, batchOf, type Call, type Request, requestOf } from './request.ts';
+import { type Call, type Request, requestOf } from './request.ts';
 import { Overdue, Unanswered } from './unanswered.ts';
 import { type Method, methods } from './wire.ts';
 
@@ -25,7 +24,7 @@ const { history, transaction, headers, broadcast } = methods;
 const longAnswers = new Set<Method>([history, transaction, headers, broadcast]);
 /** Places that mass requests leave free, so that no urgent one waits for them. */
 const urgentPlaces = 2;
-/** One can come with a thousand answers in one piece: others have their turn between them. */
+/** A chunk can hold a thousand: others have their turn between them. */
 const messagesATurn = 25;
 
 export interface ChannelOptions {
@@ -43,12 +42,6 @@ export interface ChannelOptions {
   readonly onEnd: (reason: string) => void;
 }
 
-/** What messages say, to be told to those who wait for it. */
-interface Delivery {
-  readonly count: number;
-  readonly run: () => void;
-}
-
 export class Channel {
   readonly #options: ChannelOptions;
   readonly #inflow: Inflow;
@@ -59,14 +52,9 @@ export class Channel {
   #flushing = false;
   #places: number;
   #lastId = 0;
-  /** Places that are taken; each of a batch takes one. */
-  #taken = 0;
-  #bulkTaken = 0;
-  /** Of batches, which they do not name. */
-  readonly #refusals: ServerError[] = [];
+  #bulkInFlight = 0;
   readonly #deadlines: Deadlines;
   readonly #pulse: Pulse;
-  readonly #mass: MassWindow;
   readonly #unanswered: Unanswered;
   #filler: Filler | undefined;
   #fillerId = 0;
@@ -78,7 +66,6 @@ export class Channel {
     this.#options = options;
     this.#places = window;
     const { bulkPlaces } = this;
-    this.#mass = new MassWindow(bulkPlaces);
     const end = (reason: string) => this.end(at(reason, [...this.#inFlight.values()]));
     this.#unanswered = new Unanswered({ world, places: window, bulkPlaces, end });
     this.#inflow = new Inflow(
@@ -128,7 +115,7 @@ export class Channel {
     return this.#waiting.budget?.spentMs(bulk) ?? 0;
   }
 
-  /** How many mass requests a batch may be made of. */
+  /** Places for mass requests. */
   get bulkPlaces(): number {
     return Math.max(1, this.#places - urgentPlaces);
   }
@@ -142,13 +129,6 @@ export class Channel {
   request<T>(call: Call<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       this.#add(requestOf(this.#newId(), call, resolve, reject));
-    });
-  }
-
-  /** Light mass requests of one method in one message; rejects as `request` does, and with ServerError where all are refused. */
-  batch<T>(call: BatchCall<T>): Promise<(T | ServerError)[]> {
-    return new Promise((resolve, reject) => {
-      this.#add(batchOf(this.#newId(call.params.length), call, resolve, reject));
     });
   }
 
@@ -203,11 +183,9 @@ export class Channel {
     this.end(at(reason, asked));
   }
 
-  /** The first of so many. */
-  #newId(count = 1): number {
-    const id = this.#lastId + 1;
-    this.#lastId += count;
-    return id;
+  #newId(): number {
+    this.#lastId += 1;
+    return this.#lastId;
   }
 
   #add(request: Request): void {
@@ -227,23 +205,11 @@ export class Channel {
   #flush(): void {
     this.#flushing = false;
     if (this.#endReason !== undefined) return;
-    // Who paces requests by a budget has no use for more at once.
-    const extra = this.#waiting.budget === undefined ? this.#mass.extra : 0;
-    const heavy = this.bulkPlaces - this.#bulkTaken;
-    const all = this.#places + extra - this.#asked();
-    // The window is wider for light ones alone.
-    const urgent = all - extra + Math.max(0, -heavy);
-    // While it is not known which one was refused, no further one goes out.
-    const room = this.#refusals.length > 0 ? 1 : this.bulkPlaces - this.#unanswered.count;
-    for (const request of this.#waiting.dropLarger(room)) {
-      request.reject(unavailable('several requests in one message have no place'));
-    }
-    const batch = this.bulkPlaces;
-    const places = { all, urgent, heavy, light: heavy + extra, messages: messagesATurn, batch };
+    const bulk = this.bulkPlaces - this.#bulkInFlight;
+    const places = { all: this.#places - this.#asked(), bulk, atOnce: this.bulkPlaces };
     const taken = this.#waiting.take(places);
     for (const request of taken) this.#put(request);
-    this.#pace(batch);
-    if (taken.length > 0 && this.#waiting.length > 0) this.#wake();
+    this.#pace();
     if (taken.some(({ large }) => large)) this.#filler?.largeSent();
     else if (taken.length > 0) this.#filler?.smallSent();
     if (this.#outgoing !== '') this.#options.socket.write(this.#outgoing, 'latin1');
@@ -251,21 +217,20 @@ export class Channel {
   }
 
   /** Comes back when the budget allows more. */
-  #pace(batch: number): void {
+  #pace(): void {
     this.#cancelPace();
-    const waitMs = this.#waiting.waitMs(batch);
+    const waitMs = this.#waiting.waitMs(this.bulkPlaces);
     if (waitMs > 0) this.#cancelPace = this.#options.world.after(waitMs, () => this.#wake());
   }
 
   /** Places that are taken, a filler's aside. */
   #asked(): number {
-    return this.#taken - (this.#inFlight.has(this.#fillerId) ? 1 : 0);
+    return this.#inFlight.size - (this.#inFlight.has(this.#fillerId) ? 1 : 0);
   }
 
   #put(request: Request): void {
     this.#inFlight.set(request.id, request);
-    this.#taken += request.count;
-    if (request.bulk) this.#bulkTaken += request.count;
+    if (request.bulk) this.#bulkInFlight += 1;
     request.sentAt = this.#options.world.monotonic();
     this.#outgoing += request.text;
     request.text = '';
@@ -276,9 +241,7 @@ export class Channel {
   #expire(request: Request): void {
     request.overdue = true;
     request.reject(new Overdue(request.method));
-    // Its places would be missing for ever.
-    if (request.count > 1) this.end('the server did not answer several requests in one message');
-    else this.#unanswered.overdue(request.bulk);
+    this.#unanswered.overdue(request.bulk);
     if (this.#waiting.length > 0) this.#wake();
   }
 
@@ -290,11 +253,10 @@ export class Channel {
   /** So many in a turn of the event loop; nothing more is read before all are delivered. */
   #deliver(messages: Iterator<Message, void>): void {
     const { socket } = this.#options;
-    for (let left = messagesATurn; left > 0 && this.#endReason === undefined; ) {
-      const delivery = this.#next(messages);
-      if (delivery === undefined) return void socket.resume();
-      delivery.run();
-      left -= delivery.count;
+    for (let left = messagesATurn; left > 0 && this.#endReason === undefined; left -= 1) {
+      const deliver = this.#next(messages);
+      if (deliver === undefined) return void socket.resume();
+      deliver();
     }
     if (this.#endReason !== undefined) return;
     socket.pause();
@@ -302,7 +264,7 @@ export class Channel {
   }
 
   /** Reads one message and returns its delivery. Only reading may fail: a fault in a delivery is a bug. */
-  #next(messages: Iterator<Message, void>): Delivery | undefined {
+  #next(messages: Iterator<Message, void>): (() => void) | undefined {
     try {
       const message = messages.next();
       return message.done ? undefined : this.#read(message.value);
@@ -314,70 +276,29 @@ export class Channel {
     }
   }
 
-  #read(message: Message): Delivery {
-    switch (message.kind) {
-      case 'notification':
-        return { count: 1, run: this.#options.onNotice(message.method, message.params) };
-      case 'refusal':
-        return { count: 1, run: this.#refuse(message) };
-      case 'batch':
-        return { count: message.answers.length, run: this.#answer(message.answers) };
-      default:
-        return { count: 1, run: this.#answer([message]) };
-    }
+  #read(message: Message): () => void {
+    return message.kind === 'notification'
+      ? this.#options.onNotice(message.method, message.params)
+      : this.#answer(message);
   }
 
-  #answer(answers: readonly Answer[]): () => void {
-    const request = this.#inFlight.get(Math.min(...answers.map(({ id }) => id)));
+  #answer(answer: Answer): () => void {
+    const request = this.#inFlight.get(answer.id);
     if (request === undefined) throw invalid('an answer to a request that was not made');
-    if (answers.length > request.count) throw invalid('answers to something else');
-    if (answers.some(({ kind }) => kind === 'error')) this.#waiting.budget?.refused();
-    else if (request.light) {
-      this.#mass.answered(this.#options.world.monotonic() - request.sentAt, request.count);
-    }
+    if (answer.kind === 'error') this.#waiting.budget?.refused();
     // Its caller was told long ago; but a filler's server is one that answers again.
     const isMissed = request.overdue && request.id !== this.#fillerId;
     // In flight until it is read: what breaks the protocol ends all that is.
-    const deliver = isMissed ? () => {} : request.read(answers);
+    const deliver = isMissed ? () => {} : request.read(answer);
     this.#settle(request);
-    if (this.#refusals.length === 0) return deliver;
-    return () => {
-      deliver();
-      this.#rejectRefused();
-    };
-  }
-
-  /** The server does not say to what; only a batch is something that it may not know. */
-  #refuse({ code, text }: { code: number; text: string }): () => void {
-    this.#refusals.push(new ServerError(code, text));
-    if (this.#batches().length < this.#refusals.length) {
-      throw invalid('a response without a number as its id');
-    }
-    return () => this.#rejectRefused();
-  }
-
-  /** Which they were is known when no others are in flight: a server may refuse one while it works on those before it. */
-  #rejectRefused(): void {
-    const batches = this.#batches();
-    if (batches.length > this.#refusals.length) return;
-    for (const [place, error] of this.#refusals.splice(0).entries()) {
-      const refused = batches[place];
-      if (refused === undefined) continue;
-      this.#settle(refused);
-      refused.reject(error);
-    }
-  }
-
-  #batches(): Request[] {
-    return [...this.#inFlight.values()].filter(({ count }) => count > 1);
+    return deliver;
   }
 
   #settle(request: Request): void {
-    const { id, count, bulk, overdue, sentAt, large } = request;
+    const { id, bulk, overdue, sentAt, large } = request;
     this.#options.closings.answered(request);
     this.#inFlight.delete(id);
-    this.#taken -= count;
-    if (bulk) this.#bulkTaken -= count;
+    if (bulk) this.#bulkInFlight -= 1;
     if (overdue) this.#unanswered.answeredLate(bulk);
     else this.#pulse.answered(sentAt, !large);
     if (this.#waiting.length > 0) this.#wake();

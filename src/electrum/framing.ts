@@ -5,7 +5,6 @@
 
 import { plainText } from '../domain/format.ts';
 import { type ErrorCode, PaygateError } from '../lib/errors.ts';
-import { mostInBatch } from './batches.ts';
 
 /** A history of 90,000 transactions, or a transaction of 4 MB in hex, still fits. */
 const maxLineBytes = 9_000_000;
@@ -25,10 +24,6 @@ export type Answer =
 
 export type Message =
   | Answer
-  /** The answers to several requests that were one message. */
-  | { readonly kind: 'batch'; readonly answers: readonly Answer[] }
-  /** Something was sent that the server makes nothing of; it does not say what. */
-  | { readonly kind: 'refusal'; readonly code: number; readonly text: string }
   | {
       readonly kind: 'notification';
       readonly method: string;
@@ -146,26 +141,14 @@ export class LineFramer {
 export function parseMessage(line: string): Message {
   checkDepth(line);
   const message = parseJson(line);
-  if (Array.isArray(message)) {
-    if (message.length > mostInBatch) throw invalid('more answers at once than were asked for');
-    return { kind: 'batch', answers: message.map(parseAnswer) };
-  }
   if (!isRecord(message)) throw invalid('a message that is not an object');
-  const { id = null, method, params, error = null } = message;
+  const { id = null, method, params, error = null, result } = message;
   if (method !== undefined) {
     if (typeof method !== 'string' || !Array.isArray(params) || id !== null) {
       throw invalid('a message that is neither a response nor a notification');
     }
     return { kind: 'notification', method, params };
   }
-  // Without an id, as JSON-RPC has it for what was no request.
-  if (id === null && error !== null) return { kind: 'refusal', ...parseFault(error) };
-  return parseAnswer(message);
-}
-
-function parseAnswer(message: unknown): Answer {
-  if (!isRecord(message)) throw invalid('an answer that is not an object');
-  const { id, error = null, result } = message;
   if (typeof id !== 'number') throw invalid('a response without a number as its id');
   // JSON-RPC 1.0 sends both members, the other one null.
   if (error !== null) return { kind: 'error', id, ...parseFault(error) };
@@ -175,23 +158,7 @@ function parseAnswer(message: unknown): Answer {
 
 /** The text of one request, its line end included. */
 export function encodeRequest(id: number, method: string, params: readonly unknown[]): string {
-  return `${callOf(method)(id, params)}\n`;
-}
-
-/** The same of several in one message, whose ids count up from the first. */
-export function encodeBatch(
-  firstId: number,
-  method: string,
-  list: readonly (readonly unknown[])[],
-): string {
-  const call = callOf(method);
-  return `[${list.map((params, index) => call(firstId + index, params)).join(',')}]\n`;
-}
-
-/** @returns what writes the object of JSON-RPC piece by piece: of 100,000 there would be as many to throw away */
-function callOf(method: string): (id: number, params: readonly unknown[]) => string {
-  const named = `,"method":${JSON.stringify(method)},"params":`;
-  return (id, params) => `{"jsonrpc":"2.0","id":${id}${named}${JSON.stringify(params)}}`;
+  return `${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`;
 }
 
 export const invalid = (what: string): PaygateError =>

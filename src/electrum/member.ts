@@ -1,6 +1,5 @@
 // A server of the pool's list: what is known of it from one connection to the next.
 
-import type { Batches } from './batches.ts';
 import type { Budget } from './budget.ts';
 import type { Closings } from './closings.ts';
 import type { Overlong } from './overlong.ts';
@@ -11,7 +10,6 @@ export interface Member {
   readonly server: ServerAddress;
   /** What it may be asked: it remembers what we spent over a reconnect. */
   readonly budget: Budget;
-  readonly batches: Batches;
   readonly overlong: Overlong;
   readonly closings: Closings;
   /** The member with the lowest turn is tried next. */

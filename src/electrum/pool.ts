@@ -8,7 +8,6 @@ import { codeOf, isUnresolved } from '../domain/network-error.ts';
 import type { Ban, Trust } from '../domain/server-record.ts';
 import { PaygateError, reasonOf } from '../lib/errors.ts';
 import type { Cancel, World } from '../world/world.ts';
-import { Batches } from './batches.ts';
 import { Budget } from './budget.ts';
 import { Closings } from './closings.ts';
 import type { Member } from './member.ts';
@@ -90,7 +89,6 @@ export class Pool {
     this.#members = options.servers.map((server) => ({
       server,
       budget: new Budget(options.world),
-      batches: new Batches(),
       overlong: new Overlong(options.world),
       closings: new Closings(options.world),
       // Not always the first of the list: many installations have the same list.
@@ -289,13 +287,12 @@ export class Pool {
     handlers: SessionHandlers,
   ): Promise<Session | PaygateError> {
     const { world, genesisHash, memory, session: options = {} } = this.#options;
-    const { server, budget, batches, overlong, closings } = member;
+    const { server, budget, overlong, closings } = member;
     try {
       const session = await openSession({
         world,
         server,
         budget,
-        batches,
         overlong,
         closings,
         genesisHash,

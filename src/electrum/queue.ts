@@ -12,14 +12,10 @@ const maxSentKept = 1_024;
 /** How many requests may go out now. */
 export interface Places {
   readonly all: number;
-  readonly urgent: number;
   /** Mass requests. */
-  readonly light: number;
-  readonly heavy: number;
-  /** Messages of them that may be written at once. */
-  readonly messages: number;
+  readonly bulk: number;
   /** They go out by so many where a budget is kept. */
-  readonly batch: number;
+  readonly atOnce: number;
 }
 
 /** An array whose front is taken off without moving the rest each time. */
@@ -56,15 +52,13 @@ export class SendQueue<T extends Priced> {
   /** Nothing goes out faster than this allows. */
   budget: Budget | undefined;
   #unsentCharacters = 0;
-  #bulkCount = 0;
 
   get length(): number {
     return this.#urgent.length + this.#bulk.length;
   }
 
-  /** Each of a batch counted. */
   get bulkCount(): number {
-    return this.#bulkCount;
+    return this.#bulk.length;
   }
 
   /** False, and not taken, when too much waits already. */
@@ -72,44 +66,27 @@ export class SendQueue<T extends Priced> {
     if (this.#unsentCharacters + request.text.length > maxUnsentCharacters) return false;
     this.#unsentCharacters += request.text.length;
     (request.bulk ? this.#bulk : this.#urgent).push(request);
-    if (request.bulk) this.#bulkCount += placesOf(request);
     return true;
   }
 
   /** Takes what may go out now, the budget told. */
-  take({ all, urgent, light, heavy, messages, batch }: Places): T[] {
+  take({ all, bulk, atOnce }: Places): T[] {
     const taken: T[] = [];
-    for (let next = this.#urgent.first; next && taken.length < urgent; next = this.#urgent.first) {
-      if (this.#waitMs(next, batch) > 0) return taken;
+    for (let next = this.#urgent.first; next && taken.length < all; next = this.#urgent.first) {
+      if (this.#waitMs(next, atOnce) > 0) return taken;
       taken.push(this.#send(this.#urgent));
     }
-    const first = this.#bulk.first;
-    if (first === undefined) return taken;
-    let left = Math.min(all - taken.length, first.light ? light : heavy);
-    if (left <= 0 || this.#waitMs(first, batch) > 0) return taken;
-    const most = taken.length + messages;
-    for (let next = this.#bulk.first; next && taken.length < most; next = this.#bulk.first) {
-      left -= placesOf(next);
-      // Of one kind: the places of the others are not counted here.
-      if (left < 0 || next.light !== first.light) break;
-      taken.push(this.#send(this.#bulk));
-    }
+    const left = Math.min(all - taken.length, bulk, this.#bulk.length);
+    const { first } = this.#bulk;
+    if (first === undefined || left <= 0 || this.#waitMs(first, atOnce) > 0) return taken;
+    for (let count = 0; count < left; count += 1) taken.push(this.#send(this.#bulk));
     return taken;
   }
 
-  /** Takes out the batches at the front that need more places than there will ever be. */
-  *dropLarger(places: number): Generator<T, void> {
-    for (let next = this.#bulk.first; next; next = this.#bulk.first) {
-      if (placesOf(next) <= Math.max(1, places)) return;
-      this.#shift(this.#bulk);
-      yield next;
-    }
-  }
-
   /** Milliseconds until the budget allows the next one; 0 when it does now or nothing waits. */
-  waitMs(batch: number): number {
+  waitMs(atOnce: number): number {
     const request = this.#urgent.first ?? this.#bulk.first;
-    return request === undefined ? 0 : this.#waitMs(request, batch);
+    return request === undefined ? 0 : this.#waitMs(request, atOnce);
   }
 
   /** Empties it. */
@@ -130,16 +107,13 @@ export class SendQueue<T extends Priced> {
   #shift(line: Line<T>): T | undefined {
     const request = line.shift();
     this.#unsentCharacters -= request?.text.length ?? 0;
-    if (request?.bulk) this.#bulkCount -= placesOf(request);
     return request;
   }
 
-  /** Mass requests go out by the batch: each write to an ElectrumX takes a filler (see filler.ts). */
-  #waitMs(request: T, batch: number): number {
+  /** Mass requests go out by the window: each write to an ElectrumX takes a filler (see filler.ts). */
+  #waitMs(request: T, atOnce: number): number {
     if (this.budget === undefined) return 0;
     if (!request.bulk) return this.budget.urgentWaitMs(request);
-    return this.budget.bulkWaitMs(request, Math.min(batch, this.#bulk.length));
+    return this.budget.bulkWaitMs(request, Math.min(atOnce, this.#bulk.length));
   }
 }
-
-const placesOf = ({ count = 1 }: Priced): number => count;

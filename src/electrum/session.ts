@@ -10,14 +10,12 @@ import type { HistoryItem } from '../domain/script-history.ts';
 import type { Trust } from '../domain/server-record.ts';
 import { PaygateError, reasonOf } from '../lib/errors.ts';
 import type { SocksProxy, World } from '../world/world.ts';
-import { Batches } from './batches.ts';
 import { Budget } from './budget.ts';
 import { Channel } from './channel.ts';
 import { Closings } from './closings.ts';
 import { dial } from './dial.ts';
 import { isUnknown, ServerError } from './framing.ts';
 import { askHeaders, headersCall, shakeHands } from './handshake.ts';
-import { type Hear, type ManyParts, subscribeMany } from './many.ts';
 import { Overlong } from './overlong.ts';
 import type { Call, Priority } from './request.ts';
 import { Subscriptions } from './subscriptions.ts';
@@ -80,8 +78,6 @@ export interface SessionOpening {
   readonly options: SessionOptions;
   /** What this server may be asked, from one session to the next; new without it. */
   readonly budget?: Budget;
-  /** Whether it takes several requests in one message; found out without it. */
-  readonly batches?: Batches;
   /** Which histories it cannot tell; forgotten with the session without it. */
   readonly overlong?: Overlong;
   /** Over which requests it closes the connection; forgotten with the session without it. */
@@ -97,6 +93,9 @@ export interface TransactionCall extends Priority {
   readonly fresh?: boolean;
 }
 
+/** Is told each as it is answered: the status, or why the server does not tell it. */
+export type Hear = (scripthash: Scripthash, told: Status | PaygateError) => void;
+
 /**
  * Every method rejects with PaygateError `unavailable` when overdue or when the session ends, and with
  * ServerError when the server refuses that request.
@@ -110,13 +109,12 @@ export class Session {
   readonly software: string;
   readonly #channel: Channel;
   readonly #subscriptions: Subscriptions;
-  readonly #many: ManyParts;
   readonly #overlong: Overlong;
   /** Whether it says all of a transaction, as far as is known. */
   #describes = true;
 
   constructor(
-    { server, generation, world, overlong, batches = new Batches() }: SessionOpening,
+    { server, generation, world, overlong }: SessionOpening,
     { version, software }: ServerVersion,
     channel: Channel,
     subscriptions: Subscriptions,
@@ -128,10 +126,6 @@ export class Session {
     this.#channel = channel;
     this.#subscriptions = subscriptions;
     this.#overlong = overlong ?? new Overlong(world);
-    // A public one is asked no faster than it likes anyway.
-    const ownBatches = server.own ? batches : undefined;
-    const subscribe = this.subscribe.bind(this);
-    this.#many = { channel, subscribe, subscriptions, batches: ownBatches, generation };
   }
 
   get closed(): boolean {
@@ -155,7 +149,7 @@ export class Session {
 
   /** Mass requests that are not yet sent. */
   get bulkWaiting(): number {
-    return this.#channel.bulkWaiting + (this.#many.batches?.waiting ?? 0);
+    return this.#channel.bulkWaiting;
   }
 
   /** How long it must be left alone, for what it was asked and has not forgiven yet; mostly 0. */
@@ -183,15 +177,29 @@ export class Session {
 
   /** The newest status known: a notification that overtakes the answer wins. */
   async subscribe(scripthash: Scripthash, priority: Priority = {}): Promise<Status> {
-    const params = [scripthash];
-    const { parse, newest } = this.#subscriptions.add(params);
-    const call = { method: methods.subscribe, params, parse };
-    return newest(await this.#channel.request({ ...call, ...priority }), 0);
+    const { parse, newest } = this.#subscriptions.add(scripthash);
+    const call = { method: methods.subscribe, params: [scripthash], parse };
+    return newest(await this.#channel.request({ ...call, ...priority }));
   }
 
-  /** The same of several, each heard as it is answered; rejects when the session ends. */
-  subscribeAll(scripthashes: readonly Scripthash[], priority: Priority, hear: Hear): Promise<void> {
-    return subscribeMany(this.#many, scripthashes, priority, hear);
+  /**
+   * The same of several, each heard as it is answered.
+   * @throws PaygateError unavailable when the session ends, and whatever `hear` throws
+   */
+  async subscribeAll(
+    scripthashes: readonly Scripthash[],
+    priority: Priority,
+    hear: Hear,
+  ): Promise<void> {
+    const one = async (scripthash: Scripthash): Promise<void> => {
+      const told = await this.subscribe(scripthash, priority).catch((error: unknown) => {
+        // One that does not answer has refused as well, unless the session has ended over it.
+        if (this.closed || !(error instanceof PaygateError)) throw error;
+        return error;
+      });
+      hear(scripthash, told);
+    };
+    await Promise.all(scripthashes.map(one));
   }
 
   /** From the call on, no status of it is delivered. */

@@ -18,12 +18,12 @@ interface Heard<T> {
   readonly last: T | undefined;
 }
 
-/** Scripts that a server is asked to tell of. */
+/** A script that a server is asked to tell of. */
 interface Asked {
-  /** Reads the answer to one of them. @throws PaygateError invalid */
+  /** Reads the answer. @throws PaygateError invalid */
   readonly parse: (answer: unknown) => Status;
-  /** The newest status known of the one at a place, when it is heard: a notification may be delivered before the answer is. */
-  readonly newest: (told: Status, place: number) => Status;
+  /** The newest status known, when it is heard: a notification may be delivered before the answer is. */
+  readonly newest: (told: Status) => Status;
 }
 
 export class Subscriptions {
@@ -58,23 +58,14 @@ export class Subscriptions {
     };
   }
 
-  /** Call before the request, or the batch, goes out. */
-  add(scripthashes: readonly Scripthash[]): Asked {
-    for (const each of scripthashes) this.#subscribed.add(each);
-    const counts = this.#counts(scripthashes);
+  /** Call before the request goes out. */
+  add(scripthash: Scripthash): Asked {
+    this.#subscribed.add(scripthash);
+    const before = this.#statuses.get(scripthash)?.count;
     return {
       parse: parseStatus,
-      newest: (told, place) => {
-        const scripthash = scripthashes[place];
-        return orNewer(scripthash && this.#statuses.get(scripthash), counts?.[place], told);
-      },
+      newest: (told) => orNewer(this.#statuses.get(scripthash), before, told),
     };
-  }
-
-  /** Of the notifications on each; undefined while there were none of any, as at a start. */
-  #counts(scripthashes: readonly Scripthash[]): number[] | undefined {
-    if (this.#statuses.size === 0) return undefined;
-    return scripthashes.map((each) => this.#statuses.get(each)?.count ?? 0);
   }
 
   remove(scripthash: Scripthash): void {

@@ -39,8 +39,7 @@ const pageSize = 250;
 const mostWaiting = 2 * pageSize;
 /** More that are new at once are mass requests. */
 const fewAtOnce = 100;
-/** Of those without a history. */
-const mass: Priority = { bulk: true, light: true };
+const mass: Priority = { bulk: true };
 /** A server that refuses more than this, and more than it tells of, is of no use. */
 const mostRefused = 100;
 /** Refused scripts whose histories are looked at each minute, in turns. */
@@ -151,16 +150,9 @@ export class Subscriber {
 
   #take(page: readonly Watched[]): Promise<unknown> {
     this.#taken.push(...page.map(({ scripthash }) => scripthash));
-    const light = page.filter(({ statusHash }) => statusHash === null);
-    const heavy = page.filter(({ statusHash }) => statusHash !== null);
-    return Promise.all([
-      this.#compare(
-        light.map(({ scripthash }) => scripthash),
-        null,
-        mass,
-      ),
-      ...heavy.map((each) => this.#compare([each.scripthash], each.statusHash, { bulk: true })),
-    ]);
+    return Promise.all(
+      page.map(({ scripthash, statusHash }) => this.#compare([scripthash], statusHash, mass)),
+    );
   }
 
   /** Where there is room, one that is known neither as subscribed nor as refused. One look for both: there are very many. */

@@ -4,7 +4,6 @@ import { rmSync, statSync } from 'node:fs';
 import { afterEach, expect, test } from 'vitest';
 import type { Txid } from '../../src/bitcoin/ids.ts';
 import { firstAddresses } from '../../src/bitcoin/keychain.ts';
-import type { Fault } from '../../src/sandbox/electrum/server-faults.ts';
 import {
   closeHouses,
   lose,
@@ -38,34 +37,6 @@ test('P-104 a payment made and confirmed while paygate is down is told once, as 
   // Two that were given out, and those that are derived ahead of them.
   const server = expect.stringMatching(/^tcp:/);
   expect(compared[1]?.fields).toEqual({ server, addresses: 40 });
-});
-
-/** What a server may make of several requests in one message. */
-const takes: [string, Fault[], number][] = [
-  ['answers', [], 2],
-  ['refuses', [{ kind: 'error', code: -32600, message: 'no batches' }], 1],
-  ['never answers', [{ kind: 'hang' }], 1],
-  ['ends the connection over', [{ kind: 'closeMidLine' }], 1],
-];
-
-test.each(takes)('a server that %s a batch tells all that is asked', async (_, faults, batches) => {
-  const house = await openHouse();
-  await untilReady(house);
-  const paid = await house.newAddress();
-  await house.newAddress();
-  await house.stop();
-  house.pay(paid, 1_000);
-  house.server.clearLog();
-  for (const fault of faults) {
-    house.server.inject({ ...fault, when: (method) => method === 'batch' });
-  }
-  await house.start();
-  await house.world.until(() => house.server.count('batch') > 0);
-  // Until it should have answered, and the next connection.
-  for (let second = 0; second < 15; second += 1) await house.world.advance(1_000);
-  await untilReady(house);
-  expect(house.statuses(paid)).toEqual(['0']);
-  expect(house.server.count('batch')).toBe(batches);
 });
 
 test('P-104 a payment that is spent again while paygate is down is told like any other', async () => {

@@ -4,7 +4,6 @@
 import { afterEach } from 'vitest';
 import type { BlockHash, Scripthash } from '../../src/bitcoin/ids.ts';
 import type { Trust } from '../../src/domain/server-record.ts';
-import type { Batches } from '../../src/electrum/batches.ts';
 import type { Budget } from '../../src/electrum/budget.ts';
 import {
   openSession,
@@ -52,7 +51,6 @@ export interface Setting {
   readonly server?: ScriptedServer;
   readonly learnt?: Trust[];
   readonly budget?: Budget;
-  readonly batches?: Batches;
   readonly generation?: number;
   readonly genesisHash?: BlockHash;
 }
@@ -79,7 +77,6 @@ export async function open(script: Script, setting: Setting = {}): Promise<Conne
     onLearn: async (trust) => void setting.learnt?.push(trust),
     options: setting.options ?? {},
     ...(setting.budget ? { budget: setting.budget } : {}),
-    ...(setting.batches ? { batches: setting.batches } : {}),
     handlers: {
       onHeader: (_, tip) => told.push(['header', tip.height]),
       onStatus: (_, scripthash, status) => told.push(['status', scripthash, status]),

@@ -21,14 +21,10 @@ const subscribed = ({ peer }: Connected): number =>
   peer.asked('blockchain.scripthash.subscribe').length;
 
 /** Subscribes so many in bulk; the result grows as they are answered. */
-function subscribeAll(
-  { session }: Connected,
-  count: number,
-  light = false,
-): { answered: number; lost: number } {
+function subscribeAll({ session }: Connected, count: number): { answered: number; lost: number } {
   const progress = { answered: 0, lost: 0 };
   for (const each of many(count)) {
-    session.subscribe(each, { bulk: true, light }).then(
+    session.subscribe(each, { bulk: true }).then(
       () => progress.answered++,
       () => progress.lost++,
     );
@@ -36,7 +32,7 @@ function subscribeAll(
   return progress;
 }
 
-/** A batch goes out whole, so the burst may end a little earlier. */
+/** A window goes out whole, so the burst may end a little earlier. */
 const burst = 993;
 
 describe('mass requests to a public server', () => {
@@ -138,27 +134,6 @@ describe('an own server', () => {
     await connected.world.until(() => progress.answered === 5_000, 'all of them');
   });
 
-  it.each([
-    ['more scripts without a history at once when it is fast', true, 1_568],
-    ['no more others at once than before', false, 98],
-  ] as const)('is asked about %s', async (_what, light, places) => {
-    let silent = false;
-    const script: Script = {
-      'blockchain.scripthash.subscribe': (to, request) => {
-        if (!silent) to.answer(request, null);
-      },
-    };
-    const connected = await open({}, { server: await start(script, { own: true }) });
-    const { world } = connected;
-    // 98 and 392 of them, each window four times wider.
-    const progress = subscribeAll(connected, 98 + 392, true);
-    await world.until(() => progress.answered === 490, 'all of them');
-    silent = true;
-    subscribeAll(connected, 2_000, light);
-    for (let turns = 0; turns < 100; turns++) await world.turn();
-    expect(subscribed(connected) - 490).toBe(places);
-  });
-
   it('has a window that is a setting', async () => {
     for (const [options, places] of [
       [{}, 100],
@@ -221,7 +196,7 @@ describe('the bill of an ElectrumX', () => {
       bulk: boolean;
     }>();
     queue.budget = budget;
-    const places = { all: 9, urgent: 9, heavy: 7, light: 7, messages: 7, batch: 7 };
+    const places = { all: 9, bulk: 7, atOnce: 7 };
     const text = 'x'.repeat(150);
     for (let index = 0; index < 10_000; index++) {
       queue.add({ method: methods.subscribe, text, bulk: true });
@@ -232,11 +207,11 @@ describe('the bill of an ElectrumX', () => {
     let highest = 0;
     let sent = 0;
     while (queue.length > 0) {
-      const batch = queue.take(places).length;
-      sent += batch;
-      const filler = batch > 0 ? 8 / 50 + (90 + 1_450) / 5_000 : 0;
-      bill += batch * (0.3 + (150 + 110) / 5_000) + filler;
-      budget.received(batch * 110 + (batch > 0 ? 1_450 : 0));
+      const count = queue.take(places).length;
+      sent += count;
+      const filler = count > 0 ? 8 / 50 + (90 + 1_450) / 5_000 : 0;
+      bill += count * (0.3 + (150 + 110) / 5_000) + filler;
+      budget.received(count * 110 + (count > 0 ? 1_450 : 0));
       highest = Math.max(highest, bill);
       const waitMs = Math.max(1, queue.waitMs(7));
       now += waitMs;

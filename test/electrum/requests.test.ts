@@ -128,18 +128,6 @@ describe('requests', () => {
     expect(told).toEqual([]);
   });
 
-  it('that are answered late by several answers at once end the session', async () => {
-    const { session, peer, world, told } = await open({});
-    const late = session.history(first).catch((error: unknown) => error);
-    await world.until(() => peer.asked('blockchain.scripthash.get_history').length === 1);
-    await world.advance(10_000);
-    expect(await late).toMatchObject({ code: 'unavailable' });
-    const [{ id } = { id: 0 }] = peer.asked('blockchain.scripthash.get_history');
-    peer.send([1, 2].map((result) => ({ id, result })));
-    await world.until(() => told.length > 0);
-    expect(told).toEqual([['close', expect.stringContaining('something else')]]);
-  });
-
   it('that are answered late give their place back', async () => {
     const { session, peer, world, told } = await open({}, { options: { maxInFlight: 2 } });
     for (let round = 1; round <= 3; round++) {

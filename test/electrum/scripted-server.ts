@@ -20,8 +20,6 @@ export interface Peer {
   readonly socket: Socket;
   /** Every request, as it came. */
   readonly requests: Request[];
-  /** Every message of several requests, as it came. */
-  readonly batches: (readonly Request[])[];
   /** How many writes of the client have arrived; each flush is one. */
   writes: number;
   /** Bytes or text, as they are. */
@@ -62,14 +60,12 @@ export async function startServer(
     readonly choice?: string;
     /** As if the client's operator ran it; otherwise it passes for a public one. */
     readonly own?: boolean;
-    /** Several requests in one message; nothing is answered without it. */
-    readonly onBatch?: (peer: Peer, requests: readonly Request[]) => void;
   } = {},
 ): Promise<ScriptedServer> {
-  const { port = await freePort(), onBatch = () => {} } = options;
+  const { port = await freePort() } = options;
   const peers: Peer[] = [];
   const accept = (socket: Socket): void => {
-    peers.push(createPeer(socket, { ...greeting, ...script }, onBatch));
+    peers.push(createPeer(socket, { ...greeting, ...script }));
   };
   const server = options.tls ? createTlsServer(options.tls, accept) : createServer(accept);
   const sockets = new Set<Socket>();
@@ -99,15 +95,10 @@ export function portOf(server: Server): number {
   return address.port;
 }
 
-function createPeer(
-  socket: Socket,
-  script: Script,
-  onBatch: (peer: Peer, requests: readonly Request[]) => void,
-): Peer {
+function createPeer(socket: Socket, script: Script): Peer {
   const peer: Peer = {
     socket,
     requests: [],
-    batches: [],
     writes: 0,
     sendRaw: (data) => socket.write(data),
     send: (message) => socket.write(`${JSON.stringify(message)}\n`),
@@ -125,14 +116,9 @@ function createPeer(
     const lines = text.split('\n');
     text = lines.pop() ?? '';
     for (const line of lines) {
-      const request = JSON.parse(line) as Request | Request[];
-      if (Array.isArray(request)) {
-        peer.batches.push(request);
-        onBatch(peer, request);
-      } else {
-        peer.requests.push(request);
-        script[request.method]?.(peer, request);
-      }
+      const request = JSON.parse(line) as Request;
+      peer.requests.push(request);
+      script[request.method]?.(peer, request);
     }
   });
   return peer;

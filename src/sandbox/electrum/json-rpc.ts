@@ -1,4 +1,4 @@
-// JSON-RPC 2.0 as Electrum servers speak it: a request a line, or several. Pure; session.ts does the sending.
+// JSON-RPC 2.0 as Electrum servers speak it: a request a line. Pure; session.ts does the sending.
 // Codes: https://www.jsonrpc.org/specification#error_object; 1 and 2 are ElectrumX's own.
 
 /** What goes wrong with a request and travels back as its error. */
@@ -31,20 +31,14 @@ export interface Request {
   readonly params: readonly unknown[];
 }
 
-/** One request, or those of a batch. @throws RpcError when the line is no request */
-export function parseLine(line: string): Request | readonly Request[] {
+/** @throws RpcError when the line is no request */
+export function parseRequest(line: string): Request {
   let message: unknown;
   try {
     message = JSON.parse(line);
   } catch {
     throw new RpcError(errorCodes.parse, 'invalid JSON');
   }
-  if (!Array.isArray(message)) return parseRequest(message);
-  if (message.length === 0) throw new RpcError(errorCodes.invalidRequest, 'batch is empty');
-  return message.map(parseRequest);
-}
-
-function parseRequest(message: unknown): Request {
   if (typeof message !== 'object' || message === null || Array.isArray(message)) {
     throw new RpcError(errorCodes.invalidRequest, 'a request must be an object');
   }
@@ -60,9 +54,6 @@ function parseRequest(message: unknown): Request {
 
 export const resultLine = (id: unknown, result: unknown): string =>
   JSON.stringify({ jsonrpc: '2.0', result, id });
-
-/** What answers a batch. */
-export const batchLine = (answers: readonly string[]): string => `[${answers.join(',')}]`;
 
 export const errorLine = (id: unknown, { code, message }: { code: number; message: string }) =>
   JSON.stringify({ jsonrpc: '2.0', error: { code, message }, id: id ?? null });

@@ -70,7 +70,7 @@ type FaultKind =
   | { readonly kind: 'refuse' };
 
 interface FaultScope {
-  /** Which requests it concerns, and notifications under their method, and each batch as `batch`; all unless given. */
+  /** Which requests it concerns, and notifications under their method; all unless given. */
   readonly when?: (method: string, params: readonly unknown[]) => boolean;
   /** It is over after so many requests; never unless given. Notifications are not counted. */
   readonly times?: number;

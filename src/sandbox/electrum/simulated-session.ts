@@ -8,11 +8,10 @@ import type { ChainChange, SimulatedChain } from '../chain/simulated-chain.ts';
 import { type View, viewOf } from './chain-lens.ts';
 import { tipResult } from './header-results.ts';
 import {
-  batchLine,
   errorCodes,
   errorLine,
   notificationLine,
-  parseLine,
+  parseRequest,
   type Request,
   RpcError,
   resultLine,
@@ -135,15 +134,14 @@ export class Session {
   }
 
   #handle(line: string): void {
-    let asked: Request | readonly Request[];
+    let request: Request;
     try {
-      asked = parseLine(line);
+      request = parseRequest(line);
     } catch (thrown) {
       this.output.line(errorLine(null, rpcError(thrown)));
       return;
     }
-    const { text, id, faults, disconnects } =
-      'method' in asked ? this.#answer(asked) : this.#answerBatch(asked);
+    const { text, id, faults, disconnects } = this.#answer(request);
     if (text !== undefined) this.#deliver(text, id, faults);
     if (disconnects) this.#close();
   }
@@ -161,22 +159,6 @@ export class Session {
       const error = rpcError(thrown);
       return outcome(errorLine(id, error), error.disconnects);
     }
-  }
-
-  /** With the faults of all its requests, and those of itself. */
-  #answerBatch(requests: readonly Request[]): Outcome {
-    this.#context.record('batch', []);
-    const own = this.#context.faults.forRequest('batch', []);
-    const refusal = faultOf(own, 'error');
-    if (refusal) return { text: errorLine(null, refusal), id: null, faults: own };
-    const outcomes = requests.map((request) => this.#answer(request));
-    const answers = outcomes.flatMap(({ text }) => text ?? []);
-    return {
-      text: answers.length === 0 ? undefined : batchLine(answers),
-      id: requests[0]?.id,
-      faults: [...own, ...outcomes.flatMap(({ faults }) => faults)],
-      disconnects: outcomes.some(({ disconnects }) => disconnects),
-    };
   }
 
   #run({ method, params }: Request, faults: readonly Fault[]): unknown {
