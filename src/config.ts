@@ -36,8 +36,13 @@ import {
   parseLoopback,
 } from './domain/public-endpoint.ts';
 import type { Rate } from './domain/rate-limit.ts';
-import { parseProxy } from './electrum/proxy.ts';
-import { isOnHostOf, isSame, parseServerAddress, type ServerAddress } from './electrum/trust.ts';
+import {
+  isOnHostOf,
+  isSame,
+  parseProxy,
+  parseServerAddress,
+  type ServerAddress,
+} from './electrum/server-address.ts';
 import { PaygateError } from './lib/errors.ts';
 import { type PriceSource, parsePriceSource } from './price/sources.ts';
 import type { Rates } from './web/request-limits.ts';

@@ -9,7 +9,7 @@ import { createSender } from '../delivery/sender.ts';
 import { exampleOrder } from '../delivery/test-callback.ts';
 import { isTaken } from '../domain/callback-answer.ts';
 import type { CallbackStatus } from '../domain/payment.ts';
-import { parseProxy } from '../electrum/proxy.ts';
+import { parseProxy } from '../electrum/server-address.ts';
 import { PaygateError } from '../lib/errors.ts';
 import { version } from '../lib/version.ts';
 import type { CallbackState } from '../store/db/schema.ts';

@@ -18,8 +18,11 @@ import { electrumChecks, offlineOnce } from '../doctor/electrum-checks.ts';
 import { closedChecks, fileChecks } from '../doctor/file-checks.ts';
 import { webChecks } from '../doctor/web-checks.ts';
 import { doorsOf, publicUrlOf } from '../domain/public-endpoint.ts';
-import { builtInServers } from '../electrum/servers.ts';
-import { parseServerAddress, type ServerAddress } from '../electrum/trust.ts';
+import {
+  builtInServers,
+  parseServerAddress,
+  type ServerAddress,
+} from '../electrum/server-address.ts';
 import { PaygateError, reasonOf } from '../lib/errors.ts';
 import { releasedAt, version } from '../lib/version.ts';
 import { fingerprintOf } from '../status/health.ts';

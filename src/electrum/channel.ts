@@ -1,22 +1,17 @@
 // Requests and answers over one socket: ids, a bounded window of requests in flight (the others wait in
-// queue.ts), a deadline for each, one write for each turn of the event loop. It ends once, with a reason,
+// requests.ts), a deadline for each, one write for each turn of the event loop. It ends once, with a reason,
 // on: the socket's end, anything the protocol does not allow, a server that no longer answers
-// (pulse.ts) or leaves too much unanswered (unanswered.ts). From then on nothing is delivered.
+// or leaves too much unanswered (liveness.ts). From then on nothing is delivered.
 
 import type { Socket } from 'node:net';
 import { PaygateError } from '../lib/errors.ts';
 import type { Cancel, World } from '../world/world.ts';
 import type { Budget } from './budget.ts';
-import { at, type Closings, closed, failureOf, silent } from './closings.ts';
-import { Deadlines } from './deadlines.ts';
-import { createFiller, type Filler } from './filler.ts';
-import { type Answer, invalid, LongLine, type Message } from './framing.ts';
-import { Inflow } from './inflow.ts';
-import { blame } from './overlong.ts';
-import { Pulse } from './pulse.ts';
-import { SendQueue } from './queue.ts';
-import { type Call, type Request, requestOf } from './request.ts';
-import { Overdue, Unanswered } from './unanswered.ts';
+import { createFiller, type Filler } from './fillers.ts';
+import { type Answer, Inflow, invalid, LongLine, type Message } from './framing.ts';
+import { Deadlines, Pulse, Unanswered } from './liveness.ts';
+import { at, blame, type Closings, closed, failureOf, silent } from './refusals.ts';
+import { type Call, Overdue, type Request, requestOf, SendQueue } from './requests.ts';
 import { type Method, methods } from './wire.ts';
 
 const { history, transaction, headers, broadcast } = methods;

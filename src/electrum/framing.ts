@@ -4,7 +4,9 @@
 // https://electrum-protocol.readthedocs.io/en/latest/protocol-basics.html#message-stream
 
 import { plainText } from '../domain/format.ts';
-import { type ErrorCode, PaygateError } from '../lib/errors.ts';
+import { type Bucket, type Rate, takeToken } from '../domain/rate-limit.ts';
+import { PaygateError } from '../lib/errors.ts';
+import type { World } from '../world/world.ts';
 
 /** A history of 90,000 transactions, or a transaction of 4 MB in hex, still fits. */
 const maxLineBytes = 9_000_000;
@@ -30,32 +32,6 @@ export type Message =
       readonly params: readonly unknown[];
     };
 
-/** One request that came to nothing. */
-export class RequestError extends PaygateError {
-  /** Its method; undefined where the server does not say to what its error belongs. */
-  readonly request: string | undefined;
-
-  constructor(code: ErrorCode, message: string, request: string | undefined) {
-    super(code, message);
-    this.request = request;
-  }
-}
-
-/** A request that the server answered with an error; the connection goes on. */
-export class ServerError extends RequestError {
-  /** The server's own number: https://www.jsonrpc.org/specification#error_object */
-  readonly serverCode: number;
-
-  /** The text is the server's, already made plain. */
-  constructor(serverCode: number, text: string, request?: string) {
-    const what = request === undefined ? '' : ` ${request}`;
-    const number = serverCode === 0 ? '' : ` (${serverCode})`;
-    super('invalid', `the server refused${what}: ${text}${number}`, request);
-    this.name = 'ServerError';
-    this.serverCode = serverCode;
-  }
-}
-
 /** A line that is longer than any that is read. */
 export class LongLine extends PaygateError {
   /** How it begins. */
@@ -66,11 +42,6 @@ export class LongLine extends PaygateError {
     this.start = Buffer.from(start.subarray(0, shownOfLong)).toString('latin1');
   }
 }
-
-/** What nodes and servers say of a transaction that they do not have; they may refuse for other reasons. */
-const unknownTransaction = /no such|not found|missing/i;
-
-export const isUnknown = ({ message }: ServerError): boolean => unknownTransaction.test(message);
 
 /** Cuts a stream of bytes into lines of text; holds at most one unfinished line. */
 export class LineFramer {
@@ -210,4 +181,86 @@ function endOfText(line: string, start: number, plainUntil: number): number {
   let at = plainRun.lastIndex;
   for (; at < line.length && line[at] !== '"'; at++) if (line[at] === '\\') at++;
   return at;
+}
+
+// What a server sends, cut into messages, and the bounds on what it sends unasked: a hostile one must
+// cost neither memory nor time. Only an answer that may be long by nature may be; a line that grows long
+// while none is awaited is a fault before it is read, and so is a stream of notifications without end.
+
+/** The longest that any notification or ordinary answer needs is 2 kB. */
+const longestUnasked = 65_536;
+/** A history has at most a comma for each 33 characters; more parts than this cost memory to no end. */
+const charactersPerComma = 25;
+/** What describes a transaction may have these in any case: a node relays up to 230,000 items of witness in one. */
+const partsOfTransaction = 300_000;
+/**
+ * Bytes of notifications: every one of 40,000 subscribed addresses changes at once, then some 80 a second, ten
+ * times what fits in blocks.
+ */
+const notices: Rate = { perMinute: 960_000, burst: 10_000_000 };
+
+export class Inflow {
+  readonly #world: Pick<World, 'monotonic'>;
+  readonly #expectsLong: () => boolean;
+  readonly #expectsDescription: () => boolean;
+  #framer = new LineFramer();
+  #unfinished = 0;
+  #noticed: Bucket | undefined;
+
+  /**
+   * @param expectsLong whether an answer is out that may be long
+   * @param expectsDescription whether one is out that says all of a transaction
+   */
+  constructor(
+    world: Pick<World, 'monotonic'>,
+    expectsLong: () => boolean,
+    expectsDescription = () => false,
+  ) {
+    this.#world = world;
+    this.#expectsLong = expectsLong;
+    this.#expectsDescription = expectsDescription;
+  }
+
+  /**
+   * Yields each message that these bytes complete; those before a fault come out first.
+   * @throws PaygateError invalid
+   */
+  *push(chunk: Uint8Array): Generator<Message, void> {
+    for (const line of this.#framer.push(chunk)) {
+      if (line.length > longestUnasked) {
+        this.#checkLong();
+        checkDensity(line, this.#expectsDescription() ? partsOfTransaction : 0);
+      }
+      const message = parseMessage(line);
+      if (message.kind === 'notification') this.#checkNotice(line.length);
+      yield message;
+    }
+    const end = chunk.lastIndexOf(newline);
+    this.#unfinished = chunk.length - end - 1 + (end === -1 ? this.#unfinished : 0);
+    if (this.#unfinished > longestUnasked) this.#checkLong();
+  }
+
+  /** Lets go of an unfinished line, which may hold megabytes. */
+  clear(): void {
+    this.#framer = new LineFramer();
+  }
+
+  #checkLong(): void {
+    if (!this.#expectsLong()) throw invalid('a long line that was not asked for');
+  }
+
+  #checkNotice(length: number): void {
+    if (length > longestUnasked) throw invalid('a notification of more than 64 kB');
+    const { bucket, waitMs } = takeToken(notices, this.#noticed, this.#world.monotonic(), length);
+    if (waitMs > 0) throw invalid('more notifications than can be true');
+    this.#noticed = bucket;
+  }
+}
+
+/** Before JSON.parse, which makes a hundred bytes of each two that are `1,` or `[]`. */
+function checkDensity(line: string, allowed: number): void {
+  let left = Math.max(allowed, line.length / charactersPerComma);
+  for (let at = line.indexOf(','); at !== -1; at = line.indexOf(',', at + 1)) {
+    if (--left < 0) throw invalid('a long answer of too many parts');
+  }
 }

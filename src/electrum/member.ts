@@ -1,10 +1,10 @@
 // A server of the pool's list: what is known of it from one connection to the next.
 
 import type { Budget } from './budget.ts';
-import type { Closings } from './closings.ts';
-import type { Overlong } from './overlong.ts';
+import type { Closings, Overlong } from './refusals.ts';
+import type { ServerAddress } from './server-address.ts';
 import type { Session } from './session.ts';
-import type { Refused, ServerAddress } from './trust.ts';
+import type { Refused } from './trust.ts';
 
 export interface Member {
   readonly server: ServerAddress;

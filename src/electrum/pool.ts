@@ -9,11 +9,12 @@ import type { Ban, Trust } from '../domain/server-record.ts';
 import { PaygateError, reasonOf } from '../lib/errors.ts';
 import type { Cancel, World } from '../world/world.ts';
 import { Budget } from './budget.ts';
-import { Closings } from './closings.ts';
+import { openSession } from './handshake.ts';
 import type { Member } from './member.ts';
-import { Overlong } from './overlong.ts';
-import { openSession, type Session, type SessionHandlers, type SessionOptions } from './session.ts';
-import { isAccepted, isKin, type Refused, type ServerAddress } from './trust.ts';
+import { Closings, Overlong } from './refusals.ts';
+import { isKin, type ServerAddress } from './server-address.ts';
+import type { Session, SessionHandlers, SessionOptions } from './session.ts';
+import { isAccepted, type Refused } from './trust.ts';
 import type { ProtocolVersion } from './wire.ts';
 
 /** Two servers keep an eye on each other. */

@@ -3,23 +3,19 @@
 // status or header for what was not subscribed. It never reconnects: the pool does.
 // https://electrum-protocol.readthedocs.io/en/latest/protocol-basics.html#version-negotiation
 
-import type { Socket } from 'node:net';
 import { bytesToHex } from '@noble/hashes/utils.js';
 import type { BlockHash, Scripthash, Txid } from '../bitcoin/ids.ts';
 import type { HistoryItem } from '../domain/script-history.ts';
 import type { Trust } from '../domain/server-record.ts';
-import { PaygateError, reasonOf } from '../lib/errors.ts';
+import { PaygateError } from '../lib/errors.ts';
 import type { SocksProxy, World } from '../world/world.ts';
-import { Budget } from './budget.ts';
-import { Channel } from './channel.ts';
-import { Closings } from './closings.ts';
-import { dial } from './dial.ts';
-import { isUnknown, ServerError } from './framing.ts';
-import { askHeaders, headersCall, shakeHands } from './handshake.ts';
-import { Overlong } from './overlong.ts';
-import type { Call, Priority } from './request.ts';
-import { Subscriptions } from './subscriptions.ts';
-import { judge, type ServerAddress } from './trust.ts';
+import type { Budget } from './budget.ts';
+import type { Channel } from './channel.ts';
+import type { Subscriptions } from './notifications.ts';
+import { type Closings, Overlong } from './refusals.ts';
+import type { Call, Priority } from './requests.ts';
+import { isNoAnswer, isUnknown, ServerError } from './requests.ts';
+import type { ServerAddress } from './server-address.ts';
 import {
   type CoinbaseBranch,
   type HeaderTip,
@@ -29,20 +25,19 @@ import {
   parseBroadcast,
   parseCoinbase,
   parseDescribed,
+  parseHeaders,
   parseHistory,
   parseMerkle,
+  parseOneHeader,
   parseRawTransaction,
   parseStanding,
   type ServerVersion,
   type Status,
 } from './wire.ts';
 
-const defaultWindow = 10;
-const ownWindow = 100;
-const defaultTimeoutMs = 10_000;
-const proxyTimeoutMs = 20_000;
-/** A filler asks for this many; 7 headers make an answer of more than 1,024 bytes. Each is billed. */
-const fillerHeaders = 8;
+const largeFromHeaders = 7;
+/** Asked for one by one, where a server gives no run of headers. */
+const maxSingly = 50;
 
 export interface SessionOptions {
   /** Requests in flight at once; 10 without it. */
@@ -53,7 +48,7 @@ export interface SessionOptions {
   readonly requestTimeoutMs?: number;
   /** The only way to the server, where there is one. */
   readonly proxy?: SocksProxy | undefined;
-  /** Against an ElectrumX that holds back small answers (see filler.ts); automatic without it. */
+  /** Against an ElectrumX that holds back small answers (see fillers.ts); automatic without it. */
   readonly fillers?: 'auto' | 'never';
 }
 
@@ -289,86 +284,45 @@ export class Session {
   }
 }
 
-/**
- * @throws PaygateError saying why there is no session: `unavailable`, `forbidden` for a certificate
- *   that is not the one known, or `invalid` for a server that breaks the protocol or serves another network
- */
-export async function openSession(opening: SessionOpening): Promise<Session> {
-  const { proxy } = opening.options;
-  const { socket, certificate } = await dial({ ...opening, proxy, timeoutMs: timeoutOf(opening) });
-  const judgement = judge(certificate, opening.server, opening.known);
-  if (judgement.accept) return converse(opening, socket, judgement.learn);
-  socket.destroy();
-  opening.onRefuse?.(judgement.shown);
-  throw new PaygateError('forbidden', judgement.reason);
-}
+export const pingCall: Call<undefined> = {
+  method: methods.ping,
+  params: [],
+  parse: () => undefined,
+};
 
-async function converse(
-  opening: SessionOpening,
-  socket: Socket,
-  learn: Trust | undefined,
-): Promise<Session> {
-  const { world, server, options, handlers, signal, genesisHash } = opening;
-  const { closings = new Closings(world) } = opening;
-  let session: Session | undefined;
-  const subscriptions = new Subscriptions(
-    (tip) => session && handlers.onHeader(session, tip),
-    (scripthash, status) => session && handlers.onStatus(session, scripthash, status),
-  );
-  const stop = (): void => channel.end('stopped');
-  const channel: Channel = new Channel({
-    world,
-    socket,
-    window: windowOf(opening),
-    requestTimeoutMs: timeoutOf(opening),
-    closings,
-    ping: () => (closings.refuses(methods.ping) ? headersCall(0, 1, session?.version) : pingCall),
-    onNotice: (method, params) => subscriptions.notice(method, params),
-    onEnd: (reason) => {
-      signal.removeEventListener('abort', stop);
-      if (session !== undefined) handlers.onClose(session, reason);
-    },
-  });
-  signal.addEventListener('abort', stop);
-  if (signal.aborted) stop();
+/** Raw headers from a height on, as of a session; one by one where the server gives them in no other way. */
+export async function askHeaders(
+  channel: Channel,
+  start: number,
+  count: number,
+  version: ProtocolVersion,
+): Promise<readonly Uint8Array[]> {
   try {
-    const greeting = await shakeHands(channel, genesisHash, server.tls);
-    // Only now: a stranger at this address teaches nothing.
-    if (learn !== undefined) await opening.onLearn(learn);
-    if (channel.endReason !== undefined) throw new PaygateError('unavailable', channel.endReason);
-    session = new Session(opening, greeting, channel, subscriptions);
-    useFillers(channel, greeting, subscriptions, options);
-    if (!server.own) useBudget(channel, greeting, opening.budget ?? new Budget(world));
-    return session;
+    return await channel.request(headersCall(start, count, version));
   } catch (error) {
-    channel.end(reasonOf(error));
-    throw error;
+    if (!isNoAnswer(error)) throw error;
+    const heights = Array.from({ length: Math.min(count, maxSingly) }, (_, at) => start + at);
+    const singly = heights.map((height) => channel.request(headerCall(height)));
+    return Promise.all(singly).catch((failure) => {
+      throw isNoAnswer(failure) ? error : failure;
+    });
   }
 }
 
-const pingCall: Call<undefined> = { method: methods.ping, params: [], parse: () => undefined };
+const headerCall = (height: number): Call<Uint8Array> => ({
+  method: methods.header,
+  params: [height],
+  parse: parseOneHeader,
+});
 
-function useFillers(
-  channel: Channel,
-  { software, version }: ServerVersion,
-  subscriptions: Subscriptions,
-  { fillers = 'auto' }: SessionOptions,
-): void {
-  if (fillers === 'never' || !isElectrumX(software)) return;
-  // The newest headers lie in every server's memory.
-  const start = (): number => Math.max(0, (subscriptions.tip?.height ?? 0) - fillerHeaders);
-  channel.useFiller(() => headersCall(start(), fillerHeaders, version));
-}
-
-function useBudget(channel: Channel, { software }: ServerVersion, budget: Budget): void {
-  budget.opened(isElectrumX(software));
-  channel.useBudget(budget);
-}
-
-const isElectrumX = (software: string): boolean => software.startsWith('ElectrumX');
-
-const windowOf = ({ server, options }: SessionOpening): number =>
-  server.own ? (options.ownMaxInFlight ?? ownWindow) : (options.maxInFlight ?? defaultWindow);
-
-const timeoutOf = ({ options: { requestTimeoutMs, proxy } }: SessionOpening): number =>
-  requestTimeoutMs ?? (proxy === undefined ? defaultTimeoutMs : proxyTimeoutMs);
+export const headersCall = (
+  start: number,
+  count: number,
+  version: ProtocolVersion = '1.4',
+): Call<readonly Uint8Array[]> => ({
+  method: methods.headers,
+  params: [start, count],
+  parse: (answer) => parseHeaders(answer, version, count),
+  large: count >= largeFromHeaders,
+  headers: count,
+});

@@ -4,9 +4,8 @@
 
 import type { Scripthash } from '../bitcoin/ids.ts';
 import { statusHash } from '../domain/script-history.ts';
-import { ServerError } from '../electrum/framing.ts';
+import { Overdue, ServerError } from '../electrum/requests.ts';
 import type { Session } from '../electrum/session.ts';
-import { Overdue } from '../electrum/unanswered.ts';
 import { methods, type Status } from '../electrum/wire.ts';
 import { PaygateError, reasonOf } from '../lib/errors.ts';
 import { Unwritten } from '../store/db/disk-refusal.ts';

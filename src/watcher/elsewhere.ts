@@ -3,9 +3,8 @@
 // the other one forgives, which may be needed soon.
 
 import { refusalCost } from '../electrum/budget.ts';
-import { type RequestError, ServerError } from '../electrum/framing.ts';
+import { isNoAnswer, Overdue, type RequestError, ServerError } from '../electrum/requests.ts';
 import type { Session } from '../electrum/session.ts';
-import { isNoAnswer, Overdue } from '../electrum/unanswered.ts';
 import { PaygateError } from '../lib/errors.ts';
 import { hourMs } from '../lib/time-units.ts';
 import type { World } from '../world/world.ts';

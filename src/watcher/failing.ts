@@ -3,7 +3,7 @@
 // on its way, between a history and what it names.
 
 import type { Scripthash } from '../bitcoin/ids.ts';
-import { RequestError } from '../electrum/framing.ts';
+import { RequestError } from '../electrum/requests.ts';
 import type { Session } from '../electrum/session.ts';
 import { reasonOf } from '../lib/errors.ts';
 import type { Trouble } from './status.ts';

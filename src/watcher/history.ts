@@ -2,8 +2,8 @@
 
 import type { Scripthash } from '../bitcoin/ids.ts';
 import type { HistoryItem } from '../domain/script-history.ts';
+import { Overdue } from '../electrum/requests.ts';
 import type { Session } from '../electrum/session.ts';
-import { Overdue } from '../electrum/unanswered.ts';
 import { orAnother } from './elsewhere.ts';
 
 /** A history, and which server has shown it. */

@@ -3,7 +3,7 @@
 // must not have us spend what it forgives, which other payments need.
 
 import type { Txid } from '../bitcoin/ids.ts';
-import { isUnknown, ServerError } from '../electrum/framing.ts';
+import { isUnknown, ServerError } from '../electrum/requests.ts';
 import type { Session } from '../electrum/session.ts';
 import { hourMs } from '../lib/time-units.ts';
 import type { World } from '../world/world.ts';

@@ -11,7 +11,7 @@ import type { Transaction } from '../bitcoin/transaction.ts';
 import { lookahead, scanGap } from '../domain/allocation.ts';
 import { type Movement, movementsOf, type Part } from '../domain/balance-change.ts';
 import { type HistoryItem, type StatusHash, statusHash } from '../domain/script-history.ts';
-import { ServerError } from '../electrum/framing.ts';
+import { ServerError } from '../electrum/requests.ts';
 import type { Session } from '../electrum/session.ts';
 import { slices } from '../lib/chunk.ts';
 import { PaygateError } from '../lib/errors.ts';

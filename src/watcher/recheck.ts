@@ -2,8 +2,8 @@
 // the word of one server. What neither a second server nor a block confirms is taken back, and given out again.
 
 import type { Scripthash } from '../bitcoin/ids.ts';
+import { isNoAnswer } from '../electrum/requests.ts';
 import type { Session } from '../electrum/session.ts';
-import { isNoAnswer } from '../electrum/unanswered.ts';
 import type { Store } from '../store/open-store.ts';
 import type { AddressPlace } from '../store/records/address-statements.ts';
 import { unfinished } from '../store/records/address-statements.ts';

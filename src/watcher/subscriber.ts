@@ -5,7 +5,7 @@
 
 import type { Scripthash } from '../bitcoin/ids.ts';
 import { furthestAhead, mostInReserve } from '../domain/allocation.ts';
-import type { Priority } from '../electrum/request.ts';
+import type { Priority } from '../electrum/requests.ts';
 import type { Session } from '../electrum/session.ts';
 import type { Status } from '../electrum/wire.ts';
 import { PaygateError, reasonOf } from '../lib/errors.ts';

@@ -6,7 +6,7 @@
 
 import type { Scripthash, Txid } from '../bitcoin/ids.ts';
 import { mostRelayed, parseTransaction, weightOf, withoutWitness } from '../bitcoin/transaction.ts';
-import { ServerError } from '../electrum/framing.ts';
+import { ServerError } from '../electrum/requests.ts';
 import type { Session } from '../electrum/session.ts';
 import { PaygateError, reasonOf } from '../lib/errors.ts';
 import { dayMs, hourMs, minuteMs } from '../lib/time-units.ts';

@@ -6,7 +6,7 @@
 import type { Scripthash } from '../bitcoin/ids.ts';
 import type { DerivedAddress } from '../bitcoin/keychain.ts';
 import type { HistoryItem } from '../domain/script-history.ts';
-import { isUnknown, ServerError } from '../electrum/framing.ts';
+import { isUnknown, ServerError } from '../electrum/requests.ts';
 import type { Session } from '../electrum/session.ts';
 import { PaygateError } from '../lib/errors.ts';
 import type { Store } from '../store/open-store.ts';

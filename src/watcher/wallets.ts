@@ -6,7 +6,7 @@
 import type { Scripthash } from '../bitcoin/ids.ts';
 import { type DerivedAddress, deriveAddress } from '../bitcoin/keychain.ts';
 import { furthestAhead, lookahead, minSkip, reserveOf, scanGap } from '../domain/allocation.ts';
-import { ServerError } from '../electrum/framing.ts';
+import { ServerError } from '../electrum/requests.ts';
 import type { Session } from '../electrum/session.ts';
 import { PaygateError } from '../lib/errors.ts';
 import { nextTurn } from '../lib/next-turn.ts';

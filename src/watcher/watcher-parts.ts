@@ -1,7 +1,7 @@
 // What the watcher works with, and whom it informs.
 
 import type { Network } from '../bitcoin/network.ts';
-import type { ServerAddress } from '../electrum/trust.ts';
+import type { ServerAddress } from '../electrum/server-address.ts';
 import type { Store } from '../store/open-store.ts';
 import type { SocksProxy, World } from '../world/world.ts';
 import type { Backlog } from './backlog.ts';

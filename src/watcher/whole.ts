@@ -3,7 +3,7 @@
 
 import type { Txid } from '../bitcoin/ids.ts';
 import { isWhole, parseTransaction } from '../bitcoin/transaction.ts';
-import { ServerError } from '../electrum/framing.ts';
+import { ServerError } from '../electrum/requests.ts';
 import type { Session } from '../electrum/session.ts';
 import { PaygateError } from '../lib/errors.ts';
 import { nextTurn } from '../lib/next-turn.ts';

@@ -6,7 +6,7 @@ import {
   parseNetworkName,
   showCheckpoint,
 } from '../../src/bitcoin/network.ts';
-import { builtInServers } from '../../src/electrum/servers.ts';
+import { builtInServers } from '../../src/electrum/server-address.ts';
 import { PaygateError } from '../../src/lib/errors.ts';
 
 test.each(Object.entries(networks))('%s begins with its genesis block', (name, network) => {

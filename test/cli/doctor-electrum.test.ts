@@ -6,7 +6,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { type Network, networks } from '../../src/bitcoin/network.ts';
 import { examine, type State } from '../../src/doctor/doctor-check.ts';
 import { electrumChecks, offlineOnce } from '../../src/doctor/electrum-checks.ts';
-import { parseServerAddress } from '../../src/electrum/trust.ts';
+import { parseServerAddress } from '../../src/electrum/server-address.ts';
 import { SimulatedChain } from '../../src/sandbox/chain/simulated-chain.ts';
 import type { Lie } from '../../src/sandbox/electrum/server-faults.ts';
 import { SimulatedServer } from '../../src/sandbox/electrum/simulated-server.ts';

@@ -5,7 +5,7 @@ import { copyFileSync, renameSync } from 'node:fs';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Txid } from '../../src/bitcoin/ids.ts';
 import { deriveAddress } from '../../src/bitcoin/keychain.ts';
-import { parseServerAddress } from '../../src/electrum/trust.ts';
+import { parseServerAddress } from '../../src/electrum/server-address.ts';
 import { AlarmBook } from '../../src/status/finding-history.ts';
 import type { Finding } from '../../src/status/findings.ts';
 import { callbacks } from '../../src/store/db/schema.ts';

@@ -3,7 +3,7 @@
 import { connect, type Socket } from 'node:net';
 import { createServer, type Server } from 'node:tls';
 import { afterEach, describe, expect, test } from 'vitest';
-import { parseServerAddress } from '../../src/electrum/trust.ts';
+import { parseServerAddress } from '../../src/electrum/server-address.ts';
 import { type Certificate, makeCertificate } from '../electrum/certificates.ts';
 import { runCli } from '../support/cli.ts';
 import { closeHouses, type House, openHouse, untilReady } from '../support/house.ts';

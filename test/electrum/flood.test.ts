@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import type { Txid } from '../../src/bitcoin/ids.ts';
-import { Inflow } from '../../src/electrum/inflow.ts';
+import { Inflow } from '../../src/electrum/framing.ts';
 import type { Figures, Flood } from './flood.ts';
 import { first, headerHex, open, statusA } from './open-session.ts';
 import { electrumX, type Peer } from './scripted-server.ts';

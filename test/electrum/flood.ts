@@ -6,7 +6,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import type { BlockHash, Scripthash } from '../../src/bitcoin/ids.ts';
-import { openSession } from '../../src/electrum/session.ts';
+import { openSession } from '../../src/electrum/handshake.ts';
 import { createNodeWorld } from '../../src/world/node-world.ts';
 import type { ConnectTarget } from '../../src/world/world.ts';
 

@@ -5,12 +5,8 @@ import { afterEach } from 'vitest';
 import type { BlockHash, Scripthash } from '../../src/bitcoin/ids.ts';
 import type { Trust } from '../../src/domain/server-record.ts';
 import type { Budget } from '../../src/electrum/budget.ts';
-import {
-  openSession,
-  type Session,
-  type SessionHandlers,
-  type SessionOptions,
-} from '../../src/electrum/session.ts';
+import { openSession } from '../../src/electrum/handshake.ts';
+import type { Session, SessionHandlers, SessionOptions } from '../../src/electrum/session.ts';
 import { createTestWorld, type TestWorld } from '../support/world.ts';
 import {
   genesisHash,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Scripthash, Txid } from '../../src/bitcoin/ids.ts';
 import { Budget } from '../../src/electrum/budget.ts';
-import { SendQueue } from '../../src/electrum/queue.ts';
+import { SendQueue } from '../../src/electrum/requests.ts';
 import { methods } from '../../src/electrum/wire.ts';
 import { type Connected, first, open, start } from './open-session.ts';
 import { electrumX, type Script } from './scripted-server.ts';

@@ -6,8 +6,7 @@ import {
   setDefaultCACertificates,
 } from 'node:tls';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { parseProxy } from '../../src/electrum/proxy.ts';
-import { parseServerAddress } from '../../src/electrum/trust.ts';
+import { parseProxy, parseServerAddress } from '../../src/electrum/server-address.ts';
 import { PaygateError } from '../../src/lib/errors.ts';
 import { createTestWorld } from '../support/world.ts';
 import { makeCertificate } from './certificates.ts';

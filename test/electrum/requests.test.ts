@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Scripthash, Txid } from '../../src/bitcoin/ids.ts';
-import { ServerError } from '../../src/electrum/framing.ts';
+import { ServerError } from '../../src/electrum/requests.ts';
 import { first, hashes, headerHex, open, second, statusA } from './open-session.ts';
 import { electrumX, type Peer } from './scripted-server.ts';
 

@@ -3,8 +3,8 @@
 import { afterEach } from 'vitest';
 import type { Ban, Trust } from '../../src/domain/server-record.ts';
 import { Pool } from '../../src/electrum/pool.ts';
+import type { ServerAddress } from '../../src/electrum/server-address.ts';
 import type { Session } from '../../src/electrum/session.ts';
-import type { ServerAddress } from '../../src/electrum/trust.ts';
 import { createTestWorld, type TestWorld, type TestWorldOptions } from '../support/world.ts';
 import { genesisHash, type Script, type ScriptedServer, startServer } from './scripted-server.ts';
 

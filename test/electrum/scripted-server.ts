@@ -5,7 +5,7 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, type TlsOptions } from 'node:tls';
 import { freePort } from '../../scripts/ports.mjs';
 import type { BlockHash } from '../../src/bitcoin/ids.ts';
-import { parseServerAddress, type ServerAddress } from '../../src/electrum/trust.ts';
+import { parseServerAddress, type ServerAddress } from '../../src/electrum/server-address.ts';
 
 export const genesisHash =
   '0f9188f13cb7b2c71f2a335e3a4fc328bf5beb436012afca590b1a11466e2206' as BlockHash;

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Trust } from '../../src/domain/server-record.ts';
-import { judge, parseServerAddress } from '../../src/electrum/trust.ts';
+import { parseServerAddress } from '../../src/electrum/server-address.ts';
+import { judge } from '../../src/electrum/trust.ts';
 
 const sha256 = 'ab'.repeat(32);
 const other = 'cd'.repeat(32);

@@ -5,7 +5,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { networks } from '../../src/bitcoin/network.ts';
 import { type Checked, examine } from '../../src/doctor/doctor-check.ts';
 import { electrumChecks } from '../../src/doctor/electrum-checks.ts';
-import { parseServerAddress } from '../../src/electrum/trust.ts';
+import { parseServerAddress } from '../../src/electrum/server-address.ts';
 import type { Fault } from '../../src/sandbox/electrum/server-faults.ts';
 import type { SimulatedServer } from '../../src/sandbox/electrum/simulated-server.ts';
 import { cleanUp } from '../support/files.ts';

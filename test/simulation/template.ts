@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buildApp } from '../../src/app.ts';
-import { parseServerAddress } from '../../src/electrum/trust.ts';
+import { parseServerAddress } from '../../src/electrum/server-address.ts';
 import { SimulatedChain } from '../../src/sandbox/chain/simulated-chain.ts';
 import { SimulatedServer } from '../../src/sandbox/electrum/simulated-server.ts';
 import { openStore } from '../../src/store/open-store.ts';

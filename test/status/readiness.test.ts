@@ -1,7 +1,7 @@
 // What /readyz answers: 503 while no address can be given out, or no callback leaves, and why.
 
 import { afterEach, expect, test } from 'vitest';
-import { parseServerAddress } from '../../src/electrum/trust.ts';
+import { parseServerAddress } from '../../src/electrum/server-address.ts';
 import { createReady } from '../../src/status/readiness.ts';
 import { closeHouses, type House, merchantKey, openHouse, untilReady } from '../support/house.ts';
 import { startReceiver } from '../support/receiver.ts';

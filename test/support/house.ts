@@ -9,7 +9,7 @@ import type { ScriptType } from '../../src/bitcoin/address.ts';
 import type { Txid } from '../../src/bitcoin/ids.ts';
 import { deriveAddress, parseWalletKey, type WalletKey } from '../../src/bitcoin/keychain.ts';
 import type { Config } from '../../src/config.ts';
-import { parseServerAddress } from '../../src/electrum/trust.ts';
+import { parseServerAddress } from '../../src/electrum/server-address.ts';
 import { SimulatedChain } from '../../src/sandbox/chain/simulated-chain.ts';
 import type { SpendOptions } from '../../src/sandbox/chain/spender.ts';
 import {

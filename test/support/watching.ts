@@ -3,7 +3,7 @@
 
 import type { Network } from '../../src/bitcoin/network.ts';
 import { networks } from '../../src/bitcoin/network.ts';
-import { parseServerAddress } from '../../src/electrum/trust.ts';
+import { parseServerAddress } from '../../src/electrum/server-address.ts';
 import { SimulatedChain } from '../../src/sandbox/chain/simulated-chain.ts';
 import { SimulatedServer } from '../../src/sandbox/electrum/simulated-server.ts';
 import { createBacklog } from '../../src/watcher/backlog.ts';

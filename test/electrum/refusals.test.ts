@@ -5,7 +5,7 @@ import { bytesToHex } from '@noble/hashes/utils.js';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Scripthash, Txid } from '../../src/bitcoin/ids.ts';
 import { networks } from '../../src/bitcoin/network.ts';
-import { parseServerAddress } from '../../src/electrum/trust.ts';
+import { parseServerAddress } from '../../src/electrum/server-address.ts';
 import { run, start } from './running-pool.ts';
 import { type Peer, portOf, type Request, type Script } from './scripted-server.ts';
 

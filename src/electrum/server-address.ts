@@ -1,0 +1,204 @@
+// Which server an address names and whether the certificate it shows is enough. Pure: what was learnt
+// of a server comes in as a value, what is learnt now goes out as one; the store keeps it.
+// A certificate that validates makes validation required from then on; a self-signed one is pinned by
+// its SHA-256 at first use, and a changed one refused. An explicit pin stands above both.
+
+import ipaddr from 'ipaddr.js';
+import type { NetworkName } from '../bitcoin/network.ts';
+import { PaygateError } from '../lib/errors.ts';
+import type { SocksProxy } from '../world/world.ts';
+
+export interface ServerAddress {
+  readonly host: string;
+  readonly port: number;
+  readonly tls: boolean;
+  /** The only certificate accepted: SHA-256 over its DER, lower-case hex. */
+  readonly pin?: string;
+  /** Any certificate is accepted; for tests. */
+  readonly insecure?: boolean;
+  /** The operator's own, which may be asked as fast as it answers; a public one is spared. */
+  readonly own: boolean;
+  /** What the server is called in logs, pages and the store: `ssl://host:port`. */
+  readonly label: string;
+}
+
+/** Names that never lead to the public Internet: RFC 6761, 6762, 8375, and what ICANN reserved in 2024. */
+const ownNames = /(^|\.)(localhost|local|internal|home\.arpa)$/;
+const ownRanges = new Set(['loopback', 'private', 'linkLocal', 'uniqueLocal']);
+
+interface Choices {
+  pin?: string;
+  insecure?: boolean;
+  own?: boolean;
+}
+
+/**
+ * Reads `tcp://host:port` or `ssl://host:port`, and behind a `?`, joined by `&`: `own`, and for ssl
+ * either `pin=SHA256` or `insecure`. A private address and a local name are the operator's own anyway.
+ * @throws PaygateError invalid, saying what to write instead
+ */
+export function parseServerAddress(text: string): ServerAddress {
+  const refuse = (why: string): PaygateError =>
+    new PaygateError('invalid', `Electrum server "${text}": ${why}`);
+  const parts = /^(tcp|ssl):\/\/(\[[^\]]*\]|[^:/?#[\]]*)(?::([0-9]*))?(?:\?(.*))?$/i.exec(text);
+  if (parts === null) throw refuse('write tcp://host:port or ssl://host:port');
+  const [, scheme = '', bracketed = '', portText = '', choice] = parts;
+  const host = parseHost(bracketed);
+  if (host === undefined) throw refuse('the host is not a name, an IPv4 or an [IPv6] address');
+  const port = Number(portText);
+  if (portText === '') throw refuse('the port is missing (there is no default)');
+  if (port < 1 || port > 65_535) throw refuse('the port is not between 1 and 65535');
+  const tls = scheme.toLowerCase() === 'ssl';
+  const choices = choice === undefined ? {} : parseChoices(choice, tls, refuse);
+  return {
+    host,
+    port,
+    tls,
+    own: isOwn(host),
+    label: `${tls ? 'ssl' : 'tcp'}://${bracketed.toLowerCase()}:${port}`,
+    ...choices,
+  };
+}
+
+function parseChoices(text: string, tls: boolean, refuse: (why: string) => PaygateError): Choices {
+  const choices: Choices = {};
+  for (const choice of text.split('&')) {
+    if (choice !== 'own' && !tls) throw refuse(`?${choice} is for ssl:// only`);
+    const [, pin] = /^pin=([0-9a-f]{64})$/i.exec(choice.replaceAll(':', '')) ?? [];
+    if (choice === 'own' && !choices.own) choices.own = true;
+    else if (choices.pin !== undefined || choices.insecure) throw refuse('one choice too many');
+    else if (choice === 'insecure') choices.insecure = true;
+    else if (pin !== undefined) choices.pin = pin.toLowerCase();
+    else throw refuse('write ?pin= and the 64 hex digits of the SHA-256, ?insecure or ?own');
+  }
+  return choices;
+}
+
+function isOwn(host: string): boolean {
+  if (ipaddr.isValid(host)) return ownRanges.has(ipaddr.process(host).range());
+  return ownNames.test(host) || !host.includes('.');
+}
+
+/** Whether two are one server, however its host is spelled. */
+export const isSame = (one: ServerAddress, other: ServerAddress): boolean =>
+  one.tls === other.tls && one.port === other.port && isOnHostOf(one, other);
+
+export function isOnHostOf({ host }: ServerAddress, other: ServerAddress): boolean {
+  const spelled = (name: string): string =>
+    ipaddr.isValid(name) ? ipaddr.process(name).toString() : name.replace(/\.$/, '');
+  return spelled(host) === spelled(other.host);
+}
+
+/** Whether two names are of one domain, and most likely of one operator: as far as its last two parts say. */
+export function isKin({ host }: ServerAddress, other: ServerAddress): boolean {
+  const domainOf = (name: string): string => name.split('.').slice(-2).join('.');
+  return domainOf(host) === domainOf(other.host);
+}
+
+/** A name, an IPv4 or an [IPv6] address, as Node takes it; undefined when it is none of them. */
+export function parseHost(bracketed: string): string | undefined {
+  if (bracketed.startsWith('[')) {
+    const host = bracketed.slice(1, -1).toLowerCase();
+    return host.includes(':') && URL.canParse(`tcp://${bracketed}`) ? host : undefined;
+  }
+  return /^[a-z0-9_][a-z0-9._-]{0,252}$/i.test(bracketed) ? bracketed.toLowerCase() : undefined;
+}
+
+// Public Electrum servers of long standing, used where the operator names none. All speak TLS; the
+// lists are parts of those that Electrum itself carries.
+
+const mainnet: readonly string[] = [
+  'ssl://electrum.blockstream.info:50002',
+  'ssl://blockstream.info:700',
+  'ssl://electrum.emzy.de:50002',
+  'ssl://electrum.bitaroo.net:50002',
+  'ssl://electrum.hsmiths.com:50002',
+  'ssl://electrum.jochen-hoenicke.de:50006',
+  'ssl://electrum.qtornado.com:50002',
+  'ssl://fortress.qtornado.com:443',
+  'ssl://bitcoin.lu.ke:50002',
+  'ssl://bitcoin.aranguren.org:50002',
+  'ssl://fulcrum.grey.pw:51002',
+  'ssl://btc.electroncash.dk:60002',
+  'ssl://tardis.bauerj.eu:50002',
+];
+
+const testnet3: readonly string[] = [
+  'ssl://electrum.blockstream.info:60002',
+  'ssl://blockstream.info:993',
+  'ssl://blackie.c3-soft.com:57006',
+  'ssl://testnet.aranguren.org:51002',
+  'ssl://testnet.qtornado.com:51002',
+];
+
+const testnet4: readonly string[] = [
+  'ssl://mempool.space:40002',
+  'ssl://blackie.c3-soft.com:57010',
+  'ssl://testnet4-electrumx.wakiyamap.dev:51002',
+];
+
+const signet: readonly string[] = [
+  'ssl://mempool.space:60602',
+  'ssl://electrum.emzy.de:53002',
+  'ssl://signet-electrumx.wakiyamap.dev:50002',
+];
+
+const lists: Readonly<Record<NetworkName, readonly string[]>> = {
+  mainnet,
+  testnet3,
+  testnet4,
+  signet,
+  regtest: [],
+};
+
+/** Empty where a network has no servers that we would name. */
+export const builtInServers = (network: NetworkName): readonly ServerAddress[] =>
+  lists[network].map(parseServerAddress);
+
+// Reads the address of a SOCKS5 proxy. Pure. What it refuses is not repeated in the error: there may be
+// a password in it.
+
+/** One byte counts its length: RFC 1929. */
+const longestCredential = 255;
+
+/**
+ * Reads `socks5://host:port` or `socks5://user:password@host:port`; what is special in a password is
+ * written as in a URL (`%40` for `@`).
+ * @throws PaygateError invalid, saying what to write instead
+ */
+export function parseProxy(text: string): SocksProxy {
+  const parts = /^socks5h?:\/\/(?:([^/?#]*)@)?(\[[^\]]*\]|[^:/?#@[\]]*)(?::([0-9]*))?\/?$/i.exec(
+    text,
+  );
+  if (parts === null) throw refuse('write socks5://host:port');
+  const [, login, bracketed = '', portText = ''] = parts;
+  const host = parseHost(bracketed);
+  if (host === undefined) throw refuse('the host is not a name, an IPv4 or an [IPv6] address');
+  const port = Number(portText);
+  if (portText === '') throw refuse('the port is missing (that of Tor is 9050)');
+  if (port < 1 || port > 65_535) throw refuse('the port is not between 1 and 65535');
+  return login === undefined ? { host, port } : { host, port, credentials: parseLogin(login) };
+}
+
+function parseLogin(login: string): { user: string; password: string } {
+  const colon = login.indexOf(':');
+  if (colon === -1) throw refuse('write user:password before the @');
+  const [user, password] = [decode(login.slice(0, colon)), decode(login.slice(colon + 1))];
+  for (const credential of [user, password]) {
+    const { length } = new TextEncoder().encode(credential);
+    if (length < 1 || length > longestCredential) {
+      throw refuse('user and password must have 1 to 255 bytes');
+    }
+  }
+  return { user, password };
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw refuse('a % in user or password is written %25');
+  }
+}
+
+const refuse = (why: string): PaygateError => new PaygateError('invalid', `SOCKS5 proxy: ${why}`);
