@@ -37,8 +37,8 @@ import {
 } from './domain/public-endpoint.ts';
 import type { Rate } from './domain/rate-limit.ts';
 import {
-  isOnHostOf,
-  isSame,
+  isSameHost,
+  isSameServer,
   parseProxy,
   parseServerAddress,
   type ServerAddress,
@@ -272,11 +272,11 @@ function parseServers(texts: readonly string[]): ServerAddress[] {
   const servers = texts.map((text) => parseServerAddress(text));
   const repeated = (isIt: (one: ServerAddress, other: ServerAddress) => boolean) =>
     servers.find((each, at) => servers.slice(0, at).some((one) => isIt(one, each)));
-  const twice = repeated(isSame);
+  const twice = repeated(isSameServer);
   if (twice !== undefined) {
     throw new PaygateError('invalid', `${twice.label} is named twice; name each server once`);
   }
-  const byPorts = repeated((one, other) => isOnHostOf(one, other) && !(one.own && other.own));
+  const byPorts = repeated((one, other) => isSameHost(one, other) && !(one.own && other.own));
   if (byPorts === undefined) return servers;
   throw new PaygateError(
     'invalid',

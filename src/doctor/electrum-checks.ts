@@ -11,7 +11,7 @@ import { codeOf, isUnresolved } from '../domain/network-error.ts';
 import { offlineText, requestAdvice, type Trust } from '../domain/server-record.ts';
 import { staleMs } from '../domain/server-standing.ts';
 import { openSession } from '../electrum/handshake.ts';
-import { Closings } from '../electrum/refusals.ts';
+import { Refusals } from '../electrum/refusals.ts';
 import { RequestError, ServerError } from '../electrum/requests.ts';
 import type { ServerAddress } from '../electrum/server-address.ts';
 import type { Session } from '../electrum/session.ts';
@@ -61,12 +61,12 @@ async function electrumCheck(
 ): Promise<ServerFinding> {
   const known = parts.store?.servers.trust(server.label);
   let trust = known;
-  const closings = new Closings(parts.world);
+  const refusals = new Refusals(parts.world);
   const open = () =>
     openSession({
       world: parts.world,
       server,
-      closings,
+      refusals,
       genesisHash: parts.network.genesisHash,
       generation: 0,
       known,
@@ -81,7 +81,7 @@ async function electrumCheck(
   try {
     session = await open()
       // One that closes the connection at that is asked in another way.
-      .catch((error) => (closings.refuses(methods.features) ? open() : Promise.reject(error)));
+      .catch((error) => (refusals.refuses(methods.features) ? open() : Promise.reject(error)));
   } catch (error) {
     const { cause } = Object(error) as { cause?: unknown };
     return { ...failed(error, server.label), isUnresolved: isUnresolved(codeOf(cause)) };

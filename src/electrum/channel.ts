@@ -1,181 +1,198 @@
-// Requests and answers over one socket: ids, a bounded window of requests in flight (the others wait in
-// requests.ts), a deadline for each, one write for each turn of the event loop. It ends once, with a reason,
-// on: the socket's end, anything the protocol does not allow, a server that no longer answers
-// or leaves too much unanswered (liveness.ts). From then on nothing is delivered.
+// Requests and responses over one socket: ids, the in-flight limit, deadlines, one write for each
+// turn of the event loop. It ends once, with a reason: when the socket ends, when the server breaks
+// the protocol, or when it no longer answers (liveness.ts). After its end nothing is delivered.
 
 import type { Socket } from 'node:net';
 import { PaygateError } from '../lib/errors.ts';
 import type { Cancel, World } from '../world/world.ts';
 import type { Budget } from './budget.ts';
-import { createFiller, type Filler } from './fillers.ts';
-import { type Answer, Inflow, invalid, LongLine, type Message } from './framing.ts';
-import { Deadlines, Pulse, Unanswered } from './liveness.ts';
-import { at, blame, type Closings, closed, failureOf, silent } from './refusals.ts';
-import { type Call, Overdue, type Request, requestOf, SendQueue } from './requests.ts';
-import { type Method, methods } from './wire.ts';
+import { Fillers } from './fillers.ts';
+import {
+  invalid,
+  LineTooLong,
+  MessageReader,
+  type RpcMessage,
+  type RpcResponse,
+} from './framing.ts';
+import { Liveness } from './liveness.ts';
+import {
+  closedReason,
+  type Refusals,
+  silentReason,
+  socketFailure,
+  withMethods,
+} from './refusals.ts';
+import {
+  type Call,
+  InFlight,
+  type Request,
+  RequestTimeout,
+  requestOf,
+  SendQueue,
+} from './requests.ts';
+import { methods } from './wire.ts';
 
-const { history, transaction, headers, broadcast } = methods;
-/** Of a broadcast as well: an ElectrumX that refuses a transaction repeats the whole of it. */
-const longAnswers = new Set<Method>([history, transaction, headers, broadcast]);
-/** Places that mass requests leave free, so that no urgent one waits for them. */
-const urgentPlaces = 2;
-/** A chunk can hold a thousand: others have their turn between them. */
-const messagesATurn = 25;
+/** Part of the in-flight limit that bulk requests leave free, so that no urgent request waits. */
+const reservedForUrgent = 2;
+/** Messages delivered in one turn of the event loop: a chunk can hold a thousand. */
+const maxMessagesPerTurn = 25;
+
+export const pingCall: Call<void> = { method: methods.ping, params: [], parse: () => {} };
+/** Asked instead of a ping, where a server closes the connection at that. */
+const headerCall: Call<void> = { method: methods.headers, params: [0, 1], parse: () => {} };
 
 export interface ChannelOptions {
   readonly world: Pick<World, 'monotonic' | 'after'>;
   readonly socket: Socket;
-  /** Requests in flight at once. */
-  readonly window: number;
-  /** From the sending of a request to its answer. */
+  readonly maxInFlight: number;
+  /** From the sending of a request to its deadline. */
   readonly requestTimeoutMs: number;
-  readonly closings: Closings;
-  /** What asks for an answer where nothing else does. */
-  readonly ping: () => Call<unknown>;
-  /** Reads a notification and returns its delivery; what it throws as `invalid` ends the channel. */
-  readonly onNotice: (method: string, params: readonly unknown[]) => () => void;
-  readonly onEnd: (reason: string) => void;
+  readonly refusals: Refusals;
+  readonly notifications: NotificationReader;
+}
+
+export interface NotificationReader {
+  /**
+   * Reads a notification and returns its delivery. An error with the code `invalid` ends the
+   * channel.
+   */
+  read(method: string, params: readonly unknown[]): () => void;
 }
 
 export class Channel {
   readonly #options: ChannelOptions;
-  readonly #inflow: Inflow;
-  readonly #waiting = new SendQueue<Request>();
-  readonly #inFlight = new Map<number, Request>();
-  #outgoing = '';
-  #cancelPace: Cancel = () => {};
-  #flushing = false;
-  #places: number;
+  readonly #inFlight = new InFlight();
+  readonly #queue = new SendQueue<Request>();
+  readonly #reader: MessageReader;
+  readonly #liveness: Liveness;
+  readonly #endListeners: ((reason: string) => void)[] = [];
+  #fillers: Fillers | undefined;
+  #maxInFlight: number;
   #lastId = 0;
-  #bulkInFlight = 0;
-  readonly #deadlines: Deadlines;
-  readonly #pulse: Pulse;
-  readonly #unanswered: Unanswered;
-  #filler: Filler | undefined;
-  #fillerId = 0;
-  #fillersSent = 0;
+  #outgoing = '';
+  #isFlushing = false;
+  #cancelPacing: Cancel = () => {};
   #endReason: string | undefined;
 
   constructor(options: ChannelOptions) {
-    const { socket, world, window, requestTimeoutMs: timeoutMs } = options;
+    const { socket, world, maxInFlight, requestTimeoutMs: timeoutMs } = options;
     this.#options = options;
-    this.#places = window;
-    const { bulkPlaces } = this;
-    const end = (reason: string) => this.end(at(reason, [...this.#inFlight.values()]));
-    this.#unanswered = new Unanswered({ world, places: window, bulkPlaces, end });
-    this.#inflow = new Inflow(
+    this.#maxInFlight = maxInFlight;
+    this.#reader = new MessageReader(world, this.#inFlight);
+    this.#liveness = new Liveness({
       world,
-      () => this.#isOut(({ method }) => longAnswers.has(method)),
-      () => this.#isOut(({ described }) => described),
-    );
-    const expire = (request: Request) => this.#expire(request);
-    this.#deadlines = new Deadlines({ world, timeoutMs, inFlight: this.#inFlight, expire });
-    this.#pulse = new Pulse({
-      world,
-      ping: () => this.#ping(),
-      dead: () => this.#left(silent),
+      timeoutMs,
+      maxInFlight,
+      inFlight: this.#inFlight,
+      maxBulkInFlight: this.#maxBulkInFlight,
+      events: {
+        onTimeout: (request) => this.#timedOut(request),
+        onPing: () => this.#ping(),
+        onSilent: () => this.#lost(silentReason),
+        onStalled: (reason) => this.end(withMethods(reason, this.#inFlight.all())),
+      },
     });
     socket.on('data', (chunk: Uint8Array) => this.#receive(chunk));
-    socket.on('error', (error) => this.#left(failureOf(error)));
-    socket.on('close', () => this.#left(closed));
-    // It may have been lost between its opening and now.
-    if (socket.destroyed) this.end(closed);
+    socket.on('error', (error) => this.#lost(socketFailure(error)));
+    socket.on('close', () => this.#lost(closedReason));
+    // The connection may have been lost between its opening and now.
+    if (socket.destroyed) this.end(closedReason);
   }
 
-  /** Why it has ended; undefined while it lives. */
+  /** Why the channel has ended; undefined before that. */
   get endReason(): string | undefined {
     return this.#endReason;
   }
 
-  get window(): number {
-    return this.#options.window;
+  get maxInFlight(): number {
+    return this.#options.maxInFlight;
   }
 
   get fillersSent(): number {
-    return this.#fillersSent;
+    return this.#fillers?.sentCount ?? 0;
   }
 
-  /** How long the server takes for a small request, smoothed; undefined before the first answer. */
+  /** The round trip of small requests, smoothed; undefined before the first. */
   get latencyMs(): number | undefined {
-    return this.#pulse.latencyMs;
+    return this.#liveness.latencyMs;
   }
 
-  /** Mass requests that are not yet sent. */
+  /** Bulk requests that are not yet sent. */
   get bulkWaiting(): number {
-    return this.#waiting.bulkCount;
+    return this.#queue.bulkCount;
   }
 
-  /** How long it must be left alone before anything more may be asked, or mass requests; see budget.ts. */
-  spentMs(bulk: boolean): number {
-    return this.#waiting.budget?.spentMs(bulk) ?? 0;
-  }
-
-  /** Places for mass requests. */
-  get bulkPlaces(): number {
-    return Math.max(1, this.#places - urgentPlaces);
-  }
-
-  /** Whether the server would hold back a small answer to the next request, which nothing is beside. */
+  /**
+   * Whether the server would hold back a small response to the next request, which is the only one.
+   */
   get holdsBack(): boolean {
-    return this.#filler !== undefined && this.#asked() + this.#waiting.length === 0;
+    return this.#fillers !== undefined && this.#requestsInFlight() + this.#queue.length === 0;
   }
 
-  /** Rejects with `unavailable` when overdue or when the channel ends, with ServerError when refused. */
+  /**
+   * @throws PaygateError unavailable when the channel ends
+   * @throws RequestTimeout after its deadline
+   * @throws ServerError when the server refuses the request
+   */
   request<T>(call: Call<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       this.#add(requestOf(this.#newId(), call, resolve, reject));
     });
   }
 
-  /** From now on requests are paced; without one a server is asked as fast as it answers. */
+  /** Calls the listener once, when the channel ends or at once when it has ended. */
+  whenEnded(listener: (reason: string) => void): void {
+    if (this.#endReason === undefined) this.#endListeners.push(listener);
+    else listener(this.#endReason);
+  }
+
+  /** Paces the requests from now on. */
   useBudget(budget: Budget): void {
-    this.#waiting.budget = budget;
+    this.#queue.budget = budget;
   }
 
-  /** From now on fillers follow small requests; one place of the window is theirs. */
-  useFiller(makeCall: () => Call<unknown>): void {
-    this.#places = Math.max(1, this.#options.window - 1);
-    this.#filler = createFiller(
-      this.#options.world,
-      () => {
-        const answered = (): void => this.#filler?.answered();
-        const filler = requestOf(this.#newId(), makeCall(), answered, () => {});
-        this.#fillerId = filler.id;
-        this.#fillersSent++;
-        this.#waiting.budget?.sent(filler);
-        this.#put(filler);
-        this.#wake();
-      },
-      () => this.#asked() > 0,
-    );
+  /** Sends fillers behind small requests from now on. One of the requests in flight is a filler. */
+  useFillers(makeCall: () => Call<unknown>): void {
+    this.#maxInFlight = Math.max(1, this.#options.maxInFlight - 1);
+    const fillers = new Fillers(this.#options.world, this.#inFlight, () => {
+      const answered = (): void => fillers.answered();
+      const filler = requestOf(this.#newId(), makeCall(), answered, () => {});
+      this.#queue.budget?.sent(filler);
+      this.#put(filler);
+      this.#wake();
+      return filler;
+    });
+    this.#fillers = fillers;
   }
 
+  /** Rejects every request with the reason. */
   end(reason: string): void {
     if (this.#endReason !== undefined) return;
     this.#endReason = reason;
-    this.#pulse.stop();
-    this.#cancelPace();
-    this.#deadlines.stop();
-    this.#filler?.stop();
+    this.#cancelPacing();
+    this.#liveness.stop();
+    this.#fillers?.stop();
     this.#options.socket.destroy();
-    this.#inflow.clear();
-    this.#unanswered.stop();
+    this.#reader.clear();
     const error = unavailable(reason);
-    const left = [...this.#inFlight.values(), ...this.#waiting.drain()];
-    for (const request of left) request.reject(error);
+    for (const request of [...this.#inFlight.all(), ...this.#queue.drain()]) request.reject(error);
     this.#inFlight.clear();
-    this.#options.onEnd(reason);
+    for (const listener of this.#endListeners) listener(reason);
   }
 
-  /** By the server, which names no reason: what it was asked may be one. */
-  #left(reason: string): void {
+  /** The server ended the connection without a reason, which may be one of the requests. */
+  #lost(reason: string): void {
     if (this.#endReason !== undefined) return;
-    // What is overdue is not what it worked on last.
-    const asked = [...this.#inFlight.values()].sort(
-      (a, b) => Number(a.overdue) - Number(b.overdue),
-    );
-    this.#options.closings.closed(asked);
-    this.end(at(reason, asked));
+    // The server did not work on an overdue request last.
+    const unanswered = this.#inFlight
+      .all()
+      .sort((a, b) => Number(a.isOverdue) - Number(b.isOverdue));
+    this.#options.refusals.closed(unanswered);
+    this.end(withMethods(reason, unanswered));
+  }
+
+  get #maxBulkInFlight(): number {
+    return Math.max(1, this.#maxInFlight - reservedForUrgent);
   }
 
   #newId(): number {
@@ -184,71 +201,69 @@ export class Channel {
   }
 
   #add(request: Request): void {
-    const refusal = this.#options.closings.refusalOf(request);
+    const refusal = this.#options.refusals.refusalOf(request);
     if (this.#endReason !== undefined) request.reject(unavailable(this.#endReason));
     else if (refusal !== undefined) request.reject(refusal);
-    else if (this.#waiting.add(request)) this.#wake();
+    else if (this.#queue.add(request)) this.#wake();
     else request.reject(unavailable('too many requests wait for this server'));
   }
 
   #wake(): void {
-    if (this.#flushing) return;
-    this.#flushing = true;
+    if (this.#isFlushing) return;
+    this.#isFlushing = true;
     setImmediate(() => this.#flush());
   }
 
   #flush(): void {
-    this.#flushing = false;
+    this.#isFlushing = false;
     if (this.#endReason !== undefined) return;
-    const bulk = this.bulkPlaces - this.#bulkInFlight;
-    const places = { all: this.#places - this.#asked(), bulk, atOnce: this.bulkPlaces };
-    const taken = this.#waiting.take(places);
+    const maxBulk = this.#maxBulkInFlight;
+    const taken = this.#queue.take({
+      total: this.#maxInFlight - this.#requestsInFlight(),
+      bulk: maxBulk - this.#inFlight.bulkCount,
+      bulkTogether: maxBulk,
+    });
     for (const request of taken) this.#put(request);
     this.#pace();
-    if (taken.some(({ large }) => large)) this.#filler?.largeSent();
-    else if (taken.length > 0) this.#filler?.smallSent();
+    this.#fillers?.sent(taken);
     if (this.#outgoing !== '') this.#options.socket.write(this.#outgoing, 'latin1');
     this.#outgoing = '';
   }
 
-  /** Comes back when the budget allows more. */
+  /** Flushes again when the budget allows more. */
   #pace(): void {
-    this.#cancelPace();
-    const waitMs = this.#waiting.waitMs(this.bulkPlaces);
-    if (waitMs > 0) this.#cancelPace = this.#options.world.after(waitMs, () => this.#wake());
+    this.#cancelPacing();
+    const waitMs = this.#queue.waitMs(this.#maxBulkInFlight);
+    if (waitMs > 0) this.#cancelPacing = this.#options.world.after(waitMs, () => this.#wake());
   }
 
-  /** Places that are taken, a filler's aside. */
-  #asked(): number {
-    return this.#inFlight.size - (this.#inFlight.has(this.#fillerId) ? 1 : 0);
+  /** Requests in flight, without a filler. */
+  #requestsInFlight(): number {
+    return this.#inFlight.size - (this.#fillers?.inFlightCount ?? 0);
   }
 
   #put(request: Request): void {
-    this.#inFlight.set(request.id, request);
-    if (request.bulk) this.#bulkInFlight += 1;
+    this.#inFlight.add(request);
     request.sentAt = this.#options.world.monotonic();
     this.#outgoing += request.text;
     request.text = '';
-    this.#deadlines.sent();
+    this.#liveness.sent();
   }
 
-  /** It keeps its place until it is answered, so that the server is not asked ever more. */
-  #expire(request: Request): void {
-    request.overdue = true;
-    request.reject(new Overdue(request.method));
-    this.#unanswered.overdue(request.bulk);
-    if (this.#waiting.length > 0) this.#wake();
+  #timedOut(request: Request): void {
+    request.reject(new RequestTimeout(request.method));
+    if (this.#queue.length > 0) this.#wake();
   }
 
   #receive(chunk: Uint8Array): void {
-    this.#waiting.budget?.received(chunk.length);
-    this.#deliver(this.#inflow.push(chunk));
+    this.#queue.budget?.received(chunk.length);
+    this.#deliver(this.#reader.push(chunk));
   }
 
-  /** So many in a turn of the event loop; nothing more is read before all are delivered. */
-  #deliver(messages: Iterator<Message, void>): void {
+  /** Delivers a few messages a turn. Nothing more is read before all of them are delivered. */
+  #deliver(messages: Iterator<RpcMessage, void>): void {
     const { socket } = this.#options;
-    for (let left = messagesATurn; left > 0 && this.#endReason === undefined; left -= 1) {
+    for (let left = maxMessagesPerTurn; left > 0 && this.#endReason === undefined; left -= 1) {
       const deliver = this.#next(messages);
       if (deliver === undefined) return void socket.resume();
       deliver();
@@ -258,56 +273,56 @@ export class Channel {
     setImmediate(() => this.#deliver(messages));
   }
 
-  /** Reads one message and returns its delivery. Only reading may fail: a fault in a delivery is a bug. */
-  #next(messages: Iterator<Message, void>): (() => void) | undefined {
+  /**
+   * Reads one message and returns its delivery. Only reading may fail: a failed delivery is a bug.
+   */
+  #next(messages: Iterator<RpcMessage, void>): (() => void) | undefined {
     try {
       const message = messages.next();
       return message.done ? undefined : this.#read(message.value);
     } catch (error) {
       if (!(error instanceof PaygateError)) throw error;
-      if (error instanceof LongLine) blame(error, this.#inFlight.values());
+      if (error instanceof LineTooLong) {
+        this.#options.refusals.lineTooLong(error, this.#inFlight.all());
+      }
       this.end(error.message);
       return undefined;
     }
   }
 
-  #read(message: Message): () => void {
+  #read(message: RpcMessage): () => void {
     return message.kind === 'notification'
-      ? this.#options.onNotice(message.method, message.params)
-      : this.#answer(message);
+      ? this.#options.notifications.read(message.method, message.params)
+      : this.#readResponse(message);
   }
 
-  #answer(answer: Answer): () => void {
-    const request = this.#inFlight.get(answer.id);
+  #readResponse(response: RpcResponse): () => void {
+    const request = this.#inFlight.get(response.id);
     if (request === undefined) throw invalid('an answer to a request that was not made');
-    if (answer.kind === 'error') this.#waiting.budget?.refused();
-    // Its caller was told long ago; but a filler's server is one that answers again.
-    const isMissed = request.overdue && request.id !== this.#fillerId;
-    // In flight until it is read: what breaks the protocol ends all that is.
-    const deliver = isMissed ? () => {} : request.read(answer);
-    this.#settle(request);
+    if (response.kind === 'error') this.#queue.budget?.refused();
+    // A late response has no caller any more, but a late filler shows that the server answers
+    // again.
+    const isDropped = request.isOverdue && !this.#fillers?.isFiller(request);
+    // It is still in flight here, because a violation rejects every request in flight.
+    const deliver = isDropped ? () => {} : request.read(response);
+    this.#options.refusals.answered(request);
+    this.#inFlight.delete(request);
+    this.#liveness.answered(request);
+    if (this.#queue.length > 0) this.#wake();
     return deliver;
   }
 
-  #settle(request: Request): void {
-    const { id, bulk, overdue, sentAt, large } = request;
-    this.#options.closings.answered(request);
-    this.#inFlight.delete(id);
-    if (bulk) this.#bulkInFlight -= 1;
-    if (overdue) this.#unanswered.answeredLate(bulk);
-    else this.#pulse.answered(sentAt, !large);
-    if (this.#waiting.length > 0) this.#wake();
-  }
-
-  #isOut(isSuch: (request: Request) => boolean): boolean {
-    return [...this.#inFlight.values()].some(isSuch);
-  }
-
-  /** Past the queue and its budget: it must not wait for what it asks about. */
+  /** Bypasses the queue and its budget, because a ping must not wait for what it asks about. */
   #ping(): void {
-    const nobody = (): void => {};
-    this.#put(requestOf(this.#newId(), this.#options.ping(), nobody, nobody));
-    this.#filler?.smallSent();
+    const call = this.#options.refusals.refuses(methods.ping) ? headerCall : pingCall;
+    const request = requestOf(
+      this.#newId(),
+      call,
+      () => {},
+      () => {},
+    );
+    this.#put(request);
+    this.#fillers?.sent([request]);
     this.#wake();
   }
 }

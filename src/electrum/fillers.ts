@@ -1,76 +1,108 @@
-// When to send a request whose only use is the size of its answer. ElectrumX (server/transport.py) holds
-// its output, after the first 1,024 bytes of a connection, until 1,024 bytes have gathered or 1 s has
-// passed since it last sent: one small request after another costs 1 s each. The answer to a filler behind
-// them carries theirs along. One that takes the server longer (a transaction comes from bitcoind) stays
-// behind, so a few more fillers follow, further and further apart, until the server's own second is over.
-// It sends in sizes that are powers of two, and may leave a long answer for the next one: that is followed too.
-// Measured against that transport: 1,000 ms a request without, 2-40 ms with. At most one is in flight.
+// When to send a filler: a request that is made for the size of its response alone. ElectrumX
+// (server/transport.py) holds its output back, after the first 1,024 bytes of a connection, until
+// 1,024 bytes have gathered or 1 s has passed since it last sent. Without fillers each small
+// request takes 1 s; the response to a filler carries theirs along. At most one filler is in
+// flight.
 
 import type { Cancel, World } from '../world/world.ts';
+import type { InFlight, Request } from './requests.ts';
 
-/** The waits before each filler that follows an answered one. */
+/**
+ * The waits before each filler that follows an answered one. A response that takes the server
+ * longer, such as a transaction from bitcoind, misses the first filler. More fillers follow, at
+ * growing distances, until the server's own second is over.
+ */
 const followUpMs = [1, 1, 1, 1, 2, 2, 5, 10, 20, 40, 80, 160, 320] as const;
 
-/** Where they begin behind a request with a long answer, which most often needs none. */
-const behindLarge = followUpMs.indexOf(10);
+/**
+ * The first wait behind a large response, which rarely needs a filler. ElectrumX writes in sizes
+ * that are powers of two, and may hold back the rest of it.
+ */
+const firstBehindLarge = followUpMs.indexOf(10);
 
-export interface Filler {
-  /** Tells that requests were put on the wire, all of whose answers may be small. */
-  smallSent(): void;
-  /** The same, with one answer that is too long to be held back by itself. */
-  largeSent(): void;
-  /** Tells that the filler in flight was answered. */
-  answered(): void;
-  stop(): void;
-}
+export class Fillers {
+  readonly #world: Pick<World, 'after'>;
+  readonly #inFlight: InFlight;
+  readonly #send: () => Request;
+  #filler: Request | undefined;
+  #isInFlight = false;
+  /** Requests were sent while a filler was in flight, perhaps too late to be carried by it. */
+  #isOwed = false;
+  #followUps = 0;
+  #sentCount = 0;
+  /** Set while the next filler waits. */
+  #cancel: Cancel | undefined;
 
-/** `send` puts one filler on the wire; `awaiting` says whether any other answer is still out. */
-export function createFiller(
-  world: Pick<World, 'after'>,
-  send: () => void,
-  awaiting: () => boolean,
-): Filler {
-  let inFlight = false;
-  /** Requests went out while a filler was in flight, perhaps too late to be carried by it. */
-  let owed = false;
-  let followUps = 0;
-  /** Set while the next one waits. */
-  let cancel: Cancel | undefined;
+  /** @param send puts one filler on the wire and calls `answered` when its response has come */
+  constructor(world: Pick<World, 'after'>, inFlight: InFlight, send: () => Request) {
+    this.#world = world;
+    this.#inFlight = inFlight;
+    this.#send = send;
+  }
 
-  const stop = (): void => {
-    cancel?.();
-    cancel = undefined;
-  };
-  const sendOne = (): void => {
-    stop();
-    owed = false;
-    inFlight = true;
-    send();
-  };
-  const smallSent = (): void => {
-    followUps = 0;
-    if (inFlight) owed = true;
-    else sendOne();
-  };
-  const followUp = (): void => {
-    const waitMs = followUpMs[followUps];
+  get sentCount(): number {
+    return this.#sentCount;
+  }
+
+  /** How many of the requests in flight are fillers: 0 or 1. */
+  get inFlightCount(): number {
+    return this.#filler !== undefined && this.#inFlight.has(this.#filler.id) ? 1 : 0;
+  }
+
+  isFiller(request: Request): boolean {
+    return request === this.#filler;
+  }
+
+  /** Requests were put on the wire. */
+  sent(requests: readonly Request[]): void {
+    if (requests.some(({ large }) => large)) this.#largeSent();
+    else if (requests.length > 0) this.#smallSent();
+  }
+
+  /** The filler in flight was answered. */
+  answered(): void {
+    this.#isInFlight = false;
+    if (!this.#isAwaiting()) return;
+    if (this.#isOwed) this.#sendFiller();
+    else this.#followUp();
+  }
+
+  stop(): void {
+    this.#cancel?.();
+    this.#cancel = undefined;
+  }
+
+  #isAwaiting(): boolean {
+    return this.#inFlight.size > this.inFlightCount;
+  }
+
+  #sendFiller(): void {
+    this.stop();
+    this.#isOwed = false;
+    this.#isInFlight = true;
+    this.#sentCount += 1;
+    this.#filler = this.#send();
+  }
+
+  #smallSent(): void {
+    this.#followUps = 0;
+    if (this.#isInFlight) this.#isOwed = true;
+    else this.#sendFiller();
+  }
+
+  #largeSent(): void {
+    const isFollowed = this.#isInFlight || this.#cancel !== undefined;
+    this.#followUps = isFollowed ? Math.min(this.#followUps, firstBehindLarge) : firstBehindLarge;
+    if (!isFollowed) this.#followUp();
+  }
+
+  #followUp(): void {
+    const waitMs = followUpMs[this.#followUps];
     if (waitMs === undefined) return;
-    followUps++;
-    cancel = world.after(waitMs, () => {
-      cancel = undefined;
-      if (awaiting()) sendOne();
+    this.#followUps++;
+    this.#cancel = this.#world.after(waitMs, () => {
+      this.#cancel = undefined;
+      if (this.#isAwaiting()) this.#sendFiller();
     });
-  };
-  const largeSent = (): void => {
-    const isFollowed = inFlight || cancel !== undefined;
-    followUps = isFollowed ? Math.min(followUps, behindLarge) : behindLarge;
-    if (!isFollowed) followUp();
-  };
-  const answered = (): void => {
-    inFlight = false;
-    if (!awaiting()) return;
-    if (owed) sendOne();
-    else followUp();
-  };
-  return { smallSent, largeSent, answered, stop };
+  }
 }

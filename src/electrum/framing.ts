@@ -1,6 +1,6 @@
-// The Electrum line protocol without its connection: bytes in, messages out, requests to text. Pure.
-// JSON-RPC, one message a line. Every bound on the form of what a server sends stands here; what breaks
-// one is an `invalid` error, which ends the connection.
+// The Electrum line protocol without its connection: bytes in, messages out, requests to text. It
+// never writes to a socket. Every limit on what a server may send stands here; a violation is an
+// `invalid` error, which ends the session.
 // https://electrum-protocol.readthedocs.io/en/latest/protocol-basics.html#message-stream
 
 import { plainText } from '../domain/format.ts';
@@ -10,74 +10,154 @@ import type { World } from '../world/world.ts';
 
 /** A history of 90,000 transactions, or a transaction of 4 MB in hex, still fits. */
 const maxLineBytes = 9_000_000;
-/** What the protocol needs is 5 deep. */
+/** The protocol needs 5 levels. */
 const maxDepth = 16;
 const maxErrorText = 200;
-/** Bytes of a line that is too long: it may say there what it answers. */
-const shownOfLong = 100;
-/** A buffer that a long line has grown is let go after it. */
-const keptBufferBytes = 64 * 1024;
+/** Bytes of a line that is too long: its beginning may name the request that it answers. */
+const maxQuotedBytes = 100;
+/** A buffer that a long line has grown beyond this is freed after it. */
+const maxIdleBufferBytes = 64 * 1024;
+/** The longest notification or ordinary response needs 2 kB. */
+const maxShortLine = 65_536;
+/** A history has a comma for each 33 characters at most. More parts than this only cost memory. */
+const minCharactersPerComma = 25;
+/**
+ * A verbose transaction may have these in any case: nodes relay up to 230,000 witness items in one.
+ */
+const maxTransactionParts = 300_000;
+/**
+ * Bytes of notifications: all of 40,000 subscribed addresses change at once, then some 80 a second,
+ * ten times what fits in blocks.
+ */
+const notificationRate: Rate = { perMinute: 960_000, burst: 10_000_000 };
 
 const newline = 0x0a;
 
-export type Answer =
+export type RpcResponse =
   | { readonly kind: 'result'; readonly id: number; readonly result: unknown }
   | { readonly kind: 'error'; readonly id: number; readonly code: number; readonly text: string };
 
-export type Message =
-  | Answer
-  | {
-      readonly kind: 'notification';
-      readonly method: string;
-      readonly params: readonly unknown[];
-    };
+export interface RpcNotification {
+  readonly kind: 'notification';
+  readonly method: string;
+  readonly params: readonly unknown[];
+}
 
-/** A line that is longer than any that is read. */
-export class LongLine extends PaygateError {
-  /** How it begins. */
+export type RpcMessage = RpcResponse | RpcNotification;
+
+export class LineTooLong extends PaygateError {
+  /** The first bytes of the line. */
   readonly start: string;
 
   constructor(start: Uint8Array) {
     super('invalid', 'the server sent a line of more than 9 MB');
-    this.start = Buffer.from(start.subarray(0, shownOfLong)).toString('latin1');
+    this.start = Buffer.from(start.subarray(0, maxQuotedBytes)).toString('latin1');
   }
 }
 
-/** Cuts a stream of bytes into lines of text; holds at most one unfinished line. */
+/** What the requests in flight allow a server to send. */
+export interface Expectations {
+  /** Whether a response that may be long is awaited. */
+  readonly expectsLongResponse: boolean;
+  /** Whether a transaction with all of its parts is awaited. */
+  readonly expectsVerboseTransaction: boolean;
+}
+
+/**
+ * Cuts what a server sends into messages, and limits what it sends unrequested: a hostile server
+ * must cost neither memory nor time. A line that grows long is refused before it is complete,
+ * unless a long response is awaited.
+ */
+export class MessageReader {
+  readonly #world: Pick<World, 'monotonic'>;
+  readonly #expectations: Expectations;
+  #framer = new LineFramer();
+  #unfinishedBytes = 0;
+  #notificationBucket: Bucket | undefined;
+
+  /** @param expectations read anew for each line */
+  constructor(world: Pick<World, 'monotonic'>, expectations: Expectations) {
+    this.#world = world;
+    this.#expectations = expectations;
+  }
+
+  /**
+   * Yields each message that these bytes complete; messages before a violation come out first.
+   * @throws PaygateError invalid
+   */
+  *push(chunk: Uint8Array): Generator<RpcMessage, void> {
+    for (const line of this.#framer.push(chunk)) {
+      if (line.length > maxShortLine) this.#checkLongLine(line);
+      const message = parseMessage(line);
+      if (message.kind === 'notification') this.#checkNotification(line.length);
+      yield message;
+    }
+    const end = chunk.lastIndexOf(newline);
+    this.#unfinishedBytes = chunk.length - end - 1 + (end === -1 ? this.#unfinishedBytes : 0);
+    if (this.#unfinishedBytes > maxShortLine) this.#checkLongIsExpected();
+  }
+
+  /** Frees an unfinished line, which may hold megabytes. */
+  clear(): void {
+    this.#framer = new LineFramer();
+  }
+
+  #checkLongLine(line: string): void {
+    this.#checkLongIsExpected();
+    checkDensity(line, this.#expectations.expectsVerboseTransaction ? maxTransactionParts : 0);
+  }
+
+  #checkLongIsExpected(): void {
+    if (!this.#expectations.expectsLongResponse) {
+      throw invalid('a long line that was not asked for');
+    }
+  }
+
+  #checkNotification(length: number): void {
+    if (length > maxShortLine) throw invalid('a notification of more than 64 kB');
+    const now = this.#world.monotonic();
+    const { bucket, waitMs } = takeToken(notificationRate, this.#notificationBucket, now, length);
+    if (waitMs > 0) throw invalid('more notifications than can be true');
+    this.#notificationBucket = bucket;
+  }
+}
+
+/** Cuts a stream of bytes into lines of text. It buffers at most one unfinished line. */
 export class LineFramer {
   #unfinished = new Uint8Array(0);
   #used = 0;
   readonly #decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
   /**
-   * Yields each line that these bytes complete, without its end; lines before a fault come out first.
-   * @throws PaygateError invalid on an over-long line, a NUL or invalid UTF-8
+   * Yields each line that these bytes complete, without its end; lines before a violation come
+   * first.
+   * @throws PaygateError invalid on a line that is too long, a NUL or invalid UTF-8
    */
   *push(chunk: Uint8Array): Generator<string, void> {
-    // Not as a Buffer, whose search and cut are slower.
+    // indexOf and subarray are faster on a Uint8Array than on a Buffer.
     const bytes = new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.byteLength);
     let start = 0;
     for (let end = bytes.indexOf(newline); end !== -1; end = bytes.indexOf(newline, start)) {
       yield this.#complete(bytes.subarray(start, end));
       start = end + 1;
     }
-    if (start < bytes.length) this.#keep(bytes.subarray(start));
+    if (start < bytes.length) this.#append(bytes.subarray(start));
   }
 
   #complete(end: Uint8Array): string {
-    // Nearly every line arrives whole: it is read where it lies.
+    // Nearly every line arrives in one chunk and needs no copy.
     if (this.#used === 0) {
       this.#check(end);
       return this.#decode(end);
     }
-    this.#keep(end);
+    this.#append(end);
     const line = this.#decode(this.#unfinished.subarray(0, this.#used));
     this.#used = 0;
-    if (this.#unfinished.length > keptBufferBytes) this.#unfinished = new Uint8Array(0);
+    if (this.#unfinished.length > maxIdleBufferBytes) this.#unfinished = new Uint8Array(0);
     return line;
   }
 
-  #keep(bytes: Uint8Array): void {
+  #append(bytes: Uint8Array): void {
     this.#check(bytes);
     const needed = this.#used + bytes.length;
     if (needed > this.#unfinished.length) {
@@ -91,7 +171,7 @@ export class LineFramer {
 
   #check(bytes: Uint8Array): void {
     if (this.#used + bytes.length > maxLineBytes) {
-      throw new LongLine(this.#used > 0 ? this.#unfinished : bytes);
+      throw new LineTooLong(this.#used > 0 ? this.#unfinished : bytes);
     }
     if (bytes.includes(0)) throw invalid('a NUL byte');
   }
@@ -105,11 +185,8 @@ export class LineFramer {
   }
 }
 
-/**
- * Reads one line as a message.
- * @throws PaygateError invalid when it is not a response or a notification of JSON-RPC
- */
-export function parseMessage(line: string): Message {
+/** @throws PaygateError invalid when the line is neither a JSON-RPC response nor a notification */
+export function parseMessage(line: string): RpcMessage {
   checkDepth(line);
   const message = parseJson(line);
   if (!isRecord(message)) throw invalid('a message that is not an object');
@@ -121,13 +198,13 @@ export function parseMessage(line: string): Message {
     return { kind: 'notification', method, params };
   }
   if (typeof id !== 'number') throw invalid('a response without a number as its id');
-  // JSON-RPC 1.0 sends both members, the other one null.
-  if (error !== null) return { kind: 'error', id, ...parseFault(error) };
+  // JSON-RPC 1.0 sends both `result` and `error`; one of them is null.
+  if (error !== null) return { kind: 'error', id, ...parseError(error) };
   if (result === undefined) throw invalid('a response with neither result nor error');
   return { kind: 'result', id, result };
 }
 
-/** The text of one request, its line end included. */
+/** One request as a line, its end included. */
 export function encodeRequest(id: number, method: string, params: readonly unknown[]): string {
   return `${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`;
 }
@@ -138,8 +215,8 @@ export const invalid = (what: string): PaygateError =>
 export const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Some servers send the message alone. */
-function parseFault(error: unknown): { code: number; text: string } {
+/** Some servers send the message as the error itself. */
+function parseError(error: unknown): { code: number; text: string } {
   const { code, message } = isRecord(error) ? error : { code: 0, message: error };
   return {
     code: typeof code === 'number' ? code : 0,
@@ -155,111 +232,37 @@ function parseJson(line: string): unknown {
   }
 }
 
-/** Before JSON.parse, whose stack and memory deep nesting would cost. */
+/** Runs before JSON.parse, because deep nesting costs it stack and memory. */
 function checkDepth(line: string): void {
   const firstEscape = line.indexOf('\\');
   const plainUntil = firstEscape === -1 ? line.length : firstEscape;
   let depth = 0;
   for (let at = 0; at < line.length; at++) {
     const character = line[at];
-    if (character === '"') at = endOfText(line, at, plainUntil);
+    if (character === '"') at = endOfString(line, at, plainUntil);
     else if (character === '[' || character === '{') {
       if (++depth > maxDepth) throw invalid('a message nested too deep');
     } else if (character === ']' || character === '}') depth--;
   }
 }
 
-/** Up to the first quote or backslash. */
-const plainRun = /[^"\\]*/y;
+/** Matches up to the first quote or backslash. */
+const untilQuote = /[^"\\]*/y;
 
-/** Where the text ends whose opening quote is at a place: at its closing quote, or with the line. */
-function endOfText(line: string, start: number, plainUntil: number): number {
+/** The index of the closing quote of the string that opens at `start`, or the end of the line. */
+function endOfString(line: string, start: number, plainUntil: number): number {
   const end = line.indexOf('"', start + 1);
   if (end !== -1 && end < plainUntil) return end;
-  plainRun.lastIndex = start + 1;
-  plainRun.test(line);
-  let at = plainRun.lastIndex;
+  untilQuote.lastIndex = start + 1;
+  untilQuote.test(line);
+  let at = untilQuote.lastIndex;
   for (; at < line.length && line[at] !== '"'; at++) if (line[at] === '\\') at++;
   return at;
 }
 
-// What a server sends, cut into messages, and the bounds on what it sends unasked: a hostile one must
-// cost neither memory nor time. Only an answer that may be long by nature may be; a line that grows long
-// while none is awaited is a fault before it is read, and so is a stream of notifications without end.
-
-/** The longest that any notification or ordinary answer needs is 2 kB. */
-const longestUnasked = 65_536;
-/** A history has at most a comma for each 33 characters; more parts than this cost memory to no end. */
-const charactersPerComma = 25;
-/** What describes a transaction may have these in any case: a node relays up to 230,000 items of witness in one. */
-const partsOfTransaction = 300_000;
-/**
- * Bytes of notifications: every one of 40,000 subscribed addresses changes at once, then some 80 a second, ten
- * times what fits in blocks.
- */
-const notices: Rate = { perMinute: 960_000, burst: 10_000_000 };
-
-export class Inflow {
-  readonly #world: Pick<World, 'monotonic'>;
-  readonly #expectsLong: () => boolean;
-  readonly #expectsDescription: () => boolean;
-  #framer = new LineFramer();
-  #unfinished = 0;
-  #noticed: Bucket | undefined;
-
-  /**
-   * @param expectsLong whether an answer is out that may be long
-   * @param expectsDescription whether one is out that says all of a transaction
-   */
-  constructor(
-    world: Pick<World, 'monotonic'>,
-    expectsLong: () => boolean,
-    expectsDescription = () => false,
-  ) {
-    this.#world = world;
-    this.#expectsLong = expectsLong;
-    this.#expectsDescription = expectsDescription;
-  }
-
-  /**
-   * Yields each message that these bytes complete; those before a fault come out first.
-   * @throws PaygateError invalid
-   */
-  *push(chunk: Uint8Array): Generator<Message, void> {
-    for (const line of this.#framer.push(chunk)) {
-      if (line.length > longestUnasked) {
-        this.#checkLong();
-        checkDensity(line, this.#expectsDescription() ? partsOfTransaction : 0);
-      }
-      const message = parseMessage(line);
-      if (message.kind === 'notification') this.#checkNotice(line.length);
-      yield message;
-    }
-    const end = chunk.lastIndexOf(newline);
-    this.#unfinished = chunk.length - end - 1 + (end === -1 ? this.#unfinished : 0);
-    if (this.#unfinished > longestUnasked) this.#checkLong();
-  }
-
-  /** Lets go of an unfinished line, which may hold megabytes. */
-  clear(): void {
-    this.#framer = new LineFramer();
-  }
-
-  #checkLong(): void {
-    if (!this.#expectsLong()) throw invalid('a long line that was not asked for');
-  }
-
-  #checkNotice(length: number): void {
-    if (length > longestUnasked) throw invalid('a notification of more than 64 kB');
-    const { bucket, waitMs } = takeToken(notices, this.#noticed, this.#world.monotonic(), length);
-    if (waitMs > 0) throw invalid('more notifications than can be true');
-    this.#noticed = bucket;
-  }
-}
-
-/** Before JSON.parse, which makes a hundred bytes of each two that are `1,` or `[]`. */
-function checkDensity(line: string, allowed: number): void {
-  let left = Math.max(allowed, line.length / charactersPerComma);
+/** Runs before JSON.parse, which makes a hundred bytes of two such as `1,` or `[]`. */
+function checkDensity(line: string, minAllowed: number): void {
+  let left = Math.max(minAllowed, line.length / minCharactersPerComma);
   for (let at = line.indexOf(','); at !== -1; at = line.indexOf(',', at + 1)) {
     if (--left < 0) throw invalid('a long answer of too many parts');
   }

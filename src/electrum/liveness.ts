@@ -1,34 +1,55 @@
-// Whether a server still answers, and how fast. Only answers in time count: what it sends unasked, or a
-// line that never ends, may come from a server that has long stopped listening, and an ElectrumX over its
-// limit refuses each request 30 s late. 30 s after the last answer it is pinged, and 15 s later, when
-// nothing at all was answered in time since, it is dead.
+// Whether a server still answers, and how fast: the deadline of every request, the ping of a silent
+// server, and the count of overdue requests. It never sends: the channel does.
+// Only responses in time count as life. What a server sends unrequested, or a line that never ends,
+// may come from a server that stopped listening; an ElectrumX over its limit refuses 30 s late.
 
 import type { Cancel, World } from '../world/world.ts';
-import type { Request } from './requests.ts';
+import type { InFlight, Request } from './requests.ts';
 
 const pingAfterMs = 30_000;
 const deadAfterMs = 15_000;
+const stalledAfterMs = 60_000;
 /** The share of the newest round trip in the average: that of TCP, RFC 6298 section 2. */
 const latencyWeight = 1 / 8;
 
-export interface PulseOptions {
+export interface LivenessOptions {
   readonly world: Pick<World, 'monotonic' | 'after'>;
-  /** Asks for an answer. */
-  readonly ping: () => void;
-  /** Called at most once. */
-  readonly dead: () => void;
+  readonly inFlight: InFlight;
+  /** From the sending of a request to its deadline. */
+  readonly timeoutMs: number;
+  readonly maxInFlight: number;
+  readonly maxBulkInFlight: number;
+  readonly events: LivenessEvents;
 }
 
-export class Pulse {
-  readonly #options: PulseOptions;
+export interface LivenessEvents {
+  /** A request has passed its deadline; its response may still come. */
+  onTimeout(request: Request): void;
+  /** The server must be asked for something. */
+  onPing(): void;
+  /** No response came, not even to a ping. Called at most once. */
+  onSilent(): void;
+  /** Overdue requests fill the in-flight limit. */
+  onStalled(reason: string): void;
+}
+
+export class Liveness {
+  readonly #options: LivenessOptions;
   #answeredAt: number;
   #latencyMs: number | undefined;
-  #cancel: Cancel = () => {};
+  /**
+   * Overdue requests count against the in-flight limit, so that a slow server is not asked more.
+   */
+  #overdue = 0;
+  #bulkOverdue = 0;
+  #cancelSilence: Cancel = () => {};
+  #cancelDeadline: Cancel | undefined;
+  #cancelStalled: Cancel | undefined;
 
-  constructor(options: PulseOptions) {
+  constructor(options: LivenessOptions) {
     this.#options = options;
     this.#answeredAt = options.world.monotonic();
-    this.#listen();
+    this.#watchSilence();
   }
 
   /** The round trip of small requests, smoothed; undefined before the first. */
@@ -36,132 +57,83 @@ export class Pulse {
     return this.#latencyMs;
   }
 
-  /** Tells that a request of that time was answered in time; `small` when its answer is no matter of size. */
-  answered(sentAt: number, small: boolean): void {
+  /** A request was sent. */
+  sent(): void {
+    if (this.#cancelDeadline === undefined) this.#watchDeadline();
+  }
+
+  /** A request was answered, whether with a result or an error. */
+  answered({ isOverdue, bulk, large, sentAt }: Request): void {
+    if (isOverdue) this.#answeredLate(bulk);
+    else this.#answeredInTime(sentAt, large);
+  }
+
+  stop(): void {
+    this.#cancelSilence();
+    this.#cancelDeadline?.();
+    this.#cancelStalled?.();
+  }
+
+  #answeredInTime(sentAt: number, large: boolean): void {
     this.#answeredAt = this.#options.world.monotonic();
-    if (!small) return;
+    if (large) return;
     const tookMs = this.#answeredAt - sentAt;
     this.#latencyMs ??= tookMs;
     this.#latencyMs += (tookMs - this.#latencyMs) * latencyWeight;
   }
 
-  stop(): void {
-    this.#cancel();
+  #answeredLate(bulk: boolean): void {
+    this.#overdue -= 1;
+    if (!bulk) return;
+    this.#bulkOverdue -= 1;
+    this.#cancelStalled?.();
+    this.#cancelStalled = undefined;
   }
 
-  #listen(): void {
-    const { world, ping, dead } = this.#options;
+  #watchSilence(): void {
+    const { world, events } = this.#options;
     const silentMs = world.monotonic() - this.#answeredAt;
     if (silentMs < pingAfterMs) {
-      this.#cancel = world.after(pingAfterMs - silentMs, () => this.#listen());
+      this.#cancelSilence = world.after(pingAfterMs - silentMs, () => this.#watchSilence());
       return;
     }
     const pingedAt = world.monotonic();
-    ping();
-    this.#cancel = world.after(deadAfterMs, () => {
-      if (this.#answeredAt < pingedAt) dead();
-      else this.#listen();
+    events.onPing();
+    this.#cancelSilence = world.after(deadAfterMs, () => {
+      if (this.#answeredAt < pingedAt) events.onSilent();
+      else this.#watchSilence();
     });
   }
-}
 
-// The deadline of every request in flight, by one timer: all have the same time, so the first in flight is the
-// first that is due, and one timer does for thousands.
-
-export interface DeadlineParts {
-  readonly world: Pick<World, 'monotonic' | 'after'>;
-  /** From the sending of a request to its answer. */
-  readonly timeoutMs: number;
-  /** In the order in which they were sent. */
-  readonly inFlight: ReadonlyMap<number, Request>;
-  readonly expire: (request: Request) => void;
-}
-
-export class Deadlines {
-  readonly #parts: DeadlineParts;
-  #cancel: Cancel | undefined;
-
-  constructor(parts: DeadlineParts) {
-    this.#parts = parts;
-  }
-
-  /** A request was sent. */
-  sent(): void {
-    if (this.#cancel === undefined) this.#await();
-  }
-
-  stop(): void {
-    this.#cancel?.();
-  }
-
-  #await(): void {
-    const { world, timeoutMs, expire } = this.#parts;
-    const [first] = this.#awaited();
-    this.#cancel = undefined;
-    if (first === undefined) return;
-    const leftMs = first.sentAt + timeoutMs - world.monotonic();
-    this.#cancel = world.after(leftMs, () => {
+  /** All requests have the same timeout, so the oldest is due first and one timer serves all. */
+  #watchDeadline(): void {
+    const { world, inFlight, timeoutMs } = this.#options;
+    const [oldest] = inFlight.awaited();
+    this.#cancelDeadline = undefined;
+    if (oldest === undefined) return;
+    const leftMs = oldest.sentAt + timeoutMs - world.monotonic();
+    this.#cancelDeadline = world.after(leftMs, () => {
       const since = world.monotonic() - timeoutMs;
-      for (const request of this.#awaited()) {
+      for (const request of inFlight.awaited()) {
         if (request.sentAt > since) break;
-        expire(request);
+        this.#expire(request);
       }
-      this.#await();
+      this.#watchDeadline();
     });
   }
 
-  *#awaited(): Generator<Request, void> {
-    for (const request of this.#parts.inFlight.values()) if (!request.overdue) yield request;
-  }
-}
-
-// What a server leaves unanswered. An overdue request keeps its place until it is answered, so that a slow server is not asked ever
-// more. Where that has taken all places, nothing goes on any more; where it has taken all of mass requests, and not one of
-// them is answered for a minute, these would wait for ever, though everything else goes on.
-
-export interface UnansweredParts {
-  readonly world: Pick<World, 'after'>;
-  readonly places: number;
-  /** For mass requests. */
-  readonly bulkPlaces: number;
-  readonly end: (reason: string) => void;
-}
-
-const stuckMs = 60_000;
-
-export class Unanswered {
-  readonly #parts: UnansweredParts;
-  #count = 0;
-  #bulkCount = 0;
-  #cancel: Cancel | undefined;
-
-  constructor(parts: UnansweredParts) {
-    this.#parts = parts;
-  }
-
-  get count(): number {
-    return this.#count;
-  }
-
-  overdue(bulk: boolean): void {
-    const { world, places, bulkPlaces, end } = this.#parts;
-    this.#count += 1;
-    if (bulk) this.#bulkCount += 1;
-    if (this.#count >= places) end('the server has stopped answering');
-    else if (this.#bulkCount >= bulkPlaces) {
-      this.#cancel ??= world.after(stuckMs, () => end('the server leaves much unanswered'));
+  #expire(request: Request): void {
+    const { world, maxInFlight, maxBulkInFlight, events } = this.#options;
+    request.isOverdue = true;
+    events.onTimeout(request);
+    this.#overdue += 1;
+    if (request.bulk) this.#bulkOverdue += 1;
+    if (this.#overdue >= maxInFlight) events.onStalled('the server has stopped answering');
+    else if (this.#bulkOverdue >= maxBulkInFlight) {
+      // Urgent requests go on, but bulk requests would wait for ever.
+      this.#cancelStalled ??= world.after(stalledAfterMs, () =>
+        events.onStalled('the server leaves much unanswered'),
+      );
     }
-  }
-
-  answeredLate(bulk: boolean): void {
-    this.#count -= 1;
-    if (!bulk) return;
-    this.#bulkCount -= 1;
-    this.stop();
-  }
-
-  stop(): void {
-    this.#cancel?.();
-    this.#cancel = undefined;
   }
 }

@@ -1,6 +1,7 @@
-// What a session is subscribed to and the newest word on each of it. A notification that overtakes the
-// answer to its own subscribe wins; one for what is not subscribed is dropped, so that a server cannot
-// fill our memory with scripthashes of its own making.
+// What a session is subscribed to, and the newest value of each subscription. A notification that
+// overtakes the response to its own subscribe request wins. A notification of what is not
+// subscribed is dropped, so that a server cannot fill our memory.
+// https://electrum-protocol.readthedocs.io/en/latest/protocol-basics.html#notifications
 
 import type { Scripthash } from '../bitcoin/ids.ts';
 import {
@@ -8,102 +9,100 @@ import {
   methods,
   parseHeaderTip,
   parseStatus,
-  parseStatusNotice,
+  parseStatusNotification,
   type Status,
 } from './wire.ts';
 
-/** The notifications on one thing: how many there were, and the last. */
-interface Heard<T> {
+/** The notifications of one subscription: how many there were, and the last. */
+interface Notified<T> {
   readonly count: number;
   readonly last: T | undefined;
 }
 
-/** A script that a server is asked to tell of. */
-interface Asked {
-  /** Reads the answer. @throws PaygateError invalid */
-  readonly parse: (answer: unknown) => Status;
-  /** The newest status known, when it is heard: a notification may be delivered before the answer is. */
-  readonly newest: (told: Status) => Status;
+/** How the response to one subscribe request is read. */
+interface StatusSubscription {
+  /** @throws PaygateError invalid */
+  readonly parse: (result: unknown) => Status;
+  /** The newest status. Call it late: a notification may be delivered before the response is. */
+  readonly newest: (response: Status) => Status;
 }
 
-export class Subscriptions {
-  readonly #onHeader: (tip: HeaderTip) => void;
-  readonly #onStatus: (scripthash: Scripthash, status: Status) => void;
+export interface NotificationListener {
+  onHeader(tip: HeaderTip): void;
+  onStatus(scripthash: Scripthash, status: Status): void;
+}
+
+export class Notifications {
+  /** Told of what is subscribed; nothing is before it is set. */
+  listener: NotificationListener | undefined;
   readonly #subscribed = new Set<Scripthash>();
-  /** Of these, who has had a notification: a few of very many. */
-  readonly #statuses = new Map<Scripthash, Heard<Status>>();
-  #tips: Heard<HeaderTip> | undefined;
+  /** Of the subscribed scripts, only those that had a notification: a few of very many. */
+  readonly #statuses = new Map<Scripthash, Notified<Status>>();
+  #tips: Notified<HeaderTip> | undefined;
   #tip: HeaderTip | undefined;
 
-  constructor(
-    onHeader: (tip: HeaderTip) => void,
-    onStatus: (scripthash: Scripthash, status: Status) => void,
-  ) {
-    this.#onHeader = onHeader;
-    this.#onStatus = onStatus;
-  }
-
-  /** The newest tip known. */
+  /** The newest tip. */
   get tip(): HeaderTip | undefined {
     return this.#tip;
   }
 
-  /** Call before the request goes out; the result reads its answer as the newest tip known. */
-  addHeaders(): (answer: unknown) => HeaderTip {
+  /** Call it before the request is sent. @returns reads the result as the newest tip */
+  subscribeHeaders(): (result: unknown) => HeaderTip {
     this.#tips ??= { count: 0, last: undefined };
     const { count } = this.#tips;
-    return (answer) => {
-      this.#tip = orNewer(this.#tips, count, parseHeaderTip(answer));
+    return (result) => {
+      this.#tip = newer(this.#tips, count, parseHeaderTip(result));
       return this.#tip;
     };
   }
 
-  /** Call before the request goes out. */
-  add(scripthash: Scripthash): Asked {
+  /** Call it before the request is sent. */
+  subscribe(scripthash: Scripthash): StatusSubscription {
     this.#subscribed.add(scripthash);
     const before = this.#statuses.get(scripthash)?.count;
     return {
       parse: parseStatus,
-      newest: (told) => orNewer(this.#statuses.get(scripthash), before, told),
+      newest: (response) => newer(this.#statuses.get(scripthash), before, response),
     };
   }
 
-  remove(scripthash: Scripthash): void {
+  unsubscribe(scripthash: Scripthash): void {
     this.#subscribed.delete(scripthash);
     this.#statuses.delete(scripthash);
   }
 
-  /**
-   * Reads a notification and returns its delivery.
-   * @throws PaygateError invalid
-   */
-  notice(method: string, params: readonly unknown[]): () => void {
+  /** Reads a notification and returns its delivery. @throws PaygateError invalid */
+  read(method: string, params: readonly unknown[]): () => void {
     if (method === methods.subscribeHeaders) {
       const tip = parseHeaderTip(params[0]);
-      return () => {
-        if (this.#tips === undefined) return;
-        this.#tips = oneMore(this.#tips, tip);
-        this.#tip = tip;
-        this.#onHeader(tip);
-      };
+      return () => this.#deliverTip(tip);
     }
     if (method === methods.subscribe) {
-      const { scripthash, status } = parseStatusNotice(params);
-      return () => {
-        if (!this.#subscribed.has(scripthash)) return;
-        this.#statuses.set(scripthash, oneMore(this.#statuses.get(scripthash), status));
-        this.#onStatus(scripthash, status);
-      };
+      const { scripthash, status } = parseStatusNotification(params);
+      return () => this.#deliverStatus(scripthash, status);
     }
     return () => {};
   }
+
+  #deliverTip(tip: HeaderTip): void {
+    if (this.#tips === undefined) return;
+    this.#tips = oneMore(this.#tips, tip);
+    this.#tip = tip;
+    this.listener?.onHeader(tip);
+  }
+
+  #deliverStatus(scripthash: Scripthash, status: Status): void {
+    if (!this.#subscribed.has(scripthash)) return;
+    this.#statuses.set(scripthash, oneMore(this.#statuses.get(scripthash), status));
+    this.listener?.onStatus(scripthash, status);
+  }
 }
 
-const oneMore = <T>(heard: Heard<T> | undefined, last: T): Heard<T> => ({
-  count: (heard?.count ?? 0) + 1,
+const oneMore = <T>(notified: Notified<T> | undefined, last: T): Notified<T> => ({
+  count: (notified?.count ?? 0) + 1,
   last,
 });
 
-/** What was told, unless a notification has come since there were so many: then that is the newer word. */
-const orNewer = <T>(heard: Heard<T> | undefined, before = 0, told: T): T =>
-  heard !== undefined && heard.count > before ? (heard.last as T) : told;
+/** The last notification if one has come since there were `before`, otherwise the response. */
+const newer = <T>(notified: Notified<T> | undefined, before = 0, response: T): T =>
+  notified !== undefined && notified.count > before ? (notified.last as T) : response;

@@ -1,153 +1,199 @@
-// What is asked, and how its answer is read.
+// One request to a server, the queue of those that are not yet sent, and the set of those in
+// flight. It never touches a socket: the channel sends and reads.
+// https://electrum-protocol.readthedocs.io/en/latest/protocol-basics.html#requests
 
 import { type ErrorCode, PaygateError } from '../lib/errors.ts';
-import type { Budget, Priced } from './budget.ts';
-import { type Answer, encodeRequest } from './framing.ts';
-import type { Method } from './wire.ts';
+import type { Billable, Budget } from './budget.ts';
+import { type Expectations, encodeRequest, type RpcResponse } from './framing.ts';
+import { type Method, methods } from './wire.ts';
 
-/** How a request is queued. */
-export interface Priority {
-  /** One of very many: after all others, and no faster than a public server likes. */
-  readonly bulk?: boolean;
-}
+/** Two of the largest transactions, in hex. */
+const maxUnsentCharacters = 16_000_000;
+/** Items that were taken from the front of a queue and still hold memory. */
+const maxTakenItems = 1_024;
+const maxScripthashLength = 64;
 
-export interface Call<T> extends Priority {
-  readonly method: Method;
-  readonly params: readonly unknown[];
-  /** Reads the answer; what it throws as `invalid` ends the channel. */
-  readonly parse: (result: unknown) => T;
-  /** The answer is surely too long to be held back (see fillers.ts). */
-  readonly large?: boolean;
-  /** The answer is a transaction taken apart. */
-  readonly described?: boolean;
-  /** How many headers are asked for. */
-  readonly headers?: number;
-  /** Called when an answer was longer than any line that is read, which ends the channel: surely this one's, or not. */
-  readonly onTooLong?: (certain: boolean) => void;
-}
+const { history, transaction, headers, broadcast } = methods;
+/** Includes `broadcast`: ElectrumX echoes the whole transaction in its error. */
+const methodsWithLongResponse = new Set<Method>([history, transaction, headers, broadcast]);
 
-export interface Request extends Priced {
-  /** ASCII: methods, numbers, and what is written in hex. Empty once it is sent: thousands may wait for their answers. */
-  text: string;
-  readonly id: number;
-  readonly large: boolean;
-  readonly described: boolean;
-  /** The first parameter, where it is a text. */
-  readonly subject: string | undefined;
-  /** Reads the answer and returns its delivery. @throws PaygateError invalid */
-  readonly read: (answer: Answer) => () => void;
-  readonly reject: (error: PaygateError) => void;
-  readonly onTooLong?: Call<unknown>['onTooLong'] | undefined;
-  /** Monotonic; of what has been sent. */
-  sentAt: number;
-  overdue: boolean;
-}
-
-type Reject = (error: PaygateError) => void;
-
-export function requestOf<T>(
-  id: number,
-  { method, params, parse, ...call }: Call<T>,
-  resolve: (value: T) => void,
-  reject: Reject,
-): Request {
-  const { large = false, bulk = false, described = false, headers = 0 } = call;
-  return {
-    id,
-    method,
-    large,
-    bulk,
-    described,
-    subject: subjectOf(params),
-    headers,
-    reject,
-    onTooLong: call.onTooLong,
-    text: encodeRequest(id, method, params),
-    read(answer) {
-      const told = readAnswer(answer, method, parse);
-      return () => (told instanceof ServerError ? reject(told) : resolve(told));
-    },
-    sentAt: 0,
-    overdue: false,
-  };
-}
-
-function readAnswer<T>(
-  answer: Answer,
-  method: Method,
-  parse: (result: unknown) => T,
-): T | ServerError {
-  if (answer.kind === 'result') return parse(answer.result);
-  return new ServerError(answer.code, answer.text, method);
-}
-
-/** A scripthash or a transaction's id: what is longer is a transaction. */
-function subjectOf([first]: readonly unknown[]): string | undefined {
-  return typeof first === 'string' && first.length <= 64 ? first : undefined;
-}
-
-/** One request that came to nothing. */
+/** A request that has no result. */
 export class RequestError extends PaygateError {
-  /** Its method; undefined where the server does not say to what its error belongs. */
-  readonly request: string | undefined;
+  /** The method of the request. */
+  readonly request: string;
 
-  constructor(code: ErrorCode, message: string, request: string | undefined) {
+  constructor(code: ErrorCode, message: string, request: string) {
     super(code, message);
     this.request = request;
   }
 }
 
-/** A request that the server answered with an error; the connection goes on. */
+/** The server answered a request with an error; the session goes on. */
 export class ServerError extends RequestError {
-  /** The server's own number: https://www.jsonrpc.org/specification#error_object */
+  /** The server's number: https://www.jsonrpc.org/specification#error_object */
   readonly serverCode: number;
 
-  /** The text is the server's, already made plain. */
-  constructor(serverCode: number, text: string, request?: string) {
-    const what = request === undefined ? '' : ` ${request}`;
+  /** @param text the server's message, made plain */
+  constructor(serverCode: number, text: string, request: string) {
     const number = serverCode === 0 ? '' : ` (${serverCode})`;
-    super('invalid', `the server refused${what}: ${text}${number}`, request);
+    super('invalid', `the server refused ${request}: ${text}${number}`, request);
     this.name = 'ServerError';
     this.serverCode = serverCode;
   }
 }
 
-/** What nodes and servers say of a transaction that they do not have; they may refuse for other reasons. */
-const unknownTransaction = /no such|not found|missing/i;
-
-export const isUnknown = ({ message }: ServerError): boolean => unknownTransaction.test(message);
-
-/** That a request was not answered in its time; the answer may come yet. */
-export class Overdue extends RequestError {
+/** The server did not answer a request before its deadline; the session goes on. */
+export class RequestTimeout extends RequestError {
   constructor(request: string) {
     super('unavailable', `the server did not answer ${request} in time`, request);
   }
 }
 
-/** That one request was refused or is overdue; the connection lives on. */
+/** Whether one request was refused or timed out while the session goes on. */
 export const isNoAnswer = (error: unknown): error is RequestError =>
-  error instanceof ServerError || error instanceof Overdue;
+  error instanceof ServerError || error instanceof RequestTimeout;
 
-// Requests that wait to be sent, in order within two classes: urgent ones go first, mass requests in the
-// places that are left to them, neither faster than the server's budget allows. Nothing is ever dropped:
-// what does not fit is refused when it comes, or as soon as it can never go out.
+/** What nodes and servers say of a transaction that they do not have; other refusals differ. */
+const unknownTransaction = /no such|not found|missing/i;
 
-/** Two of the largest transactions, in hex. */
-const maxUnsentCharacters = 16_000_000;
-/** The longest prefix that was sent and is still kept in front of a list. */
-const maxSentKept = 1_024;
+export const isUnknownTransaction = ({ message }: ServerError): boolean =>
+  unknownTransaction.test(message);
 
-/** How many requests may go out now. */
-export interface Places {
-  readonly all: number;
-  /** Mass requests. */
-  readonly bulk: number;
-  /** They go out by so many where a budget is kept. */
-  readonly atOnce: number;
+export interface Priority {
+  /** One of very many: it is sent after all urgent requests, and paced at a public server. */
+  readonly bulk?: boolean;
 }
 
-/** An array whose front is taken off without moving the rest each time. */
-class Line<T> {
+/** A request as a caller makes it. */
+export interface Call<T> extends Priority {
+  readonly method: Method;
+  readonly params: readonly unknown[];
+  /** Reads the result. An error with the code `invalid` ends the session. */
+  readonly parse: (result: unknown) => T;
+  /** The response is certainly too long to be held back (see fillers.ts). */
+  readonly large?: boolean;
+  /** The result has all parts of a transaction. */
+  readonly verbose?: boolean;
+  /** How many headers are requested. */
+  readonly headers?: number;
+}
+
+/** A request as the channel sends it. */
+export interface Request extends Billable {
+  /** ASCII. Empty once it is sent, because thousands of requests may be in flight. */
+  text: string;
+  readonly id: number;
+  readonly large: boolean;
+  readonly verbose: boolean;
+  /** The scripthash or txid that the request is about. */
+  readonly subject: string | undefined;
+  /** Reads the response and returns what settles the promise. @throws PaygateError invalid */
+  readonly read: (response: RpcResponse) => () => void;
+  readonly reject: (error: PaygateError) => void;
+  /** Monotonic; 0 until it is sent. */
+  sentAt: number;
+  isOverdue: boolean;
+}
+
+export function requestOf<T>(
+  id: number,
+  { method, params, parse, ...call }: Call<T>,
+  resolve: (value: T) => void,
+  reject: (error: PaygateError) => void,
+): Request {
+  const { large = false, bulk = false, verbose = false, headers = 0 } = call;
+  return {
+    id,
+    method,
+    large,
+    bulk,
+    verbose,
+    headers,
+    reject,
+    subject: subjectOf(params),
+    text: encodeRequest(id, method, params),
+    read(response) {
+      if (response.kind === 'error') {
+        const error = new ServerError(response.code, response.text, method);
+        return () => reject(error);
+      }
+      const value = parse(response.result);
+      return () => resolve(value);
+    },
+    sentAt: 0,
+    isOverdue: false,
+  };
+}
+
+/** A longer text is a raw transaction. */
+function subjectOf([first]: readonly unknown[]): string | undefined {
+  return typeof first === 'string' && first.length <= maxScripthashLength ? first : undefined;
+}
+
+/** The requests that were sent and not answered, in the order in which they were sent. */
+export class InFlight implements Expectations {
+  readonly #requests = new Map<number, Request>();
+  #bulkCount = 0;
+
+  get size(): number {
+    return this.#requests.size;
+  }
+
+  get bulkCount(): number {
+    return this.#bulkCount;
+  }
+
+  get expectsLongResponse(): boolean {
+    return this.all().some(({ method }) => methodsWithLongResponse.has(method));
+  }
+
+  get expectsVerboseTransaction(): boolean {
+    return this.all().some(({ verbose }) => verbose);
+  }
+
+  all(): Request[] {
+    return [...this.#requests.values()];
+  }
+
+  has(id: number): boolean {
+    return this.#requests.has(id);
+  }
+
+  get(id: number): Request | undefined {
+    return this.#requests.get(id);
+  }
+
+  add(request: Request): void {
+    this.#requests.set(request.id, request);
+    if (request.bulk) this.#bulkCount += 1;
+  }
+
+  delete(request: Request): void {
+    this.#requests.delete(request.id);
+    if (request.bulk) this.#bulkCount -= 1;
+  }
+
+  /** The requests whose deadline has not passed. */
+  *awaited(): Generator<Request, void> {
+    for (const request of this.#requests.values()) if (!request.isOverdue) yield request;
+  }
+
+  clear(): void {
+    this.#requests.clear();
+    this.#bulkCount = 0;
+  }
+}
+
+/** How many requests the in-flight limit allows now. */
+export interface Room {
+  readonly total: number;
+  readonly bulk: number;
+  /** Where the budget paces bulk requests, this many are sent together. */
+  readonly bulkTogether: number;
+}
+
+/** A first-in, first-out queue whose front is taken without moving the other items each time. */
+class Fifo<T> {
   #items: T[] = [];
   #taken = 0;
 
@@ -166,7 +212,7 @@ class Line<T> {
   shift(): T | undefined {
     const item = this.first;
     if (item !== undefined) this.#taken++;
-    if (this.#taken > maxSentKept || this.length === 0) {
+    if (this.#taken > maxTakenItems || this.length === 0) {
       this.#items = this.#items.slice(this.#taken);
       this.#taken = 0;
     }
@@ -174,12 +220,17 @@ class Line<T> {
   }
 }
 
-export class SendQueue<T extends Priced> {
-  readonly #urgent = new Line<T>();
-  readonly #bulk = new Line<T>();
-  /** Nothing goes out faster than this allows. */
-  budget: Budget | undefined;
+/**
+ * Requests that are not yet sent, in order within two classes. Urgent requests go first; bulk
+ * requests use what is left of the in-flight limit. Neither goes faster than the budget allows. The
+ * queue refuses what is too much; it never drops what it has accepted.
+ */
+export class SendQueue<T extends Billable> {
+  readonly #urgent = new Fifo<T>();
+  readonly #bulk = new Fifo<T>();
   #unsentCharacters = 0;
+  /** Undefined until the server is known. */
+  budget: Budget | undefined;
 
   get length(): number {
     return this.#urgent.length + this.#bulk.length;
@@ -189,7 +240,7 @@ export class SendQueue<T extends Priced> {
     return this.#bulk.length;
   }
 
-  /** False, and not taken, when too much waits already. */
+  /** Returns false, and does not accept the request, when too much waits already. */
   add(request: T): boolean {
     if (this.#unsentCharacters + request.text.length > maxUnsentCharacters) return false;
     this.#unsentCharacters += request.text.length;
@@ -197,27 +248,27 @@ export class SendQueue<T extends Priced> {
     return true;
   }
 
-  /** Takes what may go out now, the budget told. */
-  take({ all, bulk, atOnce }: Places): T[] {
+  /** Takes the requests that may be sent now, and bills them. */
+  take({ total, bulk, bulkTogether }: Room): T[] {
     const taken: T[] = [];
-    for (let next = this.#urgent.first; next && taken.length < all; next = this.#urgent.first) {
-      if (this.#waitMs(next, atOnce) > 0) return taken;
+    for (let next = this.#urgent.first; next && taken.length < total; next = this.#urgent.first) {
+      if (this.#waitMs(next, bulkTogether) > 0) return taken;
       taken.push(this.#send(this.#urgent));
     }
-    const left = Math.min(all - taken.length, bulk, this.#bulk.length);
+    const left = Math.min(total - taken.length, bulk, this.#bulk.length);
     const { first } = this.#bulk;
-    if (first === undefined || left <= 0 || this.#waitMs(first, atOnce) > 0) return taken;
+    if (first === undefined || left <= 0 || this.#waitMs(first, bulkTogether) > 0) return taken;
     for (let count = 0; count < left; count += 1) taken.push(this.#send(this.#bulk));
     return taken;
   }
 
-  /** Milliseconds until the budget allows the next one; 0 when it does now or nothing waits. */
-  waitMs(atOnce: number): number {
+  /** Milliseconds until the budget allows the next request; 0 when it does now or nothing waits. */
+  waitMs(bulkTogether: number): number {
     const request = this.#urgent.first ?? this.#bulk.first;
-    return request === undefined ? 0 : this.#waitMs(request, atOnce);
+    return request === undefined ? 0 : this.#waitMs(request, bulkTogether);
   }
 
-  /** Empties it. */
+  /** Yields every request and empties the queue. */
   *drain(): Generator<T, void> {
     for (;;) {
       const request = this.#shift(this.#urgent) ?? this.#shift(this.#bulk);
@@ -226,22 +277,21 @@ export class SendQueue<T extends Priced> {
     }
   }
 
-  #send(line: Line<T>): T {
-    const request = this.#shift(line) as T;
+  #send(queue: Fifo<T>): T {
+    const request = this.#shift(queue) as T;
     this.budget?.sent(request);
     return request;
   }
 
-  #shift(line: Line<T>): T | undefined {
-    const request = line.shift();
+  #shift(queue: Fifo<T>): T | undefined {
+    const request = queue.shift();
     this.#unsentCharacters -= request?.text.length ?? 0;
     return request;
   }
 
-  /** Mass requests go out by the window: each write to an ElectrumX takes a filler (see fillers.ts). */
-  #waitMs(request: T, atOnce: number): number {
-    if (this.budget === undefined) return 0;
-    if (!request.bulk) return this.budget.urgentWaitMs(request);
-    return this.budget.bulkWaitMs(request, Math.min(atOnce, this.#bulk.length));
+  /** Bulk requests are sent together, because each write to an ElectrumX costs a filler. */
+  #waitMs(request: T, bulkTogether: number): number {
+    const count = request.bulk ? Math.min(bulkTogether, this.#bulk.length) : 1;
+    return this.budget?.waitMs(request, count) ?? 0;
   }
 }

@@ -1,7 +1,6 @@
-// Which server an address names and whether the certificate it shows is enough. Pure: what was learnt
-// of a server comes in as a value, what is learnt now goes out as one; the store keeps it.
-// A certificate that validates makes validation required from then on; a self-signed one is pinned by
-// its SHA-256 at first use, and a changed one refused. An explicit pin stands above both.
+// Addresses of servers and of a SOCKS5 proxy, as operators write them, and the servers that are
+// built in. Pure. An error says what to write instead; it never quotes a proxy, which may have a
+// password.
 
 import ipaddr from 'ipaddr.js';
 import type { NetworkName } from '../bitcoin/network.ts';
@@ -16,15 +15,20 @@ export interface ServerAddress {
   readonly pin?: string;
   /** Any certificate is accepted; for tests. */
   readonly insecure?: boolean;
-  /** The operator's own, which may be asked as fast as it answers; a public one is spared. */
+  /** The operator's own, which is asked as fast as it answers; a public server is paced. */
   readonly own: boolean;
-  /** What the server is called in logs, pages and the store: `ssl://host:port`. */
+  /** Its name in logs, pages and the store: `ssl://host:port`. */
   readonly label: string;
 }
 
-/** Names that never lead to the public Internet: RFC 6761, 6762, 8375, and what ICANN reserved in 2024. */
+/**
+ * Names that never lead to the public Internet: RFC 6761, 6762, 8375; ICANN reserved `internal`.
+ */
 const ownNames = /(^|\.)(localhost|local|internal|home\.arpa)$/;
 const ownRanges = new Set(['loopback', 'private', 'linkLocal', 'uniqueLocal']);
+
+/** One byte counts the length of a credential: RFC 1929. */
+const maxCredentialBytes = 255;
 
 interface Choices {
   pin?: string;
@@ -33,8 +37,9 @@ interface Choices {
 }
 
 /**
- * Reads `tcp://host:port` or `ssl://host:port`, and behind a `?`, joined by `&`: `own`, and for ssl
- * either `pin=SHA256` or `insecure`. A private address and a local name are the operator's own anyway.
+ * Reads `tcp://host:port` or `ssl://host:port`. Behind a `?`, joined by `&`, may stand `own` and,
+ * for ssl, `pin=SHA256` or `insecure`. A private address and a local name are the operator's own
+ * anyway.
  * @throws PaygateError invalid, saying what to write instead
  */
 export function parseServerAddress(text: string): ServerAddress {
@@ -79,24 +84,24 @@ function isOwn(host: string): boolean {
   return ownNames.test(host) || !host.includes('.');
 }
 
-/** Whether two are one server, however its host is spelled. */
-export const isSame = (one: ServerAddress, other: ServerAddress): boolean =>
-  one.tls === other.tls && one.port === other.port && isOnHostOf(one, other);
+/** Whether two addresses name one server, however its host is spelled. */
+export const isSameServer = (one: ServerAddress, other: ServerAddress): boolean =>
+  one.tls === other.tls && one.port === other.port && isSameHost(one, other);
 
-export function isOnHostOf({ host }: ServerAddress, other: ServerAddress): boolean {
+export function isSameHost({ host }: ServerAddress, other: ServerAddress): boolean {
   const spelled = (name: string): string =>
     ipaddr.isValid(name) ? ipaddr.process(name).toString() : name.replace(/\.$/, '');
   return spelled(host) === spelled(other.host);
 }
 
-/** Whether two names are of one domain, and most likely of one operator: as far as its last two parts say. */
-export function isKin({ host }: ServerAddress, other: ServerAddress): boolean {
+/** Whether the last two labels of two hosts are the same: they most likely have one operator. */
+export function isSameDomain({ host }: ServerAddress, other: ServerAddress): boolean {
   const domainOf = (name: string): string => name.split('.').slice(-2).join('.');
   return domainOf(host) === domainOf(other.host);
 }
 
-/** A name, an IPv4 or an [IPv6] address, as Node takes it; undefined when it is none of them. */
-export function parseHost(bracketed: string): string | undefined {
+/** A name, an IPv4 or an [IPv6] address, as Node takes it; undefined when it is neither. */
+function parseHost(bracketed: string): string | undefined {
   if (bracketed.startsWith('[')) {
     const host = bracketed.slice(1, -1).toLowerCase();
     return host.includes(':') && URL.canParse(`tcp://${bracketed}`) ? host : undefined;
@@ -104,8 +109,7 @@ export function parseHost(bracketed: string): string | undefined {
   return /^[a-z0-9_][a-z0-9._-]{0,252}$/i.test(bracketed) ? bracketed.toLowerCase() : undefined;
 }
 
-// Public Electrum servers of long standing, used where the operator names none. All speak TLS; the
-// lists are parts of those that Electrum itself carries.
+// Public servers of long standing, from the lists that Electrum ships. All speak TLS.
 
 const mainnet: readonly string[] = [
   'ssl://electrum.blockstream.info:50002',
@@ -151,43 +155,37 @@ const lists: Readonly<Record<NetworkName, readonly string[]>> = {
   regtest: [],
 };
 
-/** Empty where a network has no servers that we would name. */
+/** The servers in use when the operator names none; empty for regtest. */
 export const builtInServers = (network: NetworkName): readonly ServerAddress[] =>
   lists[network].map(parseServerAddress);
 
-// Reads the address of a SOCKS5 proxy. Pure. What it refuses is not repeated in the error: there may be
-// a password in it.
-
-/** One byte counts its length: RFC 1929. */
-const longestCredential = 255;
-
 /**
- * Reads `socks5://host:port` or `socks5://user:password@host:port`; what is special in a password is
- * written as in a URL (`%40` for `@`).
+ * Reads `socks5://host:port` or `socks5://user:password@host:port`. Special characters of a
+ * password are written as in a URL (`%40` for `@`).
  * @throws PaygateError invalid, saying what to write instead
  */
 export function parseProxy(text: string): SocksProxy {
   const parts = /^socks5h?:\/\/(?:([^/?#]*)@)?(\[[^\]]*\]|[^:/?#@[\]]*)(?::([0-9]*))?\/?$/i.exec(
     text,
   );
-  if (parts === null) throw refuse('write socks5://host:port');
+  if (parts === null) throw refuseProxy('write socks5://host:port');
   const [, login, bracketed = '', portText = ''] = parts;
   const host = parseHost(bracketed);
-  if (host === undefined) throw refuse('the host is not a name, an IPv4 or an [IPv6] address');
+  if (host === undefined) throw refuseProxy('the host is not a name, an IPv4 or an [IPv6] address');
   const port = Number(portText);
-  if (portText === '') throw refuse('the port is missing (that of Tor is 9050)');
-  if (port < 1 || port > 65_535) throw refuse('the port is not between 1 and 65535');
+  if (portText === '') throw refuseProxy('the port is missing (that of Tor is 9050)');
+  if (port < 1 || port > 65_535) throw refuseProxy('the port is not between 1 and 65535');
   return login === undefined ? { host, port } : { host, port, credentials: parseLogin(login) };
 }
 
 function parseLogin(login: string): { user: string; password: string } {
   const colon = login.indexOf(':');
-  if (colon === -1) throw refuse('write user:password before the @');
+  if (colon === -1) throw refuseProxy('write user:password before the @');
   const [user, password] = [decode(login.slice(0, colon)), decode(login.slice(colon + 1))];
   for (const credential of [user, password]) {
     const { length } = new TextEncoder().encode(credential);
-    if (length < 1 || length > longestCredential) {
-      throw refuse('user and password must have 1 to 255 bytes');
+    if (length < 1 || length > maxCredentialBytes) {
+      throw refuseProxy('user and password must have 1 to 255 bytes');
     }
   }
   return { user, password };
@@ -197,8 +195,9 @@ function decode(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    throw refuse('a % in user or password is written %25');
+    throw refuseProxy('a % in user or password is written %25');
   }
 }
 
-const refuse = (why: string): PaygateError => new PaygateError('invalid', `SOCKS5 proxy: ${why}`);
+const refuseProxy = (why: string): PaygateError =>
+  new PaygateError('invalid', `SOCKS5 proxy: ${why}`);

@@ -1,7 +1,7 @@
-// One connection to an Electrum server, from dialling to its end: TLS judged, version agreed on, network
-// checked, then the methods that paygate uses, typed. Nothing is delivered after `onClose`, and no
-// status or header for what was not subscribed. It never reconnects: the pool does.
-// https://electrum-protocol.readthedocs.io/en/latest/protocol-basics.html#version-negotiation
+// A live session with an Electrum server: the methods that paygate uses, typed. It delivers nothing
+// after `onClose`, and no status or header that is not subscribed. It never connects: handshake.ts
+// opens it, and the pool opens the next one.
+// https://electrum-protocol.readthedocs.io/en/latest/protocol-methods.html
 
 import { bytesToHex } from '@noble/hashes/utils.js';
 import type { BlockHash, Scripthash, Txid } from '../bitcoin/ids.ts';
@@ -10,11 +10,16 @@ import type { Trust } from '../domain/server-record.ts';
 import { PaygateError } from '../lib/errors.ts';
 import type { SocksProxy, World } from '../world/world.ts';
 import type { Budget } from './budget.ts';
-import type { Channel } from './channel.ts';
-import type { Subscriptions } from './notifications.ts';
-import { type Closings, Overlong } from './refusals.ts';
-import type { Call, Priority } from './requests.ts';
-import { isNoAnswer, isUnknown, ServerError } from './requests.ts';
+import { type Channel, pingCall } from './channel.ts';
+import type { Notifications } from './notifications.ts';
+import type { Refusals } from './refusals.ts';
+import {
+  type Call,
+  isNoAnswer,
+  isUnknownTransaction,
+  type Priority,
+  ServerError,
+} from './requests.ts';
 import type { ServerAddress } from './server-address.ts';
 import {
   type CoinbaseBranch,
@@ -24,38 +29,39 @@ import {
   type ProtocolVersion,
   parseBroadcast,
   parseCoinbase,
-  parseDescribed,
   parseHeaders,
   parseHistory,
   parseMerkle,
   parseOneHeader,
+  parsePresence,
   parseRawTransaction,
-  parseStanding,
+  parseVerboseTransaction,
   type ServerVersion,
   type Status,
 } from './wire.ts';
 
-const largeFromHeaders = 7;
-/** Asked for one by one, where a server gives no run of headers. */
-const maxSingly = 50;
+/** From this many headers on, a response is longer than what ElectrumX holds back. */
+const minLargeHeaders = 7;
+/** Headers that are requested one by one, where a server does not give several. */
+const maxSingleHeaders = 50;
 
 export interface SessionOptions {
-  /** Requests in flight at once; 10 without it. */
+  /** The in-flight limit at a public server; 10 by default. */
   readonly maxInFlight?: number;
-  /** The same at an own server; 100 without it. */
+  /** The in-flight limit at an own server; 100 by default. */
   readonly ownMaxInFlight?: number | undefined;
-  /** For the connection, and from the sending of a request to its answer; 10 s, 20 s by proxy. */
+  /** For the connection, and from sending a request to its deadline; 10 s, or 20 s by proxy. */
   readonly requestTimeoutMs?: number;
-  /** The only way to the server, where there is one. */
+  /** Every connection goes through it. */
   readonly proxy?: SocksProxy | undefined;
-  /** Against an ElectrumX that holds back small answers (see fillers.ts); automatic without it. */
+  /** Against an ElectrumX that holds small responses back (see fillers.ts); `auto` by default. */
   readonly fillers?: 'auto' | 'never';
 }
 
 export interface SessionHandlers {
   onHeader(session: Session, tip: HeaderTip): void;
   onStatus(session: Session, scripthash: Scripthash, status: Status): void;
-  /** Once, after which nothing more comes of this session. */
+  /** Called once; nothing follows it. */
   onClose(session: Session, reason: string): void;
 }
 
@@ -63,37 +69,44 @@ export interface SessionOpening {
   readonly world: Pick<World, 'monotonic' | 'after' | 'connect'>;
   readonly server: ServerAddress;
   readonly genesisHash: BlockHash;
-  /** Grows with every connection, so that what belongs to an older one can be told. */
+  /** Grows with every connection, so that an earlier one can be told apart. */
   readonly generation: number;
+  /** What earlier connections have learnt of the certificate. */
   readonly known: Trust | undefined;
-  /** Keeps what the certificate has taught; awaited before the session is live. */
+  /** Stores what the certificate has taught; the session waits for it. */
   readonly onLearn: (trust: Trust) => Promise<void>;
-  /** Its certificate is refused; `shown` is its SHA-256 where a person can accept it. */
+  /** The certificate is refused. @param shown its SHA-256 when a person can accept it */
   readonly onRefuse?: (shown: string | undefined) => void;
   readonly options: SessionOptions;
-  /** What this server may be asked, from one session to the next; new without it. */
+  /** Of this server across its sessions; a new one by default. */
   readonly budget?: Budget;
-  /** Which histories it cannot tell; forgotten with the session without it. */
-  readonly overlong?: Overlong;
-  /** Over which requests it closes the connection; forgotten with the session without it. */
-  readonly closings?: Closings;
+  /** Of this server across its sessions; new ones by default. */
+  readonly refusals?: Refusals;
   readonly handlers: SessionHandlers;
   /** Ends the opening, and the session. */
   readonly signal: AbortSignal;
 }
 
-/** How a transaction is asked for. */
-export interface TransactionCall extends Priority {
-  /** Just heard of and in no block, so that it is none that nodes do not relay. */
+export interface TransactionOptions extends Priority {
+  /** It was just announced and is in no block, so nodes do relay it. */
   readonly fresh?: boolean;
 }
 
-/** Is told each as it is answered: the status, or why the server does not tell it. */
-export type Hear = (scripthash: Scripthash, told: Status | PaygateError) => void;
+/** Called for each script as it is answered, with its status or the reason why there is none. */
+export type OnSubscribed = (scripthash: Scripthash, result: Status | PaygateError) => void;
+
+export interface SessionParts {
+  readonly opening: Pick<SessionOpening, 'server' | 'generation' | 'handlers'>;
+  readonly serverVersion: ServerVersion;
+  readonly channel: Channel;
+  readonly notifications: Notifications;
+  readonly refusals: Refusals;
+  readonly budget: Budget;
+}
 
 /**
- * Every method rejects with PaygateError `unavailable` when overdue or when the session ends, and with
- * ServerError when the server refuses that request.
+ * Every method rejects with PaygateError `unavailable` when the session ends, with RequestTimeout
+ * after its deadline, and with ServerError when the server refuses the request.
  */
 export class Session {
   readonly server: ServerAddress;
@@ -102,37 +115,40 @@ export class Session {
   readonly version: ProtocolVersion;
   /** What the server calls itself, made plain. */
   readonly software: string;
+  /** How much the server may still be asked, and for what. */
+  readonly budget: Budget;
   readonly #channel: Channel;
-  readonly #subscriptions: Subscriptions;
-  readonly #overlong: Overlong;
-  /** Whether it says all of a transaction, as far as is known. */
-  #describes = true;
+  readonly #notifications: Notifications;
+  readonly #refusals: Refusals;
+  /** False after the server gave no verbose transaction. */
+  #givesVerbose = true;
 
-  constructor(
-    { server, generation, world, overlong }: SessionOpening,
-    { version, software }: ServerVersion,
-    channel: Channel,
-    subscriptions: Subscriptions,
-  ) {
-    this.server = server;
-    this.generation = generation;
-    this.version = version;
-    this.software = software;
+  constructor({ opening, serverVersion, channel, notifications, ...parts }: SessionParts) {
+    const { handlers } = opening;
+    this.server = opening.server;
+    this.generation = opening.generation;
+    this.version = serverVersion.version;
+    this.software = serverVersion.software;
+    this.budget = parts.budget;
     this.#channel = channel;
-    this.#subscriptions = subscriptions;
-    this.#overlong = overlong ?? new Overlong(world);
+    this.#notifications = notifications;
+    this.#refusals = parts.refusals;
+    notifications.listener = {
+      onHeader: (tip) => handlers.onHeader(this, tip),
+      onStatus: (scripthash, status) => handlers.onStatus(this, scripthash, status),
+    };
+    channel.whenEnded((reason) => handlers.onClose(this, reason));
   }
 
   get closed(): boolean {
     return this.#channel.endReason !== undefined;
   }
 
-  /** Requests that may be in flight at once. */
-  get window(): number {
-    return this.#channel.window;
+  /** The in-flight limit. */
+  get maxInFlight(): number {
+    return this.#channel.maxInFlight;
   }
 
-  /** How many requests were sent for the size of their answer alone. */
   get fillersSent(): number {
     return this.#channel.fillersSent;
   }
@@ -142,120 +158,105 @@ export class Session {
     return this.#channel.latencyMs;
   }
 
-  /** Mass requests that are not yet sent. */
+  /** Bulk requests that are not yet sent. */
   get bulkWaiting(): number {
     return this.#channel.bulkWaiting;
   }
 
-  /** How long it must be left alone, for what it was asked and has not forgiven yet; mostly 0. */
-  spentMs({ bulk = false }: Priority = {}): number {
-    return this.#channel.spentMs(bulk);
-  }
-
-  /** The newest tip that the server told; undefined before `subscribeHeaders` is answered. */
+  /** The newest tip; undefined before `subscribeHeaders` is answered. */
   get tip(): HeaderTip | undefined {
-    return this.#subscriptions.tip;
+    return this.#notifications.tip;
   }
 
-  /** The newest tip known. */
+  /** Returns the newest tip. */
   async subscribeHeaders(): Promise<HeaderTip> {
-    const parse = this.#subscriptions.addHeaders();
+    const parse = this.#notifications.subscribeHeaders();
     const call = { method: methods.subscribeHeaders, params: [], parse };
-    const told = await this.#channel.request(call);
-    return this.#subscriptions.tip ?? told;
+    const answered = await this.#channel.request(call);
+    return this.#notifications.tip ?? answered;
   }
 
-  /** Up to `count` raw headers from a height on; fewer at the tip or beyond the server's maximum. */
+  /**
+   * Up to `count` raw headers from a height on; fewer at the tip or beyond the server's maximum.
+   */
   headers(start: number, count: number): Promise<readonly Uint8Array[]> {
-    return askHeaders(this.#channel, start, count, this.version);
+    return requestHeaders(this.#channel, start, count, this.version);
   }
 
-  /** The newest status known: a notification that overtakes the answer wins. */
+  /** Returns the newest status, which may come from a notification that overtook the response. */
   async subscribe(scripthash: Scripthash, priority: Priority = {}): Promise<Status> {
-    const { parse, newest } = this.#subscriptions.add(scripthash);
+    const { parse, newest } = this.#notifications.subscribe(scripthash);
     const call = { method: methods.subscribe, params: [scripthash], parse };
     return newest(await this.#channel.request({ ...call, ...priority }));
   }
 
   /**
-   * The same of several, each heard as it is answered.
-   * @throws PaygateError unavailable when the session ends, and whatever `hear` throws
+   * Subscribes to several scripts; a script that the server refuses does not hold up the others.
+   * @throws PaygateError unavailable when the session ends, and whatever `onSubscribed` throws
    */
   async subscribeAll(
     scripthashes: readonly Scripthash[],
     priority: Priority,
-    hear: Hear,
+    onSubscribed: OnSubscribed,
   ): Promise<void> {
-    const one = async (scripthash: Scripthash): Promise<void> => {
-      const told = await this.subscribe(scripthash, priority).catch((error: unknown) => {
-        // One that does not answer has refused as well, unless the session has ended over it.
+    const subscribeOne = async (scripthash: Scripthash): Promise<void> => {
+      const result = await this.subscribe(scripthash, priority).catch((error: unknown) => {
+        // A timeout counts as a refusal, unless it has ended the session.
         if (this.closed || !(error instanceof PaygateError)) throw error;
         return error;
       });
-      hear(scripthash, told);
+      onSubscribed(scripthash, result);
     };
-    await Promise.all(scripthashes.map(one));
+    await Promise.all(scripthashes.map(subscribeOne));
   }
 
-  /** From the call on, no status of it is delivered. */
+  /** No status of the script is delivered from the call on. */
   async unsubscribe(scripthash: Scripthash, priority: Priority = {}): Promise<void> {
-    this.#subscriptions.remove(scripthash);
+    this.#notifications.unsubscribe(scripthash);
     const call = { method: methods.unsubscribe, params: [scripthash], parse: () => undefined };
     try {
       await this.#channel.request({ ...call, ...priority });
     } catch (error) {
-      // Protocol 1.4.0 and 1.4.1 do not have it.
+      // Protocol 1.4.0 and 1.4.1 do not have the method.
       if (!(error instanceof ServerError)) throw error;
     }
   }
 
   history(scripthash: Scripthash, priority: Priority = {}): Promise<readonly HistoryItem[]> {
-    const onTooLong = (certain: boolean) => this.#overlong.ended(scripthash, certain);
-    const call = { method: methods.history, params: [scripthash], parse: parseHistory, onTooLong };
-    const history = () => this.#channel.request({ ...call, ...priority });
-    return this.#overlong.ask(scripthash, history);
+    const call = { method: methods.history, params: [scripthash], parse: parseHistory };
+    return this.#refusals.historyInTurn(() => this.#channel.request({ ...call, ...priority }));
   }
 
   /**
-   * The raw transaction, whatever the server says it is: the caller hashes it. One that is fresh is asked for
-   * together with all that the node says of it where a short answer would be held back.
+   * The raw transaction, whatever the server says it is: the caller hashes it. A fresh one is
+   * requested verbosely where a short response would be held back.
    */
-  async transaction(txid: Txid, how: TransactionCall = {}): Promise<Uint8Array> {
-    const { fresh = false, ...priority } = how;
-    const described =
-      fresh && this.#describes && this.#channel.holdsBack
-        ? await this.#describedTransaction(txid)
-        : undefined;
-    if (described !== undefined) return described;
+  async transaction(txid: Txid, options: TransactionOptions = {}): Promise<Uint8Array> {
+    const { fresh = false, ...priority } = options;
+    const isVerbose = fresh && this.#givesVerbose && this.#channel.holdsBack;
+    const raw = isVerbose ? await this.#verboseTransaction(txid) : undefined;
+    if (raw !== undefined) return raw;
     const call = { method: methods.transaction, params: [txid], parse: parseRawTransaction };
     return this.#channel.request({ ...call, ...priority });
   }
 
-  /** Undefined where the server gives none in that way, which it is not asked for again. */
-  async #describedTransaction(txid: Txid): Promise<Uint8Array | undefined> {
+  /** Whether the server's node has it in its mempool or best chain. Some servers cannot say. */
+  hasTransaction(txid: Txid): Promise<boolean> {
+    return this.#channel.request(verboseCall(txid, parsePresence));
+  }
+
+  /** Undefined when the server gives no verbose transaction; it is not asked for one again. */
+  async #verboseTransaction(txid: Txid): Promise<Uint8Array | undefined> {
     try {
-      const raw = await this.#describe(txid, parseDescribed, { large: true });
-      this.#describes = raw !== undefined;
+      const call = { ...verboseCall(txid, parseVerboseTransaction), large: true };
+      const raw = await this.#channel.request(call);
+      this.#givesVerbose = raw !== undefined;
       return raw;
     } catch (error) {
-      if (!(error instanceof ServerError) || isUnknown(error)) throw error;
-      this.#describes = false;
+      if (!(error instanceof ServerError) || isUnknownTransaction(error)) throw error;
+      this.#givesVerbose = false;
       return undefined;
     }
-  }
-
-  /** Whether the server's node has it in its mempool or its chain. Not every server can be asked. */
-  stands(txid: Txid): Promise<boolean> {
-    return this.#describe(txid, parseStanding);
-  }
-
-  #describe<T>(
-    txid: Txid,
-    parse: (result: unknown) => T,
-    how: { large?: boolean } = {},
-  ): Promise<T> {
-    const call = { method: methods.transaction, params: [txid, true], parse, described: true };
-    return this.#channel.request({ ...call, ...how });
   }
 
   merkle(txid: Txid, height: number): Promise<MerkleBranch> {
@@ -263,7 +264,7 @@ export class Session {
     return this.#channel.request({ method: methods.merkle, params, parse: parseMerkle });
   }
 
-  /** The first transaction of a block, with its branch. */
+  /** The first transaction of a block, with its merkle branch. */
   coinbase(height: number): Promise<CoinbaseBranch> {
     const params = [height, 0, true];
     return this.#channel.request({ method: methods.coinbase, params, parse: parseCoinbase });
@@ -278,20 +279,20 @@ export class Session {
     return this.#channel.request(pingCall);
   }
 
-  /** Ends the session; `onClose` is told the reason. */
   close(reason: string): void {
     this.#channel.end(reason);
   }
 }
 
-export const pingCall: Call<undefined> = {
-  method: methods.ping,
-  params: [],
-  parse: () => undefined,
-};
+const verboseCall = <T>(txid: Txid, parse: (result: unknown) => T): Call<T> => ({
+  method: methods.transaction,
+  params: [txid, true],
+  parse,
+  verbose: true,
+});
 
-/** Raw headers from a height on, as of a session; one by one where the server gives them in no other way. */
-export async function askHeaders(
+/** Raw headers from a height on; one by one where the server does not give several. */
+export async function requestHeaders(
   channel: Channel,
   start: number,
   count: number,
@@ -301,9 +302,12 @@ export async function askHeaders(
     return await channel.request(headersCall(start, count, version));
   } catch (error) {
     if (!isNoAnswer(error)) throw error;
-    const heights = Array.from({ length: Math.min(count, maxSingly) }, (_, at) => start + at);
-    const singly = heights.map((height) => channel.request(headerCall(height)));
-    return Promise.all(singly).catch((failure) => {
+    const heights = Array.from(
+      { length: Math.min(count, maxSingleHeaders) },
+      (_, at) => start + at,
+    );
+    const single = heights.map((height) => channel.request(headerCall(height)));
+    return Promise.all(single).catch((failure) => {
       throw isNoAnswer(failure) ? error : failure;
     });
   }
@@ -318,11 +322,11 @@ const headerCall = (height: number): Call<Uint8Array> => ({
 export const headersCall = (
   start: number,
   count: number,
-  version: ProtocolVersion = '1.4',
+  version: ProtocolVersion,
 ): Call<readonly Uint8Array[]> => ({
   method: methods.headers,
   params: [start, count],
-  parse: (answer) => parseHeaders(answer, version, count),
-  large: count >= largeFromHeaders,
+  parse: (result) => parseHeaders(result, version, count),
+  large: count >= minLargeHeaders,
   headers: count,
 });

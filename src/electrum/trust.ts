@@ -1,7 +1,7 @@
-// Which server an address names and whether the certificate it shows is enough. Pure: what was learnt
-// of a server comes in as a value, what is learnt now goes out as one; the store keeps it.
-// A certificate that validates makes validation required from then on; a self-signed one is pinned by
-// its SHA-256 at first use, and a changed one refused. An explicit pin stands above both.
+// Whether the certificate of a server is enough. Pure: what earlier connections have learnt comes
+// in as a value, and what is learnt now goes out as one. A certificate that validates makes
+// validation required from then on. A self-signed one is pinned by its SHA-256 at first use, and a
+// changed one is refused. A pin in the address stands above both.
 
 import { faultText } from '../domain/network-error.ts';
 import type { Trust } from '../domain/server-record.ts';
@@ -13,11 +13,11 @@ export type Judgement =
   | {
       readonly accept: false;
       readonly reason: string;
-      /** SHA-256 of the certificate, where a person can accept it. */
+      /** SHA-256 of the certificate, when a person can accept it. */
       readonly shown?: string;
     };
 
-/** Decides on the certificate of a connection; `known` is what was learnt of this server before. */
+/** @param known what earlier connections to this server have learnt */
 export function judge(
   certificate: PeerCertificate | undefined,
   address: ServerAddress,
@@ -40,13 +40,13 @@ export function judge(
   return { ...refuse(changed(sha256, known.sha256)), shown: sha256 };
 }
 
-/** A certificate that was refused: its SHA-256, undefined where the pin is an option of the operator. */
-export interface Refused {
+export interface RefusedCertificate {
+  /** Its SHA-256; undefined when the pin stands in the address, so that nobody can accept it. */
   readonly shown: string | undefined;
 }
 
-/** Whether a person has accepted it since, or what was known is forgotten. */
-export const isAccepted = ({ shown }: Refused, known: Trust | undefined): boolean =>
+/** Whether a person has accepted the certificate since, or has removed what was known. */
+export const isAccepted = ({ shown }: RefusedCertificate, known: Trust | undefined): boolean =>
   known === undefined || (known.kind === 'pinned' && known.sha256 === shown);
 
 const learn = (trust: Trust): Judgement => ({ accept: true, learn: trust });

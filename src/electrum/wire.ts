@@ -1,7 +1,7 @@
-// The Electrum methods that paygate uses, protocol 1.4 and 1.6: their names and what their answers
-// mean. Pure. Each parser returns a typed value or throws `invalid`; none trusts a type, a length or
-// a text. Heights that stand for the mempool (0 and -1) go no further than this file.
-// Every method: https://electrum-protocol.readthedocs.io/en/latest/protocol-methods.html
+// The Electrum methods that paygate uses, protocol 1.4 and 1.6: their names and parsers of their
+// results. Pure. A parser returns a typed value or throws `invalid`; none trusts a type, a length
+// or a text. The heights that stand for the mempool (0 and -1) go no further than this file.
+// Sections are those of https://electrum-protocol.readthedocs.io/en/latest/protocol-methods.html
 
 import { hexToBytes } from '@noble/hashes/utils.js';
 import {
@@ -17,12 +17,12 @@ import type { HistoryItem, Position, StatusHash } from '../domain/script-history
 import { reasonOf } from '../lib/errors.ts';
 import { invalid, isRecord } from './framing.ts';
 
-/** Lowest and highest version of the protocol that is spoken. */
+/** The lowest and the highest protocol version that paygate speaks. */
 export const offeredVersions = ['1.4', '1.6'] as const;
 
 /**
- * Which of the two forms of the protocol was agreed on; revisions (1.4.3) change nothing here. Fulcrum before its 2.0
- * agrees on 1.5.3, which adds what other coins need: of what is asked here it is 1.4.
+ * Which form of the protocol was agreed on; revisions (1.4.3) change nothing here. Fulcrum before
+ * 2.0 agrees on 1.5.3, which is 1.4 for these methods.
  */
 export type ProtocolVersion = (typeof offeredVersions)[number];
 
@@ -67,21 +67,21 @@ export interface HeaderTip {
   readonly raw: Uint8Array;
 }
 
-/** The first transaction of a block, by its place. */
+/** The first transaction of a block. */
 export interface CoinbaseBranch {
   readonly txid: Txid;
-  /** As of a merkle branch. */
+  /** Sibling hashes from the leaf up, in display order. */
   readonly branch: readonly string[];
 }
 
 export interface MerkleBranch {
   /** Sibling hashes from the leaf up, in display order. */
   readonly branch: readonly string[];
-  /** Place of the transaction in the block. */
+  /** Index of the transaction in the block. */
   readonly pos: number;
 }
 
-/** https://electrum-protocol.readthedocs.io/en/latest/protocol-methods.html#server-version */
+/** Section `server-version`. */
 export function parseServerVersion(result: unknown): ServerVersion {
   const [software, version] = list(result, 'version');
   if (typeof software !== 'string' || typeof version !== 'string') {
@@ -95,32 +95,32 @@ export function parseServerVersion(result: unknown): ServerVersion {
   };
 }
 
-/** https://electrum-protocol.readthedocs.io/en/latest/protocol-methods.html#server-features */
+/** Section `server-features`. */
 export function parseFeatures(result: unknown): Features {
   const { genesis_hash, hash_function } = record(result, 'features');
   if (typeof hash_function !== 'string') throw invalid('a hash function that is not text');
   return { genesisHash: parseBlockHash(genesis_hash), hashFunction: hash_function };
 }
 
-/** https://electrum-protocol.readthedocs.io/en/latest/protocol-methods.html#blockchain-headers-subscribe */
+/** Section `blockchain-headers-subscribe`. */
 export function parseHeaderTip(result: unknown): HeaderTip {
   const { height, hex } = record(result, 'tip');
   return { height: whole(height, 'height'), raw: rawHeader(hex) };
 }
 
-/** https://electrum-protocol.readthedocs.io/en/latest/protocol-methods.html#blockchain-block-headers */
+/** Section `blockchain-block-headers`. */
 export function parseHeaders(
   result: unknown,
   version: ProtocolVersion,
-  asked: number,
+  maxCount: number,
 ): readonly Uint8Array[] {
   const { count, hex, headers } = record(result, 'chunk of headers');
   const found = version === '1.4' ? splitHeaders(hex) : list(headers, 'headers').map(rawHeader);
-  if (found.length > asked || found.length !== count) throw invalid('a wrong count of headers');
+  if (found.length > maxCount || found.length !== count) throw invalid('a wrong count of headers');
   return found;
 }
 
-/** https://electrum-protocol.readthedocs.io/en/latest/protocol-methods.html#blockchain-block-header */
+/** Section `blockchain-block-header`. */
 export const parseOneHeader = (result: unknown): Uint8Array => rawHeader(result);
 
 /** https://electrum-protocol.readthedocs.io/en/latest/protocol-basics.html#status */
@@ -129,7 +129,7 @@ export function parseStatus(result: unknown): Status {
   return result as Status;
 }
 
-/** https://electrum-protocol.readthedocs.io/en/latest/protocol-methods.html#blockchain-scripthash-get-history */
+/** Section `blockchain-scripthash-get-history`. */
 export function parseHistory(result: unknown): readonly HistoryItem[] {
   return list(result, 'history').map((item) => {
     const { tx_hash, height } = record(item, 'history item');
@@ -137,36 +137,36 @@ export function parseHistory(result: unknown): readonly HistoryItem[] {
   });
 }
 
-/** https://electrum-protocol.readthedocs.io/en/latest/protocol-methods.html#blockchain-transaction-get */
+/** Section `blockchain-transaction-get`. */
 export function parseRawTransaction(result: unknown): Uint8Array {
   return bytes(result, 'transaction');
 }
 
 /**
- * The transaction alone, out of the verbose answer; undefined where that does not have it.
- * https://electrum-protocol.readthedocs.io/en/latest/protocol-methods.html#blockchain-transaction-get
+ * The raw transaction out of the verbose result; undefined when that does not have it.
+ * Section `blockchain-transaction-get`.
  */
-export function parseDescribed(result: unknown): Uint8Array | undefined {
-  // A server that knows no verbose answer gives the bytes.
+export function parseVerboseTransaction(result: unknown): Uint8Array | undefined {
+  // A server without verbose results gives the bytes.
   const hex = isRecord(result) ? result.hex : result;
   return typeof hex === 'string' ? bytes(hex, 'transaction') : undefined;
 }
 
 /**
- * Whether its node has the transaction in its mempool or in its chain, by the verbose answer, which is Bitcoin
- * Core's. An index of transactions finds one of a block that left the chain for ever; it has no confirmations.
- * https://electrum-protocol.readthedocs.io/en/latest/protocol-methods.html#blockchain-transaction-get
+ * Whether the server's node has the transaction in its mempool or best chain, by the verbose result
+ * of Bitcoin Core. A transaction index also finds one of a stale block; it has no confirmations.
+ * Section `blockchain-transaction-get`.
  * https://developer.bitcoin.org/reference/rpc/getrawtransaction.html
  */
-export function parseStanding(result: unknown): boolean {
-  // Servers that know no verbose answer give the bytes: they have it, wherever.
+export function parsePresence(result: unknown): boolean {
+  // A server without verbose results gives the bytes, so it has the transaction somewhere.
   if (typeof result === 'string') return true;
   const { blockhash, confirmations = 0 } = record(result, 'transaction');
   if (typeof confirmations !== 'number') throw invalid('confirmations that are no number');
   return blockhash === undefined || confirmations > 0;
 }
 
-/** https://electrum-protocol.readthedocs.io/en/latest/protocol-methods.html#blockchain-transaction-get-merkle */
+/** Section `blockchain-transaction-get-merkle`. */
 export function parseMerkle(result: unknown): MerkleBranch {
   const { merkle, pos } = record(result, 'merkle branch');
   return {
@@ -175,7 +175,7 @@ export function parseMerkle(result: unknown): MerkleBranch {
   };
 }
 
-/** https://electrum-protocol.readthedocs.io/en/latest/protocol-methods.html#blockchain-transaction-id-from-pos */
+/** Section `blockchain-transaction-id-from-pos`. */
 export function parseCoinbase(result: unknown): CoinbaseBranch {
   // electrs from 0.9.12 up to 0.11.0 calls it `tx_id`.
   const { tx_id, tx_hash = tx_id, merkle } = record(result, 'transaction at its place');
@@ -189,13 +189,13 @@ function parseBranch(merkle: unknown): string[] {
   });
 }
 
-/** https://electrum-protocol.readthedocs.io/en/latest/protocol-methods.html#blockchain-transaction-broadcast */
+/** Section `blockchain-transaction-broadcast`. */
 export function parseBroadcast(result: unknown): Txid {
   return parseTxid(result);
 }
 
 /** The parameters of a `blockchain.scripthash.subscribe` notification. */
-export function parseStatusNotice(params: readonly unknown[]): {
+export function parseStatusNotification(params: readonly unknown[]): {
   readonly scripthash: Scripthash;
   readonly status: Status;
 } {
@@ -204,7 +204,7 @@ export function parseStatusNotice(params: readonly unknown[]): {
   return { scripthash: scripthash as Scripthash, status: parseStatus(status) };
 }
 
-/** The page of `get_mempool`: 0 when all inputs are confirmed, -1 when some are not. */
+/** 0 when all inputs are confirmed, -1 when some are not (see `get_mempool`). */
 function parsePosition(height: unknown): Position {
   if (height === 0 || height === -1) return { kind: 'mempool', unconfirmedParents: height === -1 };
   return { kind: 'mined', height: whole(height, 'height') };

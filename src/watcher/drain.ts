@@ -4,7 +4,7 @@
 
 import type { Scripthash } from '../bitcoin/ids.ts';
 import { statusHash } from '../domain/script-history.ts';
-import { Overdue, ServerError } from '../electrum/requests.ts';
+import { RequestTimeout, ServerError } from '../electrum/requests.ts';
 import type { Session } from '../electrum/session.ts';
 import { methods, type Status } from '../electrum/wire.ts';
 import { PaygateError, reasonOf } from '../lib/errors.ts';
@@ -151,7 +151,7 @@ export class Drain {
     this.#parts.backlog.counts(this.size());
     const session = this.#session;
     if (session === undefined) return;
-    const scriptsAtOnce = scriptsARequest * session.window;
+    const scriptsAtOnce = scriptsARequest * session.maxInFlight;
     for (const scripthash of this.#dirty) {
       if (this.#underWay.size >= scriptsAtOnce) return void this.#crowded(session);
       if (this.#underWay.has(scripthash)) continue;
@@ -225,7 +225,7 @@ export class Drain {
       elsewhere: this.#elsewhere,
       onFault: (by: Session, error: unknown, isMadeUp: boolean) => {
         if (!isMadeUp) unshown = failureOf(by, error, true);
-        else if (error instanceof Overdue) this.#isOverdue(by, error);
+        else if (error instanceof RequestTimeout) this.#isOverdue(by, error);
       },
       nowhere: this.#nowhere,
       held,
@@ -300,7 +300,7 @@ export class Drain {
   }
 
   /** Another server has answered in its place: from the second time on it may be left for that one. */
-  #isOverdue(session: Session, error: Overdue): void {
+  #isOverdue(session: Session, error: RequestTimeout): void {
     const times = (this.#overdue.get(session) ?? 0) + 1;
     this.#overdue.set(session, times);
     if (times > 1) this.#parts.onMute(session, error.message);
@@ -328,7 +328,7 @@ export class Drain {
   ): Promise<void> {
     this.#force(scripthash, look === 'changed' ? 'again' : look);
     // In the next session it would take places before all else again.
-    const waits = error instanceof Overdue || this.#failures.has(scripthash);
+    const waits = error instanceof RequestTimeout || this.#failures.has(scripthash);
     if (this.#isOver(session) && (error instanceof Lie || !waits)) {
       this.#dirty.add(scripthash);
     } else if (!(error instanceof Lie)) {
@@ -338,7 +338,7 @@ export class Drain {
         server: session.server.label,
         reason: reasonOf(error),
       });
-      const isUnshown = error instanceof Overdue && error.request !== methods.history;
+      const isUnshown = error instanceof RequestTimeout && error.request !== methods.history;
       const failure = failureOf(session, error, isUnshown);
       const isSecondTime = this.#failing.add(scripthash, failure);
       this.#later(scripthash);

@@ -3,7 +3,12 @@
 // the other one forgives, which may be needed soon.
 
 import { refusalCost } from '../electrum/budget.ts';
-import { isNoAnswer, Overdue, type RequestError, ServerError } from '../electrum/requests.ts';
+import {
+  isNoAnswer,
+  type RequestError,
+  RequestTimeout,
+  ServerError,
+} from '../electrum/requests.ts';
 import type { Session } from '../electrum/session.ts';
 import { PaygateError } from '../lib/errors.ts';
 import { hourMs } from '../lib/time-units.ts';
@@ -15,7 +20,7 @@ export interface Elsewhere {
    * What a server makes of it, and where that one refuses or does not answer in time, what another one does.
    * @param onFault told of each refusal and overdue request of the first one, and whether another server made up for it
    * @returns undefined where the first one refuses, and no other one makes anything of it or may be asked now
-   * @throws Overdue where the first one does not answer, and no other one does
+   * @throws RequestTimeout where the first one does not answer, and no other one does
    */
   ask<T>(
     session: Session,
@@ -60,7 +65,7 @@ async function orElse<T>(
     if (!isNoAnswer(error)) throw error;
     const answer = await another();
     onFault(session, error, answer !== undefined);
-    if (answer === undefined && error instanceof Overdue) throw error;
+    if (answer === undefined && error instanceof RequestTimeout) throw error;
     return answer;
   }
 }

@@ -2,7 +2,7 @@
 
 import type { Scripthash } from '../bitcoin/ids.ts';
 import type { HistoryItem } from '../domain/script-history.ts';
-import { Overdue } from '../electrum/requests.ts';
+import { RequestTimeout } from '../electrum/requests.ts';
 import type { Session } from '../electrum/session.ts';
 import { orAnother } from './elsewhere.ts';
 
@@ -17,7 +17,7 @@ export interface HistoryRequest {
   readonly scripthash: Scripthash;
   readonly bulk: boolean;
   /** The session did not answer, and another one did. */
-  readonly onOverdue: (error: Overdue) => void;
+  readonly onOverdue: (error: RequestTimeout) => void;
 }
 
 /** @throws what the session throws, where no other server shows it */
@@ -30,7 +30,7 @@ export function askHistory(
     elsewhere,
     async (by) => ({ by, history: await by.history(scripthash, { bulk }) }),
     (error) => {
-      if (error instanceof Overdue) onOverdue(error);
+      if (error instanceof RequestTimeout) onOverdue(error);
     },
   );
 }

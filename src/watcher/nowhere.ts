@@ -3,7 +3,7 @@
 // must not have us spend what it forgives, which other payments need.
 
 import type { Txid } from '../bitcoin/ids.ts';
-import { isUnknown, ServerError } from '../electrum/requests.ts';
+import { isUnknownTransaction, ServerError } from '../electrum/requests.ts';
 import type { Session } from '../electrum/session.ts';
 import { hourMs } from '../lib/time-units.ts';
 import type { World } from '../world/world.ts';
@@ -41,13 +41,13 @@ export function createNowhere(world: Pick<World, 'monotonic'>): Nowhere {
     } catch (error) {
       if (!(error instanceof ServerError)) throw error;
       if (!session.server.own) refusals.push(world.monotonic());
-      return isUnknown(error) ? false : undefined;
+      return isUnknownTransaction(error) ? false : undefined;
     }
   }
 
   async function isNowhere(session: Session, txid: Txid): Promise<boolean> {
     // Servers keep the bytes of what they once had: only the verbose answer comes from the node.
-    const stands = await unlessUnknown(session, session.stands(txid));
+    const stands = await unlessUnknown(session, session.hasTransaction(txid));
     if (stands !== undefined) return !stands;
     // Some refuse to be verbose.
     const shown = session.transaction(txid).then(() => true);

@@ -64,7 +64,7 @@ export class Roster {
     const isUsable = current !== undefined && usable.includes(current);
     // Else it would be left again before it has subscribed the addresses.
     const bears = (session: Session) =>
-      doubt?.kind !== 'spent' || session.spentMs({ bulk: true }) < graceMs;
+      doubt?.kind !== 'spent' || session.budget.overdrawnMs(true) < graceMs;
     const [sound] = usable.filter((session) => this.#isSound(session) && bears(session));
     if (sound !== undefined || isUsable) return sound ?? current;
     const height = ({ tip }: Session): number => tip?.height ?? 0;
@@ -119,7 +119,7 @@ export class Roster {
     const { pool, world } = this.#parts;
     const { label } = session.server;
     const doubt = this.#doubt(session, standing);
-    pool().setAside(session, doubt && describeDoubt(doubt));
+    pool().setDoubt(session, doubt && describeDoubt(doubt));
     if (doubt?.kind === this.#told.get(label)) return;
     if (doubt !== undefined) {
       this.#told.set(label, doubt.kind);
@@ -154,7 +154,7 @@ export class Roster {
 
   /** Payments would wait in its queue while another one has nothing to do. */
   #spent(session: Session): Doubt | undefined {
-    const waitMs = session.spentMs();
+    const waitMs = session.budget.overdrawnMs(false);
     return waitMs >= graceMs ? { kind: 'spent', waitMs } : undefined;
   }
 

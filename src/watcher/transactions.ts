@@ -13,7 +13,7 @@ import {
   weightOf,
   withoutWitness,
 } from '../bitcoin/transaction.ts';
-import type { Session, TransactionCall } from '../electrum/session.ts';
+import type { Session, TransactionOptions } from '../electrum/session.ts';
 import { reasonOf } from '../lib/errors.ts';
 import { Lie } from './lie.ts';
 
@@ -27,7 +27,7 @@ export interface KnownTransaction {
 export type FetchTransaction = (
   session: Session,
   txid: Txid,
-  how?: TransactionCall,
+  how?: TransactionOptions,
 ) => Promise<KnownTransaction>;
 
 interface Fetched {

@@ -6,7 +6,7 @@
 import type { Scripthash } from '../bitcoin/ids.ts';
 import type { DerivedAddress } from '../bitcoin/keychain.ts';
 import type { HistoryItem } from '../domain/script-history.ts';
-import { isUnknown, ServerError } from '../electrum/requests.ts';
+import { isUnknownTransaction, ServerError } from '../electrum/requests.ts';
 import type { Session } from '../electrum/session.ts';
 import { PaygateError } from '../lib/errors.ts';
 import type { Store } from '../store/open-store.ts';
@@ -146,7 +146,7 @@ async function proofOf(
       if (kind === 'ahead') found = 'open';
     } catch (error) {
       // That there is none, and another one in its place, is no reason to leave an index out.
-      const isNone = error instanceof ServerError && isUnknown(error);
+      const isNone = error instanceof ServerError && isUnknownTransaction(error);
       if (!isNone && !(error instanceof Lie)) throw error;
     }
   }

@@ -110,7 +110,7 @@ export class Watcher {
       elsewhere,
       session: () => (this.#caughtUp ? this.#session : undefined),
       isPending: (scripthash) => this.isPending(scripthash),
-      onLie: (session, reason) => this.#pool.report(session, reason),
+      onLie: (session, reason) => this.#pool.ban(session, reason),
     });
     this.#pool = new Pool({
       world,
@@ -290,7 +290,7 @@ export class Watcher {
 
   #report(session: Session, reason: string): void {
     const { label } = session.server;
-    this.#pool.report(session, reason);
+    this.#pool.ban(session, reason);
     if (this.#pool.live().length > 0) return;
     this.#tasks.run(async () => this.#owe(await this.#hold.lied(label)));
   }

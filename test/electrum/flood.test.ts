@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import type { Txid } from '../../src/bitcoin/ids.ts';
-import { Inflow } from '../../src/electrum/framing.ts';
+import { MessageReader } from '../../src/electrum/framing.ts';
 import type { Figures, Flood } from './flood.ts';
 import { first, headerHex, open, statusA } from './open-session.ts';
 import { electrumX, type Peer } from './scripted-server.ts';
@@ -102,24 +102,25 @@ describe('a session goes on with', () => {
       'blockchain.transaction.get': (to, request) => to.answer(request, { hex: '00', vin }),
     });
     const txid = first as string as Txid;
-    expect(await session.stands(txid)).toBe(true);
+    expect(await session.hasTransaction(txid)).toBe(true);
     expect(await session.transaction(txid, { fresh: true })).toEqual(Uint8Array.of(0));
   });
 
   it('fifty changes a second, for ever', () => {
     let now = 0;
-    const inflow = new Inflow({ monotonic: () => now }, () => false);
+    const expectations = { expectsLongResponse: false, expectsVerboseTransaction: false };
+    const reader = new MessageReader({ monotonic: () => now }, expectations);
     const line = JSON.stringify({
       jsonrpc: '2.0',
       method: 'blockchain.scripthash.subscribe',
       params: [first, statusA],
     });
     // A burst leaves nothing over.
-    expect([...inflow.push(Buffer.from(`${line}\n`.repeat(40_000)))]).toHaveLength(40_000);
+    expect([...reader.push(Buffer.from(`${line}\n`.repeat(40_000)))]).toHaveLength(40_000);
     const second = Buffer.from(`${line}\n`.repeat(50));
     for (let seconds = 0; seconds < 600; seconds++) {
       now += 1_000;
-      expect([...inflow.push(second)]).toHaveLength(50);
+      expect([...reader.push(second)]).toHaveLength(50);
     }
   });
 });

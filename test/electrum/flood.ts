@@ -1,6 +1,7 @@
 // How much memory a hostile server costs: `node --expose-gc test/electrum/flood.ts KIND MEGABYTES`
-// floods one session after another in this process, from another process, and prints the resident memory
-// before, at its highest and after, in MB. `serve KIND` is that other process. Used by flood.test.ts.
+// floods one session after another in this process, from another process, and prints the resident
+// memory before, at its highest and after, in MB. `serve KIND` is that other process. Used by
+// flood.test.ts.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import {
   encodeRequest,
   LineFramer,
-  type Message,
   parseMessage,
+  type RpcMessage,
 } from '../../src/electrum/framing.ts';
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
@@ -88,7 +88,7 @@ describe('lines', () => {
 });
 
 describe('messages', () => {
-  it.each<[string, Message]>([
+  it.each<[string, RpcMessage]>([
     ['{"jsonrpc":"2.0","id":1,"result":null}', { kind: 'result', id: 1, result: null }],
     ['{"id":7,"error":null,"result":[1]}', { kind: 'result', id: 7, result: [1] }],
     [

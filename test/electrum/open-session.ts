@@ -1,5 +1,5 @@
-// An open session to a scripted server, for the tests of what a session does. Servers and sessions of a
-// test are closed after it.
+// An open session to a scripted server, for the tests of what a session does. Servers and sessions
+// of a test are closed after it.
 
 import { afterEach } from 'vitest';
 import type { BlockHash, Scripthash } from '../../src/bitcoin/ids.ts';

@@ -179,11 +179,11 @@ describe('the bill of an ElectrumX', () => {
     budget.opened(true);
     const request = { method: methods.transaction, text: '', bulk: false };
     for (let refusal = 0; refusal < 79; refusal++) budget.refused();
-    expect(budget.urgentWaitMs(request)).toBe(0);
+    expect(budget.waitMs(request)).toBe(0);
     budget.refused();
-    expect(budget.urgentWaitMs(request)).toBe(6_000);
+    expect(budget.waitMs(request)).toBe(6_000);
     now += 6_000;
-    expect(budget.urgentWaitMs(request)).toBe(0);
+    expect(budget.waitMs(request)).toBe(0);
   });
 
   it('stays below half its limit while 10,000 addresses are subscribed in 15 minutes', () => {
@@ -196,13 +196,13 @@ describe('the bill of an ElectrumX', () => {
       bulk: boolean;
     }>();
     queue.budget = budget;
-    const places = { all: 9, bulk: 7, atOnce: 7 };
+    const places = { total: 9, bulk: 7, bulkTogether: 7 };
     const text = 'x'.repeat(150);
     for (let index = 0; index < 10_000; index++) {
       queue.add({ method: methods.subscribe, text, bulk: true });
     }
-    // As server/session.py bills: 0.1 for the session, 0.1 for a history out of its cache, 0.1 for the
-    // status, a 5,000th for each byte; and the filler that goes with each write.
+    // As server/session.py bills: 0.1 for the session, 0.1 for a history out of its cache, 0.1 for
+    // the status, a 5,000th for each byte; and the filler that goes with each write.
     let bill = 5;
     let highest = 0;
     let sent = 0;
@@ -227,6 +227,6 @@ describe('the bill of an ElectrumX', () => {
     const budget = new Budget({ monotonic: () => 0 });
     budget.opened(false);
     for (let refusal = 0; refusal < 1_000; refusal++) budget.refused();
-    expect(budget.urgentWaitMs({ method: methods.ping, text: '', bulk: false })).toBe(0);
+    expect(budget.waitMs({ method: methods.ping, text: '', bulk: false })).toBe(0);
   });
 });

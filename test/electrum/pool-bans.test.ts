@@ -8,7 +8,7 @@ describe('P-139 a server that lied', () => {
     const servers = [await start(), await start()];
     const { world, pool, live, lost } = run(servers.map(({ address }) => address));
     const liar = await live(1);
-    pool.report(liar, 'its branch does not reach our header');
+    pool.ban(liar, 'its branch does not reach our header');
     expect(liar.closed).toBe(true);
     expect(lost).toEqual([`${liar.server.label} its branch does not reach our header`]);
     const honest = await live(2);
@@ -34,7 +34,7 @@ describe('P-139 a server that lied', () => {
     const bans = new Map<string, Ban>();
     const before = run(addresses, new Map(), { bans });
     const liar = await before.live(1);
-    before.pool.report(liar, 'lied');
+    before.pool.ban(liar, 'lied');
     before.pool.stop();
     expect(bans.get(liar.server.label)).toMatchObject({ reason: 'lied' });
 
@@ -51,7 +51,7 @@ describe('P-139 a server that lied', () => {
   it('is tried each minute when it is the only one', async () => {
     const server = await start();
     const { world, pool, live, sessions } = run([server.address]);
-    pool.report(await live(1), 'lied');
+    pool.ban(await live(1), 'lied');
     expect(pool.status()[0]).toMatchObject({ state: 'banned', lastError: 'lied' });
     await world.advance(59_999);
     expect(sessions).toHaveLength(1);
@@ -62,7 +62,7 @@ describe('P-139 a server that lied', () => {
   it('is tried each minute while no other can be reached', async () => {
     const server = await start();
     const { world, pool, live, sessions } = run([server.address, await nobody()]);
-    pool.report(await live(1), 'lied');
+    pool.ban(await live(1), 'lied');
     await world.until(() => pool.status()[1]?.state === 'waiting');
     await world.advance(59_000);
     expect(sessions).toHaveLength(1);
@@ -81,7 +81,7 @@ describe('P-139 a server that lied', () => {
     honest.close('hung up');
     await world.advance(2_000);
     await live(3);
-    pool.report(liar, 'lied');
+    pool.ban(liar, 'lied');
     await world.advance(30 * 60_000);
     const status = pool.status().find(({ label }) => label === liar.server.label);
     expect(status?.state).toBe('banned');
@@ -94,7 +94,7 @@ describe('P-139 a server that lied', () => {
     first.close('hung up');
     await world.advance(2_000);
     const second = await live(2);
-    pool.report(first, 'lied');
+    pool.ban(first, 'lied');
     expect(pool.live()[0]).toBe(second);
     expect(second.closed).toBe(false);
   });
@@ -179,7 +179,7 @@ describe('a ban that a person lifts', () => {
       { bans, wanted: 2 },
     );
     const [liar] = [await live(1), await live(2)];
-    pool.report(liar, 'lied');
+    pool.ban(liar, 'lied');
     // Before the ban is on the disk, where it is missing just as a lifted one is.
     const ban = bans.get(liar.server.label);
     bans.clear();

@@ -46,12 +46,12 @@ describe('a pool that keeps two servers', () => {
       { wanted: 2 },
     );
     const [first, second] = [await live(1), await live(2)];
-    pool.setAside(first, 'it is 3 blocks behind');
+    pool.setDoubt(first, 'it is 3 blocks behind');
     const third = await live(3);
     expect(pool.live()).toEqual([first, second, third]);
     const told = pool.status().find(({ label }) => label === first.server.label);
     expect(told).toMatchObject({ state: 'live', doubt: 'it is 3 blocks behind' });
-    pool.setAside(first, undefined);
+    pool.setDoubt(first, undefined);
     expect(pool.status().map(({ doubt }) => doubt)).toEqual([undefined, undefined, undefined]);
   });
 

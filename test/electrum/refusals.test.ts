@@ -1,4 +1,5 @@
-// Servers that close the connection at what they do not know: other ways, and what is said where there is none.
+// Servers that close the connection at what they do not know: other ways, and what is said where
+// there is none.
 
 import { createServer } from 'node:net';
 import { bytesToHex } from '@noble/hashes/utils.js';

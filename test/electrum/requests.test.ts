@@ -97,7 +97,8 @@ describe('requests', () => {
   });
 
   it('to broadcast what the server refuses leave the session as it is, also where it repeats all of it', async () => {
-    // ElectrumX 1.20, session.py: `the transaction was rejected by network rules.\n\n{message}\n[{raw_tx}]`
+    // ElectrumX 1.20, session.py: `the transaction was rejected by network
+    // rules.\n\n{message}\n[{raw_tx}]`
     const { session, told } = await open({
       'blockchain.transaction.broadcast': (to, request) =>
         to.refuse(

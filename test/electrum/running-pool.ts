@@ -1,4 +1,5 @@
-// A running pool and its servers, for the tests of what a pool does. All are stopped after the test.
+// A running pool and its servers, for the tests of what a pool does. All are stopped after the
+// test.
 
 import { afterEach } from 'vitest';
 import type { Ban, Trust } from '../../src/domain/server-record.ts';

@@ -1,5 +1,5 @@
-// A small Electrum server on a real socket that says what the test scripts. It greets like a server of
-// the test network; any other method is answered by the script or left for the test to answer.
+// A small Electrum server on a real socket that says what the test scripts. It greets like a server
+// of the test network; any other method is answered by the script or left for the test to answer.
 
 import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, type TlsOptions } from 'node:tls';

@@ -1,5 +1,5 @@
-// A small SOCKS5 proxy on a real socket (RFC 1928, 1929) for tests. It records what it was asked, knows
-// names that no resolver knows, and fails as the test tells it to.
+// A small SOCKS5 proxy on a real socket (RFC 1928, 1929) for tests. It records what it was asked,
+// knows names that no resolver knows, and fails as the test tells it to.
 
 import { connect, createServer, type Socket } from 'node:net';
 import type { SocksProxy } from '../../src/world/world.ts';

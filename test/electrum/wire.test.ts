@@ -2,17 +2,17 @@ import { hexToBytes } from '@noble/hashes/utils.js';
 import { describe, expect, it } from 'vitest';
 import {
   parseBroadcast,
-  parseDescribed,
   parseFeatures,
   parseHeaders,
   parseHeaderTip,
   parseHistory,
   parseMerkle,
+  parsePresence,
   parseRawTransaction,
   parseServerVersion,
-  parseStanding,
   parseStatus,
-  parseStatusNotice,
+  parseStatusNotification,
+  parseVerboseTransaction,
 } from '../../src/electrum/wire.ts';
 import { PaygateError } from '../../src/lib/errors.ts';
 
@@ -166,9 +166,9 @@ describe('blockchain.scripthash', () => {
   });
 
   it('notifies of a scripthash and its status', () => {
-    expect(parseStatusNotice([hash, null])).toEqual({ scripthash: hash, status: null });
+    expect(parseStatusNotification([hash, null])).toEqual({ scripthash: hash, status: null });
     for (const params of [[], [hash], [null, hash], [hash, 1], ['x', hash]]) {
-      expect(() => parseStatusNotice(params)).toThrow(PaygateError);
+      expect(() => parseStatusNotification(params)).toThrow(PaygateError);
     }
   });
 
@@ -206,21 +206,24 @@ describe('blockchain.transaction', () => {
   });
 
   it('is the hex in what a node says of it, or the answer itself', () => {
-    expect(parseDescribed({ txid: hash, hex: '00ff', vin: [] })).toEqual(Uint8Array.of(0, 255));
-    expect(parseDescribed('00ff')).toEqual(Uint8Array.of(0, 255));
+    expect(parseVerboseTransaction({ txid: hash, hex: '00ff', vin: [] })).toEqual(
+      Uint8Array.of(0, 255),
+    );
+    expect(parseVerboseTransaction('00ff')).toEqual(Uint8Array.of(0, 255));
     for (const answer of [undefined, null, 1, [], {}, { hex: 1 }, { hex: ['00'] }]) {
-      expect(parseDescribed(answer)).toBeUndefined();
+      expect(parseVerboseTransaction(answer)).toBeUndefined();
     }
-    for (const hex of ['0', 'zz']) expect(() => parseDescribed({ hex })).toThrow('not hex');
+    for (const hex of ['0', 'zz'])
+      expect(() => parseVerboseTransaction({ hex })).toThrow('not hex');
   });
 
   it('stands in the mempool or in the chain, but not in a block that left it', () => {
-    expect(parseStanding({ txid: hash, hex: '00' })).toBe(true);
-    expect(parseStanding({ txid: hash, blockhash: hash, confirmations: 3 })).toBe(true);
-    expect(parseStanding({ txid: hash, blockhash: hash, confirmations: 0 })).toBe(false);
-    expect(parseStanding({ txid: hash, blockhash: hash })).toBe(false);
-    expect(parseStanding('00ff')).toBe(true);
-    refuses(parseStanding, [null, 1, [], { blockhash: hash, confirmations: '3' }]);
+    expect(parsePresence({ txid: hash, hex: '00' })).toBe(true);
+    expect(parsePresence({ txid: hash, blockhash: hash, confirmations: 3 })).toBe(true);
+    expect(parsePresence({ txid: hash, blockhash: hash, confirmations: 0 })).toBe(false);
+    expect(parsePresence({ txid: hash, blockhash: hash })).toBe(false);
+    expect(parsePresence('00ff')).toBe(true);
+    refuses(parsePresence, [null, 1, [], { blockhash: hash, confirmations: '3' }]);
   });
 
   it('has a branch of hashes in display order', () => {
