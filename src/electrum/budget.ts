@@ -13,9 +13,10 @@ const maxBulkTokens = 1_000;
 const bulkPerSecond = 10;
 
 /**
- * At the hard limit (COST_HARD_LIMIT) the connection ends. Between the limits each request sleeps
- * up to 2.5 s (REQUEST_SLEEP), and fewer than 10 (INITIAL_CONCURRENT) are worked on at once: at
- * 5,000, ten requests take 2 s; at 8,000 they take 8 s, which is still before their deadline.
+ * The connection ends at the hard limit (COST_HARD_LIMIT). Between the limits each request sleeps
+ * up to 2.5 s (REQUEST_SLEEP), and fewer than 10 (INITIAL_CONCURRENT) are worked on at once. Ten
+ * requests take 2 s at a bill of 5,000. They take 8 s at 8,000, which is still before their
+ * deadline.
  */
 const hardLimit = 10_000;
 const maxBulkBill = 5_000;
@@ -45,8 +46,8 @@ const costs: Readonly<Record<Method, number>> = {
 };
 
 /**
- * What others can make us ask, each with an hourly limit on its cost: a transaction that may exist
- * nowhere, what another server has named, and the broadcast of a payment that may be refused. An
+ * The cost of an hour for each purpose that others can make us ask for. They are a transaction that
+ * no server may have, one that another server has named, and a payment that may be refused. An
  * ElectrumX forgives 3,600 an hour.
  */
 const maxHourlyCost = { absence: 2_000, crossCheck: 2_000, rebroadcast: 1_000 } as const;

@@ -123,7 +123,7 @@ export class Channel {
   }
 
   /**
-   * Whether the server would hold back a small response to the next request, which is the only one.
+   * Whether the server would delay a small response, because the next request is the only one.
    */
   get holdsBack(): boolean {
     return this.#fillers !== undefined && this.#requestsInFlight() + this.#queue.length === 0;

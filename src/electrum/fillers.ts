@@ -1,8 +1,7 @@
 // When to send a filler: a request that is made for the size of its response alone. ElectrumX
-// (server/transport.py) holds its output back, after the first 1,024 bytes of a connection, until
-// 1,024 bytes have gathered or 1 s has passed since it last sent. Without fillers each small
-// request takes 1 s; the response to a filler carries theirs along. At most one filler is in
-// flight.
+// (server/transport.py) sends nothing until 1,024 bytes have gathered or 1 s has passed since it
+// last sent. Without fillers each small request takes 1 s. The response to a filler carries theirs
+// along. At most one filler is in flight.
 
 import type { Cancel, World } from '../world/world.ts';
 import type { InFlight, Request } from './requests.ts';

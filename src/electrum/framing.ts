@@ -129,9 +129,9 @@ export class LineFramer {
   readonly #decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
   /**
-   * Yields each line that these bytes complete, without its end; lines before a violation come
+   * Yields each line that these bytes complete, without its end. Lines before a violation come
    * first.
-   * @throws PaygateError invalid on a line that is too long, a NUL or invalid UTF-8
+   * @throws PaygateError invalid: the line is too long, has a NUL, or is not UTF-8
    */
   *push(chunk: Uint8Array): Generator<string, void> {
     // indexOf and subarray are faster on a Uint8Array than on a Buffer.

@@ -37,9 +37,9 @@ const proxyTimeoutMs = 20_000;
 const fillerHeaders = 8;
 
 /**
- * @throws PaygateError saying why there is no session: `unavailable`, `forbidden` for a certificate
- *   that is not the known one, or `invalid` for a server that breaks the protocol or serves another
- *   network
+ * @throws PaygateError saying why there is no session. `unavailable`: it cannot be reached.
+ *   `forbidden`: its certificate is not the known one. `invalid`: it breaks the protocol, or serves
+ *   another network.
  */
 export async function openSession(opening: SessionOpening): Promise<Session> {
   const { socket, certificate } = await dial(opening);

@@ -1,7 +1,7 @@
 // Whether a server still answers, and how fast: the deadline of every request, the ping of a silent
-// server, and the count of overdue requests. It never sends: the channel does.
-// Only responses in time count as life. What a server sends unrequested, or a line that never ends,
-// may come from a server that stopped listening; an ElectrumX over its limit refuses 30 s late.
+// server, and the count of overdue requests. It never sends: the channel does. Only responses in
+// time count as life. A server that stopped listening may still send notifications. An ElectrumX
+// over its limit refuses 30 s late.
 
 import type { Cancel, World } from '../world/world.ts';
 import type { InFlight, Request } from './requests.ts';

@@ -33,10 +33,10 @@ export interface NotificationListener {
 }
 
 export class Notifications {
-  /** Told of what is subscribed; nothing is before it is set. */
+  /** Receives what is subscribed. Nothing is subscribed before it is set. */
   listener: NotificationListener | undefined;
   readonly #subscribed = new Set<Scripthash>();
-  /** Of the subscribed scripts, only those that had a notification: a few of very many. */
+  /** Only scripts that had a notification: a few of very many. */
   readonly #statuses = new Map<Scripthash, Notified<Status>>();
   #tips: Notified<HeaderTip> | undefined;
   #tip: HeaderTip | undefined;

@@ -41,7 +41,7 @@ export interface PoolOptions {
   readonly memory: ServerMemory;
   readonly handlers: PoolHandlers;
   readonly session?: SessionOptions;
-  /** How many sessions are kept live, where there are as many servers; 2 by default. */
+  /** How many sessions are wanted; 2 by default. */
   readonly sessions?: number;
 }
 
@@ -67,7 +67,7 @@ export interface ServerStatus {
   readonly refused?: RefusedCertificate | undefined;
 }
 
-/** For a session whose notifications nobody needs. */
+/** For a session without subscriptions. */
 const noHandlers: SessionHandlers = { onHeader: () => {}, onStatus: () => {}, onClose: () => {} };
 
 export class Pool {

@@ -1,7 +1,6 @@
-// Requests that a server answers by ending the session: electrs before 0.9 and bwt close the
-// connection at a method that they do not know, and a history may be longer than any line that is
-// read. After that the request counts as refused for a while, so that the session serves the
-// others.
+// Requests that a server answers by ending the session. Electrs before 0.9 and bwt close the
+// connection at an unknown method. A history may be longer than any line that is read. After that
+// the request counts as refused for a while, so that the session serves the others.
 
 import { codeOf, faultText, isHangUp } from '../domain/network-error.ts';
 import { reasonOf } from '../lib/errors.ts';
@@ -13,8 +12,8 @@ import { type Method, methods } from './wire.ts';
 
 /**
  * Most servers answer in order, so the oldest request in flight is twice as suspect as the others.
- * Three closings in a row are enough for one request, and four for its method whatever the subject:
- * a server that restarts closes its connections too, and answers at the next one.
+ * Three closings in a row are enough for one request, and four for its method whatever the subject.
+ * Fewer are not, because a server that restarts closes its connections too.
  */
 const oldestWeight = 2;
 const maxWeight = 3 * oldestWeight;
@@ -94,8 +93,9 @@ export class Refusals {
   }
 
   /**
-   * A line was longer than any that is read, which ends the session. The history that it answers is
-   * refused for a day, if the line names it as electrs and Fulcrum do, or only one is in flight.
+   * A line was longer than any that is read, which ends the session. The history in it is refused
+   * for a day if it is certain which one that is. The line may begin with the id of its request, as
+   * those of electrs and Fulcrum do. Otherwise only one history may be in flight.
    */
   lineTooLong({ start }: LineTooLong, unanswered: readonly Request[]): void {
     const [, id] = responseId.exec(start) ?? [];

@@ -70,7 +70,7 @@ export interface Call<T> extends Priority {
   readonly params: readonly unknown[];
   /** Reads the result. An error with the code `invalid` ends the session. */
   readonly parse: (result: unknown) => T;
-  /** The response is certainly too long to be held back (see fillers.ts). */
+  /** The response is certainly longer than what ElectrumX delays (see fillers.ts). */
   readonly large?: boolean;
   /** The result has all parts of a transaction. */
   readonly verbose?: boolean;
@@ -188,7 +188,7 @@ export class InFlight implements Expectations {
 export interface Room {
   readonly total: number;
   readonly bulk: number;
-  /** Where the budget paces bulk requests, this many are sent together. */
+  /** Bulk requests that are sent together, when the budget paces them. */
   readonly bulkTogether: number;
 }
 

@@ -69,7 +69,7 @@ export interface SessionOpening {
   readonly world: Pick<World, 'monotonic' | 'after' | 'connect'>;
   readonly server: ServerAddress;
   readonly genesisHash: BlockHash;
-  /** Grows with every connection, so that an earlier one can be told apart. */
+  /** Grows with every connection, so that earlier connections differ. */
   readonly generation: number;
   /** What earlier connections have learnt of the certificate. */
   readonly known: Trust | undefined;
@@ -78,9 +78,9 @@ export interface SessionOpening {
   /** The certificate is refused. @param shown its SHA-256 when a person can accept it */
   readonly onRefuse?: (shown: string | undefined) => void;
   readonly options: SessionOptions;
-  /** Of this server across its sessions; a new one by default. */
+  /** The one of this server across its sessions; a new one by default. */
   readonly budget?: Budget;
-  /** Of this server across its sessions; new ones by default. */
+  /** Those of this server across its sessions; new ones by default. */
   readonly refusals?: Refusals;
   readonly handlers: SessionHandlers;
   /** Ends the opening, and the session. */
@@ -191,8 +191,8 @@ export class Session {
   }
 
   /**
-   * Subscribes to several scripts; a script that the server refuses does not hold up the others.
-   * @throws PaygateError unavailable when the session ends, and whatever `onSubscribed` throws
+   * Subscribes to several scripts. A script that the server refuses does not hold up the others.
+   * @throws PaygateError unavailable when the session ends; also what `onSubscribed` throws
    */
   async subscribeAll(
     scripthashes: readonly Scripthash[],
@@ -229,7 +229,7 @@ export class Session {
 
   /**
    * The raw transaction, whatever the server says it is: the caller hashes it. A fresh one is
-   * requested verbosely where a short response would be held back.
+   * requested verbosely where a short response would be delayed.
    */
   async transaction(txid: Txid, options: TransactionOptions = {}): Promise<Uint8Array> {
     const { fresh = false, ...priority } = options;

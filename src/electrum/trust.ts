@@ -41,7 +41,7 @@ export function judge(
 }
 
 export interface RefusedCertificate {
-  /** Its SHA-256; undefined when the pin stands in the address, so that nobody can accept it. */
+  /** Its SHA-256; undefined when the pin stands in the address, which only its owner changes. */
   readonly shown: string | undefined;
 }
 

@@ -1,4 +1,4 @@
-// Certificates for tests, made by the openssl command; no key of them is kept.
+// Certificates for tests, made by the openssl command. No key is stored.
 
 import { execFileSync } from 'node:child_process';
 import { createHash, X509Certificate } from 'node:crypto';

@@ -70,7 +70,7 @@ describe('a filler', () => {
     }
   });
 
-  it('is not sent beside an answer that is large by nature', async () => {
+  it('is not sent behind a large response', async () => {
     const { session, peer, world } = await openPadded();
     void session.history(first).catch(() => {});
     void session.headers(0, 7).catch(() => {});
@@ -105,7 +105,7 @@ describe('a filler', () => {
     expect(methodsOf(peer)).toEqual([history, headers, 'blockchain.transaction.get', headers]);
   });
 
-  it('is followed by a few more, ever further apart, while an answer stays out', async () => {
+  it('is followed by more, at growing distances, while a response is awaited', async () => {
     const { session, peer, world, answerFiller } = await openPadded();
     const answer = session.transaction(txid);
     for (const waitMs of [1, 1, 1, 1, 2, 2, 5, 10, 20, 40, 80, 160, 320]) {
@@ -123,7 +123,7 @@ describe('a filler', () => {
     expect(await answer).toEqual(Uint8Array.of(0));
   });
 
-  it('is followed as soon as ever where a long answer is awaited meanwhile', async () => {
+  it('is followed as soon as before while a large response is awaited', async () => {
     const { session, peer, world } = await openPadded();
     void session.transaction(txid).catch(() => {});
     await world.until(() => peer.asked(headers).length === 1);
@@ -136,7 +136,7 @@ describe('a filler', () => {
     expect(session.fillersSent).toBe(2);
   });
 
-  it('is not followed by more once the answer is there', async () => {
+  it('is not followed by more after the response', async () => {
     const { session, peer, world, answerFiller } = await openPadded();
     const answer = session.history(first);
     await answerFiller();
@@ -146,7 +146,7 @@ describe('a filler', () => {
     expect(session.fillersSent).toBe(1);
   });
 
-  it('has one of the ten places', async () => {
+  it('counts as one of the ten requests in flight', async () => {
     const { session, peer, world, answerFiller } = await openPadded();
     for (const each of hashes) void session.subscribe(each).catch(() => {});
     await world.until(() => peer.asked(headers).length === 1);
@@ -193,7 +193,7 @@ describe('a filler that is answered late', () => {
 describe('a fresh transaction', () => {
   const fresh = { fresh: true };
 
-  it('is asked for with all that the node says of it, which is long enough to need no filler', async () => {
+  it('is requested verbosely, which makes a response that needs no filler', async () => {
     const { session, peer, world } = await openPadded();
     const asked = session.transaction(txid, fresh);
     await world.until(() => peer.asked(transaction).length === 1);
@@ -205,7 +205,7 @@ describe('a fresh transaction', () => {
     expect(session.fillersSent).toBe(0);
   });
 
-  it('that stays out is followed by fillers, for the server may leave it for its next answer', async () => {
+  it('that is awaited is followed by fillers, because the server may delay it', async () => {
     const { session, peer, world, answerFiller } = await openPadded();
     void session.transaction(txid, fresh).catch(() => {});
     await world.until(() => peer.asked(transaction).length === 1);

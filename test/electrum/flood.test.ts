@@ -46,15 +46,15 @@ describe('a session ends on', () => {
     ],
     ['more notifications than can be true', (peer) => peer.sendRaw(notice.repeat(60_000)), /more/],
   ])('%s', async (_, misbehave, reason) => {
-    const { session, peer, told, world } = await open({
+    const { session, peer, events, world } = await open({
       'blockchain.scripthash.subscribe': (to, request) => to.answer(request, null),
     });
     await session.subscribe(first);
     misbehave(peer);
     await world.until(() => session.closed, 'the session to end');
-    expect(told.at(-1)).toEqual(['close', expect.stringMatching(reason)]);
+    expect(events.at(-1)).toEqual(['close', expect.stringMatching(reason)]);
     // What came before the fault was delivered.
-    expect(told.length).toBeLessThan(60_000);
+    expect(events.length).toBeLessThan(60_000);
   });
 
   it.each<[string, (peer: Peer) => void, RegExp]>([
@@ -70,12 +70,12 @@ describe('a session ends on', () => {
       /not an object/,
     ],
   ])('%s, although a long answer is awaited', async (_, misbehave, reason) => {
-    const { session, peer, told, world } = await open({});
+    const { session, peer, events, world } = await open({});
     void session.history(first).catch(() => {});
     await world.until(() => peer.asked('blockchain.scripthash.get_history').length === 1);
     misbehave(peer);
     await world.until(() => session.closed, 'the session to end');
-    expect(told.at(-1)).toEqual(['close', expect.stringMatching(reason)]);
+    expect(events.at(-1)).toEqual(['close', expect.stringMatching(reason)]);
   });
 });
 

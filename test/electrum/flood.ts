@@ -1,7 +1,6 @@
-// How much memory a hostile server costs: `node --expose-gc test/electrum/flood.ts KIND MEGABYTES`
-// floods one session after another in this process, from another process, and prints the resident
-// memory before, at its highest and after, in MB. `serve KIND` is that other process. Used by
-// flood.test.ts.
+// How much memory a hostile server costs: `node --expose-gc test/electrum/flood.ts KIND MEGABYTES`.
+// Another process floods one session after another in this one. The output is the resident memory
+// before, at its highest and after, in MB. `serve KIND` is the other process.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -108,11 +107,11 @@ async function measure(kind: Flood, megabytes: number): Promise<Figures> {
   const helper = spawn(process.execPath, [import.meta.filename, 'serve', kind], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
-  const [told] = (await once(helper.stdout, 'data')) as [Buffer];
+  const [port] = (await once(helper.stdout, 'data')) as [Buffer];
   const meter = { received: 0, sessions: 0, highest: 0, before: 0, startedAt: performance.now() };
   const goal = (warmUpMegabytes + megabytes) * megabyte;
   while (meter.received < goal) {
-    await drink(kind, Number(told), meter, goal);
+    await drink(kind, Number(port), meter, goal);
     // paygate waits 1 to 60 s between two sessions with a server, in which garbage is collected.
     if (meter.sessions % sessionsToCollect === 0) globalThis.gc?.();
   }

@@ -20,7 +20,7 @@ describe('the handshake', () => {
     expect(session).toMatchObject({ software: 'Scripted 1.0', version: '1.4', generation: 1 });
   });
 
-  it('takes what lies between: a Fulcrum before 2.0 agrees on 1.5.3, and tells headers as 1.4 has them', async () => {
+  it('takes 1.5.3 of a Fulcrum before 2.0 as 1.4', async () => {
     const { session } = await open({
       'server.version': (peer, request) => peer.answer(request, ['Fulcrum 1.11.1', '1.5.3']),
       'blockchain.block.headers': (peer, request) =>
@@ -87,17 +87,17 @@ describe('the handshake', () => {
       /not JSON/,
     ],
   ])('ends with a server %s', async (_, script, reason) => {
-    const told: string[] = [];
+    const events: string[] = [];
     const server = await start(script);
-    const opening = open(script, { server, handlers: { onClose: (_, why) => told.push(why) } });
+    const opening = open(script, { server, handlers: { onClose: (_, why) => events.push(why) } });
     await expect(opening).rejects.toThrow(reason);
     await expect(opening).rejects.toBeInstanceOf(PaygateError);
     const { socket } = server.peers[0] as Peer;
     await createTestWorld().until(() => socket.destroyed, 'the socket to close');
-    expect(told).toEqual([]);
+    expect(events).toEqual([]);
   });
 
-  it('is given up when the server does not answer', async () => {
+  it('fails when the server does not answer', async () => {
     const world = createTestWorld();
     const server = await start({ 'server.version': () => {} });
     const outcome = expect(open({}, { server, world })).rejects.toThrow(
@@ -123,10 +123,10 @@ describe('the handshake', () => {
 
   it('and the session end when the signal says so', async () => {
     const stopping = new AbortController();
-    const { session, told } = await open({}, { signal: stopping.signal });
+    const { session, events } = await open({}, { signal: stopping.signal });
     stopping.abort();
     expect(session.closed).toBe(true);
-    expect(told).toEqual([['close', 'stopped']]);
+    expect(events).toEqual([['close', 'stopped']]);
     expect(getEventListeners(stopping.signal, 'abort')).toEqual([]);
     await expect(open({}, { signal: stopping.signal })).rejects.toThrow(/cannot connect/);
   });
@@ -146,7 +146,7 @@ describe('TLS', () => {
     expect(learnt).toHaveLength(1);
   });
 
-  it('is refused before a word is said when the pin is another', async () => {
+  it('is refused before the first request when the pin differs', async () => {
     const server = await start({}, { tls: makeCertificate() });
     const known: Trust = { kind: 'pinned', sha256: statusA };
     await expect(open({}, { server, known })).rejects.toThrow(/pinned is a{64}/);

@@ -19,7 +19,7 @@ const dribbles: [string, (peer: Peer) => void][] = [
 
 describe('a server that stops answering is found within 45 seconds', () => {
   it.each(dribbles)('and sends %s, with nothing asked', async (_, dribble) => {
-    const { session, peer, world, told } = await open(subscribes);
+    const { session, peer, world, events } = await open(subscribes);
     await session.subscribe(first);
     for (let second = 1; second <= 44; second++) {
       dribble(peer);
@@ -28,37 +28,37 @@ describe('a server that stops answering is found within 45 seconds', () => {
     expect(session.closed).toBe(false);
     expect(peer.asked('server.ping')).toHaveLength(1);
     await world.advance(1_000);
-    expect(told.at(-1)).toEqual(['close', expect.stringMatching(/^the server is silent/)]);
+    expect(events.at(-1)).toEqual(['close', expect.stringMatching(/^the server is silent/)]);
   });
 
   it.each(dribbles)('and sends %s, while one request is pending', async (_, dribble) => {
-    const { session, peer, world, told } = await open(subscribes);
+    const { session, peer, world, events } = await open(subscribes);
     await session.subscribe(first);
     const pending = session.history(second).catch(String);
     for (let second = 1; second <= 45; second++) {
       dribble(peer);
       await world.advance(1_000);
     }
-    expect(told.at(-1)).toEqual(['close', expect.stringMatching(/^the server is silent/)]);
+    expect(events.at(-1)).toEqual(['close', expect.stringMatching(/^the server is silent/)]);
     expect(await pending).toContain('in time');
   });
 
   it('and neither reads nor closes, with many requests pending and waiting', async () => {
-    const { session, peer, world, told } = await open(subscribes);
+    const { session, peer, world, events } = await open(subscribes);
     peer.socket.pause();
     const pending = hashes.map((each) => session.history(each).catch(String));
     await world.advance(44_999);
     await world.advance(1);
-    expect(told).toEqual([
+    expect(events).toEqual([
       ['close', 'the server has stopped answering at blockchain.scripthash.get_history'],
     ]);
     expect(await Promise.all(pending)).toHaveLength(hashes.length);
     expect(session.closed).toBe(true);
   });
 
-  it('and neither reads nor closes, while mass requests are paced', async () => {
+  it('and neither reads nor closes, while bulk requests are paced', async () => {
     let silent = false;
-    const { session, world, told } = await open({
+    const { session, world, events } = await open({
       'blockchain.scripthash.subscribe': (to, request) => {
         if (!silent) to.answer(request, null);
       },
@@ -73,14 +73,14 @@ describe('a server that stops answering is found within 45 seconds', () => {
     silent = true;
     // The last answers may come a little later.
     await world.advance(46_000);
-    expect(told).toHaveLength(1);
+    expect(events).toHaveLength(1);
     expect(settled).toBe(1_400);
   });
 });
 
 describe('a server that answers everything too late', () => {
   it('is left within 45 seconds of its last answer in time', async () => {
-    const { session, peer, world, told } = await open(subscribes);
+    const { session, peer, world, events } = await open(subscribes);
     await session.subscribe(first);
     let late = 0;
     for (let second = 1; second <= 45; second++) {
@@ -91,14 +91,14 @@ describe('a server that answers everything too late', () => {
       if (old) peer.answer(old, []);
     }
     await world.until(() => session.closed);
-    expect(told).toHaveLength(1);
+    expect(events).toHaveLength(1);
     expect(late).toBe(45);
   });
 });
 
 describe('a server that answers', () => {
-  it('slowly, and pings not at all, is kept', async () => {
-    const { session, peer, world, told } = await open(
+  it('slowly, and pings not at all, stays connected', async () => {
+    const { session, peer, world, events } = await open(
       {},
       { options: { requestTimeoutMs: 60_000 } },
     );
@@ -109,7 +109,7 @@ describe('a server that answers', () => {
       peer.answer(peer.asked('blockchain.scripthash.get_history')[round], []);
       expect(await answer).toEqual([]);
     }
-    expect(told).toEqual([]);
+    expect(events).toEqual([]);
   });
 });
 
@@ -127,7 +127,7 @@ describe('the latency', () => {
     }
   });
 
-  it('leaves out answers that are long by nature', async () => {
+  it('leaves out large responses', async () => {
     const { session, peer, world } = await open({});
     void session.headers(0, 2_016).catch(() => {});
     await world.until(() => peer.asked('blockchain.block.headers').length === 1);
@@ -154,13 +154,13 @@ describe('the latency', () => {
 });
 
 describe('the tip', () => {
-  it('is the newest header that the server told', async () => {
-    const { session, peer, world, told } = await open(subscribes);
+  it('is the newest header of the server', async () => {
+    const { session, peer, world, events } = await open(subscribes);
     expect(session.tip).toBeUndefined();
     await session.subscribeHeaders();
     expect(session.tip?.height).toBe(800_000);
     peer.notify('blockchain.headers.subscribe', { height: 800_001, hex: headerHex });
-    await world.until(() => told.length === 1);
+    await world.until(() => events.length === 1);
     expect(session.tip?.height).toBe(800_001);
   });
 });

@@ -34,8 +34,8 @@ export interface Connected {
   readonly server: ScriptedServer;
   readonly peer: Peer;
   readonly session: Session;
-  /** What the handlers were told, in order. */
-  readonly told: unknown[][];
+  /** The calls of the handlers, in order. */
+  readonly events: unknown[][];
 }
 
 export interface Setting {
@@ -63,7 +63,7 @@ export async function start(
 export async function open(script: Script, setting: Setting = {}): Promise<Connected> {
   const world = setting.world ?? createTestWorld();
   const server = setting.server ?? (await start(script));
-  const told: unknown[][] = [];
+  const events: unknown[][] = [];
   const session = await openSession({
     world,
     server: server.address,
@@ -74,14 +74,14 @@ export async function open(script: Script, setting: Setting = {}): Promise<Conne
     options: setting.options ?? {},
     ...(setting.budget ? { budget: setting.budget } : {}),
     handlers: {
-      onHeader: (_, tip) => told.push(['header', tip.height]),
-      onStatus: (_, scripthash, status) => told.push(['status', scripthash, status]),
-      onClose: (_, reason) => told.push(['close', reason]),
+      onHeader: (_, tip) => events.push(['header', tip.height]),
+      onStatus: (_, scripthash, status) => events.push(['status', scripthash, status]),
+      onClose: (_, reason) => events.push(['close', reason]),
       ...setting.handlers,
     },
     signal: setting.signal ?? new AbortController().signal,
   });
   closing.push(() => session.close('the test is over'));
   const peer = server.peers.at(-1) as Peer;
-  return { world, server, peer, session, told };
+  return { world, server, peer, session, events };
 }

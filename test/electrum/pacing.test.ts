@@ -35,7 +35,7 @@ function subscribeAll({ session }: Connected, count: number): { answered: number
 /** A window goes out whole, so the burst may end a little earlier. */
 const burst = 993;
 
-describe('mass requests to a public server', () => {
+describe('bulk requests to a public server', () => {
   it('are a burst of a thousand, then ten a second, and none is lost', async () => {
     const connected = await open(answers);
     const { world, session } = connected;
@@ -63,7 +63,7 @@ describe('mass requests to a public server', () => {
     expect(progress.lost).toBe(0);
   });
 
-  it('leave two places free for others', async () => {
+  it('leave two requests in flight to others', async () => {
     const connected = await open({ 'server.ping': answers['server.ping'] ?? (() => {}) });
     const progress = subscribeAll(connected, 30);
     await connected.world.until(() => subscribed(connected) === 8);
@@ -89,7 +89,10 @@ describe('mass requests to a public server', () => {
       scripthash(9_999),
     ]);
     session.close('enough');
-    await world.until(() => progress.answered + progress.lost === 3_000, 'the others to be told');
+    await world.until(
+      () => progress.answered + progress.lost === 3_000,
+      'the others to be rejected',
+    );
     expect(progress.answered).toBeLessThanOrEqual(1_000);
   });
 
@@ -155,7 +158,7 @@ describe('the bill of an ElectrumX', () => {
       ...answers,
       'blockchain.transaction.get': (to, request) => to.refuse(request, 2, 'no such transaction'),
     });
-    const { session, world, peer, told } = connected;
+    const { session, world, peer, events } = connected;
     const served = (): number => peer.asked('blockchain.transaction.get').length;
     let refused = 0;
     for (let request = 0; request < 150; request++) {
@@ -170,7 +173,7 @@ describe('the bill of an ElectrumX', () => {
     expect(served() - before).toBeGreaterThan(18);
     expect(served() - before).toBeLessThan(31);
     // The pings were sent and answered all the while.
-    expect(told).toEqual([]);
+    expect(events).toEqual([]);
   });
 
   it('grows by a hundred with each refusal', () => {
@@ -201,8 +204,8 @@ describe('the bill of an ElectrumX', () => {
     for (let index = 0; index < 10_000; index++) {
       queue.add({ method: methods.subscribe, text, bulk: true });
     }
-    // As server/session.py bills: 0.1 for the session, 0.1 for a history out of its cache, 0.1 for
-    // the status, a 5,000th for each byte; and the filler that goes with each write.
+    // The bill of server/session.py: 0.1 for the session, 0.1 for a history out of its cache, 0.1
+    // for the status, a 5,000th for each byte. A filler goes with each write.
     let bill = 5;
     let highest = 0;
     let sent = 0;
@@ -223,7 +226,7 @@ describe('the bill of an ElectrumX', () => {
     expect(now).toBeGreaterThan(14 * 60_000);
   });
 
-  it('is kept for no other server', () => {
+  it('exists for no other server', () => {
     const budget = new Budget({ monotonic: () => 0 });
     budget.opened(false);
     for (let refusal = 0; refusal < 1_000; refusal++) budget.refused();

@@ -49,8 +49,8 @@ describe('a pool that keeps two servers', () => {
     pool.setDoubt(first, 'it is 3 blocks behind');
     const third = await live(3);
     expect(pool.live()).toEqual([first, second, third]);
-    const told = pool.status().find(({ label }) => label === first.server.label);
-    expect(told).toMatchObject({ state: 'live', doubt: 'it is 3 blocks behind' });
+    const status = pool.status().find(({ label }) => label === first.server.label);
+    expect(status).toMatchObject({ state: 'live', doubt: 'it is 3 blocks behind' });
     pool.setDoubt(first, undefined);
     expect(pool.status().map(({ doubt }) => doubt)).toEqual([undefined, undefined, undefined]);
   });

@@ -72,19 +72,19 @@ describe('a pool', () => {
       'blockchain.headers.subscribe': (peer, request) =>
         peer.answer(request, { height: 1, hex: '00'.repeat(80) }),
     });
-    const { world, live, told } = run([server.address]);
+    const { world, live, events } = run([server.address]);
     const first = await live(1);
     await first.subscribeHeaders();
     const [peer] = server.peers as [Peer];
     const notice = (): void =>
       peer.notify('blockchain.headers.subscribe', { height: 2, hex: '00'.repeat(80) });
     notice();
-    await world.until(() => told.length === 1);
+    await world.until(() => events.length === 1);
     first.close('a newer one is wanted');
     notice();
     await world.advance(2_000);
     await (await live(2)).subscribeHeaders();
-    expect(told).toEqual([[1, 2]]);
+    expect(events).toEqual([[1, 2]]);
   });
 
   it('tries a lone server again for ever, 1 to 60 seconds apart', async () => {

@@ -1,5 +1,5 @@
-// Servers that close the connection at what they do not know: other ways, and what is said where
-// there is none.
+// Servers that close the connection at a method that they do not know. Something else is requested
+// instead, or the reason is shown.
 
 import { createServer } from 'node:net';
 import { bytesToHex } from '@noble/hashes/utils.js';
@@ -65,7 +65,7 @@ it('P-169 a server that closes at server.ping is pinged by a header instead', as
   expect(server.peers.at(-1)?.asked('blockchain.block.headers').length).toBeGreaterThan(5);
 });
 
-it('a request at which the connection is closed three times counts as refused, and the others go on', async () => {
+it('a request closed at three times counts as refused, and the others go on', async () => {
   const txid = 'ab'.repeat(32) as Txid;
   const scripthash = 'cd'.repeat(32) as Scripthash;
   const server = await start({
@@ -109,8 +109,8 @@ it.each([0, 1])(
       await world.advance(60_000);
     }
     const last = await live(4);
-    const told = await Promise.allSettled(hashes.map((each) => last.history(each)));
-    expect(told.map(({ status }) => status === 'fulfilled')).toEqual(
+    const outcomes = await Promise.allSettled(hashes.map((each) => last.history(each)));
+    expect(outcomes.map(({ status }) => status === 'fulfilled')).toEqual(
       hashes.map((_, of) => of !== at),
     );
   },
@@ -152,7 +152,7 @@ it('what was behind the request at which it closes is asked on', async () => {
   await expect(asked).rejects.toThrow('over');
 });
 
-it('a server that closes at unsubscribe, which old ones do not have, is not asked that for a day', async () => {
+it('a server that closes at unsubscribe is not asked that for a day', async () => {
   const scripthash = 'cd'.repeat(32) as Scripthash;
   const server = await start({ 'blockchain.scripthash.unsubscribe': closes, ...givesHeaders });
   const { world, live } = run([server.address]);
@@ -165,7 +165,7 @@ it('a server that closes at unsubscribe, which old ones do not have, is not aske
   expect(next.closed).toBe(false);
 });
 
-it('closings that an answer comes between are none of that request', async () => {
+it('closings with a response in between do not count', async () => {
   const txid = 'ab'.repeat(32) as Txid;
   let asked = 0;
   const server = await start({
@@ -186,18 +186,15 @@ it('closings that an answer comes between are none of that request', async () =>
 it.each([
   ['tcp', /write ssl:\/\/ instead of tcp:\/\//],
   ['ssl', /write tcp:\/\/ instead of ssl:\/\//],
-] as const)(
-  'a port that speaks otherwise than %s is told what to write',
-  async (scheme, advice) => {
-    // As an nginx does with what is no TLS, and any text server with what is.
-    const front = createServer((socket) => {
-      socket.on('error', () => {});
-      socket.once('data', () => socket.end('HTTP/1.1 400 Bad Request\r\n'));
-    });
-    await new Promise<void>((listening) => front.listen(0, '127.0.0.1', listening));
-    onTestFinished(() => void front.close());
-    const { world, pool } = run([parseServerAddress(`${scheme}://127.0.0.1:${portOf(front)}`)]);
-    await world.until(() => pool.status()[0]?.lastError !== undefined);
-    expect(pool.status()[0]?.lastError).toMatch(advice);
-  },
-);
+] as const)('a port that does not speak %s gets advice what to write', async (scheme, advice) => {
+  // As an nginx does with what is no TLS, and any text server with what is.
+  const front = createServer((socket) => {
+    socket.on('error', () => {});
+    socket.once('data', () => socket.end('HTTP/1.1 400 Bad Request\r\n'));
+  });
+  await new Promise<void>((listening) => front.listen(0, '127.0.0.1', listening));
+  onTestFinished(() => void front.close());
+  const { world, pool } = run([parseServerAddress(`${scheme}://127.0.0.1:${portOf(front)}`)]);
+  await world.until(() => pool.status()[0]?.lastError !== undefined);
+  expect(pool.status()[0]?.lastError).toMatch(advice);
+});

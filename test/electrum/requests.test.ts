@@ -80,7 +80,7 @@ describe('requests', () => {
   });
 
   it('that the server refuses leave the session as it is', async () => {
-    const { session, told } = await open({
+    const { session, events } = await open({
       'blockchain.scripthash.get_history': (to, request) =>
         to.refuse(request, 1, `history\ntoo \x1b[1mlarge ${'x'.repeat(10_000)}`),
       'blockchain.scripthash.unsubscribe': (to, request) => to.refuse(request, -32601, 'unknown'),
@@ -93,13 +93,13 @@ describe('requests', () => {
     expect(String(refused).length).toBeLessThan(300);
     await session.unsubscribe(first);
     await session.ping();
-    expect(told).toEqual([]);
+    expect(events).toEqual([]);
   });
 
-  it('to broadcast what the server refuses leave the session as it is, also where it repeats all of it', async () => {
+  it('to broadcast go on after a refusal, also when it echoes the transaction', async () => {
     // ElectrumX 1.20, session.py: `the transaction was rejected by network
     // rules.\n\n{message}\n[{raw_tx}]`
-    const { session, told } = await open({
+    const { session, events } = await open({
       'blockchain.transaction.broadcast': (to, request) =>
         to.refuse(
           request,
@@ -111,11 +111,11 @@ describe('requests', () => {
     const largest = new Uint8Array(400_000).fill(7);
     await expect(session.broadcast(largest)).rejects.toThrow('mempool min fee not met');
     await session.ping();
-    expect(told).toEqual([]);
+    expect(events).toEqual([]);
   });
 
-  it('are given up after ten seconds; a late answer is dropped', async () => {
-    const { session, peer, world, told } = await open({
+  it('time out after ten seconds; a late response is dropped', async () => {
+    const { session, peer, world, events } = await open({
       'server.ping': (to, request) => to.answer(request, null),
     });
     const late = session.history(first).catch((error: unknown) => error);
@@ -126,11 +126,11 @@ describe('requests', () => {
     expect(await late).toMatchObject({ code: 'unavailable' });
     peer.answer(peer.asked('blockchain.scripthash.get_history')[0], [{ nonsense: true }]);
     await session.ping();
-    expect(told).toEqual([]);
+    expect(events).toEqual([]);
   });
 
-  it('that are answered late give their place back', async () => {
-    const { session, peer, world, told } = await open({}, { options: { maxInFlight: 2 } });
+  it('that are answered late no longer count as in flight', async () => {
+    const { session, peer, world, events } = await open({}, { options: { maxInFlight: 2 } });
     for (let round = 1; round <= 3; round++) {
       const overdue = session.history(first).catch(String);
       await world.until(() => peer.asked('blockchain.scripthash.get_history').length === round);
@@ -139,7 +139,7 @@ describe('requests', () => {
       peer.answer(peer.asked('blockchain.scripthash.get_history').at(-1), []);
       await world.turn();
     }
-    expect(told).toEqual([]);
+    expect(events).toEqual([]);
   });
 
   it('have a deadline each, whatever became of those before them', async () => {
@@ -188,18 +188,18 @@ describe('requests', () => {
   });
 
   it('end the session when none of those in flight is answered', async () => {
-    const { session, world, peer, told } = await open({}, { options: { maxInFlight: 3 } });
+    const { session, world, peer, events } = await open({}, { options: { maxInFlight: 3 } });
     const answers = hashes.slice(0, 5).map((hash) => session.history(hash).catch(String));
     await world.until(() => peer.asked('blockchain.scripthash.get_history').length === 3);
     await world.advance(10_000);
-    expect(told).toEqual([
+    expect(events).toEqual([
       ['close', 'the server has stopped answering at blockchain.scripthash.get_history'],
     ]);
     expect((await Promise.all(answers))[4]).toContain('stopped answering');
   });
 
-  it('end the session when no mass request in flight is answered for a minute, though others are', async () => {
-    const { session, world, peer, told } = await open(
+  it('end the session when only bulk requests are unanswered for a minute', async () => {
+    const { session, world, peer, events } = await open(
       { 'server.ping': (to, request) => to.answer(request, null) },
       { options: { maxInFlight: 5 } },
     );
@@ -211,16 +211,16 @@ describe('requests', () => {
     await world.advance(10_000);
     answers.push(ask(2));
     await world.until(() => asked().length === 3);
-    // One that comes late gives its place back.
+    // A late response frees its part of the limit.
     peer.answer(asked()[0], []);
     answers.push(ask(3), ask(4));
     await world.until(() => asked().length === 4);
     await session.ping();
-    expect(told).toEqual([]);
+    expect(events).toEqual([]);
     await world.advance(10_000);
-    expect(told).toEqual([]);
+    expect(events).toEqual([]);
     await world.advance(60_000);
-    expect(told).toEqual([
+    expect(events).toEqual([
       ['close', 'the server leaves much unanswered at blockchain.scripthash.get_history'],
     ]);
     expect((await Promise.all(answers))[4]).toContain('much unanswered');
@@ -244,14 +244,14 @@ describe('requests', () => {
   });
 
   it('are all rejected when the session ends', async () => {
-    const { session, peer, told, world } = await open({});
+    const { session, peer, events, world } = await open({});
     const answers = hashes.map((hash) => session.subscribe(hash).catch((error: unknown) => error));
     await world.until(() => peer.requests.length === 12);
     peer.socket.destroy();
     for (const answer of await Promise.all(answers)) {
       expect(answer).toMatchObject({ code: 'unavailable' });
     }
-    expect(told).toHaveLength(1);
+    expect(events).toHaveLength(1);
     await expect(session.ping()).rejects.toMatchObject({ code: 'unavailable' });
   });
 });

@@ -39,7 +39,7 @@ export interface Running {
   readonly pool: Pool;
   readonly sessions: Session[];
   readonly lost: string[];
-  readonly told: unknown[][];
+  readonly events: unknown[][];
   /** Resolves with the session of the given number, counting from one. */
   readonly live: (count: number) => Promise<Session>;
 }
@@ -56,7 +56,7 @@ export function run(
   const { bans = new Map<string, Ban>() } = options;
   const sessions: Session[] = [];
   const lost: string[] = [];
-  const told: unknown[][] = [];
+  const events: unknown[][] = [];
   const pool = new Pool({
     world,
     servers,
@@ -71,8 +71,8 @@ export function run(
     handlers: {
       onSession: (session) => sessions.push(session),
       onLost: (session, reason) => lost.push(`${session.server.label} ${reason}`),
-      onHeader: (session, tip) => told.push([session.generation, tip.height]),
-      onStatus: (session, scripthash) => told.push([session.generation, scripthash]),
+      onHeader: (session, tip) => events.push([session.generation, tip.height]),
+      onStatus: (session, scripthash) => events.push([session.generation, scripthash]),
     },
   });
   closing.push(() => pool.stop());
@@ -81,7 +81,7 @@ export function run(
     return sessions[count - 1] as Session;
   };
   pool.start();
-  return { world, pool, sessions, lost, told, live };
+  return { world, pool, sessions, lost, events, live };
 }
 
 export const messages = ({ logs }: TestWorld): string[] => logs.map(({ message }) => message);

@@ -3,8 +3,8 @@ import { first, headerHex, open, second, statusA, statusB } from './open-session
 import type { Peer } from './scripted-server.ts';
 
 describe('notifications', () => {
-  it('that overtake the answer to their own subscribe win', async () => {
-    const { session, told } = await open({
+  it('that overtake the response to their own subscribe request win', async () => {
+    const { session, events } = await open({
       'blockchain.scripthash.subscribe': (to, request) => {
         to.notify('blockchain.scripthash.subscribe', request.params[0], statusB);
         to.answer(request, statusA);
@@ -16,26 +16,26 @@ describe('notifications', () => {
     });
     expect(await session.subscribe(first)).toBe(statusB);
     expect((await session.subscribeHeaders()).height).toBe(9);
-    expect(told).toEqual([
+    expect(events).toEqual([
       ['status', first, statusB],
       ['header', 9],
     ]);
   });
 
-  it('right behind the answer are heard before it, and it tells the same then', async () => {
+  it('right behind the response are delivered before it, and it has their value', async () => {
     const method = 'blockchain.scripthash.subscribe';
     const headers = 'blockchain.headers.subscribe';
     const tip = (height: number) => ({ height, hex: headerHex });
     const behind = (to: Peer, { id }: { readonly id: number }, result: unknown, notice: object) =>
       to.sendRaw(`${JSON.stringify({ id, result })}\n${JSON.stringify(notice)}\n`);
-    const { session, told } = await open({
+    const { session, events } = await open({
       [method]: (to, request) => behind(to, request, statusA, { method, params: [first, statusB] }),
       [headers]: (to, request) =>
         behind(to, request, tip(8), { method: headers, params: [tip(9)] }),
     });
     expect(await session.subscribe(first)).toBe(statusB);
     expect((await session.subscribeHeaders()).height).toBe(9);
-    expect(told).toEqual([
+    expect(events).toEqual([
       ['status', first, statusB],
       ['header', 9],
     ]);
@@ -43,16 +43,16 @@ describe('notifications', () => {
 
   it('of an earlier subscription do not outlive a new answer', async () => {
     const answers = [statusA, statusB];
-    const { session, peer, told, world } = await open({
+    const { session, peer, events, world } = await open({
       'blockchain.scripthash.subscribe': (to, request) => to.answer(request, answers.shift()),
     });
     expect(await session.subscribe(first)).toBe(statusA);
     peer.notify('blockchain.scripthash.subscribe', first, statusA);
-    await world.until(() => told.length === 1);
+    await world.until(() => events.length === 1);
     expect(await session.subscribe(first)).toBe(statusB);
   });
 
-  it('are newer than the answers to all subscribes before them, and no others', async () => {
+  it('are newer than the responses to earlier subscribe requests alone', async () => {
     const { session, peer, world } = await open({});
     const asked = (): Peer['requests'] => peer.asked('blockchain.scripthash.subscribe');
     const answers = [session.subscribe(first), session.subscribe(first)];
@@ -71,7 +71,7 @@ describe('notifications', () => {
   });
 
   it('come only for what is subscribed', async () => {
-    const { session, peer, told, world } = await open({
+    const { session, peer, events, world } = await open({
       'blockchain.scripthash.subscribe': (to, request) => to.answer(request, null),
       'blockchain.scripthash.unsubscribe': (to, request) => to.answer(request, true),
       'blockchain.headers.subscribe': (to, request) =>
@@ -82,13 +82,13 @@ describe('notifications', () => {
     peer.notify('blockchain.scripthash.subscribe', second, statusA);
     peer.notify('mempool.changed', 'whatever');
     peer.notify('blockchain.scripthash.subscribe', first, statusA);
-    await world.until(() => told.length > 0);
+    await world.until(() => events.length > 0);
     await session.unsubscribe(first);
     peer.notify('blockchain.scripthash.subscribe', first, statusB);
     await session.subscribeHeaders();
     peer.notify('blockchain.headers.subscribe', { height: 3, hex: headerHex });
-    await world.until(() => told.length > 1);
-    expect(told).toEqual([
+    await world.until(() => events.length > 1);
+    expect(events).toEqual([
       ['status', first, statusA],
       ['header', 3],
     ]);
@@ -126,18 +126,18 @@ describe('the session ends with a reason on', () => {
     ['its end', (peer) => peer.socket.end(), /closed the connection/],
     ['its loss', (peer) => peer.socket.resetAndDestroy(), /ECONNRESET|closed/],
   ])('%s', async (_, misbehave, reason) => {
-    const { session, peer, told, world } = await open({});
+    const { session, peer, events, world } = await open({});
     const pending = session.history(first).catch((error: unknown) => error);
     await world.until(() => peer.requests.length === 3);
     misbehave(peer);
     await world.until(() => session.closed, 'the session to end');
-    expect(told).toEqual([['close', expect.stringMatching(reason)]]);
+    expect(events).toEqual([['close', expect.stringMatching(reason)]]);
     expect(await pending).toMatchObject({ code: 'unavailable' });
     await world.until(() => peer.socket.destroyed, 'the socket to close');
   });
 
   it('45 seconds of silence, with a ping after 30', async () => {
-    const { session, peer, world, told } = await open({
+    const { session, peer, world, events } = await open({
       'blockchain.scripthash.subscribe': (to, request) => to.answer(request, null),
     });
     await world.advance(20_000);
@@ -147,17 +147,17 @@ describe('the session ends with a reason on', () => {
     await world.advance(1);
     expect(peer.asked('server.ping')).toHaveLength(1);
     await world.advance(14_999);
-    expect(told).toEqual([]);
+    expect(events).toEqual([]);
     await world.advance(1);
-    expect(told).toEqual([['close', 'the server is silent']]);
+    expect(events).toEqual([['close', 'the server is silent']]);
   });
 
   it('nothing of the kind while pings are answered', async () => {
-    const { peer, world, told } = await open({
+    const { peer, world, events } = await open({
       'server.ping': (to, request) => to.answer(request, null),
     });
     await world.advance(600_000);
-    expect(told).toEqual([]);
+    expect(events).toEqual([]);
     expect(peer.asked('server.ping').length).toBeGreaterThan(12);
     expect(peer.asked('server.ping').length).toBeLessThan(21);
   });
@@ -165,12 +165,12 @@ describe('the session ends with a reason on', () => {
 
 describe('after its end', () => {
   it('nothing is delivered, not even of the bytes that had come', async () => {
-    const { session, peer, told, world } = await open(
+    const { session, peer, events, world } = await open(
       { 'blockchain.scripthash.subscribe': (to, request) => to.answer(request, null) },
       {
         handlers: {
           onStatus: (from, scripthash, status) => {
-            told.push(['status', scripthash, status]);
+            events.push(['status', scripthash, status]);
             from.close('enough');
           },
         },
@@ -182,17 +182,17 @@ describe('after its end', () => {
     await world.until(() => session.closed);
     peer.sendRaw(notice);
     await world.turn();
-    expect(told).toEqual([
+    expect(events).toEqual([
       ['status', first, statusA],
       ['close', 'enough'],
     ]);
   });
 
   it('a closed session stays closed with its first reason', async () => {
-    const { session, told, world } = await open({});
+    const { session, events, world } = await open({});
     session.close('one');
     session.close('two');
     await world.advance(100_000);
-    expect(told).toEqual([['close', 'one']]);
+    expect(events).toEqual([['close', 'one']]);
   });
 });

@@ -1,5 +1,5 @@
 // A small SOCKS5 proxy on a real socket (RFC 1928, 1929) for tests. It records what it was asked,
-// knows names that no resolver knows, and fails as the test tells it to.
+// knows names that no resolver knows, and fails in the way that the test sets.
 
 import { connect, createServer, type Socket } from 'node:net';
 import type { SocksProxy } from '../../src/world/world.ts';
@@ -24,7 +24,7 @@ export interface SocksServer {
   /** What was asked for, with the type of address: 1 IPv4, 3 a name, 4 IPv6. */
   readonly asked: { type: number; host: string; port: number }[];
   readonly logins: string[];
-  /** Of clients. */
+  /** The sockets of clients. */
   readonly sockets: Set<Socket>;
   close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-// Many subscriptions at once: each is heard as it is answered, and none holds up the others.
+// Many subscriptions at once: each is reported as it is answered, and none holds up the others.
 
 import { expect, it } from 'vitest';
 import type { Scripthash } from '../../src/bitcoin/ids.ts';
@@ -17,13 +17,13 @@ const many = (count: number): Scripthash[] =>
 const echo = (peer: Peer, request: Request) => peer.answer(request, request.params[0]);
 const echoes: Script = { [method]: echo };
 
-/** What is told of each, in their order. */
+/** The result of each, in their order. */
 async function subscribeAll({ session }: Connected, scripthashes: readonly Scripthash[]) {
-  const told = new Map<Scripthash, Status | PaygateError>();
+  const results = new Map<Scripthash, Status | PaygateError>();
   await session.subscribeAll(scripthashes, { bulk: true }, (scripthash, status) => {
-    told.set(scripthash, status);
+    results.set(scripthash, status);
   });
-  return scripthashes.map((each) => told.get(each));
+  return scripthashes.map((each) => results.get(each));
 }
 
 it.each([true, false])('each is answered, own server: %s', async (own) => {
@@ -32,7 +32,7 @@ it.each([true, false])('each is answered, own server: %s', async (own) => {
   expect(connected.peer.asked(method)).toHaveLength(120);
 });
 
-it('they leave places to others', async () => {
+it('they leave part of the in-flight limit to others', async () => {
   const server = await start(
     { [history]: (peer, request) => peer.answer(request, []) },
     { own: true },
@@ -67,18 +67,18 @@ it('a notification that overtakes its answer is the newer status', async () => {
     },
   });
   expect(await subscribeAll(connected, [first, second])).toEqual([first, statusB]);
-  expect(connected.told).toEqual([['status', second, statusB]]);
+  expect(connected.events).toEqual([['status', second, statusB]]);
 });
 
-it('each is heard when it is answered, whatever becomes of others', async () => {
+it('each is reported when it is answered, whatever becomes of the others', async () => {
   const { session, world, peer } = await open({}, { server: await start({}, { own: true }) });
-  const heard: Scripthash[] = [];
-  const lost = session.subscribeAll(many(90), { bulk: true }, (each) => heard.push(each));
+  const reported: Scripthash[] = [];
+  const lost = session.subscribeAll(many(90), { bulk: true }, (each) => reported.push(each));
   lost.catch(() => {});
   await world.until(() => peer.asked(method).length === 90);
   for (const request of peer.asked(method).slice(0, 50)) echo(peer, request);
-  await world.until(() => heard.length === 50);
-  expect(heard).toEqual(many(50));
+  await world.until(() => reported.length === 50);
+  expect(reported).toEqual(many(50));
   session.close('enough');
   await expect(lost).rejects.toMatchObject({ code: 'unavailable' });
 });
