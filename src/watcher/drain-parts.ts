@@ -4,15 +4,17 @@ import type { Session } from '../electrum/session.ts';
 import type { Store } from '../store/open-store.ts';
 import type { World } from '../world/world.ts';
 import type { Backlog } from './backlog.ts';
+import type { ChainSync } from './chain-sync.ts';
 import type { Others } from './elsewhere.ts';
 import type { Tasks } from './tasks.ts';
-import type { Verifier } from './verifier.ts';
+import type { Proofs } from './verifier.ts';
 import type { CallWitness } from './witness.ts';
 
 export interface DrainParts {
   readonly world: World;
   readonly store: Store;
-  readonly verifier: Verifier;
+  readonly chainSync: ChainSync;
+  readonly proofs: Proofs;
   readonly tasks: Tasks;
   readonly backlog: Backlog;
   readonly callWitness: CallWitness;

@@ -199,7 +199,7 @@ export class Drain {
     look: Look,
     held: Held,
   ): Promise<Failure | undefined> {
-    const { store, verifier, world, callWitness } = this.#parts;
+    const { store, chainSync, proofs, world, callWitness } = this.#parts;
     const { by, history } = await askHistory(this.#parts.elsewhere, {
       session,
       scripthash,
@@ -213,12 +213,12 @@ export class Drain {
     const status = statusHash(history);
     if (by === session) this.#announced.shown(scripthash, status);
     if (look === 'changed' && status === address.statusHash) return this.#succeeded(scripthash);
-    const syncing = verifier.synced(by);
+    const syncing = chainSync.synced(by);
     if (syncing !== undefined) await waitFor(world, syncing, headersMs);
     const tips = this.#tips;
     const parts = {
       session: by,
-      verifier,
+      proofs,
       store,
       callWitness,
       silence: this.#silence,

@@ -19,7 +19,7 @@ import { Lie, laidTo } from './lie.ts';
 import type { Held } from './load.ts';
 import type { Nowhere } from './nowhere.ts';
 import type { Silence } from './silence.ts';
-import type { Inclusion, Verifier } from './verifier.ts';
+import type { Inclusion, Proofs } from './verifier.ts';
 import { type CallWitness, testify, type Witness } from './witness.ts';
 
 /**
@@ -39,7 +39,7 @@ export interface Subject {
 
 export interface GatherParts {
   readonly session: Session;
-  readonly verifier: Verifier;
+  readonly proofs: Proofs;
   readonly store: Store;
   readonly callWitness: CallWitness;
   readonly silence: Silence;
@@ -291,14 +291,14 @@ async function lookAt(
   { txid, position }: HistoryItem,
   row: PaymentRow | undefined,
 ): Promise<Looked> {
-  const { session, verifier, isNews, script } = parts;
+  const { session, proofs, isNews, script } = parts;
   const isFresh = isNews && position.kind === 'mempool';
   const [paid, place] = await Promise.all([
-    row === undefined ? verifier.output(session, txid, script(), isFresh) : outputOf(row),
+    row === undefined ? proofs.output(session, txid, script(), isFresh) : outputOf(row),
     placeOf(parts, txid, position, row),
   ]);
   if (paid !== undefined && place.kind === 'proven') {
-    await verifier.checkDepth(session, place, paid.output.valueSat);
+    await proofs.checkDepth(session, place, paid.output.valueSat);
   }
   return [paid, place];
 }
@@ -349,7 +349,7 @@ const outputOf = ({ valueSat, signalsRbf, coinbase }: PaymentRow): Pick<Seen, 'o
 });
 
 async function placeOf(
-  { session, verifier, store }: GatherParts,
+  { session, proofs, store }: GatherParts,
   txid: Txid,
   position: Position,
   row: PaymentRow | undefined,
@@ -359,7 +359,7 @@ async function placeOf(
   if (known?.height === position.height && standsOn(store, known)) {
     return { kind: 'proven', block: known };
   }
-  return verifier.prove(session, txid, position.height);
+  return proofs.prove(session, txid, position.height);
 }
 
 /** Then a proof in it outweighs any silence. */

@@ -11,14 +11,14 @@ import type { Pool } from '../electrum/pool.ts';
 import type { Session } from '../electrum/session.ts';
 import type { Store } from '../store/open-store.ts';
 import type { World } from '../world/world.ts';
-import type { Verifier } from './verifier.ts';
+import type { ChainSync } from './chain-sync.ts';
 
 export interface RosterParts {
   readonly world: World;
   readonly store: Store;
   readonly network: NetworkName;
   readonly pool: () => Pool;
-  readonly verifier: Pick<Verifier, 'syncingSince'>;
+  readonly chainSync: Pick<ChainSync, 'syncingSince'>;
 }
 
 /**
@@ -179,7 +179,7 @@ export class Roster {
     if (!isUnknown || isRefused) this.#unknownSince.delete(session);
     else if (!this.#unknownSince.has(session)) this.#unknownSince.set(session, now);
     const unknownSince = this.#unknownSince.get(session) ?? now;
-    const syncingSince = this.#parts.verifier.syncingSince(session) ?? now;
+    const syncingSince = this.#parts.chainSync.syncingSince(session) ?? now;
     return now - Math.min(unknownSince, syncingSince) >= graceMs;
   }
 }

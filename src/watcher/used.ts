@@ -14,10 +14,10 @@ import type { Observation } from '../store/records/ledger.ts';
 import type { Elsewhere } from './elsewhere.ts';
 import type { Subject } from './gather.ts';
 import { Lie } from './lie.ts';
-import type { Verifier } from './verifier.ts';
+import type { Proofs } from './verifier.ts';
 
 interface ProofParts {
-  readonly verifier: Pick<Verifier, 'output' | 'prove'>;
+  readonly proofs: Pick<Proofs, 'output' | 'prove'>;
 }
 
 export interface UsedParts extends ProofParts {
@@ -60,7 +60,7 @@ export const isHeldByNobody = ({ origin }: Subject['address']): boolean =>
 
 /** What a history says of an address that is ahead of the counter, as the ledger takes it. */
 export async function observeAhead(
-  { session, store, elsewhere, verifier }: AheadParts,
+  { session, store, elsewhere, proofs }: AheadParts,
   { address, history, status }: Pick<Subject, 'address' | 'history' | 'status'>,
 ): Promise<Observation> {
   const { id: addressId, origin, scripthash } = address;
@@ -70,7 +70,7 @@ export async function observeAhead(
   // Billed: a server that names thousands must not spend what the other one forgives.
   const second = elsewhere.askOther(session, (another) => isNamedBy(another, scripthash));
   if (await second) return observation;
-  const found = await proofOf({ verifier }, session, script, history).catch((error: unknown) => {
+  const found = await proofOf({ proofs }, session, script, history).catch((error: unknown) => {
     if (error instanceof ServerError) return 'none' as const;
     throw error;
   });
@@ -92,7 +92,7 @@ export async function useOf(parts: UsedParts, session: Session, script: Script):
 
 /** Asks another server if the first one names nothing: it may hide what another one can prove. */
 async function useElsewhere(
-  { verifier, elsewhere }: UsedParts,
+  { proofs, elsewhere }: UsedParts,
   session: Session,
   script: Script,
 ): Promise<Use> {
@@ -101,7 +101,7 @@ async function useElsewhere(
   try {
     const history = await other.history(script.scripthash);
     if (history.length === 0) return 'none';
-    const found = await proofOf({ verifier }, other, script, history);
+    const found = await proofOf({ proofs }, other, script, history);
     return found === 'proven' ? 'used' : 'claimed';
   } catch (error) {
     if (error instanceof PaygateError) return 'none';
@@ -130,7 +130,7 @@ async function isNamedElsewhere(
 
 /** How far a transaction of a history that pays the script was shown, and proven to be in a block. */
 async function proofOf(
-  { verifier }: ProofParts,
+  { proofs }: ProofParts,
   session: Session,
   { script }: Script,
   history: readonly HistoryItem[],
@@ -138,10 +138,10 @@ async function proofOf(
   let found: 'open' | 'shown' | 'none' = 'none';
   for (const { txid, position } of history.slice(0, mostAsked)) {
     try {
-      if ((await verifier.output(session, txid, script)) === undefined) continue;
+      if ((await proofs.output(session, txid, script)) === undefined) continue;
       if (found === 'none') found = 'shown';
       if (position.kind === 'mempool') continue;
-      const { kind } = await verifier.prove(session, txid, position.height);
+      const { kind } = await proofs.prove(session, txid, position.height);
       if (kind === 'proven') return 'proven';
       if (kind === 'ahead') found = 'open';
     } catch (error) {

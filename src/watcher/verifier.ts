@@ -6,18 +6,14 @@
 import { LRUCache } from 'lru-cache';
 import type { BlockHash, Txid } from '../bitcoin/ids.ts';
 import { ProvenTree } from '../bitcoin/merkle.ts';
+import type { Network } from '../bitcoin/network.ts';
 import { mostRelayed, valuePaidTo, weightOf } from '../bitcoin/transaction.ts';
 import type { Block } from '../domain/payment.ts';
 import type { Session } from '../electrum/session.ts';
 import { reasonOf } from '../lib/errors.ts';
 import type { Store } from '../store/open-store.ts';
 import type { Output } from '../store/records/ledger.ts';
-import {
-  type ChainSync,
-  type ChainSyncOptions,
-  checkpointOf,
-  createChainSync,
-} from './chain-sync.ts';
+import { checkpointOf } from './chain-sync.ts';
 import { Lie } from './lie.ts';
 import { keepTransactions } from './transactions.ts';
 import { createTreeDepth } from './tree-depth.ts';
@@ -43,7 +39,7 @@ export interface PaidOutput {
   readonly isRelayed: boolean;
 }
 
-export interface Verifier extends ChainSync {
+export interface Proofs {
   /** @throws Lie */
   prove(session: Session, txid: Txid, height: number): Promise<Inclusion>;
   /**
@@ -64,7 +60,9 @@ export interface Verifier extends ChainSync {
   ): Promise<PaidOutput | undefined>;
 }
 
-export interface VerifierOptions extends ChainSyncOptions {
+export interface ProofsOptions {
+  readonly store: Store;
+  readonly network: Network;
   /** Above this, the depth of the block's tree is proven as well. */
   readonly proveDepthAboveSat: number;
 }
@@ -72,16 +70,7 @@ export interface VerifierOptions extends ChainSyncOptions {
 /** Blocks of whose trees is kept what was proven: 1 MB for 4,000 payments in one. */
 const keptTrees = 3;
 
-export const createVerifier = (options: VerifierOptions): Verifier => ({
-  ...createChainSync(options),
-  ...createProofs(options),
-});
-
-function createProofs({
-  store,
-  network,
-  proveDepthAboveSat,
-}: VerifierOptions): Omit<Verifier, keyof ChainSync> {
+export function createProofs({ store, network, proveDepthAboveSat }: ProofsOptions): Proofs {
   const checkpoint = checkpointOf(network);
   const transaction = keepTransactions();
   const standsAt = createTreeDepth(store.headers, transaction);

@@ -10,6 +10,7 @@ import { reasonOf } from '../lib/errors.ts';
 import { Unwritten } from '../store/db/disk-refusal.ts';
 import type { Cancel } from '../world/world.ts';
 import { Care } from './care.ts';
+import { type ChainSync, createChainSync } from './chain-sync.ts';
 import { Drain } from './drain.ts';
 import { Hold } from './hold.ts';
 import { Lie } from './lie.ts';
@@ -22,7 +23,7 @@ import type { WatcherStatus } from './status.ts';
 import { Subscriber } from './subscriber.ts';
 import { createSweeper, type Sweeper } from './sweeper.ts';
 import { createTasks, type Tasks } from './tasks.ts';
-import { createVerifier, type Verifier } from './verifier.ts';
+import { createProofs } from './verifier.ts';
 import type { WatcherParts } from './watcher-parts.ts';
 import { createWitness } from './witness.ts';
 
@@ -35,7 +36,7 @@ const unwrittenAgainMs = 2_000;
 export class Watcher {
   readonly #parts: WatcherParts;
   readonly #tasks: Tasks;
-  readonly #verifier: Verifier;
+  readonly #chainSync: ChainSync;
   readonly #drain: Drain;
   readonly #pool: Pool;
   readonly #sweeper: Sweeper;
@@ -57,11 +58,11 @@ export class Watcher {
     this.#tasks = createTasks((error) =>
       world.log.error('background work failed', { reason: reasonOf(error) }),
     );
-    this.#verifier = createVerifier({
+    const proofs = createProofs({ store, network, proveDepthAboveSat });
+    this.#chainSync = createChainSync({
       world,
       store,
       network,
-      proveDepthAboveSat,
       onTip: (_tip, reorganised, callbacks) => this.#tipMoved(reorganised, callbacks),
     });
     this.#roster = new Roster({
@@ -69,14 +70,15 @@ export class Watcher {
       store,
       network: network.name,
       pool: () => this.#pool,
-      verifier: this.#verifier,
+      chainSync: this.#chainSync,
     });
     this.#hold = new Hold({ world, store, servers: parts.servers.map(({ label }) => label) });
     const elsewhere = (session: Session) => this.#roster.sound().find((each) => each !== session);
-    const common = { world, store, tasks: this.#tasks, verifier: this.#verifier, elsewhere };
+    const common = { world, store, tasks: this.#tasks, proofs, elsewhere };
     this.#drain = new Drain({
       ...parts,
       ...common,
+      chainSync: this.#chainSync,
       others: createOthers(world, this.#roster, () => this.#pool),
       callWitness: createWitness({
         world,
@@ -126,7 +128,7 @@ export class Watcher {
         onSession: (session) => this.#joined(session),
         onLost: (session) => this.#lost(session),
         onHeader: (from, tip) => {
-          if (!this.#verifier.renew(from, tip)) this.#tasks.run(() => this.#follow(from, tip));
+          if (!this.#chainSync.renew(from, tip)) this.#tasks.run(() => this.#follow(from, tip));
         },
         onStatus: (from, ...told) => {
           if (from === this.#session) this.#drain.told(...told);
@@ -341,7 +343,7 @@ export class Watcher {
   /** Connects what a server announced. A lie is one only when its newest word is one as well. */
   async #follow(session: Session, tip: HeaderTip): Promise<void> {
     try {
-      await this.#verifier.sync(session, tip);
+      await this.#chainSync.sync(session, tip);
       this.#look();
     } catch (error) {
       if (session.closed) return;
@@ -358,7 +360,7 @@ export class Watcher {
 
   async #refreshTip(session: Session): Promise<void> {
     try {
-      await this.#verifier.sync(session, await session.subscribeHeaders());
+      await this.#chainSync.sync(session, await session.subscribeHeaders());
       this.#look();
     } catch (error) {
       if (session.closed) return;

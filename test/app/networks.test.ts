@@ -18,8 +18,9 @@ import { lowestAncestor } from '../../src/domain/chain.ts';
 import type { Session } from '../../src/electrum/session.ts';
 import { openStore, type Store } from '../../src/store/open-store.ts';
 import { followedNetwork } from '../../src/store/records/headers.ts';
+import { createChainSync } from '../../src/watcher/chain-sync.ts';
 import { Lie } from '../../src/watcher/lie.ts';
-import { createVerifier, type Verifier } from '../../src/watcher/verifier.ts';
+import { createProofs, type Proofs } from '../../src/watcher/verifier.ts';
 import { open } from '../electrum/open-session.ts';
 import { cleanUp, tempFolder, whenOver } from '../support/files.ts';
 import { branch, child, easyBits, firstHeader, hardBits, ruledBy } from '../support/headers.ts';
@@ -64,7 +65,7 @@ interface Following {
   readonly path: string;
   readonly store: Store;
   readonly session: Session;
-  readonly verifier: Verifier;
+  readonly proofs: Proofs;
   /** Follows the server to its tip. */
   sync(): Promise<void>;
 }
@@ -84,16 +85,13 @@ async function follow(network: Network, headers: readonly Header[]): Promise<Fol
   const path = newFile();
   const store = await openFile(path, network.name);
   const world = createTestWorld();
-  const verifier = createVerifier({
-    ...{ world, store, network },
-    proveDepthAboveSat: 0,
-    onTip: () => {},
-  });
+  const proofs = createProofs({ store, network, proveDepthAboveSat: 0 });
+  const chainSync = createChainSync({ world, store, network, onTip: () => {} });
   const sync = () => {
     const tip = { height: source.headers.length - 1, raw: last(source.headers).raw };
-    return verifier.sync(session, tip);
+    return chainSync.sync(session, tip);
   };
-  return { source, path, store, session, verifier, sync };
+  return { source, path, store, session, proofs, sync };
 }
 
 const named = (retarget: Network['retarget'], name: NetworkName, at?: Checkpoint): Network => ({
@@ -120,7 +118,7 @@ describe.each([
     'from a checkpoint at %i to the tip',
     async (height) => {
       const checkpoint = at(headers, height);
-      const { store, source, sync, session, verifier } = await follow(
+      const { store, source, sync, session, proofs } = await follow(
         named(retarget, name, checkpoint),
         headers,
       );
@@ -141,7 +139,7 @@ describe.each([
       expect(store.headers.bestAt(lowest - 1)).toBeUndefined();
       // What lies below the checkpoint is believed for nothing, also where we have its header.
       for (const below of [lowest, height - 1].filter((each) => each >= 0 && each < height)) {
-        expect(await verifier.prove(session, 'ab'.repeat(32) as never, below)).toEqual({
+        expect(await proofs.prove(session, 'ab'.repeat(32) as never, below)).toEqual({
           kind: 'unproven',
         });
       }

@@ -9,8 +9,9 @@ import { parseHeader } from '../../src/bitcoin/header.ts';
 import { display, undisplay } from '../../src/bitcoin/ids.ts';
 import { networks } from '../../src/bitcoin/network.ts';
 import { work } from '../../src/sandbox/chain/simulated-block.ts';
+import { createChainSync } from '../../src/watcher/chain-sync.ts';
 import { Lie } from '../../src/watcher/lie.ts';
-import { createVerifier } from '../../src/watcher/verifier.ts';
+import { createProofs } from '../../src/watcher/verifier.ts';
 import { open } from '../electrum/open-session.ts';
 import { cleanUp } from '../support/files.ts';
 import { closeHouses, type House, largeSat, openHouse, untilReady } from '../support/house.ts';
@@ -78,15 +79,14 @@ async function proving({ root, merkle, pos, first }: Tree, idAs = 'tx_hash') {
     'blockchain.transaction.get': (peer, request) => peer.answer(request, hex(first.raw)),
   });
   const store = await openTestStore();
-  const verifier = createVerifier({
-    ...{ store, world: createTestWorld(), network: networks.regtest },
-    proveDepthAboveSat: largeSat,
-    onTip: () => {},
-  });
-  await verifier.sync(session, { height: 1, raw: header.raw });
-  const place = await verifier.prove(session, display(id(payment)), 1);
+  const { regtest: network } = networks;
+  const proofs = createProofs({ store, network, proveDepthAboveSat: largeSat });
+  const world = createTestWorld();
+  const chainSync = createChainSync({ world, store, network, onTip: () => {} });
+  await chainSync.sync(session, { height: 1, raw: header.raw });
+  const place = await proofs.prove(session, display(id(payment)), 1);
   if (place.kind !== 'proven') throw new Error(`${place.kind} is not proven`);
-  return (valueSat: number) => verifier.checkDepth(session, place, valueSat);
+  return (valueSat: number) => proofs.checkDepth(session, place, valueSat);
 }
 
 const honest: Tree = {

@@ -6,8 +6,9 @@ import { networks } from '../../src/bitcoin/network.ts';
 import { PaygateError } from '../../src/lib/errors.ts';
 import type { SimulatedServer } from '../../src/sandbox/electrum/simulated-server.ts';
 import type { Issued } from '../../src/store/records/addresses.ts';
+import { createChainSync } from '../../src/watcher/chain-sync.ts';
 import { Lie } from '../../src/watcher/lie.ts';
-import { createVerifier } from '../../src/watcher/verifier.ts';
+import { createProofs } from '../../src/watcher/verifier.ts';
 import { open } from '../electrum/open-session.ts';
 import type { Script } from '../electrum/scripted-server.ts';
 import { chainOf } from '../sandbox/support.ts';
@@ -29,22 +30,20 @@ test('P-137 a false transaction is laid to the server that sent it, not to one a
   });
   const liar = await open(answers(rawOf(other)));
   const honest = await open(answers(rawOf(asked)));
-  const verifier = createVerifier({
-    world: createTestWorld(),
+  const proofs = createProofs({
     store: await openTestStore(),
     network: networks.regtest,
     proveDepthAboveSat: 0,
-    onTip: () => {},
   });
 
   const [first, second] = await Promise.allSettled([
-    verifier.output(liar.session, asked as Txid, script),
-    verifier.output(honest.session, asked as Txid, script),
+    proofs.output(liar.session, asked as Txid, script),
+    proofs.output(honest.session, asked as Txid, script),
   ]);
   expect(first).toMatchObject({ status: 'rejected', reason: expect.any(Lie) });
   expect(second).toMatchObject({ status: 'fulfilled' });
   // What is true is not asked for again, whoever is in doubt.
-  await verifier.output(liar.session, asked as Txid, script);
+  await proofs.output(liar.session, asked as Txid, script);
   expect(liar.peer.asked('blockchain.transaction.get')).toHaveLength(1);
 });
 
@@ -93,12 +92,11 @@ test('P-159 a chain that another server has begun and followed is not begun anew
   const store = await openTestStore();
   const { regtest: network } = networks;
   const world = createTestWorld();
-  const options = { world, store, network, proveDepthAboveSat: 0, onTip: () => {} };
-  const verifier = createVerifier(options);
+  const chainSync = createChainSync({ world, store, network, onTip: () => {} });
   const tip = { height: 10, raw: chain.tip.header };
-  const late = verifier.sync(slow.session, tip);
+  const late = chainSync.sync(slow.session, tip);
   await world.until(() => held.length === 1, 'the slow one to be asked');
-  await verifier.sync(quick.session, tip);
+  await chainSync.sync(quick.session, tip);
   expect(store.headers.tip()?.height).toBe(10);
   for (const answer of held.splice(0)) answer();
   // Nor is it asked for the rest, which is known.
