@@ -18,9 +18,8 @@ import { PaygateError } from '../lib/errors.ts';
 import { nextTurn } from '../lib/next-turn.ts';
 import type { Store } from '../store/open-store.ts';
 import type { AddressPlace } from '../store/records/address-statements.ts';
-import { orAnother } from './elsewhere.ts';
-import { Lie } from './lie.ts';
-import { keepTransactions } from './transactions.ts';
+import { orAnother } from './other-servers.ts';
+import { keepTransactions, Lie } from './proofs.ts';
 
 export interface ReaderParts {
   readonly store: Store;

@@ -1,7 +1,7 @@
 // How the watcher stands, as health and alarms tell it.
 
 import type { ServerStatus } from '../electrum/pool.ts';
-import type { Hold } from './hold.ts';
+import type { Hold } from './finality-hold.ts';
 
 /** Scripts that could not be worked up, by the server and the request that failed. */
 export interface Trouble {

@@ -1,7 +1,7 @@
 // A machine whose clock is wrong: that is said, nothing is signed, and no certificate is learnt. All else goes on.
 
 import { afterEach, expect, test } from 'vitest';
-import { createServerMemory } from '../../src/watcher/server-memory.ts';
+import { createServerMemory } from '../../src/watcher/server-choice.ts';
 import { cleanUp } from '../support/files.ts';
 import { closeHouses, type House, openHouse, openReady, untilReady } from '../support/house.ts';
 import { openTestStore } from '../support/store.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createLoad } from '../../src/watcher/load.ts';
+import { createLoad } from '../../src/watcher/evidence.ts';
 
 it('P-149 all that is open holds no more than the most together', () => {
   const load = createLoad(100, () => 0);

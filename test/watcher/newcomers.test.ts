@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { Scripthash } from '../../src/bitcoin/ids.ts';
-import { Newcomers } from '../../src/watcher/newcomers.ts';
+import { Newcomers } from '../../src/watcher/wallet-lookahead.ts';
 import { createTestWorld } from '../support/world.ts';
 
 const scripts = (from: number, count: number): Scripthash[] =>

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { Txid } from '../../src/bitcoin/ids.ts';
 import type { StatusHash } from '../../src/domain/script-history.ts';
 import type { Observation, Seen } from '../../src/store/records/ledger.ts';
-import { partsOf } from '../../src/watcher/parts.ts';
+import { partsOf } from '../../src/watcher/address-sync.ts';
 
 const output = { valueSat: 600, signalsRbf: false, coinbase: false };
 const seen = (count: number): Seen[] =>

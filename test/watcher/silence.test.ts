@@ -2,7 +2,7 @@
 
 import { expect, it } from 'vitest';
 import type { Scripthash, Txid } from '../../src/bitcoin/ids.ts';
-import { createSilence } from '../../src/watcher/silence.ts';
+import { createSilence } from '../../src/watcher/second-opinion.ts';
 import { createTestWorld } from '../support/world.ts';
 
 const script = 'ab'.repeat(32) as Scripthash;

@@ -3,9 +3,9 @@
 import { afterEach, expect, it } from 'vitest';
 import type { Scripthash } from '../../src/bitcoin/ids.ts';
 import { Budget } from '../../src/electrum/budget.ts';
-import { Subscriber } from '../../src/watcher/subscriber.ts';
-import { createSweeper, hotForMs } from '../../src/watcher/sweeper.ts';
-import { createTasks } from '../../src/watcher/tasks.ts';
+import { createTasks } from '../../src/lib/background-tasks.ts';
+import { hotForMs, Subscriber } from '../../src/watcher/address-subscriptions.ts';
+import { createSweeper } from '../../src/watcher/sweeps.ts';
 import { open } from '../electrum/open-session.ts';
 import type { Peer, Request } from '../electrum/scripted-server.ts';
 import { cleanUp } from '../support/files.ts';

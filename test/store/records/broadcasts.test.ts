@@ -4,7 +4,7 @@ import { sha256x2 } from '@scure/btc-signer/utils.js';
 import { afterEach, describe, expect, it } from 'vitest';
 import { display, type Txid } from '../../../src/bitcoin/ids.ts';
 import type { Issued } from '../../../src/store/records/addresses.ts';
-import { createSweeper } from '../../../src/watcher/sweeper.ts';
+import { createSweeper } from '../../../src/watcher/sweeps.ts';
 import { open } from '../../electrum/open-session.ts';
 import type { Script } from '../../electrum/scripted-server.ts';
 import { cleanUp } from '../../support/files.ts';

@@ -4,7 +4,7 @@ import { afterEach, expect, it } from 'vitest';
 import { payments } from '../../../src/store/db/schema.ts';
 import type { Store } from '../../../src/store/open-store.ts';
 import { prepareLedger } from '../../../src/store/records/ledger-statements.ts';
-import { promote } from '../../../src/watcher/promote.ts';
+import { promote } from '../../../src/watcher/finality-hold.ts';
 import { cleanUp } from '../../support/files.ts';
 import { openShop, type Shop } from '../../support/ledger.ts';
 import { plansOf, statementsOf } from '../../support/plans.ts';

@@ -5,12 +5,19 @@
 
 import { parseHeader } from '../bitcoin/header.ts';
 import type { BlockHash } from '../bitcoin/ids.ts';
-import { describeDoubt } from '../domain/server-standing.ts';
+import { type Doubt, describeDoubt } from '../domain/server-standing.ts';
+import type { Session } from '../electrum/session.ts';
+import type { Tx } from '../store/db/writer.ts';
 import type { Store } from '../store/open-store.ts';
 import { type HoldReason, readHold, writeHold } from '../store/records/hold-record.ts';
 import type { World } from '../world/world.ts';
-import { promote } from './promote.ts';
-import type { Judged } from './roster.ts';
+
+/** A live server, and what its tip says. */
+export interface Judged {
+  readonly session: Session;
+  /** `unknown` until the tip's header is verified. */
+  readonly standing: Doubt | 'sound' | 'unknown';
+}
 
 export interface HoldParts {
   readonly world: World;
@@ -129,4 +136,29 @@ export class Hold {
       throw error;
     }
   }
+}
+
+/** Payments in one commit: some 20 ms of work. */
+const decidedAtOnce = 200;
+
+/**
+ * @param first in the first commit, before all: what moved
+ * @returns how many callbacks were enqueued
+ */
+export async function promote(
+  { store, world }: { readonly store: Store; readonly world: World },
+  first: (tx: Tx) => void = () => {},
+): Promise<number> {
+  const { database, ledger } = store;
+  let waiting: readonly number[] = [];
+  let callbacks = await database.write((tx) => {
+    first(tx);
+    waiting = ledger.maturing();
+    return ledger.promote(tx, world.now(), waiting.slice(0, decidedAtOnce));
+  });
+  for (let from = decidedAtOnce; from < waiting.length; from += decidedAtOnce) {
+    const part = waiting.slice(from, from + decidedAtOnce);
+    callbacks += await database.write((tx) => ledger.promote(tx, world.now(), part));
+  }
+  return callbacks;
 }

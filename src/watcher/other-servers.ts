@@ -1,8 +1,8 @@
-// Another server, asked for what the one that named it refuses to show. A public one bills each answer, and a refusal
-// a hundred times as much: who names what is not there, or has nothing to do with us, must not have us spend what
-// the other one forgives, which may be needed soon.
+// What one server refuses or leaves unanswered is asked of another one. Other servers are the connected ones whose word counts,
+// then one of the list that is not connected, for this alone. A server that the operator has not named is never asked.
 
 import { refusalCost } from '../electrum/budget.ts';
+import type { Pool } from '../electrum/pool.ts';
 import {
   isNoAnswer,
   type RequestError,
@@ -12,8 +12,9 @@ import {
 import type { Session } from '../electrum/session.ts';
 import { PaygateError } from '../lib/errors.ts';
 import { hourMs } from '../lib/time-units.ts';
-import type { World } from '../world/world.ts';
-import { Lie } from './lie.ts';
+import type { Cancel, World } from '../world/world.ts';
+import { Lie } from './proofs.ts';
+import type { Roster } from './server-choice.ts';
 
 export interface Elsewhere {
   /**
@@ -171,3 +172,55 @@ export async function orAnother<T>(
 /** No answer, or one that says nothing. */
 export const isSilence = (error: unknown): boolean =>
   error instanceof PaygateError && (error instanceof ServerError || error.code === 'unavailable');
+
+export function createOthers(
+  world: Pick<World, 'after'>,
+  roster: Pick<Roster, 'sound'>,
+  pool: () => Pick<Pool, 'borrow'>,
+): Others {
+  const borrow = shareOpened(world, () => pool().borrow());
+  return async function* (session: Session) {
+    for (const each of roster.sound()) {
+      if (each !== session) yield { session: each, release: () => {} };
+    }
+    const borrowed = await borrow(undefined);
+    if (borrowed !== undefined) yield borrowed;
+  };
+}
+
+/** One fresh connection for all who ask meanwhile: a lost mempool has hundreds of payments asked about at once. */
+export function shareOpened<T>(
+  world: Pick<World, 'after'>,
+  open: (whom: T) => Promise<Session | undefined>,
+): (whom: T) => Promise<Other | undefined> {
+  let opened: Promise<Session | undefined> | undefined;
+  let asking = 0;
+  let cancelRest: Cancel = () => {};
+
+  function release(): void {
+    asking -= 1;
+    if (asking > 0) return;
+    const rested = opened;
+    cancelRest = world.after(restMs, () => {
+      opened = undefined;
+      rested?.then((again) => again?.close('heard'));
+    });
+  }
+
+  return async (whom) => {
+    cancelRest();
+    asking += 1;
+    const before = opened;
+    let again = await before;
+    if (again === undefined || again.closed) {
+      if (opened === before) opened = open(whom);
+      again = await opened;
+    }
+    if (again !== undefined) return { session: again, release };
+    release();
+    return undefined;
+  };
+}
+
+/** How long a fresh connection stays when nobody asks it. */
+const restMs = 5_000;

@@ -7,7 +7,7 @@
 // the headers.
 
 import { type Header, parseHeader, workOf } from '../bitcoin/header.ts';
-import type { Checkpoint, Network } from '../bitcoin/network.ts';
+import type { Network } from '../bitcoin/network.ts';
 import {
   type ChainHeader,
   type Connected,
@@ -21,8 +21,8 @@ import type { Store } from '../store/open-store.ts';
 import { keepCheckpoint } from '../store/records/headers.ts';
 import { acceptedBranch } from '../store/records/hold-record.ts';
 import type { World } from '../world/world.ts';
-import { Lie } from './lie.ts';
-import { promote } from './promote.ts';
+import { promote } from './finality-hold.ts';
+import { checkpointOf, Lie } from './proofs.ts';
 
 export interface ChainSync {
   /** Follows a server to the tip it announced, or to a newer one that it announced since. @throws Lie */
@@ -213,10 +213,6 @@ function createTurns() {
     return done;
   };
 }
-
-/** Where the chain that we verify begins to count: what is older is believed for nothing. */
-export const checkpointOf = ({ checkpoint, genesisHash }: Network): Checkpoint =>
-  checkpoint ?? { height: 0, hash: genesisHash };
 
 function connect(
   network: Network,

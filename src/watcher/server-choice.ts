@@ -1,17 +1,19 @@
 // Which of the live servers are used: those whose tip is abreast of our best chain. A server in doubt
 // stays connected, so that it is seen to catch up, but is neither watched nor asked for a second voice
-// while another one is sound. It judges tips, and what we may ask; what a server says of payments is the verifier's.
+// while another one is sound. It judges tips, and what we may ask; what a server says of payments is for proofs.ts.
 
 import { parseHeader } from '../bitcoin/header.ts';
 import type { BlockHash } from '../bitcoin/ids.ts';
 import { type NetworkName, networks } from '../bitcoin/network.ts';
 import type { ChainHeader } from '../domain/chain.ts';
 import { type Doubt, describeDoubt, doubtOf } from '../domain/server-standing.ts';
-import type { Pool } from '../electrum/pool.ts';
+import type { Pool, ServerMemory } from '../electrum/pool.ts';
 import type { Session } from '../electrum/session.ts';
 import type { Store } from '../store/open-store.ts';
+import type { Servers } from '../store/records/server-records.ts';
 import type { World } from '../world/world.ts';
-import type { ChainSync } from './chain-sync.ts';
+import type { Judged } from './finality-hold.ts';
+import type { ChainSync } from './header-sync.ts';
 
 export interface RosterParts {
   readonly world: World;
@@ -26,13 +28,6 @@ export interface RosterParts {
  * is not in doubt, nor one whose headers are under way.
  */
 const graceMs = 60_000;
-
-/** A live server, and what its tip says. */
-export interface Judged {
-  readonly session: Session;
-  /** `unknown` until the tip's header is verified. */
-  readonly standing: Doubt | 'sound' | 'unknown';
-}
 
 export class Roster {
   readonly #parts: RosterParts;
@@ -172,11 +167,11 @@ export class Roster {
   }
 
   /** What a server says waits until its headers are here: whoever lets them wait is not the one to ask. */
-  #isUnshown(session: Session, isUnknown: boolean): boolean {
+  #isUnshown(session: Session, isUnknownTransaction: boolean): boolean {
     const now = this.#parts.world.monotonic();
     // Nor does a server that shows what our own disk refuses to keep.
     const isRefused = this.#parts.store.database.refused() !== undefined;
-    if (!isUnknown || isRefused) this.#unknownSince.delete(session);
+    if (!isUnknownTransaction || isRefused) this.#unknownSince.delete(session);
     else if (!this.#unknownSince.has(session)) this.#unknownSince.set(session, now);
     const unknownSince = this.#unknownSince.get(session) ?? now;
     const syncingSince = this.#parts.chainSync.syncingSince(session) ?? now;
@@ -193,3 +188,23 @@ function hashOf({ tip }: Session): BlockHash | undefined {
     return undefined;
   }
 }
+
+export interface ServerMemoryParts {
+  readonly servers: Servers;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+  readonly isClockWrong: () => boolean;
+}
+
+export const createServerMemory = ({
+  servers,
+  now,
+  isClockWrong,
+}: ServerMemoryParts): ServerMemory => ({
+  trust: (label) => servers.trust(label),
+  async learn(label, trust) {
+    if (!isClockWrong()) await servers.learn(label, trust, now());
+  },
+  ban: (label) => servers.ban(label),
+  setBan: (label, ban) => servers.setBan(label, ban, now()),
+});

@@ -12,21 +12,27 @@ import { Unwritten } from '../store/db/disk-refusal.ts';
 import type { AddressPlace } from '../store/records/address-statements.ts';
 import type { Observation } from '../store/records/ledger.ts';
 import type { Cancel } from '../world/world.ts';
-import { type Announced, createAnnounced } from './announced.ts';
-import type { DrainParts } from './drain-parts.ts';
-import { createElsewhere, type Elsewhere } from './elsewhere.ts';
-import { Failing, type Failure, failureOf } from './failing.ts';
-import { type GatherParts, gather, type Look } from './gather.ts';
-import { askHistory } from './history.ts';
-import { Lie, laidTo } from './lie.ts';
-import { createLoad, type Held } from './load.ts';
-import { createNowhere, type Nowhere } from './nowhere.ts';
-import { partsOf } from './parts.ts';
-import { createSilence, type Silence } from './silence.ts';
+import {
+  type Announced,
+  askHistory,
+  createAnnounced,
+  type DrainParts,
+  deadlineAfter,
+  Failing,
+  type Failure,
+  failureOf,
+  gather,
+  partsOf,
+  tryAgainMs,
+  waitFor,
+} from './address-sync.ts';
+import { createLoad, type GatherParts, type Held, type Look } from './evidence.ts';
+import { createElsewhere, type Elsewhere } from './other-servers.ts';
+import { Lie, laidTo } from './proofs.ts';
+import { seekWhole } from './rebroadcast.ts';
+import { createNowhere, createSilence, type Nowhere, type Silence } from './second-opinion.ts';
 import type { Trouble } from './status.ts';
-import { isHeldByNobody, observeAhead } from './used.ts';
-import { deadlineAfter, tryAgainMs, waitFor } from './waits.ts';
-import { seekWhole } from './whole.ts';
+import { isHeldByNobody, observeAhead } from './wallet-scan.ts';
 
 /** Scripts worked on at once for each request that may be in flight: the next one has come when there is room. */
 const scriptsARequest = 4;

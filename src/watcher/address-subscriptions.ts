@@ -8,16 +8,21 @@ import { furthestAhead, mostInReserve } from '../domain/allocation.ts';
 import type { Priority } from '../electrum/requests.ts';
 import type { Session } from '../electrum/session.ts';
 import type { Status } from '../electrum/wire.ts';
+import type { Tasks } from '../lib/background-tasks.ts';
 import { PaygateError, reasonOf } from '../lib/errors.ts';
 import { nextTurn } from '../lib/next-turn.ts';
-import { minuteMs } from '../lib/time-units.ts';
+import { dayMs, minuteMs } from '../lib/time-units.ts';
 import type { Store } from '../store/open-store.ts';
 import type { Watched } from '../store/views/watched-addresses.ts';
 import type { World } from '../world/world.ts';
+import { tryAgainMs } from './address-sync.ts';
 import type { Untold } from './status.ts';
-import { hotForMs, newest } from './sweeper.ts';
-import type { Tasks } from './tasks.ts';
-import { tryAgainMs } from './waits.ts';
+
+/** Above every id. */
+export const newest = Number.MAX_SAFE_INTEGER;
+
+/** How long after it was issued an address is hot. */
+export const hotForMs = 7 * dayMs;
 
 export interface SubscriberParts {
   readonly world: World;
@@ -39,7 +44,9 @@ const pageSize = 250;
 const mostWaiting = 2 * pageSize;
 /** More that are new at once are mass requests. */
 const fewAtOnce = 100;
+
 const mass: Priority = { bulk: true };
+
 /** A server that refuses more than this, and more than it tells of, is of no use. */
 const mostRefused = 100;
 /** Refused scripts whose histories are looked at each minute, in turns. */
