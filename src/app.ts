@@ -191,7 +191,7 @@ function joinRoad(parts: Parts) {
     ...store,
     world,
     sender,
-    isHeldBack: () => backlog.holds(),
+    isHeldBack: () => backlog.isHolding(),
     onAttempt: (report) => meter.metrics?.attempted(report),
   });
   const watcher = new Watcher({
@@ -335,7 +335,7 @@ const fetchFor = ({ config, world, ...parts }: Parts, served: Served): Fetch => 
     isCaughtUp: () => watcher.status().caughtUp,
     isPending: (scripthash) => watcher.isPending(scripthash),
     scanFault() {
-      const { careFault, server } = watcher.status();
+      const { walletFault: careFault, server } = watcher.status();
       return careFault ?? (server === undefined ? 'no Electrum server is connected' : undefined);
     },
     checkIssuing: room.check,

@@ -1,13 +1,13 @@
 // Work under way in the background: tracked, so that `idle` can say when all of it has ended.
 
-export interface Tasks {
+export interface BackgroundTasks {
   /** Starts work that nobody awaits; its failure goes to `onError`. */
   run(work: () => Promise<void>): void;
   /** Resolves when nothing is under way, also of what was started meanwhile. */
   idle(): Promise<void>;
 }
 
-export function createTasks(onError: (error: unknown) => void): Tasks {
+export function createBackgroundTasks(onError: (error: unknown) => void): BackgroundTasks {
   const running = new Set<Promise<void>>();
   return {
     run(work) {

@@ -116,7 +116,7 @@ export function findAlarms(parts: FindingParts, status: WatcherStatus): Finding[
     ...(refused === undefined ? [] : [{ ...refusal, fact: refused }]),
     // What could not be written down is no fault of a server.
     ...serverFindings(
-      refused === undefined ? status : { ...status, troubles: [], untold: undefined },
+      refused === undefined ? status : { ...status, failures: [], refusedSubscriptions: undefined },
     ),
     ...scanFindings(store, status),
     ...paymentFindings(parts),
@@ -134,7 +134,7 @@ const refusal = {
 } as const;
 
 function serverFindings(status: WatcherStatus): Finding[] {
-  const { servers, server, caughtUp, catchUpFault, held } = status;
+  const { servers, server, caughtUp, catchUpFault, holdReasons: held } = status;
   const found: Finding[] = [];
   if (server === undefined) {
     found.push({ code: 'no-server', fact: disconnected(servers, catchUpFault), hint: otherServer });
@@ -157,7 +157,10 @@ function serverFindings(status: WatcherStatus): Finding[] {
 }
 
 /** What a server refuses, or does not answer. */
-function stuckFindings({ troubles, untold }: WatcherStatus): Finding[] {
+function stuckFindings({
+  failures: troubles,
+  refusedSubscriptions: untold,
+}: WatcherStatus): Finding[] {
   const found = troubles.map(({ server, request, scripts, unshown, reason }): Finding => {
     const named = unshown === 0 ? '' : `, of ${unshown} of them a transaction that is named`;
     return {
@@ -177,14 +180,16 @@ function stuckFindings({ troubles, untold }: WatcherStatus): Finding[] {
 }
 
 /** What a history names and no server shows or proves: the shop can't be told of it. */
-export function unshownIn({ troubles }: Pick<WatcherStatus, 'troubles'>): string | undefined {
+export function unshownIn({
+  failures: troubles,
+}: Pick<WatcherStatus, 'failures'>): string | undefined {
   const found = troubles.find(({ unshown }) => unshown > 0);
   return found && `${found.server}: ${found.reason}`;
 }
 
 const otherServer = '; repair it, or name another server with --electrum';
 
-function scanFindings({ catalog }: Store, { careFault }: WatcherStatus): Finding[] {
+function scanFindings({ catalog }: Store, { walletFault: careFault }: WatcherStatus): Finding[] {
   const scanning = catalog.wallets().filter(({ scannedAt }) => scannedAt === null).length;
   if (scanning === 0) return [];
   const fact = `${scanning} wallet(s) wait for a scan of the chain: no address yet`;
@@ -328,7 +333,10 @@ const doubtFindings = ({ outbox }: Store): Finding[] =>
   }));
 
 /** Somebody else gives out addresses of the same key, or a server says so. */
-const foreignFindings = ({ addressDesk }: Store, { claimants }: WatcherStatus): Finding[] =>
+const foreignFindings = (
+  { addressDesk }: Store,
+  { soleReporters: claimants }: WatcherStatus,
+): Finding[] =>
   addressDesk.foreignUses().map(({ walletId, count, claimed }) => {
     const server = claimants.get(walletId) ?? 'one server';
     const alone =

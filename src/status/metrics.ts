@@ -202,7 +202,7 @@ function watchHouse(registry: Registry, { store, watcher, ready }: MetricsParts)
     registry,
     'paygate_confirmations_held',
     'Reasons why no payment becomes 2; 0 when all is well.',
-    () => watcher.status().held.length,
+    () => watcher.status().holdReasons.length,
   );
   gauge(registry, 'paygate_queued_writes', 'Writes that wait for their commit.', database.queued);
   gauge(registry, 'paygate_database_bytes', 'Size of the database file.', database.bytes);

@@ -16,7 +16,7 @@ export interface ReadyParts {
   readonly store: { readonly catalog: Pick<Catalog, 'wallets'> };
   readonly dispatcher: Pick<CallbackDispatcher, 'trouble'>;
   /** What a server does not show or prove, though a history names it. */
-  readonly watcher: { readonly status: () => Pick<WatcherStatus, 'troubles'> };
+  readonly watcher: { readonly status: () => Pick<WatcherStatus, 'failures'> };
   readonly hasRoom: () => boolean;
   /** That the disk refuses what is written. */
   readonly refused: () => string | undefined;

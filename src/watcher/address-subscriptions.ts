@@ -8,56 +8,56 @@ import { furthestAhead, mostInReserve } from '../domain/allocation.ts';
 import type { Priority } from '../electrum/requests.ts';
 import type { Session } from '../electrum/session.ts';
 import type { Status } from '../electrum/wire.ts';
-import type { Tasks } from '../lib/background-tasks.ts';
+import type { BackgroundTasks } from '../lib/background-tasks.ts';
 import { PaygateError, reasonOf } from '../lib/errors.ts';
 import { nextTurn } from '../lib/next-turn.ts';
 import { dayMs, minuteMs } from '../lib/time-units.ts';
 import type { Store } from '../store/open-store.ts';
 import type { Watched } from '../store/views/watched-addresses.ts';
 import type { World } from '../world/world.ts';
-import { tryAgainMs } from './address-sync.ts';
-import type { Untold } from './status.ts';
+import { scriptBackoffMs } from './address-sync.ts';
+import type { RefusedSubscriptions } from './status.ts';
 
 /** Above every id. */
-export const newest = Number.MAX_SAFE_INTEGER;
+export const maxId = Number.MAX_SAFE_INTEGER;
 
 /** How long after it was issued an address is hot. */
 export const hotForMs = 7 * dayMs;
 
-export interface SubscriberParts {
+export interface AddressSubscriptionsParts {
   readonly world: World;
   readonly store: Store;
-  readonly tasks: Tasks;
+  readonly tasks: BackgroundTasks;
   /** How many addresses are subscribed at once; without it 100,000 at an own server, 10,000 at another. */
-  readonly most?: number | undefined;
+  readonly max?: number | undefined;
   /** The server's status of a script is another than ours. */
   readonly differs: (scripthash: Scripthash, status: Status) => void;
   /** The server does not tell it. */
-  readonly untold: (scripthash: Scripthash) => void;
+  readonly refusals: (scripthash: Scripthash) => void;
 }
 
 /** Unless told otherwise. */
-const mostSubscribed = { own: 100_000, other: 10_000 };
+const maxSubscribed = { own: 100_000, other: 10_000 };
 /** Addresses read from the file in a turn of the event loop. */
 const pageSize = 250;
 /** Of what is read, so much may wait to be sent: the window is always full. */
-const mostWaiting = 2 * pageSize;
+const maxWaiting = 2 * pageSize;
 /** More that are new at once are mass requests. */
-const fewAtOnce = 100;
+const maxUrgentAtOnce = 100;
 
 const mass: Priority = { bulk: true };
 
 /** A server that refuses more than this, and more than it tells of, is of no use. */
-const mostRefused = 100;
+const maxRefused = 100;
 /** Refused scripts whose histories are looked at each minute, in turns. */
-const maxLookedAt = 20;
+const maxCheckedAMinute = 20;
 
 /**
  * The subscriptions of one session.
  * All methods throw PaygateError unavailable when the session ends or refuses too many.
  */
-export class Subscriber {
-  readonly #parts: SubscriberParts;
+export class AddressSubscriptions {
+  readonly #parts: AddressSubscriptionsParts;
   readonly #session: Session;
   readonly #most: number;
   readonly #subscribed = new Set<Scripthash>();
@@ -71,10 +71,10 @@ export class Subscriber {
   #refusal = '';
   #isLooking = false;
 
-  constructor(parts: SubscriberParts, session: Session) {
+  constructor(parts: AddressSubscriptionsParts, session: Session) {
     this.#parts = parts;
     this.#session = session;
-    this.#most = parts.most ?? mostSubscribed[session.server.own ? 'own' : 'other'];
+    this.#most = parts.max ?? maxSubscribed[session.server.own ? 'own' : 'other'];
   }
 
   /** How many it has. */
@@ -88,7 +88,7 @@ export class Subscriber {
   }
 
   /** What the server has refused to tell of twice; undefined when there is nothing. */
-  untold(): Untold | undefined {
+  refusals(): RefusedSubscriptions | undefined {
     const scripts = [...this.#refused.values()].filter((failures) => failures > 1).length;
     if (scripts === 0) return undefined;
     return { server: this.#session.server.label, scripts, reason: this.#refusal };
@@ -100,21 +100,21 @@ export class Subscriber {
     const since = world.now() - hotForMs;
     const { addresses } = store;
     await this.#pages((last) => addresses.recent(since, last, pageSize));
-    await this.#pages((last) => addresses.unsettled(last?.id ?? newest, pageSize));
+    await this.#pages((last) => addresses.unsettled(last?.id ?? maxId, pageSize));
     await this.#pages((last) => (last === undefined ? addresses.upcoming(furthestAhead) : []));
-    const older = { id: newest, issuedAt: since };
+    const older = { id: maxId, issuedAt: since };
     await this.#pages((last) => addresses.recent(0, last ?? older, pageSize));
-    await this.#pages((last) => addresses.foreign(last?.id ?? newest, pageSize));
+    await this.#pages((last) => addresses.foreign(last?.id ?? maxId, pageSize));
   }
 
   /** Then what lies in reserve, where there is room. */
-  async reserve(): Promise<void> {
+  async allLookahead(): Promise<void> {
     const { addresses } = this.#parts.store;
     await this.#pages((last) => (last === undefined ? addresses.upcoming(mostInReserve) : []));
   }
 
   /** What is derived for it since. */
-  async addReserve(scripthashes: readonly Scripthash[]): Promise<void> {
+  async addLookahead(scripthashes: readonly Scripthash[]): Promise<void> {
     const fresh = scripthashes.filter((each) => this.#isTaken(each));
     // The first to make room.
     this.#taken.push(...fresh);
@@ -129,7 +129,7 @@ export class Subscriber {
       this.#added.add(each);
     }
     for (const each of fresh) this.#subscribed.add(each);
-    const compared = this.#compare(fresh, null, fresh.length > fewAtOnce ? mass : {});
+    const compared = this.#compare(fresh, null, fresh.length > maxUrgentAtOnce ? mass : {});
     for (let over = this.#subscribed.size - this.#most; over > 0; over -= 1) {
       this.#dropColdest();
     }
@@ -147,7 +147,7 @@ export class Subscriber {
       });
       asked.push(answered);
       if (this.#subscribed.size >= this.#most) break;
-      while (asked.length > 0 && this.#session.bulkWaiting >= mostWaiting) await asked.shift();
+      while (asked.length > 0 && this.#session.bulkWaiting >= maxWaiting) await asked.shift();
       await nextTurn();
       // Why it has, is thrown below.
       page = hasFailed ? [] : read(last);
@@ -183,22 +183,22 @@ export class Subscriber {
   }
 
   #refuse(scripthash: Scripthash, reason: string): void {
-    const { world, tasks, untold } = this.#parts;
+    const { world, tasks, refusals } = this.#parts;
     const failures = (this.#refused.get(scripthash) ?? 0) + 1;
     this.#subscribed.delete(scripthash);
     this.#refused.set(scripthash, failures);
     this.#refusal = reason;
     const count = this.#refused.size;
-    if (count > mostRefused && count > this.#subscribed.size) {
+    if (count > maxRefused && count > this.#subscribed.size) {
       throw new PaygateError('unavailable', `it tells nothing of ${count} addresses: ${reason}`);
     }
     if (failures === 1) {
       const server = this.#session.server.label;
       world.log.warn('an address could not be subscribed', { scripthash, server, reason });
     }
-    untold(scripthash);
+    refusals(scripthash);
     this.#lookByMinute();
-    world.after(tryAgainMs(failures), () => tasks.run(() => this.#tryAgain(scripthash)));
+    world.after(scriptBackoffMs(failures), () => tasks.run(() => this.#tryAgain(scripthash)));
   }
 
   /** No notification comes of what is refused. */
@@ -208,10 +208,10 @@ export class Subscriber {
     this.#parts.world.after(minuteMs, () => {
       this.#isLooking = false;
       if (this.#session.closed || this.#refused.size === 0) return;
-      for (const [scripthash, failures] of [...this.#refused].slice(0, maxLookedAt)) {
+      for (const [scripthash, failures] of [...this.#refused].slice(0, maxCheckedAMinute)) {
         this.#refused.delete(scripthash);
         this.#refused.set(scripthash, failures);
-        this.#parts.untold(scripthash);
+        this.#parts.refusals(scripthash);
       }
       this.#lookByMinute();
     });

@@ -5,7 +5,7 @@ import type { HistoryItem } from '../domain/script-history.ts';
 import { RequestError, RequestTimeout } from '../electrum/requests.ts';
 import type { Session } from '../electrum/session.ts';
 import type { Status } from '../electrum/wire.ts';
-import type { Tasks } from '../lib/background-tasks.ts';
+import type { BackgroundTasks } from '../lib/background-tasks.ts';
 import { reasonOf } from '../lib/errors.ts';
 import { once } from '../lib/lazy.ts';
 import { minuteMs } from '../lib/time-units.ts';
@@ -14,31 +14,35 @@ import type { Observation, Seen } from '../store/records/ledger.ts';
 import type { World } from '../world/world.ts';
 import type { Backlog } from './backlog.ts';
 import {
-  type Gathering,
-  type GatherParts,
-  gatherAll,
-  left,
+  collectEvidence,
+  type EvidenceContext,
+  type EvidenceParts,
   type Subject,
   seenOf,
+  unfinishedKinds,
 } from './evidence.ts';
-import type { ChainSync } from './header-sync.ts';
-import { type Others, orAnother } from './other-servers.ts';
+import type { HeaderSync } from './header-sync.ts';
+import { type OtherServers, withFallback } from './other-servers.ts';
 import type { Proofs } from './proofs.ts';
-import { type CallWitness, hearWitness, type SecondOpinionParts } from './second-opinion.ts';
-import type { Trouble } from './status.ts';
+import {
+  crossCheck,
+  type RequestSecondOpinion,
+  type SecondOpinionParts,
+} from './second-opinion.ts';
+import type { ScriptFailures } from './status.ts';
 
 export interface DrainParts {
   readonly world: World;
   readonly store: Store;
-  readonly chainSync: ChainSync;
+  readonly chainSync: HeaderSync;
   readonly proofs: Proofs;
-  readonly tasks: Tasks;
+  readonly tasks: BackgroundTasks;
   readonly backlog: Backlog;
-  readonly callWitness: CallWitness;
+  readonly callWitness: RequestSecondOpinion;
   /** Another server than this one whose word counts. */
   readonly elsewhere: (session: Session) => Session | undefined;
   /** The same, and those that are connected for this alone. */
-  readonly others: Others;
+  readonly others: OtherServers;
   /** Callbacks are enqueued, or about to be. */
   readonly onCallbacks: () => void;
   /** A server's proof failed twice. False when that was no lie: it speaks of another branch. */
@@ -50,31 +54,31 @@ export interface DrainParts {
 }
 
 /** @throws Lie when a proof fails; PaygateError unavailable when the session ends */
-export async function gather(
-  all: GatherParts & SecondOpinionParts,
+export async function observeIssued(
+  all: EvidenceParts & SecondOpinionParts,
   subject: Subject,
 ): Promise<Observation> {
   const { address, history, status, look } = subject;
   const { id: addressId, origin } = address;
   const script = once(() => all.store.addresses.scriptOf(addressId));
-  const parts: Gathering & SecondOpinionParts = {
+  const parts: EvidenceContext & SecondOpinionParts = {
     ...all,
     isNews: look === 'changed',
     unwritten: [],
     script,
   };
   const known = new Map(parts.store.ledger.paymentsOf(addressId).map((row) => [row.txid, row]));
-  const gathered = await gatherAll(parts, history, known);
-  const testified = await hearWitness(parts, subject, known, gathered);
+  const gathered = await collectEvidence(parts, history, known);
+  const testified = await crossCheck(parts, subject, known, gathered);
   const found = [...gathered, ...testified.gathered];
-  const seen = provenFirst(seenOf(found));
-  const isOpen = testified.isOpen || found.some(({ kind }) => left.has(kind));
+  const seen = withoutMined(seenOf(found));
+  const isOpen = testified.isOpen || found.some(({ kind }) => unfinishedKinds.has(kind));
   const { gone } = testified;
   return { addressId, origin, seen, gone, statusHash: isOpen ? undefined : status };
 }
 
 /** What is in a block of ours is in no mempool, whoever says so. */
-function provenFirst(seen: readonly Seen[]): Seen[] {
+function withoutMined(seen: readonly Seen[]): Seen[] {
   const mined = new Set(seen.flatMap(({ txid, block }) => (block === null ? [] : [txid])));
   return seen.filter(({ txid, block }) => block !== null || !mined.has(txid));
 }
@@ -98,7 +102,7 @@ export function askHistory(
   elsewhere: (session: Session) => Session | undefined,
   { session, scripthash, bulk, onOverdue }: HistoryRequest,
 ): Promise<ShownHistory> {
-  return orAnother(
+  return withFallback(
     session,
     elsewhere,
     async (by) => ({ by, history: await by.history(scripthash, { bulk }) }),
@@ -109,7 +113,7 @@ export function askHistory(
 }
 
 /** Payments in one commit: some 20 ms of work. */
-const recordedAtOnce = 200;
+const maxRecordedAtOnce = 200;
 
 /**
  * A flood of payments to one address is recorded in several commits, so that nothing else waits for
@@ -118,14 +122,14 @@ const recordedAtOnce = 200;
 export function* partsOf(observation: Observation): Generator<Observation> {
   const { seen } = observation;
   let from = 0;
-  for (; from + recordedAtOnce < seen.length; from += recordedAtOnce) {
-    const part = seen.slice(from, from + recordedAtOnce);
+  for (; from + maxRecordedAtOnce < seen.length; from += maxRecordedAtOnce) {
+    const part = seen.slice(from, from + maxRecordedAtOnce);
     yield { ...observation, seen: part, gone: [], statusHash: undefined };
   }
   yield { ...observation, seen: seen.slice(from) };
 }
 
-export interface Failure {
+export interface ScriptFailure {
   readonly by: Session;
   readonly reason: string;
   readonly request: string | undefined;
@@ -133,18 +137,18 @@ export interface Failure {
   readonly isUnshown: boolean;
 }
 
-export const failureOf = (by: Session, error: unknown, isUnshown: boolean): Failure => ({
+export const failureOf = (by: Session, error: unknown, isUnshown: boolean): ScriptFailure => ({
   by,
   reason: reasonOf(error),
   request: error instanceof RequestError ? error.request : undefined,
   isUnshown,
 });
 
-export class Failing {
-  readonly #failures = new Map<Scripthash, Failure>();
+export class FailedScripts {
+  readonly #failures = new Map<Scripthash, ScriptFailure>();
 
   /** @returns whether the same server failed at its last try as well */
-  add(scripthash: Scripthash, failure: Failure): boolean {
+  add(scripthash: Scripthash, failure: ScriptFailure): boolean {
     const isSecondTime = this.#failures.get(scripthash)?.by === failure.by;
     // The newest last.
     this.#failures.delete(scripthash);
@@ -156,8 +160,8 @@ export class Failing {
     this.#failures.delete(scripthash);
   }
 
-  troubles(): Trouble[] {
-    const found = new Map<string, Trouble>();
+  scriptFailures(): ScriptFailures[] {
+    const found = new Map<string, ScriptFailures>();
     for (const { by, request, reason, isUnshown } of this.#failures.values()) {
       const server = by.server.label;
       const key = `${server} ${request}`;
@@ -169,21 +173,21 @@ export class Failing {
   }
 }
 
-const lookAgainMs = 60_000;
+const recheckMs = 60_000;
 /**
  * Before protocol 1.6 the two may order the mempool differently, and never agree; the rounds go on
  * comparing them.
  */
-const mostLooks = 10;
+const maxChecks = 10;
 
-interface Announcement {
+interface Notification {
   readonly status: Status;
   looks: number;
 }
 
-export interface Announced {
+export interface Announcements {
   /** The server's newest word on a script. */
-  told(scripthash: Scripthash, status: Status): void;
+  statusChanged(scripthash: Scripthash, status: Status): void;
   /** The status of a history that it showed: another one than was told is looked at again. */
   shown(scripthash: Scripthash, status: Status): void;
   /** Told, and not shown yet. */
@@ -193,24 +197,24 @@ export interface Announced {
 }
 
 /** @param lookAgain called in a minute for what was told and not shown */
-export function createAnnounced(
+export function createAnnouncements(
   world: World,
   lookAgain: (scripthash: Scripthash) => void,
-): Announced {
-  const announcements = new Map<Scripthash, Announcement>();
+): Announcements {
+  const announcements = new Map<Scripthash, Notification>();
   return {
-    told(scripthash, status) {
+    statusChanged(scripthash, status) {
       announcements.set(scripthash, { status, looks: 0 });
     },
     shown(scripthash, status) {
       const announcement = announcements.get(scripthash);
       if (announcement === undefined) return;
       announcement.looks += 1;
-      if (announcement.status === status || announcement.looks > mostLooks) {
+      if (announcement.status === status || announcement.looks > maxChecks) {
         announcements.delete(scripthash);
         return;
       }
-      world.after(lookAgainMs, () => {
+      world.after(recheckMs, () => {
         if (announcements.get(scripthash) === announcement) lookAgain(scripthash);
       });
     },
@@ -222,20 +226,20 @@ export function createAnnounced(
 }
 
 /** What has not come right by then seldom does soon, and a public server bills each refusal. */
-const eagerTries = 10;
+const minuteRetries = 10;
 /**
  * So long a server is asked for what one history names before the other one is heard; then twice as long each
  * time, up to 16 minutes, so that a long history at a slow server comes to its end.
  */
 const firstTimeoutMs = 120_000;
-const mostDoublings = 3;
+const maxDoublings = 3;
 
 /**
  * Each minute at first, then every ten minutes.
  * @param failures in a row
  */
-export const tryAgainMs = (failures: number): number =>
-  failures < eagerTries ? minuteMs : 10 * minuteMs;
+export const scriptBackoffMs = (failures: number): number =>
+  failures < minuteRetries ? minuteMs : 10 * minuteMs;
 
 /**
  * For what one history names.
@@ -246,7 +250,7 @@ export function deadlineAfter(
   world: Pick<World, 'monotonic'>,
   failures: number,
 ): () => () => boolean {
-  const timeoutMs = firstTimeoutMs * 2 ** Math.min(mostDoublings, failures);
+  const timeoutMs = firstTimeoutMs * 2 ** Math.min(maxDoublings, failures);
   return () => {
     const deadline = world.monotonic() + timeoutMs;
     return () => world.monotonic() >= deadline;
@@ -254,7 +258,7 @@ export function deadlineAfter(
 }
 
 /** Waits until work has ended, and no longer than so: it goes on by itself. */
-export function waitFor(
+export function waitAtMost(
   world: Pick<World, 'after'>,
   work: Promise<void>,
   timeoutMs: number,

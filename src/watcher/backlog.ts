@@ -9,21 +9,21 @@
 import type { Cancel, World } from '../world/world.ts';
 
 /** Scripts that wait to be recorded, above which it is a backlog: two full commits. */
-export const backlogAbove = 200;
+export const minBacklog = 200;
 /** How long shops wait for it at most. */
-export const backlogHoldsMs = 1_000;
+export const maxBacklogMs = 1_000;
 /** How long they wait at a start for the first tip, at most. */
-export const startHoldsMs = 30_000;
+export const maxStartMs = 30_000;
 /** How long they do not wait after that. */
-export const backlogRestsMs = 1_000;
+export const minRestMs = 1_000;
 
 export interface Backlog {
   /** How many scripts wait now. */
-  counts(scripts: number): void;
+  count(scripts: number): void;
   /** A server was followed to its tip. */
-  followed(): void;
+  tipKnown(): void;
   /** Whether shops are to wait. */
-  holds(): boolean;
+  isHolding(): boolean;
 }
 
 /** @param onOver shops need not wait any longer */
@@ -31,36 +31,36 @@ export function createBacklog(world: World, onOver: () => void): Backlog {
   let isDeep = false;
   let holds = false;
   let isFollowing = false;
-  const startsUntil = world.monotonic() + startHoldsMs;
+  const startsUntil = world.monotonic() + maxStartMs;
   let restsUntil = Number.NEGATIVE_INFINITY;
   let cancel: Cancel = () => {};
 
   function begin(): void {
     if (world.monotonic() < restsUntil) return;
     holds = true;
-    cancel = world.after(backlogHoldsMs, end);
+    cancel = world.after(maxBacklogMs, end);
   }
 
   function end(): void {
     if (!holds) return;
     holds = false;
-    restsUntil = world.monotonic() + backlogRestsMs;
+    restsUntil = world.monotonic() + minRestMs;
     cancel();
     onOver();
   }
 
   return {
-    counts(scripts) {
-      if (scripts > backlogAbove === isDeep) return;
+    count(scripts) {
+      if (scripts > minBacklog === isDeep) return;
       isDeep = !isDeep;
       if (isDeep) begin();
       else end();
     },
-    followed() {
+    tipKnown() {
       if (isFollowing) return;
       isFollowing = true;
       onOver();
     },
-    holds: () => holds || (!isFollowing && world.monotonic() < startsUntil),
+    isHolding: () => holds || (!isFollowing && world.monotonic() < startsUntil),
   };
 }

@@ -12,14 +12,14 @@ import type { Store } from '../store/open-store.ts';
 import type { AddressPlace } from '../store/records/address-statements.ts';
 import type { Observation, Seen } from '../store/records/ledger.ts';
 import type { PaymentRow } from '../store/records/ledger-statements.ts';
-import type { Elsewhere, OnFault } from './other-servers.ts';
+import type { Fallback, OnFault } from './other-servers.ts';
 import type { Inclusion, Proofs } from './proofs.ts';
 
 /**
  * How a script is looked at: when its status is another than the one we worked up (`changed`), in any
  * case (`again`), or in any case and with a second voice (`cross`).
  */
-export type Look = 'changed' | 'again' | 'cross';
+export type Check = 'changed' | 'again' | 'cross';
 
 /** One script, and what a server says of it: the watched one, or another where that refuses. */
 export interface Subject {
@@ -27,53 +27,53 @@ export interface Subject {
   readonly history: readonly HistoryItem[];
   /** Of the history. */
   readonly status: Status;
-  readonly look: Look;
+  readonly look: Check;
 }
 
-export interface GatherParts {
+export interface EvidenceParts {
   readonly session: Session;
   readonly proofs: Proofs;
   readonly store: Store;
-  readonly elsewhere: Elsewhere;
+  readonly elsewhere: Fallback;
   readonly onFault: OnFault;
   /** The transactions that are to be written down. */
-  readonly held: Held;
+  readonly held: MemoryReservation;
   /** What is not written down yet while a long look goes on. True when it is now, and need not be held. */
-  readonly early: (unwritten: readonly FoundSeen[]) => Promise<boolean>;
+  readonly early: (unwritten: readonly SeenEvidence[]) => Promise<boolean>;
   /** Begins to ask one server; says whether that takes too long. */
   readonly startDeadline: () => () => boolean;
 }
 
 /** While one subject is gathered. */
-export interface Gathering extends GatherParts {
+export interface EvidenceContext extends EvidenceParts {
   /** Nothing else than what the session itself has just told. */
   readonly isNews: boolean;
   /** What is not written down yet. */
-  readonly unwritten: FoundSeen[];
+  readonly unwritten: SeenEvidence[];
   /** The subject's, which is read where a transaction is new to us alone. */
   readonly script: () => Uint8Array;
 }
 
 /** Items worked on at once, so that one flooded address leaves room for the others. */
-const itemsAtOnce = 25;
+const maxItemsAtOnce = 25;
 
 /**
  * Items of one look that nobody shows, from which on no more are asked for: a server that invents
  * transactions must neither hold up the true ones nor have us spend all that it forgives.
  */
-export const mostRefused = 20;
+export const maxRefusedItems = 20;
 
 type Place = Inclusion | { readonly kind: 'mempool' };
 
-export interface FoundSeen {
+export interface SeenEvidence {
   readonly kind: 'seen';
   /** Without its bytes once it is written down. */
   seen: Seen;
 }
 
 /** What one item comes to. */
-type Found =
-  | FoundSeen
+type Evidence =
+  | SeenEvidence
   /** It pays us nothing. */
   | { readonly kind: 'nothing' }
   /** In a block that nothing can be proven of. */
@@ -85,34 +85,34 @@ type Found =
   /** The same: it was not asked for. */
   | { readonly kind: 'unasked' };
 
-export type Gathered = Found & { readonly item: HistoryItem };
+export type ItemEvidence = Evidence & { readonly item: HistoryItem };
 
-export type Known = ReadonlyMap<Txid, PaymentRow>;
+export type KnownPayments = ReadonlyMap<Txid, PaymentRow>;
 
-export async function gatherAll(
-  parts: Gathering,
+export async function collectEvidence(
+  parts: EvidenceContext,
   history: readonly HistoryItem[],
-  known: Known,
-): Promise<Gathered[]> {
-  const gathered: Gathered[] = [];
+  known: KnownPayments,
+): Promise<ItemEvidence[]> {
+  const gathered: ItemEvidence[] = [];
   const isTooLong = parts.startDeadline();
   let refused = 0;
-  for (const items of slices(knownFirst(history, known), itemsAtOnce)) {
-    if (refused >= mostRefused || isTooLong()) {
-      gathered.push(...items.map((item): Gathered => ({ item, kind: 'unasked' })));
+  for (const items of slices(knownFirst(history, known), maxItemsAtOnce)) {
+    if (refused >= maxRefusedItems || isTooLong()) {
+      gathered.push(...items.map((item): ItemEvidence => ({ item, kind: 'unasked' })));
       continue;
     }
-    const work = items.map((item) => gatherItem(parts, item, known.get(item.txid)));
+    const work = items.map((item) => collectItem(parts, item, known.get(item.txid)));
     const found = await Promise.all(work);
     gathered.push(...found);
     refused += refusedOf(found);
     parts.unwritten.push(...found.filter((each) => each.kind === 'seen'));
-    if (await parts.early(parts.unwritten)) letGo(parts.unwritten.splice(0));
+    if (await parts.early(parts.unwritten)) dropBytes(parts.unwritten.splice(0));
   }
   return gathered;
 }
 
-function letGo(written: readonly FoundSeen[]): void {
+function dropBytes(written: readonly SeenEvidence[]): void {
   for (const each of written) {
     const { raw: _, ...seen } = each.seen;
     each.seen = seen;
@@ -120,34 +120,38 @@ function letGo(written: readonly FoundSeen[]): void {
 }
 
 /** Payments that we know do not wait for what may be made up. */
-const knownFirst = (history: readonly HistoryItem[], known: Known): HistoryItem[] => [
+const knownFirst = (history: readonly HistoryItem[], known: KnownPayments): HistoryItem[] => [
   ...history.filter(({ txid }) => known.has(txid)),
   ...history.filter(({ txid }) => !known.has(txid)),
 ];
 
-export const seenOf = (found: readonly Gathered[]): Seen[] =>
+export const seenOf = (found: readonly ItemEvidence[]): Seen[] =>
   found.flatMap((each) => (each.kind === 'seen' ? [each.seen] : []));
 
-export const refusedOf = (found: readonly Gathered[]): number =>
+export const refusedOf = (found: readonly ItemEvidence[]): number =>
   found.filter(({ kind }) => kind === 'refused').length;
-export const left: ReadonlySet<Found['kind']> = new Set(['open', 'refused', 'unasked']);
+export const unfinishedKinds: ReadonlySet<Evidence['kind']> = new Set([
+  'open',
+  'refused',
+  'unasked',
+]);
 
 export const isAt = (position: Position, height: number | null): boolean =>
   position.kind === 'mined' && position.height === height;
 
-export const isMined = (found: Gathered | undefined): boolean =>
+export const isMined = (found: ItemEvidence | undefined): boolean =>
   found?.kind === 'seen' && found.seen.block !== null;
 
 /** Without `isRelayed` it was recorded before. */
-type Paid = Pick<Seen, 'output' | 'raw'> & { readonly isRelayed?: boolean };
+type PaidBytes = Pick<Seen, 'output' | 'raw'> & { readonly isRelayed?: boolean };
 
-type Looked = readonly [paid: Paid | undefined, place: Place];
+type CheckedItem = readonly [paid: PaidBytes | undefined, place: Place];
 
-async function lookAt(
-  parts: Gathering,
+async function checkItem(
+  parts: EvidenceContext,
   { txid, position }: HistoryItem,
   row: PaymentRow | undefined,
-): Promise<Looked> {
+): Promise<CheckedItem> {
   const { session, proofs, isNews, script } = parts;
   const isFresh = isNews && position.kind === 'mempool';
   const [paid, place] = await Promise.all([
@@ -155,39 +159,43 @@ async function lookAt(
     placeOf(parts, txid, position, row),
   ]);
   if (paid !== undefined && place.kind === 'proven') {
-    await proofs.checkDepth(session, place, paid.output.valueSat);
+    await proofs.checkTreeDepth(session, place, paid.output.valueSat);
   }
   return [paid, place];
 }
 
 /** What one server refuses to show, another one may; undefined where none does. */
-const lookAnywhere = (
-  parts: Gathering,
+const checkItemAnywhere = (
+  parts: EvidenceContext,
   ...item: [item: HistoryItem, row: PaymentRow | undefined]
-): Promise<Looked | undefined> =>
+): Promise<CheckedItem | undefined> =>
   parts.elsewhere.ask(
     parts.session,
     (session) => {
       const isNews = parts.isNews && session === parts.session;
-      return lookAt({ ...parts, session, isNews }, ...item);
+      return checkItem({ ...parts, session, isNews }, ...item);
     },
     parts.onFault,
   );
 
-async function gatherItem(
-  parts: Gathering,
+async function collectItem(
+  parts: EvidenceContext,
   item: HistoryItem,
   row: PaymentRow | undefined,
-): Promise<Gathered> {
-  const looked = await lookAnywhere(parts, item, row);
-  const found = foundBy(parts.held, item, looked);
+): Promise<ItemEvidence> {
+  const looked = await checkItemAnywhere(parts, item, row);
+  const found = evidenceOf(parts.held, item, looked);
   // It is known to be elsewhere: that is not worked up before they agree.
   const isFalse =
     found.kind === 'unproven' && row !== undefined && !isAt(item.position, row.height);
   return { item, ...(isFalse ? { kind: 'open' } : found) };
 }
 
-function foundBy(held: Held, { txid }: HistoryItem, looked: Looked | undefined): Found {
+function evidenceOf(
+  held: MemoryReservation,
+  { txid }: HistoryItem,
+  looked: CheckedItem | undefined,
+): Evidence {
   // It names a transaction that nobody will show: the others must not wait for that.
   if (looked === undefined) return { kind: 'refused' };
   const [paid, place] = looked;
@@ -206,7 +214,7 @@ const outputOf = ({ valueSat, signalsRbf, coinbase }: PaymentRow): Pick<Seen, 'o
 });
 
 async function placeOf(
-  { session, proofs, store }: GatherParts,
+  { session, proofs, store }: EvidenceParts,
   txid: Txid,
   position: Position,
   row: PaymentRow | undefined,
@@ -228,14 +236,14 @@ export function provenBlock(row: PaymentRow | undefined): Block | undefined {
   return { height: row.height, hash: row.blockHash };
 }
 
-export interface Load {
+export interface EvidenceMemory {
   /** Opens what one look will hold. */
-  open(): Held;
+  open(): MemoryReservation;
   /** What is to be written down: without the bytes of what is in no block where they are too many. */
   bounded(observation: Observation): Observation;
 }
 
-export interface Held {
+export interface MemoryReservation {
   /** Takes so many bytes; false when there is no room for them now. */
   take(bytes: number): boolean;
   /** To be called when they are written down, or let go of. */
@@ -245,18 +253,18 @@ export interface Held {
 }
 
 /** Bytes of transactions in no block that are kept: 12 MB an hour, which is more than all of Bitcoin pays by. */
-const bytesKept: Rate = { perMinute: 200_000, burst: 32_000_000 };
+const recordedBytes: Rate = { perMinute: 200_000, burst: 32_000_000 };
 
 /**
  * @param most bytes of all that is open
  * @param monotonic milliseconds
  */
-export function createLoad(most: number, monotonic: () => number): Load {
+export function createEvidenceMemory(most: number, monotonic: () => number): EvidenceMemory {
   let total = 0;
   let kept: Bucket | undefined;
   function mayKeep({ block, raw }: Seen): boolean {
     if (block !== null || raw === undefined) return true;
-    const { bucket, waitMs } = takeToken(bytesKept, kept, monotonic(), raw.length);
+    const { bucket, waitMs } = takeToken(recordedBytes, kept, monotonic(), raw.length);
     kept = bucket;
     return waitMs === 0;
   }

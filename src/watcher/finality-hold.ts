@@ -13,13 +13,13 @@ import { type HoldReason, readHold, writeHold } from '../store/records/hold-reco
 import type { World } from '../world/world.ts';
 
 /** A live server, and what its tip says. */
-export interface Judged {
+export interface AssessedServer {
   readonly session: Session;
   /** `unknown` until the tip's header is verified. */
   readonly standing: Doubt | 'sound' | 'unknown';
 }
 
-export interface HoldParts {
+export interface FinalityHoldParts {
   readonly world: World;
   readonly store: Store;
   /** Labels of the configured servers: a server that was taken off the list holds nothing. */
@@ -38,14 +38,14 @@ interface Dispute {
   deepTip: BlockHash | undefined;
 }
 
-export class Hold {
-  readonly #parts: HoldParts;
+export class FinalityHold {
+  readonly #parts: FinalityHoldParts;
   readonly #disputes = new Map<string, Dispute>();
   #liar: string | undefined;
   /** As it stands in the file, or is about to; undefined when that could not be written. */
   #kept: readonly HoldReason[] | undefined;
 
-  constructor(parts: HoldParts) {
+  constructor(parts: FinalityHoldParts) {
     this.#parts = parts;
     const now = parts.world.monotonic();
     const kept = readHold(parts.store.catalog);
@@ -62,7 +62,7 @@ export class Hold {
    * @param isLiarRedeemed whether what is in use is beyond the doubt of a lie
    * @returns how many callbacks were enqueued by the end of a hold
    */
-  look(live: readonly Judged[], isLiarRedeemed: boolean): Promise<number> {
+  update(live: readonly AssessedServer[], isLiarRedeemed: boolean): Promise<number> {
     const now = this.#parts.world.monotonic();
     for (const each of live) this.#hear(each, now);
     for (const [label, dispute] of this.#disputes) {
@@ -92,7 +92,7 @@ export class Hold {
     return [...disputes, { kind: 'lie', server: this.#liar, text }];
   }
 
-  #hear({ session, standing }: Judged, now: number): void {
+  #hear({ session, standing }: AssessedServer, now: number): void {
     const { label } = session.server;
     if (standing === 'unknown') return;
     const known = this.#disputes.get(label);
@@ -139,7 +139,7 @@ export class Hold {
 }
 
 /** Payments in one commit: some 20 ms of work. */
-const decidedAtOnce = 200;
+const maxDecidedAtOnce = 200;
 
 /**
  * @param first in the first commit, before all: what moved
@@ -154,10 +154,10 @@ export async function promote(
   let callbacks = await database.write((tx) => {
     first(tx);
     waiting = ledger.maturing();
-    return ledger.promote(tx, world.now(), waiting.slice(0, decidedAtOnce));
+    return ledger.promote(tx, world.now(), waiting.slice(0, maxDecidedAtOnce));
   });
-  for (let from = decidedAtOnce; from < waiting.length; from += decidedAtOnce) {
-    const part = waiting.slice(from, from + decidedAtOnce);
+  for (let from = maxDecidedAtOnce; from < waiting.length; from += maxDecidedAtOnce) {
+    const part = waiting.slice(from, from + maxDecidedAtOnce);
     callbacks += await database.write((tx) => ledger.promote(tx, world.now(), part));
   }
   return callbacks;

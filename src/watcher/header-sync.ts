@@ -24,18 +24,18 @@ import type { World } from '../world/world.ts';
 import { promote } from './finality-hold.ts';
 import { checkpointOf, Lie } from './proofs.ts';
 
-export interface ChainSync {
+export interface HeaderSync {
   /** Follows a server to the tip it announced, or to a newer one that it announced since. @throws Lie */
   sync(session: Session, announced: HeaderTip): Promise<void>;
   /** Has a sync that has not begun follow this tip instead; false when there is none. A server may announce any number. */
-  renew(session: Session, announced: HeaderTip): boolean;
+  replacePending(session: Session, announced: HeaderTip): boolean;
   /** Resolves when the sync with this server that is under way has ended; undefined when none is. */
-  synced(session: Session): Promise<void> | undefined;
+  underWay(session: Session): Promise<void> | undefined;
   /** Since when one is, monotonic; undefined when none is. */
   syncingSince(session: Session): number | undefined;
 }
 
-export interface ChainSyncOptions {
+export interface HeaderSyncOptions {
   readonly world: World;
   readonly store: Store;
   readonly network: Network;
@@ -44,7 +44,7 @@ export interface ChainSyncOptions {
 }
 
 /** Headers asked for at once, at most: the protocol's own limit, one difficulty period. */
-const mostHeaders = 2016;
+const maxHeaders = 2016;
 /** The same at first: 32 kB of hex, which a slow line brings within the deadline of a request. */
 const firstHeaders = 200;
 /** After an answer as quick as this, twice as many are asked for: those have time as well. */
@@ -65,7 +65,7 @@ interface Line {
 
 const idleLine = (): Line => ({ last: Promise.resolve(), next: undefined, since: undefined });
 
-export function createChainSync(options: ChainSyncOptions): ChainSync {
+export function createHeaderSync(options: HeaderSyncOptions): HeaderSync {
   const { store, world } = options;
   const checkpoint = checkpointOf(options.network);
   const firstHeight = lowestAncestor(checkpoint.height);
@@ -153,7 +153,7 @@ export function createChainSync(options: ChainSyncOptions): ChainSync {
 function createLines(
   world: World,
   follow: (session: Session, announced: HeaderTip) => Promise<void>,
-): ChainSync {
+): HeaderSync {
   const lines = new WeakMap<Session, Line>();
   return {
     sync(session, announced) {
@@ -177,12 +177,12 @@ function createLines(
         });
       return done;
     },
-    renew(session, announced) {
+    replacePending(session, announced) {
       const next = lines.get(session)?.next;
       if (next !== undefined) next.announced = announced;
       return next !== undefined;
     },
-    synced(session) {
+    underWay(session) {
       const line = lines.get(session);
       const isIdle = line === undefined || (line.next === undefined && line.since === undefined);
       return isIdle ? undefined : line.last;
@@ -199,7 +199,7 @@ function createFetch(world: Pick<World, 'monotonic'>) {
     const askedAt = world.monotonic();
     const headers = await session.headers(start, Math.min(most, left));
     const isQuick = world.monotonic() - askedAt < quickMs;
-    if (isQuick && headers.length === most) atOnce.set(session, Math.min(mostHeaders, 2 * most));
+    if (isQuick && headers.length === most) atOnce.set(session, Math.min(maxHeaders, 2 * most));
     return headers.map(headerOf);
   };
 }
@@ -250,7 +250,7 @@ function isAccepted(store: Store, added: readonly ChainHeader[]): boolean {
 }
 
 async function extend(
-  { world, store, onTip }: ChainSyncOptions,
+  { world, store, onTip }: HeaderSyncOptions,
   added: readonly ChainHeader[],
   forkHeight: number,
 ): Promise<void> {
@@ -303,7 +303,7 @@ async function fetchBase(network: Network, fetch: Fetch): Promise<readonly Chain
 }
 
 async function storeBase(
-  { network, store }: ChainSyncOptions,
+  { network, store }: HeaderSyncOptions,
   base: readonly ChainHeader[],
 ): Promise<ChainHeader> {
   const tip = base.at(-1);

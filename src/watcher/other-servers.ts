@@ -14,9 +14,9 @@ import { PaygateError } from '../lib/errors.ts';
 import { hourMs } from '../lib/time-units.ts';
 import type { Cancel, World } from '../world/world.ts';
 import { Lie } from './proofs.ts';
-import type { Roster } from './server-choice.ts';
+import type { ServerChoice } from './server-choice.ts';
 
-export interface Elsewhere {
+export interface Fallback {
   /**
    * What a server makes of it, and where that one refuses or does not answer in time, what another one does.
    * @param onFault told of each refusal and overdue request of the first one, and whether another server made up for it
@@ -35,24 +35,24 @@ export interface Elsewhere {
 export type OnFault = (by: Session, error: RequestError, isMadeUp: boolean) => void;
 
 /** In an hour, in what an ElectrumX bills: half of what it forgives meanwhile. 20 refusals, or 900 answers. */
-const mostBilled = 2_000;
+const maxHourlyCost = 2_000;
 /** A transaction, mostly with its place in a block. */
-const answerBill = 2;
+const answerCost = 2;
 
 /** No server, for what another one has named. */
-export const nobodyElse: Elsewhere = {
+export const noFallback: Fallback = {
   ask: (session, work, onFault) => orElse(session, work, onFault, async () => undefined),
   askOther: async () => undefined,
 };
 
 /** Another server than this one, for as long as it is used. */
-export interface Other {
+export interface BorrowedSession {
   readonly session: Session;
   release(): void;
 }
 
 /** Other servers than this one, the connected ones whose word counts first. */
-export type Others = (session: Session) => AsyncIterable<Other>;
+export type OtherServers = (session: Session) => AsyncIterable<BorrowedSession>;
 
 async function orElse<T>(
   session: Session,
@@ -71,7 +71,7 @@ async function orElse<T>(
   }
 }
 
-export function createElsewhere(world: Pick<World, 'monotonic'>, others: Others): Elsewhere {
+export function createFallback(world: Pick<World, 'monotonic'>, others: OtherServers): Fallback {
   const bills: { readonly at: number; readonly bill: number }[] = [];
   /** Of all of them: all that wait ask for it each time that one has ended. */
   let billed = 0;
@@ -90,17 +90,17 @@ export function createElsewhere(world: Pick<World, 'monotonic'>, others: Others)
       billed -= first.bill;
       bills.shift();
     }
-    return Math.floor((mostBilled - billed) / refusalCost);
+    return Math.floor((maxHourlyCost - billed) / refusalCost);
   }
 
   async function askOne<T>(another: Session, work: (session: Session) => Promise<T>) {
     try {
       const answer = await work(another);
-      charge(answerBill);
+      charge(answerCost);
       return answer;
     } catch (error) {
       // Nor is it a lie: it was asked about a place that another server named.
-      if (!isSilence(error) && !(error instanceof Lie)) throw error;
+      if (!isUnanswered(error) && !(error instanceof Lie)) throw error;
       charge(refusalCost);
       return undefined;
     }
@@ -149,7 +149,7 @@ export function createElsewhere(world: Pick<World, 'monotonic'>, others: Others)
  * @param onMadeUp told of the failure that another one has made up for
  * @throws what the first one throws, where no other one makes anything of it
  */
-export async function orAnother<T>(
+export async function withFallback<T>(
   session: Session,
   another: (session: Session) => Session | undefined,
   work: (session: Session) => Promise<T>,
@@ -170,17 +170,17 @@ export async function orAnother<T>(
 }
 
 /** No answer, or one that says nothing. */
-export const isSilence = (error: unknown): boolean =>
+export const isUnanswered = (error: unknown): boolean =>
   error instanceof PaygateError && (error instanceof ServerError || error.code === 'unavailable');
 
-export function createOthers(
+export function createOtherServers(
   world: Pick<World, 'after'>,
-  roster: Pick<Roster, 'sound'>,
+  roster: Pick<ServerChoice, 'healthy'>,
   pool: () => Pick<Pool, 'borrow'>,
-): Others {
-  const borrow = shareOpened(world, () => pool().borrow());
+): OtherServers {
+  const borrow = shareConnection(world, () => pool().borrow());
   return async function* (session: Session) {
-    for (const each of roster.sound()) {
+    for (const each of roster.healthy()) {
       if (each !== session) yield { session: each, release: () => {} };
     }
     const borrowed = await borrow(undefined);
@@ -189,10 +189,10 @@ export function createOthers(
 }
 
 /** One fresh connection for all who ask meanwhile: a lost mempool has hundreds of payments asked about at once. */
-export function shareOpened<T>(
+export function shareConnection<T>(
   world: Pick<World, 'after'>,
   open: (whom: T) => Promise<Session | undefined>,
-): (whom: T) => Promise<Other | undefined> {
+): (whom: T) => Promise<BorrowedSession | undefined> {
   let opened: Promise<Session | undefined> | undefined;
   let asking = 0;
   let cancelRest: Cancel = () => {};
@@ -201,7 +201,7 @@ export function shareOpened<T>(
     asking -= 1;
     if (asking > 0) return;
     const rested = opened;
-    cancelRest = world.after(restMs, () => {
+    cancelRest = world.after(idleMs, () => {
       opened = undefined;
       rested?.then((again) => again?.close('heard'));
     });
@@ -223,4 +223,4 @@ export function shareOpened<T>(
 }
 
 /** How long a fresh connection stays when nobody asks it. */
-const restMs = 5_000;
+const idleMs = 5_000;

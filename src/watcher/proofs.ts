@@ -31,7 +31,7 @@ export class Lie extends Error {
 }
 
 /** An error as that of a server: a lie of its own it must answer for, whoever is watched. */
-export function laidTo(session: Session, error: unknown): unknown {
+export function blame(session: Session, error: unknown): unknown {
   if (error instanceof Lie) error.by ??= session;
   return error;
 }
@@ -68,7 +68,7 @@ export interface Proofs {
    * For an amount above the limit: whether the block's coinbase stands as deep as the branch that was
    * just proven. @throws Lie
    */
-  checkDepth(session: Session, place: Proven, valueSat: number): Promise<void>;
+  checkTreeDepth(session: Session, place: Proven, valueSat: number): Promise<void>;
   /**
    * The transaction itself, and what it pays to a script; undefined when nothing.
    * @param fresh it is said to be in no block
@@ -90,13 +90,13 @@ export interface ProofsOptions {
 }
 
 /** Blocks of whose trees is kept what was proven: 1 MB for 4,000 payments in one. */
-const keptTrees = 3;
+const maxTrees = 3;
 
 export function createProofs({ store, network, proveDepthAboveSat }: ProofsOptions): Proofs {
   const checkpoint = checkpointOf(network);
-  const transaction = keepTransactions();
+  const transaction = cacheTransactions();
   const standsAt = createTreeDepth(store.headers, transaction);
-  const treeOf = keepTrees(store);
+  const treeOf = cacheTrees(store);
   return {
     async prove(session, txid, height) {
       const before = store.headers.bestHashAt(height);
@@ -113,7 +113,7 @@ export function createProofs({ store, network, proveDepthAboveSat }: ProofsOptio
       }
       return { kind: 'proven', block: { height, hash }, depth: branch.length };
     },
-    async checkDepth(session, { block, depth }, valueSat) {
+    async checkTreeDepth(session, { block, depth }, valueSat) {
       if (depth === undefined || valueSat <= proveDepthAboveSat) return;
       if (await standsAt(session, block, depth)) return;
       throw new Lie(`block ${block.height}: its coinbase does not prove how deep its tree is`);
@@ -139,8 +139,8 @@ function matches(proves: () => boolean | undefined): boolean {
 }
 
 /** The trees of the blocks that were proven in last; a block is what its hash says, whichever chain it is on. */
-function keepTrees({ headers }: Store): (block: BlockHash) => ProvenTree | undefined {
-  const trees = new LRUCache<BlockHash, ProvenTree>({ max: keptTrees });
+function cacheTrees({ headers }: Store): (block: BlockHash) => ProvenTree | undefined {
+  const trees = new LRUCache<BlockHash, ProvenTree>({ max: maxTrees });
   return (block) => {
     const known = trees.get(block);
     if (known !== undefined) return known;
@@ -153,17 +153,17 @@ function keepTrees({ headers }: Store): (block: BlockHash) => ProvenTree | undef
 }
 
 /** The transaction itself, verified against its id. */
-type Fetch = (session: Session, txid: Txid) => Promise<{ readonly parsed: Transaction }>;
+type FetchById = (session: Session, txid: Txid) => Promise<{ readonly parsed: Transaction }>;
 
 /** Blocks whose depth is remembered. */
-const keptBlocks = 100;
+const maxDepths = 100;
 
 /**
  * @returns asks a server whether transactions of a block stand so deep as a branch was long. It throws
  *   what the session and `fetch` throw
  */
-export function createTreeDepth(headers: Headers, fetch: Fetch) {
-  const depths = new LRUCache<BlockHash, number>({ max: keptBlocks });
+export function createTreeDepth(headers: Headers, fetch: FetchById) {
+  const depths = new LRUCache<BlockHash, number>({ max: maxDepths });
 
   async function depthOf(session: Session, { height, hash }: Block): Promise<number | undefined> {
     const known = depths.get(hash);
@@ -181,14 +181,14 @@ export function createTreeDepth(headers: Headers, fetch: Fetch) {
     const { txid, branch } = await session.coinbase(height);
     const { parsed } = await fetch(session, txid);
     if (header === undefined || !parsed.coinbase) return undefined;
-    return reaches(txid, branch, header) ? branch.length : undefined;
+    return reachesRoot(txid, branch, header) ? branch.length : undefined;
   }
 
   return async (session: Session, block: Block, depth: number): Promise<boolean> =>
     (await depthOf(session, block)) === depth;
 }
 
-function reaches(txid: Txid, branch: readonly string[], { merkleRoot }: Header): boolean {
+function reachesRoot(txid: Txid, branch: readonly string[], { merkleRoot }: Header): boolean {
   try {
     return new ProvenTree(merkleRoot).proves(txid, branch, 0);
   } catch (error) {
@@ -197,7 +197,7 @@ function reaches(txid: Txid, branch: readonly string[], { merkleRoot }: Header):
   }
 }
 
-export interface KnownTransaction {
+export interface VerifiedTransaction {
   /** As a node would take it, else without any witness. */
   readonly raw: Uint8Array;
   readonly parsed: Transaction;
@@ -208,40 +208,40 @@ export type FetchTransaction = (
   session: Session,
   txid: Txid,
   how?: TransactionOptions,
-) => Promise<KnownTransaction>;
+) => Promise<VerifiedTransaction>;
 
-interface Fetched {
+interface PendingTransaction {
   readonly by: Session;
-  readonly known: Promise<KnownTransaction>;
+  readonly known: Promise<VerifiedTransaction>;
 }
 
-interface Kept {
+interface CachedTransaction {
   readonly by: Session;
-  readonly transaction: KnownTransaction;
+  readonly transaction: VerifiedTransaction;
 }
 
 /** 10,000 ordinary ones, or a block's largest one. */
-const keptBytes = 20_000_000;
+const maxCachedBytes = 20_000_000;
 /** What an input or an output takes once it is read, seen in a heap: 200 to 270. */
-const bytesOfPart = 270;
+const bytesPerPart = 270;
 
 /** Read, its scripts lie there a second time. */
-const bytesOf = ({ raw, parsed }: KnownTransaction): number =>
-  2 * raw.length + bytesOfPart * (parsed.inputs.length + parsed.outputs.length);
+const bytesOf = ({ raw, parsed }: VerifiedTransaction): number =>
+  2 * raw.length + bytesPerPart * (parsed.inputs.length + parsed.outputs.length);
 
 /** Asks a server for a transaction, unless it is known; what another server tells of it is waited for. */
-export function keepTransactions(): FetchTransaction {
-  const underWay = new Map<Txid, Fetched>();
-  const kept = new LRUCache<Txid, Kept>({
-    maxSize: keptBytes,
+export function cacheTransactions(): FetchTransaction {
+  const underWay = new Map<Txid, PendingTransaction>();
+  const kept = new LRUCache<Txid, CachedTransaction>({
+    maxSize: maxCachedBytes,
     sizeCalculation: ({ transaction }) => bytesOf(transaction),
   });
 
   const fetch: FetchTransaction = (session, txid, how) => {
     const known = session.transaction(txid, how).then((raw) => {
-      const transaction = keptForm(raw, parsed(raw, txid));
+      const transaction = relayableForm(raw, parsed(raw, txid));
       const before = kept.get(txid);
-      if (before === undefined || !standsForAll(before.transaction)) {
+      if (before === undefined || !isEnoughForAll(before.transaction)) {
         kept.set(txid, { by: session, transaction });
       }
       return transaction;
@@ -255,7 +255,7 @@ export function keepTransactions(): FetchTransaction {
 
   return async (session, txid, how) => {
     const known = kept.get(txid);
-    if (known !== undefined && (known.by === session || standsForAll(known.transaction))) {
+    if (known !== undefined && (known.by === session || isEnoughForAll(known.transaction))) {
       return known.transaction;
     }
     const fetched = underWay.get(txid);
@@ -263,15 +263,15 @@ export function keepTransactions(): FetchTransaction {
     if (fetched.by === session) return fetched.known;
     // What hashes to its id is true whoever sent it, but for the witness; a lie is only its teller's.
     const theirs = await fetched.known.catch(() => undefined);
-    const isEnough = theirs !== undefined && standsForAll(theirs);
+    const isEnough = theirs !== undefined && isEnoughForAll(theirs);
     return isEnough ? theirs : fetch(session, txid, how);
   };
 }
 
 /** Whether other servers need not be asked for their bytes. */
-const standsForAll = ({ parsed }: KnownTransaction): boolean => isWhole(parsed);
+const isEnoughForAll = ({ parsed }: VerifiedTransaction): boolean => isWhole(parsed);
 
-const keptForm = (raw: Uint8Array, parsed: Transaction): KnownTransaction => {
+const relayableForm = (raw: Uint8Array, parsed: Transaction): VerifiedTransaction => {
   const isTaken = parsed.witness !== 'excess' && weightOf(parsed) <= mostRelayed;
   return { raw: isTaken ? raw : withoutWitness(raw), parsed };
 };

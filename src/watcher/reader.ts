@@ -18,8 +18,8 @@ import { PaygateError } from '../lib/errors.ts';
 import { nextTurn } from '../lib/next-turn.ts';
 import type { Store } from '../store/open-store.ts';
 import type { AddressPlace } from '../store/records/address-statements.ts';
-import { orAnother } from './other-servers.ts';
-import { keepTransactions, Lie } from './proofs.ts';
+import { withFallback } from './other-servers.ts';
+import { cacheTransactions, Lie } from './proofs.ts';
 
 export interface ReaderParts {
   readonly store: Store;
@@ -32,14 +32,14 @@ export interface ReaderParts {
   readonly onLie: (session: Session, reason: string) => void;
 }
 
-export type Script = Pick<DerivedAddress, 'address' | 'script' | 'scripthash'>;
+export type WatchedScript = Pick<DerivedAddress, 'address' | 'script' | 'scripthash'>;
 
 export interface ScriptMovements {
   readonly address: string;
   readonly movements: readonly Movement[];
 }
 
-interface Remembered {
+interface CachedMovements {
   readonly status: StatusHash | null;
   readonly movements: readonly Movement[];
   /** Our tip when it was asked for. */
@@ -50,30 +50,30 @@ const bulk = { bulk: true };
 /** Parts of one history that are fetched at once. */
 const itemsAtOnce = 25;
 /** Transactions of one script; what has more is nobody's address for payments. */
-const mostItems = 5_000;
+const maxItems = 5_000;
 /** Outputs that all transactions of one script spend: a server may make up thousands of the largest. */
-const mostSpent = 300_000;
-const mostIndex = 20_000;
+const maxSpentOutputs = 300_000;
+const maxIndex = 20_000;
 /** A derivation holds the event loop for up to 1.3 ms. */
-const derivedAtOnce = 5;
+const maxDerivedAtOnce = 5;
 /** Of scripts whose derivation is remembered, so many are looked at together. */
-const readAtOnce = 50;
+const maxReadAtOnce = 50;
 /** Scripts and their movements together: one script may have thousands. */
-const keptMovements = 300_000;
+const maxCachedMovements = 300_000;
 /** Branches of wallets. */
-const keptDerivations = 20;
-const keptTimes = 10_000;
+const maxCachedDerivations = 20;
+const maxCachedTimes = 10_000;
 
 /** Every method throws PaygateError unavailable while no server answers. */
 export class Reader {
   readonly #parts: ReaderParts;
-  readonly #fetch = keepTransactions();
-  readonly #scripts = new LRUCache<Scripthash, Remembered>({
-    maxSize: keptMovements,
+  readonly #fetch = cacheTransactions();
+  readonly #scripts = new LRUCache<Scripthash, CachedMovements>({
+    maxSize: maxCachedMovements,
     sizeCalculation: ({ movements }) => 1 + movements.length,
   });
-  readonly #derived = new LRUCache<string, (Script | undefined)[]>({ max: keptDerivations });
-  readonly #times = new LRUCache<number, number>({ max: keptTimes });
+  readonly #derived = new LRUCache<string, (WatchedScript | undefined)[]>({ max: maxCachedDerivations });
+  readonly #times = new LRUCache<number, number>({ max: maxCachedTimes });
 
   constructor(parts: ReaderParts) {
     this.#parts = parts;
@@ -83,7 +83,7 @@ export class Reader {
     return this.#ask(async (session) => (await this.#fetch(session, txid)).parsed);
   }
 
-  movements(script: Script): Promise<ScriptMovements> {
+  movements(script: WatchedScript): Promise<ScriptMovements> {
     return this.#ask(async (session) => {
       return { address: script.address, movements: await this.#movementsOf(session, script) };
     });
@@ -135,8 +135,10 @@ export class Reader {
   ): Promise<ScriptMovements[]> {
     const used: ScriptMovements[] = [];
     for (let start = 0, end = nextIndex; start < end + scanGap; ) {
-      if (start > mostIndex) throw tooMuch('This wallet has too many addresses to be looked at');
-      const atOnce = this.#isDerived(key, branch, start + readAtOnce) ? readAtOnce : derivedAtOnce;
+      if (start > maxIndex) throw tooMuch('This wallet has too many addresses to be looked at');
+      const atOnce = this.#isDerived(key, branch, start + maxReadAtOnce)
+        ? maxReadAtOnce
+        : maxDerivedAtOnce;
       const count = Math.min(atOnce, end + scanGap - start);
       const scripts = Array.from({ length: count }, (_, offset) =>
         this.#derive(key, branch, start + offset),
@@ -161,7 +163,7 @@ export class Reader {
     return (this.#derived.get(`${key.descriptor} ${branch}`)?.length ?? 0) > index;
   }
 
-  #derive(key: WalletKey, branch: 0 | 1, index: number): Script | undefined {
+  #derive(key: WalletKey, branch: 0 | 1, index: number): WatchedScript | undefined {
     const name = `${key.descriptor} ${branch}`;
     const remembered = this.#derived.get(name);
     const known = remembered ?? [];
@@ -171,11 +173,11 @@ export class Reader {
   }
 
   /** By another server where this one refuses or does not answer in time. */
-  #movementsOf(session: Session, script: Script): Promise<readonly Movement[]> {
-    return orAnother(session, this.#parts.elsewhere, (by) => this.#movementsBy(by, script));
+  #movementsOf(session: Session, script: WatchedScript): Promise<readonly Movement[]> {
+    return withFallback(session, this.#parts.elsewhere, (by) => this.#movementsBy(by, script));
   }
 
-  async #movementsBy(session: Session, script: Script): Promise<readonly Movement[]> {
+  async #movementsBy(session: Session, script: WatchedScript): Promise<readonly Movement[]> {
     const { scripthash } = script;
     const { headers } = this.#parts.store;
     const known = this.#scripts.get(scripthash);
@@ -239,17 +241,17 @@ export class Reader {
 
   async #read(
     session: Session,
-    { script }: Script,
+    { script }: WatchedScript,
     history: readonly HistoryItem[],
   ): Promise<readonly Movement[]> {
-    if (history.length > mostItems) throw tooMuch('This address has too many transactions');
+    if (history.length > maxItems) throw tooMuch('This address has too many transactions');
     const parts: Part[] = [];
     let spent = 0;
     for (const items of slices(history, itemsAtOnce)) {
       const read = await Promise.all(items.map((item) => this.#part(session, script, item)));
       parts.push(...read);
       spent += read.reduce((sum, part) => sum + part.spent.length, 0);
-      if (spent > mostSpent) throw tooMuch('The transactions of this address are too large');
+      if (spent > maxSpentOutputs) throw tooMuch('The transactions of this address are too large');
     }
     return movementsOf(parts);
   }

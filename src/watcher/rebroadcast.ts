@@ -17,7 +17,7 @@ import { dayMs, hourMs } from '../lib/time-units.ts';
 import type { Store } from '../store/open-store.ts';
 import type { Seen } from '../store/records/ledger.ts';
 import type { World } from '../world/world.ts';
-import type { Elsewhere } from './other-servers.ts';
+import type { Fallback } from './other-servers.ts';
 
 export interface SweeperParts {
   readonly world: World;
@@ -32,15 +32,15 @@ export interface SweeperParts {
   readonly mark: (scripthash: Scripthash) => void;
 }
 
-const broadcastEveryMs = 6 * 3_600_000;
-const broadcastForMs = 14 * dayMs;
-const broadcastsAtOnce = 20;
+const intervalMs = 6 * 3_600_000;
+const maxAgeMs = 14 * dayMs;
+const maxAtOnce = 20;
 /**
  * Broadcasts that a public server may refuse in an hour: each is billed as a hundred answers are (see budget.ts), and
  * who makes payments up brings thousands. A third of what it forgives meanwhile; the rounds need it.
  */
 const mostRefused = 10;
-const forgottenAtOnce = 20;
+const maxForgottenAtOnce = 20;
 
 interface Refusals {
   /** Whom one more may be sent that they refuse. What another one takes, one that may not would miss: then nobody. */
@@ -77,8 +77,8 @@ export async function broadcast(
   const { world, store, live } = parts;
   // No earlier than the newest block: what a clock that is behind makes older would be too old once it is right.
   const now = Math.max(world.now(), (store.headers.tipTime() ?? 0) * 1000);
-  const [seenAfter, before] = [now - broadcastForMs, now - broadcastEveryMs];
-  const due = store.broadcasts.due(now, seenAfter, before, broadcastsAtOnce);
+  const [seenAfter, before] = [now - maxAgeMs, now - intervalMs];
+  const due = store.broadcasts.due(now, seenAfter, before, maxAtOnce);
   for (const txid of due) {
     const raw = relayedForm(store.ledger.rawOf(txid));
     if (raw === undefined) continue;
@@ -88,7 +88,7 @@ export async function broadcast(
     if (weightOf(parseTransaction(raw)) <= mostRelayed) {
       const told = await broadcastTo(sessions, raw, refusals);
       // The round goes on meanwhile: servers may be slow to show them.
-      if (told.has('witness') || (told.has('there') && !isWholeOf(raw))) {
+      if (told.has('witness') || (told.has('there') && !isWholeTransaction(raw))) {
         queue.add(() => broadcastOthers(parts, sessions, txid, raw, refusals));
       }
     }
@@ -102,9 +102,9 @@ export async function forget({
   store: { broadcasts, database },
 }: SweeperParts): Promise<void> {
   const now = world.now();
-  const idle = broadcasts.idle(now - broadcastForMs, forgottenAtOnce);
+  const idle = broadcasts.idle(now - maxAgeMs, maxForgottenAtOnce);
   if (idle.length === 0) return;
-  await database.write((tx) => broadcasts.forget(tx, now, now - broadcastForMs, idle));
+  await database.write((tx) => broadcasts.forget(tx, now, now - maxAgeMs, idle));
 }
 
 /** Files of before hold witnesses that servers had padded. */
@@ -117,7 +117,7 @@ export function createQueue() {
   let waiting = 0;
   return {
     add(work: () => Promise<void>): void {
-      if (waiting >= broadcastsAtOnce) return;
+      if (waiting >= maxAtOnce) return;
       waiting += 1;
       last = last.then(work).finally(() => {
         waiting -= 1;
@@ -130,7 +130,7 @@ async function broadcastTo(
   sessions: readonly Session[],
   raw: Uint8Array,
   refusals: Refusals,
-): Promise<ReadonlySet<Told>> {
+): Promise<ReadonlySet<BroadcastAnswer>> {
   const told = sessions.map((session) => broadcastOne(session, raw, refusals));
   return new Set(await Promise.all(told));
 }
@@ -145,7 +145,7 @@ async function broadcastOthers(
 ): Promise<void> {
   try {
     const asked = refusals.hearers(sessions);
-    for (const shown of await shownOf(asked, txid, ours, refusals)) {
+    for (const shown of await bytesFromOthers(asked, txid, ours, refusals)) {
       if ((await broadcastTo(sessions, shown, refusals)).has('witness')) continue;
       await database.write((tx) => broadcasts.keep(tx, txid, shown));
       return;
@@ -155,7 +155,7 @@ async function broadcastOthers(
   }
 }
 
-type Told =
+type BroadcastAnswer =
   /** It refuses the witness, which may be missing, padded or not signed: another server may have shown another one. */
   | 'witness'
   /** It takes the transaction, or has it. */
@@ -163,24 +163,28 @@ type Told =
   | 'other';
 
 /** What nodes say then. */
-const ofWitness = /witness|script-verify/i;
-const ofPresence = /already/i;
+const witnessRefusal = /witness|script-verify/i;
+const alreadyKnown = /already/i;
 
 /** A server refuses what it has already, and what conflicts with what it has; or it does not answer. */
-async function broadcastOne(session: Session, raw: Uint8Array, refusals: Refusals): Promise<Told> {
+async function broadcastOne(
+  session: Session,
+  raw: Uint8Array,
+  refusals: Refusals,
+): Promise<BroadcastAnswer> {
   try {
     await session.broadcast(raw);
   } catch (error) {
     if (!(error instanceof PaygateError)) throw error;
     if (!(error instanceof ServerError)) return 'other';
     refusals.refused(session);
-    if (ofWitness.test(error.message)) return 'witness';
-    return ofPresence.test(error.message) ? 'there' : 'other';
+    if (witnessRefusal.test(error.message)) return 'witness';
+    return alreadyKnown.test(error.message) ? 'there' : 'other';
   }
   return 'there';
 }
 
-export function isWholeOf(raw: Uint8Array, txid?: Txid): boolean {
+export function isWholeTransaction(raw: Uint8Array, txid?: Txid): boolean {
   try {
     const transaction = parseTransaction(raw);
     return isWhole(transaction) && (txid === undefined || transaction.txid === txid);
@@ -191,9 +195,9 @@ export function isWholeOf(raw: Uint8Array, txid?: Txid): boolean {
 }
 
 /** Asks another server for the bytes of what was just recorded in no block without what a node asks for, and keeps them. */
-export async function seekWhole(
+export async function seekWholeBytes(
   { database, broadcasts }: Pick<Store, 'database' | 'broadcasts'>,
-  elsewhere: Elsewhere,
+  elsewhere: Fallback,
   session: Session,
   seen: readonly Seen[],
 ): Promise<void> {
@@ -201,9 +205,9 @@ export async function seekWhole(
     if (block !== null || raw === undefined) continue;
     // A flood brings thousands, which are read once more here.
     await nextTurn();
-    if (isWholeOf(raw)) continue;
+    if (isWholeTransaction(raw)) continue;
     const shown = await elsewhere.askOther(session, (another) => another.transaction(txid));
-    if (shown === undefined || !isWholeOf(shown, txid)) continue;
+    if (shown === undefined || !isWholeTransaction(shown, txid)) continue;
     await database.write((tx) => broadcasts.keep(tx, txid, shown));
   }
 }
@@ -215,7 +219,7 @@ interface Answers {
 }
 
 /** The bytes that other servers show of a transaction, where they are others than ours: each once. */
-export async function shownOf(
+export async function bytesFromOthers(
   sessions: readonly Session[],
   txid: Txid,
   ours: Uint8Array,
@@ -230,7 +234,7 @@ export async function shownOf(
       else mute.add(session);
       return undefined;
     });
-    if (raw === undefined || !isWholeOf(raw, txid)) continue;
+    if (raw === undefined || !isWholeTransaction(raw, txid)) continue;
     if (!shown.some((each) => Buffer.compare(each, raw) === 0)) shown.push(raw);
   }
   return shown.slice(1);

@@ -12,56 +12,61 @@ import type { Store } from '../store/open-store.ts';
 import type { Gone, Seen } from '../store/records/ledger.ts';
 import type { World } from '../world/world.ts';
 import {
-  type Gathered,
-  type Gathering,
-  gatherAll,
+  collectEvidence,
+  type EvidenceContext,
+  type ItemEvidence,
   isAt,
   isMined,
-  type Known,
-  mostRefused,
+  type KnownPayments,
+  maxRefusedItems,
   provenBlock,
   refusedOf,
   type Subject,
   seenOf,
   standsOn,
 } from './evidence.ts';
-import { isSilence, nobodyElse, shareOpened } from './other-servers.ts';
-import { Lie, laidTo } from './proofs.ts';
-import type { Roster } from './server-choice.ts';
+import { isUnanswered, noFallback, shareConnection } from './other-servers.ts';
+import { blame, Lie } from './proofs.ts';
+import type { ServerChoice } from './server-choice.ts';
 
-export interface Witness {
+export interface SecondOpinion {
   readonly session: Session;
   /** Whether it is another server, and not only another connection to the same one. */
-  readonly independent: boolean;
+  readonly isIndependent: boolean;
   /** Whether it is on another branch: what is true there, our headers do not prove, and what is gone there may be here. */
-  isBeside(): boolean;
+  isOnOtherBranch(): boolean;
   /** To be called when it was heard. */
   release(): void;
 }
 
-export type CallWitness = (session: Session) => Promise<Witness | undefined>;
+export type RequestSecondOpinion = (session: Session) => Promise<SecondOpinion | undefined>;
 
 export interface WitnessParts {
   readonly world: Pick<World, 'after'>;
   readonly pool: () => Pool;
   /** The live servers whose word counts, and where they stand. */
-  readonly roster: Pick<Roster, 'sound' | 'isBeside'>;
+  readonly roster: Pick<ServerChoice, 'healthy' | 'isOnOtherBranch'>;
   /** How many servers the operator has named. */
   readonly servers: number;
 }
 
-export function createWitness({ world, pool, roster, servers }: WitnessParts): CallWitness {
-  const reopen = shareOpened(world, (session: Session) => pool().reopen(session));
+export function createSecondOpinions({
+  world,
+  pool,
+  roster,
+  servers,
+}: WitnessParts): RequestSecondOpinion {
+  const reopen = shareConnection(world, (session: Session) => pool().reopen(session));
   return async (session) => {
-    const other = roster.sound().find((each) => each !== session);
+    const other = roster.healthy().find((each) => each !== session);
     if (other !== undefined) {
-      const isBeside = () => roster.isBeside(other);
-      return { session: other, independent: true, isBeside, release: () => {} };
+      const isBeside = () => roster.isOnOtherBranch(other);
+      return { session: other, isIndependent: true, isOnOtherBranch: isBeside, release: () => {} };
     }
     // One that is named but not connected, or in doubt, may come back: it is waited for.
     if (servers > 1) return undefined;
     const again = await reopen(session);
-    return again && { ...again, independent: false, isBeside: () => false };
+    return again && { ...again, isIndependent: false, isOnOtherBranch: () => false };
   };
 }
 
@@ -74,7 +79,7 @@ export interface Testimony {
 
 /** @param missing payments of ours that the first server's history does not name */
 export async function testify(
-  { session }: Witness,
+  { session }: SecondOpinion,
   scripthash: Scripthash,
   missing: readonly Txid[],
 ): Promise<Testimony> {
@@ -84,9 +89,9 @@ export async function testify(
 }
 
 /** How long it must last before it counts: ElectrumX reads the mempool every 5 s, electrs every 10 s. */
-const silenceMs = 30_000;
+const minAbsenceMs = 30_000;
 
-export interface Silence {
+export interface AbsenceTracker {
   /**
    * Nobody names these payments of the script now, and no others of it are left out.
    * @returns those that nobody has named for half a minute
@@ -98,7 +103,10 @@ export interface Silence {
  * Not kept over a restart: it is counted anew then.
  * @param lookAgain called when a silence that has begun may count
  */
-export function createSilence(world: World, lookAgain: (scripthash: Scripthash) => void): Silence {
+export function createAbsenceTracker(
+  world: World,
+  lookAgain: (scripthash: Scripthash) => void,
+): AbsenceTracker {
   const scripts = new Map<Scripthash, ReadonlyMap<Txid, number>>();
   return {
     lasting(scripthash, txids) {
@@ -108,29 +116,29 @@ export function createSilence(world: World, lookAgain: (scripthash: Scripthash) 
       if (txids.length === 0) scripts.delete(scripthash);
       else scripts.set(scripthash, since);
       if (txids.some((txid) => before?.has(txid) !== true)) {
-        world.after(silenceMs, () => lookAgain(scripthash));
+        world.after(minAbsenceMs, () => lookAgain(scripthash));
       }
-      return new Set(txids.filter((txid) => now - (since.get(txid) ?? now) >= silenceMs));
+      return new Set(txids.filter((txid) => now - (since.get(txid) ?? now) >= minAbsenceMs));
     },
   };
 }
 
-export interface Nowhere {
+export interface NodeLookup {
   /** Asks about as many of them as it may now, the first of them first. */
-  ask(session: Session, txids: readonly Txid[]): Promise<NodeWord>;
+  ask(session: Session, txids: readonly Txid[]): Promise<NodeAnswer>;
 }
 
-export interface NodeWord {
+export interface NodeAnswer {
   /** Neither in the mempool nor in the chain of its node. */
-  readonly gone: ReadonlySet<Txid>;
+  readonly absent: ReadonlySet<Txid>;
   /** The others of those that were asked about. */
-  readonly there: ReadonlySet<Txid>;
+  readonly present: ReadonlySet<Txid>;
 }
 
 /** Refusals of public servers in an hour: half of what they forgive meanwhile. */
 const mostRefusedAnHour = 20;
 
-export function createNowhere(world: Pick<World, 'monotonic'>): Nowhere {
+export function createNodeLookup(world: Pick<World, 'monotonic'>): NodeLookup {
   let refusals: number[] = [];
   /** Of public servers: all may be refused. */
   let underWay = 0;
@@ -170,8 +178,8 @@ export function createNowhere(world: Pick<World, 'monotonic'>): Nowhere {
       try {
         const unknown = await Promise.all(asked.map((txid) => isNowhere(session, txid)));
         return {
-          gone: new Set(asked.filter((_, index) => unknown[index])),
-          there: new Set(asked.filter((_, index) => !unknown[index])),
+          absent: new Set(asked.filter((_, index) => unknown[index])),
+          present: new Set(asked.filter((_, index) => !unknown[index])),
         };
       } finally {
         underWay -= places;
@@ -182,26 +190,26 @@ export function createNowhere(world: Pick<World, 'monotonic'>): Nowhere {
 
 /** What a second voice is asked with. */
 export interface SecondOpinionParts {
-  readonly callWitness: CallWitness;
-  readonly silence: Silence;
-  readonly nowhere: Nowhere;
+  readonly callWitness: RequestSecondOpinion;
+  readonly silence: AbsenceTracker;
+  readonly nowhere: NodeLookup;
 }
 
 /** What a second voice adds to a history, or takes from what we know. */
-interface Testified {
-  readonly gathered: readonly Gathered[];
+interface CrossCheck {
+  readonly gathered: readonly ItemEvidence[];
   readonly gone: readonly Gone[];
   /** Silence that nobody could explain yet: to be looked at again. */
   readonly isOpen: boolean;
 }
 
 /** Never cancels on silence: what a history leaves out is asked of a second voice. */
-export async function hearWitness(
-  parts: Gathering & SecondOpinionParts,
+export async function crossCheck(
+  parts: EvidenceContext & SecondOpinionParts,
   { address, history, look }: Subject,
-  known: Known,
-  gathered: readonly Gathered[],
-): Promise<Testified> {
+  known: KnownPayments,
+  gathered: readonly ItemEvidence[],
+): Promise<CrossCheck> {
   const named = new Set(history.map(({ txid }) => txid));
   const missing = [...known.values()]
     .filter((row) => row.state !== 'dropped' && !named.has(row.txid))
@@ -214,42 +222,45 @@ export async function hearWitness(
     return { gathered: [], gone: [], isOpen: missing.length > 0 };
   };
   const isCutShort =
-    refusedOf(gathered) >= mostRefused || gathered.some(({ kind }) => kind === 'unasked');
+    refusedOf(gathered) >= maxRefusedItems || gathered.some(({ kind }) => kind === 'unasked');
   if (missing.length === 0 && look !== 'cross' && !isCutShort) return nothing();
   const witness = await parts.callWitness(parts.session);
   if (witness === undefined) return nothing();
   try {
-    const doubted = witness.isBeside() ? [] : missing;
+    const doubted = witness.isOnOtherBranch() ? [] : missing;
     const { absent, told } = await testify(witness, address.scripthash, doubted);
-    const others = { ...parts, session: witness.session, isNews: false, elsewhere: nobodyElse };
-    const disputed = disputedBy(told, gathered);
-    const found = await gatherAll(others, disputed, known);
+    const others = { ...parts, session: witness.session, isNews: false, elsewhere: noFallback };
+    const disputed = disputedItems(told, gathered);
+    const found = await collectEvidence(others, disputed, known);
     const unnamed = withRivals(parts.store, absent, seenOf([...gathered, ...found]));
-    const gone = await certain(parts, address.scripthash, witness, unnamed);
+    const gone = await certainlyGone(parts, address.scripthash, witness, unnamed);
     const isOpen =
-      gone.length < missing.length || isRefuted(gathered, found) || isAlone(found, named);
+      gone.length < missing.length ||
+      isRefuted(gathered, found) ||
+      isReportedByOneServer(found, named);
     return { gathered: found, gone, isOpen };
   } catch (error) {
     // It has nothing to say, or speaks of another branch: that is no reason to lose what the first one said.
-    if (isSilence(error) || (error instanceof Lie && witness.isBeside())) return nothing();
+    if (isUnanswered(error) || (error instanceof Lie && witness.isOnOtherBranch()))
+      return nothing();
     // The watched server must not be banned for what it did not say.
-    throw witness.independent ? laidTo(witness.session, error) : error;
+    throw witness.isIndependent ? blame(witness.session, error) : error;
   } finally {
     witness.release();
   }
 }
 
 /** What took its inputs says that a payment is gone; without that, only silence that lasts, of the node as well. */
-async function certain(
+async function certainlyGone(
   { silence, nowhere }: SecondOpinionParts,
   scripthash: Scripthash,
-  { session, independent }: Witness,
+  { session, isIndependent: independent }: SecondOpinion,
   unnamed: readonly Gone[],
 ): Promise<Gone[]> {
   const silent = unnamed.flatMap(({ txid, replacedBy }) => (replacedBy === null ? [txid] : []));
   let lasting = silence.lasting(scripthash, silent);
   if (!independent && lasting.size > 0) {
-    const { gone, there } = await nowhere.ask(session, [...lasting]);
+    const { absent: gone, present: there } = await nowhere.ask(session, [...lasting]);
     lasting = gone;
     // Theirs begins anew.
     silence.lasting(
@@ -261,11 +272,11 @@ async function certain(
 }
 
 /** What a second voice names, and what the first one left out or named at a place that it has not shown. */
-function disputedBy(
+function disputedItems(
   told: readonly HistoryItem[],
-  gathered: readonly Gathered[],
+  gathered: readonly ItemEvidence[],
 ): readonly HistoryItem[] {
-  const first = new Map<Txid, Gathered>();
+  const first = new Map<Txid, ItemEvidence>();
   for (const each of gathered) {
     const { txid } = each.item;
     // It may be named twice, in a block and still in the mempool.
@@ -288,13 +299,13 @@ function disputedBy(
 }
 
 /** Whether a payment stands elsewhere than where the first one says, who cannot be held to it there. */
-function isRefuted(gathered: readonly Gathered[], found: readonly Gathered[]): boolean {
+function isRefuted(gathered: readonly ItemEvidence[], found: readonly ItemEvidence[]): boolean {
   const seen = new Set(found.flatMap(({ kind, item }) => (kind === 'seen' ? [item.txid] : [])));
   return gathered.some(({ kind, item }) => kind === 'unproven' && seen.has(item.txid));
 }
 
 /** Whether the second voice alone names what is in a mempool: that it is gone, no status of the first one would tell. */
-const isAlone = (found: readonly Gathered[], named: ReadonlySet<Txid>): boolean =>
+const isReportedByOneServer = (found: readonly ItemEvidence[], named: ReadonlySet<Txid>): boolean =>
   found.some(
     (each) => each.kind === 'seen' && each.seen.block === null && !named.has(each.item.txid),
   );

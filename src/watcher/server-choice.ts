@@ -12,15 +12,15 @@ import type { Session } from '../electrum/session.ts';
 import type { Store } from '../store/open-store.ts';
 import type { Servers } from '../store/records/server-records.ts';
 import type { World } from '../world/world.ts';
-import type { Judged } from './finality-hold.ts';
-import type { ChainSync } from './header-sync.ts';
+import type { AssessedServer } from './finality-hold.ts';
+import type { HeaderSync } from './header-sync.ts';
 
-export interface RosterParts {
+export interface ServerChoiceParts {
   readonly world: World;
   readonly store: Store;
   readonly network: NetworkName;
   readonly pool: () => Pool;
-  readonly chainSync: Pick<ChainSync, 'syncingSince'>;
+  readonly chainSync: Pick<HeaderSync, 'syncingSince'>;
 }
 
 /**
@@ -29,8 +29,8 @@ export interface RosterParts {
  */
 const graceMs = 60_000;
 
-export class Roster {
-  readonly #parts: RosterParts;
+export class ServerChoice {
+  readonly #parts: ServerChoiceParts;
   /** When a session was last seen abreast, monotonic. */
   readonly #abreastAt = new WeakMap<Session, number>();
   /** Since when a session's tip has been unknown, monotonic. */
@@ -40,12 +40,12 @@ export class Roster {
   /** The doubts that the log has told of, by server. */
   readonly #told = new Map<string, Doubt['kind']>();
 
-  constructor(parts: RosterParts) {
+  constructor(parts: ServerChoiceParts) {
     this.#parts = parts;
   }
 
   /** The live ones that may be used without reserve, the oldest first. */
-  sound(): Session[] {
+  healthy(): Session[] {
     return this.#live().filter((session) => this.#isSound(session));
   }
 
@@ -60,14 +60,14 @@ export class Roster {
     // Else it would be left again before it has subscribed the addresses.
     const bears = (session: Session) =>
       doubt?.kind !== 'spent' || session.budget.overdrawnMs(true) < graceMs;
-    const [sound] = usable.filter((session) => this.#isSound(session) && bears(session));
-    if (sound !== undefined || isUsable) return sound ?? current;
+    const [healthy] = usable.filter((session) => this.#isSound(session) && bears(session));
+    if (healthy !== undefined || isUsable) return healthy ?? current;
     const height = ({ tip }: Session): number => tip?.height ?? 0;
     return usable.sort((one, other) => height(other) - height(one))[0];
   }
 
   /** What its tip says now, whatever it said a moment ago; `unknown` until its header is verified. */
-  #standing(session: Session): Judged['standing'] {
+  #standing(session: Session): AssessedServer['standing'] {
     const { store, network, world } = this.#parts;
     const { headers } = store;
     const best = headers.tip();
@@ -80,7 +80,7 @@ export class Roster {
   }
 
   /** Whether its tip is a verified header that is not on our best chain. */
-  isBeside(session: Session): boolean {
+  isOnOtherBranch(session: Session): boolean {
     const tip = this.#headerOf(session);
     if (tip === undefined) return false;
     return !this.#parts.store.headers.isOnBest({ height: tip.height, hash: tip.header.hash });
@@ -88,7 +88,7 @@ export class Roster {
 
   /** Whether what it said may be no lie: it is, or may be, for the header of its tip is on its way. */
   mayDiffer(session: Session): boolean {
-    if (this.isBeside(session)) return true;
+    if (this.isOnOtherBranch(session)) return true;
     const since = this.#unknownSince.get(session);
     const hash = hashOf(session);
     if (this.#standing(session) !== 'unknown' || since === undefined || hash === undefined)
@@ -102,7 +102,7 @@ export class Roster {
   }
 
   /** Judges every live server anew: the pool and the log are told. */
-  look(): Judged[] {
+  assess(): AssessedServer[] {
     const judged = this.#live().map((session) => {
       return { session, standing: this.#standing(session) };
     });
@@ -110,7 +110,7 @@ export class Roster {
     return judged;
   }
 
-  #tell({ session, standing }: Judged): void {
+  #tell({ session, standing }: AssessedServer): void {
     const { pool, world } = this.#parts;
     const { label } = session.server;
     const doubt = this.#doubt(session, standing);
@@ -153,7 +153,7 @@ export class Roster {
     return waitMs >= graceMs ? { kind: 'spent', waitMs } : undefined;
   }
 
-  #tipDoubt(session: Session, found: Judged['standing']): Doubt | undefined {
+  #tipDoubt(session: Session, found: AssessedServer['standing']): Doubt | undefined {
     if (this.#isUnshown(session, found === 'unknown')) return { kind: 'unshown' };
     if (found === 'unknown') return undefined;
     const now = this.#parts.world.monotonic();

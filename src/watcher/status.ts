@@ -1,10 +1,10 @@
 // How the watcher stands, as health and alarms tell it.
 
 import type { ServerStatus } from '../electrum/pool.ts';
-import type { Hold } from './finality-hold.ts';
+import type { FinalityHold } from './finality-hold.ts';
 
 /** Scripts that could not be worked up, by the server and the request that failed. */
-export interface Trouble {
+export interface ScriptFailures {
   readonly server: string;
   /** Its method, where it is one that failed. */
   readonly request: string | undefined;
@@ -16,7 +16,7 @@ export interface Trouble {
 }
 
 /** Addresses that could not be subscribed: they are looked at by the minute. */
-export interface Untold {
+export interface RefusedSubscriptions {
   readonly server: string;
   readonly scripts: number;
   /** The newest. */
@@ -32,15 +32,15 @@ export interface WatcherStatus {
   readonly tipHeight: number | undefined;
   readonly dirty: number;
   /** Why nothing is promoted to 2; empty when all is well. */
-  readonly held: ReturnType<Hold['reasons']>;
+  readonly holdReasons: ReturnType<FinalityHold['reasons']>;
   /** What could not be worked up and is tried again. */
-  readonly troubles: readonly Trouble[];
+  readonly failures: readonly ScriptFailures[];
   /** Why the last try to follow a server failed; undefined once every address was compared with one. */
   readonly catchUpFault: string | undefined;
   /** Addresses that the server in use refuses to tell of, and why. */
-  readonly untold: Untold | undefined;
+  readonly refusedSubscriptions: RefusedSubscriptions | undefined;
   /** Why a wallet's scan, or what is watched ahead of it, failed at the last try; it is tried again in a minute. */
-  readonly careFault: string | undefined;
+  readonly walletFault: string | undefined;
   /** The last server that named, alone, payments to addresses of a wallet that were not issued, by wallet. */
-  readonly claimants: ReadonlyMap<number, string>;
+  readonly soleReporters: ReadonlyMap<number, string>;
 }

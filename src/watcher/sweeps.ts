@@ -8,7 +8,7 @@ import type { Session } from '../electrum/session.ts';
 import { PaygateError, reasonOf } from '../lib/errors.ts';
 import { minuteMs } from '../lib/time-units.ts';
 import type { Watched } from '../store/views/watched-addresses.ts';
-import { hotForMs, newest } from './address-subscriptions.ts';
+import { hotForMs, maxId } from './address-subscriptions.ts';
 import {
   broadcast,
   createQueue,
@@ -17,7 +17,7 @@ import {
   type SweeperParts,
 } from './rebroadcast.ts';
 
-export interface Sweeper {
+export interface Sweeps {
   /**
    * One minute's share of every round; nothing while the one before is under way.
    * @param isCaughtUp else only a second server is asked: the watched one has enough to do, and may take hours over it
@@ -30,9 +30,9 @@ const roundMinutes = 24 * 60;
 /** Addresses asked about at once. */
 const batchSize = 50;
 /** Times that the same addresses are asked about where some of them are not answered. */
-const mostUnanswered = 2;
+const maxUnanswered = 2;
 
-export function createSweeper(parts: SweeperParts): Sweeper {
+export function createSweeps(parts: SweeperParts): Sweeps {
   const { world, store } = parts;
   const hotSince = () => world.now() - hotForMs;
   const { addresses } = store;
@@ -40,19 +40,19 @@ export function createSweeper(parts: SweeperParts): Sweeper {
     createRound({
       minutes: hotRoundMinutes,
       count: () => addresses.countRecent(hotSince()),
-      page: (last, limit) => addresses.recent(hotSince(), last, limit),
+      pageAfter: (last, limit) => addresses.recent(hotSince(), last, limit),
     }),
     createRound({
       minutes: hotRoundMinutes,
       count: () => addresses.countUnsettled(),
-      page: (last, limit) => addresses.unsettled(last?.id ?? newest, limit),
+      pageAfter: (last, limit) => addresses.unsettled(last?.id ?? maxId, limit),
       // The others are in the round of recent ones.
       isPart: ({ issuedAt }) => (issuedAt ?? 0) <= hotSince(),
     }),
     createRound({
       minutes: roundMinutes,
       count: () => addresses.count(),
-      page: (last, limit) => addresses.given(last?.id ?? newest, limit),
+      pageAfter: (last, limit) => addresses.given(last?.id ?? maxId, limit),
     }),
   ];
   const refusals = createRefusals(world);
@@ -128,7 +128,7 @@ interface RoundParts {
   /** How many there are, or a few more. */
   readonly count: () => number;
   /** Newest first, behind a row. */
-  readonly page: (last: Watched | undefined, limit: number) => readonly Watched[];
+  readonly pageAfter: (last: Watched | undefined, limit: number) => readonly Watched[];
   /** Of a page; all without it. */
   readonly isPart?: (row: Watched) => boolean;
 }
@@ -141,7 +141,7 @@ interface Round {
 }
 
 /** A way through a set of addresses, over and over. */
-function createRound({ minutes, count, page, isPart = () => true }: RoundParts): Round {
+function createRound({ minutes, count, pageAfter: page, isPart = () => true }: RoundParts): Round {
   let last: Watched | undefined;
   let share = 0;
   let due = 0;
@@ -160,7 +160,7 @@ function createRound({ minutes, count, page, isPart = () => true }: RoundParts):
       } catch (error) {
         // What was not answered is asked again, but must not hold up the rest for ever.
         unanswered += 1;
-        if (unanswered < mostUnanswered || !(error instanceof PaygateError)) throw error;
+        if (unanswered < maxUnanswered || !(error instanceof PaygateError)) throw error;
       }
       unanswered = 0;
       const isThrough = rows.length < limit;

@@ -6,7 +6,7 @@ import type { Scripthash } from '../bitcoin/ids.ts';
 import { deriveAddress } from '../bitcoin/keychain.ts';
 import { furthestAhead, lookahead, reserveOf } from '../domain/allocation.ts';
 import type { Session } from '../electrum/session.ts';
-import type { Tasks } from '../lib/background-tasks.ts';
+import type { BackgroundTasks } from '../lib/background-tasks.ts';
 import { reasonOf } from '../lib/errors.ts';
 import { nextTurn } from '../lib/next-turn.ts';
 import type { Store } from '../store/open-store.ts';
@@ -14,34 +14,35 @@ import { external } from '../store/records/address-statements.ts';
 import type { DerivedIndex } from '../store/records/addresses.ts';
 import type { Cancel, World } from '../world/world.ts';
 import {
-  type Found,
-  reachFloor,
-  recheckUsed,
-  scan,
-  type UsedParts,
-  type WalletCareParts,
+  type AddressUseParts,
+  type IndexUse,
+  recheckUsedIndexes,
+  scanWallet,
+  skipToFloor,
+  type WalletParts,
 } from './wallet-scan.ts';
 
 /** Addresses kept in one commit. */
-const keptAtOnce = 50;
+const maxDerivedAtOnce = 50;
 
 /**
  * Skips and derives ahead, and scans what was not scanned yet (only with a session).
  * @throws what the scan of a wallet failed with, once the others were cared for
  */
-export async function tendWallets(
-  parts: WalletCareParts,
+export async function maintainWallets(
+  parts: WalletParts,
   session: Session | undefined,
 ): Promise<void> {
   // First, for a scan may take long.
-  for (const wallet of parts.store.catalog.wallets()) await reachFloor(parts, wallet);
+  for (const wallet of parts.store.catalog.wallets()) await skipToFloor(parts, wallet);
   const failures: unknown[] = [];
   for (const wallet of parts.store.catalog.wallets()) {
     if (parts.isStopped()) return;
     try {
-      if (wallet.scannedAt === null && session !== undefined) await scan(parts, session, wallet);
+      if (wallet.scannedAt === null && session !== undefined)
+        await scanWallet(parts, session, wallet);
       await topUp(parts, wallet.id);
-      if (session !== undefined) await recheckUsed(parts, session, wallet.id);
+      if (session !== undefined) await recheckUsedIndexes(parts, session, wallet.id);
     } catch (error) {
       failures.push(error);
     }
@@ -50,12 +51,12 @@ export async function tendWallets(
 }
 
 /** @param goesOn whether it is still quiet: nobody asks for an address, and nothing else is to be done */
-export async function fillReserves(parts: WalletCareParts, goesOn: () => boolean): Promise<void> {
+export async function fillReserves(parts: WalletParts, goesOn: () => boolean): Promise<void> {
   for (const { id } of parts.store.catalog.wallets()) await fillReserve(parts, id, goesOn);
 }
 
 /** What must be there whoever asks: no index is to be handed out of which no server was asked whether it was used. */
-async function topUp(parts: WalletCareParts, walletId: number): Promise<void> {
+async function topUp(parts: WalletParts, walletId: number): Promise<void> {
   const { store, watch, watchedUntil } = parts;
   const { scannedAt, nextIndex } = store.catalog.wallet(walletId);
   if (scannedAt === null) return;
@@ -73,7 +74,7 @@ async function topUp(parts: WalletCareParts, walletId: number): Promise<void> {
 
 /** Once half of it is used up. */
 async function fillReserve(
-  { store, watchReserve }: WalletCareParts,
+  { store, watchReserve }: WalletParts,
   walletId: number,
   goesOn: () => boolean,
 ): Promise<void> {
@@ -85,7 +86,7 @@ async function fillReserve(
   if (scannedAt === null || until >= nextIndex + reserve / 2) return;
   while (until < nextIndex + reserve && goesOn()) {
     const from = addresses.derivedUntil(walletId);
-    until = Math.min(until + keptAtOnce, nextIndex + reserve);
+    until = Math.min(until + maxDerivedAtOnce, nextIndex + reserve);
     await deriveAhead(store, walletId, until, goesOn);
     await watchReserve(addresses.ahead(walletId, from, until));
   }
@@ -113,10 +114,10 @@ async function deriveAhead(
   await database.write((tx) => addresses.keepAhead(tx, walletId, derived));
 }
 
-export interface CareParts extends UsedParts {
+export interface WalletMaintenanceParts extends AddressUseParts {
   readonly world: World;
   readonly store: Store;
-  readonly tasks: Tasks;
+  readonly tasks: BackgroundTasks;
   /** One that every address has been compared with. */
   readonly session: () => Session | undefined;
   /** Whether addresses are being compared with a server of one's own, as fast as both can; `now` is called when that is over. */
@@ -132,11 +133,11 @@ export interface CareParts extends UsedParts {
 /** When a scan is begun again that a server did not answer. */
 const retryMs = 60_000;
 
-export class Care {
-  readonly #parts: CareParts;
-  readonly #newcomers: Newcomers;
+export class WalletMaintenance {
+  readonly #parts: WalletMaintenanceParts;
+  readonly #newcomers: NewAddresses;
   readonly #watchedUntil = new Map<number, number>();
-  readonly #scanned = new Map<number, Map<number, Found>>();
+  readonly #scanned = new Map<number, Map<number, IndexUse>>();
   #underWay = false;
   #again = false;
   #stopped = false;
@@ -146,10 +147,13 @@ export class Care {
   /** While it is there, a server has lately not answered what a scan needs: no other one is begun. */
   #cancelRetry: Cancel | undefined;
 
-  constructor(parts: CareParts) {
+  constructor(parts: WalletMaintenanceParts) {
     this.#parts = parts;
     const { world, tasks, watch } = parts;
-    this.#newcomers = new Newcomers({ world, watch: (these) => tasks.run(() => watch(these)) });
+    this.#newcomers = new NewAddresses({
+      world,
+      subscribe: (these) => tasks.run(() => watch(these)),
+    });
   }
 
   /** A little later: a shop that asks for many addresses in a row is answered first. */
@@ -205,7 +209,7 @@ export class Care {
     const kept = { watchedUntil: this.#watchedUntil, scanned: this.#scanned };
     const parts = { ...this.#parts, ...kept, isStopped };
     await this.#orAgain(async () => {
-      await tendWallets(parts, session);
+      await maintainWallets(parts, session);
       if (session !== undefined) this.#fault = undefined;
     });
     if (!isQuiet()) this.#later();
@@ -226,22 +230,22 @@ export class Care {
   }
 }
 
-export interface NewcomersParts {
+export interface NewAddressesParts {
   readonly world: World;
-  readonly watch: (scripthashes: readonly Scripthash[]) => void;
+  readonly subscribe: (scripthashes: readonly Scripthash[]) => void;
 }
 
 /** Of a row, so many are watched at once. */
-const promptly = 50;
+const maxAtOnce = 50;
 
 /** It is quiet when nobody has asked for so long. */
 export const quietMs = 100;
 
 /** However many are asked for, none is watched later. */
-const longestMs = 1_000;
+const maxWaitMs = 1_000;
 
-export class Newcomers {
-  readonly #parts: NewcomersParts;
+export class NewAddresses {
+  readonly #parts: NewAddressesParts;
   #waiting: Scripthash[] = [];
   /** Of what waits, by the monotonic clock. */
   #firstAt = 0;
@@ -250,7 +254,7 @@ export class Newcomers {
   #inRow = 0;
   #cancel: Cancel = () => {};
 
-  constructor(parts: NewcomersParts) {
+  constructor(parts: NewAddressesParts) {
     this.#parts = parts;
     this.#lastAt = parts.world.monotonic();
   }
@@ -263,8 +267,8 @@ export class Newcomers {
     this.#inRow = this.isQuiet() ? 1 : this.#inRow + 1;
     this.#lastAt = this.#parts.world.monotonic();
     if (this.#waiting.length > 0) this.#waiting.push(scripthash);
-    else if (this.#inRow > promptly) this.#gather(scripthash);
-    else this.#parts.watch([scripthash]);
+    else if (this.#inRow > maxAtOnce) this.#gather(scripthash);
+    else this.#parts.subscribe([scripthash]);
   }
 
   stop(): void {
@@ -283,12 +287,12 @@ export class Newcomers {
 
   #look(): void {
     const waitedMs = this.#parts.world.monotonic() - this.#firstAt;
-    if (!this.isQuiet() && waitedMs < longestMs) {
+    if (!this.isQuiet() && waitedMs < maxWaitMs) {
       this.#later();
       return;
     }
     const watched = this.#waiting;
     this.#waiting = [];
-    this.#parts.watch(watched);
+    this.#parts.subscribe(watched);
   }
 }

@@ -18,30 +18,30 @@ import type { Unused } from '../store/records/returned-indexes.ts';
 import { asksForRecheck, endRecheck } from '../store/records/settings.ts';
 import type { World } from '../world/world.ts';
 import type { Subject } from './evidence.ts';
-import { type Elsewhere, orAnother } from './other-servers.ts';
+import { type Fallback, withFallback } from './other-servers.ts';
 import { Lie, type Proofs } from './proofs.ts';
 
 interface ProofParts {
   readonly proofs: Pick<Proofs, 'output' | 'prove'>;
 }
 
-export interface UsedParts extends ProofParts {
+export interface AddressUseParts extends ProofParts {
   /** Another server whose word counts. */
   readonly elsewhere: (session: Session) => Session | undefined;
 }
 
-export interface AheadParts extends ProofParts {
+export interface UnissuedParts extends ProofParts {
   readonly session: Session;
   readonly store: Pick<Store, 'addresses'>;
-  readonly elsewhere: Elsewhere;
+  readonly elsewhere: Fallback;
 }
 
-type Script = Pick<DerivedAddress, 'script' | 'scripthash'>;
+type ScriptOfAddress = Pick<DerivedAddress, 'script' | 'scripthash'>;
 
 /** Transactions of a history that are asked for: in a mempool the first may be the one that spends. */
-const mostAsked = 3;
+const maxAsked = 3;
 
-export type Use =
+export type AddressUse =
   /** It has no history. */
   | 'none'
   /** A second server names a history too, or a transaction in a block of our chain pays the address. */
@@ -54,18 +54,18 @@ export type Use =
   | 'open';
 
 /** What a server said of an address. */
-export interface Found {
-  readonly use: Use;
+export interface IndexUse {
+  readonly use: AddressUse;
   readonly by: Session;
 }
 
 /** Ahead of the counter, or used by another program. */
-export const isHeldByNobody = ({ origin }: Subject['address']): boolean =>
+export const isUnissued = ({ origin }: Subject['address']): boolean =>
   origin === 'ahead' || origin === 'foreign';
 
 /** What a history says of an address that is ahead of the counter, as the ledger takes it. */
-export async function observeAhead(
-  { session, store, elsewhere, proofs }: AheadParts,
+export async function observeUnissued(
+  { session, store, elsewhere, proofs }: UnissuedParts,
   { address, history, status }: Pick<Subject, 'address' | 'history' | 'status'>,
 ): Promise<Observation> {
   const { id: addressId, origin, scripthash } = address;
@@ -73,7 +73,7 @@ export async function observeAhead(
   if (origin === 'foreign' || history.length === 0) return observation;
   const script = { scripthash, script: store.addresses.scriptOf(addressId) };
   // Billed: a server that names thousands must not spend what the other one forgives.
-  const second = elsewhere.askOther(session, (another) => isNamedBy(another, scripthash));
+  const second = elsewhere.askOther(session, (another) => hasHistoryAt(another, scripthash));
   if (await second) return observation;
   const found = await proofOf({ proofs }, session, script, history).catch((error: unknown) => {
     if (error instanceof ServerError) return 'none' as const;
@@ -85,10 +85,14 @@ export async function observeAhead(
 }
 
 /** What a server and, where there is one, a second server say of an address. */
-export async function useOf(parts: UsedParts, session: Session, script: Script): Promise<Use> {
+export async function useOf(
+  parts: AddressUseParts,
+  session: Session,
+  script: ScriptOfAddress,
+): Promise<AddressUse> {
   const history = await session.history(script.scripthash);
-  if (history.length === 0) return useElsewhere(parts, session, script);
-  const agrees = await isNamedElsewhere(parts, session, script);
+  if (history.length === 0) return useByOther(parts, session, script);
+  const agrees = await hasHistoryAtOther(parts, session, script);
   if (agrees) return 'used';
   const found = await proofOf(parts, session, script, history);
   if (found === 'proven') return 'used';
@@ -96,11 +100,11 @@ export async function useOf(parts: UsedParts, session: Session, script: Script):
 }
 
 /** Asks another server if the first one names nothing: it may hide what another one can prove. */
-async function useElsewhere(
-  { proofs, elsewhere }: UsedParts,
+async function useByOther(
+  { proofs, elsewhere }: AddressUseParts,
   session: Session,
-  script: Script,
-): Promise<Use> {
+  script: ScriptOfAddress,
+): Promise<AddressUse> {
   const other = elsewhere(session);
   if (other === undefined) return 'none';
   try {
@@ -114,19 +118,19 @@ async function useElsewhere(
   }
 }
 
-const isNamedBy = async (session: Session, scripthash: Scripthash): Promise<boolean> =>
+const hasHistoryAt = async (session: Session, scripthash: Scripthash): Promise<boolean> =>
   (await session.history(scripthash)).length > 0;
 
 /** Undefined where there is no other server, or it does not say. */
-async function isNamedElsewhere(
-  { elsewhere }: UsedParts,
+async function hasHistoryAtOther(
+  { elsewhere }: AddressUseParts,
   session: Session,
-  { scripthash }: Script,
+  { scripthash }: ScriptOfAddress,
 ): Promise<boolean | undefined> {
   const other = elsewhere(session);
   if (other === undefined) return undefined;
   try {
-    return await isNamedBy(other, scripthash);
+    return await hasHistoryAt(other, scripthash);
   } catch (error) {
     if (error instanceof PaygateError) return undefined;
     throw error;
@@ -137,11 +141,11 @@ async function isNamedElsewhere(
 async function proofOf(
   { proofs }: ProofParts,
   session: Session,
-  { script }: Script,
+  { script }: ScriptOfAddress,
   history: readonly HistoryItem[],
 ): Promise<'proven' | 'open' | 'shown' | 'none'> {
   let found: 'open' | 'shown' | 'none' = 'none';
-  for (const { txid, position } of history.slice(0, mostAsked)) {
+  for (const { txid, position } of history.slice(0, maxAsked)) {
     try {
       if ((await proofs.output(session, txid, script)) === undefined) continue;
       if (found === 'none') found = 'shown';
@@ -158,13 +162,13 @@ async function proofOf(
   return found;
 }
 
-export interface WalletCareParts extends UsedParts {
+export interface WalletParts extends AddressUseParts {
   readonly world: World;
   readonly store: Store;
   /** Up to which index each wallet is watched ahead, as far as this process saw to it; its reserve aside. */
   readonly watchedUntil: Map<number, number>;
   /** What servers said of the indexes of each wallet whose scan has not ended: whether they are used. */
-  readonly scanned: Map<number, Map<number, Found>>;
+  readonly scanned: Map<number, Map<number, IndexUse>>;
   /** Has new addresses subscribed. */
   readonly watch: (scripthashes: readonly Scripthash[]) => Promise<void>;
   /** The same of what lies in reserve: behind everything else, and where there is room. */
@@ -176,18 +180,15 @@ export interface WalletCareParts extends UsedParts {
 }
 
 /** Indexes skipped in one commit, which derives them: a derivation takes up to 1.3 ms. */
-const skippedAtOnce = 5;
+const maxSkippedAtOnce = 5;
 /** How often a long scan says how far it is. */
 const progressEvery = 200;
 /** Used addresses that one server alone shows, in one scan: what it shows costs nothing to invent. */
-const mostShown = 1_000;
+const maxShown = 1_000;
 /** Addresses that a server may refuse to tell of in one scan: their histories are too long for it. */
-const mostRefused = 5;
+const maxRefused = 5;
 
-export async function reachFloor(
-  parts: WalletCareParts,
-  { id, nextIndex }: WalletRow,
-): Promise<void> {
+export async function skipToFloor(parts: WalletParts, { id, nextIndex }: WalletRow): Promise<void> {
   const floor = parts.store.addresses.floor(id);
   if (nextIndex >= floor) return;
   const skipped = { walletId: id, from: nextIndex, to: floor };
@@ -197,13 +198,13 @@ export async function reachFloor(
 
 /** Each part is skipped as it is derived: one that was watched before would be taken for foreign. */
 export async function skipTo(
-  { world, store, watch, isStopped }: WalletCareParts,
+  { world, store, watch, isStopped }: WalletParts,
   walletId: number,
   to: number,
 ): Promise<void> {
   let until = store.catalog.wallet(walletId).nextIndex;
   while (until < to && !isStopped()) {
-    until = Math.min(until + skippedAtOnce, to);
+    until = Math.min(until + maxSkippedAtOnce, to);
     const next = until;
     await watch(
       await store.database.write((tx) => store.addresses.skip(tx, world.now(), walletId, next)),
@@ -211,8 +212,8 @@ export async function skipTo(
   }
 }
 
-export async function scan(
-  parts: WalletCareParts,
+export async function scanWallet(
+  parts: WalletParts,
   session: Session,
   wallet: WalletRow,
 ): Promise<void> {
@@ -228,7 +229,7 @@ export async function scan(
   const margin = isCopy ? gap : 0;
   let nextIndex = start;
   let refused = 0;
-  const known = parts.scanned.get(wallet.id) ?? new Map<number, Found>();
+  const known = parts.scanned.get(wallet.id) ?? new Map<number, IndexUse>();
   parts.scanned.set(wallet.id, known);
   const from = Math.max(store.addresses.floor(wallet.id), start - margin);
   for (let index = from, end = start + gap; index < end; index += scanGap) {
@@ -240,7 +241,7 @@ export async function scan(
       end = Math.max(end, taken + gap);
     }
     const shown = [...known.values()].filter((each) => each.use === 'shown' && isSettled(each));
-    if (shown.length > mostShown) throw tooManyShown(session, wallet.id);
+    if (shown.length > maxShown) throw tooManyShown(session, wallet.id);
     if (index > start && (index - start) % progressEvery === 0) {
       world.log.info('wallet scan goes on', { walletId: wallet.id, scanned: index });
     }
@@ -256,7 +257,7 @@ export async function scan(
   world.log.info('wallet scan done', { walletId: wallet.id, nextIndex });
 
   /** What one server alone has said is asked of others, once there are any. */
-  function isSettled({ use, by }: Found): boolean {
+  function isSettled({ use, by }: IndexUse): boolean {
     if (use === 'used' || use === 'none') return true;
     return use !== 'open' && by === session && parts.elsewhere(session) === undefined;
   }
@@ -273,7 +274,7 @@ export async function scan(
     } catch (error) {
       refused += 1;
       // Taken for used: an index that is left out costs nothing, one that is used twice does.
-      if (error instanceof ServerError && refused <= mostRefused) return true;
+      if (error instanceof ServerError && refused <= maxRefused) return true;
       if (!(error instanceof PaygateError)) throw error;
       // Another server may know what this one does not say.
       if (!session.closed) parts.onRefusal(session, error.message);
@@ -282,7 +283,7 @@ export async function scan(
   }
 }
 
-const isLeftOut = (use: Use): boolean => use === 'used' || use === 'shown';
+const isLeftOut = (use: AddressUse): boolean => use === 'used' || use === 'shown';
 
 /** Waits for all of them: what is answered beside a failure is kept. */
 async function allOrFirstFault<T>(work: readonly Promise<T>[]): Promise<T[]> {
@@ -292,12 +293,12 @@ async function allOrFirstFault<T>(work: readonly Promise<T>[]): Promise<T[]> {
 
 /** By another server where this one refuses or does not answer in time. */
 function useAnywhere(
-  parts: WalletCareParts,
+  parts: WalletParts,
   session: Session,
   script: DerivedAddress,
-): Promise<Use> {
+): Promise<AddressUse> {
   const alone = { ...parts, elsewhere: () => undefined };
-  return orAnother(session, parts.elsewhere, (by) =>
+  return withFallback(session, parts.elsewhere, (by) =>
     useOf(by === session ? parts : alone, by, script),
   );
 }
@@ -305,11 +306,11 @@ function useAnywhere(
 const tooManyShown = ({ server }: Session, walletId: number) =>
   new PaygateError(
     'unavailable',
-    `${server.label} alone names more than ${mostShown} used addresses of wallet ${walletId}, and no block proves ` +
+    `${server.label} alone names more than ${maxShown} used addresses of wallet ${walletId}, and no block proves ` +
       'them: name a second server in --electrum, which must say the same',
   );
 
-interface RecheckParts extends UsedParts {
+interface RecheckParts extends AddressUseParts {
   readonly world: Pick<World, 'log'>;
   readonly store: Store;
   readonly watchReserve: (scripthashes: readonly Scripthash[]) => Promise<void>;
@@ -317,10 +318,10 @@ interface RecheckParts extends UsedParts {
 }
 
 /** Asked about at once. */
-const askedAtOnce = 20;
+const maxAskedAtOnce = 20;
 
 /** @throws PaygateError unavailable when the session ends: it is begun again with the next one */
-export async function recheckUsed(
+export async function recheckUsedIndexes(
   parts: RecheckParts,
   session: Session,
   walletId: number,
@@ -331,7 +332,7 @@ export async function recheckUsed(
   let takenBack = 0;
   let from = 0;
   for (;;) {
-    const marked = addresses.foreignFrom(walletId, from, askedAtOnce);
+    const marked = addresses.foreignFrom(walletId, from, maxAskedAtOnce);
     const last = marked.at(-1);
     if (last === undefined) break;
     if (isStopped()) return;

@@ -18,7 +18,7 @@ export interface WatcherParts {
   /** Payments above it are believed only with the depth of their block's tree. */
   readonly proveDepthAboveSat: number;
   /** How many addresses are subscribed at a server: see subscriber.ts. */
-  readonly mostSubscribed?: number;
+  readonly maxSubscribed?: number;
   /** Then no certificate is learnt; never without it. */
   readonly isClockWrong?: () => boolean;
   readonly backlog: Backlog;

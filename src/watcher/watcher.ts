@@ -6,23 +6,23 @@ import type { Scripthash } from '../bitcoin/ids.ts';
 import { Pool } from '../electrum/pool.ts';
 import type { Session } from '../electrum/session.ts';
 import type { HeaderTip } from '../electrum/wire.ts';
-import { createTasks, type Tasks } from '../lib/background-tasks.ts';
+import { type BackgroundTasks, createBackgroundTasks } from '../lib/background-tasks.ts';
 import { reasonOf } from '../lib/errors.ts';
 import { Unwritten } from '../store/db/disk-refusal.ts';
 import type { Cancel } from '../world/world.ts';
-import { Subscriber } from './address-subscriptions.ts';
-import { Hold, promote } from './finality-hold.ts';
-import { type ChainSync, createChainSync } from './header-sync.ts';
-import { createOthers } from './other-servers.ts';
+import { AddressSubscriptions } from './address-subscriptions.ts';
+import { FinalityHold, promote } from './finality-hold.ts';
+import { createHeaderSync, type HeaderSync } from './header-sync.ts';
+import { createOtherServers } from './other-servers.ts';
 import { createProofs, Lie } from './proofs.ts';
 import { Reader } from './reader.ts';
-import { createWitness } from './second-opinion.ts';
-import { createServerMemory, Roster } from './server-choice.ts';
+import { createSecondOpinions } from './second-opinion.ts';
+import { createServerMemory, ServerChoice } from './server-choice.ts';
 import type { WatcherStatus } from './status.ts';
-import { createSweeper, type Sweeper } from './sweeps.ts';
-import { Care } from './wallet-lookahead.ts';
+import { createSweeps, type Sweeps } from './sweeps.ts';
+import { WalletMaintenance } from './wallet-lookahead.ts';
 import type { WatcherParts } from './watcher-parts.ts';
-import { Drain } from './work-queue.ts';
+import { WorkQueue } from './work-queue.ts';
 
 const everyMinute = '0 * * * * *';
 /** How seldom a server is left because it does not answer what a history needs. */
@@ -32,19 +32,19 @@ const unwrittenAgainMs = 2_000;
 
 export class Watcher {
   readonly #parts: WatcherParts;
-  readonly #tasks: Tasks;
-  readonly #chainSync: ChainSync;
-  readonly #drain: Drain;
+  readonly #tasks: BackgroundTasks;
+  readonly #chainSync: HeaderSync;
+  readonly #drain: WorkQueue;
   readonly #pool: Pool;
-  readonly #sweeper: Sweeper;
+  readonly #sweeper: Sweeps;
   /** Asks the server in use for what we do not keep. */
   readonly reader: Reader;
-  readonly #roster: Roster;
-  readonly #hold: Hold;
-  readonly #care: Care;
+  readonly #roster: ServerChoice;
+  readonly #hold: FinalityHold;
+  readonly #care: WalletMaintenance;
   #cancelSweep: Cancel = () => {};
   #session: Session | undefined;
-  #subscriber: Subscriber | undefined;
+  #subscriber: AddressSubscriptions | undefined;
   #caughtUp = false;
   #catchUpFault: string | undefined;
   #mayLeaveMuteAt = 0;
@@ -52,32 +52,34 @@ export class Watcher {
   constructor(parts: WatcherParts) {
     const { world, store, network, proveDepthAboveSat } = parts;
     this.#parts = parts;
-    this.#tasks = createTasks((error) =>
-      world.log.error('background work failed', { reason: reasonOf(error) }),
-    );
+    this.#tasks = createBackgroundTasks((error) => this.#logFailure(error));
     const proofs = createProofs({ store, network, proveDepthAboveSat });
-    this.#chainSync = createChainSync({
+    this.#chainSync = createHeaderSync({
       world,
       store,
       network,
       onTip: (_tip, reorganised, callbacks) => this.#tipMoved(reorganised, callbacks),
     });
-    this.#roster = new Roster({
+    this.#roster = new ServerChoice({
       world,
       store,
       network: network.name,
       pool: () => this.#pool,
       chainSync: this.#chainSync,
     });
-    this.#hold = new Hold({ world, store, servers: parts.servers.map(({ label }) => label) });
-    const elsewhere = (session: Session) => this.#roster.sound().find((each) => each !== session);
+    this.#hold = new FinalityHold({
+      world,
+      store,
+      servers: parts.servers.map(({ label }) => label),
+    });
+    const elsewhere = (session: Session) => this.#roster.healthy().find((each) => each !== session);
     const common = { world, store, tasks: this.#tasks, proofs, elsewhere };
-    this.#drain = new Drain({
+    this.#drain = new WorkQueue({
       ...parts,
       ...common,
       chainSync: this.#chainSync,
-      others: createOthers(world, this.#roster, () => this.#pool),
-      callWitness: createWitness({
+      others: createOtherServers(world, this.#roster, () => this.#pool),
+      callWitness: createSecondOpinions({
         world,
         pool: () => this.#pool,
         roster: this.#roster,
@@ -87,21 +89,21 @@ export class Watcher {
       onMute: (session, reason) => this.#leaveMute(session, reason),
       refreshTip: (session) => this.#refreshTip(session),
     });
-    this.#sweeper = createSweeper({
+    this.#sweeper = createSweeps({
       world,
       store,
       watched: () => this.#session,
       live: () => this.#pool.live(),
-      sound: () => this.#roster.sound(),
+      sound: () => this.#roster.healthy(),
       isSubscribed: (scripthash) => this.#subscriber?.has(scripthash) === true,
-      mark: (scripthash) => this.#drain.mark(scripthash, 'cross'),
+      mark: (scripthash) => this.#drain.add(scripthash, 'cross'),
     });
-    this.#care = new Care({
+    this.#care = new WalletMaintenance({
       ...common,
       session: () => (this.#caughtUp ? this.#session : undefined),
       isComparing: () => this.#session?.server.own === true && !this.#caughtUp,
       watch: (these) => this.#watch((subscriber) => subscriber.add(these)),
-      watchReserve: (these) => this.#watch((subscriber) => subscriber.addReserve(these)),
+      watchReserve: (these) => this.#watch((subscriber) => subscriber.addLookahead(these)),
       onRefusal: (session, reason) => this.#leaveMute(session, reason),
     });
     this.reader = new Reader({
@@ -124,14 +126,21 @@ export class Watcher {
       handlers: {
         onSession: (session) => this.#joined(session),
         onLost: (session) => this.#lost(session),
-        onHeader: (from, tip) => {
-          if (!this.#chainSync.renew(from, tip)) this.#tasks.run(() => this.#follow(from, tip));
-        },
+        onHeader: (from, tip) => this.#announced(from, tip),
         onStatus: (from, ...told) => {
-          if (from === this.#session) this.#drain.told(...told);
+          if (from === this.#session) this.#drain.statusChanged(...told);
         },
       },
     });
+  }
+
+  #announced(from: Session, tip: HeaderTip): void {
+    if (!this.#chainSync.replacePending(from, tip)) this.#tasks.run(() => this.#follow(from, tip));
+  }
+
+  #logFailure(error: unknown): void {
+    const reason = reasonOf(error);
+    this.#parts.world.log.error('background work failed', { reason });
   }
 
   start(): void {
@@ -148,7 +157,7 @@ export class Watcher {
     this.#care.issued(scripthash);
     // One server alone names a payment to it, which was not worked up while nobody held the address.
     if (this.#parts.store.addresses.byScripthash(scripthash)?.statusHash != null) {
-      this.#drain.mark(scripthash);
+      this.#drain.add(scripthash);
     }
   }
 
@@ -170,12 +179,12 @@ export class Watcher {
       caughtUp: this.#caughtUp,
       tipHeight: this.#parts.store.headers.tipHeight(),
       dirty: this.#drain.size(),
-      held: this.#hold.reasons(),
-      troubles: this.#drain.troubles(),
+      holdReasons: this.#hold.reasons(),
+      failures: this.#drain.scriptFailures(),
       catchUpFault: this.#catchUpFault,
-      untold: this.#subscriber?.untold(),
-      careFault: this.#care.fault(),
-      claimants: this.#drain.claimants(),
+      refusedSubscriptions: this.#subscriber?.refusals(),
+      walletFault: this.#care.fault(),
+      soleReporters: this.#drain.soleReporters(),
     };
   }
 
@@ -213,14 +222,14 @@ export class Watcher {
 
   #begin(session: Session): void {
     this.#session = session;
-    this.#subscriber = new Subscriber(
+    this.#subscriber = new AddressSubscriptions(
       {
         world: this.#parts.world,
         store: this.#parts.store,
-        most: this.#parts.mostSubscribed,
+        max: this.#parts.maxSubscribed,
         tasks: this.#tasks,
-        differs: (...told) => this.#drain.told(...told),
-        untold: (scripthash) => this.isPending(scripthash) || this.#drain.mark(scripthash),
+        differs: (...told) => this.#drain.statusChanged(...told),
+        refusals: (scripthash) => this.isPending(scripthash) || this.#drain.add(scripthash),
       },
       session,
     );
@@ -246,10 +255,10 @@ export class Watcher {
 
   /** Where the servers stand to our chain: which one is watched, and whether anything is promoted. */
   #look(): void {
-    const live = this.#roster.look();
+    const live = this.#roster.assess();
     const next = this.#roster.choose(this.#session);
     if (next !== this.#session) this.#move(next);
-    this.#tasks.run(async () => this.#owe(await this.#hold.look(live, this.#isBeyondLies())));
+    this.#tasks.run(async () => this.#owe(await this.#hold.update(live, this.#isBeyondLies())));
   }
 
   /** From a server in doubt to a better one, or to none. */
@@ -282,7 +291,7 @@ export class Watcher {
   #leaveMute(session: Session, reason: string): void {
     const now = this.#parts.world.monotonic();
     if (now < this.#mayLeaveMuteAt || session !== this.#session) return;
-    if (!this.#roster.sound().some((each) => each !== session)) return;
+    if (!this.#roster.healthy().some((each) => each !== session)) return;
     this.#mayLeaveMuteAt = now + muteLeaveMs;
     session.close(`it does not tell what is needed: ${reason}`);
   }
@@ -310,7 +319,7 @@ export class Watcher {
       await subscriber?.all();
       if (session === this.#session && !session.closed) this.#hasCaughtUp(session);
       this.#care.now();
-      await subscriber?.reserve();
+      await subscriber?.allLookahead();
     } catch (error) {
       // That it is cut off by us, or that our own disk refuses writes, is no fault of the server.
       if (session === this.#session && !(error instanceof Unwritten))
@@ -327,7 +336,7 @@ export class Watcher {
   }
 
   /** Subscribes addresses that are new since the session began. */
-  async #watch(subscribe: (subscriber: Subscriber) => Promise<void>): Promise<void> {
+  async #watch(subscribe: (subscriber: AddressSubscriptions) => Promise<void>): Promise<void> {
     const session = this.#session;
     try {
       if (this.#subscriber !== undefined) await subscribe(this.#subscriber);
@@ -380,7 +389,7 @@ export class Watcher {
   /** Payments whose block left the chain: what became of them stands in their histories. */
   #markOffChain(): void {
     for (const scripthash of this.#parts.store.ledger.offChain()) {
-      this.#drain.mark(scripthash, 'again');
+      this.#drain.add(scripthash, 'again');
     }
   }
 }

@@ -13,31 +13,41 @@ import type { AddressPlace } from '../store/records/address-statements.ts';
 import type { Observation } from '../store/records/ledger.ts';
 import type { Cancel } from '../world/world.ts';
 import {
-  type Announced,
+  type Announcements,
   askHistory,
-  createAnnounced,
+  createAnnouncements,
   type DrainParts,
   deadlineAfter,
-  Failing,
-  type Failure,
+  FailedScripts,
   failureOf,
-  gather,
+  observeIssued,
   partsOf,
-  tryAgainMs,
-  waitFor,
+  type ScriptFailure,
+  scriptBackoffMs,
+  waitAtMost,
 } from './address-sync.ts';
-import { createLoad, type GatherParts, type Held, type Look } from './evidence.ts';
-import { createElsewhere, type Elsewhere } from './other-servers.ts';
-import { Lie, laidTo } from './proofs.ts';
-import { seekWhole } from './rebroadcast.ts';
-import { createNowhere, createSilence, type Nowhere, type Silence } from './second-opinion.ts';
-import type { Trouble } from './status.ts';
-import { isHeldByNobody, observeAhead } from './wallet-scan.ts';
+import {
+  type Check,
+  createEvidenceMemory,
+  type EvidenceParts,
+  type MemoryReservation,
+} from './evidence.ts';
+import { createFallback, type Fallback } from './other-servers.ts';
+import { blame, Lie } from './proofs.ts';
+import { seekWholeBytes } from './rebroadcast.ts';
+import {
+  type AbsenceTracker,
+  createAbsenceTracker,
+  createNodeLookup,
+  type NodeLookup,
+} from './second-opinion.ts';
+import type { ScriptFailures } from './status.ts';
+import { isUnissued, observeUnissued } from './wallet-scan.ts';
 
 /** Scripts worked on at once for each request that may be in flight: the next one has come when there is room. */
-const scriptsARequest = 4;
+const scriptsPerRequest = 4;
 /** Bytes of transactions that wait to be recorded: eight of the largest, or a hundred that nodes relay. */
-const mostHeld = 32_000_000;
+const maxEvidenceBytes = 32_000_000;
 /**
  * So long a server's headers are waited for: by then it is in doubt. What it says of a block whose header has not
  * come is looked at again.
@@ -48,13 +58,13 @@ const earlyMs = 5_000;
 /** Half of all looks have lasted so long while others wait: the server is left for another one. */
 const crowdedMs = 300_000;
 
-export class Drain {
+export class WorkQueue {
   readonly #parts: DrainParts;
-  readonly #silence: Silence;
-  readonly #elsewhere: Elsewhere;
-  readonly #announced: Announced;
-  readonly #nowhere: Nowhere;
-  readonly #load = createLoad(mostHeld, () => this.#parts.world.monotonic());
+  readonly #silence: AbsenceTracker;
+  readonly #elsewhere: Fallback;
+  readonly #announced: Announcements;
+  readonly #nowhere: NodeLookup;
+  readonly #load = createEvidenceMemory(maxEvidenceBytes, () => this.#parts.world.monotonic());
   readonly #dirty = new Set<Scripthash>();
   /** What must be looked at in any case. */
   readonly #forced = new Map<Scripthash, 'again' | 'cross'>();
@@ -68,7 +78,7 @@ export class Drain {
   readonly #retrying = new Map<Scripthash, Cancel>();
   /** How often a script could not be worked up in full, in a row. */
   readonly #failures = new Map<Scripthash, number>();
-  readonly #failing = new Failing();
+  readonly #failing = new FailedScripts();
   /** How often a session has left open what another one answered. */
   readonly #overdue = new WeakMap<Session, number>();
   /** The server that named, alone, payments to unissued addresses of a wallet. */
@@ -79,13 +89,13 @@ export class Drain {
 
   constructor(parts: DrainParts) {
     this.#parts = parts;
-    this.#elsewhere = createElsewhere(parts.world, parts.others);
-    this.#nowhere = createNowhere(parts.world);
-    this.#silence = createSilence(parts.world, (scripthash) => this.mark(scripthash));
-    this.#announced = createAnnounced(parts.world, (scripthash) => this.mark(scripthash));
+    this.#elsewhere = createFallback(parts.world, parts.others);
+    this.#nowhere = createNodeLookup(parts.world);
+    this.#silence = createAbsenceTracker(parts.world, (scripthash) => this.add(scripthash));
+    this.#announced = createAnnouncements(parts.world, (scripthash) => this.add(scripthash));
   }
 
-  mark(scripthash: Scripthash, look: Look = 'changed'): void {
+  add(scripthash: Scripthash, look: Check = 'changed'): void {
     this.#force(scripthash, look);
     // A sweep comes by more often than what failed is tried again.
     if (look === 'cross' && this.#failures.has(scripthash)) return;
@@ -94,12 +104,12 @@ export class Drain {
   }
 
   /** The server in use told a status that is not ours: its history is looked at until it has been shown. */
-  told(scripthash: Scripthash, status: Status): void {
-    this.#announced.told(scripthash, status);
-    this.mark(scripthash);
+  statusChanged(scripthash: Scripthash, status: Status): void {
+    this.#announced.statusChanged(scripthash, status);
+    this.add(scripthash);
   }
 
-  #force(scripthash: Scripthash, look: Look): void {
+  #force(scripthash: Scripthash, look: Check): void {
     if (look === 'changed' || this.#forced.get(scripthash) === 'cross') return;
     this.#forced.set(scripthash, look);
   }
@@ -109,7 +119,7 @@ export class Drain {
     this.#session = session;
     this.#suspect.clear();
     this.#announced.clear();
-    if (session !== undefined) this.#parts.backlog.followed();
+    if (session !== undefined) this.#parts.backlog.tipKnown();
     this.#pump();
   }
 
@@ -144,20 +154,20 @@ export class Drain {
   }
 
   /** What could not be worked up and is tried again. */
-  troubles(): Trouble[] {
-    return this.#failing.troubles();
+  scriptFailures(): ScriptFailures[] {
+    return this.#failing.scriptFailures();
   }
 
   /** Which server was the last to name, alone, payments to addresses of a wallet that were not issued. */
-  claimants(): ReadonlyMap<number, string> {
+  soleReporters(): ReadonlyMap<number, string> {
     return this.#claimants;
   }
 
   #pump(): void {
-    this.#parts.backlog.counts(this.size());
+    this.#parts.backlog.count(this.size());
     const session = this.#session;
     if (session === undefined) return;
-    const scriptsAtOnce = scriptsARequest * session.maxInFlight;
+    const scriptsAtOnce = scriptsPerRequest * session.maxInFlight;
     for (const scripthash of this.#dirty) {
       if (this.#underWay.size >= scriptsAtOnce) return void this.#crowded(session);
       if (this.#underWay.has(scripthash)) continue;
@@ -202,9 +212,9 @@ export class Drain {
   async #observe(
     session: Session,
     scripthash: Scripthash,
-    look: Look,
-    held: Held,
-  ): Promise<Failure | undefined> {
+    look: Check,
+    held: MemoryReservation,
+  ): Promise<ScriptFailure | undefined> {
     const { store, chainSync, proofs, world, callWitness } = this.#parts;
     const { by, history } = await askHistory(this.#parts.elsewhere, {
       session,
@@ -215,12 +225,12 @@ export class Drain {
     });
     const address = store.addresses.byScripthash(scripthash);
     if (address === undefined) return undefined;
-    let unshown: Failure | undefined;
+    let unshown: ScriptFailure | undefined;
     const status = statusHash(history);
     if (by === session) this.#announced.shown(scripthash, status);
     if (look === 'changed' && status === address.statusHash) return this.#succeeded(scripthash);
-    const syncing = chainSync.synced(by);
-    if (syncing !== undefined) await waitFor(world, syncing, headersMs);
+    const syncing = chainSync.underWay(by);
+    if (syncing !== undefined) await waitAtMost(world, syncing, headersMs);
     const tips = this.#tips;
     const parts = {
       session: by,
@@ -238,17 +248,17 @@ export class Drain {
       early: this.#early(session, address, held),
       startDeadline: deadlineAfter(world, this.#failures.get(scripthash) ?? 0),
     };
-    const observe = isHeldByNobody(address) ? observeAhead : gather;
-    const observation = await observe(parts, { address, history, status, look }).catch(
+    const observed = isUnissued(address) ? observeUnissued : observeIssued;
+    const observation = await observed(parts, { address, history, status, look }).catch(
       (error: unknown) => {
-        throw laidTo(by, error);
+        throw blame(by, error);
       },
     );
     // What a session said before it ended is no longer worth writing down.
     if (this.#isOver(session)) throw new PaygateError('unavailable', 'the session has ended');
     if (!(await this.#record(observation, by))) {
       this.#force(scripthash, look);
-      this.mark(scripthash, 'again');
+      this.add(scripthash, 'again');
       return undefined;
     }
     if (observation.statusHash === undefined) {
@@ -259,12 +269,16 @@ export class Drain {
       this.#later(scripthash);
     } else this.#succeeded(scripthash);
     for (const each of observation.gone) world.log.warn('a payment is gone', { ...each });
-    this.#parts.tasks.run(() => seekWhole(store, this.#elsewhere, by, observation.seen));
+    this.#parts.tasks.run(() => seekWholeBytes(store, this.#elsewhere, by, observation.seen));
     return (this.#failures.get(scripthash) ?? 0) > 1 ? unshown : undefined;
   }
 
   /** Records parts of a long look; all of it is recorded again at its end, with the status. */
-  #early(session: Session, { id, origin }: AddressPlace, held: Held): GatherParts['early'] {
+  #early(
+    session: Session,
+    { id, origin }: AddressPlace,
+    held: MemoryReservation,
+  ): EvidenceParts['early'] {
     const { world } = this.#parts;
     let recordedAt = world.monotonic();
     return async (unwritten) => {
@@ -297,8 +311,8 @@ export class Drain {
       if (applied.claimedUse !== undefined) {
         const { label } = by.server;
         this.#claimants.set(applied.claimedUse.walletId, label);
-        const told = { byServerAlone: label, ...applied.claimedUse };
-        world.log.warn('an address was paid that was not issued yet', told);
+        const statusChanged = { byServerAlone: label, ...applied.claimedUse };
+        world.log.warn('an address was paid that was not issued yet', statusChanged);
       }
       if (applied.again) return false;
     }
@@ -312,7 +326,7 @@ export class Drain {
     if (times > 1) this.#parts.onMute(session, error.message);
   }
 
-  #isStuck(session: Session, scripthash: Scripthash, failure: Failure): void {
+  #isStuck(session: Session, scripthash: Scripthash, failure: ScriptFailure): void {
     const { by, reason } = failure;
     const { world, onMute } = this.#parts;
     const fields = { scripthash, server: by.server.label, reason };
@@ -329,7 +343,7 @@ export class Drain {
   async #failed(
     session: Session,
     scripthash: Scripthash,
-    look: Look,
+    look: Check,
     error: unknown,
   ): Promise<void> {
     this.#force(scripthash, look === 'changed' ? 'again' : look);
@@ -371,7 +385,7 @@ export class Drain {
     const { world, tasks, refreshTip } = this.#parts;
     const refreshed = refreshTip(liar);
     tasks.run(() => refreshed);
-    await waitFor(world, refreshed, headersMs);
+    await waitAtMost(world, refreshed, headersMs);
   }
 
   /** Looks at a script again in a while, whatever else happens. */
@@ -380,9 +394,9 @@ export class Drain {
     const failures = (this.#failures.get(scripthash) ?? 0) + 1;
     this.#failures.set(scripthash, failures);
     if (this.#retrying.has(scripthash)) return;
-    const cancel = this.#parts.world.after(tryAgainMs(failures), () => {
+    const cancel = this.#parts.world.after(scriptBackoffMs(failures), () => {
       this.#retrying.delete(scripthash);
-      this.mark(scripthash);
+      this.add(scripthash);
     });
     this.#retrying.set(scripthash, cancel);
   }

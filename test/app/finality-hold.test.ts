@@ -4,7 +4,7 @@ import Sqlite from 'better-sqlite3';
 import { afterEach, expect, test } from 'vitest';
 import type { BlockHash } from '../../src/bitcoin/ids.ts';
 import { type HoldReason, readHold, writeHold } from '../../src/store/records/hold-record.ts';
-import { Hold } from '../../src/watcher/finality-hold.ts';
+import { FinalityHold } from '../../src/watcher/finality-hold.ts';
 import { cleanUp } from '../support/files.ts';
 import { openTestStore, type TestStore } from '../support/store.ts';
 import { createTestWorld } from '../support/world.ts';
@@ -27,7 +27,7 @@ async function restarted(reason: HoldReason, servers: readonly string[]) {
   const store = await openTestStore();
   await store.write((tx) => writeHold(tx, store.catalog, [reason]));
   const world = createTestWorld();
-  const hold = new Hold({ world, store, servers });
+  const hold = new FinalityHold({ world, store, servers });
   return { store, world, hold, kept: () => readHold(store.catalog) };
 }
 
@@ -36,7 +36,7 @@ test.each([branch, lie, deep])(
   async (reason) => {
     const { hold, kept } = await restarted(reason, []);
     expect(kept()).toEqual([reason]);
-    await hold.look([], false);
+    await hold.update([], false);
     expect(kept()).toEqual([]);
   },
 );
@@ -44,25 +44,25 @@ test.each([branch, lie, deep])(
 test('of a server that never comes back: half an hour after its last word', async () => {
   const { hold, kept, world } = await restarted(branch, [server]);
   await world.advance(29 * minuteMs);
-  await hold.look([], true);
+  await hold.update([], true);
   expect(kept()).toEqual([branch]);
   await world.advance(minuteMs);
-  await hold.look([], true);
+  await hold.update([], true);
   expect(kept()).toEqual([]);
 });
 
 test('of a branch that outweighs ours no longer: with the next look', async () => {
   const { hold, kept, world } = await restarted(deep, [server]);
   await world.advance(minuteMs);
-  await hold.look([], true);
+  await hold.update([], true);
   expect(kept()).toEqual([]);
 });
 
 test('of a lie: once a server is in use that is beyond it', async () => {
   const { hold, kept } = await restarted(lie, [server]);
-  await hold.look([], false);
+  await hold.update([], false);
   expect(kept()).toEqual([lie]);
-  await hold.look([], true);
+  await hold.update([], true);
   expect(kept()).toEqual([]);
 });
 
@@ -83,19 +83,19 @@ function refuseWrites({ path }: TestStore): () => void {
 test('that could not be written down: as soon as it can', async () => {
   const { hold, kept, store } = await restarted(lie, [server]);
   const room = refuseWrites(store);
-  await expect(hold.look([], true)).rejects.toThrow('no room');
+  await expect(hold.update([], true)).rejects.toThrow('no room');
   expect(kept()).toEqual([lie]);
   room();
-  await hold.look([], true);
+  await hold.update([], true);
   expect(kept()).toEqual([]);
 });
 
 test('that began while nothing could be written holds as soon as it can', async () => {
   const { hold, kept, store } = await restarted(lie, [server]);
-  await hold.look([], true);
+  await hold.update([], true);
   const room = refuseWrites(store);
   await expect(hold.lied(server)).rejects.toThrow('no room');
   room();
-  await hold.look([], false);
+  await hold.update([], false);
   expect(kept()).toMatchObject([{ kind: 'lie', server }]);
 });

@@ -18,7 +18,7 @@ import { lowestAncestor } from '../../src/domain/chain.ts';
 import type { Session } from '../../src/electrum/session.ts';
 import { openStore, type Store } from '../../src/store/open-store.ts';
 import { followedNetwork } from '../../src/store/records/headers.ts';
-import { createChainSync } from '../../src/watcher/header-sync.ts';
+import { createHeaderSync } from '../../src/watcher/header-sync.ts';
 import { createProofs, Lie, type Proofs } from '../../src/watcher/proofs.ts';
 import { open } from '../electrum/open-session.ts';
 import { cleanUp, tempFolder, whenOver } from '../support/files.ts';
@@ -85,7 +85,7 @@ async function follow(network: Network, headers: readonly Header[]): Promise<Fol
   const store = await openFile(path, network.name);
   const world = createTestWorld();
   const proofs = createProofs({ store, network, proveDepthAboveSat: 0 });
-  const chainSync = createChainSync({ world, store, network, onTip: () => {} });
+  const chainSync = createHeaderSync({ world, store, network, onTip: () => {} });
   const sync = () => {
     const tip = { height: source.headers.length - 1, raw: last(source.headers).raw };
     return chainSync.sync(session, tip);

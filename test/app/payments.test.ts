@@ -6,7 +6,7 @@ import type { Txid } from '../../src/bitcoin/ids.ts';
 import { networks } from '../../src/bitcoin/network.ts';
 import { writeBands } from '../../src/domain/confirmation-policy.ts';
 import type { StoreChange } from '../../src/store/records/catalog.ts';
-import { backlogAbove, backlogRestsMs } from '../../src/watcher/backlog.ts';
+import { minBacklog, minRestMs } from '../../src/watcher/backlog.ts';
 import { closeHouses, type House, openReady, spendAgain, untilReady } from '../support/house.ts';
 import { recorded } from '../support/recorded.ts';
 
@@ -483,7 +483,7 @@ test('P-114 an unconfirmed payment is broadcast for fourteen days, and no longer
 });
 
 test('a block full of payments is written down before a shop hears of one', async () => {
-  const count = 3 * backlogAbove;
+  const count = 3 * minBacklog;
   let unwritten: number | undefined;
   const house = await openReady({
     receiver: {
@@ -506,10 +506,10 @@ test('a block full of payments is written down before a shop hears of one', asyn
   await house.world.advance(1_000);
   house.chain.pay(issued.map((address, index) => ({ address, valueSat: 10_000 + index })));
   await house.settle();
-  await house.world.advance(backlogRestsMs);
+  await house.world.advance(minRestMs);
   house.chain.mine();
   await house.settle();
-  expect(unwritten).toBeLessThanOrEqual(backlogAbove);
+  expect(unwritten).toBeLessThanOrEqual(minBacklog);
   const told = house.told().map(({ addr, status }) => `${addr} ${status}`);
   expect(told.sort()).toEqual(issued.flatMap((addr) => [`${addr} 0`, `${addr} 1`]).sort());
 });

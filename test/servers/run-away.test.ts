@@ -78,7 +78,7 @@ describe('S-17 a server that invents a transaction for each address', () => {
     expect(house.store.addresses.derivedUntil(1)).toBeLessThanOrEqual(35 + 40);
     const marked = house.store.addressDesk.foreignUses().filter(({ count }) => count > 0);
     expect(marked).toEqual([]);
-    expect(house.watcher.status().claimants.get(1)).toBe(house.labels[0]);
+    expect(house.watcher.status().soleReporters.get(1)).toBe(house.labels[0]);
   });
 
   test('P-147 does so together with a second server: none of these is given out', async () => {
@@ -98,8 +98,8 @@ describe('S-17 a server that invents a transaction for each address', () => {
     await house.start();
     await store.addWallet({ key: merchantKey(), startIndex: undefined });
     watcher.catalogChanged();
-    await world.until(() => watcher.status().careFault !== undefined, 'the scan to fail');
-    expect(watcher.status().careFault).toContain(
+    await world.until(() => watcher.status().walletFault !== undefined, 'the scan to fail');
+    expect(watcher.status().walletFault).toContain(
       `${house.labels[0]} alone names more than 1000 used addresses of wallet 1`,
     );
     expect(store.catalog.wallet(1)).toMatchObject({ nextIndex: 0, scannedAt: null });
@@ -115,7 +115,7 @@ describe('S-17 a server that invents a transaction for each address', () => {
     await house.start();
     await store.addWallet({ key: merchantKey(), startIndex: undefined });
     watcher.catalogChanged();
-    await world.until(() => watcher.status().careFault !== undefined, 'the scan to fail');
+    await world.until(() => watcher.status().walletFault !== undefined, 'the scan to fail');
     comesBack?.();
     for (let minute = 0; minute < 3; minute += 1) await world.advance(60_000);
     await bothLive(house);
@@ -217,7 +217,7 @@ describe('addresses that are asked about again', () => {
     }
     await recheck(house);
     expect(asksForRecheck(house.store.catalog, 1)).toBe(false);
-    expect(house.watcher.status().careFault).toBeUndefined();
+    expect(house.watcher.status().walletFault).toBeUndefined();
     expect(await indexesOf(house, 3)).toEqual([0, 2, 4]);
   });
 });

@@ -185,9 +185,9 @@ describe('P-165 a server on another branch', () => {
     // A race until then: what was deep enough is final.
     expect(rowOf(watching, issued)).toMatchObject({ state: 'confirmed' });
     await minutes(watching, 29);
-    expect(watcher.status().held).toEqual([]);
+    expect(watcher.status().holdReasons).toEqual([]);
     await minutes(watching, 3);
-    expect(watcher.status().held).toMatchObject([
+    expect(watcher.status().holdReasons).toMatchObject([
       { text: expect.stringContaining('another branch') },
     ]);
     expect(watching.world.logs).toContainEqual(
@@ -206,7 +206,7 @@ describe('P-165 a server on another branch', () => {
     // It comes over to our chain: then all that waited is promoted.
     await follow(watching, other);
     await minutes(watching, 2);
-    expect(watcher.status().held).toEqual([]);
+    expect(watcher.status().holdReasons).toEqual([]);
     expect(rowOf(watching, late)).toMatchObject({ state: 'confirmed' });
   });
 
@@ -236,14 +236,14 @@ describe('P-165 a server on another branch', () => {
     await minutes(watching, 32);
     await watching.watcher.stop();
     const again = watching.again();
-    expect(again.status().held).toHaveLength(1);
+    expect(again.status().holdReasons).toHaveLength(1);
     const issued = await watching.store.issue();
     const used = watching.chains[0]?.tipHeight === 114 ? watching.chains[0] : watching.chains[1];
     used?.pay([{ address: issued.address, valueSat: 6_000 }]);
     used?.mine(4);
     await watching.start();
     await minutes(watching, 3);
-    expect(again.status().held).toHaveLength(1);
+    expect(again.status().holdReasons).toHaveLength(1);
     expect(rowOf(watching, issued)?.state).not.toBe('confirmed');
   });
 
@@ -355,7 +355,7 @@ describe('P-122 a heavier branch that forks deeper than 144', () => {
     await minutes(watching, 1);
     expect(watcher.status().tipHeight).toBe(260);
     expect(place(watching)).toBe(used);
-    expect(watcher.status().held).toMatchObject([
+    expect(watcher.status().holdReasons).toMatchObject([
       { text: expect.stringContaining('deeper than 144') },
     ]);
     const issued = await store.issue();
@@ -371,12 +371,12 @@ describe('P-122 a heavier branch that forks deeper than 144', () => {
     watching.servers[1 - used]?.announce();
     await minutes(watching, 2);
     expect(doubts(watching)[1 - used]).toBe('it is 154 blocks behind');
-    expect(watcher.status().held).toHaveLength(1);
+    expect(watcher.status().holdReasons).toHaveLength(1);
     expect(rowOf(watching, issued)).toMatchObject({ state: 'confirming' });
     // Ours leads again; the other one comes back to it.
     ours?.mine(8);
     await minutes(watching, 2);
-    expect(watcher.status().held).toEqual([]);
+    expect(watcher.status().holdReasons).toEqual([]);
     expect(rowOf(watching, issued)).toMatchObject({ state: 'confirmed' });
   });
 });

@@ -60,11 +60,11 @@ test.each([
   expect(lost()).toBe(losses);
   expect(asked()).toBe(losses);
   const reason = expect.stringContaining('a history of more than 9 MB');
-  expect(watcher.status().troubles).toMatchObject([{ scripts: 1, reason }]);
+  expect(watcher.status().failures).toMatchObject([{ scripts: 1, reason }]);
   // The day after it may be shorter: at another server, or with longer lines.
   for (const liar of liars) liar.lie = undefined;
   for (let hour = 0; hour < 24; hour += 1) await world.advance(3_600_000);
   await house.minutes(11);
   expect(house.payments(flooded)).toHaveLength(2);
-  expect(watcher.status().troubles).toEqual([]);
+  expect(watcher.status().failures).toEqual([]);
 });

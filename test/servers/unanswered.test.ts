@@ -91,7 +91,7 @@ test.each([1, 2])(
     await minutes(watching, 15);
     const { id = 0 } = store.addresses.byScripthash(scripthash) ?? {};
     expect(store.ledger.paymentsOf(id)).toMatchObject([{ state: 'confirmed' }]);
-    expect(watcher.status().troubles).toEqual([]);
+    expect(watcher.status().failures).toEqual([]);
   },
 );
 

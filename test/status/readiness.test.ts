@@ -90,7 +90,7 @@ test('not on a full disk, nor while the queue fails', () => {
     refused: () => 'the database cannot be written: its disk is mounted read-only (EROFS)',
     displaced: () => undefined,
     overwritten: () => undefined,
-    watcher: { status: () => ({ troubles: [] }) },
+    watcher: { status: () => ({ failures: [] }) },
     dispatcher: { trouble: () => 'the queue fails' },
   };
   expect(createReady(parts)()).toEqual({

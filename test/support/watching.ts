@@ -95,7 +95,7 @@ export async function prepareWatching(options: WatchingOptions = {}): Promise<Wa
       servers: labels.map((label) => ({ ...parseServerAddress(label), own })),
       proxy: undefined,
       proveDepthAboveSat: 0,
-      ...(options.mostSubscribed !== undefined && { mostSubscribed: options.mostSubscribed }),
+      ...(options.mostSubscribed !== undefined && { maxSubscribed: options.mostSubscribed }),
       backlog: createBacklog(world, () => {}),
       onCallbacks: () => {},
     });

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { createLoad } from '../../src/watcher/evidence.ts';
+import { createEvidenceMemory } from '../../src/watcher/evidence.ts';
 
 it('P-149 all that is open holds no more than the most together', () => {
-  const load = createLoad(100, () => 0);
+  const load = createEvidenceMemory(100, () => 0);
   const [one, other] = [load.open(), load.open()];
   expect([one.take(60), other.take(40), other.take(1), one.take(0)]).toEqual([
     ...[true, true, false, true],
@@ -10,7 +10,7 @@ it('P-149 all that is open holds no more than the most together', () => {
 });
 
 it('P-149 what is released makes room, once', () => {
-  const load = createLoad(100, () => 0);
+  const load = createEvidenceMemory(100, () => 0);
   const [one, other] = [load.open(), load.open()];
   one.take(60);
   other.take(40);
@@ -20,7 +20,7 @@ it('P-149 what is released makes room, once', () => {
 });
 
 it('what comes after its end takes no room', () => {
-  const load = createLoad(100, () => 0);
+  const load = createEvidenceMemory(100, () => 0);
   const [one, other] = [load.open(), load.open()];
   one.take(60);
   one.close();

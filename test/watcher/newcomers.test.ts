@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { Scripthash } from '../../src/bitcoin/ids.ts';
-import { Newcomers } from '../../src/watcher/wallet-lookahead.ts';
+import { NewAddresses } from '../../src/watcher/wallet-lookahead.ts';
 import { createTestWorld } from '../support/world.ts';
 
 const scripts = (from: number, count: number): Scripthash[] =>
@@ -12,9 +12,9 @@ const scripts = (from: number, count: number): Scripthash[] =>
 function begin() {
   const world = createTestWorld();
   const watched: { script: Scripthash; at: number }[] = [];
-  const newcomers = new Newcomers({
+  const newcomers = new NewAddresses({
     world,
-    watch: (these) =>
+    subscribe: (these) =>
       void watched.push(...these.map((script) => ({ script, at: world.monotonic() }))),
   });
   return { world, watched, newcomers };

@@ -2,7 +2,7 @@
 
 import { expect, it } from 'vitest';
 import type { Scripthash, Txid } from '../../src/bitcoin/ids.ts';
-import { createSilence } from '../../src/watcher/second-opinion.ts';
+import { createAbsenceTracker } from '../../src/watcher/second-opinion.ts';
 import { createTestWorld } from '../support/world.ts';
 
 const script = 'ab'.repeat(32) as Scripthash;
@@ -11,7 +11,7 @@ const [one, other] = ['01'.repeat(32) as Txid, '02'.repeat(32) as Txid];
 function begin() {
   const world = createTestWorld();
   const looks: Scripthash[] = [];
-  const silence = createSilence(world, (each) => looks.push(each));
+  const silence = createAbsenceTracker(world, (each) => looks.push(each));
   return { world, looks, lasting: (...txids: Txid[]) => [...silence.lasting(script, txids)] };
 }
 

@@ -3,9 +3,9 @@
 import { afterEach, expect, it } from 'vitest';
 import type { Scripthash } from '../../src/bitcoin/ids.ts';
 import { Budget } from '../../src/electrum/budget.ts';
-import { createTasks } from '../../src/lib/background-tasks.ts';
-import { hotForMs, Subscriber } from '../../src/watcher/address-subscriptions.ts';
-import { createSweeper } from '../../src/watcher/sweeps.ts';
+import { createBackgroundTasks } from '../../src/lib/background-tasks.ts';
+import { AddressSubscriptions, hotForMs } from '../../src/watcher/address-subscriptions.ts';
+import { createSweeps } from '../../src/watcher/sweeps.ts';
 import { open } from '../electrum/open-session.ts';
 import type { Peer, Request } from '../electrum/scripted-server.ts';
 import { cleanUp } from '../support/files.ts';
@@ -36,13 +36,13 @@ it('leaves an address subscribed that is handed over while the sweep gives it up
     { [subscribe]: answer, [unsubscribe]: answer, 'server.ping': answer },
     { world, budget },
   );
-  const tasks = createTasks(() => {});
+  const tasks = createBackgroundTasks(() => {});
   const none = (): void => {};
-  const subscriber = new Subscriber(
-    { world, store, tasks, most: 10_000, differs: none, untold: none },
+  const subscriber = new AddressSubscriptions(
+    { world, store, tasks, max: 10_000, differs: none, refusals: none },
     session,
   );
-  const sweeper = createSweeper({
+  const sweeper = createSweeps({
     ...{ world, store, watched: () => session, live: () => [session], sound: () => [session] },
     ...{ isSubscribed: (each: Scripthash) => subscriber.has(each), mark: none },
   });

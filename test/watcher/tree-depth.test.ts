@@ -9,7 +9,7 @@ import { parseHeader } from '../../src/bitcoin/header.ts';
 import { display, undisplay } from '../../src/bitcoin/ids.ts';
 import { networks } from '../../src/bitcoin/network.ts';
 import { work } from '../../src/sandbox/chain/simulated-block.ts';
-import { createChainSync } from '../../src/watcher/header-sync.ts';
+import { createHeaderSync } from '../../src/watcher/header-sync.ts';
 import { createProofs, Lie } from '../../src/watcher/proofs.ts';
 import { open } from '../electrum/open-session.ts';
 import { cleanUp } from '../support/files.ts';
@@ -81,11 +81,11 @@ async function proving({ root, merkle, pos, first }: Tree, idAs = 'tx_hash') {
   const { regtest: network } = networks;
   const proofs = createProofs({ store, network, proveDepthAboveSat: largeSat });
   const world = createTestWorld();
-  const chainSync = createChainSync({ world, store, network, onTip: () => {} });
+  const chainSync = createHeaderSync({ world, store, network, onTip: () => {} });
   await chainSync.sync(session, { height: 1, raw: header.raw });
   const place = await proofs.prove(session, display(id(payment)), 1);
   if (place.kind !== 'proven') throw new Error(`${place.kind} is not proven`);
-  return (valueSat: number) => proofs.checkDepth(session, place, valueSat);
+  return (valueSat: number) => proofs.checkTreeDepth(session, place, valueSat);
 }
 
 const honest: Tree = {

@@ -6,7 +6,7 @@ import { networks } from '../../src/bitcoin/network.ts';
 import { PaygateError } from '../../src/lib/errors.ts';
 import type { SimulatedServer } from '../../src/sandbox/electrum/simulated-server.ts';
 import type { Issued } from '../../src/store/records/addresses.ts';
-import { createChainSync } from '../../src/watcher/header-sync.ts';
+import { createHeaderSync } from '../../src/watcher/header-sync.ts';
 import { createProofs, Lie } from '../../src/watcher/proofs.ts';
 import { open } from '../electrum/open-session.ts';
 import type { Script } from '../electrum/scripted-server.ts';
@@ -91,7 +91,7 @@ test('P-159 a chain that another server has begun and followed is not begun anew
   const store = await openTestStore();
   const { regtest: network } = networks;
   const world = createTestWorld();
-  const chainSync = createChainSync({ world, store, network, onTip: () => {} });
+  const chainSync = createHeaderSync({ world, store, network, onTip: () => {} });
   const tip = { height: 10, raw: chain.tip.header };
   const late = chainSync.sync(slow.session, tip);
   await world.until(() => held.length === 1, 'the slow one to be asked');

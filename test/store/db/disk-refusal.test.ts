@@ -31,7 +31,7 @@ async function openShop() {
   const ready = createReady({
     store,
     dispatcher: { trouble: () => undefined },
-    watcher: { status: () => ({ troubles: [] }) },
+    watcher: { status: () => ({ failures: [] }) },
     ...room,
   });
   const close = () => mark?.close();

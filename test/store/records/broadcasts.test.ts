@@ -4,7 +4,7 @@ import { sha256x2 } from '@scure/btc-signer/utils.js';
 import { afterEach, describe, expect, it } from 'vitest';
 import { display, type Txid } from '../../../src/bitcoin/ids.ts';
 import type { Issued } from '../../../src/store/records/addresses.ts';
-import { createSweeper } from '../../../src/watcher/sweeps.ts';
+import { createSweeps } from '../../../src/watcher/sweeps.ts';
 import { open } from '../../electrum/open-session.ts';
 import type { Script } from '../../electrum/scripted-server.ts';
 import { cleanUp } from '../../support/files.ts';
@@ -87,7 +87,7 @@ async function sweptAfter(shop: Shop, ms: number): Promise<{ sent: string[] }> {
     },
     { world },
   );
-  await createSweeper({
+  await createSweeps({
     ...{ world, store: shop, watched: () => session, live: () => [session] },
     ...{ sound: () => [session], isSubscribed: () => true, mark: () => {} },
   }).sweep(true);
@@ -210,7 +210,7 @@ describe('the raw bytes of a payment', () => {
         },
         { world },
       );
-      await createSweeper({
+      await createSweeps({
         ...{ world, store: shop, watched: () => session, live: () => [session] },
         ...{ sound: () => [session], isSubscribed: () => true, mark: () => {} },
       }).sweep(true);
@@ -239,7 +239,7 @@ describe('the raw bytes of a payment', () => {
       const honest = await open(refusing, { world });
       const liar = await open(does === 'takes' ? taking : refusing, { world });
       const live = () => [liar.session, honest.session];
-      const sweeper = createSweeper({
+      const sweeper = createSweeps({
         ...{ world, store: shop, watched: () => liar.session, live },
         ...{ sound: live, isSubscribed: () => true, mark: () => {} },
       });
