@@ -10,10 +10,10 @@ import { makeLink } from './dashboard/sign-in-link.ts';
 import { CallbackDispatcher } from './delivery/dispatcher.ts';
 import { createSender } from './delivery/sender.ts';
 import { newWebhookSecret } from './delivery/signature.ts';
-import { clockFault } from './domain/clock-check.ts';
+import { clockError } from './domain/clock-check.ts';
 import { builtInServers, type ServerAddress } from './electrum/server-address.ts';
 import { PaygateError } from './lib/errors.ts';
-import { onceATurn } from './lib/next-turn.ts';
+import { oncePerTurn } from './lib/next-turn.ts';
 import { version } from './lib/version.ts';
 import { Prices } from './price/prices.ts';
 import { AtReceipt } from './price/receipt-price.ts';
@@ -41,7 +41,7 @@ import type { Fetch } from './web/http-server.ts';
 import { createEntrance, type Entrance } from './web/listeners.ts';
 import { createMetricsEndpoint } from './web/metrics-endpoint.ts';
 import { createUnlisted } from './web/unlisted-proxies.ts';
-import { diskFloorBytes } from './world/disk.ts';
+import { minFreeBytes } from './world/disk.ts';
 import type { Cancel, World } from './world/world.ts';
 
 export interface App {
@@ -125,7 +125,7 @@ export async function buildApp(config: Config, world: World, options: AppOptions
     const file = store;
     const { extraPages = [], checkCopy, releasedAt } = options;
     const findClockFault = () =>
-      clockFault(world.now(), { releasedAt, newestBlockTime: file.headers.tipTime() });
+      clockError(world.now(), { releasedAt, newestBlockTime: file.headers.tipTime() });
     const opened = { config, world, entrance, store, network, servers, prices, atReceipt };
     const parts = { ...opened, feed, meter, clockFault: findClockFault, extraPages, checkCopy };
     return join(parts, release);
@@ -179,7 +179,7 @@ interface Meter {
 /** The way of a payment, from what the chain says to what the shops hear. */
 function joinRoad(parts: Parts) {
   const { config, world, entrance, store, network, servers, meter } = parts;
-  const isClockWrong = onceATurn(() => parts.clockFault() !== undefined);
+  const isClockWrong = oncePerTurn(() => parts.clockFault() !== undefined);
   const sender = createSender(world, {
     version: version.split('.').slice(0, 2).join('.'),
     listeners: entrance.listeners,
@@ -301,7 +301,7 @@ function join(parts: Parts, release: () => Promise<void>): App {
 
 const snapshotsFor = ({ world, store, checkCopy }: Parts): Snapshots =>
   createSnapshots(store.database, {
-    floorBytes: diskFloorBytes,
+    floorBytes: minFreeBytes,
     check: checkCopy,
     onDamaged: (warning) => world.log.error(warning),
   });

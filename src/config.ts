@@ -10,24 +10,24 @@ import {
 import { scanGap } from './domain/allocation.ts';
 import { type Proxies, parseProxyNetwork } from './domain/client-address.ts';
 import {
-  file,
-  named,
+  fileOption,
+  namedOption,
   type Option,
-  one,
-  oneOf,
+  type OptionDefinition,
   optional,
   parseAmount,
   parseChoice,
   parseCount,
+  parseOneOf,
   parsePath,
-  rate,
+  rateOption,
   readOption,
-  type Setting,
+  single,
 } from './domain/option.ts';
 import {
-  type FrontOptions,
-  httpsEverywhere,
-  type Listen,
+  type EndpointOptions,
+  httpsOnAllAddresses,
+  type ListenAddress,
   letsEncrypt,
   parseDirectory,
   parseDomain,
@@ -56,7 +56,7 @@ type LogFormat = (typeof logFormats)[number];
 const priceModes = ['on', 'off', 'own'] as const;
 type PriceMode = (typeof priceModes)[number];
 
-export interface Config extends FrontOptions {
+export interface Config extends EndpointOptions {
   readonly db: string;
   /** Undefined: what the file says, or mainnet for a new file. */
   readonly network: NetworkName | undefined;
@@ -93,32 +93,34 @@ export interface Config extends FrontOptions {
   /** JSON without it. */
   readonly logFormat?: LogFormat | undefined;
   /** Where Prometheus may ask; undefined: nowhere. */
-  readonly metricsListen?: Listen | undefined;
+  readonly metricsListen?: ListenAddress | undefined;
 }
 
-type Settings = { readonly [K in keyof Config]-?: Setting<Config[K]> };
+type OptionDefinitions = { readonly [K in keyof Config]-?: OptionDefinition<Config[K]> };
 
-const settings: Settings = {
+const definitions: OptionDefinitions = {
   db: {
     value: 'file',
     help: 'the database file',
     default: 'paygate.db',
-    parse: one(parsePath),
+    parse: single(parsePath),
   },
   listen: {
     value: 'host:port',
     help: 'where paygate answers; * for every address of this machine; with --domain, *:443 unless told otherwise',
     default: '127.0.0.1:8080',
-    parse: one(parseListen),
+    parse: single(parseListen),
   },
   plainHttp: {
     value: 'choice',
     help: 'allow or refuse plain HTTP on an address that is not loopback; for a network of which only your proxy is part',
     default: 'refuse',
-    parse: one(parseChoice),
+    parse: single(parseChoice),
   },
-  tlsCert: file('HTTPS with this certificate and its chain (PEM), read again when it changes'),
-  tlsKey: file('the key of that certificate (PEM)'),
+  tlsCert: fileOption(
+    'HTTPS with this certificate and its chain (PEM), read again when it changes',
+  ),
+  tlsKey: fileOption('the key of that certificate (PEM)'),
   domain: {
     value: 'name',
     help: "HTTPS with certificates for this name, fetched and renewed by itself; means that you agree to the authority's terms",
@@ -134,7 +136,9 @@ const settings: Settings = {
     help: `another authority that speaks ACME (default: ${letsEncrypt})`,
     parse: optional(parseDirectory),
   },
-  acmeCa: file('who vouches for the server of that authority (PEM), where it is one of your own'),
+  acmeCa: fileOption(
+    'who vouches for the server of that authority (PEM), where it is one of your own',
+  ),
   listenHttp: {
     value: 'host:port',
     help: 'where the authority asks whether the name is yours; it comes to port 80 (default: *:80 with --domain)',
@@ -170,7 +174,7 @@ const settings: Settings = {
     value: 'sat',
     help: 'amount above which a block must also prove, by its coinbase, how deep its tree is',
     default: '10000000',
-    parse: one(parseAmount),
+    parse: single(parseAmount),
   },
   publicUrl: {
     value: 'url',
@@ -187,7 +191,7 @@ const settings: Settings = {
     value: 'n',
     help: "the gap limit that the merchant's own wallet is set to; /healthz warns before it is reached",
     default: String(scanGap),
-    parse: one(parseCount),
+    parse: single(parseCount),
   },
   refuseGap: {
     value: 'n',
@@ -198,13 +202,13 @@ const settings: Settings = {
     value: 'choice',
     help: 'allow or refuse balances and histories of addresses that are not ours',
     default: 'refuse',
-    parse: one(parseChoice),
+    parse: single(parseChoice),
   },
-  limitNewAddress: rate('300:100', 'new_address requests a minute, and at once, of a key'),
-  limitBalance: rate('30', 'balance requests a minute of a key'),
-  limitSearchHistory: rate('30', 'searchhistory requests a minute of a key'),
-  limitPrice: rate('120', 'price requests a minute from one address'),
-  limitUnknownKey: rate(
+  limitNewAddress: rateOption('300:100', 'new_address requests a minute, and at once, of a key'),
+  limitBalance: rateOption('30', 'balance requests a minute of a key'),
+  limitSearchHistory: rateOption('30', 'searchhistory requests a minute of a key'),
+  limitPrice: rateOption('120', 'price requests a minute from one address'),
+  limitUnknownKey: rateOption(
     '10',
     'requests a minute from one address with a wrong key, or for an address that is not ours',
   ),
@@ -212,7 +216,7 @@ const settings: Settings = {
     value: 'mode',
     help: 'on, off, or own: /api/price from public sources, from none, or from --price-source alone; asked when a shop asks, or a store with a currency is paid',
     default: 'on',
-    parse: one(oneOf(priceModes)),
+    parse: single(parseOneOf(priceModes)),
   },
   priceSource: {
     value: 'url#path',
@@ -224,12 +228,12 @@ const settings: Settings = {
     value: 'level',
     help: logLevels.join(', '),
     default: 'info',
-    parse: one(oneOf(logLevels)),
+    parse: single(parseOneOf(logLevels)),
   },
   logFormat: {
     value: 'format',
     help: `${logFormats.join(' or ')}: log lines on standard error (default: pretty on a terminal, else json)`,
-    parse: optional(oneOf(logFormats)),
+    parse: optional(parseOneOf(logFormats)),
   },
   metricsListen: {
     value: 'host:port',
@@ -239,32 +243,32 @@ const settings: Settings = {
 };
 
 export type OptionName = keyof Config;
-export const optionNames = Object.keys(settings) as OptionName[];
+export const optionNames = Object.keys(definitions) as OptionName[];
 
 export const options = Object.fromEntries(
-  optionNames.map((name) => [name, named(name, settings[name])]),
+  optionNames.map((name) => [name, namedOption(name, definitions[name])]),
 ) as Readonly<Record<OptionName, Option>>;
 
 /** Names in the environment that look like options of ours and are none: mistyped, most likely. */
-export function mistyped(env: Record<string, string | undefined>): string[] {
+export function unknownVariables(env: Record<string, string | undefined>): string[] {
   const known = new Set(optionNames.map((name) => options[name].env));
   return Object.keys(env).filter((name) => name.startsWith('PAYGATE_') && !known.has(name));
 }
 
 /** What the command line gave, by option; absent means not given. */
-export type Given = Partial<Record<OptionName, readonly string[]>>;
+export type FlagValues = Partial<Record<OptionName, readonly string[]>>;
 
 /**
  * @param flags values of the command line
  * @param env the process's environment
  * @throws PaygateError invalid: one line that names the option, where it came from and the fault
  */
-export function readConfig(flags: Given, env: Record<string, string | undefined>): Config {
+export function readConfig(flags: FlagValues, env: Record<string, string | undefined>): Config {
   const entries = optionNames.map((name) => [name, readOption(options[name], flags[name], env)]);
   const config = Object.fromEntries(entries) as Config;
   const isListenTold = flags.listen !== undefined || Boolean(env[options.listen.env]);
   const isFarAway = config.domain !== undefined && !isListenTold;
-  return Object.freeze(isFarAway ? { ...config, listen: httpsEverywhere } : config);
+  return Object.freeze(isFarAway ? { ...config, listen: httpsOnAllAddresses } : config);
 }
 
 /** Two that agree are believed more than one: a server must not be counted twice. */

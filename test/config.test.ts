@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type Given, options, readConfig } from '../src/config.ts';
+import { type FlagValues, options, readConfig } from '../src/config.ts';
 import { PaygateError } from '../src/lib/errors.ts';
 
 const hash = '00000000007899e1a91526d0258948b023f565a35fe0b0d2f9c898a39906495b';
@@ -57,7 +57,7 @@ describe('prices', () => {
   });
 
   test('a wrong setting is named', () => {
-    const read = (flags: Given) => () => readConfig(flags, {});
+    const read = (flags: FlagValues) => () => readConfig(flags, {});
     expect(read({ price: ['yes'] })).toThrow('--price: one of on, off, own expected, not "yes"');
     expect(read({ priceSource: [source, 'a.example'] })).toThrow(
       /^--price-source: a URL and the way/,

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { optionNames, options, readConfig } from '../src/config.ts';
-import { frontOf } from '../src/domain/public-endpoint.ts';
+import { publicEndpointOf } from '../src/domain/public-endpoint.ts';
 import { version } from '../src/lib/version.ts';
 
 const program = '/usr/local/bin/paygate';
@@ -63,7 +63,7 @@ describe.each(cases)('%s', (_, service, values) => {
 
   test('has settings that paygate knows and takes', () => {
     expect(Object.keys(env).filter((name) => !knownNames.has(name))).toEqual([]);
-    expect(() => frontOf(readConfig({}, env))).not.toThrow();
+    expect(() => publicEndpointOf(readConfig({}, env))).not.toThrow();
   });
 
   test('keeps the database on a volume', () => {

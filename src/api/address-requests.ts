@@ -3,10 +3,10 @@
 // that it is given nothing that one beside it was.
 
 import { containsPrivateMaterial } from '../bitcoin/private-material.ts';
-import { chooseStore, noWallet, type Wish } from '../domain/store-choice.ts';
-import { noteUnmatched, stillUnmatched } from '../domain/unknown-callback-url.ts';
+import { chooseStore, noWalletError, type StoreQuery } from '../domain/store-choice.ts';
+import { addUnknownCallbackUrl, stillUnknown } from '../domain/unknown-callback-url.ts';
 import { PaygateError } from '../lib/errors.ts';
-import { once } from '../lib/lazy.ts';
+import { lazy } from '../lib/lazy.ts';
 import type { Tx } from '../store/db/writer.ts';
 import type { Store } from '../store/open-store.ts';
 import type { Issued } from '../store/records/addresses.ts';
@@ -19,7 +19,7 @@ import { ownStores } from './store-list.ts';
 export interface Order {
   readonly key: Key;
   /** Of which store. */
-  readonly wish: Wish;
+  readonly wish: StoreQuery;
   /** The store's last address again, while nobody has paid it. */
   readonly reset: boolean;
   /** Makes two requests of a store one. */
@@ -83,7 +83,7 @@ export function createOrders(options: OrderOptions): (order: Order) => Promise<I
 function serve(options: OrderOptions, tx: Tx, orders: readonly Order[]): Outcome<Issued>[] {
   const { store } = options;
   const now = options.now();
-  const choices = once(() => store.catalog.choices());
+  const choices = lazy(() => store.catalog.choices());
   const outcomes = new Map<Order, Outcome<Issued>>();
   const plain = new Map<number, { readonly order: Order; readonly storeId: number }[]>();
   for (const order of orders) {
@@ -131,10 +131,14 @@ function keepUnmatched(store: Store, tx: Tx, now: number, orders: readonly Order
   if (asked.length === 0) return;
   const noted = asked.reduce(
     (list, { key, wish }) =>
-      noteUnmatched(list, { wish: wish.callback ?? '', keyId: key.id, storeId: key.storeId }, now),
+      addUnknownCallbackUrl(
+        list,
+        { wish: wish.callback ?? '', keyId: key.id, storeId: key.storeId },
+        now,
+      ),
     readUnmatched(store.catalog),
   );
-  writeUnmatched(tx, store.catalog, stillUnmatched(noted, store.catalog.choices(), now));
+  writeUnmatched(tx, store.catalog, stillUnknown(noted, store.catalog.choices(), now));
 }
 
 /** Why a wallet that waits for its scan does so. */
@@ -172,10 +176,10 @@ function placeOf(store: Store, { key, wish }: Order, choices: () => StoreChoice[
   }));
   const { walletId, ...chosen } = chooseStore(
     candidates,
-    { ...wish, isBlind: key.scope !== 'payments' },
+    { ...wish, hidesSecrets: key.scope !== 'payments' },
     () => removedStores(store, key),
   );
-  if (walletId === null) throw noWallet(chosen);
+  if (walletId === null) throw noWalletError(chosen);
   return { storeId: chosen.id, walletId };
 }
 
@@ -188,7 +192,7 @@ const removedStores = ({ catalog }: Store, key: Key) =>
 function candidatesFor(
   { catalog }: Store,
   key: Key,
-  { callback, account }: Wish,
+  { callback, account }: StoreQuery,
   choices: () => StoreChoice[],
 ): StoreChoice[] {
   const isExact = callback && !account;

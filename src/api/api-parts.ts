@@ -1,7 +1,7 @@
 // What the API is given by the composition root.
 
 import type { Scripthash } from '../bitcoin/ids.ts';
-import type { Surroundings } from '../domain/callback-url-policy.ts';
+import type { CallbackSender } from '../domain/callback-url-policy.ts';
 import type { Proxies } from '../domain/client-address.ts';
 import type { Prices } from '../price/prices.ts';
 import type { Store } from '../store/open-store.ts';
@@ -35,7 +35,7 @@ export interface ApiOptions {
   /** Runs once after a delay; the answer takes it back. */
   readonly after: (delayMs: number, run: () => void) => () => void;
   /** What is known of the machine that sends callbacks. */
-  readonly surroundings: () => Surroundings;
+  readonly surroundings: () => CallbackSender;
   /** For a store that a plugin adds. */
   readonly newWebhookSecret: () => string;
   /** Throws when no address may be issued now. */

@@ -2,7 +2,7 @@
 // the operation's own schemas, and maps errors; the operations know nothing of HTTP.
 
 import { type Context, type Handler, Hono, type MiddlewareHandler } from 'hono';
-import { once } from '../lib/lazy.ts';
+import { lazy } from '../lib/lazy.ts';
 import type { Key } from '../store/records/api-keys.ts';
 import { errorResponse } from '../web/error-body.ts';
 import type { Guarded } from '../web/lookup-limit.ts';
@@ -60,7 +60,7 @@ export function createApi(
     api.on([...methods], path, handler);
   }
   // Made when somebody asks: no start waits for it.
-  const description = once(() => openapiOf(operations));
+  const description = lazy(() => openapiOf(operations));
   route('/openapi.json', ['GET'], (context) => context.json(description()));
   route('/tx', ['GET'], (context) => receiptPage(options.store, guarded, context));
   for (const operation of operations) {

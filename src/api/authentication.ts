@@ -3,7 +3,7 @@
 
 import type { Context } from 'hono';
 import { readApiKey } from '../domain/api-key.ts';
-import { householdOf, type Proxies } from '../domain/client-address.ts';
+import { networkPrefix64, type Proxies } from '../domain/client-address.ts';
 import { requireScope } from '../domain/key-scope.ts';
 import { PaygateError, reasonOf } from '../lib/errors.ts';
 import { isPluginOpen, type Key, type Keys } from '../store/records/api-keys.ts';
@@ -70,7 +70,7 @@ export function admit(
   context: Context,
 ): void {
   const limit = limitOf(operation, context);
-  if (limit !== undefined) limits.take(limit, householdOf(addressOf(context, proxies)));
+  if (limit !== undefined) limits.take(limit, networkPrefix64(addressOf(context, proxies)));
 }
 
 const limitOf = ({ limit }: Operation, context: Context) =>
@@ -80,7 +80,7 @@ function authenticate({ keys, limits, proxies, now }: AuthParts, context: Contex
   const { text, apiKey } = shownBy(context);
   const key = apiKey === undefined ? undefined : keys.find(apiKey, now());
   if (key !== undefined) return key;
-  if (text !== undefined) limits.take('unknownKey', householdOf(addressOf(context, proxies)));
+  if (text !== undefined) limits.take('unknownKey', networkPrefix64(addressOf(context, proxies)));
   context.header('WWW-Authenticate', 'Bearer');
   throw new PaygateError('unauthorized', 'This function requires you to login');
 }

@@ -1,7 +1,7 @@
 // `balance` and `searchhistory` (wire §§2-3): sums and lists over whole histories.
 
 import { z } from 'zod';
-import { isConfirmed, type Movement, balanceOf as sumOf } from '../domain/balance-change.ts';
+import { type BalanceChange, isConfirmed, balanceOf as sumOf } from '../domain/balance-change.ts';
 import { PaygateError } from '../lib/errors.ts';
 import type { ScriptMovements } from '../watcher/reader.ts';
 import type { ApiOptions } from './api-parts.ts';
@@ -81,7 +81,7 @@ const balance = (options: ApiOptions, targets: Targets): Operation =>
   });
 
 /** What one transaction did to all that was asked for. */
-interface Merged extends Movement {
+interface Merged extends BalanceChange {
   readonly addresses: Set<string>;
 }
 
@@ -100,7 +100,7 @@ function merge(scripts: Iterable<ScriptMovements>): Merged[] {
   return [...merged.values()].sort((one, other) => placeOf(other) - placeOf(one));
 }
 
-const placeOf = ({ height }: Movement): number => height ?? Number.MAX_SAFE_INTEGER;
+const placeOf = ({ height }: BalanceChange): number => height ?? Number.MAX_SAFE_INTEGER;
 
 const searchHistory = (options: ApiOptions, targets: Targets): Operation =>
   operation({

@@ -2,7 +2,7 @@
 
 import type { Context } from 'hono';
 import { z } from 'zod';
-import { containsPrivateMaterial, refusePrivate } from '../bitcoin/private-material.ts';
+import { containsPrivateMaterial, rejectPrivateMaterial } from '../bitcoin/private-material.ts';
 import { PaygateError } from '../lib/errors.ts';
 import { createOrders } from './address-requests.ts';
 import type { ApiOptions } from './api-parts.ts';
@@ -83,7 +83,7 @@ function idempotencyKeyOf(context: Context): string | undefined {
   if (text === undefined) return undefined;
   const { success, data } = headers.safeParse({ [idempotencyHeader]: text });
   // It is kept in the file for a day.
-  if (success && containsPrivateMaterial(text)) refusePrivate(text);
+  if (success && containsPrivateMaterial(text)) rejectPrivateMaterial(text);
   if (success) return data[idempotencyHeader];
   throw new PaygateError(
     'invalid',

@@ -3,7 +3,7 @@
 
 import type { Context } from 'hono';
 import { z } from 'zod';
-import { containsPrivateMaterial, refusePrivate } from '../bitcoin/private-material.ts';
+import { containsPrivateMaterial, rejectPrivateMaterial } from '../bitcoin/private-material.ts';
 import { PaygateError } from '../lib/errors.ts';
 import type { Key } from '../store/records/api-keys.ts';
 import type { Rates } from '../web/request-limits.ts';
@@ -88,7 +88,7 @@ export async function ask(
   };
   // Before anything of it is kept, or named in an answer.
   const texts = 'writes' in operation ? textsIn(given) : [];
-  if (texts.some(containsPrivateMaterial)) refusePrivate(...texts);
+  if (texts.some(containsPrivateMaterial)) rejectPrivateMaterial(...texts);
   return {
     params: read(params, given.params),
     query: read(query, given.query),

@@ -1,7 +1,7 @@
 // The live socket `/payment/{addr}` (wire §3): a customer's page hears of the payment to the address it
 // shows. Any page may open it, since whoever knows an address may see what the chain says of it; only
 // addresses that customers hold are answered for, and one client has a bounded number of sockets. When all are taken,
-// the newest socket of the line with most of them gives way, as for connections (domain/crowd).
+// the newest socket of the line with most of them gives way, as for connections (domain/connection-eviction).
 
 import type { IncomingMessage } from 'node:http';
 import { type HttpBindings, upgradeWebSocket } from '@hono/node-server';
@@ -9,7 +9,11 @@ import { Hono } from 'hono';
 import type { WSContext } from 'hono/ws';
 import { addressToScript, scripthash } from '../bitcoin/address.ts';
 import { networks } from '../bitcoin/network.ts';
-import { leaverOf, type Origin, originOf } from '../domain/connection-share.ts';
+import {
+  type ClientPrefixes,
+  clientPrefixesOf,
+  connectionToClose,
+} from '../domain/connection-share.ts';
 import { PaygateError } from '../lib/errors.ts';
 import type { Store } from '../store/open-store.ts';
 import type { AddressPlace } from '../store/records/address-statements.ts';
@@ -31,7 +35,7 @@ interface Place {
   end(code: number, reason: string): void;
 }
 
-/** Sockets of one household, and of all together. */
+/** Sockets of one network prefix, and of all together. */
 const mostOfOne = 20;
 const mostOfAll = 300;
 /** Bytes that may wait for a client that does not read. */
@@ -40,13 +44,15 @@ const mostWaiting = 64 * 1024;
 export function createLive(options: LiveOptions): Hono {
   const live = new Hono();
   /** From the opening of each to its end, the newest last. */
-  const open = new Map<Place, Origin>();
+  const open = new Map<Place, ClientPrefixes>();
   /** The socket to close so that one more can open; undefined while there is room. */
-  function leaverFor(place: Place, origin: Origin): Place | undefined {
-    const { household } = origin;
-    const own = [...open.values()].filter((each) => each.household === household);
+  function leaverFor(place: Place, origin: ClientPrefixes): Place | undefined {
+    const { prefix64 } = origin;
+    const own = [...open.values()].filter((each) => each.prefix64 === prefix64);
     if (own.length >= mostOfOne) return place;
-    return open.size < mostOfAll ? undefined : leaverOf(new Map([...open, [place, origin]]));
+    return open.size < mostOfAll
+      ? undefined
+      : connectionToClose(new Map([...open, [place, origin]]));
   }
 
   const upgrade = upgradeWebSocket((context) => {
@@ -58,7 +64,7 @@ export function createLive(options: LiveOptions): Hono {
     }
     const text = context.req.param('addr') ?? '';
     const row = guarded(context, '/payment', () => issuedAddress(store, text));
-    const origin = originOf(addressOf(context, proxies));
+    const origin = clientPrefixesOf(addressOf(context, proxies));
     const newcomer: Place = { end: () => {} };
     if (leaverFor(newcomer, origin) === newcomer) {
       throw new PaygateError('limited', 'Too many live connections', { retryAfterSeconds: 30 });

@@ -3,7 +3,7 @@
 import type { Context } from 'hono';
 import { html } from 'hono/html';
 import type { Txid } from '../bitcoin/ids.ts';
-import { showBitcoin, showTime } from '../domain/format.ts';
+import { formatBitcoin, formatTime } from '../domain/format.ts';
 import { type ErrorCode, PaygateError } from '../lib/errors.ts';
 import type { Store } from '../store/open-store.ts';
 import { confirmationsOf, statusOf } from '../store/views/confirmations.ts';
@@ -62,10 +62,10 @@ function shownPage(store: Store, context: Context, receipt: Receipt): Response |
     'Payment',
     html`<h1>Payment</h1>
       <table class="whole">
-        <tr><th>Amount</th><td>${showBitcoin(receipt.valueSat)} BTC</td></tr>
+        <tr><th>Amount</th><td>${formatBitcoin(receipt.valueSat)} BTC</td></tr>
         <tr><th>State</th><td>${isDropped ? 'gone: it is in no block' : words[statusOf(store, receipt)]}</td></tr>
         <tr><th>Confirmations</th><td>${confirmationsOf(store, receipt)}</td></tr>
-        <tr><th>First seen</th><td>${showTime(receipt.firstSeenAt)}</td></tr>
+        <tr><th>First seen</th><td>${formatTime(receipt.firstSeenAt)}</td></tr>
         <tr><th>Address</th><td><code>${receipt.address}</code></td></tr>
         <tr><th>Transaction</th><td><code>${receipt.txid}</code></td></tr>
       </table>`,

@@ -62,7 +62,7 @@ export const txDetail = (options: ApiOptions): Operation =>
         status: statuses[status],
         time: Math.floor(newest.firstSeenAt / 1000),
         size: transaction.size,
-        fee: transaction.coinbase ? 0 : total(spent) - total(transaction.outputs),
+        fee: transaction.isCoinbase ? 0 : total(spent) - total(transaction.outputs),
         vin: spent.map((each) => describe(store, each)),
         vout: transaction.outputs.map((each) => describe(store, each)),
         rbf: status === 0 && transaction.signalsRbf && !isGone ? (1 as const) : (0 as const),
@@ -82,7 +82,7 @@ const forgotten = (): PaygateError =>
 async function read({ store, reader }: ApiOptions, id: Txid) {
   const raw = store.ledger.rawOf(id);
   const transaction = raw === undefined ? await reader.transaction(id) : parseTransaction(raw);
-  return { transaction, spent: transaction.coinbase ? [] : await spentBy(reader, transaction) };
+  return { transaction, spent: transaction.isCoinbase ? [] : await spentBy(reader, transaction) };
 }
 
 /** The outputs that a transaction spends, in the order of its inputs. */

@@ -6,7 +6,7 @@ import { sha256 } from '@noble/hashes/sha2.js';
 import { concatBytes } from '@noble/hashes/utils.js';
 import { bech32, bech32m, createBase58check } from '@scure/base';
 import { hash160, taprootTweakPubkey } from '@scure/btc-signer/utils.js';
-import { display, type Scripthash } from './ids.ts';
+import { displayHex, type Scripthash } from './ids.ts';
 import { type Network, networks } from './network.ts';
 import { refuse } from './refuse.ts';
 
@@ -62,7 +62,7 @@ export function scriptForWitness(witness: Uint8Array, type: WitnessType): Uint8A
 
 /** Electrum's name of a script: its SHA-256, reversed, in hex. */
 export function scripthash(script: Uint8Array): Scripthash {
-  return display<Scripthash>(sha256(script));
+  return displayHex<Scripthash>(sha256(script));
 }
 
 /** Whether consensus (BIP141) lets a witness program have this length. */

@@ -1,11 +1,11 @@
 // What is said of a text that should be an extended public key and does not look like one.
 
-import { refusePrivate, resemblesSecret } from './private-material.ts';
+import { rejectPrivateMaterial, resemblesSecret } from './private-material.ts';
 import { refuse } from './refuse.ts';
 
 /** Refuses by its looks what is not one bare key, secrets before all else. */
 export function requireBareKey(text: string): void {
-  if (!/^[xyztuv]pub/i.test(text) && resemblesSecret(text)) refusePrivate();
+  if (!/^[xyztuv]pub/i.test(text) && resemblesSecret(text)) rejectPrivateMaterial();
   if (text === '') refuse('no wallet key given: paste an xpub, ypub or zpub');
   if (
     /^(bitcoin:)?((bc|tb|bcrt)1[a-z0-9]{20,90}|[123mn][1-9A-HJ-NP-Za-km-z]{25,34})(\?.*)?$/i.test(

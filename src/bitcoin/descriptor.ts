@@ -5,7 +5,7 @@
 
 import type { ScriptType, WitnessType } from './address.ts';
 import { keyAndPath, receivePaths } from './key-expression.ts';
-import { mostKeys } from './multisig.ts';
+import { maxKeys } from './multisig.ts';
 import { refuse } from './refuse.ts';
 
 /** What a wallet makes its addresses of. */
@@ -81,20 +81,20 @@ export function descriptorChecksum(body: string): string {
 }
 
 /** The ways to write a hardened step: checksums differ, the meaning does not (BIP380). */
-function writings(body: string): string[] {
+function hardenedSpellings(body: string): string[] {
   const written = (mark: string) =>
     body.replace(/\[[^\]]*\]/g, (origin) => origin.replace(/['hH](?=[/\]])/g, mark));
   return [body, written('h'), written("'")];
 }
 
-interface Checked {
+interface CheckedDescriptor {
   /** As the checksum means it. */
   readonly body: string;
   readonly hasChecksum: boolean;
 }
 
 /** A refusal never names the right checksum: a wrong one is a sign of a mistake in the text. */
-function checked(text: string): Checked {
+function checkDescriptor(text: string): CheckedDescriptor {
   if (text.length > maxLength) refuse('this output descriptor is too long');
   if (/\s/.test(text)) {
     refuse('there is white space or a line break inside the output descriptor: remove it');
@@ -104,7 +104,7 @@ function checked(text: string): Checked {
     refuse('this output descriptor is cut or changed: a ) is expected before the # and at the end');
   }
   if (checksum === undefined) return { body, hasChecksum: false };
-  const fits = writings(body).find((writing) => descriptorChecksum(writing) === checksum);
+  const fits = hardenedSpellings(body).find((writing) => descriptorChecksum(writing) === checksum);
   if (more.length === 0 && fits !== undefined) return { body: fits, hasChecksum: true };
   return refuse(
     'the checksum of this output descriptor is wrong: it was mistyped or cut; copy it again, ' +
@@ -114,7 +114,7 @@ function checked(text: string): Checked {
 
 /** The descriptor with the checksum of its body, whether it had one or not. @throws PaygateError invalid */
 export function withChecksum(text: string): string {
-  const { body } = checked(text);
+  const { body } = checkDescriptor(text);
   return `${body}#${descriptorChecksum(body)}`;
 }
 
@@ -123,7 +123,7 @@ export function withChecksum(text: string): string {
  * @throws PaygateError invalid when it has none
  */
 export function requireChecksum(text: string): void {
-  const { body, hasChecksum } = checked(text);
+  const { body, hasChecksum } = checkDescriptor(text);
   if (hasChecksum) return;
   refuse(
     'this output descriptor has no checksum. Copy it whole, with the # and the 8 characters ' +
@@ -186,7 +186,7 @@ function keysOf(expressions: readonly string[]): string[] {
 }
 
 function thresholdOf(text: string, keyCount: number): number {
-  if (keyCount < 1 || keyCount > mostKeys) refuse(`sortedmulti needs 1 to ${mostKeys} keys`);
+  if (keyCount < 1 || keyCount > maxKeys) refuse(`sortedmulti needs 1 to ${maxKeys} keys`);
   const threshold = Number(text);
   if (/^[1-9]\d?$/.test(text) && threshold <= keyCount) return threshold;
   return refuse(
@@ -208,7 +208,7 @@ export function parseDescriptor(text: string): Descriptor {
         'the keys too, each on a line of its own, or the output descriptor of the wallet',
     );
   }
-  const { type, inside } = openTemplate(checked(text).body);
+  const { type, inside } = openTemplate(checkDescriptor(text).body);
   if (!isMultisig(type)) return { type, threshold: 1, keys: keysOf([inside]) };
   const [threshold = '', ...keys] = inside.split(',');
   return { type, threshold: thresholdOf(threshold, keys.length), keys: keysOf(keys) };

@@ -4,7 +4,7 @@
 // Sources: Bitcoin Core's src/pow.cpp and src/arith_uint256.cpp, BIP94 (testnet4), BIP113.
 
 import { sha256x2 } from '@scure/btc-signer/utils.js';
-import { type BlockHash, display } from './ids.ts';
+import { type BlockHash, displayHex } from './ids.ts';
 import type { Network } from './network.ts';
 import { refuse } from './refuse.ts';
 
@@ -26,12 +26,12 @@ type Ancestor = (height: number) => Header;
 
 const headerSize = 80;
 /** Blocks between two changes of difficulty. */
-export const period = 2016;
+export const retargetPeriod = 2016;
 const periodSeconds = 14 * 24 * 60 * 60;
 /** On testnets, a block this late after the one before may have the least work. */
 const lateSeconds = 20 * 60;
 /** BIP94: how far the first block of a period may step back in time. */
-const maxStepBackSeconds = 600;
+const maxTimewarpSeconds = 600;
 
 /** Seconds since the epoch, of the 80 bytes of a header. */
 export const headerTime = ({ buffer, byteOffset }: Uint8Array): number =>
@@ -40,7 +40,7 @@ export const headerTime = ({ buffer, byteOffset }: Uint8Array): number =>
 /** @throws PaygateError invalid unless it has 80 bytes; what they claim is not checked here */
 export function parseHeader(raw: Uint8Array): Header {
   if (raw.length !== headerSize) refuse(`not a block header: ${headerSize} bytes expected`);
-  return readHeader(raw, display<BlockHash>(sha256x2(raw)));
+  return readHeader(raw, displayHex<BlockHash>(sha256x2(raw)));
 }
 
 /** A header of 80 bytes whose hash was computed before. */
@@ -49,7 +49,7 @@ export function readHeader(raw: Uint8Array, hash: BlockHash): Header {
   const view = new DataView(bytes.buffer);
   return {
     hash,
-    previous: display<BlockHash>(bytes.slice(4, 36)),
+    previous: displayHex<BlockHash>(bytes.slice(4, 36)),
     merkleRoot: bytes.slice(36, 68),
     time: view.getUint32(68, true),
     bits: view.getUint32(72, true),
@@ -91,7 +91,7 @@ export function targetToBits(target: bigint): number {
  * Hashes that a block took on average: what chains are compared by.
  * @throws PaygateError invalid as `bitsToTarget`
  */
-export function workOf(bits: number): bigint {
+export function workOfBits(bits: number): bigint {
   return 2n ** 256n / (bitsToTarget(bits) + 1n);
 }
 
@@ -103,7 +103,7 @@ export function meetsTarget(header: Header): boolean {
 
 /** Bits of the first block of a period: the last target, scaled by the time the period took. */
 function retargetedBits(network: Network, height: number, previous: Header, at: Ancestor): number {
-  const first = at(height - period);
+  const first = at(height - retargetPeriod);
   const seconds = previous.time - first.time;
   const clamped = Math.min(Math.max(seconds, periodSeconds / 4), periodSeconds * 4);
   // BIP94: the last block of a testnet4 period may be an easy one, the first never is.
@@ -133,10 +133,10 @@ export function expectedBits(
   at: Ancestor,
 ): number {
   if (network.retarget === 'none') return network.powLimitBits;
-  if (height % period === 0) return retargetedBits(network, height, previous, at);
+  if (height % retargetPeriod === 0) return retargetedBits(network, height, previous, at);
   if (network.retarget === 'bitcoin') return previous.bits;
   if (time > previous.time + lateSeconds) return network.powLimitBits;
-  return at(height - (height % period)).bits;
+  return at(height - (height % retargetPeriod)).bits;
 }
 
 /**
@@ -154,6 +154,6 @@ export function medianTimePast(times: readonly number[]): number {
  * @param previous the block before it
  */
 export function minimumTime(network: Network, height: number, previous: Header): number {
-  const startsPeriod = height % period === 0;
-  return network.retarget === 'testnet4' && startsPeriod ? previous.time - maxStepBackSeconds : 0;
+  const startsPeriod = height % retargetPeriod === 0;
+  return network.retarget === 'testnet4' && startsPeriod ? previous.time - maxTimewarpSeconds : 0;
 }

@@ -27,9 +27,9 @@ export const parseTxid = (value: unknown): Txid => parse<Txid>(value, 'txid');
 export const parseBlockHash = (value: unknown): BlockHash => parse<BlockHash>(value, 'block hash');
 
 /** Bytes of a hash, as hashed, to its display form. */
-export const display = <T extends string>(hash: Uint8Array): T =>
+export const displayHex = <T extends string>(hash: Uint8Array): T =>
   // A plain copy: `slice` of a Buffer would be the same memory.
   bytesToHex(Uint8Array.from(hash).reverse()) as T;
 
 /** Display form to the bytes as hashed. */
-export const undisplay = (id: string): Uint8Array => hexToBytes(id).reverse();
+export const hashBytes = (id: string): Uint8Array => hexToBytes(id).reverse();

@@ -60,7 +60,7 @@ export function purposeOf(path: string): ScriptType | 'several' | undefined {
 }
 
 /** @throws PaygateError invalid */
-export function refuseSigner(): never {
+export function rejectSigner(): never {
   refuse(
     'this is the key of one signer of a multisig wallet: its path says so. Give the output descriptor ' +
       'of the whole wallet, wsh(sortedmulti(…))#…, or the file that the wallet exports for its signers',
@@ -84,6 +84,6 @@ export function walletOfExpression(expression: string): NamedWallet {
     );
   }
   const purpose = purposeOf(steps);
-  if (purpose === 'several') refuseSigner();
+  if (purpose === 'several') rejectSigner();
   return { text: key, ...(purpose && { scriptType: purpose }) };
 }

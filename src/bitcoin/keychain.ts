@@ -30,11 +30,15 @@ import {
 } from './extended-key.ts';
 import type { Scripthash } from './ids.ts';
 import type { NamedWallet } from './key-expression.ts';
-import { inKeyOrder, multisigScript } from './multisig.ts';
+import { multisigScript, sortedKeys } from './multisig.ts';
 import { type NetworkName, networks } from './network.ts';
-import { containsPrivateMaterial, refusePrivate, resemblesSecret } from './private-material.ts';
+import {
+  containsPrivateMaterial,
+  rejectPrivateMaterial,
+  resemblesSecret,
+} from './private-material.ts';
 import { refuse } from './refuse.ts';
-import { walletsNamedIn } from './wallet-export.ts';
+import { walletsInText } from './wallet-export.ts';
 
 /** Of one account. */
 export interface AccountKey {
@@ -75,9 +79,9 @@ export interface WalletKeyOptions {
 }
 
 /** Of an address: the last one before the hardened ones (BIP32). */
-export const highestIndex = HARDENED_OFFSET - 1;
+export const maxIndex = HARDENED_OFFSET - 1;
 /** So many addresses are enough to know a wallet by. */
-const compared = 3;
+const shownAddresses = 3;
 
 /** BIP44: purpose, coin, account; BIP48 has the script type below that. */
 const accountDepth = 3;
@@ -86,32 +90,32 @@ const signerDepth = 4;
 export const scriptTypes: readonly ScriptType[] = ['p2pkh', 'p2sh-p2wpkh', 'p2wpkh', 'p2tr'];
 
 /** Refuses a sound key that does not fit this server. */
-function requireFit(
+function requireNetworkAndDepth(
   { kind, depth }: DecodedKey,
   { network, allowDepth }: WalletKeyOptions,
-  deepest: number,
+  maxDepth: number,
 ): void {
   const { prefix } = kind;
   if (!kind.networks.includes(network)) {
     refuse(`this ${prefix} is of ${kind.networks.join(', ')}; paygate runs on ${network}`);
   }
-  if (depth > deepest && !allowDepth) {
+  if (depth > maxDepth && !allowDepth) {
     refuse(
-      `this ${prefix} is at depth ${depth}, below an account (depth ${deepest}): most ` +
+      `this ${prefix} is at depth ${depth}, below an account (depth ${maxDepth}): most ` +
         'wallets would not find payments to it. If yours does, allow it: --allow-depth, or the tick for ' +
         'it in the dashboard',
     );
   }
 }
 
-interface Parts extends Omit<WalletKey, 'descriptor' | 'keys'> {
+interface WalletKeyParts extends Omit<WalletKey, 'descriptor' | 'keys'> {
   readonly keys: readonly ExtendedKey[];
 }
 
 /** The order of keys in a descriptor changes no address, and so no wallet either. */
-function makeWalletKey(parts: Parts): WalletKey {
+function makeWalletKey(parts: WalletKeyParts): WalletKey {
   const { scriptType: type, threshold } = parts;
-  const keys = inKeyOrder(parts.keys).map(({ publicKey, chainCode }) => ({ publicKey, chainCode }));
+  const keys = sortedKeys(parts.keys).map(({ publicKey, chainCode }) => ({ publicKey, chainCode }));
   const expressions = keys.map(
     ({ publicKey, chainCode }) => `${bytesToHex(publicKey)}:${bytesToHex(chainCode)}/0/*`,
   );
@@ -119,7 +123,7 @@ function makeWalletKey(parts: Parts): WalletKey {
 }
 
 /** Asks for the script type so that a look at the wallet answers it. */
-function askScriptType(subject: string, wallets: readonly WalletKey[]): never {
+function rejectUnknownScriptType(subject: string, wallets: readonly WalletKey[]): never {
   const examples = wallets.map(
     (wallet) =>
       `  ${wallet.scriptType.padEnd(12)} ${deriveAddress(wallet, 0, 0)?.address ?? 'none'}`,
@@ -137,11 +141,11 @@ function askScriptType(subject: string, wallets: readonly WalletKey[]): never {
  * @throws PaygateError invalid, saying what is wrong without repeating any key
  */
 export function parseWalletKey(text: string, options: WalletKeyOptions): WalletKey {
-  const named = namedIn(text);
+  const named = namedWallets(text);
   const [only] = named;
-  if (named.length === 1 && only !== undefined) return walletNamed(only, options);
+  if (named.length === 1 && only !== undefined) return walletKeyOf(only, options);
   const { scriptType, ...others } = options;
-  const known = distinct(taken(named, others));
+  const known = distinct(acceptedWallets(named, others));
   const found = known.filter((each) => scriptType === undefined || each.scriptType === scriptType);
   const [first, second] = found;
   if (first !== undefined && second === undefined) return first;
@@ -156,24 +160,24 @@ export function parseWalletKey(text: string, options: WalletKeyOptions): WalletK
       'this has several wallets of one kind: give the key or descriptor of one of them',
     );
   }
-  return askScriptType('this has several accounts', found);
+  return rejectUnknownScriptType('this has several accounts', found);
 }
 
 /** @throws PaygateError invalid, for private material before all else */
-function namedIn(text: string): readonly NamedWallet[] {
-  if (containsPrivateMaterial(text)) refusePrivate(text);
-  return walletsNamedIn(text);
+function namedWallets(text: string): readonly NamedWallet[] {
+  if (containsPrivateMaterial(text)) rejectPrivateMaterial(text);
+  return walletsInText(text);
 }
 
 /** Those that fit this server. @throws PaygateError invalid where none does */
-function taken(
+function acceptedWallets(
   named: readonly NamedWallet[],
   options: Omit<WalletKeyOptions, 'scriptType'>,
 ): WalletKey[] {
   const failures: unknown[] = [];
   const wallets = named.flatMap((one) => {
     try {
-      return walletsOf(one, options);
+      return walletKeysOf(one, options);
     } catch (thrown) {
       failures.push(thrown);
       return [];
@@ -187,17 +191,17 @@ const distinct = (wallets: readonly WalletKey[]): WalletKey[] =>
   [...new Map(wallets.toReversed().map((each) => [each.descriptor, each])).values()].toReversed();
 
 /** One, or one of each script type where nothing says which it is. */
-function walletsOf(
+function walletKeysOf(
   named: NamedWallet,
   options: Omit<WalletKeyOptions, 'scriptType'>,
 ): readonly WalletKey[] {
-  const isMute = named.scriptType === undefined && /^[xt]pub/i.test(named.text);
-  return (isMute ? scriptTypes : [undefined]).map((scriptType) =>
-    walletNamed(named, { ...options, ...(scriptType && { scriptType }) }),
+  const hasNoScriptType = named.scriptType === undefined && /^[xt]pub/i.test(named.text);
+  return (hasNoScriptType ? scriptTypes : [undefined]).map((scriptType) =>
+    walletKeyOf(named, { ...options, ...(scriptType && { scriptType }) }),
   );
 }
 
-function walletNamed(named: NamedWallet, options: WalletKeyOptions): WalletKey {
+function walletKeyOf(named: NamedWallet, options: WalletKeyOptions): WalletKey {
   const wallet = resemblesDescriptor(named.text)
     ? fromDescriptor(named.text, options)
     : fromBareKey(named, options);
@@ -233,7 +237,7 @@ export function storedWalletKey(row: StoredWallet, network: NetworkName): Wallet
 }
 
 function fromBareKey(
-  { text: account, scriptType: said }: NamedWallet,
+  { text: account, scriptType: stated }: NamedWallet,
   options: WalletKeyOptions,
 ): WalletKey {
   requireBareKey(account);
@@ -246,15 +250,15 @@ function fromBareKey(
         'descriptor of the whole wallet: wsh(sortedmulti(…))#…',
     );
   }
-  requireFit(decoded, options, accountDepth);
+  requireNetworkAndDepth(decoded, options, accountDepth);
   const { network } = options;
-  if (said !== undefined)
-    requireType(kind.scriptType ?? said, { network, scriptType: said }, `a ${prefix} is`);
-  const scriptType = kind.scriptType ?? said ?? options.scriptType;
+  if (stated !== undefined)
+    requireType(kind.scriptType ?? stated, { network, scriptType: stated }, `a ${prefix} is`);
+  const scriptType = kind.scriptType ?? stated ?? options.scriptType;
   const walletOf = (type: WalletType) =>
     makeWalletKey({ scriptType: type, threshold: 1, keys: [key], network, account });
   if (scriptType === undefined) {
-    return askScriptType(
+    return rejectUnknownScriptType(
       `this ${prefix} does not say which kind of address the wallet uses`,
       scriptTypes.map(walletOf),
     );
@@ -262,7 +266,7 @@ function fromBareKey(
   requireType(
     scriptType,
     options,
-    said === undefined ? `a ${prefix} is` : 'this key is, by its path,',
+    stated === undefined ? `a ${prefix} is` : 'this key is, by its path,',
   );
   if (isMultisig(scriptType)) refuse('one key alone is no multisig wallet: give its descriptor');
   return walletOf(scriptType);
@@ -282,9 +286,9 @@ const typeOfPrefix: Readonly<Record<string, WalletType>> = {
 
 function fromDescriptor(text: string, options: WalletKeyOptions): WalletKey {
   // Between its marks a descriptor may hold a private key in hex, which nothing else tells.
-  if (text.split(/[^0-9A-Za-z]/).some(resemblesSecret)) refusePrivate();
+  if (text.split(/[^0-9A-Za-z]/).some(resemblesSecret)) rejectPrivateMaterial();
   const { type: scriptType, threshold, keys: texts } = parseDescriptor(text);
-  const deepest = isMultisig(scriptType) ? signerDepth : accountDepth;
+  const maxDepth = isMultisig(scriptType) ? signerDepth : accountDepth;
   const keys = texts.map((each) => {
     const decoded = decodeExtendedKey(each);
     const { prefix } = decoded.kind;
@@ -295,7 +299,7 @@ function fromDescriptor(text: string, options: WalletKeyOptions): WalletKey {
           'one of the two is wrong',
       );
     }
-    requireFit(decoded, options, deepest);
+    requireNetworkAndDepth(decoded, options, maxDepth);
     return decoded.key;
   });
   requireType(scriptType, options, 'this output descriptor is');
@@ -331,7 +335,7 @@ function branchKeys(wallet: WalletKey, branch: 0 | 1): ExtendedKey[] {
 
 /** The output script of the keys of one index. */
 function scriptOf({ scriptType, threshold }: WalletKey, keys: readonly ExtendedKey[]): Uint8Array {
-  const publicKeys = inKeyOrder(keys).map(({ publicKey }) => publicKey);
+  const publicKeys = sortedKeys(keys).map(({ publicKey }) => publicKey);
   if (isMultisig(scriptType)) {
     return scriptForWitness(multisigScript(threshold, publicKeys), scriptType);
   }
@@ -359,7 +363,7 @@ export function deriveAddress(
 }
 
 /** The wallet's first receive addresses, for comparison with what the merchant's own wallet shows. */
-export function firstAddresses(key: WalletKey, count = compared): string[] {
+export function firstAddresses(key: WalletKey, count = shownAddresses): string[] {
   const found: string[] = [];
   for (let index = 0; found.length < count; index += 1) {
     const derived = deriveAddress(key, 0, index);
@@ -377,5 +381,5 @@ export function possibleWallets(
   text: string,
   options: Omit<WalletKeyOptions, 'scriptType'>,
 ): readonly WalletKey[] {
-  return distinct(taken(namedIn(text), options));
+  return distinct(acceptedWallets(namedWallets(text), options));
 }

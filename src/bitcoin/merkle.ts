@@ -5,7 +5,7 @@
 
 import { concatBytes } from '@noble/hashes/utils.js';
 import { equalBytes, sha256x2 } from '@scure/btc-signer/utils.js';
-import { display, isHash, type Txid, undisplay } from './ids.ts';
+import { displayHex, hashBytes, isHash, type Txid } from './ids.ts';
 import { refuse } from './refuse.ts';
 import { isTransaction } from './transaction.ts';
 
@@ -43,7 +43,7 @@ export class ProvenTree {
 
   /** @param root 32 bytes as hashed, of the block's header */
   constructor(root: Uint8Array) {
-    this.#root = display(root);
+    this.#root = displayHex(root);
   }
 
   /**
@@ -59,16 +59,16 @@ export class ProvenTree {
     let node: string = txid;
     for (const [level, sibling] of branch.entries()) {
       const place = pos >> level;
-      if (this.#nodes.get(keyOf(branch, level, place)) === node) return this.#keep(climbed);
+      if (this.#nodes.get(keyOf(branch, level, place)) === node) return this.#store(climbed);
       climbed.push([keyOf(branch, level, place), node]);
       // A copy stands in for what is not there: nothing has a place of its own there.
       if (sibling !== node) climbed.push([keyOf(branch, level, place ^ 1), sibling]);
-      node = display(parent(undisplay(node), undisplay(sibling), (place & 1) === 1));
+      node = displayHex(parent(hashBytes(node), hashBytes(sibling), (place & 1) === 1));
     }
-    return node === this.#root && this.#keep(climbed);
+    return node === this.#root && this.#store(climbed);
   }
 
-  #keep(climbed: readonly [key: number, node: string][]): true {
+  #store(climbed: readonly [key: number, node: string][]): true {
     for (const [key, node] of climbed) this.#nodes.set(key, node);
     return true;
   }

@@ -5,13 +5,13 @@
 import { bytesToHex, concatBytes } from '@noble/hashes/utils.js';
 
 /** BIP383: inside `wsh`. */
-export const mostKeys = 20;
+export const maxKeys = 20;
 
 const opcode = { one: 0x51, checkMultisig: 0xae };
 const keySize = 33;
 
 /** What `sortedmulti` sorts by: the bytes of each key, which hex keeps in order. */
-export function inKeyOrder<T extends { readonly publicKey: Uint8Array }>(keys: readonly T[]): T[] {
+export function sortedKeys<T extends { readonly publicKey: Uint8Array }>(keys: readonly T[]): T[] {
   return keys
     .map((key) => ({ key, hex: bytesToHex(key.publicKey) }))
     .sort((one, other) => (one.hex < other.hex ? -1 : 1))

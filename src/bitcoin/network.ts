@@ -40,7 +40,7 @@ const genesisHeader = (root: string, rest: string) =>
   hexToBytes(`01000000${'00'.repeat(32)}${root}${rest}`);
 
 /** The coinbase that all networks before testnet4 begin with. */
-const theTimes = '3ba3edfd7a7b12b27ac72c3e67768f617fc81bc3888a51323a9fb8aa4b1e5e4a';
+const bitcoinGenesisRoot = '3ba3edfd7a7b12b27ac72c3e67768f617fc81bc3888a51323a9fb8aa4b1e5e4a';
 const testnet4Root = '4e7b2b9128fe0291db0693af2ae418b767e657cd407e80cb1434221eaea7a07a';
 
 const checkpoint = (height: number, hash: string): Checkpoint => ({
@@ -58,7 +58,7 @@ export const networks: Readonly<Record<NetworkName, Network>> = {
     name: 'mainnet',
     ...mainAddresses,
     genesisHash: parseBlockHash('000000000019d6689c085ae165831e934ff763ae46a2a6c172b3f1b60a8ce26f'),
-    genesisHeader: genesisHeader(theTimes, '29ab5f49ffff001d1dac2b7c'),
+    genesisHeader: genesisHeader(bitcoinGenesisRoot, '29ab5f49ffff001d1dac2b7c'),
     checkpoint: checkpoint(
       963_647,
       '00000000000000000000d29ee44c13e924c37abcaa80c537609ce70b1fea1f33',
@@ -70,7 +70,7 @@ export const networks: Readonly<Record<NetworkName, Network>> = {
     name: 'testnet3',
     ...testAddresses,
     genesisHash: parseBlockHash('000000000933ea01ad0ee984209779baaec3ced90fa3f408719526f8d77f4943'),
-    genesisHeader: genesisHeader(theTimes, 'dae5494dffff001d1aa4ae18'),
+    genesisHeader: genesisHeader(bitcoinGenesisRoot, 'dae5494dffff001d1aa4ae18'),
     powLimitBits: 0x1d00ffff,
     retarget: 'testnet3',
   },
@@ -90,7 +90,7 @@ export const networks: Readonly<Record<NetworkName, Network>> = {
     name: 'signet',
     ...testAddresses,
     genesisHash: parseBlockHash('00000008819873e925422c1ff0f99f7cc9bbb232af63a077a480a3633bee1ef6'),
-    genesisHeader: genesisHeader(theTimes, '008f4d5fae77031e8ad22203'),
+    genesisHeader: genesisHeader(bitcoinGenesisRoot, '008f4d5fae77031e8ad22203'),
     checkpoint: checkpoint(
       316_511,
       '00000008e8fedfedb4370fd91bd5e9003b72224da9565ddce09149a7d253fc4a',
@@ -105,7 +105,7 @@ export const networks: Readonly<Record<NetworkName, Network>> = {
     ...testAddresses,
     hrp: 'bcrt',
     genesisHash: parseBlockHash(regtestGenesis),
-    genesisHeader: genesisHeader(theTimes, 'dae5494dffff7f2002000000'),
+    genesisHeader: genesisHeader(bitcoinGenesisRoot, 'dae5494dffff7f2002000000'),
     checkpoint: checkpoint(0, regtestGenesis),
     powLimitBits: 0x207fffff,
     retarget: 'none',
@@ -140,4 +140,4 @@ export function parseCheckpoint(text: string): Checkpoint {
   return checkpoint(Number(height), hash.toLowerCase());
 }
 
-export const showCheckpoint = ({ height, hash }: Checkpoint): string => `${height}:${hash}`;
+export const formatCheckpoint = ({ height, hash }: Checkpoint): string => `${height}:${hash}`;

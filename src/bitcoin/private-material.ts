@@ -7,7 +7,7 @@
 import { sha256 } from '@noble/hashes/sha2.js';
 import { hexToBytes, utf8ToBytes } from '@noble/hashes/utils.js';
 import { createBase58check } from '@scure/base';
-import { type Finding, isUnspacedPhrase, recoveryWordsIn } from './recovery-words.ts';
+import { isUnspacedPhrase, recoveryWordsIn, type SecretMatch } from './recovery-words.ts';
 import { refuse } from './refuse.ts';
 
 const base58check = createBase58check(sha256);
@@ -50,9 +50,9 @@ const maxTokenLength = 120;
 const longToken = new RegExp(token(`${base58}{100,${maxTokenLength}}`), 'g');
 
 /** So much text is searched for single keys by their checksum. */
-const longestGlued = 2 * maxTokenLength;
+const maxGluedLength = 2 * maxTokenLength;
 /** Pieces of a key that are joined are looked at in text that is not much longer than one. */
-const maxPieces = 4096;
+const maxPiecedLength = 4096;
 
 const extendedKey = { size: 78, keyOffset: 45 };
 const wifKey = { sizes: [33, 34], versions: [0x80, 0xef] };
@@ -128,17 +128,17 @@ function isPublicKey(token: string): boolean {
  * written as in a URL. Fit for text of every kind, such as lines of a log. A bare 32-byte key in hex is not
  * found here, because nothing tells it from a transaction id: see `resemblesSecret`.
  */
-export const containsPrivateMaterial = (text: string): boolean => findingIn(text) !== undefined;
+export const containsPrivateMaterial = (text: string): boolean => secretMatchIn(text) !== undefined;
 
 /** The stronger one of what the text holds as it is and as a URL means it. */
-function findingIn(text: string): Finding | undefined {
-  const found = findingInPlain(text);
+function secretMatchIn(text: string): SecretMatch | undefined {
+  const found = secretMatchInPlain(text);
   if (found === 'checksum' || !text.includes('%')) return found;
-  const hidden = findingInPlain(unescaped(text));
+  const hidden = secretMatchInPlain(unescaped(text));
   return hidden === 'checksum' ? hidden : (found ?? hidden);
 }
 
-function findingInPlain(text: string): Finding | undefined {
+function secretMatchInPlain(text: string): SecretMatch | undefined {
   const plain = readable(text);
   if (holdsKey(plain)) return 'checksum';
   const found = recoveryWordsIn(plain);
@@ -165,15 +165,15 @@ function holdsKey(plain: string): boolean {
     if (whole.length <= maxTokenLength && holdsPrivateKey(whole)) return true;
   }
   const bare = letters(plain);
-  if (bare === plain || bare.length > maxPieces) return false;
-  return joinedExtendedKey.test(bare) || (bare.length <= longestGlued && holdsGluedKey(bare));
+  if (bare === plain || bare.length > maxPiecedLength) return false;
+  return joinedExtendedKey.test(bare) || (bare.length <= maxGluedLength && holdsGluedKey(bare));
 }
 
 function holdsKeyWithin(token: string): boolean {
   if (isPublicKey(token)) return false;
   if (gluedPrivateKey.test(token) || recasedExtendedKey.test(token)) return true;
   if (codex32.test(token)) return true;
-  return token.length > 52 && token.length <= longestGlued && holdsGluedKey(token);
+  return token.length > 52 && token.length <= maxGluedLength && holdsGluedKey(token);
 }
 
 /**
@@ -187,24 +187,24 @@ export function resemblesSecret(text: string): boolean {
   return isUnspacedPhrase(plain);
 }
 
-const taken =
+const publicKeysOnly =
   'paygate only takes the public key of an account (xpub, ypub or zpub) and has kept nothing of this';
 
 /**
  * @param texts what was found to be private; none where that is known for sure
  * @throws PaygateError invalid: the same words wherever a secret was given, and nothing of it
  */
-export function refusePrivate(...texts: readonly string[]): never {
-  const findings = texts.map(findingIn).filter((found) => found !== undefined);
+export function rejectPrivateMaterial(...texts: readonly string[]): never {
+  const findings = texts.map(secretMatchIn).filter((found) => found !== undefined);
   if (findings.length > 0 && !findings.includes('checksum')) {
     refuse(
       'this looks like recovery words, one of them wrong or not in its place: as many words of their list ' +
-        `stand in a row. Recovery words can spend your money; ${taken}. If they are those of a wallet, ` +
+        `stand in a row. Recovery words can spend your money; ${publicKeysOnly}. If they are those of a wallet, ` +
         'move its money to a new one: this machine may remember what was typed. If they are not, leave them out',
     );
   }
   refuse(
-    `this looks like a private key or recovery words, which can spend your money. ${taken}. If ` +
+    `this looks like a private key or recovery words, which can spend your money. ${publicKeysOnly}. If ` +
       'it was real, move the money to a new wallet: this machine may remember what was typed',
   );
 }

@@ -17,13 +17,13 @@ import { wordlist as portuguese } from '@scure/bip39/wordlists/portuguese.js';
 import { wordlist as simplifiedChinese } from '@scure/bip39/wordlists/simplified-chinese.js';
 import { wordlist as spanish } from '@scure/bip39/wordlists/spanish.js';
 import { wordlist as traditionalChinese } from '@scure/bip39/wordlists/traditional-chinese.js';
-import { once } from '../lib/lazy.ts';
+import { lazy } from '../lib/lazy.ts';
 import { oldElectrumWords } from './electrum-words.ts';
-import { partings } from './glued-words.ts';
+import { splitsIntoWords } from './glued-words.ts';
 import { slip39Words } from './slip39-words.ts';
 
 /** `checksum`: a phrase that a wallet would take; `list`: words of a list, but no such phrase. */
-export type Finding = 'checksum' | 'list';
+export type SecretMatch = 'checksum' | 'list';
 
 interface WordList {
   /** As `plainForm` writes it, to its place in the list. */
@@ -41,7 +41,7 @@ interface WordList {
 }
 
 const phraseLengths = [12, 15, 18, 21, 24];
-const fewestWords = 12;
+const minWords = 12;
 /** Texts that repeat a few words are no phrase, unless a checksum says so. */
 const isVaried = (words: readonly string[]): boolean =>
   new Set(words).size >= Math.min((words.length * 2) / 3, 16);
@@ -49,7 +49,7 @@ const isVaried = (words: readonly string[]): boolean =>
 const maxWindows = 24;
 
 /** In letters: 12 short words, 33 long ones. */
-const gluedLength = { least: 30, most: 300 };
+const gluedLength = { min: 30, max: 300 };
 
 /** Accents are often left out; those of Japanese and Korean tell words apart. */
 function plainForm(word: string): string {
@@ -118,7 +118,7 @@ const isElectrumWithin = (words: readonly string[]): boolean =>
   [0, 1, 2].some((start) =>
     [0, 1].some((end) => {
       const part = words.slice(start, words.length - end);
-      return part.length >= fewestWords && isElectrum(part);
+      return part.length >= minWords && isElectrum(part);
     }),
   );
 
@@ -202,7 +202,7 @@ const oldElectrum: () => WordList = () => ({
   labelWords: 4,
 });
 
-const wordLists = once((): readonly WordList[] => [
+const wordLists = lazy((): readonly WordList[] => [
   ...[english, french, italian, spanish, portuguese, czech].map(bip39),
   ...[japanese, korean, simplifiedChinese, traditionalChinese].map(bip39),
   abbreviated(bip39(english)),
@@ -240,11 +240,11 @@ function runsOf(isListed: readonly boolean[]): [from: number, to: number][] {
 }
 
 /** What stands in a row of words, of one list; a single one may be mistyped. */
-function findingIn(words: readonly string[], list: WordList): Finding | undefined {
-  const fewest = Math.min(...list.lengths);
+function matchIn(words: readonly string[], list: WordList): SecretMatch | undefined {
+  const minLength = Math.min(...list.lengths);
   const places = words.map((word) => list.places.get(word));
   const runs = runsOf(places.map((place) => place !== undefined));
-  const long = runs.filter(([from, to]) => to - from >= fewest);
+  const long = runs.filter(([from, to]) => to - from >= minLength);
   const isConfirmed = long.some(([from, to]) =>
     list.confirms(
       places.slice(from, to).map((place) => place ?? 0),
@@ -258,14 +258,14 @@ function findingIn(words: readonly string[], list: WordList): Finding | undefine
     [...list.places.keys()].some((listed) => isNear(word, listed));
   const isBroken = runs.some(([from, to], number) => {
     const [, end = to] = runs[number + 1] ?? [];
-    const isLong = end > to && end - from >= fewest;
+    const isLong = end > to && end - from >= minLength;
     return isLong && isVaried(words.slice(from, end)) && isMistyped(words[to] ?? '');
   });
   return isBroken ? 'list' : undefined;
 }
 
 /** What may stand in a row, and whether only a checksum makes a finding of it. */
-interface Row {
+interface WordRow {
   readonly words: readonly string[];
   readonly needsChecksum: boolean;
 }
@@ -275,7 +275,7 @@ interface Row {
  * or fourth one of them, such as in `1st word 2nd word`; where what lies between repeats itself, as in
  * `&w=word`, that is no accident.
  */
-function* rowsOf(words: readonly string[]): Generator<Row> {
+function* rowsOf(words: readonly string[]): Generator<WordRow> {
   yield { words, needsChecksum: false };
   for (let step = 2; step <= 4; step += 1) {
     for (let first = 0; first < step; first += 1) {
@@ -304,7 +304,7 @@ function labelledRows(words: readonly string[], step: number, first: number): st
     label = before;
     row.push(words[at] ?? '');
   }
-  return [...rows, row].filter(({ length }) => length >= fewestWords);
+  return [...rows, row].filter(({ length }) => length >= minWords);
 }
 
 /** Whether a text is nothing but words of a phrase's number, most of them or all from one list. */
@@ -336,9 +336,9 @@ function listsFilling(
 
 /** A phrase without anything between its words, in one piece or in any others, such as letters. */
 function holdsGluedPhrase(words: readonly string[]): boolean {
-  const long = words.filter((word) => word.length >= gluedLength.least).slice(0, maxWindows);
+  const long = words.filter((word) => word.length >= gluedLength.min).slice(0, maxWindows);
   return [...long, words.join('')].some((text) => {
-    const isLikely = text.length >= gluedLength.least && text.length <= gluedLength.most;
+    const isLikely = text.length >= gluedLength.min && text.length <= gluedLength.max;
     // In Chinese every other sentence is made of words of the list.
     return isLikely && !/\p{Script=Han}/u.test(text) && isGluedPhrase(text);
   });
@@ -346,9 +346,9 @@ function holdsGluedPhrase(words: readonly string[]): boolean {
 
 const isGluedPhrase = (text: string): boolean =>
   wordLists().some(({ places, confirms }) =>
-    partings(text, places).some((words) => {
+    splitsIntoWords(text, places).some((words) => {
       const known = words.map((word) => places.get(word) ?? 0);
-      return words.length >= fewestWords && confirms(known, words);
+      return words.length >= minWords && confirms(known, words);
     }),
   );
 
@@ -365,20 +365,20 @@ function holdsSeedQr(text: string): boolean {
  * Whether a text holds recovery words, with numbers, labels and marks of any kind between them.
  * @param text in Unicode's form NFKC, without what does not show
  */
-export function recoveryWordsIn(text: string): Finding | undefined {
+export function recoveryWordsIn(text: string): SecretMatch | undefined {
   // A letter each, and what lies between them.
-  if (text.length < 2 * fewestWords - 1) return undefined;
+  if (text.length < 2 * minWords - 1) return undefined;
   if (holdsSeedQr(text)) return 'checksum';
   const words = (text.match(/[\p{L}\p{M}]+/gu) ?? []).map(plainForm);
   if (holdsGluedPhrase(words)) return 'checksum';
-  if (words.length < fewestWords) return undefined;
+  if (words.length < minWords) return undefined;
   const lists = wordLists();
   // Most words are of no list: no row of them is looked at any further.
   const known = new Map([...new Set(words)].map((word) => [word, listsOf(word)]));
-  let found: Finding | undefined;
+  let found: SecretMatch | undefined;
   for (const { words: row, needsChecksum } of rowsOf(words)) {
     for (const list of listsFilling(row, known)) {
-      const finding = findingIn(row, needsChecksum ? { ...list, countsRuns: false } : list);
+      const finding = matchIn(row, needsChecksum ? { ...list, countsRuns: false } : list);
       if (finding === 'checksum') return finding;
       found ??= finding;
     }

@@ -6,7 +6,7 @@
 import { concatBytes } from '@noble/hashes/utils.js';
 import { equalBytes, sha256x2 } from '@scure/btc-signer/utils.js';
 import { PaygateError } from '../lib/errors.ts';
-import { display, type Txid } from './ids.ts';
+import { displayHex, type Txid } from './ids.ts';
 
 export interface TxInput {
   /** The output that is spent: its transaction and its place there. */
@@ -25,7 +25,7 @@ export interface Transaction {
   readonly inputs: readonly TxInput[];
   readonly outputs: readonly TxOutput[];
   /** It creates new coins: the first transaction of a block. */
-  readonly coinbase: boolean;
+  readonly isCoinbase: boolean;
   /** Some input says that the transaction may be replaced (BIP125, without inherited signals). */
   readonly signalsRbf: boolean;
   /** Bytes without and with the witness. */
@@ -40,7 +40,7 @@ export interface Transaction {
 }
 
 /** Policy: nodes relay nothing that weighs more. It may be in a block all the same. */
-export const mostRelayed = 400_000;
+export const maxRelayWeight = 400_000;
 /** Consensus: a block weighs at most this much, and a transaction is lighter than its block. */
 const maxWeight = 4_000_000;
 /** Consensus: all the satoshis that there will ever be. */
@@ -49,16 +49,16 @@ export const maxMoneySat = 21e14;
 const merkleNodeSize = 64;
 const versionSize = 4;
 /** An outpoint, an empty script and a sequence. */
-const leastInputSize = 41;
-const noTxid = '00'.repeat(32);
-const noVout = 0xffffffff;
+const minInputSize = 41;
+const nullTxid = '00'.repeat(32);
+const nullVout = 0xffffffff;
 
 function refuse(why: string): never {
   throw new PaygateError('invalid', `not a transaction: ${why}`);
 }
 
 /** Walks over bytes; every step is checked against their end. */
-class Reader {
+class TransactionReader {
   readonly #bytes: Uint8Array;
   readonly #view: DataView;
   offset = 0;
@@ -122,8 +122,8 @@ class Reader {
   }
 }
 
-function readInput(reader: Reader): TxInput & { readonly needsWitness: boolean } {
-  const txid = display<Txid>(reader.take(32));
+function readInput(reader: TransactionReader): TxInput & { readonly needsWitness: boolean } {
+  const txid = displayHex<Txid>(reader.take(32));
   const vout = reader.uint32();
   const needsWitness = pushesProgram(reader.peek(reader.compactSize()));
   return { txid, vout, sequence: reader.uint32(), needsWitness };
@@ -137,7 +137,7 @@ const pushesProgram = (script: Uint8Array): boolean =>
     script[1] === 0 &&
     script[2] === script.length - 3);
 
-function readOutput(reader: Reader): TxOutput {
+function readOutput(reader: TransactionReader): TxOutput {
   const valueSat = reader.uint64();
   return { valueSat, script: reader.take(reader.compactSize()) };
 }
@@ -153,7 +153,7 @@ function witnessOf(
 }
 
 /** BIP144: one list of items an input, and not all of them empty. */
-function readWitnesses(reader: Reader, inputCount: number): boolean[] {
+function readWitnesses(reader: TransactionReader, inputCount: number): boolean[] {
   const present: boolean[] = [];
   for (let input = 0; input < inputCount; input += 1) {
     present.push(reader.list(() => reader.skip(reader.compactSize())).length > 0);
@@ -164,7 +164,7 @@ function readWitnesses(reader: Reader, inputCount: number): boolean[] {
 
 function read(raw: Uint8Array): Transaction {
   if (raw.length > maxWeight) refuse('it is larger than a block');
-  const reader = new Reader(raw);
+  const reader = new TransactionReader(raw);
   const version = reader.take(4);
   // No transaction is without inputs, so a count of zero is BIP144's marker.
   const segwit = raw[reader.offset] === 0;
@@ -188,12 +188,12 @@ function read(raw: Uint8Array): Transaction {
   if (weightOf(sizes) > maxWeight) refuse('it is heavier than a block');
 
   const [first] = inputs;
-  const coinbase = inputs.length === 1 && first?.txid === noTxid && first.vout === noVout;
+  const coinbase = inputs.length === 1 && first?.txid === nullTxid && first.vout === nullVout;
   return {
-    txid: display<Txid>(sha256x2(stripped)),
+    txid: displayHex<Txid>(sha256x2(stripped)),
     inputs,
     outputs,
-    coinbase,
+    isCoinbase: coinbase,
     witness: coinbase ? 'whole' : witnessOf(read, witnesses),
     signalsRbf: inputs.some((input) => input.sequence < 0xfffffffe),
     ...sizes,
@@ -229,13 +229,13 @@ export function isTransaction(raw: Uint8Array): boolean {
 /** Whether as many inputs as its first count names, or more, would fit. */
 function hasRoomForInputs(raw: Uint8Array): boolean {
   const [count = 0, form] = raw.subarray(versionSize);
-  return count === 0 ? form === 1 : count * leastInputSize <= raw.length;
+  return count === 0 ? form === 1 : count * minInputSize <= raw.length;
 }
 
 /** Without its witness: what its id is the hash of. */
 export function withoutWitness(raw: Uint8Array): Uint8Array {
   if (raw[versionSize] !== 0) return raw;
-  const reader = new Reader(raw);
+  const reader = new TransactionReader(raw);
   const version = reader.take(versionSize);
   reader.skip(2);
   const bodyStart = reader.offset;
@@ -246,8 +246,8 @@ export function withoutWitness(raw: Uint8Array): Uint8Array {
 }
 
 /** Whether nodes would take these bytes, as far as their weight and the presence of witnesses go. */
-export const isWhole = (transaction: Transaction): boolean =>
-  transaction.witness === 'whole' && weightOf(transaction) <= mostRelayed;
+export const isRelayable = (transaction: Transaction): boolean =>
+  transaction.witness === 'whole' && weightOf(transaction) <= maxRelayWeight;
 
 /** BIP141: what it takes of a block's room. */
 export const weightOf = ({

@@ -8,26 +8,26 @@ import {
   isDescriptor,
   isKeyExpression,
   type NamedWallet,
-  refuseSigner,
+  rejectSigner,
   walletOfExpression,
 } from './key-expression.ts';
 import { refuse } from './refuse.ts';
 import { walletsInJson } from './wallet-json.ts';
 import {
   isPolicy,
+  type MultisigSigner,
   multisigOf,
-  refuseUnsorted,
-  type Signer,
+  rejectUnsorted,
   walletOfPolicy,
   withoutChange,
 } from './wallet-parts.ts';
 
 /** Files of wallets that keep their history in them take less, mostly. */
 const maxTextLength = 1_000_000;
-const longestLabel = 80;
+const maxLabelLength = 80;
 
-const unseen = '\\s\\p{Cc}\\p{Cf}\\p{Default_Ignorable_Code_Point}\\u2800';
-const around = new RegExp(`^[${unseen}]+|[${unseen}]+$`, 'gu');
+const invisible = '\\s\\p{Cc}\\p{Cf}\\p{Default_Ignorable_Code_Point}\\u2800';
+const around = new RegExp(`^[${invisible}]+|[${invisible}]+$`, 'gu');
 const inside = /(?!\s)[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/u;
 const quotes = '"\'`‘’‚“”„«»‹›';
 const quotesAround = new RegExp(`^[${quotes}]+|[${quotes}]+[,;.]?$|[,;.]$`, 'gu');
@@ -49,20 +49,21 @@ function expressionIn(line: string): string | undefined {
   const [path = ''] = /\bm(\/\d+['hH]?)+/.exec(label) ?? [];
   const isBare = /^[xyztuvYZUV]pub/.test(trimmed(rest));
   const expression = `${isBare && path !== '' ? `[00000000${path.slice(1)}]` : ''}${trimmed(rest)}`;
-  const isNamed = label !== '' && label.length <= longestLabel && !/[xyztuv]pub\w{20}/i.test(label);
+  const isNamed =
+    label !== '' && label.length <= maxLabelLength && !/[xyztuv]pub\w{20}/i.test(label);
   return isNamed && (isKeyExpression(expression) || isDescriptor(expression))
     ? expression
     : undefined;
 }
 
-const named = (expression: string): NamedWallet =>
+const walletOf = (expression: string): NamedWallet =>
   isDescriptor(expression) ? { text: expression } : walletOfExpression(expression);
 
 /** BIP129: a version, a descriptor, its paths, the first address. */
 function walletInBsms(lines: readonly string[]): NamedWallet {
   const [, text = '', paths = '', firstAddress = ''] = lines;
   if (!resemblesDescriptor(text)) {
-    if (lines.some((line) => isKeyExpression(line))) refuseSigner();
+    if (lines.some((line) => isKeyExpression(line))) rejectSigner();
     refuse('this BSMS file has no output descriptor in its second line');
   }
   if (/^\//.test(paths) && paths !== '/0/*,/1/*') {
@@ -73,7 +74,7 @@ function walletInBsms(lines: readonly string[]): NamedWallet {
 
 /** The setup file that Coldcard began, and other wallets write too. */
 function walletInSetupFile(lines: readonly string[]): NamedWallet {
-  const signers: Signer[] = [];
+  const signers: MultisigSigner[] = [];
   const fields = new Map<string, string>();
   for (const line of lines) {
     const [, name = '', value = ''] = /^([^:]+?)\s*:\s*(.+)$/.exec(line) ?? [];
@@ -85,7 +86,7 @@ function walletInSetupFile(lines: readonly string[]): NamedWallet {
     /^(\d+)\s*(?:of|\/)\s*(\d+)$/i.exec(fields.get('policy') ?? '') ?? [];
   const format = fields.get('format') ?? '';
   const sorts = ['bip-67', 'bip67', 'sorted'].map((name) => fields.get(name) ?? '');
-  if (sorts.some((value) => /^(no|false|0)$/i.test(value))) refuseUnsorted();
+  if (sorts.some((value) => /^(no|false|0)$/i.test(value))) rejectUnsorted();
   return multisigOf({ threshold: Number(threshold), count: Number(count), format, signers });
 }
 
@@ -101,38 +102,38 @@ function walletsInLines(lines: readonly string[], whole: string): readonly Named
   const parts = lines.map((line) => expressionIn(line));
   const found = parts.filter((part) => part !== undefined);
   if (template !== undefined && found.length > 0) return [walletOfPolicy(template, found)];
-  if (found.length === 0) return wordsIn(whole);
+  if (found.length === 0) return walletsInWords(whole);
   // A descriptor that was broken into lines.
   if (found.length < lines.length && resemblesDescriptor(whole) && !isDescriptor(first)) return [];
-  if (found.length < lines.length) refuseOther();
-  return wallets(found);
+  if (found.length < lines.length) rejectOtherText();
+  return walletsOf(found);
 }
 
 /** Several on one line: a field without lines has made spaces of their ends. */
-function wordsIn(text: string): readonly NamedWallet[] {
+function walletsInWords(text: string): readonly NamedWallet[] {
   const words = text.split(/\s+/).map(trimmed);
   if (words.length < 2) return [];
   const found = words.filter((word) => isKeyExpression(word) || isDescriptor(word));
-  if (found.length === words.length) return wallets(found);
+  if (found.length === words.length) return walletsOf(found);
   // parseDescriptor refuses a descriptor with spaces, and says so.
-  if (found.length > 0 && !resemblesDescriptor(text)) refuseOther();
+  if (found.length > 0 && !resemblesDescriptor(text)) rejectOtherText();
   return [];
 }
 
-function wallets(expressions: readonly string[]): readonly NamedWallet[] {
+function walletsOf(expressions: readonly string[]): readonly NamedWallet[] {
   const descriptors = withoutChange(expressions.filter(isDescriptor));
   const keys = expressions.filter((text) => !isDescriptor(text));
-  return [...descriptors, ...keys].map(named);
+  return [...descriptors, ...keys].map(walletOf);
 }
 
-function refuseOther(): never {
+function rejectOtherText(): never {
   refuse(
     'there is other text beside the wallet key or output descriptor: paste it alone, or the whole file ' +
       'that your wallet exports',
   );
 }
 
-function refuseUnseen(text: string): void {
+function rejectInvisible(text: string): void {
   const [character] = inside.exec(text) ?? [];
   if (character === undefined) return;
   const code = character.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0');
@@ -170,7 +171,7 @@ function jsonWithin(text: string): string | undefined {
  * several accounts.
  * @throws PaygateError invalid for what is of the kind and can't be taken, with the reason
  */
-export function walletsNamedIn(given: string): readonly NamedWallet[] {
+export function walletsInText(given: string): readonly NamedWallet[] {
   if (given.length > maxTextLength) refuse('this is too long for the key of a wallet, or its file');
   const text = plain(given.replace(around, ''));
   const json = isJson(text) ? asObject(text) : jsonWithin(text);
@@ -180,6 +181,6 @@ export function walletsNamedIn(given: string): readonly NamedWallet[] {
   const found = walletsInLines(filled, text);
   if (found.length > 0) return found;
   const alone = trimmed(filled.length === 1 ? (filled[0] ?? '') : text);
-  refuseUnseen(alone);
+  rejectInvisible(alone);
   return [{ text: alone }];
 }

@@ -11,16 +11,16 @@ import {
   isKeyExpression,
   type NamedWallet,
   purposeOf,
-  refuseSigner,
+  rejectSigner,
   walletOfExpression,
 } from './key-expression.ts';
-import { containsPrivateMaterial, refusePrivate } from './private-material.ts';
+import { containsPrivateMaterial, rejectPrivateMaterial } from './private-material.ts';
 import { refuse } from './refuse.ts';
 import {
   isPolicy,
+  type MultisigSigner,
   multisigOf,
-  refuseUnsorted,
-  type Signer,
+  rejectUnsorted,
   walletOfPolicy,
   withoutChange,
 } from './wallet-parts.ts';
@@ -28,16 +28,16 @@ import {
 const maxDepth = 12;
 const maxValues = 200_000;
 
-type Fields = ReadonlyMap<string, unknown>;
+type JsonFields = ReadonlyMap<string, unknown>;
 
-interface Node {
+interface JsonObject {
   /** The name of the property that holds the object, as `plain` writes it. */
   readonly name: string;
-  readonly fields: Fields;
+  readonly fields: JsonFields;
 }
 
-interface Contents {
-  readonly nodes: readonly Node[];
+interface JsonContents {
+  readonly nodes: readonly JsonObject[];
   readonly texts: readonly string[];
 }
 
@@ -45,8 +45,8 @@ interface Contents {
 const plain = (name: string): string => name.toLowerCase().replace(/[\s_-]/g, '');
 
 /** All objects and texts of a file, from the outside in. */
-function contentsOf(file: unknown): Contents {
-  const nodes: Node[] = [];
+function contentsOf(file: unknown): JsonContents {
+  const nodes: JsonObject[] = [];
   const texts: string[] = [];
   const left = [{ name: '', value: file, depth: 0 }];
   for (const { name, value, depth } of left) {
@@ -63,12 +63,12 @@ function contentsOf(file: unknown): Contents {
   return { nodes, texts };
 }
 
-const textOf = (fields: Fields, ...names: readonly string[]): string => {
+const textOf = (fields: JsonFields, ...names: readonly string[]): string => {
   const found = names.map((name) => fields.get(name)).find((value) => typeof value === 'string');
   return typeof found === 'string' ? found.trim() : '';
 };
 
-const fieldsOf = (value: unknown): Fields =>
+const fieldsOf = (value: unknown): JsonFields =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
     ? new Map(Object.entries(value).map(([name, each]) => [plain(name), each]))
     : new Map();
@@ -93,10 +93,10 @@ const scriptNames: Readonly<Record<string, ScriptType | 'several'>> = {
   p2wshp2sh: 'several',
 };
 
-type Said = ScriptType | 'several' | undefined;
+type StatedType = ScriptType | 'several' | undefined;
 
 /** What a name says, of a script type or a purpose: `p2wpkh`, `bip84`, `bip48_2`, `m/84h/0h/0h`. */
-function saidBy(name: string): Said {
+function statedTypeOf(name: string): StatedType {
   const word = plain(name);
   if (Object.hasOwn(scriptNames, word)) return scriptNames[word];
   const [, purpose] = /^bip(\d\d)(?!\d)/.exec(word) ?? /^bip(48)\d$/.exec(word) ?? [];
@@ -108,50 +108,52 @@ const pathNames = [
   ...['accountkeypath', 'freshaddresspath', 'serializedpath', 'fullpath', 'origin', 'basepath'],
 ];
 
-const pathOf = ({ fields }: Node): string =>
+const pathOf = ({ fields }: JsonObject): string =>
   textOf(fields, ...pathNames) || textOf(fieldsOf(fields.get('keyderivation')), ...pathNames);
 
 const typeNames = ['scripttype', 'addresstype', 'derivationmode', 'type', 'format'];
 
-interface Account {
+interface ExportedAccount {
   readonly wallet: NamedWallet;
   readonly isCertain: boolean;
 }
 
 /** The accounts of an object: its keys, and what stands beside them. */
-function accountsIn(node: Node, root: Fields): (Account | 'several')[] {
+function accountsIn(node: JsonObject, root: JsonFields): (ExportedAccount | 'several')[] {
   const { name, fields } = node;
   const isElectrum = name === 'keystore' && root.has('wallettype');
   const keys = [...fields].flatMap(([property, value]): [string, string][] =>
     typeof value === 'string' && isKeyExpression(value.trim()) ? [[property, value.trim()]] : [],
   );
-  return keys.flatMap(([property, text]): (Account | 'several')[] => {
-    const said = [
-      saidBy(textOf(root, 'scripttype')),
-      saidBy(textOf(fields, `${property}deriv`)),
-      saidBy(property),
-      saidBy(pathOf(node)),
-      saidBy(name),
-      ...typeNames.map((each) => saidBy(textOf(fields, each))),
+  return keys.flatMap(([property, text]): (ExportedAccount | 'several')[] => {
+    const stated = [
+      statedTypeOf(textOf(root, 'scripttype')),
+      statedTypeOf(textOf(fields, `${property}deriv`)),
+      statedTypeOf(property),
+      statedTypeOf(pathOf(node)),
+      statedTypeOf(name),
+      ...typeNames.map((each) => statedTypeOf(textOf(fields, each))),
       // Any other name is what a person calls the wallet.
-      /^p2/.test(textOf(fields, 'name')) ? saidBy(textOf(fields, 'name')) : undefined,
+      /^p2/.test(textOf(fields, 'name')) ? statedTypeOf(textOf(fields, 'name')) : undefined,
     ].find((each) => each !== undefined);
-    if (said === 'several') return ['several'];
-    if (said === undefined && /master|root|ckcc/.test(property)) return [];
+    if (stated === 'several') return ['several'];
+    if (stated === undefined && /master|root|ckcc/.test(property)) return [];
     const wallet = walletOfExpression(text);
-    const scriptType = isElectrum ? electrumType(wallet.text, said) : (wallet.scriptType ?? said);
+    const scriptType = isElectrum
+      ? electrumType(wallet.text, stated)
+      : (wallet.scriptType ?? stated);
     const isCertain = scriptType !== undefined || /^[yzuv]pub/.test(wallet.text);
     return [{ wallet: { text: wallet.text, ...(scriptType && { scriptType }) }, isCertain }];
   });
 }
 
 /** Electrum goes by the prefix alone, where xpub is P2PKH; against the path nothing is certain. */
-function electrumType(key: string, said: ScriptType | undefined): ScriptType | undefined {
-  if (!/^[xt]pub/.test(key)) return said;
-  return said === undefined || said === 'p2pkh' ? 'p2pkh' : undefined;
+function electrumType(key: string, stated: ScriptType | undefined): ScriptType | undefined {
+  if (!/^[xt]pub/.test(key)) return stated;
+  return stated === undefined || stated === 'p2pkh' ? 'p2pkh' : undefined;
 }
 
-const signerOf = (value: unknown): Signer => {
+const signerOf = (value: unknown): MultisigSigner => {
   const fields = fieldsOf(value);
   const node = { name: '', fields };
   const derivation = fieldsOf(fields.get('keyderivation'));
@@ -165,7 +167,7 @@ const signerOf = (value: unknown): Signer => {
 };
 
 /** Electrum: the prefix of its keys says the script type. */
-function electrumMultisig(root: Fields): NamedWallet | undefined {
+function electrumMultisig(root: JsonFields): NamedWallet | undefined {
   const [, threshold = '', count = ''] = /^(\d+)of(\d+)$/.exec(textOf(root, 'wallettype')) ?? [];
   if (count === '' && !root.has('x1/')) return undefined;
   const signers = [...root].filter(([name]) => /^x\d+\/$/.test(name));
@@ -176,20 +178,20 @@ function electrumMultisig(root: Fields): NamedWallet | undefined {
   return multisigOf({ threshold: +threshold, count: +count, format, signers: keys });
 }
 
-function sparrowMultisig(root: Fields): NamedWallet | undefined {
+function sparrowMultisig(root: JsonFields): NamedWallet | undefined {
   if (!/^multi/i.test(textOf(root, 'policytype'))) return undefined;
   const policy = fieldsOf(root.get('defaultpolicy'));
   const miniscript =
     textOf(fieldsOf(policy.get('miniscript')), 'script') || textOf(policy, 'miniscript');
   const [, sorted = '', threshold = ''] = /(sorted)?multi\((\d+),/.exec(miniscript) ?? [];
-  if (threshold !== '' && sorted === '') refuseUnsorted();
+  if (threshold !== '' && sorted === '') rejectUnsorted();
   const signers = listOf(root.get('keystores')).map(signerOf);
   const format = textOf(root, 'scripttype');
   return multisigOf({ threshold: +threshold, count: signers.length, format, signers });
 }
 
 /** Caravan sorts its keys (BIP67). */
-function caravanMultisig(root: Fields): NamedWallet | undefined {
+function caravanMultisig(root: JsonFields): NamedWallet | undefined {
   const quorum = fieldsOf(root.get('quorum'));
   if (quorum.size === 0) return undefined;
   return multisigOf({
@@ -200,7 +202,7 @@ function caravanMultisig(root: Fields): NamedWallet | undefined {
   });
 }
 
-function policiesIn({ nodes }: Contents): NamedWallet[] {
+function policiesIn({ nodes }: JsonContents): NamedWallet[] {
   return nodes.flatMap(({ fields }) => {
     const values = [...fields.values()];
     const template = values.find((value) => typeof value === 'string' && isPolicy(value));
@@ -211,12 +213,12 @@ function policiesIn({ nodes }: Contents): NamedWallet[] {
   });
 }
 
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
     // Several, one a line.
-    if (/\}\s*\n\s*\{/.test(text)) return parsed(`[${text.replace(/\}\s*\n\s*\{/g, '},{')}]`);
+    if (/\}\s*\n\s*\{/.test(text)) return parseJson(`[${text.replace(/\}\s*\n\s*\{/g, '},{')}]`);
     return refuse('this begins like JSON, and is not: it was cut or changed; copy the whole file');
   }
 }
@@ -226,11 +228,11 @@ function parsed(text: string): unknown {
  * @throws PaygateError invalid, also where nothing in it is the key of a wallet
  */
 export function walletsInJson(text: string): readonly NamedWallet[] {
-  const file = parsed(text);
+  const file = parseJson(text);
   const contents = contentsOf(file);
   const { nodes, texts } = contents;
   const secrets = texts.filter(containsPrivateMaterial);
-  if (secrets.length > 0) refusePrivate(...secrets);
+  if (secrets.length > 0) rejectPrivateMaterial(...secrets);
   const root = fieldsOf(file);
   const descriptors = withoutChange([...new Set(texts.filter(isDescriptor))]).map((each) => ({
     text: withChecksum(each),
@@ -249,7 +251,7 @@ export function walletsInJson(text: string): readonly NamedWallet[] {
     ...(descriptors.length > 0 ? certain.map(({ wallet }) => wallet) : taken),
   ];
   if (wallets.length > 0) return wallets;
-  if (found.length > 0) refuseSigner();
+  if (found.length > 0) rejectSigner();
   const lists = texts.filter((each) => isKeyExpression(each));
   if (lists.length > 0) return lists.map(walletOfExpression);
   return refuse('this JSON holds no extended public key and no output descriptor of a wallet');

@@ -6,7 +6,7 @@ import { withChecksum } from './descriptor.ts';
 import { keyAndPath, type NamedWallet } from './key-expression.ts';
 import { refuse } from './refuse.ts';
 
-export interface Signer {
+export interface MultisigSigner {
   /** An extended key, perhaps with an origin. */
   readonly key: string;
   readonly fingerprint?: string;
@@ -20,7 +20,7 @@ interface MultisigFile {
   readonly count: number;
   /** The script type as the file writes it, such as `P2WSH`. */
   readonly format: string;
-  readonly signers: readonly Signer[];
+  readonly signers: readonly MultisigSigner[];
 }
 
 const templates: Readonly<Record<string, readonly [before: string, after: string]>> = {
@@ -30,7 +30,7 @@ const templates: Readonly<Record<string, readonly [before: string, after: string
 };
 
 /** The key with its origin, where both halves of it are known. */
-function expressionOf({ key: text, fingerprint = '', path = '' }: Signer): string {
+function expressionOf({ key: text, fingerprint = '', path = '' }: MultisigSigner): string {
   const [key = ''] = keyAndPath(text.trim());
   const steps = path.trim().replace(/^m\/?/i, '').replace(/['H]/g, 'h');
   const isKnown = /^[0-9a-f]{8}$/i.test(fingerprint) && /^\d{1,10}h?(\/\d{1,10}h?)*$/.test(steps);
@@ -38,7 +38,7 @@ function expressionOf({ key: text, fingerprint = '', path = '' }: Signer): strin
 }
 
 /** @throws PaygateError invalid */
-export function refuseUnsorted(): never {
+export function rejectUnsorted(): never {
   refuse('this multisig wallet does not sort its keys (BIP67): paygate takes sortedmulti only');
 }
 

@@ -3,7 +3,7 @@
 import { Command } from 'commander';
 import { type Config, options, readConfig } from '../config.ts';
 import { linkMinutes, makeLink } from '../dashboard/sign-in-link.ts';
-import { baseUrlOf, doorsOf, hostAndPort } from '../domain/public-endpoint.ts';
+import { baseUrlOf, hostAndPort, listenAddressesOf } from '../domain/public-endpoint.ts';
 import { PaygateError } from '../lib/errors.ts';
 import { fingerprintOf } from '../status/health.ts';
 import type { Store } from '../store/open-store.ts';
@@ -26,7 +26,7 @@ async function lookWhoAnswers(store: Store, config: Config): Promise<void> {
   const { listen, publicUrl } = config;
   const isUsual = hostAndPort(listen) === options.listen.default;
   if (publicUrl !== undefined && isUsual) return;
-  const running = await askHealth(doorsOf(config));
+  const running = await askHealth(listenAddressesOf(config));
   if (running !== undefined) {
     if (running.database === fingerprintOf(store)) return;
     throw new PaygateError(

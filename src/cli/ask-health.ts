@@ -2,17 +2,19 @@
 // at: it is made for another name than the one it is asked by here, and nothing secret is said.
 
 import { Agent, request } from 'undici';
-import { type Listen, reachedAt } from '../domain/public-endpoint.ts';
+import { type ListenAddress, localAddressOf } from '../domain/public-endpoint.ts';
 import type { HealthReport } from '../status/health.ts';
 
 const waitMs = 5_000;
 
 /** For the person who asks, where no paygate answers. */
-export const noAnswer = ({ host, port }: Listen): string =>
+export const noAnswer = ({ host, port }: ListenAddress): string =>
   `no paygate answers at ${host}:${port} (start it, or name its --listen)`;
 
 /** @returns undefined where no paygate answers at any of them, neither by HTTP nor by HTTPS */
-export async function askHealth(doors: readonly Listen[]): Promise<HealthReport | undefined> {
+export async function askHealth(
+  doors: readonly ListenAddress[],
+): Promise<HealthReport | undefined> {
   for (const door of doors) {
     const report = await askDoor(door);
     if (report !== undefined) return report;
@@ -20,9 +22,9 @@ export async function askHealth(doors: readonly Listen[]): Promise<HealthReport 
   return undefined;
 }
 
-async function askDoor(door: Listen): Promise<HealthReport | undefined> {
+async function askDoor(door: ListenAddress): Promise<HealthReport | undefined> {
   for (const scheme of ['http', 'https']) {
-    const report = await askAt(`${scheme}://${reachedAt(door)}/healthz`);
+    const report = await askAt(`${scheme}://${localAddressOf(door)}/healthz`);
     if (report !== undefined) return report;
   }
   return undefined;

@@ -1,7 +1,7 @@
 // `paygate audit list`: what was changed through the API, in the dashboard and by commands.
 
 import { Command } from 'commander';
-import { showTime } from '../domain/format.ts';
+import { formatTime } from '../domain/format.ts';
 import { actorOf } from '../store/records/audit.ts';
 import { type FileOptions, fileCommand, print, table, wholeNumber, withStore } from './command.ts';
 
@@ -22,7 +22,7 @@ export function auditCommand(): Command {
           if (entries.length === 0) return 'Nothing was changed yet.';
           const actors = rows.map(actorOf);
           const lines = entries.map(({ at, action, store, detail }, index) => [
-            showTime(at * 1000),
+            formatTime(at * 1000),
             actors[index] ?? '',
             action,
             store === null ? '' : `store ${store}`,

@@ -3,8 +3,8 @@
 
 import type { Attempt } from '../delivery/sender.ts';
 import { callbackTarget, redactedTarget } from '../domain/callback.ts';
-import { refusedText, sayDoubt, verdictTexts } from '../domain/callback-answer.ts';
-import { showTime } from '../domain/format.ts';
+import { formatDoubt, refusedText, verdictTexts } from '../domain/callback-answer.ts';
+import { formatTime } from '../domain/format.ts';
 import type { AttemptRecord } from '../store/records/outbox.ts';
 import type { AttemptRow, CallbackRow } from '../store/views/callback-view.ts';
 import { seconds, table } from './command.ts';
@@ -70,7 +70,7 @@ export function renderList(rows: readonly CallbackRow[], hasMore: boolean): stri
   if (rows.length === 0) return 'There is no such callback.';
   const lines = rows.map((row) => [
     String(row.id),
-    showTime(row.createdAt),
+    formatTime(row.createdAt),
     String(row.storeId),
     row.address,
     String(row.valueSat),
@@ -87,10 +87,10 @@ export function renderList(rows: readonly CallbackRow[], hasMore: boolean): stri
 }
 
 const doubted = (doubt: string | null): string =>
-  doubt === null ? '' : `delivered, but the answer ${sayDoubt(doubt)}`;
+  doubt === null ? '' : `delivered, but the answer ${formatDoubt(doubt)}`;
 
 const confirmed = ({ confirmAt }: CallbackRow): string =>
-  confirmAt === null ? '' : `sent again ${showTime(confirmAt)}`;
+  confirmAt === null ? '' : `sent again ${formatTime(confirmAt)}`;
 
 export function renderCallback(
   row: CallbackRow,
@@ -103,14 +103,14 @@ export function renderCallback(
     ['event', row.eventId],
     ['store', String(row.storeId)],
     ['transaction', row.txid],
-    ['created', showTime(row.createdAt)],
-    ...(row.state === 'owed' ? [['next attempt', showTime(row.nextAttemptAt)]] : []),
-    ...(row.confirmAt === null ? [] : [['sent again', showTime(row.confirmAt)]]),
-    ...(row.settledAt === null ? [] : [['settled', showTime(row.settledAt)]]),
+    ['created', formatTime(row.createdAt)],
+    ...(row.state === 'owed' ? [['next attempt', formatTime(row.nextAttemptAt)]] : []),
+    ...(row.confirmAt === null ? [] : [['sent again', formatTime(row.confirmAt)]]),
+    ...(row.settledAt === null ? [] : [['settled', formatTime(row.settledAt)]]),
     ['attempts', attemptsMade(row.attemptCount, attempts.length)],
   ]);
   const log = attempts.map(
-    (made) => `\n${showTime(made.startedAt)}\n${renderOutcome(readAttempt(made))}`,
+    (made) => `\n${formatTime(made.startedAt)}\n${renderOutcome(readAttempt(made))}`,
   );
   return [facts, ...log].join('\n');
 }

@@ -7,7 +7,7 @@ import { maxMoneySat } from '../bitcoin/transaction.ts';
 import { readConfig } from '../config.ts';
 import { createSender } from '../delivery/sender.ts';
 import { exampleOrder } from '../delivery/test-callback.ts';
-import { isTaken } from '../domain/callback-answer.ts';
+import { hasReachedReceiver } from '../domain/callback-answer.ts';
 import type { CallbackStatus } from '../domain/payment.ts';
 import { parseProxy } from '../electrum/server-address.ts';
 import { PaygateError } from '../lib/errors.ts';
@@ -180,7 +180,7 @@ function testCommand(): Command {
         const url = text.requestUrl(row.callbackUrl, order.query, given.secrets ?? false);
         print(given, text.describeTest(attempt, url), () => text.renderTest(attempt, url));
         if (attempt.outcome !== 'delivered') process.exitCode = 1;
-        else if (isTaken(attempt.verdict) && testedAt(catalog) === undefined) {
+        else if (hasReachedReceiver(attempt.verdict) && testedAt(catalog) === undefined) {
           // The dashboard asks for one until then.
           await database.write((tx) => noteTested(tx, catalog, world.now()));
         }

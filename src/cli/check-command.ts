@@ -1,7 +1,7 @@
 // `paygate check [FILE]`: whether a database or a backup is whole, and what stands in it. It is left as it is.
 
 import type { Command } from 'commander';
-import { showTime } from '../domain/format.ts';
+import { formatTime } from '../domain/format.ts';
 import { checkFile, type FileReport } from '../store/backup/integrity-check.ts';
 import { refuseOtherNetwork } from '../store/db/file-guards.ts';
 import {
@@ -40,7 +40,10 @@ export function describe(report: FileReport): string {
       'schema',
       schema.migrations === schema.newest ? 'up to date' : 'older; updated when it is opened',
     ],
-    ['last issued', report.last_issued_at === null ? '-' : showTime(report.last_issued_at * 1000)],
+    [
+      'last issued',
+      report.last_issued_at === null ? '-' : formatTime(report.last_issued_at * 1000),
+    ],
     ['stores', String(counts.stores)],
     ['addresses', String(counts.addresses)],
     ['payments', String(counts.payments)],

@@ -3,7 +3,7 @@
 
 import { Command } from 'commander';
 import { defaultNetwork, type NetworkName, networks } from '../bitcoin/network.ts';
-import { type Config, mistyped, readConfig } from '../config.ts';
+import { type Config, readConfig, unknownVariables } from '../config.ts';
 import { createSender } from '../delivery/sender.ts';
 import {
   type Check,
@@ -17,7 +17,7 @@ import {
 import { electrumChecks, offlineOnce } from '../doctor/electrum-checks.ts';
 import { closedChecks, fileChecks } from '../doctor/file-checks.ts';
 import { webChecks } from '../doctor/web-checks.ts';
-import { doorsOf, publicUrlOf } from '../domain/public-endpoint.ts';
+import { listenAddressesOf, publicUrlOf } from '../domain/public-endpoint.ts';
 import {
   builtInServers,
   parseServerAddress,
@@ -56,9 +56,9 @@ async function look(config: Config): Promise<Checked[]> {
   try {
     const { listen, metricsListen, walletGap } = config;
     const uid = process.getuid?.();
-    const doors = [...doorsOf(config), metricsListen ?? []].flat();
+    const doors = [...listenAddressesOf(config), metricsListen ?? []].flat();
     const checked = await examine(world, [
-      ...mistyped(process.env).map((name) => ({
+      ...unknownVariables(process.env).map((name) => ({
         name: 'environment',
         run: () => warn(`${name}: no option has this name; \`paygate serve --help\` lists them`),
       })),
@@ -92,7 +92,7 @@ async function serversOf(
   store: Store | undefined,
 ): Promise<readonly ServerAddress[]> {
   if (config.electrum.length > 0 || store === undefined) return config.electrum;
-  const running = await askHealth(doorsOf(config));
+  const running = await askHealth(listenAddressesOf(config));
   if (running?.database !== fingerprintOf(store)) return [];
   return running.electrum.servers.map(({ server }) => parseServerAddress(server));
 }

@@ -4,7 +4,7 @@
 import { Command } from 'commander';
 import { options } from '../config.ts';
 import { plainText } from '../domain/format.ts';
-import { doorsOf } from '../domain/public-endpoint.ts';
+import { listenAddressesOf } from '../domain/public-endpoint.ts';
 import { PaygateError } from '../lib/errors.ts';
 import { askHealth, noAnswer } from './ask-health.ts';
 import { print } from './command.ts';
@@ -24,7 +24,7 @@ export function healthCommand(): Command {
     .option('--json', 'answer as JSON')
     .action(async (given: HealthOptions) => {
       const config = await configOfService(given.listen);
-      const report = await askHealth(doorsOf(config));
+      const report = await askHealth(listenAddressesOf(config));
       if (report === undefined) {
         throw new PaygateError('unavailable', noAnswer(config.listen));
       }

@@ -15,9 +15,9 @@ import { dirname, join, resolve } from 'node:path';
 import { isSea } from 'node:sea';
 import { Command } from 'commander';
 import { type Config, options, readConfig } from '../config.ts';
-import { frontOf } from '../domain/public-endpoint.ts';
+import { publicEndpointOf } from '../domain/public-endpoint.ts';
 import { PaygateError, reasonOf } from '../lib/errors.ts';
-import { putInPlace } from '../world/disk.ts';
+import { replaceFile } from '../world/disk.ts';
 import {
   forgetting,
   type InstallPlan,
@@ -107,7 +107,7 @@ function planOf(given: Given): InstallPlan {
 /** As `serve` will read them out of the settings: what it refuses is not written there. */
 function settingsIn({ root, domain, acmeEmail, network }: Given): Config {
   const config = readConfig(asGiven({ domain, acmeEmail, network }), {});
-  frontOf({ ...config, domain: config.domain ?? domainKept(root) });
+  publicEndpointOf({ ...config, domain: config.domain ?? domainKept(root) });
   return config;
 }
 
@@ -169,7 +169,7 @@ function put({ path, mode, content }: PlannedFile, root: string): void {
     if (typeof content === 'string') writeFileSync(fresh, content, { mode });
     else copyFileSync(content.copyOf, fresh);
     chmodSync(fresh, mode);
-    putInPlace(fresh, target);
+    replaceFile(fresh, target);
   } catch (error) {
     throw new PaygateError('unavailable', `${target}: cannot be written (${reasonOf(error)})`);
   }

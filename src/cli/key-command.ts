@@ -2,7 +2,7 @@
 
 import { Command, Option } from 'commander';
 import { shortApiKey } from '../domain/api-key.ts';
-import { showTime } from '../domain/format.ts';
+import { formatTime } from '../domain/format.ts';
 import { type KeyScope, keyScopes } from '../domain/key-scope.ts';
 import { secondMs } from '../lib/time-units.ts';
 import { type Key, merchantKeyText } from '../store/records/api-keys.ts';
@@ -46,7 +46,7 @@ export function keyCommand(): Command {
         print(given, { api_key: apiKey, old_key_ends_at: Math.floor(ends / 1000) }, () =>
           given.overlap === 0
             ? `${apiKey}\nNo older key of the merchant is valid any more.`
-            : `${apiKey}\nOlder ones are valid until ${showTime(ends)} at the latest.${cutText(promised)}`,
+            : `${apiKey}\nOlder ones are valid until ${formatTime(ends)} at the latest.${cutText(promised)}`,
         );
       }),
     );
@@ -67,7 +67,7 @@ const promisedBeyond = (keys: readonly Key[], endsAt: number): number[] =>
 
 function cutText(promised: readonly number[]): string {
   if (promised.length === 0) return '';
-  const last = showTime(Math.max(...promised));
+  const last = formatTime(Math.max(...promised));
   return promised.length === 1
     ? `\nOne of them ends earlier than it was to, on ${last}.`
     : `\n${promised.length} of them end earlier than they were to, the last of these on ${last}.`;
@@ -114,8 +114,8 @@ function listCommand(): Command {
             String(id),
             storeId === null ? 'all' : String(storeId),
             scope,
-            showTime(createdAt),
-            expiresAt === null ? '' : showTime(expiresAt),
+            formatTime(createdAt),
+            expiresAt === null ? '' : formatTime(expiresAt),
           ]),
         ]),
       );

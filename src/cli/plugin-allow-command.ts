@@ -1,7 +1,7 @@
 // `paygate plugin allow`: opens "Connect a plugin" for one key, for some minutes.
 
 import type { Command } from 'commander';
-import { showTime } from '../domain/format.ts';
+import { formatTime } from '../domain/format.ts';
 import { mostPluginMs, requireMerchantKey } from '../store/records/api-keys.ts';
 import {
   anyId,
@@ -49,7 +49,7 @@ export function pluginAllowCommand(): Command {
         print(given, { key: keyId, until: Math.floor(until / 1000) }, () =>
           given.minutes === 0
             ? `Key ${keyId} may not change stores any more.`
-            : `Key ${keyId} may change stores until ${showTime(until)}; what it does is in \`paygate audit list\`.`,
+            : `Key ${keyId} may change stores until ${formatTime(until)}; what it does is in \`paygate audit list\`.`,
         );
       }),
     );

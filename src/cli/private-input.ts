@@ -1,7 +1,7 @@
 // Looks through all that a person gave to a command before any part of it is understood, so that a
 // secret in the wrong place is neither kept nor shown, whichever option would complain of it.
 
-import { containsPrivateMaterial, refusePrivate } from '../bitcoin/private-material.ts';
+import { containsPrivateMaterial, rejectPrivateMaterial } from '../bitcoin/private-material.ts';
 
 const ownVariable = /^PAYGATE_/;
 
@@ -12,7 +12,7 @@ export function refusePrivateInput(
 ): void {
   const variables = Object.entries(env).filter(([name]) => ownVariable.test(name));
   const texts = [...args, ...unquoted(args), ...variables.map(([, value]) => value ?? '')];
-  if (texts.some(containsPrivateMaterial)) refusePrivate(...texts);
+  if (texts.some(containsPrivateMaterial)) rejectPrivateMaterial(...texts);
 }
 
 /** Arguments between two options in one: recovery words that were given without quotes. */

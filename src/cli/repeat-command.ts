@@ -3,7 +3,7 @@
 import { isSea } from 'node:sea';
 import { type Config, options } from '../config.ts';
 import { hostAndPort } from '../domain/public-endpoint.ts';
-import { quoted } from '../domain/shell-command.ts';
+import { quoteForShell } from '../domain/shell-command.ts';
 
 /** By which it can be called again, from wherever; the launcher of the sources is called where it lies. */
 const program = isSea() ? process.execPath : './paygate';
@@ -22,7 +22,7 @@ export function again(words: string, { db, listen, publicUrl, domain }: Place): 
     [options.domain.flag, domain],
   ];
   const said = told.flatMap(([flag, value, usual]) =>
-    value === undefined || value === usual ? [] : [flag, quoted(value)],
+    value === undefined || value === usual ? [] : [flag, quoteForShell(value)],
   );
-  return [quoted(program), words, ...said].join(' ');
+  return [quoteForShell(program), words, ...said].join(' ');
 }

@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { createPasswords } from '../dashboard/password.ts';
-import { type Listen, parseLoopback } from '../domain/public-endpoint.ts';
-import { quoted } from '../domain/shell-command.ts';
+import { type ListenAddress, parseLoopback } from '../domain/public-endpoint.ts';
+import { quoteForShell } from '../domain/shell-command.ts';
 import { reasonOf } from '../lib/errors.ts';
 import { version } from '../lib/version.ts';
 import { type Sandbox, startSandbox } from '../sandbox/sandbox.ts';
@@ -18,8 +18,8 @@ import { createWorld } from './serve-command.ts';
 
 interface Given {
   readonly db?: string;
-  readonly listen: Listen;
-  readonly shop: Listen;
+  readonly listen: ListenAddress;
+  readonly shop: ListenAddress;
   readonly logLevel: LogLevel;
 }
 
@@ -45,7 +45,7 @@ const addressOption = (flag: string, help: string, fallback: string): Option =>
     .argParser(readListen)
     .default(readListen(fallback), fallback);
 
-function readListen(text: string): Listen {
+function readListen(text: string): ListenAddress {
   try {
     return parseLoopback(text);
   } catch (error) {
@@ -98,7 +98,7 @@ What your own shop would need:
 
 To send callbacks to a receiver of your own, paste this into another terminal and go on as README says under "The main job":
 
-  export PAYGATE_DB=${quoted(path)} API=${apiOrigin} KEY=${apiKey}
+  export PAYGATE_DB=${quoteForShell(path)} API=${apiOrigin} KEY=${apiKey}
 
 `;
 }

@@ -2,7 +2,7 @@
 
 import { Command } from 'commander';
 import { type App, buildApp } from '../app.ts';
-import { type Config, mistyped, readConfig } from '../config.ts';
+import { type Config, readConfig, unknownVariables } from '../config.ts';
 import { linkMinutes } from '../dashboard/sign-in-link.ts';
 import { baseUrlOf } from '../domain/public-endpoint.ts';
 import { releasedAt, version } from '../lib/version.ts';
@@ -71,7 +71,7 @@ export async function createWorld({
 
 async function serve(config: Config): Promise<void> {
   const world = await createWorld(config);
-  for (const name of mistyped(process.env)) {
+  for (const name of unknownVariables(process.env)) {
     world.log.warn('no option has this name in the environment', { name });
   }
   // Such as what a timer could not read: the next one could not either.

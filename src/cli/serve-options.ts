@@ -1,7 +1,7 @@
 // The option table as flags of a command line: of `serve`, and of who looks at the same settings.
 
 import { type Command, Option } from 'commander';
-import { type Given, type OptionName, optionNames, options } from '../config.ts';
+import { type FlagValues, type OptionName, optionNames, options } from '../config.ts';
 
 export type Flags = { readonly [Name in OptionName]?: string | string[] | undefined };
 
@@ -20,7 +20,7 @@ function flagOf(name: OptionName): Option {
 }
 
 /** As the option table reads them. */
-export const asGiven = (flags: Flags): Given =>
+export const asGiven = (flags: Flags): FlagValues =>
   Object.fromEntries(
     Object.entries(flags).flatMap(([name, value]) =>
       value === undefined ? [] : [[name, [value].flat()]],

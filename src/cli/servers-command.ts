@@ -4,9 +4,9 @@
 
 import { Command } from 'commander';
 import { type Config, options } from '../config.ts';
-import { clockFault } from '../domain/clock-check.ts';
-import { showTime } from '../domain/format.ts';
-import { doorsOf } from '../domain/public-endpoint.ts';
+import { clockError } from '../domain/clock-check.ts';
+import { formatTime } from '../domain/format.ts';
+import { listenAddressesOf } from '../domain/public-endpoint.ts';
 import { PaygateError } from '../lib/errors.ts';
 import { releasedAt } from '../lib/version.ts';
 import type { HealthReport, ServerHealth } from '../status/health.ts';
@@ -105,13 +105,13 @@ export function serversCommand(): Command {
 
 /** Whether a certificate is valid depends on the time. @throws PaygateError conflict where the clock is wrong */
 function refuseWrongClock(headers: Store['headers'], now: number): void {
-  const fault = clockFault(now, { releasedAt, newestBlockTime: headers.tipTime() });
+  const fault = clockError(now, { releasedAt, newestBlockTime: headers.tipTime() });
   if (fault !== undefined) throw new PaygateError('conflict', fault);
 }
 
 /** Undefined, with a word to the person who asks, where no gateway answers. */
 async function healthOf(config: Config): Promise<HealthReport | undefined> {
-  const report = await askHealth(doorsOf(config));
+  const report = await askHealth(listenAddressesOf(config));
   if (report === undefined) {
     process.stderr.write(`${noAnswer(config.listen)}: this is what the file remembers\n`);
   }
@@ -144,7 +144,7 @@ function render(servers: readonly ServerHealth[]): string {
     each.pin === undefined ? (each.certificate ?? '') : `pin ${each.pin}`,
     each.banned_until === undefined
       ? (each.doubt ?? each.error ?? '')
-      : `banned until ${showTime(each.banned_until * 1000)}: ${each.ban_reason}`,
+      : `banned until ${formatTime(each.banned_until * 1000)}: ${each.ban_reason}`,
   ]);
   return table([
     ['server', 'state', 'height', 'latency', 'protocol', 'certificate', 'trouble'],

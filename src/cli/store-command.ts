@@ -5,8 +5,8 @@ import { firstAddresses, type WalletKey } from '../bitcoin/keychain.ts';
 import { newWebhookSecret, rotated, signingSecrets } from '../delivery/signature.ts';
 import { redactUrl } from '../domain/callback.ts';
 import { defaultConfirmations, readBands } from '../domain/confirmation-policy.ts';
-import { showTime } from '../domain/format.ts';
-import { severalStores } from '../domain/store-choice.ts';
+import { formatTime } from '../domain/format.ts';
+import { severalStoresAdvice } from '../domain/store-choice.ts';
 import { defaultStoreSettings, storeSettingNames } from '../domain/store-settings.ts';
 import { PaygateError } from '../lib/errors.ts';
 import type { Store } from '../store/open-store.ts';
@@ -106,7 +106,7 @@ async function addTo(
     return shop;
   });
   const isSecond = store.catalog.choices().length > 1;
-  const notes = [...(isSecond ? [severalStores] : []), ...notesOn(row.callbackUrl)];
+  const notes = [...(isSecond ? [severalStoresAdvice] : []), ...notesOn(row.callbackUrl)];
   const answer = {
     ...describe(row, wallet),
     first_addresses: firstAddresses(key),
@@ -268,9 +268,9 @@ function showCommand(): Command {
             ...(row.reversalCallback ? [['status -1', 'told']] : []),
             ['next index', answer.scanned ? String(answer.next_index) : 'not scanned yet'],
             ['webhook secret', row.webhookSecret],
-            ...(ends === null ? [] : [['the one before', `${previous} until ${showTime(ends)}`]]),
+            ...(ends === null ? [] : [['the one before', `${previous} until ${formatTime(ends)}`]]),
             ...(row.callbackCa === null ? [] : [['authorities', 'its own (--callback-ca)']]),
-            ['created', showTime(row.createdAt)],
+            ['created', formatTime(row.createdAt)],
             ...(row.archivedAt === null ? [] : [['removed', showRemoved(row)]]),
           ]),
         );
@@ -281,7 +281,7 @@ function showCommand(): Command {
 const showRemoved = ({ archivedAt, callbacksStopped }: StoreRow): string =>
   archivedAt === null
     ? ''
-    : `${showTime(archivedAt)}${callbacksStopped ? ', its callbacks have ended' : ''}`;
+    : `${formatTime(archivedAt)}${callbacksStopped ? ', its callbacks have ended' : ''}`;
 
 const showWallet = ({ wallet }: ReturnType<typeof detail>): string =>
   wallet === null ? 'none' : `${wallet.id} (${wallet.script}) ${wallet.account}`;
@@ -298,7 +298,11 @@ function rotateSecretCommand(): Command {
         });
         const until = row.previousSecretUntil ?? 0;
         const answer = { webhook_secret: fresh, old_secret_ends_at: Math.floor(until / 1000) };
-        print(given, answer, () => `${fresh}\nThe old secret signs too until ${showTime(until)}.`);
+        print(
+          given,
+          answer,
+          () => `${fresh}\nThe old secret signs too until ${formatTime(until)}.`,
+        );
       }),
     );
 }

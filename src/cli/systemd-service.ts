@@ -4,7 +4,7 @@
 import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { type Config, readConfig } from '../config.ts';
-import type { Listen } from '../domain/public-endpoint.ts';
+import type { ListenAddress } from '../domain/public-endpoint.ts';
 import type { World } from '../world/world.ts';
 import { askHealth } from './ask-health.ts';
 import { paths } from './install-plan.ts';
@@ -61,7 +61,7 @@ export async function configOfService(listen: string | undefined): Promise<Confi
 
 export interface Expected {
   /** Asked for each time: who does not run has none to tell of. */
-  readonly doors: () => Promise<readonly Listen[]>;
+  readonly doors: () => Promise<readonly ListenAddress[]>;
   readonly version: string;
 }
 

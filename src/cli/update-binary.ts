@@ -18,7 +18,7 @@ import {
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { PaygateError, reasonOf } from '../lib/errors.ts';
-import { putInPlace, syncPath } from '../world/disk.ts';
+import { replaceFile, syncPath } from '../world/disk.ts';
 import type { Owner } from './file-owner.ts';
 
 export const run = promisify(execFile);
@@ -161,10 +161,10 @@ export function swapIn(fresh: string, binary: string): void {
     // A file system without links.
     copyFileSync(binary, previous);
   }
-  putInPlace(fresh, binary);
+  replaceFile(fresh, binary);
 }
 
-export const swapBack = (binary: string): void => putInPlace(previousOf(binary), binary);
+export const swapBack = (binary: string): void => replaceFile(previousOf(binary), binary);
 
 /** Of what a program complained of, for one line. */
 export function firstLine(error: unknown): string {

@@ -7,8 +7,8 @@ import { basename, dirname, join } from 'node:path';
 import { isSea } from 'node:sea';
 import type { Command } from 'commander';
 import { options, readConfig } from '../config.ts';
-import { doorsOf, type Listen } from '../domain/public-endpoint.ts';
-import { quoted } from '../domain/shell-command.ts';
+import { type ListenAddress, listenAddressesOf } from '../domain/public-endpoint.ts';
+import { quoteForShell } from '../domain/shell-command.ts';
 import { PaygateError, reasonOf } from '../lib/errors.ts';
 import { lockForServer } from '../store/db/file-guards.ts';
 import { type FileOptions, fileCommand, parseDuration, print, world } from './command.ts';
@@ -176,9 +176,9 @@ async function faultAfterRestart(given: Given, version: string): Promise<string 
 }
 
 /** Those of the process that was started: the one before may have had other settings, or there was none to ask. */
-async function doorsNow({ unit, listen, env }: Given): Promise<Listen[]> {
+async function doorsNow({ unit, listen, env }: Given): Promise<ListenAddress[]> {
   const now = await environmentOf(unit, env);
-  return doorsOf(readConfig(listen ? { listen: [listen] } : {}, now));
+  return listenAddressesOf(readConfig(listen ? { listen: [listen] } : {}, now));
 }
 
 /** Where the new one has migrated the database, which the old one can't read. */
@@ -195,10 +195,10 @@ async function restoreIfMigrated({ db, unit }: Given, snapshot: string): Promise
 }
 
 const moveBack = (previous: string, binary: string): string =>
-  `mv ${quoted(previous)} ${quoted(binary)}`;
+  `mv ${quoteForShell(previous)} ${quoteForShell(binary)}`;
 
 const putBack = (snapshot: string, db: string): string =>
-  `${again('restore', { db })} ${quoted(snapshot)}`;
+  `${again('restore', { db })} ${quoteForShell(snapshot)}`;
 
 function describe(
   { from, to, snapshot, previous }: Updated,

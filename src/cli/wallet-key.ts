@@ -3,7 +3,7 @@
 
 import { Option } from 'commander';
 import type { ScriptType } from '../bitcoin/address.ts';
-import { highestIndex, parseWalletKey, scriptTypes, type WalletKey } from '../bitcoin/keychain.ts';
+import { maxIndex, parseWalletKey, scriptTypes, type WalletKey } from '../bitcoin/keychain.ts';
 import type { NetworkName } from '../bitcoin/network.ts';
 import { wholeNumber } from './command.ts';
 
@@ -32,7 +32,7 @@ export const startIndexOption = (): Option =>
   new Option(
     '--start-index <n>',
     'first index to issue, without a scan of the chain; beyond the last one used elsewhere',
-  ).argParser(wholeNumber(0, highestIndex));
+  ).argParser(wholeNumber(0, maxIndex));
 
 /** For a person. */
 export const compareWith = (addresses: readonly string[]): string =>

@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import pico from '@picocss/pico/css/pico.classless.min.css?raw';
 import { type Context, Hono } from 'hono';
-import { once } from '../lib/lazy.ts';
+import { lazy } from '../lib/lazy.ts';
 import style from './browser/dashboard-style.css?raw';
 import icon from './browser/icon.svg?raw';
 import script from './browser/page-refresh.client.js?raw';
@@ -23,11 +23,11 @@ interface Asset {
 const asset = (stem: string, end: string, type: string, text: string): Asset => ({
   type,
   text,
-  name: once(() => {
+  name: lazy(() => {
     const digest = createHash('sha256').update(text).digest('hex').slice(0, 12);
     return `${stem}-${digest}.${end}`;
   }),
-  gzipped: once(() => new Uint8Array(gzipSync(text))),
+  gzipped: lazy(() => new Uint8Array(gzipSync(text))),
 });
 
 const assets = {

@@ -1,7 +1,7 @@
 // A chart of what was received a day, drawn by the server: bars with their amounts in words, for those who
 // see it and those who hear it.
 
-import { showBitcoin } from '../domain/format.ts';
+import { formatBitcoin } from '../domain/format.ts';
 import { dayMs } from '../lib/time-units.ts';
 import type { DaySum } from '../store/views/payment-view.ts';
 import { chartDays } from './daily-sums.ts';
@@ -28,20 +28,20 @@ export function ReceivedChart({ sums, now }: ChartProps) {
         preserveAspectRatio="none"
         viewBox={`0 0 ${width} ${height}`}
         role="img"
-        aria-label={`${showBitcoin(total)} BTC were received in the last ${chartDays} days`}
+        aria-label={`${formatBitcoin(total)} BTC were received in the last ${chartDays} days`}
       >
         {days.map((day, place) => {
           const valueSat = byDay.get(day) ?? 0;
           const tall = Math.round((valueSat / most) * (height - 2));
           return (
             <rect x={place * step + 1} y={height - 1 - tall} width={step - 2} height={tall + 1}>
-              <title>{`${nameOf(day)}: ${showBitcoin(valueSat)} BTC`}</title>
+              <title>{`${nameOf(day)}: ${formatBitcoin(valueSat)} BTC`}</title>
             </rect>
           );
         })}
       </svg>
       <figcaption>
-        {showBitcoin(total)} BTC received in the last {chartDays} days, by day in UTC
+        {formatBitcoin(total)} BTC received in the last {chartDays} days, by day in UTC
       </figcaption>
     </figure>
   );

@@ -2,8 +2,8 @@
 // token that nobody knew before, whatever cookie the browser brought.
 
 import { deleteCookie, setCookie } from 'hono/cookie';
-import { lineOf } from '../domain/client-address.ts';
-import { setBackMs } from '../domain/clock-check.ts';
+import { networkPrefix48 } from '../domain/client-address.ts';
+import { maxSetBackMs } from '../domain/clock-check.ts';
 import { matchingStep } from '../domain/totp.ts';
 import { PaygateError, reasonOf } from '../lib/errors.ts';
 import type { Tx } from '../store/db/writer.ts';
@@ -71,10 +71,11 @@ async function isPassword(visit: Visit): Promise<boolean> {
 }
 
 function trierOf(visit: Visit): Trier {
-  const line = lineOf(clientOf(visit));
+  const line = networkPrefix48(clientOf(visit));
   const { admin } = visit.parts.store;
   const isKnown =
-    visit.session !== undefined || admin.sessionClients().some((each) => lineOf(each) === line);
+    visit.session !== undefined ||
+    admin.sessionClients().some((each) => networkPrefix48(each) === line);
   return { line, isKnown };
 }
 
@@ -155,7 +156,7 @@ export function signedIn({ session }: Visit): Session {
 export const isFresh = ({ session, now }: Visit): boolean =>
   session !== undefined &&
   now - session.confirmedAt <= freshMs &&
-  session.confirmedAt <= now + setBackMs;
+  session.confirmedAt <= now + maxSetBackMs;
 
 export const hasApp = ({ parts }: Visit): boolean =>
   Boolean(parts.store.admin.operator()?.totpSecret);

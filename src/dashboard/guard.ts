@@ -7,7 +7,7 @@ import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { getCookie } from 'hono/cookie';
 import { html } from 'hono/html';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
-import { containsPrivateMaterial, refusePrivate } from '../bitcoin/private-material.ts';
+import { containsPrivateMaterial, rejectPrivateMaterial } from '../bitcoin/private-material.ts';
 import { PaygateError } from '../lib/errors.ts';
 import { httpStatusOf, logFailure } from '../web/error-body.ts';
 import { giveVisitorCookie, newToken } from './dashboard-session.ts';
@@ -91,7 +91,7 @@ async function admit(parts: Parts, page: Page, context: Context): Promise<Respon
   const { pathname, search, searchParams } = new URL(context.req.url);
   // Neither a page nor a redirect repeats it.
   const asked = [...searchParams.values()];
-  if (asked.some(containsPrivateMaterial)) refusePrivate(...asked);
+  if (asked.some(containsPrivateMaterial)) rejectPrivateMaterial(...asked);
   const visit: Visit = {
     parts,
     context,
@@ -209,5 +209,5 @@ function refuseSecrets(form: URLSearchParams): void {
   if (secrets.length === 0) return;
   // Nothing of it goes back to the page, either.
   for (const [name] of secrets) form.delete(name);
-  refusePrivate(...secrets.map(([, value]) => value));
+  rejectPrivateMaterial(...secrets.map(([, value]) => value));
 }

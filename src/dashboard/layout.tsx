@@ -2,8 +2,8 @@
 // amounts are written. Text of strangers is only ever text here: JSX escapes it.
 
 import type { Child } from 'hono/jsx';
-import { showBitcoin, showTime } from '../domain/format.ts';
-import { severalStores } from '../domain/store-choice.ts';
+import { formatBitcoin, formatTime } from '../domain/format.ts';
+import { severalStoresAdvice } from '../domain/store-choice.ts';
 import { assetPath } from './assets.ts';
 import { hasApp, isFresh } from './dashboard-session.ts';
 import { markOf } from './form-fields.ts';
@@ -110,7 +110,7 @@ export const Problem = ({ visit: { problem } }: { readonly visit: Visit }) =>
 const notes: ReadonlyMap<string, string> = new Map(
   Object.entries({
     added: 'The store is added. Send a test callback to see whether your shop understands it.',
-    'added-beside': `The store is added. ${severalStores} Send a test callback to see whether your shop understands it.`,
+    'added-beside': `The store is added. ${severalStoresAdvice} Send a test callback to see whether your shop understands it.`,
     saved: 'Saved.',
     removed: 'The store is removed. You find it under “Removed stores” below, to use it again.',
     restored: 'The store is in use again.',
@@ -307,9 +307,9 @@ interface TableProps {
 
 /** In UTC, to the second; the script adds the reader's own time. */
 export const Time = ({ at }: { readonly at: number }) => (
-  <time datetime={new Date(at).toISOString()}>{showTime(at)}</time>
+  <time datetime={new Date(at).toISOString()}>{formatTime(at)}</time>
 );
 
 export const Amount = ({ sat }: { readonly sat: number }) => (
-  <span class="amount">{`${showBitcoin(sat)} BTC`}</span>
+  <span class="amount">{`${formatBitcoin(sat)} BTC`}</span>
 );

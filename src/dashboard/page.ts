@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import type { Context } from 'hono';
 import type { HtmlEscapedString } from 'hono/utils/html';
 import type { Sender } from '../delivery/sender.ts';
-import type { Surroundings } from '../domain/callback-url-policy.ts';
+import type { CallbackSender } from '../domain/callback-url-policy.ts';
 import type { Proxies } from '../domain/client-address.ts';
 import type { Prices } from '../price/prices.ts';
 import type { AlarmBook } from '../status/finding-history.ts';
@@ -37,7 +37,7 @@ export interface DashboardOptions {
   /** What shows that the clock of the machine is wrong; undefined while nothing does. */
   readonly clockFault: () => string | undefined;
   /** What is known of the machine that sends callbacks. */
-  readonly surroundings: () => Surroundings;
+  readonly surroundings: () => CallbackSender;
   /** After a commit that changed stores or wallets. */
   readonly onCatalog: () => void;
   /** After a commit that forgot what was learnt of a server. */

@@ -5,10 +5,10 @@
 import type { Dispatcher } from 'undici';
 import type { CallbackTarget } from '../domain/callback.ts';
 import { type CallbackFlags, literalAddress } from '../domain/callback-url-policy.ts';
-import type { Listen } from '../domain/public-endpoint.ts';
-import { deadlineFault, type Phase } from '../domain/retry.ts';
+import type { ListenAddress } from '../domain/public-endpoint.ts';
+import { type AttemptPhase, deadlineCode } from '../domain/retry.ts';
 import { PaygateError } from '../lib/errors.ts';
-import { once } from '../lib/lazy.ts';
+import { lazy } from '../lib/lazy.ts';
 import type { Resolver, SocksProxy, World } from '../world/world.ts';
 import type { Kept, Line, Place } from './connection-reuse.ts';
 import { parserFault } from './failure-reason.ts';
@@ -23,7 +23,7 @@ export interface Way {
 
 export interface WayOptions {
   /** Where paygate itself listens, asked at each attempt: no callback goes there. */
-  readonly listeners: () => readonly Listen[];
+  readonly listeners: () => readonly ListenAddress[];
   /** SOCKS5: the only way to onion services, and to nothing else. */
   readonly proxy?: SocksProxy | undefined;
   /** For the look-up, TCP and TLS; through the proxy the deadline counts. */
@@ -51,9 +51,9 @@ const endings = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
 
 /** How far an attempt came, and what came back. */
 export class Course {
-  phase: Phase;
+  phase: AttemptPhase;
   /** How long each phase took, until the one that is under way. */
-  readonly phases: Partial<Record<Phase, number>> = {};
+  readonly phases: Partial<Record<AttemptPhase, number>> = {};
   address: string | null = null;
   status?: number;
   location?: string | undefined;
@@ -61,18 +61,18 @@ export class Course {
   readonly body: Buffer[] = [];
   /** The answer was read to its end. */
   isWhole = false;
-  fault?: string;
+  errorCode?: string;
   readonly #monotonic: () => number;
   #enteredAt: number;
 
-  constructor(phase: Phase, monotonic: () => number) {
+  constructor(phase: AttemptPhase, monotonic: () => number) {
     this.phase = phase;
     this.#monotonic = monotonic;
     this.#enteredAt = monotonic();
   }
 
   /** @param phase what is waited for from now on; itself at the end */
-  enter(phase: Phase): void {
+  enter(phase: AttemptPhase): void {
     const at = this.#monotonic();
     this.phases[this.phase] = Math.round(10 * (at - this.#enteredAt)) / 10;
     this.#enteredAt = at;
@@ -108,7 +108,7 @@ export async function travel(
     await journey.make(asked);
   } catch (error) {
     signal.throwIfAborted();
-    course.fault = networkFault(error);
+    course.errorCode = networkFault(error);
     course.address ??= dialledAddress(error);
   } finally {
     course.enter(course.phase);
@@ -123,7 +123,7 @@ export async function travel(
 function lookUpFor({ world, options }: Way, url: URL, allowed: Allowed): Resolver {
   const departure = { listeners: options.listeners(), ownAddresses: world.ownAddresses() };
   const lookUp = guardTarget(url, allowed, departure, world.resolve);
-  return once(() => lookUp(url.hostname));
+  return lazy(() => lookUp(url.hostname));
 }
 
 const never: Resolver = () => Promise.reject(new Error('no resolver is asked for this host'));
@@ -218,7 +218,7 @@ class Journey {
 /** Made once: undici would make one for each client, with a stack. */
 const over = new Error('the attempt is over');
 
-const deadlineError = (): Error => Object.assign(new Error('deadline'), { code: deadlineFault });
+const deadlineError = (): Error => Object.assign(new Error('deadline'), { code: deadlineCode });
 
 /** What the network stack calls the fault. Our guard's refusal goes on, and so does a bug. */
 function networkFault(error: unknown): string {

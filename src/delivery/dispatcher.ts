@@ -22,7 +22,7 @@
 // - A failed attempt never ends the pump, and the pump never spins: it goes round only for a wake.
 
 import { emptyDoubt } from '../domain/callback-answer.ts';
-import { isWaitOver, longestWaits, nextAttempt, nextConfirmation } from '../domain/retry.ts';
+import { isWaitExhausted, maxWaits, nextAttempt, nextConfirmation } from '../domain/retry.ts';
 import { reasonOf } from '../lib/errors.ts';
 import { nextTurn } from '../lib/next-turn.ts';
 import type { Database } from '../store/db/database.ts';
@@ -272,7 +272,7 @@ export class CallbackDispatcher {
     const downForMs = this.#breaker.downForMs(callbackUrl, world.monotonic());
     this.#noteHost(callbackUrl, attempt);
     if (downForMs !== undefined && attempt.unreachable) {
-      return { step, at: isWaitOver(now - dueAt, downForMs) ? undefined : dueAt };
+      return { step, at: isWaitExhausted(now - dueAt, downForMs) ? undefined : dueAt };
     }
     if (isConfirmation || attempt.doubt !== null) {
       const answers = isConfirmation ? step + 1 : 1;
@@ -309,7 +309,7 @@ export class CallbackDispatcher {
     const { database, outbox, world } = this.#parts;
     try {
       const { leaseMs } = this.#limits;
-      await database.write((tx) => outbox.recall(tx, world.now(), longestWaits, leaseMs));
+      await database.write((tx) => outbox.recall(tx, world.now(), maxWaits, leaseMs));
     } catch (error) {
       world.log.error('due times could not be looked through', { reason: reasonOf(error) });
     }

@@ -3,8 +3,8 @@
 
 import { redactUrl } from '../domain/callback.ts';
 import { plainText } from '../domain/format.ts';
-import { connectFaults, dnsFaults, tlsFaults } from '../domain/network-error.ts';
-import type { classify, Ending } from '../domain/retry.ts';
+import { connectErrors, dnsErrors, tlsErrors } from '../domain/network-error.ts';
+import type { AttemptEnd, outcomeOf } from '../domain/retry.ts';
 
 /** How much of an answer's body is kept for the log. */
 const keptBytes = 1024;
@@ -20,7 +20,7 @@ const responseFaults: Readonly<Record<string, string>> = {
   UND_ERR_HEADERS_OVERFLOW: 'the headers of its answer are too large',
 };
 
-const waitedFor: Readonly<Record<Ending['phase'], string>> = {
+const waitedFor: Readonly<Record<AttemptEnd['phase'], string>> = {
   resolve: 'its name to be resolved',
   connect: 'a connection',
   tls: 'the TLS handshake',
@@ -28,8 +28,8 @@ const waitedFor: Readonly<Record<Ending['phase'], string>> = {
   body: 'the end of its answer',
 };
 
-export interface Told extends Ending {
-  readonly outcome: ReturnType<typeof classify>;
+export interface Told extends AttemptEnd {
+  readonly outcome: ReturnType<typeof outcomeOf>;
   /** Host and port that the callback went to. */
   readonly host: string;
   /** The `Location` of the answer. */
@@ -39,26 +39,26 @@ export interface Told extends Ending {
 /** One sentence; null for what was delivered. */
 export function reasonFor(told: Told): string | null {
   const { outcome, host, phase, status, location } = told;
-  const fault = told.fault ?? '';
+  const errorCode = told.errorCode ?? '';
   switch (outcome) {
     case 'delivered':
       return null;
     case 'dns':
-      return `${host} could not be resolved: ${dnsFaults[fault] ?? fault}`;
+      return `${host} could not be resolved: ${dnsErrors[errorCode] ?? errorCode}`;
     case 'connect':
-      return `${host} could not be reached: ${connectFaults[fault] ?? fault}`;
+      return `${host} could not be reached: ${connectErrors[errorCode] ?? errorCode}`;
     case 'tls':
-      return `${host} could not be trusted: ${tlsFaults[fault] ?? fault}`;
+      return `${host} could not be trusted: ${tlsErrors[errorCode] ?? errorCode}`;
     case 'timeout':
       return `${host} took too long: waited in vain for ${waitedFor[phase]}`;
     case 'response':
-      return `${host} gave no HTTP answer: ${responseFaults[fault] ?? fault}`;
+      return `${host} gave no HTTP answer: ${responseFaults[errorCode] ?? errorCode}`;
     case 'redirect':
       return `${host} answered ${status}, pointing to ${shownLocation(location)}; redirects are not followed`;
     case 'status':
       return `${host} answered ${status}; only 200 counts as received`;
     case 'body':
-      return `${host} answered 200, but broke off before the end (${fault})`;
+      return `${host} answered 200, but broke off before the end (${errorCode})`;
   }
 }
 

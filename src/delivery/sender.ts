@@ -3,10 +3,10 @@
 // TLS, and logs nothing: the URL and its query are secrets.
 
 import { type CallbackTarget, callbackTarget } from '../domain/callback.ts';
-import { judge, type Verdict } from '../domain/callback-answer.ts';
-import { classify, isUnreachable, parseRetryAfter } from '../domain/retry.ts';
+import { type AnswerVerdict, judgeAnswer } from '../domain/callback-answer.ts';
+import { isUnreachable, outcomeOf, parseRetryAfter } from '../domain/retry.ts';
 import { PaygateError } from '../lib/errors.ts';
-import { once } from '../lib/lazy.ts';
+import { lazy } from '../lib/lazy.ts';
 import type { AttemptRecord } from '../store/records/outbox.ts';
 import type { World } from '../world/world.ts';
 import {
@@ -30,7 +30,7 @@ export interface Order extends Allowed {
 }
 
 export interface Attempt extends AttemptRecord {
-  readonly verdict: Verdict | null;
+  readonly verdict: AnswerVerdict | null;
   readonly retryAfterSeconds?: number | undefined;
   /** The host could not be reached: no other callback to it has a chance either. */
   readonly unreachable: boolean;
@@ -110,7 +110,7 @@ async function probe(
     const course = await travel(way, rest, { origin, path, method, headers }, signal);
     const { status, address } = course;
     const { host } = new URL(origin);
-    const reason = reasonFor({ ...course, outcome: classify(course), host });
+    const reason = reasonFor({ ...course, outcome: outcomeOf(course), host });
     const body = Buffer.concat(course.body).toString();
     return { httpStatus: status ?? null, reason: status ? null : reason, address, body };
   } catch (error) {
@@ -170,10 +170,10 @@ function resultOf(
   now: number,
 ): Omit<Result, 'request'> {
   const { status, address, phases, phase } = course;
-  const outcome = classify(course);
+  const outcome = outcomeOf(course);
   const received = Buffer.concat(course.body);
-  const secrets = once(() => secretsOf(order.callbackUrl));
-  const answer = outcome === 'delivered' ? judge(received, secrets) : undefined;
+  const secrets = lazy(() => secretsOf(order.callbackUrl));
+  const answer = outcome === 'delivered' ? judgeAnswer(received, secrets) : undefined;
   return {
     outcome,
     httpStatus: status ?? null,

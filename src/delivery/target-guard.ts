@@ -5,18 +5,18 @@
 import {
   type CallbackFlags,
   literalAddress,
-  refusalOf,
-  rulesFor,
+  targetRefusal,
+  targetRulesOf,
 } from '../domain/callback-url-policy.ts';
-import { isOnion, noProxyRefusal, onionFault } from '../domain/onion.ts';
-import type { Listen } from '../domain/public-endpoint.ts';
+import { isOnion, onionError, onionNeedsProxy } from '../domain/onion.ts';
+import type { ListenAddress } from '../domain/public-endpoint.ts';
 import { PaygateError } from '../lib/errors.ts';
 import type { Resolver, SocksProxy } from '../world/world.ts';
 
 /** What an attempt knows of the machine that it leaves from. */
 export interface Departure {
   /** Addresses on which paygate itself listens. */
-  readonly listeners: readonly Listen[];
+  readonly listeners: readonly ListenAddress[];
   readonly ownAddresses: readonly string[];
 }
 
@@ -33,9 +33,9 @@ export function guardTarget(
   resolve: Resolver,
 ): Resolver {
   const { hostname } = origin;
-  const rules = rulesFor(origin, flags, listeners, ownAddresses);
+  const rules = targetRulesOf(origin, flags, listeners, ownAddresses);
   const check = (address: string): void => {
-    const refusal = refusalOf(hostname, address, rules);
+    const refusal = targetRefusal(hostname, address, rules);
     if (refusal !== undefined) throw new PaygateError('forbidden', refusal);
   };
   const literal = literalAddress(hostname);
@@ -57,8 +57,8 @@ export function onionProxy(
   proxy: SocksProxy | undefined,
 ): SocksProxy | undefined {
   if (!isOnion(hostname)) return undefined;
-  const fault = onionFault(hostname);
+  const fault = onionError(hostname);
   if (fault !== undefined) throw new PaygateError('forbidden', fault);
-  if (proxy === undefined) throw new PaygateError('forbidden', noProxyRefusal(hostname));
+  if (proxy === undefined) throw new PaygateError('forbidden', onionNeedsProxy(hostname));
   return proxy;
 }

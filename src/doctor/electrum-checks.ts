@@ -6,10 +6,10 @@ import { meetsTarget, parseHeader } from '../bitcoin/header.ts';
 import type { Scripthash, Txid } from '../bitcoin/ids.ts';
 import { ProvenTree } from '../bitcoin/merkle.ts';
 import type { Network } from '../bitcoin/network.ts';
-import { aheadMs } from '../domain/clock-check.ts';
-import { codeOf, isUnresolved } from '../domain/network-error.ts';
-import { offlineText, requestAdvice, type Trust } from '../domain/server-record.ts';
-import { staleMs } from '../domain/server-standing.ts';
+import { maxBlockAheadMs } from '../domain/clock-check.ts';
+import { errorCodeOf, isDnsError } from '../domain/network-error.ts';
+import { offlineText, requestAdvice, type TlsIdentity } from '../domain/server-record.ts';
+import { maxTipAgeMs } from '../domain/server-standing.ts';
 import { openSession } from '../electrum/handshake.ts';
 import { Refusals } from '../electrum/refusals.ts';
 import { RequestError, ServerError } from '../electrum/requests.ts';
@@ -84,7 +84,7 @@ async function electrumCheck(
       .catch((error) => (refusals.refuses(methods.features) ? open() : Promise.reject(error)));
   } catch (error) {
     const { cause } = Object(error) as { cause?: unknown };
-    return { ...failed(error, server.label), isUnresolved: isUnresolved(codeOf(cause)) };
+    return { ...failed(error, server.label), isUnresolved: isDnsError(errorCodeOf(cause)) };
   }
   try {
     const { state, text } = await ask(parts, session);
@@ -96,7 +96,7 @@ async function electrumCheck(
   }
 }
 
-function describeTrust({ tls, insecure }: ServerAddress, trust: Trust | undefined): string {
+function describeTrust({ tls, insecure }: ServerAddress, trust: TlsIdentity | undefined): string {
   if (!tls) return ', no TLS';
   if (insecure) return ', any certificate is accepted';
   return trust?.kind === 'valid' ? ', its certificate is valid' : ', its certificate is pinned';
@@ -113,8 +113,9 @@ async function ask({ world, network, store }: ElectrumParts, session: Session): 
   const ageMs = world.now() - tip.time * 1000;
   const text = `block ${height}, ${session.software}, ${proof.text}`;
   if (proof.state === 'warn') return warn(text);
-  if (-ageMs > aheadMs) return fail(`${text}; that block is from the future: is the clock right?`);
-  return ageMs > staleMs && network.name !== 'regtest'
+  if (-ageMs > maxBlockAheadMs)
+    return fail(`${text}; that block is from the future: is the clock right?`);
+  return ageMs > maxTipAgeMs && network.name !== 'regtest'
     ? warn(`${text}; that block is ${Math.round(ageMs / hourMs)} hours old`)
     : ok(text);
 }

@@ -4,7 +4,7 @@
 import { existsSync, readdirSync, type Stats, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { resume } from '../domain/allocation.ts';
-import { clockFault } from '../domain/clock-check.ts';
+import { clockError } from '../domain/clock-check.ts';
 import { hourMs } from '../lib/time-units.ts';
 import { createGapWarnings } from '../status/gap-warnings.ts';
 import { backupFolder, damagedName, latestName, restoreHint } from '../store/backup/backup.ts';
@@ -14,7 +14,7 @@ import { besideEnds } from '../store/db/file-path.ts';
 import { markPath, openHighwater } from '../store/mark/high-water-mark.ts';
 import { countersOf } from '../store/mark/resume.ts';
 import type { Store } from '../store/open-store.ts';
-import { diskFloorBytes, freeBytesAt } from '../world/disk.ts';
+import { freeBytesAt, minFreeBytes } from '../world/disk.ts';
 import type { World } from '../world/world.ts';
 import { type Check, type Finding, fail, ok, skip, warn } from './doctor-check.ts';
 import { fileSystemCheck } from './file-system-check.ts';
@@ -92,10 +92,10 @@ function markCheck({ store }: FileParts): Finding {
 function diskCheck(place: Place): Finding {
   const free = place.freeBytes();
   const text = `${inMebibytes(free)} free beside the database`;
-  if (free < diskFloorBytes) {
-    return fail(`${text}: no address is issued below ${inMebibytes(diskFloorBytes)}`);
+  if (free < minFreeBytes) {
+    return fail(`${text}: no address is issued below ${inMebibytes(minFreeBytes)}`);
   }
-  const needed = place.bytes() + place.walBytes() + diskFloorBytes;
+  const needed = place.bytes() + place.walBytes() + minFreeBytes;
   const other = otherDiskOf(place.path);
   const room = other === undefined ? free : freeBytesAt(other);
   const where = other === undefined ? text : `${inMebibytes(room)} free in ${other}`;
@@ -151,11 +151,11 @@ function clockCheck({ world, store, releasedAt }: FileParts): Finding {
   const text = `it is ${new Date(now).toISOString().slice(0, 19)}Z`;
   const tip = store.headers.tip();
   const newestBlockTime = tip?.header.time;
-  if (tip !== undefined && clockFault(now, { newestBlockTime }) !== undefined) {
+  if (tip !== undefined && clockError(now, { newestBlockTime }) !== undefined) {
     const hours = Math.round((tip.header.time * 1000 - now) / hourMs);
     return fail(`${text}, ${hours} hours before block ${tip.height}: set the clock`);
   }
-  if (clockFault(now, { releasedAt, newestBlockTime }) !== undefined) {
+  if (clockError(now, { releasedAt, newestBlockTime }) !== undefined) {
     return fail(`${text}, before this paygate was released: set the clock`);
   }
   return tip === undefined

@@ -4,7 +4,7 @@
 import type { TLSSocket } from 'node:tls';
 import type { Probe, Sender } from '../delivery/sender.ts';
 import { plainText } from '../domain/format.ts';
-import { type Listen, reachedAt } from '../domain/public-endpoint.ts';
+import { type ListenAddress, localAddressOf } from '../domain/public-endpoint.ts';
 import { dayMs } from '../lib/time-units.ts';
 import type { Store } from '../store/open-store.ts';
 import type { StoreRow } from '../store/records/catalog.ts';
@@ -17,7 +17,7 @@ export interface WebParts {
   readonly sender: Pick<Sender, 'probe'>;
   /** Asks shops, and goes nowhere where callbacks do not go. */
   readonly shopSender: Pick<Sender, 'probe'>;
-  readonly listen: Listen;
+  readonly listen: ListenAddress;
   /** It speaks HTTPS there, under a name that is not asked for here. */
   readonly https: boolean;
   readonly publicUrl: string | undefined;
@@ -44,7 +44,7 @@ export function webChecks(parts: WebParts): Check[] {
 async function serveCheck(parts: WebParts, signal: AbortSignal): Promise<Finding> {
   const { sender, listen, https } = parts;
   if (https) return skip('it speaks HTTPS: asked by the public URL, or by paygate health');
-  const url = `http://${reachedAt(listen)}`;
+  const url = `http://${localAddressOf(listen)}`;
   const asked = { ...anywhere, url, method: 'GET', path: '/readyz' } as const;
   const { httpStatus, reason, body } = await sender.probe(asked, signal);
   if (httpStatus === null) return skip(`no paygate runs at ${url} (${reason})`);

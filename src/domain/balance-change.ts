@@ -3,7 +3,7 @@
 import type { Txid } from '../bitcoin/ids.ts';
 import { depthOf } from './payment.ts';
 
-export interface Movement {
+export interface BalanceChange {
   readonly txid: Txid;
   /** Null while it is in no block. */
   readonly height: number | null;
@@ -12,7 +12,7 @@ export interface Movement {
 }
 
 /** What one transaction does to one script: its outputs to it, and every output that it spends. */
-export interface Part {
+export interface ScriptTransaction {
   readonly txid: Txid;
   readonly height: number | null;
   readonly received: readonly { readonly vout: number; readonly valueSat: number }[];
@@ -26,10 +26,10 @@ export interface Balance {
 }
 
 /** Depth from which a movement counts as confirmed. */
-const confirmedDepth = 2;
+const minConfirmations = 2;
 
 /** A whole history of a script: whatever it spends, it received before. */
-export function movementsOf(parts: readonly Part[]): Movement[] {
+export function balanceChangesOf(parts: readonly ScriptTransaction[]): BalanceChange[] {
   const outpoint = (txid: Txid, vout: number): string => `${txid}:${vout}`;
   const values = new Map<string, number>();
   for (const { txid, received } of parts) {
@@ -45,15 +45,15 @@ export function movementsOf(parts: readonly Part[]): Movement[] {
   });
 }
 
-export const isConfirmed = ({ height }: Movement, tipHeight: number): boolean =>
-  height !== null && depthOf(height, tipHeight) >= confirmedDepth;
+export const isConfirmed = ({ height }: BalanceChange, tipHeight: number): boolean =>
+  height !== null && depthOf(height, tipHeight) >= minConfirmations;
 
-export function balanceOf(movements: Iterable<Movement>, tipHeight: number): Balance {
+export function balanceOf(changes: Iterable<BalanceChange>, tipHeight: number): Balance {
   let confirmedSat = 0;
   let unconfirmedSat = 0;
-  for (const movement of movements) {
-    if (isConfirmed(movement, tipHeight)) confirmedSat += movement.deltaSat;
-    else unconfirmedSat += movement.deltaSat;
+  for (const change of changes) {
+    if (isConfirmed(change, tipHeight)) confirmedSat += change.deltaSat;
+    else unconfirmedSat += change.deltaSat;
   }
   return { confirmedSat, unconfirmedSat };
 }

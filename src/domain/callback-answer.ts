@@ -5,7 +5,7 @@
 import { plainText } from './format.ts';
 
 /** A stable code, shown by `callbacks test --json`. */
-export type Verdict =
+export type AnswerVerdict =
   | 'accepted'
   /** Nothing but white space and notices of PHP. */
   | 'empty'
@@ -16,8 +16,8 @@ export type Verdict =
   /** Any other refusal. */
   | 'refused';
 
-export interface Answer {
-  readonly verdict: Verdict;
+export interface JudgedAnswer {
+  readonly verdict: AnswerVerdict;
   /** The sentence that matters, or what the answer is; null for one that is not doubted by itself. */
   readonly says: string | null;
 }
@@ -27,15 +27,15 @@ export const emptyDoubt = 'an empty answer';
 const pageDoubt = 'a web page';
 
 /** A doubt as the end of a sentence that begins with "the answer". */
-export const sayDoubt = (doubt: string): string =>
+export const formatDoubt = (doubt: string): string =>
   doubt === emptyDoubt || doubt.startsWith(pageDoubt) ? `is ${doubt}` : `says "${doubt}"`;
 
 /** Whether a test callback has reached what is to take callbacks. Many receivers answer nothing. */
-export const isTaken = (verdict: Verdict | null | undefined): boolean =>
+export const hasReachedReceiver = (verdict: AnswerVerdict | null | undefined): boolean =>
   verdict === 'accepted' || verdict === 'unknown-order' || verdict === 'empty';
 
 /** What a verdict on a test callback means to a merchant, in words. */
-export const verdictTexts: Readonly<Record<Verdict, string>> = {
+export const verdictTexts: Readonly<Record<AnswerVerdict, string>> = {
   accepted: 'the shop took it',
   empty: 'empty: did the URL lose its secret? (a receiver of your own may answer nothing)',
   'web-page': "the shop's page answered, not the plugin: permalinks? is the plugin on?",
@@ -45,7 +45,7 @@ export const verdictTexts: Readonly<Record<Verdict, string>> = {
   refused: 'the shop refused it: see its answer',
 };
 
-interface Answered {
+interface HttpAnswer {
   readonly httpStatus: number | null;
   readonly body: string | null;
 }
@@ -54,7 +54,7 @@ interface Answered {
  * What an answer that is no 200 means to a merchant, in words; undefined where its status says all. WordPress answers 400 and
  * `-1` to what no plugin takes (WooCommerce, `WC_API::handle_api_requests`).
  */
-export const refusedText = ({ httpStatus, body }: Answered): string | undefined =>
+export const refusedText = ({ httpStatus, body }: HttpAnswer): string | undefined =>
   httpStatus === 400 && body?.trim() === '-1'
     ? 'WordPress answered, and no plugin took it: is the plugin on?'
     : undefined;
@@ -73,7 +73,7 @@ export function doubtAdvice(doubt: string): string {
     : 'see why the shop refuses';
 }
 
-const maxSaidLength = 160;
+const maxQuoteLength = 160;
 const maxTitleLength = 80;
 /** Longer ones are no sentence of a plugin, and would cost time. */
 const maxPartLength = 1_000;
@@ -82,14 +82,14 @@ const maxNoticeLength = 4_000;
 const unprintable = /(?![\r\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu;
 
 /** @param secrets what the answer may echo and must not be shown */
-export function judge(body: Uint8Array, secrets: () => readonly string[]): Answer {
+export function judgeAnswer(body: Uint8Array, secrets: () => readonly string[]): JudgedAnswer {
   const decoded = new TextDecoder().decode(body, { stream: true }).replace(unprintable, ' ');
   const text = withoutNotices(redact(decoded, secrets)).trim();
   const { words, page } = splitPage(text);
   const refusal = refusalIn(words);
   if (refusal !== undefined) {
     const says = redact(plainText(refusal.sentence), secrets);
-    return { verdict: refusal.verdict, says: plainText(says, maxSaidLength) };
+    return { verdict: refusal.verdict, says: plainText(says, maxQuoteLength) };
   }
   if (page !== undefined) return { verdict: 'web-page', says: page };
   const isEmpty = text.replaceAll(/<br ?\/?>/gi, '').trim() === '';
@@ -137,7 +137,7 @@ const withoutNotices = (text: string): string =>
 
 /** In one pass over the text: where no notice is closed any more, none is looked for. */
 function withoutForm(text: string, { opening, closing }: NoticeForm): string {
-  let kept = '';
+  let rest = '';
   let from = 0;
   opening.lastIndex = 0;
   let close: RegExpExecArray | null | undefined;
@@ -148,11 +148,11 @@ function withoutForm(text: string, { opening, closing }: NoticeForm): string {
     }
     if (close === null) break;
     if (close.index - open.index > maxNoticeLength) continue;
-    kept += `${text.slice(from, open.index)}\n`;
+    rest += `${text.slice(from, open.index)}\n`;
     from = close.index + close[0].length;
     opening.lastIndex = from;
   }
-  return kept + text.slice(from);
+  return rest + text.slice(from);
 }
 
 const pageBegins = /<!doctype\s+html\b|<html\b/i;
@@ -174,32 +174,32 @@ function splitPage(text: string): { readonly words: string; readonly page?: stri
   };
 }
 
-const faultWords =
+const errorWords =
   '(?:errors?|exceptions?|failed|failures?|invalid|rejected|refused|denied|forbidden|missing|unknown|wrong|incorrect|mismatch(?:es|ed)?|disabled|unauthori[sz]ed)';
 const nothing = '(?:null|none|nil|false|no|0|ok|success)';
 /** "No errors": nothing is wrong. */
-const noFault =
+const noError =
   /\b(?:no|0|zero|without(?: any)?|not(?: an?)?|nothing) (?:errors?|exceptions?|failures?|failed|missing)\b/gi;
 /** A field for what is wrong that names nothing, in JSON, XML and plain text. */
-const emptyFault = new RegExp(
-  String.raw`["']?\b${faultWords}\b["']?\s*[:=>]\s*(?:(?:"\s*"|''|"${nothing}"|'${nothing}'|\[\s*\]|\{\s*\})|${nothing}(?=\s*(?:[,;.&<}\]]|$))|\{\s*"code"\s*:\s*"?0"?\s*[,}])`,
+const emptyError = new RegExp(
+  String.raw`["']?\b${errorWords}\b["']?\s*[:=>]\s*(?:(?:"\s*"|''|"${nothing}"|'${nothing}'|\[\s*\]|\{\s*\})|${nothing}(?=\s*(?:[,;.&<}\]]|$))|\{\s*"code"\s*:\s*"?0"?\s*[,}])`,
   'gim',
 );
 /** "Secret verified", "valid secret". */
 const rightSecret =
   /(?<!\b(?:not|no|without)(?: an?| any| the)? )\b(?:valid|correct|matching) secrets?\b|\bsecrets?\b["']?(?:\s*[:=]\s*["']?| is | was | has been | )(?:okay|ok|valid|match(?:es|ed)?|verified|accepted|correct|true)\b/gi;
 /** Caches and optimizers of pages add these to every answer. */
-const unseen = /<!--[\s\S]{0,2000}?-->|<(script|style)\b[\s\S]{0,2000}?<\/\1>/gi;
+const hiddenMarkup = /<!--[\s\S]{0,2000}?-->|<(script|style)\b[\s\S]{0,2000}?<\/\1>/gi;
 
 const secretWords = '(?:secrets?|signatures?|tokens?|hmac|auth(?:entication|ori[sz]ation)?)';
 const orderWords =
   '(?:orders?|invoices?|payments?|donations?|address(?:es)?|addr|transactions?|carts?|purchases?)';
 const negated = String.raw`(?:not|\w+n['’]t)`;
 const notThere = String.raw`(?:${negated} (?:be )?(?:found|exist\w*|known)|unknown|no such|no match\w*)`;
-const isFault = String.raw`(?:${negated} (?:match\w*|set|valid|correct|given|provided|found|accepted)|mismatch\w*|invalid|incorrect|wrong|bad|fail\w*|missing|required|denied|empty|error|differs?|unknown|expired)`;
+const isWrong = String.raw`(?:${negated} (?:match\w*|set|valid|correct|given|provided|found|accepted)|mismatch\w*|invalid|incorrect|wrong|bad|fail\w*|missing|required|denied|empty|error|differs?|unknown|expired)`;
 
 const wrongSecret = new RegExp(
-  String.raw`\b${secretWords}\b.{0,80}?\b${isFault}\b|\b(?:invalid|incorrect|wrong|bad|missing|no|unknown|mismatch\w*|empty|not(?: an?| the)? (?:valid|correct|matching))\b.{0,40}?\b${secretWords}\b|\bunauthori[sz]ed\b|\bnot authori[sz]ed\b`,
+  String.raw`\b${secretWords}\b.{0,80}?\b${isWrong}\b|\b(?:invalid|incorrect|wrong|bad|missing|no|unknown|mismatch\w*|empty|not(?: an?| the)? (?:valid|correct|matching))\b.{0,40}?\b${secretWords}\b|\bunauthori[sz]ed\b|\bnot authori[sz]ed\b`,
   'i',
 );
 const unknownOrder = new RegExp(
@@ -221,18 +221,18 @@ const bareRefusal = /^\W*(?:false|no|nope|ko|nok|nack)\W*$/i;
 const saysFalse =
   /["']?\b(?:success|ok|valid|accepted)\b["']?\s*[:=>]\s*["']?(?:false\b|0(?![\d.]))|["']?\b(?:received|processed|result|status)\b["']?\s*[:=>]\s*["']?false\b|"(?:status|code|statusCode|status_code)"\s*:\s*"?[45]\d\d\b/i;
 
-interface Refusal {
-  readonly verdict: Verdict;
+interface ShopRefusal {
+  readonly verdict: AnswerVerdict;
   readonly sentence: string;
 }
 
-function refusalIn(text: string): Refusal | undefined {
-  const words = [unseen, noFault, emptyFault, rightSecret]
+function refusalIn(text: string): ShopRefusal | undefined {
+  const words = [hiddenMarkup, noError, emptyError, rightSecret]
     .reduce((rest, harmless) => rest.replace(harmless, ' '), text)
     .trim();
   const isJson = /^[{[]/.test(words);
   const parts = isJson ? stringsOf(words) : sentencesOf(words);
-  const find = (pattern: RegExp): Part | undefined =>
+  const find = (pattern: RegExp): AnswerPart | undefined =>
     parts.find(({ text: part }) => pattern.test(part));
   const secret = find(wrongSecret);
   if (secret !== undefined) return { verdict: 'wrong-secret', sentence: secret.text };
@@ -246,21 +246,21 @@ function refusalIn(text: string): Refusal | undefined {
   return isBare || saysFalse.test(words) ? { verdict: 'refused', sentence: words } : undefined;
 }
 
-interface Part {
+interface AnswerPart {
   readonly text: string;
   /** For a name in JSON: the string that it names. */
   readonly value?: string;
 }
 
 /** Names and strings of JSON, which may be cut off. */
-const stringsOf = (json: string): Part[] =>
+const stringsOf = (json: string): AnswerPart[] =>
   [...json.matchAll(/"((?:[^"\\]|\\.){1,1000})"(?:\s*:\s*"((?:[^"\\]|\\.){1,1000})")?/g)].flatMap(
     ([, name = '', value]) =>
       value === undefined ? [{ text: name }] : [{ text: value }, { text: name, value }],
   );
 
 /** Each with no more than can be looked through at once. */
-const sentencesOf = (text: string): Part[] =>
+const sentencesOf = (text: string): AnswerPart[] =>
   text
     .split(/[\r\n]+|<[^<>]{1,300}>|(?<=[.!?])\s+/)
     .map((part) => ({ text: part.trim().slice(0, maxPartLength) }))

@@ -4,7 +4,7 @@
 
 import ipaddr from 'ipaddr.js';
 import { isWithin } from './client-address.ts';
-import type { Listen } from './public-endpoint.ts';
+import type { ListenAddress } from './public-endpoint.ts';
 
 /** What a merchant has allowed for a store. */
 export interface CallbackFlags {
@@ -23,7 +23,7 @@ export function portOf({ port, protocol }: Pick<URL, 'port' | 'protocol'>): numb
 }
 
 /** What is known of the machine that callbacks leave from. */
-export interface Surroundings {
+export interface CallbackSender {
   /** Addresses of its network interfaces. */
   readonly ownAddresses?: readonly string[];
   /** Whether there is a way to onion services; undefined where that is not known. */
@@ -31,16 +31,16 @@ export interface Surroundings {
 }
 
 /** Which addresses a callback may go to. */
-export interface Permit {
+export interface AllowedTargets {
   readonly public: boolean;
   readonly private: boolean;
 }
 
 export interface TargetRules {
-  readonly permit: Permit;
+  readonly allowed: AllowedTargets;
   readonly port: number;
   /** Where paygate itself listens. */
-  readonly listeners: readonly Listen[];
+  readonly listeners: readonly ListenAddress[];
   readonly ownAddresses: readonly string[];
 }
 
@@ -48,13 +48,16 @@ export interface TargetRules {
  * Private targets may speak plain HTTP; a public one only where the store allows it.
  * @param url scheme, host and port of the callback URL
  */
-export const rulesFor = (
+export const targetRulesOf = (
   url: URL,
   { allowPrivateCallback, allowHttpCallback }: CallbackFlags,
-  listeners: readonly Listen[],
+  listeners: readonly ListenAddress[],
   ownAddresses: readonly string[] = [],
 ): TargetRules => ({
-  permit: { public: url.protocol === 'https:' || allowHttpCallback, private: allowPrivateCallback },
+  allowed: {
+    public: url.protocol === 'https:' || allowHttpCallback,
+    private: allowPrivateCallback,
+  },
   port: portOf(url),
   listeners,
   ownAddresses,
@@ -76,28 +79,32 @@ export const httpRefusal = (host: string): string =>
   'or allow it for this store: --allow-http-callback, or the tick for it in the dashboard';
 
 /** Why a callback to this host must not go to this address of it; undefined when it may. */
-export function refusalOf(host: string, address: string, rules: TargetRules): string | undefined {
+export function targetRefusal(
+  host: string,
+  address: string,
+  rules: TargetRules,
+): string | undefined {
   const shown = host === address ? host : `${host} (${address})`;
-  const reach = reachOf(address);
-  if (reach === 'never') return refusals.never(shown);
+  const addressClass = addressClassOf(address);
+  if (addressClass === 'never') return refusals.never(shown);
   if (isListener(address, rules)) return refusals.listener(shown);
   // A connection to an address of our own does not pass the firewall of this machine.
-  if (reach === 'public' && isOwn(address, rules)) {
-    return rules.permit.private ? undefined : refusals.own(shown);
+  if (addressClass === 'public' && isOwn(address, rules)) {
+    return rules.allowed.private ? undefined : refusals.own(shown);
   }
-  if (rules.permit[reach]) return undefined;
-  return reach === 'private' ? refusals.private(shown) : httpRefusal(shown);
+  if (rules.allowed[addressClass]) return undefined;
+  return addressClass === 'private' ? refusals.private(shown) : httpRefusal(shown);
 }
 
 /** The IPv4 address that one of NAT64 leads to, or itself. */
-function innermost(address: string): string {
+function withoutNat64(address: string): string {
   const ip = ipaddr.process(address);
   const isTranslated = ip.range() === 'rfc6052';
   return (isTranslated ? ipaddr.fromByteArray(ip.toByteArray().slice(12)) : ip).toString();
 }
 
 function isOwn(address: string, { ownAddresses }: TargetRules): boolean {
-  const target = innermost(address);
+  const target = withoutNat64(address);
   return ownAddresses.some(
     (own) => ipaddr.isValid(own) && ipaddr.process(own).toString() === target,
   );
@@ -105,7 +112,7 @@ function isOwn(address: string, { ownAddresses }: TargetRules): boolean {
 
 function isListener(address: string, rules: TargetRules): boolean {
   const { port, listeners } = rules;
-  const ip = ipaddr.process(innermost(address));
+  const ip = ipaddr.process(withoutNat64(address));
   return listeners.some((listener) => {
     if (listener.port !== port) return false;
     const own = ipaddr.isValid(listener.host) ? ipaddr.process(listener.host) : undefined;
@@ -117,7 +124,7 @@ function isListener(address: string, rules: TargetRules): boolean {
   });
 }
 
-export type Reach = 'public' | 'private' | 'never';
+export type AddressClass = 'public' | 'private' | 'never';
 
 /** Where clouds keep their machines' credentials or settings, outside the link-local range. */
 const metadata = [
@@ -142,7 +149,7 @@ const privateRanges = new Set(['private', 'loopback', 'carrierGradeNat', 'unique
  * addresses (6to4, Teredo, translated ones that hide an IPv4 that isn't public) are never called.
  * https://www.iana.org/assignments/iana-ipv6-special-registry/
  */
-export function reachOf(address: string): Reach {
+export function addressClassOf(address: string): AddressClass {
   if (!ipaddr.isValid(address) || ipv4Compatible.test(address)) return 'never';
   const ip = ipaddr.process(address);
   if (isWithin(ip, metadata)) return 'never';
@@ -155,7 +162,7 @@ export function reachOf(address: string): Reach {
   // 64:ff9b::/96, the way to a public IPv4 from a network that has none (RFC 6052).
   if (range === 'rfc6052' && third === 0) {
     const inner = ipaddr.fromByteArray(ip.toByteArray().slice(12));
-    return reachOf(inner.toString()) === 'public' ? 'public' : 'never';
+    return addressClassOf(inner.toString()) === 'public' ? 'public' : 'never';
   }
   return 'never';
 }

@@ -7,15 +7,15 @@ import { base58 } from '@scure/base';
 import { PaygateError } from '../lib/errors.ts';
 import {
   type CallbackFlags,
+  type CallbackSender,
   httpRefusal,
   literalAddress,
-  refusalOf,
-  rulesFor,
-  type Surroundings,
+  targetRefusal,
+  targetRulesOf,
 } from './callback-url-policy.ts';
-import { isOnion, noProxyRefusal, onionFault } from './onion.ts';
+import { isOnion, onionError, onionNeedsProxy } from './onion.ts';
 import type { CallbackStatus } from './payment.ts';
-import { copyFault } from './url-text.ts';
+import { copyError } from './url-text.ts';
 
 export interface CallbackFacts {
   readonly status: CallbackStatus;
@@ -89,10 +89,10 @@ function splitUrl(url: string): UrlParts {
   return { scheme: scheme.toLowerCase(), authority, origin, path, query, fragment };
 }
 
-const invalid = (fault: string): PaygateError =>
-  new PaygateError('invalid', `the callback URL ${fault}`);
+const invalid = (problem: string): PaygateError =>
+  new PaygateError('invalid', `the callback URL ${problem}`);
 
-interface Saved extends CallbackFlags {
+interface SavedCallbackUrl extends CallbackFlags {
   readonly callbackUrl: string;
 }
 
@@ -104,11 +104,11 @@ interface Saved extends CallbackFlags {
 export function checkCallbackUrl(
   url: string,
   flags: CallbackFlags,
-  before?: Saved,
-  here: Surroundings = {},
+  before?: SavedCallbackUrl,
+  sender: CallbackSender = {},
 ): void {
   if (before !== undefined && isUnchanged({ ...flags, callbackUrl: url }, before)) return;
-  const copied = copyFault(url);
+  const copied = copyError(url);
   if (copied !== undefined) throw invalid(copied);
   const parts = splitUrl(url);
   if (parts.scheme !== 'https' && parts.scheme !== 'http') {
@@ -120,11 +120,11 @@ export function checkCallbackUrl(
   if (parts.fragment !== undefined) throw invalid('must not have a #fragment: it is never sent');
   checkBytes(parts);
   checkOwnNames(parts.query);
-  const refusal = hostRefusal(parts, flags, here);
+  const refusal = hostRefusal(parts, flags, sender);
   if (refusal !== undefined) throw new PaygateError('invalid', refusal);
 }
 
-const isUnchanged = (one: Saved, other: Saved): boolean =>
+const isUnchanged = (one: SavedCallbackUrl, other: SavedCallbackUrl): boolean =>
   one.callbackUrl === other.callbackUrl &&
   one.allowPrivateCallback === other.allowPrivateCallback &&
   one.allowHttpCallback === other.allowHttpCallback;
@@ -157,20 +157,20 @@ function checkOwnNames(query: string | undefined): void {
 function hostRefusal(
   { origin }: UrlParts,
   flags: CallbackFlags,
-  { ownAddresses, hasProxy }: Surroundings,
+  { ownAddresses, hasProxy }: CallbackSender,
 ): string | undefined {
   const url = new URL(origin);
   const { hostname } = url;
   // Plain http as well: Tor encrypts, and the name proves who answers.
   if (isOnion(hostname)) {
-    return onionFault(hostname) ?? (hasProxy === false ? noProxyRefusal(hostname) : undefined);
+    return onionError(hostname) ?? (hasProxy === false ? onionNeedsProxy(hostname) : undefined);
   }
   // Where paygate itself listens is known once it runs: asked at each attempt.
-  const rules = rulesFor(url, flags, [], ownAddresses);
+  const rules = targetRulesOf(url, flags, [], ownAddresses);
   const loopbackName = /(^|\.)localhost\.?$/.test(hostname);
   const address = loopbackName ? '127.0.0.1' : literalAddress(hostname);
-  if (address !== undefined) return refusalOf(hostname, address, rules);
-  if (rules.permit.public || rules.permit.private) return undefined;
+  if (address !== undefined) return targetRefusal(hostname, address, rules);
+  if (rules.allowed.public || rules.allowed.private) return undefined;
   return httpRefusal(hostname);
 }
 

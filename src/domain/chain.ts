@@ -8,8 +8,8 @@ import {
   medianTimePast,
   meetsTarget,
   minimumTime,
-  period,
-  workOf,
+  retargetPeriod,
+  workOfBits,
 } from '../bitcoin/header.ts';
 import type { BlockHash } from '../bitcoin/ids.ts';
 import type { Network } from '../bitcoin/network.ts';
@@ -33,7 +33,7 @@ export interface ChainView {
   bestTimes(height: number, count: number): number[];
 }
 
-export type Connected =
+export type HeaderConnection =
   /** All of them were known already. */
   | { readonly kind: 'known' }
   /** The first header's parent is not among ours: ask for earlier ones. */
@@ -51,20 +51,20 @@ export type Connected =
   | { readonly kind: 'reject'; readonly reason: string };
 
 /** Forks deeper than this are not followed: something is wrong that a person must look at. */
-export const maximumReorganisation = 144;
+export const maxReorganisationBlocks = 144;
 
 /** Median of how many timestamps a header must be later than. */
-export const medianSpan = 11;
+export const medianTimeBlocks = 11;
 
 /**
  * The lowest header that the rules may ask for when something is built on a block: the first of its
  * difficulty period, or the last of the times that the next one's must be later than.
  */
-export const lowestAncestor = (height: number): number =>
-  Math.max(0, Math.min(height - (height % period), height - medianSpan + 1));
+export const minAncestorHeight = (height: number): number =>
+  Math.max(0, Math.min(height - (height % retargetPeriod), height - medianTimeBlocks + 1));
 
 /** Verifies headers that follow one another and says where they lead. */
-export function connectHeaders(view: ChainView, headers: readonly Header[]): Connected {
+export function connectHeaders(view: ChainView, headers: readonly Header[]): HeaderConnection {
   const fresh = dropKnown(view, headers);
   const [first] = fresh;
   if (first === undefined) return { kind: 'known' };
@@ -76,9 +76,9 @@ export function connectHeaders(view: ChainView, headers: readonly Header[]): Con
     return { kind: 'reject', reason: 'its chain parts from ours below the checkpoint' };
   }
   for (const header of fresh) {
-    const fault = faultOf(view.network, branch, header);
-    if (fault !== undefined) {
-      return { kind: 'reject', reason: `header ${branch.tip.height + 1}: ${fault}` };
+    const error = headerError(view.network, branch, header);
+    if (error !== undefined) {
+      return { kind: 'reject', reason: `header ${branch.tip.height + 1}: ${error}` };
     }
     branch.push(header);
   }
@@ -86,18 +86,21 @@ export function connectHeaders(view: ChainView, headers: readonly Header[]): Con
   const added = branch.added;
   if (branch.tip.work <= view.tip.work) return { kind: 'side', added };
   const depth = view.tip.height - branch.forkHeight;
-  if (depth > maximumReorganisation) return { kind: 'deep', added, depth };
+  if (depth > maxReorganisationBlocks) return { kind: 'deep', added, depth };
   return { kind: 'best', added, forkHeight: branch.forkHeight };
 }
 
-type Known = Pick<ChainView, 'byHash' | 'bestAt'>;
+type StoredHeaders = Pick<ChainView, 'byHash' | 'bestAt'>;
 
 /** The height of the last block that a known header's chain shares with the best one. */
-export const forkHeightOf = (view: Known, end: ChainHeader): number =>
-  wayDown(view, end).join.height;
+export const forkHeightOf = (view: StoredHeaders, end: ChainHeader): number =>
+  pathToBestChain(view, end).join.height;
 
 /** From a known header down to the best chain: those beside it on the way, and the one that it meets. */
-function wayDown(view: Known, end: ChainHeader): { side: ChainHeader[]; join: ChainHeader } {
+function pathToBestChain(
+  view: StoredHeaders,
+  end: ChainHeader,
+): { side: ChainHeader[]; join: ChainHeader } {
   const side: ChainHeader[] = [];
   let join = end;
   while (view.bestAt(join.height)?.header.hash !== join.header.hash) {
@@ -128,7 +131,7 @@ interface Branch {
 
 /** A branch that ends in a known header: the stored side headers below it, then the best chain. */
 function openBranch(view: ChainView, parent: ChainHeader): Branch {
-  const { side: stored, join } = wayDown(view, parent);
+  const { side: stored, join } = pathToBestChain(view, parent);
   const side = new Map(stored.map(({ height, header }) => [height, header]));
   const added: ChainHeader[] = [];
   let tip = parent;
@@ -141,22 +144,26 @@ function openBranch(view: ChainView, parent: ChainHeader): Branch {
     at: (height) => side.get(height) ?? view.bestAt(height)?.header,
     lastTimes() {
       const times: number[] = [];
-      for (let { height } = tip; height > join.height && times.length < medianSpan; height -= 1) {
+      for (
+        let { height } = tip;
+        height > join.height && times.length < medianTimeBlocks;
+        height -= 1
+      ) {
         const header = side.get(height);
         if (header !== undefined) times.push(header.time);
       }
-      const left = medianSpan - times.length;
+      const left = medianTimeBlocks - times.length;
       return left === 0 ? times : [...times, ...view.bestTimes(join.height, left)];
     },
     push(header) {
-      tip = { header, height: tip.height + 1, work: tip.work + workOf(header.bits) };
+      tip = { header, height: tip.height + 1, work: tip.work + workOfBits(header.bits) };
       added.push(tip);
       side.set(tip.height, header);
     },
   };
 }
 
-function faultOf(network: Network, branch: Branch, header: Header): string | undefined {
+function headerError(network: Network, branch: Branch, header: Header): string | undefined {
   const parent = branch.tip;
   const height = parent.height + 1;
   if (header.previous !== parent.header.hash) return 'does not follow the one before it';
@@ -169,7 +176,7 @@ function faultOf(network: Network, branch: Branch, header: Header): string | und
   if (header.bits !== bits) return `bits ${hex(header.bits)} where ${hex(bits)} is due`;
   if (!meetsTarget(header)) return 'its hash does not meet its target';
   if (header.time <= medianTimePast(branch.lastTimes())) {
-    return `its time is not after the median of the ${medianSpan} before it`;
+    return `its time is not after the median of the ${medianTimeBlocks} before it`;
   }
   if (header.time < minimumTime(network, height, parent.header)) {
     return 'its time is too far before the end of the last difficulty period (BIP94)';

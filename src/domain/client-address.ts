@@ -47,16 +47,16 @@ const withoutPort = (hop: string): string =>
   hop.trim().replace(/^(?:(\d+(?:\.\d+){3})|\[([0-9a-f:.]+)\])(?::\d{1,5})?$/i, '$1$2');
 
 /** One household has a /64 of IPv6: whoever is limited, is limited as a whole. */
-export const householdOf = (address: string): string => networkOf(address, 64);
+export const networkPrefix64 = (address: string): string => networkPrefix(address, 64);
 
 /**
  * One line has up to a /48 of IPv6 (RFC 6177), 65,536 of those: whose, where a stranger must not come from all of
  * them, and where it does no harm that neighbours count as one.
  */
-export const lineOf = (address: string): string => networkOf(address, 48);
+export const networkPrefix48 = (address: string): string => networkPrefix(address, 48);
 
 /** @param bits of IPv6, by sixteen; an IPv4 address is one of its own */
-function networkOf(address: string, bits: number): string {
+function networkPrefix(address: string, bits: number): string {
   if (!ipaddr.isValid(address)) return address;
   const ip = ipaddr.process(address);
   if (!(ip instanceof ipaddr.IPv6)) return ip.toString();
@@ -86,10 +86,10 @@ export const isSameAddress = (one: string, other: string): boolean =>
   ipaddr.isValid(other) &&
   ipaddr.process(one).toNormalizedString() === ipaddr.process(other).toNormalizedString();
 
-const nearRanges: ReadonlySet<string> = new Set([
+const localRanges: ReadonlySet<string> = new Set([
   ...['loopback', 'private', 'uniqueLocal', 'linkLocal', 'carrierGradeNat'],
 ]);
 
 /** Whether it is this machine's, or of a network that the internet does not reach. */
-export const isNear = (socketAddress: string): boolean =>
-  ipaddr.isValid(socketAddress) && nearRanges.has(ipaddr.process(socketAddress).range());
+export const isLocalNetwork = (socketAddress: string): boolean =>
+  ipaddr.isValid(socketAddress) && localRanges.has(ipaddr.process(socketAddress).range());

@@ -10,17 +10,20 @@ export interface Band {
   readonly confirmations: number;
 }
 
-export interface Policy {
+export interface ConfirmationPolicy {
   readonly confirmations: number;
   readonly bands: readonly Band[];
 }
 
-export const mostConfirmations = 100;
+export const maxConfirmations = 100;
 /** Of a store that asks for none. */
 export const defaultConfirmations = 2;
 
 /** The depth that an amount asks for: the greatest of all that apply. */
-export const requiredFor = ({ confirmations, bands }: Policy, valueSat: number): number =>
+export const requiredConfirmationsFor = (
+  { confirmations, bands }: ConfirmationPolicy,
+  valueSat: number,
+): number =>
   Math.max(
     confirmations,
     ...bands.filter(({ aboveSat }) => valueSat > aboveSat).map((band) => band.confirmations),
@@ -30,22 +33,22 @@ export const requiredFor = ({ confirmations, bands }: Policy, valueSat: number):
 export function parseBand(text: string): Band {
   const [, above, depth] = /^(\d{1,16}):(\d{1,3})$/.exec(text) ?? [];
   const band = { aboveSat: Number(above), confirmations: Number(depth) };
-  if (above === undefined || band.confirmations < 1 || band.confirmations > mostConfirmations) {
+  if (above === undefined || band.confirmations < 1 || band.confirmations > maxConfirmations) {
     throw new PaygateError(
       'invalid',
-      `an amount in satoshis and 1 to ${mostConfirmations} confirmations expected, such as 5000000:6`,
+      `an amount in satoshis and 1 to ${maxConfirmations} confirmations expected, such as 5000000:6`,
     );
   }
   return band;
 }
 
 /** @throws PaygateError invalid where a larger amount would not have to be deeper than any other */
-export function checkPolicy({ confirmations, bands }: Policy): void {
-  const idle = bands.find((band) => band.confirmations <= confirmations);
-  if (idle === undefined) return;
+export function checkPolicy({ confirmations, bands }: ConfirmationPolicy): void {
+  const redundant = bands.find((band) => band.confirmations <= confirmations);
+  if (redundant === undefined) return;
   throw new PaygateError(
     'invalid',
-    `${idle.confirmations} confirmations above ${idle.aboveSat} sat are no more than the ${confirmations} of every amount`,
+    `${redundant.confirmations} confirmations above ${redundant.aboveSat} sat are no more than the ${confirmations} of every amount`,
   );
 }
 
@@ -57,7 +60,7 @@ export const readBands = (text: string): readonly Band[] => JSON.parse(text) as 
 export const policyOf = (row: {
   readonly requiredConfirmations: number;
   readonly confirmationBands: string;
-}): Policy => ({
+}): ConfirmationPolicy => ({
   confirmations: row.requiredConfirmations,
   bands: readBands(row.confirmationBands),
 });

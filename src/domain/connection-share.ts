@@ -1,38 +1,40 @@
 // Who makes room where all places for connections are taken. Pure. First by line, then by household: a stranger
 // who has a whole network of IPv6 counts once, however many households are in it.
 
-import { householdOf, lineOf } from './client-address.ts';
+import { networkPrefix48, networkPrefix64 } from './client-address.ts';
 
-export interface Origin {
-  readonly household: string;
-  readonly line: string;
+export interface ClientPrefixes {
+  readonly prefix64: string;
+  readonly prefix48: string;
 }
 
-export const originOf = (address: string): Origin => ({
-  household: householdOf(address),
-  line: lineOf(address),
+export const clientPrefixesOf = (address: string): ClientPrefixes => ({
+  prefix64: networkPrefix64(address),
+  prefix48: networkPrefix48(address),
 });
 
-type Places<Connection> = readonly (readonly [Connection, Origin])[];
+type ClientConnections<Connection> = readonly (readonly [Connection, ClientPrefixes])[];
 
 /**
  * The newest connection of who has most, and so the newcomer's, where no other has more.
- * @param crowd oldest first
+ * @param connections oldest first
  */
-export function leaverOf<Connection>(
-  crowd: ReadonlyMap<Connection, Origin>,
+export function connectionToClose<Connection>(
+  connections: ReadonlyMap<Connection, ClientPrefixes>,
 ): Connection | undefined {
-  const ofLine = largest([...crowd], (origin) => origin.line);
-  return largest(ofLine, (origin) => origin.household).at(-1)?.[0];
+  const ofLine = largest([...connections], (prefixes) => prefixes.prefix48);
+  return largest(ofLine, (prefixes) => prefixes.prefix64).at(-1)?.[0];
 }
 
 /** The connections of who has most of them; of several, of whom the newest is. */
 function largest<Connection>(
-  places: Places<Connection>,
-  whoseOf: (origin: Origin) => string,
-): Places<Connection> {
-  const owned = Map.groupBy(places, ([, origin]) => whoseOf(origin));
+  connections: ClientConnections<Connection>,
+  ownerOf: (prefixes: ClientPrefixes) => string,
+): ClientConnections<Connection> {
+  const owned = Map.groupBy(connections, ([, prefixes]) => ownerOf(prefixes));
   const most = Math.max(...[...owned.values()].map((own) => own.length));
-  const newest = places.findLast(([, origin]) => owned.get(whoseOf(origin))?.length === most);
-  return newest === undefined ? [] : (owned.get(whoseOf(newest[1])) ?? []);
+  const newest = connections.findLast(
+    ([, prefixes]) => owned.get(ownerOf(prefixes))?.length === most,
+  );
+  return newest === undefined ? [] : (owned.get(ownerOf(newest[1])) ?? []);
 }

@@ -6,14 +6,14 @@ import { PaygateError } from '../lib/errors.ts';
 export const keyScopes = ['payments', 'address-only', 'read'] as const;
 export type KeyScope = (typeof keyScopes)[number];
 
-export interface Deed {
+export interface ApiUse {
   /** Upper case. */
   readonly method: string;
   /** Hands out an address, by whatever method: no key for reading does. */
   readonly issues: boolean;
 }
 
-export function isAllowed(scope: KeyScope, { method, issues }: Deed): boolean {
+export function isAllowed(scope: KeyScope, { method, issues }: ApiUse): boolean {
   switch (scope) {
     case 'payments':
       return true;
@@ -31,7 +31,7 @@ const meanings: Readonly<Record<KeyScope, string>> = {
 };
 
 /** @throws PaygateError forbidden */
-export function requireScope(scope: KeyScope, deed: Deed): void {
-  if (isAllowed(scope, deed)) return;
+export function requireScope(scope: KeyScope, use: ApiUse): void {
+  if (isAllowed(scope, use)) return;
   throw new PaygateError('forbidden', `This key ${meanings[scope]}; use another key for this`);
 }

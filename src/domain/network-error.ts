@@ -1,9 +1,9 @@
 // What the codes of sockets, names and TLS mean, in sentences for those who read an alarm or a log. Pure. The one
 // table of them; callbacks (delivery/failure-reason.ts) and Electrum servers say it in the same words.
 
-import { proxyDown, proxyRefused } from './retry.ts';
+import { proxyDownCode, proxyRefusedCode } from './retry.ts';
 
-export const dnsFaults: Readonly<Record<string, string>> = {
+export const dnsErrors: Readonly<Record<string, string>> = {
   ENOTFOUND: 'the name does not exist',
   ENODATA: 'the name has no address',
   EAI_AGAIN: 'the name server does not answer',
@@ -12,7 +12,7 @@ export const dnsFaults: Readonly<Record<string, string>> = {
   EREFUSED: 'the name server refuses to answer',
 };
 
-export const connectFaults: Readonly<Record<string, string>> = {
+export const connectErrors: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'it refuses connections',
   ECONNRESET: 'it closed the connection at once',
   EPIPE: 'it closed the connection at once',
@@ -27,8 +27,8 @@ export const connectFaults: Readonly<Record<string, string>> = {
   EPERM: 'a firewall of this machine forbids it',
   EMFILE: 'this process has too many files open',
   ENFILE: 'this machine has too many files open',
-  [proxyDown]: 'the SOCKS5 proxy of --proxy does not answer; see that Tor runs',
-  [proxyRefused]:
+  [proxyDownCode]: 'the SOCKS5 proxy of --proxy does not answer; see that Tor runs',
+  [proxyRefusedCode]:
     'the SOCKS5 proxy of --proxy found no way to it; see that the onion service runs, and that its name is right',
 };
 
@@ -39,7 +39,7 @@ const noTls = 'it does not speak TLS on this port';
 const otherTls = 'it does not speak TLS as it is used today';
 
 /** Faults of certificates. */
-const certificateFaults: Readonly<Record<string, string>> = {
+const certificateErrors: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: 'its certificate has expired',
   CERT_NOT_YET_VALID: 'its certificate is not valid yet',
   DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is self-signed',
@@ -59,8 +59,8 @@ const certificateFaults: Readonly<Record<string, string>> = {
   EE_KEY_TOO_SMALL: 'the key of its certificate is too short to be safe',
 };
 
-export const tlsFaults: Readonly<Record<string, string>> = {
-  ...certificateFaults,
+export const tlsErrors: Readonly<Record<string, string>> = {
+  ...certificateErrors,
   ERR_SSL_WRONG_VERSION_NUMBER: noTls,
   ERR_SSL_PACKET_LENGTH_TOO_LONG: noTls,
   ERR_SSL_HTTP_REQUEST: noTls,
@@ -76,28 +76,28 @@ export const tlsFaults: Readonly<Record<string, string>> = {
   UND_ERR_SOCKET: 'it closed the connection during the TLS handshake',
 };
 
-const hangUps: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'ECONNABORTED']);
+const connectionClosedCodes: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'ECONNABORTED']);
 
 /** Whether the other end has closed the connection, in one of the ways in which systems say so. */
-export const isHangUp = (code: string): boolean => hangUps.has(code);
+export const isConnectionClosed = (code: string): boolean => connectionClosedCodes.has(code);
 
 /** Whether a name was not resolved: of several servers at once, this machine is most likely offline. */
-export const isUnresolved = (code: string): boolean => Object.hasOwn(dnsFaults, code);
+export const isDnsError = (code: string): boolean => Object.hasOwn(dnsErrors, code);
 
 /** Whether a port that was dialled with TLS shows none. */
-export const isPlain = (code: string): boolean => tlsFaults[code] === noTls || code === 'EPROTO';
+export const isNotTls = (code: string): boolean => tlsErrors[code] === noTls || code === 'EPROTO';
 
 /** The code of an error as Node gives it; of several that were tried, the first that has one. */
-export function codeOf(error: unknown): string {
+export function errorCodeOf(error: unknown): string {
   const { code, errors } = Object(error) as { code?: unknown; errors?: unknown };
   if (typeof code === 'string') return code;
-  return Array.isArray(errors) ? codeOf(errors[0]) : '';
+  return Array.isArray(errors) ? errorCodeOf(errors[0]) : '';
 }
 
 /** A sentence for a code; undefined for one that has none. */
-export function faultText(code: string, tls = false): string | undefined {
+export function networkErrorText(code: string, tls = false): string | undefined {
   const tables = tls
-    ? [tlsFaults, connectFaults, dnsFaults]
-    : [connectFaults, dnsFaults, tlsFaults];
+    ? [tlsErrors, connectErrors, dnsErrors]
+    : [connectErrors, dnsErrors, tlsErrors];
   return tables.find((table) => Object.hasOwn(table, code))?.[code];
 }

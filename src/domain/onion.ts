@@ -11,7 +11,7 @@ const version = 3;
 export const isOnion = (hostname: string): boolean => /(^|\.)onion\.?$/i.test(hostname);
 
 /** Why a name below `.onion` leads to no service; undefined where it may. A service may have subdomains. */
-export function onionFault(hostname: string): string | undefined {
+export function onionError(hostname: string): string | undefined {
   const name = hostname.toLowerCase().replace(/\.$/, '');
   const address = name.split('.').at(-2) ?? '';
   if (/^[a-z2-7]{16}$/.test(address)) {
@@ -28,5 +28,5 @@ export function onionFault(hostname: string): string | undefined {
   return isSound ? undefined : `${name} is mistyped: its checksum is wrong`;
 }
 
-export const noProxyRefusal = (hostname: string): string =>
+export const onionNeedsProxy = (hostname: string): string =>
   `${hostname} is reached only through Tor: start serve with --proxy socks5://127.0.0.1:9050`;

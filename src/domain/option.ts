@@ -5,7 +5,7 @@ import { PaygateError, reasonOf } from '../lib/errors.ts';
 import { flagOf } from './public-endpoint.ts';
 import { parseRate, type Rate } from './rate-limit.ts';
 
-export interface Setting<T> {
+export interface OptionDefinition<T> {
   /** How a value is written, for the help. */
   readonly value: string;
   readonly help: string;
@@ -16,7 +16,7 @@ export interface Setting<T> {
 }
 
 /** A setting under its name. */
-export interface Option extends Setting<unknown> {
+export interface Option extends OptionDefinition<unknown> {
   /** On the command line: `--tls-cert`. */
   readonly flag: string;
   /** In the environment: `PAYGATE_TLS_CERT`. */
@@ -24,13 +24,13 @@ export interface Option extends Setting<unknown> {
 }
 
 /** @param name as in the configuration: `tlsCert` */
-export function named(name: string, setting: Setting<unknown>): Option {
+export function namedOption(name: string, definition: OptionDefinition<unknown>): Option {
   const flag = flagOf(name);
-  return { ...setting, flag, env: `PAYGATE${flag.slice(1).replaceAll('-', '_').toUpperCase()}` };
+  return { ...definition, flag, env: `PAYGATE${flag.slice(1).replaceAll('-', '_').toUpperCase()}` };
 }
 
 /** A parser of an option that is given at most once. */
-export const one =
+export const single =
   <T>(parse: (text: string) => T) =>
   (texts: readonly string[]): T =>
     parse(texts.at(-1) ?? '');
@@ -42,20 +42,20 @@ export const optional =
     return text === undefined ? undefined : parse(text);
   };
 
-export const rate = (fallback: string, what: string): Setting<Rate | undefined> => ({
+export const rateOption = (fallback: string, what: string): OptionDefinition<Rate | undefined> => ({
   value: 'n[:burst]',
   help: `${what}; off for no limit`,
   default: fallback,
-  parse: one(parseRate),
+  parse: single(parseRate),
 });
 
-export const file = (help: string): Setting<string | undefined> => ({
+export const fileOption = (help: string): OptionDefinition<string | undefined> => ({
   value: 'file',
   help,
   parse: optional(parsePath),
 });
 
-export const oneOf =
+export const parseOneOf =
   <T extends string>(values: readonly T[]) =>
   (text: string): T => {
     const value = values.find((each) => each === text);
@@ -73,8 +73,8 @@ export function readOption(
   try {
     return option.parse(texts ?? (option.default === undefined ? [] : [option.default]));
   } catch (error) {
-    const source = flag === undefined ? option.env : option.flag;
-    throw new PaygateError('invalid', `${source}: ${reasonOf(error)}`);
+    const origin = flag === undefined ? option.env : option.flag;
+    throw new PaygateError('invalid', `${origin}: ${reasonOf(error)}`);
   }
 }
 

@@ -3,7 +3,7 @@
 // which is a server's word by nature. The table stands in docs/architecture.md.
 
 import type { BlockHash } from '../bitcoin/ids.ts';
-import { maximumReorganisation } from './chain.ts';
+import { maxReorganisationBlocks } from './chain.ts';
 
 /** `settled` is confirmed beyond the reach of any reorganisation that we follow. */
 export type PaymentState = 'unconfirmed' | 'confirming' | 'confirmed' | 'settled' | 'dropped';
@@ -12,7 +12,7 @@ export type PaymentState = 'unconfirmed' | 'confirming' | 'confirmed' | 'settled
 export type CallbackStatus = -1 | 0 | 1 | 2;
 
 /** Depth at which a payment is no longer watched for its depth: no reorganisation that is followed reaches it. */
-export const settledDepth = maximumReorganisation + 1;
+export const settledDepth = maxReorganisationBlocks + 1;
 
 /** Depth that consensus asks of a coinbase output before it can be spent. */
 export const coinbaseMaturity = 100;
@@ -33,9 +33,9 @@ export interface Block {
   readonly hash: BlockHash;
 }
 
-export type Fact =
+export type PaymentFact =
   /** A server has it in its mempool. `blockLeft`: the block we knew is no longer on our best chain. */
-  | { readonly kind: 'mempool'; readonly blockLeft: boolean }
+  | { readonly kind: 'mempool'; readonly isBlockGone: boolean }
   /** Proven in a block of our best chain, `depth` confirmations deep (the tip's own block is 1). */
   | { readonly kind: 'proven'; readonly block: Block; readonly depth: number }
   /**
@@ -44,18 +44,18 @@ export type Fact =
    */
   | { readonly kind: 'gone' };
 
-export interface Rules {
+export interface PaymentRules {
   /** Depth from which the store takes a payment as final. */
   readonly requiredConfirmations: number;
   /** A coinbase output must mature whatever the store asks. */
-  readonly coinbase: boolean;
+  readonly isCoinbase: boolean;
   /** The store wants to hear -1 of a payment that vanished after 1 or 2. */
-  readonly tellReversal: boolean;
+  readonly sendsReversal: boolean;
   /** Nothing becomes final for now: the servers disagree about the chain. */
-  readonly held: boolean;
+  readonly isHeld: boolean;
 }
 
-export interface Decision {
+export interface PaymentDecision {
   readonly next: Payment;
   /** Set when the shop must hear of a status that it was not told, or must be told again. */
   readonly callback?: CallbackStatus;
@@ -67,12 +67,12 @@ export interface Decision {
  */
 export function decide(
   current: Payment | undefined,
-  fact: Fact,
-  rules: Rules,
-): Decision | undefined {
+  fact: PaymentFact,
+  rules: PaymentRules,
+): PaymentDecision | undefined {
   switch (fact.kind) {
     case 'mempool':
-      return decideMempool(current, fact.blockLeft);
+      return decideMempool(current, fact.isBlockGone);
     case 'proven':
       return decideProven(current, fact.block, fact.depth, rules);
     case 'gone':
@@ -80,18 +80,25 @@ export function decide(
   }
 }
 
-function decideGone(current: Payment | undefined, rules: Rules): Decision | undefined {
+function decideGone(
+  current: Payment | undefined,
+  rules: PaymentRules,
+): PaymentDecision | undefined {
   if (current === undefined || current.state === 'dropped') return undefined;
   if (current.state === 'settled') return undefined;
-  if (rules.tellReversal && wasToldInBlock(current)) return become(current, 'dropped', null, -1);
+  if (rules.sendsReversal && hasHadBlockStatus(current))
+    return transition(current, 'dropped', null, -1);
   return { next: { ...current, state: 'dropped', block: null } };
 }
 
 /** Whether 1 or 2 was ever told: a cycle above 0 says that it was, before it was taken back. */
-export const wasToldInBlock = ({ status, cycle }: Pick<Payment, 'status' | 'cycle'>): boolean =>
+export const hasHadBlockStatus = ({ status, cycle }: Pick<Payment, 'status' | 'cycle'>): boolean =>
   (status ?? 0) > 0 || cycle > 0;
 
-function decideMempool(current: Payment | undefined, blockLeft: boolean): Decision | undefined {
+function decideMempool(
+  current: Payment | undefined,
+  isBlockGone: boolean,
+): PaymentDecision | undefined {
   switch (current?.state) {
     case 'unconfirmed':
     case 'settled':
@@ -99,10 +106,10 @@ function decideMempool(current: Payment | undefined, blockLeft: boolean): Decisi
     case 'confirming':
     case 'confirmed':
       // Its block still stands on our chain: this server lags behind, or it lies.
-      return blockLeft ? become(current, 'unconfirmed', null, 0) : undefined;
+      return isBlockGone ? transition(current, 'unconfirmed', null, 0) : undefined;
     case 'dropped':
     case undefined:
-      return become(current, 'unconfirmed', null, 0);
+      return transition(current, 'unconfirmed', null, 0);
   }
 }
 
@@ -110,31 +117,31 @@ function decideProven(
   current: Payment | undefined,
   block: Block,
   depth: number,
-  rules: Rules,
-): Decision | undefined {
-  const sameBlock = current?.block?.hash === block.hash;
-  const finalBefore = current?.state === 'confirmed' || current?.state === 'settled';
-  const required = Math.max(rules.requiredConfirmations, rules.coinbase ? coinbaseMaturity : 1);
+  rules: PaymentRules,
+): PaymentDecision | undefined {
+  const isSameBlock = current?.block?.hash === block.hash;
+  const wasFinal = current?.state === 'confirmed' || current?.state === 'settled';
+  const required = Math.max(rules.requiredConfirmations, rules.isCoinbase ? coinbaseMaturity : 1);
   // A hold keeps payments from becoming final, not from staying so as deep in another block.
-  const deepEnough = depth >= required && (finalBefore || !rules.held);
+  const hasEnoughDepth = depth >= required && (wasFinal || !rules.isHeld);
   // What was final in this very block stays final when the store raises its demands later.
-  const final = deepEnough || (sameBlock && finalBefore);
-  const state = !final ? 'confirming' : depth >= settledDepth ? 'settled' : 'confirmed';
-  if (sameBlock && current.state === state) return undefined;
-  if (sameBlock && current.state === 'settled') return undefined;
-  return become(current, state, block, final ? 2 : 1);
+  const isFinal = hasEnoughDepth || (isSameBlock && wasFinal);
+  const state = !isFinal ? 'confirming' : depth >= settledDepth ? 'settled' : 'confirmed';
+  if (isSameBlock && current.state === state) return undefined;
+  if (isSameBlock && current.state === 'settled') return undefined;
+  return transition(current, state, block, isFinal ? 2 : 1);
 }
 
-function become(
+function transition(
   current: Payment | undefined,
   state: PaymentState,
   block: Block | null,
   status: CallbackStatus,
-): Decision {
-  const told = current?.status ?? null;
-  const cycle = (current?.cycle ?? 0) + (told !== null && status < told ? 1 : 0);
+): PaymentDecision {
+  const lastStatus = current?.status ?? null;
+  const cycle = (current?.cycle ?? 0) + (lastStatus !== null && status < lastStatus ? 1 : 0);
   const next = { state, block, status, cycle };
-  return told === status ? { next } : { next, callback: status };
+  return lastStatus === status ? { next } : { next, callback: status };
 }
 
 /** Confirmations of a block under a tip: 1 for the tip's own block. */

@@ -5,14 +5,14 @@
 import { PaygateError } from '../lib/errors.ts';
 
 /** `*` as host is every address of this machine. */
-export interface Listen {
+export interface ListenAddress {
   readonly host: string;
   readonly port: number;
 }
 
-export interface FrontOptions {
-  readonly listen: Listen;
-  readonly listenHttp?: Listen | undefined;
+export interface EndpointOptions {
+  readonly listen: ListenAddress;
+  readonly listenHttp?: ListenAddress | undefined;
   /** Plain HTTP may leave this machine. */
   readonly plainHttp?: boolean | undefined;
   /** HTTPS with a certificate of the operator's. */
@@ -41,37 +41,37 @@ export interface AcmeOptions {
   /** A PEM file: the only authorities believed to vouch for the directory's own server. */
   readonly ca: string | undefined;
   /** Where the authority asks whether the domain is ours; it always comes to port 80 of it. */
-  readonly listenHttp: Listen;
+  readonly listenHttp: ListenAddress;
 }
 
-export type Front =
+export type PublicEndpoint =
   | { readonly kind: 'plain' }
   | ({ readonly kind: 'files' } & CertificateFiles)
   | ({ readonly kind: 'acme' } & AcmeOptions);
 
 export const letsEncrypt = 'https://acme-v02.api.letsencrypt.org/directory';
-export const httpsEverywhere: Listen = { host: '*', port: 443 };
-const httpEverywhere: Listen = { host: '*', port: 80 };
+export const httpsOnAllAddresses: ListenAddress = { host: '*', port: 443 };
+const httpOnAllAddresses: ListenAddress = { host: '*', port: 80 };
 
 /** @throws PaygateError invalid for what contradicts itself, or would show keys to the network */
-export function frontOf(options: FrontOptions): Front {
+export function publicEndpointOf(options: EndpointOptions): PublicEndpoint {
   const { tlsCert: cert, tlsKey: key, domain, acmeEmail, acmeDirectory, acmeCa } = options;
   const refuse = (why: string): PaygateError => new PaygateError('invalid', why);
   if (domain === undefined) {
-    const idle = Object.entries({
+    const unused = Object.entries({
       acmeEmail,
       acmeDirectory,
       acmeCa,
       listenHttp: options.listenHttp,
     });
-    const [name] = idle.find(([, value]) => value !== undefined) ?? [];
+    const [name] = unused.find(([, value]) => value !== undefined) ?? [];
     if (name !== undefined) throw refuse(`${flagOf(name)}: needs --domain`);
   } else {
     if (cert !== undefined || key !== undefined) {
       throw refuse('--domain and --tls-cert: one of them, a certificate is fetched or given');
     }
     const directory = acmeDirectory ?? letsEncrypt;
-    const listenHttp = options.listenHttp ?? httpEverywhere;
+    const listenHttp = options.listenHttp ?? httpOnAllAddresses;
     return { kind: 'acme', domain, email: acmeEmail, directory, ca: acmeCa, listenHttp };
   }
   if (cert !== undefined && key !== undefined) return { kind: 'files', cert, key };
@@ -92,15 +92,19 @@ export const flagOf = (name: string): string =>
   `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 
 /** Where it answers on this machine, the main door first. */
-export const doorsOf = ({ listen, listenHttp, domain }: FrontOptions): Listen[] =>
-  domain === undefined ? [listen] : [listen, listenHttp ?? httpEverywhere];
+export const listenAddressesOf = ({
+  listen,
+  listenHttp,
+  domain,
+}: EndpointOptions): ListenAddress[] =>
+  domain === undefined ? [listen] : [listen, listenHttp ?? httpOnAllAddresses];
 
 /** How the outside reaches us, without a slash at the end; undefined where nobody has said so. */
-export const publicUrlOf = ({ publicUrl, domain }: FrontOptions): string | undefined =>
+export const publicUrlOf = ({ publicUrl, domain }: EndpointOptions): string | undefined =>
   publicUrl ?? (domain === undefined ? undefined : `https://${domain}`);
 
 /** How a person on this machine writes where paygate answers, without a slash at the end. */
-export function baseUrlOf(options: FrontOptions, port: number): string {
+export function baseUrlOf(options: EndpointOptions, port: number): string {
   const { tlsCert, listen } = options;
   const publicUrl = publicUrlOf(options);
   if (publicUrl !== undefined) return publicUrl;
@@ -109,11 +113,11 @@ export function baseUrlOf(options: FrontOptions, port: number): string {
 }
 
 /** As a URL has it. */
-export const hostAndPort = ({ host, port }: Listen): string =>
+export const hostAndPort = ({ host, port }: ListenAddress): string =>
   host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 
 /** Where this machine reaches a door of its own: one that is open everywhere has no such address. */
-export function reachedAt({ host, port }: Listen): string {
+export function localAddressOf({ host, port }: ListenAddress): string {
   if (host === '*' || host === '0.0.0.0') return `127.0.0.1:${port}`;
   return hostAndPort({ host: host === '::' ? '::1' : host, port });
 }
@@ -123,14 +127,14 @@ const loopback = /^(127(\.\d{1,3}){3}|::1|localhost)$/;
 const isLoopback = (host: string): boolean => loopback.test(host);
 
 /** @throws PaygateError invalid, for an address that is not loopback too */
-export function parseLoopback(text: string): Listen {
+export function parseLoopback(text: string): ListenAddress {
   const listen = parseListen(text);
   if (isLoopback(listen.host)) return listen;
   throw new PaygateError('invalid', `${listen.host} is not a loopback address`);
 }
 
 /** @throws PaygateError invalid */
-export function parseListen(text: string): Listen {
+export function parseListen(text: string): ListenAddress {
   const [, host, portText] = /^(\*|\[[0-9a-f:.]+\]|[^:[\]*\s]+):(\d{1,5})$/i.exec(text) ?? [];
   const port = Number(portText);
   if (host === undefined || port > 65_535) {

@@ -16,20 +16,20 @@ export interface Bucket {
   readonly at: number;
 }
 
-export interface Taken {
+export interface TokensTaken {
   readonly bucket: Bucket;
   /** Milliseconds until there are as many tokens; 0 when they were taken. */
   readonly waitMs: number;
 }
 
-const mostPerMinute = 1_000_000;
+const maxPerMinute = 1_000_000;
 
 /** Reads `30` or `300:100` a minute; undefined for `off`. @throws PaygateError invalid */
 export function parseRate(text: string): Rate | undefined {
   if (text === 'off') return undefined;
   const [, perMinute, burst = perMinute] = /^(\d{1,7})(?::(\d{1,7}))?$/.exec(text) ?? [];
   const rate = { perMinute: Number(perMinute), burst: Number(burst) };
-  const isPossible = (count: number): boolean => count >= 1 && count <= mostPerMinute;
+  const isPossible = (count: number): boolean => count >= 1 && count <= maxPerMinute;
   if (isPossible(rate.perMinute) && isPossible(rate.burst)) return rate;
   throw new PaygateError(
     'invalid',
@@ -41,7 +41,12 @@ export function parseRate(text: string): Rate | undefined {
  * @param bucket undefined for the first request
  * @param count all of them, or none
  */
-export function takeToken(rate: Rate, bucket: Bucket | undefined, now: number, count = 1): Taken {
+export function takeToken(
+  rate: Rate,
+  bucket: Bucket | undefined,
+  now: number,
+  count = 1,
+): TokensTaken {
   const tokens = tokensAt(rate, bucket, now);
   if (tokens >= count) return { bucket: { tokens: tokens - count, at: now }, waitMs: 0 };
   // Not brought up to now: whoever asks again and again must not gather errors of rounding.

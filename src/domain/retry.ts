@@ -4,7 +4,7 @@
 import { hourMs, minuteMs, secondMs } from '../lib/time-units.ts';
 
 /** The waits after the first, second, … failed attempt; after the last one there is no more. */
-export const retrySchedule: readonly number[] = [
+export const retryScheduleMs: readonly number[] = [
   4 * secondMs,
   8 * secondMs,
   16 * secondMs,
@@ -22,32 +22,35 @@ export const retrySchedule: readonly number[] = [
 ];
 
 /** The waits before a delivered callback is sent again, each from the doubtful answer before it. */
-export const confirmSchedule: readonly number[] = [5 * minuteMs, 60 * minuteMs];
+export const confirmScheduleMs: readonly number[] = [5 * minuteMs, 60 * minuteMs];
 
 /**
  * When a delivered callback is sent again, epoch milliseconds; undefined when its doubt stays.
  * @param answers how many answers it has had by now, none of them without a doubt
  */
 export function nextConfirmation(answers: number, now: number): number | undefined {
-  const wait = confirmSchedule[answers - 1];
+  const wait = confirmScheduleMs[answers - 1];
   return wait === undefined ? undefined : now + wait;
 }
 
 /** How far a wait may lie from the schedule's, as a fraction of it. */
-const jitterShare = 0.2;
+const jitterRatio = 0.2;
 /** How many times its wait a shop may ask for by `Retry-After`. */
-const retryAfterReach = 2;
+const maxRetryAfterRatio = 2;
 
 /** No next attempt is due later than this after the one before. */
-export interface LongestWaits {
+export interface MaxWaits {
   /** By how many attempts were charged. */
-  readonly retry: readonly number[];
-  readonly confirm: number;
+  readonly retryMs: readonly number[];
+  readonly confirmMs: number;
 }
 
-export const longestWaits: LongestWaits = {
-  retry: [0, ...retrySchedule.map((wait) => Math.ceil(wait * (1 + jitterShare) * retryAfterReach))],
-  confirm: Math.max(...confirmSchedule),
+export const maxWaits: MaxWaits = {
+  retryMs: [
+    0,
+    ...retryScheduleMs.map((wait) => Math.ceil(wait * (1 + jitterRatio) * maxRetryAfterRatio)),
+  ],
+  confirmMs: Math.max(...confirmScheduleMs),
 };
 
 export interface FailedAttempt {
@@ -61,22 +64,22 @@ export interface FailedAttempt {
 
 /** When the next attempt is due, epoch milliseconds; undefined when the schedule is exhausted. */
 export function nextAttempt(failed: FailedAttempt): number | undefined {
-  const scheduled = retrySchedule[failed.attemptCount - 1];
+  const scheduled = retryScheduleMs[failed.attemptCount - 1];
   if (scheduled === undefined) return undefined;
-  const wait = scheduled * (1 - jitterShare + 2 * jitterShare * failed.jitter);
+  const wait = scheduled * (1 - jitterRatio + 2 * jitterRatio * failed.jitter);
   const asked = (failed.retryAfterSeconds ?? 0) * secondMs;
-  return failed.now + Math.round(Math.min(Math.max(wait, asked), retryAfterReach * wait));
+  return failed.now + Math.round(Math.min(Math.max(wait, asked), maxRetryAfterRatio * wait));
 }
 
 /** How long the whole schedule takes, without jitter. */
-const scheduleMs = retrySchedule.reduce((sum, wait) => sum + wait, 0);
+const scheduleMs = retryScheduleMs.reduce((sum, wait) => sum + wait, 0);
 
 /**
  * Whether a callback that waits for a host which can't be reached is given up: once both have lasted
  * as long as the whole schedule takes, for paygate itself may have been away. Until then such failures are
  * not charged to it.
  */
-export const isWaitOver = (dueForMs: number, downForMs: number): boolean =>
+export const isWaitExhausted = (dueForMs: number, downForMs: number): boolean =>
   Math.min(dueForMs, downForMs) >= scheduleMs;
 
 const httpDate = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
@@ -94,10 +97,10 @@ export function parseRetryAfter(header: string | undefined, now: number): number
 }
 
 /** How far an attempt came: what it was waiting for when it ended. */
-export type Phase = 'resolve' | 'connect' | 'tls' | 'response' | 'body';
+export type AttemptPhase = 'resolve' | 'connect' | 'tls' | 'response' | 'body';
 
 /** How an attempt ended, in classes that a merchant can act on. */
-export type Outcome =
+export type AttemptOutcome =
   | 'delivered'
   /** The address is one that callbacks do not go to. */
   | 'refused'
@@ -114,43 +117,44 @@ export type Outcome =
   /** A fault of paygate itself. */
   | 'internal';
 
-export interface Ending {
-  readonly phase: Phase;
+export interface AttemptEnd {
+  readonly phase: AttemptPhase;
   /** The status of the answer, if one came. */
   readonly status?: number | undefined;
   /** The network stack's code of what broke the attempt off, if something did. */
-  readonly fault?: string | undefined;
+  readonly errorCode?: string | undefined;
 }
 
 /** The code that stands for our own deadline among those of the network stack. */
-export const deadlineFault = 'PAYGATE_DEADLINE';
+export const deadlineCode = 'PAYGATE_DEADLINE';
 
 /** As undici calls it. */
-export const connectTimeoutFault = 'UND_ERR_CONNECT_TIMEOUT';
+export const connectTimeoutCode = 'UND_ERR_CONNECT_TIMEOUT';
 /** The proxy that leads to onion services could not be reached. */
-export const proxyDown = 'PAYGATE_PROXY_DOWN';
+export const proxyDownCode = 'PAYGATE_PROXY_DOWN';
 /** It could, and found no way to the host. */
-export const proxyRefused = 'PAYGATE_PROXY_REFUSED';
+export const proxyRefusedCode = 'PAYGATE_PROXY_REFUSED';
 
-const redirects = new Set([301, 302, 303, 307, 308]);
-const timeouts = new Set([deadlineFault, connectTimeoutFault, 'ETIMEDOUT']);
-const tlsFault =
+const redirectStatuses = new Set([301, 302, 303, 307, 308]);
+const timeoutCodes = new Set([deadlineCode, connectTimeoutCode, 'ETIMEDOUT']);
+const tlsCode =
   /^(ERR_(TLS|SSL)_|EPROTO$|CERT_|CRL_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|HOSTNAME_|INVALID_|PATH_LENGTH_)/;
 
 /** A status other than 200 is the answer, however its body ended; exactly 200 is success. */
-export function classify({
+export function outcomeOf({
   phase,
   status,
-  fault,
-}: Ending): Exclude<Outcome, 'refused' | 'internal'> {
-  if (status !== undefined && status !== 200) return redirects.has(status) ? 'redirect' : 'status';
+  errorCode: fault,
+}: AttemptEnd): Exclude<AttemptOutcome, 'refused' | 'internal'> {
+  if (status !== undefined && status !== 200)
+    return redirectStatuses.has(status) ? 'redirect' : 'status';
   if (fault === undefined) return 'delivered';
-  if (timeouts.has(fault)) return 'timeout';
+  if (timeoutCodes.has(fault)) return 'timeout';
   switch (phase) {
     case 'resolve':
       return 'dns';
     case 'connect':
-      return tlsFault.test(fault) ? 'tls' : 'connect';
+      return tlsCode.test(fault) ? 'tls' : 'connect';
     case 'tls':
       return 'tls';
     case 'response':
@@ -161,11 +165,13 @@ export function classify({
 }
 
 /** The phases before a request can be written. */
-const approach: ReadonlySet<Phase> = new Set(['resolve', 'connect', 'tls']);
+const phasesBeforeRequest: ReadonlySet<AttemptPhase> = new Set(['resolve', 'connect', 'tls']);
 
 /**
  * Whether the host could not be reached at all, so that no other callback to it has a chance either.
  * A certificate that is not trusted is no such case: another store may trust it.
  */
-export const isUnreachable = (outcome: Outcome, phase: Phase): boolean =>
-  outcome === 'dns' || outcome === 'connect' || (outcome === 'timeout' && approach.has(phase));
+export const isUnreachable = (outcome: AttemptOutcome, phase: AttemptPhase): boolean =>
+  outcome === 'dns' ||
+  outcome === 'connect' ||
+  (outcome === 'timeout' && phasesBeforeRequest.has(phase));

@@ -1,7 +1,7 @@
 // What is kept of an Electrum server from one run to the next. Pure.
 
 /** Its TLS identity: a certificate that validated once must validate from then on; else it is the pinned one. */
-export type Trust =
+export type TlsIdentity =
   | { readonly kind: 'valid' }
   | { readonly kind: 'pinned'; readonly sha256: string };
 

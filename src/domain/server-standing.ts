@@ -3,14 +3,19 @@
 
 import type { NetworkName } from '../bitcoin/network.ts';
 import { hourMs, minuteMs } from '../lib/time-units.ts';
-import { type ChainHeader, type ChainView, forkHeightOf, maximumReorganisation } from './chain.ts';
+import {
+  type ChainHeader,
+  type ChainView,
+  forkHeightOf,
+  maxReorganisationBlocks,
+} from './chain.ts';
 
 /** Blocks behind our tip from which on a server is not used. */
-const lagBlocks = 2;
+const minLagBlocks = 2;
 /** A branch that leaves ours no deeper is what every race between miners looks like. */
-const raceBlocks = 2;
+const maxRaceBlocks = 2;
 /** Age of a tip, by its own time, from which on its server is not used. */
-export const staleMs = 8 * hourMs;
+export const maxTipAgeMs = 8 * hourMs;
 
 /** Why a server is not used while another one can be. */
 export type Doubt =
@@ -25,7 +30,7 @@ export type Doubt =
   /** It was asked for more than it forgives, and would bear nothing for so long. */
   | { readonly kind: 'spent'; readonly waitMs: number };
 
-export interface Standing {
+export interface ServerStanding {
   /** Of our best chain. */
   readonly view: Pick<ChainView, 'tip' | 'byHash' | 'bestAt'>;
   readonly network: NetworkName;
@@ -35,24 +40,24 @@ export interface Standing {
   readonly now: number;
 }
 
-export function doubtOf({ view, network, tip, now }: Standing): Doubt | undefined {
+export function doubtOf({ view, network, tip, now }: ServerStanding): Doubt | undefined {
   const best = view.tip;
   const forkHeight = forkHeightOf(view, tip);
   const depth = best.height - forkHeight;
   const isBranch = forkHeight < tip.height;
-  if (isBranch && depth > raceBlocks) {
+  if (isBranch && depth > maxRaceBlocks) {
     const isHeavier = tip.work > best.work;
-    return { kind: isHeavier && depth > maximumReorganisation ? 'deep' : 'branch', depth };
+    return { kind: isHeavier && depth > maxReorganisationBlocks ? 'deep' : 'branch', depth };
   }
   const blocks = best.height - tip.height;
-  if (blocks >= lagBlocks) return { kind: 'lag', blocks };
+  if (blocks >= minLagBlocks) return { kind: 'lag', blocks };
   const ageMs = now - tip.header.time * 1000;
-  if (ageMs > staleMs && network !== 'regtest') return { kind: 'stale', ageMs };
+  if (ageMs > maxTipAgeMs && network !== 'regtest') return { kind: 'stale', ageMs };
   return undefined;
 }
 
 /** In words for the operator. */
-export function describeDoubt(doubt: Doubt): string {
+export function formatDoubtOfServer(doubt: Doubt): string {
   switch (doubt.kind) {
     case 'lag':
       return `it is ${doubt.blocks} blocks behind`;
@@ -67,7 +72,7 @@ export function describeDoubt(doubt: Doubt): string {
     case 'deep':
       return (
         `it follows a branch with more work than ours, which leaves ours ${doubt.depth} blocks back: ` +
-        `deeper than ${maximumReorganisation}, so it is not followed`
+        `deeper than ${maxReorganisationBlocks}, so it is not followed`
       );
   }
 }

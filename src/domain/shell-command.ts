@@ -1,5 +1,5 @@
 // Command lines for a person to copy.
 
 /** As a shell takes it for one word. */
-export const quoted = (text: string): string =>
+export const quoteForShell = (text: string): string =>
   /^[\w./:@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;

@@ -3,11 +3,11 @@
 
 import { PaygateError } from '../lib/errors.ts';
 import { checkCallbackUrl } from './callback.ts';
-import type { Surroundings } from './callback-url-policy.ts';
+import type { CallbackSender } from './callback-url-policy.ts';
 import {
   checkPolicy,
   defaultConfirmations,
-  mostConfirmations,
+  maxConfirmations,
   policyOf,
 } from './confirmation-policy.ts';
 import { parseCurrency } from './currency.ts';
@@ -108,7 +108,7 @@ export const storeSettings = {
     option: '--confirmations <n>',
     help: 'confirmations from which a payment is final',
     min: 1,
-    max: mostConfirmations,
+    max: maxConfirmations,
     default: defaultConfirmations,
   },
   confirmationBands: {
@@ -203,7 +203,7 @@ export const storeSettingsOf = (row: StoreSettings): StoreSettings =>
 export function checkStoreSettings(
   change: Partial<StoreSettings>,
   before: StoreSettings | undefined,
-  here: Surroundings,
+  here: CallbackSender,
 ): void {
   const after = { ...defaultStoreSettings, callbackUrl: '', ...before, ...change };
   checkCallbackUrl(after.callbackUrl, after, before, here);

@@ -9,7 +9,7 @@ export const totpSecretBytes = 20;
 const stepMs = 30_000;
 const digits = 6;
 /** A code is taken one step early or late: clocks differ, and people type. */
-const tolerance = 1;
+const maxStepDifference = 1;
 
 /** @param secret base32 @param length digits: 6 as apps show it; RFC 6238's vectors have 8 */
 export function totpCode(secret: string, step: number, length = digits): string {
@@ -35,7 +35,7 @@ export function matchingStep(
 ): number | undefined {
   const typed = code.replaceAll(/\s/g, '');
   const current = totpStep(now);
-  for (let step = current - tolerance; step <= current + tolerance; step += 1) {
+  for (let step = current - maxStepDifference; step <= current + maxStepDifference; step += 1) {
     if (step > after && totpCode(secret, step) === typed) return step;
   }
   return undefined;

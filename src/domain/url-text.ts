@@ -57,11 +57,11 @@ const escaped = new RegExp(
 const escapes = new RegExp(escaped, 'gi');
 
 /** What is wrong with the text of a URL as it was copied, with what to do; undefined for nothing. */
-export function copyFault(url: string): string | undefined {
-  return invisibleFault(url) ?? escapeFault(url) ?? markFault(url);
+export function copyError(url: string): string | undefined {
+  return invisibleError(url) ?? escapeError(url) ?? quotationMarkError(url);
 }
 
-function invisibleFault(url: string): string | undefined {
+function invisibleError(url: string): string | undefined {
   const characters = [...url];
   const first = characters.findIndex((each) => invisible.test(each));
   const character = characters[first];
@@ -75,7 +75,7 @@ function invisibleFault(url: string): string | undefined {
   return `has ${name} at character ${first + 1}, ${advice}`;
 }
 
-function escapeFault(url: string): string | undefined {
+function escapeError(url: string): string | undefined {
   const found = escaped.exec(url);
   if (found === null) return undefined;
   const at = positionOf(url, found.index);
@@ -84,7 +84,7 @@ function escapeFault(url: string): string | undefined {
 }
 
 /** What no URL may have as it is, with how it is written where it belongs there. */
-function markFault(url: string): string | undefined {
+function quotationMarkError(url: string): string | undefined {
   const [first = ''] = url;
   if (first in quotations) return `begins with ${first}: leave the quotation marks out`;
   if (withoutLastMark(url) !== url)

@@ -6,8 +6,8 @@
 import type { Socket } from 'node:net';
 import { parseHeader } from '../bitcoin/header.ts';
 import type { BlockHash } from '../bitcoin/ids.ts';
-import { codeOf, isHangUp, isPlain } from '../domain/network-error.ts';
-import type { Trust } from '../domain/server-record.ts';
+import { errorCodeOf, isConnectionClosed, isNotTls } from '../domain/network-error.ts';
+import type { TlsIdentity } from '../domain/server-record.ts';
 import { PaygateError, reasonOf } from '../lib/errors.ts';
 import type { Connection } from '../world/world.ts';
 import { Budget } from './budget.ts';
@@ -75,7 +75,7 @@ async function dial(opening: SessionOpening): Promise<Connection> {
 async function startSession(
   opening: SessionOpening,
   socket: Socket,
-  learnt: Trust | undefined,
+  learnt: TlsIdentity | undefined,
 ): Promise<Session> {
   const { world, server, signal, genesisHash } = opening;
   const refusals = opening.refusals ?? new Refusals(world);
@@ -167,8 +167,8 @@ async function firstBlockHash(
 /** A port that shows no TLS, or hangs up at it, may speak plain TCP. */
 function withTcpAdvice(error: unknown, { tls }: ServerAddress): unknown {
   if (!tls || !(error instanceof PaygateError)) return error;
-  const code = codeOf(error.cause);
-  if (!isPlain(code) && !isHangUp(code)) return error;
+  const code = errorCodeOf(error.cause);
+  if (!isNotTls(code) && !isConnectionClosed(code)) return error;
   const message = `${error.message}; if it speaks plain TCP, write tcp:// instead of ssl://`;
   return new PaygateError(error.code, message, { cause: error.cause });
 }

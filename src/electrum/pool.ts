@@ -4,8 +4,8 @@
 // watcher reports.
 
 import type { BlockHash } from '../bitcoin/ids.ts';
-import { codeOf, isUnresolved } from '../domain/network-error.ts';
-import type { Ban, Trust } from '../domain/server-record.ts';
+import { errorCodeOf, isDnsError } from '../domain/network-error.ts';
+import type { Ban, TlsIdentity } from '../domain/server-record.ts';
 import { PaygateError, reasonOf } from '../lib/errors.ts';
 import type { Cancel, World } from '../world/world.ts';
 import { openSession } from './handshake.ts';
@@ -21,8 +21,8 @@ const banMs = 3_600_000;
 
 /** What is stored of servers between runs. */
 export interface ServerMemory {
-  trust(label: string): Trust | undefined;
-  learn(label: string, trust: Trust): Promise<void>;
+  trust(label: string): TlsIdentity | undefined;
+  learn(label: string, trust: TlsIdentity): Promise<void>;
   ban(label: string): Ban | undefined;
   setBan(label: string, ban: Ban): Promise<void>;
 }
@@ -59,7 +59,7 @@ export interface ServerStatus {
   readonly height?: number | undefined;
   /** The round trip of small requests, smoothed. */
   readonly latencyMs?: number | undefined;
-  readonly trust?: Trust | undefined;
+  readonly trust?: TlsIdentity | undefined;
   readonly ban?: Ban | undefined;
   /** Why the watcher does not count on it though it is live. */
   readonly doubt?: string | undefined;
@@ -318,7 +318,7 @@ export class Pool {
     const { message: reason, cause } = error;
     // A machine that is offline logs that once, not for each of many names.
     const isOffline = this.#members.some((each) => each !== member && each.isUnresolved);
-    member.failed(error, isUnresolved(codeOf(cause)));
+    member.failed(error, isDnsError(errorCodeOf(cause)));
     if (member.lastError !== reason) {
       const level = isOffline && member.isUnresolved ? 'debug' : 'warn';
       log[level]('electrum server unreachable', { server: member.server.label, reason });

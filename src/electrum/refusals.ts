@@ -2,7 +2,7 @@
 // connection at an unknown method. A history may be longer than any line that is read. After that
 // the request counts as refused for a while, so that the session serves the others.
 
-import { codeOf, faultText, isHangUp } from '../domain/network-error.ts';
+import { errorCodeOf, isConnectionClosed, networkErrorText } from '../domain/network-error.ts';
 import { reasonOf } from '../lib/errors.ts';
 import { dayMs, minuteMs } from '../lib/time-units.ts';
 import type { World } from '../world/world.ts';
@@ -148,9 +148,9 @@ export const closedReason = 'the server closed the connection';
 export const silentReason = 'the server is silent';
 
 export function socketFailure(error: Error): string {
-  const code = codeOf(error);
-  if (isHangUp(code)) return closedReason;
-  return `the connection failed: ${faultText(code) ?? reasonOf(error)}`;
+  const code = errorCodeOf(error);
+  if (isConnectionClosed(code)) return closedReason;
+  return `the connection failed: ${networkErrorText(code) ?? reasonOf(error)}`;
 }
 
 /** Adds the methods that were unanswered, because one of them may be the cause. */

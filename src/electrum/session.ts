@@ -6,7 +6,7 @@
 import { bytesToHex } from '@noble/hashes/utils.js';
 import type { BlockHash, Scripthash, Txid } from '../bitcoin/ids.ts';
 import type { HistoryItem } from '../domain/script-history.ts';
-import type { Trust } from '../domain/server-record.ts';
+import type { TlsIdentity } from '../domain/server-record.ts';
 import { PaygateError } from '../lib/errors.ts';
 import type { SocksProxy, World } from '../world/world.ts';
 import type { Budget } from './budget.ts';
@@ -72,9 +72,9 @@ export interface SessionOpening {
   /** Grows with every connection, so that earlier connections differ. */
   readonly generation: number;
   /** What earlier connections have learnt of the certificate. */
-  readonly known: Trust | undefined;
+  readonly known: TlsIdentity | undefined;
   /** Stores what the certificate has taught; the session waits for it. */
-  readonly onLearn: (trust: Trust) => Promise<void>;
+  readonly onLearn: (trust: TlsIdentity) => Promise<void>;
   /** The certificate is refused. @param shown its SHA-256 when a person can accept it */
   readonly onRefuse?: (shown: string | undefined) => void;
   readonly options: SessionOptions;

@@ -3,13 +3,13 @@
 // validation required from then on. A self-signed one is pinned by its SHA-256 at first use, and a
 // changed one is refused. A pin in the address stands above both.
 
-import { faultText } from '../domain/network-error.ts';
-import type { Trust } from '../domain/server-record.ts';
+import { networkErrorText } from '../domain/network-error.ts';
+import type { TlsIdentity } from '../domain/server-record.ts';
 import type { PeerCertificate } from '../world/world.ts';
 import type { ServerAddress } from './server-address.ts';
 
 export type Judgement =
-  | { readonly accept: true; readonly learn?: Trust }
+  | { readonly accept: true; readonly learn?: TlsIdentity }
   | {
       readonly accept: false;
       readonly reason: string;
@@ -21,18 +21,18 @@ export type Judgement =
 export function judge(
   certificate: PeerCertificate | undefined,
   address: ServerAddress,
-  known: Trust | undefined,
+  known: TlsIdentity | undefined,
 ): Judgement {
   if (!address.tls || address.insecure) return { accept: true };
   if (certificate === undefined) return refuse('it shows no certificate');
-  const { valid, sha256, fault = '' } = certificate;
+  const { isValid: valid, sha256, error: fault = '' } = certificate;
   if (address.pin !== undefined) {
     return sha256 === address.pin ? { accept: true } : refuse(changed(sha256, address.pin));
   }
   if (valid) return known?.kind === 'valid' ? { accept: true } : learn({ kind: 'valid' });
   if (known === undefined) return learn({ kind: 'pinned', sha256 });
   if (known.kind === 'valid') {
-    const why = faultText(fault, true) ?? (fault || 'it does not validate');
+    const why = networkErrorText(fault, true) ?? (fault || 'it does not validate');
     const reason = `its certificate validated before and no longer does (${why})`;
     return { ...refuse(`${reason}; it has the SHA-256 ${sha256}`), shown: sha256 };
   }
@@ -46,10 +46,12 @@ export interface RefusedCertificate {
 }
 
 /** Whether a person has accepted the certificate since, or has removed what was known. */
-export const isAccepted = ({ shown }: RefusedCertificate, known: Trust | undefined): boolean =>
-  known === undefined || (known.kind === 'pinned' && known.sha256 === shown);
+export const isAccepted = (
+  { shown }: RefusedCertificate,
+  known: TlsIdentity | undefined,
+): boolean => known === undefined || (known.kind === 'pinned' && known.sha256 === shown);
 
-const learn = (trust: Trust): Judgement => ({ accept: true, learn: trust });
+const learn = (trust: TlsIdentity): Judgement => ({ accept: true, learn: trust });
 
 const refuse = (reason: string) => ({ accept: false, reason }) as const;
 

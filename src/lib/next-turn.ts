@@ -4,7 +4,7 @@
 export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /** Asks once in each turn of the event loop: requests and callbacks come by dozens, and each would ask. */
-export function onceATurn<T>(ask: () => T): () => T {
+export function oncePerTurn<T>(ask: () => T): () => T {
   let answer: { readonly is: T } | undefined;
   return () => {
     if (answer === undefined) {

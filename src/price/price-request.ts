@@ -2,7 +2,7 @@
 // answer is read. It follows no redirect, sends nothing about the shop, and always verifies TLS.
 
 import type { Dispatcher } from 'undici';
-import { faultText } from '../domain/network-error.ts';
+import { networkErrorText } from '../domain/network-error.ts';
 import { parseRetryAfter } from '../domain/retry.ts';
 import { version } from '../lib/version.ts';
 import type { World } from '../world/world.ts';
@@ -82,5 +82,5 @@ function parse(text: string): unknown {
 /** What the network stack calls it; its message may hold what the source sent. */
 function faultOf(error: unknown): string {
   const { code, name } = Object(error) as { code?: unknown; name?: unknown };
-  return faultText(String(code), true) ?? String(typeof code === 'string' ? code : name);
+  return networkErrorText(String(code), true) ?? String(typeof code === 'string' ? code : name);
 }

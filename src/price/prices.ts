@@ -4,7 +4,7 @@
 
 import { currencyCodes, isCurrency } from '../domain/currency.ts';
 import { PaygateError, reasonOf } from '../lib/errors.ts';
-import { once } from '../lib/lazy.ts';
+import { lazy } from '../lib/lazy.ts';
 import type { World } from '../world/world.ts';
 import { agree, type Quote } from './consensus.ts';
 import { createElapsed } from './price-age.ts';
@@ -49,7 +49,7 @@ const longestPauseMs = staleMs;
 const quorum = 2;
 
 /** 10 ms of a start that asks for no names. */
-const names = once(() => new Intl.DisplayNames('en', { type: 'currency' }));
+const names = lazy(() => new Intl.DisplayNames('en', { type: 'currency' }));
 
 const nameOf = (code: string): string => names().of(code) ?? code;
 

@@ -10,7 +10,7 @@ import { type Config, readConfig } from '../config.ts';
 import { base } from '../dashboard/page.ts';
 import { newWebhookSecret } from '../delivery/signature.ts';
 import { defaultConfirmations } from '../domain/confirmation-policy.ts';
-import { hostAndPort, type Listen } from '../domain/public-endpoint.ts';
+import { hostAndPort, type ListenAddress } from '../domain/public-endpoint.ts';
 import { PaygateError } from '../lib/errors.ts';
 import { hourMs } from '../lib/time-units.ts';
 import { inspectFile } from '../store/db/file-guards.ts';
@@ -31,9 +31,9 @@ export interface SandboxOptions extends Pick<AppOptions, 'onFatal'> {
   /** A file that is not there yet. */
   readonly db: string;
   /** Where paygate answers. */
-  readonly api: Listen;
+  readonly api: ListenAddress;
   /** Where the shop answers: not one of paygate's own listeners. */
-  readonly shop: Listen;
+  readonly shop: ListenAddress;
   /** Of the dashboard's password, as `dashboard/password.ts` makes it. */
   readonly passwordHash: string;
 }
@@ -135,7 +135,7 @@ interface Joined {
   readonly client: PaygateClient;
 }
 
-const originOf = (at: Listen): string => `http://${hostAndPort(at)}`;
+const originOf = (at: ListenAddress): string => `http://${hostAndPort(at)}`;
 
 /** Its first blocks were mined an hour ago: each needs a time of its own. */
 function createChain(world: World): SimulatedChain {

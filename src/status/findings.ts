@@ -3,10 +3,10 @@
 // keeps nothing (finding-history.ts).
 
 import type { CallbackDispatcher } from '../delivery/dispatcher.ts';
-import { doubtAdvice, sayDoubt } from '../domain/callback-answer.ts';
-import { showTime } from '../domain/format.ts';
+import { doubtAdvice, formatDoubt } from '../domain/callback-answer.ts';
+import { formatTime } from '../domain/format.ts';
 import { offlineText, requestAdvice } from '../domain/server-record.ts';
-import { showWish, stillUnmatched } from '../domain/unknown-callback-url.ts';
+import { formatUnknownCallbackUrl, stillUnknown } from '../domain/unknown-callback-url.ts';
 import type { ServerStatus } from '../electrum/pool.ts';
 import { dayMs, minuteMs } from '../lib/time-units.ts';
 import type { Store } from '../store/open-store.ts';
@@ -297,7 +297,7 @@ const refusalFindings = ({ store, dispatcher, now }: FindingParts): Finding[] =>
       since,
       fact:
         `store ${storeId} ${JSON.stringify(name)}: its shop has received none of the last ${attempts} callback attempts ` +
-        `since ${showTime(since)} (${reason})`,
+        `since ${formatTime(since)} (${reason})`,
       hint:
         '; repair the shop, see it take a test callback, then send again what waits: ' +
         `\`paygate callbacks resend-failed --store ${storeId}\``,
@@ -306,14 +306,14 @@ const refusalFindings = ({ store, dispatcher, now }: FindingParts): Finding[] =>
 /** A shop whose customers get no address: its Callback URL is not the one of a store. */
 const unmatchedFindings = ({ store: { catalog }, now }: FindingParts): Finding[] => {
   const told = readUnmatched(catalog);
-  const standing = told.length === 0 ? [] : stillUnmatched(told, catalog.choices(), now());
+  const standing = told.length === 0 ? [] : stillUnknown(told, catalog.choices(), now());
   return standing.map(({ wish, storeId, since, count }) => ({
     code: 'unknown-callback-url',
-    subject: showWish(wish),
+    subject: formatUnknownCallbackUrl(wish),
     since,
     fact:
-      `an address was asked for ${count} time(s) since ${showTime(since)} with a Callback URL that ` +
-      `${storeId === null ? 'no store has' : `store ${storeId}, whose key it was, does not have`}: ${showWish(wish)}`,
+      `an address was asked for ${count} time(s) since ${formatTime(since)} with a Callback URL that ` +
+      `${storeId === null ? 'no store has' : `store ${storeId}, whose key it was, does not have`}: ${formatUnknownCallbackUrl(wish)}`,
     hint:
       "; the shop got none. Set the store's Callback URL to the one that the shop shows, secret included: " +
       `\`paygate store set ${storeId ?? 'ID'} --callback-url URL\``,
@@ -327,8 +327,8 @@ const doubtFindings = ({ outbox }: Store): Finding[] =>
     storeId,
     since,
     fact:
-      `store ${storeId} ${JSON.stringify(name)}: its shop answered 200, but the answer ${sayDoubt(says)} ` +
-      `(${answers} doubtful answer(s) since ${showTime(since)}); such orders may stay unpaid`,
+      `store ${storeId} ${JSON.stringify(name)}: its shop answered 200, but the answer ${formatDoubt(says)} ` +
+      `(${answers} doubtful answer(s) since ${formatTime(since)}); such orders may stay unpaid`,
     hint: `; ${doubtAdvice(says)}, then send them again: \`paygate callbacks resend-failed --store ${storeId} --doubtful\``,
   }));
 

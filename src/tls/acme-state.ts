@@ -5,7 +5,7 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { AcmeOptions } from '../domain/public-endpoint.ts';
-import { makeFolder, putInPlace } from '../world/disk.ts';
+import { makePrivateFolder, replaceFile } from '../world/disk.ts';
 import { type Certificate, readCertificate } from './certificate.ts';
 
 export interface AcmeKeep {
@@ -34,7 +34,7 @@ export function acmeKeep(
   const read = (name: string): string | undefined =>
     existsSync(at(name)) ? readFileSync(at(name), 'utf8') : undefined;
   const write = (name: string, text: string): void => {
-    makeFolder(folder);
+    makePrivateFolder(folder);
     writeWhole(at(name), text);
   };
   return {
@@ -81,7 +81,7 @@ function writeWhole(path: string, text: string): void {
   rmSync(fresh, { force: true });
   try {
     writeFileSync(fresh, text, { flag: 'wx', mode: 0o600 });
-    putInPlace(fresh, path);
+    replaceFile(fresh, path);
   } catch (error) {
     rmSync(fresh, { force: true });
     throw error;

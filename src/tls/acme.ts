@@ -4,7 +4,7 @@
 
 import { readFileSync } from 'node:fs';
 import { plainText } from '../domain/format.ts';
-import { codeOf, faultText } from '../domain/network-error.ts';
+import { errorCodeOf, networkErrorText } from '../domain/network-error.ts';
 import type { AcmeOptions } from '../domain/public-endpoint.ts';
 import { PaygateError, reasonOf } from '../lib/errors.ts';
 import { minuteMs } from '../lib/time-units.ts';
@@ -85,7 +85,7 @@ export function createAcme(options: AcmeOptions, folder: string, world: World): 
 
   function fail(error: unknown): void {
     const waitMs = backoff.failed();
-    const fault = faultText(codeOf(error), true);
+    const fault = networkErrorText(errorCodeOf(error), true);
     // In the authority's own words, where it was reached.
     failure = plainText(fault ?? reasonOf(error), reasonLength);
     world.log.error('no certificate from the authority', {

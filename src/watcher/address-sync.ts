@@ -7,7 +7,7 @@ import type { Session } from '../electrum/session.ts';
 import type { Status } from '../electrum/wire.ts';
 import type { BackgroundTasks } from '../lib/background-tasks.ts';
 import { reasonOf } from '../lib/errors.ts';
-import { once } from '../lib/lazy.ts';
+import { lazy } from '../lib/lazy.ts';
 import { minuteMs } from '../lib/time-units.ts';
 import type { Store } from '../store/open-store.ts';
 import type { Observation, Seen } from '../store/records/ledger.ts';
@@ -60,7 +60,7 @@ export async function observeIssued(
 ): Promise<Observation> {
   const { address, history, status, look } = subject;
   const { id: addressId, origin } = address;
-  const script = once(() => all.store.addresses.scriptOf(addressId));
+  const script = lazy(() => all.store.addresses.scriptOf(addressId));
   const parts: EvidenceContext & SecondOpinionParts = {
     ...all,
     isNews: look === 'changed',

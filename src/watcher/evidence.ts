@@ -7,7 +7,7 @@ import { type Bucket, type Rate, takeToken } from '../domain/rate-limit.ts';
 import type { HistoryItem, Position } from '../domain/script-history.ts';
 import type { Session } from '../electrum/session.ts';
 import type { Status } from '../electrum/wire.ts';
-import { slices } from '../lib/chunk.ts';
+import { chunks } from '../lib/chunk.ts';
 import type { Store } from '../store/open-store.ts';
 import type { AddressPlace } from '../store/records/address-statements.ts';
 import type { Observation, Seen } from '../store/records/ledger.ts';
@@ -97,7 +97,7 @@ export async function collectEvidence(
   const gathered: ItemEvidence[] = [];
   const isTooLong = parts.startDeadline();
   let refused = 0;
-  for (const items of slices(knownFirst(history, known), maxItemsAtOnce)) {
+  for (const items of chunks(knownFirst(history, known), maxItemsAtOnce)) {
     if (refused >= maxRefusedItems || isTooLong()) {
       gathered.push(...items.map((item): ItemEvidence => ({ item, kind: 'unasked' })));
       continue;

@@ -5,7 +5,7 @@
 
 import { parseHeader } from '../bitcoin/header.ts';
 import type { BlockHash } from '../bitcoin/ids.ts';
-import { type Doubt, describeDoubt } from '../domain/server-standing.ts';
+import { type Doubt, formatDoubtOfServer } from '../domain/server-standing.ts';
 import type { Session } from '../electrum/session.ts';
 import type { Tx } from '../store/db/writer.ts';
 import type { Store } from '../store/open-store.ts';
@@ -106,7 +106,7 @@ export class FinalityHold {
     this.#disputes.set(label, {
       since: known?.since ?? now,
       seenAt: now,
-      text: describeDoubt(standing),
+      text: formatDoubtOfServer(standing),
       deepTip: deep && parseHeader(deep.raw).hash,
     });
   }

@@ -6,13 +6,13 @@
 // best chain is not touched here, only named by `offChain`: what became of it stands in the histories and not in
 // the headers.
 
-import { type Header, parseHeader, workOf } from '../bitcoin/header.ts';
+import { type Header, parseHeader, workOfBits } from '../bitcoin/header.ts';
 import type { Network } from '../bitcoin/network.ts';
 import {
   type ChainHeader,
-  type Connected,
   connectHeaders,
-  lowestAncestor,
+  type HeaderConnection,
+  minAncestorHeight,
 } from '../domain/chain.ts';
 import type { Session } from '../electrum/session.ts';
 import type { HeaderTip } from '../electrum/wire.ts';
@@ -68,18 +68,18 @@ const idleLine = (): Line => ({ last: Promise.resolve(), next: undefined, since:
 export function createHeaderSync(options: HeaderSyncOptions): HeaderSync {
   const { store, world } = options;
   const checkpoint = checkpointOf(options.network);
-  const firstHeight = lowestAncestor(checkpoint.height);
+  const firstHeight = minAncestorHeight(checkpoint.height);
   const oneAtATime = createTurns();
   const fetch = createFetch(world);
 
-  const join = (headers: readonly Header[], startHeight: number): Promise<Connected> =>
+  const join = (headers: readonly Header[], startHeight: number): Promise<HeaderConnection> =>
     oneAtATime(async () => {
       const result = connect(options.network, store, headers, startHeight);
       await commit(result);
       return result;
     });
 
-  function commit(result: Connected): Promise<void> {
+  function commit(result: HeaderConnection): Promise<void> {
     if (result.kind === 'best') return extend(options, result.added, result.forkHeight);
     // One that is too deep to follow is kept as well: whether it is, is seen from its work.
     if (result.kind !== 'side' && result.kind !== 'deep') return Promise.resolve();
@@ -219,7 +219,7 @@ function connect(
   store: Store,
   headers: readonly Header[],
   startHeight: number,
-): Connected {
+): HeaderConnection {
   const tip = store.headers.tip();
   if (tip === undefined) throw new PaygateError('internal', 'no header is stored to connect to');
   const result = connectHeaders(store.headers.view(network, tip), headers);
@@ -288,7 +288,7 @@ type Fetch = (start: number, left: number) => Promise<readonly Header[]>;
  */
 async function fetchBase(network: Network, fetch: Fetch): Promise<readonly ChainHeader[]> {
   const checkpoint = checkpointOf(network);
-  const start = lowestAncestor(checkpoint.height);
+  const start = minAncestorHeight(checkpoint.height);
   const base = await fetchRun(fetch, start, checkpoint.height);
   for (const [index, header] of base.entries()) {
     const before = base[index - 1];
@@ -330,7 +330,7 @@ async function fetchRun(fetch: Fetch, from: number, to: number): Promise<Header[
 function withWork(base: readonly Header[], start: number): ChainHeader[] {
   let work = 0n;
   return base.map((header, index) => {
-    work += workOf(header.bits);
+    work += workOfBits(header.bits);
     return { header, height: start + index, work };
   });
 }

@@ -8,8 +8,8 @@ import type { BlockHash, Txid } from '../bitcoin/ids.ts';
 import { ProvenTree } from '../bitcoin/merkle.ts';
 import type { Checkpoint, Network } from '../bitcoin/network.ts';
 import {
-  isWhole,
-  mostRelayed,
+  isRelayable,
+  maxRelayWeight,
   parseTransaction,
   type Transaction,
   valuePaidTo,
@@ -122,9 +122,9 @@ export function createProofs({ store, network, proveDepthAboveSat }: ProofsOptio
       const { raw, parsed } = await transaction(session, txid, { fresh });
       const valueSat = valuePaidTo(parsed, script);
       if (valueSat === 0) return undefined;
-      const { signalsRbf, coinbase } = parsed;
+      const { signalsRbf, isCoinbase: coinbase } = parsed;
       const { strippedSize } = parsed;
-      const isRelayed = weightOf({ strippedSize, size: strippedSize }) <= mostRelayed;
+      const isRelayed = weightOf({ strippedSize, size: strippedSize }) <= maxRelayWeight;
       return { output: { valueSat, signalsRbf, coinbase }, raw, isRelayed };
     },
   };
@@ -180,7 +180,7 @@ export function createTreeDepth(headers: Headers, fetch: FetchById) {
   ): Promise<number | undefined> {
     const { txid, branch } = await session.coinbase(height);
     const { parsed } = await fetch(session, txid);
-    if (header === undefined || !parsed.coinbase) return undefined;
+    if (header === undefined || !parsed.isCoinbase) return undefined;
     return reachesRoot(txid, branch, header) ? branch.length : undefined;
   }
 
@@ -269,10 +269,10 @@ export function cacheTransactions(): FetchTransaction {
 }
 
 /** Whether other servers need not be asked for their bytes. */
-const isEnoughForAll = ({ parsed }: VerifiedTransaction): boolean => isWhole(parsed);
+const isEnoughForAll = ({ parsed }: VerifiedTransaction): boolean => isRelayable(parsed);
 
 const relayableForm = (raw: Uint8Array, parsed: Transaction): VerifiedTransaction => {
-  const isTaken = parsed.witness !== 'excess' && weightOf(parsed) <= mostRelayed;
+  const isTaken = parsed.witness !== 'excess' && weightOf(parsed) <= maxRelayWeight;
   return { raw: isTaken ? raw : withoutWitness(raw), parsed };
 };
 

@@ -9,11 +9,15 @@ import type { BlockHash, Scripthash, Txid } from '../bitcoin/ids.ts';
 import { type DerivedAddress, deriveAddress, type WalletKey } from '../bitcoin/keychain.ts';
 import type { Transaction } from '../bitcoin/transaction.ts';
 import { lookahead, scanGap } from '../domain/allocation.ts';
-import { type Movement, movementsOf, type Part } from '../domain/balance-change.ts';
+import {
+  type BalanceChange,
+  balanceChangesOf,
+  type ScriptTransaction,
+} from '../domain/balance-change.ts';
 import { type HistoryItem, type StatusHash, statusHash } from '../domain/script-history.ts';
 import { ServerError } from '../electrum/requests.ts';
 import type { Session } from '../electrum/session.ts';
-import { slices } from '../lib/chunk.ts';
+import { chunks } from '../lib/chunk.ts';
 import { PaygateError } from '../lib/errors.ts';
 import { nextTurn } from '../lib/next-turn.ts';
 import type { Store } from '../store/open-store.ts';
@@ -36,12 +40,12 @@ export type WatchedScript = Pick<DerivedAddress, 'address' | 'script' | 'scripth
 
 export interface ScriptMovements {
   readonly address: string;
-  readonly movements: readonly Movement[];
+  readonly movements: readonly BalanceChange[];
 }
 
 interface CachedMovements {
   readonly status: StatusHash | null;
-  readonly movements: readonly Movement[];
+  readonly movements: readonly BalanceChange[];
   /** Our tip when it was asked for. */
   readonly tip: BlockHash | undefined;
 }
@@ -72,7 +76,9 @@ export class Reader {
     maxSize: maxCachedMovements,
     sizeCalculation: ({ movements }) => 1 + movements.length,
   });
-  readonly #derived = new LRUCache<string, (WatchedScript | undefined)[]>({ max: maxCachedDerivations });
+  readonly #derived = new LRUCache<string, (WatchedScript | undefined)[]>({
+    max: maxCachedDerivations,
+  });
   readonly #times = new LRUCache<number, number>({ max: maxCachedTimes });
 
   constructor(parts: ReaderParts) {
@@ -173,11 +179,11 @@ export class Reader {
   }
 
   /** By another server where this one refuses or does not answer in time. */
-  #movementsOf(session: Session, script: WatchedScript): Promise<readonly Movement[]> {
+  #movementsOf(session: Session, script: WatchedScript): Promise<readonly BalanceChange[]> {
     return withFallback(session, this.#parts.elsewhere, (by) => this.#movementsBy(by, script));
   }
 
-  async #movementsBy(session: Session, script: WatchedScript): Promise<readonly Movement[]> {
+  async #movementsBy(session: Session, script: WatchedScript): Promise<readonly BalanceChange[]> {
     const { scripthash } = script;
     const { headers } = this.#parts.store;
     const known = this.#scripts.get(scripthash);
@@ -214,9 +220,9 @@ export class Reader {
    */
   #asProven(
     scripthash: Scripthash,
-    movements: readonly Movement[],
+    movements: readonly BalanceChange[],
     isWorkedUp: boolean,
-  ): readonly Movement[] {
+  ): readonly BalanceChange[] {
     const { headers, receipts } = this.#parts.store;
     return movements.map((movement) => {
       const payment = receipts.byPlace(scripthash, movement.txid);
@@ -243,20 +249,20 @@ export class Reader {
     session: Session,
     { script }: WatchedScript,
     history: readonly HistoryItem[],
-  ): Promise<readonly Movement[]> {
+  ): Promise<readonly BalanceChange[]> {
     if (history.length > maxItems) throw tooMuch('This address has too many transactions');
-    const parts: Part[] = [];
+    const parts: ScriptTransaction[] = [];
     let spent = 0;
-    for (const items of slices(history, itemsAtOnce)) {
+    for (const items of chunks(history, itemsAtOnce)) {
       const read = await Promise.all(items.map((item) => this.#part(session, script, item)));
       parts.push(...read);
       spent += read.reduce((sum, part) => sum + part.spent.length, 0);
       if (spent > maxSpentOutputs) throw tooMuch('The transactions of this address are too large');
     }
-    return movementsOf(parts);
+    return balanceChangesOf(parts);
   }
 
-  async #part(session: Session, script: Uint8Array, item: HistoryItem): Promise<Part> {
+  async #part(session: Session, script: Uint8Array, item: HistoryItem): Promise<ScriptTransaction> {
     const { txid, position } = item;
     const { parsed } = await this.#fetch(session, txid, bulk);
     return {

@@ -3,8 +3,8 @@
 
 import type { Scripthash, Txid } from '../bitcoin/ids.ts';
 import {
-  isWhole,
-  mostRelayed,
+  isRelayable,
+  maxRelayWeight,
   parseTransaction,
   weightOf,
   withoutWitness,
@@ -85,7 +85,7 @@ export async function broadcast(
     const sessions = refusals.hearers(live());
     if (sessions.length === 0) return;
     // What came out of a block may be heavier than nodes relay, and longer than a server lets a line be.
-    if (weightOf(parseTransaction(raw)) <= mostRelayed) {
+    if (weightOf(parseTransaction(raw)) <= maxRelayWeight) {
       const told = await broadcastTo(sessions, raw, refusals);
       // The round goes on meanwhile: servers may be slow to show them.
       if (told.has('witness') || (told.has('there') && !isWholeTransaction(raw))) {
@@ -109,7 +109,9 @@ export async function forget({
 
 /** Files of before hold witnesses that servers had padded. */
 const relayedForm = (raw: Uint8Array | undefined): Uint8Array | undefined =>
-  raw === undefined || weightOf(parseTransaction(raw)) <= mostRelayed ? raw : withoutWitness(raw);
+  raw === undefined || weightOf(parseTransaction(raw)) <= maxRelayWeight
+    ? raw
+    : withoutWitness(raw);
 
 /** One after the other, so that servers are asked for one transaction at a time; what finds the queue full is left to the next round. */
 export function createQueue() {
@@ -187,7 +189,7 @@ async function broadcastOne(
 export function isWholeTransaction(raw: Uint8Array, txid?: Txid): boolean {
   try {
     const transaction = parseTransaction(raw);
-    return isWhole(transaction) && (txid === undefined || transaction.txid === txid);
+    return isRelayable(transaction) && (txid === undefined || transaction.txid === txid);
   } catch (error) {
     if (error instanceof PaygateError) return false;
     throw error;

@@ -327,7 +327,7 @@ function withRivals({ ledger }: Store, gone: readonly Txid[], seen: readonly See
 
 function inputsOf(raw: Uint8Array | undefined): string[] {
   if (raw === undefined) return [];
-  const { coinbase, inputs } = parseTransaction(raw);
+  const { isCoinbase: coinbase, inputs } = parseTransaction(raw);
   // All coinbases have the same input, which nothing takes from them.
   return coinbase ? [] : inputs.map(({ txid, vout }) => `${txid}:${vout}`);
 }

@@ -6,7 +6,7 @@ import { parseHeader } from '../bitcoin/header.ts';
 import type { BlockHash } from '../bitcoin/ids.ts';
 import { type NetworkName, networks } from '../bitcoin/network.ts';
 import type { ChainHeader } from '../domain/chain.ts';
-import { type Doubt, describeDoubt, doubtOf } from '../domain/server-standing.ts';
+import { type Doubt, doubtOf, formatDoubtOfServer } from '../domain/server-standing.ts';
 import type { Pool, ServerMemory } from '../electrum/pool.ts';
 import type { Session } from '../electrum/session.ts';
 import type { Store } from '../store/open-store.ts';
@@ -114,14 +114,14 @@ export class ServerChoice {
     const { pool, world } = this.#parts;
     const { label } = session.server;
     const doubt = this.#doubt(session, standing);
-    pool().setDoubt(session, doubt && describeDoubt(doubt));
+    pool().setDoubt(session, doubt && formatDoubtOfServer(doubt));
     if (doubt?.kind === this.#told.get(label)) return;
     if (doubt !== undefined) {
       this.#told.set(label, doubt.kind);
       const level = doubt.kind === 'deep' ? 'error' : 'warn';
       world.log[level]('electrum server in doubt', {
         server: label,
-        reason: describeDoubt(doubt),
+        reason: formatDoubtOfServer(doubt),
       });
     } else if (this.#isSound(session, standing)) {
       this.#told.delete(label);

@@ -2,17 +2,21 @@
 // the newest connection of who has most: nobody keeps all others out alone.
 
 import type { Server, Socket } from 'node:net';
-import { leaverOf, type Origin, originOf } from '../domain/connection-share.ts';
+import {
+  type ClientPrefixes,
+  clientPrefixesOf,
+  connectionToClose,
+} from '../domain/connection-share.ts';
 
 /** @param places for connections at once */
 export function boundCrowd(server: Server, places: number): void {
   /** Whose each connection is, the newest last. */
-  const crowd = new Map<Socket, Origin>();
+  const crowd = new Map<Socket, ClientPrefixes>();
   server.on('connection', (socket: Socket) => {
-    crowd.set(socket, originOf(socket.remoteAddress ?? ''));
+    crowd.set(socket, clientPrefixesOf(socket.remoteAddress ?? ''));
     socket.once('close', () => crowd.delete(socket));
     if (crowd.size <= places) return;
-    const leaver = leaverOf(crowd) ?? socket;
+    const leaver = connectionToClose(crowd) ?? socket;
     // Its place is free at once, and it says that it is closed a moment later.
     crowd.delete(leaver);
     leaver.destroy();

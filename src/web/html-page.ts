@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto';
 import type { Context, MiddlewareHandler } from 'hono';
 import { html, raw } from 'hono/html';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
-import { once } from '../lib/lazy.ts';
+import { lazy } from '../lib/lazy.ts';
 
 const style =
   ':root{color-scheme:light dark;--back:#fff;--text:#1f2733;--quiet:#f2f4f7;--link:#0172ad}' +
@@ -20,7 +20,7 @@ const style =
   'pre{white-space:pre-wrap;user-select:all;background:var(--quiet);border-left:.25rem solid #888;padding:.5rem 1rem}';
 
 /** Made with the first page: a hash at a start would load all of OpenSSL's. */
-const policy = once(() =>
+const policy = lazy(() =>
   [
     "default-src 'none'",
     `style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'`,

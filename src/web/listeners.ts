@@ -2,7 +2,12 @@
 // certificate may change under way, and beside it port 80 where certificates are fetched.
 
 import { dirname, join } from 'node:path';
-import { doorsOf, type FrontOptions, frontOf, type Listen } from '../domain/public-endpoint.ts';
+import {
+  type EndpointOptions,
+  type ListenAddress,
+  listenAddressesOf,
+  publicEndpointOf,
+} from '../domain/public-endpoint.ts';
 import { createAcme } from '../tls/acme.ts';
 import type { CertificateSource } from '../tls/certificate.ts';
 import { certificateFiles } from '../tls/certificate-files.ts';
@@ -10,20 +15,20 @@ import type { World } from '../world/world.ts';
 import { type Fetch, type Listening, listen, tryListening } from './http-server.ts';
 import { createRedirect } from './port-80.ts';
 
-export interface EntranceOptions extends FrontOptions {
+export interface EntranceOptions extends EndpointOptions {
   /** The database file: what is fetched is kept beside it. */
   readonly db: string;
 }
 
 export interface Entrance {
   /** @param beside of further doors @throws PaygateError unavailable where one of them could not be opened now */
-  tryDoors(beside: readonly Listen[]): Promise<void>;
+  tryDoors(beside: readonly ListenAddress[]): Promise<void>;
   /** @returns the port of the main door. @throws PaygateError unavailable */
   open(fetch: Fetch): Promise<number>;
   /** One more door, without HTTPS. @returns its port */
-  openBeside(fetch: Fetch, at: Listen): Promise<number>;
+  openBeside(fetch: Fetch, at: ListenAddress): Promise<number>;
   /** What callbacks must not be sent to. */
-  listeners(): Listen[];
+  listeners(): ListenAddress[];
   /** Words for /healthz. */
   warnings(): string[];
   /** Once a minute. */
@@ -34,14 +39,14 @@ export interface Entrance {
 
 /** @throws PaygateError invalid, before anything is opened or written */
 export function createEntrance(options: EntranceOptions, world: World): Entrance {
-  const front = frontOf(options);
+  const front = publicEndpointOf(options);
   const acme =
     front.kind === 'acme' ? createAcme(front, join(dirname(options.db), 'acme'), world) : undefined;
   const source: CertificateSource | undefined =
     front.kind === 'files' ? certificateFiles(front, world) : acme;
   const doors: { readonly host: string; readonly listening: Listening }[] = [];
 
-  async function openDoor(fetch: Fetch, at: Listen, tls: boolean): Promise<Listening> {
+  async function openDoor(fetch: Fetch, at: ListenAddress, tls: boolean): Promise<Listening> {
     const listening = await listen(fetch, { ...at, tls }, world.after);
     doors.push({ host: at.host, listening });
     return listening;
@@ -52,7 +57,8 @@ export function createEntrance(options: EntranceOptions, world: World): Entrance
       const ends: (() => Promise<unknown>)[] = [];
       try {
         // All of them at once: two may be told the same port.
-        for (const at of [...doorsOf(options), ...beside]) ends.push(await tryListening(at));
+        for (const at of [...listenAddressesOf(options), ...beside])
+          ends.push(await tryListening(at));
       } finally {
         for (const end of ends) await end();
       }

@@ -3,7 +3,7 @@
 // well: a 429 for the foreign ones alone would show which are ours.
 
 import type { Context } from 'hono';
-import { lineOf, type Proxies } from '../domain/client-address.ts';
+import { networkPrefix48, type Proxies } from '../domain/client-address.ts';
 import { PaygateError } from '../lib/errors.ts';
 import type { Logger } from '../world/world.ts';
 import { createRefusals } from './refused-requests.ts';
@@ -24,7 +24,7 @@ export function createGuesses({ limits, proxies, log, monotonic }: GuessParts): 
   const refusals = createRefusals(log, monotonic);
   return (context, path, look) => {
     const client = addressOf(context, proxies);
-    const line = lineOf(client);
+    const line = networkPrefix48(client);
     const note = (reason: string) => refusals.note({ client, path, reason, key: undefined });
     try {
       limits.require('unknownAddress', line);

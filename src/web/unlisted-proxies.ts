@@ -3,7 +3,7 @@
 // is no sign of one: programs that search the internet send it to everybody.
 
 import type { Context } from 'hono';
-import { isNear, isProxy, type Proxies } from '../domain/client-address.ts';
+import { isLocalNetwork, isProxy, type Proxies } from '../domain/client-address.ts';
 import type { Logger } from '../world/world.ts';
 import { socketAddressOf } from './request-origin.ts';
 
@@ -32,7 +32,7 @@ export function createUnlisted({ proxies, log, monotonic }: UnlistedOptions): Un
     note(context, hasKey = false) {
       if (context.req.header('X-Forwarded-For') === undefined) return;
       const peer = socketAddressOf(context);
-      if (isProxy(peer, proxies) || !(hasKey || isNear(peer))) return;
+      if (isProxy(peer, proxies) || !(hasKey || isLocalNetwork(peer))) return;
       const isNew = !peers.has(peer);
       if (isNew && peers.size >= mostPeers) return;
       peers.set(peer, monotonic());

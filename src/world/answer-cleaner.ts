@@ -3,7 +3,7 @@
 // anew with what a callback needs of it, and its connection is not used again. What is no HTTP goes through, for the parser to refuse.
 
 const maxHeadBytes = 16 * 1024;
-const maxLine = 1_024;
+const maxLineLength = 1_024;
 /** Limit for interim heads (1xx), and for trailers. */
 const maxSkippedBytes = 16 * 1024;
 
@@ -15,7 +15,7 @@ const strictStatusLine = /^HTTP\/1\.1 [1-9]\d\d(?: [\t\x20-\x7e]*)?$/;
 const strictHeader = /^[\w!#$%&'*+.^`|~-]+:[ \t]*(?:[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?)?$/;
 const endOfHead = /\n\r*\n/;
 
-interface Head {
+interface ResponseHead {
   readonly status: number;
   readonly isStrict: boolean;
   readonly isChunked: boolean;
@@ -26,10 +26,10 @@ interface Head {
 }
 
 /** What comes next: a head, so many bytes of a body, its chunks, all until the end, or nothing of interest. */
-type State = 'head' | 'length' | 'size' | 'chunk' | 'chunk end' | 'trailer' | 'raw' | 'over';
+type CleanerState = 'head' | 'length' | 'size' | 'chunk' | 'chunk end' | 'trailer' | 'raw' | 'over';
 
 export class AnswerCleaner {
-  #state: State = 'head';
+  #state: CleanerState = 'head';
   #pending = Buffer.alloc(0);
   /** Bytes of the body or of the chunk that are still to come. */
   #left = 0;
@@ -38,7 +38,7 @@ export class AnswerCleaner {
   #skippedBytes = 0;
 
   /** @param request the beginning of one that goes out */
-  asked(request: string): void {
+  sent(request: string): void {
     this.#isHead = request.startsWith('HEAD ');
   }
 
@@ -102,7 +102,7 @@ export class AnswerCleaner {
   /** The line that is next, without its end; undefined while it is incomplete. */
   #takeLine(): string | undefined {
     const end = this.#pending.indexOf('\n');
-    if ((end === -1 ? this.#pending.length : end) > maxLine) {
+    if ((end === -1 ? this.#pending.length : end) > maxLineLength) {
       this.#state = 'raw';
       return undefined;
     }
@@ -138,7 +138,7 @@ export class AnswerCleaner {
     return Buffer.from(writeHead(head), 'latin1');
   }
 
-  #expectBody({ status, isStrict, isChunked, length }: Head): void {
+  #expectBody({ status, isStrict, isChunked, length }: ResponseHead): void {
     const hasNone = this.#isHead || status === 204 || status === 304;
     this.#isLast = !isStrict;
     this.#left = length ?? 0;
@@ -147,7 +147,7 @@ export class AnswerCleaner {
     else this.#state = length === undefined ? 'raw' : 'length';
   }
 
-  #afterBody(): State {
+  #afterBody(): CleanerState {
     return this.#isLast ? 'over' : 'head';
   }
 
@@ -221,7 +221,7 @@ function withoutCr(line: string): string {
 }
 
 /** Undefined where nothing can be made of it: lengths that contradict each other. */
-function parseHead(text: string, end: string): Head | undefined {
+function parseHead(text: string, end: string): ResponseHead | undefined {
   const lines = text.split('\n').map(withoutCr);
   const [first = ''] = lines;
   const isPlain = !/(?<!\r)\n|\r(?!\n)/.test(text + end) && end === '\n\r\n';
@@ -230,15 +230,17 @@ function parseHead(text: string, end: string): Head | undefined {
   const valuesOf = (name: string): string[] =>
     fields.filter((field) => field.name === name).map(({ value }) => value);
   const codings = valuesOf('transfer-encoding');
-  const said = valuesOf('content-length');
+  const contentLengths = valuesOf('content-length');
   const isChunked = codings.some((value) => /\bchunked\b/i.test(value));
-  const lengths = said.flatMap(lengthIn);
+  const lengths = contentLengths.flatMap(lengthIn);
   const length = isChunked ? undefined : lengths.at(-1);
   // The last one counts, as with curl; where one before it is smaller, it is not known what came.
   if (length !== undefined && lengths.some((each) => each < length)) return undefined;
   const isUsual = isChunked
-    ? said.length === 0 && codings.length === 1 && /^chunked$/i.test(codings[0] ?? '')
-    : codings.length === 0 && said.every((value) => /^\d{1,15}$/.test(value)) && said.length < 2;
+    ? contentLengths.length === 0 && codings.length === 1 && /^chunked$/i.test(codings[0] ?? '')
+    : codings.length === 0 &&
+      contentLengths.every((value) => /^\d{1,15}$/.test(value)) &&
+      contentLengths.length < 2;
   return {
     status: Number(statusLine.exec(first)?.[1]),
     isStrict:
@@ -265,7 +267,7 @@ function lengthIn(value: string): number[] {
   return Number.isSafeInteger(length) ? [length] : [];
 }
 
-function writeHead({ status, isChunked, length, location, retryAfter }: Head): string {
+function writeHead({ status, isChunked, length, location, retryAfter }: ResponseHead): string {
   const fields = [
     ['location', location],
     ['retry-after', retryAfter],

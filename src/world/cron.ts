@@ -5,7 +5,7 @@ import { parse } from 'node-cron';
 import { dayMs, hourMs, minuteMs, secondMs } from '../lib/time-units.ts';
 
 /** Every day that there is comes within as many: a 29th of February on one day of the week, beside 2100. */
-const longestMs = 41 * 366 * dayMs;
+const maxWaitMs = 41 * 366 * dayMs;
 
 /**
  * @param expression six fields, seconds first; days of the month and of the week both hold, as for node-cron
@@ -20,7 +20,7 @@ export function nextMatch(expression: string): (after: number) => number {
     dayOfWeek.includes(date.getUTCDay());
   return (after) => {
     let at = startOfNext(secondMs, after);
-    while (at - after < longestMs) {
+    while (at - after < maxWaitMs) {
       const date = new Date(at);
       if (!isToday(date)) at = startOfNext(dayMs, at);
       else if (!hour.includes(date.getUTCHours())) at = startOfNext(hourMs, at);

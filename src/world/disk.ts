@@ -18,7 +18,7 @@ import { dirname, join } from 'node:path';
 import { dayMs } from '../lib/time-units.ts';
 
 /** Below this much free disk no address is issued and no snapshot taken: what is owed must still find room. */
-export const diskFloorBytes = 64 * 1024 * 1024;
+export const minFreeBytes = 64 * 1024 * 1024;
 
 /** What is free on the disk of a folder, for who is not root. */
 export function freeBytesAt(folder: string): number {
@@ -41,7 +41,7 @@ export function syncPath(path: string): void {
 }
 
 /** Replaces what stands under the name: whenever the power fails it is that or this. @param fresh in the same folder, whole */
-export function putInPlace(fresh: string, target: string): void {
+export function replaceFile(fresh: string, target: string): void {
   syncPath(fresh);
   renameSync(fresh, target);
   syncPath(dirname(target));
@@ -67,5 +67,5 @@ export function removeLeftovers(folder: string, pattern: RegExp, fresh: string):
 }
 
 /** A folder for its user alone; and those around it. */
-export const makeFolder = (folder: string): void =>
+export const makePrivateFolder = (folder: string): void =>
   void mkdirSync(folder, { recursive: true, mode: 0o700 });

@@ -39,7 +39,7 @@ export class LenientSocket extends Duplex {
   }
 
   override _write(bytes: Buffer, _encoding: unknown, done: () => void): void {
-    this.#cleaner.asked(bytes.subarray(0, 5).toString('latin1'));
+    this.#cleaner.sent(bytes.subarray(0, 5).toString('latin1'));
     this.#socket.write(bytes, () => done());
   }
 

@@ -10,10 +10,10 @@ import { connect as dialTls, type TLSSocket } from 'node:tls';
 import { type DestinationStream, destination, pino, stdTimeFunctions } from 'pino';
 import { buildConnector, Client } from 'undici';
 import { portOf } from '../domain/callback-url-policy.ts';
-import { codeOf, faultText } from '../domain/network-error.ts';
-import { connectTimeoutFault, proxyDown, proxyRefused } from '../domain/retry.ts';
+import { errorCodeOf, networkErrorText } from '../domain/network-error.ts';
+import { connectTimeoutCode, proxyDownCode, proxyRefusedCode } from '../domain/retry.ts';
 import { PaygateError, reasonOf } from '../lib/errors.ts';
-import { once } from '../lib/lazy.ts';
+import { lazy } from '../lib/lazy.ts';
 import { nextMatch } from './cron.ts';
 import { LenientSocket } from './lenient-socket.ts';
 import {
@@ -31,14 +31,14 @@ import {
 } from './world.ts';
 
 /** The longest delay that a platform timer holds; a longer one would fire at once. */
-const longestTimerMs = 2 ** 31 - 1;
+const maxTimerMs = 2 ** 31 - 1;
 /** How soon a schedule notices that the wall clock was set. */
 const clockCheckMs = 60_000;
 const socketKeepAliveMs = 60_000;
 /** Each address of a server but the last: Node's 250 ms are too few for a far one. Its callers wait 10 s and more. */
-const addressMs = 1_500;
+const addressTimeoutMs = 1_500;
 /** Longer than any caller waits: the signal comes first. */
-const proxyHandshakeMs = 60_000;
+const proxyHandshakeTimeoutMs = 60_000;
 const responseHeaderBytes = 16 * 1024;
 
 export interface NodeWorldOptions {
@@ -63,7 +63,7 @@ export function createNodeWorld(options: NodeWorldOptions): World {
   };
 }
 
-const ownAddressesKeptMs = 1_000;
+const ownAddressesTtlMs = 1_000;
 
 function cachedOwnAddresses(): World['ownAddresses'] {
   let addresses: readonly string[] = [];
@@ -71,7 +71,7 @@ function cachedOwnAddresses(): World['ownAddresses'] {
   return () => {
     const now = performance.now();
     if (now < until) return addresses;
-    until = now + ownAddressesKeptMs;
+    until = now + ownAddressesTtlMs;
     addresses = Object.values(networkInterfaces()).flatMap((each) =>
       (each ?? []).map(({ address }) => address),
     );
@@ -80,7 +80,7 @@ function cachedOwnAddresses(): World['ownAddresses'] {
 }
 
 function createLogger({ logLevel, logDestination = standardError() }: NodeWorldOptions): Logger {
-  const lines = once(() =>
+  const lines = lazy(() =>
     pino(
       {
         level: logLevel,
@@ -122,7 +122,7 @@ export function standardError(): DestinationStream {
 function after(delayMs: number, run: () => void): Cancel {
   let timer: NodeJS.Timeout;
   const arm = (leftMs: number): void => {
-    const stepMs = Math.min(leftMs, longestTimerMs);
+    const stepMs = Math.min(leftMs, maxTimerMs);
     timer = setTimeout(() => (leftMs > stepMs ? arm(leftMs - stepMs) : run()), stepMs);
   };
   arm(Math.max(0, delayMs));
@@ -162,18 +162,18 @@ async function connect(target: ConnectTarget, signal: AbortSignal): Promise<Conn
     }
     const tunnel = proxy && (await openTunnel(target, proxy, signal));
     const socket = tls ? dialSecurely(target, tunnel) : (tunnel ?? dialPlainly(target));
-    if (tls) await happened(socket, 'secureConnect', signal);
-    else if (tunnel === undefined) await happened(socket, 'connect', signal);
+    if (tls) await waitForEvent(socket, 'secureConnect', signal);
+    else if (tunnel === undefined) await waitForEvent(socket, 'connect', signal);
     socket.setNoDelay(true).setKeepAlive(true, socketKeepAliveMs);
     return 'authorized' in socket ? { socket, certificate: certificateOf(socket) } : { socket };
   } catch (cause) {
-    const message = `cannot connect to ${target.host}:${target.port}: ${connectFault(cause, target.tls)}`;
+    const message = `cannot connect to ${target.host}:${target.port}: ${connectErrorText(cause, target.tls)}`;
     throw new PaygateError('unavailable', message, { cause });
   }
 }
 
 /** Waits for the event; destroys the socket when it fails, closes or is aborted before. */
-function happened(socket: Socket, event: string, signal: AbortSignal): Promise<void> {
+function waitForEvent(socket: Socket, event: string, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const settle = (outcome: () => void): void => {
       signal.removeEventListener('abort', abort);
@@ -195,12 +195,12 @@ function happened(socket: Socket, event: string, signal: AbortSignal): Promise<v
 }
 
 class ProxyError extends Error {
-  readonly fault: string;
+  readonly proxyCode: string;
 
-  /** @param fault in the words of the callbacks' reasons */
-  constructor(message: string, fault: string) {
+  /** @param proxyCode in the words of the callbacks' reasons */
+  constructor(message: string, proxyCode: string) {
     super(message);
-    this.fault = fault;
+    this.proxyCode = proxyCode;
   }
 }
 
@@ -211,12 +211,12 @@ async function openTunnel(
   signal: AbortSignal,
 ): Promise<Socket> {
   const socket = dialPlainly(proxy);
-  let code = proxyDown;
+  let code = proxyDownCode;
   const abort = (): void => void socket.destroy();
   const login = credentials && { userId: credentials.user, password: credentials.password };
   try {
-    await happened(socket, 'connect', signal);
-    code = proxyRefused;
+    await waitForEvent(socket, 'connect', signal);
+    code = proxyRefusedCode;
     signal.addEventListener('abort', abort);
     // Loaded with the first proxy: most have none.
     const { SocksClient } = await import('socks');
@@ -225,7 +225,7 @@ async function openTunnel(
       proxy: { ...proxy, ...login, type: 5 },
       destination: { host, port },
       existing_socket: socket,
-      timeout: proxyHandshakeMs,
+      timeout: proxyHandshakeTimeoutMs,
     });
     signal.throwIfAborted();
     return socket;
@@ -233,7 +233,7 @@ async function openTunnel(
     socket.destroy();
     // Not as the cause: the library's error carries the password.
     if (signal.aborted) throw signal.reason;
-    const message = `through ${proxy.host}:${proxy.port}: ${connectFault(cause)}`;
+    const message = `through ${proxy.host}:${proxy.port}: ${connectErrorText(cause)}`;
     throw new ProxyError(message, code);
   } finally {
     signal.removeEventListener('abort', abort);
@@ -241,7 +241,7 @@ async function openTunnel(
 }
 
 const dialPlainly = ({ host, port }: { host: string; port: number }): Socket =>
-  dialTcp({ host, port, autoSelectFamilyAttemptTimeout: addressMs });
+  dialTcp({ host, port, autoSelectFamilyAttemptTimeout: addressTimeoutMs });
 
 /** The handshake is let through whatever the certificate is: the caller judges it. */
 function dialSecurely({ host, port }: ConnectTarget, tunnel: Socket | undefined): TLSSocket {
@@ -249,20 +249,22 @@ function dialSecurely({ host, port }: ConnectTarget, tunnel: Socket | undefined)
   const name = isIP(host) === 0 ? { servername: host } : {};
   // `host` is also what the certificate is checked against.
   const way =
-    tunnel === undefined ? { autoSelectFamilyAttemptTimeout: addressMs } : { socket: tunnel };
+    tunnel === undefined
+      ? { autoSelectFamilyAttemptTimeout: addressTimeoutMs }
+      : { socket: tunnel };
   return dialTls({ host, port, ...way, rejectUnauthorized: false, ...name });
 }
 
 function certificateOf(socket: TLSSocket): PeerCertificate {
   const sha256 = createHash('sha256').update(socket.getPeerCertificate().raw).digest('hex');
-  if (socket.authorized) return { valid: true, sha256 };
-  return { valid: false, fault: String(socket.authorizationError), sha256 };
+  if (socket.authorized) return { isValid: true, sha256 };
+  return { isValid: false, error: String(socket.authorizationError), sha256 };
 }
 
 /** An error that gathers the failures of several addresses has a code but no message. */
-function connectFault(cause: unknown, tls = false): string {
-  const code = codeOf(cause);
-  return faultText(code, tls) ?? (reasonOf(cause) || code);
+function connectErrorText(cause: unknown, tls = false): string {
+  const code = errorCodeOf(cause);
+  return networkErrorText(code, tls) ?? (reasonOf(cause) || code);
 }
 
 /** Follows no redirects (undici does not by itself) and always verifies TLS. */
@@ -322,7 +324,7 @@ async function dialThrough(
     onConnected?.(host);
     return socket.setNoDelay(true);
   } catch (cause) {
-    const code = cause instanceof ProxyError ? cause.fault : connectTimeoutFault;
+    const code = cause instanceof ProxyError ? cause.proxyCode : connectTimeoutCode;
     throw Object.assign(new Error(reasonOf(cause)), { code });
   }
 }

@@ -32,9 +32,9 @@ export interface ConnectTarget {
 /** What the peer's TLS certificate is worth; the caller decides whether that is enough. */
 export interface PeerCertificate {
   /** The chain leads to a trusted root and the name and dates fit. */
-  readonly valid: boolean;
+  readonly isValid: boolean;
   /** Why it does not, in the TLS library's words. */
-  readonly fault?: string;
+  readonly error?: string;
   /** SHA-256 over the DER certificate, lower-case hex. */
   readonly sha256: string;
 }

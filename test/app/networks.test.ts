@@ -8,13 +8,13 @@ import { buildApp } from '../../src/app.ts';
 import { expectedBits, type Header } from '../../src/bitcoin/header.ts';
 import {
   type Checkpoint,
+  formatCheckpoint,
   type Network,
   type NetworkName,
   networks,
-  showCheckpoint,
 } from '../../src/bitcoin/network.ts';
 import { readConfig } from '../../src/config.ts';
-import { lowestAncestor } from '../../src/domain/chain.ts';
+import { minAncestorHeight } from '../../src/domain/chain.ts';
 import type { Session } from '../../src/electrum/session.ts';
 import { openStore, type Store } from '../../src/store/open-store.ts';
 import { followedNetwork } from '../../src/store/records/headers.ts';
@@ -126,7 +126,7 @@ describe.each([
         height: 4199,
         header: { hash: last(headers).hash },
       });
-      const lowest = lowestAncestor(height);
+      const lowest = minAncestorHeight(height);
       // In pieces, from the lowest that is needed to the checkpoint.
       let next = lowest;
       for (const [start, count] of source.asked.filter(([start]) => start <= height)) {
@@ -296,7 +296,7 @@ describe('the checkpoint that serve is given', () => {
     const begun = at(easy, 20);
     const { path, sync } = await follow(named('none', 'testnet3', begun), easy);
     await sync();
-    for (const given of [undefined, showCheckpoint(begun), showCheckpoint(at(easy, 30))]) {
+    for (const given of [undefined, formatCheckpoint(begun), formatCheckpoint(at(easy, 30))]) {
       const app = await build(path, 'testnet3', given);
       expect(app.network).toEqual({ ...networks.testnet3, checkpoint: begun });
       await app.stop();

@@ -23,7 +23,7 @@ import {
   parseWalletKey,
   type WalletKeyOptions,
 } from '../../src/bitcoin/keychain.ts';
-import { inKeyOrder, multisigScript } from '../../src/bitcoin/multisig.ts';
+import { multisigScript, sortedKeys } from '../../src/bitcoin/multisig.ts';
 import { networks } from '../../src/bitcoin/network.ts';
 import { PaygateError } from '../../src/lib/errors.ts';
 import { bip44, bip49, bip84, bip86 } from './vectors/accounts.ts';
@@ -117,7 +117,7 @@ describe('scripts of the BIPs', () => {
 
   test.each(bip67)('BIP67, vector %#', ({ list, sorted, script, address }) => {
     const keys = list.map((key) => ({ publicKey: hexToBytes(key) }));
-    const order = inKeyOrder(keys).map(({ publicKey }) => publicKey);
+    const order = sortedKeys(keys).map(({ publicKey }) => publicKey);
     expect(order.map(bytesToHex)).toEqual(sorted);
     expect(bytesToHex(multisigScript(2, order))).toBe(script);
     // That BIP pays the bare script's hash, which paygate does not.
@@ -145,7 +145,7 @@ describe('scripts of the BIPs', () => {
       return bytesToHex(
         multisigScript(
           2,
-          inKeyOrder(keys).map((key) => key.publicKey),
+          sortedKeys(keys).map((key) => key.publicKey),
         ),
       );
     });

@@ -10,9 +10,9 @@ import {
   minimumTime,
   parseHeader,
   targetToBits,
-  workOf,
+  workOfBits,
 } from '../../src/bitcoin/header.ts';
-import { display } from '../../src/bitcoin/ids.ts';
+import { displayHex } from '../../src/bitcoin/ids.ts';
 import { type Network, networks } from '../../src/bitcoin/network.ts';
 import { PaygateError } from '../../src/lib/errors.ts';
 import { block1, block170, block100002 } from './vectors/blocks.ts';
@@ -44,7 +44,7 @@ describe('parseHeader', () => {
       bits: 0x1d00ffff,
       raw: hexToBytes(block170.header),
     });
-    expect(display(header.merkleRoot)).toBe(block170.merkleRoot);
+    expect(displayHex(header.merkleRoot)).toBe(block170.merkleRoot);
   });
 
   test('block 1 follows genesis', () => {
@@ -93,11 +93,11 @@ describe('proof of work', () => {
   });
 
   test('work: what Bitcoin Core shows as chainwork', () => {
-    expect(workOf(0x1d00ffff)).toBe(0x100010001n);
-    expect(171n * workOf(0x1d00ffff)).toBe(0xab00ab00abn);
-    expect(workOf(0x207fffff)).toBe(2n);
-    expect(workOf(0x01010000)).toBe(2n ** 255n);
-    expect(() => workOf(0)).toThrow(PaygateError);
+    expect(workOfBits(0x1d00ffff)).toBe(0x100010001n);
+    expect(171n * workOfBits(0x1d00ffff)).toBe(0xab00ab00abn);
+    expect(workOfBits(0x207fffff)).toBe(2n);
+    expect(workOfBits(0x01010000)).toBe(2n ** 255n);
+    expect(() => workOfBits(0)).toThrow(PaygateError);
   });
 });
 

@@ -2,7 +2,7 @@ import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseHeader } from '../../src/bitcoin/header.ts';
-import { display, parseTxid, type Txid, undisplay } from '../../src/bitcoin/ids.ts';
+import { displayHex, hashBytes, parseTxid, type Txid } from '../../src/bitcoin/ids.ts';
 import { ProvenTree } from '../../src/bitcoin/merkle.ts';
 import { PaygateError } from '../../src/lib/errors.ts';
 import { merkleBranch, merkleRoot, rootFromBranch, sha256d } from '../support/merkle.ts';
@@ -94,11 +94,11 @@ describe('guards', () => {
     );
     expect(inBlock).toHaveLength(64);
     const other = id('33'.repeat(32));
-    const blockRoot = merkleRoot([display<Txid>(sha256d(inBlock)), other]);
+    const blockRoot = merkleRoot([displayHex<Txid>(sha256d(inBlock)), other]);
 
-    const forged = display<Txid>(inBlock.slice(32));
-    const branch = [display(inBlock.slice(0, 32)), other];
-    const steps = sha256d(Uint8Array.of(...sha256d(inBlock), ...undisplay(other)));
+    const forged = displayHex<Txid>(inBlock.slice(32));
+    const branch = [displayHex(inBlock.slice(0, 32)), other];
+    const steps = sha256d(Uint8Array.of(...sha256d(inBlock), ...hashBytes(other)));
     expect(steps).toEqual(blockRoot);
     expect(() => isProof(blockRoot, forged, branch, 1)).toThrow('an inner node is a transaction');
   });

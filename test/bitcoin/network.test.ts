@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { bitsToTarget, meetsTarget, parseHeader } from '../../src/bitcoin/header.ts';
 import {
+  formatCheckpoint,
   networks,
   parseCheckpoint,
   parseNetworkName,
-  showCheckpoint,
 } from '../../src/bitcoin/network.ts';
 import { builtInServers } from '../../src/electrum/server-address.ts';
 import { PaygateError } from '../../src/lib/errors.ts';
@@ -54,7 +54,7 @@ test('names', () => {
 
 test.each(Object.values(networks))('$name: a checkpoint is written as it is read', (network) => {
   const checkpoint = network.checkpoint ?? { height: 0, hash: network.genesisHash };
-  expect(parseCheckpoint(showCheckpoint(checkpoint))).toEqual(checkpoint);
+  expect(parseCheckpoint(formatCheckpoint(checkpoint))).toEqual(checkpoint);
 });
 
 test('the built-in checkpoints end a difficulty period', () => {

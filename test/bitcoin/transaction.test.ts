@@ -3,8 +3,8 @@ import { bytesToHex, concatBytes, hexToBytes } from '@noble/hashes/utils.js';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
+  isRelayable,
   isTransaction,
-  isWhole,
   parseTransaction,
   valuePaidTo,
   withoutWitness,
@@ -25,7 +25,7 @@ describe('vectors', () => {
     const transaction = parse(genesisCoinbase.raw);
     expect(transaction).toMatchObject({
       txid: genesisCoinbase.txid,
-      coinbase: true,
+      isCoinbase: true,
       signalsRbf: false,
       strippedSize: 204,
       size: 204,
@@ -39,7 +39,7 @@ describe('vectors', () => {
     expect(payment.txid).toBe(block170.txids[1]);
     expect(payment.inputs).toEqual([{ txid: block170.spends, vout: 0, sequence: 0xffffffff }]);
     expect(payment.outputs.map((output) => output.valueSat)).toEqual([10e8, 40e8]);
-    expect(payment).toMatchObject({ coinbase: false, signalsRbf: false, size: 275 });
+    expect(payment).toMatchObject({ isCoinbase: false, signalsRbf: false, size: 275 });
     expect(valuePaidTo(payment, hexToBytes(block170.toFinney))).toBe(10e8);
   });
 
@@ -68,11 +68,11 @@ describe('a witness', () => {
   const signed = [nestedSegwit.raw, nativeSegwit.raw];
 
   test('is there where the input asks for one, and nowhere else', () => {
-    for (const raw of [...whole, ...signed]) expect(isWhole(parse(raw))).toBe(true);
+    for (const raw of [...whole, ...signed]) expect(isRelayable(parse(raw))).toBe(true);
     for (const raw of signed) {
       const stripped = parseTransaction(withoutWitness(hexToBytes(raw)));
       expect(stripped).toMatchObject({ txid: parse(raw).txid, witness: 'partial' });
-      expect(isWhole(stripped)).toBe(false);
+      expect(isRelayable(stripped)).toBe(false);
     }
     expect(bytesToHex(withoutWitness(hexToBytes(nativeSegwit.raw)))).toBe(nativeSegwit.stripped);
   });
@@ -186,7 +186,7 @@ describe('strictness', () => {
   test('coinbase: one input, of nothing', () => {
     const nothing = '00'.repeat(32);
     const of = (txid: string, vout: string) => `${txid}${vout}025151ffffffff`;
-    const isCoinbase = (inputs: string) => parse(build({ inputs })).coinbase;
+    const isCoinbase = (inputs: string) => parse(build({ inputs })).isCoinbase;
     expect(isCoinbase(`01${of(nothing, 'ffffffff')}`)).toBe(true);
     expect(isCoinbase(`01${of(nothing, '00000000')}`)).toBe(false);
     expect(isCoinbase(`01${of('aa'.repeat(32), 'ffffffff')}`)).toBe(false);

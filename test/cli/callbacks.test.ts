@@ -10,7 +10,7 @@ import { networks } from '../../src/bitcoin/network.ts';
 import { overlapMs, signatureHeaders } from '../../src/delivery/signature.ts';
 import { testTxid } from '../../src/delivery/test-callback.ts';
 import { eventId } from '../../src/domain/callback.ts';
-import type { Outcome } from '../../src/domain/retry.ts';
+import type { AttemptOutcome } from '../../src/domain/retry.ts';
 import { settings } from '../../src/store/db/schema.ts';
 import type { NewCallback } from '../../src/store/records/outbox.ts';
 import { type Owed, openOwed, webhookSecret, withStatus } from '../delivery/owed.ts';
@@ -56,7 +56,7 @@ async function ask(owed: Owed, command: string): Promise<any> {
 const attempt = (
   owed: Owed,
   id: number,
-  outcome: Outcome,
+  outcome: AttemptOutcome,
   at?: number,
   doubted: string | null = 'error',
 ) =>

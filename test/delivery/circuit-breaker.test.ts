@@ -5,7 +5,7 @@ import {
   probeEveryMs,
   slowEveryMs,
 } from '../../src/delivery/circuit-breaker.ts';
-import { retrySchedule } from '../../src/domain/retry.ts';
+import { retryScheduleMs } from '../../src/domain/retry.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { createTestWorld } from '../support/world.ts';
 import { closeAll, receiver, setUp } from './engine.ts';
@@ -231,7 +231,7 @@ describe('a host that cannot be reached', () => {
     const monotonic = () => plain.monotonic() + passedMs;
     const { world, dispatcher, states, steps } = await down(6, { ...plain, monotonic });
     const before = sum(steps());
-    passedMs = sum([...retrySchedule]) + 86_400_000;
+    passedMs = sum([...retryScheduleMs]) + 86_400_000;
     world.jumpWallClock(passedMs);
     await world.advance(probeEveryMs);
     await dispatcher.idle();

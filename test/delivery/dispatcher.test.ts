@@ -4,7 +4,7 @@ import { deadlineMs } from '../../src/delivery/callback-request.ts';
 import { failuresToOpen } from '../../src/delivery/circuit-breaker.ts';
 import { deliveryLimits } from '../../src/delivery/delivery-limits.ts';
 import { eventId } from '../../src/domain/callback.ts';
-import { retrySchedule } from '../../src/domain/retry.ts';
+import { retryScheduleMs } from '../../src/domain/retry.ts';
 import { callbacks, payments } from '../../src/store/db/schema.ts';
 import { Catalog } from '../../src/store/records/catalog.ts';
 import { makeAuthority } from '../support/authority.ts';
@@ -244,7 +244,7 @@ describe('a failed attempt', () => {
 
   it('P-68 follows the schedule to its end, and then warns', async () => {
     const { shop, world, jumpTo, dueAt, states, outbox } = await failing(() => ({ status: 404 }));
-    for (const wait of retrySchedule) {
+    for (const wait of retryScheduleMs) {
       const left = dueAt() - world.now();
       expect(left).toBeGreaterThanOrEqual(wait * 0.8 - 1000);
       expect(left).toBeLessThanOrEqual(wait * 1.2);
@@ -274,8 +274,8 @@ describe('a failed attempt', () => {
 
   it.each([
     ['its first', 0],
-    ['its last but one', retrySchedule.length - 2],
-    ['its last', retrySchedule.length],
+    ['its last but one', retryScheduleMs.length - 2],
+    ['its last', retryScheduleMs.length],
   ])('leaves the schedule alone that a resend began meanwhile, on %s', async (_, step) => {
     const shop = await receiver();
     const { owed, world, dispatcher, outbox, states } = setUp();
@@ -776,14 +776,14 @@ describe('a clock that was ahead and is set right', () => {
 
   it('leaves a wait alone that its step may have', async () => {
     const { owed, world, dispatcher, outbox } = setUp();
-    const [longest = 0] = retrySchedule.slice(-1);
+    const [longest = 0] = retryScheduleMs.slice(-1);
     const storeId = owed.addStore();
     await owed.enqueue(world.now(), owed.addPayment(storeId), owed.addPayment(storeId));
     const nextAttemptAt = world.now() + 2.4 * longest;
     const set = (step: number, id: number) =>
       owed.database.orm.update(callbacks).set({ step, nextAttemptAt }).where(eq(callbacks.id, id));
-    set(retrySchedule.length, 1).run();
-    set(retrySchedule.length - 3, 2).run();
+    set(retryScheduleMs.length, 1).run();
+    set(retryScheduleMs.length - 3, 2).run();
     const now = world.now();
     await dispatcher.start();
     const dueAt = (id: number) => outbox.callback(id).nextAttemptAt;

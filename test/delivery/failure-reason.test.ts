@@ -1,28 +1,31 @@
 import { describe, expect, it } from 'vitest';
 import { excerpt, reasonFor, secretsOf } from '../../src/delivery/failure-reason.ts';
-import { classify, deadlineFault, type Ending } from '../../src/domain/retry.ts';
+import { type AttemptEnd, deadlineCode, outcomeOf } from '../../src/domain/retry.ts';
 
-const told = (ending: Ending, location?: string) =>
-  reasonFor({ ...ending, outcome: classify(ending), host: 'shop.example', location });
+const told = (ending: AttemptEnd, location?: string) =>
+  reasonFor({ ...ending, outcome: outcomeOf(ending), host: 'shop.example', location });
 
 describe('a reason', () => {
   it.each([
     [{ phase: 'body', status: 200 }, null],
-    [{ phase: 'resolve', fault: 'EAI_AGAIN' }, 'could not be resolved: the name server does not'],
-    [{ phase: 'connect', fault: 'EHOSTUNREACH' }, 'could not be reached: there is no way'],
-    [{ phase: 'connect', fault: 'EWHATEVER' }, 'could not be reached: EWHATEVER'],
-    [{ phase: 'connect', fault: 'CERT_HAS_EXPIRED' }, 'its certificate has expired'],
-    [{ phase: 'connect', fault: 'UND_ERR_CONNECT_TIMEOUT' }, 'waited in vain for a connection'],
-    [{ phase: 'tls', fault: 'CERT_HAS_EXPIRED' }, 'its certificate has expired'],
-    [{ phase: 'tls', fault: 'ERR_TLS_CERT_ALTNAME_INVALID' }, 'is for another name'],
-    [{ phase: 'tls', fault: 'UND_ERR_SOCKET' }, 'during the TLS handshake'],
-    [{ phase: 'tls', fault: deadlineFault }, 'waited in vain for the TLS handshake'],
-    [{ phase: 'response', fault: deadlineFault }, 'waited in vain for an answer'],
-    [{ phase: 'body', status: 200, fault: deadlineFault }, 'for the end of its answer'],
-    [{ phase: 'response', fault: 'UND_ERR_SOCKET' }, 'closed the connection without an answer'],
+    [
+      { phase: 'resolve', errorCode: 'EAI_AGAIN' },
+      'could not be resolved: the name server does not',
+    ],
+    [{ phase: 'connect', errorCode: 'EHOSTUNREACH' }, 'could not be reached: there is no way'],
+    [{ phase: 'connect', errorCode: 'EWHATEVER' }, 'could not be reached: EWHATEVER'],
+    [{ phase: 'connect', errorCode: 'CERT_HAS_EXPIRED' }, 'its certificate has expired'],
+    [{ phase: 'connect', errorCode: 'UND_ERR_CONNECT_TIMEOUT' }, 'waited in vain for a connection'],
+    [{ phase: 'tls', errorCode: 'CERT_HAS_EXPIRED' }, 'its certificate has expired'],
+    [{ phase: 'tls', errorCode: 'ERR_TLS_CERT_ALTNAME_INVALID' }, 'is for another name'],
+    [{ phase: 'tls', errorCode: 'UND_ERR_SOCKET' }, 'during the TLS handshake'],
+    [{ phase: 'tls', errorCode: deadlineCode }, 'waited in vain for the TLS handshake'],
+    [{ phase: 'response', errorCode: deadlineCode }, 'waited in vain for an answer'],
+    [{ phase: 'body', status: 200, errorCode: deadlineCode }, 'for the end of its answer'],
+    [{ phase: 'response', errorCode: 'UND_ERR_SOCKET' }, 'closed the connection without an answer'],
     [{ phase: 'body', status: 201 }, 'answered 201; only 200 counts'],
     [{ phase: 'body', status: 301 }, 'answered 301, pointing to nowhere'],
-    [{ phase: 'body', status: 200, fault: 'ECONNRESET' }, 'broke off before the end'],
+    [{ phase: 'body', status: 200, errorCode: 'ECONNRESET' }, 'broke off before the end'],
   ] as const)('for %j says what a merchant can act on', (ending, words) => {
     expect(told(ending)).toEqual(words && expect.stringContaining(words));
   });

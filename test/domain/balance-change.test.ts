@@ -1,10 +1,18 @@
 import { expect, test } from 'vitest';
 import type { Txid } from '../../src/bitcoin/ids.ts';
-import { balanceOf, movementsOf, type Part } from '../../src/domain/balance-change.ts';
+import {
+  balanceChangesOf,
+  balanceOf,
+  type ScriptTransaction,
+} from '../../src/domain/balance-change.ts';
 
 const id = (letter: string) => letter.repeat(64) as Txid;
 
-const part = (letter: string, height: number | null, change: Partial<Part>): Part => ({
+const part = (
+  letter: string,
+  height: number | null,
+  change: Partial<ScriptTransaction>,
+): ScriptTransaction => ({
   txid: id(letter),
   height,
   received: [],
@@ -23,11 +31,11 @@ test('what came in less what went out, in whatever order the history stands', ()
     }),
     part('c', null, { spent: [{ txid: id('b'), vout: 0 }] }),
   ];
-  expect(movementsOf(parts).map(({ deltaSat }) => deltaSat)).toEqual([-700, 1_050, -300]);
+  expect(balanceChangesOf(parts).map(({ deltaSat }) => deltaSat)).toEqual([-700, 1_050, -300]);
 });
 
 test('outputs of others that it spends are nothing to the script', () => {
-  const [movement] = movementsOf([part('a', 5, { spent: [{ txid: id('f'), vout: 0 }] })]);
+  const [movement] = balanceChangesOf([part('a', 5, { spent: [{ txid: id('f'), vout: 0 }] })]);
   expect(movement?.deltaSat).toBe(0);
 });
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { judge } from '../../src/domain/callback-answer.ts';
+import { judgeAnswer } from '../../src/domain/callback-answer.ts';
 
 const judged = (body: string, secrets: string[] = []) => {
-  const { verdict, says } = judge(Buffer.from(body), () => secrets);
+  const { verdict, says } = judgeAnswer(Buffer.from(body), () => secrets);
   return [verdict, says];
 };
 
@@ -265,7 +265,7 @@ describe('a hostile answer', () => {
   ])('of %j over and over costs little', (piece) => {
     const body = Buffer.from(piece.repeat(Math.ceil(16_384 / piece.length)));
     const began = process.cpuUsage();
-    for (let times = 0; times < 10; times += 1) judge(body, () => []);
+    for (let times = 0; times < 10; times += 1) judgeAnswer(body, () => []);
     const { user } = process.cpuUsage(began);
     // A quadratic one takes seconds.
     expect(user / 10).toBeLessThan(100_000);

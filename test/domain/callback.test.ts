@@ -7,7 +7,7 @@ import {
   eventId,
   redactUrl,
 } from '../../src/domain/callback.ts';
-import { reachOf } from '../../src/domain/callback-url-policy.ts';
+import { addressClassOf } from '../../src/domain/callback-url-policy.ts';
 
 const txid = 'ab'.repeat(32);
 const facts = { status: 0, address: 'bc1qexample', valueSat: 12_345, txid, rbf: false } as const;
@@ -230,7 +230,7 @@ describe('the reach of an address', () => {
     ['shop.example', 'never'],
     ['', 'never'],
   ])('%s is %s', (address, reach) => {
-    expect(reachOf(address)).toBe(reach);
+    expect(addressClassOf(address)).toBe(reach);
   });
 });
 

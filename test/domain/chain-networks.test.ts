@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { expectedBits, type Header } from '../../src/bitcoin/header.ts';
 import type { Network } from '../../src/bitcoin/network.ts';
-import { lowestAncestor } from '../../src/domain/chain.ts';
+import { minAncestorHeight } from '../../src/domain/chain.ts';
 import { branch, child, easyBits, firstHeader, hold, ruledBy } from '../support/headers.ts';
 
 const period = 2016;
@@ -192,7 +192,7 @@ describe('where headers must begin for a checkpoint', () => {
     [4031, 2016],
     [963_647, 961_632],
   ])('at %i: %i', (checkpoint, lowest) => {
-    expect(lowestAncestor(checkpoint)).toBe(lowest);
+    expect(minAncestorHeight(checkpoint)).toBe(lowest);
   });
 
   /** A chain by the rules, whose times run ahead and step back again. */
@@ -216,7 +216,7 @@ describe('where headers must begin for a checkpoint', () => {
       'at %i everything that follows connects',
       (height) => {
         const checkpoint = { height, hash: (headers[height] as Header).hash };
-        const lowest = lowestAncestor(height);
+        const lowest = minAncestorHeight(height);
         const base = headers.slice(lowest, height + 1);
         const chain = hold({ ...network, checkpoint }, base, lowest);
         expect(chain.feed(headers.slice(height + 1))).toMatchObject({ kind: 'best' });

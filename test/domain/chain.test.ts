@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Header, parseHeader, workOf } from '../../src/bitcoin/header.ts';
+import { type Header, parseHeader, workOfBits } from '../../src/bitcoin/header.ts';
 import { networks } from '../../src/bitcoin/network.ts';
 import { connectHeaders } from '../../src/domain/chain.ts';
 import type { SimulatedChain } from '../../src/sandbox/chain/simulated-chain.ts';
@@ -44,7 +44,7 @@ describe('real headers of regtest', () => {
     expect(atOnce.feed(headers.slice(1))).toMatchObject({ kind: 'best', forkHeight: 0 });
     for (const chain of [oneByOne, atOnce]) {
       expect(chain.hashes()).toEqual(headers.map(({ hash }) => hash));
-      expect(chain.tip().work).toBe(21n * workOf(easyBits));
+      expect(chain.tip().work).toBe(21n * workOfBits(easyBits));
     }
   });
 
@@ -105,7 +105,7 @@ describe('most work wins', () => {
     const { headers, chain } = easy(10);
     const longer = branch(at(headers, 6), 4);
     expect(chain.feed(longer)).toMatchObject({ kind: 'best', forkHeight: 6 });
-    expect(chain.tip()).toMatchObject({ height: 10, work: 11n * workOf(easyBits) });
+    expect(chain.tip()).toMatchObject({ height: 10, work: 11n * workOfBits(easyBits) });
   });
 
   it('a branch that was aside wins when it grows', () => {

@@ -1,5 +1,9 @@
 import { expect, test } from 'vitest';
-import { clientAddress, householdOf, parseProxyNetwork } from '../../src/domain/client-address.ts';
+import {
+  clientAddress,
+  networkPrefix64,
+  parseProxyNetwork,
+} from '../../src/domain/client-address.ts';
 
 const proxies = ['127.0.0.1', '10.0.0.0/8', '::1'].map(parseProxyNetwork);
 
@@ -27,9 +31,9 @@ test('without a listed proxy the header is air', () => {
 });
 
 test('a household of IPv6 is one, of IPv4 each address', () => {
-  expect(householdOf('2001:db8:1:2:3::4')).toBe(householdOf('2001:db8:1:2:ffff::1'));
-  expect(householdOf('2001:db8:1:2::1')).not.toBe(householdOf('2001:db8:1:3::1'));
-  expect(householdOf('192.0.2.1')).toBe('192.0.2.1');
+  expect(networkPrefix64('2001:db8:1:2:3::4')).toBe(networkPrefix64('2001:db8:1:2:ffff::1'));
+  expect(networkPrefix64('2001:db8:1:2::1')).not.toBe(networkPrefix64('2001:db8:1:3::1'));
+  expect(networkPrefix64('192.0.2.1')).toBe('192.0.2.1');
 });
 
 test.each(['10/8', '010.0.0.1', '0x0a.0.0.1/8', '10.1', '10'])(

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { clockFault } from '../../src/domain/clock-check.ts';
+import { clockError } from '../../src/domain/clock-check.ts';
 
 const releasedAt = Date.UTC(2026, 10, 21);
 const hourMs = 3_600_000;
@@ -15,7 +15,7 @@ test.each([
   [newestMs - 2 * hourMs, newestBlockTime, undefined],
   [newestMs + 1000 * hourMs, newestBlockTime, undefined],
 ])('at %i with a block of %s', (now, newest, said) => {
-  const fault = clockFault(now, { releasedAt, newestBlockTime: newest });
+  const fault = clockError(now, { releasedAt, newestBlockTime: newest });
   if (said === undefined) expect(fault).toBeUndefined();
   else expect(fault).toContain(said);
 });

@@ -1,5 +1,9 @@
 import { describe, expect, it, test } from 'vitest';
-import { checkPolicy, parseBand, requiredFor } from '../../src/domain/confirmation-policy.ts';
+import {
+  checkPolicy,
+  parseBand,
+  requiredConfirmationsFor,
+} from '../../src/domain/confirmation-policy.ts';
 
 describe('the depth that an amount asks for', () => {
   const policy = {
@@ -17,16 +21,18 @@ describe('the depth that an amount asks for', () => {
     [50_000, 3],
     [50_001, 6],
   ])('%i sat: %i', (valueSat, depth) => {
-    expect(requiredFor(policy, valueSat)).toBe(depth);
+    expect(requiredConfirmationsFor(policy, valueSat)).toBe(depth);
   });
 
   it('is one for all without bands', () => {
-    expect(requiredFor({ confirmations: 2, bands: [] }, 2_100_000_000_000_000)).toBe(2);
+    expect(requiredConfirmationsFor({ confirmations: 2, bands: [] }, 2_100_000_000_000_000)).toBe(
+      2,
+    );
   });
 
   it('is never less for more, also where the bands say so', () => {
     const bands = [...policy.bands, { aboveSat: 90_000, confirmations: 4 }];
-    expect(requiredFor({ ...policy, bands }, 90_001)).toBe(6);
+    expect(requiredConfirmationsFor({ ...policy, bands }, 90_001)).toBe(6);
   });
 });
 

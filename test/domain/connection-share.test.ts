@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { leaverOf, originOf } from '../../src/domain/connection-share.ts';
+import { clientPrefixesOf, connectionToClose } from '../../src/domain/connection-share.ts';
 
 /** Connections of these addresses, oldest first; the address and its place among them. */
 const leaver = (...addresses: string[]): number | undefined =>
-  leaverOf(new Map(addresses.map((address, index) => [index, originOf(address)])));
+  connectionToClose(new Map(addresses.map((address, index) => [index, clientPrefixesOf(address)])));
 
 test('the newest connection of who has most makes room', () => {
   expect(leaver('192.0.2.1', '192.0.2.2', '192.0.2.2', '192.0.2.3')).toBe(2);

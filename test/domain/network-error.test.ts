@@ -1,5 +1,10 @@
 import { expect, test } from 'vitest';
-import { codeOf, faultText, isPlain, isUnresolved } from '../../src/domain/network-error.ts';
+import {
+  errorCodeOf,
+  isDnsError,
+  isNotTls,
+  networkErrorText,
+} from '../../src/domain/network-error.ts';
 
 test.each([
   ['ENOTFOUND', 'the name does not exist'],
@@ -15,21 +20,24 @@ test.each([
   ['ERR_SSL_WRONG_VERSION_NUMBER', 'it does not speak TLS on this port'],
   ['EPROTO', 'it does not speak TLS as it is used today'],
 ])('%s is a sentence: %s', (code, text) => {
-  expect(faultText(code)).toBe(text);
+  expect(networkErrorText(code)).toBe(text);
 });
 
 test('with TLS a lost connection is one of the handshake', () => {
-  expect(faultText('ECONNRESET', true)).toBe('it closed the connection during the TLS handshake');
+  expect(networkErrorText('ECONNRESET', true)).toBe(
+    'it closed the connection during the TLS handshake',
+  );
 });
 
 test('nothing is said of a code that is not known, nor of what every object has', () => {
-  for (const code of ['EWHATEVER', 'constructor', '']) expect(faultText(code)).toBeUndefined();
+  for (const code of ['EWHATEVER', 'constructor', ''])
+    expect(networkErrorText(code)).toBeUndefined();
 });
 
 test('of the errors of several addresses, the code of the first', () => {
   const each = Object.assign(new Error('no'), { code: 'ECONNREFUSED' });
-  expect(codeOf(new AggregateError([each, new Error('other')]))).toBe('ECONNREFUSED');
-  expect([codeOf(each), codeOf(new Error('none')), codeOf(undefined)]).toEqual([
+  expect(errorCodeOf(new AggregateError([each, new Error('other')]))).toBe('ECONNREFUSED');
+  expect([errorCodeOf(each), errorCodeOf(new Error('none')), errorCodeOf(undefined)]).toEqual([
     'ECONNREFUSED',
     '',
     '',
@@ -37,8 +45,8 @@ test('of the errors of several addresses, the code of the first', () => {
 });
 
 test('names that do not resolve, and ports without TLS', () => {
-  expect(['ENOTFOUND', 'EAI_AGAIN', 'ECONNREFUSED'].map(isUnresolved)).toEqual([true, true, false]);
-  expect(['EPROTO', 'ERR_SSL_WRONG_VERSION_NUMBER', 'CERT_HAS_EXPIRED'].map(isPlain)).toEqual([
+  expect(['ENOTFOUND', 'EAI_AGAIN', 'ECONNREFUSED'].map(isDnsError)).toEqual([true, true, false]);
+  expect(['EPROTO', 'ERR_SSL_WRONG_VERSION_NUMBER', 'CERT_HAS_EXPIRED'].map(isNotTls)).toEqual([
     true,
     true,
     false,

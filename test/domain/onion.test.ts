@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { checkCallbackUrl } from '../../src/domain/callback.ts';
-import { isOnion, onionFault } from '../../src/domain/onion.ts';
+import { isOnion, onionError } from '../../src/domain/onion.ts';
 
 /** Of the Tor project's own site, and of DuckDuckGo. */
 const torproject = '2gzyxa5ihm7nsggfxnu52rck2vv4rvmdlkiu3zzui5du4xyclen53wid.onion';
@@ -15,7 +15,7 @@ describe('an onion address', () => {
     `www.${torproject}`,
     `${torproject}.`,
   ])('may be %s', (host) => {
-    expect([isOnion(host), onionFault(host)]).toEqual([true, undefined]);
+    expect([isOnion(host), onionError(host)]).toEqual([true, undefined]);
     for (const url of [`http://${host}/cb?secret=x`, `https://${host}:8443/cb`, `HTTP://${host}`]) {
       expect(() => checkCallbackUrl(url, strict)).not.toThrow();
       const there = { hasProxy: true };
@@ -35,7 +35,7 @@ describe('an onion address', () => {
     ['onion', 'no onion address'],
   ])('is not %s: %s', (host, said) => {
     expect(isOnion(host)).toBe(true);
-    expect(onionFault(host)).toContain(said);
+    expect(onionError(host)).toContain(said);
     expect(() => checkCallbackUrl(`https://${host}/cb`, strict)).toThrow(said);
   });
 

@@ -4,13 +4,13 @@ import type { BlockHash } from '../../src/bitcoin/ids.ts';
 import {
   type Block,
   type CallbackStatus,
-  type Decision,
   decide,
   depthOf,
-  type Fact,
   type Payment,
+  type PaymentDecision,
+  type PaymentFact,
+  type PaymentRules,
   type PaymentState,
-  type Rules,
 } from '../../src/domain/payment.ts';
 
 const blockA: Block = { height: 100, hash: 'aa'.repeat(32) as BlockHash };
@@ -30,8 +30,8 @@ const current = {
   'dropped, never told': { state: 'dropped', block: null, status: null, cycle },
 } satisfies Record<string, Payment | undefined>;
 
-const proven = (block: Block, depth: number): Fact => ({ kind: 'proven', block, depth });
-const mempool = (blockLeft: boolean): Fact => ({ kind: 'mempool', blockLeft });
+const proven = (block: Block, depth: number): PaymentFact => ({ kind: 'proven', block, depth });
+const mempool = (blockLeft: boolean): PaymentFact => ({ kind: 'mempool', isBlockGone: blockLeft });
 
 /** With 3 confirmations required. */
 const facts = {
@@ -46,14 +46,14 @@ const facts = {
   'B 3 deep': proven(blockB, 3),
   'B 145 deep': proven(blockB, 145),
   gone: { kind: 'gone' },
-} satisfies Record<string, Fact>;
+} satisfies Record<string, PaymentFact>;
 
 const required = 3;
-const rules: Rules = {
+const rules: PaymentRules = {
   requiredConfirmations: required,
-  coinbase: false,
-  tellReversal: false,
-  held: false,
+  isCoinbase: false,
+  sendsReversal: false,
+  isHeld: false,
 };
 
 type From = keyof typeof current;
@@ -190,7 +190,7 @@ const statusOf: Record<PaymentState, CallbackStatus | undefined> = {
   dropped: undefined,
 };
 
-function outcomeOf(decision: Decision | undefined): Outcome {
+function outcomeOf(decision: PaymentDecision | undefined): Outcome {
   if (decision === undefined) return '-';
   const { next, callback } = decision;
   return callback === undefined ? next.state : `${next.state}, ${callback}`;
@@ -205,7 +205,7 @@ describe('P-101 the table of payments', () => {
     const decision = decide(current[from], facts[what], rules);
     expect(outcomeOf(decision)).toBe(outcome);
     if (decision === undefined) return;
-    const fact: Fact = facts[what];
+    const fact: PaymentFact = facts[what];
     expect(decision.next.block).toEqual(fact.kind === 'proven' ? fact.block : null);
     const kept = current[from]?.status ?? null;
     expect(decision.next.status).toBe(fact.kind === 'gone' ? kept : statusOf[decision.next.state]);
@@ -222,7 +222,7 @@ describe('P-101 the table of payments', () => {
 });
 
 describe('while the servers disagree', () => {
-  const held = { ...rules, held: true };
+  const held = { ...rules, isHeld: true };
 
   it('nothing becomes final, and what is stays so', () => {
     expect(decide(undefined, proven(blockA, 200), held)).toMatchObject({
@@ -253,7 +253,7 @@ describe('while the servers disagree', () => {
 });
 
 describe('a payment that is gone', () => {
-  const wanted = { ...rules, tellReversal: true };
+  const wanted = { ...rules, sendsReversal: true };
 
   it.each(['confirming', 'confirmed'] as const)('is told as -1 after %s, once', (from) => {
     const decision = decide(current[from], { kind: 'gone' }, wanted);
@@ -291,9 +291,9 @@ describe('depth', () => {
   ])('%i required, %i deep: %i', (requiredConfirmations, depth, status) => {
     const decision = decide(undefined, proven(blockA, depth), {
       requiredConfirmations,
-      coinbase: false,
-      tellReversal: false,
-      held: false,
+      isCoinbase: false,
+      sendsReversal: false,
+      isHeld: false,
     });
     expect(decision?.callback).toBe(status);
   });
@@ -303,7 +303,12 @@ describe('depth', () => {
     [1, 100, 2],
     [2, 144, 2],
   ])('a coinbase, %i required, %i deep: %i', (requiredConfirmations, depth, status) => {
-    const coinbase = { requiredConfirmations, coinbase: true, tellReversal: false, held: false };
+    const coinbase = {
+      requiredConfirmations,
+      isCoinbase: true,
+      sendsReversal: false,
+      isHeld: false,
+    };
     expect(decide(undefined, proven(blockA, depth), coinbase)?.callback).toBe(status);
   });
 });
@@ -327,16 +332,16 @@ const anyPayment: fc.Arbitrary<Payment | undefined> = fc.option(
   { nil: undefined },
 );
 const anyDepth = fc.oneof(fc.integer({ min: -2, max: 6 }), fc.integer({ min: 95, max: 150 }));
-const anyFact: fc.Arbitrary<Fact> = fc.oneof(
+const anyFact: fc.Arbitrary<PaymentFact> = fc.oneof(
   fc.boolean().map(mempool),
   fc.tuple(anyBlock, anyDepth).map(([block, depth]) => proven(block, depth)),
-  fc.constant<Fact>({ kind: 'gone' }),
+  fc.constant<PaymentFact>({ kind: 'gone' }),
 );
-const anyRules: fc.Arbitrary<Rules> = fc.record({
+const anyRules: fc.Arbitrary<PaymentRules> = fc.record({
   requiredConfirmations: fc.integer({ min: 1, max: 100 }),
-  coinbase: fc.boolean(),
-  tellReversal: fc.boolean(),
-  held: fc.constant(false),
+  isCoinbase: fc.boolean(),
+  sendsReversal: fc.boolean(),
+  isHeld: fc.constant(false),
 });
 
 describe('laws of every decision', () => {
@@ -377,9 +382,9 @@ describe('laws of every decision', () => {
         (payment, block, depth) => {
           const coinbase = {
             requiredConfirmations: 1,
-            coinbase: true,
-            tellReversal: false,
-            held: false,
+            isCoinbase: true,
+            sendsReversal: false,
+            isHeld: false,
           };
           expect(decide(payment, proven(block, depth), coinbase)?.callback).not.toBe(2);
         },
@@ -412,7 +417,7 @@ describe('laws of every decision', () => {
         const decision = decide(payment, { kind: 'gone' }, rules);
         if (decision?.callback === undefined) return;
         expect(decision.callback).toBe(-1);
-        expect(rules.tellReversal).toBe(true);
+        expect(rules.sendsReversal).toBe(true);
         expect((payment?.status ?? 0) > 0 || (payment?.cycle ?? 0) > 0).toBe(true);
       }),
     );

@@ -2,13 +2,13 @@ import { describe, expect, test } from 'vitest';
 import { readConfig } from '../../src/config.ts';
 import {
   baseUrlOf,
-  frontOf,
   letsEncrypt,
+  localAddressOf,
   parseDirectory,
   parseDomain,
   parseEmail,
   parseListen,
-  reachedAt,
+  publicEndpointOf,
 } from '../../src/domain/public-endpoint.ts';
 import { PaygateError } from '../../src/lib/errors.ts';
 
@@ -27,7 +27,7 @@ const read = (line: string) =>
     ),
     {},
   );
-const front = (line: string) => frontOf(read(line));
+const front = (line: string) => publicEndpointOf(read(line));
 
 describe('plain HTTP', () => {
   test.each(['', '--listen 127.0.0.2:1', '--listen [::1]:8080', '--listen localhost:80'])(
@@ -64,7 +64,7 @@ describe('HTTPS', () => {
   test('by an authority listens everywhere unless told otherwise', () => {
     const config = read('--domain Pay.example.com --acme-email you@example.com');
     expect(config.listen).toEqual({ host: '*', port: 443 });
-    expect(frontOf(config)).toEqual({
+    expect(publicEndpointOf(config)).toEqual({
       kind: 'acme',
       domain: 'pay.example.com',
       email: 'you@example.com',
@@ -106,7 +106,7 @@ test.each([
   ['[2001:db8::1]:80', '[2001:db8::1]:80'],
   ['localhost:80', 'localhost:80'],
 ])('who listens at %s is asked at %s', (text, at) => {
-  expect(reachedAt(parseListen(text))).toBe(at);
+  expect(localAddressOf(parseListen(text))).toBe(at);
 });
 
 test('what is no address, name or URL is refused', () => {

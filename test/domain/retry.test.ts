@@ -1,20 +1,20 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  classify,
-  deadlineFault,
+  deadlineCode,
   nextAttempt,
+  outcomeOf,
   parseRetryAfter,
-  retrySchedule,
+  retryScheduleMs,
 } from '../../src/domain/retry.ts';
 
 const now = 1_763_650_000_000;
 const jitter = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
-const failedAttempts = fc.integer({ min: 1, max: retrySchedule.length });
+const failedAttempts = fc.integer({ min: 1, max: retryScheduleMs.length });
 
 describe('P-68 the schedule', () => {
   it('is the one that is promised to merchants', () => {
-    const waits = retrySchedule.map((_, index) => {
+    const waits = retryScheduleMs.map((_, index) => {
       const at = nextAttempt({ attemptCount: index + 1, now, jitter: 0.5 }) ?? 0;
       return (at - now) / 1000;
     });
@@ -26,7 +26,7 @@ describe('P-68 the schedule', () => {
   });
 
   it('is exhausted after its last wait', () => {
-    const attemptCount = retrySchedule.length + 1;
+    const attemptCount = retryScheduleMs.length + 1;
     expect(nextAttempt({ attemptCount, now, jitter: 0.5 })).toBeUndefined();
     expect(nextAttempt({ attemptCount, now, jitter: 0.5, retryAfterSeconds: 60 })).toBeUndefined();
   });
@@ -35,7 +35,7 @@ describe('P-68 the schedule', () => {
     fc.assert(
       fc.property(failedAttempts, jitter, (attemptCount, fraction) => {
         const wait = (nextAttempt({ attemptCount, now, jitter: fraction }) ?? 0) - now;
-        const scheduled = retrySchedule[attemptCount - 1] ?? 0;
+        const scheduled = retryScheduleMs[attemptCount - 1] ?? 0;
         expect(wait).toBeGreaterThanOrEqual(Math.floor(scheduled * 0.8));
         expect(wait).toBeLessThanOrEqual(Math.ceil(scheduled * 1.2));
       }),
@@ -85,18 +85,18 @@ describe('the class of an outcome', () => {
     [{ phase: 'body', status: 204 }, 'status'],
     [{ phase: 'body', status: 302 }, 'redirect'],
     [{ phase: 'body', status: 304 }, 'status'],
-    [{ phase: 'body', status: 500, fault: deadlineFault }, 'status'],
-    [{ phase: 'body', status: 200, fault: 'ECONNRESET' }, 'body'],
-    [{ phase: 'body', status: 200, fault: deadlineFault }, 'timeout'],
-    [{ phase: 'response', fault: 'UND_ERR_SOCKET' }, 'response'],
-    [{ phase: 'response', fault: deadlineFault }, 'timeout'],
-    [{ phase: 'connect', fault: 'ECONNREFUSED' }, 'connect'],
-    [{ phase: 'connect', fault: 'UND_ERR_CONNECT_TIMEOUT' }, 'timeout'],
-    [{ phase: 'connect', fault: 'CERT_HAS_EXPIRED' }, 'tls'],
-    [{ phase: 'connect', fault: 'ERR_TLS_CERT_ALTNAME_INVALID' }, 'tls'],
-    [{ phase: 'connect', fault: 'EPROTO' }, 'tls'],
-    [{ phase: 'resolve', fault: 'ENOTFOUND' }, 'dns'],
+    [{ phase: 'body', status: 500, errorCode: deadlineCode }, 'status'],
+    [{ phase: 'body', status: 200, errorCode: 'ECONNRESET' }, 'body'],
+    [{ phase: 'body', status: 200, errorCode: deadlineCode }, 'timeout'],
+    [{ phase: 'response', errorCode: 'UND_ERR_SOCKET' }, 'response'],
+    [{ phase: 'response', errorCode: deadlineCode }, 'timeout'],
+    [{ phase: 'connect', errorCode: 'ECONNREFUSED' }, 'connect'],
+    [{ phase: 'connect', errorCode: 'UND_ERR_CONNECT_TIMEOUT' }, 'timeout'],
+    [{ phase: 'connect', errorCode: 'CERT_HAS_EXPIRED' }, 'tls'],
+    [{ phase: 'connect', errorCode: 'ERR_TLS_CERT_ALTNAME_INVALID' }, 'tls'],
+    [{ phase: 'connect', errorCode: 'EPROTO' }, 'tls'],
+    [{ phase: 'resolve', errorCode: 'ENOTFOUND' }, 'dns'],
   ] as const)('of %j is %s', (ending, outcome) => {
-    expect(classify(ending)).toBe(outcome);
+    expect(outcomeOf(ending)).toBe(outcome);
   });
 });

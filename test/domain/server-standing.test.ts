@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { Header } from '../../src/bitcoin/header.ts';
 import type { NetworkName } from '../../src/bitcoin/network.ts';
-import { describeDoubt, doubtOf } from '../../src/domain/server-standing.ts';
+import { doubtOf, formatDoubtOfServer } from '../../src/domain/server-standing.ts';
 import { branch, firstHeader, type HeldChain, hold, ruledBy } from '../support/headers.ts';
 
 const hour = 3_600_000;
@@ -58,8 +58,8 @@ it('a heavier branch deeper than 144 is told apart from a lighter one', () => {
 });
 
 it('each is told in words', () => {
-  expect(describeDoubt({ kind: 'lag', blocks: 3 })).toBe('it is 3 blocks behind');
-  expect(describeDoubt({ kind: 'stale', ageMs: 9.5 * hour })).toContain('9 hours old');
-  expect(describeDoubt({ kind: 'branch', depth: 4 })).toContain('4 blocks back');
-  expect(describeDoubt({ kind: 'deep', depth: 150 })).toContain('not followed');
+  expect(formatDoubtOfServer({ kind: 'lag', blocks: 3 })).toBe('it is 3 blocks behind');
+  expect(formatDoubtOfServer({ kind: 'stale', ageMs: 9.5 * hour })).toContain('9 hours old');
+  expect(formatDoubtOfServer({ kind: 'branch', depth: 4 })).toContain('4 blocks back');
+  expect(formatDoubtOfServer({ kind: 'deep', depth: 150 })).toContain('not followed');
 });

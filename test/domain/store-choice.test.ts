@@ -1,8 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { type Candidate, chooseStore, noWallet, type Wish } from '../../src/domain/store-choice.ts';
+import {
+  chooseStore,
+  noWalletError,
+  type StoreCandidate,
+  type StoreQuery,
+} from '../../src/domain/store-choice.ts';
 import { PaygateError } from '../../src/lib/errors.ts';
 
-const store = (id: number, callbackUrl: string, account = `zpub${id}`): Candidate => ({
+const store = (id: number, callbackUrl: string, account = `zpub${id}`): StoreCandidate => ({
   id,
   name: `Shop ${id}`,
   callbackUrl,
@@ -15,7 +20,7 @@ const bakery = store(3, 'https://bakery.example/paid', 'zpubSHARED');
 const bakeryTwo = store(4, 'https://bakery.example/paid', 'zpubSHARED');
 const all = [cafe, cafeTwo, bakery, bakeryTwo];
 
-function refusal(stores: readonly Candidate[], wish: Wish): PaygateError {
+function refusal(stores: readonly StoreCandidate[], wish: StoreQuery): PaygateError {
   try {
     chooseStore(stores, wish);
   } catch (error) {
@@ -57,7 +62,7 @@ describe('the store that a request means', () => {
     ['a part of a parameter', 'cret=abcdef', undefined],
     ['a part that ends in a secret', 'shop.example/cb?secret=ab', undefined],
   ])('is named to a key that sees no secrets by %s, or not', (_what, callback, chosen) => {
-    const choose = () => chooseStore([cafe, cafeTwo, bakery], { callback, isBlind: true });
+    const choose = () => chooseStore([cafe, cafeTwo, bakery], { callback, hidesSecrets: true });
     if (chosen === undefined) expect(choose).toThrow('fits the Callback URL of no store');
     else expect(choose()).toBe(chosen);
   });
@@ -69,14 +74,14 @@ describe('the store that a request means', () => {
 
 describe('P-11 a store without a wallet', () => {
   it('is told of in words that no plugin takes for another coin', () => {
-    const { message, number } = noWallet(cafe);
+    const { message, number } = noWalletError(cafe);
     expect([number, message]).toEqual([1001, expect.stringContaining('paygate store wallet 1')]);
     expect(message).not.toMatch(/^Currency|add an xpub|Could not find matching xpub/i);
   });
 });
 
 describe('P-11 no store is guessed', () => {
-  it.each<[string, readonly Candidate[], Wish, number, RegExp]>([
+  it.each<[string, readonly StoreCandidate[], StoreQuery, number, RegExp]>([
     ['there is none', [], {}, 1001, /no store yet: make one/],
     ['there is none, whatever is wished', [], { callback: 'x' }, 1001, /no store yet: make one/],
     ['several and no wish', all, {}, 1032, /1 "Shop 1".*4 "Shop 4"/],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { checkCallbackUrl } from '../../src/domain/callback.ts';
-import { copyFault, trimUrl } from '../../src/domain/url-text.ts';
+import { copyError, trimUrl } from '../../src/domain/url-text.ts';
 
 const url = 'https://shop.example/?wc-api=WC_Gateway&secret=abc';
 const strict = { allowPrivateCallback: false, allowHttpCallback: false };
@@ -25,7 +25,7 @@ describe('what does not show', () => {
 
   it.each(invisible)('P-05 is named inside it, and never encoded: %#, U+%s', (text) => {
     for (const broken of [`${url}${text}x`, `${url}${text}`, `${text}${url}`]) {
-      const fault = copyFault(broken) ?? '';
+      const fault = copyError(broken) ?? '';
       expect(fault).toMatch(/\(U\+[0-9A-F]{4,5}\)/);
       expect(fault).not.toMatch(/%|abc|shop\.example/);
       expect(() => checkCallbackUrl(broken, strict)).toThrow(`the callback URL ${fault}`);
@@ -33,13 +33,13 @@ describe('what does not show', () => {
   });
 
   it('is said with where it stands', () => {
-    expect(copyFault('https://shop.example/\u200bcb')).toBe(
+    expect(copyError('https://shop.example/\u200bcb')).toBe(
       'has a zero-width space (U+200B) at character 22, which came along when it was copied: take it out',
     );
-    expect(copyFault(`${url}\u00a0`)).toMatch(/^ends with a no-break space \(U\+00A0\), which/);
-    expect(copyFault(`\ufeff${url}`)).toMatch(/^begins with a byte order mark \(U\+FEFF\), which/);
-    expect(copyFault(`\u{1f600}\u00ad`)).toMatch(/^ends with a soft hyphen/);
-    expect(copyFault(' \n')).toBe('is only a space (U+0020)');
+    expect(copyError(`${url}\u00a0`)).toMatch(/^ends with a no-break space \(U\+00A0\), which/);
+    expect(copyError(`\ufeff${url}`)).toMatch(/^begins with a byte order mark \(U\+FEFF\), which/);
+    expect(copyError(`\u{1f600}\u00ad`)).toMatch(/^ends with a soft hyphen/);
+    expect(copyError(' \n')).toBe('is only a space (U+0020)');
   });
 });
 
@@ -66,14 +66,14 @@ describe('quotation marks', () => {
     expect(trimUrl(`${opens}${url}${closes}`)).toBe(url);
     expect(trimUrl(`\u200b${opens} ${url}\n${closes} `)).toBe(url);
     expect(trimUrl(`${opens}${opens}${url}${closes}${closes}`)).toBe(url);
-    expect(copyFault(`${opens}${url}${closes}`)).toMatch(/^begins with .: leave the quotation/);
+    expect(copyError(`${opens}${url}${closes}`)).toMatch(/^begins with .: leave the quotation/);
   });
 
   it.each(['"', '>', '`', '”', '»', '’', '}', ']'])(
     'are said where one is left over: %s',
     (mark) => {
       expect(trimUrl(url + mark)).toBe(url + mark);
-      expect(copyFault(url + mark)).toBe(`ends with ${mark}: leave the quotation mark out`);
+      expect(copyError(url + mark)).toBe(`ends with ${mark}: leave the quotation mark out`);
       expect(() => checkCallbackUrl(url + mark, strict)).toThrow('leave the quotation mark out');
     },
   );
@@ -81,7 +81,7 @@ describe('quotation marks', () => {
   it.each(['https://shop.example/(a)', "https://shop.example/?it's'", 'https://shop.example/?a[]'])(
     'that a URL may have are left: %s',
     (kept) => {
-      expect([trimUrl(kept), copyFault(kept)]).toEqual([kept, undefined]);
+      expect([trimUrl(kept), copyError(kept)]).toEqual([kept, undefined]);
       expect(() => checkCallbackUrl(kept, strict)).not.toThrow();
     },
   );
@@ -113,17 +113,17 @@ describe('an escape of a page or a program', () => {
   });
 
   it('is decoded everywhere at once', () => {
-    expect(copyFault('https:\\/\\/shop.example\\/?a=1&amp;b=2&#38;c=3&nbsp;')).toMatch(
+    expect(copyError('https:\\/\\/shop.example\\/?a=1&amp;b=2&#38;c=3&nbsp;')).toMatch(
       /write it as https:\/\/shop\.example\/\?a=1&b=2&c=3$/,
     );
-    expect(copyFault(`${'&amp;'.repeat(2)}#`)).toMatch(/write it as &&#$/);
+    expect(copyError(`${'&amp;'.repeat(2)}#`)).toMatch(/write it as &&#$/);
   });
 
   it.each(['&quot;', '&rsquo;', '&zwnj;', '&ZeroWidthSpace;', '&shy;', '\\n', '\\r', '\\'])(
     'at the end is left out of what is proposed: %s',
     (text) => {
       const url = 'https://shop.example/?a=1&secret=abc';
-      expect(copyFault(url + text)).toMatch(
+      expect(copyError(url + text)).toMatch(
         / write it as https:\/\/shop\.example\/\?a=1&secret=abc$/,
       );
     },
@@ -133,11 +133,11 @@ describe('an escape of a page or a program', () => {
     'https://shop.example/?a=%26amp;b',
     'https://shop.example/?amp;a=1',
     'https://s.example/?a&ampb=2',
-  ])('is none in %s', (kept) => expect(copyFault(kept)).toBeUndefined());
+  ])('is none in %s', (kept) => expect(copyError(kept)).toBeUndefined());
 
   it('costs no time, however long', () => {
     const long = `${'&#38;'.repeat(3_000)}${'&amp;'.repeat(3_000)}`;
-    expect(copyFault(long)).toContain('at character 1,');
+    expect(copyError(long)).toContain('at character 1,');
     expect(trimUrl(`${'\u200b'.repeat(20_000)}x`)).toBe('x');
     expect(trimUrl('"'.repeat(20_000))).toBe('');
   });
@@ -146,12 +146,12 @@ describe('an escape of a page or a program', () => {
 describe('a mark inside', () => {
   it.each(['“', '’', '«', '＂'])('is named, and not encoded into the secret: %s', (mark) => {
     const url = `https://shop.example/cb?secret=${mark}abc`;
-    expect(copyFault(url)).toContain(`has ${mark} at character 32: if it came along`);
-    expect(copyFault(url)).not.toContain('write it as');
+    expect(copyError(url)).toContain(`has ${mark} at character 32: if it came along`);
+    expect(copyError(url)).not.toContain('write it as');
   });
 
   it('that stands for what was left out asks for the whole', () => {
-    expect(copyFault('https://shop.example/cb?…')).toContain('copy the whole of it');
-    expect(copyFault('https://shop.example/cb?secret=ab…yz')).toContain('copy the whole of it');
+    expect(copyError('https://shop.example/cb?…')).toContain('copy the whole of it');
+    expect(copyError('https://shop.example/cb?secret=ab…yz')).toContain('copy the whole of it');
   });
 });

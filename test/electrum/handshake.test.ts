@@ -3,7 +3,7 @@ import { bytesToHex } from '@noble/hashes/utils.js';
 import { describe, expect, it } from 'vitest';
 import type { BlockHash } from '../../src/bitcoin/ids.ts';
 import { networks } from '../../src/bitcoin/network.ts';
-import type { Trust } from '../../src/domain/server-record.ts';
+import type { TlsIdentity } from '../../src/domain/server-record.ts';
 import { PaygateError } from '../../src/lib/errors.ts';
 import { createTestWorld } from '../support/world.ts';
 import { makeCertificate } from './certificates.ts';
@@ -135,7 +135,7 @@ describe('the handshake', () => {
 describe('TLS', () => {
   it('pins a self-signed certificate once the server has proven to be one', async () => {
     const certificate = makeCertificate();
-    const learnt: Trust[] = [];
+    const learnt: TlsIdentity[] = [];
     const server = await start({}, { tls: certificate });
     const { session } = await open({}, { server, learnt });
     expect(learnt).toEqual([{ kind: 'pinned', sha256: certificate.sha256 }]);
@@ -148,7 +148,7 @@ describe('TLS', () => {
 
   it('is refused before the first request when the pin differs', async () => {
     const server = await start({}, { tls: makeCertificate() });
-    const known: Trust = { kind: 'pinned', sha256: statusA };
+    const known: TlsIdentity = { kind: 'pinned', sha256: statusA };
     await expect(open({}, { server, known })).rejects.toThrow(/pinned is a{64}/);
     await expect(open({}, { server, known: { kind: 'valid' } })).rejects.toThrow(/no longer does/);
     expect(server.peers.flatMap(({ requests }) => requests)).toEqual([]);
@@ -158,7 +158,7 @@ describe('TLS', () => {
     const certificate = makeCertificate();
     const choice = `?pin=${certificate.sha256}`;
     const server = await start({}, { tls: certificate, choice });
-    const learnt: Trust[] = [];
+    const learnt: TlsIdentity[] = [];
     await open({}, { server, learnt, known: { kind: 'valid' } });
     expect(learnt).toEqual([]);
   });

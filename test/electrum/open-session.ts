@@ -3,7 +3,7 @@
 
 import { afterEach } from 'vitest';
 import type { BlockHash, Scripthash } from '../../src/bitcoin/ids.ts';
-import type { Trust } from '../../src/domain/server-record.ts';
+import type { TlsIdentity } from '../../src/domain/server-record.ts';
 import type { Budget } from '../../src/electrum/budget.ts';
 import { openSession } from '../../src/electrum/handshake.ts';
 import type { Session, SessionHandlers, SessionOptions } from '../../src/electrum/session.ts';
@@ -41,11 +41,11 @@ export interface Connected {
 export interface Setting {
   readonly world?: TestWorld;
   readonly options?: SessionOptions;
-  readonly known?: Trust;
+  readonly known?: TlsIdentity;
   readonly handlers?: Partial<SessionHandlers>;
   readonly signal?: AbortSignal;
   readonly server?: ScriptedServer;
-  readonly learnt?: Trust[];
+  readonly learnt?: TlsIdentity[];
   readonly budget?: Budget;
   readonly generation?: number;
   readonly genesisHash?: BlockHash;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Ban, Trust } from '../../src/domain/server-record.ts';
+import type { Ban, TlsIdentity } from '../../src/domain/server-record.ts';
 import { makeCertificate } from './certificates.ts';
 import { hour, messages, nobody, run, start } from './running-pool.ts';
 
@@ -103,7 +103,7 @@ describe('P-139 a server that lied', () => {
 describe('TLS trust', () => {
   it('is learnt once and held against a changed certificate', async () => {
     const [one, other] = [makeCertificate(), makeCertificate()];
-    const trust = new Map<string, Trust>();
+    const trust = new Map<string, TlsIdentity>();
     const server = await start({}, { tls: one });
     const { world, pool, live } = run([server.address], trust);
     await live(1);
@@ -126,7 +126,7 @@ describe('TLS trust', () => {
 
   it('says why another connection is refused, while the session from before lives on', async () => {
     const certificate = makeCertificate();
-    const trust = new Map<string, Trust>();
+    const trust = new Map<string, TlsIdentity>();
     const server = await start({}, { tls: certificate });
     const { pool, live } = run([server.address], trust);
     const session = await live(1);

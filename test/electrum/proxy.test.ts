@@ -137,8 +137,8 @@ describe('through a proxy', () => {
     const { socket, certificate: shown } = await world.connect(target, patient());
     closing.push(() => socket.destroy());
     expect(shown).toEqual({
-      valid: false,
-      fault: 'DEPTH_ZERO_SELF_SIGNED_CERT',
+      isValid: false,
+      error: 'DEPTH_ZERO_SELF_SIGNED_CERT',
       sha256: certificate.sha256,
     });
     const long = 'x'.repeat(100_000);
@@ -165,7 +165,7 @@ describe('through a proxy', () => {
         patient(),
       );
       closing.push(() => socket.destroy());
-      return shown?.valid ? 'none' : shown?.fault;
+      return shown?.isValid ? 'none' : shown?.error;
     };
     expect(await faultOf(onion)).toBe('none');
     expect(await faultOf('other.example')).toBe('ERR_TLS_CERT_ALTNAME_INVALID');

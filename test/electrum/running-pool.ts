@@ -2,7 +2,7 @@
 // test.
 
 import { afterEach } from 'vitest';
-import type { Ban, Trust } from '../../src/domain/server-record.ts';
+import type { Ban, TlsIdentity } from '../../src/domain/server-record.ts';
 import { Pool } from '../../src/electrum/pool.ts';
 import type { ServerAddress } from '../../src/electrum/server-address.ts';
 import type { Session } from '../../src/electrum/session.ts';
@@ -46,7 +46,7 @@ export interface Running {
 
 export function run(
   servers: readonly ServerAddress[],
-  trust: Map<string, Trust> = new Map(),
+  trust: Map<string, TlsIdentity> = new Map(),
   options: TestWorldOptions & {
     readonly wanted?: number;
     readonly bans?: Map<string, Ban>;

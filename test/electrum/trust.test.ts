@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Trust } from '../../src/domain/server-record.ts';
+import type { TlsIdentity } from '../../src/domain/server-record.ts';
 import { parseServerAddress } from '../../src/electrum/server-address.ts';
 import { judge } from '../../src/electrum/trust.ts';
 
@@ -100,10 +100,10 @@ describe('a server address', () => {
 
 describe('a certificate', () => {
   const address = parseServerAddress('ssl://h:1');
-  const valid = { valid: true, sha256 };
-  const selfSigned = { valid: false, fault: 'is self-signed', sha256 };
-  const learntValid: Trust = { kind: 'valid' };
-  const pinned: Trust = { kind: 'pinned', sha256 };
+  const valid = { isValid: true, sha256 };
+  const selfSigned = { isValid: false, error: 'is self-signed', sha256 };
+  const learntValid: TlsIdentity = { kind: 'valid' };
+  const pinned: TlsIdentity = { kind: 'pinned', sha256 };
 
   it('is not asked for on a plain connection', () => {
     expect(judge(undefined, parseServerAddress('tcp://h:1'), undefined)).toEqual({ accept: true });
@@ -136,7 +136,7 @@ describe('a certificate', () => {
   });
 
   it('that validates may replace a pinned one, and is required then', () => {
-    const verdict = judge({ valid: true, sha256: other }, address, pinned);
+    const verdict = judge({ isValid: true, sha256: other }, address, pinned);
     expect(verdict).toEqual({ accept: true, learn: learntValid });
   });
 
@@ -144,7 +144,7 @@ describe('a certificate', () => {
     const withPin = parseServerAddress(`ssl://h:1?pin=${sha256}`);
     expect(judge(selfSigned, withPin, learntValid)).toEqual({ accept: true });
     expect(judge(selfSigned, withPin, { kind: 'pinned', sha256: other })).toEqual({ accept: true });
-    const verdict = judge({ valid: true, sha256: other }, withPin, learntValid);
+    const verdict = judge({ isValid: true, sha256: other }, withPin, learntValid);
     expect(verdict).toMatchObject({ accept: false });
     // It is accepted where the pin is named.
     expect(verdict).not.toHaveProperty('shown');

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, expect, it } from 'vitest';
 import { systemdUnit } from '../../src/cli/systemd-unit.ts';
 import { createPasswords } from '../../src/dashboard/password.ts';
-import { once } from '../../src/lib/lazy.ts';
+import { lazy } from '../../src/lib/lazy.ts';
 import { makeAuthority } from '../support/authority.ts';
 import { type Child, startChild } from '../support/child.ts';
 import { cleanUp, whenOver } from '../support/files.ts';
@@ -43,8 +43,8 @@ function diskFolder(): string {
   return folder;
 }
 
-const programFolder = once(makeFolder);
-const executable = once(() => {
+const programFolder = lazy(makeFolder);
+const executable = lazy(() => {
   const program = join(programFolder(), 'paygate');
   execFileSync(process.execPath, ['scripts/executable.mjs', '--out', program]);
   return program;

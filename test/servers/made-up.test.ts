@@ -4,10 +4,10 @@ import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
 import { sha256x2 } from '@scure/btc-signer/utils.js';
 import { afterEach, describe, expect, test } from 'vitest';
-import { display, type Scripthash, type Txid } from '../../src/bitcoin/ids.ts';
+import { displayHex, type Scripthash, type Txid } from '../../src/bitcoin/ids.ts';
 import { deriveAddress } from '../../src/bitcoin/keychain.ts';
 import { collectGarbage } from '../../src/cli/run-until-stopped.ts';
-import { slices } from '../../src/lib/chunk.ts';
+import { chunks } from '../../src/lib/chunk.ts';
 import type { Issued } from '../../src/store/records/addresses.ts';
 import { cleanUp } from '../support/files.ts';
 import { merchantKey, spendAgain } from '../support/house.ts';
@@ -213,7 +213,7 @@ test('P-149 what is shown after its look has failed keeps no true payment waitin
   const other = await house.issue();
   // A little more than is held, the smallest last: there is room for no other then.
   const sizes = [...Array.from({ length: 336 }, () => 95_000), ...halves(95_000)];
-  for (const each of slices(sizes, 23)) {
+  for (const each of chunks(sizes, 23)) {
     const issued = await house.issue();
     const script = store.addresses.scriptOf(issued.id);
     const raws = each.map((bytes, at) => payingTo(script, at, bytes));
@@ -300,11 +300,11 @@ describe('the scan of a new wallet', () => {
         each === undefined ? [] : [[each.scripthash, payingTo(each.script, 1, 1_000)] as const],
       ),
     );
-    const raws = new Map([...made.values()].map((raw) => [display<Txid>(sha256x2(raw)), raw]));
+    const raws = new Map([...made.values()].map((raw) => [displayHex<Txid>(sha256x2(raw)), raw]));
     house.inUse().lie = ({ method, params: [of = ''] }, message) => {
       const raw = made.get(of as Scripthash);
       if (method === getHistory && raw !== undefined) {
-        const tx_hash = display<Txid>(sha256x2(raw));
+        const tx_hash = displayHex<Txid>(sha256x2(raw));
         return { ...message, result: [{ tx_hash, height: 0, fee: 1 }] };
       }
       const shown = method === getTransaction ? raws.get(of as Txid) : undefined;

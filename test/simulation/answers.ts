@@ -1,7 +1,7 @@
 // What paygate answers once nothing is wrong any more: what became of each payment, what is on each address and each
 // wallet, how it is, and whether its file is whole. All is compared with the naive recount.
 
-import { slices } from '../../src/lib/chunk.ts';
+import { chunks } from '../../src/lib/chunk.ts';
 import { checkFile } from '../../src/store/backup/integrity-check.ts';
 import type { Reply } from '../support/house.ts';
 import { expectedOf, type Row, readBooks, statusesOf } from './invariants.ts';
@@ -95,7 +95,7 @@ async function wrongBalances(run: Run): Promise<string[]> {
     }),
   ];
   const wrong: string[] = [];
-  for (const some of slices(targets, addressesAtOnce)) {
+  for (const some of chunks(targets, addressesAtOnce)) {
     const { body } = await ask(run, `/api/balance?addr=${some.map(({ addr }) => addr).join(',')}`);
     for (const [place, want] of some.entries()) {
       const answered = JSON.stringify(body.response?.[place] ?? body);

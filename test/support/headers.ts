@@ -1,14 +1,14 @@
 // Headers made by hand for the tests of the chain: their work is done at the easiest targets there
 // are, and a chain that is held in memory takes in what connectHeaders says.
 
-import { type Header, parseHeader, workOf } from '../../src/bitcoin/header.ts';
-import { undisplay } from '../../src/bitcoin/ids.ts';
+import { type Header, parseHeader, workOfBits } from '../../src/bitcoin/header.ts';
+import { hashBytes } from '../../src/bitcoin/ids.ts';
 import { type Network, networks } from '../../src/bitcoin/network.ts';
 import {
   type ChainHeader,
   type ChainView,
-  type Connected,
   connectHeaders,
+  type HeaderConnection,
 } from '../../src/domain/chain.ts';
 import { work } from '../../src/sandbox/chain/simulated-block.ts';
 
@@ -31,7 +31,7 @@ export function child(parent: Header, { time, bits }: HeaderOptions = {}): Heade
   const raw = new Uint8Array(80);
   const view = new DataView(raw.buffer);
   view.setUint32(0, 0x20000000, true);
-  raw.set(undisplay(parent.hash), 4);
+  raw.set(hashBytes(parent.hash), 4);
   view.setUint32(36, ++salt, true);
   view.setUint32(68, time ?? parent.time + stepSeconds, true);
   view.setUint32(72, bits ?? parent.bits, true);
@@ -60,7 +60,7 @@ export interface HeldChain {
   tip(): ChainHeader;
   hashes(): string[];
   /** Connects, and takes in what came of it. */
-  feed(headers: readonly Header[]): Connected;
+  feed(headers: readonly Header[]): HeaderConnection;
 }
 
 /** Holds headers as the store does. They follow one another and are taken as given. */
@@ -69,7 +69,7 @@ export function hold(network: Network, given: readonly Header[], firstHeight = 0
   let best: ChainHeader[] = [];
   let total = 0n;
   for (const [offset, header] of given.entries()) {
-    total += workOf(header.bits);
+    total += workOfBits(header.bits);
     best.push({ header, height: firstHeight + offset, work: total });
   }
   for (const each of best) all.set(each.header.hash, each);
@@ -94,7 +94,7 @@ export function hold(network: Network, given: readonly Header[], firstHeight = 0
         .slice(0, count),
   };
 
-  function feed(headers: readonly Header[]): Connected {
+  function feed(headers: readonly Header[]): HeaderConnection {
     const result = connectHeaders(view, headers);
     if (!('added' in result)) return result;
     for (const each of result.added) all.set(each.header.hash, each);

@@ -1,11 +1,11 @@
 // A shop's file beside a simulated chain: headers are connected and histories observed as the
 // watcher does it, without servers and sockets in between.
 
-import { parseHeader, workOf } from '../../src/bitcoin/header.ts';
+import { parseHeader, workOfBits } from '../../src/bitcoin/header.ts';
 import type { Txid } from '../../src/bitcoin/ids.ts';
 import { networks } from '../../src/bitcoin/network.ts';
 import { parseTransaction, valuePaidTo } from '../../src/bitcoin/transaction.ts';
-import { type Connected, connectHeaders } from '../../src/domain/chain.ts';
+import { connectHeaders, type HeaderConnection } from '../../src/domain/chain.ts';
 import type { Block } from '../../src/domain/payment.ts';
 import { type HistoryItem, statusHash } from '../../src/domain/script-history.ts';
 import type { Block as SimulatedBlock } from '../../src/sandbox/chain/simulated-block.ts';
@@ -21,7 +21,7 @@ import { now, openTestStore, type TestStore } from './store.ts';
 export interface Shop extends TestStore {
   readonly chain: SimulatedChain;
   /** What the chain's headers come to. */
-  connect(): Connected;
+  connect(): HeaderConnection;
   /** Takes in the chain's headers; answers how many callbacks that was worth. */
   follow(): Promise<number>;
   /** Mines, with whatever waits, and follows. */
@@ -52,7 +52,7 @@ export async function openShop(changes: Partial<NewStore> = {}): Promise<Shop> {
 export function shopOn(store: TestStore, chain: SimulatedChain): Shop {
   const { headers, ledger, addresses, outbox, write } = store;
 
-  function connect(): Connected {
+  function connect(): HeaderConnection {
     const tip = headers.tip();
     if (tip === undefined) return { kind: 'unlinked' };
     let fork = Math.min(tip.height, chain.tipHeight);
@@ -66,7 +66,7 @@ export function shopOn(store: TestStore, chain: SimulatedChain): Shop {
   async function follow(): Promise<number> {
     if (headers.tip() === undefined) {
       const header = parseHeader(networks.regtest.genesisHeader);
-      const first = { header, height: 0, work: workOf(header.bits) };
+      const first = { header, height: 0, work: workOfBits(header.bits) };
       await write((tx) => headers.setBest(tx, [first], -1));
     }
     const result = connect();
@@ -138,7 +138,7 @@ function seenIn(chain: SimulatedChain, script: Uint8Array, txid: Txid, height: n
   const transaction = parseTransaction(chain.transaction(txid)?.raw ?? new Uint8Array());
   const valueSat = valuePaidTo(transaction, script);
   if (valueSat === 0) return [];
-  const { signalsRbf, coinbase } = transaction;
+  const { signalsRbf, isCoinbase: coinbase } = transaction;
   const block = height > 0 ? blockAt(chain, height) : null;
   return [{ txid, block, output: { valueSat, signalsRbf, coinbase } }];
 }

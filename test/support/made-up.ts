@@ -1,7 +1,7 @@
 // Transactions that cost nothing to make up: they spend what there is not, and no node has them.
 
 import { sha256x2 } from '@scure/btc-signer/utils.js';
-import { display, type Txid } from '../../src/bitcoin/ids.ts';
+import { displayHex, type Txid } from '../../src/bitcoin/ids.ts';
 import type { Issued } from '../../src/store/records/addresses.ts';
 import type { Liar } from './liar.ts';
 
@@ -40,7 +40,7 @@ export const payingTo = (script: Uint8Array, number: number, scriptBytes: number
     ...[Buffer.of(1, 0, 0, 0, 0, 0, 0, 0, script.length), script, uint32(0)],
   ]);
 
-export const idOf = (raw: Buffer): Txid => display<Txid>(sha256x2(raw));
+export const idOf = (raw: Buffer): Txid => displayHex<Txid>(sha256x2(raw));
 
 /** Has a server name these, in no block, beside what is true, and show them. */
 export function tellOf(liar: Liar, { scripthash }: Issued, raws: readonly Buffer[]): void {

@@ -1,7 +1,7 @@
 // Merkle trees by other means than the code under test: what roots and branches of a block must be.
 
 import { createHash } from 'node:crypto';
-import { display, type Txid, undisplay } from '../../src/bitcoin/ids.ts';
+import { displayHex, hashBytes, type Txid } from '../../src/bitcoin/ids.ts';
 
 /** Double SHA-256. */
 export function sha256d(bytes: Uint8Array): Uint8Array {
@@ -19,7 +19,7 @@ function levelAbove(level: readonly Uint8Array[]): Uint8Array[] {
 
 /** Root of a block's transactions, 32 bytes as hashed. */
 export function merkleRoot(txids: readonly Txid[]): Uint8Array {
-  let level = txids.map(undisplay);
+  let level = txids.map(hashBytes);
   while (level.length > 1) level = levelAbove(level);
   if (level[0] === undefined) throw new Error('a block has at least one transaction');
   return level[0];
@@ -27,19 +27,19 @@ export function merkleRoot(txids: readonly Txid[]): Uint8Array {
 
 /** Where a branch leads, whatever it proves; 32 bytes as hashed. */
 export const rootFromBranch = (txid: string, branch: readonly string[], pos: number): Uint8Array =>
-  branch.map(undisplay).reduce((node, sibling, level) => {
+  branch.map(hashBytes).reduce((node, sibling, level) => {
     const isRight = ((pos >> level) & 1) === 1;
     return sha256d(Buffer.concat(isRight ? [sibling, node] : [node, sibling]));
-  }, undisplay(txid));
+  }, hashBytes(txid));
 
 /** The branch for the transaction at a place, as Electrum servers send it. */
 export function merkleBranch(txids: readonly Txid[], pos: number): string[] {
   if (txids[pos] === undefined) throw new Error('the block has no transaction there');
   const branch: string[] = [];
-  let level = txids.map(undisplay);
+  let level = txids.map(hashBytes);
   for (let place = pos; level.length > 1; place >>= 1) {
     const sibling = level[place ^ 1] ?? level[place];
-    branch.push(display(sibling as Uint8Array));
+    branch.push(displayHex(sibling as Uint8Array));
     level = levelAbove(level);
   }
   return branch;

@@ -6,7 +6,7 @@ import { concatBytes } from '@noble/hashes/utils.js';
 import { sha256x2 } from '@scure/btc-signer/utils.js';
 import { afterEach, describe, expect, it } from 'vitest';
 import { parseHeader } from '../../src/bitcoin/header.ts';
-import { display, undisplay } from '../../src/bitcoin/ids.ts';
+import { displayHex, hashBytes } from '../../src/bitcoin/ids.ts';
 import { networks } from '../../src/bitcoin/network.ts';
 import { work } from '../../src/sandbox/chain/simulated-block.ts';
 import { createHeaderSync } from '../../src/watcher/header-sync.ts';
@@ -50,7 +50,7 @@ function blockOn(root: Uint8Array) {
   const genesis = parseHeader(networks.regtest.genesisHeader);
   const raw = genesis.raw.slice();
   new DataView(raw.buffer).setUint32(68, genesis.time + 600, true);
-  raw.set(undisplay(networks.regtest.genesisHash), 4);
+  raw.set(hashBytes(networks.regtest.genesisHash), 4);
   raw.set(root, 36);
   return parseHeader(work(raw));
 }
@@ -65,7 +65,7 @@ interface Tree {
 /** The verifier before a server that has one block with this tree. @param idAs how it calls the coinbase's id */
 async function proving({ root, merkle, pos, first }: Tree, idAs = 'tx_hash') {
   const header = blockOn(root);
-  const shown = (branch: readonly Uint8Array[]) => branch.map((node) => display(node));
+  const shown = (branch: readonly Uint8Array[]) => branch.map((node) => displayHex(node));
   const { session } = await open({
     'blockchain.block.headers': (peer, request) =>
       peer.answer(request, { count: 1, hex: hex(networks.regtest.genesisHeader), max: 2016 }),
@@ -73,7 +73,7 @@ async function proving({ root, merkle, pos, first }: Tree, idAs = 'tx_hash') {
       peer.answer(request, { block_height: 1, merkle: shown(merkle), pos }),
     'blockchain.transaction.id_from_pos': (peer, request) => {
       expect(request.params).toEqual([1, 0, true]);
-      peer.answer(request, { [idAs]: display(id(first.raw)), merkle: shown(first.merkle) });
+      peer.answer(request, { [idAs]: displayHex(id(first.raw)), merkle: shown(first.merkle) });
     },
     'blockchain.transaction.get': (peer, request) => peer.answer(request, hex(first.raw)),
   });
@@ -83,7 +83,7 @@ async function proving({ root, merkle, pos, first }: Tree, idAs = 'tx_hash') {
   const world = createTestWorld();
   const chainSync = createHeaderSync({ world, store, network, onTip: () => {} });
   await chainSync.sync(session, { height: 1, raw: header.raw });
-  const place = await proofs.prove(session, display(id(payment)), 1);
+  const place = await proofs.prove(session, displayHex(id(payment)), 1);
   if (place.kind !== 'proven') throw new Error(`${place.kind} is not proven`);
   return (valueSat: number) => proofs.checkTreeDepth(session, place, valueSat);
 }

@@ -6,7 +6,7 @@ import { createServer } from 'node:net';
 import { promisify } from 'node:util';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createSender } from '../../src/delivery/sender.ts';
-import type { Outcome } from '../../src/domain/retry.ts';
+import type { AttemptOutcome } from '../../src/domain/retry.ts';
 import { createTestWorld } from '../support/world.ts';
 
 const closing: (() => Promise<unknown>)[] = [];
@@ -66,7 +66,7 @@ const length = 'Content-Length: 2\r\n';
 const chunked = 'Transfer-Encoding: chunked\r\n';
 
 /** Name, what is sent, what becomes of it; `delivered` with the body `ok` where nothing is said. */
-const answers: [string, string, Outcome?][] = [
+const answers: [string, string, AttemptOutcome?][] = [
   ['as it should be', `${ok}${length}\r\nok`],
   ['a space before the colon', `${ok}X-Powered-By : PHP\r\n${length}\r\nok`],
   ['a space before the colon of the length', `${ok}Content-Length : 2\r\n\r\nok`],

@@ -160,8 +160,8 @@ describe('a certificate', () => {
     const port = await listen(createTlsServer(certificate));
     const shown = await world.connect({ host, port, tls: true }, patient());
     expect(shown.certificate).toEqual({
-      valid: false,
-      fault: 'DEPTH_ZERO_SELF_SIGNED_CERT',
+      isValid: false,
+      error: 'DEPTH_ZERO_SELF_SIGNED_CERT',
       sha256: certificate.sha256,
     });
     shown.socket.destroy();
@@ -181,7 +181,7 @@ describe('a certificate', () => {
         patient(),
       );
       closing.push(() => socket.destroy());
-      expect(shown).toEqual({ valid: true, sha256: certificate.sha256 });
+      expect(shown).toEqual({ isValid: true, sha256: certificate.sha256 });
     }
     await until(() => names.length === 2);
     expect(names).toEqual(['localhost', false]);
@@ -195,8 +195,8 @@ describe('a certificate', () => {
       const shown = await world.connect({ host: name, port, tls: true }, patient());
       closing.push(() => shown.socket.destroy());
       expect(shown.certificate).toMatchObject({
-        valid: false,
-        fault: 'ERR_TLS_CERT_ALTNAME_INVALID',
+        isValid: false,
+        error: 'ERR_TLS_CERT_ALTNAME_INVALID',
       });
     }
   });

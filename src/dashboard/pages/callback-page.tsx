@@ -1,7 +1,7 @@
 // One callback with every attempt.
 
 import { redactedTarget } from '../../domain/callback.ts';
-import { sayDoubt } from '../../domain/callback-answer.ts';
+import { formatDoubt } from '../../domain/callback-answer.ts';
 import type { AttemptRow } from '../../store/views/callback-view.ts';
 import { note } from '../audit-entry.ts';
 import { Form, Layout, Note, Time } from '../layout.tsx';
@@ -90,7 +90,7 @@ const Attempts = ({ made, rows }: AttemptsProps) => (
           {row.doubt === null ? null : (
             <>
               <dt>Doubtful</dt>
-              <dd class="warn">the answer {sayDoubt(row.doubt)}</dd>
+              <dd class="warn">the answer {formatDoubt(row.doubt)}</dd>
             </>
           )}
           <dt>Status</dt>

@@ -1,6 +1,6 @@
 // The callbacks, newest first: owed, delivered, overtaken, given up, and those whose answer is doubted.
 
-import { sayDoubt } from '../../domain/callback-answer.ts';
+import { formatDoubt } from '../../domain/callback-answer.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import type { CallbackState } from '../../store/db/schema.ts';
 import type { StoreRow } from '../../store/records/catalog.ts';
@@ -144,7 +144,7 @@ const lastAnswer = (row: CallbackRow) => (
 );
 
 function wordsOf({ reason, doubt, outcome }: CallbackRow): string {
-  if (doubt !== null) return `delivered, but the answer ${sayDoubt(doubt)}`;
+  if (doubt !== null) return `delivered, but the answer ${formatDoubt(doubt)}`;
   return reason ?? outcome ?? '';
 }
 

@@ -1,7 +1,7 @@
 // One payment: what it is, what proves it, how it went, and what the shop was told.
 
-import { policyOf, requiredFor } from '../../domain/confirmation-policy.ts';
-import { showBitcoin } from '../../domain/format.ts';
+import { policyOf, requiredConfirmationsFor } from '../../domain/confirmation-policy.ts';
+import { formatBitcoin } from '../../domain/format.ts';
 import type { Store } from '../../store/open-store.ts';
 import { confirmationsOf, hasLeft } from '../../store/views/confirmations.ts';
 import type { PaymentEntry } from '../../store/views/payment-view.ts';
@@ -112,7 +112,7 @@ const WorthFact = ({ row, now }: { readonly row: PaymentEntry; readonly now: num
 function requiredText({ catalog }: Store, { storeId, valueSat }: PaymentEntry): string {
   if (storeId === null) return '';
   const policy = policyOf(catalog.store(storeId));
-  return `, of ${requiredFor(policy, valueSat)} that the store asks for`;
+  return `, of ${requiredConfirmationsFor(policy, valueSat)} that the store asks for`;
 }
 
 function Proof({ store, row }: Props) {
@@ -187,7 +187,7 @@ function silenceOf({ catalog }: Store, { storeId, valueSat }: PaymentEntry): str
   }
   const { minimumSat } = catalog.store(storeId);
   return valueSat < (minimumSat ?? 0)
-    ? `Nothing: the store tells only payments of at least ${showBitcoin(minimumSat ?? 0)} BTC.`
+    ? `Nothing: the store tells only payments of at least ${formatBitcoin(minimumSat ?? 0)} BTC.`
     : 'Nothing yet.';
 }
 

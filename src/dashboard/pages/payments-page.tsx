@@ -3,7 +3,7 @@
 import { addressToScript, scripthash } from '../../bitcoin/address.ts';
 import type { Scripthash, Txid } from '../../bitcoin/ids.ts';
 import { networks } from '../../bitcoin/network.ts';
-import { type PaymentState, wasToldInBlock } from '../../domain/payment.ts';
+import { hasHadBlockStatus, type PaymentState } from '../../domain/payment.ts';
 import { dayMs } from '../../lib/time-units.ts';
 import { reversedShownMs } from '../../status/findings.ts';
 import type { Store } from '../../store/open-store.ts';
@@ -160,7 +160,7 @@ export function shownState(store: Store, row: PaymentEntry) {
 /** What is gone by how much the merchant must know of it: goods may have left for what was told as 1 or 2. */
 function nameOf(row: PaymentEntry): string {
   if (row.state !== 'dropped') return stateNames[row.state];
-  if (wasToldInBlock(row)) return takenBack;
+  if (hasHadBlockStatus(row)) return takenBack;
   return row.replacedBy === null ? stateNames.dropped : 'replaced by another transaction';
 }
 

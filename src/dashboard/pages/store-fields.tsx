@@ -2,11 +2,11 @@
 
 import {
   type Band,
-  mostConfirmations,
+  maxConfirmations,
   readBands,
   writeBands,
 } from '../../domain/confirmation-policy.ts';
-import { showBitcoin } from '../../domain/format.ts';
+import { formatBitcoin } from '../../domain/format.ts';
 import {
   checkStoreSettings,
   type StoreSetting,
@@ -75,7 +75,7 @@ function SettingField({ visit, does, row, name }: Props & { readonly name: keyof
 
 function shown(setting: StoreSetting, value: unknown): string | number | undefined {
   if (setting.kind === 'count') return (value as number | undefined) ?? setting.default;
-  if (setting.kind === 'amount') return value ? showBitcoin(value as number) : undefined;
+  if (setting.kind === 'amount') return value ? formatBitcoin(value as number) : undefined;
   return value as string | undefined;
 }
 
@@ -126,7 +126,7 @@ const Bands = ({ row, visit }: { readonly visit: Visit; readonly row: StoreRow |
 };
 
 const aboveOf = (band: Band | undefined): string | undefined =>
-  band === undefined ? undefined : showBitcoin(band.aboveSat);
+  band === undefined ? undefined : formatBitcoin(band.aboveSat);
 
 /** @param before undefined for a new store. @throws PaygateError invalid */
 export function storeSettingsIn(visit: Visit, before?: StoreRow): StoreSettings {
@@ -154,7 +154,7 @@ function bandsIn(visit: Visit): Band[] {
     if (above === '' && field(visit, depth) === '') continue;
     const aboveSat = parseBitcoin(above, `${larger}, Above (BTC)`);
     const label = `${larger}, Confirmations`;
-    const confirmations = wholeNumber(visit, depth, 1, mostConfirmations, label);
+    const confirmations = wholeNumber(visit, depth, 1, maxConfirmations, label);
     bands.push({ aboveSat, confirmations });
   }
   return bands;

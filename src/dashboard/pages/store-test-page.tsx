@@ -5,10 +5,10 @@ import type { Attempt, Order } from '../../delivery/sender.ts';
 import { exampleOrder } from '../../delivery/test-callback.ts';
 import { callbackTarget } from '../../domain/callback.ts';
 import {
-  isTaken,
+  type AnswerVerdict,
+  formatDoubt,
+  hasReachedReceiver,
   refusedText,
-  sayDoubt,
-  type Verdict,
   verdictTexts,
 } from '../../domain/callback-answer.ts';
 import type { StoreRow } from '../../store/records/catalog.ts';
@@ -44,7 +44,7 @@ export async function sendTest(visit: Visit): Promise<Outcome> {
     randomBytes: (length) => world.randomBytes(length),
   });
   const attempt = await sender.send(order, new AbortController().signal);
-  if (isTaken(attempt.verdict) && testedAt(store.catalog) === undefined) {
+  if (hasReachedReceiver(attempt.verdict) && testedAt(store.catalog) === undefined) {
     await store.database.write((tx) => noteTested(tx, store.catalog, visit.now));
   }
   return { show: exchange(visit, row, order, attempt) };
@@ -87,13 +87,13 @@ const exchange = (visit: Visit, row: StoreRow, order: Order, attempt: Attempt) =
 );
 
 interface JudgedProps {
-  readonly verdict: Verdict;
+  readonly verdict: AnswerVerdict;
   readonly says: string | null;
 }
 
 const Judged = ({ verdict, says }: JudgedProps) => (
-  <p class={isTaken(verdict) ? 'note' : 'alarm'}>
-    {says === null ? '' : `The answer ${sayDoubt(says)}. `}
+  <p class={hasReachedReceiver(verdict) ? 'note' : 'alarm'}>
+    {says === null ? '' : `The answer ${formatDoubt(says)}. `}
     <strong data-verdict={verdict}>{verdictTexts[verdict]}</strong>
   </p>
 );

@@ -4,7 +4,7 @@
 
 import {
   firstAddresses,
-  highestIndex,
+  maxIndex,
   possibleWallets,
   type WalletKey,
 } from '../../bitcoin/keychain.ts';
@@ -66,9 +66,7 @@ export const walletsIn = (visit: Visit): readonly WalletKey[] =>
 
 /** Undefined where the chain is to be searched. @throws PaygateError invalid */
 export const startIndexIn = (visit: Visit): number | undefined =>
-  field(visit, 'start-index') === ''
-    ? undefined
-    : wholeNumber(visit, 'start-index', 0, highestIndex);
+  field(visit, 'start-index') === '' ? undefined : wholeNumber(visit, 'start-index', 0, maxIndex);
 
 const names: Readonly<Record<string, string>> = {
   p2wpkh: 'Native SegWit',

@@ -144,7 +144,7 @@ export class ChainState {
 
   /** Everything but what it replaces. */
   #judge(raw: Uint8Array, own: boolean): SimulatedTransaction {
-    const { txid, inputs, coinbase } = this.#parse(raw);
+    const { txid, inputs, isCoinbase: coinbase } = this.#parse(raw);
     if (coinbase) reject('coinbase');
     const waiting = this.mempool.get(txid);
     if (waiting) return waiting;

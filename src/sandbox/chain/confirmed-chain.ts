@@ -3,7 +3,7 @@
 
 import { medianTimePast } from '../../bitcoin/header.ts';
 import type { Scripthash, Txid } from '../../bitcoin/ids.ts';
-import { medianSpan } from '../../domain/chain.ts';
+import { medianTimeBlocks } from '../../domain/chain.ts';
 import type { Block } from './simulated-block.ts';
 import { type Coin, coinAt, type Outpoint, outpointKey } from './simulated-transaction.ts';
 
@@ -62,7 +62,7 @@ export class Ledger {
 
   /** Median of the last 11 block times; the next block must be later. */
   medianTime(): number {
-    return medianTimePast(this.#blocks.slice(-medianSpan).map(({ time }) => time));
+    return medianTimePast(this.#blocks.slice(-medianTimeBlocks).map(({ time }) => time));
   }
 
   connect(block: Block): void {

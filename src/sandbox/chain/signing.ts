@@ -16,7 +16,7 @@ import {
   taprootTweakPrivKey,
 } from '@scure/btc-signer/utils.js';
 import { type ScriptType, scriptForKey } from '../../bitcoin/address.ts';
-import { undisplay } from '../../bitcoin/ids.ts';
+import { hashBytes } from '../../bitcoin/ids.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import type { Coin, Output } from './simulated-transaction.ts';
 
@@ -84,7 +84,7 @@ export function signTransaction(
   const plain = {
     version: 2,
     inputs: coins.map(({ txid, vout }) => ({
-      txid: undisplay(txid).reverse(),
+      txid: hashBytes(txid).reverse(),
       index: vout,
       finalScriptSig: nothing,
       sequence: replaceable ? replaceableSequence : finalSequence,

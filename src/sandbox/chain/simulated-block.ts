@@ -5,7 +5,7 @@ import { concatBytes } from '@noble/hashes/utils.js';
 import { RawTx, Script } from '@scure/btc-signer';
 import { sha256x2 } from '@scure/btc-signer/utils.js';
 import { meetsTarget, parseHeader } from '../../bitcoin/header.ts';
-import { type BlockHash, display, type Txid, undisplay } from '../../bitcoin/ids.ts';
+import { type BlockHash, displayHex, hashBytes, type Txid } from '../../bitcoin/ids.ts';
 import {
   readTransaction,
   type SimulatedTransaction,
@@ -71,7 +71,7 @@ export const rootOf = (levels: readonly (readonly Uint8Array[])[]): Uint8Array =
 export function branchAt({ tree }: Pick<Block, 'tree'>, position: number): string[] {
   return tree.slice(0, -1).map((level, depth) => {
     const at = position >> depth;
-    return display(level[at ^ 1] ?? level[at] ?? noHash);
+    return displayHex(level[at ^ 1] ?? level[at] ?? noHash);
   });
 }
 
@@ -110,7 +110,7 @@ function mineHeader(plan: BlockPlan, merkleRoot: Uint8Array): Uint8Array {
   const header = new Uint8Array(80);
   const view = new DataView(header.buffer);
   view.setUint32(0, blockVersion, true);
-  header.set(undisplay(plan.previous), 4);
+  header.set(hashBytes(plan.previous), 4);
   header.set(merkleRoot, 36);
   view.setUint32(68, plan.time, true);
   view.setUint32(72, plan.bits, true);
@@ -131,16 +131,16 @@ export function work(header: Uint8Array): Uint8Array {
 export function assembleBlock(plan: BlockPlan): Block {
   const transactions = [coinbase(plan), ...plan.transactions];
   const txids = transactions.map(({ txid }) => txid);
-  const tree = merkleLevels(txids.map(undisplay));
+  const tree = merkleLevels(txids.map(hashBytes));
   const header = mineHeader(plan, rootOf(tree));
   const { height, time } = plan;
-  return { height, hash: display(sha256x2(header)), header, time, transactions, txids, tree };
+  return { height, hash: displayHex(sha256x2(header)), header, time, transactions, txids, tree };
 }
 
 /** The block that every chain starts from, out of its header alone. */
 export function genesisBlock(header: Uint8Array): Block {
   const { hash, time } = parseHeader(header);
   const merkleRoot = header.slice(36, 68);
-  const txids = [display<Txid>(merkleRoot)];
+  const txids = [displayHex<Txid>(merkleRoot)];
   return { height: 0, hash, header, time, transactions: [], txids, tree: [[merkleRoot]] };
 }

@@ -74,12 +74,12 @@ export function readTransaction(raw: Uint8Array, spent: readonly Coin[]): Simula
     txid: parsed.txid,
     wtxidBytes: sha256x2(raw),
     raw,
-    inputs: parsed.coinbase ? [] : parsed.inputs.map(({ txid, vout }) => ({ txid, vout })),
+    inputs: parsed.isCoinbase ? [] : parsed.inputs.map(({ txid, vout }) => ({ txid, vout })),
     outputs,
-    coinbase: parsed.coinbase,
+    coinbase: parsed.isCoinbase,
     segwit: parsed.size !== parsed.strippedSize,
     vsize: Math.ceil((3 * parsed.strippedSize + parsed.size) / 4),
-    feeSat: parsed.coinbase ? 0 : totalSat(spent) - totalSat(outputs),
+    feeSat: parsed.isCoinbase ? 0 : totalSat(spent) - totalSat(outputs),
     touches,
   };
 }

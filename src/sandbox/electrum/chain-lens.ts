@@ -3,7 +3,7 @@
 
 import { sha256x2 } from '@scure/btc-signer/utils.js';
 import { parseHeader } from '../../bitcoin/header.ts';
-import { display, isHash, type Scripthash, type Txid, undisplay } from '../../bitcoin/ids.ts';
+import { displayHex, hashBytes, isHash, type Scripthash, type Txid } from '../../bitcoin/ids.ts';
 import { networks } from '../../bitcoin/network.ts';
 import { type Block, branchAt, work } from '../chain/simulated-block.ts';
 import type { SimulatedChain, TransactionPlace } from '../chain/simulated-chain.ts';
@@ -163,7 +163,7 @@ function omitting(
 
 /** Another hash, always the same one for the same hash. */
 const otherHash = (hash: string): string =>
-  display(sha256x2(isHash(hash) ? undisplay(hash) : Buffer.from(hash)));
+  displayHex(sha256x2(isHash(hash) ? hashBytes(hash) : Buffer.from(hash)));
 
 /** The last byte of the lock time is another one: a sound transaction with another id. */
 function otherTransaction(raw: Uint8Array): Uint8Array {

@@ -3,7 +3,7 @@
 
 import { bytesToHex } from '@noble/hashes/utils.js';
 import { sha256x2 } from '@scure/btc-signer/utils.js';
-import { display } from '../../bitcoin/ids.ts';
+import { displayHex } from '../../bitcoin/ids.ts';
 import { branchAt, merkleLevels, rootOf } from '../chain/simulated-block.ts';
 import type { View } from './chain-lens.ts';
 import { badRequest, commas, nonNegativeInteger } from './params.ts';
@@ -40,7 +40,7 @@ function headerProof(view: View, height: number, checkpoint: number) {
     sha256x2(view.header(at) ?? new Uint8Array()),
   );
   const tree = merkleLevels(hashes);
-  return { branch: branchAt({ tree }, height), root: display(rootOf(tree)) };
+  return { branch: branchAt({ tree }, height), root: displayHex(rootOf(tree)) };
 }
 
 export function blockHeader({ view, params: [first, second = 0] }: HeaderCall): unknown {

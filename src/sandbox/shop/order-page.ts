@@ -3,7 +3,7 @@
 
 import { html, raw } from 'hono/html';
 import encodeQR from 'qr';
-import { showBitcoin } from '../../domain/format.ts';
+import { formatBitcoin } from '../../domain/format.ts';
 import type { Markup } from '../../web/html-page.ts';
 import {
   type Order,
@@ -64,7 +64,7 @@ function liveState(order: Order): Markup {
 
 /** BIP21. */
 const paymentUri = (address: string, valueSat: number): string =>
-  `bitcoin:${address}?amount=${showBitcoin(valueSat)}`;
+  `bitcoin:${address}?amount=${formatBitcoin(valueSat)}`;
 
 /** Empty where nothing is missing: who reads an amount, or scans it, pays it. */
 const payWhere = (order: Order): Markup =>
@@ -75,7 +75,7 @@ function payBox(address: string, { missingSat, seenSat }: Standing): Markup | ''
   const uri = paymentUri(address, missingSat);
   return html`<div>
       <h2>${seenSat > 0 ? 'Pay what is missing' : 'Pay'}</h2>
-      <p><strong>${showBitcoin(missingSat)} BTC</strong> (${showSat(missingSat)})</p>
+      <p><strong>${formatBitcoin(missingSat)} BTC</strong> (${showSat(missingSat)})</p>
       <p>to <code>${address}</code></p>
       <p><a href="${uri}">Open in a wallet</a></p>
     </div>

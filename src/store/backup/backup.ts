@@ -12,9 +12,9 @@ import {
   statSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { quoted } from '../../domain/shell-command.ts';
+import { quoteForShell } from '../../domain/shell-command.ts';
 import { PaygateError, reasonOf } from '../../lib/errors.ts';
-import { makeFolder, putInPlace, removeLeftovers } from '../../world/disk.ts';
+import { makePrivateFolder, removeLeftovers, replaceFile } from '../../world/disk.ts';
 import { openSqlite, type Sqlite } from '../db/driver.ts';
 import { logAsFound } from '../db/empty-log.ts';
 import { besideEnds, found, isLog, logEnds, truePath } from '../db/file-path.ts';
@@ -49,17 +49,17 @@ export function backupFolder(databasePath: string): string {
  */
 export function restoreHint(databasePath: string): string {
   const latest = join(backupFolder(databasePath), latestName);
-  return `\`${restoreLine(existsSync(latest) ? quoted(latest) : 'BACKUP', databasePath)}\``;
+  return `\`${restoreLine(existsSync(latest) ? quoteForShell(latest) : 'BACKUP', databasePath)}\``;
 }
 
 /** @param backup quoted for a shell */
 export const restoreLine = (backup: string, databasePath: string): string =>
-  `paygate restore ${backup}${databasePath === usualName ? '' : ` --db ${quoted(databasePath)}`}`;
+  `paygate restore ${backup}${databasePath === usualName ? '' : ` --db ${quoteForShell(databasePath)}`}`;
 
 /** Makes the folder, for the database's user alone. */
 export function makeBackupFolder(databasePath: string): string {
   const folder = backupFolder(databasePath);
-  makeFolder(folder);
+  makePrivateFolder(folder);
   return folder;
 }
 
@@ -113,7 +113,7 @@ export async function writeBackup(sqlite: Sqlite, target: string, pace: Pace): P
 export function replaceCopy(fresh: string, target: string): void {
   // Of a tool that has the one before open still: it would be played into this one.
   for (const end of besideEnds) rmSync(`${target}${end}`, { force: true });
-  putInPlace(fresh, target);
+  replaceFile(fresh, target);
 }
 
 /** The same as `writeBackup` of a file that is not open, whatever version it is of: it is not updated by that. */
@@ -166,7 +166,7 @@ export function keepBeforeUpdate(sqlite: Sqlite, path: string): void {
       rmSync(fresh);
       return;
     }
-    putInPlace(fresh, target);
+    replaceFile(fresh, target);
   } catch (error) {
     rmSync(fresh, { force: true });
     const reason = `${target}: cannot be written before the update (${reasonOf(error)})`;

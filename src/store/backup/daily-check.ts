@@ -3,7 +3,7 @@
 
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
-import { quoted } from '../../domain/shell-command.ts';
+import { quoteForShell } from '../../domain/shell-command.ts';
 import { PaygateError, reasonOf } from '../../lib/errors.ts';
 import { backupFolder, damagedName, latestName, replaceCopy, restoreLine } from './backup.ts';
 
@@ -108,7 +108,7 @@ export class DailyCheck {
 /** As somebody reads it who has the folder of the database before him: others read it as well. */
 function damageOf(path: string, fault: string): string {
   const folder = relative(dirname(path), backupFolder(path));
-  const restore = restoreLine(quoted(join(folder, latestName)), basename(path));
+  const restore = restoreLine(quoteForShell(join(folder, latestName)), basename(path));
   return (
     `the last snapshot that was checked is DAMAGED (${fault}), and so may the database be: ${join(folder, latestName)} and those ` +
     `of days stay as they are, newer copies go to ${join(folder, damagedName)}. Stop paygate, then put the newest that is whole ` +

@@ -11,7 +11,7 @@ import { basename, dirname, join } from 'node:path';
 import type { NetworkName } from '../../bitcoin/network.ts';
 import { marksOf, olderThan } from '../../domain/allocation.ts';
 import { PaygateError, reasonOf } from '../../lib/errors.ts';
-import { makeFolder, putInPlace, syncPath } from '../../world/disk.ts';
+import { makePrivateFolder, replaceFile, syncPath } from '../../world/disk.ts';
 import { withSqlite } from '../db/driver.ts';
 import { lockForServer, refuseOtherNetwork, refuseServed } from '../db/file-guards.ts';
 import { besideEnds, truePath } from '../db/file-path.ts';
@@ -63,7 +63,7 @@ export function restoreFile(
     refuseOtherNetwork(backup, report.network, network);
     refuseOther(path, backup, report);
     const previous = moveAside(path, name);
-    putInPlace(fresh, path);
+    replaceFile(fresh, path);
     return { report: { ...report, file: path }, previous };
   } catch (error) {
     if (error instanceof PaygateError) throw error;
@@ -124,7 +124,7 @@ function moveAside(path: string, name: string): string | undefined {
 /** All of it or nothing: what cannot be moved whole goes back to its place. */
 function moveInto(folder: string, path: string, present: readonly string[]): string {
   const fresh = unusedName(folder);
-  makeFolder(fresh);
+  makePrivateFolder(fresh);
   const there = join(fresh, basename(path));
   const moved: string[] = [];
   try {

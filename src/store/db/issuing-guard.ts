@@ -2,10 +2,10 @@
 // taken from its place, which is lost with the process. Looked at once a turn, for shops ask by dozens.
 
 import { basename, dirname, join, relative } from 'node:path';
-import { quoted } from '../../domain/shell-command.ts';
+import { quoteForShell } from '../../domain/shell-command.ts';
 import { PaygateError } from '../../lib/errors.ts';
-import { onceATurn } from '../../lib/next-turn.ts';
-import { diskFloorBytes } from '../../world/disk.ts';
+import { oncePerTurn } from '../../lib/next-turn.ts';
+import { minFreeBytes } from '../../world/disk.ts';
 import { backupFolder, latestName, restoreLine } from '../backup/backup.ts';
 import type { Database } from './database.ts';
 
@@ -30,8 +30,8 @@ export interface Room {
 export function createRoom(database: Database, isSetBack: () => boolean): Room {
   // The first time it finds out where they stand.
   isSetBack();
-  const displaced = onceATurn(() => displacementOf(database));
-  const overwritten = onceATurn(() => {
+  const displaced = oncePerTurn(() => displacementOf(database));
+  const overwritten = oncePerTurn(() => {
     try {
       return isSetBack() ? overwrittenFact : undefined;
     } catch {
@@ -40,12 +40,12 @@ export function createRoom(database: Database, isSetBack: () => boolean): Room {
     }
   });
   // Of a folder that is gone nobody can say how much room it has.
-  const hasRoom = onceATurn(
-    () => displaced() !== undefined || database.freeBytes() >= diskFloorBytes,
+  const hasRoom = oncePerTurn(
+    () => displaced() !== undefined || database.freeBytes() >= minFreeBytes,
   );
   const latest = relative(dirname(database.path), join(backupFolder(database.path), latestName));
   const name = basename(database.path);
-  const inPlace = `in place, in the folder of the database, with \`${restoreLine(quoted(latest), name)}\``;
+  const inPlace = `in place, in the folder of the database, with \`${restoreLine(quoteForShell(latest), name)}\``;
   return {
     hasRoom,
     displaced,

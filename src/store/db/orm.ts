@@ -18,7 +18,7 @@ import {
 } from 'drizzle-orm/better-sqlite3';
 import { NoopCache } from 'drizzle-orm/cache/core/cache';
 import { type PreparedQueryConfig, SQLiteSyncDialect } from 'drizzle-orm/sqlite-core';
-import { once } from '../../lib/lazy.ts';
+import { lazy } from '../../lib/lazy.ts';
 import type { Sqlite } from './driver.ts';
 import type { Snapshot } from './snapshot.ts';
 
@@ -97,7 +97,7 @@ class SteadyQuery extends PreparedQuery {
       ...[fields, method, inArrays, mapper],
     );
     this.#snapshot = snapshot;
-    this.#settle = once(() => {
+    this.#settle = lazy(() => {
       const read = readerOf(fields);
       const take = givenTo(query.params);
       const isRead = statement.readonly;
@@ -135,7 +135,7 @@ class SteadyQuery extends PreparedQuery {
 // A start makes some ninety statements and needs few: each is written and compiled when it is first run.
 
 function lateQuery(write: () => Query): Query {
-  const query = once(write);
+  const query = lazy(write);
   return {
     get sql() {
       return query().sql;
@@ -148,7 +148,7 @@ function lateQuery(write: () => Query): Query {
 
 /** With what drizzle asks of one. */
 function lateStatement(prepare: () => SomeStatement): SomeStatement {
-  const statement = once(prepare);
+  const statement = lazy(prepare);
   const late: Pick<SomeStatement, 'readonly' | 'run' | 'get' | 'all' | 'raw'> = {
     get readonly() {
       return statement().readonly;

@@ -25,7 +25,7 @@ import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
 import type { MarkReading, Raise } from '../../domain/allocation.ts';
 import { PaygateError } from '../../lib/errors.ts';
-import { putInPlace, syncPath, systemCode } from '../../world/disk.ts';
+import { replaceFile, syncPath, systemCode } from '../../world/disk.ts';
 import { truePath } from '../db/file-path.ts';
 import {
   type FileIdentity,
@@ -300,7 +300,7 @@ function createMark(path: string, identity: Own, lines: string): MarkFile {
   let end = bytes.write(text);
   try {
     writeAll(descriptor, bytes, 0);
-    putInPlace(fresh, path);
+    replaceFile(fresh, path);
     syncPath(dirname(dirname(path)));
   } catch (error) {
     closeSync(descriptor);

@@ -16,7 +16,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { Raise } from '../../domain/allocation.ts';
-import { makeFolder } from '../../world/disk.ts';
+import { makePrivateFolder } from '../../world/disk.ts';
 
 /** What tells a file from a copy of it that has the same name. */
 export interface FileIdentity {
@@ -64,7 +64,7 @@ export class MarkPosition {
   identity(): FileIdentity {
     if (this.#file === undefined || !existsSync(this.#file.path)) {
       const path = `${this.#mark}${infix}0`;
-      makeFolder(dirname(path));
+      makePrivateFolder(dirname(path));
       rmSync(path, { force: true });
       closeSync(openSync(path, 'wx', 0o600));
       this.#file = { path, position: 0 };

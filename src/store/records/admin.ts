@@ -3,7 +3,7 @@
 
 import { createHash } from 'node:crypto';
 import { and, desc, eq, gt, lte, ne, not, type SQL, sql } from 'drizzle-orm';
-import { setBackMs } from '../../domain/clock-check.ts';
+import { maxSetBackMs } from '../../domain/clock-check.ts';
 import type { Orm } from '../db/orm.ts';
 import { admin, adminLinks, sessions } from '../db/schema.ts';
 import type { Tx } from '../db/writer.ts';
@@ -82,7 +82,7 @@ function sessionsOf(orm: Orm) {
   /** None that was seen by a clock that was ahead: it would last until that time comes. */
   const isAlive = (now: number): SQL =>
     sql`(${sessions.seenAt} > ${now - idleMs} and ${sessions.createdAt} > ${now - absoluteMs}
-      and ${sessions.seenAt} <= ${now + setBackMs})`;
+      and ${sessions.seenAt} <= ${now + maxSetBackMs})`;
   return {
     begin(_tx: Tx, now: number, { token, client, agent }: NewSession): Session {
       orm
@@ -136,5 +136,5 @@ const linkIs = (now: number, token: string) =>
   and(
     eq(adminLinks.hash, hashOf(token)),
     gt(adminLinks.expiresAt, now),
-    lte(adminLinks.expiresAt, now + linkMs + setBackMs),
+    lte(adminLinks.expiresAt, now + linkMs + maxSetBackMs),
   );

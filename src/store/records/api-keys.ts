@@ -3,7 +3,7 @@
 
 import { and, asc, eq, gt, isNotNull, isNull, or, type SQL } from 'drizzle-orm';
 import { apiKeyHash, formatApiKey } from '../../domain/api-key.ts';
-import { setBackMs } from '../../domain/clock-check.ts';
+import { maxSetBackMs } from '../../domain/clock-check.ts';
 import type { KeyScope } from '../../domain/key-scope.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import type { Orm } from '../db/orm.ts';
@@ -103,7 +103,7 @@ export function createKeys(orm: Orm) {
 
 /** Not by a clock that was ahead. */
 export const isPluginOpen = ({ pluginUntil }: Pick<Key, 'pluginUntil'>, now: number): boolean =>
-  pluginUntil !== null && pluginUntil > now && pluginUntil <= now + mostPluginMs + setBackMs;
+  pluginUntil !== null && pluginUntil > now && pluginUntil <= now + mostPluginMs + maxSetBackMs;
 
 /** When a key ends that ends now: no clock that is set back makes it valid again. */
 const atOnce = 0;

@@ -3,8 +3,8 @@
 // attempt, as failing-shops.ts does, and for the same reason.
 
 import { eq, sql } from 'drizzle-orm';
-import type { Verdict } from '../../domain/callback-answer.ts';
-import type { Outcome } from '../../domain/retry.ts';
+import type { AnswerVerdict } from '../../domain/callback-answer.ts';
+import type { AttemptOutcome } from '../../domain/retry.ts';
 import type { Orm } from '../db/orm.ts';
 import { given } from '../db/placeholder.ts';
 import { settings, stores } from '../db/schema.ts';
@@ -22,9 +22,9 @@ export interface Doubted {
 /** What is read of an attempt. */
 interface Answered {
   readonly startedAt: number;
-  readonly outcome: Outcome;
+  readonly outcome: AttemptOutcome;
   readonly doubt: string | null;
-  readonly verdict?: Verdict | null;
+  readonly verdict?: AnswerVerdict | null;
 }
 
 export function createDoubts(orm: Orm) {

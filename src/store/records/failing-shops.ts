@@ -3,7 +3,7 @@
 // index leads from a store to its last 200, and to find out for a million callbacks would read them all.
 
 import { eq, sql } from 'drizzle-orm';
-import type { Outcome } from '../../domain/retry.ts';
+import type { AttemptOutcome } from '../../domain/retry.ts';
 import type { Orm } from '../db/orm.ts';
 import { given } from '../db/placeholder.ts';
 import { settings, stores } from '../db/schema.ts';
@@ -22,7 +22,7 @@ export interface Unreceived {
 /** What of an attempt tells it. */
 interface Tried {
   readonly startedAt: number;
-  readonly outcome: Outcome;
+  readonly outcome: AttemptOutcome;
   readonly httpStatus: number | null;
   readonly reason: string | null;
 }

@@ -6,11 +6,11 @@ import { bitsToTarget, headerTime, readHeader } from '../../bitcoin/header.ts';
 import type { BlockHash } from '../../bitcoin/ids.ts';
 import {
   type Checkpoint,
+  formatCheckpoint,
   type Network,
   type NetworkName,
   networks,
   parseCheckpoint,
-  showCheckpoint,
 } from '../../bitcoin/network.ts';
 import type { ChainHeader, ChainView } from '../../domain/chain.ts';
 import { type Block, depthOf } from '../../domain/payment.ts';
@@ -169,7 +169,7 @@ function read(row: HeaderRow | undefined): ChainHeader | undefined {
 
 /** Keeps the checkpoint that the stored headers begin with: it belongs to them from now on. */
 export const keepCheckpoint = (tx: Tx, catalog: Catalog, checkpoint: Checkpoint): void =>
-  catalog.putSetting(tx, 'checkpoint', showCheckpoint(checkpoint));
+  catalog.putSetting(tx, 'checkpoint', formatCheckpoint(checkpoint));
 
 export interface ChainFile {
   readonly network: NetworkName;
@@ -212,7 +212,7 @@ export function beginAt(network: Network, given: Checkpoint | undefined): Networ
   if (possible) return { ...network, checkpoint };
   throw new PaygateError(
     'invalid',
-    `--checkpoint ${showCheckpoint(checkpoint)}: not a block of ${network.name}, ` +
+    `--checkpoint ${formatCheckpoint(checkpoint)}: not a block of ${network.name}, ` +
       (height === 0 ? 'which begins with another one' : 'its hash shows no proof of work'),
   );
 }
@@ -228,7 +228,7 @@ function compareWithStored(headers: Headers, given: Checkpoint): void {
       : `this file's chain has the block ${ours} at that height`;
   throw new PaygateError(
     'invalid',
-    `--checkpoint ${showCheckpoint(given)}: ${why}; leave --checkpoint out or use another file`,
+    `--checkpoint ${formatCheckpoint(given)}: ${why}; leave --checkpoint out or use another file`,
   );
 }
 

@@ -9,15 +9,15 @@
 // then the address has a status that no server can name, and so is looked at again after any restart.
 
 import type { Scripthash, Txid } from '../../bitcoin/ids.ts';
-import { policyOf, requiredFor } from '../../domain/confirmation-policy.ts';
+import { policyOf, requiredConfirmationsFor } from '../../domain/confirmation-policy.ts';
 import {
   type Block,
-  type Decision,
   decide,
-  type Fact,
   type Payment,
+  type PaymentDecision,
+  type PaymentFact,
+  type PaymentRules,
   type PaymentState,
-  type Rules,
   settledDepth,
 } from '../../domain/payment.ts';
 import type { StatusHash } from '../../domain/script-history.ts';
@@ -236,7 +236,7 @@ export class Ledger {
     { address, store }: Place,
     paymentId: number,
     seen: Seen,
-    { next, callback }: Decision,
+    { next, callback }: PaymentDecision,
   ): number {
     if (callback === undefined || store === null) return 0;
     const { valueSat, signalsRbf } = seen.output;
@@ -256,24 +256,25 @@ export class Ledger {
     return 1;
   }
 
-  #factOf(block: Block | null, current: Payment | undefined): Fact | undefined {
+  #factOf(block: Block | null, current: Payment | undefined): PaymentFact | undefined {
     if (block !== null) {
       const depth = this.#parts.headers.depthOnBest(block);
       // The chain may have moved since the proof: then the header that moved it brings us back.
       return depth === undefined ? undefined : { kind: 'proven', block, depth };
     }
     const known = current?.block;
-    return { kind: 'mempool', blockLeft: known ? !this.#parts.headers.isOnBest(known) : false };
+    return { kind: 'mempool', isBlockGone: known ? !this.#parts.headers.isOnBest(known) : false };
   }
 
-  #rulesOf({ store }: Place, { output: { valueSat, coinbase } }: Seen): Rules {
+  #rulesOf({ store }: Place, { output: { valueSat, coinbase } }: Seen): PaymentRules {
     const { catalog } = this.#parts;
     return {
-      requiredConfirmations: store === null ? 1 : requiredFor(policyOf(store), valueSat),
-      coinbase,
-      tellReversal: store?.reversalCallback ?? false,
+      requiredConfirmations:
+        store === null ? 1 : requiredConfirmationsFor(policyOf(store), valueSat),
+      isCoinbase: coinbase,
+      sendsReversal: store?.reversalCallback ?? false,
       // Read where it matters alone, which is for few of a block.
-      get held() {
+      get isHeld() {
         return readHold(catalog).length > 0;
       },
     };
@@ -284,7 +285,7 @@ export class Ledger {
     { address, store }: Place,
     seen: Seen,
     row: PaymentRow | undefined,
-    decision: Decision,
+    decision: PaymentDecision,
     now: number,
   ): number {
     const { state, block, status, cycle } = decision.next;
@@ -321,7 +322,7 @@ export class Ledger {
   }
 
   /** Raw bytes are of use until the payment is beyond any reorganisation, or long gone (broadcasts.ts). */
-  #keepRaw({ txid, raw }: Seen, { next }: Decision, now: number): void {
+  #keepRaw({ txid, raw }: Seen, { next }: PaymentDecision, now: number): void {
     if (next.state === 'settled') this.#statements.forgetRaw.run({ txid });
     else if (raw !== undefined) this.#statements.keepRaw.run({ txid, raw: Buffer.from(raw), now });
   }
@@ -342,7 +343,7 @@ const overtaken: Change = { callbacks: 0, isOvertaken: true };
 const sumOf = (changes: readonly Change[]): number =>
   changes.reduce((sum, { callbacks }) => sum + callbacks, 0);
 
-const reversedBy = ({ next }: Decision, row: PaymentRow | undefined): Txid | undefined =>
+const reversedBy = ({ next }: PaymentDecision, row: PaymentRow | undefined): Txid | undefined =>
   row !== undefined && row.height !== null && next.block === null ? row.txid : undefined;
 
 function noteForeignUse(

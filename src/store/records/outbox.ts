@@ -15,8 +15,8 @@ import {
   type EventFacts,
   eventId,
 } from '../../domain/callback.ts';
-import type { Verdict } from '../../domain/callback-answer.ts';
-import type { LongestWaits, Outcome, Phase } from '../../domain/retry.ts';
+import type { AnswerVerdict } from '../../domain/callback-answer.ts';
+import type { AttemptOutcome, AttemptPhase, MaxWaits } from '../../domain/retry.ts';
 import type { Database } from '../db/database.ts';
 import type { CallbackState } from '../db/schema.ts';
 import type { Tx } from '../db/writer.ts';
@@ -57,7 +57,7 @@ export type ClaimedRow = Pick<Claimed, 'callbackId' | 'storeId' | 'step' | 'dueA
 export interface AttemptRecord {
   readonly startedAt: number;
   readonly durationMs: number;
-  readonly outcome: Outcome;
+  readonly outcome: AttemptOutcome;
   readonly httpStatus: number | null;
   /** What went wrong, in words, without the URL's secrets. */
   readonly reason: string | null;
@@ -66,11 +66,11 @@ export interface AttemptRecord {
   /** The IP address that was dialled. */
   readonly address: string | null;
   /** How long each phase took, in milliseconds. */
-  readonly phases: Readonly<Partial<Record<Phase, number>>>;
+  readonly phases: Readonly<Partial<Record<AttemptPhase, number>>>;
   /** What the answer of a 200 says, or is, that makes it doubtful. */
   readonly doubt: string | null;
   /** What the answer of a delivered one says; null for all others. */
-  readonly verdict?: Verdict | null;
+  readonly verdict?: AnswerVerdict | null;
 }
 
 /** When a callback is tried again, or a delivered one is sent again. */
@@ -120,7 +120,7 @@ export interface Outbox extends CallbackDesk {
    * What is owed later than a wait of its step can be, because the clock was ahead then, is due now, and leases that
    * are longer than any are over.
    */
-  recall(tx: Tx, now: number, longestWaits: LongestWaits, leaseMs: number): void;
+  recall(tx: Tx, now: number, longestWaits: MaxWaits, leaseMs: number): void;
   /** Forgets attempts from before a time, some thousand at once; whether there may be more. */
   fold(tx: Tx, before: number): boolean;
   /** Of stores that are called: how many wait, and how many were given up on; of each at most `mostCounted`. */
@@ -203,7 +203,7 @@ export function createOutbox({ orm }: Pick<Database, 'orm'>): Outbox {
       return free.length === 0 ? undefined : Math.min(...free);
     },
     releaseLeases: () => void statements.releaseLeases.run(),
-    recall(_tx, now, { retry, confirm }, leaseMs) {
+    recall(_tx, now, { retryMs: retry, confirmMs: confirm }, leaseMs) {
       const last = retry.length - 1;
       statements.recall.run({ now, longestWaits: JSON.stringify(retry), last });
       statements.recallConfirmations.run({ now, latest: now + confirm });

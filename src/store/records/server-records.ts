@@ -2,7 +2,7 @@
 // that they are left alone for.
 
 import { and, asc, eq, isNotNull } from 'drizzle-orm';
-import type { Ban, Trust } from '../../domain/server-record.ts';
+import type { Ban, TlsIdentity } from '../../domain/server-record.ts';
 import type { Database } from '../db/database.ts';
 import { given } from '../db/placeholder.ts';
 import { servers } from '../db/schema.ts';
@@ -10,14 +10,14 @@ import type { Tx } from '../db/writer.ts';
 
 export interface RememberedServer {
   readonly label: string;
-  readonly trust: Trust | undefined;
+  readonly trust: TlsIdentity | undefined;
   readonly ban: Ban | undefined;
 }
 
 export interface Servers {
   all(): RememberedServer[];
-  trust(label: string): Trust | undefined;
-  learn(label: string, trust: Trust, now: number): Promise<void>;
+  trust(label: string): TlsIdentity | undefined;
+  learn(label: string, trust: TlsIdentity, now: number): Promise<void>;
   /** Pins what a person has accepted in place of what is known; false where nothing is. */
   accept(tx: Tx, label: string, sha256: string, now: number): boolean;
   ban(label: string): Ban | undefined;
@@ -78,7 +78,7 @@ const remembered = (row: ServerRow): RememberedServer => ({
   ban: banOf(row),
 });
 
-function trustOf(row: ServerRow | undefined): Trust | undefined {
+function trustOf(row: ServerRow | undefined): TlsIdentity | undefined {
   if (row === undefined || row.trust === null) return undefined;
   return row.trust === 'pinned' && row.pinSha256 !== null
     ? { kind: 'pinned', sha256: row.pinSha256 }

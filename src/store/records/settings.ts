@@ -1,6 +1,6 @@
 // Settings of the file that paygate writes for itself.
 
-import type { Unmatched } from '../../domain/unknown-callback-url.ts';
+import type { UnknownCallbackUrl } from '../../domain/unknown-callback-url.ts';
 import type { Tx } from '../db/writer.ts';
 import type { Catalog } from './catalog.ts';
 
@@ -54,15 +54,15 @@ export const writeAlarmTimes = (
 ): void => catalog.putSetting(tx, 'alarm_times', JSON.stringify(times));
 
 /** Callback URLs that addresses were asked for with and that no store has. */
-export function readUnmatched(catalog: Pick<Catalog, 'setting'>): readonly Unmatched[] {
+export function readUnmatched(catalog: Pick<Catalog, 'setting'>): readonly UnknownCallbackUrl[] {
   const text = catalog.setting('unmatched_callbacks');
-  return text === undefined ? [] : (JSON.parse(text) as Unmatched[]);
+  return text === undefined ? [] : (JSON.parse(text) as UnknownCallbackUrl[]);
 }
 
 export const writeUnmatched = (
   tx: Tx,
   catalog: Pick<Catalog, 'putSetting'>,
-  list: readonly Unmatched[],
+  list: readonly UnknownCallbackUrl[],
 ): void => catalog.putSetting(tx, 'unmatched_callbacks', JSON.stringify(list));
 
 /** A change of a store that a key was refused while "Connect a plugin" was open. */

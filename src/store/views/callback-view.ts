@@ -2,7 +2,7 @@
 // It never lets an older status follow a newer one: only the newest callback of a payment is resent.
 
 import { and, asc, eq, getTableColumns, type SQL, sql } from 'drizzle-orm';
-import type { Outcome } from '../../domain/retry.ts';
+import type { AttemptOutcome } from '../../domain/retry.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import type { Orm } from '../db/orm.ts';
 import {
@@ -176,7 +176,7 @@ function list(
       address: addresses.address,
       txid: payments.txid,
       valueSat: payments.valueSat,
-      outcome: ofLastAttempt<Outcome>('outcome'),
+      outcome: ofLastAttempt<AttemptOutcome>('outcome'),
       reason: ofLastAttempt<string>('reason'),
       doubt: ofLastAttempt<string>('doubt'),
     })

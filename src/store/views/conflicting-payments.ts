@@ -68,7 +68,7 @@ export function createRivals(orm: Orm, rawOf: (txid: Txid) => Uint8Array | undef
 
 function spentBy(raw: Uint8Array): Inputs {
   try {
-    const { coinbase, inputs } = parseTransaction(raw);
+    const { isCoinbase: coinbase, inputs } = parseTransaction(raw);
     // All coinbases have the same input, which nothing takes from them.
     return new Set(coinbase ? [] : inputs.map(({ txid, vout }) => `${txid}:${vout}`));
   } catch (error) {

@@ -4,7 +4,7 @@ import { pubECDSA } from '@scure/btc-signer/utils.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type ScriptType, scriptForKey, scripthash } from '../../../src/bitcoin/address.ts';
-import { display, type Txid } from '../../../src/bitcoin/ids.ts';
+import { displayHex, type Txid } from '../../../src/bitcoin/ids.ts';
 import { parseTransaction } from '../../../src/bitcoin/transaction.ts';
 import {
   estimateVsize,
@@ -87,7 +87,7 @@ describe('a signed transaction', () => {
     fc.assert(
       fc.property(inputs, (chosen) => {
         const coins = chosen.map(({ privateKey, type, txid, vout, valueSat }) =>
-          coinOf(privateKey, type, display<Txid>(txid), vout, valueSat),
+          coinOf(privateKey, type, displayHex<Txid>(txid), vout, valueSat),
         );
         const signers = chosen.map(({ privateKey }, at) =>
           signerOf(privateKey, (coins[at] as Coin).script),
@@ -106,7 +106,7 @@ describe('a signed transaction', () => {
 
   it('holds for its own outputs, amounts and keys alone', () => {
     const privateKey = new Uint8Array(32).fill(7);
-    const coin = coinOf(privateKey, 'p2wpkh', display<Txid>(new Uint8Array(32)), 0, 50_000);
+    const coin = coinOf(privateKey, 'p2wpkh', displayHex<Txid>(new Uint8Array(32)), 0, 50_000);
     const raw = signTransaction([coin], [signerOf(privateKey, coin.script)], outputs, false);
     const stranger = new Uint8Array(32).fill(9);
     const strangers = coinOf(stranger, 'p2wpkh', coin.txid, 0, 50_000);

@@ -2,7 +2,7 @@ import { ScriptNum } from '@scure/btc-signer';
 import { sha256x2 } from '@scure/btc-signer/utils.js';
 import { describe, expect, it } from 'vitest';
 import { medianTimePast, meetsTarget, parseHeader } from '../../../src/bitcoin/header.ts';
-import { type BlockHash, display, type Txid } from '../../../src/bitcoin/ids.ts';
+import { type BlockHash, displayHex, type Txid } from '../../../src/bitcoin/ids.ts';
 import { networks } from '../../../src/bitcoin/network.ts';
 import { parseTransaction } from '../../../src/bitcoin/transaction.ts';
 import { SimulatedChain } from '../../../src/sandbox/chain/simulated-chain.ts';
@@ -80,7 +80,7 @@ describe('coinbases', () => {
     expect(plain.transactions[0]?.segwit).toBe(false);
 
     const [coinbase, ...others] = mined?.transactions ?? [];
-    const wtxids = others.map(({ raw }) => display<Txid>(sha256x2(raw)));
+    const wtxids = others.map(({ raw }) => displayHex<Txid>(sha256x2(raw)));
     const root = merkleRoot(['00'.repeat(32) as Txid, ...wtxids]);
     const commitment = sha256x2(root, new Uint8Array(32));
     expect(coinbase?.segwit).toBe(true);

@@ -1,7 +1,7 @@
 import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js';
 import { afterEach, describe, expect, it } from 'vitest';
 import { parseHeader } from '../../../src/bitcoin/header.ts';
-import { display, type Txid } from '../../../src/bitcoin/ids.ts';
+import { displayHex, type Txid } from '../../../src/bitcoin/ids.ts';
 import { parseTransaction } from '../../../src/bitcoin/transaction.ts';
 import { statusOf } from '../../../src/sandbox/electrum/history-results.ts';
 import type { ServerOptions } from '../../../src/sandbox/electrum/simulated-server.ts';
@@ -63,7 +63,7 @@ describe('headers', () => {
     const { header, branch, root } = one;
     const hash = parseHeader(hexToBytes(header ?? '')).hash as unknown as Txid;
     expect(hash).toBe(chain.block(70)?.hash);
-    expect(display(rootFromBranch(hash, branch ?? [], 70))).toBe(root);
+    expect(displayHex(rootFromBranch(hash, branch ?? [], 70))).toBe(root);
     expect(await connection.result('blockchain.block.headers', 60, 11, 100)).toMatchObject({
       branch,
       root,

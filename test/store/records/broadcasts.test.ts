@@ -2,7 +2,7 @@
 
 import { sha256x2 } from '@scure/btc-signer/utils.js';
 import { afterEach, describe, expect, it } from 'vitest';
-import { display, type Txid } from '../../../src/bitcoin/ids.ts';
+import { displayHex, type Txid } from '../../../src/bitcoin/ids.ts';
 import type { Issued } from '../../../src/store/records/addresses.ts';
 import { createSweeps } from '../../../src/watcher/sweeps.ts';
 import { open } from '../../electrum/open-session.ts';
@@ -27,7 +27,7 @@ function transaction(number: number, scriptBytes = 0): { txid: Txid; raw: Buffer
     ...[Buffer.of(2, 0, 0, 0, 1), Buffer.alloc(32, number), Buffer.alloc(4), size],
     ...[Buffer.alloc(scriptBytes), Buffer.alloc(4), Buffer.of(1), Buffer.alloc(9 + 4)],
   ]);
-  return { txid: display<Txid>(sha256x2(raw)), raw };
+  return { txid: displayHex<Txid>(sha256x2(raw)), raw };
 }
 
 /** With these items; none leaves it as it is. */

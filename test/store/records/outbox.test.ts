@@ -2,7 +2,7 @@ import { eq } from 'drizzle-orm';
 import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import { eventId } from '../../../src/domain/callback.ts';
-import type { Outcome } from '../../../src/domain/retry.ts';
+import type { AttemptOutcome } from '../../../src/domain/retry.ts';
 import { callbacks, stores } from '../../../src/store/db/schema.ts';
 import {
   type AttemptRecord,
@@ -27,7 +27,7 @@ function open(): Owed {
   return owed;
 }
 
-const attemptOf = (outcome: Outcome): AttemptRecord => ({
+const attemptOf = (outcome: AttemptOutcome): AttemptRecord => ({
   ...{ startedAt: now, durationMs: 5, outcome, httpStatus: 500, reason: 'no', body: 'sorry' },
   ...{ address: '127.0.0.1', phases: { connect: 1.5 }, doubt: null },
 });
@@ -46,7 +46,7 @@ function rowOf({ outbox }: Owed, callbackId: number): ClaimedRow {
 const record = (
   { database, outbox }: Owed,
   claimed: Claimed | undefined,
-  outcome: Outcome,
+  outcome: AttemptOutcome,
   nextAttemptAt?: number,
   at = now,
 ) =>
@@ -168,7 +168,7 @@ describe('claiming', () => {
         .run();
     }
     await owed.database.write((tx) =>
-      owed.outbox.recall(tx, now, { retry: [least, most], confirm: most }, leaseMs),
+      owed.outbox.recall(tx, now, { retryMs: [least, most], confirmMs: most }, leaseMs),
     );
     const claimed = await owed.database.write((tx) =>
       owed.outbox.claim(tx, now, { limit: 64, perStore: 64, leaseMs, afterStoreId: 0 }),
