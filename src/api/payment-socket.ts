@@ -13,7 +13,7 @@ import {
   type ClientPrefixes,
   clientPrefixesOf,
   connectionToClose,
-} from '../domain/connection-share.ts';
+} from '../domain/connection-eviction.ts';
 import { PaygateError } from '../lib/errors.ts';
 import type { Store } from '../store/open-store.ts';
 import type { AddressPlace } from '../store/records/address-statements.ts';

@@ -12,7 +12,6 @@ import {
   walletOfExpression,
 } from './key-expression.ts';
 import { refuse } from './refuse.ts';
-import { walletsInJson } from './wallet-json.ts';
 import {
   isPolicy,
   type MultisigSigner,
@@ -20,7 +19,8 @@ import {
   rejectUnsorted,
   walletOfPolicy,
   withoutChange,
-} from './wallet-parts.ts';
+} from './wallet-descriptors.ts';
+import { walletsInJson } from './wallet-json.ts';
 
 /** Files of wallets that keep their history in them take less, mostly. */
 const maxTextLength = 1_000_000;

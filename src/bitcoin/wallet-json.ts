@@ -23,7 +23,7 @@ import {
   rejectUnsorted,
   walletOfPolicy,
   withoutChange,
-} from './wallet-parts.ts';
+} from './wallet-descriptors.ts';
 
 const maxDepth = 12;
 const maxValues = 200_000;

@@ -6,7 +6,7 @@ import {
   type ClientPrefixes,
   clientPrefixesOf,
   connectionToClose,
-} from '../domain/connection-share.ts';
+} from '../domain/connection-eviction.ts';
 
 /** @param places for connections at once */
 export function boundCrowd(server: Server, places: number): void {

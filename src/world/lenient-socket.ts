@@ -2,12 +2,12 @@
 
 import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
-import { AnswerCleaner } from './answer-cleaner.ts';
+import { ResponseCleaner } from './response-cleaner.ts';
 
 /** As the HTTP client uses a socket. */
 export class LenientSocket extends Duplex {
   readonly #socket: Socket;
-  readonly #cleaner = new AnswerCleaner();
+  readonly #cleaner = new ResponseCleaner();
 
   constructor(socket: Socket) {
     super({ allowHalfOpen: false });

@@ -6,7 +6,7 @@ import { connect, type TLSSocket } from 'node:tls';
 import { whenOver } from '../support/files.ts';
 
 const host = '127.0.0.1';
-/** Another client, who comes in for one of theirs (src/domain/connection-share.ts). */
+/** Another client, who comes in for one of theirs (src/domain/connection-eviction.ts). */
 const localAddress = '127.0.0.2';
 /** Requests in a row on one connection, as the first finding had it. */
 const asked = 4;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { AnswerCleaner } from '../../src/world/answer-cleaner.ts';
+import { ResponseCleaner } from '../../src/world/response-cleaner.ts';
 
 const chunked = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n';
 const packetBytes = 65_536;
@@ -13,7 +13,7 @@ const floods: [string, string, string][] = [
 
 describe('a server that sends without an end', () => {
   it.each(floods)('%s is cut off', (_, first, piece) => {
-    const cleaner = new AnswerCleaner();
+    const cleaner = new ResponseCleaner();
     cleaner.push(Buffer.from(first));
     const packet = Buffer.from(piece.repeat(packetBytes / piece.length));
     expect(() => cleaner.push(packet)).toThrowError(
@@ -26,7 +26,7 @@ describe('a server that sends without an end', () => {
     ['a header', '', `HTTP/1.1 200 OK\nA: ${'\r'.repeat(16_000)}a\n\n`],
   ])('carriage returns in %s cost little', (_, first, packet) => {
     const began = process.cpuUsage();
-    const cleaner = new AnswerCleaner();
+    const cleaner = new ResponseCleaner();
     cleaner.push(Buffer.from(first));
     cleaner.push(Buffer.from(packet));
     // A quadratic one takes seconds for the chunk, and 90 ms for the header.

@@ -28,7 +28,7 @@ interface ResponseHead {
 /** What comes next: a head, so many bytes of a body, its chunks, all until the end, or nothing of interest. */
 type CleanerState = 'head' | 'length' | 'size' | 'chunk' | 'chunk end' | 'trailer' | 'raw' | 'over';
 
-export class AnswerCleaner {
+export class ResponseCleaner {
   #state: CleanerState = 'head';
   #pending = Buffer.alloc(0);
   /** Bytes of the body or of the chunk that are still to come. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { clientPrefixesOf, connectionToClose } from '../../src/domain/connection-share.ts';
+import { clientPrefixesOf, connectionToClose } from '../../src/domain/connection-eviction.ts';
 
 /** Connections of these addresses, oldest first; the address and its place among them. */
 const leaver = (...addresses: string[]): number | undefined =>
