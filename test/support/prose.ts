@@ -96,12 +96,15 @@ export function commentProse(source: string): Block[] {
   return blocks.filter(({ text }) => /\w/.test(text) && !text.startsWith('biome-ignore'));
 }
 
-/** A sentence ends with a full stop, exclamation or question mark before a capital, code or `paygate`. */
+/**
+ * A sentence ends with a full stop, exclamation or question mark before a capital, code or `paygate`.
+ * The tag of a doc comment begins another one.
+ */
 function sentencesOf({ line, text }: Block): Block[] {
   const sentences: Block[] = [];
   let at = line;
   for (const part of opaque(text).split(
-    /(?<=[.!?][)'’]*)(?=\s+["'(]*(?:[A-Z0-9]|x\b|paygate\b))/,
+    /(?<=[.!?][)'’]*)(?=\s+["'(]*(?:[A-Z0-9]|x\b|paygate\b))|(?=\s+@(?:param|returns|throws)\b)/,
   )) {
     const trimmed = part.trimStart();
     at += (part.slice(0, part.length - trimmed.length).match(/\n/g) ?? []).length;
