@@ -1,19 +1,19 @@
-// Output scripts and the addresses that stand for them, both ways, and the name by which Electrum
-// servers know a script. It never guesses: an address of another network is refused by name.
+// Converts between output scripts and addresses, and makes the script hashes of the Electrum
+// protocol. An address of another network is an error that names that network.
 // Sources: BIP16, BIP141, BIP173 and BIP350 (segwit addresses), BIP86 (taproot with one key).
 
 import { sha256 } from '@noble/hashes/sha2.js';
 import { concatBytes } from '@noble/hashes/utils.js';
 import { bech32, bech32m, createBase58check } from '@scure/base';
 import { hash160, taprootTweakPubkey } from '@scure/btc-signer/utils.js';
+import { throwInvalid } from '../lib/errors.ts';
 import { displayHex, type Scripthash } from './ids.ts';
 import { type Network, networks } from './network.ts';
-import { refuse } from './refuse.ts';
 
-/** The kinds of output that a single key is paid with. */
+/** Output types with a single key. */
 export type ScriptType = 'p2pkh' | 'p2sh-p2wpkh' | 'p2wpkh' | 'p2tr';
 
-/** The kinds of output that a script of its own is paid with. */
+/** Output types with a witness script. */
 export type WitnessType = 'p2wsh' | 'p2sh-p2wsh';
 
 const base58check = createBase58check(sha256);
@@ -21,7 +21,7 @@ const base58check = createBase58check(sha256);
 const op = { dup: 0x76, hash160: 0xa9, equal: 0x87, equalVerify: 0x88, checkSig: 0xac, one: 0x51 };
 const hashSize = 20;
 const keySize = 33;
-/** BIP173: the longest bech32 text; Base58 addresses are far shorter. */
+/** BIP173: the limit of a bech32 text. Base58 addresses are far shorter. */
 const maxAddressLength = 90;
 
 const bytes = (...parts: number[]) => Uint8Array.from(parts);
@@ -36,12 +36,12 @@ const witnessScript = (version: number, program: Uint8Array) =>
   concatBytes(bytes(version === 0 ? 0 : op.one + version - 1, program.length), program);
 
 /**
- * The output script that a key is paid with.
+ * The output script that pays a key.
  * @param publicKey compressed, 33 bytes, a valid point
  * @throws PaygateError invalid unless it has 33 bytes
  */
 export function scriptForKey(publicKey: Uint8Array, type: ScriptType): Uint8Array {
-  if (publicKey.length !== keySize) refuse(`not a public key of ${keySize} bytes`);
+  if (publicKey.length !== keySize) throwInvalid(`not a public key of ${keySize} bytes`);
   switch (type) {
     case 'p2pkh':
       return p2pkhScript(hash160(publicKey));
@@ -54,18 +54,18 @@ export function scriptForKey(publicKey: Uint8Array, type: ScriptType): Uint8Arra
   }
 }
 
-/** The output script that stands for another one, which only the spender shows. */
+/** The output script that pays a witness script. */
 export function scriptForWitness(witness: Uint8Array, type: WitnessType): Uint8Array {
   const script = witnessScript(0, sha256(witness));
   return type === 'p2wsh' ? script : p2shScript(hash160(script));
 }
 
-/** Electrum's name of a script: its SHA-256, reversed, in hex. */
+/** Electrum's script hash: SHA-256 of the output script, reversed, in hex. */
 export function scripthash(script: Uint8Array): Scripthash {
   return displayHex<Scripthash>(sha256(script));
 }
 
-/** Whether consensus (BIP141) lets a witness program have this length. */
+/** Whether consensus (BIP141) allows a witness program of this length. */
 function isProgramLength(version: number, length: number): boolean {
   return version === 0 ? length === 20 || length === 32 : length >= 2 && length <= 40;
 }
@@ -73,7 +73,7 @@ function isProgramLength(version: number, length: number): boolean {
 const startsWith = (script: Uint8Array, ...start: number[]) =>
   start.every((byte, at) => script[at] === byte);
 
-/** The witness version of a script that is nothing but a version and its program. */
+/** The witness version of a witness program; undefined for any other script. */
 function witnessVersion(script: Uint8Array): number | undefined {
   const [opcode = -1, length = -1] = script;
   const version = opcode === 0 ? 0 : opcode - op.one + 1;
@@ -82,7 +82,7 @@ function witnessVersion(script: Uint8Array): number | undefined {
   return isVersion && isProgram ? version : undefined;
 }
 
-/** @throws PaygateError invalid for a script that no address stands for */
+/** @throws PaygateError invalid for a script that has no address */
 export function scriptToAddress(script: Uint8Array, network: Network): string {
   const version = witnessVersion(script);
   if (version !== undefined) {
@@ -99,16 +99,16 @@ export function scriptToAddress(script: Uint8Array, network: Network): string {
     startsWith(script, op.hash160, hashSize) &&
     startsWith(script.slice(-1), op.equal);
   if (isP2sh) return base58check.encode(concatBytes(bytes(network.p2sh), script.slice(2, -1)));
-  return refuse('this script has no address');
+  return throwInvalid('this script has no address');
 }
 
-/** Refuses what is not of our network, naming the one it is of. */
+/** @throws PaygateError invalid for another network, naming the networks that fit */
 function requireNetwork(ours: Network, isOf: (network: Network) => boolean): void {
   if (isOf(ours)) return;
   const theirs = Object.values(networks).filter(isOf);
-  if (theirs.length === 0) refuse('not a Bitcoin address: unknown beginning');
+  if (theirs.length === 0) throwInvalid('not a Bitcoin address: unknown beginning');
   const names = theirs.map((network) => network.name).join(' or ');
-  refuse(`this address is of ${names}, not of ${ours.name}`);
+  throwInvalid(`this address is of ${names}, not of ${ours.name}`);
 }
 
 function segwitScript(address: string, network: Network): Uint8Array | undefined {
@@ -118,10 +118,12 @@ function segwitScript(address: string, network: Network): Uint8Array | undefined
   if (decoded === undefined) return undefined;
   requireNetwork(network, (one) => one.hrp === decoded.prefix);
   const [version = -1, ...words] = decoded.words;
-  if (version < 0 || version > 16) refuse('not a segwit address: unknown version');
-  if ((version === 0) !== (plain !== undefined)) refuse('not a segwit address: wrong checksum');
-  const program = bech32.fromWordsUnsafe(words) ?? refuse('not a segwit address: wrong padding');
-  if (!isProgramLength(version, program.length)) refuse('not a segwit address: wrong length');
+  if (version < 0 || version > 16) throwInvalid('not a segwit address: unknown version');
+  if ((version === 0) !== (plain !== undefined))
+    throwInvalid('not a segwit address: wrong checksum');
+  const program =
+    bech32.fromWordsUnsafe(words) ?? throwInvalid('not a segwit address: wrong padding');
+  if (!isProgramLength(version, program.length)) throwInvalid('not a segwit address: wrong length');
   return witnessScript(version, program);
 }
 
@@ -132,7 +134,7 @@ function base58Script(address: string, network: Network): Uint8Array | undefined
   } catch {
     return undefined;
   }
-  if (payload.length !== hashSize + 1) refuse('not a Bitcoin address: wrong length');
+  if (payload.length !== hashSize + 1) throwInvalid('not a Bitcoin address: wrong length');
   const [version] = payload;
   requireNetwork(network, (one) => one.p2pkh === version || one.p2sh === version);
   const hash = payload.slice(1);
@@ -140,11 +142,11 @@ function base58Script(address: string, network: Network): Uint8Array | undefined
 }
 
 /**
- * The script that an address stands for: P2PKH, P2SH, segwit version 0 to 16.
- * @throws PaygateError invalid for what is no address, or one of another network
+ * The output script of an address: P2PKH, P2SH or segwit version 0 to 16.
+ * @throws PaygateError invalid for a malformed address or one of another network
  */
 export function addressToScript(address: string, network: Network): Uint8Array {
-  if (address.length > maxAddressLength) refuse('not a Bitcoin address: too long');
+  if (address.length > maxAddressLength) throwInvalid('not a Bitcoin address: too long');
   const script = segwitScript(address, network) ?? base58Script(address, network);
-  return script ?? refuse('not a Bitcoin address: wrong characters or checksum');
+  return script ?? throwInvalid('not a Bitcoin address: wrong characters or checksum');
 }

@@ -1,25 +1,25 @@
-// Output descriptors: from their text to a template and the extended keys in it, and back. It reads
-// the six templates that paygate takes, with their checksum, and refuses every other. The keys stay
-// text here; keychain.ts decodes them. No message repeats a part of what was given.
-// Sources: BIP380 (grammar, checksum), BIP381-383, BIP386 (templates), BIP389 (`<0;1>`), BIP388 (`/**`).
+// Parses and writes output descriptors of six templates, with their checksum. Other templates are
+// errors. Keys stay text; keychain.ts decodes them. No message repeats a part of the input.
+// Sources: BIP380 (grammar, checksum), BIP381-383, BIP386 (templates), BIP389 (`<0;1>`),
+// BIP388 (`/**`).
 
+import { throwInvalid } from '../lib/errors.ts';
 import type { ScriptType, WitnessType } from './address.ts';
 import { keyAndPath, receivePaths } from './key-expression.ts';
 import { maxKeys } from './multisig.ts';
-import { refuse } from './refuse.ts';
 
-/** What a wallet makes its addresses of. */
+/** The output type of a wallet's addresses. */
 export type WalletType = ScriptType | WitnessType;
 
 export interface Descriptor {
   readonly type: WalletType;
-  /** How many of the keys must sign; 1 where there is one. */
+  /** How many of the keys must sign; 1 for a single key. */
   readonly threshold: number;
-  /** Extended keys in Base58, whose child 0 is the receive branch. */
+  /** Extended keys in Base58. Their child 0 is the receive branch. */
   readonly keys: readonly string[];
 }
 
-/** What stands before and after the keys. */
+/** The text before and after the keys. */
 const templates: Readonly<Record<WalletType, readonly [before: string, after: string]>> = {
   p2pkh: ['pkh(', ')'],
   'p2sh-p2wpkh': ['sh(wpkh(', '))'],
@@ -34,14 +34,14 @@ const types = Object.keys(templates) as WalletType[];
 export const isMultisig = (type: WalletType): type is WitnessType =>
   type === 'p2wsh' || type === 'p2sh-p2wsh';
 
-/** 20 keys with long origins take less than half of it. */
+/** 20 keys with long origins need less than half of it. */
 const maxLength = 8192;
 const checksumLength = 8;
 
 const inputCharset =
   '0123456789()[],\'/*abcdefgh@:$%{}IJKLMNOPQRSTUVWXYZ&+-.;<=>?!^_|~ijklmnopqrstuvwxyzABCDEFGH`#"\\ ';
 const checksumCharset = 'qpzry9x8gf2tvdw0s3jn54khce6mua7l';
-/** 40 bits each: more than the bit operators of numbers hold. */
+/** 40 bits each, too many for the bit operators of numbers. */
 const generator = [0xf5dee51989n, 0xa9fdca3312n, 0x1bab10e32dn, 0x3706b1677an, 0x644d626ffdn];
 
 function polymod(symbols: readonly number[]): bigint {
@@ -54,10 +54,12 @@ function polymod(symbols: readonly number[]): bigint {
   return sum;
 }
 
-/** Each character as its place in its group of 32, and after every third one the three groups. */
+/**
+ * BIP380: each character's position in its group of 32; every three groups make one more symbol.
+ */
 function symbolsOf(text: string): number[] {
   const places = Array.from(text, (character) => inputCharset.indexOf(character));
-  if (places.includes(-1)) refuse('this output descriptor has characters that none has');
+  if (places.includes(-1)) throwInvalid('this output descriptor has characters that none has');
   const symbols: number[] = [];
   for (let at = 0; at < places.length; at += 3) {
     const three = places.slice(at, at + 3);
@@ -68,8 +70,8 @@ function symbolsOf(text: string): number[] {
 }
 
 /**
- * BIP380's checksum, 8 characters.
- * @param body the descriptor without `#` and what follows it
+ * The checksum of BIP380, 8 characters.
+ * @param body the descriptor without `#` and checksum
  * @throws PaygateError invalid for characters outside of BIP380's set
  */
 export function descriptorChecksum(body: string): string {
@@ -80,7 +82,9 @@ export function descriptorChecksum(body: string): string {
     .join('');
 }
 
-/** The ways to write a hardened step: checksums differ, the meaning does not (BIP380). */
+/**
+ * BIP380 allows `h` and `'` for a hardened step. Their checksums differ, their meaning does not.
+ */
 function hardenedSpellings(body: string): string[] {
   const written = (mark: string) =>
     body.replace(/\[[^\]]*\]/g, (origin) => origin.replace(/['hH](?=[/\]])/g, mark));
@@ -88,53 +92,58 @@ function hardenedSpellings(body: string): string[] {
 }
 
 interface CheckedDescriptor {
-  /** As the checksum means it. */
+  /** Spelled so that the checksum fits. */
   readonly body: string;
   readonly hasChecksum: boolean;
 }
 
-/** A refusal never names the right checksum: a wrong one is a sign of a mistake in the text. */
+/** The error never names the right checksum, because a wrong one is the sign of a wrong text. */
 function checkDescriptor(text: string): CheckedDescriptor {
-  if (text.length > maxLength) refuse('this output descriptor is too long');
+  if (text.length > maxLength) throwInvalid('this output descriptor is too long');
   if (/\s/.test(text)) {
-    refuse('there is white space or a line break inside the output descriptor: remove it');
+    throwInvalid('there is white space or a line break inside the output descriptor: remove it');
   }
   const [body = '', checksum, ...more] = text.split('#');
   if (!body.endsWith(')')) {
-    refuse('this output descriptor is cut or changed: a ) is expected before the # and at the end');
+    throwInvalid(
+      'this output descriptor is cut or changed: a ) is expected before the # and at the end',
+    );
   }
   if (checksum === undefined) return { body, hasChecksum: false };
   const fits = hardenedSpellings(body).find((writing) => descriptorChecksum(writing) === checksum);
   if (more.length === 0 && fits !== undefined) return { body: fits, hasChecksum: true };
-  return refuse(
+  return throwInvalid(
     'the checksum of this output descriptor is wrong: it was mistyped or cut; copy it again, ' +
       'whole, up to the 8 characters after the #',
   );
 }
 
-/** The descriptor with the checksum of its body, whether it had one or not. @throws PaygateError invalid */
+/**
+ * The descriptor with the checksum of its body, with or without one in the input.
+ * @throws PaygateError invalid
+ */
 export function withChecksum(text: string): string {
   const { body } = checkDescriptor(text);
   return `${body}#${descriptorChecksum(body)}`;
 }
 
 /**
- * Comes after all other checks: the text with a checksum added is one that is taken.
- * @throws PaygateError invalid when it has none
+ * The last of all checks, because its message offers a checksum for exactly this text.
+ * @throws PaygateError invalid without a checksum
  */
 export function requireChecksum(text: string): void {
   const { body, hasChecksum } = checkDescriptor(text);
   if (hasChecksum) return;
-  refuse(
+  throwInvalid(
     'this output descriptor has no checksum. Copy it whole, with the # and the 8 characters ' +
       `after it; for exactly this text they are #${descriptorChecksum(body)}`,
   );
 }
 
-/** Which template it is, and what stands in it. */
+/** The template of a descriptor and the text inside of it. */
 function openTemplate(body: string): { type: WalletType; inside: string } {
   if (/^tr\(.*[,{]/.test(body)) {
-    refuse('of tr(…) only the key path is supported: one key and no script tree');
+    throwInvalid('of tr(…) only the key path is supported: one key and no script tree');
   }
   for (const type of types) {
     const [before, after] = templates[type];
@@ -143,29 +152,31 @@ function openTemplate(body: string): { type: WalletType; inside: string } {
     return { type, inside };
   }
   const known = types.map((type) => templates[type].join('…')).join(', ');
-  return refuse(`not an output descriptor that paygate knows, which are ${known}`);
+  return throwInvalid(`not an output descriptor that paygate knows, which are ${known}`);
 }
 
-/** The extended key of a key expression, and the path behind it. */
+/** The extended key of a key expression and its path. */
 function keyOf(expression: string): { key: string; path: string } {
   const [key, path] = keyAndPath(expression);
   if (key === undefined) {
-    refuse(
+    throwInvalid(
       'a key in this output descriptor is malformed: [fingerprint/path]xpub…/0/* is expected, ' +
         'where the part in brackets may be missing',
     );
   }
   if (/^0[234][0-9a-f]{64}/i.test(key)) {
-    refuse('a single public key makes one address only: an output descriptor needs an xpub in it');
+    throwInvalid(
+      'a single public key makes one address only: an output descriptor needs an xpub in it',
+    );
   }
   if (path === '') {
-    refuse(
+    throwInvalid(
       'a key in this output descriptor has no path, which makes a single address of it; /0/* or ' +
         '/<0;1>/* is expected behind each key. Copy the descriptor anew from your wallet',
     );
   }
   if (!receivePaths.has(path)) {
-    refuse(
+    throwInvalid(
       'a key in this output descriptor has another path than /0/* or /<0;1>/*: paygate gives ' +
         'out addresses of the receive branch of an account, m/0',
     );
@@ -173,11 +184,11 @@ function keyOf(expression: string): { key: string; path: string } {
   return { key, path };
 }
 
-/** A node derives each key by its own path, so that none may differ from the others. */
+/** All keys must have one path, because a node derives each key by its own path. */
 function keysOf(expressions: readonly string[]): string[] {
   const found = expressions.map(keyOf);
   if (new Set(found.map(({ path }) => path)).size > 1) {
-    refuse(
+    throwInvalid(
       'the keys in this output descriptor have different paths behind them: the same one is ' +
         'expected behind each, /0/* or /<0;1>/*',
     );
@@ -186,24 +197,24 @@ function keysOf(expressions: readonly string[]): string[] {
 }
 
 function thresholdOf(text: string, keyCount: number): number {
-  if (keyCount < 1 || keyCount > maxKeys) refuse(`sortedmulti needs 1 to ${maxKeys} keys`);
+  if (keyCount < 1 || keyCount > maxKeys) throwInvalid(`sortedmulti needs 1 to ${maxKeys} keys`);
   const threshold = Number(text);
   if (/^[1-9]\d?$/.test(text) && threshold <= keyCount) return threshold;
-  return refuse(
+  return throwInvalid(
     `sortedmulti begins with the number of keys that must sign, here from 1 to ${keyCount}`,
   );
 }
 
-/** Whether a text was meant as a descriptor. */
+/** Whether a text is meant as a descriptor. */
 export const resemblesDescriptor = (text: string): boolean => /^[a-z]+\(/i.test(text);
 
 /**
- * @param text nothing around it; whether it must have a checksum, `requireChecksum` says
+ * @param text a descriptor alone; `requireChecksum` says whether it must have a checksum
  * @throws PaygateError invalid
  */
 export function parseDescriptor(text: string): Descriptor {
   if (/@\d/.test(text)) {
-    refuse(
+    throwInvalid(
       'this is a wallet policy (BIP388), whose keys stand apart from it: @0 is the first of them. Give ' +
         'the keys too, each on a line of its own, or the output descriptor of the wallet',
     );
@@ -214,7 +225,7 @@ export function parseDescriptor(text: string): Descriptor {
   return { type, threshold: thresholdOf(threshold, keys.length), keys: keysOf(keys) };
 }
 
-/** The descriptor of these key expressions, without checksum. */
+/** The descriptor of key expressions, without checksum. */
 export function writeDescriptor({ type, threshold, keys }: Descriptor): string {
   const inside = isMultisig(type) ? [threshold, ...keys] : keys;
   return templates[type].join(inside.join(','));

@@ -1,5 +1,5 @@
-// The words of Electrum's seeds before version 2.0 (2015), 1,626 of them, in their order. Such a seed
-// has no checksum. Nothing else.
+// The 1,626 words of Electrum's seeds before version 2.0 (2015), in order. These seeds have no
+// checksum.
 // Source: https://github.com/spesmilo/electrum/blob/master/electrum/old_mnemonic.py
 
 export const oldElectrumWords: readonly string[] = `

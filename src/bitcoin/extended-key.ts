@@ -1,6 +1,5 @@
-// BIP32 extended public keys: from their text to a point with its chain code, and on to a child.
-// Every way in which such a text can be wrong is refused in its own words. No message holds more
-// of a key than the four letters that it starts with.
+// BIP32 extended public keys: decodes their text and derives children. Each kind of malformed text
+// has its own error. No message holds more of a key than its first four letters.
 // Sources: BIP32 (format, derivation, invalid vectors), SLIP-132 (version bytes).
 
 import { secp256k1 } from '@noble/curves/secp256k1.js';
@@ -10,27 +9,27 @@ import { concatBytes, createView } from '@noble/hashes/utils.js';
 import { base58 } from '@scure/base';
 import { HARDENED_OFFSET } from '@scure/bip32';
 import { equalBytes, sha256x2 } from '@scure/btc-signer/utils.js';
+import { throwInvalid } from '../lib/errors.ts';
 import type { ScriptType } from './address.ts';
 import type { NetworkName } from './network.ts';
-import { refuse } from './refuse.ts';
 
 const { Point } = secp256k1;
 type Point = InstanceType<typeof Point>;
 const { Fn } = Point;
 
-/** What the four letters say. */
+/** What the version bytes (the first four letters) say. */
 interface KeyKind {
   readonly prefix: string;
   readonly networks: readonly NetworkName[];
-  /** What the wallet makes of the key; xpub and tpub leave it open. */
+  /** The script type that SLIP-132 assigns; xpub and tpub leave it open. */
   readonly scriptType?: ScriptType;
-  /** The key of one signer among several. */
+  /** The key of one signer of a multisig wallet. */
   readonly multisig?: true;
 }
 
 export interface DecodedKey {
   readonly kind: KeyKind;
-  /** Steps down from the wallet's master key. */
+  /** Derivation steps below the master key. */
   readonly depth: number;
   readonly key: ExtendedKey;
 }
@@ -52,18 +51,18 @@ const kinds = new Map<number, KeyKind>([
 ]);
 
 const textLength = 111;
-/** More than any text of that many bytes, and little enough to decode. */
+/** Above the length of any such text, and short enough to decode. */
 const maxTextLength = 120;
 const payloadSize = 78;
 const checksumSize = 4;
-/** Compressed. */
+/** A compressed point. */
 const keySize = 33;
 
 /**
- * The point that lies a tweak further, in variable time: whoever holds the extended key can compute
- * every tweak, none is a secret.
+ * `point + tweak · G`, in variable time. No tweak is secret: the extended key determines all of
+ * them.
  * @param tweak 32 bytes
- * @returns undefined when it is not below the order of the curve, or the sum is no key
+ * @returns undefined if the tweak is not below the order of the curve, or if the sum is no key
  */
 export function addTweak(point: Point, tweak: Uint8Array): Point | undefined {
   const scalar = Fn.fromBytes(tweak, true);
@@ -72,7 +71,7 @@ export function addTweak(point: Point, tweak: Uint8Array): Point | undefined {
   return sum.is0() ? undefined : sum;
 }
 
-/** A public key that has children; `extendedKey` makes one of bytes. */
+/** A public key with a chain code. `extendedKey` makes one from bytes. */
 export class ExtendedKey {
   readonly publicKey: Uint8Array;
   readonly chainCode: Uint8Array;
@@ -84,10 +83,14 @@ export class ExtendedKey {
     this.#point = point;
   }
 
-  /** CKDpub of BIP32. @returns undefined for an index without a valid child, which BIP32 says to skip */
+  /**
+   * CKDpub of BIP32.
+   * @returns undefined for an index without a valid child, which BIP32 skips
+   * @throws PaygateError invalid for an index outside of 0..2^31-1
+   */
   child(index: number): ExtendedKey | undefined {
     if (!Number.isInteger(index) || index < 0 || index >= HARDENED_OFFSET) {
-      refuse('a derivation index must be a whole number below 2^31');
+      throwInvalid('a derivation index must be a whole number below 2^31');
     }
     const data = concatBytes(this.publicKey, new Uint8Array(4));
     createView(data).setUint32(keySize, index);
@@ -100,7 +103,7 @@ export class ExtendedKey {
 /**
  * @param publicKey 33 bytes, compressed
  * @param chainCode 32 bytes
- * @throws PaygateError invalid when the key is not a point of the curve
+ * @throws PaygateError invalid if the key is not a point of the curve
  */
 export function extendedKey(publicKey: Uint8Array, chainCode: Uint8Array): ExtendedKey {
   let point: Point;
@@ -108,29 +111,29 @@ export function extendedKey(publicKey: Uint8Array, chainCode: Uint8Array): Exten
     if (publicKey.length !== keySize) throw new Error('not compressed');
     point = Point.fromBytes(publicKey);
   } catch {
-    return refuse('this extended key holds no valid public key (not a point of the curve)');
+    return throwInvalid('this extended key holds no valid public key (not a point of the curve)');
   }
   return new ExtendedKey(point, chainCode);
 }
 
-/** The 78 bytes of an extended key. */
+/** The 78 bytes of an extended key, checksum verified. */
 function decodePayload(text: string): Uint8Array {
   if (!/^[1-9A-HJ-NP-Za-km-z]+$/.test(text)) {
-    refuse('not an extended public key: it has characters that no such key has');
+    throwInvalid('not an extended public key: it has characters that no such key has');
   }
   const decoded = text.length <= maxTextLength ? base58.decode(text) : new Uint8Array();
   if (decoded.length !== payloadSize + checksumSize) {
-    refuse(`not an extended public key: wrong length (${textLength} characters expected)`);
+    throwInvalid(`not an extended public key: wrong length (${textLength} characters expected)`);
   }
   const payload = decoded.slice(0, payloadSize);
   if (!equalBytes(sha256x2(payload).slice(0, checksumSize), decoded.slice(payloadSize))) {
-    refuse('this extended key is mistyped: its checksum is wrong; copy it again');
+    throwInvalid('this extended key is mistyped: its checksum is wrong; copy it again');
   }
   return payload;
 }
 
 /**
- * @param text Base58Check, with nothing around it
+ * @param text Base58Check alone
  * @throws PaygateError invalid
  */
 export function decodeExtendedKey(text: string): DecodedKey {
@@ -138,12 +141,14 @@ export function decodeExtendedKey(text: string): DecodedKey {
   const view = createView(payload);
   const kind = kinds.get(view.getUint32(0));
   if (kind === undefined) {
-    return refuse('an extended key of a kind that paygate does not know, perhaps of another coin');
+    return throwInvalid(
+      'an extended key of a kind that paygate does not know, perhaps of another coin',
+    );
   }
   const depth = view.getUint8(4);
   const isRoot = view.getUint32(5) === 0 && view.getUint32(9) === 0;
   if (depth === 0 && !isRoot) {
-    refuse(`this ${kind.prefix} contradicts itself: a master key that says it has a parent`);
+    throwInvalid(`this ${kind.prefix} contradicts itself: a master key that says it has a parent`);
   }
   return { kind, depth, key: extendedKey(payload.slice(45), payload.slice(13, 45)) };
 }

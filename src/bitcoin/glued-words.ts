@@ -1,13 +1,13 @@
-// Parts letters without spaces into the words of a list. It knows nothing of checksums;
-// recovery-words.ts asks them which way of parting is a phrase.
+// Splits letters without spaces into words of a list. It knows no checksums: recovery-words.ts
+// checks which split is a phrase.
 
-/** The most words of a phrase (SLIP-39). */
+/** SLIP-39 has the phrases with the most words. */
 const maxWords = 33;
 const maxSplits = 16;
-/** Korean, in the letters that its syllables are made of, has the longest. */
+/** The length of decomposed Korean words, which have the most letters. */
 const maxWordLength = 16;
 
-/** @returns the ways to write the whole text as words of the list, the first 16 of them */
+/** The first 16 ways to write the whole text as words of the list. */
 export function splitsIntoWords(text: string, places: ReadonlyMap<string, number>): string[][] {
   const found: string[][] = [];
   const dead = new Set<number>();

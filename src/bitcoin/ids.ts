@@ -1,5 +1,5 @@
-// Branded strings for the hashes that travel through the house, each parsed once at the door.
-// All are 64 lower-case hex digits in display order (the reverse of the hash's own bytes).
+// Branded strings for transaction ids, block hashes and script hashes, parsed once where they
+// enter. All are 64 lower-case hex digits in display order, which reverses the bytes of the hash.
 
 import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js';
 import { PaygateError } from '../lib/errors.ts';
@@ -8,7 +8,7 @@ import { PaygateError } from '../lib/errors.ts';
 export type Txid = string & { readonly brand: 'Txid' };
 /** Block id: double SHA-256 of the 80-byte header. */
 export type BlockHash = string & { readonly brand: 'BlockHash' };
-/** Electrum's name of an output script: single SHA-256. */
+/** Electrum's identifier of an output script: single SHA-256. */
 export type Scripthash = string & { readonly brand: 'Scripthash' };
 
 const hash256 = /^[0-9a-f]{64}$/;
@@ -26,10 +26,10 @@ export const parseTxid = (value: unknown): Txid => parse<Txid>(value, 'txid');
 /** @throws PaygateError invalid */
 export const parseBlockHash = (value: unknown): BlockHash => parse<BlockHash>(value, 'block hash');
 
-/** Bytes of a hash, as hashed, to its display form. */
+/** The display form of a hash in internal byte order. */
 export const displayHex = <T extends string>(hash: Uint8Array): T =>
-  // A plain copy: `slice` of a Buffer would be the same memory.
+  // A copy, because `slice` of a Buffer shares memory.
   bytesToHex(Uint8Array.from(hash).reverse()) as T;
 
-/** Display form to the bytes as hashed. */
+/** The hash in internal byte order. */
 export const hashBytes = (id: string): Uint8Array => hexToBytes(id).reverse();

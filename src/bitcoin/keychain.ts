@@ -1,10 +1,11 @@
-// The merchant's wallet as paygate knows it: one extended public key, or several, and the kind of
-// addresses made of them. It derives those addresses and refuses everything that is not such a
-// wallet, private keys before all else. It never keeps a private key and never repeats any key in a
-// message. Sources: BIP32, BIP44, BIP48, BIP49, BIP84, BIP86, BIP380, SLIP-132.
+// The merchant's wallet: one or several extended public keys and their script type. Reads it from
+// text, rejecting private keys first, and derives its addresses. It never stores a private key and
+// never repeats a key in a message.
+// Sources: BIP32, BIP44, BIP48, BIP49, BIP84, BIP86, BIP380, SLIP-132.
 
 import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js';
 import { HARDENED_OFFSET } from '@scure/bip32';
+import { throwInvalid } from '../lib/errors.ts';
 import {
   type ScriptType,
   scriptForKey,
@@ -12,7 +13,6 @@ import {
   scripthash,
   scriptToAddress,
 } from './address.ts';
-import { requireBareKey } from './bare-key.ts';
 import {
   isMultisig,
   parseDescriptor,
@@ -29,7 +29,7 @@ import {
   extendedKey,
 } from './extended-key.ts';
 import type { Scripthash } from './ids.ts';
-import type { NamedWallet } from './key-expression.ts';
+import { type NamedWallet, requireBareKey } from './key-expression.ts';
 import { multisigScript, sortedKeys } from './multisig.ts';
 import { type NetworkName, networks } from './network.ts';
 import {
@@ -37,10 +37,9 @@ import {
   rejectPrivateMaterial,
   resemblesSecret,
 } from './private-material.ts';
-import { refuse } from './refuse.ts';
 import { walletsInText } from './wallet-export.ts';
 
-/** Of one account. */
+/** The public key and chain code of one account. */
 export interface AccountKey {
   /** 33 bytes. */
   readonly publicKey: Uint8Array;
@@ -50,16 +49,16 @@ export interface AccountKey {
 
 export interface WalletKey {
   /**
-   * What makes two wallets the same one: `wpkh(<public key>:<chain code>/0/*)`, both in hex, inside
-   * the template of their descriptor, several keys in order. The way in which a key was written
-   * (xpub or zpub, depth, parent, origin, alone or in a descriptor) is no part of it.
+   * The identity of a wallet: `wpkh(<public key>:<chain code>/0/*)`, both in hex, in the template
+   * of its descriptor, several keys sorted. It does not depend on how a key is written (xpub or
+   * zpub, depth, parent, origin, alone or in a descriptor).
    */
   readonly descriptor: string;
   readonly scriptType: WalletType;
   readonly network: NetworkName;
-  /** The key or descriptor as it was given, which is how the merchant's wallet shows it. */
+  /** The key or descriptor as entered, which is how the merchant's wallet shows it. */
   readonly account: string;
-  /** How many of the keys must sign; 1 where there is one. */
+  /** How many of the keys must sign; 1 for a single key. */
   readonly threshold: number;
   readonly keys: readonly AccountKey[];
 }
@@ -72,24 +71,24 @@ export interface DerivedAddress {
 
 export interface WalletKeyOptions {
   readonly network: NetworkName;
-  /** Needed for an xpub or tpub alone, which do not say it themselves. */
+  /** Required for an xpub or tpub alone, which do not state it. */
   readonly scriptType?: WalletType;
-  /** Takes keys deeper than an account, too. */
+  /** Also accepts keys deeper than an account. */
   readonly allowDepth?: boolean;
 }
 
-/** Of an address: the last one before the hardened ones (BIP32). */
+/** The last index of an address: hardened ones follow (BIP32). */
 export const maxIndex = HARDENED_OFFSET - 1;
-/** So many addresses are enough to know a wallet by. */
+/** This many addresses are enough to recognise a wallet. */
 const shownAddresses = 3;
 
-/** BIP44: purpose, coin, account; BIP48 has the script type below that. */
+/** BIP44: purpose, coin, account. BIP48 adds the script type. */
 const accountDepth = 3;
 const signerDepth = 4;
 
 export const scriptTypes: readonly ScriptType[] = ['p2pkh', 'p2sh-p2wpkh', 'p2wpkh', 'p2tr'];
 
-/** Refuses a sound key that does not fit this server. */
+/** @throws PaygateError invalid for a key of another network, or below `maxDepth` */
 function requireNetworkAndDepth(
   { kind, depth }: DecodedKey,
   { network, allowDepth }: WalletKeyOptions,
@@ -97,10 +96,10 @@ function requireNetworkAndDepth(
 ): void {
   const { prefix } = kind;
   if (!kind.networks.includes(network)) {
-    refuse(`this ${prefix} is of ${kind.networks.join(', ')}; paygate runs on ${network}`);
+    throwInvalid(`this ${prefix} is of ${kind.networks.join(', ')}; paygate runs on ${network}`);
   }
   if (depth > maxDepth && !allowDepth) {
-    refuse(
+    throwInvalid(
       `this ${prefix} is at depth ${depth}, below an account (depth ${maxDepth}): most ` +
         'wallets would not find payments to it. If yours does, allow it: --allow-depth, or the tick for ' +
         'it in the dashboard',
@@ -112,7 +111,7 @@ interface WalletKeyParts extends Omit<WalletKey, 'descriptor' | 'keys'> {
   readonly keys: readonly ExtendedKey[];
 }
 
-/** The order of keys in a descriptor changes no address, and so no wallet either. */
+/** The order of keys in a descriptor changes no address, so the identity sorts them. */
 function makeWalletKey(parts: WalletKeyParts): WalletKey {
   const { scriptType: type, threshold } = parts;
   const keys = sortedKeys(parts.keys).map(({ publicKey, chainCode }) => ({ publicKey, chainCode }));
@@ -122,22 +121,23 @@ function makeWalletKey(parts: WalletKeyParts): WalletKey {
   return { ...parts, keys, descriptor: writeDescriptor({ type, threshold, keys: expressions }) };
 }
 
-/** Asks for the script type so that a look at the wallet answers it. */
+/**
+ * Asks for the script type, with the first address of each to compare with the merchant's wallet.
+ */
 function rejectUnknownScriptType(subject: string, wallets: readonly WalletKey[]): never {
   const examples = wallets.map(
     (wallet) =>
       `  ${wallet.scriptType.padEnd(12)} ${deriveAddress(wallet, 0, 0)?.address ?? 'none'}`,
   );
-  refuse(
+  throwInvalid(
     `${subject}. Give --script with the type ` +
       `whose address is the first receive address (m/0/0) in your wallet:\n${examples.join('\n')}`,
   );
 }
 
 /**
- * The wallet that a text stands for: an extended public key, an output descriptor, or what wallets
- * export around them.
- * @param text white space and all that does not show are dropped around it
+ * The wallet in a text: an extended public key, an output descriptor or a file that wallets export.
+ * White space and invisible characters around it are ignored.
  * @throws PaygateError invalid, saying what is wrong without repeating any key
  */
 export function parseWalletKey(text: string, options: WalletKeyOptions): WalletKey {
@@ -151,25 +151,25 @@ export function parseWalletKey(text: string, options: WalletKeyOptions): WalletK
   if (first !== undefined && second === undefined) return first;
   const types = new Set(known.map((each) => each.scriptType));
   if (first === undefined) {
-    return refuse(
+    return throwInvalid(
       `this has no account for ${scriptType} addresses, only for ${[...types].join(', ')}`,
     );
   }
   if (scriptType !== undefined || types.size < known.length) {
-    return refuse(
+    return throwInvalid(
       'this has several wallets of one kind: give the key or descriptor of one of them',
     );
   }
   return rejectUnknownScriptType('this has several accounts', found);
 }
 
-/** @throws PaygateError invalid, for private material before all else */
+/** @throws PaygateError invalid, for private material first */
 function namedWallets(text: string): readonly NamedWallet[] {
   if (containsPrivateMaterial(text)) rejectPrivateMaterial(text);
   return walletsInText(text);
 }
 
-/** Those that fit this server. @throws PaygateError invalid where none does */
+/** The wallets that fit this server. @throws PaygateError invalid if none does */
 function acceptedWallets(
   named: readonly NamedWallet[],
   options: Omit<WalletKeyOptions, 'scriptType'>,
@@ -190,7 +190,7 @@ function acceptedWallets(
 const distinct = (wallets: readonly WalletKey[]): WalletKey[] =>
   [...new Map(wallets.toReversed().map((each) => [each.descriptor, each])).values()].toReversed();
 
-/** One, or one of each script type where nothing says which it is. */
+/** One wallet, or one for each script type if none is stated. */
 function walletKeysOf(
   named: NamedWallet,
   options: Omit<WalletKeyOptions, 'scriptType'>,
@@ -207,12 +207,12 @@ function walletKeyOf(named: NamedWallet, options: WalletKeyOptions): WalletKey {
     : fromBareKey(named, options);
   const firstAddress = named.firstAddress?.replace(/^(bc|tb|bcrt)1.*/i, (it) => it.toLowerCase());
   if (firstAddress !== undefined && deriveAddress(wallet, 0, 0)?.address !== firstAddress) {
-    refuse('the first address in this file is not the first one of its output descriptor');
+    throwInvalid('the first address in this file is not the first one of its output descriptor');
   }
   return wallet;
 }
 
-/** What a wallet's row in the file holds. */
+/** A wallet's row in the database. */
 interface StoredWallet {
   readonly descriptor: string;
   readonly account: string;
@@ -220,8 +220,8 @@ interface StoredWallet {
 }
 
 /**
- * The wallet of a row: by its normalised descriptor, so that what is asked of texts today changes no
- * wallet that was added before.
+ * The wallet of a row, from its normalised descriptor. Stricter checks of texts never change a
+ * wallet that is already stored.
  */
 export function storedWalletKey(row: StoredWallet, network: NetworkName): WalletKey {
   const { descriptor, account } = row;
@@ -245,7 +245,7 @@ function fromBareKey(
   const { kind, key } = decoded;
   const { prefix } = kind;
   if (kind.multisig) {
-    refuse(
+    throwInvalid(
       `a ${prefix} is the key of one signer of a multisig wallet. Give the output ` +
         'descriptor of the whole wallet: wsh(sortedmulti(…))#…',
     );
@@ -268,11 +268,12 @@ function fromBareKey(
     options,
     stated === undefined ? `a ${prefix} is` : 'this key is, by its path,',
   );
-  if (isMultisig(scriptType)) refuse('one key alone is no multisig wallet: give its descriptor');
+  if (isMultisig(scriptType))
+    throwInvalid('one key alone is no multisig wallet: give its descriptor');
   return walletOf(scriptType);
 }
 
-/** SLIP-132: what keys with these first letters are for; xpub and tpub are for all. */
+/** SLIP-132: the script type of a key's prefix; xpub and tpub fit all types. */
 const typeOfPrefix: Readonly<Record<string, WalletType>> = {
   ypub: 'p2sh-p2wpkh',
   upub: 'p2sh-p2wpkh',
@@ -285,7 +286,7 @@ const typeOfPrefix: Readonly<Record<string, WalletType>> = {
 };
 
 function fromDescriptor(text: string, options: WalletKeyOptions): WalletKey {
-  // Between its marks a descriptor may hold a private key in hex, which nothing else tells.
+  // A descriptor may contain a private key in hex, which only this check finds.
   if (text.split(/[^0-9A-Za-z]/).some(resemblesSecret)) rejectPrivateMaterial();
   const { type: scriptType, threshold, keys: texts } = parseDescriptor(text);
   const maxDepth = isMultisig(scriptType) ? signerDepth : accountDepth;
@@ -294,7 +295,7 @@ function fromDescriptor(text: string, options: WalletKeyOptions): WalletKey {
     const { prefix } = decoded.kind;
     const isFor = typeOfPrefix[prefix] ?? scriptType;
     if (isFor !== scriptType) {
-      refuse(
+      throwInvalid(
         `this output descriptor is for ${scriptType} addresses, and a ${prefix} in it is for ${isFor}: ` +
           'one of the two is wrong',
       );
@@ -307,19 +308,19 @@ function fromDescriptor(text: string, options: WalletKeyOptions): WalletKey {
   const account = withChecksum(text);
   const wallet = makeWalletKey({ scriptType, threshold, keys, network, account });
   if (new Set(wallet.keys.map(({ publicKey }) => bytesToHex(publicKey))).size < keys.length) {
-    refuse('this output descriptor names the same key twice');
+    throwInvalid('this output descriptor names the same key twice');
   }
   requireChecksum(text);
   return wallet;
 }
 
-/** Refuses when the key says another script type than the one it was given with. */
+/** @throws PaygateError invalid if the key states another script type than the options */
 function requireType(found: WalletType, { scriptType }: WalletKeyOptions, subject: string): void {
   if (scriptType === undefined || scriptType === found) return;
-  refuse(`${subject} for ${found} addresses, not for ${scriptType}: one of the two is wrong`);
+  throwInvalid(`${subject} for ${found} addresses, not for ${scriptType}: one of the two is wrong`);
 }
 
-/** Parents of the addresses, so that each address costs one derivation a key. */
+/** The keys of both branches, so that each address costs one derivation per key. */
 const branchCache = new WeakMap<WalletKey, ExtendedKey[][]>();
 
 function branchKeys(wallet: WalletKey, branch: 0 | 1): ExtendedKey[] {
@@ -328,12 +329,12 @@ function branchKeys(wallet: WalletKey, branch: 0 | 1): ExtendedKey[] {
   known[branch] ??= wallet.keys.map(
     ({ publicKey, chainCode }) =>
       extendedKey(publicKey, chainCode).child(branch) ??
-      refuse('this wallet key has no valid branch: no wallet can use it'),
+      throwInvalid('this wallet key has no valid branch: no wallet can use it'),
   );
   return known[branch];
 }
 
-/** The output script of the keys of one index. */
+/** The output script of one index. */
 function scriptOf({ scriptType, threshold }: WalletKey, keys: readonly ExtendedKey[]): Uint8Array {
   const publicKeys = sortedKeys(keys).map(({ publicKey }) => publicKey);
   if (isMultisig(scriptType)) {
@@ -344,9 +345,9 @@ function scriptOf({ scriptType, threshold }: WalletKey, keys: readonly ExtendedK
 
 /**
  * An address of the wallet.
- * @param branch 0 for addresses shown to others, 1 for change (BIP44)
+ * @param branch 0 for receive addresses, 1 for change (BIP44)
  * @param index 0..2^31-1
- * @returns undefined for an index without a valid child, which BIP32 says to skip
+ * @returns undefined for an index without a valid child, which BIP32 skips
  * @throws PaygateError invalid for another index
  */
 export function deriveAddress(
@@ -362,7 +363,7 @@ export function deriveAddress(
   return { address, script, scripthash: scripthash(script) };
 }
 
-/** The wallet's first receive addresses, for comparison with what the merchant's own wallet shows. */
+/** The wallet's first receive addresses, to compare with the merchant's own wallet. */
 export function firstAddresses(key: WalletKey, count = shownAddresses): string[] {
   const found: string[] = [];
   for (let index = 0; found.length < count; index += 1) {
@@ -373,8 +374,8 @@ export function firstAddresses(key: WalletKey, count = shownAddresses): string[]
 }
 
 /**
- * The wallets that a text may stand for: those of a file, and where a key does not say its script type,
- * one of each.
+ * The wallets that a text may mean. A key that does not state its script type gives one wallet for
+ * each type.
  * @throws PaygateError invalid
  */
 export function possibleWallets(

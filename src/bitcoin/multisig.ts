@@ -1,5 +1,5 @@
-// The script that several keys are paid with, and the one order of keys by which every signer comes
-// to the same script. Never more keys than a witness script may ask for.
+// The multisig script of several keys, and the order of keys that gives every signer the same
+// script.
 // Sources: BIP11, BIP67 (order of the keys), BIP383 (`sortedmulti`, up to 20 keys).
 
 import { bytesToHex, concatBytes } from '@noble/hashes/utils.js';
@@ -10,7 +10,7 @@ export const maxKeys = 20;
 const opcode = { one: 0x51, checkMultisig: 0xae };
 const keySize = 33;
 
-/** What `sortedmulti` sorts by: the bytes of each key, which hex keeps in order. */
+/** Sorted by the bytes of each key, like `sortedmulti`. Hex sorts like bytes. */
 export function sortedKeys<T extends { readonly publicKey: Uint8Array }>(keys: readonly T[]): T[] {
   return keys
     .map((key) => ({ key, hex: bytesToHex(key.publicKey) }))
@@ -18,13 +18,13 @@ export function sortedKeys<T extends { readonly publicKey: Uint8Array }>(keys: r
     .map(({ key }) => key);
 }
 
-/** The shortest way to put a number from 1 to 20 on the stack; there are opcodes up to 16. */
+/** Pushes a number from 1 to 20 in its shortest form; opcodes exist up to 16. */
 const pushNumber = (number: number): number[] =>
   number <= 16 ? [opcode.one + number - 1] : [1, number];
 
 /**
  * @param threshold how many of them must sign
- * @param publicKeys compressed, 33 bytes each, in the order they stand in the script
+ * @param publicKeys compressed, 33 bytes each, in the order of the script
  */
 export function multisigScript(threshold: number, publicKeys: readonly Uint8Array[]): Uint8Array {
   return concatBytes(

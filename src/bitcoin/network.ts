@@ -1,5 +1,5 @@
-// The Bitcoin networks that paygate knows: how their addresses look, where their chain begins, how
-// their work is set. Only data; the rules over it stand in header.ts and address.ts.
+// The parameters of the Bitcoin networks: addresses, genesis block, checkpoint, difficulty. Data
+// only: header.ts and address.ts have the rules.
 // Sources: Bitcoin Core's src/kernel/chainparams.cpp, BIP94 (testnet4), BIP325 (signet).
 
 import { hexToBytes } from '@noble/hashes/utils.js';
@@ -8,7 +8,7 @@ import { type BlockHash, parseBlockHash } from './ids.ts';
 
 export type NetworkName = 'mainnet' | 'testnet3' | 'testnet4' | 'signet' | 'regtest';
 
-/** A block that is taken as given, where verification starts. */
+/** A trusted block, from which headers are verified. */
 export interface Checkpoint {
   readonly height: number;
   readonly hash: BlockHash;
@@ -24,22 +24,22 @@ export interface Network {
   readonly genesisHash: BlockHash;
   /** The 80 bytes that hash to `genesisHash`. */
   readonly genesisHeader: Uint8Array;
-  /** The built-in one; without it the operator names one. */
+  /** The built-in checkpoint; without one the operator must set it. */
   readonly checkpoint?: Checkpoint;
-  /** The easiest target that the network allows, as compact bits. */
+  /** The target of the minimum difficulty, as compact bits. */
   readonly powLimitBits: number;
-  /** Which difficulty rule holds: see `expectedBits`. */
+  /** The difficulty rule: see `expectedBits`. */
   readonly retarget: 'bitcoin' | 'testnet3' | 'testnet4' | 'none';
 }
 
 const mainAddresses = { hrp: 'bc', p2pkh: 0x00, p2sh: 0x05 };
 const testAddresses = { hrp: 'tb', p2pkh: 0x6f, p2sh: 0xc4 };
 
-/** Header of a first block from what differs: its merkle root, and time, bits, nonce in one. */
+/** The genesis header of a merkle root. @param rest time, bits and nonce in hex */
 const genesisHeader = (root: string, rest: string) =>
   hexToBytes(`01000000${'00'.repeat(32)}${root}${rest}`);
 
-/** The coinbase that all networks before testnet4 begin with. */
+/** The coinbase of the genesis block of all networks before testnet4. */
 const bitcoinGenesisRoot = '3ba3edfd7a7b12b27ac72c3e67768f617fc81bc3888a51323a9fb8aa4b1e5e4a';
 const testnet4Root = '4e7b2b9128fe0291db0693af2ae418b767e657cd407e80cb1434221eaea7a07a';
 
@@ -50,7 +50,7 @@ const checkpoint = (height: number, hash: string): Checkpoint => ({
 
 const regtestGenesis = '0f9188f13cb7b2c71f2a335e3a4fc328bf5beb436012afca590b1a11466e2206';
 
-/** Of a new file for which no other was named. */
+/** The network of a new database without `--network`. */
 export const defaultNetwork: NetworkName = 'mainnet';
 
 export const networks: Readonly<Record<NetworkName, Network>> = {
@@ -96,8 +96,8 @@ export const networks: Readonly<Record<NetworkName, Network>> = {
       '00000008e8fedfedb4370fd91bd5e9003b72224da9565ddce09149a7d253fc4a',
     ),
     powLimitBits: 0x1e0377ae,
-    // A signet block also carries a signature (BIP325), in its coinbase: a header does not show it,
-    // so only the proof of work is checked here, and that of signet is light.
+    // A signet block also has a signature in its coinbase (BIP325). Headers do not contain it, so
+    // only the low proof of work is verified.
     retarget: 'bitcoin',
   },
   regtest: {
@@ -113,8 +113,7 @@ export const networks: Readonly<Record<NetworkName, Network>> = {
 };
 
 /**
- * @param text a network's name as an operator writes it
- * @throws PaygateError invalid, naming the networks there are
+ * @throws PaygateError invalid, naming the networks
  */
 export function parseNetworkName(text: string): NetworkName {
   if (Object.hasOwn(networks, text)) return text as NetworkName;
@@ -126,7 +125,7 @@ export function parseNetworkName(text: string): NetworkName {
 }
 
 /**
- * @param text `HEIGHT:HASH`, the hash as block explorers and Bitcoin Core show it
+ * @param text `HEIGHT:HASH`, the hash in display order
  * @throws PaygateError invalid
  */
 export function parseCheckpoint(text: string): Checkpoint {

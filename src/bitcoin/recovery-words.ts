@@ -1,6 +1,5 @@
-// Tells recovery words from other words: by the ten BIP39 lists and the checksum of a phrase, by
-// Electrum's version, by aezeed's checksum, by the list and checksum of SLIP-39. It reads words
-// only; private-material.ts says what follows from them.
+// Finds recovery words in text by their lists and checksums: BIP39 in ten languages, Electrum,
+// aezeed, SLIP-39. private-material.ts decides what follows.
 // Sources: BIP39, SLIP-0039, https://electrum.readthedocs.io/en/latest/seedphrase.html,
 // https://github.com/lightningnetwork/lnd/tree/master/aezeed
 
@@ -22,36 +21,38 @@ import { oldElectrumWords } from './electrum-words.ts';
 import { splitsIntoWords } from './glued-words.ts';
 import { slip39Words } from './slip39-words.ts';
 
-/** `checksum`: a phrase that a wallet would take; `list`: words of a list, but no such phrase. */
+/** `checksum`: a phrase that wallets accept. `list`: words of a list without a valid checksum. */
 export type SecretMatch = 'checksum' | 'list';
 
 interface WordList {
-  /** As `plainForm` writes it, to its place in the list. */
+  /** Position in the list of each word in `plainForm`. */
   readonly places: ReadonlyMap<string, number>;
-  /** How many words a phrase has. */
+  /** Numbers of words of a phrase. */
   readonly lengths: readonly number[];
-  /** Whether these words, by their places, are a phrase that its checksum confirms. */
+  /** Whether the checksum confirms a phrase of these words, given by position and text. */
   readonly confirms: (places: readonly number[], words: readonly string[]) => boolean;
-  /** Whether so many words in a row are a finding without the checksum, too. */
+  /** Whether a row of this many words is a match even without a valid checksum. */
   readonly countsRuns: boolean;
-  /** The share of words of the list in a text that is nothing else. */
+  /** Minimum share of listed words in a text of one phrase's length. */
   readonly shareAlone?: number | undefined;
-  /** So many words before a phrase still leave it alone. */
+  /** Maximum number of words before such a phrase. */
   readonly labelWords?: number;
 }
 
 const phraseLengths = [12, 15, 18, 21, 24];
 const minWords = 12;
-/** Texts that repeat a few words are no phrase, unless a checksum says so. */
+/** A text that repeats a few words is no phrase without a valid checksum. */
 const isVaried = (words: readonly string[]): boolean =>
   new Set(words).size >= Math.min((words.length * 2) / 3, 16);
-/** Longer runs of words are no phrase; their checksums are not all computed. */
+/** Limit of the checksums computed for a long run of words. */
 const maxWindows = 24;
 
-/** In letters: 12 short words, 33 long ones. */
+/** Letters of 12 short words, and of 33 long ones. */
 const gluedLength = { min: 30, max: 300 };
 
-/** Accents are often left out; those of Japanese and Korean tell words apart. */
+/**
+ * Lower case without accents, which people omit. Marks of Japanese and Korean stay: they matter.
+ */
 function plainForm(word: string): string {
   const decomposed = word.normalize('NFKD').toLowerCase();
   return /^[\p{Script=Latin}\p{M}]+$/u.test(decomposed)
@@ -59,7 +60,7 @@ function plainForm(word: string): string {
     : decomposed;
 }
 
-/** Places in a list of 2,048 words as bytes, and the bits that are left over, fewer than a byte. */
+/** Positions of 11 bits each as bytes, and the remaining bits, fewer than a byte. */
 function packed(places: readonly number[]): {
   bytes: Uint8Array;
   rest: number;
@@ -81,7 +82,7 @@ function packed(places: readonly number[]): {
   return { bytes, rest, restLength };
 }
 
-/** BIP39: a bit of checksum for every 32 of entropy; eight of 24 words make a byte. */
+/** BIP39: one bit of checksum for every 32 of entropy. */
 function isBip39(places: readonly number[]): boolean {
   const { bytes, rest, restLength } = packed(places);
   const entropySize = (places.length * 4) / 3;
@@ -89,13 +90,13 @@ function isBip39(places: readonly number[]): boolean {
   return restLength === 0 ? first === bytes[entropySize] : first >>> (8 - restLength) === rest;
 }
 
-/** Electrum: the words themselves hash to the version of a wallet. */
+/** Electrum: a hash of the words begins with the version of a wallet. */
 const isElectrum = (words: readonly string[]): boolean =>
   /^(01|10[012])/.test(
     bytesToHex(hmac(sha512, utf8ToBytes('Seed version'), utf8ToBytes(words.join(' ')))),
   );
 
-/** CRC-32C, which aezeed ends in. */
+/** CRC-32C, the checksum of aezeed. */
 function crc32c(bytes: Uint8Array): number {
   let sum = 0xffffffff;
   for (const byte of bytes) {
@@ -105,14 +106,14 @@ function crc32c(bytes: Uint8Array): number {
   return ~sum >>> 0;
 }
 
-/** aezeed of version 0: 24 words, 33 bytes, the last four of them the checksum. */
+/** aezeed version 0: 24 words are 33 bytes, of which the last four are the checksum. */
 function isAezeed(places: readonly number[]): boolean {
   const { bytes } = packed(places);
   const checksum = new DataView(bytes.buffer).getUint32(29);
   return bytes[0] === 0 && crc32c(bytes.subarray(0, 29)) === checksum;
 }
 
-/** A run may have a label before it and a word behind it that the list happens to hold as well. */
+/** Also finds a phrase next to words of the list that do not belong to it. */
 const isElectrumWithin = (words: readonly string[]): boolean =>
   words.length <= 30 &&
   [0, 1, 2].some((start) =>
@@ -122,7 +123,7 @@ const isElectrumWithin = (words: readonly string[]): boolean =>
     }),
   );
 
-/** Two columns on paper are often copied line by line. */
+/** Phrases in columns on paper are often copied row by row. */
 function byColumns(places: readonly number[], columns: number): number[] {
   if (places.length % columns !== 0) return [...places];
   return Array.from({ length: columns }, (_, column) =>
@@ -130,7 +131,7 @@ function byColumns(places: readonly number[], columns: number): number[] {
   ).flat();
 }
 
-/** A run of a phrase's length is that phrase or none; in others every stretch may be one. */
+/** A run of a phrase's length is checked as a whole; in any other run, each window. */
 function isPhrase(places: readonly number[], words: readonly string[]): boolean {
   if (isElectrumWithin(words) || windows(places, 24).some(isAezeed)) return true;
   if (phraseLengths.includes(places.length)) {
@@ -146,7 +147,7 @@ const shareGenerator = [
   0x21b1f890, 0x3f3f120,
 ];
 
-/** RS1024, the checksum of SLIP-39, over the name of the scheme and the words. */
+/** RS1024, the checksum of SLIP-39, over the scheme's name and the words. */
 function isShare(places: readonly number[]): boolean {
   return ['shamir', 'shamir_extendable'].some((scheme) => {
     let sum = 1;
@@ -159,7 +160,7 @@ function isShare(places: readonly number[]): boolean {
   });
 }
 
-/** All stretches of that length, in a list that may be longer. */
+/** The first `maxWindows` windows of a length. */
 function windows<T>(list: readonly T[], length: number): readonly T[][] {
   const count = Math.min(Math.max(list.length - length + 1, 0), maxWindows);
   return Array.from({ length: count }, (_, start) => list.slice(start, start + length));
@@ -176,7 +177,10 @@ const bip39 = (words: readonly string[]): WordList => ({
   shareAlone: 0.75,
 });
 
-/** The first four letters are enough for a wallet. Prose has many such words. */
+/**
+ * Wallets accept the first four letters of each word. Prose has many of these, so runs do not
+ * count.
+ */
 const abbreviated = (list: WordList): WordList => ({
   ...list,
   places: new Map([...list.places].map(([word, place]) => [word.slice(0, 4), place])),
@@ -192,7 +196,7 @@ const slip39: () => WordList = () => ({
   countsRuns: true,
 });
 
-/** Common words, and no checksum: only where there is nothing else. */
+/** Common words without a checksum: they match only a text that has nothing else. */
 const oldElectrum: () => WordList = () => ({
   places: placesOf(oldElectrumWords),
   lengths: [12, 24],
@@ -211,7 +215,9 @@ const wordLists = lazy((): readonly WordList[] => [
   oldElectrum(),
 ]);
 
-/** Whether one letter that is wrong, missing, too many or in its neighbour's place makes the other. */
+/**
+ * Whether two words differ by one letter that is wrong, missing, added or swapped with the next.
+ */
 function isNear(one: string, other: string): boolean {
   const longer = Math.max(one.length, other.length);
   if (longer < 4 || Math.abs(one.length - other.length) > 1) return false;
@@ -227,7 +233,7 @@ function isNear(one: string, other: string): boolean {
   );
 }
 
-/** The stretches of words that are all in a list: from, and up to. */
+/** The runs of consecutive listed words. */
 function runsOf(isListed: readonly boolean[]): [from: number, to: number][] {
   const runs: [number, number][] = [];
   let from = 0;
@@ -239,7 +245,7 @@ function runsOf(isListed: readonly boolean[]): [from: number, to: number][] {
   return runs;
 }
 
-/** What stands in a row of words, of one list; a single one may be mistyped. */
+/** The match of one list in a row of words, one of which may be mistyped. */
 function matchIn(words: readonly string[], list: WordList): SecretMatch | undefined {
   const minLength = Math.min(...list.lengths);
   const places = words.map((word) => list.places.get(word));
@@ -264,16 +270,15 @@ function matchIn(words: readonly string[], list: WordList): SecretMatch | undefi
   return isBroken ? 'list' : undefined;
 }
 
-/** What may stand in a row, and whether only a checksum makes a finding of it. */
+/** A candidate row of words, and whether it only counts with a valid checksum. */
 interface WordRow {
   readonly words: readonly string[];
   readonly needsChecksum: boolean;
 }
 
 /**
- * The rows of words that a text may hold: all of its words one after another, and every second, third
- * or fourth one of them, such as in `1st word 2nd word`; where what lies between repeats itself, as in
- * `&w=word`, that is no accident.
+ * The rows of words in a text: all of its words, and every second, third or fourth one, as in
+ * `1st word 2nd word`. If the words between repeat, as in `&w=word`, no checksum is required.
  */
 function* rowsOf(words: readonly string[]): Generator<WordRow> {
   yield { words, needsChecksum: false };
@@ -290,7 +295,7 @@ function* rowsOf(words: readonly string[]): Generator<WordRow> {
   }
 }
 
-/** Those stretches of every so-manieth word where the words between are the same ones. */
+/** The parts of every `step`-th word in which the words between repeat. */
 function labelledRows(words: readonly string[], step: number, first: number): string[][] {
   const rows: string[][] = [];
   let row: string[] = [];
@@ -307,7 +312,7 @@ function labelledRows(words: readonly string[], step: number, first: number): st
   return [...rows, row].filter(({ length }) => length >= minWords);
 }
 
-/** Whether a text is nothing but words of a phrase's number, most of them or all from one list. */
+/** Whether a text has the length of a phrase and enough words of one list. */
 function isMostlyPhrase(words: readonly string[], list: WordList): boolean {
   const { places, lengths, shareAlone, labelWords = 0 } = list;
   return lengths.some((length) => {
@@ -321,7 +326,7 @@ function isMostlyPhrase(words: readonly string[], list: WordList): boolean {
 
 const listsOf = (word: string): WordList[] => wordLists().filter(({ places }) => places.has(word));
 
-/** The lists that have enough words of a row, but perhaps for one. */
+/** The lists with enough words in a row; one word may be missing. */
 function listsFilling(
   row: readonly string[],
   known: ReadonlyMap<string, readonly WordList[]>,
@@ -334,12 +339,12 @@ function listsFilling(
   return filled.map(([list]) => list);
 }
 
-/** A phrase without anything between its words, in one piece or in any others, such as letters. */
+/** Whether the text holds a phrase without spaces, or with spaces at the wrong places. */
 function holdsGluedPhrase(words: readonly string[]): boolean {
   const long = words.filter((word) => word.length >= gluedLength.min).slice(0, maxWindows);
   return [...long, words.join('')].some((text) => {
     const isLikely = text.length >= gluedLength.min && text.length <= gluedLength.max;
-    // In Chinese every other sentence is made of words of the list.
+    // Most characters of ordinary Chinese are words of the list.
     return isLikely && !/\p{Script=Han}/u.test(text) && isGluedPhrase(text);
   });
 }
@@ -352,7 +357,7 @@ const isGluedPhrase = (text: string): boolean =>
     }),
   );
 
-/** SeedQR: the places of the words in their list, four digits each. */
+/** SeedQR: the position of each word in its list, four digits each. */
 function holdsSeedQr(text: string): boolean {
   const rows = text.match(/(?<!\d)(?:\d{4}[\s,;-]*){12,24}(?!\d)/g) ?? [];
   return rows.some((row) => {
@@ -362,18 +367,18 @@ function holdsSeedQr(text: string): boolean {
 }
 
 /**
- * Whether a text holds recovery words, with numbers, labels and marks of any kind between them.
- * @param text in Unicode's form NFKC, without what does not show
+ * The match of recovery words in a text, with any numbers, labels and punctuation between them.
+ * @param text in NFKC, without invisible characters
  */
 export function recoveryWordsIn(text: string): SecretMatch | undefined {
-  // A letter each, and what lies between them.
+  // The minimum is one letter a word, with separators.
   if (text.length < 2 * minWords - 1) return undefined;
   if (holdsSeedQr(text)) return 'checksum';
   const words = (text.match(/[\p{L}\p{M}]+/gu) ?? []).map(plainForm);
   if (holdsGluedPhrase(words)) return 'checksum';
   if (words.length < minWords) return undefined;
   const lists = wordLists();
-  // Most words are of no list: no row of them is looked at any further.
+  // Most words are in no list, so most rows need no further check.
   const known = new Map([...new Set(words)].map((word) => [word, listsOf(word)]));
   let found: SecretMatch | undefined;
   for (const { words: row, needsChecksum } of rowsOf(words)) {
@@ -386,7 +391,7 @@ export function recoveryWordsIn(text: string): SecretMatch | undefined {
   return found ?? (lists.some((list) => isMostlyPhrase(words, list)) ? 'list' : undefined);
 }
 
-/** Whether a text is a Chinese phrase, whose words are a character each, without spaces. */
+/** Whether a text is a Chinese phrase without spaces; each word is one character. */
 export function isUnspacedPhrase(text: string): boolean {
   if (!/^\p{Script=Han}+$/u.test(text)) return false;
   return recoveryWordsIn([...text].join(' ')) === 'checksum';

@@ -1,5 +1,4 @@
-// The word list of SLIP-39, 1,024 words, in its order: data of the specification, which says that it
-// never changes. Nothing else.
+// The word list of SLIP-39, 1,024 words in order. The specification says that it never changes.
 // Source: https://github.com/satoshilabs/slips/blob/master/slip-0039/wordlist.txt
 
 export const slip39Words: readonly string[] = `

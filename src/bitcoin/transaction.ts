@@ -1,6 +1,5 @@
-// Reads a serialised transaction, strictly: what Bitcoin Core would not deserialise or would not
-// let into a block for its shape is refused. It owns the id of a transaction (the hash without the
-// witness) and never checks scripts or signatures: that a block holds it is what paygate relies on.
+// Parses serialised transactions as strictly as Bitcoin Core: structure, size, value. It computes
+// the txid and never checks scripts or signatures, because paygate relies on inclusion in a block.
 // Sources: BIP144 (serialisation), BIP141 (weight), BIP125 (replacement signal).
 
 import { concatBytes } from '@noble/hashes/utils.js';
@@ -9,7 +8,7 @@ import { PaygateError } from '../lib/errors.ts';
 import { displayHex, type Txid } from './ids.ts';
 
 export interface TxInput {
-  /** The output that is spent: its transaction and its place there. */
+  /** The spent output: its transaction and its index there. */
   readonly txid: Txid;
   readonly vout: number;
   readonly sequence: number;
@@ -24,28 +23,28 @@ export interface Transaction {
   readonly txid: Txid;
   readonly inputs: readonly TxInput[];
   readonly outputs: readonly TxOutput[];
-  /** It creates new coins: the first transaction of a block. */
   readonly isCoinbase: boolean;
-  /** Some input says that the transaction may be replaced (BIP125, without inherited signals). */
+  /** An input signals that the transaction can be replaced (BIP125, without inherited signals). */
   readonly signalsRbf: boolean;
-  /** Bytes without and with the witness. */
+  /** Bytes without the witness; `size` is with it. */
   readonly strippedSize: number;
   readonly size: number;
   /**
-   * Whether each input that asks for a witness has one, and no other has (`excess`). It asks for one where its script is empty,
-   * or pushes nothing but a witness program (BIP141, P2WPKH and P2WSH in P2SH). That one has none (`partial`) is right
-   * for few outputs alone, such as anchors.
+   * `whole`: every input that needs a witness has one, and no other input has. An input needs one
+   * if its script is empty or pushes only a witness program (BIP141, P2SH-P2WPKH, P2SH-P2WSH).
+   * `partial`: an input lacks one, which is valid for few outputs, such as anchors. `excess`: an
+   * input has one that it does not need.
    */
   readonly witness: 'whole' | 'partial' | 'excess';
 }
 
-/** Policy: nodes relay nothing that weighs more. It may be in a block all the same. */
+/** Relay policy: nodes relay nothing heavier, but a block may contain it. */
 export const maxRelayWeight = 400_000;
-/** Consensus: a block weighs at most this much, and a transaction is lighter than its block. */
+/** Consensus: the maximum weight of a block, so also of a transaction. */
 const maxWeight = 4_000_000;
-/** Consensus: all the satoshis that there will ever be. */
+/** Consensus: 21 million bitcoins. */
 export const maxMoneySat = 21e14;
-/** Two hashes of a merkle tree: a transaction of this size could be taken for an inner node. */
+/** Two hashes. A transaction of this size can pass as an inner node of a merkle tree. */
 const merkleNodeSize = 64;
 const versionSize = 4;
 /** An outpoint, an empty script and a sequence. */
@@ -53,18 +52,18 @@ const minInputSize = 41;
 const nullTxid = '00'.repeat(32);
 const nullVout = 0xffffffff;
 
-function refuse(why: string): never {
+function malformed(why: string): never {
   throw new PaygateError('invalid', `not a transaction: ${why}`);
 }
 
-/** Walks over bytes; every step is checked against their end. */
+/** Reads bytes in order and checks every read against their end. */
 class TransactionReader {
   readonly #bytes: Uint8Array;
   readonly #view: DataView;
   offset = 0;
 
   constructor(bytes: Uint8Array) {
-    // A plain view, because a Node Buffer's own slice() would share the caller's memory.
+    // A plain view, because `slice` of a Buffer shares the caller's memory.
     this.#bytes = new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   }
@@ -73,15 +72,15 @@ class TransactionReader {
     return this.#bytes.length - this.offset;
   }
 
-  /** Moves on and answers where it stood. */
+  /** Advances and returns the offset before. */
   skip(length: number): number {
-    if (length > this.remaining) refuse('it ends too early');
+    if (length > this.remaining) malformed('it ends too early');
     const from = this.offset;
     this.offset += length;
     return from;
   }
 
-  /** The same bytes, not copied: to be read at once. */
+  /** Bytes that are not copied: the caller reads them at once. */
   peek(length: number): Uint8Array {
     const from = this.skip(length);
     return this.#bytes.subarray(from, this.offset);
@@ -104,17 +103,19 @@ class TransactionReader {
     return Number(this.#view.getBigUint64(this.skip(8), true));
   }
 
-  /** Bitcoin's variable-length number, in its shortest form only. */
+  /** A CompactSize, in its shortest form only. */
   compactSize(): number {
     const first = this.uint8();
     if (first < 0xfd) return first;
-    if (first === 0xff) refuse('a length is too large');
+    if (first === 0xff) malformed('a length is too large');
     const wide = first === 0xfe;
     const value = wide ? this.uint32() : this.#view.getUint16(this.skip(2), true);
-    return value < (wide ? 0x10000 : 0xfd) ? refuse('a length is not in its shortest form') : value;
+    return value < (wide ? 0x10000 : 0xfd)
+      ? malformed('a length is not in its shortest form')
+      : value;
   }
 
-  /** A counted list; a count beyond the bytes ends with them. */
+  /** A list with its count before it. A count that is too large fails at the end of the bytes. */
   list<T>(item: () => T): T[] {
     const items: T[] = [];
     for (let left = this.compactSize(); left > 0; left -= 1) items.push(item());
@@ -129,7 +130,7 @@ function readInput(reader: TransactionReader): TxInput & { readonly needsWitness
   return { txid, vout, sequence: reader.uint32(), needsWitness };
 }
 
-/** An empty script, or the push of version 0 and a hash of 20 or 32 bytes. */
+/** Whether a script is empty, or pushes version 0 and a hash of 20 or 32 bytes. */
 const pushesProgram = (script: Uint8Array): boolean =>
   script.length === 0 ||
   ([23, 35].includes(script.length) &&
@@ -152,40 +153,40 @@ function witnessOf(
     : 'partial';
 }
 
-/** BIP144: one list of items an input, and not all of them empty. */
+/** BIP144: one list of items for each input, not all of them empty. */
 function readWitnesses(reader: TransactionReader, inputCount: number): boolean[] {
   const present: boolean[] = [];
   for (let input = 0; input < inputCount; input += 1) {
     present.push(reader.list(() => reader.skip(reader.compactSize())).length > 0);
   }
-  if (!present.includes(true)) refuse('it has the form with a witness, but none');
+  if (!present.includes(true)) malformed('it has the form with a witness, but none');
   return present;
 }
 
 function read(raw: Uint8Array): Transaction {
-  if (raw.length > maxWeight) refuse('it is larger than a block');
+  if (raw.length > maxWeight) malformed('it is larger than a block');
   const reader = new TransactionReader(raw);
   const version = reader.take(4);
-  // No transaction is without inputs, so a count of zero is BIP144's marker.
+  // Every transaction has inputs, so a count of zero is the marker of BIP144.
   const segwit = raw[reader.offset] === 0;
-  if (segwit && reader.take(2)[1] !== 1) refuse('it has an unknown form');
+  if (segwit && reader.take(2)[1] !== 1) malformed('it has an unknown form');
 
   const bodyStart = reader.offset;
   const read = reader.list(() => readInput(reader));
   const outputs = reader.list(() => readOutput(reader));
   const bodyEnd = reader.offset;
   const inputs = read.map(({ needsWitness: _, ...input }): TxInput => input);
-  if (inputs.length === 0 || outputs.length === 0) refuse('it has no input or no output');
+  if (inputs.length === 0 || outputs.length === 0) malformed('it has no input or no output');
   const witnesses = segwit ? readWitnesses(reader, inputs.length) : [];
   const lockTime = reader.take(4);
 
-  if (reader.remaining > 0) refuse('something follows its end');
+  if (reader.remaining > 0) malformed('something follows its end');
   const total = outputs.reduce((sum, output) => sum + output.valueSat, 0);
-  // Also of one value alone: none is negative, and what a float rounds is far above the limit.
-  if (total > maxMoneySat) refuse('its outputs have too much value');
+  // This also limits each value: none is negative, and floats are exact up to far above the limit.
+  if (total > maxMoneySat) malformed('its outputs have too much value');
   const stripped = concatBytes(version, raw.subarray(bodyStart, bodyEnd), lockTime);
   const sizes = { strippedSize: stripped.length, size: raw.length };
-  if (weightOf(sizes) > maxWeight) refuse('it is heavier than a block');
+  if (weightOf(sizes) > maxWeight) malformed('it is heavier than a block');
 
   const [first] = inputs;
   const coinbase = inputs.length === 1 && first?.txid === nullTxid && first.vout === nullVout;
@@ -201,21 +202,21 @@ function read(raw: Uint8Array): Transaction {
 }
 
 /**
- * A transaction from its serialised bytes, with or without witness.
- *
- * One whose stripped form has 64 bytes is refused, though consensus allows it: its hash could be
- * that of an inner node of a merkle tree, and a proof of it would prove nothing (CVE-2017-12842).
+ * Parses a serialised transaction, with or without witness. A stripped size of 64 bytes is an
+ * error, although consensus allows it: a proof of such a transaction proves nothing
+ * (CVE-2017-12842).
  * @throws PaygateError invalid
  */
 export function parseTransaction(raw: Uint8Array): Transaction {
   const transaction = read(raw);
-  if (transaction.strippedSize === merkleNodeSize) refuse('it has the size of a merkle node');
+  if (transaction.strippedSize === merkleNodeSize) malformed('it has the size of a merkle node');
   return transaction;
 }
 
-/** Whether bytes read as a transaction of whatever size: the other side of the same guard. */
+/** Whether bytes parse as a transaction of any size: the other half of the same protection. */
 export function isTransaction(raw: Uint8Array): boolean {
-  // Nearly all that are none end here: a refusal, with its stack, costs far more than the hashes of a proof.
+  // This check is cheap and rejects nearly everything. A thrown error costs more than a whole
+  // proof.
   if (!hasRoomForInputs(raw)) return false;
   try {
     read(raw);
@@ -226,13 +227,13 @@ export function isTransaction(raw: Uint8Array): boolean {
   }
 }
 
-/** Whether as many inputs as its first count names, or more, would fit. */
+/** Whether the bytes are long enough for the stated number of inputs. */
 function hasRoomForInputs(raw: Uint8Array): boolean {
   const [count = 0, form] = raw.subarray(versionSize);
   return count === 0 ? form === 1 : count * minInputSize <= raw.length;
 }
 
-/** Without its witness: what its id is the hash of. */
+/** The serialisation without witness, whose hash is the txid. */
 export function withoutWitness(raw: Uint8Array): Uint8Array {
   if (raw[versionSize] !== 0) return raw;
   const reader = new TransactionReader(raw);
@@ -245,17 +246,17 @@ export function withoutWitness(raw: Uint8Array): Uint8Array {
   return concatBytes(version, body, raw.subarray(raw.length - versionSize));
 }
 
-/** Whether nodes would take these bytes, as far as their weight and the presence of witnesses go. */
+/** Whether nodes relay these bytes, judged by weight and presence of witnesses. */
 export const isRelayable = (transaction: Transaction): boolean =>
   transaction.witness === 'whole' && weightOf(transaction) <= maxRelayWeight;
 
-/** BIP141: what it takes of a block's room. */
+/** Weight (BIP141). */
 export const weightOf = ({
   strippedSize,
   size,
 }: Pick<Transaction, 'strippedSize' | 'size'>): number => 3 * strippedSize + size;
 
-/** Satoshis that the outputs with exactly this script add up to; 0 when there are none. */
+/** Sum of the outputs to a script, in satoshis; 0 without any. */
 export function valuePaidTo(transaction: Transaction, script: Uint8Array): number {
   return transaction.outputs
     .filter((output) => equalBytes(output.script, script))

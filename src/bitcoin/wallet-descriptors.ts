@@ -1,13 +1,12 @@
-// What the files of several wallets have in common: descriptors of the receive and the change branch,
-// policies with their keys apart, multisig wallets whose keys, threshold and script type stand apart.
-// It makes output descriptors of them.
+// Makes output descriptors from what wallet files state in parts. The parts are descriptors of two
+// branches, policies and their keys, multisig keys with threshold and script type.
 
+import { throwInvalid } from '../lib/errors.ts';
 import { withChecksum } from './descriptor.ts';
 import { keyAndPath, type NamedWallet } from './key-expression.ts';
-import { refuse } from './refuse.ts';
 
 export interface MultisigSigner {
-  /** An extended key, perhaps with an origin. */
+  /** An extended key, with or without origin. */
   readonly key: string;
   readonly fingerprint?: string;
   /** From the master key, such as `m/48'/0'/0'/2'`. */
@@ -15,7 +14,7 @@ export interface MultisigSigner {
 }
 
 interface MultisigFile {
-  /** Not a number where the file does not say it. */
+  /** NaN if the file does not state it. */
   readonly threshold: number;
   readonly count: number;
   /** The script type as the file writes it, such as `P2WSH`. */
@@ -29,7 +28,7 @@ const templates: Readonly<Record<string, readonly [before: string, after: string
   'p2wsh-p2sh': ['sh(wsh(', '))'],
 };
 
-/** The key with its origin, where both halves of it are known. */
+/** The key expression, with its origin if fingerprint and path are known. */
 function expressionOf({ key: text, fingerprint = '', path = '' }: MultisigSigner): string {
   const [key = ''] = keyAndPath(text.trim());
   const steps = path.trim().replace(/^m\/?/i, '').replace(/['H]/g, 'h');
@@ -39,22 +38,24 @@ function expressionOf({ key: text, fingerprint = '', path = '' }: MultisigSigner
 
 /** @throws PaygateError invalid */
 export function rejectUnsorted(): never {
-  refuse('this multisig wallet does not sort its keys (BIP67): paygate takes sortedmulti only');
+  throwInvalid(
+    'this multisig wallet does not sort its keys (BIP67): paygate takes sortedmulti only',
+  );
 }
 
-/** @throws PaygateError invalid, saying what the file lacks */
+/** @throws PaygateError invalid, saying what the file lacks or contradicts */
 export function multisigOf({ threshold, count, format, signers }: MultisigFile): NamedWallet {
   if (!(threshold >= 1 && count >= threshold)) {
-    refuse('this file of a multisig wallet does not say how many of its keys must sign');
+    throwInvalid('this file of a multisig wallet does not say how many of its keys must sign');
   }
   if (signers.length !== count) {
-    refuse(
+    throwInvalid(
       `this file of a multisig wallet says that it has ${count} keys, and holds ${signers.length}`,
     );
   }
   const [before, after] =
     templates[format.trim().toLowerCase().replaceAll('_', '-')] ??
-    refuse(
+    throwInvalid(
       'this file is of a multisig wallet with another format than P2WSH or P2SH-P2WSH, which are those ' +
         'that paygate takes',
     );
@@ -70,16 +71,17 @@ const withoutPaths = (descriptor: string): string =>
 
 const isChange = (descriptor: string): boolean => descriptor.includes('/1/*');
 
-/** Descriptors of the change branch are left out where the same wallet's receive branch is there. */
+/** Omits the descriptor of a change branch if the same wallet's receive branch is present. */
 export function withoutChange(descriptors: readonly string[]): string[] {
   const receiving = descriptors.filter((text) => !isChange(text));
   const known = new Set(receiving.map(withoutPaths));
   const change = descriptors.filter(isChange);
-  // Their checksums are looked at as well: one that was mistyped may have the other's keys.
+  // Their checksums are checked as well, because a mistyped descriptor may seem to be the same
+  // wallet.
   for (const text of change) withChecksum(text);
   const alone = change.filter((text) => !known.has(withoutPaths(text)));
   if (alone.length > 0 && receiving.length > 0) {
-    refuse(
+    throwInvalid(
       'two output descriptors of different keys: the one of the change branch (/1/*) is not of the ' +
         'same wallet as the one of the receive branch (/0/*)',
     );
@@ -87,11 +89,11 @@ export function withoutChange(descriptors: readonly string[]): string[] {
   return [...receiving, ...alone];
 }
 
-/** BIP388: a template, and its keys in the order of their numbers. */
+/** BIP388: a template and its keys in order. */
 export function walletOfPolicy(template: string, keys: readonly string[]): NamedWallet {
   const body = template.replace(/#.*$/, '').replace(/@(\d+)/g, (_, number: string) => {
     const key = keys[Number(number)];
-    return key?.replace(/\/\*\*$/, '') ?? refuse(`this wallet policy has no key @${number}`);
+    return key?.replace(/\/\*\*$/, '') ?? throwInvalid(`this wallet policy has no key @${number}`);
   });
   return { text: withChecksum(body) };
 }

@@ -1,8 +1,8 @@
-// What people paste where a wallet's public key is asked for: a key, a descriptor, several lines of
-// them, the text files that wallets export. It finds the keys and descriptors whose meaning is
-// certain; keychain.ts reads those. JSON is read in wallet-json.ts.
+// Finds the keys and descriptors in pasted text. The text is a key, a descriptor, several of them,
+// or a text file that a wallet exports. keychain.ts parses them; wallet-json.ts reads JSON.
 // Sources: BIP129 (BSMS), BIP388 (wallet policies), https://coldcard.com/docs/multisig (setup file)
 
+import { throwInvalid } from '../lib/errors.ts';
 import { resemblesDescriptor, withChecksum } from './descriptor.ts';
 import {
   isDescriptor,
@@ -11,7 +11,6 @@ import {
   rejectSigner,
   walletOfExpression,
 } from './key-expression.ts';
-import { refuse } from './refuse.ts';
 import {
   isPolicy,
   type MultisigSigner,
@@ -22,7 +21,7 @@ import {
 } from './wallet-descriptors.ts';
 import { walletsInJson } from './wallet-json.ts';
 
-/** Files of wallets that keep their history in them take less, mostly. */
+/** Most wallet files with a history are smaller. */
 const maxTextLength = 1_000_000;
 const maxLabelLength = 80;
 
@@ -32,16 +31,16 @@ const inside = /(?!\s)[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/u;
 const quotes = '"\'`‘’‚“”„«»‹›';
 const quotesAround = new RegExp(`^[${quotes}]+|[${quotes}]+[,;.]?$|[,;.]$`, 'gu');
 
-/** What word processors make of an apostrophe, and a space behind the origin. */
+/** Restores apostrophes that word processors changed, and removes a space behind the origin. */
 const plain = (text: string): string =>
   text.replace(/(?<=\d)[’‘′ʼ´`](?=[/\]])/g, "'").replace(/\][ \t]+(?=[xyztuvYZUV]pub)/g, ']');
 
-/** The text without what does not show around it, and without quotes. */
+/** The text without invisible characters and quotes around it. */
 function trimmed(text: string): string {
   return text.replace(around, '').replace(quotesAround, '').replace(around, '');
 }
 
-/** The key or descriptor of a line, perhaps behind a label such as `Receive:`. */
+/** The key or descriptor in one row of text, with or without a label such as `Receive:`. */
 function expressionIn(line: string): string | undefined {
   const text = trimmed(line);
   if (isKeyExpression(text) || isDescriptor(text)) return text;
@@ -59,20 +58,20 @@ function expressionIn(line: string): string | undefined {
 const walletOf = (expression: string): NamedWallet =>
   isDescriptor(expression) ? { text: expression } : walletOfExpression(expression);
 
-/** BIP129: a version, a descriptor, its paths, the first address. */
+/** BIP129: version, descriptor, paths, first address. */
 function walletInBsms(lines: readonly string[]): NamedWallet {
   const [, text = '', paths = '', firstAddress = ''] = lines;
   if (!resemblesDescriptor(text)) {
     if (lines.some((line) => isKeyExpression(line))) rejectSigner();
-    refuse('this BSMS file has no output descriptor in its second line');
+    throwInvalid('this BSMS file has no output descriptor in its second line');
   }
   if (/^\//.test(paths) && paths !== '/0/*,/1/*') {
-    refuse('this BSMS file restricts its wallet to other paths than /0/*,/1/*');
+    throwInvalid('this BSMS file restricts its wallet to other paths than /0/*,/1/*');
   }
   return { text: withChecksum(text), ...(firstAddress !== '' && { firstAddress }) };
 }
 
-/** The setup file that Coldcard began, and other wallets write too. */
+/** Coldcard's multisig setup file, which other wallets write too. */
 function walletInSetupFile(lines: readonly string[]): NamedWallet {
   const signers: MultisigSigner[] = [];
   const fields = new Map<string, string>();
@@ -103,19 +102,19 @@ function walletsInLines(lines: readonly string[], whole: string): readonly Named
   const found = parts.filter((part) => part !== undefined);
   if (template !== undefined && found.length > 0) return [walletOfPolicy(template, found)];
   if (found.length === 0) return walletsInWords(whole);
-  // A descriptor that was broken into lines.
+  // A descriptor with line breaks: the caller rejects it.
   if (found.length < lines.length && resemblesDescriptor(whole) && !isDescriptor(first)) return [];
   if (found.length < lines.length) rejectOtherText();
   return walletsOf(found);
 }
 
-/** Several on one line: a field without lines has made spaces of their ends. */
+/** Several expressions between spaces, because an input field turns line breaks into spaces. */
 function walletsInWords(text: string): readonly NamedWallet[] {
   const words = text.split(/\s+/).map(trimmed);
   if (words.length < 2) return [];
   const found = words.filter((word) => isKeyExpression(word) || isDescriptor(word));
   if (found.length === words.length) return walletsOf(found);
-  // parseDescriptor refuses a descriptor with spaces, and says so.
+  // parseDescriptor rejects a descriptor with spaces and says so.
   if (found.length > 0 && !resemblesDescriptor(text)) rejectOtherText();
   return [];
 }
@@ -127,7 +126,7 @@ function walletsOf(expressions: readonly string[]): readonly NamedWallet[] {
 }
 
 function rejectOtherText(): never {
-  refuse(
+  throwInvalid(
     'there is other text beside the wallet key or output descriptor: paste it alone, or the whole file ' +
       'that your wallet exports',
   );
@@ -137,13 +136,13 @@ function rejectInvisible(text: string): void {
   const [character] = inside.exec(text) ?? [];
   if (character === undefined) return;
   const code = character.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0');
-  refuse(
+  throwInvalid(
     `there is a character inside the wallet key that does not show (U+${code}): copy the key again, from ` +
       'the wallet itself, or delete that character',
   );
 }
 
-/** A property of a JSON object, as people copy it out of one. */
+/** Completes a single property that was copied out of a JSON object. */
 function asObject(text: string): string {
   const property = /^\s*"[^"]{1,64}"\s*:/.test(text);
   return property ? `{${text.replace(/[\s,]+$/, '')}}` : text;
@@ -152,7 +151,7 @@ function asObject(text: string): string {
 const isJson = (text: string): boolean =>
   /^\s*(\{|\[\s*[[{"\]])/.test(text) || /^\s*"[^"]{1,64}"\s*:/.test(text);
 
-/** JSON behind a command or between other lines, such as what Coldcard writes for Bitcoin Core. */
+/** JSON inside of other text, as in Coldcard's file for Bitcoin Core. */
 function jsonWithin(text: string): string | undefined {
   const starts = ['[{', '{"'].map((mark) => text.indexOf(mark)).filter((at) => at >= 0);
   const ends = ['}]', '}'].map((mark) => text.lastIndexOf(mark) + mark.length);
@@ -167,12 +166,13 @@ function jsonWithin(text: string): string | undefined {
 }
 
 /**
- * The wallets that a text names: none where it is nothing of the kind, several where a file has
- * several accounts.
- * @throws PaygateError invalid for what is of the kind and can't be taken, with the reason
+ * The wallets in a text; several if a file has several accounts. A text of no known form is
+ * returned as it is, for the parser of keys to judge.
+ * @throws PaygateError invalid for a known form that cannot be used, with the reason
  */
 export function walletsInText(given: string): readonly NamedWallet[] {
-  if (given.length > maxTextLength) refuse('this is too long for the key of a wallet, or its file');
+  if (given.length > maxTextLength)
+    throwInvalid('this is too long for the key of a wallet, or its file');
   const text = plain(given.replace(around, ''));
   const json = isJson(text) ? asObject(text) : jsonWithin(text);
   if (json !== undefined) return walletsInJson(json);

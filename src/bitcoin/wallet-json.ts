@@ -1,9 +1,10 @@
-// The JSON that wallets export: descriptors, wallet policies, accounts with a key and its path, and
-// multisig files. It takes what it is certain of and guesses nothing. The text is hostile: its size,
-// its depth and the number of its values are bounded.
-// Sources: the files of Bitcoin Core, Specter, Coldcard, Passport, Keystone, Electrum, Sparrow,
+// Finds wallets in the JSON that wallets export: descriptors, wallet policies, accounts, multisig
+// files. It accepts only what is certain. The input is untrusted: size, depth and values are
+// limited.
+// Sources: files of Bitcoin Core, Specter, Coldcard, Passport, Keystone, Electrum, Sparrow,
 // Caravan, Ledger Live, Wasabi; BIP388 (wallet policies).
 
+import { throwInvalid } from '../lib/errors.ts';
 import type { ScriptType } from './address.ts';
 import { withChecksum } from './descriptor.ts';
 import {
@@ -15,7 +16,6 @@ import {
   walletOfExpression,
 } from './key-expression.ts';
 import { containsPrivateMaterial, rejectPrivateMaterial } from './private-material.ts';
-import { refuse } from './refuse.ts';
 import {
   isPolicy,
   type MultisigSigner,
@@ -31,7 +31,7 @@ const maxValues = 200_000;
 type JsonFields = ReadonlyMap<string, unknown>;
 
 interface JsonObject {
-  /** The name of the property that holds the object, as `plain` writes it. */
+  /** The name of the property that holds the object, in the form of `plain`. */
   readonly name: string;
   readonly fields: JsonFields;
 }
@@ -41,16 +41,17 @@ interface JsonContents {
   readonly texts: readonly string[];
 }
 
-/** Wallets write one name in several ways: `bip32Path`, `bip32_path`. */
+/** One spelling for `bip32Path` and `bip32_path`. */
 const plain = (name: string): string => name.toLowerCase().replace(/[\s_-]/g, '');
 
-/** All objects and texts of a file, from the outside in. */
+/** All objects and texts of a file, outer ones first. */
 function contentsOf(file: unknown): JsonContents {
   const nodes: JsonObject[] = [];
   const texts: string[] = [];
   const left = [{ name: '', value: file, depth: 0 }];
   for (const { name, value, depth } of left) {
-    if (left.length > maxValues || depth > maxDepth) refuse('this JSON is too large for a wallet');
+    if (left.length > maxValues || depth > maxDepth)
+      throwInvalid('this JSON is too large for a wallet');
     if (typeof value === 'string') texts.push(value.trim());
     if (typeof value !== 'object' || value === null) continue;
     const isList = Array.isArray(value);
@@ -95,7 +96,7 @@ const scriptNames: Readonly<Record<string, ScriptType | 'several'>> = {
 
 type StatedType = ScriptType | 'several' | undefined;
 
-/** What a name says, of a script type or a purpose: `p2wpkh`, `bip84`, `bip48_2`, `m/84h/0h/0h`. */
+/** The script type of a name, purpose or path: `p2wpkh`, `bip84`, `bip48_2`, `m/84h/0h/0h`. */
 function statedTypeOf(name: string): StatedType {
   const word = plain(name);
   if (Object.hasOwn(scriptNames, word)) return scriptNames[word];
@@ -118,7 +119,7 @@ interface ExportedAccount {
   readonly isCertain: boolean;
 }
 
-/** The accounts of an object: its keys, and what stands beside them. */
+/** The accounts of an object, from its keys and the fields beside them. */
 function accountsIn(node: JsonObject, root: JsonFields): (ExportedAccount | 'several')[] {
   const { name, fields } = node;
   const isElectrum = name === 'keystore' && root.has('wallettype');
@@ -133,7 +134,7 @@ function accountsIn(node: JsonObject, root: JsonFields): (ExportedAccount | 'sev
       statedTypeOf(pathOf(node)),
       statedTypeOf(name),
       ...typeNames.map((each) => statedTypeOf(textOf(fields, each))),
-      // Any other name is what a person calls the wallet.
+      // Any other name is the user's name of the wallet.
       /^p2/.test(textOf(fields, 'name')) ? statedTypeOf(textOf(fields, 'name')) : undefined,
     ].find((each) => each !== undefined);
     if (stated === 'several') return ['several'];
@@ -147,7 +148,7 @@ function accountsIn(node: JsonObject, root: JsonFields): (ExportedAccount | 'sev
   });
 }
 
-/** Electrum goes by the prefix alone, where xpub is P2PKH; against the path nothing is certain. */
+/** In Electrum, an xpub means P2PKH. Undefined if the path contradicts that. */
 function electrumType(key: string, stated: ScriptType | undefined): ScriptType | undefined {
   if (!/^[xt]pub/.test(key)) return stated;
   return stated === undefined || stated === 'p2pkh' ? 'p2pkh' : undefined;
@@ -166,7 +167,7 @@ const signerOf = (value: unknown): MultisigSigner => {
   };
 };
 
-/** Electrum: the prefix of its keys says the script type. */
+/** In Electrum, the prefix of the keys states the script type. */
 function electrumMultisig(root: JsonFields): NamedWallet | undefined {
   const [, threshold = '', count = ''] = /^(\d+)of(\d+)$/.exec(textOf(root, 'wallettype')) ?? [];
   if (count === '' && !root.has('x1/')) return undefined;
@@ -217,15 +218,17 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // Several, one a line.
+    // Several JSON objects, one after another.
     if (/\}\s*\n\s*\{/.test(text)) return parseJson(`[${text.replace(/\}\s*\n\s*\{/g, '},{')}]`);
-    return refuse('this begins like JSON, and is not: it was cut or changed; copy the whole file');
+    return throwInvalid(
+      'this begins like JSON, and is not: it was cut or changed; copy the whole file',
+    );
   }
 }
 
 /**
  * @param text JSON
- * @throws PaygateError invalid, also where nothing in it is the key of a wallet
+ * @throws PaygateError invalid, also for JSON without the key of a wallet
  */
 export function walletsInJson(text: string): readonly NamedWallet[] {
   const file = parseJson(text);
@@ -254,5 +257,7 @@ export function walletsInJson(text: string): readonly NamedWallet[] {
   if (found.length > 0) rejectSigner();
   const lists = texts.filter((each) => isKeyExpression(each));
   if (lists.length > 0) return lists.map(walletOfExpression);
-  return refuse('this JSON holds no extended public key and no output descriptor of a wallet');
+  return throwInvalid(
+    'this JSON holds no extended public key and no output descriptor of a wallet',
+  );
 }

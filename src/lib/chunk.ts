@@ -1,6 +1,6 @@
-// A list piece by piece.
+// Splits a list into chunks.
 
-/** @returns the list in pieces of a size, of which the last may be smaller */
+/** Yields slices of `size` items; the last one may be shorter. */
 export function* chunks<T>(list: readonly T[], size: number): Generator<readonly T[], void> {
   for (let at = 0; at < list.length; at += size) yield list.slice(at, at + size);
 }

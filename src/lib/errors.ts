@@ -1,6 +1,6 @@
 // The one error that paygate throws on purpose. Anything else that is thrown is a bug.
 
-/** What a caller can do about it; the HTTP and CLI edges map each code to a status. */
+/** The class of an error. HTTP and CLI map each code to a status. */
 export type ErrorCode =
   | 'invalid'
   | 'unauthorized'
@@ -12,14 +12,14 @@ export type ErrorCode =
   | 'internal';
 
 export interface ErrorDetails {
-  /** Number that API clients branch on (wire §1); without one the HTTP status stands in. */
+  /** Number that API clients branch on; by default the HTTP status. */
   readonly number?: number;
-  /** How long a client should wait before it asks again. */
+  /** When a client should retry. */
   readonly retryAfterSeconds?: number;
   readonly cause?: unknown;
 }
 
-/** An error with a message that is fit for the person who sees it: it says what to do. */
+/** An error whose message is shown to people: what is wrong, then what to do. */
 export class PaygateError extends Error {
   readonly code: ErrorCode;
   readonly number: number | undefined;
@@ -34,7 +34,12 @@ export class PaygateError extends Error {
   }
 }
 
-/** Text of anything thrown, for a log field. */
+/** @throws PaygateError invalid, always */
+export function throwInvalid(message: string): never {
+  throw new PaygateError('invalid', message);
+}
+
+/** The message of a thrown value, for a log field. */
 export function reasonOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }

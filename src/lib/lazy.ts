@@ -1,8 +1,8 @@
-// What is made late, and once: with its first use instead of at a start.
+// A value that is computed at its first use, and only once.
 
-/** @returns what makes it when it is first asked for, and the same one from then on */
+/** Returns a getter that calls `make` the first time and returns that value from then on. */
 export function lazy<T>(make: () => T): () => T {
-  // What it was made of is kept no longer than that.
+  // Dropping `make` frees what it closes over.
   let state: { readonly make: () => T } | { readonly made: T } = { make };
   return () => {
     if ('make' in state) state = { made: state.make() };

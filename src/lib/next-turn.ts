@@ -1,9 +1,12 @@
-// The event loop's own measure of time: no clock, and nothing that a test would move.
+// Turns of the event loop. They need no clock, so they are no part of `World`.
 
-/** Others get their turn of the event loop. */
+/** Resolves in the next turn of the event loop, after pending I/O. */
 export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** Asks once in each turn of the event loop: requests and callbacks come by dozens, and each would ask. */
+/**
+ * Calls `ask` at most once in each turn of the event loop and reuses its result in that turn.
+ * Dozens of requests and callbacks arrive in one turn.
+ */
 export function oncePerTurn<T>(ask: () => T): () => T {
   let answer: { readonly is: T } | undefined;
   return () => {

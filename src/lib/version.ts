@@ -1,8 +1,8 @@
-// The version of this paygate, as its package says, and when it was released.
+// The version of this paygate, from `package.json`, and its release date.
 
 import manifest from '../../package.json' with { type: 'json' };
 
 export const version: string = manifest.version;
 
-/** Epoch milliseconds, raised with each release: a clock that shows an earlier time is wrong. */
+/** Epoch milliseconds; each release raises it. A clock that shows an earlier time is wrong. */
 export const releasedAt = Date.UTC(2026, 10, 21);
