@@ -2,8 +2,8 @@
 
 import { isSea } from 'node:sea';
 import { type Config, options } from '../config.ts';
+import { quoteForShell } from '../domain/format.ts';
 import { hostAndPort } from '../domain/public-endpoint.ts';
-import { quoteForShell } from '../domain/shell-command.ts';
 
 /** By which it can be called again, from wherever; the launcher of the sources is called where it lies. */
 const program = isSea() ? process.execPath : './paygate';

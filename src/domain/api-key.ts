@@ -1,12 +1,12 @@
-// The text of an API key: `pgk_`, 32 random bytes in base62, six digits that catch a typo. Pure.
-// The file finds a key by the SHA-256 of its text. Some shop plugins take keys of 43 characters
-// alone: the random part by itself is the same key.
+// The text of an API key: `pgk_`, 32 random bytes in base62, six digits of checksum. The database
+// stores the SHA-256 of the text. Some shop plugins accept keys of 43 characters only: the random
+// part alone is the same key.
 
 import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
 
 const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-/** 62^43 > 2^256 and 62^6 > 2^32: the text is as long whatever the bytes are. */
+/** 62^43 > 2^256 and 62^6 > 2^32, so the text always has this length. */
 const bodyDigits = 43;
 const checksumDigits = 6;
 const shortShape = /^[0-9A-Za-z]{43}$/;
@@ -17,14 +17,14 @@ export function formatApiKey(secret: Uint8Array): string {
   return whole(base62(secret, bodyDigits));
 }
 
-/** The whole text of a key that was given whole or short; undefined for what can be none. */
+/** The full text of a key in its full or short form; undefined for an invalid key. */
 export function readApiKey(text: string): string | undefined {
   if (shortShape.test(text)) return whole(text);
   const body = shape.exec(text)?.[1];
   return body !== undefined && whole(body) === text ? text : undefined;
 }
 
-/** Its 43 random digits alone, for plugins that take no longer key. */
+/** The 43 random digits alone, for plugins that accept no longer key. */
 export const shortApiKey = (apiKey: string): string => shape.exec(apiKey)?.[1] ?? apiKey;
 
 export const apiKeyHash = (text: string): Uint8Array => sha256(utf8ToBytes(text));

@@ -1,17 +1,19 @@
-// What a transaction did to a script, and what that comes to. Pure.
+// How transactions change the balance of a script.
 
 import type { Txid } from '../bitcoin/ids.ts';
 import { depthOf } from './payment.ts';
 
 export interface BalanceChange {
   readonly txid: Txid;
-  /** Null while it is in no block. */
+  /** Null while unconfirmed. */
   readonly height: number | null;
-  /** What came in less what went out, satoshis. */
+  /** Received minus spent, in satoshis. */
   readonly deltaSat: number;
 }
 
-/** What one transaction does to one script: its outputs to it, and every output that it spends. */
+/**
+ * A transaction seen from one script: its outputs to the script, and every output that it spends.
+ */
 export interface ScriptTransaction {
   readonly txid: Txid;
   readonly height: number | null;
@@ -21,14 +23,17 @@ export interface ScriptTransaction {
 
 export interface Balance {
   readonly confirmedSat: number;
-  /** What fewer confirmations than that change: below 0 when it is spent. */
+  /** Changes with fewer confirmations; negative if they spend more than they receive. */
   readonly unconfirmedSat: number;
 }
 
-/** Depth from which a movement counts as confirmed. */
+/** From this many confirmations a change is confirmed. */
 const minConfirmations = 2;
 
-/** A whole history of a script: whatever it spends, it received before. */
+/**
+ * The changes of a script.
+ * @param parts its whole history, which includes every output it spends
+ */
 export function balanceChangesOf(parts: readonly ScriptTransaction[]): BalanceChange[] {
   const outpoint = (txid: Txid, vout: number): string => `${txid}:${vout}`;
   const values = new Map<string, number>();

@@ -1,15 +1,15 @@
-// What the body of a 200 says: whether the shop took the callback, or refused it in words (wire §4). Pure. Shop
-// plugins answer 200 to everything, so the body is all that tells a paid order from a lost one. Hostile text:
-// what comes out is one line, cut, without control characters and without the secrets of the URL.
+// Judges the body of a 200 response: did the shop accept the callback? Shop plugins answer 200 to
+// everything, so only the body shows a refusal. The body is untrusted: quotes of it are short, of
+// one row, without control characters and without the secrets of the URL.
 
 import { plainText } from './format.ts';
 
-/** A stable code, shown by `callbacks test --json`. */
+/** A stable code; part of `callbacks test --json`. */
 export type AnswerVerdict =
   | 'accepted'
-  /** Nothing but white space and notices of PHP. */
+  /** Only white space and notices of PHP. */
   | 'empty'
-  /** A whole page: the request did not reach the plugin. */
+  /** A web page: the request did not reach the plugin. */
   | 'web-page'
   | 'wrong-secret'
   | 'unknown-order'
@@ -18,11 +18,11 @@ export type AnswerVerdict =
 
 export interface JudgedAnswer {
   readonly verdict: AnswerVerdict;
-  /** The sentence that matters, or what the answer is; null for one that is not doubted by itself. */
+  /** The sentence that refuses, or the kind of page; null for an answer without a doubt. */
   readonly says: string | null;
 }
 
-/** What is said of an empty answer where earlier ones were not. */
+/** The doubt about an empty answer of a shop whose earlier answers were not empty. */
 export const emptyDoubt = 'an empty answer';
 const pageDoubt = 'a web page';
 
@@ -30,11 +30,11 @@ const pageDoubt = 'a web page';
 export const formatDoubt = (doubt: string): string =>
   doubt === emptyDoubt || doubt.startsWith(pageDoubt) ? `is ${doubt}` : `says "${doubt}"`;
 
-/** Whether a test callback has reached what is to take callbacks. Many receivers answer nothing. */
+/** Whether a test callback reached the plugin. Many receivers answer with an empty body. */
 export const hasReachedReceiver = (verdict: AnswerVerdict | null | undefined): boolean =>
   verdict === 'accepted' || verdict === 'unknown-order' || verdict === 'empty';
 
-/** What a verdict on a test callback means to a merchant, in words. */
+/** What the verdict on a test callback means to a merchant. */
 export const verdictTexts: Readonly<Record<AnswerVerdict, string>> = {
   accepted: 'the shop took it',
   empty: 'empty: did the URL lose its secret? (a receiver of your own may answer nothing)',
@@ -51,15 +51,16 @@ interface HttpAnswer {
 }
 
 /**
- * What an answer that is no 200 means to a merchant, in words; undefined where its status says all. WordPress answers 400 and
- * `-1` to what no plugin takes (WooCommerce, `WC_API::handle_api_requests`).
+ * What an answer other than 200 means to a merchant; undefined if its status says enough. WordPress
+ * answers 400 and `-1` if no plugin handles the request (WooCommerce,
+ * `WC_API::handle_api_requests`).
  */
 export const refusedText = ({ httpStatus, body }: HttpAnswer): string | undefined =>
   httpStatus === 400 && body?.trim() === '-1'
     ? 'WordPress answered, and no plugin took it: is the plugin on?'
     : undefined;
 
-/** What to do about a doubt, as the beginning of a sentence. */
+/** What to do about a doubt, as the start of a sentence. */
 export function doubtAdvice(doubt: string): string {
   if (doubt.startsWith(pageDoubt)) {
     return 'see that the plugin is on, and that the Callback URL is the one that it shows';
@@ -75,13 +76,13 @@ export function doubtAdvice(doubt: string): string {
 
 const maxQuoteLength = 160;
 const maxTitleLength = 80;
-/** Longer ones are no sentence of a plugin, and would cost time. */
+/** No plugin sends a longer sentence. The limit bounds the time of matching. */
 const maxPartLength = 1_000;
 const maxNoticeLength = 4_000;
 
 const unprintable = /(?![\r\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu;
 
-/** @param secrets what the answer may echo and must not be shown */
+/** @param secrets texts that the answer may echo and that must not be shown */
 export function judgeAnswer(body: Uint8Array, secrets: () => readonly string[]): JudgedAnswer {
   const decoded = new TextDecoder().decode(body, { stream: true }).replace(unprintable, ' ');
   const text = withoutNotices(redact(decoded, secrets)).trim();
@@ -105,8 +106,9 @@ interface NoticeForm {
 }
 
 /**
- * How PHP prints notices into an answer (`display_errors`): as HTML, as text, and by Xdebug. OpenCart prints its
- * own, and calls a deprecation "Unknown". Fatal errors are none: after one nothing else comes.
+ * How PHP prints notices into an answer (`display_errors`): as HTML, as text and by Xdebug.
+ * OpenCart prints its own and calls a deprecation "Unknown". Fatal errors are not removed: they end
+ * the answer.
  * https://www.php.net/manual/en/errorfunc.configuration.php#ini.html-errors
  */
 const noticeForms: readonly NoticeForm[] = [
@@ -128,14 +130,14 @@ const noticeForms: readonly NoticeForm[] = [
   },
 ];
 
-/** What Xdebug and the PHP command print below a notice, and Xdebug where no debugger listens. */
+/** Stack traces below a notice, and the message of Xdebug without a debugger. */
 const belowNotice =
   /^(?:PHP )?(?:Call Stack|Stack trace):[ \t]*\r?\n(?:(?:PHP)?[ \t]*[#\d][^\n]*(?:\n|$))*|^Xdebug: \[[^\n]*/gim;
 
 const withoutNotices = (text: string): string =>
   noticeForms.reduce(withoutForm, text).replace(belowNotice, '');
 
-/** In one pass over the text: where no notice is closed any more, none is looked for. */
+/** Removes one form in a single pass, which ends when no notice has an end any more. */
 function withoutForm(text: string, { opening, closing }: NoticeForm): string {
   let rest = '';
   let from = 0;
@@ -156,11 +158,11 @@ function withoutForm(text: string, { opening, closing }: NoticeForm): string {
 }
 
 const pageBegins = /<!doctype\s+html\b|<html\b/i;
-/** Pages of bot walls begin like this. */
+/** Pages of bot protection begin like this. */
 const pageAtOnce =
   /^(?:<!--[^>]{0,500}-->\s*)?<(?:head|body|title|meta|script|noscript|style|link|iframe)\b/i;
 
-/** What stands before and after a page, and what page it is. */
+/** The text before and after a page, and the page's description. */
 function splitPage(text: string): { readonly words: string; readonly page?: string } {
   const begins = pageAtOnce.test(text) ? 0 : text.search(pageBegins);
   if (begins === -1) return { words: text };
@@ -177,10 +179,10 @@ function splitPage(text: string): { readonly words: string; readonly page?: stri
 const errorWords =
   '(?:errors?|exceptions?|failed|failures?|invalid|rejected|refused|denied|forbidden|missing|unknown|wrong|incorrect|mismatch(?:es|ed)?|disabled|unauthori[sz]ed)';
 const nothing = '(?:null|none|nil|false|no|0|ok|success)';
-/** "No errors": nothing is wrong. */
+/** "No errors" is no refusal. */
 const noError =
   /\b(?:no|0|zero|without(?: any)?|not(?: an?)?|nothing) (?:errors?|exceptions?|failures?|failed|missing)\b/gi;
-/** A field for what is wrong that names nothing, in JSON, XML and plain text. */
+/** An empty error field in JSON, XML and plain text. */
 const emptyError = new RegExp(
   String.raw`["']?\b${errorWords}\b["']?\s*[:=>]\s*(?:(?:"\s*"|''|"${nothing}"|'${nothing}'|\[\s*\]|\{\s*\})|${nothing}(?=\s*(?:[,;.&<}\]]|$))|\{\s*"code"\s*:\s*"?0"?\s*[,}])`,
   'gim',
@@ -188,7 +190,7 @@ const emptyError = new RegExp(
 /** "Secret verified", "valid secret". */
 const rightSecret =
   /(?<!\b(?:not|no|without)(?: an?| any| the)? )\b(?:valid|correct|matching) secrets?\b|\bsecrets?\b["']?(?:\s*[:=]\s*["']?| is | was | has been | )(?:okay|ok|valid|match(?:es|ed)?|verified|accepted|correct|true)\b/gi;
-/** Caches and optimizers of pages add these to every answer. */
+/** Page caches and optimizers add comments, scripts and styles to every answer. */
 const hiddenMarkup = /<!--[\s\S]{0,2000}?-->|<(script|style)\b[\s\S]{0,2000}?<\/\1>/gi;
 
 const secretWords = '(?:secrets?|signatures?|tokens?|hmac|auth(?:entication|ori[sz]ation)?)';
@@ -216,7 +218,7 @@ const otherRefusal = new RegExp(
   ].join('|'),
   'i',
 );
-/** Counts only if it is the whole answer. */
+/** A refusal only if it is the whole answer. */
 const bareRefusal = /^\W*(?:false|no|nope|ko|nok|nack)\W*$/i;
 const saysFalse =
   /["']?\b(?:success|ok|valid|accepted)\b["']?\s*[:=>]\s*["']?(?:false\b|0(?![\d.]))|["']?\b(?:received|processed|result|status)\b["']?\s*[:=>]\s*["']?false\b|"(?:status|code|statusCode|status_code)"\s*:\s*"?[45]\d\d\b/i;
@@ -248,18 +250,18 @@ function refusalIn(text: string): ShopRefusal | undefined {
 
 interface AnswerPart {
   readonly text: string;
-  /** For a name in JSON: the string that it names. */
+  /** The value of a name in JSON. */
   readonly value?: string;
 }
 
-/** Names and strings of JSON, which may be cut off. */
+/** Names and strings of JSON, which may be truncated. */
 const stringsOf = (json: string): AnswerPart[] =>
   [...json.matchAll(/"((?:[^"\\]|\\.){1,1000})"(?:\s*:\s*"((?:[^"\\]|\\.){1,1000})")?/g)].flatMap(
     ([, name = '', value]) =>
       value === undefined ? [{ text: name }] : [{ text: value }, { text: name, value }],
   );
 
-/** Each with no more than can be looked through at once. */
+/** The sentences of a text, each cut to `maxPartLength`. */
 const sentencesOf = (text: string): AnswerPart[] =>
   text
     .split(/[\r\n]+|<[^<>]{1,300}>|(?<=[.!?])\s+/)

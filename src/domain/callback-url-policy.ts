@@ -1,18 +1,17 @@
-// Where a callback may go: which addresses are public, private or never called, and what a store has
-// to allow for each (wire §4). Pure: a name's addresses are looked up by delivery/, which asks
-// `refusalOf` about every one of them.
+// Callback URL policy: which IP addresses are public, private or never called, and what a store
+// must allow. delivery/ resolves names and asks `targetRefusal` about every address.
 
 import ipaddr from 'ipaddr.js';
 import { isWithin } from './client-address.ts';
 import type { ListenAddress } from './public-endpoint.ts';
 
-/** What a merchant has allowed for a store. */
+/** What a merchant allowed for a store. */
 export interface CallbackFlags {
   readonly allowPrivateCallback: boolean;
   readonly allowHttpCallback: boolean;
 }
 
-/** The address in a URL's host, if it is one; WHATWG has brought every spelling of IPv4 to this one. */
+/** The IP address in a URL's host; undefined for a name. WHATWG URLs have one spelling of IPv4. */
 export function literalAddress(hostname: string): string | undefined {
   const bare = hostname.replace(/^\[(.*)\]$/, '$1');
   return ipaddr.isValid(bare) ? bare : undefined;
@@ -22,11 +21,11 @@ export function portOf({ port, protocol }: Pick<URL, 'port' | 'protocol'>): numb
   return port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port);
 }
 
-/** What is known of the machine that callbacks leave from. */
+/** The machine that sends callbacks. */
 export interface CallbackSender {
   /** Addresses of its network interfaces. */
   readonly ownAddresses?: readonly string[];
-  /** Whether there is a way to onion services; undefined where that is not known. */
+  /** Whether a proxy leads to onion services; undefined if unknown. */
   readonly hasProxy?: boolean;
 }
 
@@ -39,13 +38,13 @@ export interface AllowedTargets {
 export interface TargetRules {
   readonly allowed: AllowedTargets;
   readonly port: number;
-  /** Where paygate itself listens. */
+  /** Addresses at which paygate itself listens. */
   readonly listeners: readonly ListenAddress[];
   readonly ownAddresses: readonly string[];
 }
 
 /**
- * Private targets may speak plain HTTP; a public one only where the store allows it.
+ * Private targets may use plain HTTP, public ones only if the store allows it.
  * @param url scheme, host and port of the callback URL
  */
 export const targetRulesOf = (
@@ -78,7 +77,7 @@ export const httpRefusal = (host: string): string =>
   `plain http to ${host} can be read and forged on the way; use https, ` +
   'or allow it for this store: --allow-http-callback, or the tick for it in the dashboard';
 
-/** Why a callback to this host must not go to this address of it; undefined when it may. */
+/** Why a callback to this host must not go to this address; undefined if it may. */
 export function targetRefusal(
   host: string,
   address: string,
@@ -88,7 +87,7 @@ export function targetRefusal(
   const addressClass = addressClassOf(address);
   if (addressClass === 'never') return refusals.never(shown);
   if (isListener(address, rules)) return refusals.listener(shown);
-  // A connection to an address of our own does not pass the firewall of this machine.
+  // A connection to an address of this machine does not pass its firewall.
   if (addressClass === 'public' && isOwn(address, rules)) {
     return rules.allowed.private ? undefined : refusals.own(shown);
   }
@@ -96,7 +95,7 @@ export function targetRefusal(
   return addressClass === 'private' ? refusals.private(shown) : httpRefusal(shown);
 }
 
-/** The IPv4 address that one of NAT64 leads to, or itself. */
+/** The IPv4 address behind a NAT64 address; any other address unchanged. */
 function withoutNat64(address: string): string {
   const ip = ipaddr.process(address);
   const isTranslated = ip.range() === 'rfc6052';
@@ -116,7 +115,7 @@ function isListener(address: string, rules: TargetRules): boolean {
   return listeners.some((listener) => {
     if (listener.port !== port) return false;
     const own = ipaddr.isValid(listener.host) ? ipaddr.process(listener.host) : undefined;
-    // A name and an unspecified address stand for this machine: all of its loopback and its interfaces.
+    // A name or an unspecified address means every loopback and interface address of this machine.
     if (own === undefined || own.range() === 'unspecified') {
       return ip.range() === 'loopback' || isOwn(address, rules);
     }
@@ -126,7 +125,7 @@ function isListener(address: string, rules: TargetRules): boolean {
 
 export type AddressClass = 'public' | 'private' | 'never';
 
-/** Where clouds keep their machines' credentials or settings, outside the link-local range. */
+/** Metadata services of clouds outside of the link-local range. They serve credentials. */
 const metadata = [
   // Alibaba, Azure
   '100.100.100.200/32',
@@ -140,13 +139,14 @@ const metadata = [
   'fd00:a9fe:a9fe::1/128',
   'fd00:42::42/128',
 ].map((text) => ipaddr.parseCIDR(text));
-/** Long deprecated, and read by ipaddr.js as if it were ::ffff:a.b.c.d. */
+/** Deprecated (RFC 4291); ipaddr.js reads it like ::ffff:a.b.c.d. */
 const ipv4Compatible = /^::\d+\.\d/;
 const privateRanges = new Set(['private', 'loopback', 'carrierGradeNat', 'uniqueLocal']);
 
 /**
- * Public is only what the registries hand out to hosts. Link-local, reserved, multicast and tunnelled
- * addresses (6to4, Teredo, translated ones that hide an IPv4 that isn't public) are never called.
+ * Public addresses are those that registries assign to hosts. Link-local, reserved and multicast
+ * addresses are never called. Tunnelled addresses are never called either: 6to4, Teredo, and NAT64
+ * addresses of an IPv4 address that is not public.
  * https://www.iana.org/assignments/iana-ipv6-special-registry/
  */
 export function addressClassOf(address: string): AddressClass {
@@ -157,9 +157,9 @@ export function addressClassOf(address: string): AddressClass {
   if (privateRanges.has(range)) return 'private';
   if (ip instanceof ipaddr.IPv4) return range === 'unicast' ? 'public' : 'never';
   const [first = 0, , third] = ip.parts;
-  // 2000::/3; ipaddr.js also calls unicast what was never handed out, such as ::127.0.0.1.
+  // 2000::/3, because ipaddr.js also counts unassigned addresses as unicast, such as ::127.0.0.1.
   if (range === 'unicast') return first >> 13 === 1 && !ip.zoneId ? 'public' : 'never';
-  // 64:ff9b::/96, the way to a public IPv4 from a network that has none (RFC 6052).
+  // 64:ff9b::/96: NAT64, the way to a public IPv4 address from a network without IPv4 (RFC 6052).
   if (range === 'rfc6052' && third === 0) {
     const inner = ipaddr.fromByteArray(ip.toByteArray().slice(12));
     return addressClassOf(inner.toString()) === 'public' ? 'public' : 'never';

@@ -1,5 +1,5 @@
-// What a callback says, as a query string, and the URL that it is said to (wire §4). Pure. A
-// merchant's URL is split, never re-serialised: what was saved is what is sent, byte for byte.
+// The query string of a callback, and the URL that receives it. A merchant's URL is split, never
+// re-serialised, so that the saved bytes are sent unchanged.
 
 import { sha256 } from '@noble/hashes/sha2.js';
 import { utf8ToBytes } from '@noble/hashes/utils.js';
@@ -23,17 +23,17 @@ export interface CallbackFacts {
   /** Sum of the transaction's outputs to the address. */
   readonly valueSat: number;
   readonly txid: string;
-  /** The transaction signals that it can be replaced. */
+  /** Whether the transaction signals that it can be replaced (BIP125). */
   readonly rbf: boolean;
 }
 
-/** What is appended to the callback URL's own query, in the order that receivers know. */
+/** The parameters that are appended to the callback URL's own query, in the documented order. */
 export function callbackQuery({ status, address, valueSat, txid, rbf }: CallbackFacts): string {
   const query = `status=${status}&addr=${address}&value=${valueSat}&txid=${txid}`;
   return rbf && status === 0 ? `${query}&rbf=1` : query;
 }
 
-/** The names above: a callback URL must not bring one of its own. */
+/** Names that a callback URL must not have in its own query. */
 const ownNames = new Set(['status', 'addr', 'value', 'txid', 'rbf']);
 
 const eventIdBytes = 20;
@@ -45,7 +45,7 @@ export interface EventFacts {
   readonly cycle: number;
 }
 
-/** The same event has the same id after a restart, a restore, and on another machine. */
+/** The id of an event. It stays the same after a restart, a restore, and on another machine. */
 export function eventId({ address, txid, status, cycle }: EventFacts): string {
   const digest = sha256(utf8ToBytes(`${address} ${txid} ${status} ${cycle}`));
   return `msg_${base58.encode(digest.subarray(0, eventIdBytes))}`;
@@ -54,13 +54,13 @@ export function eventId({ address, txid, status, cycle }: EventFacts): string {
 export interface CallbackTarget {
   /** Scheme, host and port. */
   readonly origin: string;
-  /** What stands in the request line: raw path, `?`, raw query. */
+  /** The request target: raw path, `?`, raw query. */
   readonly path: string;
-  /** The raw query alone, which is what is signed. */
+  /** The raw query alone, which is the signed payload. */
   readonly query: string;
 }
 
-/** @throws PaygateError invalid when the URL is none; one that was saved is */
+/** @throws PaygateError invalid for a malformed URL; a saved URL is well-formed */
 export function callbackTarget(callbackUrl: string, appended: string): CallbackTarget {
   const { origin, path, query: own } = splitUrl(callbackUrl);
   const separator = own === undefined || own === '' || own.endsWith('&') ? '' : '&';
@@ -71,7 +71,7 @@ export function callbackTarget(callbackUrl: string, appended: string): CallbackT
 interface UrlParts {
   readonly scheme: string;
   readonly authority: string;
-  /** Scheme and authority as written. */
+  /** Scheme and authority, unchanged. */
   readonly origin: string;
   readonly path: string;
   /** Undefined without a `?`. */
@@ -97,9 +97,10 @@ interface SavedCallbackUrl extends CallbackFlags {
 }
 
 /**
- * Refuses a URL before it is saved, with a message that says what to do. Only a literal address can be
- * judged here; a name is judged by its addresses at each attempt. @throws PaygateError invalid
- * @param before as it is saved: what does not change is not judged again
+ * Checks a URL before it is saved. A literal address is judged here, a name by its addresses at
+ * each attempt.
+ * @param before the saved URL and flags: if nothing changes, nothing is checked
+ * @throws PaygateError invalid, saying what to do
  */
 export function checkCallbackUrl(
   url: string,
@@ -161,11 +162,11 @@ function hostRefusal(
 ): string | undefined {
   const url = new URL(origin);
   const { hostname } = url;
-  // Plain http as well: Tor encrypts, and the name proves who answers.
+  // Plain http is allowed, because Tor encrypts and the name authenticates the service.
   if (isOnion(hostname)) {
     return onionError(hostname) ?? (hasProxy === false ? onionNeedsProxy(hostname) : undefined);
   }
-  // Where paygate itself listens is known once it runs: asked at each attempt.
+  // Addresses at which paygate listens are only known while it runs: each attempt checks them.
   const rules = targetRulesOf(url, flags, [], ownAddresses);
   const loopbackName = /(^|\.)localhost\.?$/.test(hostname);
   const address = loopbackName ? '127.0.0.1' : literalAddress(hostname);
@@ -175,8 +176,8 @@ function hostRefusal(
 }
 
 /**
- * A URL for people to recognise: no user, no query, no fragment, and of the path only what reads like
- * words, since secrets live in all of these.
+ * A URL for people to recognise, without its secrets: no user, query or fragment, and only path
+ * segments that read like words.
  */
 export function redactUrl(url: string): string {
   const match = /^((?:[a-z][a-z0-9+.-]*:)?\/\/[^/?#]*)?([^?#]*)(\?)?/is.exec(url);
@@ -185,7 +186,7 @@ export function redactUrl(url: string): string {
   return `${origin.replace(/\/\/.*@/s, '//')}${segments.join('/')}${query && '?…'}`;
 }
 
-/** The whole request as people may see it: what paygate appended stays readable. */
+/** The redacted URL with the parameters that paygate appended. */
 export function redactedTarget(callbackUrl: string, appended: string): string {
   const shown = redactUrl(callbackUrl);
   return `${shown}${shown.includes('?') ? '&' : '?'}${appended}`;

@@ -1,6 +1,6 @@
-// How headers join the chain we hold: every header verified by the network's rules, most work
-// wins, forks kept to 144 deep. Pure: it reads known headers through a view and answers what to
-// store. Rules: https://developer.bitcoin.org/reference/block_chain.html and BIP94 for testnet4.
+// Verifies headers and connects them to the stored chain. The chain with the most work is the best
+// one; forks are followed up to 144 blocks deep. It reads stored headers through a view and returns
+// what to store. Rules: https://developer.bitcoin.org/reference/block_chain.html, BIP94 (testnet4).
 
 import {
   expectedBits,
@@ -14,56 +14,56 @@ import {
 import type { BlockHash } from '../bitcoin/ids.ts';
 import type { Network } from '../bitcoin/network.ts';
 
-/** A verified header in its place. `work` is that of the whole chain since our first header. */
+/** A verified header in its chain. `work` is that of the chain since our first header. */
 export interface ChainHeader {
   readonly header: Header;
   readonly height: number;
   readonly work: bigint;
 }
 
-/** What is known already: reads only. */
+/** The stored headers, for reading. */
 export interface ChainView {
   readonly network: Network;
   readonly tip: ChainHeader;
-  /** Any stored header, on whichever branch. */
+  /** Any stored header, on any branch. */
   byHash(hash: BlockHash): ChainHeader | undefined;
   /** The header of the best chain at a height; undefined below our first one. */
   bestAt(height: number): ChainHeader | undefined;
-  /** Times of the best chain's headers, in seconds: the last `count` of those up to a height, the latest first. */
+  /** Epoch seconds of the best chain's last `count` headers up to a height, the latest first. */
   bestTimes(height: number, count: number): number[];
 }
 
 export type HeaderConnection =
-  /** All of them were known already. */
+  /** All of them are stored already. */
   | { readonly kind: 'known' }
-  /** The first header's parent is not among ours: ask for earlier ones. */
+  /** The first header's parent is not stored: request earlier headers. */
   | { readonly kind: 'unlinked' }
   /** Verified, but our best chain has as much work or more. */
   | { readonly kind: 'side'; readonly added: readonly ChainHeader[] }
-  /** The best chain now ends in the last of them; `forkHeight` is the last height both share. */
+  /** The last of them is the new tip; `forkHeight` is the last height that both chains share. */
   | {
       readonly kind: 'best';
       readonly added: readonly ChainHeader[];
       readonly forkHeight: number;
     }
-  /** Verified and heavier than our best chain, from which it forks deeper than is followed. */
+  /** Verified and with more work than our best chain, but the fork is too deep to be followed. */
   | { readonly kind: 'deep'; readonly added: readonly ChainHeader[]; readonly depth: number }
   | { readonly kind: 'reject'; readonly reason: string };
 
-/** Forks deeper than this are not followed: something is wrong that a person must look at. */
+/** Deeper forks are not followed: a person must find out what is wrong. */
 export const maxReorganisationBlocks = 144;
 
-/** Median of how many timestamps a header must be later than. */
+/** A header must be later than the median time of this many headers before it (BIP113). */
 export const medianTimeBlocks = 11;
 
 /**
- * The lowest header that the rules may ask for when something is built on a block: the first of its
- * difficulty period, or the last of the times that the next one's must be later than.
+ * The lowest header that verification of a next block needs. It is the first of the difficulty
+ * period or of the median time past.
  */
 export const minAncestorHeight = (height: number): number =>
   Math.max(0, Math.min(height - (height % retargetPeriod), height - medianTimeBlocks + 1));
 
-/** Verifies headers that follow one another and says where they lead. */
+/** Verifies consecutive headers and returns how they connect. */
 export function connectHeaders(view: ChainView, headers: readonly Header[]): HeaderConnection {
   const fresh = dropKnown(view, headers);
   const [first] = fresh;
@@ -92,11 +92,11 @@ export function connectHeaders(view: ChainView, headers: readonly Header[]): Hea
 
 type StoredHeaders = Pick<ChainView, 'byHash' | 'bestAt'>;
 
-/** The height of the last block that a known header's chain shares with the best one. */
+/** The height of the last block that a stored header's chain shares with the best chain. */
 export const forkHeightOf = (view: StoredHeaders, end: ChainHeader): number =>
   pathToBestChain(view, end).join.height;
 
-/** From a known header down to the best chain: those beside it on the way, and the one that it meets. */
+/** The headers from a stored header down to the best chain, and the header where they join. */
 function pathToBestChain(
   view: StoredHeaders,
   end: ChainHeader,
@@ -124,12 +124,12 @@ interface Branch {
   readonly forkHeight: number;
   /** A header of this branch by its height. */
   at(height: number): Header | undefined;
-  /** Times of its last headers, in seconds: as many as a median needs, or as there are. */
+  /** Epoch seconds of its last headers: as many as the median needs, or fewer near the start. */
   lastTimes(): number[];
   push(header: Header): void;
 }
 
-/** A branch that ends in a known header: the stored side headers below it, then the best chain. */
+/** A branch that ends in a stored header: side headers below it, then the best chain. */
 function openBranch(view: ChainView, parent: ChainHeader): Branch {
   const { side: stored, join } = pathToBestChain(view, parent);
   const side = new Map(stored.map(({ height, header }) => [height, header]));

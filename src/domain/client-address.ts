@@ -1,19 +1,19 @@
-// Whose request this is, where a proxy stands between. Pure. `X-Forwarded-For` is a stranger's text but
-// for what a proxy of ours wrote at its end: it is read from there, and only as far as proxies of
-// ours reach.
+// The IP address of a client, also behind trusted proxies. Only trusted proxies append reliable
+// text to `X-Forwarded-For`, so it is read from its end, up to the first address that is no trusted
+// proxy.
 
 import ipaddr from 'ipaddr.js';
 import { PaygateError } from '../lib/errors.ts';
 
-/** As ipaddr.js reads them: first address and bits. */
+/** In the form of ipaddr.js: first address and bits. */
 type Networks = readonly (readonly [ipaddr.IPv4 | ipaddr.IPv6, number])[];
-/** The networks of our proxies. */
+/** The networks of trusted proxies. */
 export type Proxies = Networks;
 
 /** Reads `192.0.2.7` or `10.0.0.0/8`. @throws PaygateError invalid */
 export function parseProxyNetwork(text: string): Proxies[number] {
   const [host = ''] = text.split('/');
-  // ipaddr.js reads IPv4 as C does: 10/8 as 0.0.0.10/8, and 010.0.0.1 as 8.0.0.1.
+  // ipaddr.js reads IPv4 like C: 10/8 as 0.0.0.10/8, and 010.0.0.1 as 8.0.0.1.
   const isPlain = host.includes(':') || ipaddr.IPv4.isValidFourPartDecimal(host);
   if (isPlain && ipaddr.isValidCIDR(text)) return ipaddr.parseCIDR(text);
   if (!isPlain || !ipaddr.isValid(text)) {
@@ -24,8 +24,8 @@ export function parseProxyNetwork(text: string): Proxies[number] {
 }
 
 /**
- * @param socketAddress who is connected
- * @param forwardedFor the header's text, of which each proxy appends whom it heard
+ * @param socketAddress the other end of the connection
+ * @param forwardedFor the header; each proxy appends the address that connected to it
  */
 export function clientAddress(
   socketAddress: string,
@@ -42,20 +42,20 @@ export function clientAddress(
   return client;
 }
 
-/** Some load balancers write the port as well: `192.0.2.7:51234`, `[2001:db8::7]:51234`. */
+/** Some load balancers append the port: `192.0.2.7:51234`, `[2001:db8::7]:51234`. */
 const withoutPort = (hop: string): string =>
   hop.trim().replace(/^(?:(\d+(?:\.\d+){3})|\[([0-9a-f:.]+)\])(?::\d{1,5})?$/i, '$1$2');
 
-/** One household has a /64 of IPv6: whoever is limited, is limited as a whole. */
+/** The network prefix of one home or server: a /64 of IPv6, or an IPv4 address. */
 export const networkPrefix64 = (address: string): string => networkPrefix(address, 64);
 
 /**
- * One line has up to a /48 of IPv6 (RFC 6177), 65,536 of those: whose, where a stranger must not come from all of
- * them, and where it does no harm that neighbours count as one.
+ * The network prefix of one subscriber: up to a /48 of IPv6 (RFC 6177), or an IPv4 address. It
+ * serves for limits that a client must not evade with 65,536 prefixes of /64.
  */
 export const networkPrefix48 = (address: string): string => networkPrefix(address, 48);
 
-/** @param bits of IPv6, by sixteen; an IPv4 address is one of its own */
+/** @param bits length of an IPv6 prefix, a multiple of 16; an IPv4 address is its own prefix */
 function networkPrefix(address: string, bits: number): string {
   if (!ipaddr.isValid(address)) return address;
   const ip = ipaddr.process(address);
@@ -64,7 +64,7 @@ function networkPrefix(address: string, bits: number): string {
   return `${parts.join(':')}::/${bits}`;
 }
 
-/** Whether a proxy of ours has this address. */
+/** Whether this is the address of a trusted proxy. */
 export function isProxy(address: string, proxies: Proxies): boolean {
   if (!ipaddr.isValid(address)) return false;
   return isWithin(ipaddr.process(address), proxies);
@@ -76,11 +76,11 @@ export const isWithin = (ip: ipaddr.IPv4 | ipaddr.IPv6, networks: Networks): boo
       ip.kind() === network.kind() && ip.match(network as ipaddr.IPv4 & ipaddr.IPv6, bits),
   );
 
-/** Whether a socket leads to this machine itself, by its other end's address. */
+/** Whether the other end of a socket is this machine. */
 export const isThisMachine = (socketAddress: string): boolean =>
   ipaddr.isValid(socketAddress) && ipaddr.process(socketAddress).range() === 'loopback';
 
-/** Whether two texts are one address, however each is written. */
+/** Whether two spellings mean the same address. */
 export const isSameAddress = (one: string, other: string): boolean =>
   ipaddr.isValid(one) &&
   ipaddr.isValid(other) &&
@@ -90,6 +90,6 @@ const localRanges: ReadonlySet<string> = new Set([
   ...['loopback', 'private', 'uniqueLocal', 'linkLocal', 'carrierGradeNat'],
 ]);
 
-/** Whether it is this machine's, or of a network that the internet does not reach. */
+/** Whether an address is of this machine, or of a network that the internet does not reach. */
 export const isLocalNetwork = (socketAddress: string): boolean =>
   ipaddr.isValid(socketAddress) && localRanges.has(ipaddr.process(socketAddress).range());

@@ -1,25 +1,25 @@
-// Whether the clock of the machine can be right. It can't prove that it is: only a time that has been
-// before, by the program's own date or by a block's, is known to be wrong (rules §5).
+// Finds a clock that is certainly wrong. A time before this release, or far before the newest
+// block, has already passed. Nothing proves that a clock is right.
 
 import { hourMs, minuteMs } from '../lib/time-units.ts';
 import { formatTime } from './format.ts';
 
-/** Blocks may claim a time so far ahead of the true one. */
+/** Consensus: a block's time may be this far in the future. */
 export const maxBlockAheadMs = 2 * hourMs;
 
-/** The clock may be set back so far without ending what it opened; a time further ahead is none of its own. */
+/** A stored time this far in the future is still plausible: the clock may have been set back. */
 export const maxSetBackMs = minuteMs;
 
 export interface KnownTimes {
-  /** When this paygate was released, epoch milliseconds; not looked at without it. */
+  /** Release date of this paygate, epoch milliseconds; without it only blocks count. */
   readonly releasedAt?: number | undefined;
-  /** What the newest block of our chain claims, epoch seconds; undefined without one. */
+  /** Time of the newest block of our chain, epoch seconds; undefined without one. */
   readonly newestBlockTime: number | undefined;
 }
 
 /**
  * @param now epoch milliseconds
- * @returns what shows that it is wrong, in words; undefined while nothing does
+ * @returns why the clock is wrong; undefined if nothing shows it
  */
 export function clockError(now: number, { releasedAt = 0, newestBlockTime = 0 }: KnownTimes) {
   const newestMs = newestBlockTime * 1000;

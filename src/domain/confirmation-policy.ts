@@ -1,12 +1,11 @@
-// How deep a payment must be before a store takes it as final: one number, and larger ones from
-// certain amounts on. Pure.
+// How many confirmations make a payment final for a store: one number, and larger numbers above
+// certain amounts.
 
 import { PaygateError } from '../lib/errors.ts';
 
 export interface Band {
-  /** Payments of more than this many satoshis … */
+  /** Applies to payments of more than this many satoshis. */
   readonly aboveSat: number;
-  /** … must be this deep. */
   readonly confirmations: number;
 }
 
@@ -16,10 +15,10 @@ export interface ConfirmationPolicy {
 }
 
 export const maxConfirmations = 100;
-/** Of a store that asks for none. */
+/** For a store without a setting. */
 export const defaultConfirmations = 2;
 
-/** The depth that an amount asks for: the greatest of all that apply. */
+/** The confirmations that an amount requires: the maximum of all bands that apply. */
 export const requiredConfirmationsFor = (
   { confirmations, bands }: ConfirmationPolicy,
   valueSat: number,
@@ -29,7 +28,7 @@ export const requiredConfirmationsFor = (
     ...bands.filter(({ aboveSat }) => valueSat > aboveSat).map((band) => band.confirmations),
   );
 
-/** Reads `5000000:6`, an amount in satoshis and a depth. @throws PaygateError invalid */
+/** Parses `5000000:6`, satoshis and confirmations. @throws PaygateError invalid */
 export function parseBand(text: string): Band {
   const [, above, depth] = /^(\d{1,16}):(\d{1,3})$/.exec(text) ?? [];
   const band = { aboveSat: Number(above), confirmations: Number(depth) };
@@ -42,7 +41,9 @@ export function parseBand(text: string): Band {
   return band;
 }
 
-/** @throws PaygateError invalid where a larger amount would not have to be deeper than any other */
+/**
+ * @throws PaygateError invalid for a band that requires no more confirmations than the store does
+ */
 export function checkPolicy({ confirmations, bands }: ConfirmationPolicy): void {
   const redundant = bands.find((band) => band.confirmations <= confirmations);
   if (redundant === undefined) return;
@@ -52,11 +53,11 @@ export function checkPolicy({ confirmations, bands }: ConfirmationPolicy): void 
   );
 }
 
-/** How bands lie in the file. */
+/** Bands as JSON, as the database stores them. */
 export const writeBands = (bands: readonly Band[]): string => JSON.stringify(bands);
 export const readBands = (text: string): readonly Band[] => JSON.parse(text) as Band[];
 
-/** Of a store, as its row has it. */
+/** The policy of a store's row. */
 export const policyOf = (row: {
   readonly requiredConfirmations: number;
   readonly confirmationBands: string;

@@ -1,5 +1,6 @@
-// Who makes room where all places for connections are taken. Pure. First by line, then by household: a stranger
-// who has a whole network of IPv6 counts once, however many households are in it.
+// Chooses the connection to close when the limit of connections is reached. The /48 prefix with the
+// most connections loses one, from its /64 prefix with the most. A client with a whole IPv6 network
+// counts once.
 
 import { networkPrefix48, networkPrefix64 } from './client-address.ts';
 
@@ -16,7 +17,7 @@ export const clientPrefixesOf = (address: string): ClientPrefixes => ({
 type ClientConnections<Connection> = readonly (readonly [Connection, ClientPrefixes])[];
 
 /**
- * The newest connection of who has most, and so the newcomer's, where no other has more.
+ * The newest connection of the network prefix that has the most.
  * @param connections oldest first
  */
 export function connectionToClose<Connection>(
@@ -26,7 +27,7 @@ export function connectionToClose<Connection>(
   return largest(ofLine, (prefixes) => prefixes.prefix64).at(-1)?.[0];
 }
 
-/** The connections of who has most of them; of several, of whom the newest is. */
+/** The connections of the owner with the most; of several, the owner of the newest one. */
 function largest<Connection>(
   connections: ClientConnections<Connection>,
   ownerOf: (prefixes: ClientPrefixes) => string,

@@ -1,5 +1,4 @@
-// Money of shops: which currencies there are (ISO 4217), and what satoshis are worth in one, exactly. It knows
-// no price by itself.
+// Currencies of shops (ISO 4217), and the exact worth of satoshis at a given price.
 
 import { PaygateError } from '../lib/errors.ts';
 import { satPerBitcoin } from './format.ts';
@@ -22,8 +21,8 @@ export function parseCurrency(text: string): string {
 }
 
 /**
- * What an amount is worth, rounded to the smallest coin of the currency, such as `12.34` or `1234`.
- * @param priceCents of one bitcoin, in hundredths of the currency
+ * The worth of an amount, rounded to the smallest unit of the currency, such as `12.34` or `1234`.
+ * @param priceCents price of one bitcoin in hundredths of the currency
  */
 export function worthOf(valueSat: number, priceCents: number, currency: string): string {
   const digits = digitsOf(currency);
@@ -34,7 +33,7 @@ export function worthOf(valueSat: number, priceCents: number, currency: string):
   return `${coins / scale}.${String(coins % scale).padStart(digits, '0')}`;
 }
 
-/** How many digits stand behind the point of an amount. */
+/** The number of decimals of an amount. */
 function digitsOf(currency: string): number {
   const format = new Intl.NumberFormat('en', { style: 'currency', currency });
   return format.resolvedOptions().maximumFractionDigits ?? 2;

@@ -1,23 +1,27 @@
-// How amounts, times and a stranger's words are shown to people, wherever: in a terminal, on a page, in a message.
+// Formats amounts, times, untrusted texts and shell words for people.
 
 export const satPerBitcoin = 100_000_000;
 
-/** In bitcoin, with all eight places: `0.00050000`. */
+/** Bitcoins with eight decimals: `0.00050000`. */
 export const formatBitcoin = (valueSat: number): string => (valueSat / satPerBitcoin).toFixed(8);
 
-/** In UTC, to the second: `2026-11-21 16:26:00 UTC`. */
+/** UTC to the second: `2026-11-21 16:26:00 UTC`. */
 export const formatTime = (epochMs: number): string =>
   `${new Date(epochMs).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 
 /**
- * What a stranger wrote, in one line that no terminal acts on: without control or format characters.
- * @param maxLength in characters; all of it without one
+ * Untrusted text in one row, without control and format characters, safe for a terminal.
+ * @param maxLength in characters; unlimited by default
  */
 export function plainText(text: string, maxLength = Number.POSITIVE_INFINITY): string {
-  // Cut first: the text can be very long.
+  // Truncated first, because the text can be very long.
   const printable = text.slice(0, 4 * maxLength).replace(/[\s\p{C}]+/gu, ' ');
   return Array.from(printable.trim()).slice(0, maxLength).join('');
 }
 
-/** The same of several lines, which stay as they are, and as wide. */
+/** Untrusted text of several rows, which stay as wide as they are. */
 export const plainLines = (text: string): string => text.replace(/(?![\n\t])[\p{Cc}\p{Cf}]/gu, ' ');
+
+/** A text as one word of a shell command. */
+export const quoteForShell = (text: string): string =>
+  /^[\w./:@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;

@@ -1,15 +1,18 @@
-// What a key may do, by its scope (wire §3). Pure. The door asks before a route sees anything.
+// What an API key may do, by its scope. Checked before any route runs.
 
 import { PaygateError } from '../lib/errors.ts';
 
-/** `payments` is the whole API, `address-only` new addresses alone, `read` every GET (and HEAD) but those. */
+/**
+ * `payments`: everything. `address-only`: new addresses alone. `read`: GET and HEAD, no new
+ * address.
+ */
 export const keyScopes = ['payments', 'address-only', 'read'] as const;
 export type KeyScope = (typeof keyScopes)[number];
 
 export interface ApiUse {
   /** Upper case. */
   readonly method: string;
-  /** Hands out an address, by whatever method: no key for reading does. */
+  /** Whether the request issues an address, with any method. */
   readonly issues: boolean;
 }
 

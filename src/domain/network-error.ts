@@ -1,5 +1,5 @@
-// What the codes of sockets, names and TLS mean, in sentences for those who read an alarm or a log. Pure. The one
-// table of them; callbacks (delivery/failure-reason.ts) and Electrum servers say it in the same words.
+// The meaning of error codes of DNS, sockets and TLS, in sentences for alarms and logs. Callbacks
+// (delivery/failure-reason.ts) and Electrum servers share this table.
 
 import { proxyDownCode, proxyRefusedCode } from './retry.ts';
 
@@ -32,13 +32,12 @@ export const connectErrors: Readonly<Record<string, string>> = {
     'the SOCKS5 proxy of --proxy found no way to it; see that the onion service runs, and that its name is right',
 };
 
-/** From outside a forgotten intermediate certificate and an authority of one's own look alike. */
+/** A client cannot distinguish a missing intermediate certificate from a private authority. */
 const unknownAuthority =
   'it does not send its intermediate certificate, or its authority is not trusted here';
 const noTls = 'it does not speak TLS on this port';
 const otherTls = 'it does not speak TLS as it is used today';
 
-/** Faults of certificates. */
 const certificateErrors: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: 'its certificate has expired',
   CERT_NOT_YET_VALID: 'its certificate is not valid yet',
@@ -78,23 +77,23 @@ export const tlsErrors: Readonly<Record<string, string>> = {
 
 const connectionClosedCodes: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'ECONNABORTED']);
 
-/** Whether the other end has closed the connection, in one of the ways in which systems say so. */
+/** Whether the other end closed the connection. */
 export const isConnectionClosed = (code: string): boolean => connectionClosedCodes.has(code);
 
-/** Whether a name was not resolved: of several servers at once, this machine is most likely offline. */
+/** Whether a name did not resolve. If several do not, this machine is probably offline. */
 export const isDnsError = (code: string): boolean => Object.hasOwn(dnsErrors, code);
 
-/** Whether a port that was dialled with TLS shows none. */
+/** Whether a port does not speak TLS. */
 export const isNotTls = (code: string): boolean => tlsErrors[code] === noTls || code === 'EPROTO';
 
-/** The code of an error as Node gives it; of several that were tried, the first that has one. */
+/** The code of a Node error; for an aggregate error, the code of its first one; else empty. */
 export function errorCodeOf(error: unknown): string {
   const { code, errors } = Object(error) as { code?: unknown; errors?: unknown };
   if (typeof code === 'string') return code;
   return Array.isArray(errors) ? errorCodeOf(errors[0]) : '';
 }
 
-/** A sentence for a code; undefined for one that has none. */
+/** The sentence for a code; undefined for an unknown code. */
 export function networkErrorText(code: string, tls = false): string | undefined {
   const tables = tls
     ? [tlsErrors, connectErrors, dnsErrors]

@@ -1,4 +1,4 @@
-// Addresses of Tor's onion services. Pure. Format and checksum: rend-spec-v3, section 6 (encoding onion addresses).
+// Addresses of Tor's onion services. Source: rend-spec-v3, section 6 (encoding onion addresses).
 
 import { sha3_256 } from '@noble/hashes/sha3.js';
 import { concatBytes, utf8ToBytes } from '@noble/hashes/utils.js';
@@ -7,10 +7,10 @@ import { base32nopad } from '@scure/base';
 const keyBytes = 32;
 const version = 3;
 
-/** Names below `.onion`, which no resolver may be asked for (RFC 7686). */
+/** Whether a name ends in `.onion`. No resolver may be asked for it (RFC 7686). */
 export const isOnion = (hostname: string): boolean => /(^|\.)onion\.?$/i.test(hostname);
 
-/** Why a name below `.onion` leads to no service; undefined where it may. A service may have subdomains. */
+/** Why a `.onion` name is invalid; undefined if it is valid. A service may have subdomains. */
 export function onionError(hostname: string): string | undefined {
   const name = hostname.toLowerCase().replace(/\.$/, '');
   const address = name.split('.').at(-2) ?? '';

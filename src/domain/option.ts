@@ -1,4 +1,4 @@
-// What an option of `serve` is, and how its text is read: from the command line, or from the environment.
+// An option of `serve`, and parsers of its text from the command line or the environment.
 
 import { maxMoneySat } from '../bitcoin/transaction.ts';
 import { PaygateError, reasonOf } from '../lib/errors.ts';
@@ -6,30 +6,30 @@ import { flagOf } from './public-endpoint.ts';
 import { parseRate, type Rate } from './rate-limit.ts';
 
 export interface OptionDefinition<T> {
-  /** How a value is written, for the help. */
+  /** Placeholder of the value in the help. */
   readonly value: string;
   readonly help: string;
   readonly default?: string;
-  /** May be given more than once; in the environment separated by spaces. */
+  /** May occur several times; separated by spaces in the environment. */
   readonly repeatable?: true;
   readonly parse: (texts: readonly string[]) => T;
 }
 
-/** A setting under its name. */
+/** An option with its names. */
 export interface Option extends OptionDefinition<unknown> {
-  /** On the command line: `--tls-cert`. */
+  /** Command line: `--tls-cert`. */
   readonly flag: string;
-  /** In the environment: `PAYGATE_TLS_CERT`. */
+  /** Environment: `PAYGATE_TLS_CERT`. */
   readonly env: string;
 }
 
-/** @param name as in the configuration: `tlsCert` */
+/** @param name in `Config`: `tlsCert` */
 export function namedOption(name: string, definition: OptionDefinition<unknown>): Option {
   const flag = flagOf(name);
   return { ...definition, flag, env: `PAYGATE${flag.slice(1).replaceAll('-', '_').toUpperCase()}` };
 }
 
-/** A parser of an option that is given at most once. */
+/** Parser of an option with one value; the last one counts. */
 export const single =
   <T>(parse: (text: string) => T) =>
   (texts: readonly string[]): T =>
@@ -83,7 +83,8 @@ const splitEnv = (option: Option, text: string): string[] =>
 
 export function parsePath(text: string): string {
   if (text === '' || text.includes('\0')) throw new PaygateError('invalid', 'a file name expected');
-  // SQLite's driver leaves it out, and nobody else does: a file of settings with CRLF would make two databases of one.
+  // SQLite's driver trims white space and the rest of paygate does not. An environment file with
+  // CRLF would make two databases.
   if (text !== text.trim()) throw new PaygateError('invalid', 'white space around the file name');
   if (text === ':memory:') {
     throw new PaygateError('invalid', `${text} is no file, and nothing would last; name a file`);

@@ -1,30 +1,30 @@
-// What a payment is and how it changes: one total table from (state, fact) to what to do. Pure.
-// The unit of truth is (address, txid). Facts are proven before they come here, but for `mempool`,
-// which is a server's word by nature. The table stands in docs/architecture.md.
+// The state machine of a payment: one total table from (state, fact) to a decision. A payment is
+// identified by (address, txid). Facts are proven before they arrive here, except `mempool`, which
+// is a server's claim. The table is also in docs/architecture.md.
 
 import type { BlockHash } from '../bitcoin/ids.ts';
 import { maxReorganisationBlocks } from './chain.ts';
 
-/** `settled` is confirmed beyond the reach of any reorganisation that we follow. */
+/** `settled` is deeper than any reorganisation that is followed. */
 export type PaymentState = 'unconfirmed' | 'confirming' | 'confirmed' | 'settled' | 'dropped';
 
-/** The numbers that a shop is told: 0 seen, 1 in a block, 2 deep enough, -1 taken back for good. */
+/** The status in a callback: 0 unconfirmed, 1 in a block, 2 final, -1 reversed. */
 export type CallbackStatus = -1 | 0 | 1 | 2;
 
-/** Depth at which a payment is no longer watched for its depth: no reorganisation that is followed reaches it. */
+/** From this depth a payment is settled: no reorganisation that is followed reaches it. */
 export const settledDepth = maxReorganisationBlocks + 1;
 
-/** Depth that consensus asks of a coinbase output before it can be spent. */
+/** Consensus: confirmations before a coinbase output can be spent. */
 export const coinbaseMaturity = 100;
 
-/** What the decision needs to know of a payment we have recorded. */
+/** The recorded facts of a payment that a decision needs. */
 export interface Payment {
   readonly state: PaymentState;
-  /** The block it was proven in; null while it is in none. */
+  /** The block in which the payment is proven; null while unconfirmed. */
   readonly block: Block | null;
-  /** The status last decided on; null when no callback was ever due. */
+  /** The last decided status; null if no callback was ever due. */
   readonly status: CallbackStatus | null;
-  /** How often a decided status was taken back. */
+  /** How often the status decreased. */
   readonly cycle: number;
 }
 
@@ -34,35 +34,35 @@ export interface Block {
 }
 
 export type PaymentFact =
-  /** A server has it in its mempool. `blockLeft`: the block we knew is no longer on our best chain. */
+  /** A server has it in its mempool. `isBlockGone`: its block is no longer on our best chain. */
   | { readonly kind: 'mempool'; readonly isBlockGone: boolean }
   /** Proven in a block of our best chain, `depth` confirmations deep (the tip's own block is 1). */
   | { readonly kind: 'proven'; readonly block: Block; readonly depth: number }
   /**
-   * Two servers, or two connections, agree that it is in no mempool and in no block, and something took its
-   * inputs, or they have agreed for a while: silence is no fact.
+   * Two servers, or two connections, agree that it is in no mempool and in no block. They have
+   * agreed for some time, or another transaction spent its inputs. Absence alone is no fact.
    */
   | { readonly kind: 'gone' };
 
 export interface PaymentRules {
-  /** Depth from which the store takes a payment as final. */
+  /** Confirmations from which the payment is final for the store. */
   readonly requiredConfirmations: number;
-  /** A coinbase output must mature whatever the store asks. */
+  /** A coinbase output must also mature. */
   readonly isCoinbase: boolean;
-  /** The store wants to hear -1 of a payment that vanished after 1 or 2. */
+  /** The store receives -1 for a payment that vanished after 1 or 2. */
   readonly sendsReversal: boolean;
-  /** Nothing becomes final for now: the servers disagree about the chain. */
+  /** Finality hold: nothing becomes final while servers disagree about the chain. */
   readonly isHeld: boolean;
 }
 
 export interface PaymentDecision {
   readonly next: Payment;
-  /** Set when the shop must hear of a status that it was not told, or must be told again. */
+  /** The status to send to the shop, if it changed. */
   readonly callback?: CallbackStatus;
 }
 
 /**
- * What becomes of a payment by one fact; undefined when nothing does.
+ * The decision on a payment for one fact; undefined if nothing changes.
  * @param current undefined for a transaction seen for the first time
  */
 export function decide(
@@ -91,7 +91,7 @@ function decideGone(
   return { next: { ...current, state: 'dropped', block: null } };
 }
 
-/** Whether 1 or 2 was ever told: a cycle above 0 says that it was, before it was taken back. */
+/** Whether the status was ever 1 or 2. A cycle above 0 proves it, because the status decreased. */
 export const hasHadBlockStatus = ({ status, cycle }: Pick<Payment, 'status' | 'cycle'>): boolean =>
   (status ?? 0) > 0 || cycle > 0;
 
@@ -105,7 +105,7 @@ function decideMempool(
       return undefined;
     case 'confirming':
     case 'confirmed':
-      // Its block still stands on our chain: this server lags behind, or it lies.
+      // Its block is still on our best chain: this server lags or lies.
       return isBlockGone ? transition(current, 'unconfirmed', null, 0) : undefined;
     case 'dropped':
     case undefined:
@@ -122,9 +122,10 @@ function decideProven(
   const isSameBlock = current?.block?.hash === block.hash;
   const wasFinal = current?.state === 'confirmed' || current?.state === 'settled';
   const required = Math.max(rules.requiredConfirmations, rules.isCoinbase ? coinbaseMaturity : 1);
-  // A hold keeps payments from becoming final, not from staying so as deep in another block.
+  // A hold stops payments from becoming final. Final ones stay final if they are as deep in another
+  // block.
   const hasEnoughDepth = depth >= required && (wasFinal || !rules.isHeld);
-  // What was final in this very block stays final when the store raises its demands later.
+  // A payment stays final in its block if the store later requires more confirmations.
   const isFinal = hasEnoughDepth || (isSameBlock && wasFinal);
   const state = !isFinal ? 'confirming' : depth >= settledDepth ? 'settled' : 'confirmed';
   if (isSameBlock && current.state === state) return undefined;
@@ -144,5 +145,5 @@ function transition(
   return lastStatus === status ? { next } : { next, callback: status };
 }
 
-/** Confirmations of a block under a tip: 1 for the tip's own block. */
+/** Confirmations of a block: 1 for the tip. */
 export const depthOf = (height: number, tipHeight: number): number => tipHeight - height + 1;

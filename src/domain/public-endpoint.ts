@@ -1,10 +1,9 @@
-// How the outside reaches paygate: plain HTTP, HTTPS with files of the operator's, or HTTPS with
-// certificates that an authority gives by itself (ACME). Pure: what the options say, and which of it
-// must not be.
+// The public endpoint: plain HTTP, HTTPS with the operator's certificate files, or HTTPS with
+// certificates from an authority (ACME). Parses its options and rejects unsafe combinations.
 
 import { PaygateError } from '../lib/errors.ts';
 
-/** `*` as host is every address of this machine. */
+/** A host and port to listen at; host `*` means every address of this machine. */
 export interface ListenAddress {
   readonly host: string;
   readonly port: number;
@@ -15,15 +14,15 @@ export interface EndpointOptions {
   readonly listenHttp?: ListenAddress | undefined;
   /** Plain HTTP may leave this machine. */
   readonly plainHttp?: boolean | undefined;
-  /** HTTPS with a certificate of the operator's. */
+  /** HTTPS with the operator's certificate. */
   readonly tlsCert?: string | undefined;
   readonly tlsKey?: string | undefined;
-  /** HTTPS with certificates that an authority gives for this name (ACME). */
+  /** HTTPS with ACME certificates for this name. */
   readonly domain?: string | undefined;
   readonly acmeEmail?: string | undefined;
   readonly acmeDirectory?: string | undefined;
   readonly acmeCa?: string | undefined;
-  /** How the outside reaches us; undefined until the merchant says so. */
+  /** The URL at which shops and people reach paygate, if it is set. */
   readonly publicUrl: string | undefined;
 }
 
@@ -33,14 +32,14 @@ export interface CertificateFiles {
   readonly key: string;
 }
 
-/** What an authority needs to know (RFC 8555). */
+/** ACME options (RFC 8555). */
 export interface AcmeOptions {
   readonly domain: string;
   readonly email: string | undefined;
   readonly directory: string;
-  /** A PEM file: the only authorities believed to vouch for the directory's own server. */
+  /** A PEM file with the only authorities that may certify the directory's own server. */
   readonly ca: string | undefined;
-  /** Where the authority asks whether the domain is ours; it always comes to port 80 of it. */
+  /** Listens for the HTTP-01 challenge, which the authority sends to port 80 of the domain. */
   readonly listenHttp: ListenAddress;
 }
 
@@ -53,7 +52,7 @@ export const letsEncrypt = 'https://acme-v02.api.letsencrypt.org/directory';
 export const httpsOnAllAddresses: ListenAddress = { host: '*', port: 443 };
 const httpOnAllAddresses: ListenAddress = { host: '*', port: 80 };
 
-/** @throws PaygateError invalid for what contradicts itself, or would show keys to the network */
+/** @throws PaygateError invalid for options that contradict, or would expose keys to the network */
 export function publicEndpointOf(options: EndpointOptions): PublicEndpoint {
   const { tlsCert: cert, tlsKey: key, domain, acmeEmail, acmeDirectory, acmeCa } = options;
   const refuse = (why: string): PaygateError => new PaygateError('invalid', why);
@@ -87,11 +86,11 @@ export function publicEndpointOf(options: EndpointOptions): PublicEndpoint {
   return { kind: 'plain' };
 }
 
-/** What a command line calls an option: `--listen-http` for `listenHttp`. */
+/** The flag of an option: `--listen-http` for `listenHttp`. */
 export const flagOf = (name: string): string =>
   `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 
-/** Where it answers on this machine, the main door first. */
+/** The addresses at which paygate listens, the main one first. */
 export const listenAddressesOf = ({
   listen,
   listenHttp,
@@ -99,11 +98,11 @@ export const listenAddressesOf = ({
 }: EndpointOptions): ListenAddress[] =>
   domain === undefined ? [listen] : [listen, listenHttp ?? httpOnAllAddresses];
 
-/** How the outside reaches us, without a slash at the end; undefined where nobody has said so. */
+/** The public URL without a slash at the end; undefined if it is not set. */
 export const publicUrlOf = ({ publicUrl, domain }: EndpointOptions): string | undefined =>
   publicUrl ?? (domain === undefined ? undefined : `https://${domain}`);
 
-/** How a person on this machine writes where paygate answers, without a slash at the end. */
+/** The public URL, or else the URL at which this machine reaches paygate; no slash at the end. */
 export function baseUrlOf(options: EndpointOptions, port: number): string {
   const { tlsCert, listen } = options;
   const publicUrl = publicUrlOf(options);
@@ -112,11 +111,11 @@ export function baseUrlOf(options: EndpointOptions, port: number): string {
   return `${tlsCert === undefined ? 'http' : 'https'}://${hostAndPort({ host, port })}`;
 }
 
-/** As a URL has it. */
+/** `host:port` in the syntax of URLs. */
 export const hostAndPort = ({ host, port }: ListenAddress): string =>
   host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 
-/** Where this machine reaches a door of its own: one that is open everywhere has no such address. */
+/** The `host:port` at which this machine reaches one of its own listen addresses. */
 export function localAddressOf({ host, port }: ListenAddress): string {
   if (host === '*' || host === '0.0.0.0') return `127.0.0.1:${port}`;
   return hostAndPort({ host: host === '::' ? '::1' : host, port });
@@ -126,7 +125,7 @@ const loopback = /^(127(\.\d{1,3}){3}|::1|localhost)$/;
 
 const isLoopback = (host: string): boolean => loopback.test(host);
 
-/** @throws PaygateError invalid, for an address that is not loopback too */
+/** @throws PaygateError invalid, also for an address that is not loopback */
 export function parseLoopback(text: string): ListenAddress {
   const listen = parseListen(text);
   if (isLoopback(listen.host)) return listen;

@@ -1,30 +1,30 @@
-// Rate limits as token buckets. Pure: a bucket is a value, time comes in. Full at first, it gives tokens,
-// mostly one a request, and fills up again evenly.
+// Rate limits as token buckets. A bucket is a value and the caller passes the time. It starts full
+// and refills evenly; a request takes one token or more.
 
 import { PaygateError } from '../lib/errors.ts';
 import { minuteMs } from '../lib/time-units.ts';
 
 export interface Rate {
   readonly perMinute: number;
-  /** How many at once, after a rest. */
+  /** How many at once from a full bucket. */
   readonly burst: number;
 }
 
 export interface Bucket {
   readonly tokens: number;
-  /** Milliseconds of a clock that never runs backwards. */
+  /** Monotonic milliseconds. */
   readonly at: number;
 }
 
 export interface TokensTaken {
   readonly bucket: Bucket;
-  /** Milliseconds until there are as many tokens; 0 when they were taken. */
+  /** Milliseconds until there are enough tokens; 0 if they were taken. */
   readonly waitMs: number;
 }
 
 const maxPerMinute = 1_000_000;
 
-/** Reads `30` or `300:100` a minute; undefined for `off`. @throws PaygateError invalid */
+/** Parses `30` or `300:100` a minute; undefined for `off`. @throws PaygateError invalid */
 export function parseRate(text: string): Rate | undefined {
   if (text === 'off') return undefined;
   const [, perMinute, burst = perMinute] = /^(\d{1,7})(?::(\d{1,7}))?$/.exec(text) ?? [];
@@ -38,8 +38,9 @@ export function parseRate(text: string): Rate | undefined {
 }
 
 /**
+ * Takes `count` tokens, or none.
  * @param bucket undefined for the first request
- * @param count all of them, or none
+ * @param now monotonic milliseconds
  */
 export function takeToken(
   rate: Rate,
@@ -49,14 +50,14 @@ export function takeToken(
 ): TokensTaken {
   const tokens = tokensAt(rate, bucket, now);
   if (tokens >= count) return { bucket: { tokens: tokens - count, at: now }, waitMs: 0 };
-  // Not brought up to now: whoever asks again and again must not gather errors of rounding.
+  // The bucket is not updated, so that repeated requests do not add up rounding errors.
   return {
     bucket: bucket ?? { tokens, at: now },
     waitMs: ((count - tokens) * minuteMs) / rate.perMinute,
   };
 }
 
-/** Whether a bucket is as good as none: it may be forgotten. */
+/** Whether a bucket is full, and so no different from a new one. */
 export const isFull = (rate: Rate, bucket: Bucket, now: number): boolean =>
   tokensAt(rate, bucket, now) >= rate.burst;
 

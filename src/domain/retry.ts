@@ -1,9 +1,12 @@
-// When a callback is tried again, and what to call the way a try ended (wire §4). Pure: time and
-// chance come in as values. It decides nothing about superseding; the outbox does.
+// The retry schedule of callbacks, and the outcome of an attempt. Time and random numbers are
+// arguments. The outbox decides about superseded callbacks.
 
 import { hourMs, minuteMs, secondMs } from '../lib/time-units.ts';
 
-/** The waits after the first, second, … failed attempt; after the last one there is no more. */
+/**
+ * The waits after the first, second, … failed attempt. After the last one the callback is
+ * exhausted.
+ */
 export const retryScheduleMs: readonly number[] = [
   4 * secondMs,
   8 * secondMs,
@@ -21,26 +24,28 @@ export const retryScheduleMs: readonly number[] = [
   24 * hourMs,
 ];
 
-/** The waits before a delivered callback is sent again, each from the doubtful answer before it. */
+/** The waits before a callback with a doubtful 200 is sent again, each from the answer before. */
 export const confirmScheduleMs: readonly number[] = [5 * minuteMs, 60 * minuteMs];
 
 /**
- * When a delivered callback is sent again, epoch milliseconds; undefined when its doubt stays.
- * @param answers how many answers it has had by now, none of them without a doubt
+ * When a callback with a doubtful 200 is sent again, epoch milliseconds; undefined after the last
+ * time.
+ * @param answers the number of doubtful answers so far
+ * @param now epoch milliseconds
  */
 export function nextConfirmation(answers: number, now: number): number | undefined {
   const wait = confirmScheduleMs[answers - 1];
   return wait === undefined ? undefined : now + wait;
 }
 
-/** How far a wait may lie from the schedule's, as a fraction of it. */
+/** Maximum deviation from the schedule, as a fraction of the wait. */
 const jitterRatio = 0.2;
-/** How many times its wait a shop may ask for by `Retry-After`. */
+/** A shop may extend a wait up to this many times with `Retry-After`. */
 const maxRetryAfterRatio = 2;
 
-/** No next attempt is due later than this after the one before. */
+/** Upper limits of the time between two attempts. */
 export interface MaxWaits {
-  /** By how many attempts were charged. */
+  /** By the number of attempts that count. */
   readonly retryMs: readonly number[];
   readonly confirmMs: number;
 }
@@ -54,7 +59,7 @@ export const maxWaits: MaxWaits = {
 };
 
 export interface FailedAttempt {
-  /** How many attempts were charged, this one included. */
+  /** The number of attempts that count, including this one. */
   readonly attemptCount: number;
   readonly now: number;
   /** A random fraction in [0, 1). */
@@ -62,7 +67,7 @@ export interface FailedAttempt {
   readonly retryAfterSeconds?: number | undefined;
 }
 
-/** When the next attempt is due, epoch milliseconds; undefined when the schedule is exhausted. */
+/** When the next attempt is due, epoch milliseconds; undefined if the schedule is exhausted. */
 export function nextAttempt(failed: FailedAttempt): number | undefined {
   const scheduled = retryScheduleMs[failed.attemptCount - 1];
   if (scheduled === undefined) return undefined;
@@ -71,13 +76,14 @@ export function nextAttempt(failed: FailedAttempt): number | undefined {
   return failed.now + Math.round(Math.min(Math.max(wait, asked), maxRetryAfterRatio * wait));
 }
 
-/** How long the whole schedule takes, without jitter. */
+/** Duration of the whole schedule, without jitter. */
 const scheduleMs = retryScheduleMs.reduce((sum, wait) => sum + wait, 0);
 
 /**
- * Whether a callback that waits for a host which can't be reached is given up: once both have lasted
- * as long as the whole schedule takes, for paygate itself may have been away. Until then such failures are
- * not charged to it.
+ * Whether a callback to an unreachable host is exhausted. Attempts at such a host do not count.
+ * Both times must be as long as the whole schedule, because paygate itself may have been stopped.
+ * @param dueForMs how long the callback has been due
+ * @param downForMs how long the host has been unreachable
  */
 export const isWaitExhausted = (dueForMs: number, downForMs: number): boolean =>
   Math.min(dueForMs, downForMs) >= scheduleMs;
@@ -85,8 +91,8 @@ export const isWaitExhausted = (dueForMs: number, downForMs: number): boolean =>
 const httpDate = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
 
 /**
- * Seconds from now that a `Retry-After` header asks for, never below 0; undefined when it says
- * nothing that can be understood. https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3
+ * The seconds from now in a `Retry-After` header, at least 0; undefined for a malformed header.
+ * https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3
  */
 export function parseRetryAfter(header: string | undefined, now: number): number | undefined {
   const text = header?.trim() ?? '';
@@ -96,43 +102,43 @@ export function parseRetryAfter(header: string | undefined, now: number): number
   return Number.isNaN(at) ? undefined : Math.max(0, Math.ceil((at - now) / secondMs));
 }
 
-/** How far an attempt came: what it was waiting for when it ended. */
+/** The last phase of an attempt. */
 export type AttemptPhase = 'resolve' | 'connect' | 'tls' | 'response' | 'body';
 
-/** How an attempt ended, in classes that a merchant can act on. */
+/** The outcome of an attempt, in classes that a merchant can act on. */
 export type AttemptOutcome =
   | 'delivered'
-  /** The address is one that callbacks do not go to. */
+  /** The callback URL policy forbids the address. */
   | 'refused'
   | 'dns'
   | 'connect'
   | 'tls'
   | 'timeout'
-  /** What came back is no HTTP answer, or nothing came back. */
+  /** No answer, or no HTTP. */
   | 'response'
   | 'redirect'
   | 'status'
-  /** A 200 whose body broke off. */
+  /** A 200 with an incomplete body. */
   | 'body'
-  /** A fault of paygate itself. */
+  /** A bug of paygate. */
   | 'internal';
 
 export interface AttemptEnd {
   readonly phase: AttemptPhase;
-  /** The status of the answer, if one came. */
+  /** The HTTP status, if an answer came. */
   readonly status?: number | undefined;
-  /** The network stack's code of what broke the attempt off, if something did. */
+  /** The network stack's code of the error that ended the attempt. */
   readonly errorCode?: string | undefined;
 }
 
-/** The code that stands for our own deadline among those of the network stack. */
+/** Our own deadline, among the codes of the network stack. */
 export const deadlineCode = 'PAYGATE_DEADLINE';
 
-/** As undici calls it. */
+/** The code of undici. */
 export const connectTimeoutCode = 'UND_ERR_CONNECT_TIMEOUT';
-/** The proxy that leads to onion services could not be reached. */
+/** The SOCKS5 proxy could not be reached. */
 export const proxyDownCode = 'PAYGATE_PROXY_DOWN';
-/** It could, and found no way to the host. */
+/** The SOCKS5 proxy could not reach the host. */
 export const proxyRefusedCode = 'PAYGATE_PROXY_REFUSED';
 
 const redirectStatuses = new Set([301, 302, 303, 307, 308]);
@@ -140,7 +146,9 @@ const timeoutCodes = new Set([deadlineCode, connectTimeoutCode, 'ETIMEDOUT']);
 const tlsCode =
   /^(ERR_(TLS|SSL)_|EPROTO$|CERT_|CRL_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|HOSTNAME_|INVALID_|PATH_LENGTH_)/;
 
-/** A status other than 200 is the answer, however its body ended; exactly 200 is success. */
+/**
+ * The outcome of an attempt. Only status 200 is success; any other counts however its body ended.
+ */
 export function outcomeOf({
   phase,
   status,
@@ -164,12 +172,12 @@ export function outcomeOf({
   }
 }
 
-/** The phases before a request can be written. */
+/** The phases before the request is sent. */
 const phasesBeforeRequest: ReadonlySet<AttemptPhase> = new Set(['resolve', 'connect', 'tls']);
 
 /**
- * Whether the host could not be reached at all, so that no other callback to it has a chance either.
- * A certificate that is not trusted is no such case: another store may trust it.
+ * Whether the host is unreachable for every callback. An untrusted certificate is not, because
+ * another store may trust it.
  */
 export const isUnreachable = (outcome: AttemptOutcome, phase: AttemptPhase): boolean =>
   outcome === 'dns' ||

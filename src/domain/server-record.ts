@@ -1,18 +1,20 @@
-// What is kept of an Electrum server from one run to the next. Pure.
+// What paygate stores about an Electrum server, and texts about servers.
 
-/** Its TLS identity: a certificate that validated once must validate from then on; else it is the pinned one. */
+/**
+ * TLS identity. A certificate that validated once must always validate; any other one is pinned.
+ */
 export type TlsIdentity =
   | { readonly kind: 'valid' }
   | { readonly kind: 'pinned'; readonly sha256: string };
 
-/** It lied, and is left alone for a while. */
+/** A server that lied is not used until then. */
 export interface Ban {
   /** Epoch milliseconds. */
   readonly until: number;
   readonly reason: string;
 }
 
-/** What to do about a request that a server refuses or does not answer, by its method. */
+/** Advice for a request that a server refuses or does not answer, by its method. */
 export function requestAdvice(request: string | undefined): string {
   switch (request) {
     case 'blockchain.transaction.get':
@@ -26,6 +28,6 @@ export function requestAdvice(request: string | undefined): string {
   }
 }
 
-/** The sentence for several servers of which no name resolves. */
+/** The text for several servers whose names do not resolve. */
 export const offlineText = (tried: number): string =>
   `No Electrum server can be reached: names do not resolve. Is this machine online? (${tried} tried)`;

@@ -1,5 +1,5 @@
-// How a server's tip stands to our best chain, and whether the server may be used. Pure. An ancestor of
-// our tip is lag, never disagreement; a valid branch beside ours is disagreement, never a lie.
+// Compares a server's tip with our best chain and decides whether the server is used. An ancestor
+// of our tip is lag, not disagreement. A valid fork is disagreement, not a lie.
 
 import type { NetworkName } from '../bitcoin/network.ts';
 import { hourMs, minuteMs } from '../lib/time-units.ts';
@@ -10,31 +10,30 @@ import {
   maxReorganisationBlocks,
 } from './chain.ts';
 
-/** Blocks behind our tip from which on a server is not used. */
+/** From this many blocks behind our tip, a server is not used. */
 const minLagBlocks = 2;
-/** A branch that leaves ours no deeper is what every race between miners looks like. */
+/** A fork up to this depth is an ordinary race between miners. */
 const maxRaceBlocks = 2;
-/** Age of a tip, by its own time, from which on its server is not used. */
+/** A server with an older tip, by the block's own time, is not used. */
 export const maxTipAgeMs = 8 * hourMs;
 
-/** Why a server is not used while another one can be. */
+/** Why a server is not used if there is another one. */
 export type Doubt =
   | { readonly kind: 'lag'; readonly blocks: number }
   | { readonly kind: 'stale'; readonly ageMs: number }
-  /** On another branch, that leaves ours so many blocks below our tip. */
+  /** On a fork that begins this many blocks below our tip. */
   | { readonly kind: 'branch'; readonly depth: number }
-  /** The same, deeper than is ever followed, and with more work than ours. */
+  /** A fork with more work than ours, too deep to be followed. */
   | { readonly kind: 'deep'; readonly depth: number }
-  /** For long now, it has not shown the headers that lead to its tip. */
+  /** The server does not send the headers that lead to its tip. */
   | { readonly kind: 'unshown' }
-  /** It was asked for more than it forgives, and would bear nothing for so long. */
+  /** The budget of the server is spent for this long. */
   | { readonly kind: 'spent'; readonly waitMs: number };
 
 export interface ServerStanding {
-  /** Of our best chain. */
   readonly view: Pick<ChainView, 'tip' | 'byHash' | 'bestAt'>;
   readonly network: NetworkName;
-  /** Of the server, verified. */
+  /** The server's verified tip. */
   readonly tip: ChainHeader;
   /** Epoch milliseconds. */
   readonly now: number;
@@ -56,7 +55,7 @@ export function doubtOf({ view, network, tip, now }: ServerStanding): Doubt | un
   return undefined;
 }
 
-/** In words for the operator. */
+/** The doubt as a clause for the operator. */
 export function formatDoubtOfServer(doubt: Doubt): string {
   switch (doubt.kind) {
     case 'lag':

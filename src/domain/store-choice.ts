@@ -1,4 +1,4 @@
-// Which store a request for an address means (wire §2). Pure.
+// Which store a `new_address` request means.
 
 import { PaygateError } from '../lib/errors.ts';
 import { redactUrl } from './callback.ts';
@@ -10,23 +10,23 @@ interface StoreReference {
 }
 
 export interface StoreCandidate extends StoreReference {
-  /** The wallet's key as the merchant's own wallet shows it; null while there is no wallet. */
+  /** The wallet's key as the merchant's wallet shows it; null without a wallet. */
   readonly account: string | null;
 }
 
 export interface StoreQuery {
-  /** A whole callback URL, or a part of it such as the secret inside. */
+  /** `match_callback`: a whole Callback URL or a part of it, such as its secret. */
   readonly callback?: string;
-  /** A part of the account's extended public key. */
+  /** `match_account`: a part of the extended public key. */
   readonly account?: string;
-  /** The key that asks sees no secret of a Callback URL. */
+  /** Whether the API key must not learn secrets of Callback URLs. */
   readonly hidesSecrets?: boolean;
 }
 
 /**
- * The store that a request means. A wish must fit, also where there is one store: a shop whose Callback URL is not known
- * would be paid and never told. Without a wish the only store is meant.
- * @param removed the stores that were removed; read only where no store fits
+ * The store that a request means. A query must match, even if there is only one store: a shop with
+ * an unknown Callback URL would be paid and get no callback. An empty query means the only store.
+ * @param removed the removed stores, read only if no store matches
  * @throws PaygateError invalid with the numbers that clients branch on: 1001, 1003, 1032
  */
 export function chooseStore<T extends StoreCandidate>(
@@ -57,22 +57,22 @@ export function chooseStore<T extends StoreCandidate>(
   );
 }
 
-/** Whether a store has the Callback URL that was asked for, or one that contains it. */
+/** Whether a store's Callback URL contains the text of a query. */
 export const matchesCallback = (
   { callbackUrl }: Pick<StoreReference, 'callbackUrl'>,
   wish: string,
 ): boolean => callbackUrl.includes(wish);
 
 /**
- * The same for a key that sees no secret of a URL: of what such a key does not see, it must name whole parts. By pieces
- * that fit or do not fit, it could find out a secret letter by letter.
+ * `matchesCallback` for a key that must not learn secrets. Hidden text must be named in whole
+ * parts, because matching pieces would reveal a secret letter by letter.
  */
 const matchesVisibleCallback = (
   { callbackUrl }: Pick<StoreReference, 'callbackUrl'>,
   wish: string,
 ): boolean => redactUrl(callbackUrl).includes(wish) || hasWholePart(callbackUrl, wish);
 
-/** Whether a text stands in a URL between two of its edges: an end of the URL, or a character that divides it. */
+/** Whether a text is a whole part of a URL: between its ends or characters that separate parts. */
 function hasWholePart(url: string, text: string): boolean {
   const isEdge = (at: number): boolean =>
     at === 0 || at === url.length || /[/?&#=]/.test(url.slice(at - 1, at + 1));
@@ -103,7 +103,7 @@ function byCallback<T extends StoreCandidate>(
   throw new PaygateError('invalid', `${why} (${formatStores(found)})`, { number: 1032 });
 }
 
-/** What a store without a wallet answers. Not by `store add`: that would make another store. */
+/** The error of a store without a wallet. `store add` is no advice: it would add another store. */
 export const noWalletError = ({ id, name }: Pick<StoreCandidate, 'id' | 'name'>): PaygateError =>
   new PaygateError(
     'invalid',
@@ -111,8 +111,8 @@ export const noWalletError = ({ id, name }: Pick<StoreCandidate, 'id' | 'name'>)
     { number: 1001 },
   );
 
-// The newest plugin takes two phrases in a message of 1001 or 1003 for a fault of another coin (wire §1): none of
-// these has them.
+// Messages of 1001 and 1003 must not contain `add an xpub` or `Could not find matching xpub`. The
+// newest plugin would take them for an error of another coin.
 
 const noAccountError = (stores: readonly StoreReference[]): PaygateError =>
   new PaygateError(
@@ -121,7 +121,7 @@ const noAccountError = (stores: readonly StoreReference[]): PaygateError =>
     { number: 1003 },
   );
 
-/** Names the Callback URLs that there are, without what may be a secret in them. */
+/** Names the Callback URLs of the stores, without secrets. */
 function noCallbackError(
   stores: readonly StoreReference[],
   wish: string,
@@ -146,19 +146,20 @@ function noCallbackError(
   return new PaygateError('invalid', sentences.join(' '), { number: 1003 });
 }
 
-/** Stores that a refusal names, at most. */
 const maxShownStores = 10;
 
-/** With their hosts, which fit as a `match_callback`; secrets stand in what comes behind. */
+/**
+ * Stores with the hosts of their Callback URLs, which work as a `match_callback` and are no secret.
+ */
 const formatStores = (stores: readonly StoreReference[]): string =>
   stores
     .map(({ id, name, callbackUrl }) => `${id} ${JSON.stringify(name)} at ${hostIn(callbackUrl)}`)
     .join(', ');
 
-/** As it is written, for capitals count. */
+/** The host as written, because `match_callback` is case-sensitive. */
 const hostIn = (callbackUrl: string): string => /^[^:]+:\/\/([^/?#]*)/.exec(callbackUrl)?.[1] ?? '';
 
-/** What a second store means for the shop of the first, which may have named none until now. */
+/** Advice after a second store was added, for shops that named no store until then. */
 export const severalStoresAdvice =
   'There are several now: a shop that asks for addresses with the API key of all stores must name its own by ' +
   'match_callback (its Callback URL, or a part that no other has), or use a key of its own store.';

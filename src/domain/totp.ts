@@ -1,5 +1,6 @@
-// Time-based one-time codes as authenticator apps make them: SHA-1, 30 seconds, 6 digits. Pure.
-// Sources: RFC 4226 (HOTP), RFC 6238 (TOTP), https://github.com/google/google-authenticator/wiki/Key-Uri-Format
+// Time-based one-time codes of authenticator apps: SHA-1, 30 seconds, 6 digits.
+// Sources: RFC 4226 (HOTP), RFC 6238 (TOTP),
+// https://github.com/google/google-authenticator/wiki/Key-Uri-Format
 
 import { hmac } from '@noble/hashes/hmac.js';
 import { sha1 } from '@noble/hashes/legacy.js';
@@ -8,10 +9,10 @@ import { base32nopad } from '@scure/base';
 export const totpSecretBytes = 20;
 const stepMs = 30_000;
 const digits = 6;
-/** A code is taken one step early or late: clocks differ, and people type. */
+/** A code is valid one step early or late, because clocks differ and people type. */
 const maxStepDifference = 1;
 
-/** @param secret base32 @param length digits: 6 as apps show it; RFC 6238's vectors have 8 */
+/** @param secret base32 @param length digits; the vectors of RFC 6238 have 8 */
 export function totpCode(secret: string, step: number, length = digits): string {
   const counter = new Uint8Array(8);
   new DataView(counter.buffer).setBigUint64(0, BigInt(step));
@@ -24,8 +25,9 @@ export function totpCode(secret: string, step: number, length = digits): string 
 export const totpStep = (now: number): number => Math.floor(now / stepMs);
 
 /**
- * The time step whose code this is; undefined for a wrong one.
- * @param after the step of the last code that was taken: that one and earlier ones are not
+ * The time step of a code; undefined for a wrong code.
+ * @param now epoch milliseconds
+ * @param after the step of the last accepted code; only later steps match
  */
 export function matchingStep(
   secret: string,
@@ -43,6 +45,6 @@ export function matchingStep(
 
 export const newTotpSecret = (bytes: Uint8Array): string => base32nopad.encode(bytes);
 
-/** What the QR code of a new secret says. */
+/** The content of a new secret's QR code. */
 export const totpUri = (secret: string, host: string): string =>
   `otpauth://totp/paygate:${encodeURIComponent(host)}?secret=${secret}&issuer=paygate`;

@@ -1,15 +1,15 @@
-// Callback URLs that an address was asked for with and that no store has: a shop whose customers get no address. Pure. The
-// list is bounded, for whoever has a key may name as many as they like.
+// `match_callback` texts of requests that matched no store: the customers of such a shop get no
+// address. The list is limited, because a client may send any number of them.
 
 import { redactUrl } from './callback.ts';
 import { plainText } from './format.ts';
 import { matchesCallback } from './store-choice.ts';
 
 export interface UnknownCallbackUrl {
-  /** What was asked for, cut; a secret may be in it. */
+  /** The text of the request, truncated. It may contain a secret. */
   readonly wish: string;
   readonly keyId: number;
-  /** The only store that the key is for; null for all of them. */
+  /** The store of a store-bound key; null for a key of all stores. */
   readonly storeId: number | null;
   /** Epoch milliseconds of the first and the last request. */
   readonly since: number;
@@ -17,7 +17,7 @@ export interface UnknownCallbackUrl {
   readonly count: number;
 }
 
-/** How long it is told after the last such request. */
+/** An entry is reported for this long after its last request. */
 const reportedMs = 3 * 86_400_000;
 const maxPerKey = 3;
 const maxEntries = 12;
@@ -26,7 +26,7 @@ const maxShownLength = 200;
 
 type AddressRequest = Pick<UnknownCallbackUrl, 'wish' | 'keyId' | 'storeId'>;
 
-/** The list with one more request; what was not asked for the longest gives way. */
+/** The list with one more request. The entry with the oldest last request is evicted. */
 export function addUnknownCallbackUrl(
   list: readonly UnknownCallbackUrl[],
   { wish: whole, keyId, storeId }: AddressRequest,
@@ -45,7 +45,7 @@ export function addUnknownCallbackUrl(
   return [entry, ...remaining].slice(0, maxEntries);
 }
 
-/** Those that are still true: asked for lately, and fitting no store that the key is for. */
+/** The entries that still hold: recent, and matching no store of the key. */
 export const stillUnknown = (
   list: readonly UnknownCallbackUrl[],
   stores: readonly { readonly id: number; readonly callbackUrl: string }[],
@@ -53,12 +53,12 @@ export const stillUnknown = (
 ): UnknownCallbackUrl[] =>
   list.filter(({ wish, storeId, lastAt }) => {
     const own = stores.filter(({ id }) => storeId === null || id === storeId);
-    // A clock that was ahead must not keep one for ever.
+    // `abs`, because an entry from a clock that was ahead would stay for ever.
     const isRecent = Math.abs(now - lastAt) < reportedMs;
     return isRecent && own.length > 0 && !own.some((store) => matchesCallback(store, wish));
   });
 
-/** For people: without secrets. What is no URL may be a secret as a whole. */
+/** For people, without secrets. A text that is no URL may be a secret as a whole. */
 export const formatUnknownCallbackUrl = (wish: string): string =>
   /^https?:\/\//i.test(wish)
     ? plainText(redactUrl(wish), maxShownLength)

@@ -1,10 +1,10 @@
-// What comes along when a URL is copied: white space and invisible characters, quotation marks, the escapes of a page's
-// source. Pure. Around a URL they are no part of it; inside it they are named, and never encoded into its secret.
+// Cleans a copied URL of invisible characters and quotation marks around it. Inside of it, these
+// characters and escapes of a page's source are errors; they are never encoded into a secret.
 
-/** White space, control and format characters, and others that do not show. */
+/** White space, control and format characters, and other invisible characters. */
 const invisible = /[\s\p{Z}\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/u;
 
-/** What closes a quotation, by what opens it. No URL begins with one of these. */
+/** Closing marks by their opening mark. No URL begins with one of these. */
 const quotations: Readonly<Record<string, string>> = {
   ...{ '"': '"', "'": "'", '`': '`', '<': '>', '(': ')', '[': ']', '{': '}' },
   ...{ '“': '”“', '„': '“”', '‘': '’‘', '‚': '‘’', '«': '»', '»': '«', '‹': '›', '›': '‹' },
@@ -14,7 +14,7 @@ const quotations: Readonly<Record<string, string>> = {
 /** Closing marks that no URL ends with. */
 const closing = /["`>”“’‘»«›‹＂＇」＞}\]]$/u;
 
-/** A URL without what was copied along with it: invisible characters and pairs of quotation marks around it. */
+/** The URL without invisible characters and pairs of quotation marks around it. */
 export function trimUrl(text: string): string {
   const characters = [...text];
   let start = 0;
@@ -30,7 +30,7 @@ export function trimUrl(text: string): string {
   return characters.slice(start, end).join('');
 }
 
-/** Quotation marks of word processors, and what stands for a part that was left out. */
+/** Quotation marks of word processors, and the ellipsis of a truncated text. */
 const mark = /[“”„‘’‚«»‹›＂＇「」＜＞…]/u;
 
 const entityNames: Readonly<Record<string, string>> = {
@@ -56,7 +56,7 @@ const escaped = new RegExp(
 );
 const escapes = new RegExp(escaped, 'gi');
 
-/** What is wrong with the text of a URL as it was copied, with what to do; undefined for nothing. */
+/** What is wrong with a copied URL, and what to do; undefined if nothing is. */
 export function copyError(url: string): string | undefined {
   return invisibleError(url) ?? escapeError(url) ?? quotationMarkError(url);
 }
@@ -83,7 +83,7 @@ function escapeError(url: string): string | undefined {
   return `has ${found[0]} at character ${at}, which is an escape of a page's or a program's source; write it as ${decoded}`;
 }
 
-/** What no URL may have as it is, with how it is written where it belongs there. */
+/** Quotation marks, and how to write them if they belong to the URL. */
 function quotationMarkError(url: string): string | undefined {
   const [first = ''] = url;
   if (first in quotations) return `begins with ${first}: leave the quotation marks out`;
@@ -97,7 +97,7 @@ function quotationMarkError(url: string): string | undefined {
   return `has ${found[0]} at character ${at}: if it came along when the URL was copied, take it out; if it is a part of it, write ${encodeURIComponent(found[0])}`;
 }
 
-/** A closing mark at the end, which has no partner inside. */
+/** The URL without a closing mark at its end that has no partner. */
 function withoutLastMark(url: string): string {
   const last = closing.exec(url)?.[0];
   if (last === undefined || url.split(last).length > 2 || isOpened(url, last)) return url;
@@ -109,7 +109,7 @@ const isOpened = (url: string, last: string): boolean =>
     ([opens, closes]) => opens !== last && closes.includes(last) && url.includes(opens),
   );
 
-/** Escapes of escapes as well: `&amp;amp;`. */
+/** Decodes escapes of escapes, too: `&amp;amp;`. */
 function decode(url: string): string {
   const once = url.replace(escapes, (whole, name, decimal, hex, json, bare) => {
     if (bare !== undefined) return /[nrt]/i.test(bare) ? '' : bare;
@@ -120,7 +120,7 @@ function decode(url: string): string {
   return once.length < url.length && escaped.test(once) ? decode(once) : once;
 }
 
-/** Counted from 1, as people do. */
+/** Counted from 1. */
 const positionOf = (text: string, index: number): number => [...text.slice(0, index)].length + 1;
 
 const codeOf = (character: string): string =>

@@ -12,7 +12,7 @@ import {
   statSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { quoteForShell } from '../../domain/shell-command.ts';
+import { quoteForShell } from '../../domain/format.ts';
 import { PaygateError, reasonOf } from '../../lib/errors.ts';
 import { makePrivateFolder, removeLeftovers, replaceFile } from '../../world/disk.ts';
 import { openSqlite, type Sqlite } from '../db/driver.ts';

@@ -3,7 +3,7 @@
 
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
-import { quoteForShell } from '../../domain/shell-command.ts';
+import { quoteForShell } from '../../domain/format.ts';
 import { PaygateError, reasonOf } from '../../lib/errors.ts';
 import { backupFolder, damagedName, latestName, replaceCopy, restoreLine } from './backup.ts';
 

@@ -2,7 +2,7 @@
 // taken from its place, which is lost with the process. Looked at once a turn, for shops ask by dozens.
 
 import { basename, dirname, join, relative } from 'node:path';
-import { quoteForShell } from '../../domain/shell-command.ts';
+import { quoteForShell } from '../../domain/format.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import { oncePerTurn } from '../../lib/next-turn.ts';
 import { minFreeBytes } from '../../world/disk.ts';
